@@ -36,14 +36,21 @@ const KNOWN = new Set([
   'allowPast',
   'patience',
 ]);
+const NONE: readonly string[] = [];
 const DEFAULTS: ResolvedJobOptions = { onDuplicate: 'replace', priority: 1, allowPast: false };
 
-/** Checks the options of one job. `DQ_BAD_OPTION`; `DQ_BAD_DURATION` for `patience` and inside `backoff`. */
-export function resolveJobOptions(options: JobOptions | undefined): ResolvedJobOptions {
+/**
+ * Checks the options of one job. `DQ_BAD_OPTION`; `DQ_BAD_DURATION` for `patience` and inside `backoff`. `beside`: the names of what
+ * else is in that object.
+ */
+export function resolveJobOptions(
+  options: JobOptions | undefined,
+  beside: readonly string[] = NONE,
+): ResolvedJobOptions {
   if (options === undefined) return DEFAULTS;
   if (typeof options !== 'object' || options === null)
     throw wrongValue('DQ_BAD_OPTION', 'the job options', options, 'an object');
-  refuseUnknown(options, KNOWN, 'job');
+  refuseUnknown(options, KNOWN, 'job', beside);
   const { key, onDuplicate, priority, attempts, backoff, headers, group, allowPast, patience } = options;
   // An undefined key is usually an id that somebody forgot. Without it the job could never be found by its key.
   if ('key' in options) checkKey(key, '`key`', 'DQ_BAD_OPTION');
@@ -120,9 +127,16 @@ export function checkCount(name: string, value: unknown): number {
 }
 
 /** Refuses a misspelt name. */
-export function refuseUnknown(options: object, known: ReadonlySet<string>, what: string): void {
-  for (const [name, value] of Object.entries(options)) {
-    if (known.has(name) || value === undefined) continue;
+export function refuseUnknown(
+  options: object,
+  known: ReadonlySet<string>,
+  what: string,
+  beside: readonly string[] = NONE,
+): void {
+  for (const name of Object.keys(options)) {
+    if (known.has(name) || beside.includes(name)) continue;
+    const value = (options as Record<string, unknown>)[name];
+    if (value === undefined) continue;
     throw unknownName('DQ_BAD_OPTION', `${what} option \`${name}\` (given ${show(value)})`, known);
   }
 }

@@ -53,14 +53,23 @@ export interface WrittenJob {
   readonly content: Content;
   /** One copy, as it is put. */
   body(index: number, siblings: readonly Place[]): Body;
-  /** The same job, of which so many copies are stored. */
-  withCopies(copies: number): WrittenJob;
+  /** The same job as another generation, or with another number of copies. */
+  with(generation: number, copies: number): WrittenJob;
   /** Whole seconds after which copy `index` surfaces when the job is due in `msUntilDue`. */
   delay(index: number, msUntilDue: number, backupDelay: number): number;
   /** As beanstalkd has it: smaller is sooner. */
   priority(index: number): number;
   /** Bytes. No copy is larger that names at most so many siblings, at places of at most this length. */
   largestCopy(mostSiblings: number, longestLocation: number): number;
+}
+
+/** The same job as another generation, or with another number of copies. By hand: `{ ...job }` takes ten times as long. */
+export function headerWith(
+  { id, due, born, key, priority, attempts, backoff, headers, group }: JobHeader,
+  generation: number,
+  copies: number,
+): JobHeader {
+  return { id, due, generation, born, key, copies, priority, attempts, backoff, headers, group };
 }
 
 /** Whether it is this very copy: a server's copy ids are no identities, they begin again when it loses its log. */

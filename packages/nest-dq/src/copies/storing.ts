@@ -32,14 +32,13 @@ export interface Stored extends AnnouncedGeneration {
   readonly reasons: Readonly<Record<string, string>>;
 }
 
-/** The copies of a generation, as many as there should be. */
+/** A generation as it is written on this cluster. */
 export function envelopeFor(
-  { settings: { replicas, seal } }: Cluster,
+  { settings: { seal } }: Cluster,
   tube: StoredTube,
-  header: Omit<JobHeader, 'copies'>,
+  job: JobHeader,
   content: Content,
 ): WrittenJob {
-  const job = { ...header, copies: replicas };
   const key = seal?.keyFor(tube);
   return key === undefined
     ? new JobEnvelope(job, content)
@@ -74,7 +73,7 @@ export function storeCopies(
     tube,
     body: (planned: number, index: number, siblings: readonly Place[]) => {
       // There are fewer nodes than there should be copies.
-      written = written.withCopies(planned);
+      written = written.with(generation, planned);
       return written.body(index, siblings);
     },
     delay: (index: number) => envelope.delay(index, due - ledger.now(), backupDelay),

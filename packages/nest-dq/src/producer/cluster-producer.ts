@@ -85,18 +85,14 @@ export class ClusterProducer extends DqProducer {
     tube: string | Tube,
     jobs: Iterable<JobOptions & { payload: unknown; delay: Duration }>,
   ): Promise<AddResult[]> {
-    return this.addMany(tube, jobs, ({ payload, delay, ...options }, calledAt, together, done) =>
-      this.addOne(tube, payload, options, () => dueAfter(delay), calledAt, done, together),
-    );
+    return this.addMany(tube, jobs, 'delay', ({ delay }) => dueAfter(delay));
   }
 
   override async atMany(
     tube: string | Tube,
     jobs: Iterable<JobOptions & { payload: unknown; at: When }>,
   ): Promise<AddResult[]> {
-    return this.addMany(tube, jobs, ({ payload, at, ...options }, calledAt, together, done) =>
-      this.addOne(tube, payload, options, ({ allowPast }) => dueAt(at, allowPast), calledAt, done, together),
-    );
+    return this.addMany(tube, jobs, 'at', ({ at }, { allowPast }) => dueAt(at, allowPast));
   }
 
   override async revoke(ref: JobRef, options?: RevokeOptions): Promise<RevokeResult> {
@@ -206,7 +202,10 @@ export class ClusterProducer extends DqProducer {
     when: (options: ResolvedJobOptions) => Due,
   ): Promise<JobReceipt> {
     return new Promise((resolve, reject) => {
-      this.addOne(tube, payload, options, when, this.parts.clock.now(), settling(resolve, reject));
+      this.context.refuseIfClosed();
+      const calledAt = this.parts.clock.now();
+      const resolved = resolveJobOptions(options);
+      this.addOne(tube, payload, resolved, when(resolved), calledAt, settling(resolve, reject));
     });
   }
 
@@ -214,23 +213,20 @@ export class ClusterProducer extends DqProducer {
   private addOne(
     tube: string | Tube,
     payload: unknown,
-    options: JobOptions | undefined,
-    when: (options: ResolvedJobOptions) => Due,
+    options: ResolvedJobOptions,
+    dueGiven: Due,
     calledAt: number,
     done: AddDone,
     together?: Together,
   ): void {
-    this.context.refuseIfClosed();
-    const resolved = resolveJobOptions(options);
     const { prefix } = this.parts.settings;
     const storedAs = storedTube(tube, prefix);
     const name = withoutPrefix(storedAs, prefix);
-    const dueGiven = when(resolved);
     const content = encodePayload(payload);
     const forGoQueue = this.parts.goQueue.wires.of(tube, name) === 'go-queue';
-    if (forGoQueue) refuseForGoQueue(name, resolved, content);
+    if (forGoQueue) refuseForGoQueue(name, options, content);
     const learning = this.times.learning(storedAs);
-    const carrying = forGoQueue ? resolved : this.carrying(resolved, name);
+    const carrying = forGoQueue ? options : this.carrying(options, name);
     const told = this.telling(done);
     const schema = schemaOf(tube);
     // The last call that may throw: from here on its promise has an owner.
@@ -267,16 +263,22 @@ export class ClusterProducer extends DqProducer {
     };
   }
 
-  private async addMany<Job>(
+  /** `time`: the name of what tells when a job is due. */
+  private async addMany<Job extends JobOptions & { payload: unknown }>(
     tube: string | Tube,
     jobs: Iterable<Job>,
-    add: (job: Job, calledAt: number, together: Together, done: AddDone) => void,
+    time: keyof Job & string,
+    when: (job: Job, options: ResolvedJobOptions) => Due,
   ): Promise<AddResult[]> {
     this.context.refuseIfClosed();
     const { clock, settings } = this.parts;
     const calledAt = clock.now();
     tubeName(tube, settings.prefix);
-    return addAll(listOf(jobs), clock, (job, together, done) => add(job, calledAt, together, done));
+    return addAll(listOf(jobs), clock, (job, together, done) => {
+      this.context.refuseIfClosed();
+      const options = resolveJobOptions(job, ['payload', time]);
+      this.addOne(tube, job.payload, options, when(job, options), calledAt, done, together);
+    });
   }
 
   /** Counts from the call, by ledger time. The first call of a tube waits a little for that time. */

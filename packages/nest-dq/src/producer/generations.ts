@@ -18,13 +18,11 @@ export const NOTHING_RUNS = 'nothing of it will run';
 export const MAY_RUN = 'it may still run';
 
 /** The answer to a call that comes before anything is stored. Without an answer, nothing is stored and nothing will be. */
-export async function beforeStoring<T>(call: Promise<T>, outcome = 'nothing was stored'): Promise<T> {
-  try {
-    return await call;
-  } catch (cause) {
+export function beforeStoring<T>(call: Promise<T>, outcome = 'nothing was stored'): Promise<T> {
+  return call.catch((cause: unknown) => {
     if (!isDown(cause)) throw cause;
     throw new DqError('DQ_LEDGER_DOWN', `${outcome}: ${factOf(cause)}`, { cause });
-  }
+  });
 }
 
 /** The same for a question that changes nothing. */
@@ -39,9 +37,8 @@ export interface NextGeneration {
   readonly opening: CommitRequest['opening'];
   /** The generation that gives way; undefined for an add. */
   readonly known?: OpenRequest['known'];
-  /** Ledger time, ms. */
-  readonly due: number;
-  readonly envelopeOf: (generation: number) => WrittenJob;
+  /** The copies, but for the number of the generation: this one has as many digits. */
+  readonly envelope: WrittenJob;
   /** By the clock: until then a call to the ledger is repeated. */
   readonly until: number;
 }
@@ -63,24 +60,26 @@ export type GenerationResult =
  */
 export async function storeGeneration(
   context: ProducerContext,
-  { tube, id, opening, known, due, envelopeOf, until }: NextGeneration,
+  { tube, id, opening, known, envelope, until }: NextGeneration,
 ): Promise<GenerationResult> {
   const { batched, parts } = context;
   const { cluster } = parts;
-  // The number of a generation has as many digits as the due time.
-  refuseTooLarge(cluster, envelopeOf(due));
+  const { due, copies } = envelope.job;
+  refuseTooLarge(cluster, envelope);
   const announced = announcedBy(cluster);
   const opened = await beforeStoring(batched.ask(tube, 'open', { id, opening, due, announced, known }));
   if (opened.kind === 'refused') return { answer: opened };
   const { generation, present } = opened;
-  const envelope = envelopeOf(generation);
-  const stored = await new Promise<Stored>((resolve) => context.store(tube, envelope, resolve));
+  const written = envelope.with(generation, copies);
+  const stored = await new Promise<Stored>((resolve) => context.store(tube, written, resolve));
   if (!stored.enough) {
     const isUndone = await abortAndDelete(context, tube, id, stored, until);
     const [undone, doubtful] = known ? ['it stays as it was', 'it may be moved'] : [NOTHING_RUNS, MAY_RUN];
     throw tooFewCopies(cluster, stored, isUndone ? undone : doubtful, !isUndone);
   }
-  const request = { ...stored, id, born: known?.born ?? generation, opening };
+  const { owed, places } = stored;
+  const born = known?.born ?? generation;
+  const request = { id, opening, born, generation, due, announced, owed, places };
   const answer = await commit(context, tube, request, until);
   if (answer.kind === 'refused') void deleteCopies(parts, tube, { id, generation }, stored.places);
   return { stored, answer, before: present };
@@ -138,21 +137,18 @@ async function abortAndDelete(
  * The answer to a call that may be repeated without harm. While the ledger is down, it asks `until` then, by the clock, and
  * so often at least. A DqError: it got no answer, or the ledger is closed.
  */
-export async function insist<T>(
+export function insist<T>(
   clock: Clock,
   until: number,
   call: () => Promise<T>,
   leastTries = 1,
 ): Promise<T | DqError> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await call();
-    } catch (error) {
-      if (!(error instanceof DqError)) throw error;
-      if (!isDown(error) || (tries >= leastTries && clock.now() >= until)) return error;
-    }
+  return call().catch(async (error: unknown) => {
+    if (!(error instanceof DqError)) throw error;
+    if (!isDown(error) || (leastTries <= 1 && clock.now() >= until)) return error;
     await new Promise<void>((resolve) => clock.after(ASKED_EVERY, resolve));
-  }
+    return insist(clock, until, call, leastTries - 1);
+  });
 }
 
 /** False: others came in between, and the call should be tried again: three times at least, and `until` then. */

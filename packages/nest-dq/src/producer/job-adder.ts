@@ -33,8 +33,6 @@ export interface NewJob {
   readonly together?: Together;
 }
 
-type KeyedJob = NewJob & { readonly key: string; readonly id: string };
-
 /** Called with an error or a receipt. */
 export type AddDone = (error: unknown, receipt?: JobReceipt) => void;
 
@@ -48,9 +46,10 @@ export class JobAdder {
   add(job: NewJob, done: AddDone): void {
     const { key } = job.options;
     if (key !== undefined) {
-      const keyed = { ...job, key, id: keyedId(job.storedAs, key) };
-      this.context.retries
-        .run(this.patientCall(job), () => this.addKeyed(keyed))
+      const id = keyedId(job.storedAs, key);
+      const add = () => this.addKeyed(job, id);
+      add()
+        .catch((error: unknown) => this.context.retries.again(error, this.patientCall(job), add))
         .then((added) => done(undefined, added), done);
       return;
     }
@@ -100,19 +99,18 @@ export class JobAdder {
     return job.calledAt + this.patientCall(job).patience;
   }
 
-  private async addKeyed(job: KeyedJob, tries = 1): Promise<JobReceipt> {
-    const { id, storedAs, due } = job;
+  private async addKeyed(job: NewJob, id: string, tries = 1): Promise<JobReceipt> {
+    const { storedAs } = job;
     const { parts } = this.context;
     const until = this.until(job);
     const result = await storeGeneration(this.context, {
       tube: storedAs,
       id,
       opening: { by: 'add', onDuplicate: job.options.onDuplicate },
-      due,
-      envelopeOf: (generation) => this.envelopeOf(job, id, generation),
+      envelope: this.envelopeOf(job, id, job.due), // a number with as many digits as the real one
       until,
     });
-    if (!result.stored) return taken(job, result.answer.present);
+    if (!result.stored) return taken(job, id, result.answer.present);
     const { stored, answer, before } = result;
     if (answer.kind === 'refused') {
       const { why, present } = answer;
@@ -120,10 +118,10 @@ export class JobAdder {
       if (why === 'revoked') return receipt(job, id, stored, 'added');
       // The job that it should replace was only moved in between.
       if (why !== 'taken' && present && present.born === before?.born) {
-        if (isEnough(tries, parts.clock, until)) throw conflict(`the key ${show(job.key)}`, tries);
-        return this.addKeyed(job, tries + 1);
+        if (isEnough(tries, parts.clock, until)) throw conflict(`the key ${show(job.options.key)}`, tries);
+        return this.addKeyed(job, id, tries + 1);
       }
-      return why === 'overtaken' ? overtaken(job, stored, before, present) : taken(job, present);
+      return why === 'overtaken' ? overtaken(job, id, stored, before, present) : taken(job, id, present);
     }
     // If an earlier call or a claim has committed it, the opening saw the replaced job, unless another came in between.
     const replaced = answer.replaced ?? (answer.already ? before : undefined);
@@ -137,8 +135,10 @@ export class JobAdder {
     generation: number,
   ): WrittenJob {
     const { key, priority, attempts, backoff, headers, group } = options;
-    const header = { id, due, generation, key, priority, attempts, backoff, headers, group };
-    return envelopeFor(this.context.parts.cluster, storedAs, header, content);
+    const { cluster } = this.context.parts;
+    const copies = cluster.settings.replicas;
+    const header = { id, due, generation, key, copies, priority, attempts, backoff, headers, group };
+    return envelopeFor(cluster, storedAs, header, content);
   }
 
   /** Takes back a plain job that was stored on too few nodes. The error tells whether that is certain. */
@@ -184,9 +184,10 @@ function randomFractions(): () => number {
 }
 
 /** The key's present job stays: its receipt, or an error if the caller asked for that. */
-function taken(job: KeyedJob, present: Schedule | undefined): JobReceipt {
-  const { tube, id, key } = job;
-  if (job.options.onDuplicate === 'reject' || !present) {
+function taken(job: NewJob, id: string, present: Schedule | undefined): JobReceipt {
+  const { tube, options } = job;
+  const { key } = options;
+  if (options.onDuplicate === 'reject' || !present) {
     throw new DqError(
       'DQ_DUPLICATE',
       `the key ${show(key)} of ${show(tube)} is taken: a job waits or runs under it` +
@@ -203,20 +204,21 @@ function taken(job: KeyedJob, present: Schedule | undefined): JobReceipt {
  * before the newer one. Otherwise it is open whether it had to give way to the newer one.
  */
 function overtaken(
-  job: KeyedJob,
+  job: NewJob,
+  id: string,
   stored: Stored,
   before: Schedule | undefined,
   present: Schedule | undefined,
 ): JobReceipt {
-  const { tube, id, key } = job;
+  const { tube, options } = job;
   // It was moved, or it came again.
   const goesOn = present?.born === stored.generation;
-  if (goesOn || job.options.onDuplicate === 'replace') {
+  if (goesOn || options.onDuplicate === 'replace') {
     return receipt(job, id, stored, before ? 'replaced' : 'added');
   }
   throw new DqError(
     'DQ_DUPLICATE',
-    `the key ${show(key)} of ${show(tube)} has a newer job, and it is unknown whether this job ran before`,
+    `the key ${show(options.key)} of ${show(tube)} has a newer job, and it is unknown whether this job ran before`,
     { indeterminate: true },
   );
 }
@@ -230,13 +232,10 @@ export function receipt(
   const { generation, due, planned, places, copies } = stored;
   const { key } = job.options;
   const content = { tube: job.storedAs, id, key, born: generation, due, copies: planned, places };
-  return {
-    id,
-    ref: formatRef(content, job.seal),
-    tube: job.tube,
-    ...(key === undefined ? {} : { key }),
-    dueAt: new Date(due),
-    copies,
-    status,
-  };
+  const ref = formatRef(content, job.seal);
+  const dueAt = new Date(due);
+  const { tube } = job;
+  return key === undefined
+    ? { id, ref, tube, dueAt, copies, status }
+    : { id, ref, tube, key, dueAt, copies, status };
 }

@@ -140,10 +140,17 @@ async function move(
   const { tube, id, known } = next;
   if (header.wire) throw cannotMove(id); // go-queue's consumers would delete copies of ours
   const { born } = known;
-  const job = { ...header, due, born, headers: headers ? { ...header.headers, ...headers } : header.headers };
-  const envelopeOf = (generation: number) =>
-    envelopeFor(context.parts.cluster, tube, { ...job, generation }, content);
-  const { answer } = await storeGeneration(context, { ...next, due, envelopeOf, until });
+  const { cluster } = context.parts;
+  const job = {
+    ...header,
+    due,
+    generation: due, // with as many digits as the real one
+    born,
+    copies: cluster.settings.replicas,
+    headers: headers ? { ...header.headers, ...headers } : header.headers,
+  };
+  const envelope = envelopeFor(cluster, tube, job, content);
+  const { answer } = await storeGeneration(context, { ...next, envelope, until });
   if (answer.kind === 'committed') {
     // Others may have found copies of a dead job since its letter was read.
     const deletion = deleteCopies(context.parts, tube, { id, ...known }, answer.left ?? known.places);

@@ -139,7 +139,9 @@ export class AgainScheduler {
   /** The same job, another generation of it. */
   private envelopeOf({ delivery }: Run, due: number, generation: number): WrittenJob {
     const { id, born, key, priority, attempts, backoff, headers, group } = delivery.header;
-    const job = { id, due, generation, born, key, priority, attempts, backoff, headers, group };
-    return envelopeFor(this.context.cluster, this.context.storedAs, job, delivery.content);
+    const { cluster } = this.context;
+    const copies = cluster.settings.replicas;
+    const job = { id, due, generation, born, key, copies, priority, attempts, backoff, headers, group };
+    return envelopeFor(cluster, this.context.storedAs, job, delivery.content);
   }
 }

@@ -9,11 +9,11 @@
  * 4. Keep the specs of every format that was ever written.
  */
 import type { Body } from '../../beanstalk/connection.js';
-import type { Envelope, JobHeader, JobIdentity, WrittenJob } from '../header.js';
+import { headerWith, type Envelope, type JobHeader, type JobIdentity, type WrittenJob } from '../header.js';
 import type { Place } from '../location.js';
 import type { Content } from '../payload.js';
 import { copyDelay, copyPriority } from '../timing.js';
-import { copyFields, openFields, parseHeader, privateFields } from './wire-header.js';
+import { copyFields, openFields, parseHeader, privateFieldsOf } from './wire-header.js';
 
 const MARK = 'dq1 ';
 const MARK_BYTES = Buffer.from(MARK).readUInt32BE();
@@ -30,8 +30,9 @@ export class JobEnvelope implements WrittenJob {
   constructor(
     readonly job: JobHeader,
     readonly content: Content,
+    private readonly privateFields = privateFieldsOf(job, content.type),
   ) {
-    this.common = MARK + openFields(job) + privateFields(job, content.type);
+    this.common = MARK + openFields(job) + this.privateFields;
   }
 
   /** One copy, as it is put. */
@@ -39,8 +40,10 @@ export class JobEnvelope implements WrittenJob {
     return [`${this.common}${copyFields(index, siblings)}}\n`, this.content.bytes];
   }
 
-  withCopies(copies: number): JobEnvelope {
-    return copies === this.job.copies ? this : new JobEnvelope({ ...this.job, copies }, this.content);
+  with(generation: number, copies: number): JobEnvelope {
+    const { job, content } = this;
+    if (generation === job.generation && copies === job.copies) return this;
+    return new JobEnvelope(headerWith(job, generation, copies), content, this.privateFields);
   }
 
   delay(index: number, msUntilDue: number, backupDelay: number): number {

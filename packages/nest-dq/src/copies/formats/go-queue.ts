@@ -128,8 +128,8 @@ export class GoQueueEnvelope implements WrittenJob {
     return [this.whole];
   }
 
-  /** It names no copies, so it does not matter how many there are. */
-  withCopies(): this {
+  /** It names no copies, so it does not matter how many there are, and it has one generation. */
+  with(): this {
     return this;
   }
 

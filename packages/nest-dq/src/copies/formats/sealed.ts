@@ -8,7 +8,14 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { StoredTube } from '../../api/tube.js';
 import type { Body } from '../../beanstalk/connection.js';
-import type { CopyHeader, Envelope, JobHeader, JobIdentity, WrittenJob } from '../header.js';
+import {
+  headerWith,
+  type CopyHeader,
+  type Envelope,
+  type JobHeader,
+  type JobIdentity,
+  type WrittenJob,
+} from '../header.js';
 import { keyedId } from '../job-ref.js';
 import type { Place } from '../location.js';
 import type { Content } from '../payload.js';
@@ -21,7 +28,7 @@ import {
   type SealedJob,
   type SealingKey,
 } from '../../seal/seal.js';
-import { copyFields, openFields, parseHeader, privateFields } from './wire-header.js';
+import { copyFields, openFields, parseHeader, privateFieldsOf } from './wire-header.js';
 
 const MARK = 'dqs ';
 const MARK_BYTES = Buffer.from(MARK).readUInt32BE();
@@ -48,7 +55,6 @@ interface Written {
 export class SealedEnvelope implements WrittenJob {
   private written: Written | undefined;
   private readonly openFields: string;
-  private readonly privateFields: string;
 
   constructor(
     private readonly seal: Seal,
@@ -56,9 +62,9 @@ export class SealedEnvelope implements WrittenJob {
     private readonly tube: StoredTube,
     readonly job: JobHeader,
     readonly content: Content,
+    private readonly privateFields = privateFieldsOf(job, content.type),
   ) {
     this.openFields = openFields(job);
-    this.privateFields = privateFields(job, content.type);
   }
 
   body(index: number, siblings: readonly Place[] = []): Body {
@@ -69,9 +75,11 @@ export class SealedEnvelope implements WrittenJob {
     return this.seal.settings.encrypt ? [head] : [head, this.content.bytes];
   }
 
-  withCopies(copies: number): SealedEnvelope {
+  with(generation: number, copies: number): SealedEnvelope {
     const { seal, key, tube, job, content } = this;
-    return copies === job.copies ? this : new SealedEnvelope(seal, key, tube, { ...job, copies }, content);
+    if (generation === job.generation && copies === job.copies) return this;
+    const header = headerWith(job, generation, copies);
+    return new SealedEnvelope(seal, key, tube, header, content, this.privateFields);
   }
 
   delay(index: number, msUntilDue: number, backupDelay: number): number {

@@ -62,7 +62,7 @@ export function openFields({
 }
 
 /** The fields that tell what the job is about. Each begins with a comma. */
-export function privateFields({ key, headers, group }: JobHeader, type: ContentType): string {
+export function privateFieldsOf({ key, headers, group }: JobHeader, type: ContentType): string {
   let fields = '';
   if (key !== undefined) fields += `,"k":${asciiJson(key)}`;
   if (headers) fields += `,"h":${asciiJson(headers)}`;
