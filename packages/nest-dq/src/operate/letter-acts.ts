@@ -41,7 +41,7 @@ export class LetterActs {
     const checked = checkBulk(options, ['delay']);
     const { delay, patience } = checked;
     const dueIn = delay === undefined ? dueNow : dueAfter(delay);
-    const call = this.context.patientCall(patience);
+    const call = { patience: this.context.patienceOf(patience) };
     const { clock } = this.context.parts;
     return this.begin(
       'reviveMany',
@@ -68,7 +68,7 @@ export class LetterActs {
     options?: BulkOptions,
   ): AsyncGenerator<BulkProgress<DeadLetter>, void, undefined> {
     const checked = checkBulk(options);
-    const call = { ...this.context.patientCall(checked.patience), repeatable: true };
+    const call = { patience: this.context.patienceOf(checked.patience), repeatable: true };
     const { parts, retries } = this.context;
     return this.begin('discardMany', tube, filter, checked, (storedAs) => async (letters, ended) => {
       if (letters.length === 0) return;
@@ -100,7 +100,7 @@ export class LetterActs {
     const storedAs = storedTube(tube, prefix);
     const { diedFrom, diedTo, isMeant, ...limits } = checkLetterFilter(filter);
     const act = new Act(parts.events, name, { tube: withoutPrefix(storedAs, prefix), filter }, by);
-    const call = { ...this.context.patientCall(patience), repeatable: true };
+    const call = { patience: this.context.patienceOf(patience), repeatable: true };
     const ledger = parts.ledger.tube(storedAs);
     const first = diedTo === undefined ? undefined : beforeLettersOf(diedTo - 1);
     if (cursor !== undefined) readLetterCursor(cursor, `a \`${name}\` before`);

@@ -101,7 +101,7 @@ export function repair(
     only,
     counting: { replaced: node },
     dueAfter: parseDuration(dueAfter, '`dueAfter`'),
-    patience: context.patientCall(patience).patience,
+    patience: context.patienceOf(patience),
     atOnce: AT_ONCE,
   });
   return inBulk(work, { cursor }, dryRun ? undefined : act);

@@ -60,7 +60,7 @@ export class TubePauses {
     context.refuseIfClosed();
     const stored = storedTube(tube, settings.prefix);
     const ledger = ledgers.tube(stored);
-    const patient = { ...context.patientCall(patience), repeatable: true };
+    const patient = { patience: context.patienceOf(patience), repeatable: true };
     return {
       ledger,
       act: new Act(events, name, { tube: withoutPrefix(stored, settings.prefix) }, by),

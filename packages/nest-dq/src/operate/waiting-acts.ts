@@ -69,7 +69,7 @@ export class WaitingActs {
     options?: BulkOptions,
   ): WaitingAct {
     const checked = checkBulk(options);
-    const call = this.context.patientCall(checked.patience);
+    const call = { patience: this.context.patienceOf(checked.patience) };
     const dueOf = checkNewTime(when);
     const move = (storedAs: StoredTube): Change => {
       return (jobs, ended) =>
@@ -96,7 +96,7 @@ export class WaitingActs {
     const storedAs = storedTube(tube, prefix);
     const { from, to, isMeant, ...limits } = checkWaitingFilter(filter);
     const act = new Act(parts.events, name, { tube: withoutPrefix(storedAs, prefix), filter, ...more }, by);
-    const call = { ...this.context.patientCall(patience), repeatable: true };
+    const call = { patience: this.context.patienceOf(patience), repeatable: true };
     const ledger = parts.ledger.tube(storedAs);
     let start = cursor === undefined ? undefined : readStart(cursor, name);
 

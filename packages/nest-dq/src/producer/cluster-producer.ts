@@ -103,7 +103,7 @@ export class ClusterProducer extends DqProducer {
     } = checkObject('the revoke options', options, ['abort', 'confirmed', 'patience']);
     checkBoolean('abort', abort);
     checkBoolean('confirmed', confirmed);
-    const call = { ...this.context.patientCall(patience), repeatable: true, abort, confirmed };
+    const call = { patience: this.context.patienceOf(patience), repeatable: true, abort, confirmed };
     return this.revoker.revoke(ref, call);
   }
 
@@ -119,7 +119,7 @@ export class ClusterProducer extends DqProducer {
     } = checkObject('the reschedule options', options, ['payload', 'allowPast', 'patience']);
     checkBoolean('allowPast', allowPast);
     const calledAt = this.parts.clock.now();
-    const called = this.context.patientCall(patience);
+    const called = { patience: this.context.patienceOf(patience) };
     const target = this.context.parse(ref);
     if (isGoQueueId(target.id)) throw cannotMove(target.id);
     const due = dueAgain(when, allowPast);
@@ -131,7 +131,7 @@ export class ClusterProducer extends DqProducer {
 
   override async find(ref: JobRef, options?: PatienceOptions): Promise<JobView | undefined> {
     const { patience } = checkObject('the find options', options, ['patience']);
-    const call = this.context.patientCall(patience);
+    const call = { patience: this.context.patienceOf(patience) };
     const copies = goQueueCopies(ref);
     const target = copies ? await this.goQueue.find(copies) : this.context.parse(ref);
     if (!target) return undefined;
@@ -147,7 +147,9 @@ export class ClusterProducer extends DqProducer {
   /** The headers in a copy of a job that the ledger knows. Undefined: no copy is in reach. For series. */
   async headersOf(ref: JobRef): Promise<Readonly<Record<string, string>> | undefined> {
     const target = this.context.parse(ref);
-    return this.context.retries.run(this.context.patientCall(), () => headersOf(this.context, target));
+    return this.context.retries.run({ patience: this.context.patienceOf() }, () =>
+      headersOf(this.context, target),
+    );
   }
 
   /** Reschedules a job, and replaces its headers of the same names. For series. */
@@ -159,7 +161,7 @@ export class ClusterProducer extends DqProducer {
     const calledAt = this.parts.clock.now();
     const target = this.context.parse(ref);
     const due = await this.dueIn(target.tube, dueAt(when, true), calledAt);
-    return this.move(target, { due, headers }, this.context.patientCall());
+    return this.move(target, { due, headers }, { patience: this.context.patienceOf() });
   }
 
   /** Makes a job of ours of one that go-queue stored. One that was made before stays as it is. For consumers. */

@@ -62,7 +62,7 @@ export class ClusterDeadLetters extends DqDeadLetters {
     this.context.refuseIfClosed();
     const { limit = 50, cursor, patience } = checkObject('the page', page, ['limit', 'cursor', 'patience']);
     checkBetween('limit', limit, 1, LARGEST_PAGE);
-    const call = this.context.patientCall(patience);
+    const call = { patience: this.context.patienceOf(patience) };
     const { parts } = this.context;
     const storedAs = storedTube(tube, parts.settings.prefix);
     const after = cursor === undefined ? undefined : readLetterCursor(cursor, 'the page before');
@@ -89,7 +89,7 @@ export class ClusterDeadLetters extends DqDeadLetters {
   ): Promise<ReviveResult> {
     const { delay, patience } = checkObject('the revive options', options, ['delay', 'patience']);
     const dueIn = delay === undefined ? dueNow : dueAfter(delay);
-    const call = this.context.patientCall(patience);
+    const call = { patience: this.context.patienceOf(patience) };
     const target = this.context.parse(ref);
     const due = dueIn(this.context.now(target.tube));
     const until = this.context.parts.clock.now() + call.patience;
@@ -137,7 +137,7 @@ export class ClusterDeadLetters extends DqDeadLetters {
   }
 
   private callOf(what: string, options: PatienceOptions | undefined): PatientCall {
-    return this.context.patientCall(checkObject(what, options, ['patience']).patience);
+    return { patience: this.context.patienceOf(checkObject(what, options, ['patience']).patience) };
   }
 
   /** Of a job that has no letter. */

@@ -15,7 +15,7 @@ import type { Clock, Duration } from 'nest-handlers/time';
 import { parseDuration } from '../time/duration.js';
 import { BatchedLedger } from './batched-ledger.js';
 import { IndexWriter } from './index-writer.js';
-import { Retries, type PatientCall } from './retries.js';
+import { Retries } from './retries.js';
 
 export interface ProducerSettings {
   /** Before every tube name. */
@@ -81,10 +81,9 @@ export class ProducerContext {
     return parseRef(ref, settings.prefix, cluster.settings.seal);
   }
 
-  /** `DQ_BAD_DURATION`. */
-  patientCall(patience?: Duration): PatientCall {
-    const ms = patience === undefined ? this.parts.settings.patience : parseDuration(patience, '`patience`');
-    return { patience: ms };
+  /** How long a call goes on trying, in ms. `DQ_BAD_DURATION`. */
+  patienceOf(patience?: Duration): number {
+    return patience === undefined ? this.parts.settings.patience : parseDuration(patience, '`patience`');
   }
 
   /** Ledger time of a tube, ms. */
