@@ -3,11 +3,13 @@ import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import { HANDLING } from '../../spec-support/handling.js';
 import { embedded, LEDGER_SETTINGS } from '../../spec-support/producing.js';
 import { defineTube, type StoredTube } from '../api/tube.js';
+import { LOCK_TIME } from '../go-queue/locks.js';
 import { DEFAULT_LOG_LEVELS } from '../nest/log-levels.js';
 import { LogReport } from '../nest/log-report.js';
 import { ClusterConsumer } from './consumer.js';
 
-const HOUR = 3_600_000;
+/** Milliseconds: much longer than the ledger remembers what is over everywhere. */
+const LONG = 10 * LEDGER_SETTINGS.doneTtl;
 const TUBE = 'order.remind' as StoredTube;
 const Shared = defineTube<number>(TUBE, { wire: 'go-queue' });
 
@@ -45,7 +47,7 @@ describe('the ledger, of a job that go-queue could run as well', () => {
     const { clock, add, ran, known, after, cut, restore } = await handling(3);
     const { id } = await after(20, add(1));
     await cut(2);
-    await clock.advance(3 * HOUR);
+    await clock.advance(LONG);
     expect([ran, await known(id)]).toEqual([[1], expect.objectContaining({ state: 'done' })]);
     await restore();
     await clock.advance(70_000 + LEDGER_SETTINGS.doneTtl);
@@ -55,7 +57,7 @@ describe('the ledger, of a job that go-queue could run as well', () => {
   it('knows it where go-queue picks three of more nodes, as nobody can tell which', async () => {
     const { clock, add, ran, known, after } = await handling(4);
     const { id } = await after(20, add(1));
-    await clock.advance(HOUR);
+    await clock.advance(LONG);
     expect([ran, await known(id)]).toEqual([[1], expect.objectContaining({ state: 'done' })]);
   });
 });
@@ -71,12 +73,12 @@ describe('a revoke of a job that go-queue could run as well', () => {
 
   it('holds for a copy that its reference does not name, on a node that is away for longer than the lock lives', async () => {
     const { clock, producer, ran, claim, copies, after, cut, restore } = await handling(3);
-    const receipt = await after(20, producer.delay(Shared, 1, '1h'));
+    const receipt = await after(20, producer.delay(Shared, 1, '10s'));
     const stored = await copies(TUBE);
     const ids = receipt.goQueueIds!.split(',').filter((each) => !each.startsWith('n0:1/'));
     await cut(0);
     expect(await after(20, producer.revoke({ ref: ids.join() }))).toBe('revoked');
-    await clock.advance(3 * HOUR);
+    await clock.advance(10_000 + LOCK_TIME + LEDGER_SETTINGS.doneTtl);
     expect(await claim(stored[0]!, 10, TUBE)).toEqual({ kind: 'gone' });
     await restore();
     expect([ran, await copies(TUBE)]).toEqual([[], []]);
