@@ -1,17 +1,16 @@
 /** One consumer of kafkajs, from its first join until it leaves or crashes. */
 import kafkajs from 'kafkajs';
 import type { Consumer, EachBatchPayload } from 'kafkajs';
-import { keyOf } from '../assignment.js';
 import type { MemberHandler, MemberIdentity, MemberOptions } from '../driver.js';
 import type { GroupOffset, TopicPartition } from '../message.js';
-import { Holds } from './holds.js';
 import { type KafkajsClient, LONG_RETRY } from './kafkajs-client.js';
 import type { KafkajsCluster } from './kafkajs-cluster.js';
 import { isRebalancing, meant } from './kafkajs-errors.js';
 import { eachBroker } from './cluster-brokers.js';
 import { stableOffsets, type Coordinator, type KafkajsIdentity } from './group-requests.js';
 import { leaveOnceDead } from './lost-coordinator.js';
-import { Reading } from './reading.js';
+import type { Reading } from './reading.js';
+import { Readings } from './readings.js';
 import { StartAtEnd } from './start-at-end.js';
 import { stickyAssigner } from './sticky-assigner.js';
 import { readMessage, writeOffsets } from './wording.js';
@@ -30,8 +29,6 @@ export const SESSION_TIMEOUT = 30_000;
 const MAX_WAIT = 250;
 /** Milliseconds until a member asks again from where it goes on, while a transaction is about to say it. */
 const UNSTABLE_PAUSE = 50;
-/** How long a paused partition may hold up the others of its broker, before kafkajs pauses it, too. */
-const SHORT_HOLD = 20;
 const MOST_AT_ONCE = 100;
 
 /** One stay in a group, by whatever client. */
@@ -50,18 +47,12 @@ type Commit = EachBatchPayload['commitOffsetsIfNecessary'];
 
 export class Membership implements GroupMembership {
   private readonly consumer: Consumer;
-  private readonly holds: Holds;
+  private readonly readings: Readings;
   private readonly startAtEnd: StartAtEnd | undefined;
-  private readonly heartbeatInterval: number;
-  /** What it may read and commit now. Undefined: it joins, or has left. */
-  private readings: Map<string, Reading> | undefined;
-  /** What it had last, to be told to the group. */
-  private readonly before = new Map<string, Reading>();
   private memberId = '';
   private generationId = -1;
   /** Asked for since the last assignment. */
   private joins = 0;
-  private delivering: Reading | undefined;
   private commitNow: Commit | undefined;
   private over = false;
   /** Until it has joined for the first time. */
@@ -75,13 +66,12 @@ export class Membership implements GroupMembership {
   ) {
     const { client, cluster } = context;
     const { group, sessionTimeout = SESSION_TIMEOUT } = options;
-    this.heartbeatInterval = options.heartbeatInterval ?? sessionTimeout / 10;
-    this.holds = new Holds(client.clock);
+    const heartbeatInterval = options.heartbeatInterval ?? sessionTimeout / 10;
     const use = { retries: LONG_RETRY.retries, ended: () => this.over };
     this.consumer = client.kafka(use).consumer({
       groupId: group,
       sessionTimeout,
-      heartbeatInterval: this.heartbeatInterval,
+      heartbeatInterval,
       maxWaitTimeInMs: MAX_WAIT,
       allowAutoTopicCreation: false,
       // Ours comes first; the other one is for a group in which there are still plain consumers of kafkajs.
@@ -95,6 +85,7 @@ export class Membership implements GroupMembership {
       // After a crash it is we who begin anew: kafkajs does so only after some errors.
       retry: { ...LONG_RETRY, restartOnFailure: async () => false },
     });
+    this.readings = new Readings(this.consumer, client.clock, heartbeatInterval);
     const { from, fromFirst } = options;
     if (from === 'last') this.startAtEnd = new StartAtEnd(client, cluster, group, this.consumer, fromFirst);
     const { GROUP_JOIN, HEARTBEAT, CRASH, START_BATCH_PROCESS } = this.consumer.events;
@@ -129,25 +120,17 @@ export class Membership implements GroupMembership {
   }
 
   pause(place: TopicPartition): void {
-    const reading = this.readings?.get(keyOf(place));
-    if (!reading || reading.paused) return;
-    reading.paused = true;
-    // The batch that is delivered now is held instead, as a pause of kafkajs takes a while to end.
-    if (reading !== this.delivering) this.hold(reading);
+    this.readings.pause(place);
   }
 
   resume(place: TopicPartition): void {
-    const reading = this.readings?.get(keyOf(place));
-    if (!reading?.paused) return;
-    reading.paused = false;
-    if (!reading.starting) this.release(reading);
-    this.holds.wake();
+    this.readings.resume(place);
   }
 
   async commit(offsets: readonly GroupOffset[]): Promise<boolean> {
     const { readings } = this;
-    if (!readings) return false;
-    const own = offsets.filter((each) => readings.has(keyOf(each)));
+    if (!readings.assigned) return false;
+    const own = offsets.filter((each) => readings.of(each));
     if (own.length === 0) return true;
     try {
       // Not by the consumer's own `commitOffsets`: what fails in one generation, that tries again in the next.
@@ -161,19 +144,18 @@ export class Membership implements GroupMembership {
   }
 
   get identity(): KafkajsIdentity | undefined {
-    const { memberId, generationId } = this;
-    return this.readings && { group: this.options.group, memberId, generationId };
+    const { readings, memberId, generationId } = this;
+    return readings.assigned ? { group: this.options.group, memberId, generationId } : undefined;
   }
 
   owned(): readonly TopicPartition[] {
-    return [...this.before.values()].map(({ topic, partition }) => ({ topic, partition }));
+    return this.readings.owned();
   }
 
   joining(): void {
     this.joins++;
     if (this.joins > 1 || this.over) return;
-    this.readings = undefined;
-    this.holds.wake();
+    this.readings.end();
     this.handler.rejoining();
   }
 
@@ -219,29 +201,20 @@ export class Membership implements GroupMembership {
     const places = Object.entries(assignment).flatMap(([topic, partitions]) =>
       partitions.toSorted((a, b) => a - b).map((partition) => ({ topic, partition })),
     );
-    const readings = new Map<string, Reading>();
-    for (const place of places) readings.set(keyOf(place), new Reading(place, this.before.get(keyOf(place))));
-    for (const reading of this.before.values()) this.release(reading);
-    this.before.clear();
-    for (const [key, reading] of readings) this.before.set(key, reading);
-    this.readings = readings;
-    void this.beginReading([...readings.values()]);
+    void this.beginReading(this.readings.assign(places));
     this.handler.assigned(places, continued);
   }
 
   private async beginReading(readings: readonly Reading[]): Promise<void> {
     const waiting = readings.filter(({ topic }) => this.startAtEnd?.isUnsure(topic));
-    for (const reading of waiting) {
-      reading.starting = true;
-      this.hold(reading);
+    for (const reading of waiting) this.readings.starts(reading);
+    const [first] = waiting;
+    if (first) {
+      const current = () => this.readings.of(first) === first;
+      await this.startAtEnd?.settle(waiting, current);
+      if (!current()) return; // the next assignment does it
     }
-    const current = () => this.readings?.get(keyOf(waiting[0] ?? { topic: '', partition: 0 })) === waiting[0];
-    if (waiting.length > 0) await this.startAtEnd?.settle(waiting, current);
-    if (waiting.length > 0 && !current()) return; // the next assignment does it
-    for (const reading of waiting) {
-      reading.starting = false;
-      if (!reading.paused) this.release(reading);
-    }
+    for (const reading of waiting) this.readings.started(reading);
     this.starting?.resolve();
     this.starting = undefined;
   }
@@ -250,7 +223,7 @@ export class Membership implements GroupMembership {
     const { batch } = payload;
     const { topic, partition } = batch;
     this.commitNow = (offsets) => payload.commitOffsetsIfNecessary(offsets);
-    const reading = this.readings?.get(keyOf({ topic, partition }));
+    const reading = this.readings.of({ topic, partition });
     // What is not resolved is fetched again.
     if (!reading || reading.paused || reading.starting || !reading.accepts(batch)) return;
     const next = BigInt(batch.lastOffset()) + 1n;
@@ -258,50 +231,17 @@ export class Membership implements GroupMembership {
     reading.position = next;
     // At once, as after a rejoin it would move the new position.
     payload.resolveOffset(batch.lastOffset());
-    this.delivering = reading;
-    try {
-      this.handler.batch({ topic, partition, messages, next, end: BigInt(batch.highWatermark) });
-    } finally {
-      this.delivering = undefined;
-    }
-    if (reading.paused) await this.wait(reading, () => payload.heartbeat());
+    const end = BigInt(batch.highWatermark);
+    const give = () => this.handler.batch({ topic, partition, messages, next, end });
+    await this.readings.deliver(reading, give, () => payload.heartbeat());
   }
 
   /** Of a batch in which all are marks of transactions, or messages of aborted ones; kafkajs leaves it out. */
   private skip(place: TopicPartition, next: bigint, end: bigint): void {
-    const reading = this.readings?.get(keyOf(place));
+    const reading = this.readings.of(place);
     if (!reading || reading.paused || reading.starting) return;
     reading.position = next;
     this.handler.batch({ ...place, messages: [], next, end });
-  }
-
-  private async wait(reading: Reading, heartbeat: () => Promise<void>): Promise<void> {
-    const { clock } = this.context.client;
-    const short = clock.now() + SHORT_HOLD;
-    const waits = () => reading.paused && this.readings?.get(keyOf(reading)) === reading;
-    while (waits()) {
-      const left = this.allPaused() ? this.heartbeatInterval : short - clock.now();
-      if (left <= 0) return this.hold(reading);
-      await this.holds.hold(left);
-      if (waits()) await heartbeat();
-    }
-  }
-
-  /** While all are paused, nothing else could be fetched, and a hold ends sooner than a pause of kafkajs. */
-  private allPaused(): boolean {
-    return [...(this.readings?.values() ?? [])].every(({ paused }) => paused);
-  }
-
-  private hold(reading: Reading): void {
-    if (reading.held) return;
-    reading.held = true;
-    this.consumer.pause([{ topic: reading.topic, partitions: [reading.partition] }]);
-  }
-
-  private release(reading: Reading): void {
-    if (!reading.held) return;
-    reading.held = false;
-    this.consumer.resume([{ topic: reading.topic, partitions: [reading.partition] }]);
   }
 
   private crash(error: unknown): void {
@@ -320,7 +260,6 @@ export class Membership implements GroupMembership {
 
   private end(): void {
     this.over = true;
-    this.readings = undefined;
-    this.holds.wake();
+    this.readings.end();
   }
 }
