@@ -18,14 +18,14 @@ export interface Place {
   readonly topic: string;
 }
 
-/** Pushes by so many callers, each of which awaits its push, after a quarter as many to warm up. Resolves with the pushes a second. */
+/** Pushes by so many callers, each of which awaits its push, after as many to warm up. Resolves with the pushes a second. */
 export const pushRound = apart(
   import.meta.url,
   'pushRound',
   ({ library, endpoint, topic }: Place, count: number, callers: number) =>
     withLibrary(library, endpoint, async (client) => {
       const push = (message: Message) => client.push(topic, message);
-      await inFlight(messages(Math.ceil(count / 4), KEYS), push, callers);
+      await inFlight(messages(count, KEYS), push, callers);
       const all = messages(count, KEYS);
       return rate(count, () => inFlight(all, push, callers));
     }),

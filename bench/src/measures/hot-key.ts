@@ -35,10 +35,10 @@ interface Round extends Seen {
 
 export const hotKey: Measure = {
   name: 'hot-key',
-  title: `one key replaced ${RATE.toLocaleString('en-US')} times a second by ${PROCESSES} processes, for ten minutes (20 s with --quick), its copies consumed in the same process as another queue; beside two minutes (20 s) without that key`,
+  title: `one key replaced ${RATE.toLocaleString('en-US')} times a second by ${PROCESSES} processes, for two minutes (20 s with --quick), its copies consumed in the same process as another queue; beside half a minute (20 s) without that key`,
   run: async ({ rounds, pick }) => {
-    const time = pick(600_000, 20_000);
-    const timeWithout = pick(120_000, 20_000);
+    const time = pick(120_000, 20_000);
+    const timeWithout = pick(30_000, 20_000);
     const { hot, without } = await alternate(rounds(1), {
       hot: () => hotRound(time),
       without: () => quietRound(timeWithout),

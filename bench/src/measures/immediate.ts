@@ -66,6 +66,9 @@ export const immediate: Measure = {
 
 /** Milliseconds between two jobs: enough for the completion and the deletions of the first one. */
 const BETWEEN = 8;
+/** Adds one by one before those that count, as what is done for a single job is not what the warm-up compiles. */
+const WARM_DELAYS = 2_000;
+const WARM_NOWS = 500;
 
 /** Milliseconds from each call. */
 interface OneByOne {
@@ -78,20 +81,25 @@ interface OneByOne {
 
 export const oneByOne = apart(import.meta.url, 'oneByOne', (product: ProductName, count: number) =>
   withSystem(product, async (system): Promise<OneByOne> => {
+    await delays(system, WARM_DELAYS);
+    await nows(system, WARM_NOWS);
     const delayed = await delays(system, count);
     return { ...(await nows(system, count)), delayed };
   }),
 );
 
 export const pickup = apart(import.meta.url, 'pickup', (samples: number) =>
-  withSystem('nest-dq', (system) => pickupRound(system, samples)),
+  withSystem('nest-dq', async (system) => {
+    await nows(system, WARM_NOWS);
+    return pickupRound(system, samples);
+  }),
 );
 
 async function nows({ client, newQueue }: System, count: number): Promise<Omit<OneByOne, 'delayed'>> {
   const [started, acknowledged]: [number[], number[]] = [[], []];
   const queue = newQueue();
   let onStart: () => void = () => undefined;
-  await client.consume(queue, () => onStart(), CONCURRENCY);
+  const stop = await client.consume(queue, () => onStart(), CONCURRENCY);
   for (let n = 0; n < count; n++) {
     await pause(BETWEEN);
     const from = performance.now();
@@ -105,6 +113,7 @@ async function nows({ client, newQueue }: System, count: number): Promise<Omit<O
     acknowledged.push(performance.now() - from);
     await start;
   }
+  await stop();
   return { started, acknowledged };
 }
 

@@ -15,7 +15,7 @@ export const memory: Measure = {
   name: 'memory',
   title: 'bytes a job of 200 bytes, waiting with 3 copies, and finished (of BullMQ with removeOnComplete)',
   run: async ({ pick }) => {
-    const [some, many] = [pick(100_000, 10_000), pick(1_000_000, 50_000)];
+    const [some, many] = [pick(100_000, 10_000), pick(300_000, 50_000)];
     const finished = pick(20_000, 4_000);
     const ours = await once(() => waitingMemory('nest-dq', [some, many]));
     const peer = await once(() => waitingMemory('BullMQ', [some]));

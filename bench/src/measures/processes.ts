@@ -12,19 +12,17 @@ import type { Servers } from '../servers.js';
 import type { ProductName } from '../systems/products.js';
 import { withSystem, type System } from '../systems/system.js';
 import { pause } from '../waiting.js';
+import { WARM_UP } from '../warm-up.js';
 
 const QUEUE = 'processes';
 /** Milliseconds between two checks of the reports. */
 const LOOK_EVERY = 20;
 /** Milliseconds after the due time until all jobs must have run. */
 const LIMIT = 60_000;
-/** Jobs for each process before those that count. A process that has compiled nothing needs twice the processor time for a job. */
-const WARM_UP = 10_000;
 
 export const processes: Measure = {
   name: 'processes',
-  title:
-    'drain by several consumer processes that have run 10,000 jobs each; and two with 50 slots each, handlers of 100 and of 200 ms',
+  title: `drain by several consumer processes that have run ${WARM_UP.toLocaleString('en-US')} jobs each; and two with 50 slots each, handlers of 100 and of 200 ms`,
   run: async (settings) => [...(await drains(settings)), ...(await unequal(settings))],
 };
 

@@ -7,9 +7,9 @@ import { RawClient } from '../raw/raw-client.js';
 import { alternate, type Rounds } from '../rounds.js';
 import { FAR } from '../schedule-round.js';
 import { withServers } from '../servers.js';
+import { WARM_UP } from '../warm-up.js';
 
 const NODES = 3;
-const WARM_UP = 4_000;
 
 export const raw: Measure = {
   name: 'raw',

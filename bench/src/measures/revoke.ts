@@ -8,8 +8,10 @@ import { payloads, type Payload } from '../payload.js';
 import { rate } from '../rate.js';
 import { alternate, type Rounds } from '../rounds.js';
 import { FAR } from '../schedule-round.js';
+import type { Servers } from '../servers.js';
 import type { ProductName } from '../systems/products.js';
-import { withSystem } from '../systems/system.js';
+import { withSystem, type System } from '../systems/system.js';
+import { WARM_UP } from '../warm-up.js';
 
 /** Milliseconds: much longer than any deletion waits. */
 const LONGEST = 60_000;
@@ -65,19 +67,28 @@ export const revokeRates = apart(
   import.meta.url,
   'revokeRates',
   (product: ProductName, jobs: number, keyed: boolean): Promise<Rates> =>
-    withSystem(product, async ({ client, newQueue, servers }) => {
-      const queue = newQueue();
-      const before = await copiesOn(servers);
-      const added: unknown[] = [];
-      const add = async (payload: Payload) => {
-        added.push(await client.delay(queue, payload, FAR, keyed ? `order-${payload.n}` : undefined));
-      };
-      await inFlight(payloads(jobs), add);
-      let answers = 0;
-      const copies = await rate(jobs, async () => {
-        answers = await rate(jobs, () => inFlight(added, (each) => client.revoke(each)));
-        await eventually('no copy is left', async () => (await copiesOn(servers)) === before, LONGEST);
-      });
-      return { answers, copies };
+    withSystem(product, async (system) => {
+      await revokeAll(system, WARM_UP, keyed); // of this way, too
+      return revokeAll(system, jobs, keyed);
     }),
 );
+
+async function revokeAll(
+  { client, newQueue, servers }: System<Servers>,
+  jobs: number,
+  keyed: boolean,
+): Promise<Rates> {
+  const queue = newQueue();
+  const before = await copiesOn(servers);
+  const added: unknown[] = [];
+  const add = async (payload: Payload) => {
+    added.push(await client.delay(queue, payload, FAR, keyed ? `order-${payload.n}` : undefined));
+  };
+  await inFlight(payloads(jobs), add);
+  let answers = 0;
+  const copies = await rate(jobs, async () => {
+    answers = await rate(jobs, () => inFlight(added, (each) => client.revoke(each)));
+    await eventually('no copy is left', async () => (await copiesOn(servers)) === before, LONGEST);
+  });
+  return { answers, copies };
+}
