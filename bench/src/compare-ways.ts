@@ -1,6 +1,6 @@
 import { row } from './figures.js';
 import type { Row, Settings, Target } from './measure.js';
-import type { ProductRate } from './product-rates.js';
+import { bothRates, type Sizes } from './product-rates.js';
 import { alternate } from './rounds.js';
 import type { ProductName } from './systems/products.js';
 
@@ -16,14 +16,21 @@ export interface Ways {
 
 export async function compareWays(
   { rounds, ours, beside, besideName, least }: Ways,
-  what: string,
-  jobs: number,
-  rate: ProductRate,
-): Promise<Row> {
+  sizes: Sizes,
+): Promise<Row[]> {
   const rates = await alternate(rounds(5), {
-    [ours]: () => rate(ours, jobs),
-    [beside]: () => rate(beside, jobs),
+    ours: () => bothRates(ours, sizes),
+    beside: () => bothRates(beside, sizes),
   });
   const target: Target = { of: 'ratio', least };
-  return row({ what, unit: 'jobs/s', ours: rates[ours]!, beside: rates[beside]!, besideName, target });
+  return (['schedule', 'drain'] as const).map((act) =>
+    row({
+      what: `${act}, 3 copies`,
+      unit: 'jobs/s',
+      ours: rates.ours.map((each) => each[act]),
+      beside: rates.beside.map((each) => each[act]),
+      besideName,
+      target,
+    }),
+  );
 }

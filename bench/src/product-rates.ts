@@ -5,7 +5,11 @@ import { scheduleRound } from './schedule-round.js';
 import type { ProductName } from './systems/products.js';
 import { withSystem } from './systems/system.js';
 
-export type ProductRate = (product: ProductName, jobs: number) => Promise<number>;
+/** The jobs of each act. */
+export interface Sizes {
+  readonly schedule: number;
+  readonly drain: number;
+}
 
 /** Of adds one by one, 256 in flight. `replicas`: copies of a job. @default 3 */
 export const scheduleRate = apart(
@@ -15,6 +19,15 @@ export const scheduleRate = apart(
     withSystem(product, async (system) => (await scheduleRound(system, jobs)).jobsPerSecond, {
       ...(replicas !== undefined && { replicas }),
     }),
+);
+
+/** Of both acts in one process, first of the drain, as its jobs are over then. */
+export const bothRates = apart(import.meta.url, 'bothRates', (product: ProductName, sizes: Sizes) =>
+  withSystem(product, async (system) => {
+    const { jobsPerSecond: drain } = await drainRound(system, sizes.drain);
+    const { jobsPerSecond: schedule } = await scheduleRound(system, sizes.schedule);
+    return { schedule, drain };
+  }),
 );
 
 /** Of jobs that are due at one moment. */

@@ -5,10 +5,10 @@ import type { Client } from './systems/system.js';
 import { pause } from './waiting.js';
 
 /** The rates of both products rise until a new process has done a thing about so often. */
-export const WARM_UP = 30_000;
+export const WARM_UP = 20_000;
 const CONCURRENCY = 256;
-/** Milliseconds. Jobs that are due so soon are stored before, and run in time as those of a measure do. */
-const SOON = 1_500;
+/** Milliseconds. */
+const SOON = 500;
 const HOUR = 3_600_000;
 /** Milliseconds, in which what is done behind the last answers ends. */
 const REST = 200;

@@ -18,12 +18,11 @@ const LAST_COPY = 5_000;
 export const backlog: Measure = {
   name: 'backlog',
   title:
-    'jobs that came due over 10 s while no consumer was there, and overdue by another 10 s, all three copies ready, from the start of the consumer to the last run; beside the same number due at one moment (clean), and BullMQ',
+    'jobs that came due over 5 s while no consumer was there, and overdue by another 5 s, all three copies ready, from the start of the consumer to the last run; beside the same number due at one moment (clean), and BullMQ',
   run: async ({ rounds, pick }) => {
     const jobs = pick(30_000, 5_000);
     const { clean } = await alternate(rounds(3), { clean: () => drainRate('nest-dq', jobs) });
-    const overdue = (product: ProductName) => () =>
-      overdueRate(product, jobs, pick(10_000, 5_000), pick(10_000, 5_000));
+    const overdue = (product: ProductName) => () => overdueRate(product, jobs, 5_000, 5_000);
     const { ours, peer } = await alternate(rounds(1), {
       ours: overdue('nest-dq'),
       peer: overdue('BullMQ'),

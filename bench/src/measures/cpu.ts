@@ -2,7 +2,8 @@ import { apart } from '../apart.js';
 import type { CpuTime } from '../cpu.js';
 import { CONCURRENCY, drainRound } from '../drain-round.js';
 import { row } from '../figures.js';
-import type { Measure, Row } from '../measure.js';
+import type { Measure } from '../measure.js';
+import type { Sizes } from '../product-rates.js';
 import { alternate } from '../rounds.js';
 import { scheduleRound } from '../schedule-round.js';
 import type { ProductName } from '../systems/products.js';
@@ -14,30 +15,29 @@ export const cpu: Measure = {
   title:
     'CPU time of the client and of all its servers, a job; and what a process with an idle consumer takes of a core',
   run: async ({ rounds, pick }) => {
-    const perJob = async (act: Act, jobs: number): Promise<Row[]> => {
-      const { ours, peer } = await alternate(rounds(3), {
-        ours: () => cpuOf('nest-dq', act, jobs),
-        peer: () => cpuOf('BullMQ', act, jobs),
+    const sizes = { schedule: pick(30_000, 5_000), drain: pick(20_000, 4_000) };
+    const used = await alternate(rounds(3), {
+      ours: () => cpuOf('nest-dq', sizes),
+      peer: () => cpuOf('BullMQ', sizes),
+    });
+    const perJob = (act: keyof Sizes, part: keyof CpuTime) => {
+      const micros = (times: Record<keyof Sizes, CpuTime>) => (1000 * times[act][part]) / sizes[act];
+      return row({
+        what: `${act}, 3 copies, ${part}`,
+        unit: 'µs/job',
+        ours: used.ours.map(micros),
+        beside: used.peer.map(micros),
       });
-      const micros = (part: keyof CpuTime) => (time: CpuTime) => (1000 * time[part]) / jobs;
-      return (['client', 'servers'] as const).map((part) =>
-        row({
-          what: `${act}, 3 copies, ${part}`,
-          unit: 'µs/job',
-          ours: ours.map(micros(part)),
-          beside: peer.map(micros(part)),
-        }),
-      );
     };
-    const scheduled = await perJob('schedule', pick(30_000, 5_000));
-    const drained = await perJob('drain', pick(20_000, 4_000));
     const { ours, peer } = await alternate(rounds(1), {
-      ours: () => idleShare('nest-dq', pick(10_000, 3_000)),
-      peer: () => idleShare('BullMQ', pick(10_000, 3_000)),
+      ours: () => idleShare('nest-dq', pick(6_000, 3_000)),
+      peer: () => idleShare('BullMQ', pick(6_000, 3_000)),
     });
     return [
-      ...scheduled,
-      ...drained,
+      perJob('schedule', 'client'),
+      perJob('schedule', 'servers'),
+      perJob('drain', 'client'),
+      perJob('drain', 'servers'),
       row({
         what: 'idle consumer, of a core',
         unit: '%',
@@ -49,11 +49,12 @@ export const cpu: Measure = {
   },
 };
 
-type Act = 'schedule' | 'drain';
-const ACTS = { schedule: scheduleRound, drain: drainRound };
-
-export const cpuOf = apart(import.meta.url, 'cpuOf', (product: ProductName, act: Act, jobs: number) =>
-  withSystem(product, async (system) => (await ACTS[act](system, jobs)).cpu),
+export const cpuOf = apart(import.meta.url, 'cpuOf', (product: ProductName, sizes: Sizes) =>
+  withSystem(product, async (system) => {
+    const { cpu: drain } = await drainRound(system, sizes.drain);
+    const { cpu: schedule } = await scheduleRound(system, sizes.schedule);
+    return { schedule, drain };
+  }),
 );
 
 /** Milliseconds for the work that remains after the start. */

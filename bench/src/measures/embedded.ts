@@ -166,14 +166,12 @@ const APPLICATIONS: readonly (readonly [where: string, product: ProductName])[] 
 
 async function lateness({ rounds, pick }: Settings): Promise<Row[]> {
   const rows: Row[] = [];
-  const seconds = pick(5, 2);
+  const loads = LOADS.map((rate) => ({ rate, seconds: pick(5, 2), handler: 0 }));
   for (const [where, product] of APPLICATIONS) {
-    for (const rate of LOADS) {
-      const { ours } = await alternate(rounds(3), {
-        ours: () => latenessOf(product, { rate, seconds, handler: 0 }),
-      });
+    const { ours } = await alternate(rounds(3), { ours: () => latenessOf(product, loads) });
+    for (const [index, { rate }] of loads.entries()) {
       const what = `an application, ${where}, ${rate.toLocaleString('en-US')}/s: from the due time`;
-      const at = (part: number) => ours.map((samples) => percentile(samples, part));
+      const at = (part: number) => ours.map((lates) => percentile(lates[index]!, part));
       rows.push(
         row({ what: `${what}, p50`, unit: 'ms', ours: at(0.5) }),
         row({ what: `${what}, p99`, unit: 'ms', ours: at(0.99), target: { of: 'ours', most: 5 } }),

@@ -4,8 +4,9 @@ import { drainRound } from '../drain-round.js';
 import { row } from '../figures.js';
 import { latenessRound } from '../lateness-round.js';
 import type { Measure } from '../measure.js';
+import type { Sizes } from '../product-rates.js';
 import { addResidents } from '../residents.js';
-import { alternate, type Rounds } from '../rounds.js';
+import { alternate } from '../rounds.js';
 import { scheduleRound } from '../schedule-round.js';
 import { withServers, type Places } from '../servers.js';
 import { withClient, withSystem, type System } from '../systems/system.js';
@@ -21,29 +22,26 @@ export const growth: Measure = {
     withServers(3, async ({ places }) => {
       const residents = pick(1_000_000, 50_000);
       await fill(places, residents);
-      const onBoth = (act: Act, amount: number) =>
-        alternate(rounds(2), {
-          ours: () => figureOf(act, amount, places),
-          empty: () => figureOf(act, amount),
-        });
-      const schedules = await onBoth('schedule', pick(30_000, 5_000));
-      const drains = await onBoth('drain', pick(20_000, 4_000));
-      const lates = await onBoth('lateness', pick(5, 2));
-      const compared = (what: string, { ours, empty }: Record<'ours' | 'empty', Rounds<number>>) => ({
+      const amounts = { schedule: pick(30_000, 5_000), drain: pick(20_000, 4_000), seconds: pick(5, 2) };
+      const { ours, empty } = await alternate(rounds(2), {
+        ours: () => figuresOf(amounts, places),
+        empty: () => figuresOf(amounts),
+      });
+      const compared = (what: string, act: keyof Figures) => ({
         what: `${what}, beside ${residents.toLocaleString('en-US')} others`,
-        ours,
-        beside: empty,
+        ours: ours.map((figures) => figures[act]),
+        beside: empty.map((figures) => figures[act]),
         besideName: 'fresh',
       });
       return [
         row({
-          ...compared('schedule', schedules),
+          ...compared('schedule', 'schedule'),
           unit: 'jobs/s',
           target: { of: 'ratio', least: 1 / SLOWER },
         }),
-        row({ ...compared('drain', drains), unit: 'jobs/s', target: { of: 'ratio', least: 1 / SLOWER } }),
+        row({ ...compared('drain', 'drain'), unit: 'jobs/s', target: { of: 'ratio', least: 1 / SLOWER } }),
         row({
-          ...compared('lateness at 2,000/s: p99', lates),
+          ...compared('lateness at 2,000/s: p99', 'lateness'),
           unit: 'ms',
           target: { of: 'ratio', most: SLOWER },
         }),
@@ -51,18 +49,31 @@ export const growth: Measure = {
     }),
 };
 
-type Act = 'schedule' | 'drain' | 'lateness';
+interface Figures {
+  /** Jobs a second. */
+  readonly schedule: number;
+  readonly drain: number;
+  /** The 99th percentile, in ms. */
+  readonly lateness: number;
+}
 
-const ACTS: Readonly<Record<Act, (system: System, amount: number) => Promise<number>>> = {
-  schedule: async (system, jobs) => (await scheduleRound(system, jobs)).jobsPerSecond,
-  drain: async (system, jobs) => (await drainRound(system, jobs)).jobsPerSecond,
-  lateness: async (system, seconds) =>
-    percentile((await latenessRound(system, { rate: LATENESS_RATE, seconds, handler: 0 })).samples, 0.99),
-};
+/** The jobs of two acts, and how long the lateness is measured. */
+interface Amounts extends Sizes {
+  readonly seconds: number;
+}
 
-/** Of so many jobs, or seconds. `places`: the servers. @default new ones */
-export const figureOf = apart(import.meta.url, 'figureOf', (act: Act, amount: number, places?: Places) => {
-  const round = (system: System) => ACTS[act](system, amount);
+/** `places`: the servers. @default new ones */
+export const figuresOf = apart(import.meta.url, 'figuresOf', (amounts: Amounts, places?: Places) => {
+  const round = async (system: System): Promise<Figures> => {
+    const { samples } = await latenessRound(system, {
+      rate: LATENESS_RATE,
+      seconds: amounts.seconds,
+      handler: 0,
+    });
+    const { jobsPerSecond: drain } = await drainRound(system, amounts.drain);
+    const { jobsPerSecond: schedule } = await scheduleRound(system, amounts.schedule);
+    return { schedule, drain, lateness: percentile(samples, 0.99) };
+  };
   return places ? withClient('nest-dq', places, round) : withSystem('nest-dq', round);
 });
 

@@ -14,14 +14,14 @@ const SLOTS = 10;
 /** Milliseconds that the intervals differ from whole seconds, so that jobs are due at all parts of a second. */
 const SHIFT = 37;
 /** Milliseconds in which both systems start, warm up and store their jobs, at the same time. */
-const START = 25_000;
+const START = 20_000;
 
 export const idleJob: Measure = {
   name: 'idle-job',
   title: 'lateness of a single job after an idle time; both systems in processes of their own, in turns',
   run: async ({ pick }) => {
-    const seconds = pick(15, 5);
-    const often: Jobs = { count: pick(30, 10), apart: 1_000 + SHIFT };
+    const seconds = pick(10, 5);
+    const often: Jobs = { count: pick(20, 10), apart: 1_000 + SHIFT };
     const seldom: Jobs = { count: pick(3, 2), apart: 1_000 * seconds + SHIFT };
     const lates = await once(async () => {
       const begin = Math.ceil(machineTime() + START);

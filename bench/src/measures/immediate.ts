@@ -68,7 +68,7 @@ export const immediate: Measure = {
 const BETWEEN = 8;
 /** Adds one by one before those that count, as what is done for a single job is not what the warm-up compiles. */
 const WARM_DELAYS = 2_000;
-const WARM_NOWS = 500;
+const WARM_NOWS = 300;
 
 /** Milliseconds from each call. */
 interface OneByOne {

@@ -3,7 +3,6 @@ import { compareWays, type Ways } from '../compare-ways.js';
 import { row } from '../figures.js';
 import type { Measure } from '../measure.js';
 import { memoryOf } from '../memory.js';
-import { drainRate, scheduleRate } from '../product-rates.js';
 import { addResidents } from '../residents.js';
 import { once } from '../rounds.js';
 import { withSystem } from '../systems/system.js';
@@ -22,8 +21,7 @@ export const indexOfJobs: Measure = {
     };
     const waiting = pick(100_000, 10_000);
     return [
-      await compareWays(ways, 'schedule, 3 copies', pick(30_000, 5_000), scheduleRate),
-      await compareWays(ways, 'drain, 3 copies', pick(20_000, 4_000), drainRate),
+      ...(await compareWays(ways, { schedule: pick(30_000, 5_000), drain: pick(20_000, 4_000) })),
       row({
         what: `Redis, ${waiting.toLocaleString('en-US')} waiting`,
         unit: 'bytes/job',

@@ -19,14 +19,18 @@ export const lateness: Measure = {
   title: 'from the due time to the start of the handler, nothing else going on, by the rate of due jobs',
   run: async ({ rounds, pick }) => {
     const seconds = pick(5, 2);
-    const rows: Row[] = [];
-    for (const { rate, handler, most } of LOADS) {
-      const round = (product: ProductName) => () => latenessOf(product, { rate, seconds, handler });
-      const { ours, peer } = await alternate(rounds(3), { ours: round('nest-dq'), peer: round('BullMQ') });
+    const loads = LOADS.map(({ rate, handler }) => ({ rate, seconds, handler }));
+    const all = await alternate(rounds(3), {
+      ours: () => latenessOf('nest-dq', loads),
+      peer: () => latenessOf('BullMQ', loads),
+    });
+    return LOADS.flatMap(({ rate, handler, most }, index): Row[] => {
+      const of = (lates: Rounds<readonly Float64Array[]>) => lates.map((samples) => samples[index]!);
+      const [ours, peer] = [of(all.ours), of(all.peer)] as const;
       const load = `${rate.toLocaleString('en-US')}/s${handler > 0 ? `, ${handler} ms handlers` : ''}`;
       const at = (part: number, lates: Rounds<Float64Array>) =>
         lates.map((samples) => percentile(samples, part));
-      rows.push(
+      return [
         row({ what: `${load}: p50`, unit: 'ms', ours: at(0.5, ours), beside: at(0.5, peer) }),
         row({
           what: `${load}: p99`,
@@ -43,9 +47,8 @@ export const lateness: Measure = {
           beside: peer.together(earlyOnes),
           target: { of: 'ours', most: 0 },
         }),
-      );
-    }
-    return rows;
+      ];
+    });
   },
 };
 
@@ -53,7 +56,14 @@ function earlyOnes(rounds: readonly Float64Array[]): number {
   return rounds.reduce((sum, samples) => sum + samples.filter((late) => late < 0).length, 0);
 }
 
-/** In ms; negative: early. */
-export const latenessOf = apart(import.meta.url, 'latenessOf', (product: ProductName, load: Load) =>
-  withSystem(product, async (system) => (await latenessRound(system, load)).samples),
+/** Of each of these loads, one after the other; in ms; negative: early. */
+export const latenessOf = apart(
+  import.meta.url,
+  'latenessOf',
+  (product: ProductName, loads: readonly Load[]) =>
+    withSystem(product, async (system) => {
+      const lates: Float64Array[] = [];
+      for (const load of loads) lates.push((await latenessRound(system, load)).samples);
+      return lates;
+    }),
 );

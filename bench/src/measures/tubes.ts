@@ -27,7 +27,7 @@ const ORDERS = [
  * Milliseconds until the process is idle. A minute after a job, the ledger is told that its copies are certainly gone; for the jobs of
  * the warm-up that is after the first look. The garbage collector gives memory back later than that: some 400 ms of work, once.
  */
-const SETTLED = { start: 15_000, burst: 80_000 };
+const SETTLED = { start: 10_000, burst: 80_000 };
 /** Milliseconds between two looks at the connections. */
 const LOOK_EVERY = 100;
 const MOST_CONNECTIONS = 50;
@@ -38,7 +38,7 @@ export const tubes: Measure = {
   name: 'tubes',
   title: `one process that consumes ${TUBES.toLocaleString('en-US')} tubes on three nodes: idle, while ${JOBS} jobs of each are due at one moment, and idle again`,
   run: async ({ pick }) => {
-    const rounds = await once(() => tubesRound(pick(TUBES, 200), pick(20_000, 5_000)));
+    const rounds = await once(() => tubesRound(pick(TUBES, 200), pick(15_000, 5_000)));
     return [
       ...rowsOf('idle', rounds, ({ before }) => before),
       ...ORDERS.flatMap(({ name }, order) => {
