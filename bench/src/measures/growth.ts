@@ -11,7 +11,7 @@ import { scheduleRound } from '../schedule-round.js';
 import { withServers, type Places } from '../servers.js';
 import { withClient, withSystem, type System } from '../systems/system.js';
 
-/** With a million other jobs, a figure may be worse by this factor. */
+/** With that many other jobs, a figure may be worse by this factor. */
 const SLOWER = 1.5;
 const LATENESS_RATE = 2_000;
 
@@ -20,7 +20,7 @@ export const growth: Measure = {
   title: 'with other jobs waiting on the same servers, beside fresh servers; 3 copies',
   run: ({ rounds, pick }) =>
     withServers(3, async ({ places }) => {
-      const residents = pick(1_000_000, 50_000);
+      const residents = pick(300_000, 50_000);
       await fill(places, residents);
       const amounts = { schedule: pick(30_000, 5_000), drain: pick(20_000, 4_000), seconds: pick(5, 2) };
       const { ours, empty } = await alternate(rounds(2), {

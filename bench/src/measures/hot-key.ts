@@ -19,7 +19,7 @@ const KEY = 'the-key';
 const RATE = 2_000;
 const PROCESSES = 2;
 /** Milliseconds of the other queue alone. */
-const WITHOUT = 20_000;
+const WITHOUT = 10_000;
 /** Milliseconds from each replace to its due time. */
 const DELAY = 5_000;
 /** The traffic of the other queue; see `TrafficSettings`. */
@@ -37,7 +37,7 @@ interface Round extends Seen {
 
 export const hotKey: Measure = {
   name: 'hot-key',
-  title: `one key replaced ${RATE.toLocaleString('en-US')} times a second by ${PROCESSES} processes, for a minute (20 s with --quick), its copies consumed in the same process as another queue; beside 20 s without that key`,
+  title: `one key replaced ${RATE.toLocaleString('en-US')} times a second by ${PROCESSES} processes, for a minute (20 s with --quick), its copies consumed in the same process as another queue; beside ten seconds without that key`,
   run: async ({ rounds, pick }) => {
     const time = pick(60_000, 20_000);
     const { hot, without } = await alternate(rounds(1), {

@@ -22,7 +22,7 @@ export const idleJob: Measure = {
   run: async ({ pick }) => {
     const seconds = pick(10, 5);
     const often: Jobs = { count: pick(20, 10), apart: 1_000 + SHIFT };
-    const seldom: Jobs = { count: pick(3, 2), apart: 1_000 * seconds + SHIFT };
+    const seldom: Jobs = { count: 2, apart: 1_000 * seconds + SHIFT };
     const lates = await once(async () => {
       const begin = Math.ceil(machineTime() + START);
       const [ours, peer] = await Promise.all([

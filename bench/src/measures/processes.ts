@@ -14,7 +14,8 @@ import { withSystem, type System } from '../systems/system.js';
 import { pause } from '../waiting.js';
 import { WARM_UP } from '../warm-up.js';
 
-const QUEUE = 'processes';
+/** Processes that drain a queue together. */
+const COUNTS = [1, 2, 4];
 /** Milliseconds between two checks of the reports. */
 const LOOK_EVERY = 20;
 /** Milliseconds after the due time until all jobs must have run. */
@@ -28,30 +29,33 @@ export const processes: Measure = {
 
 async function drains({ rounds, pick }: Settings): Promise<Row[]> {
   const jobs = pick(20_000, 4_000);
-  const rows: Row[] = [];
-  for (const count of [1, 2, 4]) {
-    const { ours, peer } = await alternate(rounds(2), {
-      ours: () => drainBy('nest-dq', count, jobs),
-      peer: () => drainBy('BullMQ', count, jobs),
-    });
-    rows.push(row({ what: `${count} process${count > 1 ? 'es' : ''}`, unit: 'jobs/s', ours, beside: peer }));
-  }
-  return rows;
+  const { ours, peer } = await alternate(rounds(2), {
+    ours: () => drainsBy('nest-dq', jobs),
+    peer: () => drainsBy('BullMQ', jobs),
+  });
+  return COUNTS.map((count, index) =>
+    row({
+      what: `${count} process${count > 1 ? 'es' : ''}`,
+      unit: 'jobs/s',
+      ours: ours.map((rates) => rates[index]!),
+      beside: peer.map((rates) => rates[index]!),
+    }),
+  );
 }
 
-/** Jobs a second, by so many consumer processes. */
-export const drainBy = apart(
-  import.meta.url,
-  'drainBy',
-  (product: ProductName, count: number, jobs: number) =>
-    withSystem(product, async (system) => {
+/** Jobs a second, by each number of consumer processes, which are new ones each time. */
+export const drainsBy = apart(import.meta.url, 'drainsBy', (product: ProductName, jobs: number) =>
+  withSystem(product, async (system) => {
+    const rates: number[] = [];
+    for (const count of COUNTS) {
       const handlers = Array.from({ length: count }, () => 0);
-      const { due, consumers } = await runJobs(system, handlers, CONCURRENCY, jobs, {
-        warmUp: count * WARM_UP,
-      });
+      const warmUp = count * WARM_UP;
+      const { due, consumers } = await runJobs(system, handlers, CONCURRENCY, jobs, { warmUp });
       const last = Math.max(...consumers.map(({ reports }) => reports.at(-1)!.lastAt));
-      return (1000 * jobs) / (last - due);
-    }),
+      rates.push((1000 * jobs) / (last - due));
+    }
+    return rates;
+  }),
 );
 
 /** Slots of each of the two unequal processes. */
@@ -129,19 +133,20 @@ async function runJobs(
   { warmUp = 0, over = 0 },
 ): Promise<{ due: number; consumers: ConsumerProcess[] }> {
   const { product, servers } = system;
+  const queue = system.newQueue();
   const consumers: ConsumerProcess[] = [];
   alignClock();
   try {
     for (const handler of handlers) {
-      const given = { product, places: servers.places, queue: QUEUE, concurrency, handler };
+      const given = { product, places: servers.places, queue, concurrency, handler };
       consumers.push(await ConsumerProcess.start(given));
     }
-    await inFlight(payloads(warmUp), (payload) => system.client.now(QUEUE, payload));
+    await inFlight(payloads(warmUp), (payload) => system.client.now(queue, payload));
     await allRan(consumers, warmUp, Date.now() + LIMIT);
     const due = dueAfterAdding(jobs, system);
     await addBeforeDue(
       system,
-      QUEUE,
+      queue,
       payloads(jobs, (n) => due + Math.floor((over * n) / jobs)),
     );
     await allRan(consumers, warmUp + jobs, due + LIMIT);

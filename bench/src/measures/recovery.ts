@@ -24,9 +24,9 @@ const LAST_RUNS = 6_000;
 
 export const recovery: Measure = {
   name: 'recovery',
-  title: `one of three nodes killed with a million jobs (50,000 with --quick) and restarted after ${AWAY / 1000} s, while the cluster adds and runs ${RATE} jobs/s`,
+  title: `one of three nodes killed with 300,000 jobs (50,000 with --quick) and restarted after ${AWAY / 1000} s, while the cluster adds and runs ${RATE} jobs/s`,
   run: async ({ pick }) => {
-    const seen = await once(() => killAndRestart(pick(1_000_000, 50_000)));
+    const seen = await once(() => killAndRestart(pick(300_000, 50_000)));
     const of = (value: (of: Recovery) => number) => seen.map(value);
     return [
       row({ what: 'first reply of the node', unit: 's', ours: of(({ firstReply }) => firstReply) }),
