@@ -258,7 +258,7 @@ export const SCHEDULES: readonly Rule[] = [
     ],
   },
   {
-    rule: 'No more than 10,000 jobs wait for their deletions, and a shutdown waits for these.',
+    rule: 'No more than 50,000 jobs wait for their deletions, and a shutdown waits for these.',
     mutants: [
       ...unit(
         'producer/deletions-behind.spec.ts',

@@ -5,7 +5,7 @@ import { withinLimit } from '../time/call-limit.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 
 /** Jobs that wait for their deletions. A revoke beyond waits for room, so that no more is kept, however slow the nodes are. */
-export const MOST_WAITING = 10_000;
+export const MOST_WAITING = 50_000;
 /** Jobs whose deletions are under way at a time, and leave in one write to each node. */
 const TOGETHER = 512;
 /** The share of what waits that goes at least with one turn: in a long burst, so much more waits that the deletions keep pace. */
