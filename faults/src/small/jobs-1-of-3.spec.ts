@@ -1,0 +1,3 @@
+import { eachThirdPasses } from './jobs.js';
+
+eachThirdPasses(1);
