@@ -22,7 +22,7 @@ export const MODEL_CHECK = {
   what: 'random operations and faults on a virtual clock; each failing seed can be run again',
   /** The numbers by default and in the small version. The small one is low, because npm test runs the model anyway. */
   seeds: 1_000,
-  smallSeeds: 50,
+  smallSeeds: 10,
 };
 
 const FOLDER = fileURLToPath(new URL('../../test/', import.meta.url));
