@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { BareFolder } from './bare-folder.js';
 import { PACKAGES, ROOT, type PackageName } from './packed-app.js';
 
@@ -22,11 +22,6 @@ interface Locked extends Manifest {
 const read = (path: string) => JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as unknown;
 const manifestOf = (name: PackageName) => read(`packages/${name}/package.json`) as Manifest;
 const library = manifestOf('nest-dq');
-
-const folders: BareFolder[] = [];
-afterEach(async () => {
-  for (const folder of folders.splice(0)) await folder.remove();
-});
 
 /** A folder and all above it, in the workspace. */
 function foldersUp(folder: string): string[] {
@@ -68,43 +63,45 @@ it('has one version in all packages, and asks for that very version of the other
   expect(library.dependencies!['nest-handlers']).toBe(library.version);
 });
 
-it.each(['module', 'commonjs'] as const)('nest-kq loads without nest-dq, as %s', async (format) => {
-  const folder = await BareFolder.make();
-  folders.push(folder);
-  await folder.add(
-    'ms',
-    'kafkajs',
-    '@nestjs/common',
-    '@nestjs/core',
-    '@nestjs/testing',
-    'rxjs',
-    'reflect-metadata',
-  );
-  await folder.leaveOut('nest-dq');
-  const entries = ['nest-kq', 'nest-kq/testing', 'nest-kq/confluent'];
-  const load = (name: string) => (format === 'module' ? `await import('${name}')` : `require('${name}')`);
-  const names = entries.map((name) => `Object.keys(${load(name)})[0]`);
-  const code = `console.log(typeof (${load('nest-kq')}).KqModule.forRoot, ${names.join(', ')})`;
-  const args = ['--input-type', format, '--eval', code];
-  const { stdout } = await run(process.execPath, args, { cwd: folder.path });
-  expect(stdout).toMatch(/^function \S+ KqTestKit ConfluentDriver/);
-  const joint = run(process.execPath, ['--input-type', format, '--eval', load('nest-kq/dq')], {
-    cwd: folder.path,
+describe('nest-kq without nest-dq', () => {
+  let folder: BareFolder;
+  beforeAll(async () => {
+    folder = await BareFolder.make();
+    const brought = ['ms', 'kafkajs', '@nestjs/common', '@nestjs/core', '@nestjs/testing', 'rxjs'];
+    await folder.add(...brought, 'reflect-metadata');
+    await folder.leaveOut('nest-dq');
+  }, 60_000);
+  afterAll(() => folder.remove());
+
+  it.each(['module', 'commonjs'] as const)('loads as %s', async (format) => {
+    const entries = ['nest-kq', 'nest-kq/testing', 'nest-kq/confluent'];
+    const load = (name: string) => (format === 'module' ? `await import('${name}')` : `require('${name}')`);
+    const names = entries.map((name) => `Object.keys(${load(name)})[0]`);
+    const code = `console.log(typeof (${load('nest-kq')}).KqModule.forRoot, ${names.join(', ')})`;
+    const args = ['--input-type', format, '--eval', code];
+    const { stdout } = await run(process.execPath, args, { cwd: folder.path });
+    expect(stdout).toMatch(/^function \S+ KqTestKit ConfluentDriver/);
+    const joint = run(process.execPath, ['--input-type', format, '--eval', load('nest-kq/dq')], {
+      cwd: folder.path,
+    });
+    await expect(joint).rejects.toThrow(/Cannot find (module|package) 'nest-dq'/);
   });
-  await expect(joint).rejects.toThrow(/Cannot find (module|package) 'nest-dq'/);
 });
 
 it('says what to install where a folder is asked for, and makes none', async () => {
   const folder = await BareFolder.make();
-  folders.push(folder);
-  await folder.add('ms');
-  const dir = join(folder.path, 'data');
-  await expect(run(folder.program, ['serve', '--port', '0', '--dir', dir])).rejects.toMatchObject({
-    code: 1,
-    stdout: '',
-    stderr: expect.stringMatching(
-      /^nest-dq: DQ_CONFIG: .* need the package classic-level, which cannot be loaded \(.*\): npm install classic-level@3\n$/,
-    ),
-  });
-  expect(existsSync(dir)).toBe(false);
-});
+  try {
+    await folder.add('ms');
+    const dir = join(folder.path, 'data');
+    await expect(run(folder.program, ['serve', '--port', '0', '--dir', dir])).rejects.toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^nest-dq: DQ_CONFIG: .* need the package classic-level, which cannot be loaded \(.*\): npm install classic-level@3\n$/,
+      ),
+    });
+    expect(existsSync(dir)).toBe(false);
+  } finally {
+    await folder.remove();
+  }
+}, 60_000);

@@ -88,13 +88,12 @@ export async function writeApp(folder: string, shape: Shape, packageJson: object
   await writeFile(join(folder, 'package.json'), JSON.stringify(manifest, null, 2));
 }
 
-/** `modules` is the folder that has TypeScript. */
-export async function compileApp(folder: string, modules: string): Promise<void> {
-  await run(process.execPath, [join(modules, 'typescript', 'bin', 'tsc'), '-p', folder]).catch(
-    (error: { stdout: string }) => {
-      throw new Error(`the application does not compile:\n${error.stdout}`);
-    },
-  );
+/** `modules` is the folder that has TypeScript. `flags`: more of its flags. */
+export async function compileApp(folder: string, modules: string, ...flags: string[]): Promise<void> {
+  const tsc = join(modules, 'typescript', 'bin', 'tsc');
+  await run(process.execPath, [tsc, '-p', folder, ...flags]).catch((error: { stdout: string }) => {
+    throw new Error(`the application does not compile:\n${error.stdout}`);
+  });
 }
 
 interface Line {

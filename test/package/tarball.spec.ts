@@ -33,6 +33,8 @@ const OPTIONAL = [
 ];
 
 const ROLLDOWN = join(ROOT, 'node_modules', '.bin', 'rolldown');
+/** Not the declarations of the packages again, which are checked with the first application. */
+const OWN_CODE = '--skipLibCheck';
 /** What is said where the thread cannot begin. */
 const NO_THREAD = 'the leases of running jobs are not renewed';
 
@@ -106,7 +108,7 @@ it('the code of the README compiles, as do whole files in other pages, and the f
     const [file] = (await codeIn(`docs/${page}.md`)).filter((code) => code.startsWith('import'));
     await write(`${page}.ts`, file!);
   }
-  await compileApp(readme, join(ROOT, 'node_modules'));
+  await compileApp(readme, join(ROOT, 'node_modules'), OWN_CODE);
   const app = new RunningApp(readme, SHAPE, { env: { PORT: '0' } });
   apps.push(app);
   await eventually('the handler ran', () => app.complaints.includes('Order 42 was not paid: cancelled'));
@@ -141,7 +143,7 @@ it('the module in the README of nest-handlers calls the handlers of an applicati
   const [program] = blocksOf(await readFile(join(installed, '..', 'nest-handlers', 'README.md'), 'utf8'));
   await writeFile(join(notes, 'notes.ts'), program!);
   await cp(join(TEMPLATE, 'notes-app.ts'), join(notes, 'notes-app.ts'));
-  await compileApp(notes, join(ROOT, 'node_modules'));
+  await compileApp(notes, join(ROOT, 'node_modules'), OWN_CODE);
   const { stdout, stderr } = await run(process.execPath, [join(notes, 'notes-app.js')]);
   expect([stdout, stderr]).toEqual(['ann: rain', '']);
 }, 60_000);
