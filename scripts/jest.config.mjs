@@ -5,6 +5,7 @@ const workspace = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '
 /** What every workspace's tests share; `rootDir` comes from the command line. */
 export default {
   testEnvironment: 'node',
+  testSequencer: fileURLToPath(new URL('./longest-first.mjs', import.meta.url)),
   // Only a safety net: no test depends on the machine's speed.
   testTimeout: 30_000,
   testMatch: ['<rootDir>/**/*.spec.ts'],
