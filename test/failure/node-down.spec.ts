@@ -10,9 +10,9 @@ import { clusterSuite } from '../support/suite.js';
 const suite = clusterSuite();
 let tubes = 0;
 
-/** A process whose nodes are all up, and a tube of its own. */
+/** A process whose nodes are all up, and a tube of its own. It tries nothing again that the nodes do not take. */
 async function started(): Promise<System & { readonly tube: string }> {
-  const system = suite.start();
+  const system = suite.start({ patience: 0 });
   await eventually('all nodes are up', () => system.nodes.every(({ up }) => up));
   return { ...system, tube: `down${tubes++}` };
 }
