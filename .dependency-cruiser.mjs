@@ -124,11 +124,20 @@ const NEST_KQ = {
 
 /** Those of the entry `nest-handlers/events`. */
 const OF_EVENTS = '(?:events|event-hub|guarded-observable|hooks)';
+/** Those of the entry `nest-handlers/log`. */
+const OF_LOG = '(?:log|log-levels|log-lines)';
 /** All files of nest-handlers but those of its other entries. */
-const OF_NEST = `(?!schema|time|testing|${OF_EVENTS})[a-z-]+`;
+const OF_NEST = `(?!schema|time|testing|${OF_EVENTS}|${OF_LOG})[a-z-]+`;
 
 /** The same for nest-handlers. Most of the libraries loads its other entries, and so nothing of Nest with them. */
-const NEST_HANDLERS = { schema: [], time: [], testing: ['time'], [OF_EVENTS]: [], [OF_NEST]: [] };
+const NEST_HANDLERS = {
+  schema: [],
+  time: [],
+  testing: ['time'],
+  [OF_EVENTS]: [],
+  [OF_LOG]: [],
+  [OF_NEST]: [],
+};
 
 const PACKAGES = { 'nest-handlers': NEST_HANDLERS, 'nest-dq': NEST_DQ, 'nest-kq': NEST_KQ };
 
@@ -143,6 +152,7 @@ const MAY_USE = {
   'nest-dq': {
     'nest-handlers/dist/index.js': ['nest'],
     'nest-handlers/dist/events.js': ['events'],
+    'nest-handlers/dist/log.js': ['nest'],
     'nest-handlers/dist/schema.js': ['api', 'producer', 'consumer'],
     'nest-handlers/dist/time.js': Object.keys(NEST_DQ),
     'nest-handlers/dist/testing.js': ['test-kit'],
@@ -159,6 +169,7 @@ const MAY_USE = {
   'nest-kq': {
     'nest-handlers/dist/index.js': ['nest'],
     'nest-handlers/dist/events.js': ['events'],
+    'nest-handlers/dist/log.js': ['nest'],
     'nest-handlers/dist/schema.js': ['api'],
     'nest-handlers/dist/time.js': Object.keys(NEST_KQ),
     'nest-handlers/dist/testing.js': ['test-kit'],

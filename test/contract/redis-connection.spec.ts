@@ -1,6 +1,7 @@
 // The connection of the ledger to one Redis: where it leads, who shares it, and what it tells.
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { defaultLogger } from 'nest-dq/src/nest/default-logger.js';
 import { realEnvironment } from 'nest-dq/src/nest/environment.js';
 import { eventually } from 'test-servers';
 import { away, back, claim, DOWN, open, realRedis, watch } from './real-redis.js';
@@ -56,6 +57,7 @@ describe('with one Redis', () => {
     const opening = async (redis: unknown) => {
       const options = realEnvironment.resolve(
         { beanstalks: ['127.0.0.1:1'], redis: redis as string },
+        defaultLogger(),
         undefined,
       );
       const backend = realEnvironment.backend(options, undefined);

@@ -23,7 +23,7 @@ afterAll(() => servers.stop());
 /** A process, and its search for lost jobs. It takes what is due within two hours for long overdue. */
 function start() {
   const logger = { log: () => undefined, warn: () => undefined, error: () => undefined };
-  const given = realEnvironment.resolve({ ...optionsOf(servers), repair: false, logger }, undefined);
+  const given = realEnvironment.resolve({ ...optionsOf(servers), repair: false }, logger, undefined);
   const settings = { ...given, mostIndexed: 1_000 };
   const { clock } = realEnvironment;
   const backend = realEnvironment.backend(settings, undefined);

@@ -56,8 +56,8 @@ export class SimulatedProcess {
     const logLevels = { retries: 'off', discards: 'off', deadLetters: 'off', servers: 'off' } as const;
     const handlers = { concurrency, attempts: 5, backoff };
     const deadLetters = { maxCount: 2 }; // so few that some plans have more
-    const given = { ...durations, deadLetters, drainLimit: DRAIN_LIMIT, handlers, logger, logLevels };
-    const resolved = resolveOptions(given, undefined, nodes.length);
+    const given = { ...durations, deadLetters, drainLimit: DRAIN_LIMIT, handlers, logLevels };
+    const resolved = resolveOptions(given, logger, undefined, nodes.length);
     const options = { ...resolved, mostIndexed };
     const nothing = () => Promise.resolve();
     const viewLedger = async () => ({ kind: 'redis', up: true, servers: [], problems: [] }) as const;

@@ -88,10 +88,20 @@ describe('nest-kq without nest-dq', () => {
   });
 });
 
-it('says what to install where a folder is asked for, and makes none', async () => {
-  const folder = await BareFolder.make();
-  try {
-    await folder.add('ms');
+describe('the command', () => {
+  let folder: BareFolder;
+  beforeAll(async () => {
+    folder = await BareFolder.make();
+    await folder.add('ioredis', 'ms', 'rxjs', 'ulid');
+  }, 60_000);
+  afterAll(() => folder.remove());
+
+  it('loads nothing of Nest, which takes as long as all else, to act on a cluster', async () => {
+    const { stdout } = await run(folder.program, ['find', '--help']);
+    expect(stdout).toMatch(/^nest-dq find \[REF\]/);
+  });
+
+  it('says what to install where a folder is asked for, and makes none', async () => {
     const dir = join(folder.path, 'data');
     await expect(run(folder.program, ['serve', '--port', '0', '--dir', dir])).rejects.toMatchObject({
       code: 1,
@@ -101,7 +111,5 @@ it('says what to install where a folder is asked for, and makes none', async () 
       ),
     });
     expect(existsSync(dir)).toBe(false);
-  } finally {
-    await folder.remove();
-  }
-}, 60_000);
+  });
+});

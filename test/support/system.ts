@@ -43,8 +43,8 @@ export function startSystem(servers: Servers, options: DqOptions = {}): System {
   const log: string[] = [];
   const note = (message: string) => void log.push(message);
   const logger = { log: note, warn: note, error: note };
-  const given = { ...optionsOf(servers), repair: false, logger, ...options };
-  const resolved = realEnvironment.resolve(given, undefined);
+  const given = { ...optionsOf(servers), repair: false, ...options };
+  const resolved = realEnvironment.resolve(given, logger, undefined);
   const backend = realEnvironment.backend(resolved, undefined);
   const runtime = new DqRuntime(resolved, realEnvironment.clock, backend);
   runtime.start();

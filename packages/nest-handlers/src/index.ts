@@ -16,6 +16,4 @@ export {
 } from './marked-methods.js';
 export { ListenerExplorer, type Listen, type ListenerMark } from './listener-explorer.js';
 export { HandlerInvoker } from './handler-invoker.js';
-export { clusterLogger, resolveLogLevels, type LogLevelErrors, type LogLevelOrOff } from './log-levels.js';
-export { LogLines } from './log-lines.js';
 export { itemParameter, payloadParameter } from './parameters.js';

@@ -66,7 +66,7 @@ export function givenOptions(args: Arguments): DqOptions {
 export function resolveSettings(options: DqOptions): ResolvedOptions {
   const logger = { log: silent, warn: silent, error: silent };
   try {
-    return realEnvironment.resolve({ ...options, logger, consume: false }, undefined);
+    return realEnvironment.resolve({ ...options, consume: false }, logger, undefined);
   } catch (error) {
     throw new WrongArguments(`${factOf(error as DqError)}.`, { cause: error });
   }

@@ -16,6 +16,7 @@ import { DqControl } from '../operate/control.js';
 import { DqInspector } from '../operate/inspector.js';
 import { DqDeadLetters } from '../producer/dead-letters.js';
 import { DqProducer } from '../producer/producer.js';
+import { defaultLogger } from './default-logger.js';
 import { ENVIRONMENT, realEnvironment, type Environment } from './environment.js';
 import { DqLifecycle } from './lifecycle.js';
 import { OPTION_NAMES, type DqOptions } from './options.js';
@@ -117,7 +118,7 @@ function clusterProviders(cluster: string | undefined): Provider[] {
       'runtime',
       [MODULE_OPTIONS_TOKEN, ENVIRONMENT],
       async (given: DqOptions, environment: Environment) => {
-        const options = environment.resolve(given, cluster);
+        const options = environment.resolve(given, defaultLogger(), cluster);
         const runtime = new DqRuntime(
           options,
           environment.clock,

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import { stored } from '../../spec-support/stored.js';
 import { realEnvironment } from './environment.js';
 import { resolveOptions, type DqOptions } from './options.js';
@@ -16,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => rm(parent, { recursive: true }));
 
 async function start(given: DqOptions) {
-  const options = resolveOptions({ ...given, prefix: 'app.' }, undefined);
+  const options = resolveOptions({ ...given, prefix: 'app.' }, new CollectingLogger());
   const backend = realEnvironment.backend(options, undefined);
   const runtime = new DqRuntime(options, realEnvironment.clock, backend);
   await runtime.open();

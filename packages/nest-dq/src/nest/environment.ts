@@ -1,3 +1,4 @@
+import type { LoggerService } from '@nestjs/common';
 import { ClusterNode } from '../cluster/cluster-node.js';
 import { Cluster } from '../cluster/cluster.js';
 import { Disk } from '../disk/disk.js';
@@ -41,8 +42,8 @@ export interface Backend {
 /** Makes the clock and the backend of every cluster of an application. The test kit puts another one in its place. */
 export interface Environment {
   readonly clock: Clock;
-  /** `DQ_CONFIG`. `name`: of the cluster. */
-  resolve(options: DqOptions, name: string | undefined): ResolvedOptions;
+  /** `DQ_CONFIG`. `logger`: where the options have none. `name`: of the cluster. */
+  resolve(options: DqOptions, logger: LoggerService, name: string | undefined): ResolvedOptions;
   /** Opens nothing, because nobody closes the backend of an application whose modules cannot be made. */
   backend(options: ResolvedOptions, name: string | undefined): Backend;
 }

@@ -31,7 +31,7 @@ async function explore(
     ...metadata,
     imports: [...(metadata.imports ?? []), HandlersModule],
   }).compile();
-  const resolved = resolveOptions({ logger: new CollectingLogger(), ...options });
+  const resolved = resolveOptions(options, new CollectingLogger());
   return new HandlerExplorer(module.get(NestParts), resolved, cluster).explore(clusters);
 }
 

@@ -1,5 +1,5 @@
 import type { LoggerService } from '@nestjs/common';
-import { LogLines } from 'nest-handlers';
+import { LogLines } from 'nest-handlers/log';
 import type { ClusterNode, NodeListener } from '../cluster/cluster-node.js';
 import { isOutcome, textOf } from '../consumer/run/outcome.js';
 import type { AfterFailure, ConsumerReport, NamedJob, RemovedLetters } from '../consumer/report.js';

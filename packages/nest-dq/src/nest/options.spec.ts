@@ -1,11 +1,15 @@
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { Logger } from '@nestjs/common';
+import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import { DqError } from '../errors.js';
-import { resolveOptions, type DqOptions } from './options.js';
+import { defaultLogger } from './default-logger.js';
+import { resolveOptions as resolve, type DqOptions } from './options.js';
 
+const LOGGER = defaultLogger();
 const redis = 'redis://localhost';
 const beanstalks = ['10.0.0.1:11300', '10.0.0.2:11300', '10.0.0.3:11300', '10.0.0.4:11300'];
+
+const resolveOptions = (options: DqOptions, cluster?: string) => resolve(options, LOGGER, cluster);
 
 /** The message of the refusal; options come from JavaScript and from the environment too, so they are not typed. */
 function refusal(options: unknown): string {
@@ -45,7 +49,7 @@ describe('the options', () => {
       repair: true,
       lateAfter: 1_000,
       hooks: [],
-      logger: expect.any(Logger),
+      logger: LOGGER,
       logLevels: { retries: 'warn', discards: 'warn', deadLetters: 'error', servers: 'warn' },
     });
   });
@@ -103,7 +107,7 @@ describe('the options', () => {
   });
 
   it('take what is given', () => {
-    const logger = new Logger('mine');
+    const logger = new CollectingLogger();
     const given = {
       beanstalks,
       redis: { host: '10.0.0.9' },

@@ -1,7 +1,7 @@
-import { Logger, type LoggerService } from '@nestjs/common';
+import type { LoggerService } from '@nestjs/common';
 import type { RedisOptions } from 'ioredis';
 import type { Duration } from 'nest-handlers/time';
-import { clusterLogger } from 'nest-handlers';
+import { clusterLogger } from 'nest-handlers/log';
 import { resolveRetention, type Retention } from '../consumer/retention.js';
 import { resolveHandlerDefaults, type HandlerSettings } from '../consumer/run/handler-settings.js';
 import type { Seal } from '../seal/seal.js';
@@ -216,8 +216,16 @@ const MOST_REPLICAS = 16;
 /** The default: thirty days. */
 const RETENTION: Retention = { maxAge: 30 * 86_400 * SECOND, maxCount: 10_000 };
 
-/** Checks what the user gave, all of it, and fills the rest; `DQ_CONFIG`. */
-export function resolveOptions(options: DqOptions, cluster?: string, embeddedNodes = 1): ResolvedOptions {
+/**
+ * Checks what the user gave, all of it, and fills the rest; `DQ_CONFIG`. `defaultLogger` is given, as the command has one of its
+ * own, and would load Nest for nothing.
+ */
+export function resolveOptions(
+  options: DqOptions,
+  defaultLogger: LoggerService,
+  cluster?: string,
+  embeddedNodes = 1,
+): ResolvedOptions {
   if (typeof options !== 'object' || options === null)
     throw wrong('what DqModule was given', options, 'an object');
   refuseUnknown(options);
@@ -236,7 +244,7 @@ export function resolveOptions(options: DqOptions, cluster?: string, embeddedNod
   const lease = duration('lease', 3 * SECOND);
   const staleAfter = duration('staleAfter', MINUTE);
   const prefix = checkPrefix(given.prefix);
-  const logger = options.logger === undefined ? new Logger('Dq') : checkLogger(options.logger);
+  const logger = options.logger === undefined ? defaultLogger : checkLogger(options.logger);
   return {
     servers,
     folder,

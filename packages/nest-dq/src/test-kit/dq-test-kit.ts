@@ -7,8 +7,9 @@ import type { Duration, When } from 'nest-handlers/time';
 import { KitTime, present } from 'nest-handlers/testing';
 import type { DqConsumer } from '../consumer/consumer.js';
 import { DqError, wrongValue } from '../errors.js';
+import { defaultLogger } from '../nest/default-logger.js';
 import { ENVIRONMENT, type Backend, type Environment } from '../nest/environment.js';
-import { resolveOptions, type DqOptions, type ResolvedOptions } from '../nest/options.js';
+import { resolveOptions, type ResolvedOptions } from '../nest/options.js';
 import { DqRuntime } from '../nest/runtime.js';
 import { showCluster } from '../nest/tokens.js';
 import type { DqProducer } from '../producer/producer.js';
@@ -83,7 +84,7 @@ export class DqTestKit {
     this.time.join({ work: this.tally, begin: () => this.letRun(), end: () => this.hold() });
     this.environment = {
       clock: this.time.clock,
-      resolve: (given, name) => this.resolve(given, name),
+      resolve: (...given) => this.resolve(...given),
       backend: (settings, name) => this.backend(settings, name),
     };
   }
@@ -179,7 +180,7 @@ export class DqTestKit {
   private get runtime(): DqRuntime {
     if (this.own) return this.own;
     const prefix = this.clusters.get(undefined)?.settings.prefix;
-    const options = this.resolve({ prefix }, undefined);
+    const options = this.resolve({ prefix }, defaultLogger(), undefined);
     this.own = new DqRuntime(options, this.time.clock, this.backend(options, undefined));
     void this.own.open();
     this.own.start();
@@ -187,7 +188,7 @@ export class DqTestKit {
     return this.own;
   }
 
-  private resolve(options: DqOptions, name: string | undefined): ResolvedOptions {
+  private resolve(...[options, logger, name]: Parameters<Environment['resolve']>): ResolvedOptions {
     const { beanstalks: _nodes, tls: _wire, redis: _ledger, embedded: _folder, ...others } = options;
     const { replicas, minWritten, ...rest } = others;
     const fitting = {
@@ -196,7 +197,7 @@ export class DqTestKit {
       ...(replicas === undefined ? {} : { replicas: Math.min(replicas, this.nodes) }),
       ...(minWritten === undefined ? {} : { minWritten: Math.min(minWritten, replicas ?? 3, this.nodes) }),
     };
-    return { ...resolveOptions(fitting, name, this.nodes), advise: false };
+    return { ...resolveOptions(fitting, logger, name, this.nodes), advise: false };
   }
 
   private backend(settings: ResolvedOptions, name: string | undefined): Backend {

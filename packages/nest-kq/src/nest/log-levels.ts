@@ -1,5 +1,5 @@
 import type { LogLevel, LoggerService } from '@nestjs/common';
-import { resolveLogLevels as resolve } from 'nest-handlers';
+import { resolveLogLevels as resolve } from 'nest-handlers/log';
 import { show, unknownName } from '../errors.js';
 import { wrong } from './option-checks.js';
 

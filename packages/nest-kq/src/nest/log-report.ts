@@ -1,5 +1,5 @@
 import type { LoggerService } from '@nestjs/common';
-import { LogLines } from 'nest-handlers';
+import { LogLines } from 'nest-handlers/log';
 import { isOutcome } from '../api/outcome.js';
 import type { KqMessage } from '../api/received.js';
 import type { EventHub } from '../events/event-hub.js';
