@@ -1,23 +1,28 @@
 import Sequencer from '@jest/test-sequencer';
 
 /**
- * The files that take a minute and more. Where Jest has never run it begins with the largest files, and many of these are
+ * Those that take half a minute or more. Where Jest has never run it begins with the largest files, and many of these are
  * small: one that came last would run alone, while the other worker has nothing to do.
  */
 const LONGEST = [
-  'test/cli/examples.spec.ts',
-  'test/package/tarball.spec.ts',
-  'test/failure/sentinel.spec.ts',
-  'test/model/model.spec.ts',
-  'test/failure/kafka-brokers.spec.ts',
-  'test/failure/kafka-rebalances.spec.ts',
-  'test/e2e/processes.spec.ts',
-  'test/cli/jobs.spec.ts',
   'faults/src/small/attacks.spec.ts',
   'faults/src/small/jobs-1-of-3.spec.ts',
   'faults/src/small/jobs-2-of-3.spec.ts',
   'faults/src/small/jobs-3-of-3.spec.ts',
   'faults/src/small/streams.spec.ts',
+  'test/package/tarball.spec.ts',
+  'test/failure/sentinel.spec.ts',
+  'test/model/model.spec.ts',
+  'test/cli/examples.spec.ts',
+  'test/e2e/processes.spec.ts',
+  'test/failure/kafka-brokers.spec.ts',
+  'test/failure/blocked-loop.spec.ts',
+  'test/failure/kafka-rebalances.spec.ts',
+  'test/servers/src/kafka.spec.ts',
+  'test/dashboard/cluster.spec.ts',
+  'test/dashboard/platforms.spec.ts',
+  'test/dashboard/languages.spec.ts',
+  'test/dashboard/accessibility.spec.ts',
 ];
 
 export default class LongestFirst extends Sequencer {
