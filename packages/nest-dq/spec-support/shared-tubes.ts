@@ -28,6 +28,8 @@ export class SharedTubes {
   readonly lines: string[][] = [];
   /** How many more connections the process can open. */
   openable = Infinity;
+  /** Milliseconds until the process has a reply. */
+  latency = 0;
   private readonly server = new InProcessNode(this.clock);
   private readonly node = new ClusterNode('node', () => this.dial(), this.clock);
   private readonly report = { nodeTrouble: () => undefined } as unknown as ConsumerReport;
@@ -85,6 +87,12 @@ export class SharedTubes {
     if (this.streams.push(stream) === 1) return stream;
     const said: string[] = [];
     this.lines.push(said);
+    const push = stream.push.bind(stream) as (chunk: unknown) => boolean;
+    stream.push = (chunk: unknown) => {
+      if (this.latency === 0) return push(chunk);
+      this.clock.after(this.latency, () => push(chunk));
+      return true;
+    };
     const write = stream.write.bind(stream) as (chunk: unknown, encoding: BufferEncoding) => boolean;
     stream.write = ((chunk: Buffer | string, encoding: BufferEncoding) => {
       said.push(...chunk.toString('latin1').split('\r\n').slice(0, -1));

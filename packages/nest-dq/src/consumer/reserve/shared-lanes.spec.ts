@@ -172,4 +172,20 @@ describe('SharedLanes', () => {
     await world.settle();
     expect([a!.arrived.length, b!.arrived.length]).toEqual([2, 1]);
   });
+
+  it('asks for nothing on a lane whose question has no reply yet, or it could wait and not hear what it then holds', async () => {
+    const [a, b, c] = await world.start('a', 'b', 'c');
+    world.openable = 0;
+    await world.put('a'); // no second lane can be opened, so the lanes look again in 50 ms
+    world.latency = 40;
+    end(a!.arrived[0]!);
+    await world.put('b');
+    await world.clock.advance(45); // the wait has brought it, and the next copy is asked for
+    await world.put('c');
+    await world.clock.advance(37);
+    expect([b!.arrived.length, c!.arrived.length]).toEqual([1, 0]);
+    end(b!.arrived[0]!);
+    await world.clock.advance(118);
+    expect(c!.arrived).toHaveLength(1);
+  });
 });
