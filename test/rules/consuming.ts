@@ -47,6 +47,14 @@ export const CONSUMING: readonly Rule[] = [
     ),
   },
   {
+    rule: 'A shared connection is asked for nothing while a question has no reply: it could wait, and not hear what it then holds.',
+    mutants: unit(
+      'consumer/reserve/shared-lanes.spec.ts',
+      'asks nothing of a lane whose question has no reply: it could wait, and not hear what it then holds',
+      ['consumer/reserve/shared-lanes.ts', 'if (this.asking) return true;', ''],
+    ),
+  },
+  {
     rule: 'A tube that reserves is waited for, also if it stopped and went on before, or if other tubes have all lanes.',
     mutants: [
       ...unit(

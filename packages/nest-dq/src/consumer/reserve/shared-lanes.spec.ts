@@ -173,7 +173,7 @@ describe('SharedLanes', () => {
     expect([a!.arrived.length, b!.arrived.length]).toEqual([2, 1]);
   });
 
-  it('asks for nothing on a lane whose question has no reply yet, or it could wait and not hear what it then holds', async () => {
+  it('asks nothing of a lane whose question has no reply: it could wait, and not hear what it then holds', async () => {
     const [a, b, c] = await world.start('a', 'b', 'c');
     world.openable = 0;
     await world.put('a'); // no second lane can be opened, so the lanes look again in 50 ms
