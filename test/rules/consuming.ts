@@ -31,6 +31,26 @@ export const CONSUMING: readonly Rule[] = [
     ],
   },
   {
+    rule: 'A process holds no more early copies than its handlers can run, and goes on to look for what is urgent.',
+    mutants: [
+      ...unit(
+        'consumer/early-copies.spec.ts',
+        'are left to other processes while they are early',
+        ['consumer/reserve/reserver.ts', 'budget.mostEarly - claims.early - asked', 'Infinity'],
+        [
+          'consumer/reserve/consumer-node.ts',
+          'if (this.accept(lane, reserved) && this.taker.unhurried) this.rest();',
+          'this.accept(lane, reserved);',
+        ],
+      ),
+      ...unit(
+        'consumer/early-copies.spec.ts',
+        'keep no job waiting that is due in the second before theirs',
+        ['consumer/reserve/reserver.ts', 'Math.max(1, budget.mostEarly', 'Math.max(0, budget.mostEarly'],
+      ),
+    ],
+  },
+  {
     rule: 'A copy goes to the handler of its own tube, whichever tubes the connection waits for.',
     mutants: unit(
       'consumer/reserve/shared-lanes.spec.ts',

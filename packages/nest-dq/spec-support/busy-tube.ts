@@ -81,6 +81,7 @@ export class BusyTube {
       this.arrived.push(delivery);
       return this.early;
     },
+    unhurried: false,
     roomLeft: () => void this.roomsLeft++,
     lost: (delivery) => this.lost.push(delivery),
   };

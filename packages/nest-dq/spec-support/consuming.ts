@@ -87,6 +87,11 @@ export class Consuming {
     return (await this.stats()).reduce((total, each) => total + Number(each['current-waiting']), 0);
   }
 
+  /** The number of releases, on all nodes together. */
+  async releases(): Promise<number> {
+    return (await this.stats()).reduce((total, each) => total + Number(each['cmd-release']), 0);
+  }
+
   /** Stops the consumer. Resolves with the time that the stop took, in ms. */
   async stopped(consumer: TubeConsumer, limit: number): Promise<number> {
     const began = this.clock.now();

@@ -123,6 +123,7 @@ export class SharedTubes {
           arrived.push(delivery);
           return false;
         },
+        unhurried: false,
         roomLeft: () => undefined,
         lost: () => undefined,
       }),

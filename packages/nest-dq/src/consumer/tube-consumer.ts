@@ -150,8 +150,8 @@ export class TubeConsumer {
         return this.waitUntil(delivery, ledger.now() + answer.ms);
       case 'busy':
         if (this.reserver.releasesAll) return delivery.release(busyPause(index, answer, context));
-        if (wire) return this.claims.holdFor(delivery, LOOK_AGAIN);
-        if (answer.ranFor < YOUNG_RUN) return this.claims.holdFor(delivery, YOUNG_RUN);
+        if (wire) return this.claims.postponeFor(delivery, LOOK_AGAIN);
+        if (answer.ranFor < YOUNG_RUN) return this.claims.postponeFor(delivery, YOUNG_RUN);
         return delivery.release(busyPause(index, answer, context));
       case 'paused':
         context.gate.pause(answer.ms);
@@ -237,8 +237,7 @@ export class TubeConsumer {
     const delay = copyDelay(delivery.header.index, due - ledger.now(), backupDelay);
     // A copy that is released for no time would be back at once, and again, until its time has come.
     if (delay > 0 || this.reserver.releasesAll) return delivery.release(delay);
-    delivery.due = due;
-    if (delivery.held) this.claims.hold(delivery);
+    if (delivery.held) this.claims.postpone(delivery, due);
   }
 
   // ── what happens around deliveries ──

@@ -25,10 +25,13 @@ const NOTHING_SETTLED: readonly SettledCopies[] = [];
  */
 const MOST_CLAIMED = 128;
 
-/** The held copies that are not claimed yet: early ones, and due ones without a slot. Claims due ones while slots are free. */
+/** The held copies that are not claimed yet: those with a time to come, and due ones without a slot. Claims due ones while slots are free. */
 export class ClaimQueue {
   private readonly waiting = new Heap<Delivery>((a, b) => a.priority < b.priority);
-  private readonly early: DueBuffer;
+  /** Those that surfaced before their time. */
+  private readonly surfaced: DueBuffer;
+  /** Those that are to be claimed later, or again: they were asked for before. */
+  private readonly postponed: DueBuffer;
   private readonly batcher: Batcher<Delivery, ClaimAnswer>;
   private pause: Timer | undefined;
   private surplusTimer: Timer | undefined;
@@ -40,12 +43,10 @@ export class ClaimQueue {
     private readonly changed: () => void,
   ) {
     const { ledger, clock, budget, settleQueue, storedAs, gate, handling } = context;
-    this.early = new DueBuffer(
-      clock,
-      ledger,
-      () => budget.free - this.waiting.size,
-      (due) => this.addAll(due),
-    );
+    const spare = () => budget.free - this.waiting.size;
+    const onDue = (due: Delivery[]) => this.addAll(due);
+    this.surfaced = new DueBuffer(clock, ledger, spare, onDue);
+    this.postponed = new DueBuffer(clock, ledger, spare, onDue);
     this.batcher = new Batcher(ledger, clock, {
       largest: MOST_CLAIMED,
       call: (batch, repeat) => {
@@ -78,25 +79,34 @@ export class ClaimQueue {
     return this.waiting.size;
   }
 
-  /** How many are early, or due without a slot. */
-  get size(): number {
-    return this.early.size + this.waiting.size;
+  /** How many surfaced before their time and wait for it. */
+  get early(): number {
+    return this.surfaced.size;
   }
 
-  /** Holds a copy until its `due`. */
+  /** How many are not claimed. */
+  get size(): number {
+    return this.surfaced.size + this.postponed.size + this.waiting.size;
+  }
+
+  /** Holds a copy that has surfaced early. */
   hold(delivery: Delivery): void {
-    this.early.add(delivery);
+    this.surfaced.add(delivery);
+  }
+
+  /** Holds a copy until `due`, ledger time. */
+  postpone(delivery: Delivery, due: number): void {
+    delivery.due = due;
+    this.postponed.add(delivery);
   }
 
   /** Holds a copy for so many ms. */
-  holdFor(delivery: Delivery, ms: number): void {
-    delivery.due = this.context.ledger.now() + ms;
-    this.hold(delivery);
+  postponeFor(delivery: Delivery, ms: number): void {
+    this.postpone(delivery, this.context.ledger.now() + ms);
   }
 
-  /** It is held until its time. */
-  isEarly(delivery: Delivery): boolean {
-    return this.early.has(delivery);
+  isPostponed(delivery: Delivery): boolean {
+    return this.postponed.has(delivery);
   }
 
   /** Copies that are due. */
@@ -111,14 +121,15 @@ export class ClaimQueue {
 
   /** Does nothing when the copy is not in it. */
   remove(delivery: Delivery): void {
-    this.early.remove(delivery);
+    this.surfaced.remove(delivery);
+    this.postponed.remove(delivery);
     this.waiting.remove(delivery);
   }
 
   /** Releases all copies at once. */
   releaseAll(): void {
-    for (const delivery of this.early.takeAll()) delivery.release(0);
-    for (const delivery of this.waiting.takeAll()) delivery.release(0);
+    for (const held of [this.surfaced, this.postponed, this.waiting])
+      for (const delivery of held.takeAll()) delivery.release(0);
   }
 
   /** Claims as many copies as there are free slots. */
@@ -149,7 +160,7 @@ export class ClaimQueue {
       const run = runs.get(id);
       const isYoung = run !== undefined && (run.startedAt === 0 || clock.now() - run.startedAt < YOUNG_RUN);
       if (run?.delivery.header.generation !== generation) batch.push(next);
-      else if (next.header.wire || isYoung) this.holdFor(next, LOOK_AGAIN);
+      else if (next.header.wire || isYoung) this.postponeFor(next, LOOK_AGAIN);
       else next.release(leasePause(index, this.context));
     }
     return batch;

@@ -45,8 +45,7 @@ export class LimitedCopies {
     }
     if (!delivery.held) return;
     if (by !== 'rate') this.waitFor(by === 'group' ? group : '', delivery);
-    delivery.due = this.context.ledger.now() + ms;
-    this.claims.hold(delivery);
+    this.claims.postponeFor(delivery, ms);
   }
 
   /** A run of this process is over, and with it its permit is free: who waits for it asks at once. */
@@ -68,7 +67,7 @@ export class LimitedCopies {
     const count = () => Array.from(this.waiting.values()).reduce((sum, { size }) => sum + size, 0);
     if (count() < most) return true;
     for (const [permit, deliveries] of this.waiting) {
-      for (const delivery of deliveries) if (!this.claims.isEarly(delivery)) deliveries.delete(delivery);
+      for (const delivery of deliveries) if (!this.claims.isPostponed(delivery)) deliveries.delete(delivery);
       if (deliveries.size === 0) this.waiting.delete(permit);
     }
     return count() < most;
@@ -86,7 +85,7 @@ export class LimitedCopies {
     if (!deliveries) return false;
     for (const delivery of deliveries) {
       deliveries.delete(delivery);
-      if (!this.claims.isEarly(delivery)) continue; // it is asked for, or gone
+      if (!this.claims.isPostponed(delivery)) continue; // it is asked for, or gone
       this.claims.remove(delivery);
       this.claims.addAll([delivery]);
       return true;

@@ -27,6 +27,8 @@ const QUIET_WAITS = 2;
 const POLL_WITHOUT_WAIT = 50;
 /** Milliseconds. Well below the time by which every primary surfaces early, so that no copy becomes late. */
 const REST = 5;
+/** Milliseconds. The same where each copy that is not urgent is one too many. */
+const LONG_REST = 20;
 
 /**
  * Reserves the copies of one tube on one beanstalkd. A quiet tube has no connection of its own: it waits on the lanes that
@@ -38,7 +40,8 @@ const REST = 5;
  *    that there may be (`lane-limit.ts`), it is quiet again, and then uses the shared lanes only while there is room.
  * 3. It asks for a batch of ready copies. After a full batch it asks for a larger one; else the node is empty.
  * 4. The node is empty, there is room, and no lane waits: a lane waits. If the copy is early, those behind it are early
- *    too: the tube rests for some milliseconds, and then 3 brings several copies for one question.
+ *    too: the tube rests for some milliseconds, and then 3 brings several copies for one question. Where as many are early
+ *    as may be, it goes on like that with one copy at a time, as the next may be urgent.
  * 5. There is room again, or a lane holds nothing any more: 3 or 4.
  * 6. Ten seconds without a copy, and nothing held: it joins the shared wait. Once that wait covers it, it is quiet.
  */
@@ -216,7 +219,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
       if (reserved) {
         got++;
         this.quietWaits = 0;
-        this.accept(lane, reserved);
+        if (this.accept(lane, reserved) && this.taker.unhurried) this.rest();
       }
       if (++answered === count && !lane.closed) {
         this.empty = got < count;
@@ -271,7 +274,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
   }
 
   private rest(): void {
-    this.resting ??= this.context.clock.after(REST, () => {
+    this.resting ??= this.context.clock.after(this.taker.unhurried ? LONG_REST : REST, () => {
       this.resting = undefined;
       this.advance();
     });

@@ -31,6 +31,8 @@ export interface Taker {
   room(): number;
   /** True when it is so early that the copies behind it are in no hurry. */
   arrived(delivery: Delivery): boolean;
+  /** It holds as many early copies as it may: a node that brings one more rests after it. */
+  readonly unhurried: boolean;
   /** A node has answered all questions: the other nodes may use the room that is left. */
   roomLeft(): void;
   /** The server no longer has it reserved for this process. */

@@ -15,8 +15,8 @@ describe('ReserveBudget', () => {
     budget.handling = 10 - freeSlots;
     return budget.within(ms);
   };
-  const end = (count: number) => {
-    for (let i = 0; i < count; i++) budget.ended();
+  const end = (count: number, took = 0) => {
+    for (let i = 0; i < count; i++) budget.ended(took);
   };
   const window = (freeSlots: number) => within(40, freeSlots);
   const left = (freeSlots: number, waiting: number, asked: number) => {
@@ -96,5 +96,28 @@ describe('ReserveBudget', () => {
     expect(window(0)).toBe(11);
     await clock.advance(1_000);
     expect(window(0)).toBe(0);
+  });
+
+  describe('lets as many be early as its handlers can run in a second', () => {
+    it('and any number while none has ended', () => {
+      expect(budget.mostEarly).toBe(Infinity);
+      end(1, 200);
+      expect(budget.mostEarly).toBe(10 + 50);
+    });
+
+    it('and any number while they take no time', () => {
+      end(1_000);
+      expect(budget.mostEarly).toBe(Infinity);
+    });
+
+    it('by the average of the last ones, whenever those were', async () => {
+      end(1, 100);
+      end(1, 300);
+      expect(budget.mostEarly).toBe(10 + 50);
+      await clock.advance(3_600_000);
+      expect(budget.mostEarly).toBe(10 + 50);
+      end(1_000, 50);
+      expect(budget.mostEarly).toBeCloseTo(10 + 200, 0);
+    });
   });
 });

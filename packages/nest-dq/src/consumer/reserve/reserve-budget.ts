@@ -8,12 +8,20 @@ const RECENT = SLICES * SLICE;
 const RESERVED_AHEAD = 40;
 /** Milliseconds. */
 const STUCK_AFTER = 1_000;
+/** Milliseconds. So much earlier than its time a copy surfaces at most. */
+const EARLY = 1_000;
+/** Handlers over which their time is averaged. */
+const AVERAGED = 100;
 
 /**
- * The slots of a tube in this process, and how much it may reserve for them. Copies that are early wait without a slot and
- * are not counted. Copies that are due and wait are limited by how fast handlers ended in the last 100 ms: fast handlers are
- * kept busy, and slow ones leave the jobs to others. When every slot was taken for a second and no handler ended, nobody
- * knows when one will end, and nothing may wait for it.
+ * The slots of a tube in this process, and how much it may reserve for them.
+ *
+ * - Copies that are due and wait are limited by how fast handlers ended in the last 100 ms: fast handlers are kept busy, and
+ *   slow ones leave the jobs to others. When every slot was taken for a second and no handler ended, nobody knows when one
+ *   will end, and nothing may wait for it.
+ * - Copies that are early wait without a slot, and are limited by how long handlers took, also before a pause: more than all
+ *   slots can run in the second for which copies are early would only be released again when they are due. While no handler
+ *   has ended, nobody knows how many those are.
  */
 export class ReserveBudget {
   /** Slots of handlers that have not returned, and are still waited for. */
@@ -25,6 +33,9 @@ export class ReserveBudget {
   private readonly counts = Array.from({ length: SLICES }, () => 0);
   private slice = 0;
   private recent = 0;
+  private ends = 0;
+  /** How long handlers take on average, in ms. */
+  private handlerTime = 0;
   /** When a slot was free, or a handler ended. */
   private movedAt: number;
 
@@ -44,9 +55,11 @@ export class ReserveBudget {
     return this.concurrency - this.taken;
   }
 
-  /** A handler returned, or is no longer waited for. */
-  ended(): void {
+  /** A handler returned, or is no longer waited for, so many ms after it began. */
+  ended(took: number): void {
     this.handling--;
+    this.ends = Math.min(AVERAGED, this.ends + 1);
+    this.handlerTime += (took - this.handlerTime) / this.ends;
     this.roll();
     this.counts[this.slice % SLICES]!++;
     this.recent++;
@@ -70,6 +83,11 @@ export class ReserveBudget {
     const most = this.within(RESERVED_AHEAD) + this.free;
     const had = waiting + asked;
     return had >= this.concurrency && 2 * had > most ? 0 : most - had;
+  }
+
+  /** How many early copies may be held. */
+  get mostEarly(): number {
+    return this.concurrency * (1 + EARLY / this.handlerTime);
   }
 
   private roll(): void {

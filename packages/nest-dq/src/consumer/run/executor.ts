@@ -214,7 +214,8 @@ export class Executor {
     if (!run.hasSlot) return; // its return was not waited for
     run.hasSlot = false;
     this.disarm(run);
-    this.context.budget.ended();
+    const { budget, clock } = this.context;
+    budget.ended(run.startedAt === 0 ? 0 : clock.now() - run.startedAt);
     this.freed();
   }
 
