@@ -20,10 +20,12 @@ const COUNTS = [1, 2, 4];
 const LOOK_EVERY = 20;
 /** Milliseconds after the due time until all jobs must have run. */
 const LIMIT = 60_000;
+/** Jobs before those of unequal processes, which then know how long their handlers take. */
+const UNEQUAL_WARM_UP = 300;
 
 export const processes: Measure = {
   name: 'processes',
-  title: `drain by several consumer processes that have run ${WARM_UP.toLocaleString('en-US')} jobs each; and two with 50 slots each, handlers of 100 and of 200 ms`,
+  title: `drain by several consumer processes that have run ${WARM_UP.toLocaleString('en-US')} jobs each; and two that have run ${UNEQUAL_WARM_UP} together, with 50 slots each, handlers of 100 and of 200 ms`,
   run: async (settings) => [...(await drains(settings)), ...(await unequal(settings))],
 };
 
@@ -106,7 +108,10 @@ export const unequalRound = apart(import.meta.url, 'unequalRound', (jobs: number
     const perSecond = HANDLERS.reduce((rate, ms) => rate + (1000 * SLOTS) / ms, 0);
     const takes = (1000 * jobs) / perSecond;
     const releasesBefore = await releasesOf(system.servers);
-    const { due, consumers } = await runJobs(system, HANDLERS, SLOTS, jobs, { over: takes * over });
+    const { due, consumers } = await runJobs(system, HANDLERS, SLOTS, jobs, {
+      warmUp: UNEQUAL_WARM_UP,
+      over: takes * over,
+    });
     const shares = consumers.map((consumer) => {
       const first = consumer.reportAt(due + FROM);
       const last = consumer.reportAt(due + UP_TO * takes);
