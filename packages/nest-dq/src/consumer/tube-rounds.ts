@@ -44,12 +44,12 @@ export class TubeRounds {
     this.timer = this.clock.after(ms, () => this.go(Array.from(this.tubes())));
   }
 
-  private go(tubes: readonly string[]): void {
-    this.underWay = Promise.all(tubes.slice(0, TOGETHER).map(this.look)).then(() => {
+  private go(tubes: readonly string[], from = 0): void {
+    const to = from + TOGETHER;
+    this.underWay = Promise.all(tubes.slice(from, to).map(this.look)).then(() => {
       if (this.stopped) return;
-      const left = tubes.slice(TOGETHER);
-      if (left.length === 0) this.roundAfter(this.times.every);
-      else this.timer = this.clock.after(APART, () => this.go(left));
+      if (to >= tubes.length) this.roundAfter(this.times.every);
+      else this.timer = this.clock.after(APART, () => this.go(tubes, to));
     });
   }
 }
