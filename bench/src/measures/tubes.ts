@@ -24,10 +24,10 @@ const ORDERS = [
   { name: 'tube by tube', tubeOf: (n: number) => Math.floor(n / JOBS) },
 ];
 /**
- * Milliseconds until the process is idle. A minute after a job, the ledger is told that its copies are certainly gone; for the jobs of
- * the warm-up that is after the first look. The garbage collector gives memory back later than that: some 400 ms of work, once.
+ * Milliseconds until the process is idle. A minute after a job, the ledger is told that its copies are certainly gone. The
+ * garbage collector gives memory back up to a minute after the start, and later than that after a burst: some 400 ms of work, once.
  */
-const SETTLED = { start: 10_000, burst: 80_000 };
+const SETTLED = 80_000;
 /** Milliseconds between two looks at the connections. */
 const LOOK_EVERY = 100;
 const MOST_CONNECTIONS = 50;
@@ -38,7 +38,7 @@ export const tubes: Measure = {
   name: 'tubes',
   title: `one process that consumes ${TUBES.toLocaleString('en-US')} tubes on three nodes: idle, while ${JOBS} jobs of each are due at one moment, and idle again`,
   run: async ({ pick }) => {
-    const rounds = await once(() => tubesRound(pick(TUBES, 200), pick(15_000, 5_000)));
+    const rounds = await once(() => tubesRound(pick(TUBES, 200), pick(40_000, 5_000)));
     return [
       ...rowsOf('idle', rounds, ({ before }) => before),
       ...ORDERS.flatMap(({ name }, order) => {
@@ -73,14 +73,14 @@ export const tubesRound = apart(
       let runs: RunCount;
       const handle = (payload: Payload) => runs.add(payload);
       for (const queue of queues) await client.consume(queue, handle, SLOTS);
-      const before = await idle(system, SETTLED.start, time);
+      const before = await idle(system, time);
       const bursts: Burst[] = [];
       for (const { tubeOf } of ORDERS) {
         runs = new RunCount(queues.length * JOBS);
         const queueOf = (n: number) => queues[tubeOf(n, queues.length)]!;
         bursts.push(await runAll(system, queueOf, runs, queues.length * JOBS));
       }
-      return { before, bursts, after: await idle(system, SETTLED.burst, time) };
+      return { before, bursts, after: await idle(system, time) };
     }),
 );
 
@@ -120,14 +120,14 @@ function connectionsRow(what: string, ours: Rounds<number>): Row {
   return row({ what, unit: 'connections', ours, target: { of: 'ours', most: MOST_CONNECTIONS } });
 }
 
-async function idle({ servers }: System<Servers>, settled: number, time: number): Promise<Idle> {
+async function idle({ servers }: System<Servers>, time: number): Promise<Idle> {
   const { redisServer, nodes: each } = servers;
   const nodePids = each.map(({ pid }) => pid);
   const used = async () => {
     const [redis, nodes] = await Promise.all([cpuTime([redisServer.pid]), cpuTime(nodePids)]);
     return { client: redis.client, redis: redis.servers, nodes: nodes.servers };
   };
-  await pause(settled);
+  await pause(SETTLED);
   const before = await used();
   const from = performance.now();
   await pause(time);
