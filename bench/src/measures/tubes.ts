@@ -38,7 +38,7 @@ export const tubes: Measure = {
   name: 'tubes',
   title: `one process that consumes ${TUBES.toLocaleString('en-US')} tubes on three nodes: idle, while ${JOBS} jobs of each are due at one moment, and idle again`,
   run: async ({ pick }) => {
-    const rounds = await once(() => tubesRound(pick(TUBES, 200), pick(40_000, 5_000)));
+    const rounds = await once(() => tubesRound(pick(TUBES, 200), pick(15_000, 5_000)));
     return [
       ...rowsOf('idle', rounds, ({ before }) => before),
       ...ORDERS.flatMap(({ name }, order) => {
