@@ -276,9 +276,10 @@ export class ClusterProducer extends DqProducer {
     const { clock, settings } = this.parts;
     const calledAt = clock.now();
     tubeName(tube, settings.prefix);
+    const beside = ['payload', time];
     return addAll(listOf(jobs), clock, (job, together, done) => {
       this.context.refuseIfClosed();
-      const options = resolveJobOptions(job, ['payload', time]);
+      const options = resolveJobOptions(job, beside);
       this.addOne(tube, job.payload, options, when(job, options), calledAt, done, together);
     });
   }

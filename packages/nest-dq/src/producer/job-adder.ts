@@ -47,9 +47,8 @@ export class JobAdder {
     const { key } = job.options;
     if (key !== undefined) {
       const id = keyedId(job.storedAs, key);
-      const add = () => this.addKeyed(job, id);
-      add()
-        .catch((error: unknown) => this.context.retries.again(error, this.patientCall(job), add))
+      this.context.retries
+        .run(this.patientCall(job), () => this.addKeyed(job, id))
         .then((added) => done(undefined, added), done);
       return;
     }

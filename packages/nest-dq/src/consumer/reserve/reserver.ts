@@ -5,7 +5,6 @@ import type { Envelope } from '../../copies/header.js';
 import type { TubeContext } from '../tube-context.js';
 import { ConsumerNode } from './consumer-node.js';
 import type { Delivery, Taker } from './delivery.js';
-import type { ReserveBudget } from './reserve-budget.js';
 
 /** Reserves the copies of a tube on all nodes, as far as there is room. Each node gets its share of the room. */
 export class Reserver implements Taker {
@@ -81,7 +80,8 @@ export class Reserver implements Taker {
     if (!this.open || this.limited.full) return 0;
     let asked = 0;
     for (const node of this.nodes) asked += node.asked;
-    const { budget, claims } = this;
+    const { claims } = this;
+    const { budget } = this.context;
     // What comes next may be due sooner than all that is held: one more is always asked for.
     const most = Math.max(1, budget.mostEarly - claims.early - asked);
     // Each node has its share: else the first would be drained while backups surface on the others.
@@ -89,7 +89,7 @@ export class Reserver implements Taker {
   }
 
   get unhurried(): boolean {
-    return this.claims.early >= this.budget.mostEarly;
+    return this.claims.early >= this.context.budget.mostEarly;
   }
 
   roomLeft(): void {
@@ -99,10 +99,6 @@ export class Reserver implements Taker {
   lost(delivery: Delivery): void {
     this.claims.remove(delivery);
     this.schedule();
-  }
-
-  private get budget(): ReserveBudget {
-    return this.context.budget;
   }
 
   /** Copies may be reserved and claimed now. */
