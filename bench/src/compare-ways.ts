@@ -1,7 +1,7 @@
 import { row } from './figures.js';
-import type { Row, Settings, Target } from './measure.js';
-import { bothRates, type Sizes } from './product-rates.js';
-import { alternate } from './rounds.js';
+import type { Row, Settings } from './measure.js';
+import { ACTS, bothRates, type Rates, type Sizes } from './product-rates.js';
+import { alternate, type Rounds } from './rounds.js';
 import type { ProductName } from './systems/products.js';
 
 /** One product in two ways, alternating, by the jobs a second of a round. */
@@ -22,15 +22,23 @@ export async function compareWays(
     ours: () => bothRates(ours, sizes),
     beside: () => bothRates(beside, sizes),
   });
-  const target: Target = { of: 'ratio', least };
-  return (['schedule', 'drain'] as const).map((act) =>
+  return rowsOfActs(rates, besideName, least);
+}
+
+/** A row for each act. `least`: the target of the ratio. */
+export function rowsOfActs(
+  { ours, beside }: Readonly<Record<'ours' | 'beside', Rounds<Rates>>>,
+  besideName: string,
+  least: number,
+): Row[] {
+  return ACTS.map((act) =>
     row({
       what: `${act}, 3 copies`,
       unit: 'jobs/s',
-      ours: rates.ours.map((each) => each[act]),
-      beside: rates.beside.map((each) => each[act]),
+      ours: ours.map((rates) => rates[act]),
+      beside: beside.map((rates) => rates[act]),
       besideName,
-      target,
+      target: { of: 'ratio', least },
     }),
   );
 }

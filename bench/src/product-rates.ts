@@ -3,13 +3,14 @@ import { apart } from './apart.js';
 import { drainRound } from './drain-round.js';
 import { scheduleRound } from './schedule-round.js';
 import type { ProductName } from './systems/products.js';
-import { withSystem } from './systems/system.js';
+import { withSystem, type System } from './systems/system.js';
 
+export const ACTS = ['schedule', 'drain'] as const;
+type Act = (typeof ACTS)[number];
 /** The jobs of each act. */
-export interface Sizes {
-  readonly schedule: number;
-  readonly drain: number;
-}
+export type Sizes = Readonly<Record<Act, number>>;
+/** The jobs a second of each act. */
+export type Rates = Readonly<Record<Act, number>>;
 
 /** Of adds one by one, 256 in flight. `replicas`: copies of a job. @default 3 */
 export const scheduleRate = apart(
@@ -21,12 +22,17 @@ export const scheduleRate = apart(
     }),
 );
 
-/** Of both acts in one process, first of the drain, as its jobs are over then. */
+/** Both acts in one process, first the drain, as its jobs are over then. */
+export async function bothRounds(system: System, sizes: Sizes) {
+  const drain = await drainRound(system, sizes.drain);
+  const schedule = await scheduleRound(system, sizes.schedule);
+  return { schedule, drain };
+}
+
 export const bothRates = apart(import.meta.url, 'bothRates', (product: ProductName, sizes: Sizes) =>
-  withSystem(product, async (system) => {
-    const { jobsPerSecond: drain } = await drainRound(system, sizes.drain);
-    const { jobsPerSecond: schedule } = await scheduleRound(system, sizes.schedule);
-    return { schedule, drain };
+  withSystem(product, async (system): Promise<Rates> => {
+    const { schedule, drain } = await bothRounds(system, sizes);
+    return { schedule: schedule.jobsPerSecond, drain: drain.jobsPerSecond };
   }),
 );
 

@@ -14,6 +14,9 @@ import { pauseUntil } from '../waiting.js';
 const QUEUE = 'backlog';
 /** Milliseconds from the due time of a job until its last copy has surfaced, with the default `backupDelay`. */
 const LAST_COPY = 5_000;
+/** Milliseconds over which the jobs come due, and by which they are overdue then. */
+const OVER = 5_000;
+const OVERDUE = 5_000;
 
 export const backlog: Measure = {
   name: 'backlog',
@@ -22,7 +25,7 @@ export const backlog: Measure = {
   run: async ({ rounds, pick }) => {
     const jobs = pick(30_000, 5_000);
     const { clean } = await alternate(rounds(3), { clean: () => drainRate('nest-dq', jobs) });
-    const overdue = (product: ProductName) => () => overdueRate(product, jobs, 5_000, 5_000);
+    const overdue = (product: ProductName) => () => overdueRate(product, jobs);
     const { ours, peer } = await alternate(rounds(1), {
       ours: overdue('nest-dq'),
       peer: overdue('BullMQ'),
@@ -42,22 +45,19 @@ export const backlog: Measure = {
   },
 };
 
-/** Jobs a second, of jobs that come due over so many ms, and are overdue by so many more. */
-export const overdueRate = apart(
-  import.meta.url,
-  'overdueRate',
-  (product: ProductName, jobs: number, over: number, overdue: number) =>
-    withSystem(product, async (system) => {
-      alignClock();
-      const begin = dueAfterAdding(jobs, system);
-      await addBeforeDue(
-        system,
-        QUEUE,
-        payloads(jobs, (n) => Math.ceil(begin + (over * n) / jobs)),
-      );
-      await pauseUntil(begin + over + LAST_COPY + overdue);
-      return drainOverdue(system, jobs);
-    }),
+/** Jobs a second. */
+export const overdueRate = apart(import.meta.url, 'overdueRate', (product: ProductName, jobs: number) =>
+  withSystem(product, async (system) => {
+    alignClock();
+    const begin = dueAfterAdding(jobs, system);
+    await addBeforeDue(
+      system,
+      QUEUE,
+      payloads(jobs, (n) => Math.ceil(begin + (OVER * n) / jobs)),
+    );
+    await pauseUntil(begin + OVER + LAST_COPY + OVERDUE);
+    return drainOverdue(system, jobs);
+  }),
 );
 
 /** Resolves with the jobs a second. */

@@ -1,11 +1,10 @@
 import { apart } from '../apart.js';
 import type { CpuTime } from '../cpu.js';
-import { CONCURRENCY, drainRound } from '../drain-round.js';
+import { CONCURRENCY } from '../drain-round.js';
 import { row } from '../figures.js';
 import type { Measure } from '../measure.js';
-import type { Sizes } from '../product-rates.js';
+import { bothRounds, type Sizes } from '../product-rates.js';
 import { alternate } from '../rounds.js';
-import { scheduleRound } from '../schedule-round.js';
 import type { ProductName } from '../systems/products.js';
 import { withSystem } from '../systems/system.js';
 import { pause } from '../waiting.js';
@@ -51,9 +50,8 @@ export const cpu: Measure = {
 
 export const cpuOf = apart(import.meta.url, 'cpuOf', (product: ProductName, sizes: Sizes) =>
   withSystem(product, async (system) => {
-    const { cpu: drain } = await drainRound(system, sizes.drain);
-    const { cpu: schedule } = await scheduleRound(system, sizes.schedule);
-    return { schedule, drain };
+    const { schedule, drain } = await bothRounds(system, sizes);
+    return { schedule: schedule.cpu, drain: drain.cpu };
   }),
 );
 

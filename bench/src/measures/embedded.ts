@@ -10,10 +10,9 @@ import { RawConnection } from '../raw/raw-connection.js';
 import { alternate } from '../rounds.js';
 import type { ProductName } from '../systems/products.js';
 import { startServed } from '../systems/served.js';
+import { WARM_UP } from '../warm-up.js';
 import { latenessOf } from './lateness.js';
 
-/** Jobs before those that count. A beanstalkd that syncs each of them takes some seconds for so many. */
-const WARM_UP = 20_000;
 /** Seconds: so far away that none comes due. */
 const FAR = 3_600;
 const LOADS = [400, 2_000];
@@ -75,6 +74,7 @@ export const nodeRates = apart(import.meta.url, 'nodeRates', (name: ContenderNam
   }),
 );
 
+/** A beanstalkd that syncs each of these jobs takes some seconds. */
 async function warmUp(connection: RawConnection): Promise<void> {
   await putJobs(connection, WARM_UP, 0);
   await takeJobs(connection, WARM_UP);

@@ -1,13 +1,11 @@
 import { percentile } from 'test-servers';
 import { apart } from '../apart.js';
-import { drainRound } from '../drain-round.js';
 import { row } from '../figures.js';
 import { latenessRound } from '../lateness-round.js';
 import type { Measure } from '../measure.js';
-import type { Sizes } from '../product-rates.js';
+import { bothRounds, type Rates, type Sizes } from '../product-rates.js';
 import { addResidents } from '../residents.js';
 import { alternate } from '../rounds.js';
-import { scheduleRound } from '../schedule-round.js';
 import { withServers, type Places } from '../servers.js';
 import { withClient, withSystem, type System } from '../systems/system.js';
 
@@ -49,10 +47,7 @@ export const growth: Measure = {
     }),
 };
 
-interface Figures {
-  /** Jobs a second. */
-  readonly schedule: number;
-  readonly drain: number;
+interface Figures extends Rates {
   /** The 99th percentile, in ms. */
   readonly lateness: number;
 }
@@ -70,9 +65,12 @@ export const figuresOf = apart(import.meta.url, 'figuresOf', (amounts: Amounts, 
       seconds: amounts.seconds,
       handler: 0,
     });
-    const { jobsPerSecond: drain } = await drainRound(system, amounts.drain);
-    const { jobsPerSecond: schedule } = await scheduleRound(system, amounts.schedule);
-    return { schedule, drain, lateness: percentile(samples, 0.99) };
+    const { schedule, drain } = await bothRounds(system, amounts);
+    return {
+      schedule: schedule.jobsPerSecond,
+      drain: drain.jobsPerSecond,
+      lateness: percentile(samples, 0.99),
+    };
   };
   return places ? withClient('nest-dq', places, round) : withSystem('nest-dq', round);
 });

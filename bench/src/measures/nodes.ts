@@ -1,6 +1,6 @@
 import { row } from '../figures.js';
 import type { Measure } from '../measure.js';
-import { bothRates } from '../product-rates.js';
+import { ACTS, bothRates, type Rates } from '../product-rates.js';
 import { alternate, type Rounds } from '../rounds.js';
 
 export const nodes: Measure = {
@@ -14,8 +14,8 @@ export const nodes: Measure = {
       folders: () => bothRates('nest-dq, served in folders', sizes),
       beanstalkds: () => bothRates('nest-dq', sizes),
     });
-    return (['schedule', 'drain'] as const).flatMap((act) => {
-      const of = (rates: Rounds<Record<typeof act, number>>) => rates.map((each) => each[act]);
+    return ACTS.flatMap((act) => {
+      const of = (rates: Rounds<Rates>) => rates.map((each) => each[act]);
       const beside = { unit: 'jobs/s', beside: of(beanstalkds), besideName: 'beanstalkds' } as const;
       return [
         row({ what: `${act}, served in memory`, ours: of(memory), ...beside }),

@@ -1,5 +1,5 @@
 import { apart } from '../apart.js';
-import { row } from '../figures.js';
+import { rowsOfActs } from '../compare-ways.js';
 import type { Measure } from '../measure.js';
 import { bothRates, type Sizes } from '../product-rates.js';
 import { rate } from '../rate.js';
@@ -17,20 +17,11 @@ export const raw: Measure = {
     'beside a bare pipelined client that stores, reserves and deletes the same copies and does nothing else',
   run: async ({ rounds, pick }) => {
     const sizes = { schedule: pick(30_000, 5_000), drain: pick(20_000, 4_000) };
-    const { ours, bare } = await alternate(rounds(3), {
+    const rates = await alternate(rounds(3), {
       ours: () => bothRates('nest-dq', sizes),
-      bare: () => bareRates(sizes),
+      beside: () => bareRates(sizes),
     });
-    return (['schedule', 'drain'] as const).map((act) =>
-      row({
-        what: `${act}, 3 copies`,
-        unit: 'jobs/s',
-        ours: ours.map((each) => each[act]),
-        beside: bare.map((each) => each[act]),
-        besideName: 'bare client',
-        target: { of: 'ratio', least: 0.7 },
-      }),
-    );
+    return rowsOfActs(rates, 'bare client', 0.7);
   },
 };
 
