@@ -1,5 +1,4 @@
-import { startKafka } from 'test-servers';
-import { kafkaOf } from './kafka-js.js';
+import { createTopic, startKafka } from 'test-servers';
 
 const PARTITIONS = 8;
 
@@ -13,20 +12,17 @@ export interface Broker {
 /** Calls `use` with a broker. */
 export async function withBroker<T>(use: (broker: Broker) => Promise<T>): Promise<T> {
   const server = await startKafka();
-  const admin = kafkaOf(server.endpoint).admin();
   let topics = 0;
   try {
-    await admin.connect();
     return await use({
       endpoint: server.endpoint,
       async newTopic() {
         const topic = `topic-${++topics}`;
-        await admin.createTopics({ waitForLeaders: true, topics: [{ topic, numPartitions: PARTITIONS }] });
+        await createTopic([server.endpoint], { topic, numPartitions: PARTITIONS });
         return topic;
       },
     });
   } finally {
-    await admin.disconnect();
     await server.stop();
   }
 }

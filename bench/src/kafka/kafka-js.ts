@@ -16,7 +16,7 @@ export function kafkaJs(how: How): StreamLibrary {
   };
 }
 
-export function kafkaOf(endpoint: string): Kafka {
+function kafkaOf(endpoint: string): Kafka {
   return new Kafka({ brokers: [endpoint], clientId: 'bench', logLevel: logLevel.ERROR });
 }
 

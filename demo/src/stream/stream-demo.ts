@@ -1,7 +1,6 @@
 import { NestFactory } from '@nestjs/core';
-import { Kafka, logLevel } from 'kafkajs';
 import { KqModule, KqPusher } from 'nest-kq';
-import { startKafka, tableLine } from 'test-servers';
+import { createTopic, startKafka, tableLine } from 'test-servers';
 import type { Screen } from '../screen.js';
 import { ConsumerProcess } from './consumer-process.js';
 import type { ConsumerWord } from './consumer.js';
@@ -24,7 +23,7 @@ export async function streamDemo(screen: Screen, signal: AbortSignal): Promise<b
   const consumers = [consumer('consumer 1'), consumer('consumer 2')] as const;
   try {
     signal.throwIfAborted();
-    await createTopic(broker.endpoint);
+    await createTopic([broker.endpoint], { topic: Orders.name, numPartitions: PARTITIONS });
     const app = await NestFactory.createApplicationContext(
       KqModule.forRoot({ brokers: [broker.endpoint], consume: false, logger: screen }),
       { logger: ['warn', 'error'] },
@@ -47,16 +46,6 @@ export async function streamDemo(screen: Screen, signal: AbortSignal): Promise<b
     }
   } finally {
     await broker.stop();
-  }
-}
-
-async function createTopic(broker: string): Promise<void> {
-  const admin = new Kafka({ brokers: [broker], logLevel: logLevel.NOTHING }).admin();
-  await admin.connect();
-  try {
-    await admin.createTopics({ topics: [{ topic: Orders.name, numPartitions: PARTITIONS }] });
-  } finally {
-    await admin.disconnect();
   }
 }
 

@@ -1,9 +1,10 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Kafka, logLevel, type Admin, type KafkaJSProtocolError } from 'kafkajs';
+import { Kafka, logLevel, type Admin } from 'kafkajs';
 import type { DqOptions } from 'nest-dq';
 import type { KqOptions } from 'nest-kq';
 import {
+  createTopic,
   startBeanstalkd,
   startKafka,
   startKafkaCluster,
@@ -74,25 +75,12 @@ export class StreamLab extends Workplace {
     this.connected = kafka.admin();
     this.closing.push(() => this.connected?.disconnect());
     await this.connected.connect();
-    const topics = [{ topic: NUMBERS.name, numPartitions: PARTITIONS, replicationFactor: brokers }];
-    // kafkajs would wait for the leaders, but fails where it asks a broker that has not heard of the topic yet.
-    await this.connected.createTopics({ waitForLeaders: false, topics });
-    await this.eventually('the topic has its leaders', () => this.hasLeaders());
+    const topic = { topic: NUMBERS.name, numPartitions: PARTITIONS, replicationFactor: brokers };
+    await createTopic(this.endpoints, topic);
     const how: StreamArguments = { name: 'producer', options: this.options('producer') };
     this.producer = await this.start('streams/producer/main.js', how);
     await Promise.all(Array.from({ length: consumers }, () => this.startConsumer()));
     await this.settledWith('at the start', this.consumers);
-  }
-
-  private async hasLeaders(): Promise<boolean> {
-    try {
-      const { topics } = await this.connected!.fetchTopicMetadata({ topics: [NUMBERS.name] });
-      return topics[0]!.partitions.every(({ leader }) => leader >= 0);
-    } catch (error) {
-      const { type } = error as Partial<KafkaJSProtocolError>;
-      if (type === 'UNKNOWN_TOPIC_OR_PARTITION' || type === 'LEADER_NOT_AVAILABLE') return false;
-      throw error;
-    }
   }
 
   /** Starts the servers of a nest-dq, through which the failures of all consumers will go. Comes before `begin`. */

@@ -5,6 +5,7 @@ import { Kafka, logLevel, type Consumer, type KafkaConfig, type SASLOptions } fr
 import { makeCertificate } from './certificate.js';
 import { askMetadata } from './kafka-metadata.js';
 import { portForOthers } from './kafka-properties.js';
+import { createTopic } from './kafka-topic.js';
 import { startKafka, startKafkaCluster, type KafkaServer } from './kafka.js';
 import { places, type Place } from './place.js';
 import { eventually, within } from './waiting.js';
@@ -206,13 +207,15 @@ describe('startKafkaCluster', () => {
   }, LIMIT);
   afterAll(() => Promise.all((servers ?? []).map((server) => server.stop())));
 
+  const endpoints = () => servers.map(({ endpoint }) => endpoint);
+
   it(
     'has three copies of each message, and goes on when a leader is killed',
     async () => {
       const kafka = clientOf(servers);
       const admin = kafka.admin();
       await admin.connect();
-      await admin.createTopics({ topics: [{ topic: 'led', numPartitions: 1 }], waitForLeaders: true });
+      await createTopic(endpoints(), { topic: 'led', numPartitions: 1 });
       const partition = async () =>
         (await admin.fetchTopicMetadata({ topics: ['led'] })).topics[0]!.partitions[0]!;
       await write(kafka, 'led', 'before');
@@ -221,7 +224,10 @@ describe('startKafkaCluster', () => {
       const killed = servers.find(({ nodeId }) => nodeId === leader)!;
       await killed.kill();
       await write(kafka, 'led', 'without');
-      expect((await partition()).leader).not.toBe(leader);
+      await eventually('another broker leads', async () => {
+        const { leader: now } = await partition();
+        return now >= 0 && now !== leader;
+      });
       await killed.restart();
       await write(kafka, 'led', 'after');
       await expect(read(kafka, 'led', 3)).resolves.toEqual(['after', 'before', 'without']);
@@ -235,7 +241,7 @@ describe('startKafkaCluster', () => {
     async () => {
       const admin = clientOf(servers).admin();
       await admin.connect();
-      await admin.createTopics({ topics: [{ topic: 'copied' }] });
+      await createTopic(endpoints(), { topic: 'copied' });
       const { resources } = await admin.describeConfigs({
         includeSynonyms: false,
         resources: [{ type: 2, name: 'copied', configNames: ['min.insync.replicas'] }],
