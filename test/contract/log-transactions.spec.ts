@@ -72,12 +72,14 @@ everyLog((log) => {
         const transaction = await producer.transaction();
         await before?.(transaction);
         try {
-          await transaction.sendOffsets(member.identity, sent());
-          return transaction;
+          if (member.isInGroup) {
+            await transaction.sendOffsets(member.identity, sent());
+            return transaction;
+          }
         } catch (error) {
-          await transaction.abort();
           if (!(error instanceof MemberLost)) throw error;
         }
+        await transaction.abort();
       }
     }
 

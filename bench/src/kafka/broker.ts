@@ -1,4 +1,5 @@
-import { createTopic, startKafka } from 'test-servers';
+import { startKafka } from 'test-servers';
+import { createTopic } from 'test-servers/kafka-topic';
 
 const PARTITIONS = 8;
 

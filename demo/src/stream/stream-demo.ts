@@ -1,6 +1,7 @@
 import { NestFactory } from '@nestjs/core';
 import { KqModule, KqPusher } from 'nest-kq';
-import { createTopic, startKafka, tableLine } from 'test-servers';
+import { startKafka, tableLine } from 'test-servers';
+import { createTopic } from 'test-servers/kafka-topic';
 import type { Screen } from '../screen.js';
 import { ConsumerProcess } from './consumer-process.js';
 import type { ConsumerWord } from './consumer.js';

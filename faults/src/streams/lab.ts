@@ -4,7 +4,6 @@ import { Kafka, logLevel, type Admin } from 'kafkajs';
 import type { DqOptions } from 'nest-dq';
 import type { KqOptions } from 'nest-kq';
 import {
-  createTopic,
   startBeanstalkd,
   startKafka,
   startKafkaCluster,
@@ -13,6 +12,7 @@ import {
   type KafkaServer,
   type RedisServer,
 } from 'test-servers';
+import { createTopic } from 'test-servers/kafka-topic';
 import { copiesOn } from '../lab.js';
 import { LoggedProcess } from '../logged-process.js';
 import { newFolder, Workplace, type LabSettings } from '../workplace.js';
