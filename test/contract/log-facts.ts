@@ -12,6 +12,7 @@ import type {
   ProducerOptions,
   Sent,
 } from 'nest-kq/src/driver/driver.js';
+import { MemberLost } from 'nest-kq/src/driver/driver.js';
 import type {
   LogMessage,
   OutgoingMessage,
@@ -124,7 +125,10 @@ export class MemberUnderTest implements MemberHandler {
   assignment: readonly TopicPartition[] = [];
   private readonly member: LogMember;
 
-  constructor(driver: LogDriver, options: MemberOptions) {
+  constructor(
+    driver: LogDriver,
+    private readonly options: MemberOptions,
+  ) {
     this.member = driver.member(options, this);
   }
 
@@ -140,7 +144,7 @@ export class MemberUnderTest implements MemberHandler {
 
   get identity(): MemberIdentity {
     const { identity } = this.member;
-    if (!identity) throw new Error('the member is not in its group');
+    if (!identity) throw new MemberLost(this.options.group);
     return identity;
   }
 

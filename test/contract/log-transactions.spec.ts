@@ -72,14 +72,12 @@ everyLog((log) => {
         const transaction = await producer.transaction();
         await before?.(transaction);
         try {
-          if (member.isInGroup) {
-            await transaction.sendOffsets(member.identity, sent());
-            return transaction;
-          }
+          await transaction.sendOffsets(member.identity, sent());
+          return transaction;
         } catch (error) {
+          await transaction.abort();
           if (!(error instanceof MemberLost)) throw error;
         }
-        await transaction.abort();
       }
     }
 

@@ -126,6 +126,7 @@ describe('a node without room for its log', () => {
         attempts.push(attempt);
         return attempt === 1 ? Retry.after('6s') : undefined; // long: a copy that is due within a second is not released
       });
+      await eventually('it is not worth a put', () => !only.writable); // for five seconds
       await eventually(
         'nine were tried again',
         () => attempts.filter((attempt) => attempt === 2).length === 9,

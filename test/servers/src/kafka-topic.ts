@@ -1,4 +1,4 @@
-import { Kafka, logLevel, type ITopicConfig, type KafkaJSProtocolError } from 'kafkajs';
+import { Kafka, logLevel, type Admin, type ITopicConfig, type KafkaJSProtocolError } from 'kafkajs';
 import { eventually } from './waiting.js';
 
 /**
@@ -14,17 +14,21 @@ export async function createTopic(endpoints: readonly string[], topic: ITopicCon
     await Promise.all(admins.map((admin) => admin.connect()));
     await admins[0]!.createTopics({ waitForLeaders: false, topics: [topic] });
     for (const admin of admins)
-      await eventually(`a broker knows the leaders of ${topic.topic}`, async () => {
-        try {
-          const { topics } = await admin.fetchTopicMetadata({ topics: [topic.topic] });
-          return topics[0]!.partitions.every(({ leader }) => leader >= 0);
-        } catch (error) {
-          const { type } = error as Partial<KafkaJSProtocolError>;
-          if (type === 'UNKNOWN_TOPIC_OR_PARTITION' || type === 'LEADER_NOT_AVAILABLE') return false;
-          throw error;
-        }
-      });
+      await eventually(`a broker knows the leaders of ${topic.topic}`, () =>
+        knowsLeaders(admin, topic.topic),
+      );
   } finally {
     await Promise.all(admins.map((admin) => admin.disconnect()));
+  }
+}
+
+async function knowsLeaders(admin: Admin, topic: string): Promise<boolean> {
+  try {
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+    return topics[0]!.partitions.every(({ leader }) => leader >= 0);
+  } catch (error) {
+    const { type } = error as Partial<KafkaJSProtocolError>;
+    if (type === 'UNKNOWN_TOPIC_OR_PARTITION' || type === 'LEADER_NOT_AVAILABLE') return false;
+    throw error;
   }
 }
