@@ -1,4 +1,4 @@
-import { atMost, noneBut, type Experiment } from '../experiment.js';
+import { atLeast, atMost, noneBut, type Experiment } from '../experiment.js';
 import type { Lab } from '../lab.js';
 import { nodeCounter, percentile, putRaw } from 'test-servers';
 import { latenesses } from '../measures.js';
@@ -68,6 +68,7 @@ export const poison: Experiment = {
     ]);
 
     const found = await lab.settle();
+    const runs = deadly.map(({ job }) => lab.history.runsOf(job).length);
     const letters = await producer.deadLetters();
     const beside = new Set(deadly.flatMap((poisonous) => besideIt(lab, poisonous.job)));
     const buried = await Promise.all(lab.beanstalkds.map((node) => nodeCounter(node, 'current-jobs-buried')));
@@ -83,9 +84,10 @@ export const poison: Experiment = {
           beside,
         ),
         // A run that was granted together with one that kills the process does not begin, and is an attempt all the same.
-        atMost(
-          'runs of a job that kills its process',
-          Math.max(...deadly.map(({ job }) => lab.history.runsOf(job).length)),
+        atMost('runs of a job that kills its process', Math.max(...runs), ATTEMPTS),
+        atLeast(
+          'processes that they killed',
+          runs.reduce((sum, count) => sum + count),
           ATTEMPTS,
         ),
         exactly(
