@@ -6,8 +6,8 @@ const workspace = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '
 export default {
   testEnvironment: 'node',
   testSequencer: fileURLToPath(new URL('./longest-first.mjs', import.meta.url)),
-  // Only a safety net: no test depends on the machine's speed.
-  testTimeout: 30_000,
+  // Only a safety net: no test depends on the machine's speed. Above the limit of `eventually`, whose error says what is missing.
+  testTimeout: 60_000,
   testMatch: ['<rootDir>/**/*.spec.ts'],
   testPathIgnorePatterns: ['/node_modules/', '/dist/'],
   modulePathIgnorePatterns: ['/dist/'],

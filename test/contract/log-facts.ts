@@ -121,7 +121,7 @@ export class MemberUnderTest implements MemberHandler {
   readonly batches: LogBatch[] = [];
   /** `rejoining`, or the partitions with whether the member continued. */
   readonly told: (string | { partitions: string[]; continued: boolean })[] = [];
-  readonly failures: unknown[] = [];
+  readonly failures: KqError[] = [];
   assignment: readonly TopicPartition[] = [];
   private readonly member: LogMember;
 

@@ -7,6 +7,7 @@ import type { Order } from 'nest-kq/src/consumer/lanes.js';
 import { Pauses } from 'nest-kq/src/consumer/pauses.js';
 import { DelaysPort } from 'nest-kq/src/delays/delays.js';
 import { MemberLost, type LogDriver } from 'nest-kq/src/driver/driver.js';
+import { KqError } from 'nest-kq/src/errors.js';
 import { EventHub } from 'nest-kq/src/events/event-hub.js';
 import { resolveFailureOptions, type FailureOptions } from 'nest-kq/src/failures/failure-options.js';
 import { HandlerRuns } from 'nest-kq/src/failures/handler-runs.js';
@@ -71,7 +72,10 @@ class Shop {
       pauses: new Pauses(),
       subscriptions: [{ topics: [topic], order, concurrency: 10, size, within: 100, room, run }],
       joined: () => {},
-      failed: (error) => this.errors.push(error),
+      failed: (error) => {
+        // A broker that has just begun does not know its groups for a while.
+        if (!(error instanceof KqError && error.code === 'KQ_AWAY')) this.errors.push(error);
+      },
     });
     await this.consumer.start();
   }

@@ -167,10 +167,11 @@ everyLog((log) => {
       const sent = () => [{ topic: log.topic, partition: 0, offset: 1n }];
       const transaction = await withOffsets(transactional(), member, sent);
       await transaction.commit();
+      const before = member.failures.length; // a broker that has just begun does not know its groups for a while
       member.rejoin(new KqError('KQ_AWAY', 'a test'));
       await member.receives(3);
       expect(member.values).toEqual(['a', 'b', 'b']);
-      expect(member.failures).toEqual([failing('KQ_AWAY')]);
+      expect(member.failures.slice(before)).toEqual([failing('KQ_AWAY')]);
       expect(member.told.at(-1)).toMatchObject({ continued: false });
     });
   });
