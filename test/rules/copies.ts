@@ -25,8 +25,8 @@ export const COPIES: readonly Rule[] = [
         'if (!this.time.known) this.time.observe(sent, received, reply[1] / 1_000);',
       ]),
       ...unit('producer/producer.spec.ts', 'is due by ledger time, to the millisecond', [
-        'producer/cluster-producer.ts',
-        'return due(this.context.now(tube) - (this.parts.clock.now() - calledAt));',
+        'producer/producer-context.ts',
+        'return due(this.now(tube) - (this.parts.clock.now() - calledAt));',
         'return due(this.parts.clock.wall() - (this.parts.clock.now() - calledAt));',
       ]),
       ...contract(

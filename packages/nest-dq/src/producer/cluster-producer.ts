@@ -22,22 +22,21 @@ import {
 } from '../api/tube.js';
 import { goQueueCopies, isGoQueueId } from '../copies/formats/go-queue.js';
 import type { Envelope } from '../copies/header.js';
-import type { JobTarget } from '../copies/job-ref.js';
-import { encodePayload, type Content } from '../copies/payload.js';
+import { encodePayload } from '../copies/payload.js';
 import { DqError, toError } from '../errors.js';
 import type { AdoptedAs } from '../go-queue/locks.js';
 import { addAll, listOf } from './add-many.js';
 import { BoundProducer } from './bound-producer.js';
 import { checkBoolean, checkObject } from './call-options.js';
 import { GoQueueJobs, refuseForGoQueue } from './go-queue-jobs.js';
-import { dueAfter, dueAgain, dueAt, dueNow, type Due } from './due.js';
+import { dueAfter, dueAt, dueNow, type Due } from './due.js';
 import { JobAdder, type AddDone } from './job-adder.js';
 import { findJob, headersOf } from './job-finder.js';
-import { cannotMove, reschedule, type Change } from './job-mover.js';
 import { refuseInvalid } from './payload-check.js';
 import { ProducerContext, type ProducerParts } from './producer-context.js';
 import { DqProducer } from './producer.js';
-import type { PatientCall, Together } from './retries.js';
+import { Rescheduler } from './rescheduler.js';
+import type { Together } from './retries.js';
 import { Revoker } from './revoker.js';
 import type { TubeProducer } from './tube-producer.js';
 import { TubeTimes } from './tube-times.js';
@@ -48,6 +47,7 @@ export class ClusterProducer extends DqProducer {
   private readonly adder: JobAdder;
   private readonly goQueue: GoQueueJobs;
   private readonly revoker: Revoker;
+  private readonly rescheduler: Rescheduler;
   private readonly times: TubeTimes;
 
   constructor(private readonly parts: ProducerParts) {
@@ -57,6 +57,7 @@ export class ClusterProducer extends DqProducer {
     this.goQueue = new GoQueueJobs(this.context, parts.goQueue.locks);
     this.revoker = new Revoker(this.context, this.goQueue);
     this.times = new TubeTimes(parts.ledger, parts.clock);
+    this.rescheduler = new Rescheduler(this.context, this.times);
   }
 
   /** Jobs that this producer stored and that the index has no room for. */
@@ -118,15 +119,8 @@ export class ClusterProducer extends DqProducer {
       patience,
     } = checkObject('the reschedule options', options, ['payload', 'allowPast', 'patience']);
     checkBoolean('allowPast', allowPast);
-    const calledAt = this.parts.clock.now();
-    const called = { patience: this.context.patienceOf(patience) };
-    const target = this.context.parse(ref);
-    if (isGoQueueId(target.id)) throw cannotMove(target.id);
-    const due = dueAgain(when, allowPast);
-    const content: Content | undefined = payload === undefined ? undefined : encodePayload(payload);
-    if (content) await checkFor(ref, content);
-    const call = content ? { ...called, bytes: content.bytes.length } : called;
-    return this.move(target, { due: await this.dueIn(target.tube, due, calledAt), content }, call);
+    const call = { patience: this.context.patienceOf(patience), payload, allowPast };
+    return this.rescheduler.reschedule(ref, when, call);
   }
 
   override async find(ref: JobRef, options?: PatienceOptions): Promise<JobView | undefined> {
@@ -158,10 +152,7 @@ export class ClusterProducer extends DqProducer {
     when: number,
     headers: Readonly<Record<string, string>>,
   ): Promise<RescheduleResult> {
-    const calledAt = this.parts.clock.now();
-    const target = this.context.parse(ref);
-    const due = await this.dueIn(target.tube, dueAt(when, true), calledAt);
-    return this.move(target, { due, headers }, { patience: this.context.patienceOf() });
+    return this.rescheduler.replan(ref, when, headers, { patience: this.context.patienceOf() });
   }
 
   /** Makes a job of ours of one that go-queue stored. One that was made before stays as it is. For consumers. */
@@ -186,15 +177,6 @@ export class ClusterProducer extends DqProducer {
   async close(): Promise<void> {
     this.context.close();
     await Promise.all([this.context.index?.close(), this.revoker.close()]);
-  }
-
-  private move(
-    target: JobTarget,
-    change: Omit<Change, 'until'>,
-    call: PatientCall,
-  ): Promise<RescheduleResult> {
-    const until = this.parts.clock.now() + call.patience;
-    return this.context.retries.run(call, () => reschedule(this.context, target, { ...change, until }));
   }
 
   private add(
@@ -234,7 +216,7 @@ export class ClusterProducer extends DqProducer {
     // The last call that may throw: from here on its promise has an owner.
     const checking = schema && refuseInvalid(schema, content, name);
     const add = () => {
-      const due = this.dueOf(storedAs, dueGiven, calledAt);
+      const due = this.context.dueOf(storedAs, dueGiven, calledAt);
       const { seal } = this.parts.cluster.settings;
       const job = { tube: name, storedAs, seal, content, options: carrying, due, calledAt, together };
       if (forGoQueue) this.goQueue.add(job, told);
@@ -283,26 +265,8 @@ export class ClusterProducer extends DqProducer {
       this.addOne(tube, job.payload, options, when(job, options), calledAt, done, together);
     });
   }
-
-  /** Counts from the call, by ledger time. The first call of a tube waits a little for that time. */
-  private async dueIn(tube: StoredTube, due: Due, calledAt: number): Promise<number> {
-    await this.times.learning(tube);
-    return this.dueOf(tube, due, calledAt);
-  }
-
-  private dueOf(tube: StoredTube, due: Due, calledAt: number): number {
-    this.context.refuseIfClosed();
-    return due(this.context.now(tube) - (this.parts.clock.now() - calledAt));
-  }
 }
 
 function settling(resolve: (receipt: JobReceipt) => void, reject: (error: DqError) => void): AddDone {
   return (error, receipt) => (receipt ? resolve(receipt) : reject(error as DqError));
-}
-
-/** Only a reference by key knows its tube, and so its schema. The payload of any other is checked when it runs. */
-async function checkFor(ref: JobRef, content: Content): Promise<void> {
-  if (typeof ref !== 'object' || !('tube' in ref)) return;
-  const schema = schemaOf(ref.tube);
-  if (schema) await refuseInvalid(schema, content, tubeName(ref.tube, ''));
 }

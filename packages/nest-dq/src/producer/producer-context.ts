@@ -14,6 +14,7 @@ import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import type { Clock, Duration } from 'nest-handlers/time';
 import { parseDuration } from '../time/duration.js';
 import { BatchedLedger } from './batched-ledger.js';
+import type { Due } from './due.js';
 import { IndexWriter } from './index-writer.js';
 import { Retries } from './retries.js';
 
@@ -89,6 +90,12 @@ export class ProducerContext {
   /** Ledger time of a tube, ms. */
   now(tube: StoredTube): number {
     return this.parts.ledger.tube(tube).now();
+  }
+
+  /** When a job is due, in ledger time: `due` counts from the time of the call, by the clock. `DQ_CLOSED`, and what `due` throws. */
+  dueOf(tube: StoredTube, due: Due, calledAt: number): number {
+    this.refuseIfClosed();
+    return due(this.now(tube) - (this.parts.clock.now() - calledAt));
   }
 
   /** Stores the copies of one generation. It never fails: the result tells what is stored where. */

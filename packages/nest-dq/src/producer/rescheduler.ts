@@ -1,0 +1,75 @@
+import type { JobRef, RescheduleResult } from '../api/job.js';
+import { schemaOf, tubeName } from '../api/tube.js';
+import { isGoQueueId } from '../copies/formats/go-queue.js';
+import type { JobTarget } from '../copies/job-ref.js';
+import { encodePayload, type Content } from '../copies/payload.js';
+import type { Duration, When } from 'nest-handlers/time';
+import { dueAgain, dueAt, type Due } from './due.js';
+import { cannotMove, reschedule, type Change } from './job-mover.js';
+import { refuseInvalid } from './payload-check.js';
+import type { ProducerContext } from './producer-context.js';
+import type { PatientCall } from './retries.js';
+import type { TubeTimes } from './tube-times.js';
+
+/** What a reschedule was asked for, beside the time. */
+export interface RescheduleCall extends PatientCall {
+  /** Undefined: the same. */
+  readonly payload: unknown;
+  readonly allowPast: boolean;
+}
+
+/** Checks what jobs are to be from now on, and moves them. */
+export class Rescheduler {
+  constructor(
+    private readonly context: ProducerContext,
+    private readonly times: TubeTimes,
+  ) {}
+
+  async reschedule(
+    ref: JobRef,
+    when: When | { readonly delay: Duration },
+    { patience, payload, allowPast }: RescheduleCall,
+  ): Promise<RescheduleResult> {
+    const calledAt = this.context.parts.clock.now();
+    const target = this.context.parse(ref);
+    if (isGoQueueId(target.id)) throw cannotMove(target.id);
+    const due = dueAgain(when, allowPast);
+    if (payload === undefined) return this.move(target, due, calledAt, {}, { patience });
+    const content = encodePayload(payload);
+    await checkFor(ref, content);
+    return this.move(target, due, calledAt, { content }, { patience, bytes: content.bytes.length });
+  }
+
+  /** Replaces the headers of the same names. `when`: epoch milliseconds, also in the past. */
+  async replan(
+    ref: JobRef,
+    when: number,
+    headers: Readonly<Record<string, string>>,
+    call: PatientCall,
+  ): Promise<RescheduleResult> {
+    const calledAt = this.context.parts.clock.now();
+    return this.move(this.context.parse(ref), dueAt(when, true), calledAt, { headers }, call);
+  }
+
+  /** The first call of a tube waits a little for ledger time. */
+  private async move(
+    target: JobTarget,
+    dueGiven: Due,
+    calledAt: number,
+    change: Pick<Change, 'content' | 'headers'>,
+    call: PatientCall,
+  ): Promise<RescheduleResult> {
+    const { context } = this;
+    await this.times.learning(target.tube);
+    const due = context.dueOf(target.tube, dueGiven, calledAt);
+    const until = context.parts.clock.now() + call.patience;
+    return context.retries.run(call, () => reschedule(context, target, { ...change, due, until }));
+  }
+}
+
+/** Only a reference by key knows its tube, and so its schema. The payload of any other is checked when it runs. */
+async function checkFor(ref: JobRef, content: Content): Promise<void> {
+  if (typeof ref !== 'object' || !('tube' in ref)) return;
+  const schema = schemaOf(ref.tube);
+  if (schema) await refuseInvalid(schema, content, tubeName(ref.tube, ''));
+}
