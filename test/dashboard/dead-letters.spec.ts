@@ -49,3 +49,19 @@ it('discards all letters that match, and counts them first', async () => {
   await dialog.getByRole('button', { name: 'Do it (2)' }).click();
   await eventually('two are gone', async () => (await deadIn(app)) === 1);
 });
+
+it('leaves what is typed of an error as it is while more jobs die, until it is entered', async () => {
+  const app = await start();
+  await app.addDead('no such mailbox');
+  await app.addDead('refused');
+  const { page } = await browser.open(app.at(address));
+  const error = page.getByRole('main').getByRole('searchbox');
+  await error.pressSequentially('mail');
+  await app.addDead('refused');
+  await page.getByRole('link', { name: 'Dead letters' }).getByText('3').waitFor();
+  await error.pressSequentially('box');
+  await error.press('Enter');
+  await page.getByText('refused').first().waitFor({ state: 'detached' });
+  await page.getByText('no such mailbox').first().waitFor();
+  expect(page.url()).toContain('error=mailbox');
+});

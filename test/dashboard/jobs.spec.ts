@@ -73,3 +73,24 @@ it('finds a job by its key, by its id and by its receipt', async () => {
     await page.getByRole('link', { name: 'Timeline' }).click();
   }
 });
+
+it('leaves what is typed into the search as it is, until it is searched for', async () => {
+  const app = await start();
+  await app.producer.delay(ORDERS, {}, '1h', { key: job.key });
+  const { page } = await browser.open(app.at('timeline'));
+  const search = page.getByRole('searchbox');
+  await search.fill('order-4');
+  await page.getByRole('link', { name: 'Tubes' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Tubes' }).waitFor();
+  await search.press('End');
+  await search.pressSequentially('2');
+  await search.press('Enter');
+  await page.getByRole('main').getByRole('link', { name: job.key }).click();
+  await page.getByRole('heading', { level: 1, name: job.key }).waitFor();
+  expect(await search.inputValue()).toBe('');
+  await page.goBack();
+  await eventually(
+    'what was searched for is there again',
+    async () => (await search.inputValue()) === job.key,
+  );
+});

@@ -1,4 +1,4 @@
-import { useRef } from 'preact/hooks';
+import { useTypedText } from './parts/typed-text.js';
 import { liveState } from './state/live.js';
 import { go, route } from './state/router.js';
 import { t } from './words/language.js';
@@ -6,7 +6,8 @@ import { t } from './words/language.js';
 /** Search, and whether the page is live. */
 export function TopBar() {
   const state = liveState.value;
-  const input = useRef<HTMLInputElement>(null);
+  const { path, query } = route.value;
+  const input = useTypedText(path[0] === 'search' ? (query['q'] ?? '') : '');
   return (
     <header class="top">
       <form
@@ -23,7 +24,6 @@ export function TopBar() {
           type="search"
           aria-label={t('app.search')}
           placeholder={t('app.search')}
-          value={route.value.path[0] === 'search' ? (route.value.query['q'] ?? '') : ''}
         />
         <button class="button">{t('app.searchGo')}</button>
       </form>

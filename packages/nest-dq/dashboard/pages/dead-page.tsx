@@ -1,6 +1,7 @@
 import type { LetterFilterWire } from '../../src/dashboard/wire.js';
 import { TimeFields } from '../parts/time-fields.js';
 import { TubeSelect } from '../parts/tube-select.js';
+import { useTypedText } from '../parts/typed-text.js';
 import { useFirstTube } from '../state/first-tube.js';
 import { live } from '../state/live.js';
 import { go, route } from '../state/router.js';
@@ -14,6 +15,7 @@ export function DeadPage() {
   const { query } = route.value;
   const tube = useFirstTube('dead', ({ dead }) => dead);
   const { error, from, to } = query;
+  const errorInput = useTypedText(error ?? '');
   const why = WHYS.find((each) => each === query['why']);
   const show = (changed: Readonly<Record<string, string | undefined>>) =>
     go(['dead'], { tube, why, error, from, to, ...changed });
@@ -43,10 +45,10 @@ export function DeadPage() {
           </select>
         </label>
         <input
+          ref={errorInput}
           type="search"
           aria-label={t('dead.errorText')}
           placeholder={t('dead.errorText')}
-          value={error ?? ''}
           onChange={({ currentTarget }) => show({ error: currentTarget.value || undefined })}
         />
         <TimeFields from={from} to={to} onChange={show} />
