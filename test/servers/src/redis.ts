@@ -7,7 +7,10 @@ import { clientOf, tlsSettings, writeTlsFiles } from './redis-tls.js';
 import { ask, type Address } from './wire.js';
 
 export interface RedisOptions {
-  /** Whether data is stored in an append-only file, which is synced every second, and survives a kill. @default true */
+  /**
+   * Whether data is stored in an append-only file, which is synced every second. It survives a kill, but for what Redis keeps in its
+   * memory during a sync, unless `appendfsync` is `always`. @default true
+   */
   appendonly?: boolean;
   /**
    * `true`: a Redis Cluster of this one node, which has all slots and is ready after two seconds. `'no slots'`: a node without
