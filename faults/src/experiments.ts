@@ -21,6 +21,7 @@ import { repairFlushall } from './experiments/repair-flushall.js';
 import { resurrection } from './experiments/resurrection.js';
 import { rollingRestarts } from './experiments/rolling-restarts.js';
 import { tubePaused } from './experiments/tube-paused.js';
+import { twoLedgers } from './experiments/two-ledgers.js';
 import { twoNodesDown } from './experiments/two-nodes-down.js';
 
 /** In the order in which they run. */
@@ -49,4 +50,5 @@ export const EXPERIMENTS: readonly Experiment[] = [
   limits,
   goQueue,
   ...besideGo,
+  twoLedgers,
 ];

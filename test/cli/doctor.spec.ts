@@ -61,6 +61,25 @@ describe('nest-dq doctor', () => {
     expect(bad).toContain(`failure nodes: ${endpoint} and localhost:${port} are one server`);
   });
 
+  it('finds that processes use another Redis', async () => {
+    const redis = also(await startRedis());
+    const { code, bad } = await examine({ DQ_REDIS: redis.url });
+    expect(code).toBe(2);
+    expect(bad).toEqual(
+      suite.servers.beanstalkds.map(({ endpoint }) =>
+        expect.stringMatching(
+          new RegExp(
+            `^failure ${endpoint}: processes use the ledger [0-9a-f]{16} there, and this Redis has none$`,
+          ),
+        ),
+      ),
+    );
+    const { code: refused, stderr } = await suite.nestDq(['revoke', '--tube', TUBE, '--key', 'k'], {
+      DQ_REDIS: redis.url,
+    });
+    expect([refused, stderr]).toEqual([1, expect.stringContaining('DQ_OTHER_LEDGER')]);
+  });
+
   it('warns of a node without a binlog, and of one that drains', async () => {
     const node = also(await startBeanstalkd({ binlog: false }));
     process.kill(node.pid, 'SIGUSR1');

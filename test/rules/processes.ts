@@ -1,4 +1,4 @@
-import { server, unit, type Rule } from './rule.js';
+import { failing, server, unit, type Rule } from './rule.js';
 
 /** What processes know of each other. */
 export const PROCESSES: readonly Rule[] = [
@@ -40,5 +40,53 @@ export const PROCESSES: readonly Rule[] = [
         ['operate/this-process.ts', 'this.parts.clock.now() < this.electedUntil', 'this.electedUntil > 0'],
       ),
     ],
+  },
+  {
+    rule: 'Of processes with different Redis over the same nodes, those that came first run jobs, and the others none.',
+    mutants: [
+      ...unit(
+        'cluster/admission.spec.ts',
+        'refuses a newcomer with another ledger, which announces nothing, and admits one with the same ledger',
+        ['cluster/admission.ts', '.filter((id) => id !== this.id)', '.filter(() => false)'],
+      ),
+      ...unit('cluster/admission.spec.ts', 'admits one of two that start at the same time', [
+        'cluster/admission.ts',
+        'if (tied === undefined) return this.admit();',
+        'if (tied !== null) return this.admit();',
+      ]),
+      ...unit(
+        'cluster/admission.spec.ts',
+        'does not admit the lower of two where the other was admitted between its look and its announcement',
+        ['cluster/admission.ts', 'tied = await this.otherLedger();\n    }', 'tied = undefined;\n    }'],
+      ),
+      ...unit(
+        'cluster/admission.spec.ts',
+        'admits a newcomer when no process has the other ledger any more, and not while one only connects again',
+        ['cluster/admission.ts', 'if (this.refused && !this.wasClear)', 'if (this.refused && this.closed)'],
+      ),
+      ...unit('cluster/admission.spec.ts', 'announces again where a connection was lost', [
+        'cluster/admission.ts',
+        'if (this.admitted && consume) await this.announce();',
+        '',
+      ]),
+      ...unit(
+        'consumer/ledger-gate.spec.ts',
+        'is shut while other processes decide in another ledger, and lets go what it holds',
+        ['consumer/ledger-gate.ts', ' || this.admission?.admitted === false', ''],
+      ),
+      ...failing(
+        'two-ledgers.spec.ts',
+        'a process with another Redis decides nothing, and begins when no other is left',
+        ['ledger/redis/redis-tube-ledger.ts', 'if (refusal) throw refusal;', ''],
+      ),
+    ],
+  },
+  {
+    rule: 'A ledger that loses its data keeps its identity, so that nobody is refused by it.',
+    mutants: unit(
+      'cluster/admission.spec.ts',
+      'gives a ledger that lost its data its identity back, and admits whoever comes then',
+      ['cluster/admission.ts', 'await identify(this.id)', "await identify('a'.repeat(16))"],
+    ),
   },
 ];

@@ -55,6 +55,11 @@ export function server(spec: string, title: string, ...changes: readonly Change[
   return changes.map((change) => mutant(change, { spec: `test/contract/${spec}`, title }));
 }
 
+/** Changes that only a test of whole processes on real servers shows. */
+export function failing(spec: string, title: string, ...changes: readonly Change[]): Mutant[] {
+  return changes.map((change) => mutant(change, { spec: `test/failure/${spec}`, title }));
+}
+
 function mutant([file, from, to]: Change, test: NamedTest): Mutant {
   return { file: `${LIBRARY}/${file}`, from, to, test };
 }

@@ -19,6 +19,7 @@ const CODES = {
   DQ_CONFLICT: 'others moved or replaced the job each time',
   DQ_OVERLOADED: 'too many calls wait for servers that are away',
   DQ_LEDGER_DOWN: 'Redis did not answer',
+  DQ_OTHER_LEDGER: 'other processes use the same nodes with another Redis',
   DQ_BAD_SEAL: 'a copy is not sealed as it should be, or not with a key of this process',
   DQ_DISK: 'the folder of the embedded node cannot be opened or written',
   DQ_CLOSED: 'the module is closed',

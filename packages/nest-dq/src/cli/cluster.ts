@@ -50,6 +50,7 @@ export function clusterCommand(command: ClusterCommand): Command {
         await Promise.all([
           cluster.firstAnswers(clock, FIRST_ANSWERS),
           ledger.readTime().catch(() => undefined),
+          runtime.lookForOtherLedger(),
           // A command that adds copies must know them, too.
           runtime.process.watch(),
         ]);

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { LedgerListener, TubeLedger } from '../ledger/ledger.js';
 import { turn } from '../../spec-support/scripted-ledger.js';
 import { VirtualClock } from 'nest-handlers/testing';
-import { LedgerGate } from './ledger-gate.js';
+import { LedgerGate, type AdmissionView } from './ledger-gate.js';
 
 describe('LedgerGate', () => {
   let clock: VirtualClock;
@@ -54,6 +54,28 @@ describe('LedgerGate', () => {
     await turn();
     expect(told).toEqual(['open']);
     expect(gate.open).toBe(true);
+  });
+
+  it('is shut while other processes decide in another ledger, and lets go what it holds', async () => {
+    let listener!: Parameters<AdmissionView['listen']>[0];
+    const admission = {
+      admitted: false,
+      listen: (given: typeof listener) => {
+        listener = given;
+        return () => undefined;
+      },
+    };
+    gate = new LedgerGate(ledger as unknown as TubeLedger, clock, (change) => told.push(change), admission);
+    gate.start();
+    ledger.answer();
+    await turn();
+    expect([told, gate.open, gate.suspended]).toEqual([[], false, true]);
+    admission.admitted = true;
+    listener.admitted();
+    expect([told, gate.open, gate.suspended]).toEqual([['open'], true, false]);
+    admission.admitted = false;
+    listener.refused();
+    expect([told, gate.open, gate.suspended]).toEqual([['open', 'suspended'], false, true]);
   });
 
   it('is shut at once when the ledger is away, and suspends after a second', async () => {

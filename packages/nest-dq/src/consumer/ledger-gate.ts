@@ -17,7 +17,16 @@ const NOT_KNOWN: Pause = { since: 0 };
  */
 export type GateChange = 'open' | 'suspended' | 'back';
 
-/** Decides whether this process may reserve and claim: the ledger may answer, be away, be just back, or have paused the tube. */
+/** Whether this process may run jobs of the cluster at all. */
+export interface AdmissionView {
+  readonly admitted: boolean;
+  listen(listener: { admitted(): void; refused(): void }): () => void;
+}
+
+/**
+ * Decides whether this process may reserve and claim: the ledger may answer, be away, be just back, or have paused the tube; and
+ * other processes may decide in another ledger.
+ */
 export class LedgerGate {
   /**
    * Set until all other processes have told what they still run. Leases that ended since this ledger time may have ended
@@ -36,16 +45,19 @@ export class LedgerGate {
   private backTimer: Timer | undefined;
   private pauseTimer: Timer | undefined;
   private stopListening: (() => void) | undefined;
+  private stopWaiting: (() => void) | undefined;
 
   constructor(
     private readonly ledger: TubeLedger,
     private readonly clock: Clock,
     private readonly changed: (change: GateChange) => void,
+    /** Absent: no other process can be there. */
+    private readonly admission?: AdmissionView,
   ) {}
 
   /** This process must hold nothing that is not claimed. */
   get suspended(): boolean {
-    return this.cutOff || this.paused || this.closed;
+    return this.cutOff || this.paused || this.closed || this.admission?.admitted === false;
   }
 
   /** This process may reserve and claim. */
@@ -54,6 +66,10 @@ export class LedgerGate {
   }
 
   start(): void {
+    this.stopWaiting = this.admission?.listen({
+      admitted: () => this.goOn(),
+      refused: () => this.begun && this.changed('suspended'),
+    });
     this.stopListening = this.ledger.listen({
       away: (_error, heardAt) => this.away(heardAt),
       back: (sameServer) => this.back(sameServer),
@@ -78,6 +94,7 @@ export class LedgerGate {
     this.begun = true;
     this.closed = true;
     this.stopListening?.();
+    this.stopWaiting?.();
     this.awayTimer?.cancel();
     this.backTimer?.cancel();
     this.pauseTimer?.cancel();
@@ -86,7 +103,11 @@ export class LedgerGate {
   private begin(): void {
     if (this.begun) return;
     this.begun = true;
-    this.changed('open');
+    this.goOn();
+  }
+
+  private goOn(): void {
+    if (this.begun && !this.suspended) this.changed('open');
   }
 
   private away(heardAt: number): void {
@@ -119,7 +140,7 @@ export class LedgerGate {
   private resume(): void {
     this.cutOff = false;
     if (!this.begun) this.begin();
-    else if (!this.paused) this.changed('open');
+    else this.goOn();
   }
 
   private lookIn(ms: number): void {
@@ -134,6 +155,6 @@ export class LedgerGate {
     if (still)
       return this.lookIn(still.until === undefined ? LOOK_AT_PAUSE : still.until - this.ledger.now());
     this.paused = false;
-    if (!this.suspended) this.changed('open');
+    this.goOn();
   }
 }

@@ -1,6 +1,6 @@
 import { storedTube, type StoredTube } from '../api/tube.js';
 import { deleteCopies } from '../copies/deletion.js';
-import { toError } from '../errors.js';
+import { DqError, toError } from '../errors.js';
 import type { TubeLedger } from '../ledger/ledger.js';
 import type { Letter } from '../ledger/letter-requests.js';
 import type { RemovedLetters } from './report.js';
@@ -60,7 +60,9 @@ export class LetterSweeper {
       for (let calls = 0; more && calls < MOST_CALLS && !ledger.away && !this.rounds.stopped; calls++)
         more = await this.removeSome(storedAs, ledger, retention, removed);
     } catch (thrown) {
-      if (!ledger.away) report.notSwept(tube, toError(thrown)); // where it is away, that is reported already
+      const error = toError(thrown);
+      const isReported = ledger.away || (error instanceof DqError && error.code === 'DQ_OTHER_LEDGER');
+      if (!isReported) report.notSwept(tube, error);
     }
     if (removed.tooOld + removed.tooMany === 0) return;
     report.lettersRemoved(tube, removed);

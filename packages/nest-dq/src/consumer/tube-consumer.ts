@@ -77,7 +77,7 @@ export class TubeConsumer {
       handling,
       backupDelay,
       lease,
-      gate: new LedgerGate(ledger, clock, (change) => this.gateChanged(change)),
+      gate: new LedgerGate(ledger, clock, (change) => this.gateChanged(change), parts.admission),
       budget: new ReserveBudget(clock, handling.concurrency),
       runs: new Map(),
     });

@@ -5,7 +5,7 @@ import type { GoQueueParts } from '../go-queue/locks.js';
 import type { Ledger, TubeLedger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import type { Clock } from 'nest-handlers/time';
-import type { LedgerGate } from './ledger-gate.js';
+import type { AdmissionView, LedgerGate } from './ledger-gate.js';
 import type { ConsumerReport } from './report.js';
 import type { ReserveBudget } from './reserve/reserve-budget.js';
 import type { SharedLanesByNode } from './reserve/shared-lanes.js';
@@ -22,6 +22,8 @@ export interface ConsumerParts {
   readonly report: ConsumerReport;
   readonly events: EventHub;
   readonly goQueue: GoQueueParts;
+  /** Absent: no other ledger can be there. */
+  readonly admission?: AdmissionView | undefined;
   /** Puts something around each handler. */
   readonly around?: (handler: HandlerMethod) => HandlerMethod;
 }

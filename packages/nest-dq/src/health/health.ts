@@ -1,9 +1,11 @@
+import type { Admission } from '../cluster/admission.js';
 import type { Cluster } from '../cluster/cluster.js';
 
 /** How a cluster is, as this process sees it. */
 export interface DqHealthState {
   /**
-   * `down`: fewer nodes than `minWritten` store jobs and let this process reserve them, or Redis does not answer.
+   * `down`: fewer nodes than `minWritten` store jobs and let this process reserve them, or Redis does not answer, or this process
+   * was refused because other processes have another Redis.
    * If only some of the nodes are down, and enough are left, the cluster is up.
    */
   readonly status: 'up' | 'down';
@@ -11,6 +13,12 @@ export interface DqHealthState {
   readonly nodes: Readonly<Record<string, string>>;
   /** `none`: the ledger is in the memory of this process. */
   readonly redis: 'up' | 'down' | 'none';
+  /**
+   * Other processes decide about the same jobs in another Redis: the identity of their ledger and of this one's, and a node at which
+   * they are. With `refused` this process runs nothing, and `status` is `down`. Otherwise both run jobs, and some may run twice.
+   * Absent if there are none.
+   */
+  readonly otherLedger?: OtherLedgerState;
   /** For people: each setting that should be the same in all processes, and is not. Absent if there is none. */
   readonly unequalSettings?: readonly string[];
   /**
@@ -18,6 +26,18 @@ export interface DqHealthState {
    * data. Absent if there are none. `status` does not depend on it.
    */
   readonly lost?: LostJobsState;
+}
+
+/** Two ledgers over one set of nodes. */
+export interface OtherLedgerState {
+  /** The identity of the other ledger. */
+  readonly id: string;
+  /** The identity of this process's ledger. */
+  readonly ours: string;
+  /** The endpoint of a node at which both are. */
+  readonly node: string;
+  /** Whether this process runs nothing because of it. */
+  readonly refused: boolean;
 }
 
 /** Lost jobs, as the event `lost` told of each. */
@@ -51,6 +71,7 @@ export class ClusterHealth extends DqHealth {
     private readonly askRedis: (() => Promise<boolean>) | undefined,
     private readonly unequalSettings: () => readonly string[] = () => [],
     private readonly lost: () => LostJobsState | undefined = () => undefined,
+    private readonly admission: () => Pick<Admission, 'admitted' | 'other'> | undefined = () => undefined,
   ) {
     super();
   }
@@ -60,11 +81,18 @@ export class ClusterHealth extends DqHealth {
     const redis = askRedis ? ((await askRedis()) ? 'up' : 'down') : 'none';
     const { nodes, settings } = cluster;
     const usable = nodes.filter(({ reason }) => reason === 'up').length;
-    const status = redis === 'down' || usable < settings.minWritten ? 'down' : 'up';
+    const { other, admitted } = this.admission() ?? {};
+    const otherLedger = other && { ...other, refused: !admitted };
+    const isDown = redis === 'down' || usable < settings.minWritten || otherLedger?.refused === true;
+    const status = isDown ? 'down' : 'up';
     const reasons = Object.fromEntries(nodes.map(({ endpoint, reason }) => [endpoint, reason]));
     const unequal = this.unequalSettings();
     const lost = this.lost();
-    const told = { ...(unequal.length > 0 && { unequalSettings: unequal }), ...(lost && { lost }) };
+    const told = {
+      ...(otherLedger && { otherLedger }),
+      ...(unequal.length > 0 && { unequalSettings: unequal }),
+      ...(lost && { lost }),
+    };
     return { [key ?? 'dq']: { status, nodes: reasons, redis, ...told } } as Record<Key, DqHealthState>;
   }
 }

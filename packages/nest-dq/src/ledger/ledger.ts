@@ -1,4 +1,5 @@
 import type { StoredTube } from '../api/tube.js';
+import type { DqError } from '../errors.js';
 import type { Acts } from './acts.js';
 import type { Handover } from './handover.js';
 import type { History } from './history.js';
@@ -23,12 +24,29 @@ export interface Ledger {
   readonly history?: History;
   /** What operators did. Absent: it is not remembered beyond this process. */
   readonly acts?: Acts;
+  /** What tells it from other ledgers; absent where no other process can have another one. */
+  readonly identity?: LedgerIdentity;
   /** Connects in the background and checks the server. Idempotent. */
   start(): void;
   /** Tells when any server stops to answer, and when all answer again. Returns a function that ends the listening. */
   listen(listener: LedgerListener): () => void;
   /** Ends everything that was begun; calls after it fail. A client of the user's is left open. Idempotent. */
   close(): Promise<void>;
+}
+
+export interface LedgerIdentity {
+  /**
+   * The identity that is stored in the ledger. If there is none, as in a new ledger or after a loss of its data, `known` is
+   * stored. `DQ_LEDGER_DOWN`.
+   */
+  read(known: string): Promise<string>;
+  /** The same, and nothing is stored. */
+  peek(): Promise<string | undefined>;
+  /**
+   * From now on all calls that begin or look for something fail with what this returns, because other processes decide in
+   * another ledger. What was begun can end. Undefined: they are sent again.
+   */
+  refuse(why: (() => DqError) | undefined): void;
 }
 
 export interface LedgerListener {

@@ -71,6 +71,7 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     await this.runtime.open();
     this.runtime.start();
     if (servers && servers.beanstalks.length > 1) await this.runtime.refuseTwins();
+    await this.runtime.lookForOtherLedger(); // before anything is added with a key, as the series are
   }
 
   /** Takes the handlers and listeners that were not found before, of all modules or of these. */

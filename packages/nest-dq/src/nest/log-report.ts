@@ -1,5 +1,6 @@
 import type { LoggerService } from '@nestjs/common';
 import { LogLines } from 'nest-handlers/log';
+import type { OtherLedger } from '../cluster/admission.js';
 import type { ClusterNode, NodeListener } from '../cluster/cluster-node.js';
 import { isOutcome, textOf } from '../consumer/run/outcome.js';
 import type { AfterFailure, ConsumerReport, NamedJob, RemovedLetters } from '../consumer/report.js';
@@ -25,6 +26,8 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   private readonly lines: LogLines;
   /** Whether the log says that Redis is away. */
   private toldAway = false;
+  /** Whether the log says that other processes have another ledger. */
+  private isRefused = false;
 
   constructor(
     private readonly logger: LoggerService,
@@ -178,6 +181,42 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
 
   nodeTrouble(node: string, message: string): void {
     this.tellNowAndThen(`${node}: ${message}`);
+  }
+
+  /** Other processes decide in another ledger, so this one must not. */
+  refused({ id, node, ours }: OtherLedger): void {
+    this.isRefused = true;
+    this.tellNowAndThen(
+      `this process runs no jobs: its Redis has the ledger ${ours}, and processes at ${node} use the ledger ${id}, so each job would run twice. ` +
+        'Give all processes of these nodes the same `redis`, or each application its own `prefix`. ' +
+        'It begins by itself when no process uses the other ledger any more (docs/clusters.md#one-redis)',
+      'error',
+      'refused',
+    );
+  }
+
+  admitted(): void {
+    if (this.isRefused) this.logger.log('no process uses another ledger any more, so this one runs jobs');
+    this.isRefused = false;
+    this.lines.forget('refused');
+  }
+
+  /** Both were admitted, as when no process could reach a node that both have. */
+  shared({ id, node, ours }: OtherLedger): void {
+    this.tellNowAndThen(
+      `jobs may run twice: this process uses the ledger ${ours}, and processes at ${node} use the ledger ${id}. ` +
+        'Stop those with the wrong `redis` (docs/clusters.md#one-redis)',
+      'error',
+      'shared',
+    );
+  }
+
+  unidentified({ message }: Error): void {
+    this.tellNowAndThen(
+      `no job starts, because the identity of the ledger cannot be read: ${message}`,
+      'error',
+      'identity',
+    );
   }
 
   /** Redis does not answer; or a disk has failed, and that is logged already. */

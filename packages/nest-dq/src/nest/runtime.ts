@@ -1,5 +1,6 @@
 import type { JobRef } from '../api/job.js';
 import { TubeWires } from '../api/tube.js';
+import { Admission, otherLedgerError } from '../cluster/admission.js';
 import type { NodeListener } from '../cluster/cluster-node.js';
 import { ClusterConsumer } from '../consumer/consumer.js';
 import { DqError, show, toError } from '../errors.js';
@@ -46,6 +47,8 @@ export class DqRuntime {
   /** This process among the others. */
   readonly process: ThisProcess;
 
+  /** Absent: no other process can have another ledger. */
+  private readonly admission: Admission | undefined;
   private readonly tubeWatch: TubeWatch;
   /** Undefined: there is nothing that it could do, or nobody wants it. */
   private readonly selfRepair: SelfRepair | undefined;
@@ -77,7 +80,28 @@ export class DqRuntime {
       node.listen(nodeEvents(events));
     }
     ledger.listen(report);
-    ledger.listen({ away: () => (this.ledgerUp = false), back: () => (this.ledgerUp = true) });
+    ledger.listen({
+      away: () => (this.ledgerUp = false),
+      back: () => {
+        this.ledgerUp = true;
+        this.admission?.lookNow();
+      },
+    });
+    const { identity } = ledger;
+    const identify = (known: string) => identity!.read(known);
+    this.admission = identity && new Admission({ cluster, clock, identify, ...options });
+    this.admission?.listen({
+      admitted: () => {
+        identity?.refuse(undefined);
+        report.admitted();
+      },
+      refused: (other) => {
+        identity?.refuse(() => otherLedgerError(other));
+        report.refused(other);
+      },
+      shared: (other) => report.shared(other),
+      unidentified: (error) => this.ledgerUp && report.unidentified(error),
+    });
     const settleQueue = (this.settleQueue = new SettleQueue(ledger, clock, cluster.nodes, options));
     const goQueue: GoQueueParts = {
       locks: backend.goQueueLocks,
@@ -98,6 +122,7 @@ export class DqRuntime {
       ...parts,
       waiting,
       report,
+      admission: this.admission,
       around: handlerHook(hooks),
       stopped,
     });
@@ -127,6 +152,7 @@ export class DqRuntime {
       backend.askRedis,
       () => this.process.unequalSettings,
       () => this.consumer.lost,
+      () => this.admission,
     );
     const { producer, deadLetters, series } = this;
     const { viewLedger } = backend;
@@ -165,6 +191,7 @@ export class DqRuntime {
     this.sealKeys?.start();
     this.backend.cluster.start();
     this.backend.ledger.start();
+    void this.admission?.start();
     this.settleQueue.start();
     this.selfRepair?.start();
     this.process.start();
@@ -185,6 +212,14 @@ export class DqRuntime {
         `\`beanstalks\` has ${one} and ${other}, which are one server: expected each server once`,
       );
     }
+  }
+
+  /**
+   * After the start, or in its place for one that nobody should see. Resolves when it is known, as far as servers answer, whether the
+   * other processes have the same ledger. Never rejects.
+   */
+  async lookForOtherLedger(): Promise<void> {
+    await this.admission?.start();
   }
 
   /** Drains the consumer. Idempotent. */
@@ -236,7 +271,7 @@ export class DqRuntime {
     const { tubeWatch, process, producer, deadLetters, control, historyWriter, actWriter, settleQueue } =
       this;
     const { ledger, cluster } = this.backend;
-    const optional = [this.selfRepair, this.sealKeys].filter((part) => part !== undefined);
+    const optional = [this.admission, this.selfRepair, this.sealKeys].filter((part) => part !== undefined);
     const acting = [tubeWatch, ...optional, process, producer, deadLetters, control];
     const writing = [historyWriter, actWriter, settleQueue];
     const { goQueueLocks } = this.backend;

@@ -1,5 +1,6 @@
 import { withoutPrefix, type StoredTube } from '../api/tube.js';
 import type { Connection, Stats } from '../beanstalk/connection.js';
+import { isAnnouncement } from '../cluster/admission.js';
 import type { ClusterNode } from '../cluster/cluster-node.js';
 import type { Cluster } from '../cluster/cluster.js';
 import { withinLimit } from '../time/call-limit.js';
@@ -114,7 +115,7 @@ interface TubeNames extends Pick<TubeList, 'more'> {
 
 async function namesOf(lanes: Lanes, prefix: string): Promise<TubeNames> {
   const lists = await lanes.askAll<string[]>((lane) => lane.ask((done) => lane.listTubes(done)));
-  const isOurs = (name: string) => name.startsWith(prefix) && name !== prefix;
+  const isOurs = (name: string) => name.startsWith(prefix) && name !== prefix && !isAnnouncement(name);
   const names = [...new Set([...lists.values()].flat())].filter(isOurs).sort();
   return { tubes: names.slice(0, MOST_TUBES) as StoredTube[], more: names.length > MOST_TUBES };
 }

@@ -10,6 +10,7 @@ import type { Arguments } from '../arguments.js';
 import { JSON_FLAG, type Answer, type Command } from '../command.js';
 import { CONNECTION_FLAGS, givenOptions, resolveSettings } from '../settings.js';
 import { failure, showChecks, statusOf, type Check } from './check.js';
+import { checkLedgers } from './ledgers.js';
 import { askNode, checkNodes } from './nodes.js';
 import { askRedis, checkRedis } from './redis.js';
 import { checkProcesses } from './processes.js';
@@ -61,6 +62,7 @@ async function examine(settings: ResolvedOptions): Promise<Check[]> {
     return [
       ...checkNodes(nodes, drained, clock),
       ...redisChecks,
+      ...(known?.facts ? checkLedgers(nodes, known.facts.identity) : []),
       ...(known?.facts ? checkProcesses(processes, given, answering) : []),
       ...tubes,
     ];
@@ -73,6 +75,8 @@ interface LedgerFacts {
   readonly processes: readonly ProcessRecord[];
   /** The endpoints of the nodes that an operator has marked. */
   readonly drained: readonly string[];
+  /** Of the ledger; undefined: it has none yet. */
+  readonly identity: string | undefined;
 }
 
 /** By scripts, as an application asks: another user of Redis, or a replica, may refuse them. Never rejects. */
@@ -82,9 +86,9 @@ async function askLedger(
 ): Promise<{ readonly facts?: LedgerFacts; readonly error?: Error }> {
   const presence = ledger.presence!;
   try {
-    const asked = Promise.all([presence.all(), presence.drainedNodes()]);
-    const [present, drained] = await withinLimit(clock, LIMIT, asked);
-    return { facts: { processes: present.map(({ record }) => record), drained } };
+    const asked = Promise.all([presence.all(), presence.drainedNodes(), ledger.identity!.peek()]);
+    const [present, drained, identity] = await withinLimit(clock, LIMIT, asked);
+    return { facts: { processes: present.map(({ record }) => record), drained, identity } };
   } catch (thrown) {
     return { error: toError(thrown) };
   }

@@ -1,6 +1,7 @@
 import { TLSSocket } from 'node:tls';
 import { BeanstalkError } from '../../beanstalk/codec/beanstalk-error.js';
 import { Connection, type Stats } from '../../beanstalk/connection.js';
+import { announcedIn, isAnnouncement } from '../../cluster/admission.js';
 import { StoreHealth } from '../../cluster/store-health.js';
 import { toError } from '../../errors.js';
 import { dialTo } from '../../nest/dial.js';
@@ -34,6 +35,8 @@ export interface NodeFacts {
   readonly tubes: ReadonlyMap<string, Stats>;
   /** Whether it has more tubes than were looked at. */
   readonly more: boolean;
+  /** The identities of the ledgers that processes of the prefix use there. */
+  readonly ledgers: readonly string[];
   /** Until when its certificate is valid, by the clock of the wall in milliseconds. Absent: it has shown none. */
   readonly validUntil?: number;
 }
@@ -54,9 +57,8 @@ export async function askNode(
     const took = clock.now() - began;
     const validUntil =
       stream instanceof TLSSocket ? Date.parse(stream.getPeerCertificate().valid_to) : undefined;
-    const names = (await connection.ask<string[]>((done) => connection.listTubes(done))).filter((name) =>
-      name.startsWith(prefix),
-    );
+    const all = await connection.ask<string[]>((done) => connection.listTubes(done));
+    const names = all.filter((name) => name.startsWith(prefix) && !isAnnouncement(name));
     const tubes = await askTubes(connection, names.slice(0, MOST_TUBES));
     await new Promise<void>((resolve) => void clock.after(BETWEEN, resolve));
     const later = await connection.ask<Stats>((done) => connection.stats(done));
@@ -68,10 +70,11 @@ export async function askNode(
       later,
       tubes,
       more,
+      ledgers: announcedIn(all, prefix),
       ...(validUntil !== undefined && { validUntil }),
     };
   } catch (thrown) {
-    const none = { took: 0, stats: {}, later: {}, tubes: new Map(), more: false };
+    const none = { took: 0, stats: {}, later: {}, tubes: new Map(), more: false, ledgers: [] };
     return { endpoint: text, error: reasonOf(toError(thrown)), ...none };
   } finally {
     connection.close();

@@ -5,6 +5,7 @@ import { ACT_SCRIPTS, type ActScript } from './redis-acts.js';
 import { LEAVE, TAKE } from './redis-handover.js';
 import { HISTORY_SCRIPTS, type HistoryScript } from './redis-history.js';
 import { PRESENCE_SCRIPTS, type PresenceScript } from './redis-presence.js';
+import { IDENTITY } from './redis-identity.js';
 import type { RawReply } from './script.js';
 import { REDIS_VERBS } from './verbs.js';
 
@@ -21,10 +22,11 @@ export const SCRIPTS: Readonly<Record<ScriptName, string>> = {
   ...ACT_SCRIPTS,
   'dq:leave': LEAVE,
   'dq:take': TAKE,
+  'dq:identity': IDENTITY,
   'dq:probe': PROBE,
 };
 export type ScriptName =
-  `dq:${Verb | 'leave' | 'take' | 'probe'}` | PresenceScript | HistoryScript | ActScript;
+  `dq:${Verb | 'leave' | 'take' | 'identity' | 'probe'}` | PresenceScript | HistoryScript | ActScript;
 
 type ScriptCalls = {
   [name in ScriptName]: (keys: number, ...keysThenArguments: readonly string[][]) => Promise<RawReply>;

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from 'nest-handlers/time';
-import { toError } from '../../errors.js';
+import { toError, type DqError } from '../../errors.js';
 import { LeaseThread, type StartLeaseWorker } from '../lease-thread/lease-thread.js';
 import type { Ledger, LedgerListener, LedgerSettings } from '../ledger.js';
 import type { LedgerView } from '../ledger-view.js';
@@ -15,6 +15,7 @@ import { ForeignJson } from '../foreign-json.js';
 import { RedisActs } from './redis-acts.js';
 import { RedisHandover } from './redis-handover.js';
 import { RedisHistory, type HistoryScript } from './redis-history.js';
+import { RedisIdentity } from './redis-identity.js';
 import { RedisMaster } from './master.js';
 import { RedisPresence, type PresenceScript } from './redis-presence.js';
 import { RedisTubeLedger } from './redis-tube-ledger.js';
@@ -51,6 +52,8 @@ export class RedisLedger implements Ledger {
   private state: 'new' | 'started' | 'closed' = 'new';
   private forgetting: Timer | undefined;
   private closing: Promise<void> | undefined;
+  /** Why nothing is begun here. */
+  private refusal: (() => DqError) | undefined;
 
   constructor(private readonly options: RedisLedgerOptions) {
     const { redis, clock, startLeaseWorker: start, settings, prefix = '', warn } = options;
@@ -79,7 +82,8 @@ export class RedisLedger implements Ledger {
     let tube = this.tubes.get(name);
     if (!tube) {
       const base = baseOf(name);
-      tube = new RedisTubeLedger(this.master(base), base, this.leaseThread?.tube(name));
+      const refusal = () => this.refusal?.();
+      tube = new RedisTubeLedger(this.master(base), base, this.leaseThread?.tube(name), refusal);
       this.tubes.set(name, tube);
     }
     tube.used = true;
@@ -91,6 +95,15 @@ export class RedisLedger implements Ledger {
     const master = this.master(this.sharedBase);
     const keys = [`${this.sharedBase}:left`];
     return new RedisHandover(this.foreign, (script, json) => master.call(script, keys, json));
+  }
+
+  get identity(): RedisIdentity {
+    const master = this.master(this.sharedBase);
+    const keys = [`${this.sharedBase}:ledger`];
+    return new RedisIdentity(
+      (json) => master.call('dq:identity', keys, json),
+      (why) => (this.refusal = why),
+    );
   }
 
   get presence(): RedisPresence {

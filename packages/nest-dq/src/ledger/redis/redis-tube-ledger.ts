@@ -24,6 +24,9 @@ import { ScriptReply, SharedTexts, TUBE_KEYS, type Fields } from './script.js';
 import { REDIS_VERBS } from './verbs.js';
 import { SETTLED } from './verbs/settle.js';
 
+/** What ends what was begun. It is asked also where nothing more may begin. */
+const ENDING: ReadonlySet<Verb> = new Set(['extend', 'complete', 'commit', 'abort', 'settle', 'buried']);
+
 /** One tube in the ledger of Redis: turns requests into script arguments, and replies into answers. It decides nothing. */
 export class RedisTubeLedger extends TubeLedger {
   readonly ahead = AHEAD;
@@ -37,6 +40,8 @@ export class RedisTubeLedger extends TubeLedger {
     /** The beginning of the tube's keys. */
     private readonly base: string,
     private readonly leases?: TubeLeases,
+    /** Why nothing may begin. */
+    private readonly refusal: () => DqError | undefined = () => undefined,
   ) {
     super();
   }
@@ -94,6 +99,8 @@ export class RedisTubeLedger extends TubeLedger {
     context?: ClaimContext,
   ): Promise<AnswerOf<V>[]> {
     if (requests.length === 0 && !context?.settled?.length) return [];
+    const refusal = ENDING.has(verb) ? undefined : this.refusal();
+    if (refusal) throw refusal;
     try {
       return await this.call(verb, requests, context);
     } catch (error) {

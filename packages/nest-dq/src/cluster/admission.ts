@@ -1,0 +1,270 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Connection, Done } from '../beanstalk/connection.js';
+import { DqError, toError } from '../errors.js';
+import type { Clock, Timer } from 'nest-handlers/time';
+import type { ClusterNode } from './cluster-node.js';
+import type { Cluster } from './cluster.js';
+
+/** Milliseconds. How long the first look waits for the nodes' first answers. */
+const FIRST_ANSWERS = 500;
+/** Milliseconds between two rounds. So soon after a loss of its data, a ledger has its identity back. */
+const ROUND_EVERY = 5_000;
+/** Milliseconds between two looks at the nodes' tubes by an admitted process; up to a half more, so that processes take turns. */
+const LOOK_EVERY = 60_000;
+/** Milliseconds. By then, the other of two processes that announced at the same time has withdrawn. */
+const TIE = 1_000;
+
+const IDENTITY = /^[0-9a-f]{16}$/;
+
+/** The ledger of other processes, as one node shows it. */
+export interface OtherLedger {
+  /** Its identity. */
+  readonly id: string;
+  /** The endpoint of the node. */
+  readonly node: string;
+  /** The identity of this process's ledger. */
+  readonly ours: string;
+}
+
+export interface AdmissionListener {
+  /** This process may run jobs. */
+  admitted?(): void;
+  /** It may not, for now. Told with each look that finds the other ledger. */
+  refused?(other: OtherLedger): void;
+  /** The identity of the ledger cannot be read. Told with each look. */
+  unidentified?(error: Error): void;
+  /** It goes on to run jobs, and so does another ledger. Told with each look. */
+  shared?(other: OtherLedger): void;
+}
+
+export interface AdmissionParts {
+  readonly cluster: Cluster;
+  readonly clock: Clock;
+  readonly prefix: string;
+  /** False: this process runs no jobs. It looks, and announces nothing. */
+  readonly consume: boolean;
+  /** The identity of the ledger, which becomes `known` if it has none. Rejects while the ledger is away. */
+  readonly identify: (known: string) => Promise<string>;
+}
+
+/** What calls fail with in a process that was refused. */
+export function otherLedgerError({ id, node, ours }: OtherLedger): DqError {
+  return new DqError(
+    'DQ_OTHER_LEDGER',
+    `the Redis of this process has the ledger ${ours}, and other processes at ${node} use the ledger ${id}: expected the same \`redis\` in all processes`,
+  );
+}
+
+/** All tubes that announce ledgers of a prefix begin with this. It has a hash in place of the prefix, which may be too long. */
+export function announcementsOf(prefix: string): string {
+  return `dq-ledger.${createHash('sha256').update(prefix).digest('hex').slice(0, 16)}.`;
+}
+
+/** Whether a tube only announces a ledger, of any prefix. */
+export function isAnnouncement(tube: string): boolean {
+  return /^dq-ledger\.[0-9a-f]{16}\.[0-9a-f]{16}$/.test(tube);
+}
+
+/** The identities of the ledgers that these tubes of a node announce. */
+export function announcedIn(tubes: readonly string[], prefix: string): string[] {
+  const beginning = announcementsOf(prefix);
+  return tubes.flatMap((tube) => {
+    const id = tube.startsWith(beginning) ? tube.slice(beginning.length) : '';
+    return IDENTITY.test(id) ? [id] : [];
+  });
+}
+
+/**
+ * Sees to it that the jobs of a node are decided in one ledger: processes with two would run each job twice ◆.
+ *
+ * An admitted process watches a tube on each node that is named after its ledger's identity. A node has that tube exactly as
+ * long as somebody watches it, so it tells which ledgers are used now, without a clock and without anything that stays behind.
+ * A process looks for tubes of other ledgers before it watches its own and once more after that: of two that begin at the same
+ * time, at least one sees the other. The newcomer is refused until no other ledger is left.
+ */
+export class Admission {
+  /** Whether this process may reserve and claim. Not before its first look. */
+  admitted = false;
+  /** Why not, if it was refused; or whom it shares the nodes with. */
+  other: OtherLedger | undefined;
+
+  private id = randomBytes(8).toString('hex');
+  private refused = false;
+  /** The last look of a refused process found no other ledger. */
+  private wasClear = false;
+  /** Where the own ledger is announced. The announcement ends with the connection. */
+  private readonly announced = new Map<ClusterNode, Connection>();
+  /** Nodes that deny a command, which costs the connection: they are not asked again. */
+  private readonly denying = new Set<ClusterNode>();
+  private readonly listeners = new Set<AdmissionListener>();
+  private readonly unlisten: (() => void)[] = [];
+  private nextLook = 0;
+  private timer: Timer | undefined;
+  private first: Promise<void> | undefined;
+  /** The last round that was asked for. One comes after the other. */
+  private rounds: Promise<void> = Promise.resolve();
+  /** It has not begun. */
+  private next: Promise<void> | undefined;
+  private closed = false;
+
+  constructor(private readonly parts: AdmissionParts) {}
+
+  /** Returns how to stop listening. */
+  listen(listener: AdmissionListener): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+
+  /** Goes on to look. Resolves after the first look, which may find no node and no ledger. Never rejects. Idempotent. */
+  start(): Promise<void> {
+    return (this.first ??= this.begin());
+  }
+
+  /** Now, beside the regular rounds: the ledger answers again. */
+  lookNow(): void {
+    this.nextLook = 0;
+    if (this.unlisten.length > 0) void this.round();
+  }
+
+  /** The announcements end with the connections. Idempotent. */
+  close(): void {
+    this.closed = true;
+    this.timer?.cancel();
+    for (const stop of this.unlisten.splice(0)) stop();
+  }
+
+  private async begin(): Promise<void> {
+    const { cluster, clock } = this.parts;
+    await cluster.firstAnswers(clock, FIRST_ANSWERS);
+    if (this.closed) return;
+    for (const node of cluster.nodes) this.unlisten.push(node.listen({ up: () => this.lookNow() }));
+    await this.round();
+  }
+
+  private round(): Promise<void> {
+    return (this.next ??= this.rounds =
+      this.rounds.then(async () => {
+        this.next = undefined;
+        this.timer?.cancel();
+        if (!this.closed) await this.look();
+        if (!this.closed) this.timer = this.parts.clock.after(ROUND_EVERY, () => void this.round());
+      }));
+  }
+
+  private async look(): Promise<void> {
+    const { clock, identify, consume } = this.parts;
+    const id = await identify(this.id).catch((error: unknown) => this.unidentified(toError(error)));
+    if (id === undefined || this.closed) return;
+    if (id !== this.id) await this.become(id);
+    if (this.admitted && clock.now() < this.nextLook) return;
+    this.nextLook = clock.now() + LOOK_EVERY * (1 + Math.random() / 2);
+    if (this.admitted && consume) await this.announce();
+    const found = await this.otherLedger();
+    if (found === 'not known' || this.closed) return;
+    if (found) return this.admitted && consume ? this.share(found) : this.refuse(found);
+    this.other = undefined;
+    if (this.admitted) return;
+    // The processes of the other ledger may be about to connect again, as to a node that was restarted.
+    if (this.refused && !this.wasClear) return void (this.wasClear = true);
+    if (!consume) return this.admit();
+    await this.announce();
+    let tied = await this.otherLedger();
+    if (typeof tied === 'object' && id < tied.id) {
+      await new Promise<void>((resolve) => void clock.after(TIE, resolve));
+      tied = await this.otherLedger();
+    }
+    if (this.closed) return;
+    if (tied === undefined) return this.admit();
+    await this.withdraw();
+    if (tied !== 'not known') this.refuse(tied);
+  }
+
+  /** The ledger has another identity, because it is another one, or lost its data while a new process came. */
+  private async become(id: string): Promise<void> {
+    await this.withdraw();
+    this.id = id;
+    this.admitted = false;
+  }
+
+  private unidentified(error: Error): undefined {
+    if (!this.closed) for (const listener of this.listeners) listener.unidentified?.(error);
+  }
+
+  private admit(): void {
+    this.admitted = true;
+    this.refused = this.wasClear = false;
+    for (const listener of this.listeners) listener.admitted?.();
+  }
+
+  private refuse(other: OtherLedger): void {
+    this.admitted = false;
+    this.refused = true;
+    this.wasClear = false;
+    this.other = other;
+    for (const listener of this.listeners) listener.refused?.(other);
+  }
+
+  private share(other: OtherLedger): void {
+    this.other = other;
+    for (const listener of this.listeners) listener.shared?.(other);
+  }
+
+  /**
+   * The first of the other ledgers that the nodes in reach show. Undefined: there is none. `not known`: no node could be asked.
+   */
+  private async otherLedger(): Promise<OtherLedger | undefined | 'not known'> {
+    const { cluster, prefix } = this.parts;
+    const lists = await Promise.all(
+      cluster.nodes.map(async (node) => ({ node, tubes: await this.tubesOf(node) })),
+    );
+    const known = lists.filter(({ tubes }) => tubes !== undefined);
+    if (known.length === 0) return 'not known';
+    const others = known.flatMap(({ node, tubes }) =>
+      announcedIn(tubes!, prefix)
+        .filter((id) => id !== this.id)
+        .map((id) => ({ id, node: node.endpoint, ours: this.id })),
+    );
+    return others.toSorted((a, b) => (a.id < b.id ? -1 : 1))[0];
+  }
+
+  /** Undefined: the node is down. */
+  private async tubesOf(node: ClusterNode): Promise<string[] | undefined> {
+    if (this.denying.has(node) || !node.up) return node.up ? [] : undefined;
+    return node.ask<string[]>((connection, done) =>
+      connection.listTubes((error, tubes) => {
+        if (error?.code === 'UNKNOWN_COMMAND') this.denying.add(node);
+        done(error, tubes);
+      }),
+    );
+  }
+
+  /** A node that does not answer connects again, and then there is another look. */
+  private async announce(): Promise<void> {
+    const nodes = this.parts.cluster.nodes.filter((node) => node.up && !this.denying.has(node));
+    await Promise.all(
+      nodes.map((node) => node.ask<number>((connection, done) => this.watch(node, connection, done))),
+    );
+  }
+
+  private watch(node: ClusterNode, connection: Connection, done: Done<number>): void {
+    if (this.announced.get(node) === connection) return done(undefined, 0);
+    connection.watch(this.tube, (error, count) => {
+      if (error?.code === 'UNKNOWN_COMMAND') this.denying.add(node);
+      if (!error) this.announced.set(node, connection);
+      done(error, count);
+    });
+  }
+
+  private async withdraw(): Promise<void> {
+    const connections = [...this.announced.values()].filter(({ closed }) => !closed);
+    this.announced.clear();
+    const ends = connections.map((connection) =>
+      connection.ask<number>((done) => connection.ignore(this.tube, done)),
+    );
+    await Promise.allSettled(ends); // without an answer, the announcement ends with the connection
+  }
+
+  private get tube(): string {
+    return announcementsOf(this.parts.prefix) + this.id;
+  }
+}
