@@ -50,10 +50,34 @@ describe('a limit of the rate', () => {
     expect(await world.copies()).toEqual(NONE);
   });
 
+  it.each([0, 450, 900])(
+    'starts urgent jobs before earlier ones, except the few in hand (added %i ms into a second)',
+    async (phase) => {
+      const begun: string[] = [];
+      const handler: HandlerMethod = (_, { headers }) => void begun.push(headers['kind']!);
+      for (let i = 0; i < 3; i++)
+        await world.process().consume(handler, { concurrency: 50, limit: { rate: 25 } });
+      const addAll = async (count: number, kind: 'low' | 'high') => {
+        const options = { priority: kind, headers: { kind } };
+        const added = Array.from({ length: count }, () => world.producer.delay('tube', {}, 0, options));
+        await world.settle();
+        await Promise.all(added);
+      };
+      await addAll(300, 'low');
+      await clock.advance(2 * SECOND + phase);
+      const before = begun.length;
+      await addAll(30, 'high');
+      await clock.advance(20 * SECOND);
+      const passed = begun.slice(before, begun.lastIndexOf('high')).filter((kind) => kind === 'low');
+      expect(passed.length).toBeLessThanOrEqual(3 * 6); // 200 ms of the rate in each process, and one more asked for
+      expect(begun).toHaveLength(330);
+    },
+  );
+
   it('keeps nothing of what waits when it stops', async () => {
     const worker = world.process();
     const { counts, handler } = slow(1);
-    const consumer = await worker.consume(handler, { limit: { rate: 2 } });
+    const consumer = await worker.consume(handler, { limit: { rate: 10 } });
     await world.addMany(5, 0);
     await clock.advance(10);
     expect((await world.copies()).reserved).toBeGreaterThan(0);

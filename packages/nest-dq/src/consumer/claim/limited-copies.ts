@@ -8,17 +8,22 @@ import type { ClaimQueue } from './claim-queue.js';
 
 /** Milliseconds. What has to wait for longer is released, so that another process, or a more urgent job, may come first. */
 const LONGEST_HOLD = 1_000;
+/** Milliseconds. Copies refused by the rate are held for the runs of this time: what is held goes ahead of a more urgent job. */
+const RATE_WINDOW = 200;
 /** Copies that are held for groups, for each slot. More would leave no room to find jobs of other groups. */
 const HELD_FOR_GROUPS = 2;
 
 /**
- * The copies that a limit of the tube has refused. Those that may run within a second are held and ask again at their time, or as
- * soon as a run of this process returns the permit that they wait for. If the tube itself is limited, nothing is reserved
- * meanwhile: the next copies would be refused, too.
+ * The copies that a limit of the tube has refused. Those that may run soon are held and claimed again at their time, or as soon
+ * as a run of this process returns the permit they wait for. While the tube itself is at its limit, nothing more is reserved: the
+ * next copies would be refused, too.
  */
 export class LimitedCopies {
   /** By the permit that they wait for. Some of them may have gone. */
   private readonly waiting = new Map<string, Set<Delivery>>();
+  /** Those that wait for their turn by the rate. Some of them may have gone. */
+  private readonly forTurn = new Set<Delivery>();
+  private readonly mostForTurn: number;
   private rest: { readonly by: LimitKind; readonly until: number; readonly timer: Timer } | undefined;
 
   constructor(
@@ -26,11 +31,16 @@ export class LimitedCopies {
     private readonly claims: ClaimQueue,
     /** Copies may be reserved again. */
     private readonly changed: () => void,
-  ) {}
+  ) {
+    const { interval } = context.handling.limits ?? {};
+    this.mostForTurn = interval === undefined ? Infinity : Math.ceil((RATE_WINDOW * 1_000) / interval);
+  }
 
-  /** Nothing may be reserved for now. */
-  get full(): boolean {
-    return this.rest !== undefined;
+  /** How many copies may be reserved for now. */
+  get room(): number {
+    if (this.rest) return 0;
+    this.forgetGone(this.forTurn);
+    return Math.max(1, this.mostForTurn - this.forTurn.size);
   }
 
   add(delivery: Delivery, { by, ms }: Extract<ClaimAnswer, { kind: 'limited' }>): void {
@@ -39,9 +49,10 @@ export class LimitedCopies {
       // Backups are not held: their primary asks for the same job.
       const delay = copyDelay(index, ms, this.context.backupDelay);
       if (delay > 0 || !this.hasRoom) return delivery.release(Math.max(1, delay));
-    } else {
-      this.restFor(Math.min(ms, LONGEST_HOLD), by);
-      if (ms > LONGEST_HOLD) return delivery.release(0);
+    } else if (by === 'concurrency') {
+      this.restFor(ms, by);
+    } else if (!this.holdsForTurn(delivery, ms)) {
+      return delivery.release(0);
     }
     if (!delivery.held) return;
     if (by !== 'rate') this.waitFor(by === 'group' ? group : '', delivery);
@@ -67,10 +78,26 @@ export class LimitedCopies {
     const count = () => Array.from(this.waiting.values()).reduce((sum, { size }) => sum + size, 0);
     if (count() < most) return true;
     for (const [permit, deliveries] of this.waiting) {
-      for (const delivery of deliveries) if (!this.claims.isPostponed(delivery)) deliveries.delete(delivery);
+      this.forgetGone(deliveries);
       if (deliveries.size === 0) this.waiting.delete(permit);
     }
     return count() < most;
+  }
+
+  /**
+   * Whether the copy is to be held until its turn. Reserving goes on when half of the held ones had theirs; if none is held, the
+   * next turn is far away.
+   */
+  private holdsForTurn(delivery: Delivery, ms: number): boolean {
+    this.forgetGone(this.forTurn);
+    const holds = ms <= RATE_WINDOW && this.forTurn.size < this.mostForTurn;
+    if (holds) this.forTurn.add(delivery);
+    if (holds || this.forTurn.size === 0) this.restFor(Math.min(ms / 2, LONGEST_HOLD), 'rate');
+    return holds;
+  }
+
+  private forgetGone(deliveries: Set<Delivery>): void {
+    for (const delivery of deliveries) if (!this.claims.isPostponed(delivery)) deliveries.delete(delivery);
   }
 
   private waitFor(permit: string, delivery: Delivery): void {

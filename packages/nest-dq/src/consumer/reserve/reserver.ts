@@ -77,7 +77,8 @@ export class Reserver implements Taker {
   // ── what the nodes ask and bring ──
 
   room(): number {
-    if (!this.open || this.limited.full) return 0;
+    const { room } = this.limited;
+    if (!this.open || room === 0) return 0;
     let asked = 0;
     for (const node of this.nodes) asked += node.asked;
     const { claims } = this;
@@ -85,7 +86,7 @@ export class Reserver implements Taker {
     // What comes next may be due sooner than all that is held: one more is always asked for.
     const most = Math.max(1, budget.mostEarly - claims.early - asked);
     // Each node has its share: else the first would be drained while backups surface on the others.
-    return Math.ceil(Math.min(most, budget.left(claims.due, asked)) / this.nodes.length);
+    return Math.ceil(Math.min(most, room, budget.left(claims.due, asked)) / this.nodes.length);
   }
 
   get unhurried(): boolean {
