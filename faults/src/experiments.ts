@@ -6,6 +6,7 @@ import { consumersKilled } from './experiments/consumers-killed.js';
 import { diskFull } from './experiments/disk-full.js';
 import { flushall } from './experiments/flushall.js';
 import { besideGo, goQueue } from './experiments/go-queue.js';
+import { leaderWithoutKey } from './experiments/leader-without-key.js';
 import { limits } from './experiments/limits.js';
 import { longHandlers } from './experiments/long-handlers.js';
 import { nodeAway } from './experiments/node-away.js';
@@ -51,4 +52,5 @@ export const EXPERIMENTS: readonly Experiment[] = [
   goQueue,
   ...besideGo,
   twoLedgers,
+  leaderWithoutKey,
 ];

@@ -31,7 +31,13 @@ async function examine(env: Readonly<Record<string, string>> = {}): Promise<stri
 async function tells(more: Partial<ProcessRecord>): Promise<void> {
   const own = suite.system.process.describe();
   const record = { ...own, id: 'other', host: 'web-9', pid: 9, upFor: 60_000, ...more };
-  const member = { id: 'other', settings: '', describe: () => record, learn: () => undefined };
+  const member = {
+    id: 'other',
+    settings: '',
+    describe: () => record,
+    yields: () => false,
+    learn: () => undefined,
+  };
   ending.push(suite.system.ledger.presence!.join(member));
   await there(2);
 }

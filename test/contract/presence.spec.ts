@@ -46,6 +46,12 @@ class Known implements Member {
     return { id: this.id, ...RECORD };
   }
 
+  yielding = false;
+
+  yields(): boolean {
+    return this.yielding;
+  }
+
   learn(news: PresenceNews): void {
     this.news = news;
   }
@@ -171,6 +177,27 @@ describe.each(EACH_REDIS)('the presence in %s', (_name, cluster) => {
     await eventually('the other is elected', () => other.elected);
     expect(await idsOf(presence)).toEqual(['other elected']);
     expect(await at.inspect.hkeys('{:}::processes')).toEqual(['other']);
+  });
+
+  it('elects another in the place of one that yields, and one of those that yield if all do', async () => {
+    const members = [new Known('a'), new Known('b'), new Known('c')];
+    const elected = () => members.filter((member) => member.elected).map(({ id }) => id);
+    for (const member of members) await joined(presenceOfProcess(), member);
+    members[0]!.yielding = true;
+    members[1]!.yielding = true;
+    await eventually('the one that does not yield is elected', () => elected().join() === 'c');
+    members[2]!.yielding = true;
+    await eventually('nobody yields to others that yield, too', async () => {
+      const yielding = await at.inspect.zcard('{:}::yielding');
+      return yielding === 3 && elected().length === 1;
+    });
+    const [stays] = elected();
+    const heard = members.find(({ id }) => id === stays)!;
+    const { electedUntil } = heard.news!;
+    await eventually('it is elected again', () => heard.news!.electedUntil > electedUntil);
+    expect(elected()).toEqual([stays]);
+    members[0]!.yielding = false;
+    await eventually('the one that can again is elected', () => elected().join() === 'a');
   });
 
   it('leaves nothing but the marks once all processes have died', async () => {

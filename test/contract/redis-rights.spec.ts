@@ -111,7 +111,13 @@ describe('with one Redis', () => {
       };
       let leave: () => Promise<void>;
       const news = await new Promise<PresenceNews>((learn) => {
-        leave = ledger.presence.join({ id: 'process', settings: '', describe: () => record, learn });
+        leave = ledger.presence.join({
+          id: 'process',
+          settings: '',
+          describe: () => record,
+          yields: () => true,
+          learn,
+        });
       });
       expect(news).toMatchObject({ drained: ['node:11300'], electedUntil: expect.any(Number) });
       await expect(ledger.presence.all()).resolves.toMatchObject([{ record }]);

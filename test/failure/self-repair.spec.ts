@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { DqOptions } from 'nest-dq';
 import type { Operated } from 'nest-dq/src/events/events.js';
 import type { BeanstalkdServer } from 'test-servers';
 import { eventually } from 'test-servers';
@@ -19,8 +21,8 @@ beforeAll(async () => {
 afterAll(() => servers.stop());
 
 /** A process whose nodes are all up. */
-async function started(repair: boolean): Promise<System> {
-  const system = startSystem(servers, { repair });
+async function started(repair: boolean, options: DqOptions = {}): Promise<System> {
+  const system = startSystem(servers, { repair, ...options });
   open.push({ close: system.stop });
   await allUp(system);
   return system;
@@ -73,6 +75,26 @@ describe('a node that lost its binlog', () => {
     await eventually('all jobs ran', () => starts.length >= JOBS);
     await eventually('no copy is left', () => isEmpty(system, tube));
     expectOnceEach(starts, receipts);
+  }, 120_000);
+
+  it('is filled again by another process where the elected one does not know the key of the jobs, and says so', async () => {
+    const tube = 'sealed';
+    const [k1, k2] = [randomBytes(32), randomBytes(32)];
+    const alone = await started(true, { seal: { keys: { k1 }, current: 'k1' } });
+    await eventually('it is elected', () => alone.process.elected);
+    const both = await started(true, { seal: { keys: { k1, k2 }, current: 'k2' } });
+    await added(both, tube);
+    await lose(servers.beanstalkds[0]!);
+    await eventually(
+      'all jobs have three copies',
+      async () => (await counts(both, tube)).every((count) => count === JOBS),
+      60_000,
+    );
+    expect([alone.process.elected, both.process.elected]).toEqual([false, true]);
+    expect((await alone.health.check()).dq.unreadable).toEqual({ count: JOBS, keys: ['k2'] });
+    expect((await both.health.check()).dq.unreadable).toBeUndefined();
+    const said = alone.log.filter((line) => line.includes("this process can't read"));
+    expect(said).toEqual([expect.stringContaining('it is sealed with the key "k2", which this process')]);
   }, 120_000);
 
   it('stays as it is where `repair` is false, until another process is elected', async () => {

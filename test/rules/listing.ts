@@ -117,4 +117,23 @@ export const LISTING: readonly Rule[] = [
       ]),
     ],
   },
+  {
+    rule: 'A repair by itself that cannot read the copies that are left says so, and leaves the duty to another process.',
+    mutants: [
+      ...unit(
+        'operate/self-repair.spec.ts',
+        'says once which key it misses, gives up its election, and repairs when it has the key',
+        ['operate/repair.ts', 'this.unreadable.push({ job, copy });', ''],
+      ),
+      ...server(
+        'presence.spec.ts',
+        'elects another in the place of one that yields, and one of those that yield if all do',
+        [
+          'ledger/redis/redis-presence.ts',
+          'local gives_way = args[4] == 1 and ',
+          'local gives_way = false and ',
+        ],
+      ),
+    ],
+  },
 ];

@@ -103,7 +103,13 @@ export {
   type OperatedOn,
 } from './events/events.js';
 export { OnDq } from './nest/on-dq.js';
-export { DqHealth, type DqHealthState, type LostJobsState, type OtherLedgerState } from './health/health.js';
+export {
+  DqHealth,
+  type DqHealthState,
+  type LostJobsState,
+  type OtherLedgerState,
+  type UnreadableState,
+} from './health/health.js';
 export type {
   DqClusterView,
   DqHooks,

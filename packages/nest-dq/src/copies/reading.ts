@@ -1,22 +1,78 @@
 import type { Cluster } from '../cluster/cluster.js';
 import type { StoredTube } from '../api/tube.js';
+import { DqError } from '../errors.js';
 import type { JobGeneration } from './deletion.js';
-import { unwrap } from './formats/unwrap.js';
+import { BAD_SEAL, keyNameOf, NO_KEY } from './formats/sealed.js';
+import { openHeaderOf, unwrap } from './formats/unwrap.js';
 import { isCopyOf, type Envelope } from './header.js';
 import type { Place } from './location.js';
 
-/** Reads one copy of a generation. It asks one place after the other. Undefined: no copy is in reach. */
+/** A copy of the job that is there, by what it says of itself, and that this process can't read. */
+export interface UnreadableCopy {
+  readonly location: string;
+  /** For people. */
+  readonly reason: string;
+  /** The key that would open it. Undefined: no key would, because its seal is wrong. */
+  readonly missingKey: string | undefined;
+}
+
+/** Reads one copy of a generation. It asks one place after the other. Undefined: no copy that this process can read is in reach. */
 export async function readCopy(
+  cluster: Cluster,
+  tube: StoredTube,
+  job: JobGeneration,
+  places: readonly Place[],
+): Promise<Envelope | undefined> {
+  const found = await lookForCopy(cluster, tube, job, places);
+  return isUnreadable(found) ? undefined : found;
+}
+
+/** The same, and tells a copy that can't be read from none: one that a missing key would open before one that is broken. */
+export async function lookForCopy(
   cluster: Cluster,
   tube: StoredTube,
   { id, generation }: JobGeneration,
   places: readonly Place[],
-): Promise<Envelope | undefined> {
+): Promise<Envelope | UnreadableCopy | undefined> {
+  const { seal } = cluster.settings;
+  let unreadable: UnreadableCopy | undefined;
   for (const { index, location } of places) {
     const body = await new Promise<Buffer | undefined>((resolve) => cluster.peek(location, resolve));
+    if (!body) continue;
+    const found = unwrap(body, tube, seal);
     // A server that lost its log gives the same ids again, so another job may have this one.
-    const envelope = body && unwrap(body, tube, cluster.settings.seal);
-    if (typeof envelope === 'object' && isCopyOf(envelope, id, generation, index)) return envelope;
+    const isSame = (header: Envelope['header']) => isCopyOf({ header }, id, generation, index);
+    if (typeof found === 'object') {
+      if (isSame(found.header)) return found;
+      continue;
+    }
+    const header = openHeaderOf(body);
+    if (!header || !isSame(header)) continue;
+    const missingKey = found.startsWith(NO_KEY) ? keyNameOf(body) : undefined;
+    if (missingKey !== undefined) seal?.askForKeys();
+    if (!unreadable || missingKey !== undefined)
+      unreadable = { location, reason: reasonOf(found), missingKey };
   }
-  return undefined;
+  return unreadable;
+}
+
+export function isUnreadable(found: Envelope | UnreadableCopy | undefined): found is UnreadableCopy {
+  return found !== undefined && 'reason' in found;
+}
+
+/** The error of an act on a job that needs its content. */
+export function unreadable(id: string, { location, reason, missingKey }: UnreadableCopy): DqError {
+  const expected =
+    missingKey === undefined
+      ? 'a copy as one of our processes stored it'
+      : `the key "${missingKey}" in \`seal.keys\``;
+  return new DqError(
+    'DQ_BAD_SEAL',
+    `a copy of job ${id} is there, at ${location}, and this process can't read it: ${reason}: expected ${expected}`,
+  );
+}
+
+function reasonOf(text: string): string {
+  for (const mark of [NO_KEY, BAD_SEAL]) if (text.startsWith(mark)) return text.slice(mark.length);
+  return text;
 }

@@ -26,6 +26,19 @@ export interface DqHealthState {
    * data. Absent if there are none. `status` does not depend on it.
    */
   readonly lost?: LostJobsState;
+  /**
+   * Jobs that miss copies and that this process should have repaired and could not, because they are sealed with keys that it does
+   * not have. Another process repairs them, if one has the keys. Absent if there are none. `status` does not depend on it.
+   */
+  readonly unreadable?: UnreadableState;
+}
+
+/** What the repair of this process could not read. */
+export interface UnreadableState {
+  /** Of jobs. */
+  readonly count: number;
+  /** The names of the keys that this process misses. */
+  readonly keys: readonly string[];
 }
 
 /** Two ledgers over one set of nodes. */
@@ -72,6 +85,7 @@ export class ClusterHealth extends DqHealth {
     private readonly unequalSettings: () => readonly string[] = () => [],
     private readonly lost: () => LostJobsState | undefined = () => undefined,
     private readonly admission: () => Pick<Admission, 'admitted' | 'other'> | undefined = () => undefined,
+    private readonly unreadable: () => UnreadableState | undefined = () => undefined,
   ) {
     super();
   }
@@ -88,10 +102,12 @@ export class ClusterHealth extends DqHealth {
     const reasons = Object.fromEntries(nodes.map(({ endpoint, reason }) => [endpoint, reason]));
     const unequal = this.unequalSettings();
     const lost = this.lost();
+    const unreadable = this.unreadable();
     const told = {
       ...(otherLedger && { otherLedger }),
       ...(unequal.length > 0 && { unequalSettings: unequal }),
       ...(lost && { lost }),
+      ...(unreadable && { unreadable }),
     };
     return { [key ?? 'dq']: { status, nodes: reasons, redis, ...told } } as Record<Key, DqHealthState>;
   }

@@ -34,6 +34,8 @@ export interface Member {
   readonly settings: string;
   /** What it does at this moment. */
   describe(): ProcessRecord;
+  /** Whether another process should be elected in its place. Is asked each time it tells of itself. */
+  yields(): boolean;
   learn(news: PresenceNews): void;
 }
 

@@ -145,7 +145,19 @@ export class DqRuntime {
     const repairs = options.repair && options.mostIndexed > 0 && options.replicas > 1;
     this.selfRepair = repairs ? new SelfRepair({ ...producing, elected, log, warn }) : undefined;
     const wasElected = () => this.selfRepair?.lookAtAll();
-    const telling = { presence, cluster, clock, settings: options, name, load, counts, warn, wasElected };
+    const hasGivenUp = () => this.selfRepair?.hasGivenUp === true;
+    const telling = {
+      presence,
+      cluster,
+      clock,
+      settings: options,
+      name,
+      load,
+      counts,
+      warn,
+      wasElected,
+      hasGivenUp,
+    };
     this.process = new ThisProcess(telling);
     this.health = new ClusterHealth(
       cluster,
@@ -153,6 +165,7 @@ export class DqRuntime {
       () => this.process.unequalSettings,
       () => this.consumer.lost,
       () => this.admission,
+      () => this.selfRepair?.unreadable,
     );
     const { producer, deadLetters, series } = this;
     const { viewLedger } = backend;

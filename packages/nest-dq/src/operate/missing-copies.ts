@@ -3,7 +3,7 @@ import { show, unknownName } from '../errors.js';
 import type { Cluster } from '../cluster/cluster.js';
 import type { ClusterNode } from '../cluster/cluster-node.js';
 import { isUnknown, parseLocation, type Place } from '../copies/location.js';
-import { readCopy } from '../copies/reading.js';
+import { isUnreadable, lookForCopy } from '../copies/reading.js';
 import type { WaitingJob } from '../ledger/waiting-jobs.js';
 
 /** Which copies count. */
@@ -49,7 +49,8 @@ async function counts(
   // A server that runs on has what it stored. One that is away may come back with it.
   if (!node.up || node.instance === location.instance) return true;
   // It restarted: with its log it has the copy, without it not.
-  if (await readCopy(cluster, job.tube, job, [place])) return true;
+  const found = await lookForCopy(cluster, job.tube, job, [place]);
+  if (found && !(isUnreadable(found) && found.missingKey === undefined)) return true;
   return !node.up;
 }
 

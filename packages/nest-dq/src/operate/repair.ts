@@ -1,6 +1,7 @@
 import type { Duration } from 'nest-handlers/time';
 import type { StoredTube } from '../api/tube.js';
 import { storedTube, withoutPrefix, type Tube } from '../api/tube.js';
+import { isUnreadable, lookForCopy, type UnreadableCopy } from '../copies/reading.js';
 import { DqError } from '../errors.js';
 import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting-jobs.js';
 import { formatCursor, parseCursor } from '../producer/cursor.js';
@@ -114,6 +115,8 @@ export class Repair implements Bulk<Checked, RepairExample> {
   /** About how many jobs there are to look at, as far as is known, and how many of them were looked at. */
   listed = 0;
   looked = 0;
+  /** Jobs that can't be repaired here, because this process can't read the copies that are left, with such a copy. */
+  readonly unreadable: { readonly job: Checked; readonly copy: UnreadableCopy }[] = [];
 
   constructor(
     private readonly context: ProducerContext,
@@ -158,6 +161,14 @@ export class Repair implements Bulk<Checked, RepairExample> {
     return missing > 0;
   }
 
+  /** Whether the job has a copy to repair it from. One that can't be read is noted. */
+  async isRepairable(job: Checked): Promise<boolean> {
+    const copy = await lookForCopy(this.context.parts.cluster, job.tube, job, job.places);
+    if (!isUnreadable(copy)) return copy !== undefined;
+    this.unreadable.push({ job, copy });
+    return false;
+  }
+
   cursorBehind({ tube, due, id }: Checked): string {
     return cursorAt({ tube, after: { due, id } });
   }
@@ -168,7 +179,10 @@ export class Repair implements Bulk<Checked, RepairExample> {
     return someAtOnce(jobs, atOnce, async (job) => {
       const { tube, id, due } = job;
       const result = await moveListed(context, { patience }, tube, job, () => due);
-      if (typeof result !== 'string') return ended(job, result);
+      if (typeof result !== 'string') {
+        if (result.code === 'DQ_BAD_SEAL') await this.isRepairable(job);
+        return ended(job, result);
+      }
       if (result !== 'unknown') return ended(job, result === 'rescheduled' ? 'done' : 'skipped');
       // Others have moved it, and so there is a record; or it is a plain job without a copy, of which nothing else tells.
       const known = await context.retries.run({ patience }, () => context.batched.ask(tube, 'find', id));

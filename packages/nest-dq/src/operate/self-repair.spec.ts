@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, it, jest } from '@jest/globals';
+import { Seal } from '../seal/seal.js';
 import { wipeable } from '../../spec-support/wiped-nodes.js';
 import { SelfRepair } from './self-repair.js';
 
@@ -193,6 +195,64 @@ describe('SelfRepair', () => {
     isAway = false;
     await clock.advance(NOW_AND_THEN);
     expect(told.at(-1)).toEqual({ by: 'nest-dq', act: 'repair', on: {}, count: 1 });
+  });
+
+  it('says once which key it misses, gives up its election, and repairs when it has the key', async () => {
+    const { add, wipe, clock, cluster, repair, told, log, events } = await world();
+    const settings = { encrypt: true, acceptsUnsealed: false, unsealed: new Set<string>() };
+    const old: [string, Buffer] = ['k1', randomBytes(32)];
+    const both = { keys: new Map([old, ['k2', randomBytes(32)]]), current: 'k2' };
+    const give = (seal: Seal | undefined) => Object.assign(cluster.settings, { seal });
+    give(new Seal(settings, both));
+    await add([1, 2, 3, 4].map((hours) => hours * HOUR));
+    const alone = new Seal(settings, { keys: new Map([old]), current: 'k1' });
+    give(alone);
+    const refused = events.collect('badSeal');
+    await wipe(0);
+    await clock.advance(SOON);
+    expect([told, repair.hasGivenUp, repair.unreadable]).toEqual([[], true, { count: 3, keys: ['k2'] }]);
+    const reason = 'it is sealed with the key "k2", which this process does not have';
+    expect(log).toEqual([
+      expect.stringMatching(
+        /^3 jobs miss copies, and this process can't read the ones that are left, such as that of job .* of t at n\d:1#.*: it is sealed with the key "k2", which this process does not have; another process repairs them, if one has the key$/,
+      ),
+    ]);
+    expect(refused).toEqual([
+      expect.objectContaining({ tube: 't', buried: false, reason: `DQ_BAD_SEAL: ${reason}` }),
+    ]);
+    await clock.advance(NOW_AND_THEN);
+    expect([log.length, repair.hasGivenUp]).toEqual([1, true]);
+    alone.use(both);
+    expect([repair.hasGivenUp, repair.unreadable]).toEqual([false, undefined]);
+    await clock.advance(NOW_AND_THEN);
+    expect(told).toMatchObject([{ act: 'repair', count: 3 }]);
+  });
+
+  it('takes a copy for there whose key it does not have, where a node came back with its log', async () => {
+    const { add, cut, restore, servers, cluster, control } = await world();
+    const settings = { encrypt: true, acceptsUnsealed: false, unsealed: new Set<string>() };
+    const keys = new Map([['k2', randomBytes(32)]]);
+    Object.assign(cluster.settings, { seal: new Seal(settings, { keys, current: 'k2' }) });
+    await add([HOUR]);
+    await cut(0);
+    Object.assign(servers[0]!, { instance: 'startedanew' });
+    await restore();
+    Object.assign(cluster.settings, { seal: undefined });
+    for await (const { done } of control.repair({ dryRun: true })) expect(done).toBe(0);
+  });
+
+  it('gives up its election after a failure, until it has looked at all', async () => {
+    const { add, wipe, clock, ledger, repair } = await world();
+    await add([HOUR]);
+    let isAway = true;
+    ledger.gate = (verb) =>
+      isAway && verb === 'open' ? Promise.reject(new Error('it is away')) : Promise.resolve();
+    await wipe(0);
+    await clock.advance(SOON);
+    expect([repair.hasGivenUp, repair.unreadable]).toEqual([true, undefined]);
+    isAway = false;
+    await clock.advance(NOW_AND_THEN);
+    expect(repair.hasGivenUp).toBe(false);
   });
 
   it('ends with its process', async () => {

@@ -1,6 +1,7 @@
 import { withoutPrefix } from '../api/tube.js';
-import { readCopy } from '../copies/reading.js';
 import { DqError, factOf, toError } from '../errors.js';
+import { BAD_SEAL } from '../copies/formats/sealed.js';
+import { parseLocation } from '../copies/location.js';
 import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import { ProducerContext, type ProducerParts } from '../producer/producer-context.js';
 import type { Timer } from 'nest-handlers/time';
@@ -22,6 +23,8 @@ const DUE_AFTER = 60_000;
 const MOST_MOVES = 1_000;
 const MOST_LOOKS = 2_000;
 const AT_ONCE = 8;
+/** Milliseconds for which a process that could not repair lets others be elected, and after which it says again that it can't. */
+const GIVEN_UP_FOR = 600_000;
 /** Who does it, as the event `operated` tells it. */
 const BY = 'nest-dq';
 
@@ -31,6 +34,13 @@ export interface SelfRepairParts extends ProducerParts {
   readonly elected: () => boolean;
   readonly log: (message: string) => void;
   readonly warn: (message: string) => void;
+}
+
+/** Jobs that a repair could not read. */
+export interface UnreadableJobs {
+  readonly count: number;
+  /** The names of the keys that this process misses. */
+  readonly keys: readonly string[];
 }
 
 /** A job that can be repaired, and where a repair begins. Undefined: with the first job. */
@@ -59,6 +69,11 @@ export class SelfRepair {
   private wake: (() => void) | undefined;
   private repairing: Repair | undefined;
   private closed = false;
+  /** By the clock: until then others should repair, unless the missing keys come. */
+  private givenUpUntil = 0;
+  private unread: UnreadableJobs | undefined;
+  /** By what was told: when it may be told again. */
+  private readonly told = new Map<string, number>();
 
   constructor(private readonly parts: SelfRepairParts) {
     this.context = new ProducerContext(parts, 'nothing is repaired');
@@ -67,6 +82,16 @@ export class SelfRepair {
   /** About how many jobs the repair under way has still to look at. 0: there is none. */
   get left(): number {
     return this.repairing ? Math.max(1, this.repairing.listed - this.repairing.looked) : 0;
+  }
+
+  /** Jobs that miss copies and that this process can't read, as its last look found them. */
+  get unreadable(): UnreadableJobs | undefined {
+    return this.hasGivenUp ? this.unread : undefined;
+  }
+
+  /** It could not repair: another process should. */
+  get hasGivenUp(): boolean {
+    return this.parts.clock.now() < this.givenUpUntil && !this.hasAllKeys;
   }
 
   /** Idempotent, and nothing after `close`. */
@@ -134,9 +159,11 @@ export class SelfRepair {
     try {
       const found = await this.look(work, all);
       if (found) await this.repair(work, found);
+      if (all || work.unreadable.length > 0) this.tellUnreadable(work);
       return true;
     } catch (thrown) {
       this.all = true;
+      this.giveUp(undefined);
       const fact = thrown instanceof DqError ? factOf(thrown) : toError(thrown).message;
       if (!this.closed)
         parts.warn(`jobs that miss copies are looked for again in ${EVERY / 60_000} minutes: ${fact}`);
@@ -151,8 +178,7 @@ export class SelfRepair {
       const page = await work.read(cursor);
       for (const job of page.items) {
         // One without any copy cannot be repaired; or it is over, and the list does not know it yet.
-        const isMeant = work.isMeant(job) && (await readCopy(this.parts.cluster, job.tube, job, job.places));
-        if (!isMeant) continue;
+        if (!work.isMeant(job) || !(await work.isRepairable(job))) continue;
         work.looked = all ? work.looked - page.items.length : 0; // as it begins
         return { job, cursor: all ? page.cursor : undefined };
       }
@@ -163,6 +189,42 @@ export class SelfRepair {
     }
     this.behind = cursor;
     return undefined;
+  }
+
+  private giveUp(unread: UnreadableJobs | undefined): void {
+    this.unread = unread;
+    this.givenUpUntil = this.parts.clock.now() + GIVEN_UP_FOR;
+  }
+
+  /** The keys that were missing have come. */
+  private get hasAllKeys(): boolean {
+    const { seal } = this.parts.cluster.settings;
+    const keys = this.unread?.keys ?? [];
+    return keys.length > 0 && seal !== undefined && keys.every((name) => seal.knows(name));
+  }
+
+  private tellUnreadable({ unreadable }: Repair): void {
+    const { events, settings, warn, clock } = this.parts;
+    const keys = [...new Set(unreadable.flatMap(({ copy }) => copy.missingKey ?? []))].toSorted();
+    if (keys.length > 0) this.giveUp({ count: unreadable.length, keys });
+    else this.givenUpUntil = 0;
+    for (const reason of new Set(unreadable.map(({ copy }) => copy.reason))) {
+      if (clock.now() < (this.told.get(reason) ?? 0)) continue;
+      this.told.set(reason, clock.now() + GIVEN_UP_FOR);
+      const jobs = unreadable.filter(({ copy }) => copy.reason === reason);
+      const { job, copy } = jobs[0]!;
+      const tube = withoutPrefix(job.tube, settings.prefix);
+      const { endpoint: node, copyId } = parseLocation(copy.location)!;
+      events.tell('badSeal', { tube, node, copyId, reason: BAD_SEAL + reason, buried: false });
+      const follows =
+        copy.missingKey === undefined
+          ? 'no process repairs them'
+          : 'another process repairs them, if one has the key';
+      warn(
+        `${jobs.length} jobs miss copies, and this process can't read the ones that are left, such as that of job ${job.id} ` +
+          `of ${tube} at ${copy.location}: ${reason}; ${follows}`,
+      );
+    }
   }
 
   private async repair(work: Repair, { job, cursor: begin }: Found): Promise<void> {

@@ -118,6 +118,23 @@ describe('ThisProcess', () => {
     expect(process.elected).toBe(false);
   });
 
+  it('lets others be elected while it could not do its duty, or has not reached a node for 15 s', async () => {
+    let hasGivenUp = false;
+    const process = started({ hasGivenUp: () => hasGivenUp });
+    expect(process.yields()).toBe(false);
+    hasGivenUp = true;
+    expect(process.yields()).toBe(true);
+    hasGivenUp = false;
+    expect(process.yields()).toBe(false);
+    await world.cut(1);
+    await world.clock.advance(15_000);
+    expect(process.yields()).toBe(false);
+    await world.clock.advance(1);
+    expect(process.yields()).toBe(true);
+    await world.restore();
+    expect(process.yields()).toBe(false);
+  });
+
   it('tells each time it was elected', async () => {
     let told = 0;
     const process = started({ wasElected: () => void told++ });

@@ -19,6 +19,8 @@ const MOST_TUBES = 1_000;
 const MOST_LONG_RUNS = 1_000;
 /** Milliseconds. */
 const BETWEEN_LOOKS = 2_000;
+/** Milliseconds. */
+const MOST_DOWN = 15_000;
 
 export interface ThisProcessParts {
   readonly presence: Presence;
@@ -35,6 +37,8 @@ export interface ThisProcessParts {
   readonly warn: (message: string) => void;
   /** Is told each time this process was elected, after it was not. */
   readonly wasElected?: () => void;
+  /** Whether it could not do what the elected process has to. @default false */
+  readonly hasGivenUp?: () => boolean;
 }
 
 /** This process among the others of its prefix: what it tells them, and what it learns from them. */
@@ -45,6 +49,8 @@ export class ThisProcess implements Member {
   private leave: (() => Promise<void>) | undefined;
   private nextLook: Timer | undefined;
   private electedUntil = 0;
+  /** By the clock. */
+  private reachedAllAt: number;
   /** The settings of others, as of which `unequal` is. */
   private compared = '';
   private unequal: readonly UnequalSetting[] = [];
@@ -52,7 +58,7 @@ export class ThisProcess implements Member {
   private closed = false;
 
   constructor(private readonly parts: ThisProcessParts) {
-    this.joinedAt = parts.clock.now();
+    this.joinedAt = this.reachedAllAt = parts.clock.now();
     this.settings = sharedSettings(this.describe());
   }
 
@@ -67,6 +73,13 @@ export class ThisProcess implements Member {
   /** For people: each setting that should be the same, and is not. */
   get unequalSettings(): string[] {
     return this.unequal.map(({ text }) => text);
+  }
+
+  /** It could not do what the elected process has to; or it has not reached a node for a while, so it would not see what is missing there. */
+  yields(): boolean {
+    const { cluster, clock, hasGivenUp } = this.parts;
+    if (cluster.nodes.every(({ up }) => up)) this.reachedAllAt = clock.now();
+    return clock.now() - this.reachedAllAt > MOST_DOWN || hasGivenUp?.() === true;
   }
 
   /** The others see it from now on. Idempotent, and nothing after `close`. */

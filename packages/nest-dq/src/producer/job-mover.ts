@@ -5,7 +5,7 @@ import type { Envelope } from '../copies/header.js';
 import type { JobTarget } from '../copies/job-ref.js';
 import type { Place } from '../copies/location.js';
 import type { Content } from '../copies/payload.js';
-import { readCopy } from '../copies/reading.js';
+import { isUnreadable, lookForCopy, unreadable } from '../copies/reading.js';
 import { envelopeFor, owedAt } from '../copies/storing.js';
 import { DqError, show } from '../errors.js';
 import type { Letter } from '../ledger/letter-requests.js';
@@ -60,12 +60,12 @@ export async function revive(
   change: Change,
 ): Promise<boolean> {
   const { id, born, generation, places } = letter;
-  const envelope = await readCopy(context.parts.cluster, tube, letter, places);
-  if (!envelope) {
+  const envelope = await lookForCopy(context.parts.cluster, tube, letter, places);
+  if (!envelope || isUnreadable(envelope)) {
     // Somebody else may have revived or discarded it in between.
     const still = await beforeStoring(context.batched.ask(tube, 'letter', { id, born }));
     if (!still) return false;
-    throw noCopy(id, places);
+    throw envelope ? unreadable(id, envelope) : noCopy(id, places);
   }
   if (envelope.header.wire) return reviveElsewhere(context, tube, letter, envelope, change);
   const known = { ...letter, owed: owedAt(places) };
@@ -105,10 +105,11 @@ async function tryReschedule(
   const places = found && found.places.length > 0 ? found.places : given;
   const before = found ?? { born: born!, generation: born!, due: dueBefore };
   const { generation } = before;
-  const envelope = await readCopy(context.parts.cluster, tube, { id, generation }, places);
-  if (!envelope) {
+  const envelope = await lookForCopy(context.parts.cluster, tube, { id, generation }, places);
+  if (!envelope || isUnreadable(envelope)) {
     const present = await beforeStoring(context.batched.ask(tube, 'find', id));
     if (present?.generation !== found?.generation || present?.state !== found?.state) return { present };
+    if (envelope) throw unreadable(id, envelope);
     // Nothing may be written of a job that was perhaps done long ago.
     if (!found) return 'unknown';
     throw noCopy(id, places);

@@ -117,6 +117,11 @@ export function isSealed(body: Buffer): boolean {
 const FIRST_LINE =
   /^dqs ([\w.-]{1,40}) (\d{1,10}) (\{"id":"([\w-]{1,100})","due":(\d{1,16}),"n":(\d{1,2})(?:,"g":(\d{1,16}))?(?:,"o":(\d{1,16}))?(?:,"[^\n]*)?)\n/;
 
+/** The key that a sealed copy names; nothing is proved of it. */
+export function keyNameOf(body: Buffer): string | undefined {
+  return FIRST_LINE.exec(body.toString('latin1', 0, body.indexOf(LINE_FEED) + 1))?.[1];
+}
+
 /** See `identifyDq1`. Nothing is proved of what it tells. */
 export function identifySealed(body: string): JobIdentity | undefined {
   const found = FIRST_LINE.exec(body);

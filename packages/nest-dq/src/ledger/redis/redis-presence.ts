@@ -27,8 +27,9 @@ const TOGETHER = 50;
  *  3. `settings`   a sorted set: the texts of settings by the time at which each was had by nobody for long enough
  *  4. `drained`    a sorted set: the endpoints of drained nodes by the time of their mark. It never expires
  *  5. `elected`    a text: the id of the elected process. It expires with the election
+ *  6. `yielding`   a sorted set: the ids of processes that want another one to be elected, by the time at which each is gone
  */
-const NAMES = ['seen', 'processes', 'settings', 'drained', 'elected'] as const;
+const NAMES = ['seen', 'processes', 'settings', 'drained', 'elected', 'yielding'] as const;
 
 const SHARED: string = `${RECORD}
 local ${NAMES.join(', ').toUpperCase()} = ${NAMES.map((_, i) => `KEYS[${i + 1}]`).join(', ')}
@@ -49,18 +50,25 @@ end
 
 export const PRESENCE_SCRIPTS = {
   /**
-   * Arguments: the id of the process, its record as JSON, its settings as a text. Reply: the id of the elected process, the
-   * number of drained nodes, their endpoints, and some of the settings that others have.
+   * Arguments: the id of the process, its record as JSON, its settings as a text, and 1 if it wants another one to be elected. Reply: the
+   * id of the elected process or an empty text, the number of drained nodes, their endpoints, and some of the settings that others have.
+   * One that yields is elected only while all others yield, too.
    */
   'dq:announce': `${SHARED}
 purge(SEEN, PROCESSES)
 purge(SETTINGS)
+purge(YIELDING)
 call('ZADD', SEEN, now + GONE_AFTER, id)
 call('HSET', PROCESSES, id, args[2])
 call('ZADD', SETTINGS, now + GONE_AFTER, args[3])
-for _, key in ipairs({ SEEN, PROCESSES, SETTINGS }) do call('PEXPIRE', key, GONE_AFTER) end
+if args[4] == 1 then call('ZADD', YIELDING, now + GONE_AFTER, id) else call('ZREM', YIELDING, id) end
+for _, key in ipairs({ SEEN, PROCESSES, SETTINGS, YIELDING }) do call('PEXPIRE', key, GONE_AFTER) end
 local elected = call('GET', ELECTED)
-if not elected or elected == id then
+local gives_way = args[4] == 1 and call('ZCOUNT', SEEN, '-inf', '+inf') > call('ZCOUNT', YIELDING, '-inf', '+inf')
+if gives_way and (not elected or elected == id) then
+  call('PEXPIRE', ELECTED, 0)
+  elected = ''
+elseif not elected or elected == id then
   call('SET', ELECTED, id, 'PX', GONE_AFTER)
   elected = id
 end
@@ -75,6 +83,7 @@ return reply
   /** Argument: the id of a process that ends. */
   'dq:withdraw': `${SHARED}
 call('ZREM', SEEN, id)
+call('ZREM', YIELDING, id)
 call('HDEL', PROCESSES, id)
 if call('GET', ELECTED) == id then call('PEXPIRE', ELECTED, 0) end
 return reply
@@ -245,7 +254,8 @@ class Announcer {
     const { member, clock } = this;
     const { id, settings } = member;
     const sent = clock.now();
-    const reply = await this.call('dq:announce', [id, JSON.stringify(member.describe()), settings]);
+    const told = [id, JSON.stringify(member.describe()), settings, Number(member.yields())];
+    const reply = await this.call('dq:announce', told);
     if (this.stopped) return;
     // The election began after the call was sent. So it is over here before it is over in Redis.
     const electedUntil = reply.text() === id ? sent + GONE_AFTER : 0;
