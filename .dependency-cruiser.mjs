@@ -127,16 +127,17 @@ const OF_EVENTS = '(?:events|event-hub|guarded-observable|hooks)';
 /** Those of the entry `nest-handlers/log`. */
 const OF_LOG = '(?:log|log-levels|log-lines)';
 /** All files of nest-handlers but those of its other entries. */
-const OF_NEST = `(?!schema|time|testing|${OF_EVENTS}|${OF_LOG})[a-z-]+`;
+const OF_NEST = `(?!context|schema|time|testing|${OF_EVENTS}|${OF_LOG})[a-z-]+`;
 
 /** The same for nest-handlers. Most of the libraries loads its other entries, and so nothing of Nest with them. */
 const NEST_HANDLERS = {
+  context: [],
   schema: [],
-  time: [],
-  testing: ['time'],
-  [OF_EVENTS]: [],
+  time: ['context'],
+  testing: ['context', 'time'],
+  [OF_EVENTS]: ['context'],
   [OF_LOG]: [],
-  [OF_NEST]: [],
+  [OF_NEST]: ['context'],
 };
 
 const PACKAGES = { 'nest-handlers': NEST_HANDLERS, 'nest-dq': NEST_DQ, 'nest-kq': NEST_KQ };
@@ -151,6 +152,7 @@ const MAY_USE = {
   },
   'nest-dq': {
     'nest-handlers/dist/index.js': ['nest'],
+    'nest-handlers/dist/context.js': Object.keys(NEST_DQ),
     'nest-handlers/dist/events.js': ['events'],
     'nest-handlers/dist/log.js': ['nest'],
     'nest-handlers/dist/schema.js': ['api', 'producer', 'consumer'],
@@ -168,6 +170,7 @@ const MAY_USE = {
   },
   'nest-kq': {
     'nest-handlers/dist/index.js': ['nest'],
+    'nest-handlers/dist/context.js': Object.keys(NEST_KQ),
     'nest-handlers/dist/events.js': ['events'],
     'nest-handlers/dist/log.js': ['nest'],
     'nest-handlers/dist/schema.js': ['api'],

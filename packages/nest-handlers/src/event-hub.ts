@@ -1,4 +1,5 @@
 import { Subject, type Observable } from 'rxjs';
+import { detached } from './context.js';
 import { GuardedObservable } from './guarded-observable.js';
 
 /** What is particular to the events of one library. */
@@ -11,7 +12,10 @@ export interface EventHubOptions<Name> {
   readonly unknownName: (name: unknown, known: readonly Name[]) => Error;
 }
 
-/** Brings events to their listeners, at once. Most have none, so ask `heard` before you make an event of an item. */
+/**
+ * Brings events to their listeners, at once, and detached from whoever tells them. Most have none, so ask `heard` before you
+ * make an event of an item.
+ */
 export class EventHub<Events extends object> {
   private readonly subjects: ReadonlyMap<keyof Events, Subject<any>>;
 
@@ -49,6 +53,13 @@ export class EventHub<Events extends object> {
     const subject: Subject<Events[N]> | undefined = this.subjects.get(name);
     if (!subject) throw this.hub.unknownName(name, this.hub.names);
     const failed = (thrown: unknown) => this.hub.listenerFailed(who, thrown);
-    return new GuardedObservable((subscriber) => subject.subscribe(subscriber), failed);
+    return new GuardedObservable(
+      (subscriber) =>
+        subject.subscribe({
+          next: (event) => detached(() => subscriber.next(event)),
+          complete: () => subscriber.complete(),
+        }),
+      failed,
+    );
   }
 }

@@ -37,6 +37,13 @@ export class HandlerInvoker<Item extends object> {
     return context ? enhanced(instance as Methods, key, context) : bare(instance as Methods, key);
   }
 
+  /** Whether a call is more than that of the method: enhancers surround it, or an instance is made for each item. */
+  surrounds({ wrapper, instance, key, method }: FoundMethod): boolean {
+    const type = instance.constructor;
+    const enhancers = enhancersOf(type, method, this.nest.config);
+    return !isEmpty(enhancers) || hasDecoratedParameters(type, key) || !wrapper.isDependencyTreeStatic();
+  }
+
   private contextOf(found: FoundMethod): HandlerContext | undefined {
     const { wrapper, instance, key, method, name } = found;
     const { kind } = this;

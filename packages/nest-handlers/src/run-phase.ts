@@ -6,6 +6,7 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
+import { detached } from './context.js';
 import type { NestModule } from './marked-methods.js';
 
 /** Runs only while every module of the application works. */
@@ -47,7 +48,8 @@ export class RunPhase implements OnApplicationBootstrap, OnModuleDestroy {
 
   /** For Nest. */
   async onApplicationBootstrap(): Promise<void> {
-    await this.orGiveUp(Promise.all(Array.from(this.members, (member) => member.begin())));
+    const begun = Array.from(this.members, (member) => detached(() => member.begin()));
+    await this.orGiveUp(Promise.all(begun));
   }
 
   /**
@@ -64,9 +66,9 @@ export class RunPhase implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
-  /** For the loader of lazy modules. */
+  /** For the loader of lazy modules, which a request may call. */
   async loaded(modules: ReadonlySet<NestModule>): Promise<void> {
-    await Promise.all(Array.from(this.members, (member) => member.loaded(modules)));
+    await Promise.all(Array.from(this.members, (member) => detached(() => member.loaded(modules))));
   }
 
   /** For Nest. */

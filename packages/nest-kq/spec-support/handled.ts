@@ -61,7 +61,7 @@ export class Handled {
           size,
           within: 0,
           room: { messages: 1000, bytes: 1e6 },
-          run: (deliveries, signal) => runs.run(deliveries, signal),
+          run: (deliveries, run) => runs.run(deliveries, run),
         },
       ],
       joined: () => {},

@@ -4,6 +4,7 @@ import type { BeanstalkError } from '../beanstalk/codec/beanstalk-error.js';
 import { LARGEST_BODY } from '../beanstalk/codec/reply-parser.js';
 import { Connection, type Stats } from '../beanstalk/connection.js';
 import { locationStart } from '../copies/location.js';
+import { detached } from 'nest-handlers/context';
 import type { Clock, Timer } from 'nest-handlers/time';
 
 /** Opens a byte stream to a node: a socket, or a pair of streams in the process. */
@@ -96,11 +97,10 @@ export class NodeLink {
 
   /** One more connection to the node. */
   open(onClose: (reason: BeanstalkError) => void): Connection {
-    const connection = new Connection(this.dial(), {
-      clock: this.clock,
-      deadline: COMMAND_DEADLINE,
-      onClose,
-    });
+    // It may be the call of a producer that opens it, and it goes on for others.
+    const connection = detached(
+      () => new Connection(this.dial(), { clock: this.clock, deadline: COMMAND_DEADLINE, onClose }),
+    );
     connection.maxJobSize = this.maxJobSize;
     return connection;
   }

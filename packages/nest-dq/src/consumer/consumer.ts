@@ -1,3 +1,4 @@
+import { detached } from 'nest-handlers/context';
 import { DqError, show, wrongValue } from '../errors.js';
 import type { HandlerMethod, HandlerOptions } from '../api/job.js';
 import { nestTube, schemaOf, tubeName, type Tube } from '../api/tube.js';
@@ -145,7 +146,7 @@ export class ClusterConsumer extends DqConsumer {
     const consumer = new TubeConsumer(name, handler, handling, this.settings, parts);
     this.tubes.set(name, consumer);
     this.retentions.set(name, retention);
-    if (this.started) consumer.start();
+    if (this.started) detached(() => consumer.start()); // it outlives a request that consumes
     return {
       stop: async () => {
         await consumer.stop(this.settings.drainLimit);

@@ -30,7 +30,7 @@ describe('Heartbeat', () => {
     return run;
   }
 
-  const codeOf = ({ abort }: Run) => (abort.signal.reason as DqError | undefined)?.code;
+  const codeOf = ({ signal }: Run) => (signal.reason as DqError | undefined)?.code;
 
   it('extends all runs every third of a lease, with all that makes a lost record anew', async () => {
     running('a');

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it } from '@jest/globals';
 import { VirtualClock } from 'nest-handlers/testing';
 import { LiveFeed, type AskParts, type LiveStream } from './live-feed.js';
@@ -53,6 +54,15 @@ function join(feed: LiveFeed): Listener {
 }
 
 describe('a viewer', () => {
+  it('is not the one for whom the feed looks: it sees no store of the first one', async () => {
+    const storage = new AsyncLocalStorage<string>();
+    const seen: unknown[] = [];
+    const { clock, feed } = feedWith({ tubes: async () => void seen.push(storage.getStore()) });
+    storage.run('the first viewer', () => join(feed));
+    await clock.advance(2 * SECOND);
+    expect(seen).toEqual([undefined, undefined]);
+  });
+
   it('is told how soon to come back, and a state every two seconds', async () => {
     const { clock, feed } = feedWith();
     const listener = join(feed);

@@ -1,3 +1,4 @@
+import { detached } from 'nest-handlers/context';
 import { toError } from '../errors.js';
 import { withinLimit } from '../time/call-limit.js';
 import type { Clock, Timer } from 'nest-handlers/time';
@@ -68,7 +69,7 @@ export class LiveFeed {
       this.clock.after(LONGEST_STREAM, () => stream.end()),
     );
     if (this.latest !== undefined) stream.write(this.latest);
-    else if (!this.looking) void this.look();
+    else if (!this.looking) detached(() => void this.look()); // it looks for all viewers
   }
 
   leave(stream: LiveStream): void {

@@ -1,4 +1,5 @@
 import type { Cluster, Redis } from 'ioredis';
+import { detached } from 'nest-handlers/context';
 import type { Clock } from 'nest-handlers/time';
 import { DqError, printable, toError } from '../errors.js';
 import { isCluster, ownClient, type RedisSource } from '../ledger/redis/connection.js';
@@ -60,12 +61,12 @@ export class RedisGoQueueLocks implements GoQueueLocks {
   }
 
   async look(id: string): Promise<LockHolder | undefined> {
-    const owner = await answered(this.client.get(id));
+    const owner = await answered(() => this.client.get(id));
     return owner === null ? undefined : holderOf(owner);
   }
 
   start(): void {
-    if (this.client.status === 'wait') this.client.connect().catch(() => undefined); // it goes on trying
+    if (this.client.status === 'wait') detached(() => this.client.connect()).catch(() => undefined); // it goes on trying
   }
 
   async close(): Promise<void> {
@@ -73,7 +74,7 @@ export class RedisGoQueueLocks implements GoQueueLocks {
   }
 
   private lock(id: string, owner: string, time: number): Promise<string> {
-    return answered(this.client.takeGoQueueLock(id, owner, time));
+    return answered(() => this.client.takeGoQueueLock(id, owner, time));
   }
 
   private load(): void {
@@ -92,10 +93,10 @@ export class RedisGoQueueLocks implements GoQueueLocks {
   }
 }
 
-/** Rejects with `DQ_LEDGER_DOWN` if there is no answer. */
-async function answered<T>(asked: Promise<T>): Promise<T> {
+/** The first call connects. Rejects with `DQ_LEDGER_DOWN` if there is no answer. */
+async function answered<T>(ask: () => Promise<T>): Promise<T> {
   try {
-    return await asked;
+    return await detached(ask);
   } catch (thrown) {
     const cause = toError(thrown);
     const fact = `the Redis with go-queue's locks does not answer: ${printable(cause.message)}`;

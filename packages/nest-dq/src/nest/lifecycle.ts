@@ -7,6 +7,7 @@ import {
   type RunPhase,
   type RunPhaseMember,
 } from 'nest-handlers';
+import { detached } from 'nest-handlers/context';
 import { DqError, toError } from '../errors.js';
 import type { HandlerMethod } from '../api/job.js';
 import type { DqEventName } from '../events/events.js';
@@ -60,7 +61,7 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
   }
 
   async onModuleInit(): Promise<void> {
-    await this.phase.orGiveUp(this.prepare());
+    await this.phase.orGiveUp(detached(() => this.prepare()));
   }
 
   private async prepare(): Promise<void> {

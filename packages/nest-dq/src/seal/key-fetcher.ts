@@ -1,3 +1,4 @@
+import { detached } from 'nest-handlers/context';
 import type { Clock, Timer } from 'nest-handlers/time';
 import { DqError, factOf, toError } from '../errors.js';
 import { NoAnswer, withinLimit } from '../time/call-limit.js';
@@ -63,7 +64,8 @@ export class KeyFetcher {
   private async fetch(): Promise<void> {
     this.isFetching = true;
     try {
-      this.seal.use(await withinLimit(this.clock, LIMIT, this.source.fetch()));
+      const keys = detached(() => this.source.fetch());
+      this.seal.use(await withinLimit(this.clock, LIMIT, keys));
     } catch (error) {
       throw new DqError('DQ_CONFIG', whyNoKeys(error), { cause: error });
     } finally {

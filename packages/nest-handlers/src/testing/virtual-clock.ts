@@ -1,3 +1,4 @@
+import { detached } from '../context.js';
 import { Heap, type HeapItem } from '../time/heap.js';
 import type { Clock, Timer } from '../time/clock.js';
 import { soon, turn } from './real-time.js';
@@ -41,15 +42,16 @@ export class VirtualClock implements Clock {
   /** Real, as reading the next input takes no time of this clock. */
   soon(callback: () => void): void {
     this.underWay++;
-    soon(() => {
+    const run = () => {
       this.underWay--;
       callback();
-    });
+    };
+    detached(() => soon(run));
   }
 
   /** A promise, as fake timers may hold `process.nextTick` back. */
   next(callback: () => void): void {
-    void KEPT.then(callback);
+    detached(() => void KEPT.then(callback));
   }
 
   /** By `now`, when the first timer is due: not after it, if time was stalled. Infinity: there is none. */
@@ -68,7 +70,7 @@ export class VirtualClock implements Clock {
     if (!first) return;
     this.waiting.remove(first);
     this.elapsed = Math.max(this.elapsed, first.at);
-    first.callback();
+    detached(first.callback);
   }
 
   /** Moves the time, stopping at each timer on the way and letting everything that follows from it happen. */

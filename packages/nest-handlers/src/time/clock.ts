@@ -1,4 +1,9 @@
-/** The only source of time in this library. Specs give a virtual one. */
+import { detached } from '../context.js';
+
+/**
+ * The only source of time in this library. Specs give a virtual one. Callbacks are detached: many callers may wait for one,
+ * and none of them is the one whose AsyncLocalStorage it should see.
+ */
 export interface Clock {
   /** Milliseconds since 1970 by the machine's clock, which may jump. */
   wall(): number;
@@ -38,14 +43,12 @@ class SystemTimer implements Timer {
 
   /** setTimeout counts whole milliseconds of a clock of its own, and so may wake almost one too soon. */
   private arm(delay: number): NodeJS.Timeout {
-    return setTimeout(
-      () => {
-        const left = this.end - performance.now();
-        if (left > 0) this.handle = this.arm(left);
-        else this.callback();
-      },
-      Math.min(Math.ceil(delay), LONGEST_TIMEOUT),
-    );
+    const fire = (): void => {
+      const left = this.end - performance.now();
+      if (left > 0) this.handle = this.arm(left);
+      else this.callback();
+    };
+    return detached(() => setTimeout(fire, Math.min(Math.ceil(delay), LONGEST_TIMEOUT)));
   }
 }
 
@@ -54,6 +57,6 @@ export const systemClock: Clock = {
   wall: () => Date.now(),
   now: () => performance.now(),
   after: (delay, callback) => new SystemTimer(Math.max(0, delay), callback),
-  next: (callback) => process.nextTick(callback),
-  soon: (callback) => void setImmediate(callback),
+  next: (callback) => detached(() => process.nextTick(callback)),
+  soon: (callback) => void detached(() => setImmediate(callback)),
 };

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
 import { systemClock } from 'nest-handlers/time';
 import { GroupConsumer, type GroupConsumerOptions, type Subscription } from './group-consumer.js';
+import type { RunSignal } from './run-signal.js';
 import { Pauses } from './pauses.js';
 import type { Delivery, Outcome } from './topic-work.js';
 
@@ -33,7 +34,7 @@ afterEach(async () => {
 const textOf = ({ message }: Delivery) => String(message.value);
 
 /** A handler that ends its runs only when the test says so. */
-function held(deliveries: readonly Delivery[], signal: AbortSignal): Promise<readonly Outcome[]> {
+function held(deliveries: readonly Delivery[], { signal }: RunSignal): Promise<readonly Outcome[]> {
   return new Promise((resolve) => {
     const all = deliveries.map((): Outcome => 'handled');
     const end = (...outcomes: readonly Outcome[]) => resolve(outcomes.length > 0 ? outcomes : all);

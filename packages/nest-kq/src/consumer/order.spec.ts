@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
 import { systemClock } from 'nest-handlers/time';
 import { GroupConsumer } from './group-consumer.js';
+import type { RunSignal } from './run-signal.js';
 import { Pauses } from './pauses.js';
 import type { Delivery, Outcome } from './topic-work.js';
 
@@ -67,16 +68,16 @@ class Trial {
 
   private async join(): Promise<void> {
     const running = new Set<string>();
-    const run = async (deliveries: readonly Delivery[], signal: AbortSignal): Promise<readonly Outcome[]> => {
+    const run = async (deliveries: readonly Delivery[], run: RunSignal): Promise<readonly Outcome[]> => {
       const keys = new Set(deliveries.map(({ message }) => String(message.key)));
       for (const key of keys) {
-        if (running.has(key) && !signal.aborted) this.broken.push(`${key} ran twice at the same time`);
+        if (running.has(key) && !run.isCut) this.broken.push(`${key} ran twice at the same time`);
         running.add(key);
       }
       for (let turn = this.random(5); turn > 0; turn--) await new Promise(setImmediate);
       for (const key of keys) running.delete(key);
       // What a run comes to after its partition was lost does not count: the next member runs it again.
-      if (signal.aborted) return deliveries.map((): Outcome => 'handled');
+      if (run.isCut) return deliveries.map((): Outcome => 'handled');
       // A handler of many ends with the first one of a key that fails.
       const failed = new Set<string>();
       return deliveries.map((delivery) => {

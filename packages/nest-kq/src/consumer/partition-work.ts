@@ -3,6 +3,7 @@ import type { LogBatch, LogDriver, LogMember } from '../driver/driver.js';
 import type { TopicPartition } from '../driver/message.js';
 import { type Lane, Lanes, type Order, type Waiting } from './lanes.js';
 import { OffsetTrack } from './offset-track.js';
+import type { RunSignal } from './run-signal.js';
 
 /** How much of a partition may be here. */
 export interface Room {
@@ -40,8 +41,8 @@ export class PartitionWork {
   inTransaction = false;
   /** The last transaction of what was taken last came to nothing, as the group was shared out anew. */
   interrupted = false;
-  // One for all runs: a signal for each run would cost half of what many messages a second may cost.
-  private readonly ending = new AbortController();
+  /** Of the runs that go on. */
+  private readonly runs = new Set<RunSignal>();
   private bytes = 0;
 
   constructor(
@@ -51,11 +52,6 @@ export class PartitionWork {
     readonly owner: WorkOwner,
   ) {
     this.lanes = new Lanes(order);
-  }
-
-  /** Aborts when the partition is lost, or nobody waits for its runs any more. */
-  get signal(): AbortSignal {
-    return this.ending.signal;
   }
 
   get watermark(): bigint | undefined {
@@ -125,14 +121,23 @@ export class PartitionWork {
     this.lanes.release(lane);
   }
 
+  /** The run goes on after the call. `ended` follows. */
+  began(run: RunSignal): void {
+    this.runs.add(run);
+  }
+
+  ended(run: RunSignal): void {
+    this.runs.delete(run);
+  }
+
   lose(): void {
     this.lost = true;
-    this.ending.abort();
+    this.giveUp();
   }
 
   /** Nobody waits for what runs. What it comes to still counts. */
   giveUp(): void {
-    this.ending.abort();
+    for (const run of this.runs) run.cut();
   }
 }
 

@@ -2,10 +2,12 @@
 import type { LogBatch, LogMember } from '../driver/driver.js';
 import type { LogMessage, TopicPartition } from '../driver/message.js';
 import { keyOf } from '../driver/assignment.js';
+import { detached } from 'nest-handlers/context';
 import type { Clock, Timer } from 'nest-handlers/time';
 import type { Lane, Order, Waiting } from './lanes.js';
 import { PartitionWork, type Room, type WorkOwner } from './partition-work.js';
 import type { Pauses } from './pauses.js';
+import { RunSignal } from './run-signal.js';
 
 /** A message that is to be handled. */
 export interface Delivery extends TopicPartition {
@@ -31,9 +33,9 @@ export interface WorkOptions {
   readonly room: Room;
   /**
    * Gives an outcome for each message, in their order, at once if it is known then. It neither throws nor rejects.
-   * @param signal Aborts when the partition is lost, or the process gives up waiting for the run.
+   * @param run Is cut when the partition is lost, or the process gives up waiting for the run.
    */
-  run(deliveries: readonly Delivery[], signal: AbortSignal): Ran;
+  run(deliveries: readonly Delivery[], run: RunSignal): Ran;
 }
 
 /** What a run came to, or will. */
@@ -131,7 +133,7 @@ export class TopicWork {
     this.beginning = true;
     while (this.beginAgain) {
       this.beginAgain = false;
-      this.beginOnce();
+      detached(() => this.beginOnce()); // it may be a request that resumes; once for each run would take a fifth of its time
     }
     this.beginning = false;
   }
@@ -162,10 +164,13 @@ export class TopicWork {
     const deliveries = taken.map(({ message, attempts }) => {
       return { topic, partition, message, attempt: attempts, work };
     });
-    const ran = this.options.run(deliveries, work.signal);
+    const signal = new RunSignal();
+    const ran = this.options.run(deliveries, signal);
     if (!(ran instanceof Promise)) return this.settle(work, taken, ran);
+    work.began(signal);
     const run = ran.then((outcomes) => {
       this.running.delete(run);
+      work.ended(signal);
       this.settle(work, taken, outcomes);
       this.begin();
     });

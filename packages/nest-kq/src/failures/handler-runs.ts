@@ -11,6 +11,7 @@ import type { Death } from '../events/events.js';
 import type { Clock } from 'nest-handlers/time';
 import { alike, batchResults, type Failed } from './batch-results.js';
 import { deadLetterOf } from './dead-letter.js';
+import { RunSignal } from '../consumer/run-signal.js';
 import { defaultBackoff, type FailureSettings } from './failure-options.js';
 import { ItemEvents, type Item } from './item.js';
 import { timed } from './timed.js';
@@ -56,17 +57,17 @@ export class HandlerRuns {
   }
 
   /** As the consumer calls it: gives an outcome for each message, in their order, and neither throws nor rejects. */
-  run(deliveries: readonly Delivery[], signal: AbortSignal): Ran {
+  run(deliveries: readonly Delivery[], run: RunSignal): Ran {
     const { batches, settings } = this.options;
     const [only] = deliveries;
     if (only && deliveries.length === 1 && !batches && settings.timeout === undefined)
-      return this.runOne(only, signal);
-    return this.runAll(deliveries, signal);
+      return this.runOne(only, run);
+    return this.runAll(deliveries, run);
   }
 
   /** The same for most messages, with no more promises than schema and handler make: each costs as much as the rest. */
-  private runOne(delivery: Delivery, signal: AbortSignal): Ran {
-    const reading = this.read(delivery, signal);
+  private runOne(delivery: Delivery, run: RunSignal): Ran {
+    const reading = this.read(delivery, run);
     return reading instanceof Promise ? reading.then((item) => this.runItem(item)) : this.runItem(reading);
   }
 
@@ -106,13 +107,13 @@ export class HandlerRuns {
     return ONE_HANDLED;
   }
 
-  private async runAll(deliveries: readonly Delivery[], signal: AbortSignal): Promise<readonly Outcome[]> {
+  private async runAll(deliveries: readonly Delivery[], run: RunSignal): Promise<readonly Outcome[]> {
     const items: Item[] = [];
-    for (const delivery of deliveries) items.push(await this.read(delivery, signal));
+    for (const delivery of deliveries) items.push(await this.read(delivery, run));
     const begin = this.clock.now();
     await this.handle(
       items.filter(({ verdict }) => !verdict),
-      signal,
+      run,
     );
     return Promise.all(items.map((item) => this.outcomeOf(item, begin)));
   }
@@ -120,9 +121,12 @@ export class HandlerRuns {
   /** A run of a message that came back from nest-dq, whose events tell what fails of it. Never rejects. */
   async runLater(failed: FailedMessage, signal: AbortSignal): Promise<LaterOutcome> {
     const { topic, partition, message, runs } = failed;
-    const item = await this.read({ topic, partition, message, attempt: runs + 1 }, signal);
+    const run = new RunSignal();
+    signal.addEventListener('abort', () => run.cut());
+    if (signal.aborted) run.cut();
+    const item = await this.read({ topic, partition, message, attempt: runs + 1 }, run);
     const begin = this.clock.now();
-    if (!item.verdict) await this.handle([item], signal);
+    if (!item.verdict) await this.handle([item], run);
     const { verdict } = item;
     if (!verdict) {
       this.events.handled(item, begin);
@@ -136,18 +140,18 @@ export class HandlerRuns {
   }
 
   /** What cannot be read is dead at once; where the schema itself fails, that is the run's failure. */
-  private read(delivery: Delivery, signal: AbortSignal): Item | Promise<Item> {
+  private read(delivery: Delivery, run: RunSignal): Item | Promise<Item> {
     const { message, topic } = delivery;
     const { value: bytes } = message;
     const decided = this.decided.get(message);
-    if (decided) return { delivery, signal, ...decided };
+    if (decided) return { delivery, run, ...decided };
     const itemOf = (read: ReadValue): Item => {
-      if (!(read instanceof KqError)) return { delivery, signal, value: read.payload };
+      if (!(read instanceof KqError)) return { delivery, run, value: read.payload };
       const death: Death = { why: 'unreadable', error: read, runs: 0 };
-      return { delivery, signal, value: bytes, verdict: { kind: 'dead', death } };
+      return { delivery, run, value: bytes, verdict: { kind: 'dead', death } };
     };
     const failed = (thrown: unknown): Item => {
-      return { delivery, signal, value: bytes, verdict: this.verdictOf(thrown, delivery) };
+      return { delivery, run, value: bytes, verdict: this.verdictOf(thrown, delivery) };
     };
     try {
       const read = readValue(this.options.topic, topic, bytes);
@@ -158,9 +162,9 @@ export class HandlerRuns {
   }
 
   /** What is not handled then has a verdict. */
-  private async handle(items: readonly Item[], signal: AbortSignal): Promise<void> {
+  private async handle(items: readonly Item[], run: RunSignal): Promise<void> {
     if (items.length === 0) return;
-    const results = await this.call(items, signal);
+    const results = await this.call(items, run);
     for (const [index, item] of items.entries()) {
       const failed = results[index];
       if (failed) item.verdict = this.verdictOf(failed.thrown, item.delivery);
@@ -168,11 +172,11 @@ export class HandlerRuns {
   }
 
   /** By message: absent where it is handled. */
-  private async call(items: readonly Item[], signal: AbortSignal): Promise<readonly (Failed | undefined)[]> {
+  private async call(items: readonly Item[], run: RunSignal): Promise<readonly (Failed | undefined)[]> {
     const { handler, batches } = this.options;
     try {
-      const returned = await this.timed(items, signal, (within) => {
-        const messages = items.map((item) => this.events.messageOf(item, within));
+      const returned = await this.timed(items, run, () => {
+        const messages = items.map((item) => this.events.messageOf(item));
         if (!batches) return handler(items[0]!.value, messages[0]);
         const values = items.map(({ value }) => value);
         return handler(values, messages);
@@ -184,16 +188,12 @@ export class HandlerRuns {
     }
   }
 
-  private async timed(
-    items: readonly Item[],
-    signal: AbortSignal,
-    call: (signal: AbortSignal) => unknown,
-  ): Promise<unknown> {
+  private async timed(items: readonly Item[], run: RunSignal, call: () => unknown): Promise<unknown> {
     const { clock } = this;
     const { timeout } = this.options.settings;
-    if (timeout === undefined) return call(signal);
+    if (timeout === undefined) return call();
     const { topic } = items[0]!.delivery;
-    return timed({ clock, timeout, topic, signal, overran: () => this.events.overran(items) }, call);
+    return timed({ clock, timeout, topic, run, overran: () => this.events.overran(items) }, call);
   }
 
   private verdictOf(thrown: unknown, { attempt }: Delivery): Verdict {
@@ -201,7 +201,7 @@ export class HandlerRuns {
   }
 
   private async outcomeOf(item: Item, begin: number): Promise<Outcome> {
-    const { verdict, signal } = item;
+    const { verdict, run } = item;
     if (!verdict) {
       this.events.handled(item, begin);
       return 'handled';
@@ -216,7 +216,7 @@ export class HandlerRuns {
       return 'handled';
     }
     // What our own signal ended is no failure: whoever has the partition then runs the message again.
-    if (signal.aborted) return { after: 0 };
+    if (run.isCut) return { after: 0 };
     // Nor is what a rebalance ended, whatever its handler makes of that.
     if (work?.interrupted) {
       this.events.tell('failed', item, { error, took, after: AFTER_REBALANCE });

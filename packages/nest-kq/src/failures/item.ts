@@ -1,4 +1,5 @@
 import type { KqMessage } from '../api/received.js';
+import type { RunSignal } from '../consumer/run-signal.js';
 import type { Delivery } from '../consumer/topic-work.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { KqEventMap } from '../events/events.js';
@@ -11,8 +12,8 @@ export interface Item {
   readonly delivery: Delivery;
   /** As its handler gets it; its bytes where it cannot be read. */
   readonly value: unknown;
-  /** Of the run. */
-  readonly signal: AbortSignal;
+  /** The run that it is in. */
+  readonly run: RunSignal;
   /** Absent: it is handled, or no handler has had it yet. */
   verdict?: Verdict | undefined;
   /** As its handler got it, or a listener. */
@@ -35,10 +36,10 @@ export class ItemEvents {
     private readonly options: ItemEventsOptions,
   ) {}
 
-  /** Handlers and listeners get the same one. `signal`: that of the handler, if it is not the run's. */
-  messageOf(item: Item, signal = item.signal): KqMessage {
-    const { delivery, value } = item;
-    return (item.message ??= new ReceivedMessage(delivery, value, this.options.settings.attempts, signal));
+  /** Handlers and listeners get the same one. */
+  messageOf(item: Item): KqMessage {
+    const { delivery, value, run } = item;
+    return (item.message ??= new ReceivedMessage(delivery, value, this.options.settings.attempts, run));
   }
 
   tell<N extends ItemEvent>(name: N, item: Item, facts: Omit<KqEventMap[N], 'message' | 'group'>): void {
@@ -50,7 +51,7 @@ export class ItemEvents {
   /** `begin`: when its run began, by the clock. */
   handled(item: Item, begin: number): void {
     const { events, group } = this.options;
-    if (item.signal.aborted || !events.heard('handled')) return;
+    if (item.run.isCut || !events.heard('handled')) return;
     const took = this.clock.now() - begin;
     const lateness = Math.max(0, this.clock.wall() - took - item.delivery.message.timestamp);
     events.tell('handled', { message: this.messageOf(item), group, took, lateness });

@@ -1,4 +1,5 @@
 import { KqMessage } from '../api/received.js';
+import type { RunSignal } from '../consumer/run-signal.js';
 import type { Delivery } from '../consumer/topic-work.js';
 
 export class ReceivedMessage extends KqMessage {
@@ -10,7 +11,7 @@ export class ReceivedMessage extends KqMessage {
     private readonly delivery: Delivery,
     readonly value: unknown,
     readonly attempts: number,
-    readonly signal: AbortSignal,
+    private readonly run: Pick<RunSignal, 'signal'>,
   ) {
     super();
     this.topic = delivery.topic;
@@ -21,6 +22,10 @@ export class ReceivedMessage extends KqMessage {
   /** Undefined: it is none that a handler got. */
   static deliveryOf(message: unknown): Delivery | undefined {
     return message instanceof ReceivedMessage ? message.delivery : undefined;
+  }
+
+  get signal() {
+    return this.run.signal;
   }
 
   get offset() {

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { KqMessage } from '../api/received.js';
 import { PartitionWork, type WorkOwner } from '../consumer/partition-work.js';
+import { RunSignal } from '../consumer/run-signal.js';
 import type { Delivery } from '../consumer/topic-work.js';
 import { EventHub } from '../events/event-hub.js';
 import type { KqEventMap, KqEventName } from '../events/events.js';
@@ -9,7 +10,7 @@ import { resolveFailureOptions } from './failure-options.js';
 import { HandlerRuns, type MessageHandler } from './handler-runs.js';
 
 const slip = new Error('slip');
-const signal = new AbortController().signal;
+const run = new RunSignal();
 
 /** Milliseconds, as the clock of the runs has them. */
 let now: number;
@@ -63,7 +64,7 @@ describe('the events of a run', () => {
       given = message;
       now += 30;
     });
-    expect(await runs.run(deliveries('{"id":7}'), signal)).toEqual(['handled']);
+    expect(await runs.run(deliveries('{"id":7}'), run)).toEqual(['handled']);
     expect(told).toEqual([{ message: given, group: 'shop', took: 30, lateness: 1_000 }]);
     expect(told[0]!.message).toBe(given);
     expect(given!.value).toEqual({ id: 7 });
@@ -75,7 +76,7 @@ describe('the events of a run', () => {
       now += 30;
       return values.map((value) => (value === 2 ? slip : value));
     }, true);
-    expect(await runs.run(deliveries('1', '2', '3'), signal)).toEqual(['handled', { after: 7 }, 'handled']);
+    expect(await runs.run(deliveries('1', '2', '3'), run)).toEqual(['handled', { after: 7 }, 'handled']);
     expect(handled.map(({ message, took }) => [message.value, took])).toEqual([
       [1, 30],
       [3, 30],
@@ -86,7 +87,7 @@ describe('the events of a run', () => {
 
   it('have the bytes of a message that cannot be read', async () => {
     const dropped = collect('dropped');
-    await runsOf(() => undefined).run(deliveries('{'), signal);
+    await runsOf(() => undefined).run(deliveries('{'), run);
     expect(dropped).toMatchObject([{ group: 'shop', why: 'unreadable', runs: 0 }]);
     expect(dropped[0]!.message.value).toEqual(Buffer.from('{'));
   });
@@ -101,8 +102,8 @@ describe('the events of a run', () => {
       now += 30;
       throw slip;
     });
-    expect(await runs.run([both[0]!], signal)).toEqual(['handled']);
-    expect(await runs.run([both[1]!], signal)).toEqual([{ after: 7 }]);
+    expect(await runs.run([both[0]!], run)).toEqual(['handled']);
+    expect(await runs.run([both[1]!], run)).toEqual([{ after: 7 }]);
     expect(told).toMatchObject([
       [{ message: { value: 1 }, took: 30 }],
       [{ message: { value: 1 }, group: 'shop', error: slip, took: 30 }],
@@ -113,7 +114,8 @@ describe('the events of a run', () => {
 
   it('are not told of a run whose outcome does not count any more', async () => {
     const told = [collect('handled'), collect('failed')];
-    const lost = AbortSignal.abort();
+    const lost = new RunSignal();
+    lost.cut();
     await runsOf(() => undefined).run(deliveries('1'), lost);
     await runsOf(() => Promise.reject(slip)).run(deliveries('1'), lost);
     expect(told).toEqual([[], []]);
@@ -132,8 +134,8 @@ describe('the events of a run', () => {
     const runs = runsOf((value) => {
       if (value === 2) throw new Error('no');
     });
-    expect(await runs.run(deliveries('1'), signal)).toEqual(['handled']);
-    expect(await runs.run(deliveries('2'), signal)).toEqual([{ after: 7 }]);
+    expect(await runs.run(deliveries('1'), run)).toEqual(['handled']);
+    expect(await runs.run(deliveries('2'), run)).toEqual([{ after: 7 }]);
     expect(told.map(({ length }) => length)).toEqual([1, 1]);
     expect(failures).toEqual(['Pager.handled at `handled`: slip', 'Pager.failed at `failed`: slip']);
   });
@@ -148,11 +150,11 @@ describe('the events of a run', () => {
     const runs = runsOf((value) => {
       if (value === 2) throw slip;
     });
-    await runs.run(deliveries('1'), signal);
-    await runs.run(deliveries('2'), signal);
+    await runs.run(deliveries('1'), run);
+    await runs.run(deliveries('2'), run);
     expect(made).toEqual([]);
     collect('handled');
-    await runs.run(deliveries('1'), signal);
+    await runs.run(deliveries('1'), run);
     expect(made).toEqual(['handled']);
   });
 });

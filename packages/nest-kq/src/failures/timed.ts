@@ -1,4 +1,5 @@
 import type { Clock, Timer } from 'nest-handlers/time';
+import type { RunSignal } from '../consumer/run-signal.js';
 import { KqError } from '../errors.js';
 
 /** Milliseconds. For so long a run waits for its handler after its signal has told that time is over. */
@@ -10,25 +11,24 @@ export interface TimedOptions {
   readonly timeout: number;
   /** Of the messages, for the error. */
   readonly topic: string;
-  /** Of the run. */
-  readonly signal: AbortSignal;
+  readonly run: Pick<RunSignal, 'abort'>;
   /** The handler goes on all the same. */
   readonly overran: () => void;
 }
 
-/** Calls with a signal that aborts when the timeout is over. Then it throws `KQ_TIMEOUT`, whatever the call still comes to. */
+/** Calls, and aborts the run when the timeout is over. Then it throws `KQ_TIMEOUT`, whatever the call still comes to. */
 export async function timed(
-  { clock, timeout, topic, signal, overran }: TimedOptions,
-  call: (signal: AbortSignal) => unknown,
+  { clock, timeout, topic, run, overran }: TimedOptions,
+  call: () => unknown,
 ): Promise<unknown> {
   const fact = `the handler of ${topic} took longer than its timeout of ${timeout} ms`;
   const error = new KqError('KQ_TIMEOUT', fact);
-  const late = new AbortController();
-  const within = AbortSignal.any([signal, late.signal]);
+  let late = false;
   let timer: Timer | undefined;
   const given = new Promise<never>((_, reject) => {
     timer = clock.after(timeout, () => {
-      late.abort(error);
+      late = true;
+      run.abort(error);
       // Its order waits for it, as long as it may be about to end.
       timer = clock.after(GRACE, () => {
         overran();
@@ -36,12 +36,12 @@ export async function timed(
       });
     });
   });
-  const handled = (async () => call(within))();
+  const handled = (async () => call())();
   try {
     const returned = await Promise.race([handled, given]);
-    if (!late.signal.aborted) return returned;
+    if (!late) return returned;
   } catch (thrown) {
-    if (!late.signal.aborted) throw thrown;
+    if (!late) throw thrown;
   } finally {
     timer?.cancel();
   }

@@ -70,3 +70,68 @@ describe('a shutdown', () => {
     expect(await handled.committed()).toBe(0n);
   });
 });
+
+describe('the signal of a run', () => {
+  it.each([
+    ['with a timeout', { timeout: '1m' }, 1],
+    ['without a timeout', {}, 1],
+    ['of a batch', {}, 2],
+  ] as const)('is let go when the run has ended: %s', async (_how, options, size) => {
+    const signals: AbortSignal[] = [];
+    const handler = async (_: unknown, messages: KqMessage | readonly KqMessage[]) => {
+      for (const { signal } of [messages].flat()) {
+        signal.addEventListener('abort', () => handled.tell('aborted'));
+        signals.push(signal);
+      }
+      if (signals.length < 4) return;
+      handled.tell('the last one runs');
+      await new Promise((resolve) => signals[3]!.addEventListener('abort', resolve));
+    };
+    await handled.consume(handler, { ...options, size, deadLetter: 'drop' });
+    for (const value of ['1', '2', '3', '4']) await handled.push(value);
+    await handled.untilTold(1);
+    await handled.stop(); // which aborts all that it still knows
+    expect(new Set(signals).size).toBe(4 / size);
+    expect(signals.map(({ aborted }) => aborted)).toEqual(signals.map((each) => each === signals[3]));
+  });
+
+  it('is that of each run, of which the end of time aborts only its own', async () => {
+    const timers: (() => void)[] = [];
+    const signals: AbortSignal[] = [];
+    await handled.consume(
+      (_: number, { signal }: KqMessage) => {
+        signals.push(signal);
+        handled.tell('runs');
+        return signals.length === 1 ? undefined : new Promise(() => {});
+      },
+      { timeout: 50, deadLetter: 'drop', retry: { attempts: 1 }, timers },
+    );
+    await handled.push('1', '2');
+    await handled.untilTold(2);
+    timers.shift()!();
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, true]);
+    timers.shift()!();
+    await handled.untilCommitted(2n);
+  });
+
+  it('takes more than ten listeners without a warning', async () => {
+    const warnings: Error[] = [];
+    const warned = (warning: Error) => void warnings.push(warning);
+    process.on('warning', warned);
+    try {
+      await handled.consume(
+        (_: number, { signal }: KqMessage) => {
+          for (let i = 0; i < 11; i++) signal.addEventListener('abort', () => undefined);
+          handled.tell('ran');
+        },
+        { deadLetter: 'drop' },
+      );
+      await handled.push('1');
+      await handled.untilTold(1);
+      await new Promise(setImmediate); // Node warns in a later turn
+      expect(warnings).toEqual([]);
+    } finally {
+      process.off('warning', warned);
+    }
+  });
+});

@@ -13,6 +13,7 @@ import type { EventHub } from '../events/event-hub.js';
 import type { KqPartition } from '../events/events.js';
 import type { KqGroupLoad } from '../events/hooks.js';
 import type { OwnGroup } from '../groups/own-group.js';
+import { detached } from 'nest-handlers/context';
 import type { Clock, Timer } from 'nest-handlers/time';
 import type { LogReport } from './log-report.js';
 import { TopicWatch } from './topic-watch.js';
@@ -181,7 +182,7 @@ export class GroupMembership implements OwnGroup {
 
   /** Rejects with what waiting does not mend. */
   private join(): Promise<void> {
-    const joining = this.joinAnew();
+    const joining = detached(() => this.joinAnew()); // also where a request seeks
     this.joining = joining.catch(() => undefined); // told to its caller
     return joining;
   }

@@ -18,6 +18,8 @@ export interface FoundHandler {
   /** For messages: class, method and module. */
   readonly name: string;
   readonly handler: MessageHandler;
+  /** Guards or the like, or the making of an instance, surround each call. */
+  readonly isSurrounded: boolean;
   readonly settings: HandlerSettings;
 }
 
@@ -59,7 +61,7 @@ export class HandlerExplorer {
       const returned = call(value, item);
       return returned instanceof Promise ? whenEnded(returned, item) : returned;
     };
-    return { name, handler, settings };
+    return { name, handler, isSurrounded: this.invoker.surrounds(found), settings };
   }
 }
 

@@ -7,6 +7,7 @@ import {
   type RunPhase,
   type RunPhaseMember,
 } from 'nest-handlers';
+import { detached } from 'nest-handlers/context';
 import { KqError } from '../errors.js';
 import type { KqEventName } from '../events/events.js';
 import { HandlerExplorer, type FoundHandler } from './handler-explorer.js';
@@ -52,7 +53,7 @@ export class KqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
   }
 
   async onModuleInit(): Promise<void> {
-    await this.phase.orGiveUp(this.prepare());
+    await this.phase.orGiveUp(detached(() => this.prepare()));
   }
 
   async begin(): Promise<void> {

@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { detached } from 'nest-handlers/context';
 import { checkPayload, type Checked } from 'nest-handlers/schema';
 import { decodePayload } from '../../copies/payload.js';
 import { DqError, toError } from '../../errors.js';
@@ -46,7 +47,11 @@ export class Executor {
       return this.refuse(run, toError(unreadable));
     }
     run.startedAt = context.clock.now();
-    const { timeout, schema } = context.handling;
+    detached(() => this.begin(run, payload)); // what made the run possible may be the call of a producer, or another run
+  }
+
+  private begin(run: Run, payload: unknown): void {
+    const { timeout, schema } = this.context.handling;
     if (timeout !== undefined) this.arm(run, timeout, () => this.timeOut(run, timeout));
     if (schema) this.check(run, schema, payload);
     else this.lock(run, payload);
@@ -66,7 +71,7 @@ export class Executor {
   /** Raises the signal of every handler that still runs: the drain limit is over. */
   abortAll(reason: DqError): void {
     this.shuttingDown = true;
-    for (const run of this.context.runs.values()) if (run.handling) run.abort.abort(reason);
+    for (const run of this.context.runs.values()) if (run.handling) run.abort(reason);
   }
 
   /** Hands back what still runs, without its attempt; what the handlers come to no longer counts. */
@@ -99,7 +104,7 @@ export class Executor {
   private checked(run: Run, checked: Checked<DqError>): void {
     if (checked instanceof DqError) return this.refuse(run, checked);
     if (run.handling && !this.shuttingDown) return this.lock(run, checked.payload);
-    this.threw(run, run.abort.signal.reason); // too late to begin
+    this.threw(run, run.signal.reason); // too late to begin
   }
 
   /** Its handler never sees it. */
@@ -172,7 +177,7 @@ export class Executor {
     if (handling) {
       this.grace(run);
       const fact = `an interceptor ended the run before the handler of ${this.context.tube} returned`;
-      run.abort.abort(new DqError('DQ_TIMEOUT', fact));
+      run.abort(new DqError('DQ_TIMEOUT', fact));
     }
     void abandoned.then(() => this.free(run));
   }
@@ -182,7 +187,7 @@ export class Executor {
     const fact = `the handler of ${this.context.tube} took longer than its timeout of ${timeout} ms`;
     const error = new DqError('DQ_TIMEOUT', fact);
     this.fail(run, error); // before the signal: what the handler says to that is too late
-    run.abort.abort(error);
+    run.abort(error);
   }
 
   /** The run ends before its handler has returned. */

@@ -1,3 +1,4 @@
+import { RunSignal } from 'nest-handlers/context';
 import { ledgerGroup } from '../../copies/header.js';
 import { formatRef } from '../../copies/job-ref.js';
 import { DelayedJob, type JobRefText } from '../../api/job.js';
@@ -18,7 +19,7 @@ const LEASE_RESERVE = 1_000;
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 
 /** One run of one job, from its grant until the ledger has taken its completion. */
-export class Run {
+export class Run extends RunSignal {
   /** Where the start scheduler keeps it. */
   heapIndex = -1;
   /** Milliseconds of the clock: after that, somebody else may have been granted the job. */
@@ -48,7 +49,6 @@ export class Run {
   completion: Completion | undefined;
   /** Ledger time, ms: when the job is due next, if it goes on as the generation that it is. */
   nextDue = 0;
-  private controller: AbortController | undefined;
 
   constructor(
     readonly delivery: Delivery,
@@ -57,6 +57,7 @@ export class Run {
     sent: Sent,
     { lease, handling }: { readonly lease: number; readonly handling: HandlerSettings },
   ) {
+    super();
     this.lastOk = sent.ledgerTime;
     this.usableUntil = sent.at + lease - LEASE_RESERVE;
     this.permit = permitOf(handling.limits, ledgerGroup(delivery.header));
@@ -70,11 +71,6 @@ export class Run {
   get startsAt(): number {
     const { due, notBefore = due } = this.grant;
     return Math.max(due, notBefore);
-  }
-
-  /** Made when it is first asked for: few handlers look at their signal, and it is the largest part of a run. */
-  get abort(): AbortController {
-    return (this.controller ??= new AbortController());
   }
 
   /** What each call to the ledger about this run carries. */
@@ -145,7 +141,7 @@ export class RunningJob extends DelayedJob {
   }
 
   get signal(): AbortSignal {
-    return this.run.abort.signal;
+    return this.run.signal;
   }
 
   /**

@@ -9,7 +9,7 @@ export function loseLease({ tube, report }: Reporting, run: Run): void {
   if (run.lost) return;
   run.lost = true;
   const fact = `the lease of job ${run.id} in ${tube} was lost; its outcome will not count`;
-  run.abort.abort(new DqError('DQ_LEASE_LOST', fact));
+  run.abort(new DqError('DQ_LEASE_LOST', fact));
   report.leaseLost(tube, run.id, run.grant.attempt);
 }
 
@@ -18,6 +18,6 @@ export function revokeRun({ tube, report }: Reporting, run: Run): void {
   if (run.revoked) return;
   run.revoked = true;
   const fact = `job ${run.id} in ${tube} was revoked; nothing follows this run`;
-  run.abort.abort(new DqError('DQ_REVOKED', fact));
+  run.abort(new DqError('DQ_REVOKED', fact));
   report.revoked(tube, run.id, run.grant.attempt);
 }

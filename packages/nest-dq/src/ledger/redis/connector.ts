@@ -1,5 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import type { Redis } from 'ioredis';
+import { detached } from 'nest-handlers/context';
 import { DqError } from '../../errors.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 import { withinLimit } from '../../time/call-limit.js';
@@ -77,7 +78,7 @@ export class Connector {
 
   private connect(): void {
     // After a failure, `close` tells of it and the next attempt follows.
-    this.connection.connect().catch(() => undefined);
+    detached(() => this.connection.connect()).catch(() => undefined);
   }
 
   private listen(): void {

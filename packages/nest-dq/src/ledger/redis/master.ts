@@ -1,5 +1,6 @@
 import { connectionFailure } from '../../connection-failure.js';
 import { DqError, printable, toError } from '../../errors.js';
+import { detached } from 'nest-handlers/context';
 import type { Clock } from 'nest-handlers/time';
 import { NoAnswer, withinLimit } from '../../time/call-limit.js';
 import { LedgerTime } from './ledger-time.js';
@@ -194,7 +195,8 @@ export class RedisMaster {
     const sent = clock.now();
     const actUntil = String(Math.floor(this.time.now() + CALL_LIMIT));
     try {
-      const call = connection[script](keys.length, keys, [actUntil, ...this.common, json]);
+      // In a cluster, ioredis may connect to a node by it.
+      const call = detached(() => connection[script](keys.length, keys, [actUntil, ...this.common, json]));
       const reply = await withinLimit(clock, CALL_LIMIT, call);
       if (!isReply(reply)) throw toError(nonsense(reply, 'what a script of ours replies').cause);
       return { reply, sent, received: clock.now() };

@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { detached } from 'nest-handlers/context';
 import { printable, toError } from '../../errors.js';
 import type { Clock } from 'nest-handlers/time';
 import { withinLimit } from '../../time/call-limit.js';
@@ -14,7 +15,11 @@ export async function viewOf(
   const address = addressOf(server);
   const sent = clock.now();
   try {
-    const info = await withinLimit(clock, CALL_LIMIT, server.info());
+    const info = await withinLimit(
+      clock,
+      CALL_LIMIT,
+      detached(() => server.info()),
+    );
     const roundTrip = clock.now() - sent;
     return { server: { address, up: true, roundTrip, ...factsOf(info) }, problems: unfitness(info) };
   } catch (thrown) {

@@ -1,4 +1,5 @@
 /** One producer of Confluent's client: it stores each message once, and says of each what became of it. */
+import { detached } from 'nest-handlers/context';
 import type { ProducerOptions, Sent } from '../driver.js';
 import type { KafkajsClient } from '../kafkajs/kafkajs-client.js';
 import { PATIENCE } from '../kafkajs/kafkajs-session.js';
@@ -44,7 +45,7 @@ export class ConfluentSession {
   /** Rejects with `KQ_AWAY` or `KQ_REFUSED`. */
   async connect(): Promise<void> {
     try {
-      await (this.connecting ??= this.open());
+      await (this.connecting ??= detached(() => this.open()));
     } catch (error) {
       this.connecting = undefined;
       throw meant(error, 'cannot connect to Kafka');

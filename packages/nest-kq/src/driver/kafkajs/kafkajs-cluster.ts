@@ -1,5 +1,6 @@
 /** Single requests to the brokers: what kafkajs' admin does in other ways, or not at all. */
 import type { Broker, Cluster, KafkaMessage, PartitionMetadata } from 'kafkajs';
+import { detached } from 'nest-handlers/context';
 import { isTopicName } from '../../api/topic-name.js';
 import { KqError } from '../../errors.js';
 import type { PartitionEnds } from '../driver.js';
@@ -183,7 +184,7 @@ export class KafkajsCluster {
     for (const end = clock.now() + patience; ; await this.client.delay(PAUSE)) {
       if (this.closed) throw new KqError('KQ_CLOSED', `${what}: the client is closed`);
       try {
-        const answer = await question(await this.connected());
+        const answer = await detached(async () => question(await this.connected())); // its connections stay
         this.client.tellBack();
         return answer;
       } catch (error) {

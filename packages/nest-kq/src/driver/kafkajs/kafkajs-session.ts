@@ -1,4 +1,5 @@
 /** One idempotent producer of kafkajs: it stores each message once as long as no request has failed for good. */
+import { detached } from 'nest-handlers/context';
 import kafkajs from 'kafkajs';
 import type { Producer, ProducerRecord, RecordMetadata } from 'kafkajs';
 import type { ProducerOptions } from '../driver.js';
@@ -66,7 +67,7 @@ export class Session {
   async connect(deadline: number): Promise<void> {
     this.until = Math.max(this.until, deadline);
     try {
-      await (this.connecting ??= this.producer.connect());
+      await (this.connecting ??= detached(() => this.producer.connect()));
     } catch (error) {
       throw meant(error, 'cannot connect to Kafka', { away: this.reason });
     }
@@ -83,7 +84,8 @@ export class Session {
     this.deadlines.set(topic, deadline);
     this.until = Math.max(this.until, deadline);
     try {
-      return offsetsOf(placed, await sender.send(this.record(topic, placed)));
+      const record = this.record(topic, placed);
+      return offsetsOf(placed, await detached(() => sender.send(record))); // it may connect to a broker
     } catch (error) {
       throw meant(error, `cannot store in ${topic}`, { indeterminate: true, away: this.reason });
     } finally {

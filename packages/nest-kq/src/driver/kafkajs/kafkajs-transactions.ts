@@ -1,4 +1,5 @@
 import type { Transaction } from 'kafkajs';
+import { detached } from 'nest-handlers/context';
 import { KqError } from '../../errors.js';
 import { MemberLost, type LogTransaction, type MemberIdentity, type ProducerOptions } from '../driver.js';
 import type { GroupOffset, OutgoingMessage, PartitionOffset } from '../message.js';
@@ -74,7 +75,7 @@ export class KafkajsTransactions {
       try {
         await this.reach(Math.max(0, deadline - client.clock.now()));
         await session.connect(deadline);
-        return { session, transaction: await session.producer.transaction() };
+        return { session, transaction: await detached(() => session.producer.transaction()) };
       } catch (error) {
         this.drop(session);
         const failure = meant(error, 'cannot begin a transaction');

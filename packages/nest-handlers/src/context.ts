@@ -1,0 +1,43 @@
+/**
+ * What surrounds a run of users' code: its context of AsyncLocalStorage, and its signal. It loads nothing of Nest.
+ * @module nest-handlers/context
+ */
+import { AsyncResource } from 'node:async_hooks';
+import { setMaxListeners } from 'node:events';
+
+/** The context in which this module was loaded. No code of users ever runs in it, so nothing can be entered into it. */
+const root = new AsyncResource('nest-handlers');
+const scope = (): AsyncResource => new AsyncResource('nest-handlers');
+
+/**
+ * Runs something apart from whoever calls: it sees no store of the caller's AsyncLocalStorages, what it starts keeps none of
+ * them, and what it enters (`enterWith`) ends with it. Returns what `work` returns.
+ */
+export function detached<T>(work: () => T): T {
+  // One scope for each call: in Node 20 and 22, `enterWith` writes into the scope itself.
+  return root.runInAsyncScope(scope).runInAsyncScope(work);
+}
+
+/** The signal of one run, which lives as long as the run. Any number may listen, and listeners are detached. */
+export class RunSignal {
+  private controller: AbortController | undefined;
+
+  /** Made when it is first asked for: few handlers look at their signal, and it is the largest part of a run. */
+  get signal(): AbortSignal {
+    return this.made.signal;
+  }
+
+  /** Only the first call counts. */
+  abort(reason?: unknown): void {
+    const { made } = this;
+    detached(() => made.abort(reason));
+  }
+
+  private get made(): AbortController {
+    if (!this.controller) {
+      this.controller = new AbortController();
+      setMaxListeners(0, this.controller.signal); // a handler may give it to many calls
+    }
+    return this.controller;
+  }
+}
