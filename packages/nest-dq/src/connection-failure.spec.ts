@@ -29,6 +29,17 @@ describe('connectionFailure', () => {
     );
   });
 
+  it.each([
+    'Protocol error, got "U" as reply type byte. Please report this.', // ioredis 5
+    'Unknown RESP type 85 "U". Please report this.', // ioredis 6
+  ])('says that a server is no Redis: %s', (words) => {
+    const cause = new Error(words);
+    expect(connectionFailure(cause)).toMatchObject({
+      message: 'it is no Redis, as its answer begins with "U", like one of beanstalkd or of another server',
+      cause,
+    });
+  });
+
   it('leaves other errors as they are, and gives words to those that have none', () => {
     const refused = new Error('connect ECONNREFUSED');
     expect(connectionFailure(refused)).toBe(refused);

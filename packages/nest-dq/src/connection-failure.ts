@@ -1,4 +1,4 @@
-import { inWords } from './errors.js';
+import { inWords, show } from './errors.js';
 
 /** Codes of Node and OpenSSL, whose versions write them differently, and what they mean. */
 const TLS_FAILURES: readonly [code: RegExp, meaning: string][] = [
@@ -23,6 +23,13 @@ const TLS_FAILURES: readonly [code: RegExp, meaning: string][] = [
 
 /** An error of a socket, in words for people: those of TLS are codes of libraries, and some have no words at all. */
 export function connectionFailure(error: Error): Error {
+  // The words of ioredis 5 and 6 for an answer that is none of Redis. `redis` and `beanstalks` may have been swapped.
+  const [, first] = /^(?:Protocol error, got|Unknown RESP type \d+) "(.)"/.exec(error.message) ?? [];
+  if (first !== undefined)
+    return new Error(
+      `it is no Redis, as its answer begins with ${show(first)}, like one of beanstalkd or of another server`,
+      { cause: error },
+    );
   const { code, reason } = error as { code?: unknown; reason?: unknown };
   const [, meaning] = TLS_FAILURES.find(([pattern]) => typeof code === 'string' && pattern.test(code)) ?? [];
   if (meaning === undefined) return inWords(error);

@@ -109,6 +109,7 @@ export {
   type LostJobsState,
   type OtherLedgerState,
   type UnreadableState,
+  type RedisDownState,
 } from './health/health.js';
 export type {
   DqClusterView,

@@ -125,6 +125,11 @@ export class ClusterNode {
     return this.health.hasLog;
   }
 
+  /** It is a beanstalkd without a binlog, as of its last answer. */
+  get lacksLog(): boolean {
+    return this.health.lacksLog;
+  }
+
   /** `up`, or why it is down or unfit for storing or reserving: for people. */
   get reason(): string {
     if (this.up) return this.health.problem ?? this.lanes.problem ?? 'up';

@@ -25,6 +25,8 @@ export class StoreHealth {
   /** It refused to write its log, and nobody has put a job since. */
   full = false;
   hasLog = false;
+  /** It could have a log and has none. An embedded node that is served tells of no log, whatever it stores. */
+  lacksLog = false;
   /** The server's restart undoes everything that it stored or deleted since then. */
   logStopped = false;
   /** As of the last answer of this instance; undefined: the next answer is the first that counts. */
@@ -69,6 +71,7 @@ export class StoreHealth {
   learn(stats: Stats): void {
     const now = countersOf(stats);
     this.hasLog = now.records > 0 || count(stats, 'binlog-current-index') > 0;
+    this.lacksLog = !this.hasLog && count(stats, 'binlog-max-size') > 0;
     if (this.hasLog && this.counters) this.compare(this.counters, now);
     this.counters = now;
     if (this.full) this.lookForRoom(now.puts);

@@ -6,8 +6,9 @@ import type { ScriptedNode } from '../../spec-support/scripted-node.js';
 import { VirtualClock } from 'nest-handlers/testing';
 import { ClusterHealth } from './health.js';
 
-const yes = () => Promise.resolve(true);
-const no = () => Promise.resolve(false);
+const yes = () => Promise.resolve(undefined);
+const redisDown = { reason: 'connect ECONNREFUSED 10.0.0.9:6379', since: new Date(0) };
+const no = () => Promise.resolve(redisDown);
 const dialNothing = () => {
   throw new Error('it was not started');
 };
@@ -38,10 +39,28 @@ describe('ClusterHealth', () => {
     expect(dq).toMatchObject({ status: 'up', lost });
   });
 
-  it('is down without Redis', async () => {
+  it('is down without Redis, and says why and since when', async () => {
     const { cluster } = await scripted();
     const { dq } = await new ClusterHealth(cluster, no).check();
-    expect(dq).toMatchObject({ status: 'down', redis: 'down' });
+    expect(dq).toMatchObject({ status: 'down', redis: 'down', redisDown });
+  });
+
+  it('is down where other processes have another ledger, unless this one came first', async () => {
+    const { cluster } = await scripted();
+    const other = { id: 'a', ours: 'b', node: 'n0:1' };
+    const check = async (admitted: boolean) => {
+      const admission = { admitted, other };
+      const health = new ClusterHealth(
+        cluster,
+        yes,
+        () => [],
+        () => undefined,
+        () => admission,
+      );
+      return (await health.check()).dq;
+    };
+    expect(await check(false)).toMatchObject({ status: 'down', otherLedger: { ...other, refused: true } });
+    expect(await check(true)).toMatchObject({ status: 'up', otherLedger: { ...other, refused: false } });
   });
 
   it('is up, with the reason, while enough nodes are there, and down below that', async () => {

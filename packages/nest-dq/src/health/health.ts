@@ -13,6 +13,8 @@ export interface DqHealthState {
   readonly nodes: Readonly<Record<string, string>>;
   /** `none`: the ledger is in the memory of this process. */
   readonly redis: 'up' | 'down' | 'none';
+  /** Why `redis` is `down`. Absent if it is not. */
+  readonly redisDown?: RedisDownState;
   /**
    * Other processes decide about the same jobs in another Redis: the identity of their ledger and of this one's, and a node at which
    * they are. With `refused` this process runs nothing, and `status` is `down`. Otherwise both run jobs, and some may run twice.
@@ -39,6 +41,14 @@ export interface UnreadableState {
   readonly count: number;
   /** The names of the keys that this process misses. */
   readonly keys: readonly string[];
+}
+
+/** Why Redis does not answer. */
+export interface RedisDownState {
+  /** For people; it has no secrets. */
+  readonly reason: string;
+  /** When this process noticed it, by the clock of its machine. Absent: Redis has not answered this process yet. */
+  readonly since?: Date;
 }
 
 /** Two ledgers over one set of nodes. */
@@ -80,8 +90,8 @@ export abstract class DqHealth {
 export class ClusterHealth extends DqHealth {
   constructor(
     private readonly cluster: Cluster,
-    /** Whether Redis answers now; absent if there is no Redis. */
-    private readonly askRedis: (() => Promise<boolean>) | undefined,
+    /** Why Redis does not answer now, if it does not; absent if there is no Redis. */
+    private readonly askRedis: (() => Promise<RedisDownState | undefined>) | undefined,
     private readonly unequalSettings: () => readonly string[] = () => [],
     private readonly lost: () => LostJobsState | undefined = () => undefined,
     private readonly admission: () => Pick<Admission, 'admitted' | 'other'> | undefined = () => undefined,
@@ -92,7 +102,8 @@ export class ClusterHealth extends DqHealth {
 
   override async check<Key extends string = 'dq'>(key?: Key): Promise<Record<Key, DqHealthState>> {
     const { askRedis, cluster } = this;
-    const redis = askRedis ? ((await askRedis()) ? 'up' : 'down') : 'none';
+    const redisDown = await askRedis?.();
+    const redis = redisDown ? 'down' : askRedis ? 'up' : 'none';
     const { nodes, settings } = cluster;
     const usable = nodes.filter(({ reason }) => reason === 'up').length;
     const { other, admitted } = this.admission() ?? {};
@@ -104,6 +115,7 @@ export class ClusterHealth extends DqHealth {
     const lost = this.lost();
     const unreadable = this.unreadable();
     const told = {
+      ...(redisDown && { redisDown }),
       ...(otherLedger && { otherLedger }),
       ...(unequal.length > 0 && { unequalSettings: unequal }),
       ...(lost && { lost }),

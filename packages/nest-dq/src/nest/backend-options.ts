@@ -4,10 +4,11 @@ import type { Duration } from 'nest-handlers/time';
 import { MOST_PLACES } from '../copies/location.js';
 import { DEFAULT_PATIENCE } from '../disk/database.js';
 import { checkMinFree } from '../disk/free-space.js';
-import { DqError } from '../errors.js';
+import { DqError, show } from '../errors.js';
 import type { RedisSource } from '../ledger/redis/connection.js';
 import { EXPECTED_ENDPOINT, parseEndpoint, type Endpoint } from './endpoint.js';
 import { checkDuration, wrong } from './option-checks.js';
+import { checkRedisClient, checkRedisOptions, redisOptionFault } from './redis-option.js';
 import { resolveTls, type NodeTls, type TlsOptions } from './tls-option.js';
 
 /** The servers that options name. */
@@ -136,6 +137,8 @@ function checkRedis(name: string, redis: unknown): RedisSource {
     throw new DqError('DQ_CONFIG', `\`${name}\` ${fault}`);
   }
   if (typeof redis === 'object' && redis !== null) {
+    if ('duplicate' in redis) checkRedisClient(name, redis);
+    else checkRedisOptions(name, redis);
     refuseIgnoredTls(name, 'options' in redis ? (redis.options as RedisOptions | undefined) : redis);
     const db: unknown = 'db' in redis ? redis.db : undefined;
     if (db === undefined || /^\d+$/.test(JSON.stringify(db))) return redis as RedisSource;
@@ -163,7 +166,7 @@ function redisUrlFault(text: string): string | undefined {
   const expected = 'expected redis://… or rediss://…';
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1];
   if (scheme !== undefined && !/^rediss?$/i.test(scheme)) return `is a URL of ${scheme}: ${expected}`;
-  if (scheme !== undefined && leadsToRedis(text)) return undefined;
+  if (scheme !== undefined && leadsToRedis(text)) return queryFault(text);
   return `is ${withoutSecrets(text)}: ${expected}`;
 }
 
@@ -175,6 +178,16 @@ function leadsToRedis(text: string): boolean {
   } catch {
     return false; // both only throw where the text is malformed
   }
+}
+
+/** ioredis takes the query of a URL for options. */
+function queryFault(text: string): string | undefined {
+  for (const name of new URL(text).searchParams.keys()) {
+    const fault = redisOptionFault(name);
+    if (fault !== undefined)
+      return `has the option ${show(name)} in its query, which ioredis does not know: ${fault}`;
+  }
+  return undefined;
 }
 
 /** The text for a log. If it is no URL, the password may be anywhere in it, so little of it is shown. */

@@ -8,6 +8,7 @@ import { MemoryGoQueueLocks } from '../go-queue/memory-locks.js';
 import { RedisGoQueueLocks } from '../go-queue/redis-locks.js';
 import { startLeaseWorker } from '../ledger/lease-thread/lease-thread.js';
 import { LedgerIndex } from '../ledger/ledger-index.js';
+import type { RedisDownState } from '../health/health.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
 import type { Ledger } from '../ledger/ledger.js';
 import { MemoryLedger } from '../ledger/memory/memory-ledger.js';
@@ -27,8 +28,8 @@ export interface Backend {
   readonly goQueueLocks: GoQueueLocks;
   /** The jobs that wait, for those who look. */
   readonly waiting: WaitingJobs;
-  /** Whether Redis answers now; absent if there is no Redis. */
-  readonly askRedis?: () => Promise<boolean>;
+  /** Why Redis does not answer now, if it does not; absent if there is no Redis. */
+  readonly askRedis?: () => Promise<RedisDownState | undefined>;
   /** How the ledger is now. Never rejects. */
   readonly viewLedger: () => Promise<LedgerView>;
   /** Comes first, before anything is asked of it. `DQ_DISK`, `DQ_CONFIG`. */
@@ -74,7 +75,7 @@ function onServers(
     ledger,
     goQueueLocks: new RedisGoQueueLocks(goQueueRedis, clock, warn),
     waiting: new LedgerIndex(ledger),
-    askRedis: () => ledger.ping(),
+    askRedis: () => ledger.whyDown(),
     viewLedger: () => ledger.view(),
     open: () => ledger.open(),
     close: async () => undefined,

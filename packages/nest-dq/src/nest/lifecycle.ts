@@ -67,6 +67,7 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
   private async prepare(): Promise<void> {
     const { servers, folder, memory, advise } = this.options;
     if (!servers && !folder && !memory && advise) this.warnOfMemory();
+    if (servers?.beanstalks.length === 1 && advise && !this.options.oneCopyWanted) this.warnOfOneNode();
     await this.take();
     this.prepared = true;
     await this.runtime.open();
@@ -181,6 +182,13 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
       throw new DqError('DQ_CONFIG', `${trouble}; in memory they would be ${fate}: ${instead}`);
     }
     this.logger.warn(`jobs are stored in memory: they are ${fate}; ${instead}`);
+  }
+
+  private warnOfOneNode(): void {
+    this.logger.warn(
+      '`beanstalks` names one node, so each job has one copy and is lost with the disk of that node: ' +
+        'name three nodes on machines that do not fail together, or set `replicas: 1` if one copy is meant',
+    );
   }
 
   private remindOfHooks(): void {

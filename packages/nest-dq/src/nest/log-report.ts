@@ -23,6 +23,8 @@ const WHY: Readonly<Record<Death['why'], string>> = {
 export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   private readonly nodesDown = new Set<string>();
   private readonly twins = new Set<string>();
+  /** Nodes of which the log says that they have no binlog. */
+  private readonly withoutLog = new Set<string>();
   private readonly lines: LogLines;
   /** Whether the log says that Redis is away. */
   private toldAway = false;
@@ -33,6 +35,8 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     private readonly logger: LoggerService,
     private readonly levels: Required<DqLogLevels>,
     clock: Clock,
+    /** Whether to warn of how nodes are set up. */
+    private readonly advise = false,
   ) {
     this.lines = new LogLines(logger, clock);
   }
@@ -154,6 +158,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   // ── servers ──
 
   up(node: ClusterNode): void {
+    if (this.advise && node.lacksLog) this.warnOfNoLog(node.endpoint);
     if (!this.nodesDown.delete(node.endpoint)) return;
     this.tell(this.levels.servers, `${node.endpoint} answers again`);
   }
@@ -163,6 +168,14 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     this.tell(
       this.levels.servers,
       `${node.endpoint} is down, and is tried again until it answers: ${printable(error.message)}`,
+    );
+  }
+
+  private warnOfNoLog(endpoint: string): void {
+    if (this.withoutLog.has(endpoint)) return;
+    this.withoutLog.add(endpoint);
+    this.logger.warn(
+      `${endpoint} has no binlog, so its jobs are lost when it stops: start it with \`-b DIR\` (on Debian, BEANSTALKD_EXTRA in /etc/default/beanstalkd)`,
     );
   }
 

@@ -28,6 +28,7 @@ describe('the options', () => {
     expect(resolveOptions({})).toEqual({
       advise: true,
       memory: false,
+      oneCopyWanted: false,
       servers: undefined,
       replicas: 1,
       minWritten: 1,
@@ -198,7 +199,72 @@ describe('the options', () => {
     [{ beanstalks, redis: 'redis://:100%secret@a:1' }, '`redis` is "redis://…": expected redis://'],
     [{ beanstalks, redis: 'redis:a?password=secret' }, '`redis` is "redis:…": expected redis://'],
     [{ beanstalks, redis: ':secret@a:1' }, '`redis` is "…": expected redis://'],
-    [{ beanstalks, redis: { db: -1 } }, '`redis.db` is -1: expected the number of a database, 0 or more'],
+    [
+      { beanstalks, redis: { host: 'a', db: -1 } },
+      '`redis.db` is -1: expected the number of a database, 0 or more',
+    ],
+    [{ beanstalks, redis: {} }, '`redis` names no server: expected `host`, `path` or `sentinels`, or a URL'],
+    [{ beanstalks, redis: { db: 2 } }, '`redis` names no server'],
+    [
+      { beanstalks, redis: { host: undefined } },
+      '`redis.host` is undefined: expected the name or address of a host',
+    ],
+    [{ beanstalks, redis: { host: '' } }, '`redis.host` is "": expected the name or address'],
+    [{ beanstalks, redis: { host: 'a', port: 'abc' } }, '`redis.port` is "abc": expected a port, 1 to 65535'],
+    [{ beanstalks, redis: { host: 'a', port: undefined } }, '`redis.port` is undefined: expected a port'],
+    [{ beanstalks, redis: { host: 'a', port: 65_536 } }, '`redis.port` is 65536: expected a port'],
+    [{ beanstalks, redis: { host: 'a', family: 5 } }, '`redis.family` is 5: expected 4, 6 or 0 for both'],
+    [{ beanstalks, redis: { path: 5 } }, '`redis.path` is 5: expected the path of a unix socket'],
+    [{ beanstalks, redis: { host: 'a', password: 42 } }, '`redis.password` is a number: expected a string'],
+    [{ beanstalks, redis: { host: 'a', tls: 'secret' } }, '`redis.tls` is "string": expected an object'],
+    [
+      { beanstalks, redis: { url: 'redis://:secret@a' } },
+      'no `redis.url`: expected the URL itself in place of the object',
+    ],
+    [{ beanstalks, redis: { hots: 'a' } }, 'there is no `redis.hots`: expected `host`'],
+    [
+      { beanstalks, redis: { host: 'a', passwort: 'secret' } },
+      'there is no `redis.passwort`: expected `password`',
+    ],
+    [
+      { beanstalks, redis: { host: 'a', constructor: 1 } },
+      'there is no `redis.constructor`: expected an option of ioredis',
+    ],
+    [
+      { beanstalks, redis: { socket: { host: 'a' } } },
+      'there is no `redis.socket`: expected `host` and `port`',
+    ],
+    [{ beanstalks, redis: [{ host: 'a' }] }, 'there is no `redis.0`: expected an option of ioredis'],
+    [
+      { beanstalks, redis: 'redis://a?familly=6' },
+      'the option "familly" in its query, which ioredis does not know: expected `family`',
+    ],
+    [
+      { beanstalks, redis: { sentinels: [{ host: 's' }] } },
+      '`redis.name` is undefined: expected what the sentinels call',
+    ],
+    [
+      { beanstalks, redis: { sentinels: [], name: 'm' } },
+      '`redis.sentinels` is []: expected a list of one { host, port }',
+    ],
+    [
+      { beanstalks, redis: { sentinels: ['s'], name: 'm' } },
+      '`redis.sentinels[0]` is "s": expected { host, port }',
+    ],
+    [
+      { beanstalks, redis: { sentinels: [{ port: 1 }], name: 'm' } },
+      '`redis.sentinels[0].host` is undefined',
+    ],
+    [{ beanstalks, redis: { host: 'a', name: 'm' } }, '`redis.name` is given without `redis.sentinels`'],
+    [
+      { beanstalks, redis: { duplicate: () => undefined, options: {}, isOpen: false } },
+      '`redis` is a client of node-redis (the package redis): expected a client of ioredis',
+    ],
+    [
+      { beanstalks, redis: { duplicate: () => undefined } },
+      '`redis` is no client of ioredis: expected a client',
+    ],
+    [{ ...servers, goQueue: { redis: { hots: 'a' } } }, 'there is no `goQueue.redis.hots`: expected `host`'],
     [
       { beanstalks, redis: { sentinels: [{ host: 's' }], name: 'm', tls: {} } },
       '`redis` has `tls` and `sentinels`, with which ioredis ignores `tls`: expected `enableTLSForSentinelMode: true`',

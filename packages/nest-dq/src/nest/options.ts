@@ -161,6 +161,8 @@ export interface ResolvedOptions
   readonly memory: boolean;
   readonly replicas: number;
   readonly minWritten: number;
+  /** One copy of each job was asked for by name. */
+  readonly oneCopyWanted: boolean;
   readonly handlers: HandlerSettings;
   readonly deadLetters: Retention;
   /** Jobs that the index of a tube may have. 0: there is none. */
@@ -250,6 +252,7 @@ export function resolveOptions(
     folder,
     memory: options.embedded === 'memory',
     replicas,
+    oneCopyWanted: options.replicas === 1,
     minWritten: count('minWritten', replicas, 'the number of replicas'),
     backupDelay: duration('backupDelay', SECOND),
     patience: duration('patience', 0),

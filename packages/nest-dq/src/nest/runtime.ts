@@ -69,7 +69,12 @@ export class DqRuntime {
     /** The name of the cluster. */
     readonly name?: string,
   ) {
-    const report = new LogReport(options.logger, options.logLevels, clock);
+    const report = new LogReport(
+      options.logger,
+      options.logLevels,
+      clock,
+      options.servers !== undefined && options.advise,
+    );
     const { hooks, lateAfter } = options;
     const listenerFailed = (who: string, error: Error) => report.listenerFailed(who, error);
     this.hooksToStart = [...hooks];

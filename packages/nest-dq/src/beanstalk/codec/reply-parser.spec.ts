@@ -143,6 +143,13 @@ describe('ReplyParser', () => {
     expect(message).toBe('BAD_REPLY: an unknown word: "\\u001b[2J\\u009b1A\\r"');
   });
 
+  it('knows a Redis by its errors', () => {
+    const { message } = thrownBy(() => parse([Buffer.from("-ERR unknown command 'stats'\r\n")])) as Error;
+    expect(message).toBe(
+      'BAD_REPLY: it is no beanstalkd, as it answers like a Redis: "-ERR unknown command \'stats\'\\r"',
+    );
+  });
+
   it('reads past a body that is too long, keeps nothing of it, and goes on behind it', () => {
     const parser = new ReplyParser();
     parser.feed(Buffer.from(`RESERVED 7 ${LARGEST_BODY + 1}\r\n`));

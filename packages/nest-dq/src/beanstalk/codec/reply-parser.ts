@@ -263,5 +263,7 @@ function withoutEnd(bytes: Buffer, start: number, end: number): Buffer {
 
 function badLine(why: string, bytes: Buffer, start: number, end: number): BeanstalkError {
   const text = bytes.toString('latin1', start, Math.min(end, start + 60));
-  return new BeanstalkError('BAD_REPLY', `${why}: ${show(text)}`, { unknown: true });
+  // No line of beanstalkd begins like this. `redis` and `beanstalks` may have been swapped.
+  const fact = text.startsWith('-') ? 'it is no beanstalkd, as it answers like a Redis' : why;
+  return new BeanstalkError('BAD_REPLY', `${fact}: ${show(text)}`, { unknown: true });
 }

@@ -55,6 +55,8 @@ export class RedisMaster {
   private awaiting: ((error?: Error) => void)[] = [];
   /** When it was last found away. An answer to an earlier call does not count. */
   private failedAt = -Infinity;
+  /** When its present absence began. */
+  private wentAwayAt = -Infinity;
   /** Of the server that last answered a probe; empty if it does not tell. */
   private runId = '';
   /** Ledger time, ms, of its last answer. */
@@ -82,6 +84,13 @@ export class RedisMaster {
   /** Why it was away the last time, or is not heard yet. */
   get lastProblem(): string {
     return printable(this.reason.message);
+  }
+
+  /** By the clock of the wall, ms: when it was found away, if it is away now and has answered before. */
+  get awaySince(): number | undefined {
+    if (!this.away || this.heardAt === 0) return undefined;
+    const { clock } = this.options;
+    return clock.wall() - (clock.now() - this.wentAwayAt);
   }
 
   /** How many listen to its changes. */
@@ -184,6 +193,7 @@ export class RedisMaster {
     this.failedAt = this.options.clock.now();
     if (this.state === 'away') return true;
     this.state = 'away';
+    this.wentAwayAt = this.failedAt;
     this.tellAwaiting(this.downError(error));
     for (const listener of this.listeners) listener.away(error, this.heardAt);
     return true;

@@ -174,6 +174,15 @@ export class RedisLedger implements Ledger {
     return answers.every(Boolean);
   }
 
+  /** Asks as `ping` does. Undefined: all answer. Otherwise why not, and since when, by the clock of the machine. */
+  async whyDown(): Promise<{ reason: string; since?: Date } | undefined> {
+    if (await this.ping()) return undefined;
+    const masters = this.awayMasters.size > 0 ? this.awayMasters : this.masters.values();
+    for (const { lastProblem: reason, awaySince } of masters)
+      return { reason, ...(awaySince !== undefined && { since: new Date(awaySince) }) };
+    return { reason: this.master(this.sharedBase).lastProblem };
+  }
+
   /** Asks all servers now how they are. Takes at most as long as a call, and never rejects. */
   async view(): Promise<LedgerView> {
     const { connection, options } = this;
