@@ -2,9 +2,13 @@
 import { describe, expect } from '@jest/globals';
 import fc from 'fast-check';
 import { pushOf, storedPush } from 'nest-kq/src/dq/stored-message.js';
-import { FlexibleWriter, Reader } from 'nest-kq/src/driver/kafkajs/flexible.js';
+import { FlexibleReader, FlexibleWriter } from 'nest-kq/src/driver/kafkajs/flexible.js';
+import { readFetched } from 'nest-kq/src/driver/kafkajs/fetch-answers.js';
 import { mostUnpacked } from 'nest-kq/src/driver/kafkajs/lz4-frames.js';
+import { writeBatch } from 'nest-kq/src/driver/kafkajs/record-batch.js';
 import { unpackSnappy } from 'nest-kq/src/driver/kafkajs/snappy-frames.js';
+import { Writer } from 'nest-kq/src/driver/kafkajs/writer.js';
+import { headersOf, pairsOf } from 'nest-kq/src/driver/message.js';
 import { damaged, holds, thrownBy } from './holds.js';
 
 const topic = fc.record({
@@ -30,7 +34,7 @@ function write(all: readonly (typeof topic extends fc.Arbitrary<infer T> ? T : n
 }
 
 function read(bytes: Buffer): unknown {
-  const from = new Reader(bytes);
+  const from = new FlexibleReader(bytes);
   from.tags();
   const all = from.list(() => {
     const name = from.text();
@@ -117,5 +121,53 @@ describe('a message in a job', () => {
   holds('is read as it was written', message, (each) => {
     const stored = JSON.parse(JSON.stringify(storedPush('orders', each))) as ReturnType<typeof storedPush>;
     expect(pushOf(stored)).toEqual(each);
+  });
+});
+
+const NAMES = Object.getOwnPropertyNames(Object.prototype);
+const headers = fc
+  .array(fc.tuple(fc.oneof(fc.constantFrom(...NAMES), fc.string({ unit: 'grapheme' })), bytes), {
+    maxLength: 6,
+  })
+  .map(headersOf);
+const record = fc.record({
+  key: fc.option(bytes),
+  value: fc.option(bytes),
+  headers,
+  timestamp: fc.nat({ max: 2 ** 41 }),
+});
+/** What a broker answers, in version 11, that has these records in a batch. */
+const answers = fc.array(record, { minLength: 1, maxLength: 4 });
+
+async function answerOf(records: readonly (typeof record extends fc.Arbitrary<infer T> ? T : never)[]) {
+  const batch = new Writer();
+  const producer = { id: -1n, epoch: -1, transactional: false, compression: 0 };
+  await writeBatch(batch, records, 0, { ...producer, compress: async (plain) => plain });
+  const to = new Writer().int32(0).int16(0).int32(0).int32(1).string('orders').int32(1);
+  to.int32(0).int16(0).int64(9n).int64(9n).int64(0n).int32(0).int32(-1).int32(batch.length).raw(batch.bytes);
+  return Buffer.from(to.bytes);
+}
+
+describe('the reader of messages', () => {
+  holds('gives each message as it was written, its headers under any name', answers, async (records) => {
+    const { responses } = await readFetched(await answerOf(records), 11);
+    const read = responses[0]!.partitions[0]!.messages;
+    expect(read.map(({ timestamp }) => Number(timestamp))).toEqual(records.map((each) => each.timestamp));
+    for (const [index, { key, value, headers: given }] of records.entries()) {
+      expect(read[index]).toMatchObject({ key, value, offset: String(index) });
+      expect(pairsOf(read[index]!.headers!)).toEqual(pairsOf(given));
+    }
+  });
+
+  const written = fc.tuple(answers, fc.nat(), fc.nat({ max: 255 }), fc.nat());
+  holds('reads anything, or fails in one way', written, async ([records, at, byte, cut]) => {
+    const answer = await answerOf(records);
+    answer[at % answer.length] = byte;
+    const read = readFetched(answer.subarray(0, cut % 3 === 0 ? cut % answer.length : undefined), 11);
+    const failed = await read.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (failed !== undefined) expect(failed).toBeInstanceOf(Error);
   });
 });

@@ -12,7 +12,7 @@ export abstract class KqMessage<V = unknown> {
   abstract readonly keyBytes: Buffer | null;
   /** The first argument of the handler, before pipes. Null: a tombstone. */
   abstract readonly value: V | null;
-  /** A name with one value has the value itself, a name with several has their list. */
+  /** A name with one value has the value itself, a name with several has their list. Inherits nothing: any name may be looked up. */
   abstract readonly headers: Readonly<Record<string, Buffer | readonly Buffer[]>>;
   /** 1 on the first run in this process. */
   abstract readonly attempt: number;

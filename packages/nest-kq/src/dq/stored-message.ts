@@ -106,11 +106,11 @@ function storedHeaders(headers: Headers): StoredHeaders {
   return Object.fromEntries(entries);
 }
 
-function headersOf(headers: StoredHeaders): Headers {
-  const entries = Object.entries(headers).map(([name, values]) => {
-    return [name, isList(values) ? values.map(bufferOf) : bufferOf(values)] as const;
-  });
-  return Object.fromEntries(entries);
+function headersOf(stored: StoredHeaders): Headers {
+  const headers = Object.create(null) as Record<string, Headers[string]>;
+  for (const [name, values] of Object.entries(stored))
+    headers[name] = isList(values) ? values.map(bufferOf) : bufferOf(values);
+  return headers;
 }
 
 function isList(values: StoredBytes | readonly StoredBytes[]): values is readonly StoredBytes[] {

@@ -3,6 +3,30 @@
 /** By name, the values in the order in which they were given. */
 export type Headers = Readonly<Record<string, Buffer | readonly Buffer[]>>;
 
+/** Headers as a handler gets them: a name may be any, so nothing is inherited. A value that is missing counts as empty. */
+export function headersOf(pairs: Iterable<readonly [name: string, value: Buffer | null]>): Headers {
+  const headers = Object.create(null) as Record<string, Buffer | Buffer[]>;
+  for (const [name, given] of pairs) {
+    const value = given ?? Buffer.alloc(0);
+    const before = headers[name];
+    if (before === undefined) headers[name] = value;
+    else if (Array.isArray(before)) before.push(value);
+    else headers[name] = [before, value];
+  }
+  return headers;
+}
+
+/** Each value with its name, as a log stores them. */
+export function pairsOf(headers: Headers): (readonly [name: string, value: Buffer])[] {
+  const pairs: (readonly [string, Buffer])[] = [];
+  for (const name in headers) {
+    const values = headers[name]!;
+    if (Buffer.isBuffer(values)) pairs.push([name, values]);
+    else for (const value of values) pairs.push([name, value]);
+  }
+  return pairs;
+}
+
 /** A message that is to be stored. */
 export interface OutgoingMessage {
   /** Messages of one key go to one partition. Null: no key. */

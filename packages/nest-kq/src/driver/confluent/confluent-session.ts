@@ -4,6 +4,7 @@ import type { ProducerOptions, Sent } from '../driver.js';
 import type { KafkajsClient } from '../kafkajs/kafkajs-client.js';
 import { PATIENCE } from '../kafkajs/kafkajs-session.js';
 import type { Placed } from '../kafkajs/requests.js';
+import { pairsOf } from '../message.js';
 import {
   called,
   disconnected,
@@ -73,9 +74,7 @@ export class ConfluentSession {
 
   private hand(topic: string, { partition, message }: Placed): Promise<Sent> {
     const { key, value, headers = {}, timestamp = this.client.clock.wall() } = message;
-    const pairs = Object.entries(headers).flatMap(([name, values]) =>
-      (Buffer.isBuffer(values) ? [values] : values).map((each) => ({ [name]: each })),
-    );
+    const pairs = pairsOf(headers).map(([name, value]) => ({ [name]: value }));
     return new Promise((resolve) => {
       const settle: Settle = (error, offset) => {
         if (error) resolve(meant(error, `cannot store in ${topic}`, true));

@@ -1,7 +1,7 @@
 /** What a member has taken from its client's queue, until its handler gets it; in one assignment. */
 import { keyOf } from '../assignment.js';
 import type { MemberHandler } from '../driver.js';
-import type { Headers, LogMessage, TopicPartition } from '../message.js';
+import { headersOf, type LogMessage, type TopicPartition } from '../message.js';
 import type { ConfluentMessage, PlaceWithOffset } from './confluent-api.js';
 
 class Reading {
@@ -81,21 +81,12 @@ export class Intake {
   }
 }
 
-function readMessage({ offset, timestamp, key, value, headers = [] }: ConfluentMessage): LogMessage {
-  return { offset: BigInt(offset), timestamp, key, value, headers: readHeaders(headers) };
+export function readMessage({ offset, timestamp, key, value, headers = [] }: ConfluentMessage): LogMessage {
+  return { offset: BigInt(offset), timestamp, key, value, headers: headersOf(headers.map(pairOf)) };
 }
 
-/** A value that is missing counts as empty. */
-function readHeaders(pairs: NonNullable<ConfluentMessage['headers']>): Headers {
-  const found = new Map<string, Buffer[]>();
-  for (const pair of pairs)
-    for (const [name, value] of Object.entries(pair))
-      found.set(name, [
-        ...(found.get(name) ?? []),
-        Buffer.isBuffer(value) ? value : Buffer.from(value ?? ''),
-      ]);
-  const entries = [...found].map(
-    ([name, values]) => [name, values.length === 1 ? values[0]! : values] as const,
-  );
-  return Object.fromEntries(entries);
+/** Their client sets a property, which for `__proto__` makes the value the prototype of an object that stays empty. */
+function pairOf(header: Readonly<Record<string, unknown>>): [name: string, value: Buffer | null] {
+  const [[name, value] = ['__proto__', Object.getPrototypeOf(header)]] = Object.entries(header);
+  return [name, Buffer.isBuffer(value) ? value : typeof value === 'string' ? Buffer.from(value) : null];
 }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { FlexibleWriter, Reader } from './flexible.js';
+import { FlexibleReader, FlexibleWriter } from './flexible.js';
 
 const written = (write: (to: FlexibleWriter) => unknown) => {
   const to = new FlexibleWriter();
   write(to);
   return to.bytes.toString('hex');
 };
-const reader = (hex: string) => new Reader(Buffer.from(hex, 'hex'));
+const reader = (hex: string) => new FlexibleReader(Buffer.from(hex, 'hex'));
 const long = 'x'.repeat(127);
 const longHex = `8001${'78'.repeat(127)}`;
 
@@ -63,7 +63,7 @@ describe('the flexible encoding', () => {
 });
 
 describe('an answer that is wrong', () => {
-  const reads: Readonly<Record<string, readonly [hex: string, read: (bytes: Reader) => unknown]>> = {
+  const reads: Readonly<Record<string, readonly [hex: string, read: (bytes: FlexibleReader) => unknown]>> = {
     'a number of 2 bytes': ['0001', (bytes) => bytes.int16()],
     'a number of 4 bytes': ['00000001', (bytes) => bytes.int32()],
     'a number of 8 bytes': ['0000000000000001', (bytes) => bytes.int64()],
@@ -75,9 +75,9 @@ describe('an answer that is wrong', () => {
   it.each(Object.keys(reads))('is told wherever it ends within %s', (what) => {
     const [hex, read] = reads[what]!;
     const bytes = Buffer.from(hex, 'hex');
-    read(new Reader(bytes));
+    read(new FlexibleReader(bytes));
     for (let end = 0; end < bytes.length; end++)
-      expect(() => read(new Reader(bytes.subarray(0, end)))).toThrow(RangeError);
+      expect(() => read(new FlexibleReader(bytes.subarray(0, end)))).toThrow(RangeError);
   });
 
   it('says what is missing', () => {
@@ -87,9 +87,9 @@ describe('an answer that is wrong', () => {
   });
 
   it.each([
-    ['a text', (bytes: Reader) => bytes.text()],
-    ['a list', (bytes: Reader) => bytes.list(() => bytes.int32())],
-    ['a tag', (bytes: Reader) => bytes.tags()],
+    ['a text', (bytes: FlexibleReader) => bytes.text()],
+    ['a list', (bytes: FlexibleReader) => bytes.list(() => bytes.int32())],
+    ['a tag', (bytes: FlexibleReader) => bytes.tags()],
   ])('takes no memory for %s of four billion', (_what, read) => {
     expect(() => read(reader('ffffffff0f' + '00'))).toThrow(RangeError);
   });

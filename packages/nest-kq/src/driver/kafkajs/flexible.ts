@@ -1,4 +1,5 @@
 /** Kafka's flexible encoding: lengths are variable and one more than they say, and structures end with tags, of which there are none. */
+import { Reader } from './reader.js';
 import { Writer } from './writer.js';
 
 export class FlexibleWriter extends Writer {
@@ -19,29 +20,10 @@ export class FlexibleWriter extends Writer {
   }
 }
 
-/** Throws a RangeError where the bytes end too early, or a length is longer than Kafka makes any. */
-export class Reader {
-  private offset = 0;
-
-  constructor(private readonly bytes: Buffer) {}
-
-  int16(): number {
-    return this.bytes.readInt16BE(this.skip(2));
-  }
-
-  int32(): number {
-    return this.bytes.readInt32BE(this.skip(4));
-  }
-
-  int64(): bigint {
-    return this.bytes.readBigInt64BE(this.skip(8));
-  }
-
+export class FlexibleReader extends Reader {
   text(): string | null {
     const length = this.size() - 1;
-    if (length < 0) return null;
-    const start = this.skip(length);
-    return this.bytes.toString('utf8', start, this.offset);
+    return length < 0 ? null : this.utf8(length);
   }
 
   list<T>(read: () => T): T[] {
@@ -59,21 +41,6 @@ export class Reader {
   }
 
   private size(): number {
-    let value = 0;
-    for (let shift = 0; ; shift += 7) {
-      if (shift > 28) throw new RangeError('a length in the answer has more than 5 bytes');
-      const byte = this.bytes.readUInt8(this.skip(1));
-      value |= (byte & 0x7f) << shift;
-      if (byte < 0x80) return value >>> 0;
-    }
-  }
-
-  private skip(length: number): number {
-    const start = this.offset;
-    const left = this.bytes.length - start;
-    if (length > left)
-      throw new RangeError(`the answer ends too early: expected ${length} bytes more, got ${left}`);
-    this.offset += length;
-    return start;
+    return this.uvarint(5);
   }
 }

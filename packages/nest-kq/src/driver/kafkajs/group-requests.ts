@@ -4,7 +4,7 @@ import type { Cluster } from 'kafkajs';
 import { KqError } from '../../errors.js';
 import type { MemberIdentity } from '../driver.js';
 import { eachBroker } from './cluster-brokers.js';
-import { FlexibleWriter, Reader } from './flexible.js';
+import { FlexibleReader, FlexibleWriter } from './flexible.js';
 
 /** A member as the brokers know it. */
 export interface KafkajsIdentity extends MemberIdentity {
@@ -161,13 +161,13 @@ function send<T>(
   { connectionPool }: Coordinator,
   call: typeof OFFSET_FETCH,
   body: FlexibleWriter,
-  read: (answer: Reader) => T,
+  read: (answer: FlexibleReader) => T,
 ): Promise<T> {
   // The tags of the header, which kafkajs leaves to the body.
   const buffer = Buffer.concat([Buffer.of(0), body.bytes]);
   const parse = (parsed: T) => parsed;
   const decode = async (bytes: Buffer) => {
-    const answer = new Reader(bytes);
+    const answer = new FlexibleReader(bytes);
     answer.tags();
     return { answer: read(answer) };
   };

@@ -3,6 +3,8 @@ import kafkajs from 'kafkajs';
 import type { Kafka, LogEntry } from 'kafkajs';
 import type { Clock } from 'nest-handlers/time';
 import type { DriverLog } from '../driver.js';
+import { eachCluster } from './cluster-brokers.js';
+import { readByOurselves } from './fetch-answers.js';
 import type { KafkajsSettings } from './kafkajs-options.js';
 
 /** How kafkajs tries again within one call; what it gives up, we try again. */
@@ -42,7 +44,7 @@ export class KafkajsClient {
   /** A client for one use: members of one group that share a client mix up their offsets. */
   kafka({ retries = QUICK_RETRY.retries, ended = () => false, failed = () => {} }: ClientUse = {}): Kafka {
     const { brokers, clientId, ssl, sasl, connectionTimeout, requestTimeout } = this.settings;
-    return new kafkajs.Kafka({
+    const kafka = new kafkajs.Kafka({
       // None: what kafkajs takes for hopeless, and so the one way to end its attempts to connect.
       brokers: () => (ended() ? [] : [...brokers]),
       clientId,
@@ -58,6 +60,8 @@ export class KafkajsClient {
         this.note(entry);
       },
     });
+    eachCluster(kafka, readByOurselves);
+    return kafka;
   }
 
   /** To be called when brokers have answered. */

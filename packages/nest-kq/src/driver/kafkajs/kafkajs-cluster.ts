@@ -1,10 +1,11 @@
 /** Single requests to the brokers: what kafkajs' admin does in other ways, or not at all. */
-import type { Broker, Cluster, KafkaMessage, PartitionMetadata } from 'kafkajs';
+import type { Broker, Cluster, PartitionMetadata } from 'kafkajs';
 import { detached } from 'nest-handlers/context';
 import { isTopicName } from '../../api/topic-name.js';
 import { KqError } from '../../errors.js';
 import type { PartitionEnds } from '../driver.js';
 import type { LogMessage, PartitionOffset } from '../message.js';
+import type { FetchedMessage } from './fetch-answers.js';
 import type { KafkajsClient } from './kafkajs-client.js';
 import { isOutOfRange, meant } from './kafkajs-errors.js';
 import { noPartition } from './requests.js';
@@ -234,7 +235,7 @@ function clusterOf(client: KafkajsClient, ended: () => boolean): Cluster {
 
 /** Of one partition. kafkajs' types leave the answer out. */
 function messagesOf(answer: unknown): LogMessage[] {
-  const { responses } = answer as { responses: { partitions: { messages: KafkaMessage[] }[] }[] };
+  const { responses } = answer as { responses: { partitions: { messages: FetchedMessage[] }[] }[] };
   return responses.flatMap(({ partitions }) =>
     partitions.flatMap(({ messages }) => messages.map(readMessage)),
   );

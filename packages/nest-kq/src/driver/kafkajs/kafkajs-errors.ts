@@ -60,8 +60,8 @@ export function meant(
   for (const each of chainOf(error)) {
     if (each instanceof KqError) return each;
     const code = namesOf(each)
-      .map((name) => MEANINGS[name])
-      .find((found) => found !== undefined);
+      .filter((name) => Object.hasOwn(MEANINGS, name))
+      .map((name) => MEANINGS[name])[0];
     if (code) return new KqError(code, `${what}: ${wordsOf(each)}`, { cause: error });
   }
   return new KqError('KQ_AWAY', `${what}: ${away}`, { cause: error, indeterminate });

@@ -7,6 +7,7 @@ import { type KafkajsClient, LONG_RETRY } from './kafkajs-client.js';
 import type { KafkajsCluster } from './kafkajs-cluster.js';
 import { isRebalancing, meant } from './kafkajs-errors.js';
 import { eachBroker } from './cluster-brokers.js';
+import type { FetchedMessage } from './fetch-answers.js';
 import { stableOffsets, type Coordinator, type KafkajsIdentity } from './group-requests.js';
 import { leaveOnceDead } from './lost-coordinator.js';
 import type { Reading } from './reading.js';
@@ -227,7 +228,7 @@ export class Membership implements GroupMembership {
     // What is not resolved is fetched again.
     if (!reading || reading.paused || reading.starting || !reading.accepts(batch)) return;
     const next = BigInt(batch.lastOffset()) + 1n;
-    const messages = batch.messages.map(readMessage);
+    const messages = (batch.messages as unknown as readonly FetchedMessage[]).map(readMessage);
     reading.position = next;
     // At once, as after a rejoin it would move the new position.
     payload.resolveOffset(batch.lastOffset());

@@ -1,5 +1,5 @@
 /** Kafka's record batches of version 2. kafkajs' own encoder takes most of the time of a push. */
-import type { Headers } from '../message.js';
+import { pairsOf, type Headers } from '../message.js';
 import { crc32c } from './crc32c.js';
 import { sizeOfVarint, Writer } from './writer.js';
 
@@ -87,12 +87,7 @@ interface Header {
 }
 
 function flatten(headers: Headers): Header[] {
-  const flat: Header[] = [];
-  for (const text in headers) {
-    const name = Buffer.from(text);
-    for (const header of [headers[text]!].flat()) flat.push({ name, header });
-  }
-  return flat;
+  return pairsOf(headers).map(([name, header]) => ({ name: Buffer.from(name), header }));
 }
 
 function sizeOfAll(headers: readonly Header[]): number {

@@ -1,7 +1,7 @@
 /** How messages are shared out among requests that the brokers take. */
 import { partitionOf } from '../partitioning.js';
 import { KqError } from '../../errors.js';
-import type { OutgoingMessage } from '../message.js';
+import { pairsOf, type OutgoingMessage } from '../message.js';
 
 /** A message with its partition, and its place among those of the call. */
 export interface Placed {
@@ -76,9 +76,6 @@ export function groupBy<T>(placed: readonly Placed[], valueOf: (partition: numbe
 /** What it takes in a request, about. */
 export function bytesOf({ key, value, headers = {} }: OutgoingMessage): number {
   let bytes = OVERHEAD + (key?.length ?? 0) + (value?.length ?? 0);
-  for (const [name, values] of Object.entries(headers)) {
-    const list = Buffer.isBuffer(values) ? [values] : values;
-    for (const each of list) bytes += name.length + each.length + 4;
-  }
+  for (const [name, value] of pairsOf(headers)) bytes += name.length + value.length + 4;
   return bytes;
 }

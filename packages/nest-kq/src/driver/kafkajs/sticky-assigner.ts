@@ -47,7 +47,7 @@ export function stickyAssigner(member: Joining): PartitionAssigner {
 }
 
 function byTopic(partitions: readonly TopicPartition[]): Record<string, number[]> {
-  const found: Record<string, number[]> = {};
+  const found = Object.create(null) as Record<string, number[]>; // a topic may be named `constructor`
   for (const { topic, partition } of partitions) (found[topic] ??= []).push(partition);
   return found;
 }

@@ -1,19 +1,16 @@
 /** Our messages and offsets in the words of kafkajs, and the other way round. */
-import type { EachBatchPayload, KafkaMessage } from 'kafkajs';
-import type { GroupOffset, Headers, LogMessage } from '../message.js';
+import type { EachBatchPayload } from 'kafkajs';
+import { headersOf, type GroupOffset, type LogMessage } from '../message.js';
+import type { FetchedMessage } from './fetch-answers.js';
 
-export function readMessage({ offset, timestamp, key, value, headers = {} }: KafkaMessage): LogMessage {
-  return { offset: BigInt(offset), timestamp: Number(timestamp), key, value, headers: readHeaders(headers) };
-}
-
-/** A value that is missing counts as empty: kafkajs can read one, and not write it. */
-function readHeaders(headers: NonNullable<KafkaMessage['headers']>): Headers {
-  const bytes = (value: Buffer | string | null | undefined) =>
-    Buffer.isBuffer(value) ? value : Buffer.from(value ?? '');
-  const entries = Object.entries(headers).map(([name, values]) => {
-    return [name, Array.isArray(values) ? values.map(bytes) : bytes(values)] as const;
-  });
-  return Object.fromEntries(entries);
+export function readMessage({
+  offset,
+  timestamp,
+  key,
+  value,
+  headers = headersOf([]),
+}: FetchedMessage): LogMessage {
+  return { offset: BigInt(offset), timestamp: Number(timestamp), key, value, headers };
 }
 
 type TopicOffsets = Parameters<EachBatchPayload['commitOffsetsIfNecessary']>[0];

@@ -1,5 +1,5 @@
 /** One partition of the log in this process. */
-import type { Headers, LogMessage, OutgoingMessage } from '../message.js';
+import { headersOf, pairsOf, type LogMessage, type OutgoingMessage } from '../message.js';
 
 /** One transaction, by its identity. */
 export type TransactionMark = object;
@@ -140,8 +140,7 @@ export class PartitionLog {
 /** The bytes which a message is taken to need. */
 export function sizeOf({ key, value, headers = {} }: OutgoingMessage): number {
   let bytes = OVERHEAD + (key?.length ?? 0) + (value?.length ?? 0);
-  for (const [name, values] of Object.entries(headers))
-    for (const each of listOf(values)) bytes += name.length + each.length;
+  for (const [name, value] of pairsOf(headers)) bytes += name.length + value.length;
   return bytes;
 }
 
@@ -152,19 +151,6 @@ function copyOf(message: LogMessage): LogMessage {
     ...message,
     key: key && Buffer.from(key),
     value: value && Buffer.from(value),
-    headers: copied(headers),
+    headers: headersOf(pairsOf(headers).map(([name, bytes]) => [name, Buffer.from(bytes)])),
   };
-}
-
-function copied(headers: Headers): Headers {
-  const entries = Object.entries(headers).map(([name, values]) => {
-    const copies = listOf(values).map((each) => Buffer.from(each));
-    const [only] = copies;
-    return [name, only && copies.length === 1 ? only : copies] as const;
-  });
-  return Object.fromEntries(entries);
-}
-
-function listOf(values: Headers[string]): readonly Buffer[] {
-  return Buffer.isBuffer(values) ? [values] : values;
 }

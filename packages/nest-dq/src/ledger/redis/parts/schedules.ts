@@ -59,7 +59,7 @@ const STATES: Readonly<Record<string, Schedule['state']>> = {
 export function readSchedule(from: ScriptReply): Schedule | undefined {
   const text = from.text();
   if (text === '') return undefined;
-  const state = STATES[text];
+  const state = Object.hasOwn(STATES, text) ? STATES[text] : undefined;
   if (state === undefined) throw nonsense(text, 'a state');
   const [born, generation, due, attempt] = [from.number(), from.number(), from.number(), from.number()];
   return { state, born, generation, due, attempt, places: parsePlaces(from.text()) };

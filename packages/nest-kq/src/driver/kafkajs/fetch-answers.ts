@@ -1,0 +1,195 @@
+/**
+ * Answers with messages, read by us: kafkajs mixes headers up with what each object inherits, such as `constructor`, and needs
+ * time by the square of their number, so that one message of 130 KB stops a process for a minute.
+ */
+import kafkajs from 'kafkajs';
+import type { Cluster } from 'kafkajs';
+// @ts-expect-error: kafkajs has no types for what is inside it
+import Decoder from 'kafkajs/src/protocol/decoder.js';
+// @ts-expect-error: kafkajs has no types for what is inside it
+import decodeMessageSet from 'kafkajs/src/protocol/messageSet/decoder.js';
+import { headersOf, type Headers } from '../message.js';
+import { eachBroker } from './cluster-brokers.js';
+import { Reader } from './reader.js';
+
+const FETCH = 1;
+/** The first version in whose answer batches of version 2 may be: those of before have no headers. */
+const WITH_BATCHES = 4;
+
+/** What the types of kafkajs leave out. */
+interface Broker {
+  readonly connectionPool: { send(call: Call): Promise<unknown> };
+}
+
+interface Call {
+  readonly request: { readonly apiKey: number; readonly apiVersion: number };
+  readonly response: { decode(bytes: Buffer): Promise<unknown> };
+}
+
+/** By number. */
+const codecs: Readonly<Record<number, () => { decompress(packed: Buffer): Promise<Buffer> }>> =
+  kafkajs.CompressionCodecs;
+
+const MessageSetDecoder = Decoder as new (bytes: Buffer) => object;
+const messageSetOf = decodeMessageSet as (from: object, size: number) => Promise<FetchedMessage[]>;
+
+/** Makes the clients of this cluster read what `readFetched` gives. All else stays with kafkajs: what it asks for, and what it makes of the answer. */
+export function readByOurselves(cluster: Cluster): void {
+  eachBroker<Broker>(cluster, ({ connectionPool }) => {
+    const send = connectionPool.send.bind(connectionPool);
+    connectionPool.send = (call) => {
+      const { request, response } = call;
+      if (request.apiKey !== FETCH || request.apiVersion < WITH_BATCHES) return send(call);
+      const decode = (bytes: Buffer) => readFetched(bytes, request.apiVersion);
+      return send({ ...call, response: { ...response, decode } });
+    };
+  });
+}
+
+/** A message as kafkajs has it. */
+export interface FetchedMessage {
+  readonly offset: string;
+  readonly timestamp: string;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  /** Absent: it is of a format of before. */
+  readonly headers?: Headers;
+  readonly isControlRecord?: boolean;
+  readonly batchContext?: BatchContext;
+}
+
+interface BatchContext {
+  readonly firstOffset: bigint;
+  readonly firstTimestamp: bigint;
+  /** Undefined: each message has its own. */
+  readonly appended: bigint | undefined;
+  readonly isControlBatch: boolean;
+  readonly inTransaction: boolean;
+  readonly producerId: string;
+}
+
+/** Versions 4 to 11 of the answer: those that kafkajs asks for. Rejects with a RangeError, or as a codec does. */
+export async function readFetched(bytes: Buffer, version: number) {
+  const from = new Reader(bytes);
+  const throttle = from.int32();
+  if (version >= 7) {
+    from.int16();
+    from.int32();
+  }
+  const responses = from.array(() => ({
+    topicName: from.string(),
+    partitions: from.array(() => readPartition(from, version)),
+  }));
+  const read = responses.map(async ({ topicName, partitions }) => ({
+    topicName,
+    partitions: await Promise.all(
+      partitions.map(async ({ records, ...partition }) => ({
+        ...partition,
+        messages: await readMessages(records),
+      })),
+    ),
+  }));
+  // Since version 8 it is for the client to wait.
+  const waits =
+    version >= 8 ? { throttleTime: 0, clientSideThrottleTime: throttle } : { throttleTime: throttle };
+  return { ...waits, responses: await Promise.all(read) };
+}
+
+function readPartition(from: Reader, version: number) {
+  const partition = from.int32();
+  const errorCode = from.int16();
+  const highWatermark = String(from.int64());
+  const lastStableOffset = String(from.int64());
+  if (version >= 5) from.int64();
+  const abortedTransactions = from.array(() => ({
+    producerId: String(from.int64()),
+    firstOffset: String(from.int64()),
+  }));
+  const preferredReadReplica = version >= 11 ? from.int32() : undefined;
+  const size = from.int32();
+  const records = from.raw(Math.max(0, size));
+  return {
+    partition,
+    errorCode,
+    highWatermark,
+    lastStableOffset,
+    abortedTransactions,
+    ...(preferredReadReplica !== undefined && { preferredReadReplica }),
+    records,
+  };
+}
+
+/** Where in a batch, and in a message of before, the version of its format is. */
+const MAGIC_AT = 16;
+const MAGIC = 2;
+
+async function readMessages(records: Buffer): Promise<FetchedMessage[]> {
+  if (records.length <= MAGIC_AT) return [];
+  if (records.readInt8(MAGIC_AT) !== MAGIC)
+    return messageSetOf(new MessageSetDecoder(records), records.length);
+  const messages: FetchedMessage[] = [];
+  const from = new Reader(records);
+  while (from.left >= 12) {
+    const firstOffset = from.int64();
+    const length = from.int32();
+    if (length > from.left) break; // cut off where the answer was full: it comes whole with the next one
+    await readBatch(firstOffset, from.raw(length), messages);
+  }
+  return messages;
+}
+
+const CODEC = 7;
+const LOG_APPEND_TIME = 8;
+const TRANSACTIONAL = 16;
+const CONTROL = 32;
+
+async function readBatch(firstOffset: bigint, batch: Buffer, to: FetchedMessage[]): Promise<void> {
+  const from = new Reader(batch);
+  from.raw(4 + 1 + 4); // the leader's epoch, the magic, the checksum
+  const attributes = from.int16();
+  from.int32();
+  const firstTimestamp = from.int64();
+  const lastTimestamp = from.int64();
+  const producerId = String(from.int64());
+  from.raw(2 + 4); // the producer's epoch, the first sequence
+  const count = from.int32();
+  const context: BatchContext = {
+    firstOffset,
+    firstTimestamp,
+    appended: (attributes & LOG_APPEND_TIME) > 0 ? lastTimestamp : undefined,
+    isControlBatch: (attributes & CONTROL) > 0,
+    inTransaction: (attributes & TRANSACTIONAL) > 0,
+    producerId,
+  };
+  const packed = from.raw(from.left);
+  const codec = codecs[attributes & CODEC]?.();
+  const records = new Reader(codec ? await codec.decompress(packed) : packed);
+  for (let index = 0; index < count; index++) to.push(readRecord(records.raw(records.varint()), context));
+}
+
+function readRecord(record: Buffer, batchContext: BatchContext): FetchedMessage {
+  const { firstOffset, firstTimestamp, appended, isControlBatch } = batchContext;
+  const from = new Reader(record);
+  from.int8();
+  const timestamp = appended ?? firstTimestamp + BigInt(from.varint());
+  const offset = firstOffset + BigInt(from.varint());
+  return {
+    offset: String(offset),
+    timestamp: String(timestamp),
+    key: readBytes(from),
+    value: readBytes(from),
+    headers: headersOf(readHeaders(from)),
+    isControlRecord: isControlBatch,
+    batchContext,
+  };
+}
+
+function* readHeaders(from: Reader): Generator<readonly [name: string, value: Buffer | null]> {
+  for (let left = from.varint(); left > 0; left--)
+    yield [from.utf8(Math.max(0, from.varint())), readBytes(from)];
+}
+
+function readBytes(from: Reader): Buffer | null {
+  const length = from.varint();
+  return length < 0 ? null : from.raw(length);
+}
