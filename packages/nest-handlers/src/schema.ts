@@ -4,6 +4,8 @@
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 
+export { hasFieldsOnly, writeJson, type JsonLoss } from './json.js';
+
 /** One thing that a schema finds wrong with a payload. */
 export interface PayloadIssue {
   /** In the schema's words. */

@@ -1,3 +1,4 @@
+import { hasFieldsOnly } from 'nest-handlers/schema';
 import { resolveBackoff, type ResolvedBackoff } from '../time/backoff.js';
 import { DqError, show, unknownName, wrongValue } from '../errors.js';
 import type { JobOptions, OnDuplicate, Priority } from './job.js';
@@ -143,7 +144,7 @@ export function refuseUnknown(
 
 function checkHeaders(headers: Record<string, string>): void {
   // A Map or fetch's Headers has no own properties, so all its entries would be lost.
-  if (Object.prototype.toString.call(headers) !== '[object Object]') {
+  if (typeof headers !== 'object' || headers === null || !hasFieldsOnly(headers)) {
     throw wrongValue('DQ_BAD_OPTION', '`headers`', headers, 'an object of texts');
   }
   let length = 0;

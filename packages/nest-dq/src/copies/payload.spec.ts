@@ -1,4 +1,3 @@
-import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
 import { copyBody } from '../../spec-support/copy-body.js';
 import { JobEnvelope } from './formats/dq1.js';
@@ -36,7 +35,6 @@ describe('a payload', () => {
     { payload: 'x\x7f\0', form: 'string' },
     { payload: { a: 'ä' }, form: 'object' },
     { payload: '\x80', form: 'object' },
-    { payload: '\ud800', form: 'object' },
   ])('is kept as a text only where its length is its size: %p', ({ payload, form }) => {
     expect(typeof encodePayload(payload).bytes).toBe(form);
   });
@@ -74,47 +72,21 @@ describe('a payload', () => {
     expect(() => encodePayload(payload)).toThrow(expect.objectContaining({ code: 'DQ_BAD_PAYLOAD' }));
   });
 
-  class Order {
-    constructor(
-      readonly items: unknown,
-      readonly at = new Date(0),
-    ) {}
-  }
   it.each<[string, unknown]>([
     ['the payload is a Promise: expected what JSON can hold; is an await missing?', Promise.resolve(1)],
-    ['the payload is a Promise', runInNewContext('({ then() {} })')],
-    ['the payload is a Map', new Map([['a', 1]])],
-    ['the payload is a Set', new Set()],
-    ['the payload is a RegExp', /a/],
-    ['the payload is a WeakMap', new WeakMap()],
-    ['the payload is a WeakSet', new WeakSet()],
-    ['the payload is an Error', new TypeError('no')],
-    ['the payload.cause is an Error', { id: '1', cause: Object.assign(new Error('no'), { code: 'ENOENT' }) }],
-    ['the payload.user.roles is a Set', { user: { name: 'Ada', roles: new Set(['admin']) } }],
-    ['the payload.items[1].prices is a Map', new Order([{}, { prices: new (class extends Map {})() }])],
-    ['the payload[0][1] is a Promise', [[1, Promise.resolve()]]],
-    ['the payload.m is a Map', { m: runInNewContext('new Map()') as unknown }],
-  ])('is refused where JSON would lose it: %s', (message, payload) => {
+    ['the payload.user.roles is a Set: expected what JSON can hold', { user: { roles: new Set(['admin']) } }],
+    [
+      'the payload.items[3].at is an invalid Date: expected a valid one',
+      { items: [1, 2, 3, { at: new Date(NaN) }] },
+    ],
+    [
+      'the payload is "a\\ud800": expected a string that UTF-8 can hold: half a character is in it',
+      'a\ud800',
+    ],
+  ])('is refused where it would not come back: %s', (message, payload) => {
     const encode = () => encodePayload(payload);
     expect(encode).toThrow(expect.objectContaining({ code: 'DQ_BAD_PAYLOAD' }));
     expect(encode).toThrow(message);
-  });
-
-  it('is not looked into where it turns itself into JSON, and not where JSON does not look', () => {
-    const own = { toJSON: () => ({ roles: ['admin'] }), roles: new Set(['admin']), self: {} };
-    own.self = own;
-    const inherited = Object.assign(Object.create({ map: new Map() }) as object, { id: '1' });
-    const payload = [own, new Order([], new Date(0)), inherited, {}, [], null, Object.create(null)];
-    const at = '1970-01-01T00:00:00.000Z';
-    expect(through(payload)).toEqual([
-      { roles: ['admin'] },
-      { items: [], at },
-      { id: '1' },
-      {},
-      [],
-      null,
-      {},
-    ]);
   });
 
   it('has at most 1,000 levels, whatever stands in its texts', () => {

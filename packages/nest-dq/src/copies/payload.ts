@@ -1,10 +1,10 @@
-import { DqError, show } from '../errors.js';
-import { isThenable } from '../structures/thenable.js';
+import { writeJson } from 'nest-handlers/schema';
+import { DqError, show, wrongValue } from '../errors.js';
 
 /** json; bytes (a Buffer); text (a string); void (undefined). */
 export type ContentType = 'json' | 'bytes' | 'text' | 'void';
 
-/** Arrays and objects within each other. More of them than this overflow the stack of what looks through them, as `JSON.stringify`. */
+/** Arrays and objects within each other, as at the write. More of them overflow the stack of what looks through them. */
 const DEEPEST = 1_000;
 
 /** A payload as it is stored. */
@@ -20,32 +20,29 @@ export interface Content {
  */
 export function encodePayload(payload: unknown): Content {
   if (payload === undefined) return { type: 'void', bytes: '' };
-  if (typeof payload === 'string') return { type: 'text', bytes: bytesOf(payload) };
+  if (typeof payload === 'string') return { type: 'text', bytes: textOf(payload) };
   if (payload instanceof Uint8Array) {
     // A copy: the caller may go on writing into its own.
     return { type: 'bytes', bytes: Buffer.from(payload) };
   }
-  let json: string | undefined;
-  let loss: Loss | undefined;
-  try {
-    json = JSON.stringify(payload);
-    loss = lossIn(payload);
-  } catch (cause) {
-    throw new DqError('DQ_BAD_PAYLOAD', `the payload cannot be written as JSON: ${String(cause)}`, { cause });
-  }
-  if (json === undefined) {
-    const fact = `the payload is ${show(payload)}: expected what JSON can hold, a string, a Buffer or undefined`;
-    throw new DqError('DQ_BAD_PAYLOAD', fact);
-  }
-  if (loss !== undefined) {
-    const { at, what } = loss;
-    const why = what === 'Promise' ? 'is an await missing?' : 'JSON keeps nothing of it, or not what matters';
-    const fact = `the payload${at} is ${what === 'Error' ? 'an' : 'a'} ${what}: expected what JSON can hold; ${why}`;
-    throw new DqError('DQ_BAD_PAYLOAD', fact);
-  }
-  if (isTooDeep(json)) throw tooDeep('the payload');
-  return { type: 'json', bytes: bytesOf(json) };
+  const json = writeJson(payload);
+  if (typeof json === 'string') return { type: 'json', bytes: bytesOf(json) };
+  const { at, fact, cause } = json;
+  throw new DqError('DQ_BAD_PAYLOAD', `the payload${at} ${fact}`, { cause });
 }
+
+function textOf(text: string): Buffer | string {
+  const bytes = bytesOf(text);
+  if (typeof bytes === 'string' || !LONE_SURROGATE.test(text)) return bytes;
+  throw wrongValue(
+    'DQ_BAD_PAYLOAD',
+    'the payload',
+    text,
+    'a string that UTF-8 can hold: half a character is in it',
+  );
+}
+
+const LONE_SURROGATE = /\p{Surrogate}/u;
 
 function bytesOf(text: string): Buffer | string {
   return Buffer.byteLength(text) === text.length ? text : Buffer.from(text);
@@ -113,46 +110,4 @@ export function isJson(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** The kinds of objects that JSON drops without an error, by their tags, which objects of other realms have too. */
-const LOST = new Set(['Error', 'Map', 'Promise', 'RegExp', 'Set', 'WeakMap', 'WeakSet']);
-
-/** A part of a payload that JSON drops without an error. */
-interface Loss {
-  readonly what: string;
-  readonly at: string;
-}
-
-/**
- * Objects with `toJSON` are not looked into. Call it only after JSON.stringify has taken the value: it does not end on a
- * cycle. Each payload passes here, so the place is put together only when a loss is found.
- */
-function lossIn(value: unknown): Loss | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) {
-      const loss = lossIn(value[i]);
-      if (loss) return { ...loss, at: `[${i}]${loss.at}` };
-    }
-    return undefined;
-  }
-  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return undefined;
-  const what = lostKind(value);
-  if (what !== undefined) return { what, at: '' };
-  for (const name in value) {
-    const part = (value as Record<string, unknown>)[name];
-    if (typeof part !== 'object' || part === null || !Object.hasOwn(value, name)) continue;
-    const loss = lossIn(part);
-    if (loss) return { ...loss, at: `.${name}${loss.at}` };
-  }
-  return undefined;
-}
-
-function lostKind(value: object): string | undefined {
-  if (isThenable(value)) return 'Promise';
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype === Object.prototype || prototype === null) return undefined;
-  const tag = Object.prototype.toString.call(value).slice('[object '.length, -1);
-  return LOST.has(tag) ? tag : undefined;
 }

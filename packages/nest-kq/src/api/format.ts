@@ -1,5 +1,6 @@
 /** Values as bytes, and back. */
 import { isUtf8 } from 'node:buffer';
+import { writeJson } from 'nest-handlers/schema';
 import { KqError, show, wrongValue } from '../errors.js';
 
 /** json: what JSON can hold; text: a string, as UTF-8; bytes: a Buffer. */
@@ -22,8 +23,7 @@ export function encodeValue(format: Format, value: unknown): Buffer | null {
       return jsonOf(value);
     case 'text':
       if (typeof value !== 'string') throw bad(value, "a string, as the topic's format is 'text'");
-      if (LONE_SURROGATE.test(value))
-        throw bad(value, 'a text that UTF-8 can hold: half a character is in it');
+      if (!isWhole(value)) throw bad(value, WHOLE_TEXT);
       return Buffer.from(value);
     case 'bytes':
       if (!(value instanceof Uint8Array)) throw bad(value, "a Buffer, as the topic's format is 'bytes'");
@@ -45,19 +45,20 @@ export function decodeValue(format: Format, stored: Buffer | null): unknown {
 }
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
+export const WHOLE_TEXT = 'a string that UTF-8 can hold: half a character is in it';
+
+/** Whether UTF-8 gives the text back as it was. */
+export function isWhole(text: string): boolean {
+  return !LONE_SURROGATE.test(text);
+}
 
 function jsonOf(value: unknown): Buffer {
   if (value instanceof Uint8Array)
     throw bad(value, "what JSON can hold; a topic of bytes is defineTopic(name, { format: 'bytes' })");
-  if (value instanceof Promise) throw bad(value, 'what JSON can hold; is an await missing?');
-  let json: string | undefined;
-  try {
-    json = JSON.stringify(value);
-  } catch (cause) {
-    throw new KqError('KQ_BAD_MESSAGE', `the value cannot be written as JSON: ${String(cause)}`, { cause });
-  }
-  if (json === undefined) throw bad(value, 'what JSON can hold');
-  return Buffer.from(json);
+  const json = writeJson(value);
+  if (typeof json === 'string') return Buffer.from(json);
+  const { at, fact, cause } = json;
+  throw new KqError('KQ_BAD_MESSAGE', `the value${at} ${fact}`, { cause });
 }
 
 function bad(value: unknown, expected: string): KqError {

@@ -116,6 +116,10 @@ describe('LogPusher', () => {
       { kye: 'a' },
       'there is no `kye` in the options of a message: expected one of key, headers, partition',
     ],
+    [1, { headers: new Map([['a', 'b']]) }, '`headers` is Map'],
+    [1, { headers: new Headers({ a: 'b' }) }, '`headers` is Headers'],
+    [1, { headers: { a: '\ud800' } }, "the header 'a' is '"],
+    [1, { key: '\ud800' }, "`key` is '"],
     [1, { headers: 'a' }, "`headers` is 'a': expected an object of names and values"],
     [
       1,

@@ -1,9 +1,10 @@
 /** What an application pushes, as the log stores it. */
 import { checkOptions, wholeNumber } from '../api/checks.js';
-import { encodeValue } from '../api/format.js';
+import { encodeValue, isWhole, WHOLE_TEXT } from '../api/format.js';
 import type { MessageOptions } from '../api/message.js';
 import { readValue, type ReadValue } from '../api/read-value.js';
 import { formatOf, schemaOf, type Topic } from '../api/topic.js';
+import { hasFieldsOnly } from 'nest-handlers/schema';
 import type { Headers, OutgoingMessage } from '../driver/message.js';
 import { KqError, show, toError, wrongValue } from '../errors.js';
 
@@ -76,7 +77,8 @@ function keyOf(options: MessageOptions): Buffer | null {
 }
 
 function headersOf(headers: NonNullable<MessageOptions['headers']>): Headers {
-  if (typeof headers !== 'object' || headers === null || Array.isArray(headers))
+  // A Map or fetch's Headers has its entries elsewhere, so all would be lost.
+  if (typeof headers !== 'object' || headers === null || !hasFieldsOnly(headers))
     throw bad('`headers`', headers, 'an object of names and values');
   const entries = Object.entries(headers).map(([name, given]) => {
     const what = `the header ${show(name)}`;
@@ -90,8 +92,10 @@ function headersOf(headers: NonNullable<MessageOptions['headers']>): Headers {
 
 /** A copy: the caller may go on writing into its own. */
 function bytesOf(what: string, given: unknown, expected: string): Buffer {
-  if (typeof given === 'string' || given instanceof Uint8Array) return Buffer.from(given);
-  throw bad(what, given, expected);
+  if (given instanceof Uint8Array) return Buffer.from(given);
+  if (typeof given !== 'string') throw bad(what, given, expected);
+  if (isWhole(given)) return Buffer.from(given);
+  throw bad(what, given, WHOLE_TEXT);
 }
 
 function numberOf(what: string, given: unknown, most: number): number {

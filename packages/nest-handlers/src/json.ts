@@ -1,0 +1,187 @@
+/** What JSON holds of a payload: only what comes back as it was. */
+
+/** Arrays and objects within each other, at most: more of them overflow the stack of what looks through them. */
+const DEEPEST = 1_000;
+
+/** The first part of a payload that would not come back. */
+export interface JsonLoss {
+  /** Where it is, such as `.items[3].at`; empty: the payload as a whole. */
+  readonly at: string;
+  /** What it is and what was expected, to stand behind the place: `is NaN: expected a finite number`. */
+  readonly fact: string;
+  /** What was thrown when it was read. */
+  readonly cause?: unknown;
+}
+
+/**
+ * A payload as JSON, or the first part of it that JSON would refuse, drop or change. The result of a `toJSON` stands for its
+ * object. Properties that are undefined, or have a symbol for a name, are left out; an instance of a class comes back as a plain
+ * object, and -0 as 0.
+ */
+export function writeJson(payload: unknown): string | JsonLoss {
+  let json: string | undefined;
+  let failure: unknown;
+  try {
+    json = JSON.stringify(payload);
+  } catch (thrown) {
+    // The look below comes to the same part, and says which it is; only a text that is too long has none.
+    if (isTooLong(thrown)) return lost(`cannot be written as JSON: ${wordsOf(thrown)}`, thrown);
+    failure = thrown;
+  }
+  return lossOf(payload) ?? json ?? lost(`cannot be written as JSON: ${wordsOf(failure)}`, failure);
+}
+
+/** Whether JSON sees all that an object has: it is a plain one, or an instance of a class with fields. */
+export function hasFieldsOnly(value: object): boolean {
+  return !Array.isArray(value) && lossOfKind(value) === undefined;
+}
+
+function lost(fact: string, cause?: unknown): JsonLoss {
+  return { at: '', fact, ...(cause !== undefined && { cause }) };
+}
+
+function lossOf(payload: unknown): JsonLoss | undefined {
+  try {
+    return lossIn(payload, '', 1);
+  } catch (thrown) {
+    if (thrown === TOO_DEEP) return cycleIn(payload, []) ?? DEEP;
+    return lost(`cannot be read: ${wordsOf(thrown)}`, thrown); // the trap of a proxy, or its end
+  }
+}
+
+const DEEP = lost(`has more than ${DEEPEST} levels of arrays and objects: expected fewer`);
+
+/** In an array. */
+const HOLE = 'is undefined: expected null, which is what JSON makes of it';
+
+/** Thrown, as its place would be as long as the way to it. */
+const TOO_DEEP = new Error('too deep');
+
+/** Each payload passes here, so nothing is put together before a loss is found. */
+function lossIn(value: unknown, key: string | number, depth: number): JsonLoss | undefined {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return undefined;
+    case 'number':
+      return Number.isFinite(value) ? undefined : lost(`is ${value}: expected a finite number`);
+    case 'object':
+      return value === null ? undefined : lossInObject(value, key, depth);
+    case 'bigint':
+      // Some applications give all of them a `toJSON`.
+      if (convertsItself(value)) return lossInConverted(value, key, depth);
+      return lost(`is ${value}n: expected what JSON can hold, such as its digits in a string`);
+    case 'function':
+      return lost(`is function ${value.name || '(anonymous)'}: expected what JSON can hold`);
+    case 'symbol':
+      return lost(`is ${String(value)}: expected what JSON can hold`);
+    case 'undefined':
+      return lost('is undefined: expected what JSON can hold');
+  }
+}
+
+function lossInObject(value: object, key: string | number, depth: number): JsonLoss | undefined {
+  if (depth > DEEPEST) throw TOO_DEEP;
+  return convertsItself(value) ? lossInConverted(value, key, depth) : lossInFields(value, depth);
+}
+
+function lossInFields(value: object, depth: number): JsonLoss | undefined {
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) {
+      const part: unknown = value[index];
+      const loss = part === undefined ? lost(HOLE) : lossIn(part, index, depth + 1);
+      if (loss) return { ...loss, at: `[${index}]${loss.at}` };
+    }
+    return undefined;
+  }
+  const kind = lossOfKind(value);
+  if (kind) return kind;
+  for (const name in value) {
+    let part: unknown;
+    try {
+      part = (value as Record<string, unknown>)[name];
+    } catch (thrown) {
+      return { at: placeOf(name), fact: `cannot be read: ${wordsOf(thrown)}`, cause: thrown };
+    }
+    // JSON leaves it out, as everybody expects.
+    if (part === undefined) continue;
+    if (typeof part === 'object' && part !== null && !Object.hasOwn(value, name)) continue;
+    const loss = lossIn(part, name, depth + 1);
+    if (loss && Object.hasOwn(value, name)) return { ...loss, at: placeOf(name) + loss.at };
+  }
+  return undefined;
+}
+
+function convertsItself(value: unknown): value is { toJSON(key: string): unknown } {
+  return typeof (value as { toJSON?: unknown }).toJSON === 'function';
+}
+
+function lossInConverted(
+  value: { toJSON(key: string): unknown },
+  key: string | number,
+  depth: number,
+): JsonLoss | undefined {
+  if (value instanceof Date && value.toJSON === TO_JSON) return lossInDate(value); // which need not be written twice
+  let converted: unknown;
+  try {
+    converted = value.toJSON(String(key));
+  } catch (thrown) {
+    return { at: '.toJSON()', fact: `throws: ${wordsOf(thrown)}`, cause: thrown };
+  }
+  // JSON does not ask what it returns for a `toJSON` once more.
+  const isObject = typeof converted === 'object' && converted !== null;
+  const loss = isObject ? lossInFields(converted as object, depth) : lossIn(converted, key, depth);
+  return loss && { ...loss, at: `.toJSON()${loss.at}` };
+}
+
+const { toJSON: TO_JSON } = Date.prototype;
+
+function lossInDate(date: Date): JsonLoss | undefined {
+  return Number.isNaN(date.getTime()) ? lost('is an invalid Date: expected a valid one') : undefined;
+}
+
+/** Of an object, by itself: its content is not, or not only, in properties. */
+function lossOfKind(value: object): JsonLoss | undefined {
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  if (prototype === Object.prototype || prototype === null) return undefined;
+  const kind = tagOf(value);
+  if (kind === 'Promise' || typeof (value as { then?: unknown }).then === 'function')
+    return lost('is a Promise: expected what JSON can hold; is an await missing?');
+  // What is built in has a tag: a Map, an Error, a Uint8Array, a URLSearchParams.
+  if (kind !== 'Object') return lost(`is ${/^[AEIO]/.test(kind) ? 'an' : 'a'} ${kind}: ${KEPT_ELSEWHERE}`);
+  // The fields of a class may be private. A plain object of another realm has none above it.
+  if (Object.keys(value).length > 0 || Object.getPrototypeOf(prototype) === null) return undefined;
+  const { name } = value.constructor;
+  return lost(`is an instance of ${name || 'a class'} without fields: ${KEPT_ELSEWHERE}`);
+}
+
+const KEPT_ELSEWHERE = 'expected what JSON can hold; JSON keeps nothing of it, or not what matters';
+
+function tagOf(value: object): string {
+  return Object.prototype.toString.call(value).slice('[object '.length, -1);
+}
+
+/** Where an object is inside of itself, on the first way that is too deep. */
+function cycleIn(value: unknown, around: readonly object[]): JsonLoss | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (around.length > DEEPEST) return DEEP;
+  if (around.includes(value)) return lost('is an object that it is inside of: expected no cycle');
+  for (const name of Object.keys(value)) {
+    const found = cycleIn((value as Record<string, unknown>)[name], [...around, value]);
+    if (found === DEEP) return DEEP;
+    if (found) return { ...found, at: (Array.isArray(value) ? `[${name}]` : placeOf(name)) + found.at };
+  }
+  return undefined;
+}
+
+function isTooLong(thrown: unknown): boolean {
+  return thrown instanceof RangeError && thrown.message.includes('string length');
+}
+
+function placeOf(name: string): string {
+  return /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
+}
+
+function wordsOf(thrown: unknown): string {
+  return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
+}
