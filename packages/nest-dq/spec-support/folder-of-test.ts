@@ -54,8 +54,13 @@ export class FolderOfTest {
     this.warnings = [];
   }
 
-  async end(): Promise<void> {
+  /** Closes what was opened. */
+  async closeAll(): Promise<void> {
     for (const disk of this.opened.splice(0)) await disk.close();
+  }
+
+  async end(): Promise<void> {
+    await this.closeAll();
     await rm(this.parent, { recursive: true });
   }
 
@@ -79,6 +84,15 @@ export class FolderOfTest {
   async store(texts: Record<string, string>): Promise<void> {
     const disk = await this.open();
     await this.write(disk, texts);
+    await disk.close();
+  }
+
+  /** The same, by one batch. */
+  async storeAtOnce(texts: Record<string, string>): Promise<void> {
+    const disk = await this.open();
+    const part = new Texts(disk);
+    for (const [key, text] of Object.entries(texts)) part.set(key, text);
+    await disk.saved();
     await disk.close();
   }
 

@@ -58,9 +58,10 @@ export async function openDatabase(
   const open = await loadClassicLevel();
   const start = clock.now();
   const end = start + patience;
+  const intact = new Set<string>();
   for (let isTold = false; ; isTold = true) {
     try {
-      await prepareFolder(dir);
+      await prepareFolder(dir, intact);
       return await open(dir);
     } catch (error) {
       if (!isLocked(error)) throw asDiskError(dir, error);

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { DqError } from '../errors.js';
 import { isDamaged } from './log-check.js';
 import { makeFolder } from './make-folder.js';
-import { logOfTornManifest } from './manifest-check.js';
+import { readManifest, type Manifest } from './manifest-check.js';
+import { isTableDamaged } from './table-check.js';
 
 /**
  * What this version writes. To change it: raise it, and say in `Disk` how the one before is read. A folder of a newer
@@ -16,8 +17,9 @@ const FORMAT_FILE = 'nest-dq.json';
 /**
  * Looks at a folder before LevelDB does, which may change or delete what it cannot read; makes it if there is none.
  * `DQ_DISK`, with the folder as it was: it is damaged, of a newer format, or another program's.
+ * @param intact Tables that were checked by a look before: none ever changes.
  */
-export async function prepareFolder(dir: string): Promise<void> {
+export async function prepareFolder(dir: string, intact = new Set<string>()): Promise<void> {
   await makeFolder(dir);
   // Before the format: a process that makes the folder its own at this moment writes the format first.
   const files = await readdir(dir);
@@ -42,7 +44,7 @@ export async function prepareFolder(dir: string): Promise<void> {
     );
   }
   // Two looks, as another process that has the folder open may change it during the first.
-  const problem = (await findDamage(dir)) && (await findDamage(dir));
+  const problem = (await findDamage(dir, intact)) && (await findDamage(dir, intact));
   if (problem) throw damaged(dir, problem);
   if (format === undefined) await writeFormat(dir);
 }
@@ -65,7 +67,7 @@ async function readFormat(dir: string): Promise<number | undefined> {
   return Number(format);
 }
 
-async function findDamage(dir: string): Promise<string | undefined> {
+async function findDamage(dir: string, intact: Set<string>): Promise<string | undefined> {
   const files = await readdir(dir);
   // A process was killed while it made the folder: then nothing was ever stored.
   const isNew = !files.some((file) => isTable(file)) && !files.some(isLaterManifest);
@@ -76,14 +78,31 @@ async function findDamage(dir: string): Promise<string | undefined> {
   const manifest = /^(MANIFEST-\d{6,})\n$/.exec(current)?.[1];
   if (manifest === undefined) return 'CURRENT is not as it was written';
   if (!files.includes(manifest)) return `${manifest}, which CURRENT names, is missing`;
-  const counted = logOfTornManifest(await readFileOrNothing(join(dir, manifest)));
-  if (counted && !logs.some((log) => parseInt(log, 10) === counted)) {
-    return `${manifest} is not as it was written`;
-  }
+  const read = manifestOf(await readFileOrNothing(join(dir, manifest)));
+  // LevelDB silently goes by the part that it can read. After a crash that is right, as a log is deleted only once the next
+  // record is on disk. So if that log is missing, the record had been written, and was lost.
+  const isLost = read?.isTorn === true && read.log && !logs.some((log) => parseInt(log, 10) === read.log);
+  if (!read || isLost) return `${manifest} is not as it was written`;
   for (const log of logs) {
     if (isDamaged(await readFileOrNothing(join(dir, log)))) return `${log} is not as it was written`;
   }
+  for (const table of files) {
+    if (!isTable(table) || !read.tables.has(parseInt(table, 10)) || intact.has(table)) continue;
+    const bytes = await readIfThere(join(dir, table));
+    if (bytes && isTableDamaged(bytes)) return `${table} is not as it was written`;
+    intact.add(table);
+  }
   return undefined;
+}
+
+/** Undefined: it is none of LevelDB's. */
+function manifestOf(bytes: Buffer): Manifest | undefined {
+  try {
+    return readManifest(bytes);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }
 
 /** Nothing where another process has replaced it by now. */

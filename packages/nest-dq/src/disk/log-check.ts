@@ -1,5 +1,6 @@
 // LevelDB's log as its doc/log_format.md describes it: blocks of 32 KiB, and in them records of a masked crc32c, a length
 // and a type. LevelDB silently skips damaged records, so the log is checked before LevelDB opens it.
+import { crc32c, masked } from './crc32c.js';
 
 export const BLOCK = 32 * 1024;
 export const HEADER = 7;
@@ -83,20 +84,5 @@ export function intactRecord(log: Buffer, at: number, end: number): LogRecord | 
   const next = nextOf(log, at);
   if (next > end || type < FULL || type > LAST) return undefined;
   const stored = (log[at]! | (log[at + 1]! << 8) | (log[at + 2]! << 16) | (log[at + 3]! << 24)) >>> 0;
-  const crc = crc32c(log, at + HEADER - 1, next);
-  const masked = (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
-  return masked === stored ? { type, next } : undefined;
-}
-
-const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
-  let crc = byte;
-  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0x82f63b78 : crc >>> 1;
-  return crc >>> 0;
-});
-
-/** The checksum of Castagnoli, which zlib does not have. */
-function crc32c(bytes: Uint8Array, from: number, to: number): number {
-  let crc = 0xffffffff;
-  for (let at = from; at < to; at++) crc = TABLE[(crc ^ bytes[at]!) & 0xff]! ^ (crc >>> 8);
-  return (crc ^ 0xffffffff) >>> 0;
+  return masked(crc32c(log, at + HEADER - 1, next)) === stored ? { type, next } : undefined;
 }

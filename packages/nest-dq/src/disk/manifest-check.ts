@@ -1,41 +1,83 @@
+import { Bytes } from './bytes.js';
 import { BLOCK, FIRST, FULL, HEADER, intactRecord, LAST } from './log-check.js';
 
-// What begins a record of a manifest, as LevelDB's db/version_edit.cc writes it.
+// What stands before each part of a record of a manifest, as LevelDB's db/version_edit.cc writes it.
 const COMPARATOR = 1;
 const LOG_NUMBER = 2;
+const NEXT_FILE = 3;
+const LAST_SEQUENCE = 4;
+const COMPACT_POINTER = 5;
+const DELETED_FILE = 6;
+const NEW_FILE = 7;
+const PREVIOUS_LOG = 9;
 
-/**
- * If the end of a manifest cannot be read: the number of the log that the part before it names. Undefined if all of it can
- * be read. LevelDB silently goes by the part that it can read. After a crash that is right, as a log is deleted only once
- * the next record is on disk. So if that log is missing, the record had been written, and was lost.
- */
-export function logOfTornManifest(manifest: Buffer): number | undefined {
-  let begun: number | undefined;
-  let found: number | undefined;
+/** What LevelDB goes by: the part of the manifest that can be read. */
+export interface Manifest {
+  /** The end cannot be read, as after a crash, or as something damaged it. */
+  readonly isTorn: boolean;
+  /** The number of the log; undefined: there is none yet. */
+  readonly log: number | undefined;
+  /** The numbers of the tables in use. A crash may leave others, which LevelDB deletes. */
+  readonly tables: ReadonlySet<number>;
+}
+
+/** A RangeError: a record is intact, and none of LevelDB's. */
+export function readManifest(bytes: Buffer): Manifest {
+  const tables = new Set<number>();
+  let log: number | undefined;
+  let isTorn = false;
+  const records = recordsOf(bytes);
+  for (let each = records.next(); ; each = records.next()) {
+    if (each.done === true) {
+      isTorn = each.value;
+      break;
+    }
+    log = readEdit(new Bytes(each.value), tables) ?? log;
+  }
+  return { isTorn, log, tables };
+}
+
+/** Returns whether something stands behind the last one that can be read. */
+function* recordsOf(manifest: Buffer): Generator<Buffer, boolean> {
+  let parts: Buffer[] = [];
   for (let block = 0; block < manifest.length; block += BLOCK) {
     const end = Math.min(block + BLOCK, manifest.length);
     let at = block;
     while (at + HEADER <= end) {
       const record = intactRecord(manifest, at, end);
-      if (!record) return found;
+      if (!record) return true;
       const { type, next } = record;
-      if (type === FULL || type === FIRST) begun = readLogNumber(manifest.subarray(at + HEADER, next));
-      if (type === FULL || type === LAST) found = begun ?? found;
+      if (type === FULL || type === FIRST) parts = [];
+      parts.push(manifest.subarray(at + HEADER, next));
+      if (type === FULL || type === LAST) yield Buffer.concat(parts);
       at = next;
     }
-    if (at < end && end === manifest.length) return found;
+    if (at < end && end === manifest.length) return true;
   }
-  return undefined;
+  return false;
 }
 
-function readLogNumber(record: Buffer): number | undefined {
-  let at = record[0] === COMPARATOR ? 2 + record[1]! : 0;
-  if (record[at++] !== LOG_NUMBER) return undefined;
-  let number = 0;
-  for (let scale = 1; at < record.length; scale *= 128) {
-    const byte = record[at++]!;
-    number += (byte & 0x7f) * scale;
-    if (byte < 0x80) return number;
+/** Changes the tables as a record says. Returns the number of the log that it names. */
+function readEdit(edit: Bytes, tables: Set<number>): number | undefined {
+  let log: number | undefined;
+  while (edit.left > 0) {
+    const tag = edit.varint();
+    if (tag === COMPARATOR) edit.text();
+    else if (tag === LOG_NUMBER) log = edit.varint();
+    else if (tag === NEXT_FILE || tag === LAST_SEQUENCE || tag === PREVIOUS_LOG) edit.varint();
+    else if (tag === COMPACT_POINTER) {
+      edit.varint(); // the level
+      edit.text();
+    } else if (tag === DELETED_FILE) {
+      edit.varint();
+      tables.delete(edit.varint());
+    } else if (tag === NEW_FILE) {
+      edit.varint();
+      tables.add(edit.varint());
+      edit.varint(); // its size, then the first and the last key
+      edit.text();
+      edit.text();
+    } else throw new RangeError(`a record of a manifest has the unknown tag ${tag}`);
   }
-  return undefined;
+  return log;
 }

@@ -1,0 +1,49 @@
+/** The checksum of Castagnoli, which zlib does not have; eight bytes a step, as tables of many megabytes are checked at a start. */
+
+/** By how far a byte is from the end of its step, and by its value. */
+const TABLES = Array.from({ length: 8 }, () => new Int32Array(256));
+for (let byte = 0; byte < 256; byte++) {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0x82f63b78 : crc >>> 1;
+  TABLES[0]![byte] = crc;
+}
+for (let table = 1; table < 8; table++) {
+  for (let byte = 0; byte < 256; byte++) {
+    const before = TABLES[table - 1]![byte]!;
+    TABLES[table]![byte] = TABLES[0]![before & 0xff]! ^ (before >>> 8);
+  }
+}
+const [T0, T1, T2, T3, T4, T5, T6, T7] = TABLES as [
+  Int32Array,
+  Int32Array,
+  Int32Array,
+  Int32Array,
+  Int32Array,
+  Int32Array,
+  Int32Array,
+  Int32Array,
+];
+
+export function crc32c(bytes: Uint8Array, from: number, to: number): number {
+  let crc = -1;
+  let at = from;
+  for (; at + 8 <= to; at += 8) {
+    crc ^= bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
+    crc =
+      T7[crc & 0xff]! ^
+      T6[(crc >>> 8) & 0xff]! ^
+      T5[(crc >>> 16) & 0xff]! ^
+      T4[crc >>> 24]! ^
+      T3[bytes[at + 4]!]! ^
+      T2[bytes[at + 5]!]! ^
+      T1[bytes[at + 6]!]! ^
+      T0[bytes[at + 7]!]!;
+  }
+  for (; at < to; at++) crc = T0[(crc ^ bytes[at]!) & 0xff]! ^ (crc >>> 8);
+  return ~crc >>> 0;
+}
+
+/** As LevelDB stores a checksum. */
+export function masked(crc: number): number {
+  return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
+}
