@@ -177,3 +177,12 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     await end;
   });
 });
+
+it('says what is missing where the application reads no bodies', async () => {
+  const served = await ServedApp.start({ bodyParser: false });
+  const { status, json } = await served.post('/dq/api/acts/pause', { tube: 'orders' });
+  expect([status, json]).toEqual([
+    400,
+    { code: 'NO_BODY', message: expect.stringMatching(/`bodyParser: false`.*`express\.json\(\)`/) },
+  ]);
+});

@@ -15,6 +15,8 @@ export interface Served {
   /** What Fastify's adapter is given. */
   readonly fastify?: ConstructorParameters<typeof FastifyAdapter>[0];
   readonly providers?: Provider[];
+  /** Of an application of Express. */
+  readonly bodyParser?: boolean;
   /** Before it listens. */
   readonly prepare?: (app: INestApplication) => void;
 }
@@ -46,7 +48,7 @@ export class ServedApp {
     Logger.overrideLogger(false);
     const options = { logger: false, abortOnError: false } as const;
     const app = await (platform === 'express'
-      ? NestFactory.create(module, options)
+      ? NestFactory.create(module, { ...options, bodyParser: served.bodyParser ?? true })
       : NestFactory.create(module, new FastifyAdapter(served.fastify), options));
     served.prepare?.(app);
     open.push(app);

@@ -61,10 +61,37 @@ export function isFromHere({ socket, headers }: Pick<HttpRequest, 'socket' | 'he
   return THIS_MACHINE.test(socket.remoteAddress ?? '') && typeof host === 'string' && ITS_NAMES.test(host);
 }
 
+/** What proxies add to requests. */
+const FORWARDED = /^(?:x-forwarded-.+|forwarded|via|x-real-ip|x-client-ip|cf-connecting-ip|true-client-ip)$/;
+
+/** The header, and its value, by which a request that comes from this machine turns out to be from elsewhere. */
+function signOfElsewhere(headers: HttpRequest['headers']): string | undefined {
+  const shown = (name: string) => `${name}: ${show(headers[name])}`;
+  const added = Object.keys(headers).find((name) => FORWARDED.test(name));
+  if (added !== undefined) return shown(added);
+  // A proxy may hide itself by the name localhost; what a browser says of the page that asks is that of the outside.
+  return ['origin', 'referer'].filter((name) => isForeign(headers[name])).map(shown)[0];
+}
+
+function isForeign(page: HttpRequest['headers'][string]): boolean {
+  if (typeof page !== 'string') return false;
+  return !URL.canParse(page) || !ITS_NAMES.test(new URL(page).host);
+}
+
 /** That somebody looks from elsewhere, where nothing says who may look. `Refusal`. */
 export function refuseElsewhere(request: HttpRequest): void {
-  if (isFromHere(request)) return;
   const { socket, headers } = request;
+  const sign = signOfElsewhere(headers);
+  if (sign !== undefined) {
+    const fact = `a request with the header ${sign} comes from elsewhere, as through a proxy on this machine`;
+    const advice = 'set `access` or `guards`, which say who may look';
+    throw new Refusal(
+      403,
+      'NOT_ALLOWED',
+      `${fact}; without \`guards\` and \`access\` the dashboard is only for this machine: ${advice}`,
+    );
+  }
+  if (isFromHere(request)) return;
   const from = `a request from ${show(socket.remoteAddress ?? '')} to the host ${show(headers.host)}`;
   const fact = `${from}: without \`guards\` and \`access\` the dashboard is only for this machine, by localhost`;
   throw new Refusal(403, 'NOT_ALLOWED', fact);

@@ -27,6 +27,9 @@ import type { DqDashboardOptions } from './options.js';
 import type { Read } from './reads.js';
 import { redacted } from './redact.js';
 
+const NO_BODY =
+  'the application has read no JSON from this request, as one with `bodyParser: false` does: let it use `express.json()` for the path of the dashboard';
+
 /** What answers at once, or undefined if the answer is a stream, which goes on without us. */
 type Work = (viewer: Viewer) => Promise<Answer | undefined>;
 
@@ -137,6 +140,7 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
       const doer = { ...(by !== undefined && { by }) };
       const { runtime } = this;
       const { body } = request;
+      if (body === undefined) throw new Refusal(400, 'NO_BODY', NO_BODY);
       if (isSingleAct(name)) return jsonAnswer({ result: await DO_SINGLE[name](runtime, body, doer) });
       await this.bulks.answer(response, beginBulk(name, runtime, body, doer));
       return undefined;

@@ -6,7 +6,7 @@ export class Refusal extends Error {
   constructor(
     /** Of HTTP. */
     readonly status: number,
-    readonly code: 'NOT_ALLOWED' | 'CROSS_SITE' | 'NOT_FOUND' | 'NOT_BUILT' | 'INTERNAL',
+    readonly code: 'NOT_ALLOWED' | 'CROSS_SITE' | 'NOT_FOUND' | 'NOT_BUILT' | 'NO_BODY' | 'INTERNAL',
     message: string,
   ) {
     super(message);
