@@ -15,7 +15,14 @@ import {
   type ModuleMetadata,
   type NestInterceptor,
 } from '@nestjs/common';
-import { APP_GUARD, ContextIdFactory, REQUEST, type ContextId, type HostComponentInfo } from '@nestjs/core';
+import {
+  APP_GUARD,
+  ContextIdFactory,
+  ModuleRef,
+  REQUEST,
+  type ContextId,
+  type HostComponentInfo,
+} from '@nestjs/core';
 import { DelayedHandler, DelayedJob, DqProducer } from 'nest-dq';
 import { eventually } from 'test-servers';
 import { enhancedApps } from '../support/enhanced.js';
@@ -65,6 +72,30 @@ describe('a request-scoped handler', () => {
     const [first, second] = seen as unknown[][];
     expect(first![3]).not.toBe(second![3]);
     expect(first![3]).toBeInstanceOf(Orders);
+  });
+
+  it('shares its instances with all who ask Nest for the context of the job', async () => {
+    @Injectable()
+    class Recipe {
+      constructor(
+        readonly unit: Unit,
+        readonly moduleRef: ModuleRef,
+      ) {}
+
+      @DelayedHandler('recipe')
+      async run(_: string, job: DelayedJob): Promise<void> {
+        const context = ContextIdFactory.getByRequest(job);
+        const unit = await this.moduleRef.resolve(Unit, context, { strict: false });
+        seen.push([unit === this.unit, unit.job === job]);
+      }
+    }
+    const app = await start({ providers: [Recipe, Unit] });
+    await app.run('recipe', 'first');
+    await app.run('recipe', 'second');
+    expect(seen).toEqual([
+      [true, true],
+      [true, true],
+    ]);
   });
 
   it('is of the module that it was found in, although another has the same token', async () => {

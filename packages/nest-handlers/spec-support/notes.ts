@@ -1,4 +1,4 @@
-import type { ModuleMetadata } from '@nestjs/common';
+import { SetMetadata, type ModuleMetadata } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { HandlersModule } from '../src/handlers-module.js';
 import type { Handler, HandlerKind } from '../src/handler-kind.js';
@@ -47,6 +47,9 @@ export function OnNote(about: string, options: { cluster?: unknown } = {}): Meth
     noteMarks.add({ about, options }, `@OnNote(${about})`, target, method, descriptor);
 }
 
+/** What an application marks handlers with for its own guards. */
+export const NotePublic = () => SetMetadata('isPublic', true);
+
 export function compile(metadata: ModuleMetadata): Promise<TestingModule> {
   const imports = [...(metadata.imports ?? []), HandlersModule];
   return Test.createTestingModule({ ...metadata, imports }).compile();
@@ -75,5 +78,6 @@ export async function bind(
   const invoker = new HandlerInvoker(nest, NOTES, { warn: (message: string) => warnings.push(message) });
   const methods = [...new MarkedMethods(nest, noteMarks).find([undefined])];
   const handlers = Object.fromEntries(methods.map(([found, { about }]) => [about, invoker.bind(found)]));
+  invoker.advise();
   return { handlers, warnings };
 }

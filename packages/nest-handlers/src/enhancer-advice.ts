@@ -36,8 +36,9 @@ export class EnhancerAdvice {
   /**
    * An attempt failed, perhaps because a guard or an interceptor looked for a request.
    * @param returned Whether the handler had returned by then; if so, only an interceptor can have failed.
+   * @param admitted Whether the guards had let it pass; if not, one of them failed.
    */
-  attemptFailed(thrown: unknown, returned: boolean): void {
+  attemptFailed(thrown: unknown, returned: boolean, admitted = true): void {
     const { item, contextCheck } = this.kind;
     const { guards, interceptors } = this.enhancers;
     if (guards.length > 0 && thrown instanceof ForbiddenException && thrown.message === REFUSED) {
@@ -47,8 +48,15 @@ export class EnhancerAdvice {
         `. Guards that are set globally stand before ${item}s, too: ${contextCheck}(context) tells them`,
       );
     }
-    if (!(thrown instanceof Error) || thrown.name !== 'TypeError') return;
     const { message, stack = '' } = this.kind.readError(thrown);
+    if (!admitted) {
+      const who = guards.find((name) => passed(name, stack)) ?? orOf(guards);
+      return this.tell(
+        `the guard ${who} failed at a ${item}`,
+        `: ${message}. Guards that are set globally stand before ${item}s, too: ${contextCheck}(context) tells them`,
+      );
+    }
+    if (!(thrown instanceof Error) || thrown.name !== 'TypeError') return;
     if (!returned && passed(this.type, stack)) return; // the handler's own error
     const guard = guards.find((name) => passed(name, stack));
     const named = interceptors.find((name) => passed(name, stack));

@@ -6,6 +6,8 @@ import type { HandlerKind } from './handler-kind.js';
 export class HandlerCall {
   /** The handler has returned. If it returned an Observable, that has given a value. */
   returned = false;
+  /** The guards have let it pass. */
+  admitted = false;
   private outcome: unknown;
   private readonly running = new Set<Promise<unknown>>();
 

@@ -61,7 +61,7 @@ export class HandlerContext {
         return call.resultOf(await run(payload, item));
       } catch (thrown) {
         if (kind.isOutcome(thrown)) throw thrown;
-        this.advice.attemptFailed(thrown, call.returned);
+        this.advice.attemptFailed(thrown, call.returned, call.admitted);
         if (!this.hasFilters) throw thrown;
         const failing = inheriting(decorated, () => {
           throw thrown;
@@ -141,6 +141,7 @@ function watchCalls(creator: ExternalContextCreator, calls: Calls): void {
   const intercept = interceptorsConsumer.intercept.bind(interceptorsConsumer);
   interceptorsConsumer.intercept = (interceptors, args, instance, callback, next, type) => {
     const call = calls.get(args[1]);
+    if (call) call.admitted = true;
     return intercept(interceptors, args, instance, callback, call ? () => call.run(next) : next, type);
   };
 }

@@ -6,6 +6,7 @@ import {
   Injectable,
   ParseIntPipe,
   Scope,
+  UnauthorizedException,
   UseFilters,
   UseGuards,
   UseInterceptors,
@@ -17,9 +18,9 @@ import {
   type NestInterceptor,
   type Type,
 } from '@nestjs/common';
-import { APP_GUARD, REQUEST } from '@nestjs/core';
+import { APP_GUARD, ContextIdFactory, ModuleRef, REQUEST } from '@nestjs/core';
 import { firstValueFrom, from, map, of, race, type Observable } from 'rxjs';
-import { Note, OnNote, Skip, bind } from '../spec-support/notes.js';
+import { NotePublic, Note, OnNote, Skip, bind } from '../spec-support/notes.js';
 import { itemParameter, payloadParameter } from './parameters.js';
 
 const note = () => new Note();
@@ -198,6 +199,69 @@ describe('parameters', () => {
   });
 });
 
+describe('a generator', () => {
+  it('is refused, as nothing of it would run', async () => {
+    @Injectable()
+    class Generating {
+      @OnNote('x')
+      async *run(): AsyncGenerator<number> {
+        yield 1;
+      }
+    }
+    await expect(bind({ providers: [Generating] })).rejects.toThrow(
+      /^NOTES: Generating\.run \(in RootTestModule\) is a generator, and nothing of it would run: expected a method without \*/,
+    );
+  });
+});
+
+describe('a global guard', () => {
+  @Injectable()
+  class TokenGuard implements CanActivate {
+    canActivate(): boolean {
+      throw new UnauthorizedException();
+    }
+  }
+  class MyTokenGuard extends TokenGuard {
+    override canActivate(context?: ExecutionContext): boolean {
+      return isNoteContext(context) || super.canActivate();
+    }
+  }
+  const isNoteContext = (context?: ExecutionContext) => context?.getType<string>() === 'note';
+  @Injectable()
+  class Reminders {
+    @OnNote('x')
+    send(): string {
+      return 'sent';
+    }
+    @OnNote('y')
+    @NotePublic()
+    open(): void {}
+  }
+
+  it('that does not ask for the context is named at the start, with the handlers that do not opt out', async () => {
+    const { handlers, warnings } = await bind({
+      providers: [Reminders, { provide: APP_GUARD, useClass: TokenGuard }],
+    });
+    expect(warnings.splice(0)).toEqual([
+      'the global guard TokenGuard stands before each note of Reminders.send, too, where there is no request: ' +
+        'let canActivate return true when isNoteContext(context)',
+    ]);
+    await expect(handlers['x']!('', note())).rejects.toThrow('Unauthorized');
+    expect(warnings).toEqual([
+      'the guard TokenGuard failed at a note of Reminders.send: Unauthorized. ' +
+        'Guards that are set globally stand before notes, too: isNoteContext(context) tells them',
+    ]);
+  });
+
+  it('that asks for it, or extends one and asks, is not', async () => {
+    const { handlers, warnings } = await bind({
+      providers: [Reminders, { provide: APP_GUARD, useClass: MyTokenGuard }],
+    });
+    expect(await handlers['x']!('', note())).toBe('sent');
+    expect(warnings).toEqual([]);
+  });
+});
+
 describe('scopes', () => {
   it('make a request-scoped class anew for each item, which is its request', async () => {
     @Injectable({ scope: Scope.REQUEST })
@@ -212,6 +276,33 @@ describe('scopes', () => {
     const [first, second] = (await Promise.all([run(''), run('')])) as [[object, boolean], [object, boolean]];
     expect([first[1], second[1]]).toEqual([true, true]);
     expect(first[0]).not.toBe(second[0]);
+  });
+
+  it('give the context of a run to all who ask Nest by its item', async () => {
+    @Injectable({ scope: Scope.REQUEST })
+    class Unit {
+      constructor(@Inject(REQUEST) readonly request: unknown) {}
+    }
+    @Injectable({ scope: Scope.REQUEST })
+    class Scoped {
+      constructor(
+        private readonly unit: Unit,
+        private readonly moduleRef: ModuleRef,
+      ) {}
+      @OnNote('x')
+      async run(_payload: unknown, item: Note): Promise<unknown> {
+        const unit = await this.moduleRef.resolve(Unit, ContextIdFactory.getByRequest(item), {
+          strict: false,
+        });
+        return [unit === this.unit, unit.request === item];
+      }
+    }
+    const { handlers } = await bind({ providers: [Scoped, Unit] });
+    const [first, second] = [note(), note()];
+    expect(await handlers['x']!('', first)).toEqual([true, true]);
+    expect(await handlers['x']!('', second)).toEqual([true, true]);
+    expect(ContextIdFactory.getByRequest(first)).not.toBe(ContextIdFactory.getByRequest(second));
+    expect(Object.keys(first)).toEqual(Object.keys(note()));
   });
 
   it('refuse a transient class', async () => {

@@ -3,11 +3,15 @@ import { ContextIdFactory, ModuleRef, type ContextId } from '@nestjs/core';
 import { isObservable, lastValueFrom } from 'rxjs';
 import { EnhancerAdvice } from './enhancer-advice.js';
 import { enhancersOf, isEmpty, scopedGlobals, type Wrapper } from './enhancers.js';
+import { GlobalGuards } from './global-guards.js';
 import { HandlerContext } from './handler-context.js';
 import type { Handler, HandlerKind } from './handler-kind.js';
-import type { FoundMethod } from './marked-methods.js';
+import { refuseGenerator, type FoundMethod } from './marked-methods.js';
 import type { NestParts } from './nest-parts.js';
 import { hasDecoratedParameters, noteParameters } from './parameters.js';
+
+/** Where a request has the id of its context, so that all who ask by the request get the same. Nest does not export the key. */
+const CONTEXT_ID = contextIdKey();
 
 type Methods = Readonly<Record<string | symbol, Handler>>;
 
@@ -16,12 +20,21 @@ type ItemScope = (item: object) => Promise<{ instance: object; contextId: Contex
 
 /** Makes the function that calls a method: the bare method where no guard, pipe, interceptor or filter applies. */
 export class HandlerInvoker<Item extends object> {
+  private readonly guards: GlobalGuards;
+
   constructor(
     private readonly nest: NestParts,
     private readonly kind: HandlerKind<Item>,
     /** Gets a warning of each enhancer that fails because it looked for a request, once for each handler. */
     private readonly logger: Pick<LoggerService, 'warn'>,
-  ) {}
+  ) {
+    this.guards = new GlobalGuards(nest.config, kind, logger);
+  }
+
+  /** Warns once of global guards that seem to be made for requests, and names the handlers that were bound since the last call. */
+  advise(): void {
+    this.guards.advise();
+  }
 
   /**
    * The function calls the method with payload and item; of a request-scoped class it makes an instance first, whose request
@@ -31,8 +44,10 @@ export class HandlerInvoker<Item extends object> {
    */
   bind(found: FoundMethod): Handler<Item> {
     const { wrapper, instance, key } = found;
+    refuseGenerator(found, this.kind);
     this.refuseTransient(found);
     const context = this.contextOf(found);
+    this.guards.bound(found);
     if (!wrapper.isDependencyTreeStatic()) return perItem(this.scopeOf(found), key, context);
     return context ? enhanced(instance as Methods, key, context) : bare(instance as Methods, key);
   }
@@ -94,6 +109,7 @@ export class HandlerInvoker<Item extends object> {
     }
     return async (item) => {
       const contextId = ContextIdFactory.getByRequest(item);
+      if (!Object.hasOwn(item, CONTEXT_ID)) Object.defineProperty(item, CONTEXT_ID, { value: contextId });
       // As Nest does for requests. A durable tree outlives the item, so it gets the strategy's payload instead.
       const isShared = contextId.getParent !== undefined && wrapper.isDependencyTreeDurable();
       moduleRef.registerRequestByContextId(isShared ? contextId.payload : item, contextId);
@@ -101,6 +117,16 @@ export class HandlerInvoker<Item extends object> {
       return { instance, contextId };
     };
   }
+}
+
+function contextIdKey(): symbol {
+  const asked: symbol[] = [];
+  const get = (_request: object, key: string | symbol) => {
+    if (typeof key === 'symbol') asked.push(key);
+    return { id: 0 };
+  };
+  ContextIdFactory.getByRequest(new Proxy({}, { get }));
+  return asked[0]!;
 }
 
 function bare(methods: Methods, key: string | symbol): Handler {

@@ -1,5 +1,11 @@
 import type { MethodMarks } from './method-marks.js';
-import { MarkedMethods, type ClusterNames, type MarkOfCluster, type NestModule } from './marked-methods.js';
+import {
+  MarkedMethods,
+  refuseGenerator,
+  type ClusterNames,
+  type MarkOfCluster,
+  type NestModule,
+} from './marked-methods.js';
 import type { NestParts } from './nest-parts.js';
 
 /** What the decorator of a listener says; checked when the listener is attached. */
@@ -31,7 +37,9 @@ export class ListenerExplorer<Name> {
    * configuration: a cluster that no module registers, or a listener without a single instance to call.
    */
   attach(clusters: ClusterNames, modules?: ReadonlySet<NestModule>): void {
-    for (const [{ instance, key, name, isSingle }, { event }] of this.methods.find(clusters, modules)) {
+    for (const [found, { event }] of this.methods.find(clusters, modules)) {
+      const { instance, key, name, isSingle } = found;
+      refuseGenerator(found, this.marks.kind);
       if (!isSingle) {
         throw this.marks.kind.configError(
           `${name} listens to events, but its class is request-scoped, transient, or depends on something that is: ` +

@@ -253,7 +253,15 @@ describe('a decorator', () => {
       static run(): void {}
     }
     const ofStatic = Object.getOwnPropertyDescriptor(Static, 'run')!;
-    expect(() => decorate(Static, 'run', ofStatic)).toThrow(/NOTES: @OnNote\(x\) stands on `run`/);
+    expect(() => decorate(Static, 'run', ofStatic)).toThrow(
+      /NOTES: @OnNote\(x\) stands on Static\.run, which is static: expected a method that is not static/,
+    );
     expect(() => decorate({}, 'value', { get: () => () => undefined })).toThrow(/expected a method/);
+    // As TypeScript calls it for a property, such as an arrow function.
+    class Arrow {}
+    expect(() => Reflect.decorate([decorate as PropertyDecorator], Arrow.prototype, 'run')).toThrow(
+      'NOTES: @OnNote(x) stands on Arrow.run, which is a property and no method, as an arrow function is: ' +
+        'expected a method that is not static, such as `async run(…) {…}`',
+    );
   });
 });

@@ -1,6 +1,7 @@
-import { inspect } from 'node:util';
+import { inspect, types } from 'node:util';
 import type { ModulesContainer } from '@nestjs/core';
 import type { Wrapper } from './enhancers.js';
+import type { HandlerKind } from './handler-kind.js';
 import type { MethodMarks } from './method-marks.js';
 import type { NestParts } from './nest-parts.js';
 
@@ -86,6 +87,14 @@ export class MarkedMethods<Mark extends MarkOfCluster> {
       `${where}: its cluster is ${shown(cluster)}, which no ${kind.module} of this application registers; ${known}`,
     );
   }
+}
+
+/** The kind's error of configuration: a call of a generator runs nothing of it. */
+export function refuseGenerator({ method, name }: FoundMethod, kind: HandlerKind): void {
+  if (!types.isGeneratorFunction(method)) return;
+  throw kind.configError(
+    `${name} is a generator, and nothing of it would run: expected a method without *, which may be async`,
+  );
 }
 
 function shown(cluster: unknown): string {

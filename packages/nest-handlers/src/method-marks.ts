@@ -42,9 +42,13 @@ export class MethodMarks<Mark> {
     descriptor: PropertyDescriptor | undefined,
   ): void {
     const value: unknown = descriptor?.value;
-    if (!descriptor || typeof target === 'function' || typeof value !== 'function') {
+    const isStatic = typeof target === 'function';
+    if (isStatic || typeof value !== 'function') {
+      const where = `${(isStatic ? target : target.constructor).name}.${String(method)}`;
+      const cause = isStatic ? 'is static' : 'is a property and no method, as an arrow function is';
       throw this.kind.configError(
-        `${shown} stands on \`${String(method)}\`: expected a method that is not static`,
+        `${shown} stands on ${where}, which ${cause}: expected a method that is not static, such as ` +
+          `\`async ${String(method)}(…) {…}\``,
       );
     }
     // The mark on the function is found if the function is copied to another class. The one by place is found if it is replaced.

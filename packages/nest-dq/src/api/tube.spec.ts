@@ -49,6 +49,13 @@ describe('tubeName', () => {
     expect(() => tubeName(name as string, '')).toThrow(expect.objectContaining({ code: 'DQ_BAD_TUBE' }));
   });
 
+  it('says of a tube that is not there where that comes from', () => {
+    expect(() => tubeName(undefined as never, '')).toThrow(
+      /^DQ_BAD_TUBE: the tube is undefined: .*; is it imported from a file that imports this one, so that it is not defined yet\?$/,
+    );
+    expect(() => tubeName('a b', '')).toThrow(/prefix included$/);
+  });
+
   it('refuses an empty name behind a prefix too', () => {
     expect(() => tubeName('', 'app.')).toThrow(expect.objectContaining({ code: 'DQ_BAD_TUBE' }));
   });

@@ -99,9 +99,13 @@ export function tubeName(tube: string | Tube, prefix: string): string {
 }
 
 function badTube(given: string): DqError {
+  const isMissing = given.startsWith('undefined');
+  const hint = isMissing
+    ? '; is it imported from a file that imports this one, so that it is not defined yet?'
+    : '';
   return new DqError(
     'DQ_BAD_TUBE',
-    `the tube is ${given}: expected 1 to 200 of A-Z a-z 0-9 - + / ; . $ _ ( ), not beginning with -, prefix included`,
+    `the tube is ${given}: expected 1 to 200 of A-Z a-z 0-9 - + / ; . $ _ ( ), not beginning with -, prefix included${hint}`,
   );
 }
 

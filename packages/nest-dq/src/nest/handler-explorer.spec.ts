@@ -147,7 +147,7 @@ describe('@DelayedHandler', () => {
     }
     const ofStatic = Object.getOwnPropertyDescriptor(Static, 'run')!;
     expect(() => decorate(Static, 'run', ofStatic)).toThrow(
-      /DQ_CONFIG: @DelayedHandler\("x"\) stands on `run`/,
+      /DQ_CONFIG: @DelayedHandler\("x"\) stands on Static.run, which is static/,
     );
     expect(() => decorate({}, 'value', { get: () => () => undefined })).toThrow(/expected a method/);
   });

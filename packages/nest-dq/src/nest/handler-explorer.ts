@@ -57,6 +57,7 @@ export class HandlerExplorer {
       this.found.set(handler.tube, handler);
       handlers.push(handler);
     }
+    this.invoker.advise();
     return handlers;
   }
 

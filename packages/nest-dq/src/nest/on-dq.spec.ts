@@ -141,7 +141,7 @@ describe('@OnDq', () => {
   it('refuses a static method where it is written', () => {
     const decorate = OnDq('dead');
     expect(() => decorate(Watcher, 'up', { value: () => undefined })).toThrow(
-      /DQ_CONFIG: @OnDq\("dead"\) stands on `up`: expected a method that is not static/,
+      /DQ_CONFIG: @OnDq\("dead"\) stands on Watcher.up, which is static: expected a method that is not static, such as/,
     );
   });
 });

@@ -27,7 +27,7 @@ describe('HandlerRuns', () => {
           '2',
           undefined,
         ]);
-        return slip; // returned and not thrown: any result means handled
+        return { handled: false }; // any result means handled
       },
       { deadLetter: 'drop' },
     );
@@ -47,6 +47,29 @@ describe('HandlerRuns', () => {
       attempts: 3,
     });
     expect(handled.told).toEqual([]);
+  });
+
+  it.each<[string, (size: number) => unknown, string]>([
+    ['an error', () => slip, 'an error, which counts as thrown: slip'],
+    ['a class of outcomes', () => Discard, 'the class Discard: expected what one of its methods makes'],
+    [
+      'a generator',
+      async function* () {
+        yield 1;
+      },
+      'a generator, of which nothing has run: expected an async method without *',
+    ],
+  ])('fails where a handler returns %s, also one of batches', async (_what, handler, wrong) => {
+    const errors: string[] = [];
+    handled.events.on('dropped').subscribe(({ error }) => errors.push(error.message));
+    await handled.consume(() => handler(1), { retry: { attempts: 1 }, deadLetter: 'drop' });
+    await handled.push('1');
+    await handled.untilCommitted(1n);
+    await handled.stop();
+    await handled.consume(() => handler(2), { size: 2, retry: { attempts: 1 }, deadLetter: 'drop' });
+    await handled.push('2');
+    await handled.untilCommitted(2n);
+    expect(errors).toEqual(Array(2).fill(`KQ_BAD_OPTION: the handler of t returned ${wrong}`));
   });
 
   it('awaits what is no promise of the language, as a query that runs only then', async () => {

@@ -8,6 +8,7 @@ import type { LogMessage, OutgoingMessage } from '../driver/message.js';
 import { KqError, toError } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { Death } from '../events/events.js';
+import { wrongResult } from 'nest-handlers/context';
 import type { Clock } from 'nest-handlers/time';
 import { alike, batchResults, type Failed } from './batch-results.js';
 import { deadLetterOf } from './dead-letter.js';
@@ -99,6 +100,14 @@ export class HandlerRuns {
 
   private judge(item: Item, returned: unknown): void {
     if (isOutcome(returned)) item.verdict = this.verdictOf(returned, item.delivery);
+    else this.refuseWrong(returned, item.delivery.topic);
+  }
+
+  /** Throws what a run fails by whose handler has returned what cannot be meant. */
+  private refuseWrong(returned: unknown, topic: string): void {
+    const wrong = wrongResult(returned, OUTCOMES);
+    if (wrong === undefined) return;
+    throw new KqError('KQ_BAD_OPTION', `the handler of ${topic} returned ${wrong}`, { cause: returned });
   }
 
   private ended(item: Item, begin: number): Ran {
@@ -181,6 +190,7 @@ export class HandlerRuns {
         const values = items.map(({ value }) => value);
         return handler(values, messages);
       });
+      if (!isOutcome(returned)) this.refuseWrong(returned, items[0]!.delivery.topic);
       if (batches) return batchResults(returned, items.length);
       return [isOutcome(returned) ? { thrown: returned } : undefined];
     } catch (thrown) {
@@ -293,6 +303,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function';
 }
 
+const OUTCOMES = ['Retry', 'Discard'];
 const ONE_HANDLED: readonly Outcome[] = ['handled'];
 
 const NO_PLACE =

@@ -50,6 +50,7 @@ export class HandlerExplorer {
       this.found.push(handler);
       handlers.push(handler);
     }
+    this.invoker.advise();
     return handlers;
   }
 

@@ -15,7 +15,7 @@ import {
   type NestInterceptor,
   type Type,
 } from '@nestjs/common';
-import { REQUEST } from '@nestjs/core';
+import { ContextIdFactory, ModuleRef, REQUEST } from '@nestjs/core';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { of, timeout, type Observable } from 'rxjs';
 import { CollectingLogger } from '../../spec-support/collecting-logger.js';
@@ -184,11 +184,16 @@ describe('a topic handler', () => {
     class PerMessage {
       private readonly nr = ++made;
 
-      constructor(@Inject(REQUEST) private readonly request: KqMessage) {}
+      constructor(
+        @Inject(REQUEST) private readonly request: KqMessage,
+        private readonly moduleRef: ModuleRef,
+      ) {}
 
       @TopicHandler('t', { order: 'partition' })
-      handle(value: string, message: KqMessage): void {
-        tell([value, this.nr, this.request === message]);
+      async handle(value: string, message: KqMessage): Promise<void> {
+        const context = ContextIdFactory.getByRequest(message);
+        const again = await this.moduleRef.resolve(PerMessage, context, { strict: false });
+        tell([value, this.nr, this.request === message, again === this]);
       }
     }
     const kq = await start(PerMessage);
@@ -196,8 +201,8 @@ describe('a topic handler', () => {
     await kq.push('t', 'b', { partition: 0 });
     await untilTold(2);
     expect(told).toEqual([
-      ['a', 1, true],
-      ['b', 2, true],
+      ['a', 1, true, true],
+      ['b', 2, true, true],
     ]);
   });
 

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { DqError } from '../../errors.js';
 import type { DelayedJob, HandlerMethod } from '../../api/job.js';
@@ -65,6 +66,46 @@ describe('Executor', () => {
     await turn();
     expect(world.ended[0]![1]).toMatchObject({ kind: 'retry', delay: 400 });
     expect(world.handling()).toBe(0);
+  });
+
+  it.each<[string, HandlerMethod, RegExp]>([
+    [
+      'an error',
+      () => new Error('no'),
+      /^DQ_BAD_OPTION: the handler of tube returned an error, which counts as thrown: no$/,
+    ],
+    [
+      'a class of outcomes',
+      async () => Discard,
+      /returned the class Discard: expected what one of its methods makes$/,
+    ],
+    [
+      'a generator',
+      async function* () {
+        yield 1;
+      },
+      /returned a generator, of which nothing has run: expected an async method without \*$/,
+    ],
+  ])('a handler that returns %s has failed', async (_what, handler, message) => {
+    world.handler = handler;
+    world.start();
+    await turn();
+    expect(world.ended[0]![1]).toMatchObject({
+      kind: 'retry',
+      error: { message: expect.stringMatching(message) },
+    });
+  });
+
+  it.each<[string, unknown]>([
+    ['an object with an iterator', new Map([[1, 2]])],
+    ['a stream', Readable.from(['a'])],
+    ['another function', () => Discard],
+    ['another class', class Order {}],
+  ])('a handler that returns %s is done', async (_what, result) => {
+    world.handler = () => result;
+    world.start();
+    await turn();
+    expect(world.kinds()).toEqual(['done']);
   });
 
   it('goes by the attempts and the backoff of the job before those of the handler', async () => {

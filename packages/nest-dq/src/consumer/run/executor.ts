@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { detached } from 'nest-handlers/context';
+import { detached, wrongResult } from 'nest-handlers/context';
 import { checkPayload, type Checked } from 'nest-handlers/schema';
 import { decodePayload } from '../../copies/payload.js';
 import { DqError, toError } from '../../errors.js';
@@ -14,6 +14,7 @@ import { RunningJob, type Run } from './run.js';
 
 /** Milliseconds. For so long a handler has its slot after its run has ended. */
 const GRACE = 5_000;
+const OUTCOMES = ['Retry', 'Again', 'Discard'];
 const DONE: RunOutcome = { kind: 'done' };
 const BACK: RunOutcome = { kind: 'back' };
 
@@ -160,7 +161,11 @@ export class Executor {
   }
 
   private returned(run: Run, result: unknown): void {
-    this.conclude(run, result, isOutcome(result));
+    if (isOutcome(result)) return this.conclude(run, result, true);
+    const wrong = wrongResult(result, OUTCOMES);
+    if (wrong === undefined) return this.conclude(run, result, false);
+    const fact = `the handler of ${this.context.tube} returned ${wrong}`;
+    this.threw(run, new DqError('DQ_BAD_OPTION', fact, { cause: result }));
   }
 
   private threw(run: Run, error: unknown): void {

@@ -1,0 +1,61 @@
+import type { LoggerService } from '@nestjs/common';
+import type { ApplicationConfig } from '@nestjs/core';
+import type { HandlerKind } from './handler-kind.js';
+import type { FoundMethod } from './marked-methods.js';
+
+/** Metadata of Nest, of TypeScript and of ours, by which no handler opts out of a guard. */
+const USUAL = /^(?:__.*|design:.*|nest-handlers:.*|self:.*|scope:options|path|host|version|method)$/;
+
+/**
+ * A global guard stands before handlers, too. One that is made for requests refuses them all, or counts them as requests, and
+ * its error does not say why. So this warns at the start.
+ */
+export class GlobalGuards {
+  private handlers: string[] = [];
+
+  constructor(
+    private readonly config: ApplicationConfig,
+    private readonly kind: HandlerKind,
+    private readonly logger: Pick<LoggerService, 'warn'>,
+  ) {}
+
+  bound({ instance, method, key }: FoundMethod): void {
+    const { constructor } = instance;
+    if (!mayOptOut(method) && !mayOptOut(constructor))
+      this.handlers.push(`${constructor.name}.${String(key)}`);
+  }
+
+  advise(): void {
+    const handlers = this.handlers.splice(0);
+    const types = [
+      ...this.config.getGlobalGuards().map((guard): Function => guard.constructor),
+      ...this.config.getGlobalRequestGuards().map(({ metatype }) => metatype),
+    ].filter((type) => type !== null);
+    const { item, contextCheck } = this.kind;
+    const unaware = types.filter((type) => !mentions(type, contextCheck)).map(({ name }) => name);
+    if (unaware.length === 0 || handlers.length === 0) return;
+    const guards = `the global guard${unaware.length > 1 ? 's' : ''} ${unaware.join(', ')}`;
+    this.logger.warn(
+      `${guards} stand${unaware.length > 1 ? '' : 's'} before each ${item} of ${handlers.join(', ')}, too, where there is no request: ` +
+        `let canActivate return true when ${contextCheck}(context)`,
+    );
+  }
+}
+
+/** It has metadata that a guard may look for, such as that of a decorator `@Public()`. */
+function mayOptOut(target: Function): boolean {
+  return Reflect.getMetadataKeys(target).some((key: unknown) => typeof key !== 'string' || !USUAL.test(key));
+}
+
+/** Whether the code of a guard, or of a class that it extends, asks what kind of context it has. */
+function mentions(type: Function, contextCheck: string): boolean {
+  for (
+    let each: unknown = type;
+    typeof each === 'function' && each.name !== '';
+    each = Object.getPrototypeOf(each)
+  ) {
+    const code = Function.prototype.toString.call(each);
+    if (code.includes(contextCheck) || code.includes('getType')) return true;
+  }
+  return false;
+}
