@@ -1,10 +1,10 @@
 // Runs: what the ledger takes from a run. Facts about every ledger, like those in the other ledger-*.spec.ts.
 import { describe, expect, it } from '@jest/globals';
 import { SETTINGS } from './ledger-harness.js';
-import { everyLedger, expectAbout, MINUTE, runOf } from './ledger-jobs.js';
+import { everyLedger, expectAbout, MINUTE, runOf, THREE } from './ledger-jobs.js';
 
 everyLedger((jobs) => {
-  const { claim, copy, done, extend, complete, forgottenIn, letter, nowMs, pass, run } = jobs;
+  const { claim, copy, done, extend, complete, find, forgottenIn, letter, nowMs, opened, pass, run } = jobs;
 
   describe('complete', () => {
     it('is idempotent', async () => {
@@ -35,6 +35,46 @@ everyLedger((jobs) => {
       const ref = await run();
       await expect(complete(ref, { kind: 'back' })).resolves.toBe('ok');
       await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'run', attempt: 1 });
+    });
+
+    it('keeps the due time of a run that is handed back, however often', async () => {
+      const due = nowMs() - 3_000;
+      for (const token of ['a', 'b', 'c']) {
+        const ref = await run({ due, token });
+        expect([ref.due, ref.attempt]).toEqual([due, 1]);
+        await complete(ref, { kind: 'back' });
+        await expect(find()).resolves.toMatchObject({ state: 'waiting', due, attempt: 0 });
+      }
+    });
+
+    it('keeps the time of a retry that is handed back, and that of a later occurrence', async () => {
+      const due = nowMs() - 2_000;
+      await complete(await run({ due: due - 1_000 }), { kind: 'retry', due });
+      const second = await run({ due: due - 1_000, token: 'b' });
+      await complete(second, { kind: 'back' });
+      const third = await run({ due: due - 1_000, token: 'c' });
+      expect([second.due, third.due]).toEqual([due, due]);
+
+      const generation = await opened({ opening: { by: 'again', run: third } });
+      const later = { due: due + 1_000, announced: THREE.mask, owed: THREE, places: [] };
+      await complete(third, { kind: 'later', generation, ...later });
+      await complete(await run({ due: due - 1_000, token: 'd' }), { kind: 'back' });
+      await expect(run({ due: due - 1_000, token: 'e' })).resolves.toMatchObject({ due: due + 1_000 });
+    });
+
+    it('keeps the due time when the lease of a run lapses, and over a pause', async () => {
+      const due = nowMs() - 3_000;
+      const short = await jobs.harness.withLease(jobs.tubeName, 30);
+      const [lapsed] = await short.claim([copy({ due })]);
+      await jobs.harness.until(short, short.now() + 40);
+      const second = await run({ due, token: 'b' });
+      await complete(second, { kind: 'back' });
+      await jobs.tube.pause();
+      await expect(claim({ due, token: 'c' })).resolves.toMatchObject({ kind: 'paused' });
+      await jobs.tube.resume();
+      const third = await run({ due, token: 'c' });
+      expect(lapsed).toMatchObject({ due });
+      expect([second.due, third.due]).toEqual([due, due]);
     });
 
     it('gives no more attempts back than were counted', async () => {

@@ -257,12 +257,8 @@ export const CONSUMING: readonly Rule[] = [
       ...contract(
         'ledger-runs.spec.ts',
         'gives an attempt back, and the job is due at once',
-        [
-          'rules/runs.ts',
-          `if (outcome.kind === 'back') record.attempt = Math.max(0, record.attempt - 1);`,
-          '',
-        ],
-        ['verbs/complete.ts', `if kind == 'back' then record.attempt = max(0, record.attempt - 1) end`, ''],
+        ['rules/runs.ts', 'record.attempt = Math.max(0, record.attempt - 1);', ''],
+        ['verbs/complete.ts', 'record.attempt = max(0, record.attempt - 1)', ''],
       ),
       ...unit(
         'consumer/tube-consumer-stop.spec.ts',
@@ -277,6 +273,17 @@ export const CONSUMING: readonly Rule[] = [
         'consumer/tube-consumer-stop.spec.ts',
         'does not count as a failure what its own signal ended',
         ['consumer/run/executor.ts', '(this.shuttingDown || run.revoked)', 'run.revoked'],
+      ),
+    ],
+  },
+  {
+    rule: 'A run that is handed back keeps its due time: one occurrence has one.',
+    mutants: [
+      ...contract(
+        'ledger-runs.spec.ts',
+        'keeps the due time of a run that is handed back, however often',
+        ['rules/runs.ts', 'surfaces = time.now;', 'surfaces = record.due = time.now;'],
+        ['verbs/complete.ts', 'surfaces = now\n', 'surfaces = now\n      record.due = now\n'],
       ),
     ],
   },

@@ -170,7 +170,10 @@ export abstract class DelayedJob<P = unknown> {
   abstract readonly headers: Readonly<Record<string, string>>;
   /** The option of its add; absent if it has no group. */
   abstract readonly group?: string;
-  /** When this run was due: a retry's own time. */
+  /**
+   * When this run was due. The same for the run that takes its place after a shutdown, a crash or a pause. A retry has its own
+   * time: that of its backoff.
+   */
   abstract readonly dueAt: Date;
   /** Milliseconds from `dueAt` to the start of this run. */
   abstract readonly lateness: number;

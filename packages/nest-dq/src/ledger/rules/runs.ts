@@ -176,8 +176,13 @@ export function complete(records: Records, request: CompleteRequest, time: Momen
     take(record, record.born, outcome);
   } else {
     endRun(record, 'waiting');
-    surfaces = record.due = outcome.kind === 'back' ? time.now : Math.ceil(outcome.due);
-    if (outcome.kind === 'back') record.attempt = Math.max(0, record.attempt - 1);
+    if (outcome.kind === 'back') {
+      // Its copies may surface at once, and the job keeps the due time of the run that did not happen.
+      surfaces = time.now;
+      record.attempt = Math.max(0, record.attempt - 1);
+    } else {
+      surfaces = record.due = Math.ceil(outcome.due);
+    }
     if (later) record.attempt = 0;
     if (request.places && record.places.length === 0) record.places = request.places;
   }

@@ -99,9 +99,14 @@ local function complete(key, ${namesOf(FIELDS)})
     return goOn(key, record, next, OK)
   else
     endRun(record, 'w')
-    surfaces = kind == 'back' and now or more.due
-    record.due = surfaces
-    if kind == 'back' then record.attempt = max(0, record.attempt - 1) end
+    if kind == 'back' then
+      -- Its copies may surface at once, and the job keeps the due time of the run that did not happen.
+      surfaces = now
+      record.attempt = max(0, record.attempt - 1)
+    else
+      surfaces = more.due
+      record.due = surfaces
+    end
     if later then record.attempt = 0 end
     if where and record.places == '' then record.places = where end
   end
