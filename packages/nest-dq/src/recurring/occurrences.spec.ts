@@ -82,6 +82,148 @@ describe('a cron expression', () => {
     expect(await within(3, from, '*/15 * * * *', tz)).toEqual(every(15));
   });
 
+  // Times of day there, with what they are ahead of UTC. A day whose last hour is repeated has the next one beside it.
+  it.each([
+    ['30 2,14 * * *', 'Europe/Berlin', '2027-03-28', 1, '03:00 GMT+2, 14:30 GMT+2'],
+    ['30 2,14 * * *', 'Europe/Berlin', '2027-10-31', 1, '02:30 GMT+2, 14:30 GMT+1'],
+    ['30 1-3 * * *', 'Europe/Berlin', '2027-03-28', 1, '01:30 GMT+1, 03:00 GMT+2, 03:30 GMT+2'],
+    ['30 1-3 * * *', 'Europe/Berlin', '2027-10-31', 1, '01:30 GMT+2, 02:30 GMT+2, 03:30 GMT+1'],
+    ['0,30 2 * * *', 'Europe/Berlin', '2027-03-28', 1, '03:00 GMT+2'],
+    ['0,30 2 * * *', 'Europe/Berlin', '2027-10-31', 1, '02:00 GMT+2, 02:30 GMT+2'],
+    ['0 2-4/2 * * *', 'Europe/Berlin', '2027-03-28', 1, '04:00 GMT+2'],
+    ['0 2-4/2 * * *', 'Europe/Berlin', '2027-10-31', 1, '02:00 GMT+2, 02:00 GMT+1, 04:00 GMT+1'],
+    ['*/30 2 * * *', 'Europe/Berlin', '2027-03-28', 1, ''],
+    ['*/30 2 * * *', 'Europe/Berlin', '2027-10-31', 1, '02:00 GMT+2, 02:30 GMT+2, 02:00 GMT+1, 02:30 GMT+1'],
+    ['30 1,2,14 * * *', 'America/New_York', '2027-03-14', 1, '01:30 GMT-5, 03:00 GMT-4, 14:30 GMT-4'],
+    ['30 1,2,14 * * *', 'America/New_York', '2027-11-07', 1, '01:30 GMT-4, 02:30 GMT-5, 14:30 GMT-5'],
+    ['0 1-3 * * *', 'America/New_York', '2027-03-14', 1, '01:00 GMT-5, 03:00 GMT-4'],
+    ['0 1-3 * * *', 'America/New_York', '2027-11-07', 1, '01:00 GMT-4, 02:00 GMT-5, 03:00 GMT-5'],
+    ['*/30 1-2 * * *', 'America/New_York', '2027-03-14', 1, '01:00 GMT-5, 01:30 GMT-5'],
+    [
+      '*/30 1-2 * * *',
+      'America/New_York',
+      '2027-11-07',
+      1,
+      '01:00 GMT-4, 01:30 GMT-4, 01:00 GMT-5, 01:30 GMT-5, 02:00 GMT-5, 02:30 GMT-5',
+    ],
+    ['15 2,14 * * *', 'Australia/Lord_Howe', '2027-10-03', 1, '02:30 GMT+11, 14:15 GMT+11'],
+    ['15 2,14 * * *', 'Australia/Lord_Howe', '2027-04-04', 1, '02:15 GMT+10:30, 14:15 GMT+10:30'],
+    ['45 1-2 * * *', 'Australia/Lord_Howe', '2027-10-03', 1, '01:45 GMT+10:30, 02:45 GMT+11'],
+    ['45 1-2 * * *', 'Australia/Lord_Howe', '2027-04-04', 1, '01:45 GMT+11, 02:45 GMT+10:30'],
+    [
+      '*/15 1-2 * * *',
+      'Australia/Lord_Howe',
+      '2027-10-03',
+      1,
+      '01:00 GMT+10:30, 01:15 GMT+10:30, 01:30 GMT+10:30, 01:45 GMT+10:30, 02:30 GMT+11, 02:45 GMT+11',
+    ],
+    [
+      '*/15 1-2 * * *',
+      'Australia/Lord_Howe',
+      '2027-04-04',
+      1,
+      '01:00 GMT+11, 01:15 GMT+11, 01:30 GMT+11, 01:45 GMT+11, 01:30 GMT+10:30, 01:45 GMT+10:30, 02:00 GMT+10:30, 02:15 GMT+10:30, 02:30 GMT+10:30, 02:45 GMT+10:30',
+    ],
+    ['30 0,12 * * *', 'America/Sao_Paulo', '2018-11-04', 1, '01:00 GMT-2, 12:30 GMT-2'],
+    [
+      '30 0,12 * * *',
+      'America/Sao_Paulo',
+      '2018-02-17',
+      2,
+      '00:30 GMT-2, 12:30 GMT-2, 00:30 GMT-3, 12:30 GMT-3',
+    ],
+    ['30 0-1,23 * * *', 'America/Sao_Paulo', '2018-11-04', 1, '01:00 GMT-2, 01:30 GMT-2, 23:30 GMT-2'],
+    [
+      '30 0-1,23 * * *',
+      'America/Sao_Paulo',
+      '2018-02-17',
+      2,
+      '00:30 GMT-2, 01:30 GMT-2, 23:30 GMT-2, 00:30 GMT-3, 01:30 GMT-3, 23:30 GMT-3',
+    ],
+    ['0 0-23/6 * * *', 'America/Sao_Paulo', '2018-11-04', 1, '06:00 GMT-2, 12:00 GMT-2, 18:00 GMT-2'],
+    [
+      '0 0-23/6 * * *',
+      'America/Sao_Paulo',
+      '2018-02-17',
+      2,
+      '00:00 GMT-2, 06:00 GMT-2, 12:00 GMT-2, 18:00 GMT-2, 00:00 GMT-3, 06:00 GMT-3, 12:00 GMT-3, 18:00 GMT-3',
+    ],
+    ['30 0,12 * * *', 'Africa/Cairo', '2027-04-30', 1, '01:00 GMT+3, 12:30 GMT+3'],
+    ['30 0,12 * * *', 'Africa/Cairo', '2027-10-28', 2, '00:30 GMT+3, 12:30 GMT+3, 00:30 GMT+2, 12:30 GMT+2'],
+    ['30 0-1,23 * * *', 'Africa/Cairo', '2027-04-30', 1, '01:00 GMT+3, 01:30 GMT+3, 23:30 GMT+3'],
+    [
+      '30 0-1,23 * * *',
+      'Africa/Cairo',
+      '2027-10-28',
+      2,
+      '00:30 GMT+3, 01:30 GMT+3, 23:30 GMT+3, 00:30 GMT+2, 01:30 GMT+2, 23:30 GMT+2',
+    ],
+    ['*/30 0,23 * * *', 'Africa/Cairo', '2027-04-30', 1, '23:00 GMT+3, 23:30 GMT+3'],
+    [
+      '*/30 0,23 * * *',
+      'Africa/Cairo',
+      '2027-10-28',
+      2,
+      '00:00 GMT+3, 00:30 GMT+3, 23:00 GMT+3, 23:30 GMT+3, 23:00 GMT+2, 23:30 GMT+2, 00:00 GMT+2, 00:30 GMT+2, 23:00 GMT+2, 23:30 GMT+2',
+    ],
+    ['30 0,12 * * *', 'Asia/Beirut', '2027-03-28', 1, '01:00 GMT+3, 12:30 GMT+3'],
+    ['30 0,12 * * *', 'Asia/Beirut', '2027-10-30', 2, '00:30 GMT+3, 12:30 GMT+3, 00:30 GMT+2, 12:30 GMT+2'],
+    ['30 0-1,23 * * *', 'Asia/Beirut', '2027-03-28', 1, '01:00 GMT+3, 01:30 GMT+3, 23:30 GMT+3'],
+    [
+      '30 0-1,23 * * *',
+      'Asia/Beirut',
+      '2027-10-30',
+      2,
+      '00:30 GMT+3, 01:30 GMT+3, 23:30 GMT+3, 00:30 GMT+2, 01:30 GMT+2, 23:30 GMT+2',
+    ],
+    ['30 0,12 * * *', 'America/Asuncion', '2023-10-01', 1, '01:00 GMT-3, 12:30 GMT-3'],
+    [
+      '30 0,12 * * *',
+      'America/Asuncion',
+      '2024-03-23',
+      2,
+      '00:30 GMT-3, 12:30 GMT-3, 00:30 GMT-4, 12:30 GMT-4',
+    ],
+    ['30 0-1,23 * * *', 'America/Asuncion', '2023-10-01', 1, '01:00 GMT-3, 01:30 GMT-3, 23:30 GMT-3'],
+    [
+      '30 0-1,23 * * *',
+      'America/Asuncion',
+      '2024-03-23',
+      2,
+      '00:30 GMT-3, 01:30 GMT-3, 23:30 GMT-3, 00:30 GMT-4, 01:30 GMT-4, 23:30 GMT-4',
+    ],
+    ['30 0,12 * * *', 'America/Santiago', '2027-09-05', 1, '01:00 GMT-3, 12:30 GMT-3'],
+    [
+      '30 0,12 * * *',
+      'America/Santiago',
+      '2027-04-03',
+      2,
+      '00:30 GMT-3, 12:30 GMT-3, 00:30 GMT-4, 12:30 GMT-4',
+    ],
+    ['30 0-1,23 * * *', 'America/Santiago', '2027-09-05', 1, '01:00 GMT-3, 01:30 GMT-3, 23:30 GMT-3'],
+    [
+      '30 0-1,23 * * *',
+      'America/Santiago',
+      '2027-04-03',
+      2,
+      '00:30 GMT-3, 01:30 GMT-3, 23:30 GMT-3, 00:30 GMT-4, 01:30 GMT-4, 23:30 GMT-4',
+    ],
+  ])('%s in %s from %s on for %i days comes at %s', async (plan, tz, day, count, expected) => {
+    const parts = new Intl.DateTimeFormat('en-GB', {
+      timeZone: tz,
+      hour: '2-digit',
+      minute: '2-digit',
+      hourCycle: 'h23',
+      timeZoneName: 'shortOffset',
+    });
+    const isoDay = new Intl.DateTimeFormat('sv', { timeZone: tz });
+    const start = Date.parse(day);
+    const times = (await within(4, iso(start - DAY), plan, tz)).map((text) => new Date(text));
+    const days = Array.from({ length: count }, (_, i) => iso(start + i * DAY).slice(0, 10));
+    const there = times.filter((time) => days.includes(isoDay.format(time)));
+    expect(there.map((time) => parts.format(time)).join(', ')).toBe(expected);
+  });
+
   it.each<[string, unknown, string | undefined, RegExp]>([
     [
       'no cron expression',

@@ -54,7 +54,8 @@ async function cron(expression: string, timezone: string): Promise<Occurrences> 
     throw new DqError('DQ_CONFIG', `${is}: expected 5 fields, or 6 with seconds first`);
   }
   try {
-    const parsed = new Cron(expression, { timezone });
+    // By croner's default only a single time of day would come once where the clock is changed: a list or a range loses one, or has it twice.
+    const parsed = new Cron(expression, { timezone, fixedTimeRule: 'no-wildcard' });
     // An expression without years occurs for ever, or never.
     if (parsed.nextRun(new Date(0)) === null) throw new Error('it never occurs');
     const after = (instant: number) => parsed.nextRun(new Date(instant))?.getTime();
