@@ -21,6 +21,7 @@ import { redisFailover } from './experiments/redis-failover.js';
 import { repairFlushall } from './experiments/repair-flushall.js';
 import { resurrection } from './experiments/resurrection.js';
 import { rollingRestarts } from './experiments/rolling-restarts.js';
+import { seriesClocks } from './experiments/series-clocks.js';
 import { tubePaused } from './experiments/tube-paused.js';
 import { twoLedgers } from './experiments/two-ledgers.js';
 import { twoNodesDown } from './experiments/two-nodes-down.js';
@@ -53,4 +54,5 @@ export const EXPERIMENTS: readonly Experiment[] = [
   ...besideGo,
   twoLedgers,
   leaderWithoutKey,
+  seriesClocks,
 ];

@@ -82,7 +82,7 @@ function contract(historyOfProcess: () => History): void {
 describe('the history in one process', () => {
   let history: LocalHistory;
   beforeEach(() => {
-    history = new LocalHistory(systemClock);
+    history = new LocalHistory(() => systemClock.wall());
   });
   contract(() => history);
 

@@ -138,7 +138,7 @@ function contract(presenceOfProcess: () => Presence): void {
 describe('the presence in one process', () => {
   let presence: LocalPresence;
   beforeEach(() => {
-    presence = new LocalPresence(systemClock);
+    presence = new LocalPresence(() => systemClock.wall());
   });
   contract(() => presence);
 });

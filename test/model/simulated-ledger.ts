@@ -169,6 +169,10 @@ export class LedgerLink implements Ledger {
     );
   }
 
+  now(): number {
+    return this.master.time.now();
+  }
+
   tube(): TubeLedger {
     return this.part;
   }

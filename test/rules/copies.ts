@@ -16,8 +16,8 @@ export const COPIES: readonly Rule[] = [
       ),
       ...unit('ledger/redis/ledger-time.spec.ts', 'learns nothing from a reply that was read hours later', [
         'ledger/redis/ledger-time.ts',
-        'if (received - sent > LONGEST_TRIP) return;',
-        '',
+        'received - sent > LONGEST_TRIP',
+        'false',
       ]),
       ...server('redis-ledger.spec.ts', 'repeats a call that came too late, with the right time', [
         'ledger/redis/master.ts',
@@ -60,7 +60,7 @@ export const COPIES: readonly Rule[] = [
         'is never ahead of the server’s clock, however the round trip was shared out',
         [
           'ledger/redis/ledger-time.ts',
-          'return this.floor ? floorAt(this.floor, this.clock.now()) : this.clock.wall();',
+          'return this.floor ? floorAt(this.floor, this.clock.now()) : -Infinity;',
           'return this.now();',
         ],
       ),

@@ -281,4 +281,48 @@ export const SCHEDULES: readonly Rule[] = [
       ]),
     ],
   },
+  {
+    rule: 'A series goes by ledger time alone: a process with a wrong clock begins and moves it as all others would.',
+    mutants: [
+      ...unit(
+        'recurring/series-clock.spec.ts',
+        'a series begins at the next occurrence by ledger time',
+        ['producer/cluster-producer.ts', 'return ledger.now();', 'return this.parts.clock.wall();'],
+        [
+          'recurring/series.ts',
+          'const now = await producer.ledgerTime(this.tube);',
+          'const now = Date.now();',
+        ],
+      ),
+      ...unit(
+        'recurring/series-clock.spec.ts',
+        'a series whose occurrence ended begins anew at the next one by ledger time',
+        ['producer/cluster-producer.ts', 'return ledger.now();', 'return this.parts.clock.wall();'],
+      ),
+      ...unit(
+        'recurring/series-clock.spec.ts',
+        'a series does not begin before the ledger has told its time',
+        ['producer/cluster-producer.ts', 'await ledger.readTime();', ''],
+      ),
+      ...unit(
+        'ledger/redis/ledger-time.spec.ts',
+        'is no time at all before the first reply, whatever the machine’s clock shows',
+        [
+          'ledger/redis/ledger-time.ts',
+          'this.clock.now()) : -Infinity;',
+          'this.clock.now()) : this.clock.wall();',
+        ],
+      ),
+    ],
+  },
+  {
+    rule: 'Each time of day of a plan comes once on the day on which the clock is changed.',
+    mutants: [
+      ...unit('recurring/occurrences.spec.ts', '%s in %s from %s on for %i days comes at %s', [
+        'recurring/occurrences.ts',
+        ", fixedTimeRule: 'no-wildcard'",
+        '',
+      ]),
+    ],
+  },
 ];

@@ -43,10 +43,14 @@ export class ChangedLedger implements Ledger {
     this.faults.set(call, faults);
   }
 
+  now(): number {
+    return this.clock.wall() + this.ahead;
+  }
+
   tube(name: string): TubeLedger {
     const tube = this.memory.tube(name);
     return Object.assign(Object.create(tube) as MemoryTubeLedger, {
-      now: () => this.clock.wall() + this.ahead,
+      now: () => this.now(),
       readTime: () => {
         this.timesRead.push(name);
         return this.readTime();

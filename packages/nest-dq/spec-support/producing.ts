@@ -83,7 +83,7 @@ export class Producing<S extends Server> {
     this.memory = new MemoryLedger({ settings: ledgerSettings, clock });
     const named = servers.map((node, i) => ({ endpoint: `n${i}:1`, node }) as unknown as NamedNode);
     this.listed = new StoredWaitingJobs(named, this.memory);
-    this.presence = new LocalPresence(clock);
+    this.presence = new LocalPresence(() => this.memory.now());
     this.nodes = servers.map((_, i) => new ClusterNode(`n${i}:1`, () => this.dial(i), clock));
     const replicas = Math.min(3, servers.length);
     this.cluster = new Cluster(this.nodes, { replicas, minWritten: Math.min(2, replicas) });
@@ -129,8 +129,8 @@ export class Producing<S extends Server> {
     const parts = { cluster, ledger, waiting, settleQueue, clock, events, settings, onSchedule, goQueue };
     const producer = new ClusterProducer(parts);
     const { presence } = this;
-    const history = new LocalHistory(clock);
-    const acts = new LocalActs(() => clock.wall());
+    const history = new LocalHistory(() => ledger.now());
+    const acts = new LocalActs(() => ledger.now());
     const deadLetters = new ClusterDeadLetters(parts);
     const series = new SeriesScheduler({ events, clock, trouble: () => undefined });
     const viewLedger = () => this.memory.view();

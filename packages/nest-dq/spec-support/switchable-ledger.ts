@@ -27,6 +27,10 @@ export class SwitchableLedger implements Ledger {
     return tube;
   }
 
+  now(): number {
+    return this.ledger.now();
+  }
+
   start(): void {
     this.ledger.start();
   }

@@ -21,7 +21,7 @@ export const acts = clusterCommand({
       ...(limit !== undefined && { limit }),
       ...(cursor !== undefined && { cursor }),
     });
-    return { json: page, text: showPage(page, runtime.clock.wall()) };
+    return { json: page, text: showPage(page, runtime.now()) };
   },
 });
 

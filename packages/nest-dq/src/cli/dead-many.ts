@@ -31,7 +31,7 @@ export const deadReviveMany = clusterCommand({
   ],
   run(args, { runtime }) {
     const tube = args.required('TUBE');
-    const filter = filterOf(args, runtime.clock.wall());
+    const filter = filterOf(args, runtime.now());
     const delay = args.duration('delay');
     return actOnMany<DeadLetter>(args, {
       verb: 'revive',
@@ -56,7 +56,7 @@ export const deadDiscardMany = clusterCommand({
   ],
   run(args, { runtime }) {
     const tube = args.required('TUBE');
-    const filter = filterOf(args, runtime.clock.wall());
+    const filter = filterOf(args, runtime.now());
     return actOnMany<DeadLetter>(args, {
       verb: 'discard',
       ...named(tube),

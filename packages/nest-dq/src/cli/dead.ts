@@ -27,7 +27,7 @@ export const deadList = clusterCommand({
       ...(limit !== undefined && { limit }),
       ...(cursor !== undefined && { cursor }),
     });
-    const now = runtime.clock.wall();
+    const now = runtime.now();
     const rows = page.letters.map(({ id, key, diedAt, attempt, why, error }) => [
       key ?? id,
       distance(diedAt.getTime() - now),
@@ -52,7 +52,7 @@ export const deadShow = clusterCommand({
   async run(args, { runtime }) {
     const letter = await runtime.deadLetters.get(referenceOf(args));
     if (!letter) return { json: null, text: `${showReference(args)} is no dead letter`, status: 1 };
-    return { json: letter, text: showLetter(letter, runtime.clock.wall()) };
+    return { json: letter, text: showLetter(letter, runtime.now()) };
   },
 });
 

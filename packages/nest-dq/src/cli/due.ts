@@ -25,8 +25,8 @@ export const due = clusterCommand({
   status: '0 shown, 1 a server is away',
   examples: ['nest-dq due', 'nest-dq due order.cancel --from -1h --to 1d --buckets 50 --json'],
   async run(args, { runtime }) {
-    const { inspector, clock } = runtime;
-    const now = clock.wall();
+    const { inspector } = runtime;
+    const now = runtime.now();
     const from = args.instant('from', now) ?? new Date(now);
     const to = args.instant('to', now) ?? new Date(from.getTime() + HOUR);
     const options = { from, to, buckets: args.count('buckets', 1, 200) ?? BUCKETS };

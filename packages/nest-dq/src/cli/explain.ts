@@ -15,7 +15,7 @@ export const explain = clusterCommand({
   async run(args, { runtime }) {
     const found = await runtime.inspector.explain(referenceOf(args));
     const isKnown = found.because !== 'unknown' && found.because !== 'ledger-away';
-    return { json: found, text: show(found, runtime.clock.wall()), status: isKnown ? 0 : 1 };
+    return { json: found, text: show(found, runtime.now()), status: isKnown ? 0 : 1 };
   },
 });
 

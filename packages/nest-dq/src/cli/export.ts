@@ -70,7 +70,7 @@ async function* waitingJobs(
     const page = { limit: PAGE, ...(after && { after }) };
     const read = () => waiting.page(tube, page);
     const { jobs, next } = await retries.run({ patience, repeatable: true }, read);
-    const source = { tube, prefix, seal: settings.seal, now: runtime.clock.wall() };
+    const source = { tube, prefix, seal: settings.seal, now: runtime.now() };
     yield* await Promise.all(
       jobs.map(async (job) => {
         const copy = await readCopy(cluster, tube, job, job.places);

@@ -30,7 +30,7 @@ export const history = clusterCommand({
   status: '0 shown, 1 Redis is away',
   examples: ['nest-dq history', 'nest-dq history order.cancel --since 2d --by hour --json'],
   async run(args, { runtime }) {
-    const now = runtime.clock.wall();
+    const now = runtime.now();
     const from = args.ago('since', now) ?? new Date(now - HOUR);
     const to = args.ago('until', now) ?? new Date(now);
     const by = args.oneOf('by', WORDS) ?? (to.getTime() - from.getTime() > LONG ? 'hour' : 'minute');

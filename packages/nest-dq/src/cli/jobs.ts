@@ -23,7 +23,7 @@ export const find = clusterCommand({
   async run(args, { runtime }) {
     const job = await runtime.producer.find(referenceOf(args));
     if (!job) return { json: null, text: `nothing is known of ${showReference(args)}`, status: 1 };
-    return { json: job, text: showJob(job, runtime.clock.wall()) };
+    return { json: job, text: showJob(job, runtime.now()) };
   },
 });
 
@@ -58,7 +58,7 @@ export const move = clusterCommand({
   status: DONE_OR_NOT,
   examples: ['nest-dq move --tube order.cancel --key order-42 --to 2h'],
   async run(args, { runtime }) {
-    const when = args.instant('to', runtime.clock.wall());
+    const when = args.instant('to', runtime.now());
     if (!when) throw args.wrong('no --to was given: expected a time, such as --to 15m.');
     const ref = referenceOf(args);
     const moving = () => runtime.producer.reschedule(ref, when);

@@ -29,7 +29,7 @@ export const revokeMany = clusterCommand({
   ],
   run(args, { runtime }) {
     const tube = args.required('TUBE');
-    const now = runtime.clock.wall();
+    const now = runtime.now();
     const filter = filterOf(args, now);
     return actOnMany<JobView>(args, {
       verb: 'revoke',
@@ -59,7 +59,7 @@ export const moveMany = clusterCommand({
   ],
   run(args, { runtime }) {
     const tube = args.required('TUBE');
-    const now = runtime.clock.wall();
+    const now = runtime.now();
     const filter = filterOf(args, now);
     const [at, later, earlier] = [args.instant('at', now), args.duration('later'), args.duration('earlier')];
     const times = [

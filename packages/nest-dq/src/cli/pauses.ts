@@ -20,10 +20,9 @@ export const pause = clusterCommand({
   examples: ['nest-dq pause mail.welcome --until 2h', 'nest-dq pause mail.welcome --json'],
   async run(args, { runtime }) {
     const tube = args.required('TUBE');
-    const until = args.instant('until', runtime.clock.wall());
+    const until = args.instant('until', runtime.now());
     const found = await runtime.control.pause(tube, { by: operator(), ...(until && { until }) });
-    const end =
-      found.until === undefined ? 'somebody resumes it' : instant(found.until, runtime.clock.wall());
+    const end = found.until === undefined ? 'somebody resumes it' : instant(found.until, runtime.now());
     return { json: { tube, ...found }, text: `${tube}: is paused until ${end}` };
   },
 });
@@ -39,7 +38,7 @@ export const resume = clusterCommand({
   async run(args, { runtime }) {
     const tube = args.required('TUBE');
     const ended = await runtime.control.resume(tube, { by: operator() });
-    const since = ended && distance(ended.since.getTime() - runtime.clock.wall());
+    const since = ended && distance(ended.since.getTime() - runtime.now());
     const text = `${tube}: ${ended ? `goes on; it was paused ${since}` : 'was not paused'}`;
     return { json: { tube, ended: ended ?? null }, text };
   },

@@ -13,7 +13,7 @@ export const processes = clusterCommand({
   examples: ['nest-dq processes', 'nest-dq processes --json'],
   async run(_args, { runtime }) {
     const found = await runtime.inspector.processes();
-    const now = runtime.clock.wall();
+    const now = runtime.now();
     return { json: found, text: found.length === 0 ? 'no process is there' : showAll(found, now) };
   },
 });

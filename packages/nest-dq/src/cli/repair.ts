@@ -23,7 +23,7 @@ export const repair = clusterCommand({
     const tube = args.text('tube', 'the name of a tube');
     const node = args.text('node', 'host:port of a node');
     const dueAfter = args.duration('due-after');
-    const now = runtime.clock.wall();
+    const now = runtime.now();
     const away = cluster.nodes.filter(({ up, endpoint }) => !up && endpoint !== node);
     if (away.length > 0) {
       const names = away.map(({ endpoint }) => endpoint).join(', ');

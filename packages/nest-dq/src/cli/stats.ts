@@ -29,7 +29,7 @@ export const stats = clusterCommand({
       const [view, newest] = await Promise.all([runtime.inspector.tube(name), lastDeath(runtime, name)]);
       return {
         json: { ...view, ...(newest && { lastDeath: newest }) },
-        text: tubeFacts(view, newest, runtime.clock.wall()),
+        text: tubeFacts(view, newest, runtime.now()),
         status: view.nodes === cluster.nodes.length ? 0 : 1,
       };
     }

@@ -53,7 +53,7 @@ export const top = clusterCommand({
           inspector.processes().catch(() => undefined), // the view of the ledger tells why
         ]);
         if (screen.left) return;
-        screen.show(frameOf({ nodes, ledger, tubes, processes }, screen.rows, new Date(clock.wall())));
+        screen.show(frameOf({ nodes, ledger, tubes, processes }, screen.rows, new Date(runtime.now())));
         if (shown >= count) return;
         await screen.rest(interval);
         if (screen.left) return;

@@ -28,7 +28,7 @@ export const jobs = clusterCommand({
     'nest-dq jobs order.cancel --state waiting --to 2h --limit 5 --json',
   ],
   async run(args, { runtime }) {
-    const now = runtime.clock.wall();
+    const now = runtime.now();
     const page = await runtime.inspector.jobs(args.required('TUBE'), filterOf(args, now));
     return { json: page, text: showPage(page, now) };
   },

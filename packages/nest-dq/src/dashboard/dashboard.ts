@@ -68,7 +68,7 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
       acts: () => inspector.acts({ limit: 1 }),
       health: async () => (await health.check()).dq,
     };
-    this.feed = new LiveFeed(ask, systemClock);
+    this.feed = new LiveFeed(ask, () => this.runtime.now(), systemClock);
     if (this.warning !== undefined) this.logger.warn(this.warning);
   }
 
@@ -96,7 +96,7 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
   session(request: HttpRequest, response: HttpResponse): Promise<void> {
     return this.tell(request, response, [], async ({ acts, payloads }) => ({
       version: VERSION,
-      now: new Date(systemClock.wall()),
+      now: new Date(this.runtime.now()),
       acts: [...acts],
       payloads,
       prefix: this.runtime.options.prefix,

@@ -44,7 +44,7 @@ class Listener implements LiveStream {
 
 function feedWith(ask: Partial<AskParts> = {}): { clock: VirtualClock; feed: LiveFeed } {
   const clock = new VirtualClock();
-  return { clock, feed: new LiveFeed({ ...ANSWERS, ...ask }, clock) };
+  return { clock, feed: new LiveFeed({ ...ANSWERS, ...ask }, () => clock.wall(), clock) };
 }
 
 function join(feed: LiveFeed): Listener {

@@ -47,6 +47,8 @@ export class LiveFeed {
 
   constructor(
     ask: AskParts,
+    /** Ledger time, ms: the page compares it with due times. */
+    private readonly now: () => number,
     private readonly clock: Clock,
   ) {
     this.parts = {
@@ -114,7 +116,7 @@ export class LiveFeed {
       }
     };
     const parts = await Promise.all((Object.keys(this.parts) as LivePart[]).map(read));
-    const now = new Date(this.clock.wall()).toISOString();
+    const now = new Date(this.now()).toISOString();
     const failed = Object.keys(errors).length > 0;
     return JSON.stringify({ now, ...Object.fromEntries(parts), ...(failed && { errors }) });
   }

@@ -15,6 +15,8 @@ import type { WaitingPage } from './waiting-jobs.js';
  * Implementations: Redis (many processes) and memory (the embedded node). One contract suite holds both.
  */
 export interface Ledger {
+  /** Ledger time, ms, for what is shown and what is of no tube. Before the first reading this is the machine's clock. */
+  now(): number;
   /** The part of one tube. One call acts on one tube, which is one Redis Cluster slot. */
   tube(name: StoredTube): TubeLedger;
   /** Shared by all processes with the same prefix; absent where there is no other process. */

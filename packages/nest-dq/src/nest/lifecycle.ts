@@ -142,7 +142,7 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     const { producer } = this.runtime;
     try {
       const occurrences = await occurrencesOf(recurrence.plan, recurrence.tz);
-      occurrences.after(this.runtime.clock.wall()); // throws now where the plan is wrong
+      occurrences.after(this.runtime.now()); // throws now where the plan is wrong
       const series = new Series(token as string, { producer, occurrences, handler });
       this.runtime.series.add(series);
       return (payload, job) => series.run(payload, job);

@@ -131,8 +131,9 @@ export class DqRuntime {
       around: handlerHook(hooks),
       stopped,
     });
-    const { presence = new LocalPresence(clock), history = new LocalHistory(clock) } = ledger;
-    const { acts = new LocalActs(() => clock.wall()) } = ledger;
+    const now = () => ledger.now();
+    const { presence = new LocalPresence(now), history = new LocalHistory(now) } = ledger;
+    const { acts = new LocalActs(now) } = ledger;
     this.historyWriter = new HistoryWriter(events.tally, history, clock);
     const load = () => this.consumer.load();
     const counts = () => ({
@@ -238,6 +239,11 @@ export class DqRuntime {
    */
   async lookForOtherLedger(): Promise<void> {
     await this.admission?.start();
+  }
+
+  /** Ledger time, ms: see `Ledger.now`. */
+  now(): number {
+    return this.backend.ledger.now();
   }
 
   /** Drains the consumer. Idempotent. */

@@ -20,7 +20,7 @@ describe('HistoryWriter', () => {
     clock = new VirtualClock();
     await clock.advance(MINUTE - (clock.wall() % MINUTE));
     tally = new Tally();
-    history = new LocalHistory(clock);
+    history = new LocalHistory(() => clock.wall());
     away = false;
     calls = 0;
     const reached: History = {
@@ -139,7 +139,7 @@ describe('HistoryWriter', () => {
 });
 
 describe('bucketsOf', () => {
-  const history = new LocalHistory(new VirtualClock());
+  const history = new LocalHistory(() => 0);
 
   it.each([
     [{ from: 'x', to: 2 }, /DQ_BAD_TIME/],

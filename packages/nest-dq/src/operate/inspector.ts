@@ -159,9 +159,8 @@ export class ClusterInspector extends DqInspector {
   }
 
   override series(): Promise<SeriesView[]> {
-    const { series, producer, clock } = this.parts;
-    const now = clock.wall();
-    return Promise.all(series.all().map((each) => viewOfSeries(each, producer, now)));
+    const { series, producer } = this.parts;
+    return Promise.all(series.all().map((each) => viewOfSeries(each, producer)));
   }
 
   override history(range: HistoryRange): Promise<HistoryBucket[]> {

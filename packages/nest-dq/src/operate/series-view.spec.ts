@@ -1,17 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JobView } from '../api/job.js';
 import { occurrencesOf } from '../recurring/occurrences.js';
-import { Series, type SeriesProducer } from '../recurring/series.js';
-import type { DqProducer } from '../producer/producer.js';
+import { Series } from '../recurring/series.js';
+import type { ClusterProducer } from '../producer/cluster-producer.js';
 import { viewOfSeries } from './series-view.js';
 
 const AT = Date.parse('2027-01-01T12:00:00Z');
 
 /** The view of a series whose one job is so. */
 async function viewed(job: Partial<JobView> | undefined) {
-  const producer = { find: async () => job } as unknown as DqProducer & SeriesProducer;
+  const producer = { find: async () => job, ledgerTime: async () => AT } as unknown as ClusterProducer;
   const occurrences = await occurrencesOf('0 3 * * *', 'Europe/Berlin');
-  return viewOfSeries(new Series('report', { producer, occurrences, handler: () => 1 }), producer, AT);
+  return viewOfSeries(new Series('report', { producer, occurrences, handler: () => 1 }), producer);
 }
 
 const SERIES = { tube: 'report', key: 'recurring', plan: '0 3 * * * Europe/Berlin' };

@@ -1,5 +1,5 @@
 import type { JobView } from '../api/job.js';
-import type { DqProducer } from '../producer/producer.js';
+import type { ClusterProducer } from '../producer/cluster-producer.js';
 import { SERIES_KEY, type Series } from '../recurring/series.js';
 
 /** A `@Recurring` of this process, and its one job. */
@@ -16,11 +16,11 @@ export interface SeriesView {
   readonly next?: Date;
 }
 
-/** `now`: milliseconds since 1970. `DQ_LEDGER_DOWN`. */
-export async function viewOfSeries(series: Series, producer: DqProducer, now: number): Promise<SeriesView> {
+/** `DQ_LEDGER_DOWN`. */
+export async function viewOfSeries(series: Series, producer: ClusterProducer): Promise<SeriesView> {
   const { tube, plan } = series;
   const job = await producer.find({ tube, key: SERIES_KEY }, { patience: 0 });
-  const next = nextOf(series, job, now);
+  const next = nextOf(series, job, await producer.ledgerTime(tube));
   return { tube, key: SERIES_KEY, plan, state: job?.state ?? 'none', ...(next && { next }) };
 }
 

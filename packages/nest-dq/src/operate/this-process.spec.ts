@@ -25,7 +25,7 @@ describe('ThisProcess', () => {
 
   beforeEach(async () => {
     world = await embedded();
-    presence = new LocalPresence(world.clock);
+    presence = new LocalPresence(() => world.clock.wall());
     warnings = [];
   });
 

@@ -10,7 +10,7 @@ const HOUR = 60 * MINUTE;
 it('tells of each tube how much it runs now, and by hour how late runs began within two days', async () => {
   const clock = new VirtualClock();
   await clock.advance(HOUR - (clock.wall() % HOUR) + 40 * MINUTE);
-  const history = new LocalHistory(clock);
+  const history = new LocalHistory(() => clock.wall());
   const minuteNow = clock.wall() / MINUTE;
   const started = (tube: string, ago: number, ...runs: number[]) => {
     const counts = Array.from({ length: NUMBERS }, (_, i) =>

@@ -138,6 +138,13 @@ export class ClusterProducer extends DqProducer {
     return this.goQueue.present(ref);
   }
 
+  /** Ledger time of a tube, ms, as its server has told it: never the machine's clock. `DQ_LEDGER_DOWN`. For series. */
+  async ledgerTime(tube: string): Promise<number> {
+    const ledger = this.parts.ledger.tube(storedTube(tube, this.parts.settings.prefix));
+    await ledger.readTime();
+    return ledger.now();
+  }
+
   /** The headers in a copy of a job that the ledger knows. Undefined: no copy is in reach. For series. */
   async headersOf(ref: JobRef): Promise<Readonly<Record<string, string>> | undefined> {
     const target = this.context.parse(ref);

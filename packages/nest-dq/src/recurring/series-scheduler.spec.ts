@@ -11,7 +11,7 @@ function schedulerOfOne() {
   const looks: { at: number; end: () => void }[] = [];
   const series = {
     tube: 'report',
-    schedule: (at: number) => new Promise<void>((end) => looks.push({ at, end })),
+    schedule: () => new Promise<void>((end) => looks.push({ at: clock.now(), end })),
   } as unknown as Series;
   const events = new CollectingHub();
   const scheduler = new SeriesScheduler({ events, clock, trouble: () => undefined });

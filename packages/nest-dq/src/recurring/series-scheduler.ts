@@ -75,8 +75,8 @@ export class SeriesScheduler {
 
   private schedule(series: Series): void {
     if (this.stopped) return;
-    const { clock, trouble } = this.parts;
-    const scheduled = series.schedule(clock.wall()).then(
+    const { trouble } = this.parts;
+    const scheduled = series.schedule().then(
       () => void this.troubled.delete(series),
       (thrown: unknown) => {
         if (this.troubled.has(series)) return;

@@ -14,12 +14,13 @@ interface Known {
   readonly headers?: Record<string, string>;
 }
 
-/** What a series asks of its producer when this is known of its job. */
+/** What a series asks of its producer at this ledger time, when this is known of its job. */
 async function scheduled(now: string, known?: Known, plan: RecurrencePlan = NIGHTLY): Promise<unknown[]> {
   const calls: unknown[] = [];
   const view = known && ({ ...known, ref: 'ref', dueAt: new Date(known.dueAt) } as unknown as JobView);
   const iso = (when: unknown) => new Date(when as number).toISOString();
   const producer = {
+    ledgerTime: async () => Date.parse(now),
     find: async () => view,
     headersOf: async () => known?.headers,
     at: async (_tube, _payload, when, options) => calls.push(['at', iso(when), options]) as never,
@@ -27,7 +28,7 @@ async function scheduled(now: string, known?: Known, plan: RecurrencePlan = NIGH
     revoke: async () => calls.push(['revoke']) as never,
   } as SeriesProducer;
   const occurrences = await occurrencesOf(plan);
-  await new Series('report', { producer, occurrences, handler: () => undefined }).schedule(Date.parse(now));
+  await new Series('report', { producer, occurrences, handler: () => undefined }).schedule();
   return calls;
 }
 

@@ -12,7 +12,10 @@ export const SERIES_KEY = 'recurring';
 export const PLAN_HEADER = 'dq-plan';
 
 /** What a series needs of the producer. */
-export type SeriesProducer = Pick<ClusterProducer, 'find' | 'headersOf' | 'at' | 'replan' | 'revoke'>;
+export type SeriesProducer = Pick<
+  ClusterProducer,
+  'find' | 'headersOf' | 'at' | 'replan' | 'revoke' | 'ledgerTime'
+>;
 
 export interface SeriesParts {
   readonly producer: SeriesProducer;
@@ -55,11 +58,12 @@ export class Series {
   /**
    * Looks that an occurrence is scheduled, and by this plan: a job that died or was revoked is over, and a new version of
    * the application may have another plan. Under the same plan the job is not moved, because a calendar may answer
-   * differently at each instant, and people may have skipped or moved an occurrence.
-   * @param now Milliseconds since 1970.
+   * differently at each instant, and people may have skipped or moved an occurrence. What is next goes by ledger time only: the
+   * machine's clock may be wrong, and nobody would put its occurrence right. `DQ_LEDGER_DOWN`.
    */
-  async schedule(now: number): Promise<void> {
+  async schedule(): Promise<void> {
     const { producer, occurrences } = this.parts;
+    const now = await producer.ledgerTime(this.tube);
     const job = await producer.find({ tube: this.tube, key: SERIES_KEY });
     if (!job || isOver(job)) return this.begin(Math.max(now, job?.dueAt.getTime() ?? 0));
     // An overdue job still runs, even if its plan was another.

@@ -49,7 +49,7 @@ export class KitCluster {
     this.ledger = new MemoryLedger({ settings, clock });
     const named = this.nodes.map(({ node }, index) => ({ endpoint: `node-${index}`, node }));
     this.waiting = new StoredWaitingJobs(named, this.ledger);
-    this.presence = new LocalPresence(clock);
+    this.presence = new LocalPresence(() => this.ledger.now());
   }
 
   /** One application's way to the nodes. It sends no pings, as they took most of the time of a journey. */

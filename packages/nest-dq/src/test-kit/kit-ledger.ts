@@ -29,6 +29,10 @@ export class KitLedger implements Ledger {
     this.isOpen = false;
   }
 
+  now(): number {
+    return this.ledger.now();
+  }
+
   tube(name: string): TubeLedger {
     const tube = this.ledger.tube(name);
     const claim: TubeLedger['claim'] = async (requests, context) => {

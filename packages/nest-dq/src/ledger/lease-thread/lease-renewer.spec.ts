@@ -28,6 +28,10 @@ class OpenedLedger implements Ledger {
 
   constructor(private readonly clock: VirtualClock) {}
 
+  now(): number {
+    return this.clock.wall();
+  }
+
   tube(name: string): ScriptedLedger {
     let tube = this.tubes.get(name);
     if (!tube) this.tubes.set(name, (tube = new AnsweredLedger(this.clock)));

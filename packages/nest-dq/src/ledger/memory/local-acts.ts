@@ -14,6 +14,7 @@ export class LocalActs implements Acts, DiskPart {
   private readonly unsaved = new Set<number>();
   private last = 0;
 
+  /** @param now Ledger time, ms. */
   constructor(
     readonly now: () => number,
     private readonly disk?: Disk,

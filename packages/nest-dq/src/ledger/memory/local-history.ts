@@ -1,4 +1,3 @@
-import type { Clock } from 'nest-handlers/time';
 import {
   addCounts,
   ALL_TUBES,
@@ -18,11 +17,7 @@ type Hour = Map<number, Map<string, number[]>>;
 export class LocalHistory implements History {
   private readonly hours = new Map<number, { readonly tubes: Set<string>; readonly minutes: Hour }>();
 
-  constructor(private readonly clock: Clock) {}
-
-  now(): number {
-    return this.clock.wall();
-  }
+  constructor(readonly now: () => number) {}
 
   add(minutes: readonly MinuteOfTube[]): Promise<void> {
     for (const { minute, tube, counts } of minutes) {

@@ -1,4 +1,3 @@
-import type { Clock } from 'nest-handlers/time';
 import type { Member, Presence, PresentProcess } from '../presence.js';
 
 /** The presence where there is no other process; or that of the processes of a test, which are one process. */
@@ -7,7 +6,8 @@ export class LocalPresence implements Presence {
   private readonly members = new Set<Member>();
   private readonly drained = new Set<string>();
 
-  constructor(private readonly clock: Clock) {}
+  /** @param now Ledger time, ms. */
+  constructor(private readonly now: () => number) {}
 
   join(member: Member): () => Promise<void> {
     this.members.add(member);
@@ -19,7 +19,7 @@ export class LocalPresence implements Presence {
   }
 
   all(): Promise<PresentProcess[]> {
-    const at = this.clock.wall();
+    const at = this.now();
     const [elected] = this.members;
     const all = Array.from(this.members, (member) => ({
       record: member.describe(),

@@ -71,8 +71,14 @@ describe('LedgerTime', () => {
   describe('nowAtLeast', () => {
     const behind = () => clock.wall() + 700 - time.nowAtLeast();
 
-    it('is the machine’s clock until the server’s was read', () => {
-      expect(time.nowAtLeast()).toBe(clock.wall());
+    it('is no time at all before the first reply, whatever the machine’s clock shows', () => {
+      expect(time.nowAtLeast()).toBe(-Infinity);
+    });
+
+    it('is what a reply told that took so long that nothing else is learnt from it', async () => {
+      await read({ ahead: -3_600_000, out: 1_500, home: 1_500 });
+      expect(time.known).toBe(false);
+      expect(time.nowAtLeast()).toBe(clock.wall() - 3_600_000 - 1_500);
     });
 
     it('is never ahead of the server’s clock, however the round trip was shared out', async () => {

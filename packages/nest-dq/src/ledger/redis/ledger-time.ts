@@ -51,14 +51,20 @@ export class LedgerTime {
     return this.floor ? Math.max(taken, floorAt(this.floor, now)) : taken;
   }
 
-  /** A time that the server's clock has certainly reached, because no reply tells a time that is still to come. */
+  /**
+   * A time that the server's clock has certainly reached, because no reply tells a time that is still to come. Before the first
+   * reply that is no time at all.
+   */
   nowAtLeast(): number {
-    return this.floor ? floorAt(this.floor, this.clock.now()) : this.clock.wall();
+    return this.floor ? floorAt(this.floor, this.clock.now()) : -Infinity;
   }
 
   /** The server's clock showed `serverTime` (ms) at some moment between `sent` and `received` of the monotonic clock. */
   observe(sent: number, received: number, serverTime: number): void {
-    if (received - sent > LONGEST_TRIP) return;
+    if (received - sent > LONGEST_TRIP) {
+      this.floor ??= { time: serverTime, at: received }; // not how late it is, but no less
+      return;
+    }
     const reading: Reading = {
       offset: serverTime - (sent + received) / 2,
       error: (received - sent) / 2,

@@ -78,6 +78,11 @@ export class RedisLedger implements Ledger {
     this.leaseThread = start && new LeaseThread({ start, source, settings, prefix, warn });
   }
 
+  /** In a cluster each master has its own time: this is that of the one that processes share. */
+  now(): number {
+    return this.master(this.sharedBase).time.now();
+  }
+
   tube(name: string): RedisTubeLedger {
     let tube = this.tubes.get(name);
     if (!tube) {
