@@ -3,6 +3,7 @@ import { clocks } from './experiments/clocks.js';
 import { consumerCutOff } from './experiments/consumer-cut-off.js';
 import { consumerFrozen } from './experiments/consumer-frozen.js';
 import { consumersKilled } from './experiments/consumers-killed.js';
+import { confirmedRevokes } from './experiments/confirmed-revokes.js';
 import { diskFull } from './experiments/disk-full.js';
 import { flushall } from './experiments/flushall.js';
 import { besideGo, goQueue } from './experiments/go-queue.js';
@@ -50,6 +51,7 @@ export const EXPERIMENTS: readonly Experiment[] = [
   tubePaused,
   repairFlushall,
   limits,
+  confirmedRevokes,
   goQueue,
   ...besideGo,
   twoLedgers,

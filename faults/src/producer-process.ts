@@ -9,6 +9,7 @@ import {
   type JobReceipt,
   type RepairOptions,
   type RescheduleResult,
+  type RevokeOptions,
   type RevokeResult,
 } from 'nest-dq';
 import type { Answer, ProducerArguments, Question } from './producer/main.js';
@@ -58,8 +59,12 @@ export class ProducerProcess implements TaskProducer {
     return this.ask('delay', task, ms, options);
   }
 
-  revoke(receipt: JobReceipt): Promise<RevokeResult> {
-    return this.ask('revoke', receipt);
+  revoke(receipt: JobReceipt, options?: RevokeOptions): Promise<RevokeResult> {
+    return this.ask('revoke', receipt, options);
+  }
+
+  revokeAll(): Promise<string[]> {
+    return this.ask('revokeAll');
   }
 
   reschedule(receipt: JobReceipt, due: number, task: Task): Promise<RescheduleResult> {

@@ -5,6 +5,7 @@ import {
   type JobReceipt,
   type JobRef,
   type RepairOptions,
+  type RevokeOptions,
 } from 'nest-dq';
 import type { Line, Revocation, Schedule } from './log.js';
 import type { Act, Task } from './task.js';
@@ -69,11 +70,11 @@ export class ProducerSide {
   }
 
   /** Logs `none` as the answer if the ledger was down. */
-  async revoke(job: number): Promise<Revocation> {
+  async revoke(job: number, options?: RevokeOptions): Promise<Revocation> {
     const askedAt = Date.now();
     let answer: Revocation['answer'] = 'none';
     try {
-      answer = await this.producer.revoke(this.foreign.get(job) ?? this.receipt(job));
+      answer = await this.producer.revoke(this.foreign.get(job) ?? this.receipt(job), options);
     } catch (error) {
       if (!(error instanceof DqError && error.code === 'DQ_LEDGER_DOWN')) throw error;
     }
@@ -82,8 +83,25 @@ export class ProducerSide {
     return revocation;
   }
 
-  revokeMany(jobs: readonly number[]): Promise<Revocation[]> {
-    return this.inParallel(jobs.length, (i) => this.revoke(jobs[i]!));
+  revokeMany(jobs: readonly number[], options?: RevokeOptions): Promise<Revocation[]> {
+    return this.inParallel(jobs.length, (i) => this.revoke(jobs[i]!, options));
+  }
+
+  /** Revokes all that waits by one call, and logs each job that was revoked. */
+  async revokeAll(): Promise<Revocation[]> {
+    const askedAt = Date.now();
+    const ids = new Set(await this.producer.revokeAll());
+    const at = Date.now();
+    const jobs = [...this.receipts].filter(([, { id }]) => ids.has(id));
+    const revocations = jobs.map(([job]): Revocation => ({
+      what: 'revoke',
+      job,
+      askedAt,
+      at,
+      answer: 'revoked',
+    }));
+    for (const revocation of revocations) this.note(revocation);
+    return revocations;
   }
 
   /** Reschedules a stored job, whose payload gets the next generation. `refused`: the job was not rescheduled. */

@@ -3,6 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import {
   DqControl,
   DqDeadLetters,
+  DqEvents,
   DqModule,
   DqProducer,
   type DeadLetter,
@@ -12,6 +13,7 @@ import {
   type JobRef,
   type RepairOptions,
   type RescheduleResult,
+  type RevokeOptions,
   type RevokeResult,
 } from 'nest-dq';
 import { TASKS, type Task } from './task.js';
@@ -22,7 +24,9 @@ const LETTERS_AT_ONCE = 1_000;
 export interface TaskProducer {
   at(task: Task, due: number, options: JobOptions): Promise<JobReceipt>;
   delay(task: Task, ms: number, options: JobOptions): Promise<JobReceipt>;
-  revoke(ref: JobRef): Promise<RevokeResult>;
+  revoke(ref: JobRef, options?: RevokeOptions): Promise<RevokeResult>;
+  /** Revokes all that waits. Resolves with the ids of what was revoked. */
+  revokeAll(): Promise<string[]>;
   reschedule(receipt: JobReceipt, due: number, task: Task): Promise<RescheduleResult>;
   /** Resolves with how many jobs were moved. */
   repair(options: RepairOptions): Promise<number>;
@@ -63,8 +67,20 @@ export class TaskProducerApp implements TaskProducer {
     return this.producer.delay(this.tube, task, ms, options);
   }
 
-  revoke(ref: JobRef): Promise<RevokeResult> {
-    return this.producer.revoke(ref);
+  revoke(ref: JobRef, options?: RevokeOptions): Promise<RevokeResult> {
+    return this.producer.revoke(ref, options);
+  }
+
+  async revokeAll(): Promise<string[]> {
+    const revoked: string[] = [];
+    const listening = this.app
+      .get(DqEvents)
+      .on('revoked')
+      .subscribe(({ id }) => revoked.push(id));
+    for await (const { failures } of this.control.revokeMany(this.tube, {}))
+      for (const { error } of failures) throw error;
+    listening.unsubscribe();
+    return revoked;
   }
 
   reschedule(receipt: JobReceipt, due: number, task: Task): Promise<RescheduleResult> {

@@ -58,6 +58,23 @@ everyLedger((jobs) => {
     await expect(begun('runs')).resolves.toEqual(['running', true]);
   });
 
+  it('keeps the places of what it revoked, and those that it was told', async () => {
+    const places = placesOf('n');
+    const due = nowMs() + MINUTE;
+    await revoke({ id: 'told', due, places });
+    await revoke({ id: 'told', due });
+    await expect(find('told')).resolves.toMatchObject({ state: 'revoked', places });
+    await revoke({ id: 'retold', due });
+    await revoke({ id: 'retold', due, places });
+    await expect(find('retold')).resolves.toMatchObject({ state: 'revoked', places });
+    await add({ id: 'keyed', due, places });
+    await revokeKey({ id: 'keyed' });
+    await expect(revokeAll({ id: 'keyed', born: undefined, due: 0, owed: NONE })).resolves.toMatchObject({
+      result: 'revoked',
+      revoked: { places },
+    });
+  });
+
   it('lets a running job go on, and nothing follows it', async () => {
     const ref = await run();
     await expect(revoke()).resolves.toBe('running');

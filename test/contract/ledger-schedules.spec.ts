@@ -195,7 +195,6 @@ everyLedger((jobs) => {
       await revokeKey();
       await expect(find()).resolves.toEqual({
         ...common,
-        places: [],
         state: 'revoked',
         due: later,
         attempt: 1,

@@ -219,6 +219,50 @@ export const SCHEDULES: readonly Rule[] = [
     ],
   },
   {
+    rule: 'A revoke that should be confirmed waits for copies that consumers hold, and does not answer while one is there.',
+    mutants: [
+      ...unit('producer/revoke.spec.ts', 'waits for a copy that a consumer holds, until the consumer %s', [
+        'producer/revoker.ts',
+        "if (!call.confirmed || result === 'running') {",
+        'if (call) {',
+      ]),
+      ...unit(
+        'producer/revoke.spec.ts',
+        'fails while a consumer holds a copy, and asked again %s it confirms',
+        [
+          'producer/revoker.ts',
+          "if (answer === 'revoked' && (held.length > 0 || known.length === 0))",
+          "if (answer === 'revoked' && known.length === 0)",
+        ],
+      ),
+      ...unit(
+        'producer/revoke.spec.ts',
+        'fails if nobody knows where the copies are, and by the receipt it confirms',
+        [
+          'producer/revoker.ts',
+          "if (answer === 'revoked' && (held.length > 0 || known.length === 0))",
+          "if (answer === 'revoked' && held.length > 0)",
+        ],
+      ),
+      ...unit('producer/revoke.spec.ts', 'does not confirm once its process closes', [
+        'producer/revoker.ts',
+        'this.context.refuseIfClosed(); // nodes that this process has left are not away',
+        '',
+      ]),
+    ],
+  },
+  {
+    rule: 'The record of a revoked job keeps the places of its copies, so that a repeated revoke deletes what the first could not.',
+    mutants: [
+      ...contract(
+        'ledger-revoke.spec.ts',
+        'keeps the places of what it revoked, and those that it was told',
+        ['rules/schedules.ts', 'record.places = places;', 'record.places = [];'],
+        ['verbs/revoke.ts', "places = places ~= '' and places or nil }", 'places = nil }'],
+      ),
+    ],
+  },
+  {
     rule: 'A revoke is answered when the ledger has it, and behind the deletions of its copies only if that should be confirmed or its end may be forgotten.',
     mutants: [
       ...unit('producer/revoke.spec.ts', 'answers only %s, if that should be confirmed', [
@@ -233,8 +277,8 @@ export const SCHEDULES: readonly Rule[] = [
       ),
       ...unit('producer/revoke.spec.ts', 'does not know about such a job when a copy was missing', [
         'copies/deletion.ts',
-        '!unknown && copies.length === places.length && copies.length > 0',
-        'true',
+        'return deleted === length && length > 0;',
+        'return true;',
       ]),
       ...unit(
         'producer/revoke.spec.ts',

@@ -14,6 +14,7 @@ const CODES = {
   DQ_PAST_TIME: 'the instant is over',
   DQ_TOO_FAR: 'the instant is further ahead than beanstalkd can count',
   DQ_DUPLICATE: 'a job of this key waits or runs',
+  DQ_UNCONFIRMED: 'the job is revoked, but the deletion of its copies could not be confirmed',
   DQ_NO_COPY: 'no copy of the job is in reach, so it cannot be moved',
   DQ_TOO_FEW_COPIES: 'fewer nodes than `minWritten` stored the job',
   DQ_CONFLICT: 'others moved or replaced the job each time',
@@ -39,7 +40,7 @@ export const DQ_ERROR_CODES = Object.keys(CODES) as readonly DqErrorCode[];
 export interface ActProgress {
   /** Changed; in a dry run: what would be. */
   readonly done: number;
-  /** They stay as they were, because of an error of their own, such as `DQ_NO_COPY`. */
+  /** They stay as they were, because of an error of their own, such as `DQ_NO_COPY`. With `DQ_UNCONFIRMED` a job is revoked. */
   readonly failed: number;
   /** Others changed them in between, so they were left alone. */
   readonly skipped: number;

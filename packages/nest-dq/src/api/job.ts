@@ -47,7 +47,9 @@ export interface RevokeOptions extends PatienceOptions {
   abort?: boolean;
   /**
    * The answer comes when every copy is deleted, or its node cannot be asked; that takes up to half a second more where a node is
-   * away. With `false` it comes before, and if Redis loses all its data until the copies are deleted, the job runs. @default false
+   * away, and up to 5 s more where a consumer holds a copy. If it holds it for longer: `DQ_UNCONFIRMED`; the job is revoked, and the
+   * same call confirms it later. With `false` the answer comes before, and if Redis loses all its data until the copies are deleted,
+   * the job runs. @default false
    */
   confirmed?: boolean;
 }

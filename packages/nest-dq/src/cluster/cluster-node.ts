@@ -187,6 +187,26 @@ export class ClusterNode {
     });
   }
 
+  /** Whether the copy at a place is still there, in any state. False also if the node cannot be asked. */
+  has(
+    { instance, copyId }: Location,
+    isSame: (body: Buffer) => boolean,
+    done: (there: boolean) => void,
+  ): void {
+    if (this.cannotAsk(copyId)) return done(false);
+    this.link.whenUp((store) => {
+      if (!store) return done(false);
+      const { connection } = store;
+      // While a server runs it gives no id twice.
+      if (instance === store.instance)
+        connection.statsJob(copyId, (error, reply) => done(!error && reply !== 'NOT_FOUND'));
+      else
+        connection.peek(copyId, (error, reply) =>
+          done(!error && reply !== 'NOT_FOUND' && isSame(reply.body)),
+        );
+    });
+  }
+
   /**
    * Reads the job that has this id now, in any state. Undefined: there is none, which is `certain`, or the node cannot be asked.
    */

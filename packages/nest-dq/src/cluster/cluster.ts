@@ -110,6 +110,14 @@ export class Cluster {
     node.delete(place, isSame, done);
   }
 
+  /** Whether the copy at a location is still there, in any state. False also if its node is away. */
+  has(location: string, isSame: (body: Buffer) => boolean, done: (there: boolean) => void): void {
+    const place = parseLocation(location);
+    const node = place && this.find(place.endpoint, place.instance);
+    if (!place || !node) return done(false);
+    node.has(place, isSame, done);
+  }
+
   /** Reads the job that is at a location now. Undefined: there is none, or its node is away. */
   peek(location: string, done: (body: Buffer | undefined) => void): void {
     const place = parseLocation(location);

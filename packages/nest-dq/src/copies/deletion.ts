@@ -1,10 +1,19 @@
+import type { Clock } from 'nest-handlers/time';
 import type { Cluster } from '../cluster/cluster.js';
+import type { DeleteResult } from '../cluster/cluster-node.js';
 import type { StoredTube } from '../api/tube.js';
 import type { DeletedCopy } from '../ledger/handover.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import { unwrap } from './formats/unwrap.js';
 import { isCopyOf } from './header.js';
-import { isUnknown, type Place } from './location.js';
+import { hasUnknown, isUnknown, type Place } from './location.js';
+
+/**
+ * How long `deleteForCertain` waits for copies that other connections have reserved. A consumer asks the ledger about a copy
+ * that it holds within a second or two, and then deletes or releases it.
+ */
+const HELD_LIMIT_MS = 5_000;
+const LOOK_INTERVAL_MS = 50;
 
 /** One generation of a job. */
 export interface JobGeneration {
@@ -17,16 +26,13 @@ export function deleteCopy(
   cluster: Cluster,
   tube: StoredTube,
   job: JobGeneration,
-  { index, location }: Place,
-  done: (deleted: DeletedCopy | undefined) => void,
+  place: Place,
+  done: (deleted: DeletedCopy | undefined, result: DeleteResult) => void,
 ): void {
-  const isSame = (body: Buffer) => {
-    const envelope = unwrap(body, tube, cluster.settings.seal);
-    return typeof envelope === 'object' && isCopyOf(envelope, job.id, job.generation, index);
-  };
-  cluster.delete(location, isSame, (result, node) => {
+  const { index, location } = place;
+  cluster.delete(location, isCopyAt(cluster, tube, job, place), (result, node) => {
     const instance = node?.instance;
-    done(result === 'deleted' && instance !== undefined ? { index, instance } : undefined);
+    done(result === 'deleted' && instance !== undefined ? { index, instance } : undefined, result);
   });
 }
 
@@ -40,27 +46,94 @@ export interface DeletingParts {
  * Deletes the copies of a generation that is void, and settles those that are certainly gone. True: every copy was there
  * and is deleted, so that none can surface. It never rejects.
  */
-export function deleteCopies(
+export async function deleteCopies(
+  parts: DeletingParts,
+  tube: StoredTube,
+  job: JobGeneration,
+  places: readonly Place[],
+): Promise<boolean> {
+  const { deleted } = await deleteOnce(parts, tube, job, places, hasUnknown(places));
+  return isAll(deleted, places);
+}
+
+/** What became of copies of which none may surface. */
+export interface CertainDeletion {
+  /** Every copy was there and is deleted. */
+  readonly everywhere: boolean;
+  /** Copies that are there, and that other connections have reserved: nobody else can delete them. */
+  readonly held: readonly Place[];
+}
+
+/**
+ * The same, and waits for copies that consumers hold: these delete a copy once the ledger says `gone`, or release it. A copy
+ * whose node cannot be asked is not waited for. It never rejects.
+ */
+export async function deleteForCertain(
+  parts: DeletingParts & { readonly clock: Clock },
+  tube: StoredTube,
+  job: JobGeneration,
+  places: readonly Place[],
+): Promise<CertainDeletion> {
+  const { cluster, clock } = parts;
+  const until = clock.now() + HELD_LIMIT_MS;
+  const isThere = (place: Place) =>
+    new Promise<boolean>((resolve) =>
+      cluster.has(place.location, isCopyAt(cluster, tube, job, place), resolve),
+    );
+  let gone = 0;
+  let held: readonly Place[] = [];
+  for (let left = places; ; left = held) {
+    const { deleted, missing } = await deleteOnce(parts, tube, job, left, hasUnknown(places));
+    const there = await Promise.all(missing.map(isThere));
+    const byHolders = missing.filter((place, i) => !there[i] && held.includes(place)).length;
+    gone += deleted + byHolders;
+    held = missing.filter((_, i) => there[i]);
+    if (held.length === 0 || clock.now() >= until) return { everywhere: isAll(gone, places), held };
+    await new Promise<void>((resolve) => void clock.after(LOOK_INTERVAL_MS, resolve));
+  }
+}
+
+/** `deleted`: how many the servers have deleted. `missing`: those that are not there, or that others have reserved. */
+function deleteOnce(
   { cluster, settleQueue }: DeletingParts,
   tube: StoredTube,
   { id, generation }: JobGeneration,
   places: readonly Place[],
-): Promise<boolean> {
+  unknown: boolean,
+): Promise<{ readonly deleted: number; readonly missing: readonly Place[] }> {
   return new Promise((resolve) => {
     const known = places.filter(({ location }) => !isUnknown(location));
-    const unknown = known.length < places.length;
     const copies: DeletedCopy[] = [];
+    const missing: Place[] = [];
     let left = known.length;
     const end = () => {
       settleQueue.add({ tube, id, generation, copies, unknown });
-      resolve(!unknown && copies.length === places.length && copies.length > 0);
+      resolve({ deleted: copies.length, missing });
     };
     if (left === 0) return end();
     for (const place of known) {
-      deleteCopy(cluster, tube, { id, generation }, place, (copy) => {
+      deleteCopy(cluster, tube, { id, generation }, place, (copy, result) => {
         if (copy) copies.push(copy);
+        else if (result === 'missing') missing.push(place);
         if (--left === 0) end();
       });
     }
   });
+}
+
+/** The copies at unknown places are never deleted, so they are never all. */
+function isAll(deleted: number, { length }: readonly Place[]): boolean {
+  return deleted === length && length > 0;
+}
+
+function isCopyAt(
+  cluster: Cluster,
+  tube: StoredTube,
+  job: JobGeneration,
+  { index }: Place,
+): (body: Buffer) => boolean {
+  return (body) => {
+    const envelope = unwrap(body, tube, cluster.settings.seal);
+    return typeof envelope === 'object' && isCopyOf(envelope, job.id, job.generation, index);
+  };
 }

@@ -27,6 +27,7 @@ const STATUS: { readonly [Code in DqErrorCode]?: number } = {
   DQ_DUPLICATE: 409,
   DQ_CONFLICT: 409,
   DQ_BAD_SEAL: 503,
+  DQ_UNCONFIRMED: 503,
   DQ_NO_COPY: 503,
   DQ_TOO_FEW_COPIES: 503,
   DQ_OVERLOADED: 503,

@@ -251,6 +251,8 @@ export interface RevokeRequest {
   readonly born: number | undefined;
   readonly due: number;
   readonly owed: OwedCopies;
+  /** Where the copies of that add are, for a record that does not know. A later revoke by id then finds them. @default not stored */
+  readonly places?: readonly Place[];
   /** Asks a handler that runs to stop. */
   readonly abort: boolean;
 }

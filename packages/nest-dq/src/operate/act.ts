@@ -3,7 +3,7 @@ import type { JobRef } from '../api/job.js';
 import { withoutPrefix } from '../api/tube.js';
 import { goQueueCopies } from '../copies/formats/go-queue.js';
 import { parseRef } from '../copies/job-ref.js';
-import { wrongValue } from '../errors.js';
+import { DqError, wrongValue } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { Operated, OperatedOn } from '../events/events.js';
 
@@ -53,9 +53,14 @@ export async function actOnJob<Result>(
 ): Promise<Result> {
   const on = targetOf(ref, prefix);
   const act = new Act(events, name, on, by);
-  const result = await work();
-  act.ended(result === changed ? 1 : 0);
-  return result;
+  try {
+    const result = await work();
+    act.ended(result === changed ? 1 : 0);
+    return result;
+  } catch (error) {
+    if (error instanceof DqError && error.code === 'DQ_UNCONFIRMED') act.ended(1, error); // it is revoked
+    throw error;
+  }
 }
 
 function targetOf(ref: JobRef, prefix: string): OperatedOn {

@@ -115,6 +115,7 @@ function endedBy(thrown: unknown, progress: ActProgress): Error {
 
 /** Failures of one of many: the others may still go well. */
 const OF_ONE: ReadonlySet<DqErrorCode> = new Set([
+  'DQ_UNCONFIRMED',
   'DQ_NO_COPY',
   'DQ_BAD_SEAL',
   'DQ_BAD_PAYLOAD',

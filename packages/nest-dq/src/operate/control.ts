@@ -65,7 +65,8 @@ export abstract class DqControl {
 
   /**
    * Revokes the jobs of a tube that wait and meet the filter, in the order in which they are due, and deletes their copies. A job
-   * that has begun to run, or ended, counts as skipped; nothing follows a run that goes on. Only jobs that are listed are met:
+   * that has begun to run, or ended, counts as skipped; nothing follows a run that goes on. If a frozen process holds copies, it
+   * waits up to 70 s for them; a job whose copy is held for longer counts as failed with `DQ_UNCONFIRMED`, although it is revoked. Only jobs that are listed are met:
    * on a cluster some may be missing, and `DQ_CONFIG` is thrown at the call if the option `index` of this process is false.
    * Progress and other errors are those of `reviveMany`.
    */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Reserved } from '../beanstalk/connection.js';
 import { embedded } from '../../spec-support/producing.js';
 import { DqError } from '../errors.js';
 import type { BulkOptions, BulkProgress } from './bulk.js';
@@ -59,6 +60,36 @@ describe('revokeMany', () => {
     expect(others!.examples.map(({ state }) => state)).toEqual(['waiting']);
     expect(await all(control.revokeMany('t', { state: 'retrying' }))).toMatchObject([{ done: 1 }]);
     expect(await producer.find(retried)).toMatchObject({ state: 'revoked' });
+  });
+
+  describe('while a consumer holds a copy', () => {
+    async function withHeld() {
+      const world = await withWaiting(1);
+      await world.clock.advance(MINUTE);
+      const lane = world.nodes[0]!.connectLane(() => undefined)!;
+      await lane.ask((done) => lane.watch('t', done));
+      const copy = await lane.ask<Reserved | string>((done) => lane.reserveWithTimeout(0, done));
+      if (typeof copy === 'string') throw new Error(`no copy was there: ${copy}`);
+      return { ...world, lane, copyId: copy.id };
+    }
+
+    it('waits for one that is frozen, until its node takes the copy back', async () => {
+      const { control, copies, after } = await withHeld();
+      expect(await after(70_000, all(control.revokeMany('t', {})))).toEqual([through(1)]);
+      expect(await copies()).toEqual([]);
+    });
+
+    it('counts the job as failed if the consumer goes on to hold it', async () => {
+      const { control, clock, lane, copyId } = await withHeld();
+      const revoking = all(control.revokeMany('t', {}));
+      for (let seconds = 0; seconds < 80; seconds += 10) {
+        await clock.advance(10_000);
+        lane.touch(copyId, () => undefined);
+      }
+      const [progress] = await revoking;
+      expect(progress).toMatchObject({ done: 0, failed: 1, skipped: 0 });
+      expect(progress!.failures[0]!.error.code).toBe('DQ_UNCONFIRMED');
+    });
   });
 
   it('counts a job as skipped that began to run after it was read', async () => {

@@ -1,4 +1,4 @@
-import type { JobRefText, JobView } from '../api/job.js';
+import type { JobRefText, JobView, RevokeOptions } from '../api/job.js';
 import { storedTube, withoutPrefix, type StoredTube, type Tube } from '../api/tube.js';
 import { formatRef } from '../copies/job-ref.js';
 import type { OperatedOn } from '../events/events.js';
@@ -11,11 +11,13 @@ import {
   PAGE,
   checkBulk,
   inBulk,
+  ofOne,
   someAtOnce,
   type Bulk,
   type BulkOptions,
   type BulkPage,
   type BulkProgress,
+  type Changed,
 } from './bulk.js';
 import { moveListed, targetOf } from './listed-job.js';
 import {
@@ -26,6 +28,8 @@ import {
   type WaitingFilter,
 } from './waiting-filter.js';
 
+/** A node takes the copies of a consumer that is silent back within a minute, so a frozen process is waited for. */
+const HELD_LIMIT_MS = 70_000;
 /** Each move stores copies on nodes. */
 const MOVES_AT_ONCE = 32;
 
@@ -55,8 +59,7 @@ export class WaitingActs {
         someAtOnce(jobs, PAGE, async (job) => {
           const ref = this.refOf(storedAs, job);
           const options = { confirmed: true, ...(patience !== undefined && { patience }) };
-          const result = await this.parts.producer.revoke(ref, options);
-          ended(job, result === 'revoked' ? 'done' : 'skipped');
+          ended(job, await this.revokeForCertain(ref, options));
         });
     };
     return this.begin('revokeMany', tube, filter, checked, {}, revoke);
@@ -80,6 +83,21 @@ export class WaitingActs {
         });
     };
     return this.begin('rescheduleMany', tube, filter, checked, { change: when }, move);
+  }
+
+  private async revokeForCertain(ref: JobRefText, options: RevokeOptions): Promise<Changed> {
+    const { clock } = this.context.parts;
+    const until = clock.now() + HELD_LIMIT_MS;
+    for (;;) {
+      try {
+        const result = await this.parts.producer.revoke(ref, options);
+        return result === 'revoked' ? 'done' : 'skipped';
+      } catch (error) {
+        const failed = ofOne(error);
+        const isHeld = failed.code === 'DQ_UNCONFIRMED' && failed.nodes !== undefined;
+        if (!isHeld || clock.now() >= until) return failed;
+      }
+    }
   }
 
   private begin(

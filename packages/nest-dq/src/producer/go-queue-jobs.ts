@@ -78,18 +78,18 @@ export class GoQueueJobs {
 
   /**
    * Takes go-queue's lock, so that nobody begins the job, also while nodes are away.
-   * @param revoke Revokes a job of ours.
+   * @param revoke Revokes a job of ours. go-queue does not ask the ledger, so what is revoked is deleted before the answer.
    */
   async revoke(
     target: JobTarget,
-    revoke: (target: JobTarget) => Promise<RevokeResult>,
+    revoke: (target: JobTarget, confirmed: boolean) => Promise<RevokeResult>,
   ): Promise<RevokeResult> {
     const { id, due, tube } = target;
     const time = Math.max(0, due - this.context.now(tube)) + LOCK_TIME;
     const lock = await this.locks.revoke(id, time);
-    const ofCopies = await revoke(target);
+    const ofCopies = await revoke(target, lock !== 'theirs');
     if (lock === 'theirs') return 'done';
-    const ofAdopted = await revoke(adoptedOf(target));
+    const ofAdopted = await revoke(adoptedOf(target), true);
     return lock === 'revoked' ? 'revoked' : ofAdopted === 'unknown' ? ofCopies : ofAdopted;
   }
 

@@ -72,8 +72,8 @@ export abstract class DqProducer {
   /**
    * Stops a job. `revoked`: it will not start any more. `running`: the present run goes on, and nothing follows it, no
    * retry and no `Again`. It answers when Redis has stored that; the copies are deleted behind the answer, unless `confirmed` is set.
-   * `DQ_LEDGER_DOWN`: Redis did not answer, so the job may be revoked or not. It is safe to call again. Also `DQ_BAD_REF`,
-   * `DQ_BAD_TUBE`, `DQ_BAD_OPTION` and `DQ_CLOSED`.
+   * `DQ_LEDGER_DOWN`: Redis did not answer, so the job may be revoked or not. It is safe to call again. `DQ_UNCONFIRMED`: see
+   * `confirmed`. Also `DQ_BAD_REF`, `DQ_BAD_TUBE`, `DQ_BAD_OPTION` and `DQ_CLOSED`.
    */
   abstract revoke(ref: JobRef, options?: RevokeOptions): Promise<RevokeResult>;
 

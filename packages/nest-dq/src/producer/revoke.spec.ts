@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Connection, Reserved } from '../beanstalk/connection.js';
 import { InProcessNode } from '../embedded/in-process-node.js';
 import { parseRef } from '../copies/job-ref.js';
 import type { JobReceipt, JobRef } from '../api/job.js';
@@ -43,6 +44,98 @@ describe('revoke', () => {
     await clock.advance(thaws ? 0 : 600);
     await revoking;
     expect(answers).toEqual(['revoked']);
+  });
+
+  describe('that should be confirmed', () => {
+    const OPTIONS = { confirmed: true };
+
+    /** A job of which another connection holds the first copy. */
+    async function held(options: { key?: string } = {}) {
+      const system = await embedded();
+      const receipt = await system.producer.now('t', 1, options);
+      await system.clock.advance(0);
+      const lane = system.nodes[0]!.connectLane(() => undefined)!;
+      await lane.ask((done) => lane.watch('t', done));
+      const copy = await lane.ask<Reserved | string>((done) => lane.reserveWithTimeout(0, done));
+      if (typeof copy === 'string') throw new Error(`no copy was there: ${copy}`);
+      return { ...system, receipt, lane, copyId: copy.id };
+    }
+
+    it.each<[string, (lane: Connection, copyId: string) => void]>([
+      ['deletes it', (lane, copyId) => lane.delete(copyId, () => undefined)],
+      ['releases it', (lane, copyId) => lane.release(copyId, 0, 0, () => undefined)],
+      ['ends', (lane) => lane.close()],
+    ])('waits for a copy that a consumer holds, until the consumer %s', async (_how, end) => {
+      const { producer, clock, copies, receipt, lane, copyId } = await held();
+      const answers: string[] = [];
+      const revoking = producer.revoke(receipt, OPTIONS).then((result) => answers.push(result));
+      await clock.advance(1_000);
+      expect([answers, (await copies()).map(({ state }) => state)]).toEqual([[], ['reserved']]);
+      end(lane, copyId);
+      await clock.advance(100);
+      await revoking;
+      expect([answers, await copies()]).toEqual([['revoked'], []]);
+    });
+
+    it('settles what was deleted late', async () => {
+      const { producer, ledger, clock, receipt, lane } = await held();
+      const revoking = producer.revoke(receipt, OPTIONS);
+      await clock.advance(1_000);
+      lane.close();
+      await clock.advance(100);
+      await revoking;
+      await clock.advance(70_000);
+      const { id } = receipt;
+      expect(ledger.settled).toEqual([
+        { id, generation: 0, mask: 0b110, unknown: false },
+        { id, generation: 0, mask: 0b001, unknown: false },
+      ]);
+    });
+
+    it.each<[string, { key?: string }, (receipt: JobReceipt) => JobRef]>([
+      ['by receipt', {}, (receipt) => receipt],
+      ['by id', {}, ({ tube, id }) => ({ tube, id })],
+      ['by key', { key: 'k' }, () => KEY],
+      ['by the receipt of a keyed job', { key: 'k' }, (receipt) => receipt],
+    ])(
+      'fails while a consumer holds a copy, and asked again %s it confirms',
+      async (_how, options, refOf) => {
+        const { producer, events, clock, after, copies, receipt, lane } = await held(options);
+        const ref = 'key' in options ? KEY : receipt;
+        const told = events.collect('revoked');
+        const error = await failure(after(5_000, producer.revoke(ref, OPTIONS)));
+        expect([error.code, error.indeterminate]).toEqual(['DQ_UNCONFIRMED', false]);
+        expect(error.message).toMatch(/ is revoked, and starts only if .* holds its copy at n0:1#\w+:\d+,/);
+        expect(told).toHaveLength(1);
+        expect(await producer.find(ref)).toMatchObject({ state: 'revoked' });
+        expect((await failure(after(5_000, producer.revoke(refOf(receipt), OPTIONS)))).code).toBe(
+          'DQ_UNCONFIRMED',
+        );
+        lane.close();
+        await clock.advance(0);
+        expect(await producer.revoke(refOf(receipt), OPTIONS)).toBe('revoked');
+        expect(await copies()).toEqual([]);
+      },
+    );
+
+    it('fails if nobody knows where the copies are, and by the receipt it confirms', async () => {
+      const { producer } = await embedded();
+      const receipt = await producer.delay('t', 1, '1m');
+      expect(await producer.revoke(receipt)).toBe('revoked');
+      const error = await failure(producer.revoke({ tube: 't', id: receipt.id }, OPTIONS));
+      expect(error.code).toBe('DQ_UNCONFIRMED');
+      expect(error.message).toMatch(/ nobody knows where its copies are: expected .* receipt$/);
+      expect(await producer.revoke(receipt, OPTIONS)).toBe('revoked');
+    });
+
+    it('does not confirm once its process closes', async () => {
+      const { producer, clock, receipt } = await held();
+      const revoking = failure(producer.revoke(receipt, OPTIONS));
+      await clock.advance(100);
+      await producer.close();
+      await clock.advance(5_000);
+      expect((await revoking).code).toBe('DQ_CLOSED');
+    });
   });
 
   it('takes a receipt, its ref, and a receipt after JSON', async () => {

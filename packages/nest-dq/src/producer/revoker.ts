@@ -1,9 +1,11 @@
 import type { JobRef, JobRefText, RevokeResult } from '../api/job.js';
 import { withoutPrefix } from '../api/tube.js';
-import { deleteCopies } from '../copies/deletion.js';
+import { deleteCopies, deleteForCertain } from '../copies/deletion.js';
 import { goQueueCopies, goQueueOwed, isGoQueueId } from '../copies/formats/go-queue.js';
 import { formatRef, type JobTarget } from '../copies/job-ref.js';
+import { parseLocation, type Place } from '../copies/location.js';
 import { owedAt } from '../copies/storing.js';
+import { DqError, show } from '../errors.js';
 import type { OwedCopies, Schedule } from '../ledger/requests.js';
 import type { Seal } from '../seal/seal.js';
 import type { GoQueueJobs } from './go-queue-jobs.js';
@@ -19,7 +21,7 @@ const SOMEWHERE = { mask: 0, unknown: true } as const;
 export interface RevokeCall extends PatientCall {
   /** Asks a handler that runs to stop. */
   readonly abort: boolean;
-  /** It is answered when the copies are deleted, as far as their nodes can be asked. */
+  /** It is answered when the copies are deleted, as far as their nodes can be asked. `DQ_UNCONFIRMED`: others hold some. */
   readonly confirmed: boolean;
 }
 
@@ -40,8 +42,7 @@ export class Revoker {
     const given = copies ? await this.goQueue.find(copies) : this.context.parse(ref);
     if (!given) return 'unknown';
     if (!isGoQueueId(given.id)) return this.revokeOurs(given, call);
-    // go-queue does not ask the ledger: its copies are gone before the answer, as far as their nodes can be asked.
-    const revoke = (target: JobTarget) => this.revokeOurs(target, { ...call, confirmed: true });
+    const revoke = (target: JobTarget, confirmed: boolean) => this.revokeOurs(target, { ...call, confirmed });
     return this.context.retries.run(call, () => this.goQueue.revoke(given, revoke));
   }
 
@@ -56,7 +57,8 @@ export class Revoker {
     if (!target) return 'unknown';
     const { tube, id, born, due, places } = target;
     const owed = this.owedOf(target, given.byId);
-    const request = { id, born, due, owed, abort: call.abort };
+    const stored = call.confirmed || given.byId ? { places } : {};
+    const request = { id, born, due, owed, ...stored, abort: call.abort };
     const { result, revoked } = await retries.run(call, () => batched.ask(tube, 'revoke', request));
     if (!revoked) return this.ended(target, result);
     // The record's places are newer than the reference's: the job may have been moved since.
@@ -66,9 +68,16 @@ export class Revoker {
       await this.behind.add(tube, job, known);
       return this.ended(target, result, revoked);
     }
-    const everywhere = await deleteCopies(parts, tube, job, known);
-    // Nobody had a copy reserved, and the tombstone came first: an overdue job in a backlog is revoked in time.
-    return this.ended(target, result === 'unknown' && everywhere ? 'revoked' : result, revoked);
+    if (!call.confirmed || result === 'running') {
+      const everywhere = await deleteCopies(parts, tube, job, known);
+      // Nobody had a copy reserved, and the tombstone came first: an overdue job in a backlog is revoked in time.
+      return this.ended(target, result === 'unknown' && everywhere ? 'revoked' : result, revoked);
+    }
+    const { everywhere, held } = await deleteForCertain(parts, tube, job, known);
+    const answer = this.ended(target, result === 'unknown' && everywhere ? 'revoked' : result, revoked);
+    this.context.refuseIfClosed(); // nodes that this process has left are not away
+    if (answer === 'revoked' && (held.length > 0 || known.length === 0)) throw unconfirmed(target, held);
+    return answer;
   }
 
   private owedOf({ id, places }: JobTarget, byId = false): OwedCopies {
@@ -91,6 +100,19 @@ export class Revoker {
     }
     return result;
   }
+}
+
+/** None held: nobody knows where the copies are. */
+function unconfirmed({ id, key }: JobTarget, held: readonly Place[]): DqError {
+  const job = key === undefined ? `the job ${id}` : `the job of the key ${show(key)}`;
+  const where = held.map(({ location }) => location).join(', ');
+  const fact =
+    held.length > 0
+      ? `a consumer holds its copy at ${where}, so nobody else can delete it: expected it to answer; revoke the job again to confirm`
+      : 'nobody knows where its copies are: expected a reference that names them, such as its receipt';
+  const message = `${job} is revoked, and starts only if Redis loses its data; but ${fact}`;
+  const nodes = held.map(({ location }) => [parseLocation(location)!.endpoint, 'a consumer holds the copy']);
+  return new DqError('DQ_UNCONFIRMED', message, held.length > 0 ? { nodes: Object.fromEntries(nodes) } : {});
 }
 
 /** The text of the reference itself. For one by key: of the job that the ledger knew. */

@@ -106,7 +106,7 @@ export function abort(records: Records, request: AbortRequest, time: Moment): Ab
 }
 
 export function revoke(records: Records, request: RevokeRequest, time: Moment): RevokeAnswer {
-  const { id, born, due, owed } = request;
+  const { id, born, due, owed, places = [] } = request;
   const { now } = time;
   const { doneTtl } = records.settings;
   const known = records.read(id, time);
@@ -132,12 +132,13 @@ export function revoke(records: Records, request: RevokeRequest, time: Moment): 
   const running = state === 'running' && record.leaseEnd > now;
   const held = record.holdEnd > now;
   const wasAsked = record.abortAsked;
+  // They stay, so that a revoke that is repeated can delete what the first could not.
+  if (!running && record.places.length === 0 && committed === born) record.places = places;
   const revoked = running ? undefined : scheduleOf(record, now);
   if (running) record.noFurtherStart = true;
   else endRun(record, 'revoked');
   record.abortAsked = (running || held) && (wasAsked || request.abort);
   if (committed === born) owe(record, due, owed);
-  record.places = running ? record.places : [];
   records.writeListed(id, record, time);
   if (running || held) return { result: 'running', begun, revoked };
   return { result: record.unknownEnd ? 'unknown' : 'revoked', begun, revoked };

@@ -27,7 +27,8 @@ import { OWED_COPIES } from './owed-copies.js';
  * 16. `aborted`    the aborted generations above the floor that may have copies. Of generations with consecutive numbers, the
  *                  list has only the first and the last
  * 17. `holdEnd`    until then a run of a replaced generation may go on, with the same fence [0]
- * 18. `places`     of the copies, as formatPlaces writes them; only for keyed and moved jobs, until they end ['']
+ * 18. `places`     of the copies, as formatPlaces writes them; only for keyed and moved jobs, until they end, unless they end by a
+ *                  revoke; and of plain jobs that were revoked by id, or with `confirmed` ['']
  * 19. `abort`      true while the run of state l, or the one that holds, is asked to stop
  *
  * A script reads and writes a record as a whole, because calls of Redis take most of its time. To look at one:

@@ -1,3 +1,4 @@
+import { formatPlaces } from '../../../copies/location.js';
 import type { RevokeAnswer, RevokeRequest } from '../../requests.js';
 import { OWED } from '../parts/fields.js';
 import { readSchedule, SCHEDULES } from '../parts/schedules.js';
@@ -8,6 +9,7 @@ const FIELDS: Fields<RevokeRequest> = {
   born: ({ born = false }: { readonly born?: number | false }) => born,
   due: ({ due }) => Math.ceil(due),
   ...OWED,
+  places: ({ places }) => formatPlaces(places ?? []),
   abort: ({ abort }) => abort,
 };
 
@@ -22,8 +24,8 @@ const SCRIPT = `${SCHEDULES}${RELISTING}
 ${codes(RESULTS)}
 
 -- Revokes a plain job that has no record, as nearly all calls ask. Gives false if it has one. No record is read for that.
-local function revokeFirst(key, due, mask, unknown)
-  local record = { state = 'v', due = due, floor = 0, owed = { due, mask, unknown } }
+local function revokeFirst(key, due, mask, unknown, places)
+  local record = { state = 'v', due = due, floor = 0, owed = { due, mask, unknown }, places = places ~= '' and places or nil }
   if not call('SET', key, cmsgpack.pack(record), 'NX', 'PX', max(now, due) - now + KEPT_AFTER) then return false end
   relist(key, record)
   return true
@@ -32,7 +34,7 @@ end
 local function revoke(key, ${namesOf(FIELDS)})
   local owes = mask ~= 0 or unknown ~= 0
   -- In this call, an earlier request may have changed a record that is not written yet.
-  if born == 0 and owes and due + DONE_TTL > now and not records[key] and revokeFirst(key, due, mask, unknown) then return FIRST end
+  if born == 0 and owes and due + DONE_TTL > now and not records[key] and revokeFirst(key, due, mask, unknown, places) then return FIRST end
   local known = readRecord(key)
   local record = known or born and newRecord(born, born, due) or emptyRecord()
   local begun = record.fence > 0 and 1 or 0
@@ -62,9 +64,10 @@ local function revoke(key, ${namesOf(FIELDS)})
   if running then
     record.state = 'l'
   else
+    -- They stay, so that a revoke that is repeated can delete what the first could not.
+    if record.places == '' and places ~= '' and committed == born then record.places = places end
     revoked = scheduleOf(record)
     endRun(record, ended)
-    record.places = nil
   end
   record.abort = (running or held) and (wasAsked or abort) or nil
   if committed == born then owe(record, due, mask, unknown) end
