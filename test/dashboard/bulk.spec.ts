@@ -33,14 +33,14 @@ class Gate {
     this.opened();
   }
 
-  /** The same act, held back after each page. A dry run is not. */
+  /** The same act, held back after each page of changes. A dry run is not. */
   async *hold<Example>(
     progress: AsyncIterable<BulkProgress<Example>>,
     dryRun = false,
   ): AsyncGenerator<BulkProgress<Example>, void, undefined> {
     for await (const page of progress) {
       yield page;
-      if (!dryRun) await this.whenOpen;
+      if (!dryRun && page.done > 0) await this.whenOpen;
     }
   }
 }

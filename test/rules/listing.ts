@@ -136,4 +136,19 @@ export const LISTING: readonly Rule[] = [
       ),
     ],
   },
+  {
+    rule: 'An act on many tells its cursor before it changes anything, so that it goes on after a crash and changes nothing twice.',
+    mutants: [
+      ...unit(
+        'operate/waiting-acts.spec.ts',
+        'tells a cursor before it moves any job %s, by which nothing is moved twice',
+        ['operate/bulk.ts', 'if (begin === undefined && !begun && meant.length > 0) yield told();', ''],
+      ),
+      ...unit(
+        'operate/letter-acts.spec.ts',
+        'tells a cursor before it revives any letter, by which none is revived again that died again',
+        ['operate/bulk.ts', 'if (begin === undefined && !begun && meant.length > 0) yield told();', ''],
+      ),
+    ],
+  },
 ];

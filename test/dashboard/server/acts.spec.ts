@@ -110,7 +110,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     ]);
     expect(await served.app.get(DqInspector).tube('orders')).toMatchObject({ waiting: 300 });
     const lines = await linesOf(await served.begin('/dq/api/acts/revokeMany', body));
-    expect(lines.map(({ progress, end }) => progress?.done ?? end)).toEqual([128, 256, 290, true]);
+    expect(lines.map(({ progress, end }) => progress?.done ?? end)).toEqual([0, 128, 256, 290, true]);
     expect(await served.app.get(DqInspector).tube('orders')).toMatchObject({ waiting: 10 });
   });
 
@@ -145,7 +145,11 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     expect(lines).toMatchObject([{ progress: { done: 3, examples: { length: 3 } } }, { end: true }]);
     expect(JSON.stringify(lines)).not.toContain('xyzzy');
     const discarded = await served.begin('/dq/api/acts/discardMany', { tube: 'mails', filter: {} });
-    expect(await linesOf(discarded)).toMatchObject([{ progress: { done: 3 } }, { end: true }]);
+    expect(await linesOf(discarded)).toMatchObject([
+      { progress: { done: 0 } },
+      { progress: { done: 3 } },
+      { end: true },
+    ]);
     expect((await served.get(dead)).json).toEqual({ letters: [] });
   });
 

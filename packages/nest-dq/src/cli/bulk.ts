@@ -9,6 +9,7 @@ import { tell } from './process.js';
 /** For commands that act on many; each has its filter beside them. */
 export const ACT_FLAGS: Flags = {
   'dry-run': { help: 'only counts, and shows some' },
+  cursor: { value: 'CURSOR', help: 'goes on with the same command that was interrupted; it printed this' },
   ...YES_FLAG,
 };
 export const BULK_FLAGS: Flags = { limit: { value: 'N', help: 'at most so many' }, ...ACT_FLAGS };
@@ -37,8 +38,9 @@ export function limitOf(args: Arguments): { limit?: number } {
 /** Counts first, asks, and then acts, with its progress on standard error. */
 export async function actOnMany<Example>(args: Arguments, act: BulkAct<Example>): Promise<Answer> {
   const { verb, one, many } = act;
-  const by = operator();
-  const found = await last(act.start({ by, dryRun: true }));
+  const cursor = args.text('cursor', 'what the same command printed');
+  const options = { by: operator(), ...(cursor !== undefined && { cursor }) };
+  const found = await last(act.start({ ...options, dryRun: true }));
   const what = `${verb} ${counted(found.done, one, many)}`;
   if (args.has('dry-run')) {
     const lines = found.examples.map((example) => `  ${act.show(example)}`);
@@ -54,7 +56,11 @@ export async function actOnMany<Example>(args: Arguments, act: BulkAct<Example>)
   const { done, failed, skipped, failures } =
     found.done === 0
       ? found
-      : await last(act.start({ by }), ({ done }) => tell(`${grouped(done)} of ${grouped(found.done)}`));
+      : await last(act.start(options), ({ done, failed, skipped, cursor }) => {
+          const isFirst = done + failed + skipped === 0 && cursor !== undefined;
+          if (isFirst) tell(`if this is interrupted, go on with --cursor ${cursor}`);
+          else tell(`${grouped(done)} of ${grouped(found.done)}`);
+        });
   const lines = failures.map(({ id, error }) => `  ${id}: ${error.message}`);
   return {
     json: {

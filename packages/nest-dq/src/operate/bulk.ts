@@ -7,11 +7,14 @@ import type { Act, ActOptions } from './act.js';
 export interface BulkOptions extends PatienceOptions, ActOptions {
   /** True: nothing is changed, only counted, and some examples are told. @default false */
   dryRun?: boolean;
-  /** Goes on where the same act, with the same filter, ended: the `cursor` of its progress. @default from the beginning */
+  /**
+   * Goes on where the same act, with the same filter, ended: the `cursor` of its progress. What that act changed behind this place
+   * isn't changed again. @default from the beginning
+   */
   cursor?: string;
 }
 
-/** How far an act on many has come, after each page of what it reads. */
+/** How far an act on many has come: before it changes anything, and after each page of what it reads. */
 export interface BulkProgress<Example> extends ActProgress {
   /** Of what failed, the first ten. */
   readonly failures: readonly { readonly id: string; readonly error: DqError }[];
@@ -56,8 +59,9 @@ export const PAGE = 128;
 const MOST_SHOWN = 10;
 
 /**
- * Does an act page by page, and tells its progress after each one; nothing is under way then. It ends when the consumer breaks,
- * and with an error that has the progress.
+ * Does an act page by page, and tells its progress before it changes anything and after each page; nothing is under way then. So
+ * whoever stores the cursors can always go on, also if the process dies before the first page is done ◆. It ends when the consumer
+ * breaks, and with an error that has the progress.
  * @param act Undefined: a dry run.
  */
 export async function* inBulk<Item extends { readonly id: string }, Example>(
@@ -69,8 +73,10 @@ export async function* inBulk<Item extends { readonly id: string }, Example>(
   const failures: { readonly id: string; readonly error: DqError }[] = [];
   const examples: Example[] = [];
   let cursor = begin;
+  let begun = false;
   let failure: Error | undefined;
   const progress = () => ({ ...counts, ...(cursor === undefined ? {} : { cursor }) });
+  const told = () => ({ ...progress(), failures: [...failures], examples: [...examples] });
   const note = ({ id }: Item, how: Changed) => {
     counts[typeof how === 'string' ? how : 'failed']++;
     if (typeof how !== 'string' && failures.length < MOST_SHOWN) failures.push({ id, error: how });
@@ -82,15 +88,18 @@ export async function* inBulk<Item extends { readonly id: string }, Example>(
       cursor = page.cursor;
       const found = page.items.filter((item) => bulk.isMeant(item));
       const meant = found.slice(0, left);
-      if (act) await bulk.change(meant, note);
-      else {
+      if (act) {
+        if (begin === undefined && !begun && meant.length > 0) yield told();
+        begun ||= meant.length > 0;
+        await bulk.change(meant, note);
+      } else {
         const shown = meant.slice(0, MOST_SHOWN - examples.length);
         examples.push(...(await Promise.all(shown.map((item) => bulk.show(item)))));
         for (const item of meant) note(item, 'done');
       }
       left -= meant.length;
       cursor = meant.length < found.length ? bulk.cursorBehind(meant.at(-1)!) : page.next;
-      yield { ...progress(), failures: [...failures], examples: [...examples] };
+      yield told();
     } while (cursor !== undefined && left > 0);
   } catch (thrown) {
     throw (failure = endedBy(thrown, progress()));

@@ -31,9 +31,10 @@ export abstract class DqControl {
    * are all out of reach counts as failed, and one that somebody else revived or discarded, or whose key has a newer job, as
    * skipped. A letter that dies again, or for the first time, after the act began stays dead.
    *
-   * Nothing happens until it is iterated. After each page of 128 letters it tells its progress; nothing is under way then, so a
-   * consumer that breaks ends the act. If servers are away for longer than `patience`, it throws with `progress`, and the same
-   * call with that `cursor` goes on. `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_BAD_DURATION`, `DQ_BAD_TUBE` and `DQ_CLOSED` are
+   * Nothing happens until it is iterated. It tells its progress before it changes anything, and after each page of 128 letters;
+   * nothing is under way then, so a consumer that breaks ends the act. If servers are away for longer than `patience`, it throws with
+   * `progress`, and the same call with that `cursor` goes on. Store the cursor of each progress, and a process that dies can go on, too:
+   * what was changed behind that place is not changed again. `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_BAD_DURATION`, `DQ_BAD_TUBE` and `DQ_CLOSED` are
    * thrown at the call; `DQ_LEDGER_DOWN`, `DQ_TOO_FEW_COPIES` and `DQ_CLOSED` by the iteration.
    */
   abstract reviveMany(
@@ -79,7 +80,7 @@ export abstract class DqControl {
   /**
    * Moves the jobs of a tube that wait and meet the filter: to an instant, to a delay from now, or `{ later: '1h' }` or
    * `{ earlier: '1h' }` than each was due, where a time in the past means now. Attempts begin anew. A job that others moved,
-   * that runs or that is over counts as skipped; none is moved twice. Otherwise as `revokeMany`. The iteration may also throw
+   * that runs or that is over counts as skipped; none is moved twice, also if you repeat the call with a `cursor`. Otherwise as `revokeMany`. The iteration may also throw
    * `DQ_PAST_TIME`.
    */
   abstract rescheduleMany(

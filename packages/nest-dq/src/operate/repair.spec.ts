@@ -143,8 +143,9 @@ describe('repair', () => {
   });
 });
 
-async function firstOf<T>(act: AsyncIterable<T>): Promise<T[]> {
-  for await (const progress of act) return [progress];
+/** The first page, behind the progress that comes before anything is changed. */
+async function firstOf<T extends { readonly done: number }>(act: AsyncIterable<T>): Promise<T[]> {
+  for await (const progress of act) if (progress.done > 0) return [progress];
   return [];
 }
 

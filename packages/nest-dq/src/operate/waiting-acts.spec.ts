@@ -28,9 +28,14 @@ async function withWaiting(count: number) {
   });
 }
 
+function isFirst<T>({ done, failed, skipped, cursor }: BulkProgress<T>): boolean {
+  return done + failed + skipped === 0 && cursor !== undefined;
+}
+
+/** Without the progress that comes before anything is changed. */
 async function all<T>(act: AsyncIterable<BulkProgress<T>>): Promise<BulkProgress<T>[]> {
   const told: BulkProgress<T>[] = [];
-  for await (const progress of act) told.push(progress);
+  for await (const progress of act) if (!isFirst(progress)) told.push(progress);
   return told;
 }
 
@@ -116,6 +121,23 @@ describe('rescheduleMany', () => {
     expect((await due()).map((minute) => Math.floor(Number(minute)))).toEqual(minutes);
     await clock.advance(0);
     expect(await copies()).toHaveLength(3 * receipts.length);
+  });
+
+  it.each<[string, NewTime]>([
+    ['later', { later: '1h' }],
+    ['to a delay', { delay: '1h' }],
+  ])('tells a cursor before it moves any job %s, by which nothing is moved twice', async (_to, when) => {
+    const { control, clock, due } = await withWaiting(3);
+    const before = await due();
+    const act = control.rescheduleMany('t', {}, when)[Symbol.asyncIterator]();
+    const { value: first } = await act.next();
+    expect([first, await due()]).toMatchObject([{ done: 0, failed: 0, skipped: 0 }, before]);
+    await act.next(); // it has moved all, and its process is killed before it has told that
+    const moved = await due();
+    expect(moved).not.toEqual(before);
+    await clock.advance(MINUTE / 2);
+    expect(await all(control.rescheduleMany('t', {}, when, { cursor: first!.cursor }))).toEqual([through(0)]);
+    expect(await due()).toEqual(moved);
   });
 
   it('moves jobs to an instant, and tells which', async () => {

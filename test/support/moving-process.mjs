@@ -1,0 +1,9 @@
+// A process that moves all waiting jobs of a tube by an hour, for tests that kill it. Its argument is JSON. It prints each progress.
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import { DqControl, DqModule } from 'nest-dq';
+
+const { tube, options } = JSON.parse(process.argv[2]);
+const app = await NestFactory.createApplicationContext(DqModule.forRoot(options), { logger: false });
+for await (const progress of app.get(DqControl).rescheduleMany(tube, {}, { later: '1h' }))
+  process.stdout.write(`${JSON.stringify(progress)}\n`);
