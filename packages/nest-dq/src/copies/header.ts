@@ -59,7 +59,10 @@ export interface WrittenJob {
   delay(index: number, msUntilDue: number, backupDelay: number): number;
   /** As beanstalkd has it: smaller is sooner. */
   priority(index: number): number;
-  /** Bytes. No copy is larger that names at most so many siblings, at places of at most this length. */
+  /**
+   * Bytes. No copy of the job is larger that names at most so many siblings, at places of at most this length; nor is one of a later
+   * generation of it, so that what was stored can always be moved, repaired and revived.
+   */
   largestCopy(mostSiblings: number, longestLocation: number): number;
 }
 

@@ -13,7 +13,7 @@ import { headerWith, type Envelope, type JobHeader, type JobIdentity, type Writt
 import type { Place } from '../location.js';
 import type { Content } from '../payload.js';
 import { copyDelay, copyPriority } from '../timing.js';
-import { copyFields, openFields, parseHeader, privateFieldsOf } from './wire-header.js';
+import { copyFields, growthOf, openFields, parseHeader, privateFieldsOf } from './wire-header.js';
 
 const MARK = 'dq1 ';
 const MARK_BYTES = Buffer.from(MARK).readUInt32BE();
@@ -54,10 +54,9 @@ export class JobEnvelope implements WrittenJob {
     return copyPriority(this.job.priority, this.job.due, index);
   }
 
-  /** Bytes. No copy is larger that names at most so many siblings, at places of at most this length. */
   largestCopy(mostSiblings: number, longestLocation: number): number {
     const siblings = mostSiblings * (longestLocation + 10);
-    return this.common.length + 20 + siblings + this.content.bytes.length;
+    return this.common.length + growthOf(this.job) + 20 + siblings + this.content.bytes.length;
   }
 }
 

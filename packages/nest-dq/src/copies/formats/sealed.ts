@@ -28,7 +28,7 @@ import {
   type SealedJob,
   type SealingKey,
 } from '../../seal/seal.js';
-import { copyFields, openFields, parseHeader, privateFieldsOf } from './wire-header.js';
+import { copyFields, growthOf, openFields, parseHeader, privateFieldsOf } from './wire-header.js';
 
 const MARK = 'dqs ';
 const MARK_BYTES = Buffer.from(MARK).readUInt32BE();
@@ -92,7 +92,7 @@ export class SealedEnvelope implements WrittenJob {
 
   largestCopy(mostSiblings: number, longestLocation: number): number {
     const { job, content } = this;
-    const header = this.openFields.length + this.privateFields.length;
+    const header = this.openFields.length + growthOf(job) + this.privateFields.length;
     const siblings = mostSiblings * (longestLocation + 10);
     return header + siblings + MORE_FIELDS + SEAL_BYTES + job.copies * PROOF_BYTES + content.bytes.length;
   }

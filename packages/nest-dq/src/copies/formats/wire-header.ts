@@ -61,6 +61,22 @@ export function openFields({
   return fields;
 }
 
+/** Digits of a time until the year 2286. */
+const TIME_DIGITS = 13;
+const FIRST_OF_TIME_DIGITS = 1e12;
+
+/**
+ * Bytes by which the open fields may still grow: a move, a revival and `Again` give the job a generation, which tells that of its
+ * add from it, and perhaps a time with more digits.
+ */
+export function growthOf({ due, generation, born = generation }: JobHeader): number {
+  const time = due < FIRST_OF_TIME_DIGITS ? TIME_DIGITS - String(due).length : 0;
+  if (born !== generation) return time;
+  return generation === 0
+    ? time + ',"g":'.length + TIME_DIGITS + ',"o":0'.length
+    : time + ',"o":'.length + TIME_DIGITS;
+}
+
 /** The fields that tell what the job is about. Each begins with a comma. */
 export function privateFieldsOf({ key, headers, group }: JobHeader, type: ContentType): string {
   let fields = '';
