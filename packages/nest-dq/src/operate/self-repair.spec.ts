@@ -183,6 +183,20 @@ describe('SelfRepair', () => {
     expect(told[0]!.count + told[1]!.count).toBe(500);
   });
 
+  it('says why jobs could not get their copies, such as that they are too large for a node by now', async () => {
+    const { add, wipe, clock, cluster, log } = await world();
+    const jobs = await add([HOUR, 2 * HOUR]);
+    Object.defineProperty(cluster, 'maxJobSize', { get: () => 200 });
+    Object.defineProperty(cluster.nodes[1], 'maxJobSize', { get: () => 200 });
+    await wipe(0);
+    await clock.advance(SOON);
+    const [, over] = log;
+    expect(over).toMatch(
+      /: 0 jobs have all of their copies again, 1 could not get them, such as job \S+ \(DQ_BAD_PAYLOAD: .* expected 200 at most, .*\), and 0 changed meanwhile$/,
+    );
+    expect(jobs.map(({ id }) => id)).toContain(/such as job (\S+) /.exec(over!)![1]);
+  });
+
   it('begins anew after the ledger failed', async () => {
     const { add, wipe, clock, ledger, told, log } = await world();
     await add([HOUR]);

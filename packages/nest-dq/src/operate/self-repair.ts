@@ -239,9 +239,11 @@ export class SelfRepair {
     this.repairing = work;
     try {
       const pages = inBulk(work, { cursor: begin }, new Act(events, 'repair', {}, BY));
-      for await (const { done, failed, skipped, cursor } of pages) {
+      for await (const { done, failed, skipped, failures, cursor } of pages) {
         const took = `${((clock.now() - begun) / 1_000).toFixed(1)} s`;
-        const counts = `${done} jobs have all of their copies again, ${failed} could not get them, and ${skipped} changed meanwhile`;
+        const [first] = failures;
+        const why = first ? `, such as job ${first.id} (${first.error.message})` : '';
+        const counts = `${done} jobs have all of their copies again, ${failed} could not get them${why}, and ${skipped} changed meanwhile`;
         if (cursor === undefined) (failed > 0 ? warn : log)(`the repair is over after ${took}: ${counts}`);
         else if (!this.goesOn) {
           log(`the repair goes on in the process that is elected next; here, after ${took}: ${counts}`);
