@@ -113,25 +113,4 @@ describe('the signal of a run', () => {
     timers.shift()!();
     await handled.untilCommitted(2n);
   });
-
-  it('takes more than ten listeners without a warning', async () => {
-    const warnings: Error[] = [];
-    const warned = (warning: Error) => void warnings.push(warning);
-    process.on('warning', warned);
-    try {
-      await handled.consume(
-        (_: number, { signal }: KqMessage) => {
-          for (let i = 0; i < 11; i++) signal.addEventListener('abort', () => undefined);
-          handled.tell('ran');
-        },
-        { deadLetter: 'drop' },
-      );
-      await handled.push('1');
-      await handled.untilTold(1);
-      await new Promise(setImmediate); // Node warns in a later turn
-      expect(warnings).toEqual([]);
-    } finally {
-      process.off('warning', warned);
-    }
-  });
 });
