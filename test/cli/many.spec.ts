@@ -45,6 +45,15 @@ describe('nest-dq move-many', () => {
     expect(await dueAts()).toEqual([...BEFORE.slice(0, 2), '2032-01-01T00:00', '2032-01-01T00:00']);
   });
 
+  it('goes on with the cursor that it printed, and moves no job twice', async () => {
+    const { stderr } = await suite.nestDq([...LAST_TWO, '--later', '1d', '--yes']);
+    const [, cursor = ''] = /--cursor (\S+)\n/.exec(stderr)!;
+    const moved = await dueAts();
+    const again = await suite.nestDq([...LAST_TWO, '--later', '1d', '--yes', '--cursor', cursor]);
+    expect(again.stdout).toBe('0 done, 0 failed, 0 skipped\n');
+    expect(await dueAts()).toEqual(moved);
+  });
+
   it.each([
     [[], 'move-many: expected one of --at, --later and --earlier, got 0.'],
     [['--at', '1h', '--later', '1h'], 'move-many: expected one of --at, --later and --earlier, got 2.'],
