@@ -137,6 +137,38 @@ describe('somebody who reads all of Redis', () => {
   });
 });
 
+describe('somebody who guesses where a job is', () => {
+  it("cannot name it as go-queue's producer does, unless its tube is named as one without a seal", async () => {
+    const system = await started();
+    const shared = defineTube<string>(tube, { wire: 'go-queue' });
+    const victim = await system.producer.delay(shared, 'not mine', '1h');
+    const [guessed] = victim.goQueueIds!.split(',') as (typeof victim.ref)[];
+    for (const ref of [guessed!, { ref: guessed! }]) {
+      for (const call of [
+        system.producer.revoke(ref),
+        system.producer.reschedule(ref, { delay: '2h' }),
+        system.producer.find(ref),
+        system.producer.tube(shared).revoke(guessed!),
+        system.deadLetters.get(ref),
+        system.inspector.explain(ref),
+        system.inspector.payload(ref),
+        system.control.runNow(ref),
+      ])
+        await expect(call).rejects.toMatchObject({ code: 'DQ_BAD_REF' });
+    }
+    await expect(system.producer.find(guessed!)).rejects.toThrow(/has no tag of `seal`.*`seal\.unsealed`/);
+    expect(await system.producer.find(victim)).toMatchObject({ state: 'waiting' });
+
+    const open = await started({ seal: { ...SEAL, unsealed: [tube] } });
+    expect(await open.producer.find(guessed!)).toMatchObject({ state: 'waiting', id: victim.id });
+    const elsewhere = guessed!.replace(`/${tube}/`, `/${tube}-another/`);
+    const both = await started({ seal: { ...SEAL, unsealed: [tube, `${tube}-another`] } });
+    expect(await both.producer.find(elsewhere as typeof victim.ref)).toBeUndefined();
+    expect(await both.producer.revoke(elsewhere as typeof victim.ref)).toBe('unknown');
+    expect(await open.producer.revoke(guessed!)).toBe('revoked');
+  });
+});
+
 describe('somebody who holds the reference of a job', () => {
   it('cannot make another of it, and the service finds the job by it all the same', async () => {
     const system = await started();

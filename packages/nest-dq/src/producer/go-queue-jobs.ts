@@ -1,6 +1,7 @@
 /** Jobs of tubes that services with go-queue use as well: stored in its format, adopted into a tube of ours, and revoked for both. */
 import type { JobReceipt, JobRef, JobView, RevokeResult } from '../api/job.js';
 import { nestTube } from '../api/tube.js';
+import type { Stats } from '../beanstalk/codec/yaml.js';
 import { deleteCopies } from '../copies/deletion.js';
 import {
   goQueueCopies,
@@ -51,9 +52,21 @@ export class GoQueueJobs {
     this.context.retries.run(call, () => this.addNow(job)).then((added) => done(undefined, added), done);
   }
 
-  /** The job of which these are copies. Undefined: no copy of it is there, or in reach. `DQ_BAD_REF`. */
+  /**
+   * The job of which these are copies. Undefined: no copy of it is there, or in reach. `DQ_BAD_REF`, also where jobs of the tube are sealed:
+   * such a reference has no tag, so anybody can write one for a job of others.
+   */
   async find(named: readonly [NamedCopy, ...NamedCopy[]]): Promise<JobTarget | undefined> {
     const { cluster } = this.context.parts;
+    const { seal } = cluster.settings;
+    const [{ tube }] = named;
+    if (seal && !seal.takesUnsealed(tube)) {
+      throw new DqError(
+        'DQ_BAD_REF',
+        `the reference names copies of ${show(tube)} and has no tag of \`seal\`: expected the \`ref\` of a receipt; ` +
+          "or, to take go-queue's ids of whoever has one, the tube in `seal.unsealed`",
+      );
+    }
     const places = named.map(({ endpoint, copyId }): Place => {
       const node = cluster.nodes.find((each) => each.endpoint === endpoint);
       if (node) {
@@ -69,11 +82,21 @@ export class GoQueueJobs {
     for (const { location } of places) {
       const body = await new Promise<Buffer | undefined>((resolve) => cluster.peek(location, resolve));
       const header = body && openHeaderOf(body);
-      if (header?.wire === undefined) continue;
+      if (header?.wire === undefined || (await this.tubeAt(location)) !== tube) continue;
       const { id, due } = header;
-      return { tube: named[0].tube, id, born: 0, due, copies: places.length, places };
+      return { tube, id, born: 0, due, copies: places.length, places };
     }
     return undefined;
+  }
+
+  /** The tube in which a copy is. Undefined: it is gone, or its node is away. */
+  private async tubeAt(location: string): Promise<string | undefined> {
+    const { endpoint, instance, copyId } = parseLocation(location)!;
+    const node = this.context.parts.cluster.find(endpoint, instance);
+    const stats = await node?.ask<Stats | 'NOT_FOUND'>((connection, done) =>
+      connection.statsJob(copyId, done),
+    );
+    return typeof stats === 'object' ? stats['tube'] : undefined;
   }
 
   /**
