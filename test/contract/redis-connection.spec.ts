@@ -1,4 +1,5 @@
 // The connection of the ledger to one Redis: where it leads, who shares it, and what it tells.
+import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { defaultLogger } from 'nest-dq/src/nest/default-logger.js';
@@ -25,6 +26,25 @@ describe('with one Redis', () => {
     await eventually('it is back again', () => told.length === 4);
     expect(told.slice(2)).toEqual([true, false]);
   }, 60_000);
+
+  it('shows no password in an error, nor in what caused it, where the server refuses it', async () => {
+    await at.inspect.call('ACL', 'SETUSER', 'ann', 'on', '>right', '+@all', '~*');
+    const { host, port } = at.server;
+    for (const redis of [
+      { host, port, username: 'ann', password: 's3cret' },
+      `redis://ann:s3cret@${host}:${port}`,
+    ]) {
+      const asked = open(redis).tube('refused').ask('find', ['a']);
+      const error: unknown = await asked.then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
+      expect(error).toMatchObject({ code: 'DQ_LEDGER_DOWN' });
+      const shown = inspect(error, { depth: Infinity, showHidden: true });
+      expect(shown).toMatch(/WRONGPASS|NOAUTH/);
+      expect(shown).not.toContain('s3cret');
+    }
+  });
 
   it('sees the same records through a URL, options and a client with a prefix of its own', async () => {
     const client = new Redis({

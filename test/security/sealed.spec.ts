@@ -78,7 +78,7 @@ describe('somebody without the key', () => {
     const forged = `dq1 {"id":"forged","due":${Date.now()},"n":1,"i":0}\n"forged"`;
     const sealed = `dqs a 0 {"id":"forged","due":1,"n":1\n,"i":0\n${'x'.repeat(60)}`;
     expect(await runsAfter(system, forged, 'garbage', sealed)).toEqual(['ours']);
-    await eventually('all are told', () => system.bad.length === 6);
+    await eventually('all are told', () => system.bad.length === 9);
     expect(new Set(system.bad.map(({ reason }) => reason))).toEqual(
       new Set(['DQ_BAD_SEAL: it has no seal', 'DQ_BAD_SEAL: it was changed, or sealed for another tube']),
     );

@@ -75,6 +75,7 @@ export class BusyTube {
   private made = 0;
   private readonly taker: Taker = {
     read: unwrap,
+    takesUnsealed: true,
     askForKeys: () => false,
     room: () => this.limit - this.held().length - this.consumer.asked,
     arrived: (delivery) => {

@@ -117,6 +117,7 @@ export class SharedTubes {
       limit: 10,
       consumer: new ConsumerNode(context, this.node, {
         read: unwrap,
+        takesUnsealed: true,
         askForKeys: () => false,
         room: () => tube.limit - arrived.filter(({ held }) => held).length,
         arrived: (delivery) => {

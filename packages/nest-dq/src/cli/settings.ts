@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { DqError, factOf, show, toError, unknownName } from '../errors.js';
+import { withoutSecrets } from '../secrets.js';
 import { realEnvironment } from '../nest/environment.js';
 import type { DqOptions, ResolvedOptions } from '../nest/options.js';
 import { WrongArguments, type Arguments, type Flags } from './arguments.js';
@@ -78,7 +79,9 @@ function fileOf(args: Arguments): DqOptions {
   if (named === undefined && !existsSync(path)) return {};
   const content = parse(path);
   if (typeof content !== 'object' || content === null || Array.isArray(content))
-    throw new WrongArguments(`${path} has ${show(content)}: expected an object with options.`);
+    throw new WrongArguments(
+      `${path} has ${show(withoutSecrets(content))}: expected an object with options.`,
+    );
   for (const name of Object.keys(content)) {
     if ((IN_FILE as readonly string[]).includes(name)) continue;
     throw new WrongArguments(
@@ -92,6 +95,8 @@ function parse(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
   } catch (thrown) {
-    throw new WrongArguments(`${path} cannot be read: ${toError(thrown).message}: expected a JSON file.`);
+    // That of JSON.parse shows a part of the file.
+    const why = thrown instanceof SyntaxError ? 'it has no JSON' : `${toError(thrown).message}`;
+    throw new WrongArguments(`${path} cannot be read: ${why}: expected a JSON file.`);
   }
 }

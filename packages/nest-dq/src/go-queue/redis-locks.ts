@@ -2,7 +2,7 @@ import type { Cluster, Redis } from 'ioredis';
 import { detached } from 'nest-handlers/context';
 import type { Clock } from 'nest-handlers/time';
 import { DqError, printable, toError } from '../errors.js';
-import { isCluster, ownClient, type RedisSource } from '../ledger/redis/connection.js';
+import { isCluster, ownClient, type RedisSource, withoutArguments } from '../ledger/redis/connection.js';
 import { type GoQueueLocks, holderOf, LOCK_TIME, type LockHolder, REVOKED } from './locks.js';
 
 /** Milliseconds. */
@@ -98,7 +98,7 @@ async function answered<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await detached(ask);
   } catch (thrown) {
-    const cause = toError(thrown);
+    const cause = withoutArguments(toError(thrown));
     const fact = `the Redis with go-queue's locks does not answer: ${printable(cause.message)}`;
     throw new DqError('DQ_LEDGER_DOWN', fact, { cause, indeterminate: true });
   }

@@ -167,7 +167,7 @@ function redisUrlFault(text: string): string | undefined {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1];
   if (scheme !== undefined && !/^rediss?$/i.test(scheme)) return `is a URL of ${scheme}: ${expected}`;
   if (scheme !== undefined && leadsToRedis(text)) return queryFault(text);
-  return `is ${withoutSecrets(text)}: ${expected}`;
+  return `is ${shownUrl(text)}: ${expected}`;
 }
 
 function leadsToRedis(text: string): boolean {
@@ -190,8 +190,12 @@ function queryFault(text: string): string | undefined {
   return undefined;
 }
 
-/** The text for a log. If it is no URL, the password may be anywhere in it, so little of it is shown. */
-function withoutSecrets(text: string): string {
+/** A host with a dot, or behind a scheme, and what may follow it. */
+const ADDRESS = /^(?:rediss?:(?:\/\/)?)?(?:[\w-]+(?:\.[\w-]+)+|(?<=\/\/)[\w.-]+)?(?::\d{1,5})?(?:\/\w*)?$/i;
+
+/** The text for a log. If it is no address, the password may be anywhere in it, so little of it is shown. */
+function shownUrl(text: string): string {
+  if (/^[\w.-]+:\d{1,5}$/.test(text) || ADDRESS.test(text)) return JSON.stringify(text);
   const [scheme = ''] = /^rediss?:(\/\/)?/i.exec(text) ?? [];
-  return JSON.stringify(/[@?]/.test(text) ? `${scheme}…` : text.slice(0, 100));
+  return JSON.stringify(`${scheme}…`);
 }

@@ -1,3 +1,4 @@
+import { withoutSecrets } from '../secrets.js';
 import {
   ConfigurableModuleBuilder,
   Module,
@@ -82,7 +83,7 @@ export class DqModule extends ConfigurableModuleClass {
     if (typeof options !== 'object' || options === null) {
       throw new DqError(
         'DQ_CONFIG',
-        `DqModule.forRoot was given ${show(options)}: expected options, or nothing`,
+        `DqModule.forRoot was given ${show(withoutSecrets(options))}: expected options, or nothing`,
       );
     }
     checkName(options);

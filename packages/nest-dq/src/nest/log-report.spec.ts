@@ -27,6 +27,20 @@ beforeEach(() => {
 });
 
 describe('the log', () => {
+  it('tells of foreign bodies of a tube once a minute, with how many there were', async () => {
+    for (let i = 0; i < 5_000; i++) report.poison('t', '10.0.0.1:11300', '7', 'no envelope');
+    report.poison('u', '10.0.0.1:11300', '7', 'no envelope');
+    await clock.advance(60_000);
+    report.poison('t', '10.0.0.1:11300', '8', 'no envelope');
+    const line = (id: number, tube: string) =>
+      `warn: 10.0.0.1:11300: beanstalkd job ${id} of ${tube} is no job of nest-dq, and was buried: no envelope`;
+    expect(told()).toEqual([
+      line(7, 't'),
+      line(7, 'u'),
+      `${line(8, 't')}; 4999 more since the last such line`,
+    ]);
+  });
+
   it('shows the stack at the first failure and at the last, and not between', () => {
     for (let attempt = 1; attempt < 10; attempt++) report.failed(jobIn(attempt), failure, retryAt);
     report.failed(jobIn(10), failure, 'dead');

@@ -26,6 +26,8 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   /** Nodes of which the log says that they have no binlog. */
   private readonly withoutLog = new Set<string>();
   private readonly lines: LogLines;
+  /** By kind: copies that no line tells of yet. */
+  private readonly untold = new Map<string, number>();
   /** Whether the log says that Redis is away. */
   private toldAway = false;
   /** Whether the log says that other processes have another ledger. */
@@ -68,18 +70,14 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   }
 
   poison(tube: string, node: string, copyId: string, reason: string): void {
-    this.logger.warn(
-      `${node}: beanstalkd job ${copyId} of ${tube} is no job of nest-dq, and was buried: ${reason}`,
-    );
+    const line = `${node}: beanstalkd job ${copyId} of ${tube} is no job of nest-dq, and was buried: ${reason}`;
+    this.tellOfCopy(line, `poison ${tube}`);
   }
 
   badSeal({ tube, node, copyId, reason, buried }: BadSeal): void {
     const what = buried ? 'was buried' : 'is tried again in 30 s, by whoever has the key then';
-    this.tellNowAndThen(
-      `${node}: copy ${copyId} of ${tube} does not run, and ${what}: ${reason}`,
-      'warn',
-      `bad seal ${tube} ${String(buried)}`,
-    );
+    const line = `${node}: copy ${copyId} of ${tube} does not run, and ${what}: ${reason}`;
+    this.tellOfCopy(line, `bad seal ${tube} ${String(buried)}`);
   }
 
   leaseLost(tube: string, id: string, attempt: number): void {
@@ -247,6 +245,14 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   /** False: this trouble, or another of its kind, was logged a short while ago. */
   private tellNowAndThen(trouble: string, level: DqLogLevel = 'warn', kind = trouble): boolean {
     return this.lines.nowAndThen(kind, level, trouble);
+  }
+
+  /** Whoever reaches a node can store any number of such copies. */
+  private tellOfCopy(line: string, kind: string): void {
+    const more = this.untold.get(kind) ?? 0;
+    const others = more === 0 ? '' : `; ${more} more since the last such line`;
+    if (this.tellNowAndThen(line + others, 'warn', kind)) this.untold.delete(kind);
+    else this.untold.set(kind, more + 1);
   }
 
   /** With the stack of an error, if there is one. */

@@ -1,12 +1,13 @@
 import type { LoggerService } from '@nestjs/common';
+import { withoutSecrets } from '../secrets.js';
 import type { Duration } from 'nest-handlers/time';
 import { isTubeName } from '../beanstalk/codec/commands.js';
 import { DqError, factOf, wrongValue } from '../errors.js';
 import { parseDuration } from '../time/duration.js';
 
-/** `DQ_CONFIG`: what is wrong, the value that was given, and what was expected. */
+/** `DQ_CONFIG`: what is wrong, the value that was given, and what was expected. A value may be a secret that was given for the wrong option. */
 export function wrong(what: string, value: unknown, expected: string): DqError {
-  return wrongValue('DQ_CONFIG', what, value, expected);
+  return wrongValue('DQ_CONFIG', what, withoutSecrets(value), expected);
 }
 
 /** Runs a check of a lower layer. Its refusal becomes `DQ_CONFIG`; `where` says which part of the configuration is wrong. */

@@ -191,7 +191,7 @@ describe('the options', () => {
     [{ beanstalks, redis: '10.0.0.9' }, '`redis` is "10.0.0.9": expected redis://'],
     [{ beanstalks, redis: 'localhost:6379' }, '`redis` is "localhost:6379": expected redis://'],
     [{ beanstalks, redis: 'redis:10.0.0.9' }, '`redis` is "redis:10.0.0.9": expected redis://'],
-    [{ beanstalks, redis: 'not a url' }, '`redis` is "not a url": expected redis://'],
+    [{ beanstalks, redis: 'not a url' }, '`redis` is "…": expected redis://'],
     [{ beanstalks, redis: 'redis://' }, '`redis` is "redis://": expected redis://'],
     [{ beanstalks, redis: 'redis://a:99999' }, '`redis` is "redis://a:99999": expected redis://'],
     [{ beanstalks, redis: 'redis://a/jobs' }, '`redis` is "redis://a/jobs": expected redis://'],
@@ -362,6 +362,24 @@ describe('the options', () => {
     const given = { index } as DqOptions;
     expect(resolveOptions({ ...given, beanstalks, redis: 'redis://h' }).mostIndexed).toBe(most);
     expect(resolveOptions(given).mostIndexed).toBe(0);
+  });
+
+  it.each<[string, object]>([
+    ['`redis` without an @', { beanstalks: ['a:1'], redis: 'redis//:s3cret' }],
+    ['`redis` that is a password', { beanstalks: ['a:1'], redis: 's3cret' }],
+    ['`seal` that is a key', { seal: 's3cret' }],
+    ['`seal.current` that is a key', { seal: { keys: { a: 'ab'.repeat(32) }, current: 's3cret' } }],
+    ['a key as a name in `seal.keys`', { seal: { keys: { ['s3cret/'.repeat(7)]: 'a' }, current: 'a' } }],
+    ['a URL in `beanstalks`', { beanstalks: ['redis://u:s3cret@a:1'], redis: 'redis://a' }],
+    ['a URL as `beanstalks`', { beanstalks: 'redis://:s3cret@a:1', redis: 'redis://a' }],
+    ['a login in `goQueue`', { beanstalks: ['a:1'], redis: 'redis://a', goQueue: 'u:s3cret@a' }],
+    ['an option that does not exist', { redisPassword: 's3cret' }],
+    ['a prefix that is a URL', { prefix: 'redis://u:s3cret@a' }],
+    ['a logger with fields', { logger: { password: 's3cret' } }],
+  ])('never show a secret: %s', (_door, options) => {
+    const message = refusal(options);
+    expect(message).toMatch(/^DQ_CONFIG: /);
+    expect(message).not.toContain('s3cret');
   });
 
   it('never show a password of Redis', () => {

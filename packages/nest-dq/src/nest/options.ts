@@ -2,6 +2,7 @@ import type { LoggerService } from '@nestjs/common';
 import type { RedisOptions } from 'ioredis';
 import type { Duration } from 'nest-handlers/time';
 import { clusterLogger } from 'nest-handlers/log';
+import { withoutSecrets } from '../secrets.js';
 import { resolveRetention, type Retention } from '../consumer/retention.js';
 import { resolveHandlerDefaults, type HandlerSettings } from '../consumer/run/handler-settings.js';
 import type { Seal } from '../seal/seal.js';
@@ -284,7 +285,8 @@ function refuseUnknown(options: object): void {
         '`name` says which cluster it is, so it stands beside `useFactory`, not in what that returns',
       );
     }
-    throw unknownName('DQ_CONFIG', `option \`${name}\` (given ${show(value)})`, OPTION_NAMES);
+    const [shown] = Object.values(withoutSecrets({ [name]: value }) as object) as unknown[];
+    throw unknownName('DQ_CONFIG', `option \`${name}\` (given ${show(shown)})`, OPTION_NAMES);
   }
 }
 

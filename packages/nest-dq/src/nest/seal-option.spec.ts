@@ -90,7 +90,7 @@ describe('the option seal', () => {
     [{ keys: { a: 'not a key!' }, current: 'a' }, /the key "a" of `seal.keys` is neither base64 nor hex/],
     [{ keys: { a: 7 }, current: 'a' }, /the key "a" of `seal.keys` is a number/],
     [{ keys }, /`seal.current` is undefined: expected the name of a key; without one, `accept: 'unsealed'`/],
-    [{ keys, current: 'b' }, /`seal.current` is "b": expected the name of a key: 2026-11/],
+    [{ keys, current: 'b' }, /`seal.current` names no key of `seal.keys`: expected one of 2026-11/],
     [{ keys, current: '2026-11', encrypt: 'yes' }, /`seal.encrypt` is "yes"/],
     [{ keys, current: '2026-11', accept: 'all' }, /`seal.accept` is "all": expected 'sealed' or 'unsealed'/],
     [
@@ -99,7 +99,7 @@ describe('the option seal', () => {
     ],
     [{ keys, current: '2026-11', unsealed: ['a b'] }, /`seal.unsealed`: /],
     [{ keys, current: '2026-11', refresh: '5m' }, /`seal.refresh` is "5m": expected no value/],
-    [{ keys: () => undefined, current: 'a' }, /`seal.current` is "a": expected no value, as the function/],
+    [{ keys: () => undefined, current: 'a' }, /`seal.current` is given: expected no value, as the function/],
     [{ keys: () => undefined, refresh: '1s' }, /`seal.refresh` is "1s": expected 10000 ms or more/],
   ])('refuses %j', (seal, why) => {
     expect(() => resolve(seal)).toThrow(why);

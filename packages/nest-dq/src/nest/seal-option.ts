@@ -44,7 +44,11 @@ const LEAST_REFRESH = 10_000;
 /** `DQ_CONFIG`. No message shows a key. */
 export function resolveSeal(seal: SealOptions | undefined, prefix: string): Seal | undefined {
   if (seal === undefined) return undefined;
-  if (typeof seal !== 'object' || seal === null) throw wrong('`seal`', seal, '{ keys, current }');
+  if (typeof seal !== 'object' || seal === null)
+    throw new DqError(
+      'DQ_CONFIG',
+      `\`seal\` is ${seal === null ? 'null' : `a ${typeof seal}`}: expected { keys, current }`,
+    ); // it may be a key
   const unknown = Object.keys(seal).find((name) => !NAMES.includes(name));
   if (unknown !== undefined)
     throw new DqError('DQ_CONFIG', `there is no \`seal.${unknown}\`: expected ${NAMES.join(', ')}`);
@@ -71,7 +75,10 @@ export function resolveSeal(seal: SealOptions | undefined, prefix: string): Seal
     return new Seal(settings, checkKeys({ keys, current }, accept));
   }
   if (current !== undefined)
-    throw wrong('`seal.current`', current, 'no value, as the function `seal.keys` gives it with the keys');
+    throw new DqError(
+      'DQ_CONFIG',
+      '`seal.current` is given: expected no value, as the function `seal.keys` gives it with the keys',
+    );
   const source = {
     fetch: async () => checkKeys(await keys(), accept),
     refresh: checkDuration('seal.refresh', refresh ?? '5m', LEAST_REFRESH),
@@ -87,7 +94,10 @@ function checkKeys(given: FetchedSealKeys, accept: SealOptions['accept']): SealK
   if (current === undefined && accept !== 'unsealed')
     throw wrong('`seal.current`', current, "the name of a key; without one, `accept: 'unsealed'`");
   if (current !== undefined && !keys.has(current))
-    throw wrong('`seal.current`', current, `the name of a key: ${[...keys.keys()].join(', ')}`);
+    throw new DqError(
+      'DQ_CONFIG',
+      `\`seal.current\` names no key of \`seal.keys\`: expected one of ${[...keys.keys()].join(', ')}`, // it may be a key
+    );
   return { keys, current };
 }
 

@@ -1,4 +1,5 @@
 /** What is checked of options at many doors. */
+import { withoutSecrets } from '../secrets.js';
 import { readDuration, spelled } from 'nest-handlers/time';
 import { KqError, show, unknownName, wrongValue, type KqErrorCode } from '../errors.js';
 
@@ -11,7 +12,10 @@ export function checkOptions(
 ): void {
   const what = `the options of ${whose}`;
   if (typeof options !== 'object' || options === null)
-    throw new KqError(code, `${what} are ${show(options)}: expected an object with ${known.join(', ')}`);
+    throw new KqError(
+      code,
+      `${what} are ${show(withoutSecrets(options))}: expected an object with ${known.join(', ')}`,
+    );
   const unknown = Object.keys(options).find((name) => !known.includes(name));
   if (unknown !== undefined) throw unknownName(code, `\`${unknown}\` in ${what}`, known);
 }

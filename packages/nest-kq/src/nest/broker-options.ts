@@ -1,4 +1,5 @@
 /** Where the brokers are, and how one comes in. */
+import { withoutSecrets } from '../secrets.js';
 import type { Duration } from 'nest-handlers/time';
 import type { ConnectionOptions } from 'node:tls';
 import type { DriverFactory, SaslOptions } from '../driver/kafkajs/kafkajs-options.js';
@@ -45,7 +46,10 @@ export function resolveBrokers(options: BrokerOptions): readonly string[] | unde
   const checked = brokers.map((each: unknown, index) => checkBroker(each, index));
   const twice = checked.find((each, index) => checked.indexOf(each) !== index);
   if (twice !== undefined)
-    throw new KqError('KQ_CONFIG', `\`brokers\` has ${show(twice)} twice: expected each broker once`);
+    throw new KqError(
+      'KQ_CONFIG',
+      `\`brokers\` has ${show(withoutSecrets(twice))} twice: expected each broker once`,
+    );
   return checked;
 }
 

@@ -1,3 +1,4 @@
+import { withoutSecrets } from '../secrets.js';
 import {
   ConfigurableModuleBuilder,
   Module,
@@ -78,7 +79,7 @@ export class KqModule extends ConfigurableModuleClass {
     if (typeof options !== 'object' || options === null) {
       throw new KqError(
         'KQ_CONFIG',
-        `KqModule.forRoot was given ${show(options)}: expected options, or nothing`,
+        `KqModule.forRoot was given ${show(withoutSecrets(options))}: expected options, or nothing`,
       );
     }
     checkName(options);

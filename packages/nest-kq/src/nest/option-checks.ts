@@ -1,9 +1,10 @@
 import type { LoggerService } from '@nestjs/common';
+import { withoutSecrets } from '../secrets.js';
 import { KqError, factOf, wrongValue } from '../errors.js';
 
-/** `KQ_CONFIG`: what is wrong, the value that was given, and what was expected. */
+/** `KQ_CONFIG`: what is wrong, the value that was given, and what was expected. A value may be a secret that was given for the wrong option. */
 export function wrong(what: string, value: unknown, expected: string): KqError {
-  return wrongValue('KQ_CONFIG', what, value, expected);
+  return wrongValue('KQ_CONFIG', what, withoutSecrets(value), expected);
 }
 
 /** Runs a check of a lower layer. Its refusal becomes `KQ_CONFIG`; `where` says which part of the configuration is wrong. */

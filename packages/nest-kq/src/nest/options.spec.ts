@@ -140,6 +140,18 @@ describe('the options of KqModule', () => {
     expect(refusal(() => resolveOptions(options as KqOptions))).toBe(`KQ_CONFIG: ${fact}`);
   });
 
+  it.each<[string, object]>([
+    ['a login as `brokers`', { brokers: 'u:s3cret@h' }],
+    ['a login in `brokers`', { brokers: ['u:s3cret@h:1'] }],
+    ['a URL in `brokers`', { brokers: ['kafka://u:s3cret@h:1'] }],
+    ['`sasl` that is a password', { brokers: ['a:1'], sasl: 's3cret' }],
+    ['`ssl` that is a list with a login', { brokers: ['a:1'], ssl: ['u:s3cret@h'] }],
+  ])('never show a secret: %s', (_door, options) => {
+    const message = refusal(() => resolveOptions(options as KqOptions));
+    expect(message).toMatch(/^KQ_CONFIG: /);
+    expect(message).not.toContain('s3cret');
+  });
+
   it('never show the password', () => {
     const wrong = { mechanism: 'plain', username: 'u', password: 'secret', realm: 'secret' };
     expect(() => resolveOptions({ brokers: ['a:1'], sasl: wrong as never })).toThrow(

@@ -270,7 +270,8 @@ export class ConsumerNode implements LanesUser, SharedTube {
     const { goQueueRole: role } = this.context;
     const envelope = this.taker.read(body);
     if (typeof envelope === 'string' || !envelope.header.wire || (role && 'adopts' in role)) return envelope;
-    return "it is stored as go-queue stores jobs: expected a handler of defineTube(…, { wire: 'go-queue' })";
+    const mark = this.taker.takesUnsealed ? '' : BAD_SEAL;
+    return `${mark}it is stored as go-queue stores jobs: expected a handler of defineTube(…, { wire: 'go-queue' })`;
   }
 
   private rest(): void {

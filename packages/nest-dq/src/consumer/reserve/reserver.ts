@@ -32,6 +32,11 @@ export class Reserver implements Taker {
     return unwrap(body, storedAs, cluster.settings.seal);
   }
 
+  get takesUnsealed(): boolean {
+    const { cluster, storedAs } = this.context;
+    return cluster.settings.seal?.takesUnsealed(storedAs) ?? true;
+  }
+
   askForKeys(): boolean {
     return this.context.cluster.settings.seal?.askForKeys() ?? false;
   }

@@ -11,6 +11,8 @@ import { isGoQueue, unwrapGoQueue } from './go-queue.js';
 import type { Seal } from '../../seal/seal.js';
 import { BAD_SEAL, fieldsOfSealed, identifySealed, isSealed, NO_KEY, unwrapSealed } from './sealed.js';
 
+const NO_SEAL = `${BAD_SEAL}it has no seal`;
+
 /**
  * A text says why the body cannot be read: such a copy is buried and reported, never dropped. Where jobs are sealed, it also says that the
  * copy is not, or not for this tube.
@@ -20,9 +22,10 @@ export function unwrap(body: Buffer, tube: StoredTube, seal: Seal | undefined): 
     return seal ? unwrapSealed(body, tube, seal) : `${NO_KEY}it is sealed, and this process has no \`seal\``;
   }
   if (isGoQueue(body)) return unwrapGoQueue(body);
+  if (seal && !seal.takesUnsealed(tube)) return NO_SEAL;
   if (body.length === 0) return `it has no bytes, or more than ${LARGEST_BODY}`;
   if (!isDq1(body)) return `it does not begin with "dq1 " but with ${show(body.toString('latin1', 0, 20))}`;
-  return seal && !seal.takesUnsealed(tube) ? `${BAD_SEAL}it has no seal` : unwrapDq1(body);
+  return unwrapDq1(body);
 }
 
 /** Of which job a copy is. `body` in latin1. Undefined: it is no copy of a job. Nothing is proved of what it tells. */

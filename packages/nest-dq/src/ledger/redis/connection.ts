@@ -128,6 +128,23 @@ function isRedis(source: RedisOptions | Redis): source is Redis {
   return 'duplicate' in source && typeof source.duplicate === 'function';
 }
 
+/**
+ * The same error without the arguments of its command, which may be a password (AUTH) or say what a job is. The name of the command stays.
+ * ioredis nests errors: those of the nodes of a Redis Cluster are fields of its own.
+ */
+export function withoutArguments(error: Error): Error {
+  const { command, cause, lastNodeError, errors } = error as {
+    command?: { readonly name?: unknown };
+    cause?: unknown;
+    lastNodeError?: unknown;
+    errors?: unknown;
+  };
+  if (command !== undefined) Object.assign(error, { command: { name: command.name } });
+  for (const inner of [cause, lastNodeError, ...(Array.isArray(errors) ? (errors as unknown[]) : [])])
+    if (inner instanceof Error) withoutArguments(inner);
+  return error;
+}
+
 /** Whether the server answered with an error. Such an error begins with a code, as OOM or NOPERM. */
 export function isRefusal(error: Error): boolean {
   return /^[A-Z]{2,} /.test(error.message);

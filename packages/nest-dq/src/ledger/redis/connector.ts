@@ -9,6 +9,7 @@ import {
   isAboutDatabase,
   isCluster,
   SILENCE_LIMIT,
+  withoutArguments,
   type LedgerConnection,
 } from './connection.js';
 
@@ -83,8 +84,8 @@ export class Connector {
 
   private listen(): void {
     const events: EventEmitter = this.connection;
-    events.on('error', (error: Error) => this.failed(error));
-    events.on('node error', (error: Error) => (this.problem = error));
+    events.on('error', (error: Error) => this.failed(withoutArguments(error)));
+    events.on('node error', (error: Error) => (this.problem = withoutArguments(error)));
     events.on('connect', () => this.awaitReady());
     events.on('ready', () => this.ready());
     events.on('close', () => {

@@ -14,6 +14,7 @@ import {
   type LedgerConnection,
   SILENCE_LIMIT,
   type ScriptName,
+  withoutArguments,
 } from './connection.js';
 import { ProbeSchedule } from './probe-schedule.js';
 import { isReply, nonsense, type RawReply } from './script.js';
@@ -212,7 +213,7 @@ export class RedisMaster {
       return { reply, sent, received: clock.now() };
     } catch (thrown) {
       if (this.isClosed()) throw closedError();
-      const error = this.reasonOf(toError(thrown));
+      const error = this.reasonOf(withoutArguments(toError(thrown)));
       if (error instanceof NoAnswer) this.unheard(sent);
       // A probe touches no record: if it fails, every call fails.
       const isOfOneTube = isAboutData(error) || isAboutMoving(error);

@@ -1,0 +1,36 @@
+/** Names of fields that hold secrets. */
+const SECRET_NAME = /pass|secret|token|credential|^auth|key|seal|sasl/i;
+/** Everything before the last @: it may be a login. */
+const LOGIN = /^((?:[a-z][a-z\d+.-]*:\/\/)?)[^]*@/i;
+/** What may stand behind the scheme of a URL that has no login. */
+const ADDRESS = /^[a-z][a-z\d+.-]*:\/\/(?:\[[\da-f:.]+\]|[\w.-]+)?(?::\d{1,5})?(?![\w:])/i;
+const KEY_LIKE = /^[\w+/=-]{32,128}$/;
+const DEEPEST = 3;
+
+/**
+ * A value of a configuration, for an error or a log: without what may be a secret, whichever option it was given for. Logins of URLs,
+ * their paths and queries, texts that look like keys, and fields with such names are left out.
+ */
+export function withoutSecrets(value: unknown, depth = 0): unknown {
+  if (typeof value === 'string') return hideIn(value);
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  if (ArrayBuffer.isView(value)) return `${value.byteLength} bytes`;
+  if (depth > DEEPEST) return '…';
+  if (Array.isArray(value)) return value.map((each: unknown) => withoutSecrets(each, depth + 1));
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return Object.prototype.toString.call(value);
+  const fields = Object.entries(value).map(([name, each]: [string, unknown]) => [
+    name,
+    SECRET_NAME.test(name) && each !== undefined ? '…' : withoutSecrets(each, depth + 1),
+  ]);
+  return Object.fromEntries(fields) as unknown;
+}
+
+function hideIn(text: string): string {
+  if (KEY_LIKE.test(text)) return `… (${text.length} characters)`;
+  if (text.includes('@'))
+    return text.replace(LOGIN, '$1…@').replace(/[/?#][^/@]*$/, (end) => (end.startsWith('/') ? end : '…'));
+  if (!text.includes('://')) return text;
+  const [address = `${text.slice(0, text.indexOf('://'))}://`] = ADDRESS.exec(text) ?? [];
+  return address === text ? text : `${address}…`;
+}
