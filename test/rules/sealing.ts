@@ -15,8 +15,13 @@ export const SEALING: readonly Rule[] = [
       ]),
       ...unit(SPEC, 'does not run in another tube, or under another prefix', [
         SEALED,
-        'return `nest-dq seal 1\\n${tube}\\n`;',
-        'return `nest-dq seal 1\\n`;',
+        'return `nest-dq seal 2\\n${tube}\\n`;',
+        'return `nest-dq seal 2\\n`;',
+      ]),
+      ...unit(SPEC, 'does not run under another context, nor does its reference find the job there', [
+        'seal/seal.ts',
+        "${this.settings.context ?? ''}",
+        '',
       ]),
       ...unit(
         SPEC,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { defineTube, type DqOptions } from 'nest-dq';
+import { defineTube, Discard, type DqOptions } from 'nest-dq';
 import type { BadSeal } from 'nest-dq/src/events/events.js';
 import { eventually } from 'test-servers';
 import { exchange, stamp, storeAsGoQueue } from '../go-queue/as-go-queue.js';
@@ -80,7 +80,10 @@ describe('somebody without the key', () => {
     expect(await runsAfter(system, forged, 'garbage', sealed)).toEqual(['ours']);
     await eventually('all are told', () => system.bad.length === 9);
     expect(new Set(system.bad.map(({ reason }) => reason))).toEqual(
-      new Set(['DQ_BAD_SEAL: it has no seal', 'DQ_BAD_SEAL: it was changed, or sealed for another tube']),
+      new Set([
+        'DQ_BAD_SEAL: it has no seal',
+        'DQ_BAD_SEAL: it was changed, or sealed for another tube or another `seal.context`',
+      ]),
     );
     expect(system.bad[0]).toMatchObject({ tube, buried: true, node: expect.stringMatching(/:\d+$/) });
     expect(system.log.join('\n')).toMatch(/does not run, and was buried: DQ_BAD_SEAL/);
@@ -220,6 +223,30 @@ describe('a change of keys', () => {
     expect(runs).toHaveLength(jobs.length);
     await eventually('all copies are gone', () => isEmpty(first, tube));
     expect([first.bad, second.bad]).toEqual([[], []]);
+  });
+
+  it('names the key where it went too early: in a reference, a move and a revival', async () => {
+    const { a, b } = KEYS;
+    const before = await started();
+    const waits = await before.producer.delay(tube, 'waits', '1h', { key: 'k' });
+    const consumption = await before.consumer.consume(tube, () => Discard.because('it is dead'));
+    const dies = await before.producer.now(tube, 'dies');
+    await eventually('it is dead', async () => (await before.deadLetters.get(dies)) !== undefined);
+    await consumption.stop();
+    const after = await started({ seal: { keys: { b }, current: 'b' } });
+    await expect(after.producer.find(waits)).rejects.toThrow(
+      /^DQ_BAD_REF: .* is sealed with the key "a", which this process does not have: expected that key in `seal\.keys`$/,
+    );
+    for (const call of [
+      after.producer.reschedule({ tube, key: 'k' }, { delay: '2h' }),
+      after.deadLetters.revive({ tube, id: dies.id }),
+    ])
+      await expect(call).rejects.toThrow(
+        /^DQ_BAD_SEAL: a copy of job \S+ is there, at \S+, and this process can't read it: it is sealed with the key "a", .*: expected the key "a" in `seal\.keys`$/,
+      );
+    const both = await started({ seal: { keys: { a, b }, current: 'b' } });
+    expect(await both.deadLetters.revive(dies)).toBe('revived');
+    expect(await both.producer.reschedule(waits, { delay: '2h' })).toBe('rescheduled');
   });
 
   it('from no seal at all takes what has none, until it ends', async () => {

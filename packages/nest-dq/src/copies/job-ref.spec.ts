@@ -257,7 +257,7 @@ describe('with a seal', () => {
       }
     }
     expect(() => read(`${ref.slice(0, -3)}old`)).toThrow(
-      /of job \w+ of "order.cancel" was altered: its tag is of another text/,
+      /of job \w+ of "order.cancel" was altered, or is of another `seal.context`: its tag is of another text/,
     );
   });
 

@@ -134,8 +134,12 @@ function refuseUntrue({ content, text, tag, keyName }: RefText, seal: Seal | und
   let why: string | undefined;
   if (keyName === undefined) why = seal.takesUnsealed(content.tube) ? undefined : 'has no tag of `seal`';
   else if (!seal.knows(keyName))
-    why = `is sealed with the key ${show(keyName)}, which this process does not have`;
-  else if (!isSame(seal.tagOf(keyName, text), tag!)) why = 'was altered: its tag is of another text';
+    throw new DqError(
+      'DQ_BAD_REF',
+      `the reference of job ${content.id} of ${show(content.tube)} is sealed with the key ${show(keyName)}, which this process does not have: expected that key in \`seal.keys\``,
+    );
+  else if (!isSame(seal.tagOf(keyName, text), tag!))
+    why = 'was altered, or is of another `seal.context`: its tag is of another text';
   if (why)
     throw new DqError(
       'DQ_BAD_REF',

@@ -18,7 +18,12 @@ function isReadBy(one: Seal, other: Seal): boolean {
 describe('the option seal', () => {
   it('seals and encrypts by default, and takes nothing else', () => {
     const seal = resolve({ keys, current: '2026-11' })!;
-    expect(seal.settings).toEqual({ encrypt: true, acceptsUnsealed: false, unsealed: new Set() });
+    expect(seal.settings).toEqual({
+      encrypt: true,
+      acceptsUnsealed: false,
+      context: '',
+      unsealed: new Set(),
+    });
     expect(seal.keyFor('t')).toMatchObject({ name: '2026-11' });
     expect(resolve(undefined)).toBeUndefined();
   });
@@ -78,7 +83,7 @@ describe('the option seal', () => {
     [null, /`seal` is null: expected \{ keys, current \}/],
     [
       { keys, current: '2026-11', cipher: 'x' },
-      /no `seal.cipher`: expected keys, current, refresh, encrypt, accept, unsealed/,
+      /no `seal.cipher`: expected keys, current, refresh, encrypt, accept, context, unsealed/,
     ],
     [{ current: 'a' }, /`seal.keys` is "undefined"/],
     [{ keys: {}, current: 'a' }, /`seal.keys` is \{\}: expected an object with a key or more/],

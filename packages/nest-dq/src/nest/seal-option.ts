@@ -31,11 +31,16 @@ export interface SealOptions {
   encrypt?: boolean;
   /** `'unsealed'`: copies without a seal run, too, for the time of a change. @default 'sealed' */
   accept?: 'sealed' | 'unsealed';
+  /**
+   * Which cluster it is, such as `'production'`, the same in all its processes. What was sealed with another context is refused, also with the same
+   * keys. Up to 100 characters of ASCII. @default none: what any cluster without a context sealed with the same keys runs in this one
+   */
+  context?: string;
   /** Tubes that are not sealed, as others use them who have no seal. @default none */
   unsealed?: readonly (string | Tube)[];
 }
 
-const NAMES = ['keys', 'current', 'refresh', 'encrypt', 'accept', 'unsealed'];
+const NAMES = ['keys', 'current', 'refresh', 'encrypt', 'accept', 'context', 'unsealed'];
 const KEY_NAME = /^[\w.-]{1,40}$/;
 const EXPECTED_KEY = `${KEY_BYTES} bytes, or their text in base64 or hex`;
 /** Milliseconds. */
@@ -52,13 +57,16 @@ export function resolveSeal(seal: SealOptions | undefined, prefix: string): Seal
   const unknown = Object.keys(seal).find((name) => !NAMES.includes(name));
   if (unknown !== undefined)
     throw new DqError('DQ_CONFIG', `there is no \`seal.${unknown}\`: expected ${NAMES.join(', ')}`);
-  const { keys, current, refresh, encrypt = true, accept = 'sealed', unsealed = [] } = seal;
+  const { keys, current, refresh, encrypt = true, accept = 'sealed', context = '', unsealed = [] } = seal;
   if (accept !== 'sealed' && accept !== 'unsealed')
     throw wrong('`seal.accept`', accept, "'sealed' or 'unsealed'");
+  if (typeof context !== 'string' || !/^[ -~]{0,100}$/.test(context))
+    throw wrong('`seal.context`', context, 'up to 100 characters of ASCII, such as production');
   if (!Array.isArray(unsealed)) throw wrong('`seal.unsealed`', unsealed, 'a list of tubes');
   const settings = {
     encrypt: checkBoolean('seal.encrypt', encrypt),
     acceptsUnsealed: accept === 'unsealed',
+    context,
     unsealed: new Set(
       asConfigError('`seal.unsealed`: ', () =>
         (unsealed as (string | Tube)[]).map((tube): StoredTube => storedTube(tube, prefix)),

@@ -46,6 +46,8 @@ export interface SealSettings {
   readonly acceptsUnsealed: boolean;
   /** Jobs of these tubes have no seal. */
   readonly unsealed: ReadonlySet<string>;
+  /** Which cluster it is: what another one sealed is refused, also with the same keys. @default '' */
+  readonly context?: string;
   /** @default the keys are given */
   readonly source?: KeySource;
 }
@@ -120,7 +122,7 @@ export class Seal {
     if (current === undefined) return undefined;
     if (this.own?.name !== current || this.own.sealed >= MOST_SEALED) {
       const salt = randomBytes(SALT_BYTES).toString('latin1');
-      this.own = { name: current, sealed: 0, ...derive(keys.get(current)!, salt) };
+      this.own = { name: current, sealed: 0, ...this.derive(keys.get(current)!, salt) };
     }
     return this.own;
   }
@@ -174,7 +176,7 @@ export class Seal {
   tagOf(name: string, text: string): string {
     let hmac = this.ofReferences.get(name);
     if (!hmac) {
-      hmac = new Hmac(keyFor(this.known.keys.get(name)!, '', 'reference'));
+      hmac = new Hmac(this.keyOf(this.known.keys.get(name)!, '', 'reference'));
       this.ofReferences.set(name, hmac);
     }
     return Buffer.from(hmac.of(text).slice(0, PROOF_BYTES), 'latin1').toString('base64url');
@@ -192,24 +194,24 @@ export class Seal {
     const id = name + salt;
     const known = this.derived.get(id);
     if (known) return known;
-    const made = derive(master, salt);
+    const made = this.derive(master, salt);
     if (this.derived.size >= MOST_DERIVED) this.derived.delete(this.derived.keys().next().value!);
     this.derived.set(id, made);
     return made;
+  }
+
+  private derive(master: Buffer, salt: string): DerivedKeys {
+    return { salt, job: this.keyOf(master, salt, 'job'), copy: new Hmac(this.keyOf(master, salt, 'copy')) };
+  }
+
+  /** @param salt In latin1. */
+  private keyOf(master: Buffer, salt: string, what: string): Buffer {
+    const info = `nest-dq seal 2, ${what}\n${this.settings.context ?? ''}`;
+    return Buffer.from(hkdfSync('sha256', master, Buffer.from(salt, 'latin1'), info, KEY_BYTES));
   }
 }
 
 /** The proof that the primary, of which `fields` tell in ASCII, is one of this job's copies; in latin1. */
 export function proofOf({ key, nonce }: Omit<SealedJob, 'text'>, fields: string): string {
   return key.copy.of(nonce + fields).slice(0, PROOF_BYTES);
-}
-
-function derive(master: Buffer, salt: string): DerivedKeys {
-  return { salt, job: keyFor(master, salt, 'job'), copy: new Hmac(keyFor(master, salt, 'copy')) };
-}
-
-/** @param salt In latin1. */
-function keyFor(master: Buffer, salt: string, what: string): Buffer {
-  const info = `nest-dq seal 1, ${what}`;
-  return Buffer.from(hkdfSync('sha256', master, Buffer.from(salt, 'latin1'), info, KEY_BYTES));
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { StoredTube } from '../../api/tube.js';
 import type { Envelope, JobHeader } from '../header.js';
-import { keyedId } from '../job-ref.js';
+import { formatRef, keyedId, parseRef } from '../job-ref.js';
 import type { Place } from '../location.js';
 import { encodePayload } from '../payload.js';
 import { JobEnvelope } from './dq1.js';
@@ -108,6 +108,20 @@ describe.each([
     const [body] = written(seal);
     for (const tube of ['order', 'shop.orders', 'shop.orde', ''] as StoredTube[])
       expect(unwrap(body!, tube, seal)).toMatch(/^DQ_BAD_SEAL: .*another tube/);
+  });
+
+  it('does not run under another context, nor does its reference find the job there', () => {
+    const [staging, production, none] = ['staging', 'production', undefined].map((context) =>
+      sealOf({ encrypt, ...(context !== undefined && { context }) }),
+    );
+    for (const body of written(staging!)) {
+      expect(opened(body, staging!).header.id).toBe(JOB.id);
+      for (const other of [production!, none!])
+        expect(unwrap(body, TUBE, other)).toMatch(/^DQ_BAD_SEAL: .*`seal\.context`/);
+    }
+    const ref = formatRef({ tube: TUBE, id: JOB.id, born: 5, due: JOB.due, copies: 1, places: [] }, staging);
+    expect(parseRef(ref, '', staging)).toMatchObject({ id: JOB.id });
+    expect(() => parseRef(ref, '', production)).toThrow(/its tag is of another text/);
   });
 
   it('has no copy that is made of two', () => {

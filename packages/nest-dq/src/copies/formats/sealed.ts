@@ -38,7 +38,7 @@ const MORE_FIELDS = 100;
 
 /** What begins so is no copy that this process may run: the text tells why. */
 export const BAD_SEAL = 'DQ_BAD_SEAL: ';
-const CHANGED = `${BAD_SEAL}it was changed, or sealed for another tube`;
+const CHANGED = `${BAD_SEAL}it was changed, or sealed for another tube or another \`seal.context\``;
 const NO_COPY = `${BAD_SEAL}it is no copy of its job`;
 const CUT = `${BAD_SEAL}it is not whole`;
 /** The same, but the copy may be right: another process may have the key. */
@@ -218,7 +218,7 @@ function proofRange(index: number): [from: number, to: number] {
 
 /** What the seal covers begins so. No tube has a line feed, so no two jobs are covered alike. */
 function coveredBy(tube: StoredTube): string {
-  return `nest-dq seal 1\n${tube}\n`;
+  return `nest-dq seal 2\n${tube}\n`;
 }
 
 /** @param head In latin1. */
