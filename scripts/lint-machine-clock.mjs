@@ -3,6 +3,8 @@
 const RIGHT = {
   'packages/nest-dq/src/ledger/redis/ledger-time.ts':
     "before Redis was heard there is no other time: docs/guarantees.md, 'Whose clock counts'",
+  'packages/nest-dq/src/ledger/redis/master.ts':
+    'health tells people since when Redis is away, while no other time can be asked for',
   'packages/nest-dq/src/ledger/redis/redis-ledger.ts':
     'the view of the ledger shows how far the two clocks are apart',
   'packages/nest-dq/src/ledger/memory/memory-ledger.ts':
