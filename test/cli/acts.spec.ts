@@ -70,3 +70,14 @@ it('an act that cannot be stored goes well, and the program says so', async () =
     stderr: 'nest-dq: Redis did not store 1 act, which `nest-dq acts` will not show\n',
   });
 });
+
+it('nest-dq pause and resume ask whether the name is right of a tube that nobody knows', async () => {
+  const question = 'No process consumes this tube, and it has no job: is the name right?';
+  const pause = await suite.nestDq(['pause', 'order.cancle']);
+  expect(pause).toMatchObject({ code: 0, stdout: expect.stringContaining(question) });
+  const again = await suite.nestDq(['pause', 'order.cancle', '--json']);
+  expect(JSON.parse(again.stdout)).toMatchObject({ tube: 'order.cancle', unknown: true });
+  expect((await suite.nestDq(['resume', 'order.cancle'])).stdout).not.toContain(question);
+  expect((await suite.nestDq(['resume', 'order.cancle'])).stdout).toContain(question);
+  expect((await suite.nestDq(['resume', TUBE])).stdout).toBe(`${TUBE}: was not paused\n`);
+});

@@ -19,7 +19,9 @@ import { HistoryWriter } from '../operate/history-writer.js';
 import { ClusterInspector } from '../operate/inspector.js';
 import { SelfRepair } from '../operate/self-repair.js';
 import { ThisProcess } from '../operate/this-process.js';
+import { unconsumedTubes } from '../operate/tube-view.js';
 import { TubeWatch } from '../operate/tube-watch.js';
+import { UnconsumedTubes } from '../operate/unconsumed-tubes.js';
 import { ClusterDeadLetters } from '../producer/dead-letters.js';
 import { ClusterProducer } from '../producer/cluster-producer.js';
 import { SeriesScheduler } from '../recurring/series-scheduler.js';
@@ -50,6 +52,8 @@ export class DqRuntime {
   /** Absent: no other process can have another ledger. */
   private readonly admission: Admission | undefined;
   private readonly tubeWatch: TubeWatch;
+  /** Undefined: nobody wants advice. */
+  private readonly unconsumedTubes: UnconsumedTubes | undefined;
   /** Undefined: there is nothing that it could do, or nobody wants it. */
   private readonly selfRepair: SelfRepair | undefined;
   private readonly historyWriter: HistoryWriter;
@@ -182,6 +186,9 @@ export class DqRuntime {
       elected,
       look: () => this.inspector.tubes(),
     });
+    this.unconsumedTubes = options.advise
+      ? new UnconsumedTubes({ clock, elected, look: () => unconsumedTubes(looking), warn })
+      : undefined;
     this.control = new ClusterControl({ ...producing, producer, presence });
   }
 
@@ -213,6 +220,7 @@ export class DqRuntime {
     void this.admission?.start();
     this.settleQueue.start();
     this.selfRepair?.start();
+    this.unconsumedTubes?.start();
     this.process.start();
   }
 
@@ -295,7 +303,9 @@ export class DqRuntime {
     const { tubeWatch, process, producer, deadLetters, control, historyWriter, actWriter, settleQueue } =
       this;
     const { ledger, cluster } = this.backend;
-    const optional = [this.admission, this.selfRepair, this.sealKeys].filter((part) => part !== undefined);
+    const optional = [this.admission, this.unconsumedTubes, this.selfRepair, this.sealKeys].filter(
+      (part) => part !== undefined,
+    );
     const acting = [tubeWatch, ...optional, process, producer, deadLetters, control];
     const writing = [historyWriter, actWriter, settleQueue];
     const { goQueueLocks } = this.backend;

@@ -4,7 +4,7 @@ import { withDead } from '../../spec-support/dead-job.js';
 import type { StoredTube } from '../api/tube.js';
 import { joined } from '../../spec-support/other-process.js';
 import { StoredWaitingJobs } from './stored-waiting-jobs.js';
-import { countsOf, viewOfTube, viewOfTubes } from './tube-view.js';
+import { countsOf, unconsumedTubes, viewOfTube, viewOfTubes } from './tube-view.js';
 
 describe('the view of a tube', () => {
   it('counts jobs and not copies', async () => {
@@ -42,6 +42,21 @@ describe('the view of a tube', () => {
     const late = { listed: 3, overdue: 2, oldestDue: first.dueAt, overdueFor: 90_000 };
     expect(await inspector.tube('t')).toMatchObject(late);
     expect((await inspector.tubes()).tubes).toMatchObject([late]);
+  });
+
+  it('finds the tubes that have due jobs and that nobody consumes', async () => {
+    const world = await embedded(3, 'app.');
+    const { producer, control, clock } = world;
+    const { cluster, ledger, presence } = world;
+    const sources = { cluster, ledger, presence, clock, settings: { prefix: 'app.' } };
+    await producer.now('mial', 1);
+    await producer.delay('later', 1, '1h');
+    await producer.now('paused', 1);
+    await control.pause('paused');
+    await producer.now('mail', 1);
+    joined(world, { tube: 'mail' });
+    await clock.advance(1_000);
+    expect(await unconsumedTubes(sources)).toEqual(['mial']);
   });
 
   it('tells its pause as long as it lasts', async () => {

@@ -109,6 +109,31 @@ export async function namesOfTubes(sources: TubeSources): Promise<TubeNames & Pi
   }
 }
 
+/** The names, without the prefix, of those tubes that have due jobs, no consumer in any process, and no pause. Never rejects. */
+export async function unconsumedTubes(sources: TubeSources): Promise<string[]> {
+  const { settings } = sources;
+  const lanes = new Lanes(sources);
+  try {
+    const { tubes } = await namesOf(lanes, settings.prefix);
+    const byNode = await lanes.askAll((lane) =>
+      inSlices(tubes, (tube) => lane.ask<Stats | 'NOT_FOUND'>((done) => lane.statsTube(tube, done))),
+    );
+    const total = (i: number, name: string) =>
+      [...byNode.values()].reduce((sum, all) => sum + Number((all[i] as Stats | undefined)?.[name] ?? 0), 0);
+    const unwatched = tubes.filter(
+      (_, i) => total(i, 'current-jobs-ready') > 0 && total(i, 'current-watching') === 0,
+    );
+    if (unwatched.length === 0) return [];
+    const views = await viewsOf({ ...sources, waiting: undefined }, lanes, unwatched);
+    // Where the ledger did not tell the dead letters, it did not tell a pause either.
+    return views
+      .filter(({ consumers, dead, paused }) => consumers === 0 && dead !== undefined && !paused)
+      .map(({ tube }) => tube);
+  } finally {
+    lanes.close();
+  }
+}
+
 interface TubeNames extends Pick<TubeList, 'more'> {
   readonly tubes: readonly StoredTube[];
 }

@@ -1,0 +1,50 @@
+import type { Clock, Timer } from 'nest-handlers/time';
+
+/** Milliseconds. Between two looks a deploy may restart all consumers of a tube. */
+const EVERY = 60_000;
+
+export interface UnconsumedTubesParts {
+  readonly clock: Clock;
+  /** Whether this process is the one that looks for all. */
+  readonly elected: () => boolean;
+  /** The tubes, without the prefix, that have due jobs and no consumer in any process. Never rejects. */
+  readonly look: () => Promise<readonly string[]>;
+  readonly warn: (message: string) => void;
+}
+
+/** Warns once of each tube whose jobs are due while no process consumes it, as where its name is misspelt. */
+export class UnconsumedTubes {
+  /** As of the last look. */
+  private seen: ReadonlySet<string> = new Set();
+  private readonly told = new Set<string>();
+  private timer: Timer | undefined;
+  private closed = false;
+
+  constructor(private readonly parts: UnconsumedTubesParts) {}
+
+  /** Idempotent, and nothing after `close`. */
+  start(): void {
+    if (!this.closed) this.timer ??= this.parts.clock.after(EVERY, () => void this.look());
+  }
+
+  /** Idempotent. */
+  close(): void {
+    this.closed = true;
+    this.timer?.cancel();
+  }
+
+  private async look(): Promise<void> {
+    const { clock, elected, look, warn } = this.parts;
+    const found = elected() ? await look() : [];
+    if (this.closed) return;
+    for (const tube of found) {
+      if (!this.seen.has(tube) || this.told.has(tube)) continue;
+      this.told.add(tube);
+      warn(
+        `jobs of ${tube} are due, and no process consumes it: start one that has a handler for it, or, if the name is misspelt, revoke them`,
+      );
+    }
+    this.seen = new Set(found);
+    this.timer = clock.after(EVERY, () => void this.look());
+  }
+}
