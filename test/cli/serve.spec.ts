@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -257,6 +257,17 @@ describe('nest-dq serve --dir', () => {
       `reserve\r\nreserve\r\nreserve-with-timeout 0\r\n${PUT}`,
       'RESERVED 1 1\r\nx\r\nRESERVED 3 1\r\nx\r\nTIMED_OUT\r\nINSERTED 4\r\n',
     );
+  });
+
+  it('lets nobody but its user into the folder', async () => {
+    const dir = join(folder, 'data');
+    await (await peer(await nestDq('serve', '--port', '0', '--dir', dir).port())).says(PUT, 'INSERTED 1\r\n');
+    const names = ['', ...(await readdir(dir, { recursive: true }))];
+    expect(names.length).toBeGreaterThan(1);
+    const modes = await Promise.all(
+      names.map(async (name) => [name, (await stat(join(dir, name))).mode & 0o077]),
+    );
+    expect(modes.filter(([, others]) => others !== 0)).toEqual([]);
   });
 
   it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { ask, eventually } from 'test-servers';
@@ -44,6 +44,17 @@ describe('a command that writes', () => {
     expect(days).toBeGreaterThan(20);
     expect(days).toBeLessThan(21);
     expect(stderr).toBe('');
+  });
+
+  it('warns of a file that everybody can write', async () => {
+    const file = join(suite.folder, 'open.json');
+    await writeFile(file, '{}');
+    await chmod(file, 0o666);
+    const { code, stderr } = await suite.nestDq(['nodes', '--config', file]);
+    expect(code).toBe(0);
+    expect(stderr).toBe(
+      `nest-dq: everybody on this machine can write ${file}, and so choose the servers: chmod o-w ${file}\n`,
+    );
   });
 
   it('takes the longest times where processes differ, and says so', async () => {

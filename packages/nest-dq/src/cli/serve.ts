@@ -135,6 +135,7 @@ function servingOf(args: Arguments): ServingOptions {
 
 async function run(args: Arguments): Promise<void> {
   const { node: settings, listen, tls } = settingsOf(args);
+  process.umask(0o077); // what it stores is for its user alone: folders get 0700, and files 0600
   const signals = new Signals(tls !== undefined);
   const opening = EmbeddedNode.open({ ...settings, warn: tell });
   await Promise.race([opening, signals.asked]);

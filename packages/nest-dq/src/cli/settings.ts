@@ -1,10 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { DqError, factOf, show, toError, unknownName } from '../errors.js';
 import { withoutSecrets } from '../secrets.js';
 import { realEnvironment } from '../nest/environment.js';
 import type { DqOptions, ResolvedOptions } from '../nest/options.js';
 import { WrongArguments, type Arguments, type Flags } from './arguments.js';
 import { givenText, variableOf } from './given-text.js';
+import { tell } from './process.js';
 import { givenTls, TLS_FLAGS } from './tls-flags.js';
 
 /** For commands that go to a cluster. */
@@ -78,6 +79,8 @@ function fileOf(args: Arguments): DqOptions {
   const path = named ?? DEFAULT_FILE;
   if (named === undefined && !existsSync(path)) return {};
   const content = parse(path);
+  if (statSync(path).mode & 0o002)
+    tell(`everybody on this machine can write ${path}, and so choose the servers: chmod o-w ${path}`);
   if (typeof content !== 'object' || content === null || Array.isArray(content))
     throw new WrongArguments(
       `${path} has ${show(withoutSecrets(content))}: expected an object with options.`,
