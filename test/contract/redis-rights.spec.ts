@@ -66,6 +66,7 @@ describe('with one Redis', () => {
     it('makes every call', async () => {
       const ledger = await openAs(rule[1]!, rights);
       const tube = ledger.tube('shop.orders');
+      await expect(ledger.identity.read('0'.repeat(16))).resolves.toBe('0'.repeat(16));
       const owed = { mask: 1, unknown: false };
       const places = [{ index: 0, location: 'node:11300#instance:1' }];
       const [run] = await claim(tube, 'dead');
