@@ -60,7 +60,8 @@ it.each([
 it('an act that cannot be stored goes well, and the program says so', async () => {
   const { host, port } = suite.servers.redis;
   const redis = new Redis({ host, port });
-  await redis.call('ACL', 'SETUSER', 'less', 'on', '>secret', `~{${TUBE}}:*`, '~{:}:', '+@all');
+  const keys = [`~{${TUBE}}:*`, '~{:}:', '~{:}::ledger'];
+  await redis.call('ACL', 'SETUSER', 'less', 'on', '>secret', ...keys, '+@all');
   redis.disconnect();
   await suite.system.control.pause(TUBE);
   const paused = await suite.nestDq(['resume', TUBE], { DQ_REDIS: `redis://less:secret@${host}:${port}` });
