@@ -52,9 +52,10 @@ export function cliSuite(options: DqOptions = {}): CliSuite {
       DQ_PREFIX: '',
     };
     system = startSystem(servers, options);
-    await system.consumer.consume(TUBE, (payload: unknown) =>
-      (payload as { bad?: true }).bad ? Discard.because('the order has no user') : undefined,
-    );
+    await system.consumer.consume(TUBE, (payload: unknown) => {
+      const { bad, because = 'the order has no user' } = payload as { bad?: true; because?: string };
+      return bad ? Discard.because(because) : undefined;
+    });
   }, 120_000);
   afterAll(async () => {
     await system.stop();

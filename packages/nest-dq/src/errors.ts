@@ -1,4 +1,5 @@
 import { types } from 'node:util';
+import { escaped } from 'nest-handlers/log';
 import type { PayloadIssue } from 'nest-handlers/schema';
 
 /** What each code means, and whose turn it is; docs/errors.md says what to do about each. */
@@ -101,10 +102,6 @@ export function unknownName(code: DqErrorCode, what: string, known: Iterable<str
   return new DqError(code, `there is no ${what}: expected one of ${[...known].join(', ')}`);
 }
 
-/** Control characters, and those that turn or break a line: a log or a terminal would obey them. */
-// oxlint-disable-next-line no-control-regex
-const OBEYED = /[\0-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
-
 /** A value as an error message shows it: in one line, short, quoted, never throwing. */
 export function show(value: unknown): string {
   return escaped(shown(value));
@@ -113,11 +110,6 @@ export function show(value: unknown): string {
 /** A text of somebody else, such as a server's error, as a log or a terminal may show it: in one line, of 300 characters at most. */
 export function printable(text: string): string {
   return escaped(text.length > 300 ? `${text.slice(0, 300)}…` : text);
-}
-
-/** The same of any length, for the terminal. */
-export function escaped(text: string): string {
-  return text.replace(OBEYED, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function shown(value: unknown): string {

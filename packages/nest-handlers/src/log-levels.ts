@@ -1,4 +1,5 @@
 import type { LogLevel, LoggerService } from '@nestjs/common';
+import { escapedLines } from './escaped.js';
 
 /** One of Nest's levels; `off`: no line. */
 export type LogLevelOrOff = LogLevel | 'off';
@@ -36,12 +37,20 @@ export function resolveLogLevels<Levels extends object>(
   return levels as Required<Levels>;
 }
 
-/** Begins each line with the name of its cluster, if that has one. */
-export function clusterLogger(logger: LoggerService, cluster: string | undefined): LoggerService {
-  if (cluster === undefined) return logger;
-  const named = LEVELS.filter((level) => logger[level]).map((level) => [
+/**
+ * The logger of a library: it begins each line with the name of its cluster, if that has one, and whatever is in a line of
+ * somebody else's, such as the error of a handler, neither is obeyed by a terminal nor looks like another line.
+ */
+export function libraryLogger(logger: LoggerService, cluster: string | undefined): LoggerService {
+  const begin = cluster === undefined ? '' : `[${cluster}] `;
+  const methods = LEVELS.filter((level) => logger[level]).map((level) => [
     level,
-    (message: unknown, ...more: unknown[]) => logger[level]!(`[${cluster}] ${String(message)}`, ...more),
+    (message: string, ...stack: string[]) => logger[level]!(begin + entry(message), ...stack.map(entry)),
   ]);
-  return Object.fromEntries(named) as LoggerService;
+  return Object.fromEntries(methods) as LoggerService;
+}
+
+/** Lines behind the first are indented, as those of a stack are. */
+function entry(text: string): string {
+  return escapedLines(text).replace(/\n(?! {4})/g, '\n    ');
 }

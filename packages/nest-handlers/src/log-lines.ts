@@ -1,4 +1,5 @@
 import type { LoggerService } from '@nestjs/common';
+import { escaped } from './escaped.js';
 import type { LogLevelOrOff } from './log-levels.js';
 
 /** Milliseconds. The same trouble is written once within this time. */
@@ -18,8 +19,9 @@ export class LogLines {
    * A line of this level; nothing if that is off.
    * @param stack Written with it, if there is one.
    */
-  write(level: LogLevelOrOff, line: string, stack?: string): void {
+  write(level: LogLevelOrOff, text: string, stack?: string): void {
     if (level === 'off') return;
+    const line = escaped(text);
     if (!stack) this.logger[level]?.(line);
     else if (level === 'error') this.logger.error(line, stack);
     // At all other levels Nest takes a second argument for the context.

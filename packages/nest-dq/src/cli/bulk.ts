@@ -1,3 +1,4 @@
+import { escaped } from 'nest-handlers/log';
 import type { BulkOptions, BulkProgress } from '../operate/bulk.js';
 import type { Arguments, Flags } from './arguments.js';
 import type { Answer } from './command.js';
@@ -43,7 +44,7 @@ export async function actOnMany<Example>(args: Arguments, act: BulkAct<Example>)
   const found = await last(act.start({ ...options, dryRun: true }));
   const what = `${verb} ${counted(found.done, one, many)}`;
   if (args.has('dry-run')) {
-    const lines = found.examples.map((example) => `  ${act.show(example)}`);
+    const lines = found.examples.map((example) => `  ${escaped(act.show(example))}`);
     const more = found.done > lines.length && lines.length > 0 ? ['  …'] : [];
     return {
       json: { dryRun: true, count: found.done, examples: found.examples },
@@ -61,7 +62,7 @@ export async function actOnMany<Example>(args: Arguments, act: BulkAct<Example>)
           if (isFirst) tell(`if this is interrupted, go on with --cursor ${cursor}`);
           else tell(`${grouped(done)} of ${grouped(found.done)}`);
         });
-  const lines = failures.map(({ id, error }) => `  ${id}: ${error.message}`);
+  const lines = failures.map(({ id, error }) => escaped(`  ${id}: ${error.message}`));
   return {
     json: {
       done,

@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises';
+import { escaped } from 'nest-handlers/log';
 import type { Arguments, Flags } from './arguments.js';
 
 /** For commands that act on more than one job. */
@@ -14,7 +15,7 @@ export async function confirmed(args: Arguments, what: string): Promise<boolean>
     throw args.wrong(`it would ${what}: expected --yes, as there is no terminal to ask on.`);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const answer = await terminal.question(`It would ${what}. Go on? [y/N] `);
+    const answer = await terminal.question(escaped(`It would ${what}. Go on? [y/N] `));
     return /^y(es)?$/i.test(answer.trim());
   } finally {
     terminal.close();

@@ -1,3 +1,4 @@
+import { escaped } from 'nest-handlers/log';
 import type { CopyView, Explanation } from '../operate/explanation.js';
 import { clusterCommand } from './cluster.js';
 import { facts, instant, span, table } from './output.js';
@@ -33,7 +34,7 @@ function show(found: Explanation, now: number): string {
     'lease ends': run?.leaseEndsAt && instant(run.leaseEndsAt, now),
     died: deadLetter && `${instant(deadLetter.diedAt, now)}: ${deadLetter.why}`,
   });
-  return [why, '', known, ...(copies.length > 0 ? ['', showCopies(copies)] : [])].join('\n');
+  return [escaped(why), '', known, ...(copies.length > 0 ? ['', showCopies(copies)] : [])].join('\n');
 }
 
 function showCopies(copies: readonly CopyView[]): string {

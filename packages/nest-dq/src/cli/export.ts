@@ -10,7 +10,7 @@ import { summaryOf } from '../operate/waiting-view.js';
 import { Retries } from '../producer/retries.js';
 import { clusterCommand, type Connected } from './cluster.js';
 import { counted, grouped } from './output.js';
-import { tell } from './process.js';
+import { print, tell } from './process.js';
 
 /** Jobs that are in memory at once. */
 const PAGE = 100;
@@ -125,7 +125,7 @@ function base64(bytes: Uint8Array | string) {
 async function printAll(lines: AsyncGenerator<Exported>) {
   let [printed, bare] = [0, 0];
   for await (const line of lines) {
-    if (!(await print(line))) return { printed, bare, isWhole: false };
+    if (!(await printLine(line))) return { printed, bare, isWhole: false };
     printed++;
     if (line.copy === false) bare++;
   }
@@ -133,10 +133,10 @@ async function printAll(lines: AsyncGenerator<Exported>) {
 }
 
 /** Waits while the reader is slow. False: there is nobody to read it. */
-async function print(line: Exported): Promise<boolean> {
+async function printLine(line: Exported): Promise<boolean> {
   const { stdout } = process;
   if (stdout.destroyed) return false;
-  if (stdout.write(`${JSON.stringify(line)}\n`)) return true;
+  if (print(`${JSON.stringify(line)}\n`)) return true;
   return once(stdout, 'drain').then(
     () => true,
     () => false, // the program tells why

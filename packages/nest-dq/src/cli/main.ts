@@ -2,7 +2,7 @@ import { DqError, type DqErrorCode } from '../errors.js';
 import { parseArguments, WrongArguments } from './arguments.js';
 import { EVERYWHERE, helpOf, type Command } from './command.js';
 import { COMMANDS } from './commands.js';
-import { tell, version } from './process.js';
+import { print, tell, version } from './process.js';
 
 /** Errors that say that an argument was wrong: a tube, a reference, a time. */
 const ABOUT_ARGUMENTS: readonly DqErrorCode[] = [
@@ -38,7 +38,7 @@ async function runOne(args: readonly string[]): Promise<number> {
   const found = await COMMANDS[name]!();
   const command: Command = { ...found, flags: { ...found.flags, ...EVERYWHERE } };
   const given = parseArguments(command, args.slice(name.split(' ').length));
-  if (given.has('help')) return print(helpOf(command));
+  if (given.has('help')) return shown(helpOf(command));
   const answer = await command.run(given);
   if (!answer) return 0;
   const { json, text, status = 0 } = answer;
@@ -53,10 +53,10 @@ function nameIn([first = '', second = '']: readonly string[]): string | undefine
 }
 
 async function withoutCommand([first, ...more]: readonly string[]): Promise<number> {
-  if (first === '--version') return print(`${version()}\n`);
-  if (first === '--help') return print(await overview(Object.keys(COMMANDS)));
+  if (first === '--version') return shown(`${version()}\n`);
+  if (first === '--help') return shown(await overview(Object.keys(COMMANDS)));
   const group = Object.keys(COMMANDS).filter((name) => name.startsWith(`${first} `));
-  if (group.length > 0 && more[0] === '--help') return print(await overview(group));
+  if (group.length > 0 && more[0] === '--help') return shown(await overview(group));
   if (group.length > 0) throw new WrongArguments(`${first} needs one of ${group.map(lastWord).join(', ')}.`);
   if (first === undefined || first.startsWith('-')) {
     const given = first === undefined ? 'There is nothing to do' : `There is no command in front of ${first}`;
@@ -86,7 +86,7 @@ function lastWord(name: string): string {
   return name.slice(name.lastIndexOf(' ') + 1);
 }
 
-function print(text: string): number {
-  process.stdout.write(text);
+function shown(text: string): number {
+  print(text);
   return 0;
 }

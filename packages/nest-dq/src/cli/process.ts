@@ -1,8 +1,14 @@
 import { readFileSync } from 'node:fs';
+import { escapedLines } from 'nest-handlers/log';
 
-/** A line for people, on standard error. */
+/** A line for people, on standard error. As with `print`, nothing in it is obeyed by a terminal, whoever wrote it. */
 export function tell(message: string): void {
-  process.stderr.write(`nest-dq: ${message}\n`);
+  process.stderr.write(escapedLines(`nest-dq: ${message}\n`));
+}
+
+/** What was asked for, on standard output: text or JSON. False: its reader is slow. */
+export function print(text: string): boolean {
+  return process.stdout.write(escapedLines(text));
 }
 
 /** Of the installed package. */

@@ -1,3 +1,4 @@
+import { escaped } from 'nest-handlers/log';
 import type { ProcessView } from '../operate/processes.js';
 import { clusterCommand } from './cluster.js';
 import { counted, span, table } from './output.js';
@@ -37,7 +38,7 @@ function showAll(found: readonly ProcessView[], now: number): string {
       ? []
       : [`${host}:${pid} repairs copies, and has still to look at about ${counted(toRepair, 'job')}`]),
   ]);
-  return [lines, '', '* does what one process does for all', ...notes].join('\n');
+  return [lines, '', '* does what one process does for all', ...notes.map(escaped)].join('\n');
 }
 
 function namesOf(tubes: readonly string[]): string {

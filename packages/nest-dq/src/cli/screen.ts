@@ -1,5 +1,6 @@
 import type { Clock, Timer } from 'nest-handlers/time';
-import { ENDING } from './process.js';
+import { escaped } from 'nest-handlers/log';
+import { ENDING, print } from './process.js';
 
 const ENTER = '\x1b[?1049h\x1b[?25l';
 const LEAVE = '\x1b[?25h\x1b[?1049l';
@@ -34,9 +35,9 @@ export class Screen {
 
   /** Longer lines are cut, and lines beyond the last row are left out. */
   show(lines: readonly string[]): void {
-    if (!process.stdout.isTTY) return void process.stdout.write(`${lines.join('\n')}\n\n`);
+    if (!process.stdout.isTTY) return void print(`${lines.join('\n')}\n\n`);
     const { columns } = process.stdout;
-    const shown = lines.slice(0, this.rows).map((line) => line.slice(0, columns - 1) + REST_OF_LINE);
+    const shown = lines.slice(0, this.rows).map((line) => escaped(line).slice(0, columns - 1) + REST_OF_LINE);
     process.stdout.write(TOP_LEFT + shown.join('\r\n') + REST_OF_SCREEN);
   }
 

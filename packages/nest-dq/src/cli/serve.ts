@@ -12,7 +12,7 @@ import { leastBuffers } from '../embedded/limits.js';
 import { factOf, toError, type DqError } from '../errors.js';
 import type { Arguments } from './arguments.js';
 import type { Command } from './command.js';
-import { askedToEnd, ENDING, tell, version } from './process.js';
+import { askedToEnd, ENDING, print, tell, version } from './process.js';
 import { TLS_FLAGS, TlsFiles } from './tls-files.js';
 
 const MOST = Number.MAX_SAFE_INTEGER;
@@ -146,9 +146,7 @@ async function run(args: Arguments): Promise<void> {
     const address = await node.listen(listen);
     if (signals.isAsked) return;
     if (tls) signals.renew?.act(() => renew(node, address, tls));
-    process.stdout.write(
-      `nest-dq ${version()} listens on ${textOf(address)}; jobs are stored in ${node.dir ?? 'memory'}\n`,
-    );
+    print(`nest-dq ${version()} listens on ${textOf(address)}; jobs are stored in ${node.dir ?? 'memory'}\n`);
     await Promise.race([signals.asked, node.closed]);
   } finally {
     await node.close();

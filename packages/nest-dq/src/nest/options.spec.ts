@@ -50,7 +50,7 @@ describe('the options', () => {
       repair: true,
       lateAfter: 1_000,
       hooks: [],
-      logger: LOGGER,
+      logger: expect.any(Object),
       logLevels: { retries: 'warn', discards: 'warn', deadLetters: 'error', servers: 'warn' },
     });
   });
@@ -63,7 +63,7 @@ describe('the options', () => {
       handlers: undefined,
       logger: undefined,
     };
-    expect(resolveOptions(nothing)).toEqual(resolveOptions({}));
+    expect(resolveOptions(nothing)).toEqual({ ...resolveOptions({}), logger: expect.any(Object) });
   });
 
   it('take a folder for the embedded node, below the working directory unless it is absolute', () => {
@@ -138,7 +138,8 @@ describe('the options', () => {
       staleAfter: 86_400_000,
       deadLetters: { maxAge: 604_800_000, maxCount: 10_000 },
     });
-    expect(resolveOptions(given).logger).toBe(logger);
+    resolveOptions(given).logger.warn('a line');
+    expect(logger.lines).toEqual([{ level: 'warn', message: 'a line' }]);
   });
 
   it('take levels one by one, and those of Nest that the logger has', () => {

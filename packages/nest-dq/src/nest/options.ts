@@ -1,7 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import type { RedisOptions } from 'ioredis';
 import type { Duration } from 'nest-handlers/time';
-import { clusterLogger } from 'nest-handlers/log';
+import { libraryLogger } from 'nest-handlers/log';
 import { withoutSecrets } from '../secrets.js';
 import { resolveRetention, type Retention } from '../consumer/retention.js';
 import { resolveHandlerDefaults, type HandlerSettings } from '../consumer/run/handler-settings.js';
@@ -271,7 +271,7 @@ export function resolveOptions(
     lateAfter: duration('lateAfter', 0),
     hooks: checkHooks(given.hooks),
     advise: true,
-    logger: clusterLogger(logger, cluster),
+    logger: libraryLogger(logger, cluster),
     logLevels: resolveLogLevels(options.logLevels, logger),
   };
 }

@@ -1,5 +1,5 @@
 import { Logger, type LoggerService } from '@nestjs/common';
-import { clusterLogger } from 'nest-handlers/log';
+import { libraryLogger } from 'nest-handlers/log';
 import type { Duration } from 'nest-handlers/time';
 import type { ConnectionOptions } from 'node:tls';
 import type { DriverFactory, SaslOptions } from '../driver/kafkajs/kafkajs-options.js';
@@ -135,7 +135,7 @@ export function resolveOptions(options: KqOptions, cluster?: string): ResolvedOp
     commitEvery: time('commitEvery', 0, MINUTE),
     shutdownTimeout: time('shutdownTimeout', 0, 60 * MINUTE),
     hooks: checkHooks(given.hooks),
-    logger: clusterLogger(logger, cluster),
+    logger: libraryLogger(logger, cluster),
     logLevels: resolveLogLevels(options.logLevels, logger),
   };
 }

@@ -8,7 +8,7 @@ import type { DqRuntime } from '../../nest/runtime.js';
 import type { Arguments } from '../arguments.js';
 import { clusterCommand, type Connected } from '../cluster.js';
 import { operator } from '../operator.js';
-import { askedToEnd, tell, version } from '../process.js';
+import { askedToEnd, print, tell, version } from '../process.js';
 import { Entrance } from './entrance.js';
 import { loadHttpAdapter } from './http-adapter.js';
 
@@ -52,7 +52,7 @@ async function run(args: Arguments, { runtime }: Connected): Promise<void> {
     const address = entrance.address(await listen(app, port));
     app.useLogger(LOGGER);
     await tellWhatIsAway(runtime, readOnly);
-    process.stdout.write(`nest-dq ${version()} serves the dashboard to the browser that opens ${address}\n`);
+    print(`nest-dq ${version()} serves the dashboard to the browser that opens ${address}\n`);
     await asked;
   } finally {
     await app.close();

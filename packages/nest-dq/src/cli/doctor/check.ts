@@ -1,3 +1,5 @@
+import { escaped } from 'nest-handlers/log';
+
 export type Level = 'ok' | 'warning' | 'failure';
 
 /** One thing that the doctor looked at. */
@@ -33,8 +35,8 @@ export function statusOf(checks: readonly Check[]): number {
 export function showChecks(checks: readonly Check[]): string {
   const width = Math.max(...checks.map(({ about }) => about.length));
   const lines = checks.flatMap(({ level, about, fact, advice }) => {
-    const line = `${level.padEnd(7)}  ${about.padEnd(width)}  ${fact}`;
-    return advice === undefined ? [line] : [line, `${' '.repeat(width + 11)}→ ${advice}`];
+    const line = escaped(`${level.padEnd(7)}  ${about.padEnd(width)}  ${fact}`);
+    return advice === undefined ? [line] : [line, escaped(`${' '.repeat(width + 11)}→ ${advice}`)];
   });
   const count = (level: Level) => checks.filter((check) => check.level === level).length;
   const [failures, warnings] = [count('failure'), count('warning')];
