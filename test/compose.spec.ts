@@ -1,7 +1,7 @@
 // The compose file and its Dockerfiles, read as texts: a Docker engine is not needed, and what can run without one is run.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { startBeanstalkd } from 'test-servers';
@@ -15,6 +15,7 @@ interface Service {
   readonly profiles?: string[];
   readonly depends_on?: Record<string, { readonly required?: boolean }>;
   readonly volumes?: string[];
+  readonly ports?: string[];
   readonly stop_grace_period?: string;
 }
 
@@ -86,6 +87,21 @@ describe('the compose file', () => {
     expect(services['kafka-topics']!.command).toContain(`--topic=${OrderChanged.name}`);
     const folders = services.kafka!.volumes!.map((volume) => volume.split(':')[1]);
     expect(folders).toEqual([services.kafka!.environment!.KAFKA_LOG_DIRS]);
+  });
+
+  it('opens its ports to this machine alone, as its dashboard lets everybody do everything', () => {
+    const ports = Object.values(services).flatMap(({ ports = [] }) => ports);
+    expect(ports).toEqual(['127.0.0.1:3000:3000']);
+  });
+
+  it('says how the command line is called, which is in the image with all that it needs', () => {
+    const [, path] = /exec sample-app node (\S+) doctor/.exec(read('docker-compose.yml'))!;
+    const copied = instructions(appDockerfile, 'COPY').filter((line) => line.startsWith('--from=build'));
+    const folders = copied.map((line) => line.split(' ').at(-1)!);
+    expect(folders).toContain(dirname(path!));
+    expect(existsSync(join(ROOT, 'sample-app', path!))).toBe(true);
+    // Where the application finds its servers, the command does, too.
+    expect(Object.keys(app.environment!)).toEqual(expect.arrayContaining(['DQ_BEANSTALKS', 'DQ_REDIS']));
   });
 
   it('stops the application later than it stops its handlers', () => {

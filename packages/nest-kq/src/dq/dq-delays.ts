@@ -45,6 +45,7 @@ export class DqDelays implements Delays {
       const { id, ref, dueAt } = receipt;
       return { topic, job: { tube: receipt.tube, id, ref, dueAt } };
     } catch (thrown) {
+      if (codeOf(thrown) === 'DQ_PAST_TIME') throw past('at' in when ? when.at : undefined, thrown);
       throw meant(thrown, `nest-dq cannot take a message of ${topic}`);
     }
   }
@@ -119,13 +120,13 @@ function told(outcome: LaterOutcome): unknown {
   return Discard.because(outcome.final.message);
 }
 
-const BAD: readonly string[] = [
-  'DQ_BAD_DURATION',
-  'DQ_BAD_TIME',
-  'DQ_PAST_TIME',
-  'DQ_TOO_FAR',
-  'DQ_BAD_OPTION',
-];
+const BAD: readonly string[] = ['DQ_BAD_DURATION', 'DQ_BAD_TIME', 'DQ_TOO_FAR', 'DQ_BAD_OPTION'];
+
+/** That of nest-dq advises an option which a push does not have. */
+function past(at: unknown, cause: unknown): KqError {
+  const fact = `\`at\` is ${show(at)}, which is over: expected a time in the future, or no \`at\` to push at once`;
+  return new KqError('KQ_BAD_MESSAGE', fact, { cause });
+}
 
 /** An error of nest-dq in the words of nest-kq. */
 function meant(thrown: unknown, fact: string): KqError {

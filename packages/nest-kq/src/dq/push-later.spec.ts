@@ -55,7 +55,7 @@ describe('a push with a delay', () => {
     [
       'a time that is over',
       { at: new Date(0) },
-      'KQ_BAD_MESSAGE: nest-dq cannot take a message of orders: DQ_PAST_TIME',
+      'KQ_BAD_MESSAGE: `at` is 1970-01-01T00:00:00.000Z, which is over: expected a time in the future, or no `at` to push at once',
     ],
     ['both', { at: new Date(), delay: 1 }, 'KQ_BAD_MESSAGE: `at` is '],
     ['an unknown option', { delay: 1, dely: 1 }, 'KQ_BAD_MESSAGE: there is no `dely`'],
