@@ -125,14 +125,16 @@ const NEST_KQ = {
 /** Those of the entry `nest-handlers/events`. */
 const OF_EVENTS = '(?:events|event-hub|guarded-observable|hooks)';
 /** Those of the entry `nest-handlers/log`. */
-const OF_LOG = '(?:log|log-levels|log-lines)';
+const OF_LOG = '(?:escaped|log|log-levels|log-lines)';
+/** Those of the entry `nest-handlers/schema`. */
+const OF_SCHEMA = '(?:json|schema)';
 /** All files of nest-handlers but those of its other entries. */
-const OF_NEST = `(?!context|schema|time|testing|${OF_EVENTS}|${OF_LOG})[a-z-]+`;
+const OF_NEST = `(?!context|${OF_SCHEMA}|time|testing|${OF_EVENTS}|${OF_LOG})[a-z-]+`;
 
 /** The same for nest-handlers. Most of the libraries loads its other entries, and so nothing of Nest with them. */
 const NEST_HANDLERS = {
   context: [],
-  schema: [],
+  [OF_SCHEMA]: [],
   time: ['context'],
   testing: ['context', 'time'],
   [OF_EVENTS]: ['context'],
@@ -154,8 +156,8 @@ const MAY_USE = {
     'nest-handlers/dist/index.js': ['nest'],
     'nest-handlers/dist/context.js': Object.keys(NEST_DQ),
     'nest-handlers/dist/events.js': ['events'],
-    'nest-handlers/dist/log.js': ['nest'],
-    'nest-handlers/dist/schema.js': ['api', 'producer', 'consumer'],
+    'nest-handlers/dist/log.js': ['errors', 'cli', 'nest'],
+    'nest-handlers/dist/schema.js': ['api', 'copies', 'producer', 'consumer'],
     'nest-handlers/dist/time.js': Object.keys(NEST_DQ),
     'nest-handlers/dist/testing.js': ['test-kit'],
     ulid: ['producer'],
@@ -173,7 +175,7 @@ const MAY_USE = {
     'nest-handlers/dist/context.js': Object.keys(NEST_KQ),
     'nest-handlers/dist/events.js': ['events'],
     'nest-handlers/dist/log.js': ['nest'],
-    'nest-handlers/dist/schema.js': ['api'],
+    'nest-handlers/dist/schema.js': ['api', 'pusher'],
     'nest-handlers/dist/time.js': Object.keys(NEST_KQ),
     'nest-handlers/dist/testing.js': ['test-kit'],
     '@nestjs/common': ['nest', 'dq'],

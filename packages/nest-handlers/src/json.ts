@@ -121,7 +121,7 @@ function lossInConverted(
   key: string | number,
   depth: number,
 ): JsonLoss | undefined {
-  if (value instanceof Date && value.toJSON === TO_JSON) return lossInDate(value); // which need not be written twice
+  if (value instanceof Date && value.toJSON === Date.prototype.toJSON) return lossInDate(value); // which need not be written twice
   let converted: unknown;
   try {
     converted = value.toJSON(String(key));
@@ -133,8 +133,6 @@ function lossInConverted(
   const loss = isObject ? lossInFields(converted as object, depth) : lossIn(converted, key, depth);
   return loss && { ...loss, at: `.toJSON()${loss.at}` };
 }
-
-const { toJSON: TO_JSON } = Date.prototype;
 
 function lossInDate(date: Date): JsonLoss | undefined {
   return Number.isNaN(date.getTime()) ? lost('is an invalid Date: expected a valid one') : undefined;
