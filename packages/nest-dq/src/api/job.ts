@@ -183,7 +183,10 @@ export abstract class DelayedJob<P = unknown> {
   abstract readonly attempt: number;
   /** The most runs that there can be. */
   abstract readonly attempts: number;
-  /** Grows with each run of the job: store it with what you write, and refuse a smaller one. */
+  /**
+   * Grows with each run of the job: store it with what you write, and refuse a smaller one. An integer of 16 digits, microseconds since
+   * 1970 or a little more, so a safe integer in JavaScript, and too large for 32 bits: its column is a BIGINT.
+   */
   abstract readonly fence: number;
   /** Aborts with a DqError as its reason: `DQ_TIMEOUT`, `DQ_SHUTDOWN`, `DQ_REVOKED` or `DQ_LEASE_LOST`. */
   abstract readonly signal: AbortSignal;

@@ -159,7 +159,7 @@ function checkEdges(options: EdgedBuckets): readonly number[] {
   const { edges } = checkObject('the timeline', options, ['edges']);
   if (!Array.isArray(edges) || edges.length < 2 || edges.length > MOST_BUCKETS + 1)
     throw wrongValue('DQ_BAD_OPTION', '`edges`', edges, `a list of 2 to ${MOST_BUCKETS + 1} times`);
-  const times = edges.map(parseWhen);
+  const times = edges.map((edge) => parseWhen(edge));
   const early = times.findIndex((time, i) => i > 0 && time <= times[i - 1]!);
   if (early < 0) return times;
   const before = `a time after that before it, ${showInstant(times[early - 1]!)}`;

@@ -93,7 +93,9 @@ export class ClusterProducer extends DqProducer {
     tube: string | Tube,
     jobs: Iterable<JobOptions & { payload: unknown; at: When }>,
   ): Promise<AddResult[]> {
-    return this.addMany(tube, jobs, 'at', ({ at }, { allowPast }) => dueAt(at, allowPast));
+    return this.addMany(tube, jobs, 'at', ({ at }, { allowPast }) =>
+      dueAt(at, allowPast, (given) => `delayMany with { delay: ${given} }`),
+    );
   }
 
   override async revoke(ref: JobRef, options?: RevokeOptions): Promise<RevokeResult> {

@@ -1,4 +1,4 @@
-import { showInstant, type Duration, type When } from 'nest-handlers/time';
+import { showInstant, type Duration, type FromNow, type When } from 'nest-handlers/time';
 import { LONGEST_DELAY } from '../copies/timing.js';
 import { DqError, wrongValue } from '../errors.js';
 import { parseDuration } from '../time/duration.js';
@@ -19,9 +19,11 @@ export function dueAfter(delay: Duration): Due {
   return (now) => Math.ceil(now + ms);
 }
 
-/** `DQ_BAD_TIME`. */
-export function dueAt(when: When, allowPast: boolean): Due {
-  const instant = parseWhen(when);
+const BY_DELAY: FromNow = (given) => `delay(tube, payload, ${given})`;
+
+/** `DQ_BAD_TIME`. `fromNow`: how the call takes a time from now. */
+export function dueAt(when: When, allowPast: boolean, fromNow = BY_DELAY): Due {
+  const instant = parseWhen(when, fromNow);
   return (now) => {
     if (instant < now - PAST_TOLERANCE && !allowPast) {
       throw new DqError(
@@ -45,7 +47,7 @@ export function dueAgain(when: When | { readonly delay: Duration }, allowPast: b
   }
   return isDelay(when)
     ? dueAfter(checkObject('the new time', when, ['delay']).delay)
-    : dueAt(when, allowPast);
+    : dueAt(when, allowPast, (given) => `{ delay: ${given} }`);
 }
 
 function isDelay(when: When | { readonly delay: Duration }): when is { readonly delay: Duration } {

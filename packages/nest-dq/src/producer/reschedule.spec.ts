@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Duration, When } from 'nest-handlers/time';
 import { parseRef } from '../copies/job-ref.js';
 import type { JobOptions, JobRef } from '../api/job.js';
+import type { DqProducer } from './producer.js';
 import type { JobRecord } from '../ledger/rules/job-record.js';
 import { settle } from '../ledger/rules/owed-copies.js';
 import { embedded, failure, scripted, type StoredCopy } from '../../spec-support/producing.js';
@@ -194,6 +195,20 @@ describe('reschedule', () => {
     expect(await failure(call)).toMatchObject({ code, indeterminate: false });
     expect([ledger.asked, words()]).toEqual([[], []]);
   });
+
+  it.each<[string, (producer: DqProducer) => Promise<unknown>, string]>([
+    ['reschedule', (dq) => dq.reschedule(KEY, 5_000), 'write { delay: 5000 };'],
+    ['at', (dq) => dq.at('t', 1, 5_000), 'write delay(tube, payload, 5000);'],
+    ['at, with a text', (dq) => dq.at('t', 1, '5s' as unknown as When), "write delay(tube, payload, '5s');"],
+  ])(
+    'says how a delay is given where a time from now was given as an instant: %s',
+    async (_call, ask, how) => {
+      const { producer } = await scripted();
+      const { message } = await failure(ask(producer));
+      expect(message).toMatch(/^DQ_BAD_TIME: the instant is .*: that looks like a time from now; write /);
+      expect(message).toContain(how);
+    },
+  );
 
   it('says how a delay is given where one was given as a text', async () => {
     const { producer } = await scripted();

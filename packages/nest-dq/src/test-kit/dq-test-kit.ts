@@ -125,7 +125,7 @@ export class DqTestKit {
 
   /** The same up to an instant. `DQ_PAST_TIME`: it is before `now`. */
   async advanceTo(when: When): Promise<RunCounts> {
-    const instant = parseWhen(when);
+    const instant = parseWhen(when, (given) => `advance(${given})`);
     return this.go(() => {
       const ms = instant - this.time.clock.wall();
       if (ms >= 0) return this.time.clock.now() + ms;

@@ -27,7 +27,9 @@ describe('parseWhen', () => {
 
   it.each<[unknown, RegExp]>([
     [Math.floor(instant / 1000), /looks like seconds; multiply by 1000/],
-    [0, /looks like seconds/],
+    [0, /looks like a time from now; add it to the present time; expected a Date/],
+    [999_999_999, /looks like a time from now/],
+    ['15m', /looks like a time from now/],
     [-1, /before 1970/],
     [new Date(-1), /before 1970/],
     [new Date(NaN), /an invalid Date: not a finite time/],
@@ -48,5 +50,19 @@ describe('parseWhen', () => {
     const parse = () => parseWhen(value as When);
     expect(parse).toThrow(expect.objectContaining({ code: 'DQ_BAD_TIME' }));
     expect(parse).toThrow(why);
+  });
+
+  it.each<[unknown, RegExp]>([
+    [
+      5_000,
+      /^DQ_BAD_TIME: the instant is 5000: that looks like a time from now; write in\(5000\); expected a Date/,
+    ],
+    ['15 m', /looks like a time from now; write in\('15 m'\);/],
+    [
+      2_592_000_000,
+      /looks like seconds; multiply by 1000; if it is a time from now, write in\(2592000000\);/,
+    ],
+  ])('says of %p how the call takes a time from now', (value, why) => {
+    expect(() => parseWhen(value as When, (given) => `in(${given})`)).toThrow(why);
   });
 });

@@ -18,23 +18,46 @@ export type When =
 const EXPECTED =
   'expected a Date, milliseconds since 1970, a Temporal.Instant, or an object with toDate() or toJSDate()';
 const LAST_SECONDS = 1e11;
+/** Seconds that are less would be before September 2001. */
+const FIRST_SECONDS = 1e9;
+const DURATION = /^\d+(\.\d+)? ?[a-z]+$/i;
 
-/** Milliseconds since 1970, rounded up, or why the value is no instant. Seconds are refused, as a common slip. */
-export function readWhen(value: unknown): number | string {
-  const read = instantIn(value);
+/** How the call in question takes a time from now, such as `{ delay: 5000 }` for 5000. */
+export type FromNow = (given: string) => string;
+
+/**
+ * Milliseconds since 1970, rounded up, or why the value is no instant. Seconds, and a time from now, are refused, as common
+ * slips. `fromNow`: how the call takes a time from now, if it does.
+ */
+export function readWhen(value: unknown, fromNow?: FromNow): number | string {
+  const read = instantIn(value, fromNow);
   return typeof read === 'string' ? `${read}; ${EXPECTED}` : read;
 }
 
-function instantIn(value: unknown): number | string {
-  if (typeof value === 'string') return 'a text; parse it first, so that its time zone is yours to say';
+function instantIn(value: unknown, fromNow?: FromNow): number | string {
+  if (typeof value === 'string') {
+    if (DURATION.test(value.trim())) return aTimeFromNow(`'${value.trim()}'`, fromNow);
+    return 'a text; parse it first, so that its time zone is yours to say';
+  }
   if (typeof value !== 'number' && (typeof value !== 'object' || value === null)) return 'no instant';
   const instant = typeof value === 'number' ? value : timeOf(value);
   if (typeof instant !== 'number' || !Number.isFinite(instant))
     return typeof value === 'number' || isInstant(value) ? 'not a finite time' : 'no instant';
   if (instant < 0) return 'before 1970';
-  // A Date says what it means, so only bare numbers are suspected of being seconds.
-  if (typeof value === 'number' && instant < LAST_SECONDS) return 'that looks like seconds; multiply by 1000';
+  // A Date says what it means, so only bare numbers are suspected.
+  if (typeof value === 'number' && instant < LAST_SECONDS) return whyTooSmall(instant, fromNow);
   return Math.ceil(instant);
+}
+
+function whyTooSmall(instant: number, fromNow?: FromNow): string {
+  if (instant < FIRST_SECONDS) return aTimeFromNow(String(instant), fromNow);
+  const orElse = fromNow ? `; if it is a time from now, write ${fromNow(String(instant))}` : '';
+  return `that looks like seconds; multiply by 1000${orElse}`;
+}
+
+function aTimeFromNow(given: string, fromNow?: FromNow): string {
+  const instead = fromNow ? `; write ${fromNow(given)}` : '; add it to the present time';
+  return `that looks like a time from now${instead}`;
 }
 
 /** No finite number for what is no instant. All are known by their shape: a Date may be of another realm, as in Jest. */

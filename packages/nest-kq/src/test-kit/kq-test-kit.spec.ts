@@ -215,7 +215,7 @@ describe('a test kit', () => {
   it.each<[KqTestKitOptions, string]>([
     [{ partitions: 0 }, '`partitions` is 0: expected a whole number from 1 to 1000'],
     [{ patience: '-1s' as '1s' }, "`patience` is '-1s': negative"],
-    [{ now: 5 }, '`now` is 5: that looks like seconds'],
+    [{ now: 5 }, '`now` is 5: that looks like a time from now'],
     [{ dq: {} } as KqTestKitOptions, '`dq` is {}: expected a DqTestKit of nest-dq/testing'],
     [{ nodes: 3 } as KqTestKitOptions, 'there is no `nodes` in the options of the test kit'],
   ])('refuses %p', (options, why) => {

@@ -80,6 +80,7 @@ describe('an outcome', () => {
       const { error } = retryOf(outcomeOf(Again.at(bad as Date), limits));
       expect((error as DqError).code).toBe('DQ_BAD_TIME');
     }
+    expect(retryOf(outcomeOf(Again.at(5_000), limits)).error.message).toContain('write Again.after(5000);');
     expect(deadOf(outcomeOf(Again.after('nonsense' as '1s'), last)).death.why).toBe('attempts');
   });
 

@@ -98,7 +98,14 @@ function outcomeSaid(outcome: Outcome, limits: Limits): RunOutcome {
 
 function outcomeOfAgain({ when }: Again): RunOutcome {
   return 'at' in when
-    ? { kind: 'again', delay: 0, at: Math.max(1, parseWhen(when.at)) } // 0 is none
+    ? {
+        kind: 'again',
+        delay: 0,
+        at: Math.max(
+          1,
+          parseWhen(when.at, (given) => `Again.after(${given})`),
+        ),
+      } // 0 is none
     : { kind: 'again', delay: parseDuration(when.delay, 'the delay of Again.after'), at: 0 };
 }
 
