@@ -48,6 +48,7 @@ const shape: fc.Arbitrary<Shape> = fc.letrec<{ shape: Shape }>((tie) => ({
       'text?' as const,
       'number?' as const,
     ),
+    fc.record({ optional: tie('shape') }),
     fc.record({ list: tie('shape') }),
     fc.record({ values: tie('shape') }),
     fc.record({ fields: fc.dictionary(fc.constantFrom('a', 'b', '__proto__'), tie('shape')) }),
@@ -58,6 +59,7 @@ const shape: fc.Arbitrary<Shape> = fc.letrec<{ shape: Shape }>((tie) => ({
 function ofShape(given: Shape): unknown {
   if (typeof given === 'string')
     return given.startsWith('text') ? 'x' : given.startsWith('number') ? 1.5 : true;
+  if ('optional' in given) return ofShape(given.optional);
   if ('list' in given) return [ofShape(given.list), ofShape(given.list)];
   if ('values' in given) return { a: ofShape(given.values) };
   return Object.fromEntries(Object.entries(given.fields).map(([name, each]) => [name, ofShape(each)]));

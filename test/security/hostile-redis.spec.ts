@@ -57,7 +57,7 @@ describe('what another program writes into Redis', () => {
       await redis.zadd(`${base}:acts`, 1, text);
       await redis.zadd(`${base}:left`, 1, text);
       const hour = Math.floor(Date.now() / 3_600_000);
-      await redis.hset(`${base}:history:${hour}`, '59:0', text, '0:0', text);
+      await redis.hset(`${base}:history:${hour}`, '59:0', text, '0:0', text, 'tubes', text);
       const letters = `{${prefix}tube}:`;
       await redis.zadd(`${letters}:dead`, Date.now(), 'theirs:0');
       await redis.hset(`${letters}:letters`, 'theirs:0', text, 'theirs:0:l', text);
@@ -119,6 +119,93 @@ describe('what another program writes into Redis', () => {
     expectOneLineEach(system.log);
   }, 60_000);
 });
+
+describe('a number that no page can show, from another program in Redis,', () => {
+  const HUGE = '1e300';
+
+  it('hides nothing else, and is left out, or shown as unreadable', async () => {
+    const redis = inspect();
+    const prefix = `huge${++prefixes}.`;
+    const system = suite.start({ prefix });
+    const { deadLetters, inspector, producer } = system;
+    const { id } = await producer.delay('tube', 1, '1h', { key: 'k' });
+    await eventually('it is present', async () => (await inspector.processes()).length === 1);
+    const base = `{${prefix}:}:`;
+    const [own] = Object.values(await redis.hgetall(`${base}:processes`));
+    const theirs = (own as string)
+      .replace(/"upFor":\d+/, `"upFor":${HUGE}`)
+      .replace(/"id":"[^"]+"/, '"id":"theirs"');
+    expect(theirs).toContain(HUGE);
+    await redis.hset(`${base}:processes`, 'theirs', theirs);
+    await redis.zadd(`${base}:seen`, HUGE, 'theirs', 'inf', 'others');
+    const act = { id: 'a', by: 'b', act: 'c', on: {}, count: 1 };
+    await redis.zadd(`${base}:acts`, 1, JSON.stringify({ ...act, at: 1 }).replace('"at":1', `"at":${HUGE}`));
+    await redis.zadd(`${base}:acts`, 2, JSON.stringify({ ...act, at: 1, on: { tube: 5 } }));
+    const far = ['+inf', '1e300', '-1e300', '-inf'].flatMap((place) => [place, `far ${place}`]);
+    await redis.zadd(`${base}:acts`, ...far);
+    const hour = Math.floor(Date.now() / 3_600_000);
+    const minute = Math.floor((Date.now() / 60_000) % 60);
+    await redis.hset(`${base}:history:${hour}`, `${minute}:0`, `[${HUGE}]`);
+    const tube = `{${prefix}tube}:`;
+    await redis.zadd(`${tube}:dead`, Date.now(), 'theirs:0');
+    const letter = `{"why":"stale","generation":0,"due":${HUGE},"attempt":1,"died":1}`;
+    await redis.hset(`${tube}:letters`, 'theirs:0', letter);
+    await redis.zadd(`${tube}:index`, HUGE, 'late', '-1e300', 'early', '-inf', 'first');
+
+    const found = {
+      processes: await inspector.processes(),
+      acts: (await inspector.acts()).acts,
+      history: await inspector.history({ from: new Date(Date.now() - 3_600_000), to: new Date() }),
+      letters: (await deadLetters.list('tube')).letters,
+      jobs: (await inspector.jobs('tube')).jobs,
+      tube: await inspector.tube('tube'),
+      timeline: await inspector.timeline('tube', {
+        from: new Date(),
+        to: new Date(Date.now() + 7_200_000),
+        buckets: 2,
+      }),
+    };
+    expect(JSON.stringify(found)).not.toMatch(/e\+300|Infinity/);
+    for (const time of datesIn(found)) expect(Number.isNaN(time.getTime())).toBe(false);
+    expect(found.processes.map(({ pid }) => pid)).toEqual([process.pid]);
+    expect(found.acts).toHaveLength(2);
+    for (const each of found.acts) expect(each.act).toMatch(/^unreadable: /);
+    expect(found.letters).toMatchObject([{ id: 'theirs', why: 'invalid' }]);
+    expect(found.jobs.map((job) => job.id)).toContain(id);
+    expectOneLineEach(system.log);
+  }, 60_000);
+
+  it.each([
+    ['a time that no Date has', HUGE],
+    ['no number', '"soon"'],
+  ])('as %s in a record leaves out that job of a list, and tells it', async (_what, due) => {
+    const redis = inspect();
+    const system = suite.start();
+    const { inspector, producer } = system;
+    const tube = `damaged-list-${++prefixes}`;
+    const receipts = [];
+    for (const key of ['a', 'b', 'c']) receipts.push(await producer.delay(tube, key, '1h', { key }));
+    const [first, bad, last] = receipts.map(({ id }) => id);
+    const damage = `local record = cmsgpack.unpack(redis.call('GET', KEYS[1]))
+      record.due = cjson.decode(ARGV[1])[1]
+      redis.call('SET', KEYS[1], cmsgpack.pack(record))`;
+    await redis.eval(damage, 1, `{${tube}}:${bad}`, `[${due}]`);
+    const { jobs } = await inspector.jobs(tube);
+    expect(jobs.map(({ id }) => id).sort()).toEqual([first!, last!].sort());
+    await inspector.jobs(tube);
+    const told = system.log.filter((line) => line.includes(`the list of ${tube} leaves out job ${bad}`));
+    expect(told).toHaveLength(1);
+    await redis.set(`{${tube}}:${bad}`, GIANT);
+    expect((await inspector.jobs(tube)).jobs).toHaveLength(2);
+    expectOneLineEach(system.log);
+  });
+});
+
+/** All that are somewhere in a value. */
+function datesIn(value: unknown): Date[] {
+  if (value instanceof Date) return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(datesIn) : [];
+}
 
 describe('a server in the place of Redis that', () => {
   it.each([

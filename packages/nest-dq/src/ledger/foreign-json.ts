@@ -1,18 +1,21 @@
 import { show } from '../errors.js';
 
-/** How a value of JSON has to look. A field whose shape ends with `?` may be absent; further fields do no harm. */
+/** How a value of JSON has to look. A field whose shape ends with `?`, or is optional, may be absent; further fields do no harm. */
 export type Shape =
   | 'text'
   | 'number'
   | 'boolean'
   | 'text?'
   | 'number?'
+  | { readonly optional: Shape }
   | { readonly list: Shape }
   | { readonly values: Shape }
   | { readonly fields: Readonly<Record<string, Shape>> };
 
 /** Characters. Nothing that we write is longer: the record of a process with 1,000 tubes has 400,000. */
 const LONGEST = 2 ** 20;
+/** Nothing that we write is greater, or less than its negative: the last time in ms that a Date has. A page cannot show a later one. */
+const GREATEST = 8.64e15;
 
 /**
  * JSON out of Redis, where another program may have written, or a version that knows better. What is not as expected is left out,
@@ -57,8 +60,10 @@ function parsed(text: string): unknown {
 function isShaped(value: unknown, shape: Shape): boolean {
   if (typeof shape === 'string') {
     if (value === undefined) return shape.endsWith('?');
-    return shape.startsWith('text') ? typeof value === 'string' : shape.startsWith(typeof value);
+    if (typeof value === 'number') return shape.startsWith('number') && Math.abs(value) <= GREATEST;
+    return shape.startsWith('text') ? typeof value === 'string' : shape === typeof value;
   }
+  if ('optional' in shape) return value === undefined || isShaped(value, shape.optional);
   if (typeof value !== 'object' || value === null) return false;
   if ('list' in shape) return Array.isArray(value) && value.every((each) => isShaped(each, shape.list));
   if (Array.isArray(value)) return false;

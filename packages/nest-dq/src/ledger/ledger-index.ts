@@ -1,5 +1,6 @@
 import type { StoredTube } from '../api/tube.js';
-import type { Ledger } from './ledger.js';
+import { toError } from '../errors.js';
+import type { Ledger, TubeLedger } from './ledger.js';
 import type { Schedule, Tally } from './requests.js';
 import type { WaitingCounts, WaitingJob, WaitingJobs, WaitingList, WaitingPage } from './waiting-jobs.js';
 
@@ -9,16 +10,23 @@ import type { WaitingCounts, WaitingJob, WaitingJobs, WaitingList, WaitingPage }
  */
 export class LedgerIndex implements WaitingJobs {
   readonly complete = false;
+  /** The tubes of which a job was told that is left out. */
+  private readonly told = new Set<StoredTube>();
 
-  constructor(private readonly ledger: Pick<Ledger, 'tube'>) {}
+  constructor(
+    private readonly ledger: Pick<Ledger, 'tube'>,
+    /** Is told of the first job of each tube whose record cannot be read. */
+    private readonly warn: (message: string) => void = () => undefined,
+  ) {}
 
   async page(tube: StoredTube, page: WaitingPage): Promise<WaitingList> {
     const ledger = this.ledger.tube(tube);
     const [list] = await ledger.ask('waiting', [page]);
     const { ids, more } = list!;
     // A record says more than the index. Jobs that are over leave the index here.
-    const schedules = await ledger.ask(
-      'locate',
+    const schedules = await this.locate(
+      ledger,
+      tube,
       ids.map(({ id }) => id),
     );
     const jobs = schedules.flatMap((schedule, i) => waitingJob(ids[i]!.id, schedule) ?? []);
@@ -39,6 +47,32 @@ export class LedgerIndex implements WaitingJobs {
   async find(tube: StoredTube, id: string): Promise<WaitingJob | undefined> {
     const [schedule] = await this.ledger.tube(tube).ask('locate', [id]);
     return waitingJob(id, schedule);
+  }
+
+  /** A job whose record cannot be read, as another program has written it, is left out: it hides no other. */
+  private async locate(
+    ledger: TubeLedger,
+    tube: StoredTube,
+    ids: readonly string[],
+  ): Promise<(Schedule | undefined)[]> {
+    try {
+      return await ledger.ask('locate', ids);
+    } catch (thrown) {
+      if (ledger.away) throw thrown;
+    }
+    const each = await Promise.allSettled(ids.map((id) => ledger.ask('locate', [id])));
+    return each.map((result, i) => {
+      if (result.status === 'fulfilled') return result.value[0];
+      if (ledger.away) throw result.reason;
+      this.tell(tube, ids[i]!, toError(result.reason));
+      return undefined;
+    });
+  }
+
+  private tell(tube: StoredTube, id: string, { message }: Error): void {
+    if (this.told.has(tube)) return;
+    this.told.add(tube);
+    this.warn(`the list of ${tube} leaves out job ${id}, whose record cannot be read: ${message}`);
   }
 
   private async tally(tube: StoredTube, times: readonly number[]): Promise<Tally> {

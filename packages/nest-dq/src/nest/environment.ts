@@ -74,7 +74,7 @@ function onServers(
     cluster: new Cluster(nodes, settings),
     ledger,
     goQueueLocks: new RedisGoQueueLocks(goQueueRedis, clock, warn),
-    waiting: new LedgerIndex(ledger),
+    waiting: new LedgerIndex(ledger, warn),
     askRedis: () => ledger.whyDown(),
     viewLedger: () => ledger.view(),
     open: () => ledger.open(),

@@ -53,7 +53,23 @@ export async function actPage(acts: Acts, options: ActPageOptions | undefined): 
 
 /** What is read of an ActRecord by whoever shows it. */
 const ACT: Shape = {
-  fields: { id: 'text', at: 'number', by: 'text', act: 'text', on: { fields: {} }, count: 'number' },
+  fields: {
+    id: 'text',
+    at: 'number',
+    by: 'text',
+    act: 'text',
+    on: {
+      fields: {
+        tube: 'text?',
+        id: 'text?',
+        key: 'text?',
+        node: 'text?',
+        filter: { optional: { fields: {} } },
+      },
+    },
+    count: 'number',
+    error: { optional: { fields: { code: 'text', message: 'text' } } },
+  },
 };
 
 function viewOf({ text, place }: StoredAct): ActView {

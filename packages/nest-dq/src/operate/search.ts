@@ -1,7 +1,6 @@
 import { LONGEST_KEY } from '../api/job-options.js';
 import type { JobView } from '../api/job.js';
 import { withoutPrefix, type StoredTube } from '../api/tube.js';
-import { isJobId } from '../copies/header.js';
 import { keyedId } from '../copies/job-ref.js';
 import { toError } from '../errors.js';
 import type { WaitingJobs } from '../ledger/waiting-jobs.js';
@@ -35,13 +34,16 @@ export interface SearchResult {
   readonly away: readonly string[];
 }
 
+/** An id: a ULID, 24 characters of a hash, or of a job that go-queue stored. */
+const ID = /^([0-9A-HJKMNP-TV-Z]{26}|[\w-]{24}|[0-9a-f]{32})$/;
 /** Tubes that are asked about at the same time. */
 const AT_ONCE = 16;
 /** Milliseconds after which no more tubes are begun. */
 const LIMIT = 3_000;
 
 /**
- * The jobs of all tubes, at most 1,000, that have this text as their key or their id. Of each tube the ledger is asked once for the
+ * The jobs of all tubes, at most 1,000, that have this text as their key or their id. Redis gets the hash of the text, and the text itself
+ * only if it looks like an id. Of each tube the ledger is asked once for the
  * records of both, and once for the id in the list of the jobs that wait. So a plain job is found while it is listed, and one that
  * is over as long as the ledger remembers it. `DQ_LEDGER_DOWN`: it did not answer about any tube.
  */
@@ -71,7 +73,7 @@ async function searchTube(
   text: string,
 ): Promise<FoundJob[]> {
   const byKey = text.length <= LONGEST_KEY ? { id: keyedId(tube, text), key: text } : undefined;
-  const byId = isJobId(text) ? { id: text } : undefined;
+  const byId = ID.test(text) ? { id: text } : undefined;
   const named = [byKey, byId].filter((each) => each !== undefined);
   if (named.length === 0) return [];
   const [records, listed] = await Promise.all([

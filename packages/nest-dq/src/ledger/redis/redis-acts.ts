@@ -2,12 +2,17 @@ import { MOST_ACTS, type Acts, type StoredAct } from '../acts.js';
 import { RECORD } from './parts/record.js';
 import { ScriptReply, type RawReply } from './script.js';
 
+/** Lua: what stands before the acts in the order of ranks. A place is a safe integer, and greater ones are of another program. */
+const PLACES: string = `${RECORD}
+local ACTS = KEYS[1]
+local aliens = call('ZCOUNT', ACTS, '(9007199254740991', '+inf')
+`;
+
 /** KEYS: a sorted set, the texts of the acts by their places. It never expires. */
 export const ACT_SCRIPTS = {
   /** Arguments: the texts of acts. A place is the time in microseconds, or one more than the last if that is not later. */
-  'dq:act': `${RECORD}
-local ACTS = KEYS[1]
-local last = call('ZREVRANGE', ACTS, 0, 0, 'WITHSCORES')[2]
+  'dq:act': `${PLACES}
+local last = call('ZREVRANGE', ACTS, aliens, aliens, 'WITHSCORES')[2]
 local place = max(us, tonumber(last or 0) + 1)
 for i, act in ipairs(args) do call('ZADD', ACTS, 'NX', place + i, act) end
 for _, old in ipairs(call('ZREVRANGE', ACTS, ${MOST_ACTS}, -1)) do call('ZREM', ACTS, old) end
@@ -15,12 +20,14 @@ return reply
 `,
 
   /** Arguments: a place or 0, and how many acts are wanted. Reply: of each the text and the place. */
-  'dq:acts': `${RECORD}
-local ACTS = KEYS[1]
+  'dq:acts': `${PLACES}
 local before, limit = args[1], args[2]
-local first = before > 0 and call('ZCOUNT', ACTS, before, '+inf') or 0
+local first = before > 0 and call('ZCOUNT', ACTS, before, '+inf') or aliens
 local found = call('ZREVRANGE', ACTS, first, first + limit - 1, 'WITHSCORES')
-for i = 1, #found, 2 do push(short(found[i]), tonumber(found[i + 1])) end
+for i = 1, #found, 2 do
+  local place = tonumber(found[i + 1])
+  if place >= 1 then push(short(found[i]), place) end
+end
 return reply
 `,
 } as const;

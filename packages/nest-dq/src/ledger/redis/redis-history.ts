@@ -19,9 +19,19 @@ import { ScriptReply, type RawReply } from './script.js';
  */
 const OF_HOUR: string = `${RECORD}
 local HISTORY = KEYS[1]
-local tubes = cjson.decode(call('HGET', HISTORY, 'tubes') or '[]')
+
+-- Of a field; an empty list in place of what another program has written.
+local function listIn(field)
+  local read, list = pcall(cjson.decode, call('HGET', HISTORY, field) or '[]')
+  return read and type(list) == 'table' and list or {}
+end
+
+local tubes = listIn('tubes')
 local places = { ['${ALL_TUBES}'] = 0 }
-for place, tube in ipairs(tubes) do places[tube] = place end
+for place, tube in ipairs(tubes) do
+  if type(tube) ~= 'string' then tubes[place] = '?' end
+  places[tubes[place]] = place
+end
 `;
 
 export const HISTORY_SCRIPTS = {
@@ -30,8 +40,8 @@ export const HISTORY_SCRIPTS = {
 local known = #tubes
 
 local function add(field, entry)
-  local counts = cjson.decode(call('HGET', HISTORY, field) or '[]')
-  for i = 3, #entry do counts[i - 2] = (counts[i - 2] or 0) + entry[i] end
+  local counts = listIn(field)
+  for i = 3, #entry do counts[i - 2] = (tonumber(counts[i - 2]) or 0) + entry[i] end
   call('HSET', HISTORY, field, cjson.encode(counts))
 end
 

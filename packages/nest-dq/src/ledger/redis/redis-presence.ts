@@ -95,7 +95,8 @@ purge(SEEN, PROCESSES)
 push(call('GET', ELECTED) or '')
 local found = call('ZREVRANGE', SEEN, 0, ${MOST_PROCESSES - 1}, 'WITHSCORES')
 for i = 1, #found, 2 do
-  if tonumber(found[i + 1]) > now then push(found[i], tonumber(found[i + 1])) end
+  -- A later time than an announcement gives is another program's.
+  if tonumber(found[i + 1]) > now then push(found[i], math.min(tonumber(found[i + 1]), now + GONE_AFTER)) end
 end
 return reply
 `,
@@ -142,6 +143,7 @@ const PROCESS: Shape = {
         fields: {
           tube: 'text',
           ...NUMBERS('concurrency', 'running', 'held'),
+          limits: { optional: { values: 'number' } },
           long: { list: { fields: { id: 'text', ...NUMBERS('attempt', 'runFor') } } },
         },
       },

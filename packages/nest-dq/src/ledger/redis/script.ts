@@ -152,8 +152,9 @@ export class ScriptReply {
 
   number(): number {
     const value = this.reply[this.at++];
-    if (typeof value !== 'number') throw nonsense(value, 'a number');
-    return value;
+    // A greater one is none of ours: what Redis makes of a time such as 1e300.
+    if (!Number.isSafeInteger(value)) throw nonsense(value, 'a whole number');
+    return value as number;
   }
 
   text(): string {

@@ -32,6 +32,15 @@ local function isIndexAtHand()
   return INDEX ~= PLACES
 end
 
+-- The last time in ms that a Date has. Whoever lists jobs could not show a later one, which another program has written.
+local LAST_TIME = 8.64e15
+
+-- A score of the index as callers are told of it; nil if there is none.
+local function timeOf(score)
+  local due = score and tonumber(score)
+  return due and max(0, math.min(due, LAST_TIME))
+end
+
 local function sizeOfIndex()
   return call('ZCOUNT', INDEX, '-inf', '+inf')
 end

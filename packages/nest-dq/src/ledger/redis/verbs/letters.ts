@@ -36,7 +36,8 @@ local function isLetter(text)
   local read, letter = pcall(cjson.decode, text)
   if not read or type(letter) ~= 'table' then return false end
   for _, field in ipairs({ 'generation', 'due', 'attempt', 'died' }) do
-    if type(letter[field]) ~= 'number' then return false end
+    local number = letter[field]
+    if type(number) ~= 'number' or not (math.abs(number) <= 8.64e15) then return false end -- the last time that a Date has
   end
   local err = letter.error
   return type(letter.why) == 'string' and

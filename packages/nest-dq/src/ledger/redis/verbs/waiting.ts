@@ -87,12 +87,12 @@ end
 
 local function waiting(key, ${namesOf(PAGE)})
   local first = max(from and countBefore(from) or 0, due and ranksBefore(due, id) or 0)
-  local last = to and countBefore(to) or all
+  local last = to and countBefore(to) or call('ZCOUNT', INDEX, '-inf', LAST_TIME)
   local count = max(0, math.min(limit, last - first))
   push(last - first > count and 1 or 0)
   if count == 0 then return end
   local found = call('ZREVRANGE', INDEX, all - first - count, all - first - 1, 'WITHSCORES')
-  for n = #found, 2, -2 do push(found[n - 1], tonumber(found[n])) end
+  for n = #found, 2, -2 do push(found[n - 1], timeOf(found[n])) end
 end
 ${replyEach(PAGE, 'waiting')}
 return reply
@@ -114,7 +114,7 @@ export const locate: RedisVerb<string, Schedule | undefined> = {
   script: `${SCHEDULES}${WAITING}${PLACES_IN_INDEX}
 local function listed(key)
   if not isIndexAtHand() then return nil end
-  local due = tonumber(call('ZSCORE', INDEX, idOf(key)) or nil)
+  local due = timeOf(call('ZSCORE', INDEX, idOf(key)))
   if not due then return nil end
   if due + KEPT_AFTER < now then return unlist(key) end
   return { state = 'w', born = 0, committed = 0, due = due, attempt = 0, places = placesOf(idOf(key)) }
@@ -142,7 +142,7 @@ export const tally: RedisVerb<TallyRequest, Tally> = {
   script: `${RECORD}${WAITING}${NEEDS_INDEX}
 local function tally(key, times)
   local all = sizeOfIndex()
-  local first = all > 0 and tonumber(call('ZREVRANGE', INDEX, all - 1, all - 1, 'WITHSCORES')[2]) or 0
+  local first = all > 0 and timeOf(call('ZREVRANGE', INDEX, all - 1, all - 1, 'WITHSCORES')[2]) or 0
   push(all, call('ZCOUNT', INDEX, '-inf', now), call('ZCOUNT', RETRYING, '-inf', '+inf'), first)
   for i = 1, #times do push(call('ZCOUNT', INDEX, '-inf', '(' .. times[i])) end
 end
