@@ -20,6 +20,7 @@ import { poison } from './experiments/poison.js';
 import { redisAway } from './experiments/redis-away.js';
 import { redisFailover } from './experiments/redis-failover.js';
 import { repairFlushall } from './experiments/repair-flushall.js';
+import { replacedMidway } from './experiments/replaced-midway.js';
 import { resurrection } from './experiments/resurrection.js';
 import { rollingRestarts } from './experiments/rolling-restarts.js';
 import { seriesClocks } from './experiments/series-clocks.js';
@@ -57,4 +58,5 @@ export const EXPERIMENTS: readonly Experiment[] = [
   twoLedgers,
   leaderWithoutKey,
   seriesClocks,
+  replacedMidway,
 ];

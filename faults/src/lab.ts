@@ -121,14 +121,23 @@ export class Lab extends Workplace {
 
   /** `ahead`: milliseconds by which its clock is wrong. If it is not 0, the producer is a process of its own. */
   async startProducer(options: DqOptions = {}, ahead = 0): Promise<ProducerSide> {
-    const output = join(this.folder, 'producer.output');
     const given = { ...this.options, ...options };
-    const producer: TaskProducer = await (ahead === 0
-      ? TaskProducerApp.start(given, new FileLogger(output), tasks(this.wire))
-      : ProducerProcess.start({ options: given, ahead }, output));
-    this.closing.push(() => producer.close());
+    let producer: TaskProducer;
+    if (ahead === 0) {
+      const app = await TaskProducerApp.start(given, new FileLogger(this.producerOutput), tasks(this.wire));
+      this.closing.push(() => app.close());
+      producer = app;
+    } else producer = await this.startProducerProcess(options, ahead);
     const note = (line: Line) => this.note(line);
     return new ProducerSide(producer, () => this.nextJob(), note, this.signal);
+  }
+
+  /** A producer in a process of its own, which may be killed. */
+  async startProducerProcess(options: DqOptions = {}, ahead = 0): Promise<ProducerProcess> {
+    const given = { options: { ...this.options, ...options }, ahead };
+    const producer = await ProducerProcess.start(given, this.producerOutput);
+    this.closing.push(() => producer.kill());
+    return producer;
   }
 
   /** Resolves when the consumer consumes. `ahead`: milliseconds by which its clock is wrong. */
@@ -229,6 +238,10 @@ export class Lab extends Workplace {
 
   protected get hasServers(): boolean {
     return this.servers !== undefined;
+  }
+
+  private get producerOutput(): string {
+    return join(this.folder, 'producer.output');
   }
 
   private get running() {

@@ -31,7 +31,9 @@ export class ProducerProcess implements TaskProducer {
   private constructor(private readonly child: ChildProcess) {
     child.on('message', (answer: Answer) => this.answered(answer));
     child.once('exit', () => {
-      for (const { reject } of this.waiting.values()) reject(new Error('the producer process ended'));
+      for (const { reject } of this.waiting.values()) {
+        reject(new DqError('DQ_CLOSED', 'the producer process ended', { indeterminate: true }));
+      }
     });
   }
 
@@ -93,6 +95,12 @@ export class ProducerProcess implements TaskProducer {
 
   async close(): Promise<void> {
     await this.ask('close');
+    await this.kill();
+  }
+
+  /** Ends it at once, in the middle of its calls. Idempotent. */
+  async kill(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     const ended = once(this.child, 'exit');
     this.child.kill('SIGKILL');
     await ended;

@@ -25,16 +25,16 @@ export interface NewTask {
   readonly doomed?: boolean;
   /** See `Task`. @default none */
   readonly secret?: string;
+  /** Has a key of its own. @default false */
+  readonly keyed?: boolean;
   /** @default none */
   readonly options?: JobOptions;
 }
 
 /** Makes the calls of a producer by job number, and logs each call with its answer. */
 export class ProducerSide {
-  private readonly receipts = new Map<number, JobReceipt>();
   /** Of jobs that others have added. */
   private readonly foreign = new Map<number, JobRef>();
-  private readonly tasks = new Map<number, Task>();
 
   constructor(
     private readonly producer: TaskProducer,
@@ -42,14 +42,22 @@ export class ProducerSide {
     private readonly nextNumber: () => number,
     private readonly note: (line: Line) => void,
     private readonly signal: AbortSignal,
+    private readonly receipts = new Map<number, JobReceipt>(),
+    private readonly tasks = new Map<number, Task>(),
   ) {}
 
+  /** The same jobs, through another producer. */
+  through(producer: TaskProducer): ProducerSide {
+    const { nextNumber, note, signal, receipts, tasks } = this;
+    return new ProducerSide(producer, nextNumber, note, signal, receipts, tasks);
+  }
+
   /** Adds one job. Resolves when the answer is there, also if it is a DqError. */
-  async add({ due, byDelay, acts = [], doomed, secret, options }: NewTask): Promise<Schedule> {
+  async add({ due, byDelay, acts = [], doomed, secret, keyed, options }: NewTask): Promise<Schedule> {
     const job = this.nextNumber();
     const task: Task = { job, generation: 0, acts, ...(secret !== undefined && { secret }) };
     return this.schedule(task, due, doomed, async (askedAt) => {
-      const how: JobOptions = { allowPast: true, ...options };
+      const how: JobOptions = { allowPast: true, ...(keyed && { key: keyOf(job) }), ...options };
       const receipt = byDelay
         ? await this.producer.delay(task, Math.max(0, due - askedAt), how)
         : await this.producer.at(task, due, how);
@@ -104,10 +112,19 @@ export class ProducerSide {
     return revocations;
   }
 
+  /** Adds a job under the key of a stored one. It has the next generation. */
+  async replace(job: number, due: number): Promise<Schedule> {
+    const task = this.next(job);
+    return this.schedule(task, due, false, async () => {
+      const receipt = await this.producer.at(task, due, { allowPast: true, key: keyOf(job) });
+      this.receipts.set(job, receipt);
+      return { answer: 'stored' };
+    });
+  }
+
   /** Reschedules a stored job, whose payload gets the next generation. `refused`: the job was not rescheduled. */
   async reschedule(job: number, due: number): Promise<Schedule> {
-    const before = this.tasks.get(job)!;
-    const task: Task = { ...before, generation: before.generation + 1 };
+    const task = this.next(job);
     return this.schedule(task, due, false, async () => {
       const result = await this.producer.reschedule(this.receipt(job), due, task);
       return result === 'rescheduled' ? { answer: 'stored' } : { answer: 'refused', code: result };
@@ -150,6 +167,11 @@ export class ProducerSide {
     await this.producer.close();
   }
 
+  private next(job: number): Task {
+    const before = this.tasks.get(job)!;
+    return { ...before, generation: before.generation + 1 };
+  }
+
   /** Makes the call, and logs it with its answer. */
   private async schedule(
     task: Task,
@@ -188,4 +210,8 @@ export class ProducerSide {
     await Promise.all(Array.from({ length: Math.min(IN_FLIGHT, count) }, worker));
     return results;
   }
+}
+
+function keyOf(job: number): string {
+  return `job ${job}`;
 }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { CommitRequest, SettledCopies } from 'nest-dq/src/ledger/requests.js';
 import { SETTINGS } from './ledger-harness.js';
-import { adding, everyLedger, expectAbout, KEPT, MINUTE, placesOf, THREE } from './ledger-jobs.js';
+import { adding, everyLedger, expectAbout, KEPT, MINUTE, OLD, placesOf, THREE } from './ledger-jobs.js';
 
 const KILOBYTE = 1_024;
 const BATCH = 250;
@@ -140,7 +140,7 @@ everyLedger((jobs) => {
     });
 
     it('remembers one of which a copy of unknown fate may exist', async () => {
-      const generation = await opened();
+      const generation = nowMs() - OLD; // Redis has lost its opening
       await abort(generation, { owed: { mask: 0b001, unknown: true } });
       await settle(0b001, { generation });
       await expect(claim({ generation })).resolves.toEqual({ kind: 'gone' });

@@ -110,21 +110,23 @@ everyLedger((jobs) => {
     });
 
     it.each([
-      ['running', async (): Promise<void> => void (await run())],
-      ['done', async (): Promise<void> => void (await done(await run()))],
-      ['dead', async (): Promise<void> => void (await complete(await run(), PENDING))],
-      ['revoked', async (): Promise<void> => void (await revoke())],
+      ['running', 'changed', async (): Promise<void> => void (await run())],
+      ['done', 'changed', async (): Promise<void> => void (await done(await run()))],
+      ['dead', 'changed', async (): Promise<void> => void (await complete(await run(), PENDING))],
+      ['revoked', 'revoked', async (): Promise<void> => void (await revoke())],
       [
+        'waiting',
         'changed',
         async (): Promise<void> =>
           void (await commit(await opened({ opening: moving(0) }), { opening: moving(0), born: 0 })),
       ],
-    ] as const)('is refused by its commit if the job is %s by then, and given up', async (why, happens) => {
+    ] as const)('is refused by its commit if the job is %s by then: %s', async (state, why, happens) => {
       const generation = await opened({ opening: moving(0), known: plain({ due: nowMs() - 1_000 }) });
       await happens();
       await expect(commit(generation, { opening: moving(0), born: 0 })).resolves.toMatchObject({
         kind: 'refused',
         why,
+        present: { state },
       });
       await expect(claim({ generation, born: 0 })).resolves.toEqual({ kind: 'gone' });
     });

@@ -40,6 +40,24 @@ export function endedStayOver({ history }: Simulation): string[] {
   return found;
 }
 
+/**
+ * A job has one schedule: what was opened before a run of an older one was granted never runs, whatever became of the process
+ * that opened it.
+ */
+export function oneSchedule({ history }: Simulation): string[] {
+  const found: string[] = [];
+  for (const grant of history.grants) {
+    const { id, generation } = grant.request;
+    const older = history.grants.find(
+      ({ at, request }) =>
+        request.id === id && request.generation < generation && at > generation + 1 && at < grant.at,
+    );
+    if (!older || lossBetween(history, id, generation, grant.at)) continue;
+    found.push(`both: ${tellGrant(history, grant)} after ${tellGrant(history, older)}`);
+  }
+  return found;
+}
+
 /** The payload of an add or a move that certainly failed never starts. */
 export function failedNeverStart({ history }: Simulation): string[] {
   const found: string[] = [];

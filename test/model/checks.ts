@@ -11,13 +11,14 @@ import {
   oneAtATime,
   oneSuccess,
 } from './check-runs.js';
-import { endedStayOver, failedNeverStart, startsInTime } from './check-starts.js';
+import { endedStayOver, failedNeverStart, oneSchedule, startsInTime } from './check-starts.js';
 import type { Simulation } from './simulation.js';
 
 /** The promises of the library. Each is a function that returns what is wrong in a simulation. */
 const PROMISES: readonly ((simulation: Simulation) => string[])[] = [
   startsInTime,
   endedStayOver,
+  oneSchedule,
   failedNeverStart,
   fencesGrow,
   lateEndsRefused,

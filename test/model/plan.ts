@@ -51,6 +51,8 @@ export type Fault =
   | { readonly kind: 'crash'; readonly process: number; readonly ms: number }
   /** The process drains first. */
   | { readonly kind: 'restart'; readonly process: number; readonly ms: number }
+  /** Once the process has stored the copies of its next keyed add or move: it crashes, or is cut off from the ledger. */
+  | { readonly kind: 'crash midway' | 'cut midway'; readonly process: number; readonly ms: number }
   | { readonly kind: 'freeze'; readonly process: number; readonly ms: number }
   | { readonly kind: 'stop node'; readonly node: number; readonly ms: number; readonly forget: number }
   | { readonly kind: 'wipe node'; readonly node: number; readonly ms: number }
@@ -105,7 +107,9 @@ const BUSY = 30_000;
 const LATEST = BUSY + 40_000;
 const KEYS = ['a', 'b', 'c'];
 
-const FAULTS: Readonly<Record<Fault['kind'], (random: Random, processes: number) => Fault>> = {
+type FreeFault = Exclude<Fault['kind'], 'crash midway' | 'cut midway'>;
+
+const FAULTS: Readonly<Record<FreeFault, (random: Random, processes: number) => Fault>> = {
   crash: (r, n) => ({ kind: 'crash', process: r.between(0, n - 1), ms: r.between(0, 9_000) }),
   restart: (r, n) => ({ kind: 'restart', process: r.between(0, n - 1), ms: r.between(0, 3_000) }),
   freeze: (r, n) => ({ kind: 'freeze', process: r.between(0, n - 1), ms: r.between(500, 15_000) }),
@@ -141,7 +145,7 @@ const FAULTS: Readonly<Record<Fault['kind'], (random: Random, processes: number)
     ms: r.chance(0.5) ? r.between(60_000, 600_000) : r.between(3_600_000, 172_800_000),
   }),
 };
-const FAULT_KINDS = Object.keys(FAULTS) as Fault['kind'][];
+const FAULT_KINDS = Object.keys(FAULTS) as FreeFault[];
 
 /** What happens in the run of a seed. */
 export function drawPlan(seed: number): Plan {
@@ -175,6 +179,10 @@ export function drawPlan(seed: number): Plan {
     const operation = { kind, letter: random.between(0, 3), delay: random.between(0, 3_000) };
     actions.push({ at: random.between(10_000, BUSY + 15_000), process: process(), operation });
   }
+  const ofMidway = new Random(seed ^ 0x3d1e);
+  for (let times = ofMidway.pick([0, 0, 1, 2]); times > 0; times--) {
+    actions.push(...drawMidway(ofMidway, processes, () => payloads++));
+  }
   const kinds = random.chance(0.1) ? [] : FAULT_KINDS.filter(() => random.chance(0.25));
   for (const kind of kinds) {
     for (let times = random.between(1, 3); times > 0; times--) {
@@ -189,6 +197,32 @@ export function drawPlan(seed: number): Plan {
     latency: random.pick([0, 0, 2, 10, 60]),
     actions: actions.sort((a, b) => a.at - b.at),
   };
+}
+
+/** A job is replaced or moved, and the process that does it does not come to the commit. */
+function drawMidway(random: Random, processes: number, nextPayload: () => number): Action[] {
+  const process = () => random.between(0, processes - 1);
+  const [at, by] = [random.between(0, BUSY - 10_000), process()];
+  const keyed = { key: random.pick(KEYS), onDuplicate: 'replace' } as const;
+  const first = { ...drawAdd(random, nextPayload()), ...keyed };
+  const second: Operation = random.chance(0.7)
+    ? { ...drawAdd(random, nextPayload()), ...keyed }
+    : {
+        kind: 'reschedule',
+        target: { add: first.number, by: random.pick(['key', 'receipt'] as const) },
+        due: drawDue(random),
+      };
+  const fault = {
+    kind: random.pick(['crash midway', 'cut midway'] as const),
+    process: by,
+    ms: random.between(0, 9_000),
+  };
+  const later = at + random.between(500, 10_000);
+  return [
+    { at, process: process(), operation: first },
+    { at: later, fault },
+    { at: later, process: by, operation: second },
+  ];
 }
 
 function drawLimit(random: Random): LimitOptions {

@@ -41,6 +41,9 @@ export class PlannedFaults {
         return processes.crash(fault.process, fault.ms);
       case 'restart':
         return processes.restart(fault.process, fault.ms);
+      case 'crash midway':
+      case 'cut midway':
+        return processes.failMidway(fault);
       case 'freeze':
         return processes.freeze([fault.process], fault.ms);
       case 'jump':

@@ -147,6 +147,8 @@ export class LedgerLink implements Ledger {
   private connections = 0;
   private readonly arrivals = { there: 0, back: 0 };
   private readonly part: TubeLedger;
+  /** Called once, before the next commit is sent. */
+  beforeCommit: (() => void) | undefined;
 
   constructor(
     private readonly ledger: SimulatedLedger,
@@ -164,7 +166,7 @@ export class LedgerLink implements Ledger {
     const { witness } = ledger;
     this.part = new LinkedTube(
       this.master,
-      (rule) => this.ask(rule),
+      (verb, rule) => this.begin(verb, rule),
       (verb, request, answer) => witness.told(name, verb, request, answer),
     );
   }
@@ -175,6 +177,16 @@ export class LedgerLink implements Ledger {
 
   tube(): TubeLedger {
     return this.part;
+  }
+
+  private begin<T>(verb: Verb, rule: (tube: TubeLedger) => Promise<T>): Promise<T> {
+    const { beforeCommit } = this;
+    if (verb === 'commit' && beforeCommit) {
+      this.beforeCommit = undefined;
+      beforeCommit();
+      if (this.process.dead) return new Promise<never>(() => undefined);
+    }
+    return this.ask(rule);
   }
 
   start(): void {
@@ -269,7 +281,7 @@ class LinkedTube extends TubeLedger {
 
   constructor(
     private readonly master: RedisMaster,
-    private readonly reach: <T>(rule: (tube: TubeLedger) => Promise<T>) => Promise<T>,
+    private readonly reach: <T>(verb: Verb, rule: (tube: TubeLedger) => Promise<T>) => Promise<T>,
     private readonly told: (verb: Verb, request: unknown, answer: unknown) => void,
   ) {
     super();
@@ -284,7 +296,7 @@ class LinkedTube extends TubeLedger {
     requests: readonly RequestOf<V>[],
     context?: ClaimContext,
   ): Promise<AnswerOf<V>[]> {
-    return this.reach(async (tube) => {
+    return this.reach(verb, async (tube) => {
       const answers = await tube.ask(verb, requests, context);
       requests.forEach((request, i) => this.told(verb, request, answers[i]));
       return answers;

@@ -1,5 +1,6 @@
 import type { Healing } from './healing.js';
 import type { Disturbance, History } from './history.js';
+import type { Fault } from './plan.js';
 import type { Random } from './random.js';
 import { SimulatedProcess, type Surroundings } from './simulated-process.js';
 import type { WorldClock } from './world-clock.js';
@@ -54,6 +55,19 @@ export class SimulatedProcesses {
       this.history.log(`${process.name} has drained`);
       this.crash(index, ms);
     });
+  }
+
+  /** Its next commit is never sent. After some seconds it is safe. */
+  failMidway(fault: Extract<Fault, { kind: 'crash midway' | 'cut midway' }>): void {
+    const { kind, process: index, ms } = fault;
+    const process = this.processes[index];
+    if (!process || process.clock.dead) return;
+    process.ledger.beforeCommit = () => {
+      this.history.log(`${process.name} ${kind}`);
+      if (kind === 'crash midway') this.crash(index, ms);
+      else this.loseLedger('cut', fault);
+    };
+    this.healing.after(5_000, () => (process.ledger.beforeCommit = undefined));
   }
 
   freeze(indices: readonly number[], ms: number): void {

@@ -190,12 +190,8 @@ export const REMEMBERING: readonly Rule[] = [
       ...contract(
         'ledger-growth.spec.ts',
         'remembers one of which a copy of unknown fate may exist',
-        ['rules/owed-copies.ts', 'if (record.lostDue === 0) record.aborted', 'record.aborted'],
-        [
-          'parts/owed-copies.ts',
-          'if record.lostDue == 0 then record.aborted = nil end',
-          'record.aborted = nil',
-        ],
+        ['rules/owed-copies.ts', 'if (record.lostDue !== 0) return;', ''],
+        ['parts/owed-copies.ts', 'if record.lostDue ~= 0 then return end', ''],
       ),
     ],
   },

@@ -156,8 +156,8 @@ export const RUNS: readonly Rule[] = [
       ],
       [
         'verbs/claim.ts',
-        '    swap(record, born, generation, due, nil)\n  end\n  attempt',
-        '    swap(record, born, record.committed, due, nil)\n  end\n  attempt',
+        '    swap(record, born, generation, due, nil)\n  end\n  -- This',
+        '    swap(record, born, record.committed, due, nil)\n  end\n  -- This',
       ],
     ),
   },

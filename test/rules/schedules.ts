@@ -13,14 +13,10 @@ export const SCHEDULES: readonly Rule[] = [
         'is refused once a newer generation was committed, and tells of it',
         [
           'rules/job-record.ts',
-          'return generation < record.committed || isAborted(record, generation)',
-          'return isAborted(record, generation)',
+          "return generation < record.committed ? 'changed' : undefined;",
+          'return undefined;',
         ],
-        [
-          'parts/generations.ts',
-          'return (generation < record.committed or isAborted(record, generation))',
-          'return isAborted(record, generation)',
-        ],
+        ['parts/generations.ts', "return generation < record.committed and 'changed' or nil", 'return nil'],
       ),
       ...contract(
         'ledger-commits.spec.ts',
@@ -31,16 +27,8 @@ export const SCHEDULES: readonly Rule[] = [
       ...contract(
         'ledger-schedules.spec.ts',
         'lets an opened generation never run, and its key be as before',
-        [
-          'rules/job-record.ts',
-          'return generation < record.committed || isAborted(record, generation)',
-          'return generation < record.committed',
-        ],
-        [
-          'parts/generations.ts',
-          'return (generation < record.committed or isAborted(record, generation))',
-          'return generation < record.committed',
-        ],
+        ['rules/job-record.ts', "if (isAborted(record, generation)) return 'changed';", ''],
+        ['parts/generations.ts', "if isAborted(record, generation) then return 'changed' end", ''],
       ),
       ...contract(
         'ledger-schedules.spec.ts',
@@ -93,6 +81,54 @@ export const SCHEDULES: readonly Rule[] = [
         'waits while its commit may still come, and asks again soon',
         ['rules/runs.ts', 'if (generation > committed && age < YOUNG) {', 'if (false) {'],
         ['verbs/claim.ts', 'if generation > committed and age < YOUNG then', 'if false then'],
+      ),
+    ],
+  },
+  {
+    rule: 'The grant of a run aborts what was opened before it and never committed: its process may be gone, and both schedules would run. A caller that is alive stores it again.',
+    mutants: [
+      ...contract(
+        'ledger-granted.spec.ts',
+        'never runs, nor can it be committed, when that run %s',
+        ['rules/runs.ts', 'abortOpened(next);', ''],
+        ['verbs/claim.ts', '  abortOpened(record)\n', ''],
+      ),
+      ...contract(
+        'ledger-granted.spec.ts',
+        'was not revoked by a later revoke of the key, so that its caller stores it again',
+        [
+          'rules/job-record.ts',
+          "if (isAborted(record, generation)) return 'changed';\n  if (generation <= record.floor) return 'revoked';",
+          "if (generation <= record.floor) return 'revoked';\n  if (isAborted(record, generation)) return 'changed';",
+        ],
+        [
+          'parts/generations.ts',
+          "if isAborted(record, generation) then return 'changed' end\n  if generation <= record.floor then return 'revoked' end",
+          "if generation <= record.floor then return 'revoked' end\n  if isAborted(record, generation) then return 'changed' end",
+        ],
+      ),
+      ...contract(
+        'ledger-granted.spec.ts',
+        'A generation that was taken back stays so over a grant that knows nothing of its opening',
+        ['rules/aborted.ts', 'keepAbortedAbove(record, opened);', 'record.aborted = [];'],
+        ['parts/record.ts', 'keepAbortedAbove(record, opened)', 'record.aborted = nil'],
+      ),
+      ...contract(
+        'ledger-granted.spec.ts',
+        'cannot be committed once all its copies were deleted',
+        ['rules/owed-copies.ts', '  abortOpened(record);\n', ''],
+        ['parts/owed-copies.ts', '  abortOpened(record)\n', ''],
+      ),
+      ...contract(
+        'ledger-granted.spec.ts',
+        'is kept for a copy of theirs of unknown fate, of which their process only then tells',
+        ['rules/job-record.ts', 'if (owed.unknown) lose(record, due);', ''],
+        ['parts/generations.ts', 'if unknown == 1 then lose(record, due) end\n    return', 'return'],
+      ),
+      ...unit(
+        'producer/add-with-key-at-once.spec.ts',
+        'is stored again where the job was not there yet when it was opened',
+        ['producer/job-adder.ts', 'present.generation > stored.generation &&', ''],
       ),
     ],
   },

@@ -18,7 +18,7 @@ const CODES = {
   DQ_UNCONFIRMED: 'the job is revoked, but the deletion of its copies could not be confirmed',
   DQ_NO_COPY: 'no copy of the job is in reach, so it cannot be moved',
   DQ_TOO_FEW_COPIES: 'fewer nodes than `minWritten` stored the job',
-  DQ_CONFLICT: 'others moved or replaced the job each time',
+  DQ_CONFLICT: 'the job was moved, replaced or run each time',
   DQ_OVERLOADED: 'too many calls wait for servers that are away',
   DQ_LEDGER_DOWN: 'Redis did not answer',
   DQ_OTHER_LEDGER: 'other processes use the same nodes with another Redis',

@@ -116,8 +116,8 @@ const PLAIN: Step = {
   odd: false,
 };
 /**
- * What is drawn too rarely: limits that two jobs reach; a move whose job begins to run, or dies, and one that comes late and after another; a
- * revival that is revoked; a retry that is counted.
+ * What is drawn too rarely: limits that two jobs reach; a move whose job begins to run; one of a job whose runner had lost its lease, and
+ * comes back; one that comes late and after another; a revival that is revoked; a retry that is counted.
  */
 export const RARE: readonly Step[][] = [
   ...([3, 4] as const).map((limits): Step[] => {
@@ -131,10 +131,17 @@ export const RARE: readonly Step[][] = [
     ];
   }),
   [PLAIN, { ...PLAIN, verbs: ['open', 'claim', 'commit'], by: 'move', flag: true }],
-  [
+  ...(
+    [
+      ['extend', 'done'],
+      ['complete', 'done'],
+      ['complete', 'dead'],
+    ] as const
+  ).map(([verb, outcome]): Step[] => [
     PLAIN,
-    { ...PLAIN, verbs: ['open', 'claim', 'complete', 'commit'], by: 'move', flag: true, outcome: 'dead' },
-  ],
+    { ...PLAIN, verbs: ['claim'], flag: true },
+    { ...PLAIN, verbs: ['open', verb, 'commit'], passed: SETTINGS.lease, by: 'move', outcome },
+  ]),
   [
     PLAIN,
     { ...PLAIN, verbs: ['open', 'open', 'commit'], by: 'move' },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JobOptions, JobReceipt } from '../api/job.js';
-import { embedded } from '../../spec-support/producing.js';
+import { embedded, failure } from '../../spec-support/producing.js';
 import { orders, Turns } from '../../spec-support/turns.js';
 import { ID, KEY, born, waiting } from '../../spec-support/keyed-job.js';
 
@@ -150,14 +150,71 @@ describe('an add of a key while somebody else acts', () => {
   );
 });
 
-describe('an add of a key whose job ends in between', () => {
-  it.each(['done', 'dead'] as const)('replaces nothing: %s', async (end) => {
-    const { producer, ledger, primary, run, copies } = await waiting();
+describe('an add of a key whose job is run between its opening and its commit', () => {
+  /** Something happens before the first commit. */
+  async function addWhile(happens: (world: Awaited<ReturnType<typeof waiting>>) => Promise<unknown>) {
+    const world = await waiting();
+    const { ledger, clock, producer } = world;
+    let isFirst = true;
     ledger.gate = async (call) => {
-      if (call === 'commit') await (await run(primary)).finish(end);
+      if (call !== 'commit' || !isFirst) return;
+      isFirst = false;
+      await happens(world);
     };
-    expect((await producer.now('t', 'new', { key: 'k' })).status).toBe('added');
+    ledger.asked.length = 0;
+    const added = await producer.delay('t', 'new', '1m', { key: 'k' });
+    await clock.advance(0);
+    return Object.assign(world, { added });
+  }
+
+  it.each(['done', 'dead'] as const)('is stored again, and replaces nothing: %s', async (end) => {
+    const { added, ledger, payloads } = await addWhile(async ({ run, primary }) => {
+      await (await run(primary)).finish(end);
+    });
+    expect(added.status).toBe('added');
+    expect(ledger.asked).toEqual(['open', 'commit', 'open', 'commit']);
     // Whoever ran the old one deletes or buries it.
-    expect(await copies()).toHaveLength(6);
+    expect(await payloads()).toEqual(['old', 'old', 'old', 'new', 'new', 'new']);
+  });
+
+  it('is stored again, and replaces the job that runs', async () => {
+    const { added, memory, payloads } = await addWhile(({ run, primary }) => run(primary));
+    expect(added.status).toBe('replaced');
+    expect(await payloads()).toEqual(['new', 'new', 'new']);
+    expect((await memory.tube('t').find([ID]))[0]).toMatchObject({ state: 'waiting', born: born(added) });
+  });
+
+  it('is stored again where the job was not there yet when it was opened', async () => {
+    const { producer, process, ledger, copies, run, payloads, clock } = await embedded();
+    const other = process();
+    let isFirst = true;
+    // Both are opened. Then the older one is committed and run.
+    ledger.gate = async (call) => {
+      if (call !== 'commit' || !isFirst) return;
+      isFirst = false;
+      hasOpened();
+      await older;
+      const copy = (await copies()).find(({ payload }) => payload === 'older')!;
+      await (await run(copy)).finish('retry', { due: clock.wall() + 3_600_000 });
+    };
+    let hasOpened: () => void = () => undefined;
+    const opened = new Promise<void>((resolve) => (hasOpened = resolve));
+    other.ledger.gate = (call) => (call === 'commit' ? opened : undefined);
+    const older = other.producer.now('t', 'older', { key: 'k' });
+    const added = await producer.delay('t', 'newer', '1m', { key: 'k' });
+    await clock.advance(0);
+    expect([(await older).status, added.status]).toEqual(['added', 'replaced']);
+    expect(await payloads()).toEqual(['newer', 'newer', 'newer']);
+  });
+
+  it('gives up when that happens again and again, and nothing of it runs', async () => {
+    const { producer, ledger, primary, run, copies, clock } = await waiting();
+    ledger.gate = async (call) => {
+      if (call === 'commit') await (await run(primary)).finish('back');
+    };
+    const error = await failure(producer.delay('t', 'new', '1m', { key: 'k', patience: 0 }));
+    expect(error).toMatchObject({ code: 'DQ_CONFLICT', indeterminate: false });
+    await clock.advance(0);
+    expect((await copies()).map(({ payload }) => payload)).toEqual(['old', 'old', 'old']);
   });
 });

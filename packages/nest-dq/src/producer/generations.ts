@@ -159,7 +159,7 @@ export function isEnough(tries: number, clock: Clock, until: number): boolean {
 export function conflict(what: string, tries: number): DqError {
   return new DqError(
     'DQ_CONFLICT',
-    `others moved or replaced the job of ${what} in each of ${tries} tries, so nothing came of this call`,
+    `the job of ${what} was moved, replaced or run in each of ${tries} tries, so nothing came of this call`,
   );
 }
 

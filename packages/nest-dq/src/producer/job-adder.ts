@@ -115,8 +115,9 @@ export class JobAdder {
       const { why, present } = answer;
       // It was scheduled, and then revoked before this call had ended.
       if (why === 'revoked') return receipt(job, id, stored, 'added');
-      // The job that it should replace was only moved in between.
-      if (why !== 'taken' && present && present.born === before?.born) {
+      // Nothing newer has the key: its job was only moved in between, or a run of it was granted.
+      const isOutdone = present && present.generation > stored.generation && present.born !== before?.born;
+      if (why !== 'taken' && !isOutdone) {
         if (isEnough(tries, parts.clock, until)) throw conflict(`the key ${show(job.options.key)}`, tries);
         return this.addKeyed(job, id, tries + 1);
       }

@@ -1,7 +1,8 @@
 import type { Place } from '../../copies/location.js';
 import { keptAfter, YOUNG, type LedgerSettings } from '../ledger.js';
 import type { AnnouncedGeneration, Refusal, Schedule, StoredGeneration } from '../requests.js';
-import { countOwed, narrow, owe, type OwedRecord } from './owed-copies.js';
+import { addAborted, isAborted, keepAbortedAbove } from './aborted.js';
+import { countOwed, lose, narrow, owe, type OwedRecord } from './owed-copies.js';
 
 /** The record of a job as the rules see it; redis/parts/record.ts says what the fields mean. */
 export interface JobRecord extends OwedRecord {
@@ -111,12 +112,9 @@ export function isLive(record: JobRecord): boolean {
 
 /** Why a generation can no longer be committed, whatever the record is. */
 export function voided(record: JobRecord, generation: number): Refusal | undefined {
+  if (isAborted(record, generation)) return 'changed';
   if (generation <= record.floor) return 'revoked';
-  return generation < record.committed || isAborted(record, generation) ? 'changed' : undefined;
-}
-
-export function isAborted({ aborted }: JobRecord, generation: number): boolean {
-  return aborted.some(({ from, to }) => generation >= from && generation <= to);
+  return generation < record.committed ? 'changed' : undefined;
 }
 
 /** Whether no copy of a generation can be needed any more, and none may run. That never changes again. */
@@ -126,18 +124,6 @@ export function isOver(record: JobRecord, generation: number): boolean {
   if (generation > committed) return generation <= floor;
   // A run goes on under a revoke that came after it began, and a letter stays.
   return state === 'done' || state === 'revoked' || (state === 'waiting' && generation <= floor);
-}
-
-export function addAborted({ aborted }: JobRecord, generation: number): void {
-  const before = aborted.find(({ to }) => to + 1 === generation);
-  if (before) before.to = generation;
-  else aborted.push({ from: generation, to: generation });
-}
-
-export function keepAbortedAbove(record: JobRecord, generation: number): void {
-  record.aborted = record.aborted
-    .filter(({ to }) => to > generation)
-    .map(({ from, to }) => ({ from: Math.max(from, generation + 1), to }));
 }
 
 /** Whether a claim may have committed a generation, and run it, before a newer one was committed. */
@@ -156,8 +142,11 @@ export function confirm(record: JobRecord, { due, owed, places }: StoredGenerati
  * may exist there is nothing to remember.
  */
 export function giveUp(record: JobRecord, stored: Omit<AnnouncedGeneration, 'places'>): void {
-  const { generation, owed } = stored;
-  if (isAborted(record, generation)) return;
+  const { generation, due, owed } = stored;
+  if (isAborted(record, generation)) {
+    if (owed.unknown) lose(record, due);
+    return;
+  }
   if ((owed.mask !== 0 || owed.unknown) && !voided(record, generation)) addAborted(record, generation);
   narrow(record, stored);
 }

@@ -1,23 +1,15 @@
 // Which copies of a job may still exist: the same rules as redis/parts/owed-copies.ts, which says what sum and marks are.
 import type { AnnouncedGeneration, OwedCopies, SettledCopies } from '../requests.js';
+import { abortOpened, type AbortingRecord } from './aborted.js';
 
 /** What a record says of its owed copies, and what that depends on. */
-export interface OwedRecord {
-  readonly committed: number;
+export interface OwedRecord extends AbortingRecord {
   readonly due: number;
-  readonly opened: number;
-  aborted: AbortedRange[];
   owed: { readonly due: number; readonly mask: number; readonly unknown: boolean } | undefined;
   sum: number;
   sumDue: number;
   readonly counted: boolean;
   lostDue: number;
-}
-
-/** Consecutive generations. */
-export interface AbortedRange {
-  from: number;
-  to: number;
 }
 
 /** A prime below 2 ** 26: no product of two remainders is beyond the integers that a number holds. */
@@ -85,7 +77,7 @@ export function settle(record: OwedRecord, { generation, mask, unknown }: Settle
 }
 
 /** That a copy of unknown fate may exist is never forgotten, until it would be stale. */
-function lose(record: OwedRecord, due: number): void {
+export function lose(record: OwedRecord, due: number): void {
   record.lostDue = Math.max(record.lostDue, due);
 }
 
@@ -94,8 +86,10 @@ function discount(record: OwedRecord, generation: number, mask: number): void {
   record.sum = (record.sum - marksOf(generation, mask) + MARKS) % MARKS;
   if (record.sum > 0) return;
   record.sumDue = 0;
-  // There is no copy left that would have to be told that it was given up.
-  if (record.lostDue === 0) record.aborted = [];
+  if (record.lostDue !== 0) return;
+  // No copy of an opened generation is left, so a commit that still comes must not make one the job.
+  record.aborted = [];
+  abortOpened(record);
 }
 
 /** What is neither in the mask nor unknown is dropped. */

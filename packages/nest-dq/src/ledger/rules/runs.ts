@@ -1,6 +1,6 @@
 // Who runs a job, and what becomes of the run: the same rules as redis/verbs/claim, complete and extend, step by step.
+import { abortOpened, addAborted } from './aborted.js';
 import {
-  addAborted,
   confirm,
   emptyRecord,
   endRun,
@@ -117,6 +117,8 @@ export function claim(
     if (next.state === 'dead' && next.born === born) records.dropLetter(id, born);
     swap(next, born, { generation, due, places: [] });
   }
+  // This schedule takes effect ◆. Another one that was about to replace it does not, or both would run.
+  abortOpened(next);
   endRun(next, 'running');
   const turn = takeTurn(records, claiming, time);
   next.due = due;

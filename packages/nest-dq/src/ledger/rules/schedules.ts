@@ -5,7 +5,6 @@ import {
   endRun,
   giveUp,
   isLive,
-  keepAbortedAbove,
   mayHaveCounted,
   newRecord,
   NO_GENERATION,
@@ -119,7 +118,6 @@ export function revoke(records: Records, request: RevokeRequest, time: Moment): 
   // A revoke by key covers every add that was opened before now ◆; one by a reference none but its own, of which nothing
   // that is opened comes about once the job is revoked. A run that goes on is not asked for the floor.
   record.floor = byKey ? Math.max(committed, opened, floor, now) : Math.max(floor, committed);
-  keepAbortedAbove(record, record.floor);
   if (state === 'done' || state === 'dead') {
     records.writeListed(id, record, time);
     return { result: isPending ? 'revoked' : state, begun };

@@ -10,8 +10,9 @@ end
 
 -- Why a generation can never be committed any more; nil if it still may.
 local function voided(record, generation)
+  if isAborted(record, generation) then return 'changed' end
   if generation <= record.floor then return 'revoked' end
-  return (generation < record.committed or isAborted(record, generation)) and 'changed' or nil
+  return generation < record.committed and 'changed' or nil
 end
 
 -- Whether a claim may have committed this generation, and its job may have run, before a newer one was committed.
@@ -49,7 +50,10 @@ end
 -- Aborts the generation: from now on no claim may commit it, so its copies can be deleted. If it has no copies, there is nothing
 -- to remember.
 local function giveUp(record, generation, due, announced, mask, unknown)
-  if isAborted(record, generation) then return end
+  if isAborted(record, generation) then
+    if unknown == 1 then lose(record, due) end
+    return
+  end
   if (mask ~= 0 or unknown ~= 0) and not voided(record, generation) then addAborted(record, generation) end
   narrow(record, generation, due, announced, mask, unknown)
 end

@@ -44,8 +44,10 @@ local function discount(record, generation, mask)
   record.sum = (record.sum - marksOf(generation, mask)) % MARKS
   if record.sum > 0 then return end
   record.sum, record.sumDue = nil, nil
-  -- No copy of an aborted generation is left.
-  if record.lostDue == 0 then record.aborted = nil end
+  if record.lostDue ~= 0 then return end
+  -- No copy of an opened generation is left, so a commit that still comes must not make one the job.
+  record.aborted = nil
+  abortOpened(record)
 end
 
 -- Forgets the copies if the mask is empty and none is unknown.

@@ -24,8 +24,8 @@ import { OWED_COPIES } from './owed-copies.js';
  * 13. `lostDue`    by this time all copies of opened generations whose put got no answer are due [0]
  * 14. `floor`      this generation and all older ones are void [-1]
  * 15. `opened`     the generation that was opened last [-1]
- * 16. `aborted`    the aborted generations above the floor that may have copies. Of generations with consecutive numbers, the
- *                  list has only the first and the last
+ * 16. `aborted`    the aborted generations above the committed one. Of generations with consecutive numbers, the list has only the first
+ *                  and the last
  * 17. `holdEnd`    until then a run of a replaced generation may go on, with the same fence [0]
  * 18. `places`     of the copies, as formatPlaces writes them; only for keyed and moved jobs, until they end, unless they end by a
  *                  revoke; and of plain jobs that were revoked by id, or with `confirmed` ['']
@@ -190,6 +190,17 @@ local function keepAbortedAbove(record, generation)
     end
   end
   record.aborted = above[1] and above or nil
+end
+
+-- Aborts every generation that was opened and not committed.
+local function abortOpened(record)
+  local committed, opened = record.committed, record.opened
+  if opened <= committed then return end
+  keepAbortedAbove(record, opened)
+  local aborted = record.aborted or {}
+  aborted[#aborted + 1] = committed + 1
+  aborted[#aborted + 1] = opened
+  record.aborted = aborted
 end
 ${OWED_COPIES}
 -- Makes a generation the job: it waits, and its attempts begin anew.

@@ -44,7 +44,6 @@ local function revoke(key, ${namesOf(FIELDS)})
   -- A revoke by key voids every add that was opened before now. A revoke by reference voids only its own add; no other opening
   -- of that add can be committed once the job is revoked. The floor does not stop a run that goes on.
   record.floor = born and max(record.floor, committed) or max(committed, opened, record.floor, now)
-  keepAbortedAbove(record, record.floor)
   if state == 'd' or state == 'x' then
     writeRecord(key, record)
     return isPending and REVOKED or state == 'd' and DONE or DEAD, begun, ''
