@@ -125,7 +125,7 @@ const NEST_KQ = {
 /** Those of the entry `nest-handlers/events`. */
 const OF_EVENTS = '(?:events|event-hub|guarded-observable|hooks)';
 /** Those of the entry `nest-handlers/log`. */
-const OF_LOG = '(?:escaped|log|log-levels|log-lines)';
+const OF_LOG = '(?:escaped|log|log-levels|log-lines|secrets)';
 /** Those of the entry `nest-handlers/schema`. */
 const OF_SCHEMA = '(?:json|schema)';
 /** All files of nest-handlers but those of its other entries. */
@@ -174,7 +174,7 @@ const MAY_USE = {
     'nest-handlers/dist/index.js': ['nest'],
     'nest-handlers/dist/context.js': Object.keys(NEST_KQ),
     'nest-handlers/dist/events.js': ['events'],
-    'nest-handlers/dist/log.js': ['nest'],
+    'nest-handlers/dist/log.js': ['api', 'nest'],
     'nest-handlers/dist/schema.js': ['api', 'pusher'],
     'nest-handlers/dist/time.js': Object.keys(NEST_KQ),
     'nest-handlers/dist/testing.js': ['test-kit'],

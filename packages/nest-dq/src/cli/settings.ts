@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { DqError, factOf, show, toError, unknownName } from '../errors.js';
-import { withoutSecrets } from '../secrets.js';
+import { withoutSecrets } from 'nest-handlers/log';
 import { realEnvironment } from '../nest/environment.js';
 import type { DqOptions, ResolvedOptions } from '../nest/options.js';
 import { WrongArguments, type Arguments, type Flags } from './arguments.js';

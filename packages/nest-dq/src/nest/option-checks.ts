@@ -1,5 +1,5 @@
 import type { LoggerService } from '@nestjs/common';
-import { withoutSecrets } from '../secrets.js';
+import { withoutSecrets } from 'nest-handlers/log';
 import type { Duration } from 'nest-handlers/time';
 import { isTubeName } from '../beanstalk/codec/commands.js';
 import { DqError, factOf, wrongValue } from '../errors.js';

@@ -1,8 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import type { RedisOptions } from 'ioredis';
 import type { Duration } from 'nest-handlers/time';
-import { libraryLogger } from 'nest-handlers/log';
-import { withoutSecrets } from '../secrets.js';
+import { libraryLogger, withoutSecrets } from 'nest-handlers/log';
 import { resolveRetention, type Retention } from '../consumer/retention.js';
 import { resolveHandlerDefaults, type HandlerSettings } from '../consumer/run/handler-settings.js';
 import type { Seal } from '../seal/seal.js';

@@ -75,7 +75,7 @@ describe('revokeMany', () => {
       await lane.ask((done) => lane.watch('t', done));
       const copy = await lane.ask<Reserved | string>((done) => lane.reserveWithTimeout(0, done));
       if (typeof copy === 'string') throw new Error(`no copy was there: ${copy}`);
-      return { ...world, lane, copyId: copy.id };
+      return Object.assign(world, { lane, copyId: copy.id });
     }
 
     it('waits for one that is frozen, until its node takes the copy back', async () => {

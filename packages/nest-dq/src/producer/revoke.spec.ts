@@ -58,7 +58,7 @@ describe('revoke', () => {
       await lane.ask((done) => lane.watch('t', done));
       const copy = await lane.ask<Reserved | string>((done) => lane.reserveWithTimeout(0, done));
       if (typeof copy === 'string') throw new Error(`no copy was there: ${copy}`);
-      return { ...system, receipt, lane, copyId: copy.id };
+      return Object.assign(system, { receipt, lane, copyId: copy.id });
     }
 
     it.each<[string, (lane: Connection, copyId: string) => void]>([

@@ -1,5 +1,5 @@
 /** What is checked of options at many doors. */
-import { withoutSecrets } from '../secrets.js';
+import { withoutSecrets } from 'nest-handlers/log';
 import { readDuration, spelled } from 'nest-handlers/time';
 import { KqError, show, unknownName, wrongValue, type KqErrorCode } from '../errors.js';
 

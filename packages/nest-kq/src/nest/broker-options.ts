@@ -1,5 +1,5 @@
 /** Where the brokers are, and how one comes in. */
-import { withoutSecrets } from '../secrets.js';
+import { withoutSecrets } from 'nest-handlers/log';
 import type { Duration } from 'nest-handlers/time';
 import type { ConnectionOptions } from 'node:tls';
 import type { DriverFactory, SaslOptions } from '../driver/kafkajs/kafkajs-options.js';

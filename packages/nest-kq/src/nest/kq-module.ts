@@ -1,4 +1,4 @@
-import { withoutSecrets } from '../secrets.js';
+import { withoutSecrets } from 'nest-handlers/log';
 import {
   ConfigurableModuleBuilder,
   Module,

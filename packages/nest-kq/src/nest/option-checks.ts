@@ -1,5 +1,5 @@
 import type { LoggerService } from '@nestjs/common';
-import { withoutSecrets } from '../secrets.js';
+import { withoutSecrets } from 'nest-handlers/log';
 import { KqError, factOf, wrongValue } from '../errors.js';
 
 /** `KQ_CONFIG`: what is wrong, the value that was given, and what was expected. A value may be a secret that was given for the wrong option. */
