@@ -226,7 +226,7 @@ describe('a topic handler', () => {
     expect(told).toEqual([1, 2, 3, 'a']);
     const [first, second, third] = logger.lines.filter(({ level }) => level === 'warn' || level === 'error');
     expect(first!.message).toMatch(
-      /^message 0 of t\/0 with the key "k" failed in attempt 1 and is tried again in 1 ms: not yet\nError: not yet\n/,
+      /^message 0 of t\/0 with the key "k" failed in attempt 1 and is tried again in 1 ms: not yet\n    Error: not yet\n/,
     );
     expect(second!.message).toBe(
       'message 0 of t/0 with the key "k" failed in attempt 2 and is tried again in 2 ms: retry after 2 ms',
