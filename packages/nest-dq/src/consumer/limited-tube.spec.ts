@@ -74,6 +74,19 @@ describe('a limit of the rate', () => {
     },
   );
 
+  it('asks a few times a second, however many processes wait for the same turns', async () => {
+    const { counts, handler } = slow(1);
+    const workers = [world.process(), world.process(), world.process()];
+    for (const worker of workers) await worker.consume(handler, { concurrency: 50, limit: { rate: 10 } });
+    await world.addMany(60, 0);
+    await clock.advance(SECOND);
+    const asked = () => workers.map(({ ledger }) => claimsOf(ledger.asked)).reduce((a, b) => a + b);
+    const before = asked();
+    await clock.advance(4 * SECOND);
+    expect(asked() - before).toBeLessThan(4 * 3 * 60);
+    expect(counts.begun.length).toBeGreaterThanOrEqual(49);
+  });
+
   it('keeps nothing of what waits when it stops', async () => {
     const worker = world.process();
     const { counts, handler } = slow(1);

@@ -40,7 +40,7 @@ export class LimitedCopies {
   get room(): number {
     if (this.rest) return 0;
     this.forgetGone(this.forTurn);
-    return Math.max(1, this.mostForTurn - this.forTurn.size);
+    return this.mostForTurn - this.forTurn.size;
   }
 
   add(delivery: Delivery, { by, ms }: Extract<ClaimAnswer, { kind: 'limited' }>): void {
@@ -86,13 +86,13 @@ export class LimitedCopies {
 
   /**
    * Whether the copy is to be held until its turn. Reserving goes on when half of the held ones had theirs; if none is held, the
-   * next turn is far away.
+   * next turn is far away. Each refusal rests: a copy that is released is ready at once, and would be refused again.
    */
   private holdsForTurn(delivery: Delivery, ms: number): boolean {
     this.forgetGone(this.forTurn);
     const holds = ms <= RATE_WINDOW && this.forTurn.size < this.mostForTurn;
     if (holds) this.forTurn.add(delivery);
-    if (holds || this.forTurn.size === 0) this.restFor(Math.min(ms / 2, LONGEST_HOLD), 'rate');
+    this.restFor(Math.min(ms, this.forTurn.size > 0 ? RATE_WINDOW : LONGEST_HOLD) / 2, 'rate');
     return holds;
   }
 
