@@ -68,6 +68,8 @@ export interface Disturbance {
 export interface LedgerLoss {
   readonly at: number;
   readonly copies: ReadonlySet<string>;
+  /** A node was frozen: puts under way to it are of jobs that nobody can name yet. */
+  readonly whileFrozen: boolean;
 }
 
 /** What happened, seen from outside, and a line of text for each event. */

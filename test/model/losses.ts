@@ -12,10 +12,10 @@ export function noteLedgerLoss(
   const copies = new Set(disks.flatMap((disk) => copiesIn(disk).map(({ header }) => header.id)));
   for (const { id, ended } of history.starts) if (!ended) copies.add(id);
   // A put may still be under way to a node that is frozen, or slow.
-  const isUnderWay = (call: Call) =>
-    nodes.some(({ clock }) => clock.frozen) || (call.ended ?? Infinity) >= history.now - 2_000;
+  const whileFrozen = nodes.some(({ clock }) => clock.frozen);
+  const isUnderWay = (call: Call) => whileFrozen || (call.ended ?? Infinity) >= history.now - 2_000;
   for (const call of history.calls) if (call.id !== undefined && isUnderWay(call)) copies.add(call.id);
-  history.losses.push({ at: history.now, copies });
+  history.losses.push({ at: history.now, copies, whileFrozen });
 }
 
 /** Notes each job that is robbed: no node has a copy of its committed generation, or of a later one. */
