@@ -106,7 +106,7 @@ describe('an add with a key', () => {
   it('takes keys of 500 characters, and what UTF-8 cannot tell apart', async () => {
     const { producer } = await embedded();
     const keys = ['x'.repeat(500), '\ud800', '\ud801', ' ', 'K', 'k'];
-    const receipts = await Promise.all(keys.map((key) => producer.delay('t', key, '1m', { key })));
+    const receipts = await Promise.all(keys.map((key) => producer.delay('t', 1, '1m', { key })));
     expect(new Set(receipts.map(({ id }) => id)).size).toBe(keys.length);
   });
 

@@ -243,7 +243,7 @@ describe('a call between others', () => {
     const failed = failure(producer.reschedule(ref, { delay: '2h' }));
     await world.clock.advance(10_000);
     expect(await failed).toMatchObject({ code: 'DQ_CONFLICT', indeterminate: false });
-    expect((await failed).message).toMatch(/the job of the key "k" in each of \d+ tries/);
+    expect((await failed).message).toMatch(/the job of the key "k" was moved, .* in each of \d+ tries/);
     // It asks what the job is only once: each refusal says so.
     expect(ledger.asked.filter((call) => call === 'find').length).toBeLessThan(3);
     const moving = producer.reschedule(ref, { delay: '2h' });
