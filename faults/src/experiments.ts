@@ -1,9 +1,9 @@
 import type { Experiment } from './experiment.js';
 import { clocks } from './experiments/clocks.js';
+import { confirmedRevokes } from './experiments/confirmed-revokes.js';
 import { consumerCutOff } from './experiments/consumer-cut-off.js';
 import { consumerFrozen } from './experiments/consumer-frozen.js';
 import { consumersKilled } from './experiments/consumers-killed.js';
-import { confirmedRevokes } from './experiments/confirmed-revokes.js';
 import { diskFull } from './experiments/disk-full.js';
 import { flushall } from './experiments/flushall.js';
 import { besideGo, goQueue } from './experiments/go-queue.js';
@@ -52,11 +52,11 @@ export const EXPERIMENTS: readonly Experiment[] = [
   tubePaused,
   repairFlushall,
   limits,
-  confirmedRevokes,
   goQueue,
   ...besideGo,
+  confirmedRevokes,
   twoLedgers,
   leaderWithoutKey,
-  seriesClocks,
   replacedMidway,
+  seriesClocks,
 ];

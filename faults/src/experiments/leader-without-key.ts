@@ -12,7 +12,7 @@ const HOUR = 3_600_000;
  * Recovery: from the loss of the first disk until each job has all of its copies again.
  */
 export const leaderWithoutKey: Experiment = {
-  number: 29,
+  number: 30,
   name: 'leader-without-key',
   what: 'the leader misses the key of all jobs, and one node after the other loses its disk',
   passes: 'each job has three copies again after each loss, without a call; none is lost; duplicates 0',

@@ -27,7 +27,7 @@ const CHANGES: readonly { readonly from: number; readonly to: number; readonly m
  * nothing, but each job runs as one of the two: as the old one or as the new one.
  */
 export const replacedMidway: Experiment = {
-  number: 30,
+  number: 31,
   name: 'replaced-midway',
   what: 'producers killed, and cut off from Redis, while they replace and move jobs with a key',
   passes: 'each job runs as one of its two schedules, never as both',

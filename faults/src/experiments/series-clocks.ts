@@ -21,7 +21,7 @@ const RECENT = 2 * EVERY + 1_000;
  * ledger does. Its jobs are the series.
  */
 export const seriesClocks: Experiment = {
-  number: 31,
+  number: 32,
   name: 'series-clocks',
   what: 'series in a process an hour ahead, one an hour behind and a right one; occurrences die; processes killed (SIGKILL)',
   passes:

@@ -10,7 +10,7 @@ const RUN = 3_000;
  * Recovery: from the start of the first wrong consumer until no job is overdue.
  */
 export const twoLedgers: Experiment = {
-  number: 28,
+  number: 29,
   name: 'two-ledgers',
   what: 'consumers with another Redis on the same nodes; jobs of 3 s',
   passes: 'duplicates 0; the consumers with the other Redis run nothing',
