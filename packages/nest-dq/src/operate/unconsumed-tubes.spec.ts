@@ -28,7 +28,11 @@ describe('UnconsumedTubes', () => {
     await clock.advance(60_000);
     expect(warnings).toEqual([]);
     await clock.advance(60_000);
-    expect(warnings).toEqual([expect.stringMatching(/^jobs of mial are due, and no process consumes it/)]);
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        /^jobs of mial are due, and no process consumes it.* whose class is in the `providers`/,
+      ),
+    ]);
     await clock.advance(600_000);
     expect(warnings).toHaveLength(1);
   });

@@ -12,7 +12,7 @@ export interface UnconsumedTubesParts {
   readonly warn: (message: string) => void;
 }
 
-/** Warns once of each tube whose jobs are due while no process consumes it, as where its name is misspelt. */
+/** Warns once of each tube whose jobs are due while no process consumes it, as where its name is misspelt or no module has the class of its handler. */
 export class UnconsumedTubes {
   /** As of the last look. */
   private seen: ReadonlySet<string> = new Set();
@@ -41,7 +41,8 @@ export class UnconsumedTubes {
       if (!this.seen.has(tube) || this.told.has(tube)) continue;
       this.told.add(tube);
       warn(
-        `jobs of ${tube} are due, and no process consumes it: start one that has a handler for it, or, if the name is misspelt, revoke them`,
+        `jobs of ${tube} are due, and no process consumes it: start one that has a handler for it, whose class is in the \`providers\` or ` +
+          '`controllers` of a module, or, if the name is misspelt, revoke them',
       );
     }
     this.seen = new Set(found);
