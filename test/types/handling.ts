@@ -24,6 +24,7 @@ import {
   type JobReceipt,
   type Tube,
 } from 'nest-dq';
+import { TopicHandler } from 'nest-kq';
 import { type Order, OrderCancel, Reminder, Upload, Dto, Instance } from './tubes.js';
 
 // ── handling ──
@@ -164,6 +165,54 @@ export class Handlers {
   // @ts-expect-error a property is no method
   @DelayedHandler(OrderCancel)
   property = (_order: Order) => undefined;
+
+  // @ts-expect-error of a generator nothing would run
+  @DelayedHandler(OrderCancel)
+  async *generator(_order: Order): AsyncGenerator<number> {
+    yield 1;
+  }
+
+  // @ts-expect-error the same of one that isn't async, and whose type is inferred
+  @DelayedHandler('any.tube')
+  *inferred() {
+    yield 1;
+  }
+
+  // @ts-expect-error the same of a series
+  @Recurring('nightly', '0 3 * * *')
+  async *series() {
+    yield 1;
+  }
+
+  @DelayedHandler('any.tube')
+  fails(): never {
+    throw new Error('always');
+  }
+
+  @DelayedHandler('any.tube')
+  many(): Iterable<string> | undefined {
+    return [];
+  }
+
+  @DelayedHandler('any.tube')
+  whatever(): any {}
+
+  // @ts-expect-error of a generator nothing would run
+  @TopicHandler('any.topic')
+  async *ofTopic(_value: string) {
+    yield 1;
+  }
+
+  // @ts-expect-error the same of batches
+  @TopicHandler('any.topic', { batch: { size: 5 } })
+  *ofBatch(_values: string[]) {
+    yield 1;
+  }
+
+  @TopicHandler('any.topic')
+  topic(_value: string): unknown {
+    return undefined;
+  }
 
   @DelayedHandler(OrderCancel, { timeout: '1s', backoff: (attempt) => attempt * 1_000 })
   timeout(): void {}

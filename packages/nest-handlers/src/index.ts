@@ -6,7 +6,7 @@ export { HandlersModule } from './handlers-module.js';
 export { NestParts } from './nest-parts.js';
 export { RunPhase, type RunPhaseMember } from './run-phase.js';
 export type { Handler, HandlerKind } from './handler-kind.js';
-export { HandlerMarks, MethodMarks } from './method-marks.js';
+export { HandlerMarks, MethodMarks, type HandlerDescriptor } from './method-marks.js';
 export {
   MarkedMethods,
   type ClusterNames,

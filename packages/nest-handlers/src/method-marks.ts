@@ -6,6 +6,13 @@ const OURS = 'nest-handlers:';
 /** Nest applies global request-scoped enhancers only to classes with this metadata. */
 const HANDLES = '__entryProvider__';
 
+/** What a decorator takes of a method with the type `M`: no generator, of which nothing would run. */
+export type HandlerDescriptor<M extends (...args: any[]) => unknown> = [ReturnType<M>] extends [never]
+  ? TypedPropertyDescriptor<M>
+  : ReturnType<M> extends Generator | AsyncGenerator
+    ? TypedPropertyDescriptor<M> & { 'expected a method without *': never }
+    : TypedPropertyDescriptor<M>;
+
 /** A mark as a decorator set it; `method` may be replaced afterwards by a decorator above. */
 interface Note<Mark> {
   readonly mark: Mark;

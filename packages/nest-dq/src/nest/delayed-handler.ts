@@ -1,4 +1,4 @@
-import { HandlerMarks } from 'nest-handlers';
+import { HandlerMarks, type HandlerDescriptor } from 'nest-handlers';
 import { show } from '../errors.js';
 import type { DelayedJob, HandlerOptions, HandlerResult } from '../api/job.js';
 import type { RecurrencePlan } from '../recurring/occurrences.js';
@@ -38,7 +38,7 @@ export function DelayedHandler<Out = any>(
 ): <M extends DecoratedHandler<Out>>(
   target: object,
   method: string | symbol,
-  descriptor: TypedPropertyDescriptor<M>,
+  descriptor: HandlerDescriptor<M>,
 ) => void {
   return (target, method, descriptor) => {
     handlerMarks.add({ tube, options }, `@DelayedHandler(${show(tube)})`, target, method, descriptor);

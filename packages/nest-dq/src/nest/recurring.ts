@@ -1,3 +1,4 @@
+import type { HandlerDescriptor } from 'nest-handlers';
 import { show } from '../errors.js';
 import type { HandlerOptions } from '../api/job.js';
 import type { RecurrencePlan } from '../recurring/occurrences.js';
@@ -26,7 +27,7 @@ export function Recurring(
 ): <M extends DecoratedHandler<undefined>>(
   target: object,
   method: string | symbol,
-  descriptor: TypedPropertyDescriptor<M>,
+  descriptor: HandlerDescriptor<M>,
 ) => void {
   return (target, method, descriptor) => {
     const { tz, ...handling } = options ?? {};

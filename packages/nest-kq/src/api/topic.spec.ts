@@ -56,6 +56,12 @@ describe('defineTopic', () => {
 });
 
 describe('topicName and formatOf', () => {
+  it('say of a topic that is not there where that comes from', () => {
+    expect(() => topicName(undefined as unknown as Topic)).toThrow(
+      /^KQ_BAD_TOPIC: the topic is undefined: .*; is it imported from a file that imports this one, so that it is not defined yet\?$/,
+    );
+  });
+
   it('take a plain name as a topic of JSON', () => {
     const lines = defineTopic('lines', { format: 'text' });
     expect([topicName('orders'), formatOf('orders')]).toEqual(['orders', 'json']);
@@ -64,5 +70,6 @@ describe('topicName and formatOf', () => {
 
   it('refuse what is no topic', () => {
     expect(() => topicName({} as Topic)).toThrow('KQ_BAD_TOPIC: the topic is undefined');
+    expect(() => topicName({} as Topic)).toThrow(/other than \. and \.\.$/);
   });
 });

@@ -72,7 +72,11 @@ const OPTIONS: readonly string[] = ['schema', 'format'] satisfies readonly (keyo
 export function topicName(topic: string | Topic): string {
   const name: unknown = typeof topic === 'object' && topic !== null ? topic.name : topic;
   if (isTopicName(name)) return name;
-  throw wrongValue('KQ_BAD_TOPIC', 'the topic', name, TOPIC_NAMES);
+  const hint =
+    topic === undefined
+      ? '; is it imported from a file that imports this one, so that it is not defined yet?'
+      : '';
+  throw wrongValue('KQ_BAD_TOPIC', 'the topic', name, TOPIC_NAMES + hint);
 }
 
 /** A plain name has JSON. */

@@ -1,4 +1,4 @@
-import { HandlerMarks } from 'nest-handlers';
+import { HandlerMarks, type HandlerDescriptor } from 'nest-handlers';
 import type { KqMessage } from '../api/received.js';
 import type { Topic, TopicChoice, ValueOf } from '../api/topic.js';
 import { show } from '../errors.js';
@@ -33,7 +33,7 @@ export const topicMarks = new HandlerMarks<TopicMark>(MESSAGE_HANDLERS, 'handler
 type Decorates<H extends (...args: any[]) => unknown> = <M extends H>(
   target: object,
   method: string | symbol,
-  descriptor: TypedPropertyDescriptor<M>,
+  descriptor: HandlerDescriptor<M>,
 ) => void;
 
 /**
