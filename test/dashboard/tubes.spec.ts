@@ -90,3 +90,11 @@ it('shows a tube as the live state tells it, and asks for nothing that it has', 
   expect(asked.filter((path) => path.endsWith(`api/tubes/${ORDERS}`))).toEqual([]);
   expect(asked.filter((path) => path.endsWith('api/history'))).not.toEqual([]);
 }, 60_000);
+
+it('asks whether the name is right of a paused tube that nobody knows', async () => {
+  const app = await start({ jobs: optionsOf(suite.servers) });
+  const { page } = await browser.open(app.at('tubes/order.cancle'));
+  await page.getByRole('button', { name: /^Pause/ }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
+  await page.getByText('and it has no job: is the name right?').waitFor();
+}, 60_000);

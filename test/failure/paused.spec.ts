@@ -39,7 +39,7 @@ describe('a paused tube of two processes, of which one is killed', () => {
     expect(new Set(await Promise.all(find)).has('done')).toBe(false);
 
     const resumed = Date.now();
-    expect(await one.control.resume(TUBE)).toBeDefined();
+    expect((await one.control.resume(TUBE)).ended).toBeDefined();
     await eventually('all ran', () => starts.length >= 25);
     await eventually('no copy is left', () => isEmpty(one, TUBE));
     expectOnceEach(starts, [...running, ...waiting]);

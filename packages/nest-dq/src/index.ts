@@ -85,7 +85,8 @@ export type {
 } from './operate/waiting-view.js';
 export { DqControl } from './operate/control.js';
 export type { TubeLimitsView } from './operate/tube-limits.js';
-export type { TubePause } from './operate/tube-pauses.js';
+export type { TubePause } from './operate/tube-pause.js';
+export type { PausedTube, ResumedTube } from './operate/tube-pauses.js';
 export type { RepairExample, RepairOptions } from './operate/repair.js';
 export type { ActOptions } from './operate/act.js';
 export type { BulkLimit, BulkOptions, BulkProgress } from './operate/bulk.js';

@@ -14,9 +14,11 @@ export async function doAct<Name extends keyof SingleActs>(
 ): Promise<void> {
   try {
     const result: unknown = await act(name, body);
+    const isUnknown = typeof result === 'object' && result !== null && 'unknown' in result;
     // A job that runs now was moved, too, but nobody says so.
     const isPlain = typeof result !== 'string' || (name === 'runNow' && result === 'rescheduled');
-    tell(t((isPlain ? `did.${name}` : `result.${result}`) as WordKey));
+    const told = t((isPlain ? `did.${name}` : `result.${result}`) as WordKey);
+    tell(isUnknown ? `${told} ${t('tube.unknown')}` : told, isUnknown);
   } catch (error) {
     tellError(error);
   }

@@ -87,6 +87,7 @@ export const enPages = {
   'tube.numbers': 'What it holds',
   'tube.runs': 'Who runs it',
   'tube.notConsumed': 'No process consumes this tube.',
+  'tube.unknown': 'No process consumes this tube, and it has no job: is the name right?',
   'tubes.none': 'There is no tube with jobs yet.',
   'tubes.more': 'There are more tubes than these.',
   'tubes.away': 'Copies on these nodes are not counted, as they do not answer: {nodes}',

@@ -89,6 +89,7 @@ export const zhPages: Readonly<Record<keyof typeof enPages, string>> = {
   'tube.numbers': '任务数',
   'tube.runs': '消费情况',
   'tube.notConsumed': '没有进程消费该队列。',
+  'tube.unknown': '没有进程消费该队列，其中也没有任务：名称是否正确？',
   'tubes.none': '暂无含任务的队列。',
   'tubes.more': '还有更多队列未显示。',
   'tubes.away': '以下节点没有响应，其副本未计入：{nodes}',

@@ -1,20 +1,11 @@
-import type { DqRuntime } from '../nest/runtime.js';
 import { clusterCommand } from './cluster.js';
 import { operator } from './operator.js';
 import { distance, instant } from './output.js';
 
 const operands = ['TUBE'];
-const NO_DOUBT = { text: '', json: {} };
-
-/** The name of the tube may be wrong: no process consumes it, and no node that answers has a copy of a job of it. */
-async function doubtOf({ inspector }: DqRuntime, tube: string): Promise<{ text: string; json: object }> {
-  const { nodes, consumers, watching, copies, dead } = await inspector.tube(tube);
-  const isEmpty = nodes > 0 && copies && Object.values(copies).every((count) => count === 0);
-  if (!isEmpty || consumers !== 0 || watching !== 0 || dead !== 0) return NO_DOUBT;
-  return {
-    text: '\nNo process consumes this tube, and it has no job: is the name right?',
-    json: { unknown: true },
-  };
+/** What a person reads if nobody seems to know the tube. */
+function doubt(unknown: true | undefined): string {
+  return unknown ? '\nNo process consumes this tube, and it has no job: is the name right?' : '';
 }
 
 export const pause = clusterCommand({
@@ -36,8 +27,7 @@ export const pause = clusterCommand({
     const until = args.instant('until', runtime.now());
     const found = await runtime.control.pause(tube, { by: operator(), ...(until && { until }) });
     const end = found.until === undefined ? 'somebody resumes it' : instant(found.until, runtime.now());
-    const doubt = await doubtOf(runtime, tube);
-    return { json: { tube, ...found, ...doubt.json }, text: `${tube}: is paused until ${end}${doubt.text}` };
+    return { json: { tube, ...found }, text: `${tube}: is paused until ${end}${doubt(found.unknown)}` };
   },
 });
 
@@ -51,10 +41,9 @@ export const resume = clusterCommand({
   examples: ['nest-dq resume mail.welcome'],
   async run(args, { runtime }) {
     const tube = args.required('TUBE');
-    const ended = await runtime.control.resume(tube, { by: operator() });
+    const { ended, unknown } = await runtime.control.resume(tube, { by: operator() });
     const since = ended && distance(ended.since.getTime() - runtime.now());
-    const doubt = ended ? NO_DOUBT : await doubtOf(runtime, tube);
-    const text = `${tube}: ${ended ? `goes on; it was paused ${since}` : 'was not paused'}${doubt.text}`;
-    return { json: { tube, ended: ended ?? null, ...doubt.json }, text };
+    const text = `${tube}: ${ended ? `goes on; it was paused ${since}` : 'was not paused'}${doubt(unknown)}`;
+    return { json: { tube, ended: ended ?? null, unknown }, text };
   },
 });

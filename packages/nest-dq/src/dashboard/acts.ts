@@ -17,8 +17,7 @@ export const DO_SINGLE: Readonly<Record<keyof SingleActs, DoAct>> = {
     return control.pause(input.must('tube', text), { ...doer, ...input.part('until', time) });
   },
   async resume({ control }, body, doer) {
-    const input = new Input('the body', body, ['tube']);
-    return (await control.resume(input.must('tube', text), doer)) ?? null;
+    return control.resume(new Input('the body', body, ['tube']).must('tube', text), doer);
   },
   async runNow({ control, options }, body, doer) {
     return control.runNow(jobRef(new Input('the body', body, JOB_FIELDS), options.prefix), doer);

@@ -14,7 +14,7 @@ import type { RepairExample } from '../operate/repair.js';
 import type { SearchResult } from '../operate/search.js';
 import type { SeriesView } from '../operate/series-view.js';
 import type { TubeHistory } from '../operate/tubes-history.js';
-import type { TubePause } from '../operate/tube-pauses.js';
+import type { PausedTube, ResumedTube } from '../operate/tube-pauses.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
 import type { JobPage, JobSummary, TimelineBucket, WaitingState } from '../operate/waiting-view.js';
 
@@ -187,9 +187,8 @@ export type NewTimeWire =
 /** What `POST api/acts/:act` takes and answers with as `{ result }`, for each act on one thing. */
 export interface SingleActs {
   /** `until`: an ISO time. */
-  pause: { body: { tube: string; until?: string }; result: AsJson<TubePause> };
-  /** The pause that it ended; null if there was none. */
-  resume: { body: { tube: string }; result: AsJson<TubePause> | null };
+  pause: { body: { tube: string; until?: string }; result: AsJson<PausedTube> };
+  resume: { body: { tube: string }; result: AsJson<ResumedTube> };
   runNow: { body: JobRefWire; result: RescheduleResult };
   /** To an ISO time, or after a duration such as '1h'. */
   reschedule: { body: JobRefWire & ({ at: string } | { delay: string }); result: RescheduleResult };

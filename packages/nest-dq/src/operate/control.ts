@@ -13,7 +13,7 @@ import { LetterActs } from './letter-acts.js';
 import type { LetterFilter } from './letter-filter.js';
 import { checkNode } from './missing-copies.js';
 import { repair, type RepairExample, type RepairOptions } from './repair.js';
-import { TubePauses, type TubePause } from './tube-pauses.js';
+import { TubePauses, type PausedTube, type ResumedTube } from './tube-pauses.js';
 import { WaitingActs } from './waiting-acts.js';
 import type { NewTime, WaitingFilter } from './waiting-filter.js';
 
@@ -93,23 +93,21 @@ export abstract class DqControl {
   /**
    * From the answer on no run of the tube is granted, in any process, until somebody resumes it, or until an instant. Runs that
    * were granted go on; adds, moves and revokes too. What comes due waits, and the time of a pause makes no job stale. In a tube
-   * that is paused it sets the end anew. Resolves with the pause.
+   * that is paused it sets the end anew. Resolves with the pause, and with `unknown: true` if nobody seems to know the tube: no process
+   * consumes it, and it has no job. Asking the nodes for that takes up to a second, if one of them hangs.
    * `DQ_PAST_TIME`: `until` is over by the clock of the ledger; nothing changes. `DQ_BAD_TIME`, `DQ_TOO_FAR`, `DQ_BAD_TUBE`,
    * `DQ_BAD_OPTION`, `DQ_BAD_DURATION`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
    */
   abstract pause(
     tube: string | Tube,
     options?: PatienceOptions & ActOptions & { until?: When },
-  ): Promise<TubePause>;
+  ): Promise<PausedTube>;
 
   /**
    * Ends the pause of a tube. Processes learn it within a second, and then run what is due. Resolves with the pause that it
-   * ended; undefined if there was none. `DQ_BAD_TUBE`, `DQ_BAD_OPTION`, `DQ_BAD_DURATION`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+   * `ended`, if there was one; if there was none, `unknown` as above. `DQ_BAD_TUBE`, `DQ_BAD_OPTION`, `DQ_BAD_DURATION`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
    */
-  abstract resume(
-    tube: string | Tube,
-    options?: PatienceOptions & ActOptions,
-  ): Promise<TubePause | undefined>;
+  abstract resume(tube: string | Tube, options?: PatienceOptions & ActOptions): Promise<ResumedTube>;
 
   /**
    * Gives jobs that wait the copies that they miss. A copy is missing if its node answers and does not have it, is drained, or is
@@ -143,7 +141,7 @@ export class ClusterControl extends DqControl {
     this.context = new ProducerContext(parts, 'nothing can be steered');
     this.letters = new LetterActs(this.context);
     this.waiting = new WaitingActs(this.context, parts);
-    this.pauses = new TubePauses(this.context);
+    this.pauses = new TubePauses(this.context, parts);
   }
 
   override async runNow(ref: JobRef, options?: PatienceOptions & ActOptions): Promise<RescheduleResult> {
@@ -191,14 +189,11 @@ export class ClusterControl extends DqControl {
   override pause(
     tube: string | Tube,
     options?: PatienceOptions & ActOptions & { until?: When },
-  ): Promise<TubePause> {
+  ): Promise<PausedTube> {
     return this.pauses.pause(tube, options);
   }
 
-  override resume(
-    tube: string | Tube,
-    options?: PatienceOptions & ActOptions,
-  ): Promise<TubePause | undefined> {
+  override resume(tube: string | Tube, options?: PatienceOptions & ActOptions): Promise<ResumedTube> {
     return this.pauses.resume(tube, options);
   }
 

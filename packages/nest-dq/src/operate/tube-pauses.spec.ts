@@ -1,20 +1,22 @@
 import { describe, expect, it } from '@jest/globals';
 import type { When } from 'nest-handlers/time';
+import { joined } from '../../spec-support/other-process.js';
 import { embedded, failure } from '../../spec-support/producing.js';
 
 const HOUR = 3_600_000;
 
 describe('pause and resume', () => {
   it('say the pause, and are told with the tube without its prefix', async () => {
-    const { control, clock, events } = await embedded(3, 'app.');
+    const { control, clock, events, producer } = await embedded(3, 'app.');
+    await producer.delay('t', 1, '1d');
     const told = events.collect('operated');
     const since = new Date(clock.wall());
     expect(await control.pause('t', { by: 'ann' })).toEqual({ since });
     await clock.advance(1_000);
     const until = new Date(clock.wall() + HOUR);
     expect(await control.pause('t', { until, by: 'ann' })).toEqual({ since, until });
-    expect(await control.resume('t', { by: 'bob' })).toEqual({ since, until });
-    expect(await control.resume('t', { by: 'bob' })).toBeUndefined();
+    expect(await control.resume('t', { by: 'bob' })).toEqual({ ended: { since, until } });
+    expect(await control.resume('t', { by: 'bob' })).toEqual({});
     const on = { tube: 't' };
     expect(told).toEqual([
       { by: 'ann', act: 'pause', on, count: 1 },
@@ -24,16 +26,30 @@ describe('pause and resume', () => {
     ]);
   });
 
+  it('say of a tube without a consumer and a job that nobody knows it', async () => {
+    const world = await embedded();
+    const { control, clock, producer } = world;
+    expect(await control.pause('tpyo')).toEqual({ since: new Date(clock.wall()), unknown: true });
+    expect('unknown' in (await control.resume('tpyo'))).toBe(false);
+    expect(await control.resume('tpyo')).toEqual({ unknown: true });
+    await producer.delay('has.jobs', 1, '1h');
+    joined(world, { tube: 'has.handler' });
+    for (const tube of ['has.jobs', 'has.handler']) {
+      expect(await control.resume(tube)).toEqual({});
+      expect(await control.pause(tube)).toEqual({ since: expect.any(Date) });
+    }
+  });
+
   it('refuse an end that is over, and change nothing', async () => {
     const { control, clock, events } = await embedded();
     const told = events.collect('operated');
     const over = { until: clock.wall() - 1 };
     const message = /^DQ_PAST_TIME: `until` is 20.+Z, and it is 20.+Z: expected a later time$/;
     expect((await failure(control.pause('t', over))).message).toMatch(message);
-    expect(await control.resume('t')).toBeUndefined();
-    const pause = await control.pause('t');
+    expect(await control.resume('t')).toEqual({ unknown: true });
+    const { since } = await control.pause('t');
     expect((await failure(control.pause('t', over))).message).toMatch(message);
-    expect(await control.resume('t')).toEqual(pause);
+    expect(await control.resume('t')).toEqual({ ended: { since } });
     expect(told.map(({ act }) => act)).toEqual(['resume', 'pause', 'resume']);
   });
 
@@ -47,7 +63,7 @@ describe('pause and resume', () => {
     const { control } = await embedded();
     const error = await failure(control.pause('t', options as { until?: When }));
     expect(error.message).toContain(message);
-    expect(await control.resume('t')).toBeUndefined();
+    expect(await control.resume('t')).toEqual({ unknown: true });
   });
 
   it('refuse a tube that cannot be, and a module that is closed', async () => {

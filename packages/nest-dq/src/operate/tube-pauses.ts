@@ -1,38 +1,43 @@
 import { showInstant, type When } from 'nest-handlers/time';
 import type { PatienceOptions } from '../api/job.js';
-import { storedTube, withoutPrefix, type Tube } from '../api/tube.js';
+import { storedTube, withoutPrefix, type StoredTube, type Tube } from '../api/tube.js';
 import { DqError } from '../errors.js';
 import type { TubeLedger } from '../ledger/ledger.js';
-import type { Pause } from '../ledger/pause.js';
 import { checkObject } from '../producer/call-options.js';
 import type { ProducerContext } from '../producer/producer-context.js';
 import { parseWhen } from '../time/instant.js';
 import { Act, type ActOptions } from './act.js';
+import { tubePause, type TubePause } from './tube-pause.js';
+import { isUnknown, viewOfTube, type TubeSources } from './tube-view.js';
 
-/** A pause of a tube. */
-export interface TubePause {
-  /** When it began, by the clock of the ledger. */
-  readonly since: Date;
-  /** When it ends by itself. Absent: when somebody resumes the tube. */
-  readonly until?: Date;
+/** A pause that somebody has set. */
+export interface PausedTube extends TubePause {
+  /** Nobody seems to know the tube: no process consumes it, and it has no job. Its name may be wrong. */
+  readonly unknown?: true;
+}
+
+/** What a resume came to. */
+export interface ResumedTube {
+  /** The pause that it ended. Absent: there was none. */
+  readonly ended?: TubePause;
+  /** There was no pause, and nobody seems to know the tube: see `PausedTube`. */
+  readonly unknown?: true;
 }
 
 /** The last time that a Date can have. */
 const LAST_TIME = 8.64e15;
 
-/** As users see it. */
-export function tubePause({ since, until }: Pause): TubePause {
-  return { since: new Date(since), ...(until !== undefined && { until: new Date(until) }) };
-}
-
 /** Pauses tubes and resumes them, for `DqControl`. */
 export class TubePauses {
-  constructor(private readonly context: ProducerContext) {}
+  constructor(
+    private readonly context: ProducerContext,
+    private readonly sources: Omit<TubeSources, 'waiting'>,
+  ) {}
 
   async pause(
     tube: string | Tube,
     options?: PatienceOptions & ActOptions & { until?: When },
-  ): Promise<TubePause> {
+  ): Promise<PausedTube> {
     const { until: when, ...rest } = checkObject('the pause options', options, ['until', 'by', 'patience']);
     const until = when === undefined ? undefined : parseEnd(when);
     const call = this.call('pause', tube, rest);
@@ -43,14 +48,21 @@ export class TubePauses {
       throw new DqError('DQ_PAST_TIME', fact);
     }
     call.act.ended(1);
-    return tubePause(pause);
+    return { ...tubePause(pause), ...(await this.doubt(call.tube)) };
   }
 
-  async resume(tube: string | Tube, options?: PatienceOptions & ActOptions): Promise<TubePause | undefined> {
+  async resume(tube: string | Tube, options?: PatienceOptions & ActOptions): Promise<ResumedTube> {
     const call = this.call('resume', tube, checkObject('the options', options, ['by', 'patience']));
     const pause = await call.ask((ledger) => ledger.resume());
     call.act.ended(pause ? 1 : 0);
-    return pause && tubePause(pause);
+    return pause ? { ended: tubePause(pause) } : this.doubt(call.tube);
+  }
+
+  /** Whether the name may be wrong. Never rejects. */
+  private async doubt(tube: StoredTube): Promise<{ unknown?: true }> {
+    return isUnknown(await viewOfTube({ ...this.sources, waiting: undefined }, tube))
+      ? { unknown: true }
+      : {};
   }
 
   /** What both do. `DQ_CLOSED`, `DQ_BAD_TUBE`, `DQ_BAD_OPTION`, `DQ_BAD_DURATION`. */
@@ -62,6 +74,7 @@ export class TubePauses {
     const ledger = ledgers.tube(stored);
     const patient = { patience: context.patienceOf(patience), repeatable: true };
     return {
+      tube: stored,
       ledger,
       act: new Act(events, name, { tube: withoutPrefix(stored, settings.prefix) }, by),
       ask: <T>(ask: (ledger: TubeLedger) => Promise<T>) => context.retries.run(patient, () => ask(ledger)),

@@ -10,7 +10,7 @@ import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import type { Clock } from 'nest-handlers/time';
 import { copyCounts, type CopyCounts } from './node-view.js';
 import { countsRuns, limitsTold, type TubeLimitsView } from './tube-limits.js';
-import { tubePause, type TubePause } from './tube-pauses.js';
+import { tubePause, type TubePause } from './tube-pause.js';
 
 /**
  * A tube. The nodes count copies, so the numbers of jobs are estimates: they are right while each job has all of its copies,
@@ -158,6 +158,12 @@ export async function viewOfTube(sources: TubeSources, tube: StoredTube): Promis
   } finally {
     lanes.close();
   }
+}
+
+/** Whether nobody seems to know the tube, so that its name may be wrong: no process consumes it, and no node that answers has a copy of a job of it. */
+export function isUnknown({ nodes, consumers, watching, copies, dead }: TubeView): boolean {
+  const isEmpty = nodes > 0 && copies !== undefined && Object.values(copies).every((count) => count === 0);
+  return isEmpty && consumers === 0 && watching === 0 && dead === 0;
 }
 
 async function viewsOf(
