@@ -120,6 +120,47 @@ describe('what another program writes into Redis', () => {
   }, 60_000);
 });
 
+describe('what is no pause, in the place of a pause in Redis,', () => {
+  const pauses = (list: string) => `return redis.call('SET', KEYS[1], cmsgpack.pack({ pauses = ${list} }))`;
+
+  it.each([
+    ['rubbish', `return redis.call('SET', KEYS[1], 'rubbish')`],
+    ['3 MB', `return redis.call('SET', KEYS[1], string.rep('x', 3000000))`],
+    ['an empty text', `return redis.call('SET', KEYS[1], '')`],
+    ['a list of Redis', `return redis.call('RPUSH', KEYS[1], 'a')`],
+    ['a record without pauses', `return redis.call('SET', KEYS[1], cmsgpack.pack({ a = 1 }))`],
+    ['texts', pauses(`{ 'a', 'b' }`)],
+    ['a begin without an end', pauses('{ 5 }')],
+    ['an end that no clock reaches', pauses('{ 5, 1e300 }')],
+    ['no numbers', pauses('{ 0/0, 0/0 }')],
+  ])(
+    'as %s stops that tube, and no other, until somebody resumes it',
+    async (_what, script) => {
+      const redis = inspect();
+      const system = suite.start();
+      const { control, inspector, producer } = system;
+      const tube = `damaged-pause-${++prefixes}`;
+      await redis.eval(script, 1, `{${tube}}::control`);
+      const starts: Start[] = [];
+      await record(system, tube, starts);
+      const receipt = await producer.now(tube, 1);
+      const because = async () => (await inspector.explain(receipt)).because;
+      await eventually('it is told as paused', async () => (await because()) === 'paused');
+      const others: Start[] = [];
+      await record(system, `${tube}-other`, others);
+      await runsOne(system, `${tube}-other`, others);
+      const pause = { since: new Date(1) };
+      expect([starts, (await inspector.tube(tube)).paused]).toEqual([[], pause]);
+      expect(await control.resume(tube)).toEqual({ ended: pause });
+      await eventually('it has run', () => starts.some(({ id }) => id === receipt.id));
+      expect((await inspector.tube(tube)).paused).toBeUndefined();
+      const until = new Date(Date.now() + 60_000);
+      expect(await control.pause(tube, { until })).toMatchObject({ until });
+    },
+    60_000,
+  );
+});
+
 describe('a number that no page can show, from another program in Redis,', () => {
   const HUGE = '1e300';
 

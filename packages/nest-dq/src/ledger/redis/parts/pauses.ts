@@ -4,13 +4,29 @@ import { FOR_GOOD, LOOK_AT_PAUSE, MOST_PAUSES } from '../../rules/pauses.js';
  * The pauses of a tube, in its control record at `{<tube>}::control`: a map in MessagePack with the list `pauses`, which has the
  * begin and the end of each in the order of time, in ledger milliseconds. The last one may be the present one. The record expires
  * once no pause in it matters. A part of scripts that begin with record.ts.
+ *
+ * Anything else in its place, which another program may have written, may have been a pause. So it counts as one that began in 1970 and has no
+ * end: no run is granted until somebody resumes the tube, and `nest-dq doctor` warns of it at once, as of any long pause.
  */
 export const PAUSES: string = `
 local FOR_GOOD, LOOK_AT_PAUSE, MOST_PAUSES = ${FOR_GOOD}, ${LOOK_AT_PAUSE}, ${MOST_PAUSES}
 
+local function arePauses(list)
+  if type(list) ~= 'table' or #list == 0 or #list % 2 == 1 then return false end
+  for _, at in ipairs(list) do
+    if type(at) ~= 'number' or not (at > 0 and at <= FOR_GOOD) then return false end
+  end
+  return true
+end
+
 local function readPauses(key)
-  local packed = call('GET', key)
-  return packed and cmsgpack.unpack(packed).pauses or {}
+  local packed = redis.pcall('GET', key)
+  if not packed then return {} end
+  -- Again, so that another failure, as of a missing right, is raised as it is everywhere.
+  if type(packed) == 'table' and not string.find(packed.err, 'WRONGTYPE', 1, true) then call('GET', key) end
+  local isRead, record = pcall(cmsgpack.unpack, packed)
+  local pauses = isRead and type(record) == 'table' and record.pauses
+  return arePauses(pauses) and pauses or { 1, FOR_GOOD }
 end
 
 -- When the present pause began and ends, 0 for no end; or two times 0 if there is none.
