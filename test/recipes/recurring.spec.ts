@@ -65,6 +65,38 @@ describe('a series', () => {
   });
 });
 
+describe('an occurrence that waits for a wrong time', () => {
+  /** As a version left it that went by the machine's clock, which was three days ahead. */
+  async function wrong() {
+    const kit = kitAt('2027-01-01T12:00:00Z');
+    const { app, reports } = await start(kit, nightly());
+    const dq = app.get(DqProducer);
+    await dq.reschedule(Series, new Date('2027-01-05T03:00:00Z'));
+    return { kit, dq, reports };
+  }
+
+  it('stays there, also after a restart, and the series goes on from where it is moved', async () => {
+    const { kit, dq, reports } = await wrong();
+    const { reports: others } = await start(kit, nightly());
+    for (let i = 0; i < 2; i++) await kit.advance('1m'); // the look of each minute
+    expect(due(kit)).toEqual(['2027-01-05T03:00:00.000Z']);
+    await dq.reschedule(Series, new Date('2027-01-02T03:00:00Z'));
+    await kit.advance('3d');
+    expect([...reports.ranAt, ...others.ranAt].toSorted()).toEqual([
+      '2027-01-02T03:00:00.000Z',
+      '2027-01-03T03:00:00.000Z',
+      '2027-01-04T03:00:00.000Z',
+    ]);
+  });
+
+  it('is skipped by a revoke, so the series begins only after it', async () => {
+    const { kit, dq } = await wrong();
+    await dq.revoke(Series);
+    for (let i = 0; i < 2; i++) await kit.advance('1m');
+    expect(due(kit)).toEqual(['2027-01-06T03:00:00.000Z']);
+  });
+});
+
 describe('an occurrence that fails', () => {
   const failing = (options: RecurringOptions, fails: (nth: number) => boolean) =>
     version('0 3 * * *', { backoff: { type: 'fixed', delay: '1h', jitter: 0 }, ...options }, (_job, nth) => {
