@@ -138,7 +138,7 @@ it('tries again after the backoff, and logs each failure once, with one stack', 
   expect(third!.job.fence).toBeGreaterThan(second!.job.fence);
   expect(log.matching(new RegExp(receipt.id))).toEqual([
     expect.stringMatching(
-      /of order\.cancel failed in attempt 1 of 10 and is tried again at .*: no database for 42\nError: .*\n +at /,
+      /of order\.cancel failed in attempt 1 of 10 and is tried again at .*: no database for 42\n    Error: .*\n +at /,
     ),
     expect.stringMatching(
       /of order\.cancel failed in attempt 2 of 10 and is tried again at .*: no database for 42$/,

@@ -29,9 +29,11 @@ const STATUS: Partial<Record<DqErrorCode, number>> = {
   DQ_TOO_FAR: 400,
   DQ_BAD_REF: 400,
   DQ_DUPLICATE: 409,
+  DQ_BAD_SEAL: 503,
   DQ_NO_COPY: 503,
   DQ_TOO_FEW_COPIES: 503,
   DQ_LEDGER_DOWN: 503,
+  DQ_OTHER_LEDGER: 503,
   DQ_CLOSED: 503,
 };
 

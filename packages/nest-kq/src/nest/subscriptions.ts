@@ -45,14 +45,13 @@ export function subscriptionOf(found: FoundHandler, parts: SubscribingParts): Su
   // A ClsGuard, for example, enters a store, which must end with its run. A scope for each run of a bare handler would cost
   // a fifth of what many messages a second may cost.
   const isAlone = !around && !isSurrounded;
-  const called: MessageHandler = isAlone ? inner : (value, item) => detached(() => inner(value, item));
   // Each topic has its own format and schema.
   const runs = settings.topics.map((topic) => ({
     pattern: patternOf(topic),
     of: new HandlerRuns(clock, {
       group,
       topic: topic instanceof RegExp ? topic.source : topic,
-      handler: called,
+      handler: inner,
       batches: batch !== undefined,
       settings: failures,
       events,
@@ -72,8 +71,10 @@ export function subscriptionOf(found: FoundHandler, parts: SubscribingParts): Su
     within: batch?.within ?? 0,
     room: { messages: Math.max(MESSAGES, 2 * (batch?.size ?? 1)), bytes: BYTES },
     run(deliveries, run) {
-      return find(deliveries[0]!.topic)!.of.run(deliveries, run); // all are of one partition
+      const { of } = find(deliveries[0]!.topic)!; // all are of one partition
+      return isAlone ? of.run(deliveries, run) : detached(() => of.run(deliveries, run));
     },
+    // Part of a run of nest-dq, which has a scope of its own and may have been put into a trace.
     runLater: (failed, signal) => find(failed.topic)?.of.runLater(failed, signal),
   };
 }
