@@ -67,6 +67,8 @@ describe('with one Redis', () => {
       const ledger = await openAs(rule[1]!, rights);
       const tube = ledger.tube('shop.orders');
       await expect(ledger.identity.read('0'.repeat(16))).resolves.toBe('0'.repeat(16));
+      const prints = new Map([['a', '0'.repeat(16)]]);
+      await expect(ledger.keyPrints.store(prints)).resolves.toEqual(prints);
       const owed = { mask: 1, unknown: false };
       const places = [{ index: 0, location: 'node:11300#instance:1' }];
       const [run] = await claim(tube, 'dead');

@@ -57,6 +57,15 @@ export const SEALING: readonly Rule[] = [
     ),
   },
   {
+    rule: 'A key that has other bytes in other processes seals nothing, and copies that name it stay for those who have the right one.',
+    mutants: unit(
+      'seal/key-check.spec.ts',
+      'is refused by its name: nothing is sealed or read with it, and other keys and tubes go on',
+      ['seal/seal.ts', 'if (this.refused.includes(current)) throw otherBytesError([current]);', ''],
+      ['seal/seal.ts', '!master || this.refused.includes(name)', '!master'],
+    ),
+  },
+  {
     rule: 'A reference that was altered, or has no tag, finds no job.',
     mutants: [
       ...unit('copies/job-ref.spec.ts', 'are refused with any of their characters changed', [

@@ -54,6 +54,7 @@ export function clusterCommand(command: ClusterCommand): Command {
           // A command that adds copies must know them, too.
           runtime.process.watch(),
         ]);
+        runtime.refuseOtherKeys();
         return await command.run(args, { runtime, cluster, waiting, settings });
       } finally {
         await runtime.close();

@@ -63,10 +63,9 @@ export function formatRef({ tube, id, born, due, copies, places, key }: RefConte
   wire += key === undefined ? ']]' : `],${asciiJson(key)}]`;
   if (wire.length > scratch.length) scratch = Buffer.allocUnsafeSlow(2 * wire.length);
   const text = scratch.toString('base64url', 0, scratch.write(wire, 'latin1'));
-  const sealing = seal?.keyFor(tube);
-  const ref = sealing
-    ? `${TAGGED_MARK}${text}.${seal!.tagOf(sealing.name, text)}.${sealing.name}`
-    : MARK + text;
+  const keyName = seal?.keyNameFor(tube);
+  const ref =
+    keyName === undefined ? MARK + text : `${TAGGED_MARK}${text}.${seal!.tagOf(keyName, text)}.${keyName}`;
   return ref as JobRefText;
 }
 

@@ -5,7 +5,7 @@ import type { Cluster } from '../cluster/cluster.js';
 export interface DqHealthState {
   /**
    * `down`: fewer nodes than `minWritten` store jobs and let this process reserve them, or Redis does not answer, or this process
-   * was refused because other processes have another Redis.
+   * was refused because other processes have another Redis, or a key of its seal was refused.
    * If only some of the nodes are down, and enough are left, the cluster is up.
    */
   readonly status: 'up' | 'down';
@@ -33,6 +33,11 @@ export interface DqHealthState {
    * not have. Another process repairs them, if one has the keys. Absent if there are none. `status` does not depend on it.
    */
   readonly unreadable?: UnreadableState;
+  /**
+   * The names of keys in `seal.keys` that mean other bytes in other processes: this process neither seals nor reads with them, and
+   * `status` is `down`. Absent if there are none.
+   */
+  readonly refusedKeys?: readonly string[];
 }
 
 /** What the repair of this process could not read. */
@@ -96,6 +101,7 @@ export class ClusterHealth extends DqHealth {
     private readonly lost: () => LostJobsState | undefined = () => undefined,
     private readonly admission: () => Pick<Admission, 'admitted' | 'other'> | undefined = () => undefined,
     private readonly unreadable: () => UnreadableState | undefined = () => undefined,
+    private readonly refusedKeys: () => readonly string[] = () => [],
   ) {
     super();
   }
@@ -108,7 +114,9 @@ export class ClusterHealth extends DqHealth {
     const usable = nodes.filter(({ reason }) => reason === 'up').length;
     const { other, admitted } = this.admission() ?? {};
     const otherLedger = other && { ...other, refused: !admitted };
-    const isDown = redis === 'down' || usable < settings.minWritten || otherLedger?.refused === true;
+    const refused = this.refusedKeys();
+    const isDown =
+      redis === 'down' || usable < settings.minWritten || otherLedger?.refused === true || refused.length > 0;
     const status = isDown ? 'down' : 'up';
     const reasons = Object.fromEntries(nodes.map(({ endpoint, reason }) => [endpoint, reason]));
     const unequal = this.unequalSettings();
@@ -120,6 +128,7 @@ export class ClusterHealth extends DqHealth {
       ...(unequal.length > 0 && { unequalSettings: unequal }),
       ...(lost && { lost }),
       ...(unreadable && { unreadable }),
+      ...(refused.length > 0 && { refusedKeys: refused }),
     };
     return { [key ?? 'dq']: { status, nodes: reasons, redis, ...told } } as Record<Key, DqHealthState>;
   }

@@ -28,6 +28,8 @@ export interface Ledger {
   readonly acts?: Acts;
   /** What tells it from other ledgers; absent where no other process can have another one. */
   readonly identity?: LedgerIdentity;
+  /** Of the keys of seals; absent where no other process can have others. */
+  readonly keyPrints?: KeyPrints;
   /** Connects in the background and checks the server. Idempotent. */
   start(): void;
   /** Tells when any server stops to answer, and when all answer again. Returns a function that ends the listening. */
@@ -49,6 +51,14 @@ export interface LedgerIdentity {
    * another ledger. What was begun can end. Undefined: they are sent again.
    */
   refuse(why: (() => DqError) | undefined): void;
+}
+
+/** Fingerprints of the keys of seals, by the names of the keys: so each name means the same bytes for all processes of a prefix. */
+export interface KeyPrints {
+  /** Stores those of `own` whose names have none yet. Returns what is stored for the names of `own`. `DQ_LEDGER_DOWN`. */
+  store(own: ReadonlyMap<string, string>): Promise<Map<string, string>>;
+  /** The same, and nothing is stored. */
+  peek(own: ReadonlyMap<string, string>): Promise<Map<string, string>>;
 }
 
 export interface LedgerListener {

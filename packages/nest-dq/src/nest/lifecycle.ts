@@ -74,6 +74,7 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     this.runtime.start();
     if (servers && servers.beanstalks.length > 1) await this.runtime.refuseTwins();
     await this.runtime.lookForOtherLedger(); // before anything is added with a key, as the series are
+    this.runtime.refuseOtherKeys();
   }
 
   /** Takes the handlers and listeners that were not found before, of all modules or of these. */

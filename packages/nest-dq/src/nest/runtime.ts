@@ -25,7 +25,9 @@ import { UnconsumedTubes } from '../operate/unconsumed-tubes.js';
 import { ClusterDeadLetters } from '../producer/dead-letters.js';
 import { ClusterProducer } from '../producer/cluster-producer.js';
 import { SeriesScheduler } from '../recurring/series-scheduler.js';
+import { KeyCheck } from '../seal/key-check.js';
 import { KeyFetcher } from '../seal/key-fetcher.js';
+import { otherBytesError } from '../seal/seal.js';
 import type { Clock } from 'nest-handlers/time';
 import type { Backend } from './environment.js';
 import { LogReport } from './log-report.js';
@@ -61,9 +63,12 @@ export class DqRuntime {
   private readonly settleQueue: SettleQueue;
   /** Undefined: the keys of the seal were given, or there is no seal. */
   private readonly sealKeys: KeyFetcher | undefined;
+  /** Undefined: there is no seal, or no other process. */
+  private readonly keyCheck: KeyCheck | undefined;
   private readonly hooksToStart: DqHooks[];
   private readonly unhook: (() => void)[] = [];
   private ledgerUp = true;
+  private started = false;
   private closing: Promise<void> | undefined;
 
   constructor(
@@ -97,7 +102,21 @@ export class DqRuntime {
       },
     });
     const { identity } = ledger;
-    const identify = (known: string) => identity!.read(known);
+    const { seal } = options;
+    const warn = (message: string) => void options.logger.warn(message);
+    const log = (message: string) => void options.logger.log(message);
+    const { keyPrints: prints } = ledger;
+    const error = (message: string) => void options.logger.error(message);
+    // A command does not start, and only looks.
+    const read = (own: ReadonlyMap<string, string>) =>
+      this.started ? prints!.store(own) : prints!.peek(own);
+    this.keyCheck = seal && prints && new KeyCheck({ seal, read, log, error });
+    // The keys are looked at in the same rounds: after each start and reconnection, and so soon after Redis lost its data.
+    const identify = async (known: string) => {
+      const id = await identity!.read(known);
+      await this.keyCheck?.look();
+      return id;
+    };
     this.admission = identity && new Admission({ cluster, clock, identify, ...options });
     this.admission?.listen({
       admitted: () => {
@@ -145,11 +164,9 @@ export class DqRuntime {
       unlisted: this.producer.unlisted,
       toRepair: this.toRepair,
     });
-    const warn = (message: string) => void options.logger.warn(message);
-    const log = (message: string) => void options.logger.log(message);
-    const { seal } = options;
     const source = seal?.settings.source;
-    this.sealKeys = seal && source && new KeyFetcher(seal, source, clock, warn);
+    const renewed = () => this.admission?.lookNow();
+    this.sealKeys = seal && source && new KeyFetcher(seal, source, clock, warn, renewed);
     this.actWriter = new ActWriter({ events, acts, clock, warn, hidesKeys: seal?.settings.encrypt === true });
     const elected = () => this.process.elected;
     const repairs = options.repair && options.mostIndexed > 0 && options.replicas > 1;
@@ -176,6 +193,7 @@ export class DqRuntime {
       () => this.consumer.lost,
       () => this.admission,
       () => this.selfRepair?.unreadable,
+      () => seal?.refused ?? [],
     );
     const { producer, deadLetters, series } = this;
     const { viewLedger } = backend;
@@ -214,6 +232,7 @@ export class DqRuntime {
       });
       if (stop) this.unhook.push(stop);
     }
+    this.started = true;
     this.sealKeys?.start();
     this.backend.cluster.start();
     this.backend.ledger.start();
@@ -247,6 +266,12 @@ export class DqRuntime {
    */
   async lookForOtherLedger(): Promise<void> {
     await this.admission?.start();
+  }
+
+  /** After `lookForOtherLedger`. `DQ_CONFIG`: other processes have other bytes under the name of a key of the seal, as far as Redis answered. */
+  refuseOtherKeys(): void {
+    const refused = this.options.seal?.refused ?? [];
+    if (refused.length > 0) throw otherBytesError(refused);
   }
 
   /** Ledger time, ms: see `Ledger.now`. */

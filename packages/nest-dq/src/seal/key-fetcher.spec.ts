@@ -15,17 +15,24 @@ let fetches: number;
 /** What the user's function does. */
 let give: () => Promise<SealKeys>;
 let fetcher: KeyFetcher;
+let renewals: number;
 
 beforeEach(() => {
   clock = new VirtualClock();
   seal = new Seal(SETTINGS);
   warnings = [];
-  fetches = 0;
+  fetches = renewals = 0;
   const fetch = () => {
     fetches++;
     return give();
   };
-  fetcher = new KeyFetcher(seal, { fetch, refresh: 5 * MINUTE }, clock, (message) => warnings.push(message));
+  fetcher = new KeyFetcher(
+    seal,
+    { fetch, refresh: 5 * MINUTE },
+    clock,
+    (message) => warnings.push(message),
+    () => renewals++,
+  );
 });
 
 const keysOf = (current: string, keys: Record<string, Buffer>): SealKeys => ({
@@ -41,11 +48,11 @@ describe('the keys of a function', () => {
     fetcher.start();
     give = async () => keysOf('new', { old: OLD, new: NEW });
     await clock.advance(5 * MINUTE - 1);
-    expect(fetches).toBe(1);
+    expect([fetches, renewals]).toEqual([1, 0]);
     await clock.advance(1);
     expect(seal.keyFor('t')).toMatchObject({ name: 'new' });
     await clock.advance(5 * MINUTE);
-    expect(fetches).toBe(3);
+    expect([fetches, renewals]).toEqual([3, 2]);
     fetcher.close();
     await clock.advance(MINUTE * 60);
     expect(fetches).toBe(3);

@@ -25,6 +25,8 @@ export class KeyFetcher {
     private readonly source: KeySource,
     private readonly clock: Clock,
     private readonly warn: (message: string) => void,
+    /** Is called after each fetch but the first: there may be other keys. */
+    private readonly renewed: () => void = () => undefined,
   ) {}
 
   /** The first keys. Idempotent. `DQ_CONFIG`: there are none. */
@@ -55,6 +57,7 @@ export class KeyFetcher {
   private async renew(): Promise<void> {
     try {
       await this.fetch();
+      this.renewed();
     } catch (error) {
       this.warn(`the keys of before stay in use: ${factOf(error as DqError)}`);
     }

@@ -90,6 +90,9 @@ export class Seal {
   /** Asks for keys anew. True: it did, so a key that is unknown may soon be known. @default false, as the keys were given */
   askForKeys: () => boolean = () => false;
 
+  /** The names of keys that mean other bytes in other processes: nothing is sealed or read with them here. */
+  refused: readonly string[] = [];
+
   private own: SealingKey | undefined;
   private readonly nonce = Buffer.alloc(NONCE_BYTES);
   /** By the key's name and the salt; the oldest first. */
@@ -115,11 +118,17 @@ export class Seal {
     this.keys = keys;
   }
 
-  /** What seals the next job of the tube. Undefined: it has no seal. */
+  /** The name of the key of the tube's next job. Undefined: it has no seal. */
+  keyNameFor(tube: string): string | undefined {
+    return this.settings.unsealed.has(tube) ? undefined : this.known.current;
+  }
+
+  /** What seals the next job of the tube. Undefined: it has no seal. `DQ_CONFIG`: the key is refused. */
   keyFor(tube: string): SealingKey | undefined {
-    if (this.settings.unsealed.has(tube)) return undefined;
-    const { keys, current } = this.known;
+    const current = this.keyNameFor(tube);
     if (current === undefined) return undefined;
+    if (this.refused.includes(current)) throw otherBytesError([current]);
+    const { keys } = this.known;
     if (this.own?.name !== current || this.own.sealed >= MOST_SEALED) {
       const salt = randomBytes(SALT_BYTES).toString('latin1');
       this.own = { name: current, sealed: 0, ...this.derive(keys.get(current)!, salt) };
@@ -152,7 +161,7 @@ export class Seal {
 
   open(name: string, covered: Uint8Array, bytes: Buffer): OpenedJob | SealFault {
     const master = this.known.keys.get(name);
-    if (!master) return 'unknownKey';
+    if (!master || this.refused.includes(name)) return 'unknownKey';
     if (bytes.length < SEAL_BYTES) return 'broken';
     const key = this.keysOf(name, master, bytes.toString('latin1', 0, SALT_BYTES));
     const nonce = bytes.subarray(SALT_BYTES, SALT_BYTES + NONCE_BYTES);
@@ -169,7 +178,15 @@ export class Seal {
   }
 
   knows(name: string): boolean {
-    return this.known.keys.has(name);
+    return this.known.keys.has(name) && !this.refused.includes(name);
+  }
+
+  /** Of each key: 16 hexadecimal digits that tell it from others, and of which nobody learns more than that. */
+  prints(): Map<string, string> {
+    const keys = this.keys ? [...this.keys.keys] : [];
+    return new Map(
+      keys.map(([name, key]) => [name, this.keyOf(key, '', 'fingerprint').toString('hex', 0, 8)]),
+    );
   }
 
   /** What proves that somebody with this key wrote the text of a reference, in ASCII; 22 characters. */
@@ -209,6 +226,15 @@ export class Seal {
     const info = `nest-dq seal 2, ${what}\n${this.settings.context ?? ''}`;
     return Buffer.from(hkdfSync('sha256', master, Buffer.from(salt, 'latin1'), info, KEY_BYTES));
   }
+}
+
+/** What fails where keys have names that mean other bytes. */
+export function otherBytesError(names: readonly string[]): DqError {
+  const keys = names.map((name) => show(name)).join(', ');
+  return new DqError(
+    'DQ_CONFIG',
+    `${names.length === 1 ? 'the key' : 'the keys'} ${keys} of \`seal.keys\`: other processes have, or had, other bytes or another \`seal.context\` under the same name: expected the same key everywhere, and a new name for a new key`,
+  );
 }
 
 /** The proof that the primary, of which `fields` tell in ASCII, is one of this job's copies; in latin1. */

@@ -6,6 +6,7 @@ import { LEAVE, TAKE } from './redis-handover.js';
 import { HISTORY_SCRIPTS, type HistoryScript } from './redis-history.js';
 import { PRESENCE_SCRIPTS, type PresenceScript } from './redis-presence.js';
 import { IDENTITY } from './redis-identity.js';
+import { KEY_PRINTS } from './redis-key-prints.js';
 import type { RawReply } from './script.js';
 import { REDIS_VERBS } from './verbs.js';
 
@@ -23,10 +24,14 @@ export const SCRIPTS: Readonly<Record<ScriptName, string>> = {
   'dq:leave': LEAVE,
   'dq:take': TAKE,
   'dq:identity': IDENTITY,
+  'dq:keyPrints': KEY_PRINTS,
   'dq:probe': PROBE,
 };
 export type ScriptName =
-  `dq:${Verb | 'leave' | 'take' | 'identity' | 'probe'}` | PresenceScript | HistoryScript | ActScript;
+  | `dq:${Verb | 'leave' | 'take' | 'identity' | 'keyPrints' | 'probe'}`
+  | PresenceScript
+  | HistoryScript
+  | ActScript;
 
 type ScriptCalls = {
   [name in ScriptName]: (keys: number, ...keysThenArguments: readonly string[][]) => Promise<RawReply>;

@@ -16,6 +16,7 @@ import { RedisActs } from './redis-acts.js';
 import { RedisHandover } from './redis-handover.js';
 import { RedisHistory, type HistoryScript } from './redis-history.js';
 import { RedisIdentity } from './redis-identity.js';
+import { RedisKeyPrints } from './redis-key-prints.js';
 import { RedisMaster } from './master.js';
 import { RedisPresence, type PresenceScript } from './redis-presence.js';
 import { RedisTubeLedger } from './redis-tube-ledger.js';
@@ -109,6 +110,12 @@ export class RedisLedger implements Ledger {
       (json) => master.call('dq:identity', keys, json),
       (why) => (this.refusal = why),
     );
+  }
+
+  get keyPrints(): RedisKeyPrints {
+    const master = this.master(this.sharedBase);
+    const keys = [`${this.sharedBase}:seal-keys`];
+    return new RedisKeyPrints((json) => master.call('dq:keyPrints', keys, json));
   }
 
   get presence(): RedisPresence {
