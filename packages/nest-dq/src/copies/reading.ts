@@ -56,6 +56,25 @@ export async function lookForCopy(
   return unreadable;
 }
 
+/** A generation, and where its copies are. */
+export type JobAt = JobGeneration & { readonly places: readonly Place[] };
+
+/**
+ * The name of the key that a job's copies say to be sealed with, which nothing proves; an empty text: they have no seal. Undefined: no
+ * copy is in reach. It asks one place after the other.
+ */
+export async function sealedWith(
+  cluster: Cluster,
+  { id, generation, places }: JobAt,
+): Promise<string | undefined> {
+  for (const { index, location } of places) {
+    const body = await new Promise<Buffer | undefined>((resolve) => cluster.peek(location, resolve));
+    const header = body && openHeaderOf(body);
+    if (header && isCopyOf({ header }, id, generation, index)) return keyNameOf(body) ?? '';
+  }
+  return undefined;
+}
+
 export function isUnreadable(found: Envelope | UnreadableCopy | undefined): found is UnreadableCopy {
   return found !== undefined && 'reason' in found;
 }

@@ -10,6 +10,7 @@ import type { Arguments } from '../arguments.js';
 import { JSON_FLAG, type Answer, type Command } from '../command.js';
 import { CONNECTION_FLAGS, givenOptions, resolveSettings } from '../settings.js';
 import { failure, showChecks, statusOf, type Check } from './check.js';
+import { checkKeys } from './keys.js';
 import { checkLedgers } from './ledgers.js';
 import { askNode, checkNodes } from './nodes.js';
 import { askRedis, checkRedis } from './redis.js';
@@ -40,13 +41,13 @@ async function run(args: Arguments): Promise<Answer> {
 
 async function examine(settings: ResolvedOptions): Promise<Check[]> {
   const { clock } = realEnvironment;
-  const { prefix, servers } = settings;
+  const { prefix, servers, seal } = settings;
   const { beanstalks, tls, redis: source } = servers!;
   const [redis, ...nodes] = await Promise.all([
     askRedis(source, clock),
     ...beanstalks.map((endpoint) => askNode(endpoint, tls, prefix, clock)),
   ]);
-  const { ledger } = realEnvironment.backend(settings, undefined);
+  const { ledger, cluster, waiting } = realEnvironment.backend(settings, undefined);
   try {
     const redisChecks = checkRedis(redis);
     const known = redis.error === undefined ? await askLedger(ledger, clock) : undefined;
@@ -59,14 +60,18 @@ async function examine(settings: ResolvedOptions): Promise<Check[]> {
       processes,
       ...(known?.facts && { ledger }),
     });
+    const keys =
+      seal && known?.facts ? await checkKeys(nodes, { seal, ledger, cluster, waiting, clock }) : [];
     return [
       ...checkNodes(nodes, drained, clock),
       ...redisChecks,
       ...(known?.facts ? checkLedgers(nodes, known.facts.identity) : []),
       ...(known?.facts ? checkProcesses(processes, given, answering) : []),
       ...tubes,
+      ...keys,
     ];
   } finally {
+    cluster.close();
     await ledger.close();
   }
 }
