@@ -72,6 +72,20 @@ it('warns of a key that jobs name and that the command does not have', async () 
   });
 });
 
+it('shows a dead letter with the key that it needs', async () => {
+  const seal = { keys: { new: KEYS.new }, current: 'new' };
+  await writeFile(join(suite.folder, 'keys.json'), JSON.stringify({ seal, prefix: PREFIX }));
+  const config = ['--config', join(suite.folder, 'keys.json')];
+  const list = await suite.nestDq(['dead', 'list', 'dies', ...config], { DQ_PREFIX: PREFIX });
+  expect(list.stdout).toContain('needs the key "old"');
+  const { stdout } = await suite.nestDq(['dead', 'list', 'dies', '--json', ...config], { DQ_PREFIX: PREFIX });
+  const { letters } = JSON.parse(stdout) as { letters: readonly { id: string; missingKey: string }[] };
+  const show = await suite.nestDq(['dead', 'show', '--tube', 'dies', '--id', letters[0]!.id, ...config], {
+    DQ_PREFIX: PREFIX,
+  });
+  expect(show.stdout).toMatch(/^payload +sealed with the key "old", which this command does not have$/m);
+});
+
 it('fails where a name means other bytes than for the application', async () => {
   const { code, keys } = await keysFor({ keys: { ...KEYS, old: KEYS.new }, current: 'new' });
   expect(code).toBe(2);

@@ -225,7 +225,7 @@ describe('a change of keys', () => {
     expect([first.bad, second.bad]).toEqual([[], []]);
   });
 
-  it('names the key where it went too early: in a reference, a move and a revival', async () => {
+  it('names the key where it went too early: in a reference, a list, a move and a revival', async () => {
     const { a, b } = KEYS;
     const before = await started();
     const waits = await before.producer.delay(tube, 'waits', '1h', { key: 'k' });
@@ -244,7 +244,12 @@ describe('a change of keys', () => {
       await expect(call).rejects.toThrow(
         /^DQ_BAD_SEAL: a copy of job \S+ is there, at \S+, and this process can't read it: it is sealed with the key "a", .*: expected the key "a" in `seal\.keys`$/,
       );
+    const { letters } = await after.deadLetters.list(tube);
+    expect(letters).toEqual([expect.objectContaining({ id: dies.id, missingKey: 'a' })]);
+    expect(letters[0]).not.toHaveProperty('payload');
     const both = await started({ seal: { keys: { a, b }, current: 'b' } });
+    expect(await both.deadLetters.get(dies)).toMatchObject({ payload: 'dies' });
+    expect((await both.deadLetters.list(tube)).letters[0]).not.toHaveProperty('missingKey');
     expect(await both.deadLetters.revive(dies)).toBe('revived');
     expect(await both.producer.reschedule(waits, { delay: '2h' })).toBe('rescheduled');
   });

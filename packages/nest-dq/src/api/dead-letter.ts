@@ -12,6 +12,8 @@ export interface DeadLetter<P = unknown> {
   readonly key?: string;
   /** Absent while no copy is in reach, and when it cannot be read. */
   readonly payload?: P;
+  /** The name of the key of `seal` that its copies are sealed with and this process does not have, so it has no payload and no key. */
+  readonly missingKey?: string;
   /** When its last run was due. */
   readonly dueAt: Date;
   /** By the clock of the ledger. */

@@ -28,12 +28,12 @@ export const deadList = clusterCommand({
       ...(cursor !== undefined && { cursor }),
     });
     const now = runtime.now();
-    const rows = page.letters.map(({ id, key, diedAt, attempt, why, error }) => [
+    const rows = page.letters.map(({ id, key, diedAt, attempt, why, error, missingKey }) => [
       key ?? id,
       distance(diedAt.getTime() - now),
       attempt,
       why,
-      short(error?.message ?? ''),
+      short(missingKey === undefined ? (error?.message ?? '') : `needs the key "${missingKey}"`),
     ]);
     const lines =
       rows.length === 0 ? 'no dead letters' : table(['KEY OR ID', 'DIED', 'RUNS', 'WHY', 'ERROR'], rows);
@@ -99,11 +99,17 @@ function showLetter(letter: DeadLetter, now: number): string {
     died: instant(diedAt, now),
     due: instant(dueAt, now),
     runs: String(attempt),
-    payload: payload === undefined ? 'no copy is in reach' : JSON.stringify(payload),
+    payload: payload === undefined ? whyNoPayload(letter) : JSON.stringify(payload),
     // The stack of a `Discard` only leads to where it was made.
     error: why === 'discarded' ? error?.message : (error?.stack ?? error?.message),
     ref,
   });
+}
+
+function whyNoPayload({ missingKey }: DeadLetter): string {
+  return missingKey === undefined
+    ? 'no copy is in reach'
+    : `sealed with the key "${missingKey}", which this command does not have`;
 }
 
 function short(text: string): string {

@@ -15,12 +15,14 @@ export interface LetterParts {
   readonly letter: Letter;
   /** Undefined while none is in reach. */
   readonly copy: Envelope | undefined;
+  /** The name of the key that opens its copies, and that is not at hand. @default none */
+  readonly missingKey?: string | undefined;
   /** Of its cluster. */
   readonly seal: Seal | undefined;
 }
 
 /** A letter as users see it. */
-export function makeDeadLetter({ tube, storedAs, letter, copy, seal }: LetterParts): DeadLetter {
+export function makeDeadLetter({ tube, storedAs, letter, copy, missingKey, seal }: LetterParts): DeadLetter {
   const { id, born, due, attempt, died, why, error, places } = letter;
   const key = copy?.header.key;
   const copies = copy?.header.copies ?? places.length;
@@ -30,6 +32,7 @@ export function makeDeadLetter({ tube, storedAs, letter, copy, seal }: LetterPar
     tube,
     ...(key === undefined ? {} : { key }),
     ...(copy ? payloadOf(copy) : {}),
+    ...(missingKey === undefined ? {} : { missingKey }),
     dueAt: new Date(due),
     diedAt: new Date(died),
     attempt,

@@ -2,7 +2,7 @@
 import type { DeadLetter } from '../api/dead-letter.js';
 import { withoutPrefix, type StoredTube } from '../api/tube.js';
 import { makeDeadLetter } from '../copies/make-dead-letter.js';
-import { readCopy } from '../copies/reading.js';
+import { isUnreadable, lookForCopy } from '../copies/reading.js';
 import type { Letter, LetterPage } from '../ledger/letter-requests.js';
 import { formatCursor, parseCursor } from './cursor.js';
 import type { ProducerParts } from './producer-context.js';
@@ -34,7 +34,8 @@ export async function openLetter(
   storedAs: StoredTube,
   letter: Letter,
 ): Promise<DeadLetter> {
-  const copy = await readCopy(cluster, storedAs, letter, letter.places);
+  const found = await lookForCopy(cluster, storedAs, letter, letter.places);
   const tube = withoutPrefix(storedAs, settings.prefix);
-  return makeDeadLetter({ tube, storedAs, letter, copy, seal: cluster.settings.seal });
+  const content = isUnreadable(found) ? { copy: undefined, missingKey: found.missingKey } : { copy: found };
+  return makeDeadLetter({ tube, storedAs, letter, ...content, seal: cluster.settings.seal });
 }
