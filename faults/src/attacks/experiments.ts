@@ -3,8 +3,10 @@ import { alter } from './experiments/alter.js';
 import { cross } from './experiments/cross.js';
 import { flood } from './experiments/flood.js';
 import { forge } from './experiments/forge.js';
+import { guess } from './experiments/guess.js';
 import { redis } from './experiments/redis.js';
 import { replay } from './experiments/replay.js';
+import { rubbish } from './experiments/rubbish.js';
 import { siblings } from './experiments/siblings.js';
 import { stall } from './experiments/stall.js';
 import { allWires, wire } from './experiments/wire.js';
@@ -21,4 +23,6 @@ export const ATTACK_EXPERIMENTS: readonly Attack[] = [
   wire,
   allWires,
   redis,
+  guess,
+  rubbish,
 ];

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { defineTube, type DqOptions, type JobReceipt } from 'nest-dq';
+import { defineTube, type DqOptions, type JobReceipt, type JobRefText, type RevokeResult } from 'nest-dq';
 import { nodeCopies } from 'test-servers';
 import { Lab, FileLogger, type Timetable } from '../lab.js';
 import { LoggedProcess } from '../logged-process.js';
@@ -76,7 +76,7 @@ export class AttackLab extends Lab {
     if (!this.hasServers) await this.startServers();
     this.attacker = await this.owned(new Attacker(this.beanstalkds, this.signal));
     this.redisWatch = await this.owned(RedisWatch.on(this.redisUrl, this.secret));
-    const given = { ...this.options, ...this.sealWith(this.key), ...options };
+    const given = { ...this.options, ...this.sealWith(), ...options };
     this.app = await this.startProducerApp(given);
     for (const tube of TUBES) this.sides.set(tube, this.sideOf(tube));
     for (let i = 1; i <= CONSUMERS; i++) await this.startProcess(`consumer-${i}`, given);
@@ -95,8 +95,20 @@ export class AttackLab extends Lab {
     await this.addWaiting(await this.startProducerApp({ ...this.options, ...options }), tube);
   }
 
-  sealWith(key: string): DqOptions {
-    return this.unsealed ? {} : { seal: { keys: { [KEY_NAME]: key }, current: KEY_NAME } };
+  /** `more`: options of the seal beside the key, which is that of the application by default. */
+  sealWith(key = this.key, more: { readonly context?: string } = {}): DqOptions {
+    return this.unsealed ? {} : { seal: { keys: { [KEY_NAME]: key }, current: KEY_NAME, ...more } };
+  }
+
+  /** What the application does where a client of it may say which job it revokes. */
+  revokeFor(ref: string): Promise<RevokeResult> {
+    return this.app.revoke(ref as JobRefText);
+  }
+
+  /** Lines in the logs of all consumers that match. */
+  consumerLines(wanted: RegExp): string[] {
+    const logs = this.processes.map(({ name }) => readFileSync(join(this.folder, `${name}.output`), 'utf8'));
+    return logs.flatMap((log) => log.split('\n')).filter((line) => wanted.test(line));
   }
 
   side(tube: TubeName): ProducerSide {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { DqOptions } from 'nest-dq';
 import { startBeanstalkd } from 'test-servers';
 import type { Attack } from '../attack.js';
 import { Attacker } from '../attacker.js';
@@ -8,32 +9,44 @@ import { OTHER_PREFIX, TUBES, type AttackLab } from '../lab.js';
 
 const [TUBE, ANOTHER] = TUBES;
 
-/** Copies that are right somewhere else: in another tube, under another prefix, with another key; and parts of several copies in one. */
+/** Copies that are right somewhere else: in another tube, under another prefix, with another key or context; and parts of several copies in one. */
 export const cross: Attack = {
   number: 4,
   name: 'cross',
-  what: 'copies in another tube, of another prefix, of another key; parts of several copies put together',
+  what: 'copies in another tube, of another prefix, of another key, of another context; parts of several copies put together',
   passes: 'all are refused',
   jobs: 3_000,
   smallJobs: 240,
   async run(lab) {
     await lab.startApplication();
-    const foreign = await withAnotherKey(lab);
+    const otherKey = await fromAnotherCluster(lab, 1, lab.sealWith(randomBytes(32).toString('base64')));
+    const otherContext = await fromAnotherCluster(lab, 2, lab.sealWith(undefined, { context: 'staging' }));
     const [own, others] = [lab.victimsIn(TUBE), lab.victimsIn(ANOTHER)];
     const waiting = (await lab.waitingCopies()).filter(({ tube }) => tube === ANOTHER);
-    const moved = [...others, ...waiting, ...lab.victimsIn(OTHER_PREFIX + TUBE), ...foreign];
+    const moved = [
+      ...others,
+      ...waiting,
+      ...lab.victimsIn(OTHER_PREFIX + TUBE),
+      ...otherKey,
+      ...otherContext,
+    ];
     const bodies = [...moved.map(({ body }) => body), ...mixed(own), ...mixed([...own, ...others])];
     await storeEvenly(lab, TUBE, bodies);
     return {};
   },
 };
 
-/** Copies for the same tube, sealed with a key of the same name in another cluster. */
-async function withAnotherKey(lab: AttackLab): Promise<Copy[]> {
+/** Copies for the same tube, sealed in another cluster. `database`: of its own in Redis. */
+async function fromAnotherCluster(lab: AttackLab, database: number, seal: DqOptions): Promise<Copy[]> {
   const node = await lab.owned(startBeanstalkd());
   const reader = await lab.owned(new Attacker([node], lab.signal));
-  const options = { beanstalks: [node.endpoint], replicas: 1, minWritten: 1, redis: `${lab.redisUrl}/1` };
-  await lab.startOther({ ...options, ...lab.sealWith(randomBytes(32).toString('base64')) }, TUBE);
+  const options = {
+    beanstalks: [node.endpoint],
+    replicas: 1,
+    minWritten: 1,
+    redis: `${lab.redisUrl}/${database}`,
+  };
+  await lab.startOther({ ...options, ...seal }, TUBE);
   return reader.scan();
 }
 
