@@ -113,7 +113,8 @@ export class DqRuntime {
     this.keyCheck = seal && prints && new KeyCheck({ seal, read, log, error });
     // The keys are looked at in the same rounds: after each start and reconnection, and so soon after Redis lost its data.
     const identify = async (known: string) => {
-      const id = await identity!.read(known);
+      // A command leaves nothing behind.
+      const id = this.started ? await identity!.read(known) : ((await identity!.peek()) ?? known);
       await this.keyCheck?.look();
       return id;
     };
