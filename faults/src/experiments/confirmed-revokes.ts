@@ -17,7 +17,7 @@ export const confirmedRevokes: Experiment = {
   jobs: 3_000,
   smallJobs: 200,
   async run(lab) {
-    lab.limit = { rate: lab.pick(20, 50), concurrency: 10, perGroup: 1 };
+    lab.limit = { rate: lab.pick(4, 50), concurrency: 10, perGroup: 1 };
     const producer = await lab.begin(CONSUMERS);
     const half = Math.floor(lab.jobs / 2);
     /** Adds a backlog, revokes it once some of it ran, and lets the ledger lose everything. Resolves with how many were revoked. */

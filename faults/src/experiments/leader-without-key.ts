@@ -23,7 +23,7 @@ export const leaderWithoutKey: Experiment = {
     const old = { k1: key() };
     const seal = { keys: { ...old, k2: key() }, current: 'k2' };
     await lab.startServers();
-    await lab.startConsumer({ seal: { keys: old, current: 'k1' } });
+    const leader = await lab.startConsumer({ seal: { keys: old, current: 'k1' } });
     await lab.eventually('the first process is the leader', () =>
       lab.withRedis(async (redis) => (await redis.exists('{:}::elected')) === 1),
     );
@@ -40,7 +40,7 @@ export const leaderWithoutKey: Experiment = {
     const unrepaired: string[] = [];
     const lost = Date.now();
     let recovery: number | undefined;
-    for (const node of lab.beanstalkds) {
+    for (const node of lab.beanstalkds.slice(0, lab.pick(1, 3))) {
       await node.kill();
       await node.wipe();
       await node.restart();
@@ -48,6 +48,7 @@ export const leaderWithoutKey: Experiment = {
       await repaired.catch(() => unrepaired.push(node.endpoint)); // the jobs tell whether that lost any
       recovery ??= Date.now() - lost;
     }
+    await leader.end('SIGTERM'); // it would only hand back, for half a minute each, what it can't read
     const start = Date.now() + 1_000;
     const moved = await producer.rescheduleMany(jobs, (i) => start + i);
 
