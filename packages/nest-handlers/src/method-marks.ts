@@ -6,7 +6,10 @@ const OURS = 'nest-handlers:';
 /** Nest applies global request-scoped enhancers only to classes with this metadata. */
 const HANDLES = '__entryProvider__';
 
-/** What a decorator takes of a method with the type `M`: no generator, of which nothing would run. */
+/**
+ * What a decorator takes of a method: no generator, of which nothing would run.
+ * @typeParam M The type of the method.
+ */
 export type HandlerDescriptor<M extends (...args: any[]) => unknown> = [ReturnType<M>] extends [never]
   ? TypedPropertyDescriptor<M>
   : ReturnType<M> extends Generator | AsyncGenerator
