@@ -4,17 +4,10 @@ import { createHook } from 'node:async_hooks';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  Injectable,
-  Module,
-  UseGuards,
-  UseInterceptors,
-  type CanActivate,
-  type NestInterceptor,
-} from '@nestjs/common';
+import { Injectable, Module, UseGuards, UseInterceptors } from '@nestjs/common';
 import { LazyModuleLoader } from '@nestjs/core';
 import { Test, type TestingModule } from '@nestjs/testing';
-import { ClsGuard, ClsModule, ClsService, type ClsStore } from 'nestjs-cls';
+import { ClsGuard, ClsModule, ClsService } from 'nestjs-cls';
 import {
   DelayedHandler,
   DqConsumer,
@@ -32,39 +25,20 @@ import { DqTestKit } from 'nest-dq/testing';
 import { eventually } from 'test-servers';
 import { clusterSuite } from '../support/suite.js';
 import { optionsOf } from '../support/system.js';
-
-interface TenantStore extends ClsStore {
-  tenant?: string;
-}
+import {
+  cls,
+  look,
+  LookingGuard,
+  LookingInterceptor,
+  seen,
+  useCls,
+  type TenantStore,
+} from '../support/looking.js';
 
 const REQUESTS = 60;
 const suite = clusterSuite();
 
-/** The tenant that each kind of user code saw, apart from none. */
-let seen: string[];
 let runs: number;
-let cls: ClsService<TenantStore>;
-
-function look(who: string): void {
-  const tenant = cls.get('tenant');
-  if (tenant !== undefined) seen.push(`${who} saw ${tenant}`);
-}
-
-@Injectable()
-class LookingGuard implements CanActivate {
-  canActivate(): boolean {
-    look('a guard');
-    return true;
-  }
-}
-
-@Injectable()
-class LookingInterceptor implements NestInterceptor {
-  intercept: NestInterceptor['intercept'] = (_context, next) => {
-    look('an interceptor');
-    return next.handle();
-  };
-}
 
 @Injectable()
 class Invoices {
@@ -138,7 +112,7 @@ let kit: DqTestKit | undefined;
 let app: TestingModule;
 beforeEach(async () => {
   parent = await mkdtemp(join(tmpdir(), 'nest-dq-context-'));
-  seen = [];
+  seen.length = 0;
   runs = 0;
 });
 afterEach(async () => {
@@ -158,7 +132,7 @@ async function start(options: DqOptions, inKit: boolean): Promise<void> {
   });
   if (inKit) kit = new DqTestKit();
   app = await (kit?.override(builder) ?? builder).compile();
-  cls = app.get<ClsService<TenantStore>>(ClsService);
+  useCls(app.get<ClsService<TenantStore>>(ClsService));
   await asRequest('of the start', () => app.init());
 }
 
@@ -243,7 +217,7 @@ describe('what a request leaves behind', () => {
     kept.length = 0;
     const dq = DqModule.forRoot({ logger: quiet, ...options() });
     app = await Test.createTestingModule({ imports: [ClsModule.forRoot({ global: true }), dq] }).compile();
-    cls = app.get<ClsService<TenantStore>>(ClsService);
+    useCls(app.get<ClsService<TenantStore>>(ClsService));
     hook.enable();
     try {
       await asRequest('starting', () => app.init());

@@ -1,58 +1,31 @@
 // No handler of messages runs in the AsyncLocalStorage context of a caller: in the process, on a real broker and in the test kit.
 import { createHook } from 'node:async_hooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  ConsoleLogger,
-  Injectable,
-  Module,
-  UseGuards,
-  UseInterceptors,
-  type CanActivate,
-  type NestInterceptor,
-} from '@nestjs/common';
+import { ConsoleLogger, Injectable, Module, UseGuards, UseInterceptors } from '@nestjs/common';
 import { LazyModuleLoader } from '@nestjs/core';
 import { Test, type TestingModule } from '@nestjs/testing';
-import { ClsGuard, ClsModule, ClsService, type ClsStore } from 'nestjs-cls';
+import { ClsGuard, ClsModule, ClsService } from 'nestjs-cls';
 import { KqGroups, KqModule, KqPusher, OnKq, TopicHandler, type KqHooks } from 'nest-kq';
 import { KqTestKit } from 'nest-kq/testing';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
 import { systemClock } from 'nest-handlers/time';
 import { eventually, startKafka, type KafkaServer } from 'test-servers';
-
-interface TenantStore extends ClsStore {
-  tenant?: string;
-}
+import {
+  cls,
+  look,
+  LookingGuard,
+  LookingInterceptor,
+  seen,
+  useCls,
+  type TenantStore,
+} from '../support/looking.js';
 
 const LIMIT = 120_000;
 const REQUESTS = 60;
 const TOPICS = ['bare', 'enhanced', 'entering', 'with.own.store', 'batched', 'loaded.late'];
 const silent = { debug: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** The tenant that each kind of user code saw, apart from none. */
-let seen: string[];
 let runs: number;
-let cls: ClsService<TenantStore>;
-
-function look(who: string): void {
-  const tenant = cls.get('tenant');
-  if (tenant !== undefined) seen.push(`${who} saw ${tenant}`);
-}
-
-@Injectable()
-class LookingGuard implements CanActivate {
-  canActivate(): boolean {
-    look('a guard');
-    return true;
-  }
-}
-
-@Injectable()
-class LookingInterceptor implements NestInterceptor {
-  intercept: NestInterceptor['intercept'] = (_context, next) => {
-    look('an interceptor');
-    return next.handle();
-  };
-}
 
 @Injectable()
 class Invoices {
@@ -159,7 +132,7 @@ describe.each<[string, () => string[] | 'memory', boolean]>([
   });
 
   beforeEach(async () => {
-    seen = [];
+    seen.length = 0;
     runs = 0;
     kept.length = 0;
     const logger = new ConsoleLogger('Kq', { logLevels: [] });
@@ -173,7 +146,7 @@ describe.each<[string, () => string[] | 'memory', boolean]>([
     });
     if (inKit) kit = new KqTestKit();
     app = await (kit?.override(builder) ?? builder).compile();
-    cls = app.get<ClsService<TenantStore>>(ClsService);
+    useCls(app.get<ClsService<TenantStore>>(ClsService));
     hook.enable();
     await asRequest('of the start', () => app.init());
   }, LIMIT);
