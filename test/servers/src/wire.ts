@@ -68,6 +68,7 @@ export class WireConnection {
   /** Sends commands together. Resolves with their replies, as `ask` does. */
   ask(commands: readonly string[], limit = REPLY_LIMIT): Promise<string[]> {
     if (this.failure) return Promise.reject(this.failure);
+    if (commands.length === 0) return Promise.resolve([]);
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => this.socket.destroy(new Error(`no reply in ${limit} ms`)), limit);
       const settle = <T>(how: (value: T) => void) => {

@@ -10,6 +10,8 @@ export function checkLedgers(nodes: readonly NodeFacts[], identity: string | und
     const fact = `processes use the ledger ${others.join(', ')} there, and ${here}`;
     const advice =
       'give all processes of these nodes, and this command, the same `redis`, or each application its own `prefix`';
-    return [failure(endpoint, fact, advice)];
+    const lost =
+      identity === undefined ? '; if this Redis has just lost its data, look again in 10 seconds' : '';
+    return [failure(endpoint, fact, advice + lost)];
   });
 }
