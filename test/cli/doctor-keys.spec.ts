@@ -84,6 +84,27 @@ it('shows a dead letter with the key that it needs', async () => {
     DQ_PREFIX: PREFIX,
   });
   expect(show.stdout).toMatch(/^payload +sealed with the key "old", which this command does not have$/m);
+  const exported = await suite.nestDq(['export', 'dies', '--dead', ...config], { DQ_PREFIX: PREFIX });
+  expect(JSON.parse(exported.stdout)).toMatchObject({ state: 'dead', copy: false, missingKey: 'old' });
+  expect(exported.stderr).toContain(
+    'nest-dq: 1 without a payload: sealed with the key "old", which this command does not have\n',
+  );
+});
+
+it('exports a waiting job with the key that it needs', async () => {
+  const seal = { keys: { new: KEYS.new }, current: 'new' };
+  await writeFile(join(suite.folder, 'keys.json'), JSON.stringify({ seal, prefix: PREFIX }));
+  const { code, stdout, stderr } = await suite.nestDq(
+    ['export', 'waits', '--config', join(suite.folder, 'keys.json')],
+    { DQ_PREFIX: PREFIX },
+  );
+  expect(code).toBe(1);
+  const jobs = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { missingKey?: string });
+  expect(jobs.map(({ missingKey }) => missingKey)).toContain('old');
+  expect(stderr).toContain('without a payload: sealed with the key "old", which this command does not have');
 });
 
 it('fails where a name means other bytes than for the application', async () => {

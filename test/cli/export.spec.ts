@@ -111,7 +111,7 @@ describe('nest-dq export', () => {
     expect(JSON.parse(stdout)).toMatchObject({ id, tube: 'gone', copy: false });
     expect(JSON.parse(stdout)).not.toHaveProperty('payload');
     expect(code).toBe(1);
-    expect(stderr).toContain('nest-dq: of 1 no copy is in reach, so they have neither key nor payload\n');
+    expect(stderr).toContain('nest-dq: 1 without a payload: no copy is in reach\n');
   });
 
   it('refuses what is no tube, and ends with 1 where Redis is away', async () => {

@@ -106,7 +106,7 @@ function showLetter(letter: DeadLetter, now: number): string {
   });
 }
 
-function whyNoPayload({ missingKey }: DeadLetter): string {
+export function whyNoPayload({ missingKey }: Pick<DeadLetter, 'missingKey'>): string {
   return missingKey === undefined
     ? 'no copy is in reach'
     : `sealed with the key "${missingKey}", which this command does not have`;

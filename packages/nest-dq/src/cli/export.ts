@@ -1,14 +1,15 @@
 import { once } from 'node:events';
 import type { DeadLetter } from '../api/dead-letter.js';
 import { storedTube } from '../api/tube.js';
-import type { CopyHeader } from '../copies/header.js';
+import type { CopyHeader, Envelope } from '../copies/header.js';
 import { decodePayload, type Content } from '../copies/payload.js';
-import { readCopy } from '../copies/reading.js';
+import { isUnreadable, lookForCopy, type UnreadableCopy } from '../copies/reading.js';
 import { DqError } from '../errors.js';
 import type { WaitingPosition } from '../ledger/waiting-jobs.js';
 import { summaryOf } from '../operate/waiting-view.js';
 import { Retries } from '../producer/retries.js';
 import { clusterCommand, type Connected } from './cluster.js';
+import { whyNoPayload } from './dead.js';
 import { counted, grouped } from './output.js';
 import { print, tell } from './process.js';
 
@@ -37,9 +38,9 @@ export const exportTube = clusterCommand({
     tell(`${counted(jobs.printed, 'job')}; the tube had ${grouped(listed)} listed of ${aboutText(about)}`);
     const letters = args.has('dead') ? await printAll(deadLetters(tube, connected)) : undefined;
     if (letters) tell(counted(letters.printed, 'dead letter'));
-    const bare = jobs.bare + (letters?.bare ?? 0);
-    if (bare > 0) tell(`of ${grouped(bare)} no copy is in reach, so they have neither key nor payload`);
-    const isWhole = bare === 0 && jobs.isWhole && letters?.isWhole !== false;
+    const gaps = jobs.gaps.concat(letters?.gaps ?? []);
+    for (const [why, count] of countBy(gaps)) tell(`${grouped(count)} without a payload: ${why}`);
+    const isWhole = gaps.length === 0 && jobs.isWhole && letters?.isWhole !== false;
     return { json: null, text: '', status: isWhole ? 0 : 1 };
   },
 });
@@ -53,8 +54,10 @@ interface Exported {
   /** That of the job: waiting, due, retrying, dead. */
   readonly state: string;
   readonly payload?: unknown;
-  /** False: none is in reach. */
+  /** False: no copy is in reach, or none can be read. */
   readonly copy?: false;
+  /** The key that would open its copies. */
+  readonly missingKey?: string;
 }
 
 /** Page by page. A job that is moved meanwhile may be met twice, or not at all. */
@@ -73,10 +76,8 @@ async function* waitingJobs(
     const source = { tube, prefix, seal: settings.seal, now: runtime.now() };
     yield* await Promise.all(
       jobs.map(async (job) => {
-        const copy = await readCopy(cluster, tube, job, job.places);
-        const known = copy
-          ? { ...headerOf(copy.header), payload: shown(copy.content) }
-          : { copy: false as const };
+        const copy = await lookForCopy(cluster, tube, job, job.places);
+        const known = !copy || isUnreadable(copy) ? withoutCopy(copy) : withCopy(copy);
         return { ...summaryOf(job, source), ...known };
       }),
     );
@@ -94,6 +95,15 @@ async function* deadLetters(name: string, { runtime }: Connected): AsyncGenerato
     for (const letter of page.letters) yield letterOf(letter);
     ({ cursor } = page);
   } while (cursor !== undefined);
+}
+
+function withCopy({ header, content }: Envelope) {
+  return { ...headerOf(header), payload: shown(content) };
+}
+
+function withoutCopy(copy: UnreadableCopy | undefined) {
+  const { missingKey } = copy ?? {};
+  return { copy: false as const, ...(missingKey !== undefined && { missingKey }) };
 }
 
 /** One whose payload is undefined has it, too. */
@@ -123,13 +133,21 @@ function base64(bytes: Uint8Array | string) {
 }
 
 async function printAll(lines: AsyncGenerator<Exported>) {
-  let [printed, bare] = [0, 0];
+  let printed = 0;
+  /** Why lines have no payload. */
+  const gaps: string[] = [];
   for await (const line of lines) {
-    if (!(await printLine(line))) return { printed, bare, isWhole: false };
+    if (!(await printLine(line))) return { printed, gaps, isWhole: false };
     printed++;
-    if (line.copy === false) bare++;
+    if (line.copy === false) gaps.push(whyNoPayload(line));
   }
-  return { printed, bare, isWhole: true };
+  return { printed, gaps, isWhole: true };
+}
+
+function countBy(texts: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return counts;
 }
 
 /** Waits while the reader is slow. False: there is nobody to read it. */

@@ -2,7 +2,8 @@ import type { JobRef } from '../api/job.js';
 import type { Cluster } from '../cluster/cluster.js';
 import { parseRef } from '../copies/job-ref.js';
 import { decodePayload } from '../copies/payload.js';
-import { readCopy } from '../copies/reading.js';
+import { isUnreadable, lookForCopy, unreadable } from '../copies/reading.js';
+import { DqError } from '../errors.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import type { DqDeadLetters } from '../producer/dead-letters.js';
@@ -29,13 +30,18 @@ export interface JobPayload {
 
 /**
  * The payload of a job that waits, runs or is dead, as a copy of it has it. Undefined: no copy is in reach. `DQ_BAD_PAYLOAD`: it cannot
- * be read. `DQ_BAD_REF`, `DQ_BAD_TUBE`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+ * be read. `DQ_BAD_SEAL`: the same of its copies. `DQ_BAD_REF`, `DQ_BAD_TUBE`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
  */
 export async function payloadOf(sources: PayloadSources, ref: JobRef): Promise<JobPayload | undefined> {
   const { cluster, ledger, waiting, deadLetters, settings } = sources;
   const letter = await deadLetters.get(ref, { patience: 0 });
   if (letter) {
-    const { tube, id, key, payload } = letter;
+    const { tube, id, key, payload, missingKey } = letter;
+    if (missingKey !== undefined)
+      throw new DqError(
+        'DQ_BAD_SEAL',
+        `the copies of job ${id} are sealed with the key "${missingKey}", which this process does not have: expected that key in \`seal.keys\``,
+      );
     return 'payload' in letter ? { tube, id, ...(key !== undefined && { key }), payload } : undefined;
   }
   const given = parseRef(ref, settings.prefix, cluster.settings.seal);
@@ -45,8 +51,9 @@ export async function payloadOf(sources: PayloadSources, ref: JobRef): Promise<J
   if (trace && target.born !== undefined && trace.born !== target.born) return undefined; // replaced
   const known = trace && trace.places.length > 0 ? trace : target;
   const generation = trace?.generation ?? target.born ?? 0;
-  const copy = await readCopy(cluster, tube, { id, generation }, known.places);
+  const copy = await lookForCopy(cluster, tube, { id, generation }, known.places);
   if (!copy) return undefined;
+  if (isUnreadable(copy)) throw unreadable(id, copy);
   const { key } = copy.header;
   const name = withoutPrefix(tube, settings.prefix);
   return { tube: name, id, ...(key !== undefined && { key }), payload: decodePayload(copy.content) };
