@@ -72,9 +72,9 @@ function isOver(history: History, add: Call): boolean {
   );
 }
 
-/** Whether the ledger lost the replacement of a job that runs, so that the old run went on as the job. */
+/** Whether the ledger lost the replacement of a job, and the job that it replaced went on as the job: by its run, or by a move. */
 function isOutrun(history: History, { id, born, began }: Call): boolean {
-  return history.finishes.some(
+  const wentOn = history.finishes.some(
     ({ at, request, answer }) =>
       request.id === id &&
       request.born !== born &&
@@ -82,4 +82,14 @@ function isOutrun(history: History, { id, born, began }: Call): boolean {
       answer === 'ok' &&
       lossBetween(history, id, began, at),
   );
+  const wasMoved = history.calls.some(
+    ({ id: moved, born: before, operation, answer, began: at }) =>
+      operation.kind === 'reschedule' &&
+      moved === id &&
+      before !== undefined &&
+      before !== born &&
+      answer === 'rescheduled' &&
+      lossBetween(history, id, began, at),
+  );
+  return wentOn || wasMoved;
 }

@@ -114,7 +114,7 @@ export class GoQueueProcess {
     endpoints: readonly string[],
   ): Promise<GoQueueProcess> {
     const process = new GoQueueProcess(program, ['consume', tube, redis, ...endpoints]);
-    for (const _ of endpoints) await process.next();
+    for (const _ of endpoints) await process.ready();
     return process;
   }
 
@@ -147,7 +147,7 @@ export class GoQueueProcess {
     endpoints: readonly string[],
   ): Promise<GoQueueProcess> {
     const process = new GoQueueProcess(program, ['measure', tube, redis, String(jobs), ...endpoints]);
-    for (const _ of endpoints) await process.next();
+    for (const _ of endpoints) await process.ready();
     return process;
   }
 
@@ -180,8 +180,18 @@ export class GoQueueProcess {
     await this.ended;
   }
 
+  /** One more node is reserved on. Others may have had jobs before, whose lines stay. */
+  private async ready(): Promise<void> {
+    while (!this.lines.includes('ready')) await this.line();
+    this.lines.splice(this.lines.indexOf('ready'), 1);
+  }
+
   private async next(): Promise<string> {
-    while (this.lines.length === 0) await new Promise<void>((resolve) => (this.wake = resolve));
+    while (this.lines.length === 0) await this.line();
     return this.lines.shift()!;
+  }
+
+  private line(): Promise<void> {
+    return new Promise((resolve) => (this.wake = resolve));
   }
 }
