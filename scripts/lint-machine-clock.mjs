@@ -20,7 +20,9 @@ const RIGHT = {
   'packages/nest-kq/src/driver/confluent/confluent-session.ts':
     'a record has the time of its producer, as Kafka’s own clients write it',
   'packages/nest-kq/src/driver/memory/memory-log.ts': 'stands for the clock of a broker',
-  'packages/nest-kq/src/failures/handler-runs.ts': 'a dead letter tells people when it was written',
+  'packages/nest-kq/src/failures/handler-runs.ts':
+    'a dead letter tells people when it was written; Kafka has no clock by which a retry topic could wait',
+  'packages/nest-kq/src/failures/retry-runs.ts': 'Kafka has no clock by which a retry topic could wait',
   'packages/nest-kq/src/failures/item.ts':
     'a metric: how old a message is, by the clocks of its producer and its consumer',
 };

@@ -5,18 +5,26 @@ import { everyLog, failing, message } from './log-facts.js';
 everyLog((log) => {
   it('creates topics that are missing, and leaves the others as they are', async () => {
     const { admin } = log.driver;
-    const made = `${log.topic}.made`;
+    const [made, like, unlike] = ['made', 'like', 'unlike'].map((end) => `${log.topic}.${end}`) as [
+      string,
+      string,
+      string,
+    ];
     await expect(
       admin.createTopics([
         { topic: log.topic, partitions: 9 },
         { topic: made, partitions: 2 },
+        { topic: like, like: log.topic, config: { 'retention.ms': '1000' } },
+        { topic: unlike, like: `${log.topic}.missing`, partitions: 1 },
       ]),
-    ).resolves.toEqual([made]);
+    ).resolves.toEqual([made, like, unlike]);
     const topics = await admin.topics();
     expect(topics).toEqual(
       expect.arrayContaining([
         { topic: log.topic, partitions: 4 },
         { topic: made, partitions: 2 },
+        { topic: like, partitions: 4 },
+        { topic: unlike, partitions: 1 },
       ]),
     );
     expect(topics.map(({ topic }) => topic)).toEqual(topics.map(({ topic }) => topic).toSorted());

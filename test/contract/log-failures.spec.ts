@@ -64,9 +64,10 @@ describe.each([
       group: 'g',
       topic: 'orders',
       batches: false,
-      settings: resolveFailureOptions({ retry: { attempts: 2, backoff: 1 }, deadLetter: 'orders.dead' }, [
-        'orders',
-      ]),
+      settings: resolveFailureOptions(
+        { retry: { attempts: 2, backoff: 1 }, deadLetter: 'orders.dead' },
+        { topics: ['orders'], group: 'g', dq: false },
+      ),
       handler: (value: number, { attempt, key }) => {
         if (attempt === 1 && value % 10 === 3) throw new Error('the first run fails');
         if (failing(value) && !died.includes(value)) throw new Error('it fails until it was a dead letter');
@@ -75,7 +76,7 @@ describe.each([
         changed();
       },
       events,
-      store,
+      store: ({ topic }, letter) => store(topic, letter),
     });
     events.on('died').subscribe(({ message }) => {
       died.push(Number(message.value));

@@ -58,7 +58,10 @@ class Shop {
       topic,
       handler,
       batches: size > 1,
-      settings: resolveFailureOptions({ retry: { backoff: '10ms' }, ...failures }, [topic]),
+      settings: resolveFailureOptions(
+        { retry: { backoff: '10ms', attempts: Infinity }, ...failures },
+        { topics: [topic], group, dq: false },
+      ),
       events: this.events,
       store: () => Promise.reject(new Error('there is no dead letter')),
     });

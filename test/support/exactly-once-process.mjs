@@ -24,7 +24,7 @@ class Flow {
 }
 const method = Object.getOwnPropertyDescriptor(Flow.prototype, 'handle');
 Inject(KqPusher)(Flow, undefined, 0);
-TopicHandler(orders, { order: 'partition' })(Flow.prototype, 'handle', method);
+TopicHandler(orders, { order: 'partition', retry: { attempts: Infinity } })(Flow.prototype, 'handle', method);
 
 class AppModule {}
 Module({

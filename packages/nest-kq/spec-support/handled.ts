@@ -1,6 +1,7 @@
 import { GroupConsumer } from '../src/consumer/group-consumer.js';
 import { Pauses } from '../src/consumer/pauses.js';
 import { MemoryDriver } from '../src/driver/memory/memory-driver.js';
+import type { Delays } from '../src/delays/delays.js';
 import type { OutgoingMessage } from '../src/driver/message.js';
 import { EventHub } from '../src/events/event-hub.js';
 import { HandlerRuns, type MessageHandler } from '../src/failures/handler-runs.js';
@@ -18,6 +19,8 @@ interface Over extends FailureOptions {
   /** Gets the timers of runs, which end when the test says so. @default they are real */
   readonly timers?: (() => void)[];
   readonly store?: (topic: string, letter: OutgoingMessage) => Promise<unknown>;
+  /** Where nest-dq is there. */
+  readonly delays?: Pick<Delays, 'retry'>;
 }
 
 /** The topic `t` of one partition, which the group `g` handles. A value names its message. */
@@ -36,15 +39,16 @@ export class Handled {
   }
 
   async consume(handler: MessageHandler, over: Over): Promise<void> {
-    const { topic = 't', size = 1, timers, store = this.store, ...options } = over;
+    const { topic = 't', size = 1, timers, store = this.store, delays, ...options } = over;
     const runs = new HandlerRuns(timers ? clockOf(timers) : systemClock, {
       group: 'g',
       topic,
       handler,
       batches: size > 1,
-      settings: resolveFailureOptions(options, ['t']),
+      settings: resolveFailureOptions(options, { topics: ['t'], group: 'g', dq: delays !== undefined }),
       events: this.events,
-      store,
+      store: (to, letter) => store(to.topic, letter),
+      ...(delays && { delays }),
     });
     // No wait before a next run, as that is the consumer's.
     const clock: Clock = { ...systemClock, after: (_, callback) => systemClock.after(0, callback) };

@@ -21,7 +21,8 @@ export {
   type HandledValue,
 } from './nest/topic-handler.js';
 export type { BatchOptions, TopicHandlerOptions } from './nest/handler-options.js';
-export type { FailureOptions, RetryOptions } from './failures/failure-options.js';
+export type { DeadLetterChoice, FailureOptions, RetryOptions } from './failures/failure-options.js';
+export type { ErrorChoice, ErrorClass } from './failures/error-choice.js';
 export type { Order } from './consumer/lanes.js';
 export { KqMessage } from './api/received.js';
 export { CurrentMessage, MessageValue } from './nest/parameters.js';

@@ -1,4 +1,5 @@
 /** One member of a group at work: what it is assigned goes to the handlers of this process. */
+import { isMeant } from '../driver/expressions.js';
 import type { LogBatch, LogDriver, LogMember, MemberHandler, MemberOptions } from '../driver/driver.js';
 import type { TopicPartition } from '../driver/message.js';
 import type { KqError } from '../errors.js';
@@ -140,5 +141,5 @@ export class GroupConsumer implements MemberHandler {
 
 /** Whether it is for this topic. */
 export function has({ topics }: Pick<Subscription, 'topics'>, topic: string): boolean {
-  return topics.some((each) => (typeof each === 'string' ? each === topic : topic.search(each) >= 0));
+  return topics.some((each) => (typeof each === 'string' ? each === topic : isMeant(topic, [each])));
 }

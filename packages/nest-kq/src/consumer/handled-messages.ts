@@ -14,8 +14,7 @@ export class HandledMessages {
   /** Throws `KQ_CONFIG` where this handler's messages never can be handled so. */
   add({ topic, partition, message, work }: Delivery): void {
     const what = `a message of ${topic}/${partition} in tx.handled()`;
-    if (!work)
-      throw new KqError('KQ_CONFIG', `${what} came back through nest-dq, and is no stream's any more`);
+    if (!work) throw new KqError('KQ_CONFIG', `${what} came back from a retry, and is no stream's any more`);
     if (work.owner.driver !== this.driver)
       throw new KqError('KQ_CONFIG', `${what} is of another cluster than the transaction`);
     if (work.order !== 'partition')

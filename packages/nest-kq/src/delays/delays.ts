@@ -20,7 +20,7 @@ export type LaterOutcome =
   /** It runs again after so many milliseconds. */
   | { readonly after: number; readonly error: Error }
   /** No further run can handle it. */
-  | { readonly final: Error; readonly why: 'attempts' | 'discarded' | 'unreadable' };
+  | { readonly final: Error; readonly why: 'attempts' | 'notRetried' | 'discarded' | 'unreadable' };
 
 /** Runs a message that came back. `signal` aborts when nobody waits for the run any more. Never rejects. */
 export type RunLater = (failed: FailedMessage, signal: AbortSignal) => Promise<LaterOutcome>;
@@ -54,6 +54,11 @@ export class DelaysPort {
   open(delays: Delays, consume: boolean): void {
     this.delays = delays;
     this.consume = consume;
+  }
+
+  /** Undefined: the application does not have it. */
+  find(): Delays | undefined {
+    return this.delays;
   }
 
   /** `KQ_CONFIG`: the application does not have it. `what` needs it. */

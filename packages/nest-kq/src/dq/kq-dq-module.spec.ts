@@ -6,6 +6,7 @@ import { DqDeadLetters, DqInspector, DqModule } from 'nest-dq';
 import { closeApps, failing, handlerOf, logger, Noted, start, type Act } from '../../spec-support/joint.js';
 import type { KqMessage } from '../api/received.js';
 import { Discard, Retry } from '../api/outcome.js';
+import { defineTopic } from '../api/topic.js';
 import { TopicHandler } from '../nest/topic-handler.js';
 import { KqPusher } from '../pusher/pusher.js';
 import { KqDqModule } from './kq-dq-module.js';
@@ -56,6 +57,27 @@ describe('a failure through nest-dq', () => {
     await app.get(KqPusher).push('orders', 1);
     expect(await firstLetter(app)).toMatchObject(letter);
     expect(noted.runs).toHaveLength(2);
+  });
+
+  it('is what a handler without options has after its runs in place', async () => {
+    const noted = new Noted(({ message: { attempt } }) => {
+      if (attempt < 4) throw new Error('no stock');
+    });
+    const app = await start([handlerOf(noted, { retry: { backoff: 20 } })]);
+    await app.get(KqPusher).push('orders', { id: 7 });
+    const runs = await noted.until(4);
+    expect(runs.map(({ message: { attempt, attempts } }) => [attempt, attempts])).toEqual(
+      [1, 2, 3, 4].map((attempt) => [attempt, 10]),
+    );
+    expect(logger.matching(/attempt 3, waits in nest-dq, and runs again in 20 ms: no stock/)).toHaveLength(1);
+  });
+
+  it('takes what a handler without options cannot read', async () => {
+    const noted = new Noted(() => undefined);
+    const app = await start([handlerOf(noted)]);
+    await app.get(KqPusher).push(defineTopic('orders', { format: 'text' }), '{');
+    expect(await firstLetter(app)).toMatchObject({ key: expect.stringMatching(/^orders\/\d\/0$/) });
+    expect(noted.runs).toEqual([]);
   });
 
   it('goes to the topic of dead letters after its attempts', async () => {
@@ -151,7 +173,7 @@ describe('a failure through nest-dq', () => {
   it('is a wrong option elsewhere', async () => {
     const elsewhere = { retry: { through: 'redis' as 'dq' } };
     await expect(start([handlerOf(new Noted(failing), elsewhere)])).rejects.toThrow(
-      "`retry.through` is 'redis': expected 'dq', or nothing for retries in place",
+      "`retry.through` is 'redis': expected 'dq', 'topics', or nothing for retries in place",
     );
   });
 });

@@ -160,6 +160,8 @@ export interface MemberHandler {
 
 export interface TopicSettings {
   readonly topic: string;
+  /** A topic with as many partitions and replicas, as far as these are not given and it is there. @default none */
+  readonly like?: string;
   /** @default the brokers' */
   readonly partitions?: number;
   /** @default the brokers' */

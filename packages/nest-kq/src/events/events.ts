@@ -19,9 +19,9 @@ export interface KqEventMap {
   dropped: DeadMessage;
   /** No run could handle it, and its dead letter cannot be stored. It holds what is behind it in its order. */
   held: HeldMessage;
-  /** A run failed, and a job of nest-dq runs the message again; the topic goes on. nest-dq's events tell what becomes of it. */
+  /** A run failed, and the message waits elsewhere for its next one, in a retry topic or as a job of nest-dq; its partition goes on. */
   deferred: DeferredMessage;
-  /** The same, but nest-dq could not take it. It holds what is behind it in its order. */
+  /** The same, but it could not be stored there. It holds what is behind it in its order. */
   notDeferred: DeferredMessage & { readonly trouble: Error };
   /** A handler goes on 5 s after its `timeout`; the messages of the run may run a second time beside it. */
   overran: { readonly messages: readonly KqMessage[]; readonly group: string };
@@ -70,8 +70,11 @@ export interface FailedRun {
 
 /** Why no further run can handle a message. */
 export interface Death {
-  /** `attempts`: none is left. `discarded`: its handler said so. `unreadable`: its topic's format or schema refuses it. */
-  readonly why: 'attempts' | 'discarded' | 'unreadable';
+  /**
+   * `attempts`: none is left. `notRetried`: its handler's `retryOn` or `notRetryOn` says that its error is worth no other
+   * run. `discarded`: its handler said so. `unreadable`: its topic's format or schema refuses it.
+   */
+  readonly why: 'attempts' | 'notRetried' | 'discarded' | 'unreadable';
   readonly error: Error;
   /** How many it had in this process. */
   readonly runs: number;
@@ -84,14 +87,16 @@ export interface DeadMessage extends Death {
   readonly group: string;
 }
 
-/** A message that failed, and that nest-dq has or should have. */
+/** A message that failed, and that waits elsewhere, or should. */
 export interface DeferredMessage {
+  /** Where: the name of a retry topic, or `nest-dq`. */
+  readonly to: string;
   /** Its `value` is a Buffer where it could not be read. */
   readonly message: KqMessage;
   readonly group: string;
   /** Why it failed. */
   readonly error: Error;
-  /** After how long the next run comes, or nest-dq is asked again. */
+  /** After how long the next run comes, or it is offered again. */
   readonly after: number;
 }
 

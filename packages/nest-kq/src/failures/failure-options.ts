@@ -2,54 +2,94 @@
 import type { Duration } from 'nest-handlers/time';
 import { checkOptions, milliseconds, wholeNumber } from '../api/checks.js';
 import { topicName, type Topic } from '../api/topic.js';
-import { KqError, show, wrongValue } from '../errors.js';
+import { isMeant } from '../driver/expressions.js';
+import { show, wrongValue } from '../errors.js';
+import { errorMatcher, type ErrorChoice } from './error-choice.js';
+import { deadTopicOf } from '../driver/made-topics.js';
 
 /** What becomes of a message whose run fails. */
 export interface FailureOptions {
   /** A longer run is a failure: its signal aborts. 1 ms to a day. @default none */
   timeout?: Duration;
-  /** How a message runs again, before those behind it in its order, which wait for it. Others go on. */
+  /** How a message runs again. */
   retry?: RetryOptions;
   /**
-   * The topic of the messages that no run could handle, with what happened in their headers; `'dq'`: the dead letters of
-   * nest-dq, after one more run there; or `'drop'`: an event tells of them, and they are gone. (A topic named `drop` is
-   * `defineTopic('drop')`.) @default with retries through nest-dq `'dq'`, else none: a message is tried again without end
+   * Where messages go that no run could handle, or a function that chooses by the error: a topic, which gets them with what
+   * happened in their headers; `'dq'`, the dead letters of nest-dq, after one more run there; or `'drop'`, only an event.
+   * (A topic named `drop` is `defineTopic('drop')`.) A message that cannot be stored there holds its order, and is offered again.
+   * @default with `KqDqModule` `'dq'`, else the topic `<topic>.<group>.kq-dead`, which is created when it is first needed
    */
-  deadLetter?: string | Topic;
+  deadLetter?: DeadLetterChoice | ((error: Error) => DeadLetterChoice);
 }
 
-/** How a message runs again in place. */
+/** A place of dead letters. */
+export type DeadLetterChoice = string | Topic;
+
+/** How a message runs again. */
 export interface RetryOptions {
   /**
-   * `'dq'`: a failed message becomes a job of nest-dq and counts as handled, so nothing waits for it; the job runs it again,
-   * in any process. What comes behind it in its order overtakes it. It needs `KqDqModule` of `nest-kq/dq`.
-   * @default in place: what is behind it in its order waits
+   * `'dq'`: a failed message becomes a job of nest-dq and counts as handled; the job runs it again, in any process. Needs
+   * `KqDqModule` of `nest-kq/dq`. `'topics'`: the same with Kafka alone, by a topic for each of `delays`. Nothing waits for
+   * the message then, and what is behind it in its order overtakes it.
+   * @default in place, where what is behind it in its order waits; with `KqDqModule`, and neither `attempts` nor a
+   * `deadLetter`, 3 runs in place and then `'dq'`
    */
-  through?: 'dq';
+  through?: 'dq' | 'topics';
   /**
-   * The most runs, with the first one, 1 to 1,000,000; then it is a dead letter. In place they count anew when the message
-   * comes to another process, or again to this one, such as after a restart or a rebalance.
-   * @default through nest-dq 10, else 3 with a `deadLetter`, else no limit
+   * The most runs, with the first one: 1 to 1,000,000, or Infinity; then the message is a dead letter. In place they count
+   * anew when it comes to another process, or again to this one, such as after a restart or a rebalance. Not with `'topics'`.
+   * @default in place 3, through nest-dq 10
    */
   attempts?: number;
   /**
-   * How long to wait after a failed run, up to a day, or what gives it: `attempt` counts from 1.
+   * How long to wait after a failed run, up to a day, or what gives it: `attempt` counts from 1. Not with `'topics'`.
    * @default 1 s, twice as long each time, up to a minute; through nest-dq up to an hour
    */
   backoff?: Duration | ((attempt: number, error: Error) => Duration);
+  /**
+   * Only with `through: 'topics'`: how long the message waits after each failed run, 1 s to a day, up to 20 of them. After
+   * the last one it is a dead letter. @default ['10s', '1m', '10m']
+   */
+  delays?: readonly Duration[];
+  /** Only these errors are worth another run: classes of them, or a function that says so; others are dead letters at once. @default all */
+  retryOn?: ErrorChoice;
+  /** These errors are worth no other run: classes of them, or a function that says so. @default none */
+  notRetryOn?: ErrorChoice;
 }
 
 /** Where messages go that no run could handle. */
-export type DeadLetterPlace = 'drop' | 'dq' | { readonly topic: string };
+export type DeadLetterPlace = 'drop' | 'dq' | LetterTopic;
+
+export interface LetterTopic {
+  readonly topic: string;
+  /** It is created for the messages of this topic if it is not there. Absent: it is not created. */
+  readonly madeFor?: string;
+}
 
 export interface FailureSettings {
   readonly timeout: number | undefined;
   readonly attempts: number;
   readonly backoff: (attempt: number, error: Error) => Duration;
-  /** Failed messages run again as jobs of nest-dq. */
-  readonly throughDq: boolean;
-  /** Undefined: nothing takes them. */
-  readonly deadLetter: DeadLetterPlace | undefined;
+  /** False: the error is worth no other run. */
+  readonly retries: (error: Error) => boolean;
+  /** Where failed messages wait for their next run, from the run of this number on. Undefined: in place. */
+  readonly through: { readonly what: 'dq' | 'topics'; readonly from: number } | undefined;
+  /** Milliseconds, of retry topics. Empty: there are none. */
+  readonly delays: readonly number[];
+  /** May throw, as what the application gave. */
+  readonly deadLetter: (error: Error, topic: string) => DeadLetterPlace;
+  /** It cannot do without nest-dq. */
+  readonly needsDq: boolean;
+  /** Its messages may be jobs of nest-dq. */
+  readonly usesDq: boolean;
+}
+
+/** Whose failures they are. */
+export interface FailureOwner {
+  readonly topics: readonly (string | RegExp)[];
+  readonly group: string;
+  /** `KqDqModule` is there. */
+  readonly dq: boolean;
 }
 
 const DAY = 86_400_000;
@@ -58,7 +98,19 @@ const NAMES: readonly string[] = [
   'retry',
   'deadLetter',
 ] satisfies readonly (keyof FailureOptions)[];
-const RETRY: readonly string[] = ['through', 'attempts', 'backoff'] satisfies readonly (keyof RetryOptions)[];
+const RETRY: readonly string[] = [
+  'through',
+  'attempts',
+  'backoff',
+  'delays',
+  'retryOn',
+  'notRetryOn',
+] satisfies readonly (keyof RetryOptions)[];
+
+const IN_PLACE = 3;
+const THROUGH_DQ = 10;
+const DELAYS: readonly Duration[] = ['10s', '1m', '10m'];
+const MOST_DELAYS = 20;
 
 /** 1 s, twice as long each time, up to a minute. */
 export function defaultBackoff(attempt: number): number {
@@ -74,41 +126,101 @@ function doubled(attempt: number, most: number): number {
   return Math.min(1_000 * 2 ** Math.min(attempt - 1, 30), most);
 }
 
-/**
- * Checks the options and fills in their defaults; `KQ_BAD_OPTION`, `KQ_BAD_TOPIC`.
- * @param topics Those of the handler.
- */
-export function resolveFailureOptions(
-  options: FailureOptions,
-  topics: readonly (string | RegExp)[],
-): FailureSettings {
+/** Checks the options and fills in their defaults; `KQ_BAD_OPTION`, `KQ_BAD_TOPIC`. */
+export function resolveFailureOptions(options: FailureOptions, owner: FailureOwner): FailureSettings {
   checkOptions('KQ_BAD_OPTION', 'the failures', options, NAMES);
   const { timeout, retry = {} } = options;
   checkOptions('KQ_BAD_OPTION', '`retry`', retry, RETRY);
-  const { through, attempts, backoff = through ? backoffThroughDq : defaultBackoff } = retry;
-  if (through !== undefined && through !== 'dq')
-    throw wrongValue('KQ_BAD_OPTION', '`retry.through`', through, "'dq', or nothing for retries in place");
-  const deadLetter = options.deadLetter ?? through;
-  if (attempts !== undefined && deadLetter === undefined)
-    throw new KqError(
-      'KQ_BAD_OPTION',
-      `\`retry.attempts\` is ${show(attempts)}, and there is no \`deadLetter\`: expected a topic, 'dq' or 'drop'`,
-    );
-  wholeNumber('KQ_BAD_OPTION', '`retry.attempts`', attempts ?? 1, 1, 1_000_000);
+  const through = throughOf(options, owner);
+  const attempts = attemptsOf(retry, through);
+  const { backoff = through?.what === 'dq' ? backoffThroughDq : defaultBackoff } = retry;
+  const delays = delaysOf(retry, owner);
+  const { deadLetter } = options;
+  const needsDq = retry.through === 'dq' || deadLetter === 'dq';
+  const chosenLater = typeof deadLetter === 'function' || (!deadLetter && through?.what !== 'topics');
+  const retryOn = errorMatcher('`retry.retryOn`', retry.retryOn);
+  const notRetryOn = errorMatcher('`retry.notRetryOn`', retry.notRetryOn);
   return {
     timeout: timeout === undefined ? undefined : time('`timeout`', timeout, 1),
-    throughDq: through !== undefined,
-    attempts: deadLetter === undefined ? Infinity : (attempts ?? (through ? 10 : 3)),
-    backoff: typeof backoff === 'function' ? backoff : always(time('`retry.backoff`', backoff, 0)),
-    deadLetter: deadLetter === undefined ? undefined : deadLetterOf(deadLetter, topics),
+    attempts: delays.length > 0 ? delays.length + 1 : attempts,
+    backoff: backoffOf(backoff, delays),
+    retries: (error) => (retryOn?.(error) ?? true) && !(notRetryOn?.(error) ?? false),
+    through,
+    delays,
+    deadLetter: placesOf(deadLetter, through?.what, owner),
+    needsDq,
+    usesDq: needsDq || (owner.dq && chosenLater),
   };
 }
 
-function deadLetterOf(given: string | Topic, topics: readonly (string | RegExp)[]): DeadLetterPlace {
+function throughOf({ retry = {}, deadLetter }: FailureOptions, { dq }: FailureOwner) {
+  const { through, attempts } = retry;
+  if (through === 'dq' || through === 'topics') return { what: through, from: 1 };
+  if (through !== undefined) {
+    const expected = "'dq', 'topics', or nothing for retries in place";
+    throw wrongValue('KQ_BAD_OPTION', '`retry.through`', through, expected);
+  }
+  return dq && attempts === undefined && deadLetter === undefined
+    ? ({ what: 'dq', from: IN_PLACE } as const)
+    : undefined;
+}
+
+function attemptsOf({ attempts }: RetryOptions, through: FailureSettings['through']): number {
+  if (attempts === undefined) return through?.what === 'dq' ? THROUGH_DQ : IN_PLACE;
+  if (attempts === Infinity && !through) return attempts;
+  return wholeNumber('KQ_BAD_OPTION', '`retry.attempts`', attempts, 1, 1_000_000);
+}
+
+/** Of retry topics, in milliseconds; none where there are none. */
+function delaysOf(retry: RetryOptions, { topics }: FailureOwner): readonly number[] {
+  const { through, delays = DELAYS } = retry;
+  if (through !== 'topics') {
+    if (retry.delays === undefined) return [];
+    throw wrongValue('KQ_BAD_OPTION', '`retry.delays`', retry.delays, "it only with `through: 'topics'`");
+  }
+  for (const name of ['attempts', 'backoff'] as const)
+    if (retry[name] !== undefined)
+      throw wrongValue(
+        'KQ_BAD_OPTION',
+        `\`retry.${name}\``,
+        retry[name],
+        "`delays` instead, through 'topics'",
+      );
+  const expression = topics.find((topic) => topic instanceof RegExp);
+  if (expression !== undefined)
+    throw wrongValue(
+      'KQ_BAD_OPTION',
+      "a topic with `through: 'topics'`",
+      expression,
+      'names, no expressions',
+    );
+  if (!Array.isArray(delays) || delays.length === 0 || delays.length > MOST_DELAYS)
+    throw wrongValue('KQ_BAD_OPTION', '`retry.delays`', delays, `a list of 1 to ${MOST_DELAYS} durations`);
+  return delays.map((delay, index) => time(`\`retry.delays[${index}]\``, delay, 1_000));
+}
+
+function backoffOf(backoff: NonNullable<RetryOptions['backoff']>, delays: readonly number[]) {
+  if (delays.length > 0) return (attempt: number) => delays[Math.min(attempt, delays.length) - 1]!;
+  return typeof backoff === 'function' ? backoff : always(time('`retry.backoff`', backoff, 0));
+}
+
+function placesOf(
+  given: FailureOptions['deadLetter'],
+  through: 'dq' | 'topics' | undefined,
+  owner: FailureOwner,
+): FailureSettings['deadLetter'] {
+  if (typeof given === 'function') return (error) => placeOf(given(error), owner);
+  if (given !== undefined) return always(placeOf(given, owner));
+  if (owner.dq && through !== 'topics') return always('dq' as const);
+  if (through === 'dq') return always('dq' as const); // it is missing, which the start tells
+  return (_, topic) => ({ topic: deadTopicOf(topic, owner.group), madeFor: topic });
+}
+
+function placeOf(given: DeadLetterChoice, { topics }: FailureOwner): DeadLetterPlace {
   if (given === 'drop' || given === 'dq') return given;
   const topic = topicName(given);
   // It would handle its own dead letters, without end.
-  const own = topics.find((each) => (typeof each === 'string' ? each === topic : topic.search(each) >= 0));
+  const own = topics.find((each) => (typeof each === 'string' ? each === topic : isMeant(topic, [each])));
   if (own === undefined) return { topic };
   const expected = `another topic than those which it handles, such as ${show(own)}`;
   throw wrongValue('KQ_BAD_OPTION', '`deadLetter`', topic, expected);
@@ -118,6 +230,6 @@ function time(what: string, value: unknown, least: number): number {
   return milliseconds('KQ_BAD_OPTION', what, value, least, DAY);
 }
 
-function always(delay: number): () => number {
-  return () => delay;
+function always<T>(value: T): () => T {
+  return () => value;
 }

@@ -174,19 +174,99 @@ describe('HandlerRuns', () => {
     expect(String(letters[2]!.headers!['kq-attempts'])).toBe('1');
   });
 
-  it('never skips a message where nothing is there to take it', async () => {
+  it('stores a poison message in a topic of its own where nothing else is said, and goes on', async () => {
+    await handled.consume((value: number, { attempt }: KqMessage) => {
+      handled.tell(`${value} runs ${attempt}`);
+      if (value === 1) throw slip;
+    }, {});
+    await handled.push('{', '1', '2');
+    await handled.untilCommitted(3n);
+    expect(handled.told).toEqual([
+      "{ died in t.g.kq-dead: unreadable after 0, KQ_BAD_MESSAGE: the stored value is '{': expected JSON",
+      '1 runs 1',
+      '1 failed: slip, again in 1000',
+      '1 runs 2',
+      '1 failed: slip, again in 2000',
+      '1 runs 3',
+      '1 died in t.g.kq-dead: attempts after 3, slip',
+      '2 runs 1',
+    ]);
+    const letters = handled.driver.stored('t.g.kq-dead').map(({ message }) => message);
+    expect(letters.map(({ value, headers }) => [String(value), String(headers['kq-offset'])])).toEqual([
+      ['{', '0'],
+      ['1', '1'],
+    ]);
+  });
+
+  it('gives a message to nest-dq after three runs in place where that is there', async () => {
+    const jobs: unknown[] = [];
     await handled.consume(
-      (_: number, { attempt }: KqMessage) => {
-        if (attempt < 3) throw Discard.because('gone');
-        if (attempt < 6) throw slip;
+      () => {
+        throw slip;
       },
-      { retry: { backoff: 0 } },
+      {
+        delays: {
+          retry: async (group, { message: { offset }, runs }, after, attempts) => {
+            jobs.push({ group, offset, runs, after, attempts });
+          },
+        },
+      },
     );
     await handled.push('1');
     await handled.untilCommitted(1n);
-    const held = '1 held: discarded, KQ_CONFIG: nothing takes a message that cannot be handled: expected';
-    expect(handled.told.slice(0, 2).every((each) => each.startsWith(held))).toBe(true);
-    expect(handled.told.slice(2)).toEqual(Array.from({ length: 3 }, () => '1 failed: slip, again in 0'));
+    expect(jobs).toEqual([{ group: 'g', offset: 0n, runs: 3, after: 4_000, attempts: 7 }]);
+  });
+
+  it('leaves a job all of its attempts, however long nest-dq could not take it', async () => {
+    const jobs: unknown[] = [];
+    let away = 20;
+    await handled.consume(
+      () => {
+        throw slip;
+      },
+      {
+        retry: { through: 'dq', attempts: 3 },
+        delays: {
+          retry: async (_group, { runs }, _after, attempts) => {
+            if (away-- > 0) throw new KqError('KQ_AWAY', 'Redis is away');
+            jobs.push({ runs, attempts });
+          },
+        },
+      },
+    );
+    await handled.push('1');
+    await handled.untilCommitted(1n);
+    expect(jobs).toEqual([{ runs: 1, attempts: 2 }]);
+  });
+
+  it('runs no further what its error makes hopeless, and chooses its place by that', async () => {
+    await handled.consume(
+      (value: number) => {
+        throw value === 1 ? new RangeError('hopeless') : new TypeError('hopeless, too');
+      },
+      {
+        retry: { retryOn: RangeError, notRetryOn: ({ message }) => message === 'hopeless' },
+        deadLetter: (error) => (error instanceof RangeError ? 'ranges' : 'drop'),
+      },
+    );
+    await handled.push('1', '2');
+    await handled.untilCommitted(2n);
+    expect(handled.told).toEqual(['1 died in ranges: notRetried after 1, hopeless', '2 dropped: notRetried']);
+  });
+
+  it('holds a message whose place the application chooses wrongly, and loses none', async () => {
+    let right = false;
+    await handled.consume(() => Discard.because('gone'), {
+      deadLetter: () => (right ? 'dead' : 't'),
+    });
+    await handled.push('1');
+    await handled.untilTold(1);
+    expect(handled.told[0]).toMatch(
+      "1 held: discarded, KQ_BAD_OPTION: `deadLetter` is 't': expected another",
+    );
+    right = true;
+    await handled.untilCommitted(1n);
+    expect(handled.told.at(-1)).toBe('1 died in dead: discarded after 1, gone');
   });
 
   it('has results by message in a batch', async () => {

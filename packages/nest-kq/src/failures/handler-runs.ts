@@ -11,10 +11,16 @@ import type { Death } from '../events/events.js';
 import { wrongResult } from 'nest-handlers/context';
 import type { Clock } from 'nest-handlers/time';
 import { alike, batchResults, type Failed } from './batch-results.js';
-import { deadLetterOf } from './dead-letter.js';
+import { deadLetterOf, retryLetterOf } from './dead-letter.js';
 import { RunSignal } from '../consumer/run-signal.js';
-import { defaultBackoff, type FailureSettings } from './failure-options.js';
+import {
+  defaultBackoff,
+  type DeadLetterPlace,
+  type FailureSettings,
+  type LetterTopic,
+} from './failure-options.js';
 import { ItemEvents, type Item } from './item.js';
+import { retryTopicOf } from '../driver/made-topics.js';
 import { timed } from './timed.js';
 import { verdictOf, type Verdict } from './verdict.js';
 
@@ -31,8 +37,8 @@ export interface HandlerRunsOptions {
   readonly settings: FailureSettings;
   readonly events: EventHub;
   /** Resolves once the letter is stored; rejects if it is not, or that is not known. */
-  store(topic: string, letter: OutgoingMessage): Promise<unknown>;
-  /** Where `settings` name nest-dq. */
+  store(to: LetterTopic, letter: OutgoingMessage): Promise<unknown>;
+  /** Absent: the application does not have nest-dq. */
   readonly delays?: Pick<Delays, 'retry'>;
 }
 
@@ -143,8 +149,9 @@ export class HandlerRuns {
     }
     if (verdict.kind === 'again') return verdict;
     const { why, error } = verdict.death;
-    if (this.options.settings.deadLetter === 'dq') return { final: error, why };
-    const outcome = await this.bury(item, verdict.death);
+    const place = this.placeOf(item, error);
+    if (place === 'dq') return { final: error, why };
+    const outcome = await this.bury(item, verdict.death, place);
     return outcome === 'handled' ? outcome : { ...outcome, error };
   }
 
@@ -232,51 +239,89 @@ export class HandlerRuns {
       this.events.tell('failed', item, { error, took, after: AFTER_REBALANCE });
       return { after: AFTER_REBALANCE };
     }
-    if (verdict.kind === 'dead') return this.bury(item, verdict.death);
-    if (this.options.settings.throughDq) return this.defer(item, verdict, verdict);
+    if (verdict.kind === 'dead') return this.bury(item, verdict.death, this.placeOf(item, error));
+    const { through } = this.options.settings;
+    if (through?.what === 'topics') return this.storeForRetry(item, verdict);
+    if (through && verdict.runs >= through.from) {
+      const attempts = this.options.settings.attempts - verdict.runs;
+      return this.defer(item, verdict, { ...verdict, attempts });
+    }
     const { after } = verdict;
     this.events.tell('failed', item, { error, took, after });
     return { after };
   }
 
-  private async bury(item: Item, death: Death): Promise<Outcome> {
-    const { settings, group } = this.options;
-    const { deadLetter } = settings;
+  /** An error: the application's own choice failed. */
+  private placeOf({ delivery }: Item, error: Error): DeadLetterPlace | Error {
+    try {
+      return this.options.settings.deadLetter(error, delivery.topic);
+    } catch (thrown) {
+      return toError(thrown);
+    }
+  }
+
+  private async bury(item: Item, death: Death, place: DeadLetterPlace | Error): Promise<Outcome> {
+    const { group } = this.options;
     const { delivery } = item;
-    if (deadLetter === 'drop') {
+    if (place === 'drop') {
       this.events.tell('dropped', item, death);
       return 'handled';
     }
-    if (deadLetter === undefined) return this.hold(item, death, new KqError('KQ_CONFIG', NO_PLACE));
     // The job's only run comes to the same, or to something better; then its dead letter has the error.
-    if (deadLetter === 'dq')
-      return this.defer(item, { kind: 'dead', death }, { error: death.error, after: 0, attempts: 1 });
+    if (place === 'dq') return this.defer(item, { kind: 'dead', death }, { ...death, after: 0, attempts: 1 });
     try {
-      await this.options.store(deadLetter.topic, deadLetterOf(delivery, death, group, this.clock.wall()));
+      if (place instanceof Error) throw place;
+      await this.options.store(place, deadLetterOf(delivery, death, group, this.clock.wall()));
+      this.events.tell('died', item, { ...death, topic: place.topic });
+      return 'handled';
     } catch (thrown) {
       this.decide(item, { kind: 'dead', death });
       return this.hold(item, death, toError(thrown));
     }
-    this.events.tell('died', item, { ...death, topic: deadLetter.topic });
-    return 'handled';
   }
 
   private async defer(
     item: Item,
     verdict: Verdict,
-    { error, after, attempts = this.options.settings.attempts - item.delivery.attempt }: Deferral,
+    { error, after, runs, attempts }: Deferral,
   ): Promise<Outcome> {
     const { delays, group } = this.options;
-    const { topic, partition, message, attempt: runs } = item.delivery;
+    const { topic, partition, message } = item.delivery;
+    return this.waitElsewhere(item, verdict, { to: 'nest-dq', error, after }, async () => {
+      if (!delays) throw new KqError('KQ_CONFIG', NO_DQ);
+      await delays.retry(group, { topic, partition, message, runs }, after, attempts);
+    });
+  }
+
+  private storeForRetry(item: Item, verdict: Again): Promise<Outcome> {
+    const { error, after, runs } = verdict;
+    const { group, settings } = this.options;
+    const { delivery } = item;
+    const delay = settings.delays[Math.min(runs, settings.delays.length) - 1]!;
+    const to = retryTopicOf(delivery.topic, group, delay);
+    return this.waitElsewhere(item, verdict, { to, error, after }, async () => {
+      const time = this.clock.wall();
+      const letter = retryLetterOf(delivery, { error, runs, group, time, due: time + after });
+      await this.options.store({ topic: to, madeFor: delivery.topic }, letter);
+    });
+  }
+
+  /** Once it is stored there, the message counts as handled here. */
+  private async waitElsewhere(
+    item: Item,
+    verdict: Verdict,
+    told: { readonly to: string; readonly error: Error; readonly after: number },
+    store: () => Promise<unknown>,
+  ): Promise<Outcome> {
     try {
-      await delays!.retry(group, { topic, partition, message, runs }, after, attempts);
+      await store();
     } catch (thrown) {
       this.decide(item, verdict);
-      const offered = defaultBackoff(runs);
-      this.events.tell('notDeferred', item, { error, trouble: toError(thrown), after: offered });
-      return { after: offered };
+      const after = defaultBackoff(item.delivery.attempt);
+      this.events.tell('notDeferred', item, { ...told, trouble: toError(thrown), after });
+      return { after };
     }
-    this.events.tell('deferred', item, { error, after });
+    this.events.tell('deferred', item, told);
     return 'handled';
   }
 
@@ -291,11 +336,14 @@ export class HandlerRuns {
   }
 }
 
-/** `attempts`: of the job. */
+type Again = Extract<Verdict, { kind: 'again' }>;
+
+/** `runs`: those that it had; `attempts`: those that its job may have. */
 interface Deferral {
   readonly error: Error;
   readonly after: number;
-  readonly attempts?: number;
+  readonly runs: number;
+  readonly attempts: number;
 }
 
 /** A promise of any library: a query that runs only once it is awaited is one, too. */
@@ -306,5 +354,5 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 const OUTCOMES = ['Retry', 'Discard'];
 const ONE_HANDLED: readonly Outcome[] = ['handled'];
 
-const NO_PLACE =
-  "nothing takes a message that cannot be handled: expected a `deadLetter`, a topic, 'dq' or 'drop'";
+const NO_DQ =
+  "`deadLetter` gave 'dq', and nest-dq is not there: expected KqDqModule.forRoot() of 'nest-kq/dq' among the imports";

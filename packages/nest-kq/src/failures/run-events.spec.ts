@@ -44,7 +44,10 @@ function runsOf(handler: MessageHandler, batches = false): HandlerRuns {
     topic: 'orders',
     handler,
     batches,
-    settings: resolveFailureOptions({ deadLetter: 'drop', retry: { attempts: 2, backoff: 7 } }, ['orders']),
+    settings: resolveFailureOptions(
+      { deadLetter: 'drop', retry: { attempts: 2, backoff: 7 } },
+      { topics: ['orders'], group: 'shop', dq: false },
+    ),
     events,
     store: async () => undefined,
   });

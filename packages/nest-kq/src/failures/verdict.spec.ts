@@ -3,15 +3,16 @@ import { Discard, Retry } from '../api/outcome.js';
 import { resolveFailureOptions, type RetryOptions } from './failure-options.js';
 import { verdictOf } from './verdict.js';
 
-const settingsOf = (retry: RetryOptions = {}) => resolveFailureOptions({ retry, deadLetter: 'drop' }, ['t']);
+const settingsOf = (retry: RetryOptions = {}) =>
+  resolveFailureOptions({ retry, deadLetter: 'drop' }, { topics: ['t'], group: 'g', dq: false });
 const slip = new Error('slip');
 
 describe('verdictOf', () => {
   it('lets a message run again after the backoff, until its attempts are over', () => {
     const verdicts = [1, 2, 3].map((attempt) => verdictOf(slip, attempt, settingsOf()));
     expect(verdicts).toEqual([
-      { kind: 'again', after: 1_000, error: slip },
-      { kind: 'again', after: 2_000, error: slip },
+      { kind: 'again', after: 1_000, error: slip, runs: 1 },
+      { kind: 'again', after: 2_000, error: slip, runs: 2 },
       { kind: 'dead', death: { why: 'attempts', error: slip, runs: 3 } },
     ]);
     expect(verdictOf(slip, 60, settingsOf({ attempts: 100 }))).toMatchObject({ after: 60_000 });
@@ -24,6 +25,7 @@ describe('verdictOf', () => {
       kind: 'again',
       after: 7,
       error: slip,
+      runs: 1,
     });
     expect(verdictOf(Retry.after('7s', slip), 1, settingsOf())).toMatchObject({ after: 7_000 });
     expect(verdictOf(slip, 1, settingsOf({ backoff: () => '3s' }))).toMatchObject({ after: 3_000 });

@@ -6,7 +6,8 @@ import { defaultBackoff, type FailureSettings } from './failure-options.js';
 
 /** What a failed run means. */
 export type Verdict =
-  | { readonly kind: 'again'; readonly after: number; readonly error: Error }
+  /** `runs`: how many it had. */
+  | { readonly kind: 'again'; readonly after: number; readonly error: Error; readonly runs: number }
   | { readonly kind: 'dead'; readonly death: Death };
 
 /** What a handler threw, or the outcome that it returned, means after so many attempts. */
@@ -28,20 +29,24 @@ export function verdictOf(thrown: unknown, attempt: number, settings: FailureSet
   return failed(new KqError('KQ_BAD_OPTION', fact), attempt, settings);
 }
 
-function failed(error: Error, attempt: number, { attempts, backoff }: FailureSettings): Verdict {
+function failed(error: Error, attempt: number, settings: FailureSettings): Verdict {
+  const { attempts, backoff, retries } = settings;
   if (attempt >= attempts) return { kind: 'dead', death: { why: 'attempts', error, runs: attempt } };
   let why: string;
+  let option = 'retryOn` or `notRetryOn';
   try {
+    if (!retries(error)) return { kind: 'dead', death: { why: 'notRetried', error, runs: attempt } };
+    option = 'backoff';
     const given: unknown = backoff(attempt, error);
     // A promise is no duration. Its rejection must not end the process as well.
     if (given instanceof Promise) given.catch(() => undefined);
     const after = readDuration(given);
-    if (typeof after === 'number') return { kind: 'again', after, error };
+    if (typeof after === 'number') return { kind: 'again', after, error, runs: attempt };
     why = `it gave ${show(given)}: ${after}`;
   } catch (thrown) {
     why = toError(thrown).message;
   }
-  const fact = `the handler's \`backoff\` failed after «${error.message}»: ${why}`;
+  const fact = `the handler's \`${option}\` failed after «${error.message}»: ${why}`;
   const slip = new KqError('KQ_BAD_OPTION', fact, { cause: error });
-  return { kind: 'again', after: defaultBackoff(attempt), error: slip };
+  return { kind: 'again', after: defaultBackoff(attempt), error: slip, runs: attempt };
 }

@@ -11,6 +11,7 @@ import type { LogDriver } from '../driver/driver.js';
 import { KqError, factOf, show, toError } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { KqPartition } from '../events/events.js';
+import { settingsOf } from '../driver/made-topics.js';
 import type { KqGroupLoad } from '../events/hooks.js';
 import type { OwnGroup } from '../groups/own-group.js';
 import { detached } from 'nest-handlers/context';
@@ -31,6 +32,8 @@ export interface MembershipOptions extends Pick<GroupConsumerOptions, 'group' | 
   readonly subscriptions: readonly Subscription[];
   /** Whose they are, in the same order, for messages. */
   readonly names: readonly string[];
+  /** Retry topics, which it creates, each with the topic whose messages wait there. @default none */
+  readonly retries?: ReadonlyMap<string, string>;
 }
 
 export class GroupMembership implements OwnGroup {
@@ -52,7 +55,7 @@ export class GroupMembership implements OwnGroup {
     private readonly driver: LogDriver,
     private readonly clock: Clock,
     private readonly events: EventHub,
-    private readonly report: Pick<LogReport, 'waits' | 'cutOff' | 'twoHandlers' | 'noTopics'>,
+    private readonly report: Pick<LogReport, 'waits' | 'cutOff' | 'twoHandlers' | 'noTopics' | 'made'>,
     private readonly options: MembershipOptions,
   ) {
     const came = (topics: readonly string[]) => this.take(topics);
@@ -188,15 +191,18 @@ export class GroupMembership implements OwnGroup {
   }
 
   private async joinAnew(): Promise<void> {
+    const { retries = new Map<string, string>() } = this.options;
     const consumer: GroupConsumer = new GroupConsumer(this.driver, this.clock, {
       ...this.options,
       pauses: this.pauses,
-      ...(this.watch && { fromFirst: this.watch.later }),
+      fromFirst: new Set([...(this.watch?.later ?? []), ...retries.keys()]),
       joined: (partitions) => this.joined(consumer, partitions),
       failed: (error, retryIn) => this.failed(error, retryIn),
     });
     this.consumer = consumer;
     try {
+      await this.makeTopics(retries);
+      if (consumer.stopped) return; // meanwhile
       await consumer.start();
     } catch (thrown) {
       if (consumer.stopped) return;
@@ -205,6 +211,13 @@ export class GroupMembership implements OwnGroup {
       await consumer.stop(0);
       throw error;
     }
+  }
+
+  private async makeTopics(retries: ReadonlyMap<string, string>): Promise<void> {
+    if (retries.size === 0) return;
+    const topics = Array.from(retries, ([topic, like]) => settingsOf(topic, like));
+    for (const topic of await this.driver.admin.createTopics(topics))
+      this.report.made(topic, retries.get(topic)!);
   }
 
   private async goOn(joining: Promise<void>): Promise<void> {

@@ -6,6 +6,7 @@ import {
   type NestModule,
   type NestParts,
 } from 'nest-handlers';
+import { isMeant } from '../driver/expressions.js';
 import type { MessageHandler } from '../failures/handler-runs.js';
 import { KqError, show } from '../errors.js';
 import { patternOf, resolveHandler, type HandlerSettings } from './handler-options.js';
@@ -32,6 +33,7 @@ export class HandlerExplorer {
   constructor(
     nest: NestParts,
     private readonly options: ResolvedOptions,
+    private readonly hasDq: () => boolean,
     cluster?: string,
   ) {
     this.methods = new MarkedMethods(nest, topicMarks, cluster);
@@ -56,7 +58,8 @@ export class HandlerExplorer {
 
   private check({ topics, options }: TopicMark, found: FoundMethod): FoundHandler {
     const { name } = found;
-    const settings = asConfigError(`${name}: `, () => resolveHandler(topics, options, this.options.group));
+    const { group } = this.options;
+    const settings = asConfigError(`${name}: `, () => resolveHandler(topics, options, group, this.hasDq()));
     const call = this.invoker.bind(found);
     const handler = (value: unknown, item: MessageItem): unknown => {
       const returned = call(value, item);
@@ -108,5 +111,5 @@ function sharedTopic(one: FoundHandler, other: FoundHandler): string | RegExp | 
 }
 
 function matches(name: string, pattern: string | RegExp): boolean {
-  return typeof pattern !== 'string' && name.search(pattern) >= 0;
+  return typeof pattern !== 'string' && isMeant(name, [pattern]);
 }

@@ -74,32 +74,28 @@ export const HANDLER_OPTION_NAMES: readonly string[] = Object.keys({
   cluster: true,
 } satisfies Record<keyof TopicHandlerOptions, true>);
 
-/** `KQ_CONFIG`. `group`: the module's. */
+/** `KQ_CONFIG`. `group`: the module's. `dq`: whether `KqDqModule` is there. */
 export function resolveHandler(
   topics: unknown,
   options: TopicHandlerOptions = {},
   group: string | undefined,
+  dq = false,
 ): HandlerSettings {
   checkOptions('KQ_CONFIG', 'the handler', options, HANDLER_OPTION_NAMES);
   const checked = (Array.isArray(topics) ? topics : [topics]).map(checkTopic);
   if (checked.length === 0) throw wrongValue('KQ_CONFIG', 'the list of topics', topics, 'at least one');
   const { concurrency, order, from, timeout, retry, deadLetter } = options;
+  const own = groupOf(options, group);
+  const owner = { topics: checked.map(patternOf), group: own, dq };
   return {
     topics: checked,
-    group: groupOf(options, group),
+    group: own,
     concurrency: number('concurrency', concurrency ?? DEFAULTS.concurrency, 1, 10_000),
     order: checkOneOf('order', order ?? DEFAULTS.order, ['key', 'partition', 'none']),
     from: checkOneOf('from', from ?? DEFAULTS.from, ['first', 'last']),
     batch: options.batch === undefined ? undefined : resolveBatch(options.batch),
-    failures: asConfigError('', () =>
-      resolveFailureOptions({ timeout, retry, deadLetter }, checked.map(patternOf)),
-    ),
+    failures: asConfigError('', () => resolveFailureOptions({ timeout, retry, deadLetter }, owner)),
   };
-}
-
-/** Whether its failures become jobs of nest-dq. */
-export function needsDq({ failures }: HandlerSettings): boolean {
-  return failures.throughDq || failures.deadLetter === 'dq';
 }
 
 /** A topic as the consumer knows it. */

@@ -43,7 +43,8 @@ export class KqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     this.options = runtime.options;
     this.logger = runtime.options.logger;
     this.cluster = runtime.name;
-    this.handlers = new HandlerExplorer(nest, runtime.options, runtime.name);
+    const hasDq = () => runtime.delays.find() !== undefined;
+    this.handlers = new HandlerExplorer(nest, runtime.options, hasDq, runtime.name);
     this.listeners = new ListenerExplorer(
       nest,
       listenerMarks,

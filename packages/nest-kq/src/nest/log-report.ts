@@ -9,6 +9,7 @@ import type { KqLogLevel, KqLogLevels } from './log-levels.js';
 
 const WHY: Readonly<Record<Death['why'], string>> = {
   attempts: 'its attempts are used up',
+  notRetried: 'its error is worth no other run',
   discarded: 'its handler discarded it',
   unreadable: 'its value cannot be read',
 };
@@ -69,6 +70,10 @@ export class LogReport {
     );
   }
 
+  made(topic: string, like: string): void {
+    this.logger.log(`the topic ${topic} is created for messages of ${like} that failed`);
+  }
+
   twoHandlers(fact: string): void {
     this.logger.error(`${fact}: the first of them handles it; expected expressions that exclude each other`);
   }
@@ -92,13 +97,13 @@ export class LogReport {
     this.lines.write('warn', line, isOutcome(error) ? undefined : error.stack);
   }
 
-  private deferred({ message, error, after }: Event<'deferred'>): void {
-    const line = `${named(message)} failed in attempt ${message.attempt} and runs again as a job of nest-dq in ${after} ms: ${error.message}`;
+  private deferred({ message, to, error, after }: Event<'deferred'>): void {
+    const line = `${named(message)} failed in attempt ${message.attempt}, waits in ${to}, and runs again in ${after} ms: ${error.message}`;
     this.lines.write(this.levels.retries, line, firstStack(message, error));
   }
 
-  private notDeferred({ message, error, trouble, after }: Event<'notDeferred'>): void {
-    const line = `${named(message)} holds what is behind it, as it failed (${error.message}), and no job of nest-dq can be stored; that is tried again in ${after} ms: ${trouble.message}`;
+  private notDeferred({ message, to, error, trouble, after }: Event<'notDeferred'>): void {
+    const line = `${named(message)} holds what is behind it, as it failed (${error.message}), and cannot be stored in ${to}; that is tried again in ${after} ms: ${trouble.message}`;
     this.lines.nowAndThen(`held ${placeOf(message)}`, this.levels.held, line);
   }
 
@@ -106,7 +111,7 @@ export class LogReport {
     const line = `${named(message)} ${what}, because ${WHY[why]}: ${error.message}`;
     // What a handler decides is no failure of the application.
     if (why === 'discarded') this.lines.write(this.levels.discards, line);
-    else this.lines.write(this.levels.deadLetters, line, why === 'attempts' ? error.stack : undefined);
+    else this.lines.write(this.levels.deadLetters, line, why === 'unreadable' ? undefined : error.stack);
   }
 
   private held({ message, why, error, trouble, after }: Event<'held'>): void {

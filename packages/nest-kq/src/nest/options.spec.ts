@@ -169,7 +169,7 @@ describe('the options of a handler', () => {
       order: 'key',
       from: 'first',
       batch: undefined,
-      failures: { attempts: Infinity, deadLetter: undefined, timeout: undefined },
+      failures: { attempts: 3, through: undefined, timeout: undefined },
     });
     expect(resolveHandler(['a', /^b/], { group: 'h', batch: { size: 5 } }, 'g')).toMatchObject({
       topics: ['a', /^b/],

@@ -5,6 +5,8 @@ import { KqError, toError } from '../errors.js';
 import { EventHub } from '../events/event-hub.js';
 import { handlerHook, pushHooks, type KqLoad } from '../events/hooks.js';
 import { LogGroups } from '../groups/log-groups.js';
+import type { LetterTopic } from '../failures/failure-options.js';
+import { settingsOf } from '../driver/made-topics.js';
 import { GroupsHealth } from '../health/health.js';
 import { LogPusher } from '../pusher/log-pusher.js';
 import type { Environment } from './environment.js';
@@ -12,8 +14,7 @@ import { GroupMembership } from './group-membership.js';
 import type { FoundHandler } from './handler-explorer.js';
 import { LogReport } from './log-report.js';
 import type { ResolvedOptions } from './options.js';
-import { needsDq } from './handler-options.js';
-import { subscriptionOf, type Subscribed } from './subscriptions.js';
+import { subscriptionsOf, type Subscribed } from './subscriptions.js';
 
 /** Milliseconds until a message is looked at again that no handler takes: another process may have one. */
 const NO_HANDLER = 60_000;
@@ -123,10 +124,12 @@ export class KqRuntime {
   }
 
   private async consumeGroup(group: string, handlers: readonly FoundHandler[]): Promise<void> {
-    const subscriptions = handlers.map((each) => this.subscriptionOf(each));
-    const membership = this.membershipOf(group, handlers, subscriptions);
+    const subscribed = handlers.map((each) => this.subscriptionsOf(each));
+    const subscriptions = subscribed.flat();
+    const names = subscribed.flatMap((all, index) => all.map(() => handlers[index]!.name));
+    const membership = this.membershipOf(group, handlers[0]!.settings.from, subscriptions, names);
     this.memberships.push(membership);
-    const through = handlers.filter(({ settings }) => needsDq(settings));
+    const through = handlers.filter(({ settings }) => settings.failures.usesDq);
     if (through.length > 0 && this.delays.consume) await this.takeBack(group, through, subscriptions);
     await membership.start();
   }
@@ -157,15 +160,15 @@ export class KqRuntime {
     this.comingBack.push(consuming);
   }
 
-  private subscriptionOf(handler: FoundHandler): Subscribed {
+  private subscriptionsOf(handler: FoundHandler): readonly Subscribed[] {
     const { clock } = this.environment;
-    const store = (topic: string, letter: OutgoingMessage) => this.store(topic, letter);
-    const delays = needsDq(handler.settings) ? this.delays.need(handler.name) : undefined;
+    const { needsDq, usesDq } = handler.settings.failures;
+    const delays = needsDq ? this.delays.need(handler.name) : usesDq ? this.delays.find() : undefined;
     const around = handlerHook(this.options.hooks);
-    return subscriptionOf(handler, {
+    return subscriptionsOf(handler, {
       clock,
       events: this.events,
-      store,
+      store: (to, letter) => this.storeLetter(to, letter),
       ...(around && { around }),
       ...(delays && { delays }),
     });
@@ -173,24 +176,38 @@ export class KqRuntime {
 
   private membershipOf(
     group: string,
-    handlers: readonly FoundHandler[],
+    from: 'first' | 'last',
     subscriptions: readonly Subscribed[],
+    names: readonly string[],
   ): GroupMembership {
     const { commitEvery, sessionTimeout, shutdownTimeout } = this.options;
     const { clock } = this.environment;
     return new GroupMembership(this.driver, clock, this.events, this.report, {
       group,
-      from: handlers[0]!.settings.from,
+      from,
       commitEvery,
       sessionTimeout,
       shutdownTimeout,
       subscriptions,
-      names: handlers.map(({ name }) => name),
+      names,
+      retries: new Map(subscriptions.flatMap(({ retries }) => [...retries])),
     });
   }
 
   private load(): KqLoad {
     return { pushing: this.pusher.pending, groups: this.memberships.map((each) => each.load()) };
+  }
+
+  private async storeLetter({ topic, madeFor }: LetterTopic, letter: OutgoingMessage): Promise<void> {
+    try {
+      await this.store(topic, letter);
+    } catch (thrown) {
+      const missing = thrown instanceof KqError && thrown.code === 'KQ_UNKNOWN_TOPIC';
+      if (!missing || madeFor === undefined) throw thrown;
+      const made = await this.admin.createTopics([settingsOf(topic, madeFor)]);
+      if (made.length > 0) this.report.made(topic, madeFor);
+      await this.store(topic, letter);
+    }
   }
 
   private async store(topic: string, letter: OutgoingMessage): Promise<void> {

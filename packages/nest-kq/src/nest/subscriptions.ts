@@ -1,14 +1,19 @@
 /** What the consumer needs to know of a handler. */
 import type { Subscription } from '../consumer/group-consumer.js';
+import type { RunSignal } from '../consumer/run-signal.js';
+import type { Delivery } from '../consumer/topic-work.js';
 import type { Delays, FailedMessage, LaterOutcome } from '../delays/delays.js';
 import type { OutgoingMessage } from '../driver/message.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { KqHooks } from '../events/hooks.js';
+import type { LetterTopic } from '../failures/failure-options.js';
 import { HandlerRuns, type MessageHandler } from '../failures/handler-runs.js';
+import { retryTopicOf } from '../driver/made-topics.js';
+import { RetryRuns } from '../failures/retry-runs.js';
 import { detached } from 'nest-handlers/context';
 import type { Clock } from 'nest-handlers/time';
 import type { FoundHandler } from './handler-explorer.js';
-import { patternOf } from './handler-options.js';
+import { patternOf, type HandlerSettings } from './handler-options.js';
 import type { MessageItem } from './message-handlers.js';
 
 /** Of each partition. Beyond it, its fetch is held. */
@@ -20,9 +25,9 @@ export interface SubscribingParts {
   readonly events: EventHub;
   /** What hooks put around each call of the handler. */
   readonly around?: KqHooks['aroundHandler'];
-  /** Stores a dead letter; rejects with a `KqError`. */
-  store(topic: string, letter: OutgoingMessage): Promise<unknown>;
-  /** Where the handler's failures go through nest-dq. */
+  /** Stores a letter; rejects with a `KqError`. */
+  store(to: LetterTopic, letter: OutgoingMessage): Promise<unknown>;
+  /** Absent: the application does not have nest-dq. */
   readonly delays?: Pick<Delays, 'retry'>;
 }
 
@@ -30,9 +35,12 @@ export interface SubscribingParts {
 export interface Subscribed extends Subscription {
   /** Undefined: the message is of a topic of another handler. */
   runLater(failed: FailedMessage, signal: AbortSignal): Promise<LaterOutcome> | undefined;
+  /** Its retry topics, each with the topic whose messages wait there. */
+  readonly retries: ReadonlyMap<string, string>;
 }
 
-export function subscriptionOf(found: FoundHandler, parts: SubscribingParts): Subscribed {
+/** With its retry topics it has two: what waits there holds up no other. */
+export function subscriptionsOf(found: FoundHandler, parts: SubscribingParts): readonly Subscribed[] {
   const { handler, isSurrounded, settings } = found;
   const { clock, events, delays, around } = parts;
   const { group, order, concurrency, batch, failures } = settings;
@@ -63,18 +71,44 @@ export function subscriptionOf(found: FoundHandler, parts: SubscribingParts): Su
     const named = runs.find(({ pattern }) => pattern === topic);
     return named ?? runs.find(({ pattern }) => topic.search(pattern) >= 0);
   };
-  return {
+  const run = (deliveries: readonly Delivery[], signal: RunSignal) => {
+    const { of } = find(deliveries[0]!.topic)!; // all are of one partition
+    return isAlone ? of.run(deliveries, signal) : detached(() => of.run(deliveries, signal));
+  };
+  const retries = retryTopics(settings);
+  const own: Subscribed = {
     topics: runs.map(({ pattern }) => pattern),
     order,
     concurrency,
     size: batch?.size ?? 1,
     within: batch?.within ?? 0,
     room: { messages: Math.max(MESSAGES, 2 * (batch?.size ?? 1)), bytes: BYTES },
-    run(deliveries, run) {
-      const { of } = find(deliveries[0]!.topic)!; // all are of one partition
-      return isAlone ? of.run(deliveries, run) : detached(() => of.run(deliveries, run));
-    },
+    run,
     // Part of a run of nest-dq, which has a scope of its own and may have been put into a trace.
     runLater: (failed, signal) => find(failed.topic)?.of.runLater(failed, signal),
+    retries: new Map(),
   };
+  if (retries.size === 0) return [own];
+  const again = new RetryRuns(clock, retries, run);
+  const waiting: Subscribed = {
+    topics: [...retries.keys()],
+    order: 'none',
+    concurrency,
+    size: 1,
+    within: 0,
+    room: { messages: MESSAGES, bytes: BYTES },
+    run: (deliveries, signal) => again.run(deliveries, signal),
+    runLater: () => undefined,
+    retries,
+  };
+  return [own, waiting];
+}
+
+function retryTopics({ topics, group, failures }: HandlerSettings): Map<string, string> {
+  const names = topics.map(patternOf).filter((topic) => typeof topic === 'string');
+  return new Map(
+    names.flatMap((topic) =>
+      failures.delays.map((delay) => [retryTopicOf(topic, group, delay), topic] as const),
+    ),
+  );
 }

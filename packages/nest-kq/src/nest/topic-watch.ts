@@ -1,5 +1,6 @@
 import { has, type Subscription } from '../consumer/group-consumer.js';
 import type { LogAdmin } from '../driver/driver.js';
+import { isMeant } from '../driver/expressions.js';
 import { KqError, show } from '../errors.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 import type { LogReport } from './log-report.js';
@@ -84,16 +85,12 @@ export class TopicWatch {
     } catch {
       return undefined; // the member tells of it, and the next look asks again
     }
-    const matching = all.map(({ topic }) => topic).filter((topic) => this.matches(topic));
-    const came = matching.filter((topic) => !this.known?.has(topic));
     const { group, patterns } = this.options;
+    const matching = all.map(({ topic }) => topic).filter((topic) => isMeant(topic, patterns));
+    const came = matching.filter((topic) => !this.known?.has(topic));
     if (matching.length === 0 && !this.known) this.report.noTopics(group, patterns, EVERY);
     this.known = new Set(matching); // one that is deleted may come again
     return came;
-  }
-
-  private matches(topic: string): boolean {
-    return !topic.startsWith('__') && this.options.patterns.some((pattern) => topic.search(pattern) >= 0);
   }
 
   private twoHandlers(topic: string): string | undefined {

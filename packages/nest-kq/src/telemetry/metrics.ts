@@ -69,7 +69,7 @@ export function recordMetrics({ events, load }: KqClusterView, ofCluster: Attrib
     '{commit}',
     'Commits that failed and were tried again',
   );
-  const failed = (event: Of & { readonly error: Error }, next: 'in_place' | 'nest_dq') =>
+  const failed = (event: Of & { readonly error: Error }, next: 'in_place' | 'nest_dq' | 'topic') =>
     failures.add(1, process(event, { 'error.type': errorType(event.error), 'kq.message.next': next }));
   const died = (event: DeadMessage, fate: 'stored' | 'dropped') =>
     dead.add(1, process(event, { 'kq.message.why': event.why, 'kq.message.fate': fate }));
@@ -82,7 +82,7 @@ export function recordMetrics({ events, load }: KqClusterView, ofCluster: Attrib
       lateness.record(event.lateness / 1_000, attributes);
     }),
     on('failed', (event) => failed(event, 'in_place')),
-    on('deferred', (event) => failed(event, 'nest_dq')),
+    on('deferred', (event) => failed(event, event.to === 'nest-dq' ? 'nest_dq' : 'topic')),
     on('died', (event) => died(event, 'stored')),
     on('dropped', (event) => died(event, 'dropped')),
     on('held', (event) => held.add(1, process(event))),

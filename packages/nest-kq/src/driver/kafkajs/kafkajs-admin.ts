@@ -32,12 +32,15 @@ export class KafkajsAdmin implements LogAdmin {
       await admin.connect();
       await admin.createTopics({
         waitForLeaders: false, // kafkajs fails where the brokers do not know them yet
-        topics: missing.map(({ topic, partitions = -1, replicas = -1, config = {} }) => ({
-          topic,
-          numPartitions: partitions,
-          replicationFactor: replicas,
-          configEntries: Object.entries(config).map(([name, value]) => ({ name, value })),
-        })),
+        topics: missing.map(({ topic, like = '', partitions, replicas, config = {} }) => {
+          const model = existing.get(like);
+          return {
+            topic,
+            numPartitions: partitions ?? model?.length ?? -1,
+            replicationFactor: replicas ?? model?.[0]?.replicas.length ?? -1,
+            configEntries: Object.entries(config).map(([name, value]) => ({ name, value })),
+          };
+        }),
       });
     } catch (error) {
       throw meant(error, `cannot create ${missing.map(({ topic }) => topic).join(', ')}`);

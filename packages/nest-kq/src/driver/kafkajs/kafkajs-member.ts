@@ -2,6 +2,7 @@ import { KqError } from '../../errors.js';
 import type { LogMember, MemberHandler, MemberIdentity, MemberOptions } from '../driver.js';
 import type { GroupOffset } from '../message.js';
 import type { Timer } from 'nest-handlers/time';
+import { isMeant } from '../expressions.js';
 import { meant } from './kafkajs-errors.js';
 import { type GroupMembership, type MemberContext, type MembershipOptions } from './membership.js';
 
@@ -156,9 +157,7 @@ export class KafkajsMember<Context extends MemberContext = MemberContext> implem
       names.push(topic);
     }
     if (patterns.length > 0)
-      for (const topic of (await cluster.topics(0)).keys())
-        if (patterns.some((pattern) => topic.search(pattern) >= 0) && !topic.startsWith('__'))
-          names.push(topic);
+      for (const topic of (await cluster.topics(0)).keys()) if (isMeant(topic, patterns)) names.push(topic);
     return [...new Set(names)];
   }
 }

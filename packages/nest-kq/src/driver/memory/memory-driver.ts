@@ -75,7 +75,11 @@ class MemoryAdmin implements LogAdmin {
 
   async createTopics(topics: readonly TopicSettings[]) {
     const { log } = this.store;
-    return topics.filter(({ topic, partitions }) => log.create(topic, partitions)).map(({ topic }) => topic);
+    const likeOf = (like?: string) =>
+      like !== undefined && log.names.includes(like) ? log.partitions(like).length : undefined;
+    return topics
+      .filter(({ topic, like, partitions }) => log.create(topic, partitions ?? likeOf(like)))
+      .map(({ topic }) => topic);
   }
 
   async ends(topic: string) {

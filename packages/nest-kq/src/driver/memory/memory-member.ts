@@ -1,5 +1,6 @@
 import { KqError } from '../../errors.js';
 import { keyOf } from '../assignment.js';
+import { isMeant } from '../expressions.js';
 import type { LogMember, MemberHandler, MemberIdentity, MemberOptions } from '../driver.js';
 import type { GroupOffset, TopicPartition } from '../message.js';
 import type { Joined, MemoryGroup } from './memory-groups.js';
@@ -114,7 +115,7 @@ export class MemoryMember implements LogMember, Joined {
   private named(topic: string | RegExp): readonly string[] {
     return typeof topic === 'string'
       ? [topic]
-      : this.context.log.names.filter((name) => name.search(topic) >= 0);
+      : this.context.log.names.filter((name) => isMeant(name, [topic]));
   }
 
   private beginningOf({ topic, partition }: TopicPartition): Reading {

@@ -1,0 +1,27 @@
+import { wrongValue } from '../errors.js';
+
+/** A class of errors. */
+export type ErrorClass = abstract new (...args: any[]) => Error;
+
+/** Which errors are meant: of a class, of one of several, or those of which a function says so. */
+export type ErrorChoice = ErrorClass | readonly ErrorClass[] | ((error: Error) => boolean);
+
+/** Says whether an error is meant; undefined: nothing was given. `KQ_BAD_OPTION`. What it gives throws where a function does. */
+export function errorMatcher(what: string, given: unknown): ((error: Error) => boolean) | undefined {
+  if (given === undefined) return undefined;
+  if (typeof given === 'function' && !isClass(given)) return (error) => Boolean(given(error));
+  const classes: readonly unknown[] = Array.isArray(given) ? given : [given];
+  const wrong = classes.find((each) => !isErrorClass(each));
+  if (wrong !== undefined || classes.length === 0)
+    throw wrongValue('KQ_BAD_OPTION', what, given, 'classes of errors, or a function that takes an error');
+  return (error) => (classes as readonly ErrorClass[]).some((each) => error instanceof each);
+}
+
+function isErrorClass(value: unknown): value is ErrorClass {
+  return value === Error || (typeof value === 'function' && value.prototype instanceof Error);
+}
+
+/** Also one that makes no errors, which could not be called. */
+function isClass(value: Function): boolean {
+  return isErrorClass(value) || /^class\b/.test(Function.prototype.toString.call(value));
+}
