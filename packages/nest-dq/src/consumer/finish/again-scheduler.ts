@@ -67,7 +67,9 @@ export class AgainScheduler {
     const isOver = delay === 0 && at !== 0 && at < now;
     const least = run.grant.due + LEAST_STEP;
     if (isOver && least > now) report.instantOver(tube, run.id, new Date(at));
-    const due = Math.ceil(isOver ? Math.max(now, least) : Math.max(now + delay, at));
+    // An instant that came during the run keeps its time: it is the occurrence that the next run is for.
+    const started = run.grant.due + (run.job?.lateness ?? 0);
+    const due = Math.ceil(isOver ? Math.max(at < started ? now : at, least) : Math.max(now + delay, at));
     if (due - now > LONGEST_DELAY * 1000) {
       const fact = `Again is due at ${showInstant(due)}: expected within ${LONGEST_DELAY} s`;
       return this.decided(run, { kind: 'failed', error: new DqError('DQ_TOO_FAR', fact) });

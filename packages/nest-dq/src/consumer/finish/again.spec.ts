@@ -86,11 +86,13 @@ describe('Again', () => {
     expect(runs).toHaveLength(6);
   });
 
-  it('at an instant that a long handler has passed is at once', async () => {
+  it('at an instant that a long handler has passed is at once, and due at that instant', async () => {
     const runs: Seen[] = [];
+    const due: number[] = [];
     const worker = world.process();
     await worker.consume(
       noting(clock, runs, async (run, { dueAt }) => {
+        due.push(dueAt.getTime());
         if (run === 3) return undefined;
         await new Promise<void>((resolve) => void clock.after(1_500, resolve));
         return Again.at(dueAt.getTime() + 1_000);
@@ -99,6 +101,7 @@ describe('Again', () => {
     const { dueAt } = await world.add(0);
     await clock.advance(10_000);
     expect(runs.map(({ at }) => Math.floor((at - dueAt.getTime()) / 100))).toEqual([0, 15, 30]);
+    expect(due.map((each) => each - dueAt.getTime())).toEqual([0, 1_000, 2_000]);
     expect(worker.reports).toEqual([]);
   });
 
