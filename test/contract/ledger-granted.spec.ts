@@ -145,6 +145,30 @@ everyLedger((jobs) => {
     });
   });
 
+  describe('where the ledger has lost what was committed, a generation', () => {
+    it('still runs after an add of its key that failed', async () => {
+      const present = nowMs() - OLD;
+      await abort(await opened(later()), { owed: NONE });
+      await expect(claim({ generation: present })).resolves.toMatchObject({ kind: 'run' });
+    });
+
+    it('that was taken back never runs, although its copies are left', async () => {
+      const failed = await opened(later());
+      await abort(failed);
+      await opened(later());
+      await done(await run({ generation: nowMs() - OLD }));
+      await expect(claim({ generation: failed, token: 'b' })).resolves.toEqual({ kind: 'gone' });
+    });
+
+    it('still runs after an older one was granted while another one was opened', async () => {
+      const [older, present] = [nowMs() - 2 * OLD, nowMs() - OLD];
+      const next = await opened(later());
+      await done(await run({ generation: older }));
+      await expect(claim({ generation: next, token: 'b' })).resolves.toEqual({ kind: 'gone' });
+      await expect(claim({ generation: present })).resolves.toMatchObject({ kind: 'run' });
+    });
+  });
+
   it('A generation that was taken back stays so over a grant that knows nothing of its opening', async () => {
     const lost = nowMs() + MINUTE;
     await abort(lost);

@@ -36,7 +36,7 @@ interface JestConfig {
 }
 
 /** Milliseconds. With a change, a test may never end. That does not prove that the test sees the change. */
-const LONGEST_RUN = 180_000;
+const LONGEST_MUTANT_RUN = 180_000;
 
 /** The root of the repository, from where this is compiled to. */
 export const ROOT: string = fileURLToPath(new URL('../../../', import.meta.url));
@@ -56,7 +56,8 @@ export async function runTests(
     const specs = new Set(tests.map(({ spec }) => join(ROOT, spec)));
     const args = ['--config', JSON.stringify(config), '--runInBand', '--json', '--outputFile', outputFile];
     args.push('--testNamePattern', Array.from(patterns).join('|'), '--runTestsByPath', ...specs);
-    const said = await jest(args, join(ROOT, workspace), signal);
+    const limit = mutant && LONGEST_MUTANT_RUN;
+    const said = await jest(args, join(ROOT, workspace), signal, limit);
     if (!existsSync(outputFile)) throw new Error(`Jest failed: ${said.trim()}`);
     return resultOf(JSON.parse(await readFile(outputFile, 'utf8')) as JestReport);
   } finally {
@@ -91,7 +92,12 @@ async function configOf(rootDir: string, mutant: Mutant | undefined): Promise<ob
 }
 
 /** Resolves with what Jest printed for people. The exit status is not needed, because the report says the same. */
-function jest(args: readonly string[], cwd: string, signal: AbortSignal): Promise<string> {
+function jest(
+  args: readonly string[],
+  cwd: string,
+  signal: AbortSignal,
+  limit: number | undefined,
+): Promise<string> {
   const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
   const bin = join(ROOT, 'node_modules/jest/bin/jest.js');
   return new Promise((resolve, reject) => {
@@ -99,7 +105,7 @@ function jest(args: readonly string[], cwd: string, signal: AbortSignal): Promis
       cwd,
       stdio: ['ignore', 'ignore', 'pipe'],
       signal,
-      timeout: LONGEST_RUN,
+      timeout: limit,
     });
     let said = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));

@@ -22,10 +22,18 @@ export function addAborted({ aborted }: AbortingRecord, generation: number): voi
   else aborted.push({ from: generation, to: generation });
 }
 
-/** Aborts every generation that was opened and not committed. */
-export function abortOpened(record: AbortingRecord): void {
+/**
+ * Aborts every generation that was opened and not committed. If the record doesn't know what was committed before, because Redis
+ * lost it, it aborts only the last one: an older generation may be the job.
+ * @param before The generation that was committed before this call's verb.
+ */
+export function abortOpened(record: AbortingRecord, before: number): void {
   const { committed, opened } = record;
   if (opened <= committed) return;
+  if (before < 0) {
+    if (!isAborted(record, opened)) addAborted(record, opened);
+    return;
+  }
   keepAbortedAbove(record, opened);
   record.aborted.push({ from: committed + 1, to: opened });
 }

@@ -89,7 +89,7 @@ function discount(record: OwedRecord, generation: number, mask: number): void {
   if (record.lostDue !== 0) return;
   // No copy of an opened generation is left, so a commit that still comes must not make one the job.
   record.aborted = [];
-  abortOpened(record);
+  abortOpened(record, record.committed);
 }
 
 /** What is neither in the mask nor unknown is dropped. */

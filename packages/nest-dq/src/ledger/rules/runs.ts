@@ -118,7 +118,7 @@ export function claim(
     swap(next, born, { generation, due, places: [] });
   }
   // This schedule takes effect ◆. Another one that was about to replace it does not, or both would run.
-  abortOpened(next);
+  abortOpened(next, committed);
   endRun(next, 'running');
   const turn = takeTurn(records, claiming, time);
   next.due = due;

@@ -47,7 +47,7 @@ local function discount(record, generation, mask)
   if record.lostDue ~= 0 then return end
   -- No copy of an opened generation is left, so a commit that still comes must not make one the job.
   record.aborted = nil
-  abortOpened(record)
+  abortOpened(record, record.committed)
 end
 
 -- Forgets the copies if the mask is empty and none is unknown.

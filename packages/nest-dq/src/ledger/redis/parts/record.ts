@@ -192,10 +192,14 @@ local function keepAbortedAbove(record, generation)
   record.aborted = above[1] and above or nil
 end
 
--- Aborts every generation that was opened and not committed.
-local function abortOpened(record)
+-- Aborts every generation that was opened and not committed; only the last one, if Redis has lost what was committed before.
+local function abortOpened(record, before)
   local committed, opened = record.committed, record.opened
   if opened <= committed then return end
+  if before < 0 then
+    if not isAborted(record, opened) then addAborted(record, opened) end
+    return
+  end
   keepAbortedAbove(record, opened)
   local aborted = record.aborted or {}
   aborted[#aborted + 1] = committed + 1

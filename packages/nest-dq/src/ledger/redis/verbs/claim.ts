@@ -156,7 +156,7 @@ local function claim(key, ${namesOf(FIELDS)})
     swap(record, born, generation, due, nil)
   end
   -- This schedule takes effect. Another one that was about to replace it does not, or both would run.
-  abortOpened(record)
+  abortOpened(record, committed)
   attempt = attempt + 1
   record.state, record.attempt, record.fence, record.leaseEnd, record.token = 'r', attempt, fence, now + LEASE, token
   holdPermit(key, permit, record.leaseEnd)
