@@ -89,6 +89,8 @@ const NEST_KQ = {
   groups: ['errors', 'api', 'driver', 'health'],
   // Its own entry: only those who have OpenTelemetry load it.
   telemetry: ['errors', 'api', 'events', 'failures'],
+  // Its own entry: formats by a schema registry.
+  registry: ['errors', 'api'],
   // Its own entry: the joint of the two packages.
   dq: ['errors', 'api', 'driver', 'delays', 'nest'],
   nest: [
@@ -174,7 +176,7 @@ const MAY_USE = {
     'nest-handlers/dist/index.js': ['nest'],
     'nest-handlers/dist/context.js': Object.keys(NEST_KQ),
     'nest-handlers/dist/events.js': ['events'],
-    'nest-handlers/dist/log.js': ['api', 'nest'],
+    'nest-handlers/dist/log.js': ['api', 'nest', 'registry'],
     'nest-handlers/dist/schema.js': ['api', 'pusher'],
     'nest-handlers/dist/time.js': Object.keys(NEST_KQ),
     'nest-handlers/dist/testing.js': ['test-kit'],

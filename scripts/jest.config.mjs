@@ -24,6 +24,7 @@ export default {
     '^nest-kq$': `${workspace}/packages/nest-kq/src/index.ts`,
     '^nest-kq/dq$': `${workspace}/packages/nest-kq/src/dq/kq-dq-module.ts`,
     '^nest-kq/testing$': `${workspace}/packages/nest-kq/src/test-kit/kq-test-kit.ts`,
+    '^nest-kq/registry$': `${workspace}/packages/nest-kq/src/registry/schema-registry.ts`,
     '^nest-kq/opentelemetry$': `${workspace}/packages/nest-kq/src/telemetry/opentelemetry.ts`,
     '^nest-kq/src/(.*)\\.js$': `${workspace}/packages/nest-kq/src/$1.ts`,
     '^test-servers$': `${workspace}/test/servers/src/index.ts`,

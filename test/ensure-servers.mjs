@@ -4,6 +4,7 @@ import {
   ensureKafka,
   ensureKafkaArchive,
   ensurePackaged,
+  ensureSchemaRegistry,
   ensureServers,
   findConfluent,
 } from 'test-servers';
@@ -18,6 +19,7 @@ try {
   await ensureKafkaArchive().catch(({ message }) => {
     process.stderr.write(`Each broker starts slower, as Java could not keep its classes: ${message}\n`);
   });
+  await ensureSchemaRegistry();
   const goQueue = await ensureGoQueue().catch(({ message }) => void process.stderr.write(`${message}\n`));
   if (goQueue === undefined)
     process.stderr.write(

@@ -74,13 +74,13 @@ describe('nest-kq without nest-dq', () => {
   afterAll(() => folder.remove());
 
   it.each(['module', 'commonjs'] as const)('loads as %s', async (format) => {
-    const entries = ['nest-kq', 'nest-kq/testing', 'nest-kq/confluent'];
+    const entries = ['nest-kq', 'nest-kq/testing', 'nest-kq/confluent', 'nest-kq/registry'];
     const load = (name: string) => (format === 'module' ? `await import('${name}')` : `require('${name}')`);
     const names = entries.map((name) => `Object.keys(${load(name)})[0]`);
     const code = `console.log(typeof (${load('nest-kq')}).KqModule.forRoot, ${names.join(', ')})`;
     const args = ['--input-type', format, '--eval', code];
     const { stdout } = await run(process.execPath, args, { cwd: folder.path });
-    expect(stdout).toMatch(/^function \S+ KqTestKit ConfluentDriver/);
+    expect(stdout).toMatch(/^function \S+ KqTestKit ConfluentDriver SchemaRegistry/);
     const joint = run(process.execPath, ['--input-type', format, '--eval', load('nest-kq/dq')], {
       cwd: folder.path,
     });

@@ -11,6 +11,7 @@ const CODES = {
   KQ_TOO_LARGE: 'the message is larger than its topic takes',
   KQ_REFUSED: 'the brokers refuse: wrong credentials, or a missing right',
   KQ_AWAY: 'no broker answered in time',
+  KQ_REGISTRY: 'the schema registry cannot be reached, refuses, or lacks a schema to push by',
   KQ_GROUP_BUSY: 'the group has members, so its offsets cannot be set',
   KQ_CODEC: 'the package that reads or writes this compression is not installed',
   KQ_TRANSACTION: 'the transaction cannot go on, and stores nothing',

@@ -29,7 +29,7 @@ export { CurrentMessage, MessageValue } from './nest/parameters.js';
 export { Discard, Outcome, Retry } from './api/outcome.js';
 export { DEAD_LETTER_HEADERS } from './failures/dead-letter.js';
 export { defineTopic, type Topic, type TopicChoice, type TopicOptions, type ValueOf } from './api/topic.js';
-export type { Format } from './api/format.js';
+export type { Format, ValueFormat } from './api/format.js';
 export { isKqContext } from './nest/message-handlers.js';
 export { InjectKq, getKqToken, type KqInjectable } from './nest/tokens.js';
 export {

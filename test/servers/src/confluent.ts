@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { userCache } from './kafka-program.js';
+import { userCache } from './maven.js';
 
 const NAME = '@confluentinc/kafka-javascript';
 const VERSION = '1.10.1';

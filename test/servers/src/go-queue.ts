@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { userCache } from './kafka-program.js';
+import { userCache } from './maven.js';
 
 const SOURCES = fileURLToPath(new URL('../go-queue/', import.meta.url));
 const BUILD_LIMIT = 900_000;

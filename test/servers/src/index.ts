@@ -18,6 +18,7 @@ export { startNestDqServer, type NestDqServer, type NestDqServerOptions } from '
 export { Proxy, type Carrier, type Link, type Target } from './proxy.js';
 export { startRedis, type RedisOptions, type RedisServer } from './redis.js';
 export { ensurePackaged, ensureServers, type Host, type PackagedName, type ProgramName } from './programs.js';
+export { ensureSchemaRegistry, startSchemaRegistry, type SchemaRegistryServer } from './schema-registry.js';
 export { startSentinel, type SentinelOptions, type SentinelServer } from './sentinel.js';
 export { startStunnel, type StunnelOptions, type StunnelServer } from './stunnel.js';
 export { eventually } from './waiting.js';

@@ -1,23 +1,105 @@
 /** Values as bytes, and back. */
 import { isUtf8 } from 'node:buffer';
 import { writeJson } from 'nest-handlers/schema';
-import { KqError, show, wrongValue } from '../errors.js';
+import { KqError, show, toError, wrongValue } from '../errors.js';
 
-/** json: what JSON can hold; text: a string, as UTF-8; bytes: a Buffer. */
-export type Format = 'json' | 'text' | 'bytes';
-
-/** As messages say it. */
-export const FORMATS = "'json', 'text' or 'bytes'";
-
-export function isFormat(value: unknown): value is Format {
-  return value === 'json' || value === 'text' || value === 'bytes';
+/**
+ * A format of your own, or one of a schema registry (`nest-kq/registry`). Both functions may answer at once or with a promise;
+ * answering at once is faster. What they throw means that the value or the bytes are wrong for good: `KQ_BAD_MESSAGE`. A
+ * `KqError` of the code `KQ_REGISTRY` means that nobody can say now: the push fails, and a message that is read waits, with
+ * its attempts left, until it can be decoded.
+ */
+export interface ValueFormat<In = any, Out = In> {
+  /** As error messages name it, such as `'avro'`. */
+  readonly name: string;
+  /** The bytes to store. Never called for a tombstone. */
+  encode(value: In, topic: string): Uint8Array | PromiseLike<Uint8Array>;
+  /** The value in these bytes. Never called for a tombstone. */
+  decode(stored: Buffer, topic: string): Out | PromiseLike<Out>;
 }
 
-/** A value as it is stored: null, a tombstone, as null. `KQ_BAD_MESSAGE`: the format cannot hold it. */
-export function encodeValue(format: Format, value: unknown): Buffer | null {
+type PlainFormat = 'json' | 'text' | 'bytes';
+
+/** json: what JSON can hold; text: a string, as UTF-8; bytes: a Buffer; or one of your own. */
+export type Format = PlainFormat | ValueFormat;
+
+/** As messages say it. */
+export const FORMATS = "'json', 'text', 'bytes', or an object with name, encode and decode";
+
+export function isFormat(value: unknown): value is Format {
+  return value === 'json' || value === 'text' || value === 'bytes' || isValueFormat(value);
+}
+
+function isValueFormat(value: unknown): value is ValueFormat {
+  if (typeof value !== 'object' || value === null) return false;
+  const { name, encode, decode } = value as Partial<ValueFormat>;
+  return typeof name === 'string' && typeof encode === 'function' && typeof decode === 'function';
+}
+
+/**
+ * A value as it is stored: null, a tombstone, as null. Throws or rejects with `KQ_BAD_MESSAGE` (the format cannot hold it) or
+ * `KQ_REGISTRY`. Only a `ValueFormat` returns a promise.
+ */
+export function encodeValue(
+  format: Format,
+  value: unknown,
+  topic: string,
+): Buffer | null | Promise<Buffer | null> {
   if (value === null) return null;
   if (value === undefined)
     throw bad(value, 'a value; for a tombstone, which deletes the key in a compacted topic, null');
+  return typeof format === 'string'
+    ? encodePlain(format, value)
+    : asked(
+        () => format.encode(value, topic),
+        (bytes) => bytesOf(format, bytes),
+        `the format ${show(format.name)} cannot store a value of ${show(topic)}`,
+      );
+}
+
+/** The value again. Throws or rejects with `KQ_BAD_MESSAGE` (what is stored has another format) or `KQ_REGISTRY`. */
+export function decodeValue(format: Format, stored: Buffer | null, topic: string): unknown {
+  if (stored === null) return null;
+  return typeof format === 'string'
+    ? decodePlain(format, stored)
+    : asked(
+        () => format.decode(stored, topic),
+        (value: unknown) => value,
+        `the format ${show(format.name)} cannot read a value of ${show(topic)}`,
+      );
+}
+
+/** What a format answers, now or later, with its errors as ours. */
+function asked<Given, Made>(
+  ask: () => Given | PromiseLike<Given>,
+  make: (given: Given) => Made,
+  trouble: string,
+): Made | Promise<Made> {
+  const fail = (thrown: unknown): never => {
+    if (thrown instanceof KqError) throw thrown;
+    const cause = toError(thrown);
+    throw new KqError('KQ_BAD_MESSAGE', `${trouble}: ${cause.message}`, { cause });
+  };
+  try {
+    const answer = ask();
+    return isThenable(answer) ? Promise.resolve(answer).then(make).catch(fail) : make(answer);
+  } catch (thrown) {
+    return fail(thrown);
+  }
+}
+
+/** A promise of any library: a query that runs only once it is awaited is one, too. */
+export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as PromiseLike<T> | null | undefined)?.then === 'function';
+}
+
+function bytesOf({ name }: ValueFormat, bytes: unknown): Buffer {
+  if (bytes instanceof Uint8Array)
+    return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  throw wrongValue('KQ_BAD_MESSAGE', `what the format ${show(name)} encodes to`, bytes, 'a Buffer');
+}
+
+function encodePlain(format: PlainFormat, value: unknown): Buffer {
   switch (format) {
     case 'json':
       return jsonOf(value);
@@ -31,9 +113,8 @@ export function encodeValue(format: Format, value: unknown): Buffer | null {
   }
 }
 
-/** The value again. `KQ_BAD_MESSAGE`: what is stored has another format. */
-export function decodeValue(format: Format, stored: Buffer | null): unknown {
-  if (stored === null || format === 'bytes') return stored;
+function decodePlain(format: PlainFormat, stored: Buffer): unknown {
+  if (format === 'bytes') return stored;
   if (!isUtf8(stored)) throw wrongValue('KQ_BAD_MESSAGE', 'the stored value', stored, 'UTF-8');
   const text = stored.toString();
   if (format === 'text') return text;

@@ -8,8 +8,8 @@ import { formatOf, schemaOf, type Topic } from './topic.js';
 export type ReadValue = Checked<KqError>;
 
 /**
- * A stored value, checked by the topic's schema; a tombstone is not checked. Throws or rejects with what the schema throws.
- * Returns a promise only if the schema does.
+ * A stored value, checked by the topic's schema; a tombstone is not checked. Throws or rejects with what the schema throws, or
+ * with `KQ_REGISTRY`. Returns a promise only if the format or the schema does.
  * @param name Of the topic where the message lies.
  */
 export function readValue(
@@ -19,11 +19,18 @@ export function readValue(
 ): ReadValue | PromiseLike<ReadValue> {
   let payload: unknown;
   try {
-    payload = decodeValue(formatOf(topic), stored);
+    payload = decodeValue(formatOf(topic), stored, name);
   } catch (error) {
-    if (error instanceof KqError) return error;
-    throw error;
+    return refusalIn(error);
   }
   const schema = schemaOf(topic);
-  return schema && stored !== null ? checkPayload(schema, payload, refusalOf(name)) : { payload };
+  const check = (value: unknown) =>
+    schema && stored !== null ? checkPayload(schema, value, refusalOf(name)) : { payload: value };
+  return payload instanceof Promise ? payload.then(check, refusalIn) : check(payload);
+}
+
+/** `KQ_REGISTRY` says nothing of the message, so it is thrown. */
+function refusalIn(error: unknown): KqError {
+  if (error instanceof KqError && error.code !== 'KQ_REGISTRY') return error;
+  throw error;
 }

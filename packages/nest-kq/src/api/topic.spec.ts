@@ -40,7 +40,10 @@ describe('defineTopic', () => {
   });
 
   it.each<[unknown, string]>([
-    [{ format: 'avro' }, "`format` of defineTopic('a') is 'avro': expected 'json', 'text' or 'bytes'"],
+    [
+      { format: 'avro' },
+      "`format` of defineTopic('a') is 'avro': expected 'json', 'text', 'bytes', or an object with name, encode and decode",
+    ],
     [
       { formt: 'text' },
       "there is no `formt` in the options of defineTopic('a'): expected one of schema, format",

@@ -1,7 +1,7 @@
 /** Topics as an application names them. */
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { show, wrongValue } from '../errors.js';
-import { FORMATS, isFormat, type Format } from './format.js';
+import { FORMATS, isFormat, type Format, type ValueFormat } from './format.js';
 import { checkOptions } from './checks.js';
 import { checkSchema } from './schema.js';
 import { TOPIC_NAMES, isTopicName } from './topic-name.js';
@@ -43,6 +43,8 @@ export function defineTopic<S extends StandardSchemaV1>(
  */
 export function defineTopic(name: string, options: { format: 'text' }): Topic<string, string>;
 export function defineTopic(name: string, options: { format: 'bytes' }): Topic<Uint8Array, Buffer>;
+/** Names a topic whose values a format of your own or of a schema registry stores. Errors as below. */
+export function defineTopic<In, Out>(name: string, options: { format: ValueFormat<In, Out> }): Topic<In, Out>;
 /**
  * Names a topic and says what its values are, for pusher and handler alike: `const Orders = defineTopic<Order>('orders')`.
  * The values are stored as JSON. A handler gets what JSON makes of a value: give `Out` where that is another type (a Date

@@ -6,6 +6,9 @@ import type { KqMessage } from '../api/received.js';
 import { defineTopic } from '../api/topic.js';
 import type { OutgoingMessage } from '../driver/message.js';
 import { KqError } from '../errors.js';
+import { systemClock } from 'nest-handlers/time';
+import { resolveFailureOptions } from './failure-options.js';
+import { HandlerRuns } from './handler-runs.js';
 
 const slip = new Error('slip');
 
@@ -70,6 +73,82 @@ describe('HandlerRuns', () => {
     await handled.push('2');
     await handled.untilCommitted(2n);
     expect(errors).toEqual(Array(2).fill(`KQ_BAD_OPTION: the handler of t returned ${wrong}`));
+  });
+
+  it('lets a message wait, with all its attempts, while no registry can say what it is', async () => {
+    let asked = 0;
+    const answers = [new KqError('KQ_REGISTRY', 'away'), new KqError('KQ_REGISTRY', 'away'), 'read'];
+    const decode = async () => {
+      const answer = answers[Math.min(asked++, 2)];
+      if (answer instanceof KqError) throw answer;
+      return answer;
+    };
+    const topic = defineTopic('t', { format: { name: 'own', encode: (value: Buffer) => value, decode } });
+    const attempts: number[] = [];
+    await handled.consume(
+      (_value: unknown, { attempt }: KqMessage) => {
+        attempts.push(attempt);
+        throw slip;
+      },
+      { topic, retry: { attempts: 2, backoff: 1 }, deadLetter: 'drop' },
+    );
+    await handled.push('1');
+    await handled.untilCommitted(1n);
+    expect(attempts).toEqual([1, 2]);
+    expect(handled.told).toEqual([
+      '1 failed: KQ_REGISTRY: away, again in 1000',
+      '1 failed: KQ_REGISTRY: away, again in 2000',
+      'read failed: slip, again in 1',
+      'read dropped: attempts',
+    ]);
+  });
+
+  it.each([
+    ['waits for a registry in the same run', false],
+    ['waits no longer once nobody waits for the run', true],
+  ])('of nest-dq %s', async (_what, cut) => {
+    const stopping = new AbortController();
+    let asked = 0;
+    const decode = async () => {
+      if (asked++ < 2) throw new KqError('KQ_REGISTRY', 'away');
+      return 'read';
+    };
+    const after = (_: number, callback: () => void) => {
+      if (cut) queueMicrotask(() => stopping.abort());
+      else queueMicrotask(callback);
+      return { cancel: () => undefined };
+    };
+    const attempts: number[] = [];
+    const runs = new HandlerRuns(
+      { ...systemClock, after },
+      {
+        group: 'g',
+        topic: defineTopic('t', { format: { name: 'own', encode: (value: Buffer) => value, decode } }),
+        handler: (_value, { attempt }: KqMessage) => void attempts.push(attempt),
+        batches: false,
+        settings: resolveFailureOptions(
+          { retry: { attempts: 2 }, deadLetter: 'drop' },
+          { topics: ['t'], group: 'g', dq: false },
+        ),
+        events: handled.events,
+        store: async () => undefined,
+      },
+    );
+    const message = { offset: 5n, timestamp: 0, key: null, value: Buffer.from('1'), headers: {} };
+    const outcome = await runs.runLater({ topic: 't', partition: 0, message, runs: 1 }, stopping.signal);
+    expect(outcome).toEqual(cut ? expect.objectContaining({ kind: 'again' }) : 'handled');
+    expect(attempts).toEqual(cut ? [] : [2]);
+  });
+
+  it('takes what a format refuses for unreadable', async () => {
+    const decode = () => {
+      throw new RangeError('index out of range');
+    };
+    const topic = defineTopic('t', { format: { name: 'own', encode: (value: Buffer) => value, decode } });
+    await handled.consume(() => undefined, { topic, deadLetter: 'drop' });
+    await handled.push('1');
+    await handled.untilCommitted(1n);
+    expect(handled.told).toEqual(['1 dropped: unreadable']);
   });
 
   it('awaits what is no promise of the language, as a query that runs only then', async () => {

@@ -1,7 +1,8 @@
 /** Calls the handler of a topic, and finds a place for what it cannot handle. */
+import { isThenable } from '../api/format.js';
 import { isOutcome } from '../api/outcome.js';
 import { readValue, type ReadValue } from '../api/read-value.js';
-import type { Topic } from '../api/topic.js';
+import { formatOf, type Topic } from '../api/topic.js';
 import type { Delivery, Outcome, Ran } from '../consumer/topic-work.js';
 import type { Delays, FailedMessage, LaterOutcome } from '../delays/delays.js';
 import type { LogMessage, OutgoingMessage } from '../driver/message.js';
@@ -54,12 +55,16 @@ interface Decided {
 export class HandlerRuns {
   /** What became of those that wait until they are stored elsewhere: no handler gets them here any more. */
   private readonly decided = new WeakMap<LogMessage, Decided>();
+  /** How often a message could not be decoded yet, as no schema registry answered. Those are no attempts. */
+  private readonly unread = new WeakMap<LogMessage, number>();
   private readonly events: ItemEvents;
+  private readonly waitsForFormat: boolean;
 
   constructor(
     private readonly clock: Clock,
     private readonly options: HandlerRunsOptions,
   ) {
+    this.waitsForFormat = typeof formatOf(options.topic) === 'object';
     this.events = new ItemEvents(clock, options);
   }
 
@@ -139,7 +144,7 @@ export class HandlerRuns {
     const run = new RunSignal();
     signal.addEventListener('abort', () => run.cut());
     if (signal.aborted) run.cut();
-    const item = await this.read({ topic, partition, message, attempt: runs + 1 }, run);
+    const item = await this.readLater({ topic, partition, message, attempt: runs + 1 }, run);
     const begin = this.clock.now();
     if (!item.verdict) await this.handle([item], run);
     const { verdict } = item;
@@ -155,9 +160,24 @@ export class HandlerRuns {
     return outcome === 'handled' ? outcome : { ...outcome, error };
   }
 
-  /** What cannot be read is dead at once; where the schema itself fails, that is the run's failure. */
-  private read(delivery: Delivery, run: RunSignal): Item | Promise<Item> {
-    const { message, topic } = delivery;
+  /** A job of nest-dq counts each run, so it waits in this one until its message can be decoded. */
+  private async readLater(delivery: Delivery, run: RunSignal): Promise<Item> {
+    for (;;) {
+      const item = await this.read(delivery, run);
+      if (!item.waits || run.isCut) return item;
+      await pause(this.clock, item.waits.after, run);
+    }
+  }
+
+  /**
+   * What cannot be read is dead at once; where the schema itself fails, that is the run's failure. While no schema registry
+   * answers, the message waits.
+   */
+  private read(given: Delivery, run: RunSignal): Item | Promise<Item> {
+    const { message, topic } = given;
+    // Only where it waits in its partition each look counts as an attempt.
+    const unread = this.waitsForFormat && given.work ? this.unread.get(message) : undefined;
+    const delivery = unread === undefined ? given : { ...given, attempt: given.attempt - unread };
     const { value: bytes } = message;
     const decided = this.decided.get(message);
     if (decided) return { delivery, run, ...decided };
@@ -167,7 +187,13 @@ export class HandlerRuns {
       return { delivery, run, value: bytes, verdict: { kind: 'dead', death } };
     };
     const failed = (thrown: unknown): Item => {
-      return { delivery, run, value: bytes, verdict: this.verdictOf(thrown, delivery) };
+      if (!(thrown instanceof KqError && thrown.code === 'KQ_REGISTRY'))
+        return { delivery, run, value: bytes, verdict: this.verdictOf(thrown, delivery) };
+      const times = (this.unread.get(message) ?? 0) + 1;
+      this.unread.set(message, times);
+      const runs = delivery.attempt - 1;
+      const waits = { kind: 'again', after: defaultBackoff(times), error: thrown, runs } as const;
+      return { delivery, run, value: bytes, verdict: waits, waits };
     };
     try {
       const read = readValue(this.options.topic, topic, bytes);
@@ -240,7 +266,7 @@ export class HandlerRuns {
       return { after: AFTER_REBALANCE };
     }
     if (verdict.kind === 'dead') return this.bury(item, verdict.death, this.placeOf(item, error));
-    const { through } = this.options.settings;
+    const through = item.waits ? undefined : this.options.settings.through;
     if (through?.what === 'topics') return this.storeForRetry(item, verdict);
     if (through && verdict.runs >= through.from) {
       const attempts = this.options.settings.attempts - verdict.runs;
@@ -346,9 +372,15 @@ interface Deferral {
   readonly attempts: number;
 }
 
-/** A promise of any library: a query that runs only once it is awaited is one, too. */
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function';
+/** Ends early where nobody waits for the run any more. */
+function pause(clock: Clock, time: number, run: RunSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = clock.after(time, resolve);
+    run.signal.addEventListener('abort', () => {
+      timer.cancel();
+      resolve();
+    });
+  });
 }
 
 const OUTCOMES = ['Retry', 'Discard'];

@@ -16,6 +16,8 @@ export interface Item {
   readonly run: RunSignal;
   /** Absent: it is handled, or no handler has had it yet. */
   verdict?: Verdict | undefined;
+  /** The verdict of a message that nobody can decode now; no run has begun. */
+  readonly waits?: Extract<Verdict, { kind: 'again' }>;
   /** As its handler got it, or a listener. */
   message?: KqMessage;
 }

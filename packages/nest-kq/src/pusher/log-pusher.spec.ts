@@ -5,6 +5,7 @@ import { defineTopic } from '../api/topic.js';
 import { DelaysPort } from '../delays/delays.js';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
 import type { LogMessage } from '../driver/message.js';
+import { KqError } from '../errors.js';
 import { EventHub } from '../events/event-hub.js';
 import { systemClock } from 'nest-handlers/time';
 import { LogPusher } from './log-pusher.js';
@@ -105,6 +106,22 @@ describe('LogPusher', () => {
     const [line, tombstone] = await read('lines', 2);
     expect(String(line!.value)).toBe('a');
     expect(tombstone).toMatchObject({ value: null, key: Buffer.from('k') });
+  });
+
+  it('keeps the order of pushes whose format answers later, and stores nothing that it cannot encode now', async () => {
+    const turns: Record<string, number> = { a: 3, b: 1, c: 2 };
+    const encode = async (value: string) => {
+      for (let turn = turns[value] ?? 0; turn > 0; turn--) await new Promise(setImmediate);
+      if (value === 'b') throw new KqError('KQ_REGISTRY', 'away');
+      return Buffer.from(value);
+    };
+    const topic = defineTopic('lines', { format: { name: 'own', encode, decode: String } });
+    const pusher = open();
+    const pushes = ['a', 'b', 'c'].map((value) => pusher.push(topic, value));
+    const results = await Promise.allSettled(pushes);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(results[1]).toMatchObject({ reason: { code: 'KQ_REGISTRY', indeterminate: false } });
+    expect(valuesOf(await read('lines', 2))).toEqual(['a', 'c']);
   });
 
   it.each<[unknown, unknown, string]>([

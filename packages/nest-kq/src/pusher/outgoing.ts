@@ -8,7 +8,7 @@ import { hasFieldsOnly } from 'nest-handlers/schema';
 import type { Headers, OutgoingMessage } from '../driver/message.js';
 import { KqError, show, toError, wrongValue } from '../errors.js';
 
-/** `KQ_BAD_MESSAGE` is given as a value. It returns a promise only for a schema that answers later, and that never rejects. */
+/** Errors are values. It is a promise only where the format or the schema answers later, and that never rejects. */
 export type Prepared = OutgoingMessage | KqError;
 
 const OPTIONS: readonly string[] = [
@@ -31,25 +31,36 @@ export function prepare(
   value: unknown,
   options: MessageOptions,
 ): Prepared | PromiseLike<Prepared> {
-  let message: OutgoingMessage;
-  let read: ReadValue | PromiseLike<ReadValue> | undefined;
   try {
-    message = { value: encodeValue(formatOf(topic), value), ...checkedOptions(options) };
+    const rest = checkedOptions(options);
+    const encoded = encodeValue(formatOf(topic), value, name);
+    const check = (bytes: Buffer | null) => checkValue(topic, name, { value: bytes, ...rest });
+    return encoded instanceof Promise ? encoded.then(check).catch(refusalIn) : check(encoded);
   } catch (error) {
-    if (error instanceof KqError) return error;
-    throw error;
+    return refusalIn(error);
   }
+}
+
+function refusalIn(error: unknown): KqError {
+  if (error instanceof KqError) return error;
+  throw error;
+}
+
+function checkValue(
+  topic: string | Topic,
+  name: string,
+  message: OutgoingMessage,
+): Prepared | PromiseLike<Prepared> {
   if (!schemaOf(topic)) return message;
+  const failed = (thrown: unknown) => (thrown instanceof KqError ? thrown : schemaFailed(name, thrown));
+  let read: ReadValue | PromiseLike<ReadValue>;
   try {
     read = readValue(topic, name, message.value);
   } catch (thrown) {
-    return schemaFailed(name, thrown);
+    return failed(thrown);
   }
   if (!('then' in read)) return read instanceof KqError ? read : message;
-  return read.then(
-    (later) => (later instanceof KqError ? later : message),
-    (thrown: unknown) => schemaFailed(name, thrown),
-  );
+  return read.then((later) => (later instanceof KqError ? later : message), failed);
 }
 
 function schemaFailed(name: string, thrown: unknown): KqError {

@@ -9,8 +9,8 @@ import type { Topic } from '../api/topic.js';
  * with the next one, so do not await each push where many callers push, or one has many messages.
  *
  * A push may reject with `KQ_BAD_TOPIC`, `KQ_BAD_MESSAGE`, `KQ_TOO_LARGE`, `KQ_UNKNOWN_TOPIC`, `KQ_REFUSED`, `KQ_CLOSED`,
- * `KQ_FULL` (too many messages wait for their answer) or `KQ_AWAY` (no broker answered in time; see `indeterminate`). Only
- * after an `indeterminate` one the message may be stored.
+ * `KQ_FULL` (too many messages wait for their answer), `KQ_REGISTRY` (the schema registry of the topic's format has no answer)
+ * or `KQ_AWAY` (no broker answered in time; see `indeterminate`). Only after an `indeterminate` one the message may be stored.
  */
 export abstract class KqPusher {
   /**

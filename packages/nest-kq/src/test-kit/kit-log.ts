@@ -1,5 +1,5 @@
 import type { Clock } from 'nest-handlers/time';
-import { decodeValue } from '../api/format.js';
+import { decodeValue, type Format } from '../api/format.js';
 import { formatOf, topicName, type Topic } from '../api/topic.js';
 import type {
   DriverLog,
@@ -11,6 +11,7 @@ import type {
 } from '../driver/driver.js';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
 import type { Headers } from '../driver/message.js';
+import { KqError, show } from '../errors.js';
 
 /** A message of a topic, as it is stored. */
 export interface StoredMessage<V = unknown> {
@@ -79,7 +80,7 @@ export class KitLog {
       partition,
       offset: String(message.offset),
       key: message.key?.toString() ?? null,
-      value: decodeValue(format, message.value),
+      value: decodeNow(format, message.value, topicName(topic)),
       headers: asTexts(message.headers),
       timestamp: message.timestamp,
     }));
@@ -117,6 +118,14 @@ class Gate implements MemberHandler {
     this.held = [];
     this.handler.failed(...why);
   }
+}
+
+function decodeNow(format: Format, stored: Buffer | null, topic: string): unknown {
+  const value = decodeValue(format, stored, topic);
+  if (!(value instanceof Promise)) return value;
+  value.catch(() => undefined); // told here
+  const expected = `one that answers at once, or the stored bytes: defineTopic(${show(topic)}, { format: 'bytes' })`;
+  throw new KqError('KQ_BAD_MESSAGE', `the format of ${show(topic)} answers later: expected ${expected}`);
 }
 
 function asTexts(headers: Headers): StoredMessage['headers'] {
