@@ -122,6 +122,9 @@ export class MemberUnderTest implements MemberHandler {
   /** `rejoining`, or the partitions with whether the member continued. */
   readonly told: (string | { partitions: string[]; continued: boolean })[] = [];
   readonly failures: KqError[] = [];
+  readonly confirmations: number[] = [];
+  /** Before it joins anew. */
+  drain: () => Promise<unknown> = async () => undefined;
   assignment: readonly TopicPartition[] = [];
   private readonly member: LogMember;
 
@@ -154,9 +157,10 @@ export class MemberUnderTest implements MemberHandler {
     return this.member.commit(offsets.map(([partition, offset]) => ({ topic, partition, offset })));
   }
 
-  rejoining(): void {
+  async rejoining(): Promise<void> {
     this.assignment = [];
     this.told.push('rejoining');
+    await this.drain();
   }
 
   assigned(assignment: readonly TopicPartition[], continued: boolean): void {
@@ -170,6 +174,10 @@ export class MemberUnderTest implements MemberHandler {
 
   failed(error: KqError): void {
     this.failures.push(error);
+  }
+
+  confirmed(until: number): void {
+    this.confirmations.push(until);
   }
 
   get partitions(): number[] {

@@ -99,6 +99,8 @@ describe.each([
         },
       ],
       joined: () => {},
+      lapsed: () => {},
+      cut: () => {},
       failed: () => {}, // a broker that has just begun does not know its groups for a while
     });
     await consumer.start();

@@ -115,15 +115,55 @@ everyLog((log) => {
     for (const partition of second.partitions) expect(committed[partition]).toBeUndefined();
   });
 
-  it('commits nothing while it is rejoining, nor once it has stopped', async () => {
+  it('commits until its handler is ready to rejoin, so that nothing of it comes again', async () => {
     await sendToAll('a');
     const first = await log.join();
     await first.receives(4);
-    const committing: Promise<boolean>[] = [];
-    first.rejoining = () => void committing.push(first.commit(log.topic, [0, 1n]));
-    await log.join();
-    await eventually('it has rejoined', () => committing.length > 0);
-    await expect(committing[0]).resolves.toBe(false);
+    const committed: boolean[] = [];
+    first.drain = async () => {
+      expect(first.isInGroup).toBe(true); // for transactions, too
+      committed.push(await first.commit(log.topic, [0, 1n], [1, 1n]));
+      await sendToAll('b');
+      committed.push(await first.commit(log.topic, [2, 1n], [3, 1n]));
+    };
+    const second = await log.join();
+    await first.has(2);
+    expect(committed).toEqual([true, true]);
+    await expect(log.committed()).resolves.toEqual([1n, 1n, 1n, 1n]);
+    await eventually('what comes next comes', () => first.messages.length + second.messages.length >= 8);
+    expect([...first.values, ...second.values]).toEqual([...Array(4).fill('a'), ...Array(4).fill('b')]);
+  });
+
+  it('stays in the group for longer than its session while it gets ready', async () => {
+    await sendToAll('a');
+    const timeouts = { sessionTimeout: 6_000, rebalanceTimeout: 60_000 };
+    const first = await log.join(timeouts);
+    await first.receives(4);
+    const since = performance.now();
+    first.drain = () => eventually('its session would be over', () => performance.now() > since + 8_000);
+    await log.join(timeouts);
+    await first.has(2);
+    expect(first.told.at(-1)).toMatchObject({ continued: true });
+    expect(first.failures).toEqual([]);
+  }, 60_000);
+
+  it('does not wait without end for a handler that is not ready, and commits nothing of it then', async () => {
+    await sendToAll('a');
+    const timeouts = { sessionTimeout: 6_000, rebalanceTimeout: 6_000 };
+    const first = await log.join(timeouts);
+    await first.receives(4);
+    let ready = () => {};
+    first.drain = () => new Promise<void>((resolve) => (ready = resolve));
+    await log.join(timeouts);
+    await first.has(2);
+    await expect(log.committed()).resolves.toEqual([undefined, undefined, undefined, undefined]);
+    ready();
+  }, 60_000);
+
+  it('commits nothing once it has stopped', async () => {
+    await sendToAll('a');
+    const first = await log.join();
+    await first.receives(4);
     await first.stop();
     await expect(first.commit(log.topic, [0, 1n])).resolves.toBe(false);
     await expect(log.committed()).resolves.toEqual([undefined, undefined, undefined, undefined]);

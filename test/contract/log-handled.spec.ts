@@ -75,6 +75,8 @@ class Shop {
       pauses: new Pauses(),
       subscriptions: [{ topics: [topic], order, concurrency: 10, size, within: 100, room, run }],
       joined: () => {},
+      lapsed: () => {},
+      cut: () => {},
       failed: (error) => {
         // A broker that has just begun does not know its groups for a while.
         if (!(error instanceof KqError && error.code === 'KQ_AWAY')) this.errors.push(error);

@@ -3,7 +3,13 @@ import { STREAMS } from '../suites.js';
 import { eachPasses } from './command.js';
 
 /** The others do what specs in test/failure do. */
-const NAMES = ['consumers-killed', 'consumer-frozen', 'coordinator-killed', 'dq-redis-away'];
+const NAMES = [
+  'consumers-killed',
+  'consumer-frozen',
+  'coordinator-killed',
+  'dq-redis-away',
+  'joins-and-leaves',
+];
 const experiments = STREAMS.all.filter(({ name }) => NAMES.includes(name));
 
 it('they are there', () => expect(experiments.map(({ name }) => name)).toEqual(NAMES));

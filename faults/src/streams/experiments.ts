@@ -4,6 +4,7 @@ import { consumerFrozen } from './experiments/consumer-frozen.js';
 import { consumersKilled } from './experiments/consumers-killed.js';
 import { coordinatorKilled } from './experiments/coordinator-killed.js';
 import { dqRedisAway } from './experiments/dq-redis-away.js';
+import { joinsAndLeaves } from './experiments/joins-and-leaves.js';
 import { leaderKilled } from './experiments/leader-killed.js';
 import { membersChange } from './experiments/members-change.js';
 
@@ -16,4 +17,5 @@ export const STREAM_EXPERIMENTS: readonly StreamExperiment[] = [
   leaderKilled,
   coordinatorKilled,
   dqRedisAway,
+  joinsAndLeaves,
 ];

@@ -1,4 +1,4 @@
-import type { End, Push, Start, StreamLine } from './log.js';
+import type { End, Overlap, Push, Start, StreamLine } from './log.js';
 
 /** One call of a handler. */
 export interface Run extends Start {
@@ -9,6 +9,7 @@ export interface Run extends Start {
 export class StreamHistory {
   readonly pushes = new Map<number, Push>();
   private readonly runs = new Map<string, { -readonly [K in keyof Run]: Run[K] }>();
+  readonly overlaps: Overlap[] = [];
   /** Messages that some run handled. */
   private readonly handled = new Set<number>();
 
@@ -22,6 +23,9 @@ export class StreamHistory {
     switch (line.what) {
       case 'push':
         this.pushes.set(line.message, line);
+        return;
+      case 'overlap':
+        this.overlaps.push(line);
         return;
       case 'start':
         this.runs.set(line.run, { ...line });

@@ -120,14 +120,14 @@ export class StreamLab extends Workplace {
   }
 
   /**
-   * Lets the producer push all messages, evenly over so many ms. The handlers of a key take half of its time, so that messages
-   * often wait for one of their key.
+   * Lets the producer push all messages, evenly over so many ms. The handlers of a key take `load` of its time: half of it, so
+   * that messages often wait for one of their key; above 1 the consumers fall behind.
    */
-  push(over: number): void {
+  push(over: number, load = 0.5): void {
     const { producer } = this;
     if (!producer) throw new Error('the producer of this lab was not started');
     const between = (KEYS * over) / this.jobs; // two messages of a key
-    producer.tell({ messages: this.jobs, keys: KEYS, over, work: 0.5 * between } satisfies Order);
+    producer.tell({ messages: this.jobs, keys: KEYS, over, work: load * between } satisfies Order);
     void producer.exited.then(() => (this.pushed = true));
   }
 

@@ -50,4 +50,11 @@ export interface End {
   readonly at: number;
 }
 
-export type StreamLine = Push | Start | End;
+/** A process was told that it lost partitions while handlers ran. */
+export interface Overlap {
+  readonly what: 'overlap';
+  readonly process: string;
+  readonly runs: number;
+}
+
+export type StreamLine = Push | Start | End | Overlap;

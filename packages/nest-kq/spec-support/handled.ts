@@ -69,6 +69,8 @@ export class Handled {
         },
       ],
       joined: () => {},
+      lapsed: () => {},
+      cut: () => {},
       failed: (error) => {
         throw error;
       },

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { DqModule } from 'nest-dq';
-import { KqModule, TopicHandler, type KqMessage, type RetryOptions } from 'nest-kq';
+import { KqModule, OnKq, TopicHandler, type KqEventMap, type KqMessage, type RetryOptions } from 'nest-kq';
 import { KqDqModule } from 'nest-kq/dq';
 import { LogWriter } from '../../log.js';
 import type { End, Numbered, StreamLine } from '../log.js';
@@ -57,6 +57,12 @@ class Numbers {
     if (attempt > fails) return end('done');
     end('fail');
     throw new Error(`message ${message} was told to fail`);
+  }
+
+  @OnKq('overlapped')
+  overlapped({ partitions }: KqEventMap['overlapped']): void {
+    const runs = partitions.reduce((sum, each) => sum + each.runs, 0);
+    this.log.write({ what: 'overlap', process: name, runs });
   }
 }
 

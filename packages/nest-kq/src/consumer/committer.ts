@@ -14,11 +14,13 @@ export interface CommitterOptions {
   failed(error: Error): void;
 }
 
-/** One commit at a time, of all partitions whose watermark has moved, and none while the group rebalances. */
+/** One commit at a time, of all partitions whose watermark has moved, and none while the group takes none. */
 export class Committer {
   private timer: Timer | undefined;
   private committing: Promise<void> | undefined;
   private held = true;
+  /** How often the group was shared out. */
+  private shares = 0;
   private stopped = false;
   private last = -Infinity;
 
@@ -43,14 +45,17 @@ export class Committer {
     await this.committing;
   }
 
-  /** Until `release`, nothing is committed. */
-  hold(): void {
-    this.held = true;
+  /** Commits what is handled, at once. Never rejects. */
+  async flush(): Promise<void> {
     this.timer?.cancel();
     this.timer = undefined;
+    await this.committing;
+    await this.commit();
   }
 
+  /** The group has been shared out: it takes commits again. */
   release(): void {
+    this.shares++;
     this.held = false;
     this.moved();
   }
@@ -58,14 +63,11 @@ export class Committer {
   /** Commits what is handled, at once; after that nothing more. Idempotent. */
   async stop(): Promise<void> {
     this.stopped = true;
-    this.timer?.cancel();
-    this.timer = undefined;
-    await this.committing;
-    await this.commit();
+    await this.flush();
   }
 
   private commit(): Promise<void> {
-    const { held } = this;
+    const { held, shares } = this;
     const moved = held ? [] : [...this.options.works()].filter(hasMoved);
     if (moved.length === 0) return Promise.resolve();
     const offsets = moved.map(({ place, watermark }): GroupOffset => ({ ...place, offset: watermark! }));
@@ -75,6 +77,7 @@ export class Committer {
       .then(
         (done) => {
           if (done) moved.forEach((work, index) => (work.committed = offsets[index]!.offset));
+          else if (shares === this.shares) this.held = true; // until the assignment that follows
         },
         (error: unknown) => this.options.failed(toError(error)),
       )

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
+import { KqError } from '../errors.js';
 import { systemClock } from 'nest-handlers/time';
 import { GroupConsumer, type GroupConsumerOptions, type Subscription } from './group-consumer.js';
 import type { RunSignal } from './run-signal.js';
@@ -63,6 +64,8 @@ async function consume(
     commitEvery: 0,
     pauses: new Pauses(),
     joined: () => {},
+    lapsed: () => {},
+    cut: () => {},
     subscriptions: [subscription],
     failed: (error) => {
       throw error;
@@ -230,7 +233,7 @@ describe('GroupConsumer', () => {
 
   it('drops the work of a partition that it has lost, and goes on with those that stay', async () => {
     await driver.admin.createTopics([{ topic: 't', partitions: 2 }]);
-    const first = await consume({ order: 'partition' });
+    const first = await consume({ order: 'partition' }, { rebalanceTimeout: 100 });
     const send = (partition: number, value: string) =>
       driver.producer().send('t', [{ key: null, value: Buffer.from(value), partition }]);
     await send(0, 'p0-1');
@@ -249,6 +252,88 @@ describe('GroupConsumer', () => {
       [...begunValues().slice(0, 2), lost!.values.join(), 'p0-2', 'p1-2'].toSorted(),
     );
     await first.stop(60_000);
+  });
+
+  it('lets what runs end before it joins anew, begins nothing meanwhile, and commits all of it', async () => {
+    await consume();
+    await push('a1', 'b1');
+    await untilRuns(2);
+    const joining = consume();
+    await push('c1');
+    endOf('a1')();
+    await settled();
+    expect(begunValues()).toEqual(['a1', 'b1']);
+    endOf('b1')();
+    await joining;
+    expect(await committed()).toBe(2n);
+    await untilRuns(3);
+    expect(begunValues()).toEqual(['a1', 'b1', 'c1']);
+  });
+
+  it('tells which handlers still run when their partitions go to others, and aborts them', async () => {
+    driver = new MemoryDriver({ clock: systemClock, log, partitions: 2 });
+    const told: unknown[] = [];
+    const cut = (partitions: unknown) => void told.push(partitions);
+    await consume({}, { cut, rebalanceTimeout: 100 });
+    const [first, second] = [0, 1].map((partition) => ({
+      key: null,
+      value: Buffer.from(`-${partition}`),
+      partition,
+    }));
+    await driver.producer().send('t', [first!, second!]);
+    await untilRuns(2);
+    await consume({}, { cut });
+    await untilRuns(3);
+    expect(told).toEqual([[{ topic: 't', partition: 1, runs: 1 }]]);
+    expect(begunValues()).toEqual(['-0', '-1', '-1']);
+    expect(runs.map(({ signal }) => signal.aborted)).toEqual([false, true, false]);
+  });
+
+  it('begins nothing after it may have lost its partitions, until the group confirms them', async () => {
+    const told: string[] = [];
+    let lapsed = (_error: Error) => {};
+    const lapsing = new Promise<Error>((resolve) => (lapsed = resolve));
+    const joined = (places: readonly unknown[]) => void told.push(`has ${places.length}`);
+    const consumer = await consume({ concurrency: 1 }, { joined, lapsed });
+    await push('a1', 'b1', 'c1');
+    await untilRuns(1);
+    consumer.confirmed(systemClock.now() - 1);
+    endOf('a1')(); // before the consumer can have noticed
+    await settled();
+    expect(begunValues()).toEqual(['a1']);
+    expect((await lapsing).message).toContain('KQ_AWAY: the group g has not answered');
+    consumer.confirmed(systemClock.now() + 60_000);
+    await untilRuns(2);
+    expect(told).toEqual(['has 1', 'has 1']);
+    expect(runs[0]!.signal.aborted).toBe(false);
+  });
+
+  it('aborts what runs, and tells it, when it was put out of the group', async () => {
+    const told: unknown[] = [];
+    const options = { cut: (partitions: unknown) => void told.push(partitions), failed: () => {} };
+    const consumer = await consume({}, options);
+    await push('a1', 'b1');
+    await untilRuns(2);
+    consumer.failed(new KqError('KQ_AWAY', 'put out'), 0);
+    expect(told).toEqual([[{ topic: 't', partition: 0, runs: 2 }]]);
+    expect(runs.map(({ signal }) => signal.aborted)).toEqual([true, true]);
+  });
+
+  it('tells a run that ended while the partition may have been lost, if it was', async () => {
+    const told: unknown[] = [];
+    const options = { cut: (partitions: unknown) => void told.push(partitions), failed: () => {} };
+    const consumer = await consume({}, options);
+    await push('a1', 'b1');
+    await untilRuns(2);
+    consumer.confirmed(systemClock.now() - 1);
+    endOf('a1')();
+    await settled();
+    consumer.confirmed(systemClock.now() + 60_000);
+    consumer.confirmed(systemClock.now() - 1);
+    endOf('b1')();
+    await settled();
+    consumer.failed(new KqError('KQ_AWAY', 'put out'), 0);
+    expect(told).toEqual([[{ topic: 't', partition: 0, runs: 1 }]]);
   });
 
   it('begins nothing while it is paused, after a rebalance, too', async () => {

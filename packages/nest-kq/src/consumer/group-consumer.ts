@@ -2,12 +2,12 @@
 import { isMeant } from '../driver/expressions.js';
 import type { LogBatch, LogDriver, LogMember, MemberHandler, MemberOptions } from '../driver/driver.js';
 import type { TopicPartition } from '../driver/message.js';
-import type { KqError } from '../errors.js';
-import type { Clock } from 'nest-handlers/time';
+import { KqError } from '../errors.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 import { Committer } from './committer.js';
 import type { PartitionWork } from './partition-work.js';
 import type { Pauses } from './pauses.js';
-import { TopicWork, type WorkOptions } from './topic-work.js';
+import { TopicWork, type CutPartition, type WorkOptions } from './topic-work.js';
 
 /** A handler of the group, and its topics. No topic has two in one group. */
 export interface Subscription extends WorkOptions {
@@ -23,6 +23,13 @@ export interface GroupConsumerOptions extends Omit<MemberOptions, 'topics'> {
   joined(partitions: readonly TopicPartition[]): void;
   /** @param retryIn Milliseconds after which the member joins again by itself; absent: a commit failed, and is tried again. */
   failed(error: Error, retryIn?: number): void;
+  /**
+   * The group has not answered it for so long that it may have given its partitions to others: nothing begins until `joined`.
+   * The member goes on trying.
+   */
+  lapsed(error: Error): void;
+  /** Handlers ran when it lost these partitions. */
+  cut(partitions: readonly CutPartition[]): void;
 }
 
 /** How far a partition is handled that this process has. */
@@ -39,6 +46,12 @@ export class GroupConsumer implements MemberHandler {
   private readonly member: LogMember;
   private readonly works: readonly (readonly [Subscription, TopicWork])[];
   private readonly committer: Committer;
+  /** Clock time up to which the group gives its partitions to nobody else. */
+  private confirmedUntil = Infinity;
+  private lapse: Timer | undefined;
+  /** What it has; undefined: it joins, or is not in the group. */
+  private assignment: readonly TopicPartition[] | undefined;
+  private hasLapsed = false;
   private stopping: Promise<number> | undefined;
 
   constructor(
@@ -55,7 +68,8 @@ export class GroupConsumer implements MemberHandler {
     });
     const { member, committer } = this;
     const settled = () => committer.settled();
-    const owner = { driver, group: options.group, member, settled, moved: committer.moved };
+    const isConfirmed = () => clock.now() < this.confirmedUntil;
+    const owner = { driver, group: options.group, member, settled, moved: committer.moved, isConfirmed };
     this.works = subscriptions.map((each) => [
       each,
       new TopicWork(each, member, clock, options.pauses, committer.moved, owner),
@@ -96,16 +110,16 @@ export class GroupConsumer implements MemberHandler {
     });
   }
 
-  rejoining(): void {
-    this.committer.hold();
+  async rejoining(): Promise<void> {
+    this.assignment = undefined;
+    await Promise.all(this.works.map(([, work]) => work.rejoin()));
+    await this.committer.flush();
   }
 
   assigned(assignment: readonly TopicPartition[], continued: boolean): void {
-    for (const [subscription, work] of this.works)
-      work.assigned(
-        assignment.filter(({ topic }) => has(subscription, topic)),
-        continued,
-      );
+    this.assignment = assignment;
+    this.hasLapsed = false;
+    this.share(assignment, continued);
     this.committer.release();
     this.options.joined(assignment);
   }
@@ -116,7 +130,37 @@ export class GroupConsumer implements MemberHandler {
   }
 
   failed(error: KqError, retryIn: number): void {
+    this.assignment = undefined;
+    this.lapse?.cancel();
+    this.share([], false);
     this.options.failed(error, retryIn);
+  }
+
+  confirmed(until: number): void {
+    if (this.stopping) return;
+    this.confirmedUntil = until;
+    this.lapse?.cancel();
+    this.lapse = this.clock.after(until - this.clock.now(), () => this.lapsed());
+    if (this.hasLapsed && this.assignment) this.options.joined(this.assignment);
+    this.hasLapsed = false;
+    for (const [, work] of this.works) work.confirmed();
+  }
+
+  private lapsed(): void {
+    this.hasLapsed = true;
+    const { group } = this.options;
+    const fact = `the group ${group} has not answered this process for the time of its session`;
+    this.options.lapsed(new KqError('KQ_AWAY', `${fact}: it may have given its partitions to others`));
+  }
+
+  private share(assignment: readonly TopicPartition[], continued: boolean): void {
+    const cut = this.works.flatMap(([subscription, work]) =>
+      work.assigned(
+        assignment.filter(({ topic }) => has(subscription, topic)),
+        continued,
+      ),
+    );
+    if (cut.length > 0) this.options.cut(cut);
   }
 
   private *partitions(): Iterable<PartitionWork> {
@@ -131,6 +175,7 @@ export class GroupConsumer implements MemberHandler {
         resolve();
       });
     });
+    this.lapse?.cancel();
     const aborted = this.running;
     for (const [, work] of this.works) work.giveUp(); // of no effect if nothing runs
     await this.committer.stop();

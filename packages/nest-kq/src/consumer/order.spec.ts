@@ -100,6 +100,8 @@ class Trial {
       pauses: new Pauses(),
       commitEvery: 1,
       joined: () => {},
+      lapsed: () => {},
+      cut: () => {},
       subscriptions: [{ topics: ['t'], ...options, room, run }],
       failed: (error) => void this.broken.push(error.message),
     });

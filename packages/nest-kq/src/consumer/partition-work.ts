@@ -22,6 +22,8 @@ export interface WorkOwner {
   settled(): Promise<void>;
   /** A watermark may have moved, or may be committed again. */
   moved(): void;
+  /** False: the process may have lost its partitions without knowing it. */
+  isConfirmed(): boolean;
 }
 
 export class PartitionWork {
@@ -41,6 +43,8 @@ export class PartitionWork {
   inTransaction = false;
   /** The last transaction of what was taken last came to nothing, as the group was shared out anew. */
   interrupted = false;
+  /** Runs that have ended since the group confirmed this partition, at a time when it may have been lost. */
+  doubtful = 0;
   /** Of the runs that go on. */
   private readonly runs = new Set<RunSignal>();
   private bytes = 0;
@@ -124,6 +128,10 @@ export class PartitionWork {
   /** The run goes on after the call. `ended` follows. */
   began(run: RunSignal): void {
     this.runs.add(run);
+  }
+
+  get running(): number {
+    return this.runs.size;
   }
 
   ended(run: RunSignal): void {

@@ -16,7 +16,7 @@ function workOf(handle: (work: TopicWork, pauses: Pauses) => void) {
   const ran: string[] = [];
   const pauses = new Pauses();
   const member = { pause: () => {}, resume: () => {} };
-  const owner = {} as WorkOwner; // for transactions, of which there are none here
+  const owner = { isConfirmed: () => true } as WorkOwner; // the rest is for transactions, of which there are none here
   const run = (deliveries: readonly Delivery[]): readonly Outcome[] => {
     const { partition, message } = deliveries[0]!;
     ran.push(`${partition}/${message.offset}`);

@@ -21,6 +21,11 @@ export interface Delivery extends TopicPartition {
 /** What became of a message: it is done, wherever it went; or it runs again after so many milliseconds, before all behind it. */
 export type Outcome = 'handled' | { readonly after: number };
 
+/** A partition that was lost while handlers ran. */
+export interface CutPartition extends TopicPartition {
+  readonly runs: number;
+}
+
 /** How messages become runs. */
 export interface WorkOptions {
   readonly order: Order;
@@ -45,10 +50,12 @@ export class TopicWork {
   private readonly partitions = new Map<string, PartitionWork>();
   /** Those that may have something to run, each in turn. */
   private turns: PartitionWork[] = [];
-  private readonly running = new Set<Promise<void>>();
+  private readonly running = new Map<Promise<void>, PartitionWork>();
   /** Until a held lane runs again, or a run that is not full begins. */
   private readonly timers = new Set<Timer>();
   private stopping = false;
+  /** The group is being shared out anew. */
+  private rejoining = false;
   private beginning = false;
   private beginAgain = false;
 
@@ -71,12 +78,27 @@ export class TopicWork {
     return this.running.size;
   }
 
-  /** @param keep What is here of partitions that stay is still right. */
-  assigned(places: readonly TopicPartition[], keep: boolean): void {
+  /** Begins nothing until `assigned`. Resolves once nothing runs, or `assigned` was called. */
+  async rejoin(): Promise<void> {
+    this.rejoining = true;
+    // What runs of partitions that were lost before is nobody's.
+    const own = () => [...this.running].filter(([, { lost }]) => !lost).map(([run]) => run);
+    while (this.rejoining && own().length > 0) await Promise.all(own());
+  }
+
+  /**
+   * @param keep What is here of partitions that stay is still right.
+   * @returns Partitions that it has lost while handlers ran, or may have run.
+   */
+  assigned(places: readonly TopicPartition[], keep: boolean): CutPartition[] {
+    this.rejoining = false;
+    const cut: CutPartition[] = [];
     const names = new Set(places.map(keyOf));
     for (const [name, work] of this.partitions) {
       if (keep && names.has(name)) continue;
       this.partitions.delete(name);
+      const runs = work.running + work.doubtful;
+      if (runs > 0) cut.push({ ...work.place, runs });
       work.lose();
     }
     this.turns = this.turns.filter((work) => !work.lost);
@@ -88,6 +110,14 @@ export class TopicWork {
       work.paused = false; // as nothing is after an assignment
       this.fetch(work);
     }
+    this.begin();
+    return cut;
+  }
+
+  /** The partitions are surely those that it has. */
+  confirmed(): void {
+    for (const work of this.works) work.doubtful = 0;
+    this.begin();
   }
 
   batch(batch: LogBatch): void {
@@ -112,7 +142,7 @@ export class TopicWork {
     for (const timer of this.timers) timer.cancel();
     this.timers.clear();
     for (const work of this.works) this.fetch(work);
-    while (this.running.size > 0) await Promise.all(this.running);
+    while (this.running.size > 0) await Promise.all(this.running.keys());
   }
 
   /** Tells the runs that nobody waits for them any more. */
@@ -141,7 +171,8 @@ export class TopicWork {
   private beginOnce(): void {
     // As often as there are turns now: one that is paused, or has to wait for more messages, goes to the end.
     for (let left = this.turns.length; left > 0; left--) {
-      if (this.stopping || this.running.size >= this.options.concurrency) return;
+      if (this.stopping || this.rejoining || this.running.size >= this.options.concurrency) return;
+      if (!this.owner.isConfirmed()) return;
       const work = this.turns.shift()!;
       if (this.pauses.has(work.place.topic) || !this.due(work)) {
         this.turns.push(work);
@@ -171,10 +202,11 @@ export class TopicWork {
     const run = ran.then((outcomes) => {
       this.running.delete(run);
       work.ended(signal);
+      if (!this.owner.isConfirmed()) work.doubtful++;
       this.settle(work, taken, outcomes);
       this.begin();
     });
-    this.running.add(run);
+    this.running.set(run, work);
   }
 
   private settle(work: PartitionWork, taken: readonly Waiting[], outcomes: readonly Outcome[]): void {

@@ -89,7 +89,17 @@ export interface MemberOptions {
   readonly sessionTimeout?: number;
   /** How often the member gives that sign, and so learns of a rebalance, in milliseconds. @default a tenth of `sessionTimeout` */
   readonly heartbeatInterval?: number;
+  /**
+   * How long the group waits for its members at a rebalance, in milliseconds. What runs may end during `DRAIN_SHARE` of it.
+   * @default 30_000
+   */
+  readonly rebalanceTimeout?: number;
 }
+
+export const SESSION_TIMEOUT = 30_000;
+export const REBALANCE_TIMEOUT = 30_000;
+/** The rest of `rebalanceTimeout` is for the member to learn of the rebalance, to commit, and to join. */
+export const DRAIN_SHARE = 0.8;
 
 /** A member between two rebalances. What else is in it is its driver's own. */
 export interface MemberIdentity {
@@ -114,12 +124,12 @@ export interface LogMember {
   pause(topic: string, partition: number): void;
   resume(topic: string, partition: number): void;
   /**
-   * Commits offsets of partitions that are assigned now; others are left out. Resolves with false where nothing was
-   * committed, as a rebalance came between: `assigned` follows. Rejects with `KQ_AWAY` or `KQ_REFUSED`; then it may be
-   * tried again. One call at a time.
+   * Commits offsets of partitions that are its own, which they are until the promise of `rejoining` has resolved; others are
+   * left out. Resolves with false where nothing was committed because a rebalance came between: `assigned` follows. Rejects
+   * with `KQ_AWAY` or `KQ_REFUSED`; then it may be tried again. One call at a time.
    */
   commit(offsets: readonly GroupOffset[]): Promise<boolean>;
-  /** For `sendOffsets`; undefined: it joins, or is not in the group. */
+  /** For `sendOffsets`, for as long as `commit` commits; undefined: it joins, or is not in the group. */
   readonly identity: MemberIdentity | undefined;
   /** Leaves, tells the error by `failed`, and joins as a new member: what is not committed comes again. */
   rejoin(error: KqError): void;
@@ -137,13 +147,17 @@ export interface LogBatch extends TopicPartition {
   readonly end: bigint;
 }
 
-/** What a member calls. None of it may throw; it returns at once, and slows the member by `pause`. */
+/** What a member calls. None of it may throw or reject; it returns at once, and slows the member by `pause`. */
 export interface MemberHandler {
   /**
-   * The assignment is about to change, or to be confirmed: until `assigned`, nothing is committed and no batch comes. Called
-   * once before each `assigned`, also before a `failed` that comes in between.
+   * The assignment is about to change, or to be confirmed: until `assigned`, no batch comes, and nothing new may begin. The
+   * member joins once the promise has resolved, at the latest after `DRAIN_SHARE` of `rebalanceTimeout`; until then it commits,
+   * and stays in the group. So the handler resolves once nothing runs and all is committed. Where the partitions are lost
+   * already, `failed` follows at once, nothing is committed, and the member doesn't wait.
+   *
+   * Called once before each `assigned`, also before a `failed` that comes in between.
    */
-  rejoining(): void;
+  rejoining(): Promise<void>;
   /**
    * Nothing is paused now, and each partition goes on from the offset which the group has committed: what was not committed
    * comes again.
@@ -156,6 +170,12 @@ export interface MemberHandler {
    * @param retryIn Milliseconds after which it joins again by itself.
    */
   failed(error: KqError, retryIn: number): void;
+  /**
+   * The group has answered this member, and so gives its partitions to nobody else before this time of the clock. Once it is
+   * past without another call, the process may have stood still, or be cut off: nothing new may begin until the next call.
+   * A driver that never calls it can't lose its partitions without `rejoining`.
+   */
+  confirmed(until: number): void;
 }
 
 export interface TopicSettings {

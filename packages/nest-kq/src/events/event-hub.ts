@@ -16,6 +16,7 @@ export const EVENT_NAMES = Object.keys({
   groupJoined: true,
   groupLeft: true,
   rebalanced: true,
+  overlapped: true,
   commitFailed: true,
   pushed: true,
   pushFailed: true,

@@ -33,11 +33,20 @@ export interface KqEventMap {
   };
   /**
    * This process is not in the group: it was put out, or could not join; told at each try that failed. `retryIn`: when it joins
-   * again. Without both it has left, as the application ends.
+   * again; absent: the group has not answered for `sessionTimeout`, and may have given the partitions to others. Without both
+   * it has left, as the application ends.
    */
   groupLeft: { readonly group: string; readonly error?: Error; readonly retryIn?: number };
   /** The group has given its partitions anew, or this process is out of it: which it has, which it got, and which it lost. */
   rebalanced: Rebalanced;
+  /**
+   * The group took partitions away while handlers ran: their signals are aborted, and other processes may run the same messages
+   * meanwhile. `runs`: how many, by partition.
+   */
+  overlapped: {
+    readonly group: string;
+    readonly partitions: readonly (KqPartition & { readonly runs: number })[];
+  };
   /** The group could not commit, and tries again. Until then a crash brings back what was handled since. */
   commitFailed: { readonly group: string; readonly error: Error };
   /** A message is stored; in a transaction also if that is aborted later. */

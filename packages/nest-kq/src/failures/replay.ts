@@ -79,8 +79,12 @@ class Replay implements MemberHandler {
     return { replayed: this.replayed, foreign: this.foreign };
   }
 
-  rejoining(): void {
+  async rejoining(): Promise<void> {
     this.assignment++;
+  }
+
+  confirmed(): void {
+    // What it commits is refused once its partitions are others'.
   }
 
   assigned(places: readonly TopicPartition[]): void {

@@ -54,6 +54,7 @@ beforeEach(() => {
     from: 'first',
     commitEvery: 1_000,
     sessionTimeout: 30_000,
+    rebalanceTimeout: 30_000,
     shutdownTimeout: 10_000,
     names: ['Orders.placed'],
     subscriptions: [
@@ -77,7 +78,7 @@ function scripted(handler: MemberHandler): LogMember {
     handler,
     stopped: false,
     joined() {
-      handler.rejoining();
+      void handler.rejoining();
       handler.assigned([{ topic: 'orders', partition: 0 }], false);
       settle.resolve();
     },
@@ -164,7 +165,7 @@ describe('the membership of a group', () => {
     member.joined();
     await started;
     for (const assignment of [[one!, zero!], [one!], [one!]]) {
-      handler.rejoining();
+      void handler.rejoining();
       handler.assigned(assignment, true);
     }
     handler.failed(away, 100);
@@ -187,6 +188,34 @@ describe('the membership of a group', () => {
       { ...rebalanced, partitions: [], assigned: [], lost: [zero] },
       { name: 'groupLeft', group },
     ]);
+  });
+
+  it('is not up while the group does not answer, and is again once it does', async () => {
+    const left: unknown[] = [];
+    events.on('groupLeft').subscribe((event) => left.push(event));
+    const started = membership.start();
+    const [member] = members as [Scripted];
+    member.joined();
+    await started;
+    timers.clear();
+    member.handler.confirmed(systemClock.now() + 30_000);
+    const [lapse] = timers.values();
+    expect(await health()).toMatchObject({ kq: { status: 'up' } });
+    lapse!();
+    const fact = 'KQ_AWAY: the group shop has not answered this process for the time of its session';
+    expect(await health()).toMatchObject({
+      kq: { status: 'down', groups: { shop: { state: expect.stringContaining(fact), partitions: {} } } },
+    });
+    expect(left).toEqual([{ group: 'shop', error: expect.objectContaining({ code: 'KQ_AWAY' }) }]);
+    member.handler.confirmed(systemClock.now() + 30_000);
+    expect(await health()).toMatchObject({ kq: { status: 'up', groups: { shop: { state: 'up' } } } });
+    expect(logger.matching(/./)).toEqual([
+      'consumes orders in the group shop',
+      expect.stringMatching(/^this process is not in the group shop, and goes on asking it: KQ_AWAY/),
+      'this process is in the group shop again',
+    ]);
+    await membership.end();
+    expect(timers.size).toBe(0);
   });
 
   it('tells of a commit that failed, and leaves all the same', async () => {

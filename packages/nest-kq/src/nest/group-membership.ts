@@ -27,6 +27,7 @@ const REFUSED_PAUSE = 30_000;
 
 export interface MembershipOptions extends Pick<GroupConsumerOptions, 'group' | 'from' | 'commitEvery'> {
   readonly sessionTimeout: number;
+  readonly rebalanceTimeout: number;
   /** Milliseconds that the end waits for what runs. */
   readonly shutdownTimeout: number;
   readonly subscriptions: readonly Subscription[];
@@ -198,6 +199,8 @@ export class GroupMembership implements OwnGroup {
       fromFirst: new Set([...(this.watch?.later ?? []), ...retries.keys()]),
       joined: (partitions) => this.joined(consumer, partitions),
       failed: (error, retryIn) => this.failed(error, retryIn),
+      lapsed: (error) => this.out(error),
+      cut: (partitions) => this.events.tell('overlapped', { group: this.group, partitions }),
     });
     this.consumer = consumer;
     try {
@@ -246,9 +249,14 @@ export class GroupMembership implements OwnGroup {
     if (this.ending) return;
     const { group } = this;
     if (retryIn === undefined) return this.events.tell('commitFailed', { group, error });
+    this.out(error, retryIn);
+  }
+
+  /** @param retryIn Absent: it goes on asking the group. */
+  private out(error: Error, retryIn?: number): void {
     this.trouble = error.message;
     this.hold([]);
-    this.events.tell('groupLeft', { group, error, retryIn });
+    this.events.tell('groupLeft', { group: this.group, error, ...(retryIn !== undefined && { retryIn }) });
   }
 
   /** Tells what it has now. `confirmed`: also if nothing changed. */

@@ -49,6 +49,7 @@ export class LogReport {
     on('groupJoined', [joins], (event) => this.joined(event));
     on('groupLeft', [groups], (event) => this.left(event));
     on('rebalanced', [rebalances], (event) => this.rebalanced(event));
+    on('overlapped', ['warn'], (event) => this.overlapped(event));
     on('commitFailed', [groups], (event) => this.notCommitted(event));
     on('pushFailed', [pushes], (event) => this.notPushed(event));
   }
@@ -140,7 +141,8 @@ export class LogReport {
 
   private left({ group, error, retryIn }: Event<'groupLeft'>): void {
     if (!error) return;
-    const line = `this process is not in the group ${group}, and joins again in ${retryIn} ms: ${error.message}`;
+    const again = retryIn === undefined ? 'goes on asking it' : `joins again in ${retryIn} ms`;
+    const line = `this process is not in the group ${group}, and ${again}: ${error.message}`;
     this.lines.nowAndThen(`left ${group}`, this.levels.groups, line);
   }
 
@@ -153,6 +155,13 @@ export class LogReport {
     this.lines.write(
       this.levels.rebalances,
       `this process has ${partitions.length === 1 ? '1 partition' : `${partitions.length} partitions`} of the group ${group}: ${change}`,
+    );
+  }
+
+  private overlapped({ group, partitions }: Event<'overlapped'>): void {
+    const places = partitions.map((each) => `${each.runs} of ${nameOf(each)}`);
+    this.logger.warn(
+      `the group ${group} took partitions away while handlers ran (${places.join(', ')}): their signals are aborted, and other processes may run the same messages at the same time`,
     );
   }
 

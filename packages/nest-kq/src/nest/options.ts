@@ -27,6 +27,11 @@ export interface KqOptions extends BrokerOptions {
   pusher?: PusherOptions;
   /** After how long without a sign of life a group takes this process for dead, 6 s to 30 minutes. @default '30s' */
   sessionTimeout?: Duration;
+  /**
+   * How long a group waits for its processes at a rebalance, 5 s to an hour. Handlers that run may end during four fifths of it,
+   * and what they handled is committed; those that take longer run again where their partition moves. @default '30s'
+   */
+  rebalanceTimeout?: Duration;
   /** The time between two commits of a group at least, 0 to a minute. At a shutdown the last one is made at once. @default '1s' */
   commitEvery?: Duration;
   /** How long a shutdown waits for running handlers before it aborts their signals, 0 to an hour. @default '10s' */
@@ -59,6 +64,7 @@ export interface ResolvedOptions {
   readonly consume: boolean;
   readonly pusher: PusherSettings;
   readonly sessionTimeout: number;
+  readonly rebalanceTimeout: number;
   readonly commitEvery: number;
   readonly shutdownTimeout: number;
   readonly hooks: readonly KqHooks[];
@@ -77,6 +83,7 @@ const DEFAULTS = {
   consume: true,
   pusher: {},
   sessionTimeout: 30 * SECOND,
+  rebalanceTimeout: 30 * SECOND,
   commitEvery: SECOND,
   shutdownTimeout: 10 * SECOND,
   hooks: [],
@@ -98,6 +105,7 @@ export const OPTION_NAMES: readonly string[] = Object.keys({
   consume: true,
   pusher: true,
   sessionTimeout: true,
+  rebalanceTimeout: true,
   commitEvery: true,
   shutdownTimeout: true,
   hooks: true,
@@ -132,6 +140,7 @@ export function resolveOptions(options: KqOptions, cluster?: string): ResolvedOp
     consume: checkBoolean('consume', given.consume),
     pusher: asConfigError('`pusher`: ', () => resolvePusherOptions(given.pusher)),
     sessionTimeout: time('sessionTimeout', 6 * SECOND, 30 * MINUTE),
+    rebalanceTimeout: time('rebalanceTimeout', 5 * SECOND, 60 * MINUTE),
     commitEvery: time('commitEvery', 0, MINUTE),
     shutdownTimeout: time('shutdownTimeout', 0, 60 * MINUTE),
     hooks: checkHooks(given.hooks),

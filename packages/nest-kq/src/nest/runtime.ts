@@ -180,13 +180,14 @@ export class KqRuntime {
     subscriptions: readonly Subscribed[],
     names: readonly string[],
   ): GroupMembership {
-    const { commitEvery, sessionTimeout, shutdownTimeout } = this.options;
+    const { commitEvery, sessionTimeout, rebalanceTimeout, shutdownTimeout } = this.options;
     const { clock } = this.environment;
     return new GroupMembership(this.driver, clock, this.events, this.report, {
       group,
       from,
       commitEvery,
       sessionTimeout,
+      rebalanceTimeout,
       shutdownTimeout,
       subscriptions,
       names,

@@ -47,7 +47,8 @@ async function read(topic: string, count: number): Promise<readonly LogMessage[]
   const member = driver.member(
     { group: 'reader', topics: [topic], from: 'first' },
     {
-      rejoining: () => {},
+      rejoining: async () => {},
+      confirmed: () => {},
       assigned: () => {},
       failed: (error) => {
         throw error;

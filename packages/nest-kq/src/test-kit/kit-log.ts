@@ -105,8 +105,12 @@ class Gate implements MemberHandler {
     else this.held.push(batch);
   }
 
-  rejoining(): void {
-    this.handler.rejoining();
+  rejoining(): Promise<void> {
+    return this.handler.rejoining();
+  }
+
+  confirmed(until: number): void {
+    this.handler.confirmed(until);
   }
 
   assigned(...now: Parameters<MemberHandler['assigned']>): void {

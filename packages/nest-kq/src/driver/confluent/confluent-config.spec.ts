@@ -57,9 +57,19 @@ describe('the settings of librdkafka', () => {
     expect(timeout(3_600_000, 't')).toBe(60_000); // the brokers would abort the transaction
   });
 
-  it('have a heartbeat that the session outlives', () => {
-    const config = memberConfig(settings(), { group: 'g', from: 'first', sessionTimeout: 45_000 });
-    expect(config).toMatchObject({ 'session.timeout.ms': 45_000, 'heartbeat.interval.ms': 4_500 });
+  it('have a heartbeat that the session and a rebalance outlive', () => {
+    const config = (sessionTimeout: number, rebalanceTimeout: number) =>
+      memberConfig(settings(), { group: 'g', from: 'first', sessionTimeout, rebalanceTimeout });
+    expect(config(45_000, 60_000)).toMatchObject({
+      'session.timeout.ms': 45_000,
+      'heartbeat.interval.ms': 4_500,
+      'max.poll.interval.ms': 60_000,
+    });
+    expect(config(45_000, 5_000)).toMatchObject({
+      'session.timeout.ms': 45_000,
+      'heartbeat.interval.ms': 500,
+      'max.poll.interval.ms': 45_000,
+    });
   });
 });
 

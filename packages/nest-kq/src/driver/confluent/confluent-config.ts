@@ -1,7 +1,7 @@
 /** Our options in librdkafka's words. */
 import type { ConnectionOptions } from 'node:tls';
 import { KqError, show, wrongValue } from '../../errors.js';
-import type { MemberOptions, ProducerOptions } from '../driver.js';
+import { REBALANCE_TIMEOUT, SESSION_TIMEOUT, type MemberOptions, type ProducerOptions } from '../driver.js';
 import type { KafkajsSettings } from '../kafkajs/kafkajs-options.js';
 import type { Config } from './confluent-api.js';
 
@@ -12,7 +12,6 @@ const MOST_KILOBYTES = 2_147_483_647;
 const FETCHED = { messages: 10_000, kilobytes: 16_384 };
 /** How long a broker holds a fetch for which it has nothing. */
 const MAX_WAIT = 250;
-const SESSION_TIMEOUT = 30_000;
 /** Milliseconds after which the brokers abort a transaction that does not end. */
 export const TRANSACTION_TIMEOUT = 60_000;
 
@@ -69,13 +68,19 @@ export function producerConfig(
 
 export function memberConfig(
   settings: KafkajsSettings,
-  { group, sessionTimeout = SESSION_TIMEOUT, heartbeatInterval }: Omit<MemberOptions, 'topics'>,
+  {
+    group,
+    sessionTimeout = SESSION_TIMEOUT,
+    rebalanceTimeout = REBALANCE_TIMEOUT,
+    heartbeatInterval = Math.min(sessionTimeout, rebalanceTimeout) / 10,
+  }: Omit<MemberOptions, 'topics'>,
 ): Config {
   return {
     ...common(settings),
     'group.id': group,
     'session.timeout.ms': sessionTimeout,
-    'heartbeat.interval.ms': Math.round(heartbeatInterval ?? sessionTimeout / 10),
+    'heartbeat.interval.ms': Math.round(heartbeatInterval),
+    'max.poll.interval.ms': Math.max(rebalanceTimeout, sessionTimeout), // what it tells the group; it takes no less
     'partition.assignment.strategy': 'roundrobin',
     'enable.auto.commit': false,
     'enable.auto.offset.store': false,

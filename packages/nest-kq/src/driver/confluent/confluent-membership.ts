@@ -1,7 +1,15 @@
 /** One consumer of Confluent's client, from its first join until it leaves or fails. */
 import { KqError } from '../../errors.js';
 import { keyOf } from '../assignment.js';
-import { MemberLost, type MemberHandler, type MemberIdentity } from '../driver.js';
+import { Drain } from '../drain.js';
+import {
+  DRAIN_SHARE,
+  MemberLost,
+  REBALANCE_TIMEOUT,
+  SESSION_TIMEOUT,
+  type MemberHandler,
+  type MemberIdentity,
+} from '../driver.js';
 import type { KafkajsClient } from '../kafkajs/kafkajs-client.js';
 import type { GroupMembership, MembershipOptions } from '../kafkajs/membership.js';
 import type { GroupOffset, TopicPartition } from '../message.js';
@@ -40,7 +48,8 @@ export class ConfluentMembership implements GroupMembership {
   private intake: Intake | undefined;
   /** What the group had committed of its partitions, as far as it knows. Empty: it lost them, or had none. */
   private readonly known = new Map<string, bigint>();
-  private rejoining = false;
+  /** Since the group is being shared out anew; undefined: it is not. */
+  private drain: Drain | undefined;
   private over = false;
   /** Until it has joined for the first time. */
   private starting: { resolve(): void; reject(error: unknown): void } | undefined;
@@ -76,8 +85,9 @@ export class ConfluentMembership implements GroupMembership {
         (offsets) => this.commitNow(offsets),
         options.fromFirst,
       );
-    this.consumer.on('data', (message) => this.intake?.take(message));
-    this.consumer.on('partition.eof', (end) => this.intake?.takeEnd(end));
+    // What comes during a drain comes again after it.
+    this.consumer.on('data', (message) => this.drain ?? this.intake?.take(message));
+    this.consumer.on('partition.eof', (end) => this.drain ?? this.intake?.takeEnd(end));
     this.consumer.on('event.error', (error) => {
       this.client.log.debug(`Confluent's client: ${error.message}`);
       if (isFatal(error)) this.crash(error);
@@ -89,7 +99,8 @@ export class ConfluentMembership implements GroupMembership {
     const topics = [...this.options.topics];
     // The client refuses to join without any.
     if (topics.length === 0) {
-      this.tellRejoining();
+      this.tellRejoining().stop();
+      this.drain = undefined;
       return this.handler.assigned([], false);
     }
     const joined = new Promise<void>((resolve, reject) => (this.starting = { resolve, reject }));
@@ -125,7 +136,7 @@ export class ConfluentMembership implements GroupMembership {
     if (!this.intake?.resume(place)) return;
     this.consumer.resume([place]);
     const { intake } = this;
-    this.client.clock.next(() => this.intake === intake && intake.flush());
+    this.client.clock.next(() => this.intake === intake && !this.drain && intake.flush());
   }
 
   async commit(offsets: readonly GroupOffset[]): Promise<boolean> {
@@ -174,7 +185,8 @@ export class ConfluentMembership implements GroupMembership {
       const woken = this.sleep();
       try {
         const chunk = await called<readonly ConfluentMessage[]>((done) => this.consumer.consume(CHUNK, done));
-        this.intake?.flush();
+        if (!this.drain) this.intake?.flush();
+        this.confirm();
         if (chunk.length === CHUNK) this.wake();
       } catch (error) {
         this.crash(error);
@@ -196,27 +208,43 @@ export class ConfluentMembership implements GroupMembership {
 
   private rebalance(event: ConfluentError, places: readonly Place[]): void {
     if (event.code === ASSIGN) void this.assign(places);
-    else this.revoke();
+    else void this.revoke();
   }
 
-  private revoke(): void {
+  /** The client joins anew, and others get the partitions, once it has given them up. Never rejects. */
+  private async revoke(): Promise<void> {
     const lost = !this.over && this.consumer.assignmentLost();
+    if (lost) this.lose();
+    else if (!this.over) await this.tellRejoining().ended;
     if (!this.over) {
       const paused = this.intake?.paused ?? [];
       if (paused.length > 0) this.consumer.resume(paused); // otherwise they would still be so in the next assignment
-      if (lost || !this.intake) this.known.clear();
+      if (!this.intake) this.known.clear();
       this.intake = undefined;
-      this.tellRejoining();
-      if (lost)
-        this.handler.failed(new KqError('KQ_AWAY', `group ${this.options.group} has lost its member`), 0);
     }
     this.giveUp();
+  }
+
+  private lose(): void {
+    this.known.clear();
+    this.tellRejoining().stop();
+    this.handler.failed(new KqError('KQ_AWAY', `group ${this.options.group} has lost its member`), 0);
+  }
+
+  /**
+   * Its client gives the signs of life, and says when the session is over; after a standstill that is before this call has
+   * come back from its queue.
+   */
+  private confirm(): void {
+    if (this.over || !this.intake || this.consumer.assignmentLost()) return;
+    const { sessionTimeout = SESSION_TIMEOUT } = this.options;
+    this.handler.confirmed(this.client.clock.now() + sessionTimeout / 2);
   }
 
   /** Never rejects. */
   private async assign(given: readonly Place[]): Promise<void> {
     if (this.over) return this.giveUp();
-    this.tellRejoining();
+    this.tellRejoining().stop();
     const places = given
       .map(({ topic, partition }) => ({ topic, partition }))
       .toSorted((a, b) => (a.topic === b.topic ? a.partition - b.partition : a.topic < b.topic ? -1 : 1));
@@ -232,8 +260,9 @@ export class ConfluentMembership implements GroupMembership {
       this.crash(error);
       return this.giveUp();
     }
-    this.rejoining = false;
+    this.drain = undefined;
     this.client.tellBack();
+    this.confirm();
     this.handler.assigned(places, continued);
     this.starting?.resolve();
     this.starting = undefined;
@@ -271,10 +300,10 @@ export class ConfluentMembership implements GroupMembership {
     }
   }
 
-  private tellRejoining(): void {
-    if (this.rejoining) return;
-    this.rejoining = true;
-    this.handler.rejoining();
+  private tellRejoining(): Drain {
+    const { rebalanceTimeout = REBALANCE_TIMEOUT } = this.options;
+    const limit = DRAIN_SHARE * rebalanceTimeout;
+    return (this.drain ??= new Drain(this.handler.rejoining(), this.client.clock, limit));
   }
 
   private endOf({ topic, partition }: TopicPartition): bigint {
@@ -284,6 +313,7 @@ export class ConfluentMembership implements GroupMembership {
   private end(): void {
     this.over = true;
     this.intake = undefined;
+    this.drain?.stop();
     this.committing?.(outdated());
     this.wake();
   }

@@ -16,10 +16,17 @@ export interface KafkajsIdentity extends MemberIdentity {
 export interface Coordinator {
   readonly versions: Readonly<Record<number, { readonly maxVersion: number } | undefined>>;
   readonly connectionPool: { send<T>(call: { request: object; response: object }): Promise<T> };
-  heartbeat(request: object): Promise<unknown>;
+  heartbeat(request: Heartbeat): Promise<unknown>;
+  joinGroup(request: object): Promise<unknown>;
   syncGroup(request: { readonly generationId: number; readonly memberId: string }): Promise<unknown>;
   offsetFetch(request: Fetched): Promise<unknown>;
   txnOffsetCommit(request: Committed): Promise<unknown>;
+}
+
+export interface Heartbeat {
+  readonly groupId: string;
+  readonly groupGenerationId: number;
+  readonly memberId: string;
 }
 
 interface Topics<P> {

@@ -71,6 +71,16 @@ export function isRebalancing(error: unknown): boolean {
   return hasType(error, REBALANCING);
 }
 
+/** The group is being shared out anew, and waits for this member. */
+export function isSharingOut(error: unknown): boolean {
+  return hasType(error, ['REBALANCE_IN_PROGRESS']);
+}
+
+/** The group goes on without this member. */
+export function isExpelled(error: unknown): boolean {
+  return hasType(error, ['UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'FENCED_INSTANCE_ID']);
+}
+
 /** Who sends offsets is not the member any more that it was. */
 export function isFenced(error: unknown): boolean {
   return hasType(error, [

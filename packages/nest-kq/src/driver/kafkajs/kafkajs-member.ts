@@ -33,7 +33,8 @@ export class KafkajsMember<Context extends MemberContext = MemberContext> implem
   private settle: { resolve(): void; reject(error: KqError): void } | undefined;
   private stopping: Promise<void> | undefined;
 
-  private rejoining = false;
+  /** Told, and not assigned since. */
+  private rejoining: Promise<void> | undefined;
   private readonly told: MemberHandler;
 
   constructor(
@@ -45,11 +46,12 @@ export class KafkajsMember<Context extends MemberContext = MemberContext> implem
     this.told = {
       rejoining: () => this.tellRejoining(),
       assigned: (assignment, continued) => {
-        this.rejoining = false;
+        this.rejoining = undefined;
         handler.assigned(assignment, continued);
       },
       batch: (batch) => handler.batch(batch),
       failed: (error, retryIn) => handler.failed(error, retryIn),
+      confirmed: (until) => handler.confirmed(until),
     };
   }
 
@@ -135,15 +137,13 @@ export class KafkajsMember<Context extends MemberContext = MemberContext> implem
     if (failure.code !== 'KQ_AWAY' || this.failures === UNUSUAL)
       client.log.error(`${failure.message}; it joins again in ${retryIn} ms`);
     this.retry = client.clock.after(retryIn, () => void this.join());
-    this.tellRejoining();
+    void this.tellRejoining(); // its partitions are lost
     this.handler.failed(failure, retryIn);
   }
 
   /** Once for each assignment, however often it tries to join. */
-  private tellRejoining(): void {
-    if (this.rejoining) return;
-    this.rejoining = true;
-    this.handler.rejoining();
+  private tellRejoining(): Promise<void> {
+    return (this.rejoining ??= this.handler.rejoining());
   }
 
   /** Those that are there. Rejects with `KQ_UNKNOWN_TOPIC` for a name that is not. */

@@ -1,14 +1,22 @@
 /** One consumer of kafkajs, from its first join until it leaves or crashes. */
 import kafkajs from 'kafkajs';
 import type { Consumer, EachBatchPayload } from 'kafkajs';
-import type { MemberHandler, MemberIdentity, MemberOptions } from '../driver.js';
+import { Drain } from '../drain.js';
+import {
+  DRAIN_SHARE,
+  REBALANCE_TIMEOUT,
+  SESSION_TIMEOUT,
+  type MemberHandler,
+  type MemberIdentity,
+  type MemberOptions,
+} from '../driver.js';
 import type { GroupOffset, TopicPartition } from '../message.js';
 import { type KafkajsClient, LONG_RETRY } from './kafkajs-client.js';
 import type { KafkajsCluster } from './kafkajs-cluster.js';
-import { isRebalancing, meant } from './kafkajs-errors.js';
+import { isExpelled, isRebalancing, isSharingOut, meant } from './kafkajs-errors.js';
 import { eachBroker } from './cluster-brokers.js';
 import type { FetchedMessage } from './fetch-answers.js';
-import { stableOffsets, type Coordinator, type KafkajsIdentity } from './group-requests.js';
+import { stableOffsets, type Coordinator, type Heartbeat, type KafkajsIdentity } from './group-requests.js';
 import { leaveOnceDead } from './lost-coordinator.js';
 import type { Reading } from './reading.js';
 import { Readings } from './readings.js';
@@ -25,7 +33,6 @@ export interface MembershipOptions extends Omit<MemberOptions, 'topics'> {
   readonly topics: readonly string[];
 }
 
-export const SESSION_TIMEOUT = 30_000;
 /** How long a broker holds a fetch for which it has nothing; a partition that is resumed waits for it. */
 const MAX_WAIT = 250;
 /** Milliseconds until a member asks again from where it goes on, while a transaction is about to say it. */
@@ -52,9 +59,18 @@ export class Membership implements GroupMembership {
   private readonly startAtEnd: StartAtEnd | undefined;
   private memberId = '';
   private generationId = -1;
+  /** Undefined before the first assignment. */
+  private sign: Heartbeat | undefined;
   /** Asked for since the last assignment. */
   private joins = 0;
   private commitNow: Commit | undefined;
+  /** Its partitions are its own: since an assignment, and until it asks to join anew. */
+  private stays = false;
+  /** Since the group is being shared out anew; undefined: it is not. */
+  private drain: Drain | undefined;
+  private readonly sessionTimeout: number;
+  private readonly heartbeatInterval: number;
+  private readonly rebalanceTimeout: number;
   private over = false;
   /** Until it has joined for the first time. */
   private starting: { resolve(): void; reject(error: unknown): void } | undefined;
@@ -66,12 +82,16 @@ export class Membership implements GroupMembership {
     private readonly crashed: (error: unknown) => void,
   ) {
     const { client, cluster } = context;
-    const { group, sessionTimeout = SESSION_TIMEOUT } = options;
-    const heartbeatInterval = options.heartbeatInterval ?? sessionTimeout / 10;
+    const { group, sessionTimeout = SESSION_TIMEOUT, rebalanceTimeout = REBALANCE_TIMEOUT } = options;
+    const heartbeatInterval = options.heartbeatInterval ?? Math.min(sessionTimeout, rebalanceTimeout) / 10;
+    this.sessionTimeout = sessionTimeout;
+    this.rebalanceTimeout = rebalanceTimeout;
+    this.heartbeatInterval = heartbeatInterval;
     const use = { retries: LONG_RETRY.retries, ended: () => this.over };
     this.consumer = client.kafka(use).consumer({
       groupId: group,
       sessionTimeout,
+      rebalanceTimeout,
       heartbeatInterval,
       maxWaitTimeInMs: MAX_WAIT,
       allowAutoTopicCreation: false,
@@ -129,9 +149,8 @@ export class Membership implements GroupMembership {
   }
 
   async commit(offsets: readonly GroupOffset[]): Promise<boolean> {
-    const { readings } = this;
-    if (!readings.assigned) return false;
-    const own = offsets.filter((each) => readings.of(each));
+    if (!this.stays) return false;
+    const own = offsets.filter((each) => this.readings.owns(each));
     if (own.length === 0) return true;
     try {
       // Not by the consumer's own `commitOffsets`: what fails in one generation, that tries again in the next.
@@ -145,8 +164,8 @@ export class Membership implements GroupMembership {
   }
 
   get identity(): KafkajsIdentity | undefined {
-    const { readings, memberId, generationId } = this;
-    return readings.assigned ? { group: this.options.group, memberId, generationId } : undefined;
+    const { stays, memberId, generationId } = this;
+    return stays ? { group: this.options.group, memberId, generationId } : undefined;
   }
 
   owned(): readonly TopicPartition[] {
@@ -155,9 +174,26 @@ export class Membership implements GroupMembership {
 
   joining(): void {
     this.joins++;
-    if (this.joins > 1 || this.over) return;
+    this.rejoin();
+  }
+
+  /** No batch comes any more; what runs may end. Without effect once it has begun. */
+  private rejoin(): void {
+    if (this.drain || this.over) return;
     this.readings.end();
-    this.handler.rejoining();
+    const { clock } = this.context.client;
+    this.drain = new Drain(this.handler.rejoining(), clock, DRAIN_SHARE * this.rebalanceTimeout);
+    if (!this.stays) this.drain.stop();
+  }
+
+  /** Others have its partitions, or will. */
+  private expelled(error: unknown): void {
+    if (!this.stays) return;
+    this.stays = false;
+    this.rejoin();
+    this.drain?.stop();
+    const { group } = this.options;
+    this.handler.failed(meant(error, `this process was put out of the group ${group}`), 0);
   }
 
   unseen(topic: string, error: unknown): void {
@@ -171,12 +207,34 @@ export class Membership implements GroupMembership {
   private watch(coordinator: Coordinator): void {
     leaveOnceDead(coordinator);
     const sync = coordinator.syncGroup.bind(coordinator);
-    let sign: object = {};
-    coordinator.syncGroup = (request) => {
+    const { clock } = this.context.client;
+    coordinator.syncGroup = async (request) => {
       const { generationId, memberId } = request;
       this.generationId = generationId;
-      sign = { groupId: this.options.group, generationId, memberId };
-      return sync(request);
+      this.sign = { groupId: this.options.group, groupGenerationId: generationId, memberId };
+      const sentAt = clock.now();
+      const answer = await sync(request);
+      this.confirm(sentAt);
+      return answer;
+    };
+    const beat = coordinator.heartbeat.bind(coordinator);
+    coordinator.heartbeat = async (sign) => {
+      const sentAt = clock.now();
+      try {
+        const answer = await beat(sign);
+        this.confirm(sentAt);
+        return answer;
+      } catch (error) {
+        if (sign.groupGenerationId === this.generationId) this.refused(error, sentAt);
+        throw error;
+      }
+    };
+    const join = coordinator.joinGroup.bind(coordinator);
+    coordinator.joinGroup = async (request) => {
+      await this.drain?.wait(this.heartbeatInterval, () => this.beatWhileDraining(coordinator));
+      if (this.over) throw new Error('it has left the group');
+      this.stays = false;
+      return join(request);
     };
     const fetch = coordinator.offsetFetch.bind(coordinator);
     coordinator.offsetFetch = async (request) => {
@@ -184,9 +242,32 @@ export class Membership implements GroupMembership {
         const offsets = await stableOffsets(coordinator, request, () => fetch(request));
         if (offsets) return offsets;
         await this.context.client.delay(UNSTABLE_PAUSE);
-        await coordinator.heartbeat(sign);
+        if (this.sign) await coordinator.heartbeat(this.sign);
       }
     };
+  }
+
+  /** The group has answered a request that was sent then. */
+  private confirm(sentAt: number): void {
+    // A group that is shared out anew waits for so long, also for a member that doesn't know of it.
+    if (!this.over) this.handler.confirmed(sentAt + Math.min(this.sessionTimeout, this.rebalanceTimeout));
+  }
+
+  private refused(error: unknown, sentAt: number): void {
+    if (isExpelled(error)) return this.expelled(error);
+    if (!isSharingOut(error)) return;
+    this.confirm(sentAt);
+    this.rejoin();
+  }
+
+  /** What it is answered is known, or seen to by the join that follows. */
+  private async beatWhileDraining({ heartbeat }: Coordinator): Promise<void> {
+    try {
+      if (this.sign) await heartbeat(this.sign);
+    } catch (error) {
+      const { log } = this.context.client;
+      log.debug(meant(error, `while what runs ends in the group ${this.options.group}`).message);
+    }
   }
 
   private join(memberId: string, assignment: Readonly<Record<string, readonly number[]>>): void {
@@ -199,6 +280,8 @@ export class Membership implements GroupMembership {
     const continued = memberId === this.memberId && this.joins === 1;
     this.memberId = memberId;
     this.joins = 0;
+    this.drain = undefined;
+    this.stays = true;
     const places = Object.entries(assignment).flatMap(([topic, partitions]) =>
       partitions.toSorted((a, b) => a - b).map((partition) => ({ topic, partition })),
     );
@@ -261,6 +344,8 @@ export class Membership implements GroupMembership {
 
   private end(): void {
     this.over = true;
+    this.stays = false;
     this.readings.end();
+    this.drain?.stop();
   }
 }

@@ -25,14 +25,14 @@ export class Readings {
     this.holds = new Holds(clock);
   }
 
-  /** Whether the member has an assignment. */
-  get assigned(): boolean {
-    return this.current !== undefined;
-  }
-
   /** Undefined: the member may not read it now. */
   of(place: TopicPartition): Reading | undefined {
     return this.current?.get(keyOf(place));
+  }
+
+  /** Whether the member had it last, also while it joins. */
+  owns(place: TopicPartition): boolean {
+    return this.last.has(keyOf(place));
   }
 
   /** What the member had last, also while it joins. */

@@ -30,7 +30,8 @@ function of(value: string, over: Partial<OutgoingMessage> = {}): OutgoingMessage
 
 async function join(driver: MemoryDriver, over: Partial<MemberHandler> = {}) {
   const batches: LogBatch[] = [];
-  const handler = { rejoining: () => {}, assigned: () => {}, failed: () => {}, ...over };
+  const none = { rejoining: async () => {}, assigned: () => {}, failed: () => {}, confirmed: () => {} };
+  const handler = { ...none, ...over };
   const member = driver.member(
     { group: 'g', topics: ['t'], from: 'first' },
     { ...handler, batch: (batch) => void batches.push(batch) },
@@ -151,7 +152,8 @@ describe('MemoryDriver', () => {
     const second = driver.member(
       { group: 'g', topics: ['t'], from: 'first' },
       {
-        rejoining: () => {},
+        rejoining: async () => {},
+        confirmed: () => {},
         batch: () => {},
         failed: () => {},
         assigned: () => void leaving.push(second.stop()),

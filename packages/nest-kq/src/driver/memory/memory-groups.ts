@@ -7,7 +7,10 @@ import type { MemoryLog } from './memory-log.js';
 export interface Joined {
   readonly id: string;
   readonly topics: readonly string[];
-  rejoining(): void;
+  /** Resolves once its partitions may go to others. Called again before `assigned`, it gives the same promise. */
+  rejoining(): Promise<void>;
+  /** From now on its partitions are not its own. */
+  ended(): void;
   /** @param continued It was a member before. */
   assigned(assignment: readonly TopicPartition[], continued: boolean): void;
 }
@@ -28,7 +31,8 @@ export class MemoryGroup {
   private readonly offsets = new Map<string, GroupOffset>();
   /** With what each has; undefined before its first assignment. */
   private readonly members = new Map<Joined, readonly TopicPartition[] | undefined>();
-  private sharing = false;
+  /** Resolves once all that are in the group have their partitions; undefined: they have. */
+  private sharing: Promise<void> | undefined;
   private changed = false;
 
   constructor(
@@ -61,33 +65,34 @@ export class MemoryGroup {
     this.store(logs.map(({ partition, readable }) => ({ topic, partition, offset: readable })));
   }
 
-  join(member: Joined): void {
+  /** Resolves once it has its partitions. */
+  join(member: Joined): Promise<void> {
     this.members.set(member, undefined);
-    this.share();
+    return this.share();
   }
 
   leave(member: Joined): void {
-    if (this.members.delete(member)) this.share();
+    if (this.members.delete(member)) void this.share();
   }
 
-  /** Who joins or leaves within a call of a member has the assignment made once more. */
-  private share(): void {
+  /** Who joins or leaves meanwhile has the assignment made once more. */
+  private share(): Promise<void> {
     this.changed = true;
-    if (this.sharing) return;
-    this.sharing = true;
-    try {
-      while (this.changed) {
-        this.changed = false;
-        this.shareOnce();
-      }
-    } finally {
-      this.sharing = false;
-    }
+    return (this.sharing ??= this.shareOut());
   }
 
-  private shareOnce(): void {
+  private async shareOut(): Promise<void> {
+    while (this.changed) {
+      this.changed = false;
+      await Promise.all(Array.from(this.members.keys(), (member) => member.rejoining()));
+      if (!this.changed) this.assign();
+    }
+    this.sharing = undefined;
+  }
+
+  private assign(): void {
     const members = [...this.members.keys()];
-    for (const member of members) if (this.members.has(member)) member.rejoining();
+    for (const member of members) member.ended();
     const topics = new Set(members.flatMap((member) => member.topics));
     const counts = new Map([...topics].map((topic) => [topic, this.log.partitions(topic).length]));
     const claims = members.map((member) => ({

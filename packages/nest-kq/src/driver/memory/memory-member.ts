@@ -1,7 +1,15 @@
 import { KqError } from '../../errors.js';
 import { keyOf } from '../assignment.js';
 import { isMeant } from '../expressions.js';
-import type { LogMember, MemberHandler, MemberIdentity, MemberOptions } from '../driver.js';
+import { Drain } from '../drain.js';
+import {
+  DRAIN_SHARE,
+  REBALANCE_TIMEOUT,
+  type LogMember,
+  type MemberHandler,
+  type MemberIdentity,
+  type MemberOptions,
+} from '../driver.js';
 import type { GroupOffset, TopicPartition } from '../message.js';
 import type { Joined, MemoryGroup } from './memory-groups.js';
 import type { MemoryLog } from './memory-log.js';
@@ -31,8 +39,10 @@ interface Context {
 export class MemoryMember implements LogMember, Joined {
   readonly id: string;
   topics: readonly string[] = [];
-  /** By partition, the one that was read longest ago first. Undefined: it rejoins, or is not in the group. */
+  /** By partition, the one that was read longest ago first. Undefined: it joins, or is not in the group. */
   private reading: Map<string, Reading> | undefined;
+  /** Since the group is being shared out anew; undefined: it is not. */
+  private drain: Drain | undefined;
   private state: 'new' | 'joined' | 'stopped' = 'new';
   private waking = false;
   private unwatch = () => {};
@@ -58,7 +68,7 @@ export class MemoryMember implements LogMember, Joined {
     this.unwatch = log.watch((topic) => {
       if (this.topics.includes(topic)) this.wake();
     });
-    group.join(this);
+    await group.join(this);
   }
 
   pause(topic: string, partition: number): void {
@@ -88,25 +98,38 @@ export class MemoryMember implements LogMember, Joined {
 
   rejoin(error: KqError): void {
     if (this.state !== 'joined') return;
-    this.rejoining();
+    this.ended();
+    void this.rejoining();
+    this.drain?.stop();
     this.handler.failed(error, 0);
     this.context.group.leave(this);
-    this.context.group.join(this);
+    void this.context.group.join(this);
   }
 
   async stop(): Promise<void> {
     this.state = 'stopped';
-    this.reading = undefined;
+    this.ended();
+    this.drain?.stop();
     this.unwatch();
     this.context.group.leave(this);
   }
 
-  rejoining(): void {
+  rejoining(): Promise<void> {
+    if (!this.drain) {
+      const { rebalanceTimeout = REBALANCE_TIMEOUT } = this.options;
+      const { clock } = this.context.settings;
+      this.drain = new Drain(this.handler.rejoining(), clock, DRAIN_SHARE * rebalanceTimeout);
+      if (!this.reading) this.drain.stop();
+    }
+    return this.drain.ended;
+  }
+
+  ended(): void {
     this.reading = undefined;
-    this.handler.rejoining();
   }
 
   assigned(assignment: readonly TopicPartition[], continued: boolean): void {
+    this.drain = undefined;
     this.reading = new Map(assignment.map((place) => [keyOf(place), this.beginningOf(place)]));
     this.handler.assigned(assignment, continued);
     this.wake();
@@ -139,7 +162,7 @@ export class MemoryMember implements LogMember, Joined {
   /** @returns Whether there may be more. */
   private deliver(): boolean {
     const { reading } = this;
-    if (!reading) return false;
+    if (!reading || this.drain) return false;
     for (const [key, each] of reading) {
       if (each.paused || each.position >= each.log.readable) continue;
       reading.delete(key);
