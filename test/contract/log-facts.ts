@@ -136,7 +136,7 @@ export class MemberUnderTest implements MemberHandler {
   }
 
   readonly start = () => this.member.start();
-  readonly stop = () => this.member.stop();
+  readonly stop = (returns?: boolean) => this.member.stop(returns);
   readonly pause = (topic: string, partition: number) => this.member.pause(topic, partition);
   readonly resume = (topic: string, partition: number) => this.member.resume(topic, partition);
 

@@ -83,10 +83,11 @@ export class GroupConsumer implements MemberHandler {
 
   /**
    * Begins nothing more, and waits `timeout` milliseconds for what runs, aborts what still does, commits and leaves. Idempotent.
+   * @param returns See `LogMember.stop`.
    * @returns How many runs it aborted.
    */
-  stop(timeout: number): Promise<number> {
-    return (this.stopping ??= this.drain(timeout));
+  stop(timeout: number, returns = false): Promise<number> {
+    return (this.stopping ??= this.drain(timeout, returns));
   }
 
   /** It is stopped, or on the way. */
@@ -167,7 +168,7 @@ export class GroupConsumer implements MemberHandler {
     for (const [, work] of this.works) yield* work.works;
   }
 
-  private async drain(timeout: number): Promise<number> {
+  private async drain(timeout: number, returns: boolean): Promise<number> {
     await new Promise<void>((resolve) => {
       const timer = this.clock.after(timeout, resolve);
       void Promise.all(this.works.map(([, work]) => work.stop())).then(() => {
@@ -179,7 +180,7 @@ export class GroupConsumer implements MemberHandler {
     const aborted = this.running;
     for (const [, work] of this.works) work.giveUp(); // of no effect if nothing runs
     await this.committer.stop();
-    await this.member.stop();
+    await this.member.stop(returns);
     return aborted;
   }
 }

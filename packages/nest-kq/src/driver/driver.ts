@@ -94,6 +94,11 @@ export interface MemberOptions {
    * @default 30_000
    */
   readonly rebalanceTimeout?: number;
+  /**
+   * A name of this member that no other one of the group has at a time. If it comes back within `sessionTimeout`, it has its
+   * partitions again, without a rebalance. @default none
+   */
+  readonly groupInstanceId?: string;
 }
 
 export const SESSION_TIMEOUT = 30_000;
@@ -133,8 +138,11 @@ export interface LogMember {
   readonly identity: MemberIdentity | undefined;
   /** Leaves, tells the error by `failed`, and joins as a new member: what is not committed comes again. */
   rejoin(error: KqError): void;
-  /** Leaves the group; no call of the handler comes after this call. It commits nothing by itself. Idempotent. */
-  stop(): Promise<void>;
+  /**
+   * Leaves the group; no call of the handler comes after this call. It commits nothing by itself. Idempotent.
+   * @param returns One with a `groupInstanceId` comes back: the group keeps its partitions for it until its session is over.
+   */
+  stop(returns?: boolean): Promise<void>;
 }
 
 /** Messages of one partition, in the order of their offsets. */

@@ -25,7 +25,10 @@ const FIRST_JOIN = 5_000;
 /** Milliseconds until a member is made anew after the brokers have refused the one before. */
 const REFUSED_PAUSE = 30_000;
 
-export interface MembershipOptions extends Pick<GroupConsumerOptions, 'group' | 'from' | 'commitEvery'> {
+export interface MembershipOptions extends Pick<
+  GroupConsumerOptions,
+  'group' | 'from' | 'commitEvery' | 'groupInstanceId'
+> {
   readonly sessionTimeout: number;
   readonly rebalanceTimeout: number;
   /** Milliseconds that the end waits for what runs. */
@@ -155,14 +158,14 @@ export class GroupMembership implements OwnGroup {
     this.watch?.stop();
     this.retry?.cancel();
     this.trouble = 'it has left';
-    await this.leaveGroup();
+    await this.leaveGroup(true);
   }
 
-  /** Finishes what runs, and commits. Never rejects. */
-  private async leaveGroup(): Promise<void> {
+  /** Finishes what runs, and commits. Never rejects. `returns`: see `LogMember.stop`. */
+  private async leaveGroup(returns = false): Promise<void> {
     const { group, shutdownTimeout } = this.options;
     try {
-      const aborted = (await this.consumer?.stop(shutdownTimeout)) ?? 0;
+      const aborted = (await this.consumer?.stop(shutdownTimeout, returns)) ?? 0;
       if (aborted > 0) this.report.cutOff(group, aborted, shutdownTimeout);
     } catch (error) {
       this.events.tell('commitFailed', { group, error: toError(error) });

@@ -35,6 +35,7 @@ describe('the options of KqModule', () => {
       consume: true,
       sessionTimeout: 30_000,
       rebalanceTimeout: 30_000,
+      groupInstanceId: undefined,
       commitEvery: 1_000,
       shutdownTimeout: 10_000,
       hooks: [],
@@ -55,6 +56,7 @@ describe('the options of KqModule', () => {
       consume: false,
       sessionTimeout: 6_000,
       rebalanceTimeout: 60_000,
+      groupInstanceId: 'shop-0',
       commitEvery: 0,
       shutdownTimeout: 0,
       logLevels: { ...DEFAULT_LOG_LEVELS, retries: 'off' },
@@ -107,6 +109,10 @@ describe('the options of KqModule', () => {
     [{ commitEvery: '61s' }, "`commitEvery` is '61s': expected 0 ms to 1 minute"],
     [{ sessionTimeout: '30' }, `\`sessionTimeout\` is '30': no unit; ${A_DURATION}`],
     [{ sessionTimeout: '5s' }, "`sessionTimeout` is '5s': expected 6 seconds to 30 minutes"],
+    [
+      { groupInstanceId: 'shop 0' },
+      "`groupInstanceId` is 'shop 0': expected 1 to 249 of A-Z a-z 0-9 . _ -, other than . and ..",
+    ],
     [{ rebalanceTimeout: '4s' }, "`rebalanceTimeout` is '4s': expected 5 seconds to 1 hour"],
     [{ pusher: { patience: '2h' } }, "`pusher`: `patience` is '2h': expected 0 ms to 1 hour"],
     [{ logger: {} }, '`logger` is {}: expected an object with the methods log, warn and error'],
@@ -136,7 +142,7 @@ describe('the options of KqModule', () => {
     [
       { broker: ['a:1'] },
       'there is no `broker` in the options of KqModule: expected one of brokers, clientId, ssl, sasl, ' +
-        'connectionTimeout, requestTimeout, driver, group, consume, pusher, sessionTimeout, rebalanceTimeout, commitEvery, shutdownTimeout, ' +
+        'connectionTimeout, requestTimeout, driver, group, consume, pusher, sessionTimeout, rebalanceTimeout, groupInstanceId, commitEvery, shutdownTimeout, ' +
         'hooks, logger, logLevels',
     ],
   ])('refuse %j', (options, fact) => {

@@ -4,6 +4,7 @@ import type { Duration } from 'nest-handlers/time';
 import type { ConnectionOptions } from 'node:tls';
 import type { DriverFactory, SaslOptions } from '../driver/kafkajs/kafkajs-options.js';
 import { checkOptions, milliseconds } from '../api/checks.js';
+import { isTopicName, TOPIC_NAMES } from '../api/topic-name.js';
 import { KqError } from '../errors.js';
 import { checkHooks, type KqHooks } from '../events/hooks.js';
 import { resolvePusherOptions, type PusherOptions, type PusherSettings } from '../pusher/pusher-options.js';
@@ -15,7 +16,7 @@ import {
   type BrokerOptions,
 } from './broker-options.js';
 import { resolveLogLevels, type KqLogLevels } from './log-levels.js';
-import { asConfigError, checkBoolean, checkLogger, checkText } from './option-checks.js';
+import { asConfigError, checkBoolean, checkLogger, checkText, wrong } from './option-checks.js';
 
 /** What `KqModule.forRoot` takes. Anything wrong in it is `KQ_CONFIG`, and the application does not start. */
 export interface KqOptions extends BrokerOptions {
@@ -32,6 +33,12 @@ export interface KqOptions extends BrokerOptions {
    * and what they handled is committed; those that take longer run again where their partition moves. @default '30s'
    */
   rebalanceTimeout?: Duration;
+  /**
+   * A name of this process that no other one has at a time, such as the name of a pod of a StatefulSet: if it comes back within
+   * `sessionTimeout`, it has its partitions again, and the others don't notice. Without, it leaves its groups at the end, and others
+   * take over at once. Kafka 2.3 or later. @default none
+   */
+  groupInstanceId?: string;
   /** The time between two commits of a group at least, 0 to a minute. At a shutdown the last one is made at once. @default '1s' */
   commitEvery?: Duration;
   /** How long a shutdown waits for running handlers before it aborts their signals, 0 to an hour. @default '10s' */
@@ -65,6 +72,7 @@ export interface ResolvedOptions {
   readonly pusher: PusherSettings;
   readonly sessionTimeout: number;
   readonly rebalanceTimeout: number;
+  readonly groupInstanceId: string | undefined;
   readonly commitEvery: number;
   readonly shutdownTimeout: number;
   readonly hooks: readonly KqHooks[];
@@ -106,6 +114,7 @@ export const OPTION_NAMES: readonly string[] = Object.keys({
   pusher: true,
   sessionTimeout: true,
   rebalanceTimeout: true,
+  groupInstanceId: true,
   commitEvery: true,
   shutdownTimeout: true,
   hooks: true,
@@ -141,6 +150,7 @@ export function resolveOptions(options: KqOptions, cluster?: string): ResolvedOp
     pusher: asConfigError('`pusher`: ', () => resolvePusherOptions(given.pusher)),
     sessionTimeout: time('sessionTimeout', 6 * SECOND, 30 * MINUTE),
     rebalanceTimeout: time('rebalanceTimeout', 5 * SECOND, 60 * MINUTE),
+    groupInstanceId: options.groupInstanceId === undefined ? undefined : checkName(options.groupInstanceId),
     commitEvery: time('commitEvery', 0, MINUTE),
     shutdownTimeout: time('shutdownTimeout', 0, 60 * MINUTE),
     hooks: checkHooks(given.hooks),
@@ -160,6 +170,12 @@ function refuseName(options: KqOptions): void {
     'KQ_CONFIG',
     '`name` says which cluster it is, so it stands beside `useFactory`, not in what that returns',
   );
+}
+
+/** Kafka's rule for it is that for topics. */
+function checkName(groupInstanceId: unknown): string {
+  if (isTopicName(groupInstanceId)) return groupInstanceId;
+  throw wrong('`groupInstanceId`', groupInstanceId, TOPIC_NAMES);
 }
 
 function withoutUndefined<T extends object>(options: T): T {

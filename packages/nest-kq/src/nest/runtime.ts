@@ -180,7 +180,7 @@ export class KqRuntime {
     subscriptions: readonly Subscribed[],
     names: readonly string[],
   ): GroupMembership {
-    const { commitEvery, sessionTimeout, rebalanceTimeout, shutdownTimeout } = this.options;
+    const { commitEvery, sessionTimeout, rebalanceTimeout, shutdownTimeout, groupInstanceId } = this.options;
     const { clock } = this.environment;
     return new GroupMembership(this.driver, clock, this.events, this.report, {
       group,
@@ -188,11 +188,18 @@ export class KqRuntime {
       commitEvery,
       sessionTimeout,
       rebalanceTimeout,
+      ...(groupInstanceId !== undefined && { groupInstanceId: this.nameIn(group, groupInstanceId) }),
       shutdownTimeout,
       subscriptions,
       names,
       retries: new Map(subscriptions.flatMap(({ retries }) => [...retries])),
     });
+  }
+
+  /** A group may have a second member, of modules that were loaded lazily. */
+  private nameIn(group: string, groupInstanceId: string): string {
+    const before = this.memberships.filter((each) => each.group === group).length;
+    return before === 0 ? groupInstanceId : `${groupInstanceId}-${before + 1}`;
   }
 
   private load(): KqLoad {

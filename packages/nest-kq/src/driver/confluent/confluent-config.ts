@@ -72,6 +72,7 @@ export function memberConfig(
     group,
     sessionTimeout = SESSION_TIMEOUT,
     rebalanceTimeout = REBALANCE_TIMEOUT,
+    groupInstanceId,
     heartbeatInterval = Math.min(sessionTimeout, rebalanceTimeout) / 10,
   }: Omit<MemberOptions, 'topics'>,
 ): Config {
@@ -82,6 +83,7 @@ export function memberConfig(
     'heartbeat.interval.ms': Math.round(heartbeatInterval),
     'max.poll.interval.ms': Math.max(rebalanceTimeout, sessionTimeout), // what it tells the group; it takes no less
     'partition.assignment.strategy': 'roundrobin',
+    ...(groupInstanceId === undefined ? {} : { 'group.instance.id': groupInstanceId }),
     'enable.auto.commit': false,
     'enable.auto.offset.store': false,
     'allow.auto.create.topics': false,

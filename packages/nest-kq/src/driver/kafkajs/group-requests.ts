@@ -5,6 +5,7 @@ import { KqError } from '../../errors.js';
 import type { MemberIdentity } from '../driver.js';
 import { eachBroker } from './cluster-brokers.js';
 import { FlexibleReader, FlexibleWriter } from './flexible.js';
+import type { Lookup } from './static-member.js';
 
 /** A member as the brokers know it. */
 export interface KafkajsIdentity extends MemberIdentity {
@@ -13,11 +14,11 @@ export interface KafkajsIdentity extends MemberIdentity {
 }
 
 /** What the types of kafkajs leave out. */
-export interface Coordinator {
-  readonly versions: Readonly<Record<number, { readonly maxVersion: number } | undefined>>;
+export interface Coordinator extends Lookup {
   readonly connectionPool: { send<T>(call: { request: object; response: object }): Promise<T> };
   heartbeat(request: Heartbeat): Promise<unknown>;
   joinGroup(request: object): Promise<unknown>;
+  leaveGroup(request: object): Promise<unknown>;
   syncGroup(request: { readonly generationId: number; readonly memberId: string }): Promise<unknown>;
   offsetFetch(request: Fetched): Promise<unknown>;
   txnOffsetCommit(request: Committed): Promise<unknown>;

@@ -35,6 +35,7 @@ const MEANINGS: Readonly<Record<string, KqErrorCode>> = {
   INVALID_SESSION_TIMEOUT: 'KQ_CONFIG',
   INCONSISTENT_GROUP_PROTOCOL: 'KQ_CONFIG',
   POLICY_VIOLATION: 'KQ_CONFIG',
+  FENCED_INSTANCE_ID: 'KQ_CONFIG',
   NON_EMPTY_GROUP: 'KQ_GROUP_BUSY',
   UNSUPPORTED_COMPRESSION_TYPE: 'KQ_CODEC',
   KafkaJSNotImplemented: 'KQ_CODEC',
@@ -79,6 +80,11 @@ export function isSharingOut(error: unknown): boolean {
 /** The group goes on without this member. */
 export function isExpelled(error: unknown): boolean {
   return hasType(error, ['UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'FENCED_INSTANCE_ID']);
+}
+
+/** Another member has its `groupInstanceId`. */
+export function isFencedMember(error: unknown): boolean {
+  return hasType(error, ['FENCED_INSTANCE_ID']);
 }
 
 /** Who sends offsets is not the member any more that it was. */

@@ -3,7 +3,7 @@ import type { LogMember, MemberHandler, MemberIdentity, MemberOptions } from '..
 import type { GroupOffset } from '../message.js';
 import type { Timer } from 'nest-handlers/time';
 import { isMeant } from '../expressions.js';
-import { meant } from './kafkajs-errors.js';
+import { isFencedMember, meant } from './kafkajs-errors.js';
 import { type GroupMembership, type MemberContext, type MembershipOptions } from './membership.js';
 
 const FIRST_PAUSE = 100;
@@ -86,21 +86,21 @@ export class KafkajsMember<Context extends MemberContext = MemberContext> implem
     if (this.membership) void this.fail(error);
   }
 
-  stop(): Promise<void> {
-    return (this.stopping ??= this.stopNow());
+  stop(returns = false): Promise<void> {
+    return (this.stopping ??= this.stopNow(returns));
   }
 
-  private async stopNow(): Promise<void> {
+  private async stopNow(returns: boolean): Promise<void> {
     this.state = 'stopped';
     this.retry?.cancel();
     this.settle?.reject(new KqError('KQ_CLOSED', `the member of ${this.options.group} is stopped`));
-    await this.leave();
+    await this.leave(returns);
   }
 
-  private async leave(): Promise<void> {
+  private async leave(returns = false): Promise<void> {
     const { membership } = this;
     this.membership = undefined;
-    await membership?.stop();
+    await membership?.stop(returns);
   }
 
   /** Never rejects. */
@@ -132,7 +132,9 @@ export class KafkajsMember<Context extends MemberContext = MemberContext> implem
       return;
     }
     const { client } = this.context;
-    const retryIn = Math.min(FIRST_PAUSE * 2 ** this.failures++, LONGEST_PAUSE);
+    // Two of one name would put each other out without end.
+    const pause = isFencedMember(error) ? LONGEST_PAUSE : FIRST_PAUSE * 2 ** this.failures++;
+    const retryIn = Math.min(pause, LONGEST_PAUSE);
     // That no broker can be reached is told once for all.
     if (failure.code !== 'KQ_AWAY' || this.failures === UNUSUAL)
       client.log.error(`${failure.message}; it joins again in ${retryIn} ms`);

@@ -21,6 +21,7 @@ import { leaveOnceDead } from './lost-coordinator.js';
 import type { Reading } from './reading.js';
 import { Readings } from './readings.js';
 import { StartAtEnd } from './start-at-end.js';
+import { nameMember } from './static-member.js';
 import { stickyAssigner } from './sticky-assigner.js';
 import { readMessage, writeOffsets } from './wording.js';
 
@@ -43,8 +44,8 @@ const MOST_AT_ONCE = 100;
 export interface GroupMembership {
   /** Resolves once it has joined and reads. */
   start(): Promise<void>;
-  /** Never rejects. */
-  stop(): Promise<void>;
+  /** Never rejects. `returns`: see `LogMember.stop`. */
+  stop(returns?: boolean): Promise<void>;
   pause(place: TopicPartition): void;
   resume(place: TopicPartition): void;
   commit(offsets: readonly GroupOffset[]): Promise<boolean>;
@@ -72,6 +73,8 @@ export class Membership implements GroupMembership {
   private readonly heartbeatInterval: number;
   private readonly rebalanceTimeout: number;
   private over = false;
+  /** The group keeps its place. */
+  private returns = false;
   /** Until it has joined for the first time. */
   private starting: { resolve(): void; reject(error: unknown): void } | undefined;
 
@@ -135,7 +138,8 @@ export class Membership implements GroupMembership {
   }
 
   /** Never rejects. */
-  async stop(): Promise<void> {
+  async stop(returns = false): Promise<void> {
+    this.returns = returns && this.options.groupInstanceId !== undefined;
     this.end();
     await this.leave();
   }
@@ -208,7 +212,10 @@ export class Membership implements GroupMembership {
     leaveOnceDead(coordinator);
     const sync = coordinator.syncGroup.bind(coordinator);
     const { clock } = this.context.client;
+    const { groupInstanceId } = this.options;
+    const named = () => groupInstanceId !== undefined && nameMember(coordinator, groupInstanceId);
     coordinator.syncGroup = async (request) => {
+      named();
       const { generationId, memberId } = request;
       this.generationId = generationId;
       this.sign = { groupId: this.options.group, groupGenerationId: generationId, memberId };
@@ -221,6 +228,7 @@ export class Membership implements GroupMembership {
     coordinator.heartbeat = async (sign) => {
       const sentAt = clock.now();
       try {
+        named();
         const answer = await beat(sign);
         this.confirm(sentAt);
         return answer;
@@ -234,8 +242,11 @@ export class Membership implements GroupMembership {
       await this.drain?.wait(this.heartbeatInterval, () => this.beatWhileDraining(coordinator));
       if (this.over) throw new Error('it has left the group');
       this.stays = false;
+      named();
       return join(request);
     };
+    const leave = coordinator.leaveGroup.bind(coordinator);
+    coordinator.leaveGroup = async (request) => (this.returns ? undefined : leave(request));
     const fetch = coordinator.offsetFetch.bind(coordinator);
     coordinator.offsetFetch = async (request) => {
       for (;;) {
