@@ -71,6 +71,7 @@ class Shop {
       group,
       from: 'first',
       heartbeatInterval: 100,
+      rebalanceTimeout: 2_000,
       commitEvery: 0,
       pauses: new Pauses(),
       subscriptions: [{ topics: [topic], order, concurrency: 10, size, within: 100, room, run }],
