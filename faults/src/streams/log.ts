@@ -55,6 +55,7 @@ export interface Overlap {
   readonly what: 'overlap';
   readonly process: string;
   readonly runs: number;
+  readonly at: number;
 }
 
 export type StreamLine = Push | Start | End | Overlap;

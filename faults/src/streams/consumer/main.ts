@@ -62,7 +62,7 @@ class Numbers {
   @OnKq('overlapped')
   overlapped({ partitions }: KqEventMap['overlapped']): void {
     const runs = partitions.reduce((sum, each) => sum + each.runs, 0);
-    this.log.write({ what: 'overlap', process: name, runs });
+    this.log.write({ what: 'overlap', process: name, runs, at: Date.now() });
   }
 }
 

@@ -1,4 +1,4 @@
-import { atLeast, atMost } from '../../experiment.js';
+import { atLeast, atMost, none } from '../../experiment.js';
 import type { StreamExperiment } from '../experiment.js';
 
 /** What ran when it was frozen, at most one message of each of its keys, and what it handled and had not committed. */
@@ -42,13 +42,15 @@ export const consumerFrozen: StreamExperiment = {
       frozen!.thaw();
     });
     const found = await lab.settle();
-    const stale = found.repeats.filter(({ run }) => run.process === frozen!.name && run.at >= thawed);
+    const learned = lab.history.overlaps.find(({ process }) => process === frozen!.name)?.at ?? Infinity;
+    const stale = lab.history.runsIn(frozen!.name).filter(({ at }) => at >= thawed && at < learned);
     const back = lab.history.runsIn(frozen!.name).filter(({ at }) => at > lab.causes.at(-1)!.until);
     return {
       found,
       checks: [
         atLeast('runs that were frozen', during.length, 1),
         atMost('messages that ran again', found.repeats.length, REPEATS),
+        none('runs that it began after the thaw, before it knew what it had lost', stale),
         atLeast(
           'runs that it told to overlap',
           lab.history.overlaps.reduce((sum, { runs }) => sum + runs, 0),
@@ -56,7 +58,6 @@ export const consumerFrozen: StreamExperiment = {
         ),
         atLeast('runs in the thawed process after it had joined again', back.length, 1),
       ],
-      notes: [`${stale.length} of them in the thawed process`],
     };
   },
 };
