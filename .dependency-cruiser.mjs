@@ -87,6 +87,7 @@ const NEST_KQ = {
   failures: ['errors', 'api', 'driver', 'delays', 'events', 'consumer'],
   health: ['errors', 'api', 'driver', 'consumer'],
   groups: ['errors', 'api', 'driver', 'health'],
+  'dead-letters': ['errors', 'api', 'driver', 'failures'],
   // Its own entry: only those who have OpenTelemetry load it.
   telemetry: ['errors', 'api', 'events', 'failures'],
   // Its own entry: formats by a schema registry.
@@ -106,6 +107,7 @@ const NEST_KQ = {
     'failures',
     'health',
     'groups',
+    'dead-letters',
   ],
   // Its own entry, for tests: an application whose log and clock are replaced.
   'test-kit': ['errors', 'api', 'driver', 'driver/memory', 'events', 'pusher', 'nest'],
@@ -120,6 +122,7 @@ const NEST_KQ = {
     'failures',
     'health',
     'groups',
+    'dead-letters',
     'nest',
   ],
 };

@@ -90,6 +90,50 @@ everyLog((log) => {
     await expect(admin.read(`${log.topic}.none`, 0, 0n)).rejects.toEqual(failing('KQ_UNKNOWN_TOPIC'));
   });
 
+  it('reads a partition in parts, from any offset on', async () => {
+    await log.send(...['a', 'b', 'c', 'd', 'e'].map((value) => message(value, { partition: 1 })));
+    const { admin } = log.driver;
+    const values: string[] = [];
+    let next = 1n;
+    for (let parts = 0; next < 5n; parts++) {
+      const read = await admin.readFrom(log.topic, 1, next, 1);
+      expect(read.messages[0]!.offset).toBe(next);
+      expect(read.next).toBe(read.messages.at(-1)!.offset + 1n);
+      values.push(...read.messages.map(({ value }) => String(value)));
+      next = read.next;
+    }
+    expect(values).toEqual(['b', 'c', 'd', 'e']);
+    expect((await admin.readFrom(log.topic, 1, 0n, 1_000_000)).messages).toHaveLength(5);
+    await expect(admin.readFrom(log.topic, 0, 0n, 1)).resolves.toEqual({ messages: [], next: 0n });
+    await expect(admin.readFrom(log.topic, 4, 0n, 1)).rejects.toEqual(failing('KQ_BAD_MESSAGE'));
+    await expect(admin.readFrom('missing', 0, 0n, 1)).rejects.toEqual(failing('KQ_UNKNOWN_TOPIC'));
+  });
+
+  it('reads nothing of transactions that were aborted or have not ended, and goes on behind the aborted ones', async () => {
+    const producer = log.producer({ transactionalId: `${log.topic}.tx` });
+    const store = async (value: string, end: 'commit' | 'abort') => {
+      const transaction = await producer.transaction();
+      await transaction.send(log.topic, [message(value, { partition: 1 })]);
+      await transaction[end]();
+    };
+    await store('aborted', 'abort');
+    await store('committed', 'commit');
+    await store('aborted', 'abort');
+    const open = await producer.transaction();
+    await open.send(log.topic, [message('open', { partition: 1 })]);
+    const { admin } = log.driver;
+    const { end } = (await admin.ends(log.topic))[1]!;
+    const values: string[] = [];
+    for (let next = 0n; next < end;) {
+      const read = await admin.readFrom(log.topic, 1, next, 1);
+      values.push(...read.messages.map(({ value }) => String(value)));
+      expect(read.next).toBeGreaterThan(next);
+      next = read.next;
+    }
+    expect(values).toEqual(['committed']);
+    await open.abort();
+  });
+
   it('lets an empty group go on from other offsets', async () => {
     await log.send(...['a', 'b', 'c'].map((value) => message(value, { partition: 1 })));
     await expect(log.committed()).resolves.toEqual([undefined, undefined, undefined, undefined]);

@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { GroupConsumer } from 'nest-kq/src/consumer/group-consumer.js';
 import { Pauses } from 'nest-kq/src/consumer/pauses.js';
+import { LogDeadLetters } from 'nest-kq/src/dead-letters/log-dead-letters.js';
 import { DelaysPort } from 'nest-kq/src/delays/delays.js';
 import type { LogDriver } from 'nest-kq/src/driver/driver.js';
 import { resolveFailureOptions } from 'nest-kq/src/failures/failure-options.js';
 import { EventHub } from 'nest-kq/src/events/event-hub.js';
 import { HandlerRuns } from 'nest-kq/src/failures/handler-runs.js';
-import { replayDeadLetters } from 'nest-kq/src/failures/replay.js';
 import { LogPusher } from 'nest-kq/src/pusher/log-pusher.js';
 import { resolvePusherOptions } from 'nest-kq/src/pusher/pusher-options.js';
 import { systemClock } from 'nest-handlers/time';
@@ -115,18 +115,16 @@ describe.each([
       values.every((value, index) => index === 0 || values[index - 1]! < value),
     );
     expect(inOrder).toBe(true);
-    expect(await replayDeadLetters(driver, { topic: 'orders.dead', store })).toEqual({
-      replayed: letters,
-      foreign: 0,
-    });
+    const operator = new LogDeadLetters(driver.admin, producer, () => {});
+    expect((await operator.list('orders.dead', { limit: 1_000 })).letters).toHaveLength(letters);
+    const done = await operator.replay('orders.dead', {}, { groups: 'failed' });
+    expect(done).toMatchObject({ count: letters, failed: 0 });
     await until(() => count === MESSAGES);
     expect([...handled.values()].flat().toSorted((a, b) => a - b)).toEqual(
       messages.map(({ value }) => value),
     );
-    expect(await replayDeadLetters(driver, { topic: 'orders.dead', store })).toEqual({
-      replayed: 0,
-      foreign: 0,
-    });
+    expect(await operator.list('orders.dead')).toEqual({ letters: [] });
+    expect(await operator.replay('orders.dead', {})).toMatchObject({ count: 0 });
     await consumer.stop(10_000);
     await pusher.close();
   }, 120_000);

@@ -65,6 +65,18 @@ export {
   type KqPauseChoice,
   type KqSeekTarget,
 } from './groups/kq-groups.js';
+export {
+  KqDeadLetters,
+  type KqDeadLetter,
+  type KqDiscardOptions,
+  type KqLetterFilter,
+  type KqLetterListOptions,
+  type KqLetterPage,
+  type KqLetterRef,
+  type KqLettersDone,
+  type KqLetterSummary,
+  type KqReplayOptions,
+} from './dead-letters/kq-dead-letters.js';
 export { KqHealth, type KqGroupHealth, type KqHealthBounds, type KqHealthState } from './health/health.js';
 export { KqError, KQ_ERROR_CODES, type KqErrorCode, type KqErrorDetails } from './errors.js';
 export type { PayloadIssue } from 'nest-handlers/schema';

@@ -1,4 +1,5 @@
 /** The work of one partition, as long as this member has it. */
+import { isFor } from '../driver/addressing.js';
 import type { LogBatch, LogDriver, LogMember } from '../driver/driver.js';
 import type { TopicPartition } from '../driver/message.js';
 import { type Lane, Lanes, type Order, type Waiting } from './lanes.js';
@@ -85,6 +86,7 @@ export class PartitionWork {
   add({ messages, next, end }: LogBatch): void {
     for (const message of messages) {
       if (this.track.knows(message.offset)) continue;
+      if (!isFor(message.headers, this.owner.group)) continue; // a gap
       this.track.seen(message.offset, message.timestamp);
       this.bytes += sizeOf(message);
       this.lanes.add(message);

@@ -207,6 +207,13 @@ export interface PartitionEnds {
   readonly end: bigint;
 }
 
+/** Messages of a partition that no member has read. */
+export interface ReadMessages {
+  readonly messages: readonly LogMessage[];
+  /** The offset to go on with. */
+  readonly next: bigint;
+}
+
 /** Every call rejects with `KQ_AWAY`, `KQ_REFUSED` or `KQ_CLOSED`, and those with a topic with `KQ_UNKNOWN_TOPIC`. */
 export interface LogAdmin {
   /** All topics by name, without those of Kafka itself. */
@@ -219,6 +226,11 @@ export interface LogAdmin {
   offsetsAt(topic: string, time: number): Promise<readonly PartitionOffset[]>;
   /** The message at this offset; undefined if it is not there, or not any more. Also rejects with `KQ_BAD_MESSAGE`: no such partition. */
   read(topic: string, partition: number, offset: bigint): Promise<LogMessage | undefined>;
+  /**
+   * Messages from this offset on: at least one if there is one, and otherwise not more than these bytes; what lies below `next`
+   * and is not among them is no message, or not any more. It may wait a second where nothing is. Rejects as `read`.
+   */
+  readFrom(topic: string, partition: number, offset: bigint, maxBytes: number): Promise<ReadMessages>;
   /** For each partition, the offset from which the group goes on; undefined where it has committed none. */
   committed(
     group: string,

@@ -1,5 +1,6 @@
 /** A message that no run could handle, or none up to now, as it is stored in another topic. */
 import type { Delivery } from '../consumer/topic-work.js';
+import { FOR_GROUP } from '../driver/addressing.js';
 import type { Headers, LogMessage, OutgoingMessage } from '../driver/message.js';
 import type { Death } from '../events/events.js';
 
@@ -29,7 +30,8 @@ export const DEAD_LETTER_HEADERS = {
   due: 'kq-due',
 } as const;
 
-const NAMES = new Set<string>(Object.values(DEAD_LETTER_HEADERS));
+/** A letter says who failed, and is for whoever reads its topic. */
+const NAMES = new Set<string>([...Object.values(DEAD_LETTER_HEADERS), FOR_GROUP]);
 const LENGTH = 2_000;
 const LINES = 10;
 

@@ -167,7 +167,7 @@ describe('KqModule', () => {
       "KQ_CONFIG: the name of a cluster is ' ': expected a text that is not empty",
     );
     expect(() => getKqToken('a', Greeter as never)).toThrow(
-      /expected one of KqPusher, KqEvents, KqHealth, KqGroups$/,
+      /expected one of KqPusher, KqEvents, KqHealth, KqGroups, KqDeadLetters$/,
     );
   });
 

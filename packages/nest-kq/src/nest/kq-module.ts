@@ -9,6 +9,7 @@ import {
   type Provider,
 } from '@nestjs/common';
 import { HandlersModule, NestParts, RunPhase } from 'nest-handlers';
+import { KqDeadLetters } from '../dead-letters/kq-dead-letters.js';
 import { KqError, show } from '../errors.js';
 import { KqEvents } from '../events/events.js';
 import { KqGroups } from '../groups/kq-groups.js';
@@ -118,6 +119,7 @@ function clusterProviders(cluster: string | undefined): Provider[] {
     provide(KqEvents, [runtime], ({ events }: KqRuntime) => events),
     provide(KqHealth, [runtime], ({ health }: KqRuntime) => health),
     provide(KqGroups, [runtime], ({ groups }: KqRuntime) => groups),
+    provide(KqDeadLetters, [runtime], ({ deadLetters }: KqRuntime) => deadLetters),
     provide(
       'lifecycle',
       [runtime, RunPhase, NestParts],

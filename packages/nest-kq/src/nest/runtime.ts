@@ -1,6 +1,7 @@
 import { DelaysPort, type Consuming } from '../delays/delays.js';
 import type { LogAdmin, LogDriver, LogProducer } from '../driver/driver.js';
 import type { OutgoingMessage } from '../driver/message.js';
+import { LogDeadLetters } from '../dead-letters/log-dead-letters.js';
 import { KqError, toError } from '../errors.js';
 import { EventHub } from '../events/event-hub.js';
 import { handlerHook, pushHooks, type KqLoad } from '../events/hooks.js';
@@ -24,6 +25,7 @@ export class KqRuntime {
   readonly pusher: LogPusher;
   readonly health: GroupsHealth;
   readonly groups: LogGroups;
+  readonly deadLetters: LogDeadLetters;
   readonly events: EventHub;
   private readonly driver: LogDriver;
   private readonly report: LogReport;
@@ -62,6 +64,7 @@ export class KqRuntime {
       () => this.memberships,
       (line) => options.logger.log(line),
     );
+    this.deadLetters = new LogDeadLetters(admin, this.letters, (line) => options.logger.log(line));
   }
 
   get admin(): LogAdmin {

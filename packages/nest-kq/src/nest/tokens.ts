@@ -1,4 +1,5 @@
 import { Inject, type InjectionToken } from '@nestjs/common';
+import { KqDeadLetters } from '../dead-letters/kq-dead-letters.js';
 import { KqError, show, wrongValue } from '../errors.js';
 import { KqEvents } from '../events/events.js';
 import { KqGroups } from '../groups/kq-groups.js';
@@ -6,7 +7,7 @@ import { KqHealth } from '../health/health.js';
 import { KqPusher } from '../pusher/pusher.js';
 
 /** The parts of each cluster that an application injects. */
-export const INJECTABLES = [KqPusher, KqEvents, KqHealth, KqGroups] as const;
+export const INJECTABLES = [KqPusher, KqEvents, KqHealth, KqGroups, KqDeadLetters] as const;
 
 /** What an application injects. For the cluster without a name the class itself is the token. */
 export type KqInjectable = (typeof INJECTABLES)[number];

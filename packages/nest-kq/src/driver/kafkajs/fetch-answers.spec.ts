@@ -22,7 +22,7 @@ const { Fetch } = (
 
 interface Answer {
   readonly responses: readonly {
-    readonly partitions: readonly { readonly messages: readonly Message[] }[];
+    readonly partitions: readonly { readonly messages: readonly Message[]; readonly next?: bigint }[];
   }[];
 }
 
@@ -31,6 +31,8 @@ interface Message {
   readonly headers?: Headers;
 }
 
+/** Where a batch has the offset of its last message, from its first one on. */
+const LAST_OFFSET_DELTA_AT = 23;
 const TIME = 1_800_000_000_000;
 const record = (value: string | null, over: Partial<BatchRecord> = {}): BatchRecord => ({
   key: null,
@@ -89,6 +91,15 @@ describe('an answer with messages', () => {
     expect(comparable(read)).toEqual(comparable(theirs));
   });
 
+  it('goes on after the last whole batch, also where compaction has removed its last messages', async () => {
+    const batch = await batchOf([record('a'), record('b')]);
+    const compacted = Buffer.from(batch);
+    compacted.writeInt32BE(9, LAST_OFFSET_DELTA_AT);
+    const cut = Buffer.concat([batch, compacted.subarray(0, compacted.length - 1)]);
+    const read = (await readFetched(answerOf(11, batch, compacted, cut, Buffer.alloc(0)), 11)) as Answer;
+    expect(read.responses[0]!.partitions.map(({ next }) => next)).toEqual([2n, 10n, 2n, undefined]);
+  });
+
   it('gives each header that a message has, whatever objects inherit, and no other', async () => {
     for (const name of Object.getOwnPropertyNames(Object.prototype)) {
       const [message] = await messagesOf(await batchOf([record('v', { headers: only(name, ['1', '2']) })]));
@@ -124,7 +135,7 @@ function only(name: string, values: readonly string[]): Headers {
 function comparable(answer: object): unknown {
   return JSON.parse(
     JSON.stringify(answer, (name, value: unknown) => {
-      if (['attributes', 'magicByte', 'lastStartOffset', 'errorCode', 'sessionId'].includes(name))
+      if (['attributes', 'magicByte', 'lastStartOffset', 'errorCode', 'sessionId', 'next'].includes(name))
         return undefined;
       if (name !== 'batchContext') return value;
       const { inTransaction, producerId, isControlBatch } = value as Record<string, unknown>;

@@ -5,6 +5,8 @@
 import kafkajs from 'kafkajs';
 import type { Cluster } from 'kafkajs';
 // @ts-expect-error: kafkajs has no types for what is inside it
+import filterAborted from 'kafkajs/src/consumer/filterAbortedMessages.js';
+// @ts-expect-error: kafkajs has no types for what is inside it
 import Decoder from 'kafkajs/src/protocol/decoder.js';
 // @ts-expect-error: kafkajs has no types for what is inside it
 import decodeMessageSet from 'kafkajs/src/protocol/messageSet/decoder.js';
@@ -58,6 +60,19 @@ export interface FetchedMessage {
   readonly batchContext?: BatchContext;
 }
 
+/** What this client uses of a partition's answer. */
+export interface FetchedPartition {
+  readonly messages: FetchedMessage[];
+  readonly abortedTransactions?: readonly { readonly producerId: string; readonly firstOffset: string }[];
+  /** The offset after the last whole batch. Absent: there is none. */
+  readonly next?: bigint;
+}
+
+/** As kafkajs does it for a member. */
+export const withoutAborted = filterAborted as (
+  partition: Pick<FetchedPartition, 'messages' | 'abortedTransactions'>,
+) => FetchedMessage[];
+
 interface BatchContext {
   readonly firstOffset: bigint;
   readonly firstTimestamp: bigint;
@@ -85,7 +100,7 @@ export async function readFetched(bytes: Buffer, version: number) {
     partitions: await Promise.all(
       partitions.map(async ({ records, ...partition }) => ({
         ...partition,
-        messages: await readMessages(records),
+        ...(await readMessages(records)),
       })),
     ),
   }));
@@ -123,19 +138,22 @@ function readPartition(from: Reader, version: number) {
 const MAGIC_AT = 16;
 const MAGIC = 2;
 
-async function readMessages(records: Buffer): Promise<FetchedMessage[]> {
-  if (records.length <= MAGIC_AT) return [];
-  if (records.readInt8(MAGIC_AT) !== MAGIC)
-    return messageSetOf(new MessageSetDecoder(records), records.length);
+async function readMessages(records: Buffer): Promise<Pick<FetchedPartition, 'messages' | 'next'>> {
+  if (records.length <= MAGIC_AT) return { messages: [] };
+  if (records.readInt8(MAGIC_AT) !== MAGIC) {
+    const messages = await messageSetOf(new MessageSetDecoder(records), records.length);
+    return { messages, ...(messages.length > 0 && { next: BigInt(messages.at(-1)!.offset) + 1n }) };
+  }
   const messages: FetchedMessage[] = [];
   const from = new Reader(records);
+  let next = 0n;
   while (from.left >= 12) {
     const firstOffset = from.int64();
     const length = from.int32();
     if (length > from.left) break; // cut off where the answer was full: it comes whole with the next one
-    await readBatch(firstOffset, from.raw(length), messages);
+    next = await readBatch(firstOffset, from.raw(length), messages);
   }
-  return messages;
+  return { messages, next };
 }
 
 const CODEC = 7;
@@ -143,11 +161,12 @@ const LOG_APPEND_TIME = 8;
 const TRANSACTIONAL = 16;
 const CONTROL = 32;
 
-async function readBatch(firstOffset: bigint, batch: Buffer, to: FetchedMessage[]): Promise<void> {
+/** @returns The offset after the batch, whose last messages may be gone by compaction. */
+async function readBatch(firstOffset: bigint, batch: Buffer, to: FetchedMessage[]): Promise<bigint> {
   const from = new Reader(batch);
   from.raw(4 + 1 + 4); // the leader's epoch, the magic, the checksum
   const attributes = from.int16();
-  from.int32();
+  const next = firstOffset + BigInt(from.int32()) + 1n;
   const firstTimestamp = from.int64();
   const lastTimestamp = from.int64();
   const producerId = String(from.int64());
@@ -165,6 +184,7 @@ async function readBatch(firstOffset: bigint, batch: Buffer, to: FetchedMessage[
   const codec = codecs[attributes & CODEC]?.();
   const records = new Reader(codec ? await codec.decompress(packed) : packed);
   for (let index = 0; index < count; index++) to.push(readRecord(records.raw(records.varint()), context));
+  return next;
 }
 
 function readRecord(record: Buffer, batchContext: BatchContext): FetchedMessage {

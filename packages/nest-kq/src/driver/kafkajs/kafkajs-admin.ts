@@ -59,8 +59,13 @@ export class KafkajsAdmin implements LogAdmin {
     return this.cluster.offsetsAt(topic, time);
   }
 
-  read(topic: string, partition: number, offset: bigint) {
-    return this.cluster.read(topic, partition, offset);
+  async read(topic: string, partition: number, offset: bigint) {
+    const { messages } = await this.cluster.readFrom(topic, partition, offset, 1); // a message comes whole
+    return messages.find((message) => message.offset === offset);
+  }
+
+  readFrom(topic: string, partition: number, offset: bigint, maxBytes: number) {
+    return this.cluster.readFrom(topic, partition, offset, maxBytes);
   }
 
   committed(group: string, topic: string) {

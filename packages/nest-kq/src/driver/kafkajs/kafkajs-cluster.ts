@@ -3,9 +3,9 @@ import type { Broker, Cluster, PartitionMetadata } from 'kafkajs';
 import { detached } from 'nest-handlers/context';
 import { isTopicName } from '../../api/topic-name.js';
 import { KqError } from '../../errors.js';
-import type { PartitionEnds } from '../driver.js';
-import type { LogMessage, PartitionOffset } from '../message.js';
-import type { FetchedMessage } from './fetch-answers.js';
+import type { PartitionEnds, ReadMessages } from '../driver.js';
+import type { PartitionOffset } from '../message.js';
+import { withoutAborted, type FetchedPartition } from './fetch-answers.js';
 import type { KafkajsClient } from './kafkajs-client.js';
 import { isOutOfRange, meant } from './kafkajs-errors.js';
 import { noPartition } from './requests.js';
@@ -87,27 +87,30 @@ export class KafkajsCluster {
     }));
   }
 
-  async read(topic: string, partition: number, offset: bigint): Promise<LogMessage | undefined> {
+  async readFrom(topic: string, partition: number, offset: bigint, maxBytes: number): Promise<ReadMessages> {
     const partitions = await this.partitions(topic);
     if (partitions[partition] === undefined) throw noPartition(topic, partition, partitions.length);
-    return this.ask(`cannot read offset ${offset} of ${topic}/${partition}`, async (cluster) => {
+    const read = await this.ask(`cannot read offset ${offset} of ${topic}/${partition}`, async (cluster) => {
       await cluster.addMultipleTargetTopics([topic]);
       const leaders = cluster.findLeaderForPartitions(topic, [partition]);
       const leader = await cluster.findBroker({ nodeId: Object.keys(leaders)[0]! });
-      const asked = { partition, fetchOffset: String(offset), maxBytes: 1 }; // a message comes whole
+      const asked = { partition, fetchOffset: String(offset), maxBytes };
       try {
         const answer: unknown = await leader.fetch({
           maxWaitTime: FETCH_WAIT,
           minBytes: 1,
-          maxBytes: 1,
+          maxBytes,
           topics: [{ topic, partitions: [asked] }],
         });
-        return messagesOf(answer).find((message) => message.offset === offset);
+        return messagesOf(answer, offset);
       } catch (error) {
         if (isOutOfRange(error)) return undefined;
         throw error;
       }
     });
+    if (read) return read;
+    const first = (await this.ends(topic)).find((each) => each.partition === partition)?.first ?? offset;
+    return { messages: [], next: first > offset ? first : offset };
   }
 
   async committed(group: string, topic: string) {
@@ -233,12 +236,16 @@ function clusterOf(client: KafkajsClient, ended: () => boolean): Cluster {
   return found;
 }
 
-/** Of one partition. kafkajs' types leave the answer out. */
-function messagesOf(answer: unknown): LogMessage[] {
-  const { responses } = answer as { responses: { partitions: { messages: FetchedMessage[] }[] }[] };
-  return responses.flatMap(({ partitions }) =>
-    partitions.flatMap(({ messages }) => messages.map(readMessage)),
-  );
+/** Of one partition, as a member gets them: none of aborted transactions. kafkajs' types leave the answer out. */
+function messagesOf(answer: unknown, offset: bigint): ReadMessages {
+  const { responses } = answer as { responses: { partitions: FetchedPartition[] }[] };
+  const partition = responses[0]?.partitions[0];
+  if (!partition) return { messages: [], next: offset };
+  const messages = withoutAborted(partition)
+    .filter((message) => !message.isControlRecord && BigInt(message.offset) >= offset)
+    .map(readMessage);
+  const { next = offset } = partition;
+  return { messages, next: next > offset ? next : offset };
 }
 
 async function countMembers(coordinator: Broker, group: string): Promise<number> {

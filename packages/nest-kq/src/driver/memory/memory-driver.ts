@@ -98,6 +98,10 @@ class MemoryAdmin implements LogAdmin {
     return messages.find((message) => message.offset === offset);
   }
 
+  async readFrom(topic: string, partition: number, offset: bigint, maxBytes: number) {
+    return this.store.log.partition(topic, partition).read(offset, maxBytes);
+  }
+
   async committed(group: string, topic: string) {
     const { log, groups } = this.store;
     return log.partitions(topic).map(({ partition }) => ({

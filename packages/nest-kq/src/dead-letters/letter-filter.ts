@@ -1,0 +1,51 @@
+import { checkOptions } from '../api/checks.js';
+import { topicName } from '../api/topic.js';
+import { wrongValue } from '../errors.js';
+import type { KqLetterFilter, KqLetterRef, KqLetterSummary } from './kq-dead-letters.js';
+
+const TEXTS = ['error', 'group', 'key'] as const;
+const TIMES = ['from', 'to'] as const;
+const NAMES: readonly string[] = ['topic', ...TEXTS, ...TIMES] satisfies readonly (keyof KqLetterFilter)[];
+
+/** Checks a filter; `KQ_BAD_OPTION`, `KQ_BAD_TOPIC`. */
+export function letterMatcher(filter: KqLetterFilter): (letter: KqLetterSummary) => boolean {
+  checkOptions('KQ_BAD_OPTION', 'a filter of dead letters', filter, NAMES);
+  for (const name of TEXTS) {
+    const value: unknown = filter[name];
+    if (value !== undefined && typeof value !== 'string')
+      throw wrongValue('KQ_BAD_OPTION', `\`${name}\``, value, 'a string');
+  }
+  for (const name of TIMES) {
+    const value: unknown = filter[name];
+    if (value !== undefined && !(value instanceof Date && !Number.isNaN(value.getTime())))
+      throw wrongValue('KQ_BAD_OPTION', `\`${name}\``, value, 'a valid Date');
+  }
+  const { error, group, key, from, to } = filter;
+  const topic = filter.topic === undefined ? undefined : topicName(filter.topic);
+  return (letter) =>
+    (topic === undefined || letter.origin.topic === topic) &&
+    (group === undefined || letter.group === group) &&
+    (key === undefined || letter.key === key) &&
+    (from === undefined || letter.diedAt >= from) &&
+    (to === undefined || letter.diedAt < to) &&
+    (error === undefined || letter.error.name.includes(error) || letter.error.message.includes(error));
+}
+
+/** The place of one letter; undefined: `which` is a filter. `KQ_BAD_OPTION`. */
+export function placeIn(
+  which: KqLetterRef | KqLetterFilter,
+): { partition: number; offset: bigint } | undefined {
+  const isRef = typeof which === 'object' && which !== null && ('partition' in which || 'offset' in which);
+  return isRef ? placeOf(which as KqLetterRef) : undefined;
+}
+
+/** `KQ_BAD_OPTION`. */
+export function placeOf(ref: KqLetterRef): { partition: number; offset: bigint } {
+  checkOptions('KQ_BAD_OPTION', 'the place of a dead letter', ref, ['partition', 'offset']);
+  const { partition, offset } = ref;
+  if (!Number.isSafeInteger(partition) || partition < 0)
+    throw wrongValue('KQ_BAD_OPTION', '`partition`', partition, 'a whole number from 0');
+  if (!/^\d{1,19}$/.test(String(offset)))
+    throw wrongValue('KQ_BAD_OPTION', '`offset`', offset, 'an offset, in decimal digits');
+  return { partition, offset: BigInt(offset) };
+}

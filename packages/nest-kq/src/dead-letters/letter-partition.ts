@@ -1,0 +1,119 @@
+import type { LogAdmin, PartitionEnds } from '../driver/driver.js';
+import type { LogMessage } from '../driver/message.js';
+import type { KqLetterSummary } from './kq-dead-letters.js';
+import { isLetter, resolvedBy, summaryOf } from './letter.js';
+import { OffsetSet } from './offset-set.js';
+
+/** Bytes of one read. */
+const READ = 1_048_576;
+/** So many new messages are read to go on with what is known; beyond that it begins anew. */
+const MOST_NEW = 10_000n;
+
+/** How much a call may still read. */
+export interface Budget {
+  messages: number;
+  bytes: number;
+}
+
+/**
+ * One partition of a dead letter topic. It is read from its end on, as the records that resolve letters stand behind them: in the
+ * range that is known, each letter is known to be resolved or not. Of a message only that bit stays here.
+ */
+export class LetterPartition {
+  /** The offset of the first message that is stored. */
+  first = 0n;
+  /** After the last one. */
+  end = 0n;
+  private from = 0n;
+  private to = 0n;
+  private readonly resolved = new OffsetSet();
+  /** The last message that was read, by which a topic is known that was deleted and made again. */
+  private last: Pick<LogMessage, 'offset' | 'timestamp'> | undefined;
+
+  constructor(
+    private readonly admin: LogAdmin,
+    private readonly topic: string,
+    readonly partition: number,
+  ) {}
+
+  /** To be called first, with what the brokers say now. */
+  async refresh({ first, end }: Pick<PartitionEnds, 'first' | 'end'>): Promise<void> {
+    this.first = first;
+    this.end = end;
+    this.resolved.dropBelow(first);
+    if (end < this.to || !(await this.isSame())) {
+      this.resolved.clear();
+      this.last = undefined;
+      this.from = this.to = end;
+    } else if (end - this.to > MOST_NEW || this.from === this.to) this.from = this.to = end;
+    else await this.knowTo(end);
+  }
+
+  /** Reads what has come since, up to this offset. */
+  async knowTo(end: bigint): Promise<void> {
+    if (end <= this.to) return;
+    for await (const messages of this.read(this.to, end)) this.absorb(messages);
+    this.to = end;
+    if (end > this.end) this.end = end;
+  }
+
+  /** Only of offsets that are known: those that `below` has been at. */
+  isOpen(offset: bigint): boolean {
+    return !this.resolved.has(offset);
+  }
+
+  /**
+   * Letters below `position`, of `count` offsets at most, the newest first, and where to go on. What lies between `position` and
+   * the end is to be known: by calls before, or by this one, which then reads no letter.
+   */
+  async below(
+    position: bigint,
+    count: number,
+    budget: Budget,
+  ): Promise<{ letters: KqLetterSummary[]; position: bigint }> {
+    const isKnown = position >= this.from;
+    const high = isKnown ? position : this.from;
+    const low = max(this.first, high - BigInt(count));
+    const letters: KqLetterSummary[] = [];
+    for await (const messages of this.read(low, high)) {
+      budget.messages -= messages.length;
+      budget.bytes -= messages.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
+      this.absorb(messages);
+      for (const message of messages)
+        if (isKnown && isLetter(message)) letters.push(summaryOf(this.partition, message));
+    }
+    if (low < this.from) this.from = low;
+    const open = letters.filter(({ offset }) => this.isOpen(BigInt(offset)));
+    return { letters: open.toReversed(), position: isKnown ? low : position };
+  }
+
+  /** Messages in their order, a part at a time. */
+  async *read(low: bigint, high: bigint): AsyncGenerator<readonly LogMessage[]> {
+    for (let next = low; next < high;) {
+      const read = await this.admin.readFrom(this.topic, this.partition, next, READ);
+      const messages = read.messages.filter(({ offset }) => offset < high);
+      if (messages.length > 0) yield messages;
+      if (read.next <= next) return;
+      next = read.next;
+    }
+  }
+
+  private absorb(messages: readonly LogMessage[]): void {
+    for (const message of messages) for (const offset of resolvedBy(message)) this.resolved.add(offset);
+    const newest = messages.at(-1);
+    if (newest && newest.offset >= (this.last?.offset ?? -1n))
+      this.last = { offset: newest.offset, timestamp: newest.timestamp };
+  }
+
+  private async isSame(): Promise<boolean> {
+    const { last } = this;
+    if (!last || last.offset < this.first) return last === undefined;
+    const { messages } = await this.admin.readFrom(this.topic, this.partition, last.offset, 1);
+    const found = messages.find(({ offset }) => offset === last.offset);
+    return found?.timestamp === last.timestamp;
+  }
+}
+
+function max(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}

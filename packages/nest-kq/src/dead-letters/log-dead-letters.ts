@@ -1,0 +1,346 @@
+import { checkOptions, wholeNumber } from '../api/checks.js';
+import { topicName, type Topic } from '../api/topic.js';
+import type { LogAdmin, LogProducer } from '../driver/driver.js';
+import type { LogMessage, OutgoingMessage } from '../driver/message.js';
+import { KqError, factOf, wrongValue } from '../errors.js';
+import {
+  KqDeadLetters,
+  type KqDeadLetter,
+  type KqDiscardOptions,
+  type KqLetterFilter,
+  type KqLetterListOptions,
+  type KqLetterPage,
+  type KqLetterRef,
+  type KqLettersDone,
+  type KqLetterSummary,
+  type KqReplayOptions,
+} from './kq-dead-letters.js';
+import { headerOf, isLetter, letterOf, resolutionOf, revived, summaryOf, type Resolution } from './letter.js';
+import { letterMatcher, placeIn, placeOf } from './letter-filter.js';
+import { MOST_AT_ONCE, pageOf, readQuery } from './letter-pages.js';
+import { LetterPartition } from './letter-partition.js';
+import { DEAD_LETTER_HEADERS } from '../failures/dead-letter.js';
+
+/** Letters that one record resolves at most. */
+const MOST_RESOLVED = 500;
+const MOST_EXAMPLES = 5;
+const MOST_FAILURES = 10;
+/** Topics whose resolved letters are remembered between calls. */
+const MOST_TOPICS = 20;
+const UNBOUNDED = { messages: Infinity, bytes: Infinity };
+
+/** What an act is to do. */
+interface Act {
+  readonly topic: string;
+  readonly how: Resolution;
+  readonly dryRun: boolean;
+  readonly limit: number;
+  /** Only the group that failed gets the message again. */
+  readonly failedGroupOnly: boolean;
+  /** Whether a group reads a topic, as far as that was asked. */
+  readonly reads: Map<string, boolean>;
+}
+
+type Done = { -readonly [Name in keyof KqLettersDone]: KqLettersDone[Name] } & {
+  readonly failures: KqLettersDone['failures'][number][];
+  readonly examples: KqLetterSummary[];
+};
+
+/** The dead letters of one cluster of brokers. */
+export class LogDeadLetters extends KqDeadLetters {
+  /** By topic, what lists have learnt: acts read for themselves. */
+  private readonly known = new Map<string, Map<number, LetterPartition>>();
+  /** By topic, the last list or look, as each goes on with what the one before has learnt. */
+  private readonly turns = new Map<string, Promise<unknown>>();
+
+  constructor(
+    private readonly admin: LogAdmin,
+    private readonly producer: Pick<LogProducer, 'send'>,
+    private readonly log: (line: string) => void,
+  ) {
+    super();
+  }
+
+  override async list(topic: string | Topic, options: KqLetterListOptions = {}): Promise<KqLetterPage> {
+    const name = topicName(topic);
+    const query = readQuery(options);
+    return this.inTurn(name, async () => {
+      const partitions = await this.fresh(name, this.knownOf(name));
+      return pageOf(partitions, query, await this.floors(name, query.since));
+    });
+  }
+
+  override async get(topic: string | Topic, ref: KqLetterRef): Promise<KqDeadLetter | undefined> {
+    const name = topicName(topic);
+    const { partition, offset } = placeOf(ref);
+    const message = await this.admin.read(name, partition, offset);
+    if (!message || !isLetter(message)) return undefined;
+    return this.inTurn(name, async () => {
+      const all = await this.fresh(name, this.knownOf(name));
+      const isOpen = await openIn(all, partition, offset);
+      return letterOf(partition, message, !isOpen);
+    });
+  }
+
+  override replay(
+    topic: string | Topic,
+    which: KqLetterRef | KqLetterFilter,
+    options: KqReplayOptions = {},
+  ): Promise<KqLettersDone> {
+    return this.act('replayed', topic, which, options, ['groups']);
+  }
+
+  override discard(
+    topic: string | Topic,
+    which: KqLetterRef | KqLetterFilter,
+    options: KqDiscardOptions = {},
+  ): Promise<KqLettersDone> {
+    return this.act('discarded', topic, which, options);
+  }
+
+  private async act(
+    how: Resolution,
+    topic: string | Topic,
+    which: KqLetterRef | KqLetterFilter,
+    options: KqReplayOptions,
+    more: readonly string[] = [],
+  ): Promise<KqLettersDone> {
+    const act = actOf(how, topicName(topic), options, more);
+    const done: Done = { count: 0, failed: 0, failures: [], examples: [] };
+    const place = placeIn(which);
+    const partitions = await this.fresh(act.topic, new Map());
+    if (place) await this.actOnOne(act, partitions, place, done);
+    else await this.actOnMany(act, partitions, which as KqLetterFilter, done);
+    if (!act.dryRun && done.count > 0) {
+      const failed = done.failed > 0 ? `; ${done.failed} could not be, and stay` : '';
+      this.log(`${how} ${done.count} dead letters of ${act.topic}${failed}`);
+    }
+    return done;
+  }
+
+  private async actOnOne(
+    act: Act,
+    partitions: readonly LetterPartition[],
+    { partition, offset }: { partition: number; offset: bigint },
+    done: Done,
+  ): Promise<void> {
+    const message = await this.admin.read(act.topic, partition, offset);
+    if (!message || !isLetter(message) || !(await openIn(partitions, partition, offset))) return;
+    done.examples.push(summaryOf(partition, message));
+    if (act.dryRun) done.count = 1;
+    else
+      await this.resolve(
+        act,
+        partitions.find((each) => each.partition === partition)!,
+        [message],
+        done,
+      );
+  }
+
+  private async actOnMany(
+    act: Act,
+    partitions: readonly LetterPartition[],
+    filter: KqLetterFilter,
+    done: Done,
+  ): Promise<void> {
+    const matches = letterMatcher(filter);
+    const floors = await this.floors(act.topic, filter.from);
+    let found = 0;
+    for (const partition of partitions) {
+      const floor = floors.get(partition.partition) ?? partition.first;
+      for (let position = partition.end; position > floor;) {
+        const read = await partition.below(position, MOST_AT_ONCE, { ...UNBOUNDED });
+        position = read.position;
+        const matching = read.letters.filter(matches);
+        found += matching.length;
+        done.examples.push(...matching.slice(0, MOST_EXAMPLES - done.examples.length));
+      }
+    }
+    if (act.dryRun) done.count = Math.min(found, act.limit);
+    else
+      for (const partition of partitions) {
+        const floor = floors.get(partition.partition) ?? partition.first;
+        await this.actOn(act, partition, floor, matches, done);
+      }
+  }
+
+  /** In the order of the letters, so that those of one key come as they came before. */
+  private async actOn(
+    act: Act,
+    partition: LetterPartition,
+    floor: bigint,
+    matches: (letter: KqLetterSummary) => boolean,
+    done: Done,
+  ): Promise<void> {
+    for await (const messages of partition.read(floor, partition.end)) {
+      const letters = messages.filter(
+        (each) => isLetter(each) && matches(summaryOf(partition.partition, each)),
+      );
+      for (let at = 0; at < letters.length; at += MOST_RESOLVED) {
+        const left = act.limit - done.count - done.failed;
+        // Somebody else may have resolved some meanwhile.
+        const open = letters.slice(at, at + MOST_RESOLVED).filter(({ offset }) => partition.isOpen(offset));
+        if (left <= 0) return;
+        if (open.length > 0) await this.resolve(act, partition, open.slice(0, left), done);
+      }
+    }
+  }
+
+  private async resolve(
+    act: Act,
+    partition: LetterPartition,
+    letters: readonly LogMessage[],
+    done: Done,
+  ): Promise<void> {
+    const { topic, how } = act;
+    const results = how === 'replayed' ? await this.store(act, letters) : new Map<bigint, KqError>();
+    const resolved = letters.filter(({ offset }) => !results.has(offset));
+    if (resolved.length > 0) {
+      const offsets = resolved.map(({ offset }) => offset);
+      const record = resolutionOf(partition.partition, offsets, how);
+      const [sent] = await this.producer.send(topic, [record]);
+      if (sent instanceof KqError) throw unresolved(sent, act, resolved.length);
+      done.count += resolved.length;
+      await partition.knowTo(sent!.offset + 1n);
+    }
+    for (const [offset, error] of results) {
+      if (error.code === 'KQ_AWAY' || error.code === 'KQ_CLOSED') throw error;
+      done.failed++;
+      const place = { partition: partition.partition, offset: String(offset) };
+      if (done.failures.length < MOST_FAILURES) done.failures.push({ ...place, error });
+    }
+  }
+
+  /** Stores the messages of letters again. By offset, those that could not be stored. */
+  private async store(act: Act, letters: readonly LogMessage[]): Promise<Map<bigint, KqError>> {
+    const failed = new Map<bigint, KqError>();
+    const byTopic = new Map<string, { readonly offset: bigint; readonly message: OutgoingMessage }[]>();
+    for (const letter of letters) {
+      const origin = headerOf(letter, DEAD_LETTER_HEADERS.topic)!;
+      const group = act.failedGroupOnly ? (headerOf(letter, DEAD_LETTER_HEADERS.group) ?? '') : undefined;
+      const wrong = group === undefined ? undefined : await this.missing(act, group, origin);
+      if (wrong) failed.set(letter.offset, wrong);
+      else {
+        const ofTopic = byTopic.get(origin) ?? [];
+        byTopic.set(origin, ofTopic);
+        ofTopic.push({ offset: letter.offset, message: revived(letter, group) });
+      }
+    }
+    const sending = [...byTopic].map(async ([origin, all]) => {
+      const sent = await this.producer.send(
+        origin,
+        all.map(({ message }) => message),
+      );
+      for (const [index, { offset }] of all.entries()) {
+        const answer = sent[index];
+        if (answer instanceof KqError) failed.set(offset, answer);
+      }
+    });
+    await Promise.all(sending);
+    return failed;
+  }
+
+  /** Why it makes no sense to address the group: it reads nothing of this topic. */
+  private async missing(act: Act, group: string, topic: string): Promise<KqError | undefined> {
+    const name = JSON.stringify([group, topic]);
+    let reads = act.reads.get(name);
+    if (reads === undefined) {
+      const committed = group === '' ? [] : await this.admin.committed(group, topic);
+      act.reads.set(name, (reads = committed.some(({ offset }) => offset !== undefined)));
+    }
+    if (reads) return undefined;
+    const who =
+      group === '' ? 'the letter names no group' : `the group ${group} has committed nothing of ${topic}`;
+    return new KqError(
+      'KQ_BAD_OPTION',
+      `${who}, so nobody would handle the message: expected \`groups: 'all'\``,
+    );
+  }
+
+  /** Those of a topic, as the brokers have them now. */
+  private async fresh(
+    topic: string,
+    known: Map<number, LetterPartition>,
+  ): Promise<readonly LetterPartition[]> {
+    const ends = await this.admin.ends(topic);
+    return Promise.all(
+      ends.map(async ({ partition, first, end }) => {
+        const one = known.get(partition) ?? new LetterPartition(this.admin, topic, partition);
+        known.set(partition, one);
+        await one.refresh({ first, end });
+        return one;
+      }),
+    );
+  }
+
+  /** By partition, below which offset no letter is of this time or later. */
+  private async floors(topic: string, since: Date | undefined): Promise<ReadonlyMap<number, bigint>> {
+    if (!since) return new Map();
+    const offsets = await this.admin.offsetsAt(topic, since.getTime());
+    return new Map(offsets.map(({ partition, offset }) => [partition, offset]));
+  }
+
+  private knownOf(topic: string): Map<number, LetterPartition> {
+    const known = this.known.get(topic) ?? new Map<number, LetterPartition>();
+    this.known.delete(topic);
+    this.known.set(topic, known); // the one that was used last is the last
+    const [oldest] = this.known.keys();
+    if (this.known.size > MOST_TOPICS) this.known.delete(oldest!);
+    return known;
+  }
+
+  private inTurn<T>(topic: string, run: () => Promise<T>): Promise<T> {
+    const running = (this.turns.get(topic) ?? Promise.resolve()).then(run);
+    const ended = running.then(
+      () => undefined,
+      () => undefined, // told to its caller
+    );
+    this.turns.set(topic, ended);
+    void ended.then(() => {
+      if (this.turns.get(topic) === ended) this.turns.delete(topic);
+    });
+    return running;
+  }
+}
+
+/** Reads what is needed to know whether the letter is resolved. */
+async function openIn(
+  partitions: readonly LetterPartition[],
+  number: number,
+  offset: bigint,
+): Promise<boolean> {
+  const partition = partitions.find((each) => each.partition === number)!;
+  for (let position = partition.end; position > offset;)
+    ({ position } = await partition.below(position, MOST_AT_ONCE, { ...UNBOUNDED }));
+  return partition.isOpen(offset);
+}
+
+const OPTIONS = ['dryRun', 'limit'] satisfies readonly (keyof KqDiscardOptions)[];
+
+function actOf(how: Resolution, topic: string, options: KqReplayOptions, more: readonly string[]): Act {
+  checkOptions('KQ_BAD_OPTION', how === 'replayed' ? '`replay`' : '`discard`', options, [
+    ...OPTIONS,
+    ...more,
+  ]);
+  const { dryRun = false, limit, groups = 'all' } = options;
+  if (typeof dryRun !== 'boolean') throw wrongValue('KQ_BAD_OPTION', '`dryRun`', dryRun, 'true or false');
+  if (groups !== 'all' && groups !== 'failed')
+    throw wrongValue('KQ_BAD_OPTION', '`groups`', groups, "'all' or 'failed'");
+  return {
+    topic,
+    how,
+    dryRun,
+    limit:
+      limit === undefined
+        ? Infinity
+        : wholeNumber('KQ_BAD_OPTION', '`limit`', limit, 1, Number.MAX_SAFE_INTEGER),
+    failedGroupOnly: groups === 'failed',
+    reads: new Map(),
+  };
+}
+
+function unresolved(error: KqError, { topic, how }: Act, count: number): KqError {
+  const stored = how === 'replayed' ? 'are stored again, and ' : '';
+  const fact = `${count} letters of ${topic} ${stored}could not be marked as ${how}, so they may come again: ${factOf(error)}`;
+  return new KqError(error.code, fact, { cause: error });
+}
