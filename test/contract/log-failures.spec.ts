@@ -1,5 +1,6 @@
 // Pusher, consumer, failures and replay together, as any log stores them.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { MemoryBudget } from 'nest-kq/src/consumer/memory-budget.js';
 import { GroupConsumer } from 'nest-kq/src/consumer/group-consumer.js';
 import { Pauses } from 'nest-kq/src/consumer/pauses.js';
 import { LogDeadLetters } from 'nest-kq/src/dead-letters/log-dead-letters.js';
@@ -94,7 +95,7 @@ describe.each([
           concurrency: 16,
           size: 1,
           within: 0,
-          room: { messages: 1_000, bytes: 1e6 },
+          room: { messages: 1_000, budget: new MemoryBudget(1e9) },
           run: (deliveries, signal) => runs.run(deliveries, signal),
         },
       ],

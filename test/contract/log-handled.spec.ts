@@ -1,6 +1,7 @@
 // A handler that pushes its result and takes its message as handled in one transaction: one result for each message.
 import { afterEach, expect, it } from '@jest/globals';
 import { systemClock } from 'nest-handlers/time';
+import { MemoryBudget } from 'nest-kq/src/consumer/memory-budget.js';
 import type { KqMessage } from 'nest-kq/src/api/received.js';
 import { GroupConsumer } from 'nest-kq/src/consumer/group-consumer.js';
 import type { Order } from 'nest-kq/src/consumer/lanes.js';
@@ -65,7 +66,7 @@ class Shop {
       events: this.events,
       store: () => Promise.reject(new Error('there is no dead letter')),
     });
-    const room = { messages: 1000, bytes: 1e6 };
+    const room = { messages: 1000, budget: new MemoryBudget(1e9) };
     const run = runs.run.bind(runs);
     this.consumer = new GroupConsumer(this.driver, systemClock, {
       group,

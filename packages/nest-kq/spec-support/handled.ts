@@ -1,3 +1,4 @@
+import { MemoryBudget } from '../src/consumer/memory-budget.js';
 import { GroupConsumer } from '../src/consumer/group-consumer.js';
 import { Pauses } from '../src/consumer/pauses.js';
 import { MemoryDriver } from '../src/driver/memory/memory-driver.js';
@@ -64,7 +65,7 @@ export class Handled {
           concurrency: 10,
           size,
           within: 0,
-          room: { messages: 1000, bytes: 1e6 },
+          room: { messages: 1000, budget: new MemoryBudget(1e9) },
           run: (deliveries, run) => runs.run(deliveries, run),
         },
       ],

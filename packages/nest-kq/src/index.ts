@@ -45,6 +45,8 @@ export {
   type KqPartition,
   type PushFailed,
   type Rebalanced,
+  type SkippedMessages,
+  type StalledPartition,
 } from './events/events.js';
 export type {
   KqClusterView,

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { MemoryBudget } from './memory-budget.js';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
 import { KqError } from '../errors.js';
 import { systemClock } from 'nest-handlers/time';
@@ -54,7 +55,7 @@ async function consume(
     concurrency: 10,
     size: 1,
     within: 0,
-    room: { messages: 1000, bytes: 1e6 },
+    room: { messages: 1000, budget: new MemoryBudget(1e9) },
     run: held,
     ...over,
   };
@@ -179,7 +180,7 @@ describe('GroupConsumer', () => {
   });
 
   it('fetches no more of a partition that is full, and goes on at half', async () => {
-    await consume({ concurrency: 1, room: { messages: 4, bytes: 1e6 } });
+    await consume({ concurrency: 1, room: { messages: 4, budget: new MemoryBudget(1e9) } });
     const fetched = countFetched();
     await push('a1', 'a2', 'a3', 'a4');
     await untilRuns(1);

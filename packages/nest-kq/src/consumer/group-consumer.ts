@@ -40,6 +40,8 @@ export interface Progress extends TopicPartition {
   readonly oldest: number | undefined;
   /** The offset after the last message of the partition, as of the last fetch; 0 before the first. */
   readonly end: bigint;
+  /** It fetches nothing more until the message at its watermark is handled, and has not for long. */
+  readonly stalled: boolean;
 }
 
 export class GroupConsumer implements MemberHandler {
@@ -106,8 +108,8 @@ export class GroupConsumer implements MemberHandler {
   }
 
   get progress(): Progress[] {
-    return Array.from(this.partitions(), ({ place, watermark, oldest, end }) => {
-      return { ...place, watermark, oldest, end };
+    return Array.from(this.partitions(), ({ place, watermark, oldest, end, stalled }) => {
+      return { ...place, watermark, oldest, end, stalled };
     });
   }
 
@@ -181,6 +183,7 @@ export class GroupConsumer implements MemberHandler {
     for (const [, work] of this.works) work.giveUp(); // of no effect if nothing runs
     await this.committer.stop();
     await this.member.stop(returns);
+    for (const work of this.partitions()) work.lose();
     return aborted;
   }
 }

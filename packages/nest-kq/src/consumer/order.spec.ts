@@ -1,5 +1,6 @@
 // Members come, leave and die at random, and handlers fail at random: what holds of each message then.
 import { describe, expect, it } from '@jest/globals';
+import { MemoryBudget } from './memory-budget.js';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
 import { systemClock } from 'nest-handlers/time';
 import { GroupConsumer } from './group-consumer.js';
@@ -93,7 +94,7 @@ class Trial {
       size: 1 + this.random(3),
       within: this.random(3),
     };
-    const room = { messages: 5 + this.random(40), bytes: 1e6 };
+    const room = { messages: 5 + this.random(40), budget: new MemoryBudget(1e9) };
     const member = new GroupConsumer(this.driver, systemClock, {
       group: 'g',
       from: 'first',

@@ -2,6 +2,7 @@
 import { isFor } from '../driver/addressing.js';
 import type { LogBatch, LogDriver, LogMember } from '../driver/driver.js';
 import type { TopicPartition } from '../driver/message.js';
+import type { MemoryBudget } from './memory-budget.js';
 import { type Lane, Lanes, type Order, type Waiting } from './lanes.js';
 import { OffsetTrack } from './offset-track.js';
 import type { RunSignal } from './run-signal.js';
@@ -10,8 +11,8 @@ import type { RunSignal } from './run-signal.js';
 export interface Room {
   /** Messages that were seen and are not below the watermark yet. */
   readonly messages: number;
-  /** Bytes of keys and values of those that are not handled. */
-  readonly bytes: number;
+  /** Bytes of those that are not handled, over all partitions of the process. */
+  readonly budget: MemoryBudget;
 }
 
 /** Whose work it is, for transactions that commit its offsets. */
@@ -36,6 +37,10 @@ export class PartitionWork {
   availableSince: number | undefined;
   /** Its fetch is held. */
   paused = false;
+  /** Somebody looks whether it stalls. */
+  watched = false;
+  /** The offset of the message that was told to hold it up; undefined: none was. */
+  stalledAt: bigint | undefined;
   private readonly track = new OffsetTrack();
   private readonly lanes: Lanes;
   /** Nothing that its runs come to is told any more. */
@@ -57,6 +62,7 @@ export class PartitionWork {
     readonly owner: WorkOwner,
   ) {
     this.lanes = new Lanes(order);
+    room.budget.open();
   }
 
   get watermark(): bigint | undefined {
@@ -72,25 +78,40 @@ export class PartitionWork {
     return this.lanes.available;
   }
 
+  get stalled(): boolean {
+    return this.stalledAt !== undefined && this.stalledAt === this.watermark;
+  }
+
+  /** Messages from the watermark on, handled or not. */
+  get ahead(): number {
+    return this.track.size;
+  }
+
   /** From here on it takes no more. */
   get full(): boolean {
-    return this.track.size >= this.room.messages || this.bytes >= this.room.bytes;
+    const { messages, budget } = this.room;
+    if (this.track.size >= messages || this.bytes >= MOST_BYTES) return true;
+    return this.bytes > 0 && this.bytes >= budget.share && budget.scarce;
   }
 
   /** Here it takes messages again. */
   get roomy(): boolean {
-    return this.track.size * 2 <= this.room.messages && this.bytes * 2 <= this.room.bytes;
+    const { messages, budget } = this.room;
+    if (this.track.size * 2 > messages || this.bytes * 2 > MOST_BYTES) return false;
+    return this.bytes * 2 <= budget.share || !budget.scarce;
   }
 
   /** What is known comes again after each rejoin, and is left out. */
   add({ messages, next, end }: LogBatch): void {
+    let bytes = 0;
     for (const message of messages) {
       if (this.track.knows(message.offset)) continue;
       if (!isFor(message.headers, this.owner.group)) continue; // a gap
       this.track.seen(message.offset, message.timestamp);
-      this.bytes += sizeOf(message);
+      bytes += sizeOf(message);
       this.lanes.add(message);
     }
+    this.hold(bytes);
     this.track.skipTo(next);
     this.end = end;
   }
@@ -114,11 +135,13 @@ export class PartitionWork {
   /** @param again Those that are not handled, in their order; `hold`: their lanes wait for `release`. */
   settle(taken: readonly Waiting[], again: readonly Waiting[], hold: boolean): void {
     const kept = again.length > 0 ? new Set(again) : undefined;
+    let bytes = 0;
     for (const waiting of taken) {
       if (kept?.has(waiting)) continue;
       this.track.handled(waiting.message.offset);
-      this.bytes -= sizeOf(waiting.message);
+      bytes -= sizeOf(waiting.message);
     }
+    this.hold(bytes);
     if (this.interrupted) for (const waiting of again) waiting.attempts--;
     this.lanes.settle(taken, again, hold);
   }
@@ -140,7 +163,9 @@ export class PartitionWork {
     this.runs.delete(run);
   }
 
+  /** Idempotent. */
   lose(): void {
+    if (!this.lost) this.room.budget.close(this.bytes);
     this.lost = true;
     this.giveUp();
   }
@@ -149,8 +174,18 @@ export class PartitionWork {
   giveUp(): void {
     for (const run of this.runs) run.cut();
   }
+
+  private hold(bytes: number): void {
+    this.bytes += bytes;
+    this.room.budget.add(bytes);
+  }
 }
 
+/** Of one partition, also where memory is plenty: what waits here longer than others' messages is of no use. */
+const MOST_BYTES = 16 * 2 ** 20;
+/** Of a message's own objects, about. */
+const OVERHEAD = 200;
+
 function sizeOf({ key, value }: { readonly key: Buffer | null; readonly value: Buffer | null }): number {
-  return (key?.length ?? 0) + (value?.length ?? 0);
+  return OVERHEAD + (key?.length ?? 0) + (value?.length ?? 0);
 }

@@ -1,11 +1,13 @@
-import { expect, it } from '@jest/globals';
-import { systemClock } from 'nest-handlers/time';
+import { describe, expect, it } from '@jest/globals';
+import { systemClock, type Clock } from 'nest-handlers/time';
+import { MemoryBudget } from './memory-budget.js';
 import type { LogMessage } from '../driver/message.js';
 import type { WorkOwner } from './partition-work.js';
 import { Pauses } from './pauses.js';
 import { TopicWork, type Delivery, type Outcome } from './topic-work.js';
 
 const PARTITIONS = [0, 1, 2, 3];
+const OWNER = { isConfirmed: () => true } as WorkOwner; // the rest is for transactions, of which there are none here
 
 const messageOf = (offset: bigint): LogMessage => {
   return { offset, timestamp: 0, key: null, value: Buffer.from('x'), headers: {} };
@@ -16,16 +18,15 @@ function workOf(handle: (work: TopicWork, pauses: Pauses) => void) {
   const ran: string[] = [];
   const pauses = new Pauses();
   const member = { pause: () => {}, resume: () => {} };
-  const owner = { isConfirmed: () => true } as WorkOwner; // the rest is for transactions, of which there are none here
   const run = (deliveries: readonly Delivery[]): readonly Outcome[] => {
     const { partition, message } = deliveries[0]!;
     ran.push(`${partition}/${message.offset}`);
     handle(work, pauses);
     return ['handled'];
   };
-  const room = { messages: 10, bytes: 1_000 };
+  const room = { messages: 10, budget: new MemoryBudget(1e9) };
   const options = { order: 'key', concurrency: 10, size: 1, within: 0, room } as const;
-  const work: TopicWork = new TopicWork({ ...options, run }, member, systemClock, pauses, () => {}, owner);
+  const work: TopicWork = new TopicWork({ ...options, run }, member, systemClock, pauses, () => {}, OWNER);
   pauses.pause();
   const places = PARTITIONS.map((partition) => ({ topic: 't', partition }));
   work.assigned(places, false);
@@ -59,4 +60,92 @@ it('begins nothing more once a handler has paused', () => {
     work.pausesChanged();
   });
   expect(ran).toHaveLength(1);
+});
+
+describe('a partition of which one message is not handled', () => {
+  const place = { topic: 't', partition: 3 };
+  const messages = (count: number) => Array.from({ length: count }, (_, index) => messageOf(BigInt(index)));
+
+  /** Its first message runs until `end`. The clock moves by `pass`. */
+  function stuck(lookAhead: number) {
+    const stalls: unknown[] = [];
+    const timers: (() => void)[] = [];
+    const clock: Clock = {
+      ...systemClock,
+      after: (_, callback) => {
+        timers.push(callback);
+        return { cancel: () => {} };
+      },
+    };
+    let end = () => {};
+    const first = new Promise<readonly Outcome[]>((resolve) => (end = () => resolve(['handled'])));
+    const work = new TopicWork(
+      {
+        order: 'none',
+        concurrency: 10,
+        size: 1,
+        within: 0,
+        room: { messages: lookAhead, budget: new MemoryBudget(1e9) },
+        run: ([delivery]) => (delivery!.message.offset === 0n ? first : ['handled']),
+        stalled: (stall) => stalls.push(stall),
+      },
+      { pause: () => {}, resume: () => {} },
+      clock,
+      new Pauses(),
+      () => {},
+      OWNER,
+    );
+    work.assigned([place], false);
+    const pass = () => {
+      for (const timer of timers.splice(0)) timer();
+    };
+    return { work, stalls, pass, end, first };
+  }
+
+  it('is told once when it fetches nothing more for that', async () => {
+    const { work, stalls, pass, end, first } = stuck(20);
+    work.batch({ ...place, messages: messages(20), next: 20n, end: 99n });
+    const [partition] = work.works;
+    expect([stalls, partition!.stalled]).toEqual([[], false]);
+    for (let times = 0; times < 3; times++) pass();
+    expect(stalls).toEqual([{ ...place, offset: 0n, behind: 19, after: 10_000 }]);
+    expect(partition!.stalled).toBe(true);
+    end();
+    await first;
+    await new Promise(setImmediate);
+    pass();
+    expect([stalls.length, partition!.stalled, partition!.watermark]).toEqual([1, false, 20n]);
+  });
+
+  it('is not told while it still fetches', () => {
+    const { work, stalls, pass } = stuck(20);
+    work.batch({ ...place, messages: messages(19), next: 19n, end: 99n });
+    for (let times = 0; times < 3; times++) pass();
+    expect(stalls).toEqual([]);
+  });
+});
+
+it('tells of messages that were removed before they could be handled', () => {
+  const skips: unknown[] = [];
+  const work = new TopicWork(
+    {
+      order: 'key',
+      concurrency: 10,
+      size: 1,
+      within: 0,
+      room: { messages: 10, budget: new MemoryBudget(1e9) },
+      run: () => ['handled'],
+      skipped: (skip) => skips.push(skip),
+    },
+    { pause: () => {}, resume: () => {} },
+    systemClock,
+    new Pauses(),
+    () => {},
+    OWNER,
+  );
+  const place = { topic: 't', partition: 0 };
+  work.assigned([place], false);
+  work.batch({ ...place, messages: [messageOf(7n)], next: 8n, end: 8n, lost: { from: 3n, to: 7n } });
+  work.batch({ ...place, messages: [messageOf(8n)], next: 9n, end: 9n });
+  expect(skips).toEqual([{ ...place, from: 3n, to: 7n }]);
 });

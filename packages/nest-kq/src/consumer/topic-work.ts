@@ -36,6 +36,10 @@ export interface WorkOptions {
   /** How long a run waits until it has so many, in milliseconds. */
   readonly within: number;
   readonly room: Room;
+  /** A message has held up its partition for long. Absent: that is meant so. */
+  stalled?(stall: Stall): void;
+  /** Messages of a partition are gone before they could be handled. */
+  skipped?(skip: Skip): void;
   /**
    * Gives an outcome for each message, in their order, at once if it is known then. It neither throws nor rejects.
    * @param run Is cut when the partition is lost, or the process gives up waiting for the run.
@@ -43,8 +47,28 @@ export interface WorkOptions {
   run(deliveries: readonly Delivery[], run: RunSignal): Ran;
 }
 
+/** The message that holds up its partition. */
+export interface Stall extends TopicPartition {
+  readonly offset: bigint;
+  /** Messages behind it that are here. */
+  readonly behind: number;
+  /** Milliseconds that it has held the partition at least. */
+  readonly after: number;
+}
+
+/** Offsets that the log does not have any more. */
+export interface Skip extends TopicPartition {
+  /** The first of them. */
+  readonly from: bigint;
+  /** The one after the last. */
+  readonly to: bigint;
+}
+
 /** What a run came to, or will. */
 export type Ran = Promise<readonly Outcome[]> | readonly Outcome[];
+
+/** Milliseconds for which a partition is full, and its first message the same, until that is told. */
+const STALL = 10_000;
 
 export class TopicWork {
   private readonly partitions = new Map<string, PartitionWork>();
@@ -123,6 +147,7 @@ export class TopicWork {
   batch(batch: LogBatch): void {
     const work = this.partitions.get(keyOf(batch));
     if (!work) return;
+    if (batch.lost) this.options.skipped?.({ ...work.place, ...batch.lost });
     work.add(batch);
     this.fetch(work);
     this.offer(work);
@@ -236,10 +261,28 @@ export class TopicWork {
     if (!work.paused && (off || work.full)) {
       work.paused = true;
       this.member.pause(topic, partition);
+      this.watch(work);
     } else if (work.paused && !off && work.roomy) {
       work.paused = false;
+      work.stalledAt = undefined;
       this.member.resume(topic, partition);
     }
+  }
+
+  /** Tells once of each message that holds up its partition for long. */
+  private watch(work: PartitionWork): void {
+    if (!this.options.stalled || work.watched) return;
+    work.watched = true;
+    const { watermark } = work;
+    this.later(STALL, () => {
+      work.watched = false;
+      if (work.lost || !work.paused || this.pauses.has(work.place.topic)) return;
+      if (work.watermark !== undefined && work.watermark === watermark && work.stalledAt !== watermark) {
+        work.stalledAt = watermark;
+        this.options.stalled!({ ...work.place, offset: watermark, behind: work.ahead - 1, after: STALL });
+      }
+      this.watch(work);
+    });
   }
 
   private hold(work: PartitionWork, lane: Lane, wait: number): void {

@@ -153,6 +153,8 @@ export interface LogBatch extends TopicPartition {
   readonly next: bigint;
   /** The offset after the last message of the partition, as the broker had it. */
   readonly end: bigint;
+  /** Offsets before it that should have come, and that the log does not have any more. Absent: none, or the client does not tell (Confluent's). */
+  readonly lost?: { readonly from: bigint; readonly to: bigint };
 }
 
 /** What a member calls. None of it may throw or reject; it returns at once, and slows the member by `pause`. */

@@ -13,6 +13,8 @@ export const EVENT_NAMES = Object.keys({
   deferred: true,
   notDeferred: true,
   overran: true,
+  stalled: true,
+  skipped: true,
   groupJoined: true,
   groupLeft: true,
   rebalanced: true,

@@ -25,6 +25,10 @@ export interface KqEventMap {
   notDeferred: DeferredMessage & { readonly trouble: Error };
   /** A handler goes on 5 s after its `timeout`; the messages of the run may run a second time beside it. */
   overran: { readonly messages: readonly KqMessage[]; readonly group: string };
+  /** A message has not been handled for long, and its partition fetches nothing more until it is. Told once of each such message. */
+  stalled: StalledPartition;
+  /** Messages of a partition were removed from the log, by its retention, before the group could handle them. */
+  skipped: SkippedMessages;
   /** This process is in the group: for the first time, or `again`. `rebalanced` follows. */
   groupJoined: {
     readonly group: string;
@@ -121,6 +125,28 @@ export interface HeldMessage extends DeadMessage {
 export interface KqPartition {
   readonly topic: string;
   readonly partition: number;
+}
+
+/** A partition that waits for one message. */
+export interface StalledPartition extends KqPartition {
+  readonly group: string;
+  /** Of the message, in decimal digits. */
+  readonly offset: string;
+  /** Messages behind it that are here, handled or not. */
+  readonly behind: number;
+  /** How long it has held the partition at least. */
+  readonly after: number;
+}
+
+/** Messages that nobody handles any more. */
+export interface SkippedMessages extends KqPartition {
+  readonly group: string;
+  /** The first offset that is gone, in decimal digits. */
+  readonly from: string;
+  /** The offset from which the group goes on, in decimal digits. */
+  readonly to: string;
+  /** Offsets in between; some of them may have been gaps. */
+  readonly count: number;
 }
 
 /** What a rebalance of a group meant for this process. */

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { MemoryBudget } from '../consumer/memory-budget.js';
 import type { KqMessage } from '../api/received.js';
 import { PartitionWork, type WorkOwner } from '../consumer/partition-work.js';
 import { RunSignal } from '../consumer/run-signal.js';
@@ -98,7 +99,12 @@ describe('the events of a run', () => {
   it('tell of an error after the commit, of a message that is handled all the same', async () => {
     const told = (['handled', 'failedLate', 'failed', 'dropped'] as const).map(collect);
     const place = { topic: 'orders', partition: 1 };
-    const work = new PartitionWork(place, 'partition', { messages: 10, bytes: 1_000 }, {} as WorkOwner);
+    const work = new PartitionWork(
+      place,
+      'partition',
+      { messages: 10, budget: new MemoryBudget(1e9) },
+      {} as WorkOwner,
+    );
     work.committed = 1n; // by a transaction
     const both = deliveries('1', '2').map((delivery) => ({ ...delivery, work }));
     const runs = runsOf(() => {

@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 
 function progress(partition: number, watermark?: bigint, oldest?: number) {
-  return { topic: 'orders', partition, watermark, oldest, end: 0n };
+  return { topic: 'orders', partition, watermark, oldest, end: 0n, stalled: false };
 }
 
 function group(...parts: GroupState['progress']): GroupState {
@@ -50,6 +50,13 @@ describe('the health of groups', () => {
     expect(await check([group(progress(1))])).toMatchObject({ kq: { groups: { shop: { lag: 5 } } } });
     await driver.admin.setCommitted('shop', 'orders', [{ partition: 1, offset: 4n }]);
     expect(await check([group(progress(1))])).toMatchObject({ kq: { groups: { shop: { lag: 1 } } } });
+  });
+
+  it('names the message that holds up a partition', async () => {
+    const shop = group({ ...progress(1, 2n, OLD), stalled: true }, progress(0, 0n));
+    expect(await check([shop])).toMatchObject({
+      kq: { status: 'up', groups: { shop: { stalled: { 'orders/1': '2' } } } },
+    });
   });
 
   it('is down beyond `maxLag`', async () => {

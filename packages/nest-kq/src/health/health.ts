@@ -1,4 +1,5 @@
 import { checkOptions, wholeNumber } from '../api/checks.js';
+import { keyOf } from '../driver/assignment.js';
 import type { Progress } from '../consumer/group-consumer.js';
 import type { LogAdmin } from '../driver/driver.js';
 import type { Clock } from 'nest-handlers/time';
@@ -22,6 +23,8 @@ export interface KqGroupHealth {
   readonly oldest?: Date;
   /** By `topic/partition`, the messages that are not handled yet, or null where that is not known. */
   readonly partitions: Readonly<Record<string, number | null>>;
+  /** By `topic/partition`, the offset of the message that holds it up: nothing behind it is fetched. Absent: none does. */
+  readonly stalled?: Readonly<Record<string, string>>;
   /** `true`: the whole group is paused in this process; else the topics that are. Absent: nothing is. */
   readonly paused?: true | readonly string[];
   /** Why some lag is not known. Absent: all is. */
@@ -97,12 +100,16 @@ export class GroupsHealth extends KqHealth {
 function healthOf({ state, progress, paused }: GroupState, { partitions, unknown }: Behind): KqGroupHealth {
   const lags = Object.values(partitions);
   const lag = lags.includes(null) ? undefined : lags.reduce<number>((sum, each) => sum + (each ?? 0), 0);
+  const stalled = progress
+    .filter((each) => each.stalled)
+    .map((each) => [keyOf(each), String(each.watermark)]);
   const times = progress.flatMap(({ oldest }) => (oldest === undefined ? [] : [oldest]));
   return {
     state,
     ...(state === 'up' && lag !== undefined && { lag }),
     ...(times.length > 0 && { oldest: new Date(Math.min(...times)) }),
     partitions,
+    ...(stalled.length > 0 && { stalled: Object.fromEntries(stalled) as Record<string, string> }),
     ...(paused !== undefined && { paused }),
     ...(unknown !== undefined && { unknown }),
   };

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { MemoryBudget } from '../consumer/memory-budget.js';
 import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import type { LogAdmin, LogDriver, LogMember, MemberHandler } from '../driver/driver.js';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
@@ -64,7 +65,7 @@ beforeEach(() => {
         concurrency: 1,
         size: 1,
         within: 0,
-        room: { messages: 10, bytes: 10 },
+        room: { messages: 10, budget: new MemoryBudget(1e9) },
         run: async () => [],
       },
     ],

@@ -30,6 +30,12 @@ export interface TopicHandlerOptions extends FailureOptions {
    * have no order. @default 'key'
    */
   order?: Order;
+  /**
+   * How many messages of each partition may be in this process from the first one that is not handled on, handled or not, 1 to
+   * 1,000,000. Beyond that the partition fetches nothing more until that message is handled. At least twice the `batch.size`.
+   * @default 1,000
+   */
+  lookAhead?: number;
   /** The handler gets messages by the batch. @default one by one */
   batch?: BatchOptions;
   /**
@@ -53,19 +59,26 @@ export interface HandlerSettings {
   readonly group: string;
   readonly concurrency: number;
   readonly order: Order;
+  readonly lookAhead: number;
   readonly from: 'first' | 'last';
   /** Undefined: one by one. */
   readonly batch: BatchSettings | undefined;
   readonly failures: FailureSettings;
 }
 
-const DEFAULTS = { concurrency: 16, order: 'key', from: 'first' } satisfies TopicHandlerOptions;
+const DEFAULTS = {
+  concurrency: 16,
+  order: 'key',
+  lookAhead: 1_000,
+  from: 'first',
+} satisfies TopicHandlerOptions;
 
 /** Every option; the documentation is checked against it. */
 export const HANDLER_OPTION_NAMES: readonly string[] = Object.keys({
   group: true,
   concurrency: true,
   order: true,
+  lookAhead: true,
   batch: true,
   from: true,
   timeout: true,
@@ -84,16 +97,22 @@ export function resolveHandler(
   checkOptions('KQ_CONFIG', 'the handler', options, HANDLER_OPTION_NAMES);
   const checked = (Array.isArray(topics) ? topics : [topics]).map(checkTopic);
   if (checked.length === 0) throw wrongValue('KQ_CONFIG', 'the list of topics', topics, 'at least one');
-  const { concurrency, order, from, timeout, retry, deadLetter } = options;
+  const { concurrency, order, lookAhead, from, timeout, retry, deadLetter } = options;
   const own = groupOf(options, group);
   const owner = { topics: checked.map(patternOf), group: own, dq };
+  const batch = options.batch === undefined ? undefined : resolveBatch(options.batch);
   return {
     topics: checked,
     group: own,
     concurrency: number('concurrency', concurrency ?? DEFAULTS.concurrency, 1, 10_000),
     order: checkOneOf('order', order ?? DEFAULTS.order, ['key', 'partition', 'none']),
+    // A batch that fills it all could not gather while one is not handled.
+    lookAhead: Math.max(
+      number('lookAhead', lookAhead ?? DEFAULTS.lookAhead, 1, 1_000_000),
+      2 * (batch?.size ?? 0),
+    ),
     from: checkOneOf('from', from ?? DEFAULTS.from, ['first', 'last']),
-    batch: options.batch === undefined ? undefined : resolveBatch(options.batch),
+    batch,
     failures: asConfigError('', () => resolveFailureOptions({ timeout, retry, deadLetter }, owner)),
   };
 }

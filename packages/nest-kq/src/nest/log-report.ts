@@ -46,6 +46,8 @@ export class LogReport {
     on('deferred', [retries], (event) => this.deferred(event));
     on('notDeferred', [held], (event) => this.notDeferred(event));
     on('overran', ['warn'], (event) => this.overran(event));
+    on('stalled', [held], (event) => this.stalled(event));
+    on('skipped', ['error'], (event) => this.skipped(event));
     on('groupJoined', [joins], (event) => this.joined(event));
     on('groupLeft', [groups], (event) => this.left(event));
     on('rebalanced', [rebalances], (event) => this.rebalanced(event));
@@ -119,6 +121,16 @@ export class LogReport {
     const cause = `${WHY[why]} (${error.message})`;
     const line = `${named(message)} holds what is behind it, as ${cause}, and its dead letter cannot be stored; it is tried again in ${after} ms: ${trouble.message}`;
     this.lines.nowAndThen(`held ${placeOf(message)}`, this.levels.held, line);
+  }
+
+  private stalled({ group, offset, behind, after, ...place }: Event<'stalled'>): void {
+    const line = `message ${offset} of ${nameOf(place)} has not been handled for ${after / 1_000} s in the group ${group}: with ${behind} messages behind it here, the partition fetches nothing more until it is; see its handler's \`timeout\`, \`retry\` and \`lookAhead\``;
+    this.lines.write(this.levels.held, line);
+  }
+
+  private skipped({ group, from, to, count, ...place }: Event<'skipped'>): void {
+    const line = `${nameOf(place)} has lost up to ${count} messages before the group ${group} could handle them: offsets ${from} to ${to} were removed by the topic's retention`;
+    this.lines.write('error', line);
   }
 
   private overran({ messages: [first, ...more] }: Event<'overran'>): void {

@@ -37,6 +37,7 @@ describe('the options of KqModule', () => {
       rebalanceTimeout: 30_000,
       groupInstanceId: undefined,
       commitEvery: 1_000,
+      memory: 67_108_864,
       shutdownTimeout: 10_000,
       hooks: [],
       logLevels: DEFAULT_LOG_LEVELS,
@@ -142,7 +143,7 @@ describe('the options of KqModule', () => {
     [
       { broker: ['a:1'] },
       'there is no `broker` in the options of KqModule: expected one of brokers, clientId, ssl, sasl, ' +
-        'connectionTimeout, requestTimeout, driver, group, consume, pusher, sessionTimeout, rebalanceTimeout, groupInstanceId, commitEvery, shutdownTimeout, ' +
+        'connectionTimeout, requestTimeout, driver, group, consume, pusher, sessionTimeout, rebalanceTimeout, groupInstanceId, commitEvery, memory, shutdownTimeout, ' +
         'hooks, logger, logLevels',
     ],
   ])('refuse %j', (options, fact) => {
@@ -204,7 +205,7 @@ describe('the options of a handler', () => {
     [
       't',
       { retries: 5 },
-      'there is no `retries` in the options of the handler: expected one of group, concurrency, order, batch, ' +
+      'there is no `retries` in the options of the handler: expected one of group, concurrency, order, lookAhead, batch, ' +
         'from, timeout, retry, deadLetter, cluster',
     ],
   ])('refuse %j with %j', (topics, options, fact) => {

@@ -3,7 +3,7 @@ import { libraryLogger } from 'nest-handlers/log';
 import type { Duration } from 'nest-handlers/time';
 import type { ConnectionOptions } from 'node:tls';
 import type { DriverFactory, SaslOptions } from '../driver/kafkajs/kafkajs-options.js';
-import { checkOptions, milliseconds } from '../api/checks.js';
+import { checkOptions, milliseconds, wholeNumber } from '../api/checks.js';
 import { isTopicName, TOPIC_NAMES } from '../api/topic-name.js';
 import { KqError } from '../errors.js';
 import { checkHooks, type KqHooks } from '../events/hooks.js';
@@ -41,6 +41,12 @@ export interface KqOptions extends BrokerOptions {
   groupInstanceId?: string;
   /** The time between two commits of a group at least, 0 to a minute. At a shutdown the last one is made at once. @default '1s' */
   commitEvery?: Duration;
+  /**
+   * Bytes of messages that this process holds: fetched and not handled, and pushed and not answered, 1 MiB to 1 TiB. Half of it is
+   * shared out evenly among partitions, of which each may hold at least one fetch (1 MiB, or one larger message); the rest is
+   * for who needs it. Pushes have their own bound, `pusher.buffer`. @default 67_108_864 (64 MiB)
+   */
+  memory?: number;
   /** How long a shutdown waits for running handlers before it aborts their signals, 0 to an hour. @default '10s' */
   shutdownTimeout?: Duration;
   /** What to do around pushes and handlers, such as `openTelemetry()`; see `KqHooks`. @default [] */
@@ -74,6 +80,7 @@ export interface ResolvedOptions {
   readonly rebalanceTimeout: number;
   readonly groupInstanceId: string | undefined;
   readonly commitEvery: number;
+  readonly memory: number;
   readonly shutdownTimeout: number;
   readonly hooks: readonly KqHooks[];
   readonly logger: LoggerService;
@@ -82,6 +89,7 @@ export interface ResolvedOptions {
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
+const MIB = 2 ** 20;
 
 const DEFAULTS = {
   clientId: 'nest-kq',
@@ -93,6 +101,7 @@ const DEFAULTS = {
   sessionTimeout: 30 * SECOND,
   rebalanceTimeout: 30 * SECOND,
   commitEvery: SECOND,
+  memory: 64 * MIB,
   shutdownTimeout: 10 * SECOND,
   hooks: [],
 } satisfies KqOptions;
@@ -116,6 +125,7 @@ export const OPTION_NAMES: readonly string[] = Object.keys({
   rebalanceTimeout: true,
   groupInstanceId: true,
   commitEvery: true,
+  memory: true,
   shutdownTimeout: true,
   hooks: true,
   logger: true,
@@ -152,6 +162,7 @@ export function resolveOptions(options: KqOptions, cluster?: string): ResolvedOp
     rebalanceTimeout: time('rebalanceTimeout', 5 * SECOND, 60 * MINUTE),
     groupInstanceId: options.groupInstanceId === undefined ? undefined : checkName(options.groupInstanceId),
     commitEvery: time('commitEvery', 0, MINUTE),
+    memory: wholeNumber('KQ_CONFIG', '`memory`', given.memory, MIB, MIB * MIB),
     shutdownTimeout: time('shutdownTimeout', 0, 60 * MINUTE),
     hooks: checkHooks(given.hooks),
     logger: libraryLogger(logger, cluster),

@@ -1,3 +1,4 @@
+import { MemoryBudget } from '../consumer/memory-budget.js';
 import { DelaysPort, type Consuming } from '../delays/delays.js';
 import type { LogAdmin, LogDriver, LogProducer } from '../driver/driver.js';
 import type { OutgoingMessage } from '../driver/message.js';
@@ -29,6 +30,8 @@ export class KqRuntime {
   readonly events: EventHub;
   private readonly driver: LogDriver;
   private readonly report: LogReport;
+  /** Of all groups and pushes. */
+  private readonly budget: MemoryBudget;
   /** nest-dq, where the application has it. */
   readonly delays = new DelaysPort();
   private readonly memberships: GroupMembership[] = [];
@@ -56,6 +59,7 @@ export class KqRuntime {
       hooks: pushHooks(options.hooks),
       delays: this.delays,
     });
+    this.budget = new MemoryBudget(options.memory, () => this.pusher.pendingBytes);
     this.letters = this.driver.producer({ patience: options.pusher.producer.patience });
     const { admin } = this.driver;
     this.health = new GroupsHealth(admin, environment.clock, () => this.memberships);
@@ -171,6 +175,7 @@ export class KqRuntime {
     return subscriptionsOf(handler, {
       clock,
       events: this.events,
+      budget: this.budget,
       store: (to, letter) => this.storeLetter(to, letter),
       ...(around && { around }),
       ...(delays && { delays }),

@@ -1,7 +1,8 @@
 /** What the consumer needs to know of a handler. */
 import type { Subscription } from '../consumer/group-consumer.js';
 import type { RunSignal } from '../consumer/run-signal.js';
-import type { Delivery } from '../consumer/topic-work.js';
+import type { MemoryBudget } from '../consumer/memory-budget.js';
+import type { Delivery, Skip } from '../consumer/topic-work.js';
 import type { Delays, FailedMessage, LaterOutcome } from '../delays/delays.js';
 import type { OutgoingMessage } from '../driver/message.js';
 import type { EventHub } from '../events/event-hub.js';
@@ -16,13 +17,10 @@ import type { FoundHandler } from './handler-explorer.js';
 import { patternOf, type HandlerSettings } from './handler-options.js';
 import type { MessageItem } from './message-handlers.js';
 
-/** Of each partition. Beyond it, its fetch is held. */
-const MESSAGES = 1_000;
-const BYTES = 16 * 2 ** 20;
-
 export interface SubscribingParts {
   readonly clock: Clock;
   readonly events: EventHub;
+  readonly budget: MemoryBudget;
   /** What hooks put around each call of the handler. */
   readonly around?: KqHooks['aroundHandler'];
   /** Stores a letter; rejects with a `KqError`. */
@@ -42,8 +40,11 @@ export interface Subscribed extends Subscription {
 /** With its retry topics it has two: what waits there holds up no other. */
 export function subscriptionsOf(found: FoundHandler, parts: SubscribingParts): readonly Subscribed[] {
   const { handler, isSurrounded, settings } = found;
-  const { clock, events, delays, around } = parts;
-  const { group, order, concurrency, batch, failures } = settings;
+  const { clock, events, budget, delays, around } = parts;
+  const { group, order, concurrency, lookAhead, batch, failures } = settings;
+  const room = { messages: lookAhead, budget };
+  const skipped = ({ from, to, ...place }: Skip) =>
+    events.tell('skipped', { ...place, group, from: String(from), to: String(to), count: Number(to - from) });
   const inner: MessageHandler = around
     ? (value, item: MessageItem) => {
         const run = { group, messages: [item].flat(), batch: batch !== undefined };
@@ -82,8 +83,10 @@ export function subscriptionsOf(found: FoundHandler, parts: SubscribingParts): r
     concurrency,
     size: batch?.size ?? 1,
     within: batch?.within ?? 0,
-    room: { messages: Math.max(MESSAGES, 2 * (batch?.size ?? 1)), bytes: BYTES },
+    room,
     run,
+    stalled: ({ offset, ...stall }) => events.tell('stalled', { ...stall, group, offset: String(offset) }),
+    skipped,
     // Part of a run of nest-dq, which has a scope of its own and may have been put into a trace.
     runLater: (failed, signal) => find(failed.topic)?.of.runLater(failed, signal),
     retries: new Map(),
@@ -96,8 +99,9 @@ export function subscriptionsOf(found: FoundHandler, parts: SubscribingParts): r
     concurrency,
     size: 1,
     within: 0,
-    room: { messages: MESSAGES, bytes: BYTES },
+    room,
     run: (deliveries, signal) => again.run(deliveries, signal),
+    skipped,
     runLater: () => undefined,
     retries,
   };

@@ -91,6 +91,11 @@ export class Gatherer {
     return this.messages;
   }
 
+  /** Of those messages. */
+  get pendingBytes(): number {
+    return this.bytes;
+  }
+
   /** Resolves once all that was pushed before has its answer. */
   async flush(): Promise<void> {
     const lasts = Array.from(this.queues.values(), ({ last }) => last).filter((last) => last !== undefined);

@@ -57,6 +57,11 @@ export class LogPusher extends KqPusher {
     return this.gatherer.pending;
   }
 
+  /** Bytes of those messages. */
+  get pendingBytes(): number {
+    return this.gatherer.pendingBytes;
+  }
+
   flush(): Promise<void> {
     return this.pushes.flush();
   }

@@ -59,6 +59,12 @@ export function recordMetrics({ events, load }: KqClusterView, ofCluster: Attrib
     '{message}',
     'Times that a message that could be stored nowhere held its order',
   );
+  const stalls = counter('kq.partition.stalls', '{stall}', 'Times that one message held up its partition');
+  const skips = counter(
+    'kq.partition.skipped',
+    '{message}',
+    'Offsets that were removed before they were handled',
+  );
   const rebalances = counter(
     'kq.group.rebalances',
     '{rebalance}',
@@ -87,6 +93,8 @@ export function recordMetrics({ events, load }: KqClusterView, ofCluster: Attrib
     on('dropped', (event) => died(event, 'dropped')),
     on('held', (event) => held.add(1, process(event))),
     on('notDeferred', (event) => held.add(1, process(event))),
+    on('stalled', ({ topic, group }) => stalls.add(1, process({ message: { topic }, group }))),
+    on('skipped', ({ topic, group, count }) => skips.add(count, process({ message: { topic }, group }))),
     on('rebalanced', ({ group }) => rebalances.add(1, { [GROUP]: group, ...ofCluster })),
     on('commitFailed', ({ group }) => unCommitted.add(1, { [GROUP]: group, ...ofCluster })),
   ];

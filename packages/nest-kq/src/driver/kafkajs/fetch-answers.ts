@@ -100,7 +100,7 @@ export async function readFetched(bytes: Buffer, version: number) {
     partitions: await Promise.all(
       partitions.map(async ({ records, ...partition }) => ({
         ...partition,
-        ...(await readMessages(records)),
+        ...(await readMessages(ownBytes(records, bytes))),
       })),
     ),
   }));
@@ -108,6 +108,11 @@ export async function readFetched(bytes: Buffer, version: number) {
   const waits =
     version >= 8 ? { throttleTime: 0, clientSideThrottleTime: throttle } : { throttleTime: throttle };
   return { ...waits, responses: await Promise.all(read) };
+}
+
+/** One message that is kept would keep all of the answer, and so those of other partitions: 10 MiB. */
+function ownBytes(records: Buffer, answer: Buffer): Buffer {
+  return records.length * 2 < answer.length ? Buffer.from(records) : records;
 }
 
 function readPartition(from: Reader, version: number) {

@@ -18,8 +18,8 @@ import { eachBroker } from './cluster-brokers.js';
 import type { FetchedMessage } from './fetch-answers.js';
 import { stableOffsets, type Coordinator, type Heartbeat, type KafkajsIdentity } from './group-requests.js';
 import { leaveOnceDead } from './lost-coordinator.js';
-import type { Reading } from './reading.js';
-import { Readings } from './readings.js';
+import { lostBefore, type Reading } from './reading.js';
+import { Readings, type FoundOffsets } from './readings.js';
 import { StartAtEnd } from './start-at-end.js';
 import { nameMember } from './static-member.js';
 import { stickyAssigner } from './sticky-assigner.js';
@@ -251,7 +251,10 @@ export class Membership implements GroupMembership {
     coordinator.offsetFetch = async (request) => {
       for (;;) {
         const offsets = await stableOffsets(coordinator, request, () => fetch(request));
-        if (offsets) return offsets;
+        if (offsets) {
+          this.readings.found(offsets as FoundOffsets);
+          return offsets;
+        }
         await this.context.client.delay(UNSTABLE_PAUSE);
         if (this.sign) await coordinator.heartbeat(this.sign);
       }
@@ -322,12 +325,13 @@ export class Membership implements GroupMembership {
     // What is not resolved is fetched again.
     if (!reading || reading.paused || reading.starting || !reading.accepts(batch)) return;
     const next = BigInt(batch.lastOffset()) + 1n;
+    const lost = lostBefore(batch, this.readings.nextOf(reading));
     const messages = (batch.messages as unknown as readonly FetchedMessage[]).map(readMessage);
     reading.position = next;
     // At once, as after a rejoin it would move the new position.
     payload.resolveOffset(batch.lastOffset());
     const end = BigInt(batch.highWatermark);
-    const give = () => this.handler.batch({ topic, partition, messages, next, end });
+    const give = () => this.handler.batch({ topic, partition, messages, next, end, ...(lost && { lost }) });
     await this.readings.deliver(reading, give, () => payload.heartbeat());
   }
 

@@ -40,6 +40,13 @@ export class Reading implements TopicPartition {
   }
 }
 
+/** What the log has lost of a partition that was to go on at `expected`. */
+export function lostBefore(batch: Batch, expected: bigint | undefined) {
+  const fetched = fetchedOffset(batch);
+  if (expected === undefined || fetched === undefined || fetched <= expected) return undefined;
+  return { from: expected, to: fetched };
+}
+
 /** Which offset was asked for. kafkajs' types leave it out. */
 function fetchedOffset(batch: Batch): bigint | undefined {
   const offset = 'fetchedOffset' in batch ? batch.fetchedOffset : undefined;

@@ -9,6 +9,14 @@ import { Reading } from './reading.js';
 /** How long a paused partition may hold up the others of its broker, before kafkajs pauses it, too. */
 const SHORT_HOLD = 20;
 
+/** As kafkajs has them; an offset of -1: nothing is committed. */
+export interface FoundOffsets {
+  readonly responses: readonly {
+    readonly topic: string;
+    readonly partitions: readonly { readonly partition: number; readonly offset: string }[];
+  }[];
+}
+
 export class Readings {
   private readonly holds: Holds;
   /** What the member may read and commit now. Undefined: it joins, or has left. */
@@ -16,6 +24,8 @@ export class Readings {
   /** What it had last, to be told to the group. */
   private readonly last = new Map<string, Reading>();
   private delivering: Reading | undefined;
+  /** By partition, what the group had committed when it was asked last. */
+  private readonly committed = new Map<string, bigint>();
 
   constructor(
     private readonly consumer: Pick<Consumer, 'pause' | 'resume'>,
@@ -49,6 +59,19 @@ export class Readings {
     for (const [key, reading] of readings) this.last.set(key, reading);
     this.current = readings;
     return [...readings.values()];
+  }
+
+  /** What the group has committed. */
+  found({ responses }: FoundOffsets): void {
+    for (const { topic, partitions } of responses)
+      for (const { partition, offset } of partitions)
+        // kafkajs itself makes it -1 where the log does not have it any more, and asks again.
+        if (BigInt(offset) >= 0n) this.committed.set(keyOf({ topic, partition }), BigInt(offset));
+  }
+
+  /** The offset that comes next of it; undefined: the group has committed none. */
+  nextOf(reading: Reading): bigint | undefined {
+    return reading.position ?? this.committed.get(keyOf(reading));
   }
 
   /** The assignment is over. */

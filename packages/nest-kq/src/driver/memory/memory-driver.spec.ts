@@ -122,9 +122,10 @@ describe('MemoryDriver', () => {
     await producer.send('t', [of('a'), of('b')]);
     await driver.admin.setCommitted('g', 't', [{ partition: 0, offset: 1n }]);
     await producer.send('t', [of('c'), of('d')]);
-    const { values } = await join(driver);
+    const { values, batches } = await join(driver);
     settle();
     expect(values()).toEqual(['c', 'd']);
+    expect(batches.map(({ lost }) => lost)).toEqual([{ from: 1n, to: 2n }]);
   });
 
   it('shares no bytes with whoever sent or reads them', async () => {

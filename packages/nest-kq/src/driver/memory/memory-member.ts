@@ -145,8 +145,8 @@ export class MemoryMember implements LogMember, Joined {
     const log = this.context.log.partition(topic, partition);
     const committed = this.context.group.committed({ topic, partition });
     // As with Kafka, an offset that the log does not have means its first message.
-    const lost = committed === undefined || committed < log.first || committed > log.end;
-    return { topic, partition, log, position: lost ? log.first : committed, paused: false };
+    const known = committed !== undefined && committed <= log.end;
+    return { topic, partition, log, position: known ? committed : log.first, paused: false };
   }
 
   /** Batches come one in a turn, so that a quick handler holds nothing else up. */
@@ -167,10 +167,11 @@ export class MemoryMember implements LogMember, Joined {
       if (each.paused || each.position >= each.log.readable) continue;
       reading.delete(key);
       reading.set(key, each);
-      const { topic, partition, log } = each;
-      const { messages, next } = log.read(each.position, this.context.settings.fetchBytes);
+      const { topic, partition, log, position } = each;
+      const { messages, next } = log.read(position, this.context.settings.fetchBytes);
       each.position = next;
-      this.handler.batch({ topic, partition, messages, next, end: log.end });
+      const lost = position < log.first ? { from: position, to: log.first } : undefined;
+      this.handler.batch({ topic, partition, messages, next, end: log.end, ...(lost && { lost }) });
       return true;
     }
     return false;
