@@ -9,6 +9,7 @@ const NAMES = [
   'coordinator-killed',
   'dq-redis-away',
   'joins-and-leaves',
+  'poison-default',
 ];
 const experiments = STREAMS.all.filter(({ name }) => NAMES.includes(name));
 

@@ -7,6 +7,7 @@ import { dqRedisAway } from './experiments/dq-redis-away.js';
 import { joinsAndLeaves } from './experiments/joins-and-leaves.js';
 import { leaderKilled } from './experiments/leader-killed.js';
 import { membersChange } from './experiments/members-change.js';
+import { poisonDefault } from './experiments/poison-default.js';
 
 /** In the order in which they run. */
 export const STREAM_EXPERIMENTS: readonly StreamExperiment[] = [
@@ -18,4 +19,5 @@ export const STREAM_EXPERIMENTS: readonly StreamExperiment[] = [
   coordinatorKilled,
   dqRedisAway,
   joinsAndLeaves,
+  poisonDefault,
 ];

@@ -31,12 +31,16 @@ export interface StreamArguments {
   readonly options: KqOptions;
   /** Failures go through this nest-dq. @default none: they are tried again in place */
   readonly dq?: DqOptions;
+  /** Its handler has no options for failures. @default false */
+  readonly plain?: boolean;
 }
 
 const GROUP = 'readers';
 /** The topic in which Kafka keeps what groups have committed. */
 const OFFSETS = '__consumer_offsets';
 const PARTITIONS = 6;
+/** Where messages go that no handler can read, by default. */
+const DEAD = `${NUMBERS.name}.${GROUP}.kq-dead`;
 const KEYS = 30;
 const NODES = 3;
 /** Milliseconds; the shortest that nest-kq takes. */
@@ -60,6 +64,8 @@ export class StreamLab extends Workplace {
   private connected: Admin | undefined;
   private producer: StreamProcess | undefined;
   private pushed = false;
+  /** Handlers have no options for failures. */
+  plain = false;
   private startedConsumers = 0;
 
   /** Starts no server and no process. */
@@ -71,8 +77,7 @@ export class StreamLab extends Workplace {
   async begin(consumers: number, brokers: 1 | 3 = 1): Promise<void> {
     this.servers = await (brokers === 1 ? startKafka().then((one) => [one]) : startKafkaCluster());
     for (const server of this.servers) await this.owned(server);
-    const kafka = new Kafka({ brokers: this.endpoints, clientId: 'lab', logLevel: logLevel.NOTHING });
-    this.connected = kafka.admin();
+    this.connected = this.kafka.admin();
     this.closing.push(() => this.connected?.disconnect());
     await this.connected.connect();
     const topic = { topic: NUMBERS.name, numPartitions: PARTITIONS, replicationFactor: brokers };
@@ -110,10 +115,10 @@ export class StreamLab extends Workplace {
   /** Resolves when the consumer consumes. */
   async startConsumer(): Promise<StreamProcess> {
     const name = `consumer-${++this.startedConsumers}`;
-    const { dq } = this;
+    const { dq, plain } = this;
     const joint = dq && { beanstalks: dq.nodes.map(({ endpoint }) => endpoint), redis: dq.redis.url };
     const options = { ...this.options(name), group: GROUP };
-    const how: StreamArguments = { name, options, ...(joint && { dq: joint }) };
+    const how: StreamArguments = { name, options, plain, ...(joint && { dq: joint }) };
     const consumer = await this.start('streams/consumer/main.js', how);
     this.consumers.push(consumer);
     return consumer;
@@ -129,6 +134,42 @@ export class StreamLab extends Workplace {
     const between = (KEYS * over) / this.jobs; // two messages of a key
     producer.tell({ messages: this.jobs, keys: KEYS, over, work: load * between } satisfies Order);
     void producer.exited.then(() => (this.pushed = true));
+  }
+
+  /** Stores what no handler can read, behind what was pushed before it; resolves with where, as `partition/offset`. */
+  async pushPoison(key: string): Promise<string> {
+    const producer = this.kafka.producer();
+    await producer.connect();
+    try {
+      const [stored] = await producer.send({
+        topic: NUMBERS.name,
+        messages: [{ key, value: '{ "message": ' }],
+      });
+      return `${stored!.partition}/${stored!.baseOffset}`;
+    } finally {
+      await producer.disconnect();
+    }
+  }
+
+  /** The origins of all dead letters of the group, as `partition/offset`, in no order. */
+  async deadLetters(): Promise<readonly string[]> {
+    const ends = await this.admin.fetchTopicOffsets(DEAD);
+    const stored = ends.reduce((sum, { high }) => sum + Number(high), 0);
+    const found: string[] = [];
+    const consumer = this.kafka.consumer({ groupId: 'auditor' });
+    await consumer.connect();
+    try {
+      await consumer.subscribe({ topics: [DEAD], fromBeginning: true });
+      await consumer.run({
+        eachMessage: async ({ message: { headers = {} } }) => {
+          found.push(`${String(headers['kq-partition'])}/${String(headers['kq-offset'])}`);
+        },
+      });
+      await this.eventually('all dead letters are read', () => found.length >= stored);
+    } finally {
+      await consumer.disconnect();
+    }
+    return found;
   }
 
   /** Does something after which messages may run again, until the group has settled with all consumers that live. */
@@ -214,6 +255,10 @@ export class StreamLab extends Workplace {
   override readOn(): void {
     for (const process of [this.producer, ...this.consumers])
       for (const line of process?.read() ?? []) this.history.add(line);
+  }
+
+  private get kafka(): Kafka {
+    return new Kafka({ brokers: this.endpoints, clientId: 'lab', logLevel: logLevel.NOTHING });
   }
 
   private get endpoints(): string[] {

@@ -22,17 +22,19 @@ const {
   log: path,
   options,
   dq,
+  plain,
 } = JSON.parse(process.argv[2]!) as StreamArguments & { readonly log: string };
 
 const retry: RetryOptions = dq
   ? { through: 'dq', backoff: BACKOFF, attempts: ATTEMPTS }
-  : { backoff: BACKOFF };
+  : { backoff: BACKOFF, attempts: Infinity };
+const failures = plain ? {} : { retry };
 
 class Numbers {
   private readonly log = new LogWriter<StreamLine>(path);
   private runs = 0;
 
-  @TopicHandler(NUMBERS, { concurrency: CONCURRENCY, retry })
+  @TopicHandler(NUMBERS, { concurrency: CONCURRENCY, ...failures })
   async handle(numbered: Numbered, { partition, offset, attempt, signal }: KqMessage): Promise<void> {
     const { message, key, number, ms, fails } = numbered;
     const run = `${name}/${++this.runs}`;
