@@ -13,7 +13,7 @@ export { runCommand, untilSignal, type Command } from './command.js';
 export { FakeClock } from './faketime.js';
 export { ensureKafkaArchive, startKafka, startKafkaCluster, type KafkaServer } from './kafka.js';
 export { ensureKafka } from './kafka-program.js';
-export type { KafkaOptions, KafkaUser } from './kafka-properties.js';
+export { unsignedToken, type KafkaOptions, type KafkaUser } from './kafka-properties.js';
 export { startNestDqServer, type NestDqServer, type NestDqServerOptions } from './nest-dq-server.js';
 export { Proxy, type Carrier, type Link, type Target } from './proxy.js';
 export { startRedis, type RedisOptions, type RedisServer } from './redis.js';

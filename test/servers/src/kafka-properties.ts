@@ -14,6 +14,8 @@ export interface KafkaOptions {
   maxMessageBytes?: number;
   /** Clients must log in as one of these, by PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512. @default none: nobody logs in */
   users?: readonly KafkaUser[];
+  /** Clients must log in by SASL/OAUTHBEARER, with a token that nobody has signed: see `unsignedToken`. @default false */
+  tokens?: boolean;
   /** Whether clients use TLS. They have to trust `ca` of the server. @default false */
   tls?: boolean;
   /** Where clients are told to connect to, as `host:port`, such as a proxy; of a single broker. @default to the broker itself */
@@ -46,12 +48,13 @@ export function brokerProperties(
   certificate: Certificate | undefined,
 ): string {
   const { host, port, nodeId } = broker;
-  const { autoCreateTopics = true, maxMessageBytes, users, advertised, properties = {} } = options;
+  const { autoCreateTopics = true, maxMessageBytes, users, tokens = false, advertised } = options;
+  const { properties = {} } = options;
   const controller = (of: Broker) => `${of.host}:${of.port + CONTROLLER_ABOVE}`;
   const listeners = (clients: string) => `${CLIENTS}://${clients},OTHERS://${host}:${portForOthers(broker)}`;
   const own = `${host}:${port}`;
   const replicas = all.length;
-  const protocol = `${users ? 'SASL_' : ''}${certificate ? 'SSL' : 'PLAINTEXT'}`;
+  const protocol = `${users || tokens ? 'SASL_' : ''}${certificate ? 'SSL' : 'PLAINTEXT'}`;
   return text({
     'process.roles': 'broker,controller',
     'node.id': nodeId,
@@ -63,6 +66,7 @@ export function brokerProperties(
     'controller.listener.names': 'CONTROLLER',
     'log.dirs': data,
     ...(users ? usersOf(users) : {}),
+    ...(tokens ? bearers() : {}),
     ...(certificate ? tlsWith(certificate) : {}),
     'auto.create.topics.enable': autoCreateTopics,
     ...(maxMessageBytes === undefined ? {} : { 'message.max.bytes': maxMessageBytes }),
@@ -122,6 +126,26 @@ function usersOf(users: NonNullable<KafkaOptions['users']>): Record<string, stri
     [`${ofClients}.scram-sha-256.sasl.jaas.config`]: scram,
     [`${ofClients}.scram-sha-512.sasl.jaas.config`]: scram,
   };
+}
+
+/** Kafka's own default takes tokens without a signature. */
+function bearers(): Record<string, string> {
+  const ofClients = `listener.name.${CLIENTS.toLowerCase()}`;
+  const module = 'org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule';
+  return {
+    [`${ofClients}.sasl.enabled.mechanisms`]: 'OAUTHBEARER',
+    [`${ofClients}.oauthbearer.sasl.jaas.config`]: `${module} required unsecuredLoginStringClaim_sub="broker";`,
+  };
+}
+
+/** A JSON web token of this user without a signature, valid from now on for so many milliseconds. */
+export function unsignedToken(user: string, lifetime: number): string {
+  const seconds = Math.floor(Date.now() / 1_000);
+  const claims = { sub: user, iat: seconds, exp: seconds + Math.ceil(lifetime / 1_000) };
+  const parts = [{ alg: 'none' }, claims].map((part) =>
+    Buffer.from(JSON.stringify(part)).toString('base64url'),
+  );
+  return `${parts.join('.')}.`;
 }
 
 function tlsWith({ key, certificate }: Certificate): Record<string, string> {

@@ -19,7 +19,10 @@ export interface BrokerOptions {
   clientId?: string;
   /** TLS: true, or options of Node's `tls.connect`; certificates are verified unless those say otherwise. @default false */
   ssl?: boolean | ConnectionOptions;
-  /** The login: its `mechanism` (`plain`, `scram-sha-256`, `scram-sha-512`), `username` and `password`. @default none */
+  /**
+   * The login: its `mechanism` (`plain`, `scram-sha-256`, `scram-sha-512`), `username` and `password`; or `oauthbearer` with
+   * `token`, a function that gives a `SaslToken`, for OAuth and AWS MSK IAM. @default none
+   */
   sasl?: SaslOptions;
   /** How long a connection may take, 100 ms to 10 minutes. @default '5s' */
   connectionTimeout?: Duration;
@@ -64,28 +67,41 @@ export function resolveDriver(driver: unknown): DriverFactory | undefined {
   throw wrong('`driver`', driver, 'a function that makes one, such as confluent(…) of nest-kq/confluent');
 }
 
-const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512'] as const satisfies SaslOptions['mechanism'][];
+const MECHANISMS = [
+  'plain',
+  'scram-sha-256',
+  'scram-sha-512',
+  'oauthbearer',
+] as const satisfies SaslOptions['mechanism'][];
 
-/** The password stands in no message. */
+/** Neither password nor token stands in a message. */
 export function resolveSasl(sasl: SaslOptions | undefined): SaslOptions | undefined {
   if (sasl === undefined) return undefined;
   if (typeof sasl !== 'object' || sasl === null)
     throw new KqError(
       'KQ_CONFIG',
-      `\`sasl\` is a ${typeof sasl}: expected { mechanism, username, password }`,
+      `\`sasl\` is a ${typeof sasl}: expected { mechanism, username, password }, or { mechanism, token }`,
     );
-  checkOptions('KQ_CONFIG', '`sasl`', sasl, LOGIN);
-  const { mechanism, username, password } = sasl;
+  const { mechanism } = sasl;
+  if (mechanism === 'oauthbearer') {
+    checkOptions('KQ_CONFIG', '`sasl`', sasl, ['mechanism', 'token']);
+    const { token } = sasl;
+    if (typeof token === 'function') return { mechanism, token };
+    throw new KqError(
+      'KQ_CONFIG',
+      `\`sasl.token\` is a ${typeof token}: expected a function that gives { value }, as tokens end`,
+    );
+  }
+  checkOptions('KQ_CONFIG', '`sasl`', sasl, ['mechanism', 'username', 'password']);
+  const { username, password } = sasl;
   if (typeof password !== 'string' || password === '')
     throw new KqError('KQ_CONFIG', '`sasl.password` is no text, or empty: expected a text');
   return {
-    mechanism: checkOneOf('sasl.mechanism', mechanism, MECHANISMS),
+    mechanism: checkOneOf('sasl.mechanism', mechanism, MECHANISMS) as 'plain',
     username: checkText('sasl.username', username),
     password,
   };
 }
-
-const LOGIN = ['mechanism', 'username', 'password'];
 
 /** As `host:port`. kafkajs takes no IPv6 address. */
 function checkBroker(broker: unknown, index: number): string {

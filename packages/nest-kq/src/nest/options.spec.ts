@@ -94,7 +94,7 @@ describe('the options of KqModule', () => {
     ],
     [
       { brokers: ['a:1'], sasl: { mechanism: 'md5', username: 'u', password: 'p' } },
-      "`sasl.mechanism` is 'md5': expected one of plain, scram-sha-256, scram-sha-512",
+      "`sasl.mechanism` is 'md5': expected one of plain, scram-sha-256, scram-sha-512, oauthbearer",
     ],
     [
       { brokers: ['a:1'], sasl: { mechanism: 'plain', username: '', password: 'p' } },
@@ -155,6 +155,11 @@ describe('the options of KqModule', () => {
     ['a login in `brokers`', { brokers: ['u:s3cret@h:1'] }],
     ['a URL in `brokers`', { brokers: ['kafka://u:s3cret@h:1'] }],
     ['`sasl` that is a password', { brokers: ['a:1'], sasl: 's3cret' }],
+    [
+      'a token that is no function',
+      { brokers: ['a:1'], sasl: { mechanism: 'oauthbearer', token: 's3cret' } },
+    ],
+    ['a token beside a password', { brokers: ['a:1'], sasl: { mechanism: 'plain', token: 's3cret' } }],
     ['`ssl` that is a list with a login', { brokers: ['a:1'], ssl: ['u:s3cret@h'] }],
   ])('never show a secret: %s', (_door, options) => {
     const message = refusal(() => resolveOptions(options as KqOptions));

@@ -29,6 +29,8 @@ interface ConfluentClient {
   disconnect(done: () => void): unknown;
   isConnected(): boolean;
   on(event: 'event.error', listener: (error: ConfluentError) => void): unknown;
+  /** There was no token; without a listener that would end the process. */
+  on(event: 'error', listener: (error: Error) => void): unknown;
 }
 
 export interface DeliveryReport {
@@ -57,6 +59,8 @@ export interface ConfluentProducerClient extends ConfluentClient {
   ): unknown;
   setPollInBackground(on: boolean): void;
   on(event: 'event.error', listener: (error: ConfluentError) => void): unknown;
+  /** There was no token; without a listener that would end the process. */
+  on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'delivery-report', listener: Done<DeliveryReport>): unknown;
   initTransactions(timeout: number, done: Done): void;
   beginTransaction(done: Done): void;
@@ -96,6 +100,8 @@ export interface ConfluentConsumerClient extends ConfluentClient {
   commit(offsets: readonly PlaceWithOffset[]): unknown;
   getWatermarkOffsets(topic: string, partition: number): { readonly highOffset: number };
   on(event: 'event.error', listener: (error: ConfluentError) => void): unknown;
+  /** There was no token; without a listener that would end the process. */
+  on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'data', listener: (message: ConfluentMessage) => void): unknown;
   on(event: 'partition.eof', listener: (end: PlaceWithOffset) => void): unknown;
 }

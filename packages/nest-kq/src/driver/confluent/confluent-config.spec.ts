@@ -27,6 +27,28 @@ describe('the settings of librdkafka', () => {
     expect(groupConfig(settings(), 'g')).toHaveProperty(['security.protocol'], 'plaintext');
   });
 
+  it('have what gives the tokens, and refuse one whose end is not known', async () => {
+    const configOf = (token: object) => {
+      const sasl = { mechanism: 'oauthbearer', token: () => token as { value: string } } as const;
+      return groupConfig(settings({ sasl }), 'g') as { oauthbearer_token_refresh_cb(): Promise<unknown> };
+    };
+    const config = configOf({ value: 't', lifetime: 5, principal: 'ann', extensions: { a: 'b' } });
+    expect(config).toMatchObject({
+      'security.protocol': 'sasl_plaintext',
+      'sasl.mechanisms': 'OAUTHBEARER',
+    });
+    expect(config).not.toHaveProperty(['sasl.password']);
+    await expect(config.oauthbearer_token_refresh_cb()).resolves.toEqual({
+      tokenValue: 't',
+      lifetime: 5,
+      principal: 'ann',
+      extensions: { a: 'b' },
+    });
+    await expect(configOf({ value: 's3cret' }).oauthbearer_token_refresh_cb()).rejects.toThrow(
+      /^KQ_CONFIG: `lifetime` of what `sasl.token` gave is missing: expected/,
+    );
+  });
+
   it('have the certificates, and verify', () => {
     const ssl = { ca: [Buffer.from('one'), 'two'], cert: 'mine', key: 'my key' };
     const config = groupConfig(settings({ ssl }), 'g');

@@ -2,7 +2,8 @@
 import type { ConnectionOptions } from 'node:tls';
 import { KqError, show, wrongValue } from '../../errors.js';
 import { REBALANCE_TIMEOUT, SESSION_TIMEOUT, type MemberOptions, type ProducerOptions } from '../driver.js';
-import type { KafkajsSettings } from '../kafkajs/kafkajs-options.js';
+import type { KafkajsSettings, SaslOptions } from '../kafkajs/kafkajs-options.js';
+import { tokenOf } from '../sasl-token.js';
 import type { Config } from './confluent-api.js';
 
 /** The largest that it takes. The brokers have limits of their own, and it is they who refuse. */
@@ -23,11 +24,6 @@ function common({
   connectionTimeout,
   requestTimeout,
 }: KafkajsSettings): Config {
-  const login = sasl && {
-    'sasl.mechanisms': sasl.mechanism.toUpperCase(),
-    'sasl.username': sasl.username,
-    'sasl.password': sasl.password,
-  };
   return {
     'bootstrap.servers': brokers.join(','),
     'client.id': clientId,
@@ -37,9 +33,24 @@ function common({
     'reconnect.backoff.ms': 100,
     'reconnect.backoff.max.ms': 1_000,
     log_level: 0, // it would write to stderr; what matters is in the errors and events
-    ...login,
+    ...(sasl ? login(sasl) : {}),
     ...(typeof ssl === 'object' ? tls(ssl) : {}),
   };
+}
+
+function login(sasl: SaslOptions): Config {
+  const mechanism = { 'sasl.mechanisms': sasl.mechanism.toUpperCase() };
+  if (sasl.mechanism !== 'oauthbearer')
+    return { ...mechanism, 'sasl.username': sasl.username, 'sasl.password': sasl.password };
+  return { ...mechanism, oauthbearer_token_refresh_cb: () => librdkafkaToken(sasl.token) };
+}
+
+/** It asks again once four fifths of the lifetime are over. */
+async function librdkafkaToken(ask: Parameters<typeof tokenOf>[0]) {
+  const { value, lifetime, principal, extensions } = await tokenOf(ask);
+  if (lifetime !== undefined) return { tokenValue: value, lifetime, principal, extensions };
+  const expected = 'until when it is valid, in milliseconds since 1970';
+  throw new KqError('KQ_CONFIG', `\`lifetime\` of what \`sasl.token\` gave is missing: expected ${expected}`);
 }
 
 export function producerConfig(

@@ -88,6 +88,7 @@ export class ConfluentMembership implements GroupMembership {
     // What comes during a drain comes again after it.
     this.consumer.on('data', (message) => this.drain ?? this.intake?.take(message));
     this.consumer.on('partition.eof', (end) => this.drain ?? this.intake?.takeEnd(end));
+    this.consumer.on('error', (error) => this.client.log.warn(`Confluent's client: ${error.message}`));
     this.consumer.on('event.error', (error) => {
       this.client.log.debug(`Confluent's client: ${error.message}`);
       if (isFatal(error)) this.crash(error);

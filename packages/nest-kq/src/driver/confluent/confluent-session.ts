@@ -37,6 +37,7 @@ export class ConfluentSession {
     this.producer.on('delivery-report', (error, { offset, opaque }: DeliveryReport) => {
       (opaque as Settle)(error, offset);
     });
+    this.producer.on('error', (error) => client.log.warn(`Confluent's client: ${error.message}`));
     this.producer.on('event.error', (error) => {
       if (isFatal(error)) this.failure ??= error;
       client.log.debug(`Confluent's client: ${error.message}`);

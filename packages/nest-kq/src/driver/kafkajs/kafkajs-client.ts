@@ -3,6 +3,7 @@ import kafkajs from 'kafkajs';
 import type { Kafka, LogEntry } from 'kafkajs';
 import type { Clock } from 'nest-handlers/time';
 import type { DriverLog } from '../driver.js';
+import { kafkajsSasl } from './bearer-login.js';
 import { eachCluster } from './cluster-brokers.js';
 import { readByOurselves } from './fetch-answers.js';
 import type { KafkajsSettings } from './kafkajs-options.js';
@@ -49,7 +50,7 @@ export class KafkajsClient {
       brokers: () => (ended() ? [] : [...brokers]),
       clientId,
       ssl,
-      sasl,
+      sasl: kafkajsSasl(sasl),
       connectionTimeout,
       requestTimeout,
       enforceRequestTimeout: true,

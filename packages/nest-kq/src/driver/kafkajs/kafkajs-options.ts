@@ -1,6 +1,7 @@
 import type { ConnectionOptions } from 'node:tls';
 import type { Clock } from 'nest-handlers/time';
 import type { DriverLog, LogDriver } from '../driver.js';
+import type { SaslToken } from '../sasl-token.js';
 
 interface Login<Mechanism> {
   readonly mechanism: Mechanism;
@@ -8,8 +9,15 @@ interface Login<Mechanism> {
   readonly password: string;
 }
 
+/** Login by a bearer token, such as of OAuth or of AWS MSK IAM. */
+interface TokenLogin {
+  readonly mechanism: 'oauthbearer';
+  /** Gives a valid token. Called for each login: at each connection, and before the brokers end a session. */
+  readonly token: () => SaslToken | Promise<SaslToken>;
+}
+
 /** How the brokers know who it is. */
-export type SaslOptions = Login<'plain'> | Login<'scram-sha-256'> | Login<'scram-sha-512'>;
+export type SaslOptions = Login<'plain'> | Login<'scram-sha-256'> | Login<'scram-sha-512'> | TokenLogin;
 
 export interface KafkajsOptions {
   /** `host:port` of some brokers, from which it learns of the others. */
