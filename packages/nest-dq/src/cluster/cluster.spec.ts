@@ -218,7 +218,13 @@ describe('Cluster: delete', () => {
     expect([result, words, asked]).toEqual(['deleted', [[], ['peek', 'delete']], ['body']]);
   });
 
-  it.each(['gone:1#before:5', 'garbage', '', 'n1:1#instance1:?'])('is away at %p', async (location) => {
+  it('asks all nodes about a server that it knows by no name', async () => {
+    const { result, words, asked } = await deleteAt('gone:1#before:5');
+    expect([result, words]).toEqual(['deleted', Array(2).fill(['peek', 'delete'])]);
+    expect(asked).toEqual(['body', 'body']);
+  });
+
+  it.each(['garbage', '', 'n1:1#instance1:?', 'gone:1#before:?'])('is away at %p', async (location) => {
     const { result, words } = await deleteAt(location);
     expect([result, words]).toEqual(['away', [[], []]]);
   });

@@ -105,17 +105,33 @@ export class Cluster {
     done: (result: DeleteResult, node?: ClusterNode) => void,
   ): void {
     const place = parseLocation(location);
-    const node = place && this.find(place.endpoint, place.instance);
-    if (!place || !node) return done('away');
-    node.delete(place, isSame, done);
+    if (!place) return done('away');
+    const node = this.find(place.endpoint, place.instance);
+    if (node) return node.delete(place, isSame, done);
+    // This process knows the server by another name, or not at all.
+    let result: DeleteResult = 'missing';
+    let left = this.nodes.length;
+    for (const each of this.nodes)
+      each.delete(place, isSame, (answer, by) => {
+        if (answer === 'deleted') done(answer, by);
+        if (answer === 'deleted' || (answer === 'away' && result === 'missing')) result = answer;
+        if (--left === 0 && result !== 'deleted') done(result);
+      });
   }
 
   /** Whether the copy at a location is still there, in any state. False also if its node is away. */
   has(location: string, isSame: (body: Buffer) => boolean, done: (there: boolean) => void): void {
     const place = parseLocation(location);
-    const node = place && this.find(place.endpoint, place.instance);
-    if (!place || !node) return done(false);
-    node.has(place, isSame, done);
+    if (!place) return done(false);
+    const node = this.find(place.endpoint, place.instance);
+    if (node) return node.has(place, isSame, done);
+    let isThere = false;
+    let left = this.nodes.length;
+    for (const each of this.nodes)
+      each.has(place, isSame, (there) => {
+        isThere ||= there;
+        if (--left === 0) done(isThere);
+      });
   }
 
   /** Reads the job that is at a location now. Undefined: there is none, or its node is away. */

@@ -4,7 +4,7 @@ import type { DeleteResult } from '../cluster/cluster-node.js';
 import type { StoredTube } from '../api/tube.js';
 import type { DeletedCopy } from '../ledger/handover.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
-import { unwrap } from './formats/unwrap.js';
+import { openHeaderOf, unwrap } from './formats/unwrap.js';
 import { isCopyOf } from './header.js';
 import { hasUnknown, isUnknown, type Place } from './location.js';
 
@@ -133,7 +133,9 @@ function isCopyAt(
   { index }: Place,
 ): (body: Buffer) => boolean {
   return (body) => {
-    const envelope = unwrap(body, tube, cluster.settings.seal);
-    return typeof envelope === 'object' && isCopyOf(envelope, job.id, job.generation, index);
+    const found = unwrap(body, tube, cluster.settings.seal);
+    // A copy that this process can't read is there all the same.
+    const header = typeof found === 'object' ? found.header : openHeaderOf(body);
+    return header !== undefined && isCopyOf({ header }, job.id, job.generation, index);
   };
 }
