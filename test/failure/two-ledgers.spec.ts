@@ -113,7 +113,7 @@ it('a process with another Redis decides nothing, and begins when no other is le
   await eventually('the job without a key ran', () => starts.length === 1);
   expect(await health(newcomer)).toMatchObject({ status: 'up' });
   expect(await health(newcomer)).not.toHaveProperty('otherLedger');
-  expect(newcomer.log.at(-1)).toContain('no process uses another ledger any more');
+  expect(newcomer.log.at(-1)).toContain('no node shows another ledger any more');
   await expect(newcomer.producer.delay(tube, {}, '1h', { key: 'k' })).resolves.toMatchObject({
     status: 'added',
   });

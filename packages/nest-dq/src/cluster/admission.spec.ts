@@ -23,12 +23,13 @@ describe('Admission', () => {
     close(): void;
   }
 
-  function open(ledger: string, { consume = true, prefix = '', on = [0, 1] } = {}): Process {
+  function open(ledger: string | undefined, { consume = true, prefix = '', on = [0, 1] } = {}): Process {
     const nodes = on.map((i) => new ClusterNode(`n${i}:1`, () => servers[i]!.dial(), clock));
     const cluster = new Cluster(nodes, { replicas: 1, minWritten: 1 });
     const told: string[] = [];
     const identify = async (known: string) => (process.ledger ??= known);
-    const admission = new Admission({ cluster, clock, prefix, consume, identify });
+    const isUnknown = async () => process.ledger === undefined;
+    const admission = new Admission({ cluster, clock, prefix, consume, identify, isUnknown });
     const tell = (what: string) => (other: OtherLedger) =>
       void told.push(`${what} ${other.id[0]} at ${other.node}`);
     admission.listen({
@@ -190,6 +191,45 @@ describe('Admission', () => {
     expect(all.map(({ told }) => told)).toEqual([['admitted'], ['admitted'], ['admitted']]);
   });
 
+  it('announces to a node that was restarted although its ledger does not answer, so that nobody else is admitted', async () => {
+    const one = open(LOW);
+    await clock.advance(10);
+    const other = open(HIGH);
+    await clock.advance(10);
+    Object.defineProperty(one, 'ledger', {
+      get() {
+        throw new Error('Redis is away');
+      },
+    });
+    for (const i of [0, 1]) {
+      servers[i]!.close();
+      servers[i] = new InProcessNode(clock);
+    }
+    await clock.advance(200_000);
+    expect(other.admission.admitted).toBe(false);
+    expect(await shown()).toEqual([LOW]);
+  });
+
+  it('leaves it to the others to store the identity that their ledger has lost', async () => {
+    const one = open(LOW);
+    await clock.advance(4_000);
+    const newcomer = open(undefined);
+    await clock.advance(500);
+    expect([newcomer.ledger, newcomer.admission.admitted]).toEqual([undefined, false]);
+    newcomer.ledger = LOW; // stored by the other one
+    await clock.advance(1_000);
+    expect([one.told, newcomer.told]).toEqual([['admitted'], ['admitted']]);
+  });
+
+  it('stores an identity of its own where nobody does, and is refused', async () => {
+    open(LOW);
+    await clock.advance(10);
+    const newcomer = open(undefined);
+    await clock.advance(8_000);
+    expect(newcomer.ledger).toMatch(/^[0-9a-f]{16}$/);
+    expect(newcomer.told).toEqual(['refused 0 at n0:1']);
+  });
+
   it('announces again where a connection was lost', async () => {
     const one = open(LOW);
     await clock.advance(10);
@@ -212,7 +252,8 @@ describe('Admission', () => {
       if (typeof answer !== 'string') throw answer;
       return answer;
     };
-    const admission = new Admission({ cluster, clock, prefix: '', consume: true, identify });
+    const isUnknown = async () => false;
+    const admission = new Admission({ cluster, clock, prefix: '', consume: true, identify, isUnknown });
     admission.listen({
       unidentified: ({ message }) => void told.push(message),
       admitted: () => void told.push('admitted'),

@@ -9,6 +9,9 @@ import type { Cluster } from './cluster.js';
 const FIRST_ANSWERS = 500;
 /** Milliseconds between two rounds. So soon after a loss of its data, a ledger has its identity back. */
 const ROUND_EVERY = 5_000;
+/** Milliseconds. How long a newcomer leaves it to the others to store the identity that its Redis has lost, and how often it looks. */
+const LOST_IDENTITY = ROUND_EVERY + 1_000;
+const LOST_IDENTITY_LOOK = 500;
 /** Milliseconds between two looks at the nodes' tubes by an admitted process; up to a half more, so that processes take turns. */
 const LOOK_EVERY = 60_000;
 /** Milliseconds. By then, the other of two processes that announced at the same time has withdrawn. */
@@ -45,6 +48,8 @@ export interface AdmissionParts {
   readonly consume: boolean;
   /** The identity of the ledger, which becomes `known` if it has none. Rejects while the ledger is away. */
   readonly identify: (known: string) => Promise<string>;
+  /** Whether the ledger has no identity, so that `identify` would store one. */
+  readonly isUnknown: () => Promise<boolean>;
 }
 
 /** What calls fail with in a process that was refused. */
@@ -99,6 +104,13 @@ export class Admission {
   private readonly listeners = new Set<AdmissionListener>();
   private readonly unlisten: (() => void)[] = [];
   private nextLook = 0;
+  /** The ledger's identity is known. */
+  private identified = false;
+  /** Milliseconds of the clock: until then, a newcomer stores no identity while nodes show one. */
+  private leavesUntil = 0;
+  private leavesIdentity = false;
+  /** Why the last look couldn't read the identity of the ledger. Undefined: it could. */
+  unread: Error | undefined;
   private timer: Timer | undefined;
   private first: Promise<void> | undefined;
   /** The last round that was asked for. One comes after the other. */
@@ -137,6 +149,7 @@ export class Admission {
     const { cluster, clock } = this.parts;
     await cluster.firstAnswers(clock, FIRST_ANSWERS);
     if (this.closed) return;
+    this.leavesUntil = clock.now() + LOST_IDENTITY;
     for (const node of cluster.nodes) this.unlisten.push(node.listen({ up: () => this.lookNow() }));
     await this.round();
   }
@@ -147,14 +160,22 @@ export class Admission {
         this.next = undefined;
         this.timer?.cancel();
         if (!this.closed) await this.look();
-        if (!this.closed) this.timer = this.parts.clock.after(ROUND_EVERY, () => void this.round());
+        const pause = this.leavesIdentity ? LOST_IDENTITY_LOOK : ROUND_EVERY;
+        if (!this.closed) this.timer = this.parts.clock.after(pause, () => void this.round());
       }));
   }
 
   private async look(): Promise<void> {
-    const { clock, identify, consume } = this.parts;
-    const id = await identify(this.id).catch((error: unknown) => this.unidentified(toError(error)));
-    if (id === undefined || this.closed) return;
+    const { clock, consume } = this.parts;
+    const id = await this.identity().catch((error: unknown) => this.unidentified(toError(error)));
+    if (this.closed || this.leavesIdentity) return;
+    if (id === undefined) {
+      // Nodes that were restarted have forgotten it, and a refused process must not take that for the end of this ledger.
+      if (this.admitted && consume) await this.announce();
+      return;
+    }
+    this.identified = true;
+    this.unread = undefined;
     if (id !== this.id) await this.become(id);
     if (this.admitted && clock.now() < this.nextLook) return;
     this.nextLook = clock.now() + LOOK_EVERY * (1 + Math.random() / 2);
@@ -179,6 +200,15 @@ export class Admission {
     if (tied !== 'not known') this.refuse(tied);
   }
 
+  /** Undefined: the ledger has lost it, and a newcomer leaves it to the others to store it again. */
+  private async identity(): Promise<string | undefined> {
+    const { clock, identify, isUnknown } = this.parts;
+    this.leavesIdentity = false;
+    if (!this.identified && clock.now() < this.leavesUntil && (await isUnknown()))
+      this.leavesIdentity = typeof (await this.otherLedger()) === 'object';
+    return this.leavesIdentity ? undefined : identify(this.id);
+  }
+
   /** The ledger has another identity, because it is another one, or lost its data while a new process came. */
   private async become(id: string): Promise<void> {
     await this.withdraw();
@@ -187,6 +217,7 @@ export class Admission {
   }
 
   private unidentified(error: Error): undefined {
+    this.unread = error;
     if (!this.closed) for (const listener of this.listeners) listener.unidentified?.(error);
   }
 

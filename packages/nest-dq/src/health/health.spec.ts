@@ -49,7 +49,7 @@ describe('ClusterHealth', () => {
     const { cluster } = await scripted();
     const other = { id: 'a', ours: 'b', node: 'n0:1' };
     const check = async (admitted: boolean) => {
-      const admission = { admitted, other };
+      const admission = { admitted, other, unread: undefined };
       const health = new ClusterHealth(
         cluster,
         yes,
@@ -61,6 +61,25 @@ describe('ClusterHealth', () => {
     };
     expect(await check(false)).toMatchObject({ status: 'down', otherLedger: { ...other, refused: true } });
     expect(await check(true)).toMatchObject({ status: 'up', otherLedger: { ...other, refused: false } });
+  });
+
+  it('is down where the identity of the ledger cannot be read, unless Redis is away or this process was admitted before', async () => {
+    const { cluster } = await scripted();
+    const check = async (admitted: boolean) => {
+      const admission = { admitted, other: undefined, unread: new Error('WRONGTYPE') };
+      const nothing = () => undefined;
+      return (
+        await new ClusterHealth(
+          cluster,
+          yes,
+          () => [],
+          nothing,
+          () => admission,
+        ).check()
+      ).dq;
+    };
+    expect(await check(false)).toMatchObject({ status: 'down', redis: 'up', unidentified: 'WRONGTYPE' });
+    expect(await check(true)).toEqual(expect.not.objectContaining({ unidentified: expect.anything() }));
   });
 
   it('is up, with the reason, while enough nodes are there, and down below that', async () => {

@@ -5,7 +5,7 @@ import type { Cluster } from '../cluster/cluster.js';
 export interface DqHealthState {
   /**
    * `down`: fewer nodes than `minWritten` store jobs and let this process reserve them, or Redis does not answer, or this process
-   * was refused because other processes have another Redis, or a key of its seal was refused.
+   * was refused because other processes have another Redis, or cannot read the identity of its ledger, or a key of its seal was refused.
    * If only some of the nodes are down, and enough are left, the cluster is up.
    */
   readonly status: 'up' | 'down';
@@ -21,6 +21,8 @@ export interface DqHealthState {
    * Absent if there are none.
    */
   readonly otherLedger?: OtherLedgerState;
+  /** Why the identity of the ledger can't be read: no job starts, and `status` is `down`. Absent if it can. */
+  readonly unidentified?: string;
   /** For people: each setting that should be the same in all processes, and is not. Absent if there is none. */
   readonly unequalSettings?: readonly string[];
   /**
@@ -99,7 +101,8 @@ export class ClusterHealth extends DqHealth {
     private readonly askRedis: (() => Promise<RedisDownState | undefined>) | undefined,
     private readonly unequalSettings: () => readonly string[] = () => [],
     private readonly lost: () => LostJobsState | undefined = () => undefined,
-    private readonly admission: () => Pick<Admission, 'admitted' | 'other'> | undefined = () => undefined,
+    private readonly admission: () => Pick<Admission, 'admitted' | 'other' | 'unread'> | undefined = () =>
+      undefined,
     private readonly unreadable: () => UnreadableState | undefined = () => undefined,
     private readonly refusedKeys: () => readonly string[] = () => [],
   ) {
@@ -112,11 +115,16 @@ export class ClusterHealth extends DqHealth {
     const redis = redisDown ? 'down' : askRedis ? 'up' : 'none';
     const { nodes, settings } = cluster;
     const usable = nodes.filter(({ reason }) => reason === 'up').length;
-    const { other, admitted } = this.admission() ?? {};
+    const { other, admitted, unread } = this.admission() ?? {};
+    const unidentified = redis === 'up' && !admitted ? unread?.message : undefined;
     const otherLedger = other && { ...other, refused: !admitted };
     const refused = this.refusedKeys();
     const isDown =
-      redis === 'down' || usable < settings.minWritten || otherLedger?.refused === true || refused.length > 0;
+      redis === 'down' ||
+      unidentified !== undefined ||
+      usable < settings.minWritten ||
+      otherLedger?.refused === true ||
+      refused.length > 0;
     const status = isDown ? 'down' : 'up';
     const reasons = Object.fromEntries(nodes.map(({ endpoint, reason }) => [endpoint, reason]));
     const unequal = this.unequalSettings();
@@ -125,6 +133,7 @@ export class ClusterHealth extends DqHealth {
     const told = {
       ...(redisDown && { redisDown }),
       ...(otherLedger && { otherLedger }),
+      ...(unidentified !== undefined && { unidentified }),
       ...(unequal.length > 0 && { unequalSettings: unequal }),
       ...(lost && { lost }),
       ...(unreadable && { unreadable }),

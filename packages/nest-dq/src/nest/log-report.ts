@@ -199,15 +199,15 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     this.isRefused = true;
     this.tellNowAndThen(
       `this process runs no jobs: its Redis has the ledger ${ours}, and processes at ${node} use the ledger ${id}, so each job would run twice. ` +
-        'Give all processes of these nodes the same `redis`, or each application its own `prefix`. ' +
-        'It begins by itself when no process uses the other ledger any more (docs/clusters.md#one-redis)',
+        'Give all processes of these nodes the same `redis`, or each application its own `prefix`; if Redis lost its data, stop the process that cannot reach it. ' +
+        'It begins by itself when no node shows the other ledger any more (docs/clusters.md#one-redis)',
       'error',
       'refused',
     );
   }
 
   admitted(): void {
-    if (this.isRefused) this.logger.log('no process uses another ledger any more, so this one runs jobs');
+    if (this.isRefused) this.logger.log('no node shows another ledger any more, so this process runs jobs');
     this.isRefused = false;
     this.lines.forget('refused');
   }

@@ -110,7 +110,8 @@ export class DqRuntime {
     // A command does not start, and only looks.
     const read = (own: ReadonlyMap<string, string>) =>
       this.started ? prints!.store(own) : prints!.peek(own);
-    this.keyCheck = seal && prints && new KeyCheck({ seal, read, log, error });
+    const peek = (own: ReadonlyMap<string, string>) => prints!.peek(own);
+    this.keyCheck = seal && prints && new KeyCheck({ seal, read, peek, clock, log, error });
     // The keys are looked at in the same rounds: after each start and reconnection, and so soon after Redis lost its data.
     const identify = async (known: string) => {
       // A command leaves nothing behind.
@@ -118,7 +119,8 @@ export class DqRuntime {
       await this.keyCheck?.look();
       return id;
     };
-    this.admission = identity && new Admission({ cluster, clock, identify, ...options });
+    const isUnknown = async () => this.started && (await identity!.peek()) === undefined;
+    this.admission = identity && new Admission({ cluster, clock, identify, isUnknown, ...options });
     this.admission?.listen({
       admitted: () => {
         identity?.refuse(undefined);
