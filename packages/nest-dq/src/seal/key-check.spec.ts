@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { VirtualClock } from 'nest-handlers/testing';
 import { KeyCheck } from './key-check.js';
 import { Seal } from './seal.js';
 
@@ -7,6 +8,7 @@ const [OURS, THEIRS] = [randomBytes(32), randomBytes(32)];
 const SETTINGS = { encrypt: true, acceptsUnsealed: false, unsealed: new Set(['open']) };
 
 let stored: Map<string, string>;
+let clock: VirtualClock;
 let told: string[];
 
 /** As the ledger does it, with or without storing. */
@@ -17,6 +19,7 @@ async function read(own: ReadonlyMap<string, string>, stores: boolean): Promise<
 
 beforeEach(() => {
   stored = new Map();
+  clock = new VirtualClock();
   told = [];
 });
 
@@ -30,7 +33,14 @@ function sealWith(k1: Buffer, context = ''): Seal {
 
 function checkOf(seal: Seal, stores = true): KeyCheck {
   const note = (level: string) => (message: string) => void told.push(`${level}: ${message}`);
-  return new KeyCheck({ seal, read: (own) => read(own, stores), log: note('log'), error: note('error') });
+  return new KeyCheck({
+    seal,
+    read: (own) => read(own, stores),
+    peek: (own) => read(own, false),
+    clock,
+    log: note('log'),
+    error: note('error'),
+  });
 }
 
 describe('a key whose name means other bytes elsewhere', () => {
@@ -57,11 +67,30 @@ describe('a key whose name means other bytes elsewhere', () => {
     await check.look();
     await check.look();
     expect(told).toHaveLength(1);
-    stored.clear(); // Redis lost its data
+    stored.clear(); // Redis lost its data, and nobody has the other key any more
+    await check.look();
+    await clock.advance(14_000);
+    await check.look();
+    expect([seal.refused, stored.has('k1')]).toEqual([['k1'], false]);
+    await clock.advance(1_000);
     await check.look();
     expect(seal.refused).toEqual([]);
     expect(seal.keyFor('t')).toMatchObject({ name: 'k1' });
     expect(told[1]).toMatch(/^log: /);
+  });
+
+  it('never takes the place of that of the others after Redis lost its data', async () => {
+    const theirs = checkOf(sealWith(THEIRS));
+    await theirs.look();
+    const seal = sealWith(OURS);
+    const ours = checkOf(seal);
+    await ours.look();
+    stored.clear();
+    await ours.look();
+    await theirs.look();
+    await ours.look();
+    expect(seal.refused).toEqual(['k1']);
+    expect(told).toHaveLength(1);
   });
 
   it('is also one of another context', async () => {
