@@ -36,7 +36,7 @@ export function dueAt(when: When, allowPast: boolean, fromNow = BY_DELAY): Due {
       const last = showInstant(now + LONGEST_DELAY * 1000);
       throw new DqError('DQ_TOO_FAR', `the instant is ${showInstant(instant)}: expected ${last} or sooner`);
     }
-    return Math.max(instant, Math.floor(now));
+    return instant < now - PAST_TOLERANCE ? Math.floor(now) : instant;
   };
 }
 
