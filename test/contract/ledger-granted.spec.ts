@@ -170,9 +170,9 @@ everyLedger((jobs) => {
   });
 
   it('A generation that was taken back stays so over a grant that knows nothing of its opening', async () => {
+    const present = await add();
     const lost = nowMs() + MINUTE;
     await abort(lost);
-    const present = nowMs() - OLD;
     await opened({ ...later(), announced: NONE.mask });
     await done(await run({ generation: present }));
     await expect(claim({ generation: lost, token: 'b' })).resolves.toEqual({ kind: 'gone' });

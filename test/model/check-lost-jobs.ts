@@ -18,7 +18,8 @@ export function jobsEnded({ history }: Simulation): string[] {
         !isUndone(other) &&
         (other.ended ?? Infinity) >= add.began,
     );
-    if (rivals.some((rival) => isOver(history, rival)) || isOutrun(history, add)) continue;
+    if (rivals.some((rival) => isOver(history, rival)) || isOutrun(history, add) || isOvertaken(history, add))
+      continue;
     found.push(`lost: ${history.name(add.id!)} of #${add.number} never ended`);
   }
   return found;
@@ -85,11 +86,24 @@ function isOutrun(history: History, { id, born, began }: Call): boolean {
   const wasMoved = history.calls.some(
     ({ id: moved, born: before, operation, answer, began: at }) =>
       operation.kind === 'reschedule' &&
+      moved !== undefined &&
       moved === id &&
       before !== undefined &&
       before !== born &&
       answer === 'rescheduled' &&
-      lossBetween(history, id, began, at),
+      lossBetween(history, moved, began, at),
   );
   return wentOn || wasMoved;
+}
+
+/** Whether its producer was cut off before it knew what came of the add, and a revival of what it was to replace decided first. */
+function isOvertaken({ calls }: History, { id, began, ended = Infinity }: Call): boolean {
+  return calls.some(
+    (call) =>
+      call.operation.kind === 'revive' &&
+      call.id === id &&
+      call.answer === 'revived' &&
+      call.began >= began &&
+      (call.ended ?? Infinity) <= ended,
+  );
 }
