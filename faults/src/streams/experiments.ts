@@ -1,4 +1,5 @@
 import type { StreamExperiment } from './experiment.js';
+import { brokerFrozen } from './experiments/broker-frozen.js';
 import { brokerKilled } from './experiments/broker-killed.js';
 import { consumerFrozen } from './experiments/consumer-frozen.js';
 import { consumersKilled } from './experiments/consumers-killed.js';
@@ -7,7 +8,9 @@ import { dqRedisAway } from './experiments/dq-redis-away.js';
 import { joinsAndLeaves } from './experiments/joins-and-leaves.js';
 import { leaderKilled } from './experiments/leader-killed.js';
 import { membersChange } from './experiments/members-change.js';
+import { partitionLeaderless } from './experiments/partition-leaderless.js';
 import { poisonDefault } from './experiments/poison-default.js';
+import { topicDeleted } from './experiments/topic-deleted.js';
 
 /** In the order in which they run. */
 export const STREAM_EXPERIMENTS: readonly StreamExperiment[] = [
@@ -20,4 +23,7 @@ export const STREAM_EXPERIMENTS: readonly StreamExperiment[] = [
   dqRedisAway,
   joinsAndLeaves,
   poisonDefault,
+  partitionLeaderless,
+  topicDeleted,
+  brokerFrozen,
 ];

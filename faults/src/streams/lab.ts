@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Kafka, logLevel, type Admin } from 'kafkajs';
+import { Kafka, logLevel, type Admin, type ITopicConfig } from 'kafkajs';
 import type { DqOptions } from 'nest-dq';
 import type { KqOptions } from 'nest-kq';
 import {
@@ -33,6 +33,8 @@ export interface StreamArguments {
   readonly dq?: DqOptions;
   /** Its handler has no options for failures. @default false */
   readonly plain?: boolean;
+  /** A topic that the consumer reads as well, and of which it logs nothing. @default none */
+  readonly beside?: string;
 }
 
 const GROUP = 'readers';
@@ -62,6 +64,7 @@ export class StreamLab extends Workplace {
   private servers: readonly KafkaServer[] = [];
   private dq: { readonly redis: RedisServer; readonly nodes: readonly BeanstalkdServer[] } | undefined;
   private connected: Admin | undefined;
+  private beside: ITopicConfig | undefined;
   private producer: StreamProcess | undefined;
   private pushed = false;
   /** Handlers have no options for failures. */
@@ -73,8 +76,11 @@ export class StreamLab extends Workplace {
     return new StreamLab(settings, await newFolder(settings));
   }
 
-  /** Starts one broker or three, with a topic that has as many replicas, a producer, and consumers in a group. */
-  async begin(consumers: number, brokers: 1 | 3 = 1): Promise<void> {
+  /**
+   * Starts one broker or three, with a topic that has as many replicas, a producer, and consumers in a group.
+   * @param beside A topic that they read as well.
+   */
+  async begin(consumers: number, brokers: 1 | 3 = 1, beside?: ITopicConfig): Promise<void> {
     this.servers = await (brokers === 1 ? startKafka().then((one) => [one]) : startKafkaCluster());
     for (const server of this.servers) await this.owned(server);
     this.connected = this.kafka.admin();
@@ -82,6 +88,8 @@ export class StreamLab extends Workplace {
     await this.connected.connect();
     const topic = { topic: NUMBERS.name, numPartitions: PARTITIONS, replicationFactor: brokers };
     await createTopic(this.endpoints, topic);
+    this.beside = beside;
+    if (beside) await createTopic(this.endpoints, beside);
     const how: StreamArguments = { name: 'producer', options: this.options('producer') };
     this.producer = await this.start('streams/producer/main.js', how);
     await Promise.all(Array.from({ length: consumers }, () => this.startConsumer()));
@@ -118,7 +126,14 @@ export class StreamLab extends Workplace {
     const { dq, plain } = this;
     const joint = dq && { beanstalks: dq.nodes.map(({ endpoint }) => endpoint), redis: dq.redis.url };
     const options = { ...this.options(name), group: GROUP };
-    const how: StreamArguments = { name, options, plain, ...(joint && { dq: joint }) };
+    const { beside } = this;
+    const how: StreamArguments = {
+      name,
+      options,
+      plain,
+      ...(joint && { dq: joint }),
+      ...(beside && { beside: beside.topic }),
+    };
     const consumer = await this.start('streams/consumer/main.js', how);
     this.consumers.push(consumer);
     return consumer;
@@ -221,17 +236,35 @@ export class StreamLab extends Workplace {
     });
   }
 
+  /** Stores a message in each of these partitions of the topic beside. */
+  async pushBeside(partitions: readonly number[]): Promise<void> {
+    const kafka = new Kafka({ brokers: this.endpoints, clientId: 'beside', logLevel: logLevel.NOTHING });
+    const producer = kafka.producer({ allowAutoTopicCreation: false });
+    await producer.connect();
+    try {
+      const messages = partitions.map((partition) => ({ partition, value: 'beside' }));
+      await producer.send({ topic: this.beside!.topic, messages });
+    } finally {
+      await producer.disconnect();
+    }
+  }
+
+  /** The group has handled all of the topic beside. */
+  async handlesBeside(): Promise<void> {
+    const { topic } = this.beside!;
+    await this.eventually(`all of ${topic} is handled`, async () => (await this.lag(topic)) === 0);
+  }
+
   /** The number of messages that the group has committed. */
-  async committed(): Promise<number> {
-    const topics = [NUMBERS.name];
-    const [committed] = await this.admin.fetchOffsets({ groupId: GROUP, topics });
+  async committed(topic = NUMBERS.name): Promise<number> {
+    const [committed] = await this.admin.fetchOffsets({ groupId: GROUP, topics: [topic] });
     return committed!.partitions.reduce((sum, { offset }) => sum + Math.max(0, Number(offset)), 0);
   }
 
   /** The number of messages that the group has not committed. */
-  async lag(): Promise<number> {
-    const ends = await this.admin.fetchTopicOffsets(NUMBERS.name);
-    return ends.reduce((sum, { high }) => sum + Number(high), 0) - (await this.committed());
+  async lag(topic = NUMBERS.name): Promise<number> {
+    const ends = await this.admin.fetchTopicOffsets(topic);
+    return ends.reduce((sum, { high }) => sum + Number(high), 0) - (await this.committed(topic));
   }
 
   /** The broker that leads a partition now. */

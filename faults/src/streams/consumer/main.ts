@@ -23,6 +23,7 @@ const {
   options,
   dq,
   plain,
+  beside,
 } = JSON.parse(process.argv[2]!) as StreamArguments & { readonly log: string };
 
 const retry: RetryOptions = dq
@@ -70,7 +71,15 @@ class Numbers {
 
 const joint = dq ? [DqModule.forRoot(dq), KqDqModule.forRoot()] : [];
 
-@Module({ imports: [KqModule.forRoot(options), ...joint], providers: [Numbers] })
+class Beside {
+  @TopicHandler(beside ?? NUMBERS)
+  handle(): void {}
+}
+
+@Module({
+  imports: [KqModule.forRoot(options), ...joint],
+  providers: [Numbers, ...(beside === undefined ? [] : [Beside])],
+})
 class ConsumerModule {}
 
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL')); // the process that started it is gone

@@ -52,7 +52,8 @@ function numbered(message: number, { keys, work }: Order): Numbered {
 async function push(value: Numbered): Promise<void> {
   const { message, key, number } = value;
   const base = { what: 'push', message, key, number, askedAt: Date.now() } as const;
-  log.write({ ...base, at: Date.now(), ...(await answerTo(value)) });
+  const answer = await answerTo(value);
+  log.write({ ...base, ...answer, at: Date.now() });
 }
 
 async function answerTo(value: Numbered): Promise<Pick<Push, 'answer' | 'partition' | 'offset' | 'code'>> {

@@ -1,0 +1,62 @@
+import { atLeast, atMost } from '../../experiment.js';
+import type { StreamExperiment } from '../experiment.js';
+import { longestGap } from '../measures.js';
+
+/** Milliseconds. */
+const AWAY = 60_000;
+const SMALL_AWAY = 20_000;
+const GAP = 1_000;
+/** On a busy machine, with few messages. */
+const SMALL_GAP = 4_000;
+
+/**
+ * Beside the topic, which has three copies of each message, the group reads one whose partitions have one copy each. The broker
+ * with the only copy of one of them is killed. While it is away, a consumer is replaced.
+ * Recovery: the longest time without a start of a handler while the broker is away, before the consumer is replaced.
+ */
+export const partitionLeaderless: StreamExperiment = {
+  number: 9,
+  name: 'partition-leaderless',
+  what: 'a broker with the only copy of a partition killed for 60 s; a consumer replaced meanwhile',
+  passes:
+    'all other partitions lose no second; the new consumer joins; the partition goes on when it is back',
+  jobs: 20_000,
+  smallJobs: 1_000,
+  async run(lab) {
+    const replicaAssignment = [1, 2, 3].map((node, partition) => ({ partition, replicas: [node] }));
+    await lab.begin(3, 3, { topic: 'beside', replicaAssignment });
+    await lab.pushBeside([0, 1, 2]);
+    const away = lab.pick(SMALL_AWAY, AWAY);
+    lab.push(away + lab.pick(5_000, 20_000));
+    await lab.handles(lab.jobs / 20);
+    await lab.handlesBeside();
+    const coordinator = await lab.coordinator();
+    const victim = lab.brokers.find(({ nodeId }) => nodeId !== coordinator.nodeId)!;
+    let gap = 0;
+    let handled = 0;
+    await lab.changing('the death of a broker', async () => {
+      const from = Date.now();
+      await victim.kill();
+      await lab.until(from + away / 2);
+      gap = longestGap(lab.history, from, from + away / 2);
+      await lab.consumers[0]!.end('SIGTERM');
+      const joined = await lab.startConsumer();
+      await lab.settledWith('while a partition has no leader', lab.consumers.slice(1));
+      await lab.until(from + away);
+      handled = lab.history.runsIn(joined.name).length;
+      await victim.restart();
+      await lab.handles(1);
+    });
+    await lab.pushBeside([0, 1, 2]);
+    await lab.handlesBeside();
+    const found = await lab.settle();
+    return {
+      found,
+      recovery: gap,
+      checks: [
+        atMost('recovery', gap, lab.pick(SMALL_GAP, GAP), ' ms'),
+        atLeast('runs in the new consumer while the broker is away', handled, 1),
+      ],
+    };
+  },
+};

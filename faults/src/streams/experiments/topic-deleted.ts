@@ -1,0 +1,45 @@
+import { atMost } from '../../experiment.js';
+import type { StreamExperiment } from '../experiment.js';
+import { longestGap } from '../measures.js';
+
+/** Milliseconds. */
+const GONE = 20_000;
+const SMALL_GONE = 5_000;
+/** The group is shared out anew when the topic goes, and when it comes. */
+const GAP = 5_000;
+
+const BESIDE = { topic: 'beside', numPartitions: 3, replicationFactor: 1 };
+
+/**
+ * Beside the topic, the group reads one that is deleted under load, and made again later.
+ * Recovery: the longest time without a start of a handler from when it is deleted.
+ */
+export const topicDeleted: StreamExperiment = {
+  number: 10,
+  name: 'topic-deleted',
+  what: 'one of the topics of a group deleted under load, and made again 20 s later',
+  passes: 'the other topic goes on; the new one is read from its first message',
+  jobs: 20_000,
+  smallJobs: 1_000,
+  async run(lab) {
+    const gone = lab.pick(SMALL_GONE, GONE);
+    await lab.begin(3, 1, BESIDE);
+    await lab.pushBeside([0, 1, 2, 0, 1, 2]);
+    lab.push(gone + lab.pick(10_000, 40_000));
+    await lab.handles(lab.jobs / 10);
+    await lab.handlesBeside();
+    const from = Date.now();
+    await lab.changing('the end of a topic', async () => {
+      await lab.admin.deleteTopics({ topics: [BESIDE.topic] });
+      await lab.until(from + gone);
+    });
+    await lab.changing('the return of a topic', async () => {
+      await lab.admin.createTopics({ topics: [BESIDE] });
+      await lab.pushBeside([0, 1, 2]);
+      await lab.handlesBeside();
+    });
+    const found = await lab.settle();
+    const recovery = longestGap(lab.history, from);
+    return { found, recovery, checks: [atMost('recovery', recovery, GAP, ' ms')] };
+  },
+};
