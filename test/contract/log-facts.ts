@@ -11,6 +11,7 @@ import type {
   MemberOptions,
   ProducerOptions,
   Sent,
+  Unavailable,
 } from 'nest-kq/src/driver/driver.js';
 import { MemberLost } from 'nest-kq/src/driver/driver.js';
 import type {
@@ -125,6 +126,8 @@ export class MemberUnderTest implements MemberHandler {
   readonly confirmations: number[] = [];
   /** Before it joins anew. */
   drain: () => Promise<unknown> = async () => undefined;
+  /** As of the last time that it was told. */
+  missing: readonly Unavailable[] = [];
   assignment: readonly TopicPartition[] = [];
   private readonly member: LogMember;
 
@@ -170,6 +173,10 @@ export class MemberUnderTest implements MemberHandler {
 
   batch(batch: LogBatch): void {
     this.batches.push(batch);
+  }
+
+  unavailable(places: readonly Unavailable[]): void {
+    this.missing = places;
   }
 
   failed(error: KqError): void {

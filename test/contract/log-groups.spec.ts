@@ -240,6 +240,20 @@ everyLog((log) => {
     await expect(member.start()).rejects.toThrow();
   });
 
+  it('joins without a topic that is missing where it may wait, and reads it once it is there', async () => {
+    const later = `${log.topic}.later`;
+    const member = await log.join({ topics: [log.topic, later], missing: 'wait' });
+    expect(member.partitions).toEqual(ALL);
+    await eventually('the member tells it', () => member.missing.length > 0);
+    expect(member.missing).toEqual([{ topic: later, why: 'unknown' }]);
+    await sendToAll('a');
+    await member.receives(4);
+    await log.driver.admin.createTopics([{ topic: later, partitions: 1 }]);
+    await log.producer().send(later, [message('b')]);
+    await eventually('the first message of the new topic comes', () => member.values.includes('b'));
+    await eventually('nothing is missing any more', () => member.missing.length === 0);
+  });
+
   it('tells nothing more once it is stopped, and leaves the group', async () => {
     await sendToAll('a');
     const member = await log.join();

@@ -1,5 +1,6 @@
 // What a log stores, and how it answers.
 import { expect, it } from '@jest/globals';
+import type { Sent } from 'nest-kq/src/driver/driver.js';
 import { everyLog, failing, message, stored } from './log-facts.js';
 
 const LARGEST = 1_048_588;
@@ -158,6 +159,16 @@ everyLog((log) => {
     expect(sent[0]).toHaveProperty('message', expect.stringContaining(JSON.stringify(topic)));
     const topics = await log.driver.admin.topics();
     expect(topics.map((each) => each.topic)).not.toContain(topic);
+  });
+
+  it('tells of each answer at most once, as it gives it then', async () => {
+    const told = new Map<number, Sent>();
+    const messages = [0, 1, 4, 2].map((partition) => message('a', { partition }));
+    const sent = await log.producer().send(log.topic, messages, (index, each) => {
+      expect(told.has(index)).toBe(false);
+      told.set(index, each);
+    });
+    for (const [index, each] of told) expect(each).toBe(sent[index]);
   });
 
   it('sends nothing where nothing is given', async () => {

@@ -44,10 +44,12 @@ export {
   type KqEventMap,
   type KqEventName,
   type KqPartition,
+  type KqUnavailable,
   type PushFailed,
   type Rebalanced,
   type SkippedMessages,
   type StalledPartition,
+  type UnavailableChange,
 } from './events/events.js';
 export type {
   KqClusterView,

@@ -13,7 +13,7 @@ const ANSWERED_WITHIN = 2_000;
  * Recovery: the longest time from a push to a partition of another broker until its answer, while the broker is frozen.
  */
 export const brokerFrozen: StreamExperiment = {
-  number: 11,
+  number: 12,
   name: 'broker-frozen',
   what: 'of three brokers, one that leads partitions frozen (SIGSTOP) for 60 s',
   passes: 'pushes to partitions of other leaders are answered within 2 s',

@@ -15,7 +15,7 @@ const SMALL_GAP = 4_000;
  * Recovery: the longest time without a start of a handler while the broker is away, before the consumer is replaced.
  */
 export const partitionLeaderless: StreamExperiment = {
-  number: 9,
+  number: 10,
   name: 'partition-leaderless',
   what: 'a broker with the only copy of a partition killed for 60 s; a consumer replaced meanwhile',
   passes:

@@ -15,7 +15,7 @@ const BESIDE = { topic: 'beside', numPartitions: 3, replicationFactor: 1 };
  * Recovery: the longest time without a start of a handler from when it is deleted.
  */
 export const topicDeleted: StreamExperiment = {
-  number: 10,
+  number: 11,
   name: 'topic-deleted',
   what: 'one of the topics of a group deleted under load, and made again 20 s later',
   passes: 'the other topic goes on; the new one is read from its first message',

@@ -1,6 +1,13 @@
 /** One member of a group at work: what it is assigned goes to the handlers of this process. */
 import { isMeant } from '../driver/expressions.js';
-import type { LogBatch, LogDriver, LogMember, MemberHandler, MemberOptions } from '../driver/driver.js';
+import type {
+  LogBatch,
+  LogDriver,
+  LogMember,
+  MemberHandler,
+  MemberOptions,
+  Unavailable,
+} from '../driver/driver.js';
 import type { TopicPartition } from '../driver/message.js';
 import { KqError } from '../errors.js';
 import type { Clock, Timer } from 'nest-handlers/time';
@@ -30,6 +37,8 @@ export interface GroupConsumerOptions extends Omit<MemberOptions, 'topics'> {
   lapsed(error: Error): void;
   /** Handlers ran when it lost these partitions. */
   cut(partitions: readonly CutPartition[]): void;
+  /** Of these nothing comes now; called each time that the list changes. */
+  unavailable?(places: readonly Unavailable[]): void;
 }
 
 /** How far a partition is handled that this process has. */
@@ -130,6 +139,10 @@ export class GroupConsumer implements MemberHandler {
   batch(batch: LogBatch): void {
     for (const [subscription, work] of this.works)
       if (has(subscription, batch.topic)) return work.batch(batch);
+  }
+
+  unavailable(places: readonly Unavailable[]): void {
+    this.options.unavailable?.(places);
   }
 
   failed(error: KqError, retryIn: number): void {

@@ -30,6 +30,8 @@ export interface ProducerOptions {
   readonly transactionalId?: string;
   /** @default 'none' */
   readonly compression?: Compression;
+  /** Bytes of one request at most, about; a larger message goes alone. @default 1_000_000 */
+  readonly requestBytes?: number;
 }
 
 export type Compression = 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd';
@@ -40,14 +42,20 @@ export type Sent = PartitionOffset | KqError;
 export interface LogProducer {
   /**
    * Stores messages of one topic, on all replicas in sync: those of a partition in the order given, once each, by as few
-   * requests as the brokers' limits allow. A call of the same topic waits for the one before.
+   * requests as the brokers' limits allow. Messages of one partition are stored in the order of the calls; one that no
+   * broker takes now holds up no partition of another broker.
    *
    * Resolves with an answer for each message, in their order, and never rejects. A message which is too large, or asks for
    * a partition that is not there, fails alone: `KQ_TOO_LARGE`, `KQ_BAD_MESSAGE`. `KQ_UNKNOWN_TOPIC`, `KQ_REFUSED`
-   * and `KQ_CLOSED` mean that nothing was stored. After `KQ_AWAY` nothing of this call is sent any more;
+   * and `KQ_CLOSED` mean that nothing was stored. After `KQ_AWAY` nothing of this call is sent to this partition any more;
    * `indeterminate` says whether the message may be stored.
+   * @param answered Gets each answer as soon as it is known, where the driver knows some of them before others.
    */
-  send(topic: string, messages: readonly OutgoingMessage[]): Promise<readonly Sent[]>;
+  send(
+    topic: string,
+    messages: readonly OutgoingMessage[],
+    answered?: (index: number, sent: Sent) => void,
+  ): Promise<readonly Sent[]>;
 
   /**
    * Begins a transaction; the next one waits until this one has ended. Rejects with `KQ_AWAY`, `KQ_REFUSED`, `KQ_CLOSED`,
@@ -78,6 +86,11 @@ export interface MemberOptions {
   readonly group: string;
   /** A regular expression means every topic which it matches when the member starts. */
   readonly topics: readonly (string | RegExp)[];
+  /**
+   * What becomes of a name in `topics` without a topic: `refuse` has `start` reject with `KQ_UNKNOWN_TOPIC`, `wait` joins
+   * without it. A member that has joined once does the same when it joins again. @default 'refuse'
+   */
+  readonly missing?: 'refuse' | 'wait';
   /**
    * Where a group begins in a topic of which it has committed nothing yet. `last` is committed at once, for all partitions,
    * so that a crash before the first commit loses nothing. Partitions that are added later begin at their first message.
@@ -145,6 +158,15 @@ export interface LogMember {
   stop(returns?: boolean): Promise<void>;
 }
 
+/** A topic, or one of its partitions, of which a member gets nothing now. It goes on by itself. */
+export interface Unavailable {
+  readonly topic: string;
+  /** Absent: the whole topic. */
+  readonly partition?: number;
+  /** `unknown`: there is no such topic. `leaderless`: no broker leads the partition. `refused`: the right is missing. */
+  readonly why: 'unknown' | 'leaderless' | 'refused';
+}
+
 /** Messages of one partition, in the order of their offsets. */
 export interface LogBatch extends TopicPartition {
   /** May be empty: what is left below `next` are gaps, by transactions and compaction. */
@@ -175,6 +197,11 @@ export interface MemberHandler {
    */
   assigned(assignment: readonly TopicPartition[], continued: boolean): void;
   batch(batch: LogBatch): void;
+  /**
+   * Of these nothing comes now, while all others go on: of the partitions that it has, and of its topics. Called each time
+   * that the list changes; an empty one: nothing is missing any more. @default not told
+   */
+  unavailable?(places: readonly Unavailable[]): void;
   /**
    * It has left the group, or could not join: no partition is its own any more.
    * @param retryIn Milliseconds after which it joins again by itself.
@@ -218,6 +245,8 @@ export interface ReadMessages {
 
 /** Every call rejects with `KQ_AWAY`, `KQ_REFUSED` or `KQ_CLOSED`, and those with a topic with `KQ_UNKNOWN_TOPIC`. */
 export interface LogAdmin {
+  /** Calls back at once when a topic is created, until the returned function is called. Absent: ask again and again. */
+  watch?(created: () => void): () => void;
   /** All topics by name, without those of Kafka itself. */
   topics(): Promise<readonly { readonly topic: string; readonly partitions: number }[]>;
   /** Resolves with the names of those it created; one that exists stays as it is. Rejects with `KQ_CONFIG`, too. */

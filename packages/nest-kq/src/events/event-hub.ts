@@ -19,6 +19,7 @@ export const EVENT_NAMES = Object.keys({
   groupLeft: true,
   rebalanced: true,
   overlapped: true,
+  unavailable: true,
   commitFailed: true,
   pushed: true,
   pushFailed: true,

@@ -1,6 +1,9 @@
 import type { Observable } from 'rxjs';
 import type { KqMessage } from '../api/received.js';
+import type { Unavailable as KqUnavailable } from '../driver/driver.js';
 import type { Pushed } from '../api/message.js';
+
+export type { Unavailable as KqUnavailable } from '../driver/driver.js';
 
 /**
  * What each event carries. All come from this process: the messages that it pushed and handled, and its groups. Times are
@@ -51,6 +54,8 @@ export interface KqEventMap {
     readonly group: string;
     readonly partitions: readonly (KqPartition & { readonly runs: number })[];
   };
+  /** Some of its topics or partitions cannot be read, or can be again. All others go on. */
+  unavailable: UnavailableChange;
   /** The group could not commit, and tries again. Until then a crash brings back what was handled since. */
   commitFailed: { readonly group: string; readonly error: Error };
   /** A message is stored; in a transaction also if that is aborted later. */
@@ -158,6 +163,17 @@ export interface Rebalanced {
   readonly assigned: readonly KqPartition[];
   /** Those that it had before, and has no more. */
   readonly lost: readonly KqPartition[];
+}
+
+/** What of a group's topics became unreadable or readable again. Of partitions, those that this process has. */
+export interface UnavailableChange {
+  readonly group: string;
+  /** All that cannot be read now. */
+  readonly places: readonly KqUnavailable[];
+  /** Those of them that could be read before. */
+  readonly began: readonly KqUnavailable[];
+  /** Those that are read again, or no longer belong to this process. */
+  readonly ended: readonly KqUnavailable[];
 }
 
 /** A message that was not stored, or of which that is not known. */

@@ -21,7 +21,7 @@ function progress(partition: number, watermark?: bigint, oldest?: number) {
 }
 
 function group(...parts: GroupState['progress']): GroupState {
-  return { group: 'shop', state: 'up', progress: parts, paused: undefined };
+  return { group: 'shop', state: 'up', progress: parts, paused: undefined, unavailable: [] };
 }
 
 function check(states: readonly GroupState[], bounds?: KqHealthBounds, admin: LogAdmin = driver.admin) {
@@ -101,7 +101,13 @@ describe('the health of groups', () => {
   });
 
   it('puts two members of one group together', async () => {
-    const lazy: GroupState = { group: 'shop', state: 'it joins', progress: [], paused: ['mails'] };
+    const lazy: GroupState = {
+      group: 'shop',
+      state: 'it joins',
+      progress: [],
+      paused: ['mails'],
+      unavailable: [],
+    };
     const shop = { state: 'it joins', partitions: { 'orders/1': 3 }, paused: ['mails'] };
     expect(await check([group(progress(1, 2n)), lazy])).toEqual({
       kq: { status: 'down', groups: { shop } },

@@ -2,6 +2,7 @@ import { checkOptions, wholeNumber } from '../api/checks.js';
 import { keyOf } from '../driver/assignment.js';
 import type { Progress } from '../consumer/group-consumer.js';
 import type { LogAdmin } from '../driver/driver.js';
+import type { KqUnavailable } from '../events/events.js';
 import type { Clock } from 'nest-handlers/time';
 import { lagOf, type Behind } from './lag.js';
 
@@ -29,6 +30,11 @@ export interface KqGroupHealth {
   readonly paused?: true | readonly string[];
   /** Why some lag is not known. Absent: all is. */
   readonly unknown?: string;
+  /**
+   * What cannot be read, with the reason: `orders/3 has no leader`, `payments does not exist`. All else goes on, so the state
+   * stays `up`. Absent: nothing is missing.
+   */
+  readonly unavailable?: readonly string[];
 }
 
 /** What `status` depends on beside the groups' states. */
@@ -49,6 +55,8 @@ export interface GroupState {
   readonly progress: readonly Progress[];
   /** True: all; undefined: nothing. */
   readonly paused: true | readonly string[] | undefined;
+  /** What of its topics and partitions cannot be read now. */
+  readonly unavailable: readonly KqUnavailable[];
 }
 
 /** Whether messages are handled, in the form that @nestjs/terminus takes: `health.check([() => kq.check()])`. Inject it. */
@@ -97,7 +105,16 @@ export class GroupsHealth extends KqHealth {
   }
 }
 
-function healthOf({ state, progress, paused }: GroupState, { partitions, unknown }: Behind): KqGroupHealth {
+/** A topic or partition, and why it cannot be read. */
+export function unavailability({ topic, partition, why }: KqUnavailable): string {
+  if (why === 'leaderless') return `${topic}/${partition} has no leader`;
+  return why === 'unknown' ? `${topic} does not exist` : `${topic} may not be read`;
+}
+
+function healthOf(
+  { state, progress, paused, unavailable }: GroupState,
+  { partitions, unknown }: Behind,
+): KqGroupHealth {
   const lags = Object.values(partitions);
   const lag = lags.includes(null) ? undefined : lags.reduce<number>((sum, each) => sum + (each ?? 0), 0);
   const stalled = progress
@@ -112,6 +129,7 @@ function healthOf({ state, progress, paused }: GroupState, { partitions, unknown
     ...(stalled.length > 0 && { stalled: Object.fromEntries(stalled) as Record<string, string> }),
     ...(paused !== undefined && { paused }),
     ...(unknown !== undefined && { unknown }),
+    ...(unavailable.length > 0 && { unavailable: unavailable.map(unavailability) }),
   };
 }
 
@@ -120,12 +138,14 @@ function merged(states: Iterable<GroupState>): Iterable<GroupState> {
   const groups = new Map<string, GroupState>();
   for (const each of states) {
     const { group } = each;
-    const { state, progress, paused } = groups.get(group) ?? { state: 'up', progress: [], paused: undefined };
+    const none = { state: 'up', progress: [], paused: undefined, unavailable: [] };
+    const { state, progress, paused, unavailable } = groups.get(group) ?? none;
     const both = paused === true || each.paused === true ? true : [...(paused ?? []), ...(each.paused ?? [])];
     groups.set(group, {
       group,
       state: state === 'up' ? each.state : state,
       progress: [...progress, ...each.progress],
+      unavailable: [...unavailable, ...each.unavailable],
       paused: both === true || both.length > 0 ? both : undefined,
     });
   }

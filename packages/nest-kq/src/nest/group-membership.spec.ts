@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { MemoryBudget } from '../consumer/memory-budget.js';
 import { CollectingLogger } from '../../spec-support/collecting-logger.js';
-import type { LogAdmin, LogDriver, LogMember, MemberHandler } from '../driver/driver.js';
+import type { LogAdmin, LogDriver, LogMember, MemberHandler, MemberOptions } from '../driver/driver.js';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
 import { KqError } from '../errors.js';
 import { EventHub } from '../events/event-hub.js';
@@ -22,6 +22,8 @@ interface Scripted {
 
 let logger: CollectingLogger;
 let members: Scripted[];
+/** What each of them was given. */
+let options: MemberOptions[];
 /** What waits for its time, by milliseconds. */
 let timers: Map<number, () => void>;
 let events: EventHub;
@@ -30,6 +32,7 @@ let membership: GroupMembership;
 beforeEach(() => {
   logger = new CollectingLogger();
   members = [];
+  options = [];
   timers = new Map();
   commit = async () => true;
   const clock: Clock = {
@@ -44,7 +47,10 @@ beforeEach(() => {
   const driver: LogDriver = {
     admin,
     producer: (options) => memory.producer(options),
-    member: (_options, handler) => scripted(handler),
+    member: (given, handler) => {
+      options.push(given);
+      return scripted(handler);
+    },
     close: () => memory.close(),
   };
   const report = new LogReport(logger, { ...DEFAULT_LOG_LEVELS, rebalances: 'off' }, clock);
@@ -217,6 +223,53 @@ describe('the membership of a group', () => {
     ]);
     await membership.end();
     expect(timers.size).toBe(0);
+  });
+
+  it('tells what cannot be read, and when it can be again, and stays up', async () => {
+    const told: unknown[] = [];
+    events.on('unavailable').subscribe((event) => told.push(event));
+    const started = membership.start();
+    const [member] = members as [Scripted];
+    member.joined();
+    await started;
+    const leaderless = { topic: 'orders', partition: 3, why: 'leaderless' } as const;
+    const gone = { topic: 'mails', why: 'unknown' } as const;
+    const group = 'shop';
+    member.handler.unavailable?.([leaderless]);
+    member.handler.unavailable?.([leaderless, gone]);
+    expect(await health()).toMatchObject({
+      kq: {
+        status: 'up',
+        groups: { shop: { state: 'up', unavailable: ['orders/3 has no leader', 'mails does not exist'] } },
+      },
+    });
+    member.handler.unavailable?.([gone]);
+    member.handler.unavailable?.([]);
+    expect((await health()).kq.groups['shop']).not.toHaveProperty('unavailable');
+    expect(told).toEqual([
+      { group, places: [leaderless], began: [leaderless], ended: [] },
+      { group, places: [leaderless, gone], began: [gone], ended: [] },
+      { group, places: [gone], began: [], ended: [leaderless] },
+      { group, places: [], began: [], ended: [gone] },
+    ]);
+    expect(logger.matching(/orders\/3|mails/)).toEqual([
+      'group shop: orders/3 has no leader; all else goes on, retrying',
+      'group shop: mails does not exist; all else goes on, retrying',
+      'group shop: orders/3 is back',
+      'group shop: mails is back',
+    ]);
+    await membership.end();
+  });
+
+  it('refuses a missing topic at its first join only', async () => {
+    const started = membership.start();
+    expect(options.at(-1)).toHaveProperty('missing', 'refuse');
+    members[0]!.joined();
+    await started;
+    await membership.outside(async () => undefined);
+    expect(options.at(-1)).toHaveProperty('missing', 'wait');
+    members[1]!.joined();
+    await membership.end();
   });
 
   it('tells of a commit that failed, and leaves all the same', async () => {

@@ -10,7 +10,7 @@ import { Pauses } from '../consumer/pauses.js';
 import type { LogDriver } from '../driver/driver.js';
 import { KqError, factOf, show, toError } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
-import type { KqPartition } from '../events/events.js';
+import type { KqPartition, KqUnavailable } from '../events/events.js';
 import { settingsOf } from '../driver/made-topics.js';
 import type { KqGroupLoad } from '../events/hooks.js';
 import type { OwnGroup } from '../groups/own-group.js';
@@ -47,6 +47,7 @@ export class GroupMembership implements OwnGroup {
   private joinedBefore = false;
   /** What it has of its group. */
   private partitions: readonly KqPartition[] = [];
+  unavailable: readonly KqUnavailable[] = [];
   private retry: Timer | undefined;
   private ending: Promise<void> | undefined;
   private readonly pauses = new Pauses();
@@ -158,6 +159,7 @@ export class GroupMembership implements OwnGroup {
     this.watch?.stop();
     this.retry?.cancel();
     this.trouble = 'it has left';
+    this.unavailable = [];
     await this.leaveGroup(true);
   }
 
@@ -198,12 +200,14 @@ export class GroupMembership implements OwnGroup {
     const { retries = new Map<string, string>() } = this.options;
     const consumer: GroupConsumer = new GroupConsumer(this.driver, this.clock, {
       ...this.options,
+      missing: this.joinedBefore ? 'wait' : 'refuse',
       pauses: this.pauses,
       fromFirst: new Set([...(this.watch?.later ?? []), ...retries.keys()]),
       joined: (partitions) => this.joined(consumer, partitions),
       failed: (error, retryIn) => this.failed(error, retryIn),
       lapsed: (error) => this.out(error),
       cut: (partitions) => this.events.tell('overlapped', { group: this.group, partitions }),
+      unavailable: (places) => this.lacks(places),
     });
     this.consumer = consumer;
     try {
@@ -262,6 +266,15 @@ export class GroupMembership implements OwnGroup {
     this.events.tell('groupLeft', { group: this.group, error, ...(retryIn !== undefined && { retryIn }) });
   }
 
+  private lacks(places: readonly KqUnavailable[]): void {
+    const before = new Map(this.unavailable.map((each) => [nameOf(each), each]));
+    const began = places.filter((each) => !before.delete(nameOf(each)));
+    const ended = [...before.values()];
+    this.unavailable = places;
+    if (began.length + ended.length > 0)
+      this.events.tell('unavailable', { group: this.group, places, began, ended });
+  }
+
   /** Tells what it has now. `confirmed`: also if nothing changed. */
   private hold(partitions: readonly KqPartition[], confirmed = false): void {
     const before = new Map(this.partitions.map((each) => [nameOf(each), each]));
@@ -289,6 +302,6 @@ export class GroupMembership implements OwnGroup {
   }
 }
 
-function nameOf({ topic, partition }: KqPartition): string {
+function nameOf({ topic, partition }: Partial<KqPartition>): string {
   return `${topic}/${partition}`;
 }

@@ -4,6 +4,7 @@ import { isOutcome } from '../api/outcome.js';
 import type { KqMessage } from '../api/received.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { DeadMessage, Death, KqEventMap, KqEventName, KqPartition } from '../events/events.js';
+import { unavailability } from '../health/health.js';
 import type { Clock } from 'nest-handlers/time';
 import type { KqLogLevel, KqLogLevels } from './log-levels.js';
 
@@ -52,6 +53,7 @@ export class LogReport {
     on('groupLeft', [groups], (event) => this.left(event));
     on('rebalanced', [rebalances], (event) => this.rebalanced(event));
     on('overlapped', ['warn'], (event) => this.overlapped(event));
+    on('unavailable', [groups], (event) => this.lacks(event));
     on('commitFailed', [groups], (event) => this.notCommitted(event));
     on('pushFailed', [pushes], (event) => this.notPushed(event));
   }
@@ -67,10 +69,8 @@ export class LogReport {
     );
   }
 
-  noTopics(group: string, patterns: readonly RegExp[], every: number): void {
-    this.logger.log(
-      `no topic matches ${patterns.join(', ')} yet: the group ${group} looks for new ones every ${every / 1_000} s`,
-    );
+  noTopics(group: string, patterns: readonly RegExp[]): void {
+    this.logger.log(`no topic matches ${patterns.join(', ')} yet: the group ${group} looks for new ones`);
   }
 
   made(topic: string, like: string): void {
@@ -175,6 +175,19 @@ export class LogReport {
     this.logger.warn(
       `the group ${group} took partitions away while handlers ran (${places.join(', ')}): their signals are aborted, and other processes may run the same messages at the same time`,
     );
+  }
+
+  private lacks({ group, began, ended }: Event<'unavailable'>): void {
+    if (began.length > 0) {
+      const what = began.map(unavailability).join(', ');
+      this.lines.write(this.levels.groups, `group ${group}: ${what}; all else goes on, retrying`);
+    }
+    if (ended.length > 0) {
+      const what = ended.map(({ topic, partition }) =>
+        partition === undefined ? topic : nameOf({ topic, partition }),
+      );
+      this.lines.write(this.levels.groups, `group ${group}: ${what.join(', ')} is back`);
+    }
   }
 
   private notCommitted({ group, error }: Event<'commitFailed'>): void {

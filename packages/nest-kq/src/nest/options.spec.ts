@@ -42,7 +42,7 @@ describe('the options of KqModule', () => {
       hooks: [],
       logLevels: DEFAULT_LOG_LEVELS,
     });
-    expect(pusher.producer).toEqual({ patience: 30_000, compression: 'none' });
+    expect(pusher.producer).toEqual({ patience: 30_000, compression: 'none', requestBytes: 1_000_000 });
   });
 
   it('take what is given', () => {

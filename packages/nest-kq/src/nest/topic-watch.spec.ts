@@ -67,9 +67,7 @@ describe('a handler with a regular expression', () => {
     const pusher = await start(Logs);
     for (const topic of ['log.old', 'log.new', 'orders', '__log.new']) await pusher.push(topic, 'a');
     await kit.run();
-    expect(runs.sort()).toEqual(['log log.old a', 'log orders a']);
-    await kit.advance('31s');
-    expect(runs.slice(2)).toEqual(['log log.new a']);
+    expect(runs.sort()).toEqual(['log log.new a', 'log log.old a', 'log orders a']);
     await pusher.push('log.new', 'b');
     await kit.run();
     expect(runs.slice(3)).toEqual(['log log.new b']);
@@ -80,9 +78,10 @@ describe('a handler with a regular expression', () => {
     const pusher = await start(Logs);
     let end = () => {};
     handle = (value) => value === 'slow' && new Promise<void>((resolve) => (end = resolve));
-    await pusher.push('log.new', 'a');
     await pusher.push('orders', 'slow');
-    await kit.advance('31s');
+    await kit.run();
+    await pusher.push('log.new', 'a');
+    await kit.run();
     expect(runs).toEqual(['log orders slow']);
     end();
     await kit.advance('1m');
@@ -102,7 +101,7 @@ describe('a handler with a regular expression', () => {
       1,
     );
     await pusher.push('none.1', 'a');
-    await kit.advance('31s');
+    await kit.run();
     expect(runs).toEqual(['none none.1 a']);
   });
 
@@ -116,7 +115,7 @@ describe('a handler with a regular expression', () => {
   it('tells of a topic that comes later and has two handlers, and gives it to the first', async () => {
     const pusher = await start(Overlapping);
     await pusher.push('log.error', 'a');
-    await kit.advance('31s');
+    await kit.run();
     expect(runs).toEqual(['first log.error a']);
     expect(
       logger.matching(/^the topic 'log.error' has two handlers .*: the first of them handles it/),
@@ -126,8 +125,8 @@ describe('a handler with a regular expression', () => {
   it('joins anew only when there is a new topic', async () => {
     const pusher = await start(Logs);
     await pusher.push('log.new', 'a');
-    await kit.advance('31s');
-    await kit.advance('31s');
+    await kit.run();
+    await kit.run();
     expect(logger.matching(/^this process is in the group g again/)).toHaveLength(1);
   });
 });

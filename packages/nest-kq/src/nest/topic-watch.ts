@@ -5,8 +5,8 @@ import { KqError, show } from '../errors.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 import type { LogReport } from './log-report.js';
 
-/** Milliseconds between two looks. */
-const EVERY = 30_000;
+/** Milliseconds between two looks, where the log does not tell of new topics. */
+const EVERY = 5_000;
 
 export interface TopicWatchOptions {
   readonly group: string;
@@ -26,9 +26,13 @@ export class TopicWatch {
   private readonly new = new Set<string>();
   private timer: Timer | undefined;
   private stopped = false;
+  private looking = false;
+  /** A topic was created while it looked. */
+  private created = false;
+  private unwatch = () => {};
 
   constructor(
-    private readonly admin: Pick<LogAdmin, 'topics'>,
+    private readonly admin: Pick<LogAdmin, 'topics' | 'watch'>,
     private readonly clock: Clock,
     private readonly report: Pick<LogReport, 'twoHandlers' | 'noTopics'>,
     private readonly options: TopicWatchOptions,
@@ -41,27 +45,44 @@ export class TopicWatch {
 
   /** Before the first join: `KQ_CONFIG` if a topic that is there has two handlers. Then it looks again and again. */
   async start(): Promise<void> {
+    if (this.admin.watch) this.unwatch = this.admin.watch(() => void this.lookAgain());
+    this.looking = true;
     const topics = await this.look();
     const twice = topics?.map((topic) => this.twoHandlers(topic)).find((fact) => fact !== undefined);
     if (twice !== undefined) {
       const expected = 'expected expressions that exclude each other, or another group for one of them';
       throw new KqError('KQ_CONFIG', `${twice}: ${expected}`);
     }
-    this.arm();
+    this.looking = false;
+    if (this.created) void this.lookAgain();
+    else this.arm();
   }
 
   /** Idempotent. */
   stop(): void {
     this.stopped = true;
+    this.unwatch();
     this.timer?.cancel();
   }
 
   private arm(): void {
-    if (this.stopped) return;
+    if (this.stopped || this.admin.watch) return;
     this.timer = this.clock.after(EVERY, () => void this.lookAgain());
   }
 
   private async lookAgain(): Promise<void> {
+    this.created = true;
+    if (this.looking || this.stopped) return;
+    this.looking = true;
+    while (this.created && !this.stopped) {
+      this.created = false;
+      await this.lookOnce();
+    }
+    this.looking = false;
+    this.arm();
+  }
+
+  private async lookOnce(): Promise<void> {
     // After a start without brokers, what the group has read meanwhile is not known.
     const first = this.known === undefined;
     const topics = await this.look();
@@ -74,7 +95,6 @@ export class TopicWatch {
       }
       await this.options.came(topics);
     }
-    this.arm();
   }
 
   /** The topics that are new; undefined: nobody answered, which the member itself tells. */
@@ -88,7 +108,7 @@ export class TopicWatch {
     const { group, patterns } = this.options;
     const matching = all.map(({ topic }) => topic).filter((topic) => isMeant(topic, patterns));
     const came = matching.filter((topic) => !this.known?.has(topic));
-    if (matching.length === 0 && !this.known) this.report.noTopics(group, patterns, EVERY);
+    if (matching.length === 0 && !this.known) this.report.noTopics(group, patterns);
     this.known = new Set(matching); // one that is deleted may come again
     return came;
   }

@@ -10,6 +10,8 @@ interface Request {
   readonly topic: string;
   readonly values: readonly string[];
   answer(...answers: readonly Sent[]): void;
+  /** Before the others. */
+  answerOne(index: number, sent: Sent): void;
 }
 
 let requests: Request[];
@@ -21,11 +23,16 @@ beforeEach(() => {
 
 function open(over: Partial<GathererOptions> = {}): Gatherer {
   let offset = 0n;
-  const send = (topic: string, messages: readonly OutgoingMessage[]) =>
+  const send: LogProducer['send'] = (topic, messages, answered = () => {}) =>
     new Promise<readonly Sent[]>((resolve) => {
       const all = messages.map(() => ({ partition: 0, offset: offset++ }));
       const answer = (...answers: readonly Sent[]) => resolve(answers.length > 0 ? answers : all);
-      requests.push({ topic, values: messages.map(({ value }) => String(value)), answer });
+      requests.push({
+        topic,
+        values: messages.map(({ value }) => String(value)),
+        answer,
+        answerOne: answered,
+      });
       begun();
     });
   const producer: Pick<LogProducer, 'send'> = { send };
@@ -46,21 +53,35 @@ function untilRequests(count: number): Promise<void> {
 }
 
 describe('Gatherer', () => {
-  it('sends what one turn pushes by one request, and what comes meanwhile by the next', async () => {
+  it('sends what one turn pushes by one call, and the next without waiting for its answers', async () => {
     const gatherer = open();
     const first = [gatherer.push('t', of('1')), gatherer.push('t', of('2'))];
     await untilRequests(1);
     const second = [gatherer.push('t', of('3')), gatherer.push('t', of('4'))];
-    expect(requests.map(({ values }) => values)).toEqual([['1', '2']]);
+    await untilRequests(2);
+    expect(requests.map(({ values }) => values)).toEqual([
+      ['1', '2'],
+      ['3', '4'],
+    ]);
+    requests[1]!.answer();
+    await Promise.all(second);
     requests[0]!.answer();
     await expect(Promise.all(first)).resolves.toEqual([
       { partition: 0, offset: 0n },
       { partition: 0, offset: 1n },
     ]);
-    await untilRequests(2);
-    expect(requests[1]!.values).toEqual(['3', '4']);
-    requests[1]!.answer();
-    await Promise.all(second);
+  });
+
+  it('answers a push as soon as its producer does, once', async () => {
+    const gatherer = open();
+    const pushes = [gatherer.push('t', of('1')), gatherer.push('t', of('2'))];
+    await untilRequests(1);
+    requests[0]!.answerOne(1, { partition: 3, offset: 7n });
+    await expect(pushes[1]).resolves.toEqual({ partition: 3, offset: 7n });
+    expect(gatherer.pending).toBe(1);
+    requests[0]!.answer();
+    await expect(pushes[0]).resolves.toEqual({ partition: 0, offset: 0n });
+    expect(gatherer.pending).toBe(0);
   });
 
   it('lets no topic wait for another one', async () => {
@@ -88,10 +109,8 @@ describe('Gatherer', () => {
     const gatherer = open({ requestBytes: 200 });
     const large = 'x'.repeat(300);
     const pushes = ['1', large, '2', '3'].map((value) => gatherer.push('t', of(value)));
-    for (let request = 0; request < 3; request++) {
-      await untilRequests(request + 1);
-      requests[request]!.answer();
-    }
+    await untilRequests(3);
+    for (const request of requests) request.answer();
     await Promise.all(pushes);
     expect(requests.map(({ values }) => values)).toEqual([['1'], [large], ['2', '3']]);
   });

@@ -1,4 +1,4 @@
-/** Makes few requests of many pushes, with no timer: what comes while a request is under way goes with the next one. */
+/** Makes few calls of many pushes, with no timer: what one turn pushes goes with one call. */
 import type { LogProducer, Sent } from '../driver/driver.js';
 import type { OutgoingMessage, PartitionOffset } from '../driver/message.js';
 import { KqError } from '../errors.js';
@@ -21,27 +21,20 @@ interface Pending {
   readonly message: OutgoingMessage;
   readonly bytes: number;
   readonly done: Done;
-  /** Who waits for the answer beside its pusher. */
-  flushed?: (() => void)[];
+  answered: boolean;
 }
 
-interface Queue {
-  readonly topic: string;
-  /** In the order of the pushes. */
-  pending: Pending[];
-  /** The last one that has no answer yet. */
-  last: Pending | undefined;
-  /** A request is under way, or the turn that begins one. */
-  busy: boolean;
-}
-
-/** Messages of a topic are sent in the order in which they were pushed, one request after the other. */
+/** Messages of a topic are sent in the order in which they were pushed. What holds up one of them holds up no other. */
 export class Gatherer {
-  private readonly queues = new Map<string, Queue>();
+  /** By topic, what is not handed over yet. */
+  private readonly queues = new Map<string, Pending[]>();
   private messages = 0;
   private bytes = 0;
   /** Those who wait for the next answers. */
   private waiting: (() => void)[] = [];
+  private waking = false;
+  /** Calls of the producer. */
+  private readonly sending = new Set<Promise<void>>();
 
   constructor(
     private readonly producer: Pick<LogProducer, 'send'>,
@@ -66,13 +59,15 @@ export class Gatherer {
     if (refusal) return done(refusal);
     this.messages++;
     this.bytes += bytes;
-    const queue = this.queueOf(topic);
-    queue.last = { message, bytes, done };
-    queue.pending.push(queue.last);
-    if (queue.busy) return;
-    queue.busy = true;
+    const pending = { message, bytes, done, answered: false };
+    const queue = this.queues.get(topic);
+    if (queue) {
+      queue.push(pending);
+      return;
+    }
+    this.queues.set(topic, [pending]);
     // What the code that runs now pushes as well goes with it.
-    this.clock.next(() => void this.drain(queue));
+    this.clock.next(() => this.drain(topic));
   }
 
   /** Resolves with the next answers. Only to be called while it is crowded. */
@@ -98,10 +93,8 @@ export class Gatherer {
 
   /** Resolves once all that was pushed before has its answer. */
   async flush(): Promise<void> {
-    const lasts = Array.from(this.queues.values(), ({ last }) => last).filter((last) => last !== undefined);
-    await Promise.all(
-      lasts.map((last) => new Promise<void>((resolve) => (last.flushed ??= []).push(resolve))),
-    );
+    for (const topic of this.queues.keys()) this.drain(topic);
+    await Promise.all(this.sending);
   }
 
   private fullBy(bytes: number): KqError | undefined {
@@ -113,45 +106,55 @@ export class Gatherer {
     return new KqError('KQ_FULL', `${waiting}: expected less than ${limit}; await some pushes first`);
   }
 
-  private queueOf(topic: string): Queue {
-    const known = this.queues.get(topic);
-    if (known) return known;
-    const queue: Queue = { topic, pending: [], last: undefined, busy: false };
-    this.queues.set(topic, queue);
-    return queue;
-  }
-
-  private async drain(queue: Queue): Promise<void> {
-    while (queue.pending.length > 0) {
-      const batch = this.next(queue);
-      const answers = await this.producer.send(
-        queue.topic,
-        batch.map(({ message }) => message),
-      );
-      if (batch.at(-1) === queue.last) queue.last = undefined;
-      batch.forEach((pending, index) => this.answer(pending, answers[index]!));
-      for (const resolve of this.waiting.splice(0)) resolve();
+  private drain(topic: string): void {
+    const queue = this.queues.get(topic);
+    if (!queue) return; // a flush was first
+    this.queues.delete(topic);
+    for (let from = 0; from < queue.length;) {
+      const to = this.endOf(queue, from);
+      const sending = this.send(topic, queue.slice(from, to));
+      this.sending.add(sending);
+      void sending.then(() => this.sending.delete(sending));
+      from = to;
     }
-    // Topics may be many, over the life of a process.
-    this.queues.delete(queue.topic);
   }
 
-  private next(queue: Queue): readonly Pending[] {
-    let count = 0;
-    for (let bytes = 0; count < queue.pending.length; count++) {
-      bytes += queue.pending[count]!.bytes;
-      if (bytes > this.options.requestBytes && count > 0) break;
+  /** Never rejects, as its producer does not. */
+  private async send(topic: string, batch: readonly Pending[]): Promise<void> {
+    const messages = batch.map(({ message }) => message);
+    const answers = await this.producer.send(topic, messages, (index, sent) =>
+      this.answer(batch[index]!, sent),
+    );
+    batch.forEach((pending, index) => this.answer(pending, answers[index]!));
+  }
+
+  /** Up to where one call takes these. */
+  private endOf(all: readonly Pending[], from: number): number {
+    let to = from;
+    for (let bytes = 0; to < all.length; to++) {
+      bytes += all[to]!.bytes;
+      if (bytes > this.options.requestBytes && to > from) break;
     }
-    const all = queue.pending;
-    queue.pending = all.slice(count);
-    return all.slice(0, count);
+    return to;
   }
 
-  private answer({ bytes, done, flushed = [] }: Pending, sent: Sent): void {
+  private answer(pending: Pending, sent: Sent): void {
+    if (pending.answered) return;
+    pending.answered = true;
     this.messages--;
-    this.bytes -= bytes;
-    done(sent);
-    for (const resolve of flushed) resolve();
+    this.bytes -= pending.bytes;
+    pending.done(sent);
+    if (this.waiting.length > 0) this.wake();
+  }
+
+  /** Once for the answers of one turn. */
+  private wake(): void {
+    if (this.waking) return;
+    this.waking = true;
+    this.clock.next(() => {
+      this.waking = false;
+      for (const resolve of this.waiting.splice(0)) resolve();
+    });
   }
 }
 

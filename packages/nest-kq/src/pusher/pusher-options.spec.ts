@@ -5,7 +5,7 @@ describe('resolvePusherOptions', () => {
   it('has defaults', () => {
     expect(resolvePusherOptions({})).toEqual({
       gatherer: { messages: 100_000, bytes: 67_108_864, requestBytes: 1_000_000 },
-      producer: { patience: 30_000, compression: 'none' },
+      producer: { patience: 30_000, compression: 'none', requestBytes: 1_000_000 },
       transactionalId: undefined,
     });
   });

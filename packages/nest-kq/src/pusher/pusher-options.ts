@@ -63,13 +63,18 @@ export function resolvePusherOptions(options: PusherOptions): PusherSettings {
     throw wrongValue('KQ_CONFIG', '`compression`', compression, `one of ${COMPRESSIONS.join(', ')}`);
   if (transactionalId !== undefined && (typeof transactionalId !== 'string' || transactionalId === ''))
     throw wrongValue('KQ_CONFIG', '`transactionalId`', transactionalId, 'a name');
+  within('`requestBytes`', requestBytes, 1, GIB);
   return {
     gatherer: {
       messages: within('`buffer.messages`', messages, 1, 10_000_000),
       bytes: within('`buffer.bytes`', bytes, 1, 8 * GIB),
-      requestBytes: within('`requestBytes`', requestBytes, 1, GIB),
+      requestBytes,
     },
-    producer: { patience: milliseconds('KQ_CONFIG', '`patience`', patience, 0, 3_600_000), compression },
+    producer: {
+      patience: milliseconds('KQ_CONFIG', '`patience`', patience, 0, 3_600_000),
+      compression,
+      requestBytes,
+    },
     transactionalId,
   };
 }

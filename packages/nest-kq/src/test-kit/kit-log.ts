@@ -118,6 +118,10 @@ class Gate implements MemberHandler {
     this.handler.assigned(...now);
   }
 
+  unavailable(...what: Parameters<NonNullable<MemberHandler['unavailable']>>): void {
+    this.handler.unavailable?.(...what);
+  }
+
   failed(...why: Parameters<MemberHandler['failed']>): void {
     this.held = [];
     this.handler.failed(...why);

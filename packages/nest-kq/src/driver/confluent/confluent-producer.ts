@@ -28,10 +28,14 @@ export class ConfluentProducer implements LogProducer {
     this.transactions = new ConfluentTransactions(context, options);
   }
 
-  async send(topic: string, messages: readonly OutgoingMessage[]): Promise<readonly Sent[]> {
+  async send(
+    topic: string,
+    messages: readonly OutgoingMessage[],
+    answered: (index: number, sent: Sent) => void = () => {},
+  ): Promise<readonly Sent[]> {
     if (this.closing) return messages.map(() => new KqError('KQ_CLOSED', 'the producer is closed'));
     if (messages.length === 0) return [];
-    const sending = this.sendNow(topic, messages);
+    const sending = this.sendNow(topic, messages, answered);
     this.underWay.add(sending);
     try {
       return await sending;
@@ -54,11 +58,15 @@ export class ConfluentProducer implements LogProducer {
   }
 
   /** Never rejects. */
-  private async sendNow(topic: string, messages: readonly OutgoingMessage[]): Promise<readonly Sent[]> {
+  private async sendNow(
+    topic: string,
+    messages: readonly OutgoingMessage[],
+    answered: (index: number, sent: Sent) => void,
+  ): Promise<readonly Sent[]> {
     const before = this.last.get(topic);
     const handing = (async () => {
       await before;
-      return this.hand(topic, messages);
+      return this.hand(topic, messages, answered);
     })();
     const handed = handing.catch(() => undefined); // told below
     this.last.set(topic, handed);
@@ -78,12 +86,16 @@ export class ConfluentProducer implements LogProducer {
     }
   }
 
-  private async hand(topic: string, messages: readonly OutgoingMessage[]) {
+  private async hand(
+    topic: string,
+    messages: readonly OutgoingMessage[],
+    answered: (index: number, sent: Sent) => void,
+  ) {
     const deadline = this.context.client.clock.now() + this.patience;
     const leaders = await this.context.topics.leaders(topic, this.patience, messages);
-    const { placed, wrong } = place(topic, messages, leaders.length, this.keyless++);
+    const { placed, wrong } = place(topic, messages, leaders, this.keyless++);
     const session = await this.session(deadline);
-    const sent = session.send(topic, placed);
+    const sent = session.send(topic, placed, answered);
     const sending = sent.then((all) => all.map((each, at) => [placed[at]!.index, each] as const));
     return { sending, answers: new Map<number, Sent>(wrong) };
   }

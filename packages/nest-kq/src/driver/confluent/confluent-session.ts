@@ -55,8 +55,17 @@ export class ConfluentSession {
   }
 
   /** Hands all of them over before it returns, in their order; resolves with what became of each, and never rejects. */
-  send(topic: string, placed: readonly Placed[]): Promise<Sent[]> {
-    const sending = Promise.all(placed.map((each) => this.hand(topic, each)));
+  send(
+    topic: string,
+    placed: readonly Placed[],
+    answered: (index: number, sent: Sent) => void = () => {},
+  ): Promise<Sent[]> {
+    const handing = placed.map(async (each) => {
+      const sent = await this.hand(topic, each);
+      answered(each.index, sent);
+      return sent;
+    });
+    const sending = Promise.all(handing);
     this.underWay.add(sending);
     void sending.then(() => this.underWay.delete(sending));
     return sending;

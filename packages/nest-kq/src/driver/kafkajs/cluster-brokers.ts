@@ -28,3 +28,19 @@ export function eachBroker<B extends object>(cluster: Cluster, found: (broker: B
     return broker;
   };
 }
+
+/**
+ * Calls back for each pool of connections that this cluster makes, before it is used: one for each broker, also for the one
+ * by which it finds the others. @typeParam P What of it is used.
+ */
+export function eachPool<P extends object>(cluster: Cluster, made: (pool: P) => void): void {
+  const { connectionPoolBuilder: builder } = cluster as unknown as {
+    readonly connectionPoolBuilder: { build(to?: object): Promise<P> };
+  };
+  const build = builder.build.bind(builder);
+  builder.build = async (to) => {
+    const pool = await build(to);
+    made(pool);
+    return pool;
+  };
+}

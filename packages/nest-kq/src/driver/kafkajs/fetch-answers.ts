@@ -3,7 +3,6 @@
  * time by the square of their number, so that one message of 130 KB stops a process for a minute.
  */
 import kafkajs from 'kafkajs';
-import type { Cluster } from 'kafkajs';
 // @ts-expect-error: kafkajs has no types for what is inside it
 import filterAborted from 'kafkajs/src/consumer/filterAbortedMessages.js';
 // @ts-expect-error: kafkajs has no types for what is inside it
@@ -11,22 +10,7 @@ import Decoder from 'kafkajs/src/protocol/decoder.js';
 // @ts-expect-error: kafkajs has no types for what is inside it
 import decodeMessageSet from 'kafkajs/src/protocol/messageSet/decoder.js';
 import { headersOf, type Headers } from '../message.js';
-import { eachBroker } from './cluster-brokers.js';
 import { Reader } from './reader.js';
-
-const FETCH = 1;
-/** The first version in whose answer batches of version 2 may be: those of before have no headers. */
-const WITH_BATCHES = 4;
-
-/** What the types of kafkajs leave out. */
-interface Broker {
-  readonly connectionPool: { send(call: Call): Promise<unknown> };
-}
-
-interface Call {
-  readonly request: { readonly apiKey: number; readonly apiVersion: number };
-  readonly response: { decode(bytes: Buffer): Promise<unknown> };
-}
 
 /** By number. */
 const codecs: Readonly<Record<number, () => { decompress(packed: Buffer): Promise<Buffer> }>> =
@@ -34,19 +18,6 @@ const codecs: Readonly<Record<number, () => { decompress(packed: Buffer): Promis
 
 const MessageSetDecoder = Decoder as new (bytes: Buffer) => object;
 const messageSetOf = decodeMessageSet as (from: object, size: number) => Promise<FetchedMessage[]>;
-
-/** Makes the clients of this cluster read what `readFetched` gives. All else stays with kafkajs: what it asks for, and what it makes of the answer. */
-export function readByOurselves(cluster: Cluster): void {
-  eachBroker<Broker>(cluster, ({ connectionPool }) => {
-    const send = connectionPool.send.bind(connectionPool);
-    connectionPool.send = (call) => {
-      const { request, response } = call;
-      if (request.apiKey !== FETCH || request.apiVersion < WITH_BATCHES) return send(call);
-      const decode = (bytes: Buffer) => readFetched(bytes, request.apiVersion);
-      return send({ ...call, response: { ...response, decode } });
-    };
-  });
-}
 
 /** A message as kafkajs has it. */
 export interface FetchedMessage {
@@ -82,6 +53,9 @@ interface BatchContext {
   readonly inTransaction: boolean;
   readonly producerId: string;
 }
+
+/** The first version in whose answer batches of version 2 may be: those of before have no headers. */
+export const WITH_BATCHES = 4;
 
 /** Versions 4 to 11 of the answer: those that kafkajs asks for. Rejects with a RangeError, or as a codec does. */
 export async function readFetched(bytes: Buffer, version: number) {

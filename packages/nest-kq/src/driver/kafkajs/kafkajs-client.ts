@@ -5,7 +5,7 @@ import type { Clock } from 'nest-handlers/time';
 import type { DriverLog } from '../driver.js';
 import { kafkajsSasl } from './bearer-login.js';
 import { eachCluster } from './cluster-brokers.js';
-import { readByOurselves } from './fetch-answers.js';
+import { readByOurselves } from './connections.js';
 import type { KafkajsSettings } from './kafkajs-options.js';
 
 /** How kafkajs tries again within one call; what it gives up, we try again. */
@@ -36,6 +36,8 @@ export class KafkajsClient {
   readonly log: DriverLog;
   /** Attempts to connect since a broker has answered. */
   private inVain = 0;
+  /** Clients of kafkajs. */
+  private made = 0;
 
   constructor(readonly settings: KafkajsSettings) {
     this.clock = settings.clock;
@@ -45,9 +47,11 @@ export class KafkajsClient {
   /** A client for one use: members of one group that share a client mix up their offsets. */
   kafka({ retries = QUICK_RETRY.retries, ended = () => false, failed = () => {} }: ClientUse = {}): Kafka {
     const { brokers, clientId, ssl, sasl, connectionTimeout, requestTimeout } = this.settings;
+    const first = this.made++ % brokers.length; // so that not all clients wait for the same one
+    const list = [...brokers.slice(first), ...brokers.slice(0, first)];
     const kafka = new kafkajs.Kafka({
       // None: what kafkajs takes for hopeless, and so the one way to end its attempts to connect.
-      brokers: () => (ended() ? [] : [...brokers]),
+      brokers: () => (ended() ? [] : list),
       clientId,
       ssl,
       sasl: kafkajsSasl(sasl),
@@ -61,7 +65,7 @@ export class KafkajsClient {
         this.note(entry);
       },
     });
-    eachCluster(kafka, readByOurselves);
+    eachCluster(kafka, (cluster) => readByOurselves(cluster, this.clock));
     return kafka;
   }
 

@@ -8,6 +8,7 @@ import type { PartitionOffset } from '../message.js';
 import { withoutAborted, type FetchedPartition } from './fetch-answers.js';
 import type { KafkajsClient } from './kafkajs-client.js';
 import { isOutOfRange, meant } from './kafkajs-errors.js';
+import { TOPIC_ERRORS, type TopicAnswer } from './metadata-answers.js';
 import { noPartition } from './requests.js';
 import { readMessage } from './wording.js';
 
@@ -37,13 +38,25 @@ export class KafkajsCluster {
   async topics(patience?: number): Promise<Map<string, readonly PartitionMetadata[]>> {
     const ask = async (cluster: Cluster) => {
       const { topicMetadata } = await (await cluster.findControllerBroker()).metadata([]);
-      return new Map(topicMetadata.map(({ topic, partitionMetadata }) => [topic, sorted(partitionMetadata)]));
+      const known = topicMetadata.filter(({ topicErrorCode }) => topicErrorCode === 0);
+      return new Map(known.map(({ topic, partitionMetadata }) => [topic, sorted(partitionMetadata)]));
     };
     return this.ask('cannot list topics', ask, patience);
   }
 
+  /** What a broker knows of these topics; one that it does not know is among them, with its error. Creates nothing. */
+  async describe(topics: readonly string[], patience?: number): Promise<readonly TopicAnswer[]> {
+    if (topics.length === 0) return []; // for Kafka that means all
+    const ask = async (cluster: Cluster) => {
+      const { topicMetadata } = await (await cluster.findControllerBroker()).metadata([...topics]);
+      return topicMetadata;
+    };
+    return this.ask('cannot read about topics', ask, patience);
+  }
+
   /**
-   * Its partitions, in order. Rejects with `KQ_UNKNOWN_TOPIC`, and creates nothing.
+   * Its partitions, in order; the leader of one that has none is -1. Rejects with `KQ_UNKNOWN_TOPIC` where no broker knows the
+   * topic, and creates nothing.
    * @param young Milliseconds for which the topic may be unknown.
    */
   async partitions(
@@ -53,18 +66,21 @@ export class KafkajsCluster {
   ): Promise<readonly PartitionMetadata[]> {
     const missing = new KqError('KQ_UNKNOWN_TOPIC', `there is no topic ${JSON.stringify(topic)}`);
     if (!isTopicName(topic)) throw missing;
+    const what = `cannot read about topic ${topic}`;
     const ask = async (cluster: Cluster) => {
-      const { topicMetadata } = await (await cluster.findControllerBroker()).metadata([topic]);
-      return sorted(topicMetadata.find((each) => each.topic === topic)?.partitionMetadata ?? []);
+      const first = await about(topic, await cluster.findControllerBroker());
+      const found = first?.topicErrorCode === TOPIC_ERRORS.unknown ? await amongAll(cluster, topic) : first;
+      const code = found?.topicErrorCode ?? TOPIC_ERRORS.unknown;
+      if (code === TOPIC_ERRORS.unknown || code === TOPIC_ERRORS.invalid) return undefined;
+      if (code === TOPIC_ERRORS.refused) throw new KqError('KQ_REFUSED', `${what}: the right is missing`);
+      return sorted(found?.partitionMetadata ?? []);
     };
     const { clock } = this.client;
     for (const end = clock.now() + young; ; await this.client.delay(PAUSE)) {
-      try {
-        return await this.ask(`cannot read about topic ${topic}`, ask, patience);
-      } catch (error) {
-        if (!(error instanceof KqError) || error.code !== 'KQ_UNKNOWN_TOPIC') throw error;
-        if (clock.now() > end) throw missing;
-      }
+      const found = await this.ask(what, ask, patience);
+      // One that is being created has none for a moment.
+      if (found && found.length > 0) return found;
+      if (clock.now() > end) throw missing;
     }
   }
 
@@ -194,7 +210,8 @@ export class KafkajsCluster {
       } catch (error) {
         const failure = meant(error, what);
         if (failure.code !== 'KQ_AWAY' && failure.code !== 'KQ_REFUSED') throw failure;
-        await this.drop();
+        // Not awaited: a broker that stands still would hold this up, too.
+        this.drop().catch((thrown: unknown) => this.client.log.debug(`cannot disconnect: ${String(thrown)}`));
         if (failure.code === 'KQ_REFUSED' || clock.now() > end) throw failure;
       }
     }
@@ -212,6 +229,21 @@ export class KafkajsCluster {
     this.cluster = undefined;
     await cluster?.disconnect();
   }
+}
+
+async function about(topic: string, broker: Broker): Promise<TopicAnswer | undefined> {
+  const { topicMetadata } = await broker.metadata([topic]);
+  return topicMetadata.find((each) => each.topic === topic);
+}
+
+/** Brokers learn of a new topic one after the other: that one does not know it says little. */
+async function amongAll(cluster: Cluster, topic: string): Promise<TopicAnswer | undefined> {
+  const { getNodeIds } = cluster as unknown as { getNodeIds(): string[] };
+  const answers = await Promise.allSettled(
+    getNodeIds.call(cluster).map(async (nodeId) => about(topic, await cluster.findBroker({ nodeId }))),
+  );
+  const found = answers.map((each) => (each.status === 'fulfilled' ? each.value : undefined));
+  return found.find((each) => each?.topicErrorCode === 0);
 }
 
 /** kafkajs hands the object behind its clients only to the assigners of a consumer. */

@@ -3,6 +3,7 @@ import type { LogMember, MemberHandler, MemberIdentity, MemberOptions } from '..
 import type { GroupOffset } from '../message.js';
 import type { Timer } from 'nest-handlers/time';
 import { isMeant } from '../expressions.js';
+import { Availability } from './availability.js';
 import { isFencedMember, meant } from './kafkajs-errors.js';
 import { type GroupMembership, type MemberContext, type MembershipOptions } from './membership.js';
 
@@ -36,6 +37,7 @@ export class KafkajsMember<Context extends MemberContext = MemberContext> implem
   /** Told, and not assigned since. */
   private rejoining: Promise<void> | undefined;
   private readonly told: MemberHandler;
+  private readonly availability: Availability;
 
   constructor(
     private readonly context: Context,
@@ -47,12 +49,16 @@ export class KafkajsMember<Context extends MemberContext = MemberContext> implem
       rejoining: () => this.tellRejoining(),
       assigned: (assignment, continued) => {
         this.rejoining = undefined;
+        this.availability.assign(assignment);
         handler.assigned(assignment, continued);
       },
       batch: (batch) => handler.batch(batch),
       failed: (error, retryIn) => handler.failed(error, retryIn),
       confirmed: (until) => handler.confirmed(until),
     };
+    this.availability = new Availability(context.client, context.cluster, (places) =>
+      handler.unavailable?.(places),
+    );
   }
 
   start(): Promise<void> {
@@ -92,6 +98,7 @@ export class KafkajsMember<Context extends MemberContext = MemberContext> implem
 
   private async stopNow(returns: boolean): Promise<void> {
     this.state = 'stopped';
+    this.availability.stop();
     this.retry?.cancel();
     this.settle?.reject(new KqError('KQ_CLOSED', `the member of ${this.options.group} is stopped`));
     await this.leave(returns);
@@ -108,7 +115,10 @@ export class KafkajsMember<Context extends MemberContext = MemberContext> implem
     try {
       const topics = await this.names();
       if (this.state === 'stopped') return;
-      const membership = new this.stay(this.context, { ...this.options, topics }, this.told, (error) => {
+      this.availability.watch(topics, new Set(this.options.topics.filter(isName)));
+      const { missing } = this;
+      const options = { ...this.options, topics, missing };
+      const membership = new this.stay(this.context, options, this.told, (error) => {
         if (this.membership === membership) void this.fail(error);
       });
       this.membership = membership;
@@ -128,6 +138,7 @@ export class KafkajsMember<Context extends MemberContext = MemberContext> implem
     const failure = meant(error, `the member of group ${this.options.group} failed`);
     if (this.settle && HOPELESS.includes(failure.code)) {
       this.state = 'stopped';
+      this.availability.stop();
       this.settle.reject(failure);
       return;
     }
@@ -148,18 +159,27 @@ export class KafkajsMember<Context extends MemberContext = MemberContext> implem
     return (this.rejoining ??= this.handler.rejoining());
   }
 
-  /** Those that are there. Rejects with `KQ_UNKNOWN_TOPIC` for a name that is not. */
+  /** `wait` from when it has joined once. */
+  private get missing(): 'refuse' | 'wait' {
+    return this.settle ? (this.options.missing ?? 'refuse') : 'wait';
+  }
+
+  /** The names, and those that the expressions match. Rejects with `KQ_UNKNOWN_TOPIC` where a name is to be refused. */
   private async names(): Promise<string[]> {
     const { cluster } = this.context;
     const names: string[] = [];
     const patterns = this.options.topics.filter((topic) => topic instanceof RegExp);
     for (const topic of this.options.topics) {
       if (typeof topic !== 'string') continue;
-      await cluster.partitions(topic, 0);
+      if (this.missing === 'refuse') await cluster.partitions(topic, 0);
       names.push(topic);
     }
     if (patterns.length > 0)
       for (const topic of (await cluster.topics(0)).keys()) if (isMeant(topic, patterns)) names.push(topic);
     return [...new Set(names)];
   }
+}
+
+function isName(topic: string | RegExp): topic is string {
+  return typeof topic === 'string';
 }

@@ -5,17 +5,23 @@ import { typeOf } from './codecs.js';
 import { meant } from './kafkajs-errors.js';
 import { PATIENCE, Session } from './kafkajs-session.js';
 import { KafkajsTransactions } from './kafkajs-transactions.js';
-import { groupBy, place, type Placed, requestsOf } from './requests.js';
+import { groupBy, isWrong } from './requests.js';
+import { Call, TopicQueue, type Answered, type Waiting } from './topic-queue.js';
 import type { ProducerContext } from './topics.js';
 
 const PAUSE = 200;
+const REQUEST_BYTES = 1_000_000;
 
 export class KafkajsProducer implements LogProducer {
   private readonly patience: number;
   private readonly transactions: KafkajsTransactions;
+  /** By topic. */
+  private readonly queues = new Map<string, TopicQueue>();
+  private readonly calls = new Set<Promise<unknown>>();
+  /** Connected. */
   private current: Session | undefined;
-  /** By topic, the last call: the next one waits for it. */
-  private readonly last = new Map<string, Promise<unknown>>();
+  /** Takes its place once it is connected. */
+  private next: Session | undefined;
   private keyless = 0;
   private closing: Promise<void> | undefined;
 
@@ -28,21 +34,22 @@ export class KafkajsProducer implements LogProducer {
     this.transactions = new KafkajsTransactions(context, options);
   }
 
-  async send(topic: string, messages: readonly OutgoingMessage[]): Promise<readonly Sent[]> {
+  async send(
+    topic: string,
+    messages: readonly OutgoingMessage[],
+    answered?: Answered,
+  ): Promise<readonly Sent[]> {
     if (this.closing) return messages.map(() => new KqError('KQ_CLOSED', 'the producer is closed'));
     if (messages.length === 0) return [];
-    const deadline = this.context.client.clock.now() + this.patience;
-    const before = this.last.get(topic);
-    const sending = (async () => {
-      await before;
-      return this.sendNow(topic, messages, deadline);
-    })();
-    this.last.set(topic, sending);
-    try {
-      return await sending;
-    } finally {
-      if (this.last.get(topic) === sending) this.last.delete(topic);
-    }
+    const call = new Call(messages, this.context.client.clock.now() + this.patience, answered);
+    const queue = this.queueOf(topic);
+    this.calls.add(call.done);
+    queue.add(call);
+    const answers = await call.done;
+    this.calls.delete(call.done);
+    // Topics may be many, over the life of a process.
+    if (queue.idle && this.queues.get(topic) === queue) this.queues.delete(topic);
+    return answers;
   }
 
   transaction(): Promise<LogTransaction> {
@@ -54,57 +61,37 @@ export class KafkajsProducer implements LogProducer {
   }
 
   private async finish(): Promise<void> {
-    await Promise.all([...this.last.values(), this.transactions.close()]);
-    await this.current?.retire();
+    await Promise.all([...this.calls, this.transactions.close()]);
+    await Promise.all([this.current?.retire(), this.next?.retire()]);
   }
 
-  /** Never rejects. */
-  private async sendNow(
-    topic: string,
-    messages: readonly OutgoingMessage[],
-    deadline: number,
-  ): Promise<readonly Sent[]> {
-    const answers = new Map<number, Sent>();
-    /** Of what was not sent at all. */
-    let unsent = lost(topic);
+  private queueOf(topic: string): TopicQueue {
+    const known = this.queues.get(topic);
+    if (known) return known;
+    const { topics, client } = this.context;
+    const queue = new TopicQueue(topics, client.clock, {
+      topic,
+      bytes: this.options.requestBytes ?? REQUEST_BYTES,
+      send: (request) => this.sendRequest(topic, request),
+      keyless: () => this.keyless++,
+    });
+    this.queues.set(topic, queue);
+    return queue;
+  }
+
+  /** Answers all of them. @returns Why nothing of the same calls may follow. Never rejects. */
+  private async sendRequest(topic: string, request: readonly Waiting[]): Promise<KqError | undefined> {
+    const deadline = request.reduce((latest, { call }) => Math.max(latest, call.deadline), 0);
+    let failure: KqError | undefined;
     try {
-      const leaders = await this.context.topics.leaders(topic, this.left(deadline), messages);
-      const { placed, wrong } = place(topic, messages, leaders.length, this.keyless++);
-      for (const [index, error] of wrong) answers.set(index, error);
-      for (const request of requestsOf(placed)) {
-        const failure = await this.sendRequest(topic, request, leaders, deadline, answers);
-        if (!failure) continue;
-        unsent = new KqError(failure.code, 'it was not sent, as one before it failed', { cause: failure });
-        break;
-      }
+      const session = await this.session(topic, request, deadline);
+      failure = await this.sendPart(session, topic, request, deadline);
     } catch (error) {
-      unsent = meant(error, `cannot store in ${topic}`);
+      failure = meant(error, `cannot store in ${topic}`);
+      for (const { call, index } of request) call.answer(index, failure);
     }
-    return messages.map((_, index) => answers.get(index) ?? unsent);
-  }
-
-  /** @returns Why nothing more may be sent. */
-  private async sendRequest(
-    topic: string,
-    request: readonly Placed[],
-    leaders: readonly number[],
-    deadline: number,
-    answers: Map<number, Sent>,
-  ): Promise<KqError | undefined> {
-    const session = await this.session(deadline);
-    // A request to each leader, so that no answer of one is lost by the failure of another.
-    const parts = groupBy(request, (partition) => leaders[partition]);
-    const failures = await Promise.all(
-      parts.map((part) => this.sendPart(session, topic, part, deadline, answers)),
-    );
-    const failure = failures.find((each) => each !== undefined);
-    if (failure) {
-      // kafkajs counts the messages of a request as not sent when it fails. The brokers may have some of them, and would
-      // take the next ones, with the same numbers, for repeated ones: an answer, and nothing stored.
-      this.current = undefined;
-      void session.retire();
-      this.context.topics.forget(topic);
-    }
+    if (failure?.code === 'KQ_UNKNOWN_TOPIC') this.context.topics.forget(topic);
+    else if (failure) this.context.topics.doubt(topic);
     return failure;
   }
 
@@ -112,23 +99,19 @@ export class KafkajsProducer implements LogProducer {
   private async sendPart(
     session: Session,
     topic: string,
-    part: readonly Placed[],
+    part: readonly Waiting[],
     deadline: number,
-    answers: Map<number, Sent>,
   ): Promise<KqError | undefined> {
     try {
       const offsets = await session.send(topic, part, deadline);
       this.context.client.tellBack();
-      part.forEach(({ index }, at) => answers.set(index, offsets[at] ?? lost(topic)));
+      part.forEach(({ call, index }, at) => call.answer(index, offsets[at]!));
       return undefined;
     } catch (error) {
       const failure = meant(error, `cannot store in ${topic}`);
-      const wrong = failure.code === 'KQ_TOO_LARGE' || failure.code === 'KQ_BAD_MESSAGE';
-      if (!wrong || part.length === 1) {
-        for (const { index } of part) answers.set(index, failure);
-        return wrong ? undefined : failure;
-      }
-      return this.sendSmaller(session, topic, part, deadline, answers);
+      if (isWrong(failure) && part.length > 1) return this.sendSmaller(session, topic, part, deadline);
+      for (const { call, index } of part) call.answer(index, failure);
+      return isWrong(failure) ? undefined : failure;
     }
   }
 
@@ -140,40 +123,49 @@ export class KafkajsProducer implements LogProducer {
   private async sendSmaller(
     session: Session,
     topic: string,
-    part: readonly Placed[],
+    part: readonly Waiting[],
     deadline: number,
-    answers: Map<number, Sent>,
   ): Promise<KqError | undefined> {
     const byPartition = groupBy(part, (partition) => partition);
     const middle = part.length >> 1;
     const smaller = byPartition.length > 1 ? byPartition : [part.slice(0, middle), part.slice(middle)];
+    let failure: KqError | undefined;
     for (const each of smaller) {
-      const failure = await this.sendPart(session, topic, each, deadline, answers);
-      if (failure) return failure;
+      if (!failure) {
+        failure = await this.sendPart(session, topic, each, deadline);
+        continue;
+      }
+      // Not again; but those of another partition may be stored by the request that was refused.
+      const indeterminate = byPartition.length > 1;
+      const unsent = new KqError(failure.code, 'it was not sent again, as one before it failed', {
+        cause: failure,
+        indeterminate,
+      });
+      session.spoil(topic, each);
+      for (const { call, index } of each) call.answer(index, unsent);
     }
-    return undefined;
+    return failure;
   }
 
-  private async session(deadline: number): Promise<Session> {
+  /** One that may store these. While a new one connects, the one before goes on with all partitions that have not failed. */
+  private async session(topic: string, request: readonly Waiting[], deadline: number): Promise<Session> {
     const { client } = this.context;
-    for (; ; await client.delay(PAUSE)) {
-      const session = (this.current ??= new Session(client, this.options));
+    for (;;) {
+      const { current } = this;
+      if (current && !current.isSpoiled(topic, request)) return current;
+      const next = (this.next ??= new Session(client, this.options));
       try {
-        await session.connect(deadline);
-        if (this.current === session) return session;
+        await next.connect(deadline);
+        if (this.next !== next) continue;
+        this.next = undefined;
+        this.current = next;
+        void current?.retire();
       } catch (error) {
-        if (this.current === session) this.current = undefined;
-        void session.retire();
-        if (meant(error, '').code !== 'KQ_AWAY' || this.left(deadline) === 0) throw error;
+        if (this.next === next) this.next = undefined;
+        void next.retire();
+        if (meant(error, '').code !== 'KQ_AWAY' || client.clock.now() >= deadline) throw error;
+        await client.delay(PAUSE);
       }
     }
   }
-
-  private left(deadline: number): number {
-    return Math.max(0, deadline - this.context.client.clock.now());
-  }
-}
-
-function lost(topic: string): KqError {
-  return new KqError('KQ_AWAY', `no answer for a message of ${topic}`, { indeterminate: true });
 }

@@ -4,6 +4,7 @@ import kafkajs from 'kafkajs';
 import type { Producer, ProducerRecord, RecordMetadata } from 'kafkajs';
 import type { ProducerOptions } from '../driver.js';
 import type { OutgoingMessage, PartitionOffset } from '../message.js';
+import { keyOf } from '../assignment.js';
 import { typeOf } from './codecs.js';
 import { type KafkajsClient, QUICK_RETRY } from './kafkajs-client.js';
 import { eachCluster } from './cluster-brokers.js';
@@ -11,7 +12,7 @@ import { sendOffsetsAsMembers } from './group-requests.js';
 import { meant } from './kafkajs-errors.js';
 import { encodeByOurselves } from './produce-requests.js';
 import type { BatchRecord } from './record-batch.js';
-import type { Placed } from './requests.js';
+import { isWrong, type Placed } from './requests.js';
 
 export const PATIENCE = 30_000;
 /** How long kafkajs waits before it tries once more, at least, once it has tried a few times. */
@@ -19,6 +20,12 @@ const LONG_PAUSE = 800;
 
 /** Its types leave out what it takes. */
 const NotLoaded = kafkajs.KafkaJSMetadataNotLoaded as new (message: string) => Error;
+
+interface SentRecord extends BatchRecord {
+  readonly partition: number;
+  /** When kafkajs may not try once more. */
+  readonly deadline: number;
+}
 
 /** A producer, or one of its transactions. */
 type Sender = Pick<Producer, 'send'>;
@@ -32,8 +39,8 @@ export class Session {
   private readonly ended = new Promise<void>((resolve) => (this.gone = resolve));
   /** The last of all deadlines so far. */
   private until = 0;
-  /** By topic: when kafkajs may not try once more. */
-  private readonly deadlines = new Map<string, number>();
+  /** Partitions in which a request failed, by `keyOf`: kafkajs has lost count of their messages. */
+  private readonly spoiled = new Set<string>();
   /** What kafkajs said last when it tried in vain. */
   private reason = 'no broker answers';
 
@@ -81,17 +88,33 @@ export class Session {
     sender: Sender = this.producer,
   ): Promise<PartitionOffset[]> {
     this.underWay++;
-    this.deadlines.set(topic, deadline);
     this.until = Math.max(this.until, deadline);
     try {
-      const record = this.record(topic, placed);
+      const record = this.record(topic, placed, deadline);
       return offsetsOf(placed, await detached(() => sender.send(record))); // it may connect to a broker
     } catch (error) {
-      throw meant(error, `cannot store in ${topic}`, { indeterminate: true, away: this.reason });
+      const failure = meant(error, `cannot store in ${topic}`, { indeterminate: true, away: this.reason });
+      // Of one that is wrong by itself, nothing was stored.
+      if (!isWrong(failure)) this.spoil(topic, placed);
+      throw failure;
     } finally {
       this.underWay--;
       if (this.retired) this.disconnectOnceIdle();
     }
+  }
+
+  /**
+   * Whether nothing may be stored there by this session: the brokers may have messages of a request that failed, and would
+   * take the next ones, to which kafkajs gives the same numbers, for repeated ones: an answer, and nothing stored.
+   */
+  isSpoiled(topic: string, placed: readonly Placed[]): boolean {
+    return (
+      this.spoiled.size > 0 && placed.some(({ partition }) => this.spoiled.has(keyOf({ topic, partition })))
+    );
+  }
+
+  spoil(topic: string, placed: readonly Placed[]): void {
+    for (const { partition } of placed) this.spoiled.add(keyOf({ topic, partition }));
   }
 
   /** Takes no more; what is under way goes on. Resolves once that is over, and its connections are closed. */
@@ -111,22 +134,25 @@ export class Session {
     });
   }
 
-  private record(topic: string, placed: readonly Placed[]): ProducerRecord {
+  private record(topic: string, placed: readonly Placed[], deadline: number): ProducerRecord {
     return {
       topic,
       acks: -1,
       timeout: this.client.settings.requestTimeout,
       compression: typeOf(this.options.compression),
       // kafkajs only hands them through, to our encoder.
-      messages: placed.map(({ partition, message }) => this.outgoing(partition, message)) as never[],
+      messages: placed.map(({ partition, message }) =>
+        this.outgoing(partition, message, deadline),
+      ) as never[],
     };
   }
 
   private outgoing(
     partition: number,
     { key, value, headers = {}, timestamp }: OutgoingMessage,
-  ): BatchRecord & { readonly partition: number } {
-    return { partition, key, value, headers, timestamp: timestamp ?? this.client.clock.wall() };
+    deadline: number,
+  ): SentRecord {
+    return { partition, key, value, headers, timestamp: timestamp ?? this.client.clock.wall(), deadline };
   }
 
   /** kafkajs asks before each time that it sends, which is where it can be stopped. */
@@ -136,8 +162,8 @@ export class Session {
     partitionMetadata,
   }: Parameters<ReturnType<kafkajs.ICustomPartitioner>>[0]) {
     const { clock } = this.client;
-    if (clock.now() > (this.deadlines.get(topic) ?? Infinity)) throw new Error('its time is over'); // it becomes KQ_AWAY, with what kafkajs said before
-    const { partition = -1 } = message;
+    const { partition = -1, deadline } = message as unknown as SentRecord;
+    if (clock.now() > deadline) throw new Error('its time is over'); // it becomes KQ_AWAY, with what kafkajs said before
     // The topic has grown. kafkajs keeps for minutes what it knows, and would leave the message out without a word; by this
     // error it looks at the topic once more.
     if (partition >= partitionMetadata.length)

@@ -1,6 +1,7 @@
 /** One consumer of kafkajs, from its first join until it leaves or crashes. */
 import kafkajs from 'kafkajs';
-import type { Consumer, EachBatchPayload } from 'kafkajs';
+import type { Cluster, Consumer, EachBatchPayload } from 'kafkajs';
+import type { Timer } from 'nest-handlers/time';
 import { Drain } from '../drain.js';
 import {
   DRAIN_SHARE,
@@ -18,6 +19,8 @@ import { eachBroker } from './cluster-brokers.js';
 import type { FetchedMessage } from './fetch-answers.js';
 import { stableOffsets, type Coordinator, type Heartbeat, type KafkajsIdentity } from './group-requests.js';
 import { leaveOnceDead } from './lost-coordinator.js';
+import { hasLeader } from './metadata-answers.js';
+import { fetchPartially } from './partial-fetches.js';
 import { lostBefore, type Reading } from './reading.js';
 import { Readings, type FoundOffsets } from './readings.js';
 import { StartAtEnd } from './start-at-end.js';
@@ -39,6 +42,10 @@ const MAX_WAIT = 250;
 /** Milliseconds until a member asks again from where it goes on, while a transaction is about to say it. */
 const UNSTABLE_PAUSE = 50;
 const MOST_AT_ONCE = 100;
+const LOOK_EVERY = 1_000;
+/** Milliseconds for which a broker may not know a topic that another one knows. */
+const NEW_TOPIC = 5_000;
+const NEW_TOPIC_PAUSE = 100;
 
 /** One stay in a group, by whatever client. */
 export interface GroupMembership {
@@ -56,6 +63,8 @@ type Commit = EachBatchPayload['commitOffsetsIfNecessary'];
 
 export class Membership implements GroupMembership {
   private readonly consumer: Consumer;
+  private cluster!: Cluster;
+  private looking: Timer | undefined;
   private readonly readings: Readings;
   private readonly startAtEnd: StartAtEnd | undefined;
   private memberId = '';
@@ -101,6 +110,8 @@ export class Membership implements GroupMembership {
       // Ours comes first; the other one is for a group in which there are still plain consumers of kafkajs.
       partitionAssigners: [
         (given) => {
+          this.cluster = given.cluster;
+          fetchPartially(given.cluster, client);
           eachBroker<Coordinator>(given.cluster, (broker) => this.watch(broker));
           return stickyAssigner(this)(given);
         },
@@ -128,6 +139,8 @@ export class Membership implements GroupMembership {
     const joined = new Promise<void>((resolve, reject) => (this.starting = { resolve, reject }));
     await this.consumer.connect();
     await this.consumer.subscribe({ topics: [...topics], fromBeginning: true });
+    if (this.options.missing !== 'wait') await this.knowAll();
+    this.lookAgain();
     await this.consumer.run({
       autoCommit: false,
       eachBatchAutoResolve: false,
@@ -304,15 +317,20 @@ export class Membership implements GroupMembership {
   }
 
   private async beginReading(readings: readonly Reading[]): Promise<void> {
-    const waiting = readings.filter(({ topic }) => this.startAtEnd?.isUnsure(topic));
-    for (const reading of waiting) this.readings.starts(reading);
-    const [first] = waiting;
-    if (first) {
-      const current = () => this.readings.of(first) === first;
-      await this.startAtEnd?.settle(waiting, current);
-      if (!current()) return; // the next assignment does it
-    }
-    for (const reading of waiting) this.readings.started(reading);
+    const unsure = readings.filter(({ topic }) => this.startAtEnd?.isUnsure(topic));
+    for (const reading of unsure) this.readings.starts(reading);
+    // Each topic by itself: where one cannot be asked, the others begin all the same.
+    const topics = new Set(unsure.map(({ topic }) => topic));
+    await Promise.all(
+      Array.from(topics, async (topic) => {
+        const waiting = unsure.filter((each) => each.topic === topic);
+        const current = () => this.readings.of(waiting[0]!) === waiting[0];
+        await this.startAtEnd?.settle(waiting, current);
+        if (!current()) return; // the next assignment does it
+        for (const reading of waiting) this.readings.started(reading);
+      }),
+    );
+    if (!unsure.every((each) => this.readings.of(each) === each)) return;
     this.starting?.resolve();
     this.starting = undefined;
   }
@@ -343,6 +361,34 @@ export class Membership implements GroupMembership {
     this.handler.batch({ ...place, messages: [], next, end });
   }
 
+  /** The broker that it has asked may not know yet what another one has told. */
+  private async knowAll(): Promise<void> {
+    const { clock } = this.context.client;
+    for (const end = clock.now() + NEW_TOPIC; this.lacksSome && clock.now() < end;) {
+      await this.context.client.delay(NEW_TOPIC_PAUSE);
+      await this.cluster.refreshMetadata();
+    }
+  }
+
+  /** Asks for its topics once a second while something is missing: kafkajs itself does so every five minutes. */
+  private lookAgain(): void {
+    if (this.over) return;
+    const { client } = this.context;
+    this.looking = client.clock.after(LOOK_EVERY, () => {
+      const asking = this.lacksSome ? this.cluster.refreshMetadata() : Promise.resolve();
+      asking
+        .catch((error: unknown) => client.log.debug(meant(error, 'cannot look at the topics').message))
+        .finally(() => this.lookAgain());
+    });
+  }
+
+  private get lacksSome(): boolean {
+    return this.options.topics.some((topic) => {
+      const partitions = this.cluster.findTopicPartitionMetadata(topic);
+      return partitions.length === 0 || !partitions.every(hasLeader);
+    });
+  }
+
   private crash(error: unknown): void {
     this.end();
     if (this.starting) this.starting.reject(error);
@@ -360,6 +406,7 @@ export class Membership implements GroupMembership {
   private end(): void {
     this.over = true;
     this.stays = false;
+    this.looking?.cancel();
     this.readings.end();
     this.drain?.stop();
   }

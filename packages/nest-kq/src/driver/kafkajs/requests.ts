@@ -1,6 +1,7 @@
 /** How messages are shared out among requests that the brokers take. */
 import { partitionOf } from '../partitioning.js';
 import { KqError } from '../../errors.js';
+import type { Leaders } from './topics.js';
 import { pairsOf, type OutgoingMessage } from '../message.js';
 
 /** A message with its partition, and its place among those of the call. */
@@ -23,23 +24,40 @@ const OVERHEAD = 32;
 export function place(
   topic: string,
   messages: readonly OutgoingMessage[],
-  partitions: number,
+  leaders: Leaders,
   keyless: number,
 ): { placed: Placed[]; wrong: Map<number, KqError> } {
   const placed: Placed[] = [];
   const wrong = new Map<number, KqError>();
   messages.forEach((message, index) => {
-    const { key, partition = key ? partitionOf(key, partitions) : keyless % partitions } = message;
-    if (partition >= 0 && partition < partitions && Number.isInteger(partition))
-      placed.push({ index, partition, message });
-    else wrong.set(index, noPartition(topic, partition, partitions));
+    const partition = partitionFor(message, leaders, keyless);
+    if (isPartition(partition, leaders)) placed.push({ index, partition, message });
+    else wrong.set(index, noPartition(topic, partition, leaders.of.length));
   });
   return { placed, wrong };
+}
+
+/** The one that it names, that of its key, or the next one that has a leader; it may not be there. */
+export function partitionFor(
+  { key, partition }: OutgoingMessage,
+  { of, led }: Leaders,
+  keyless: number,
+): number {
+  return partition ?? (key ? partitionOf(key, of.length) : led[keyless % led.length]!);
+}
+
+export function isPartition(partition: number, { of }: Leaders): boolean {
+  return partition >= 0 && partition < of.length && Number.isInteger(partition);
 }
 
 export function noPartition(topic: string, partition: number, partitions: number): KqError {
   const expected = `expected 0 to ${partitions - 1}`;
   return new KqError('KQ_BAD_MESSAGE', `the partition of ${topic} is ${partition}: ${expected}`);
+}
+
+/** The message is at fault, not the brokers. */
+export function isWrong({ code }: KqError): boolean {
+  return code === 'KQ_TOO_LARGE' || code === 'KQ_BAD_MESSAGE';
 }
 
 /** In parts, one to be sent after the other, which hold no more of a partition than one request may. */
@@ -61,9 +79,27 @@ export function* requestsOf(placed: readonly Placed[]): Generator<Placed[]> {
   if (request.length > 0) yield request;
 }
 
+/**
+ * How many of these, which are of one partition, a request may have.
+ * @param room The bytes that are left in it; less after the call.
+ * @param empty Whether it has nothing else: then it takes one message, however large.
+ */
+export function fits(waiting: readonly Placed[], room: { bytes: number }, empty: boolean): number {
+  const most = Math.min(MOST_BYTES, room.bytes);
+  let bytes = 0;
+  let count = 0;
+  for (; count < waiting.length && count < MOST_MESSAGES; count++) {
+    const more = bytes + bytesOf(waiting[count]!.message);
+    if (more > most && (count > 0 || !empty)) break;
+    bytes = more;
+  }
+  room.bytes -= bytes;
+  return count;
+}
+
 /** In groups that have the same value. */
-export function groupBy<T>(placed: readonly Placed[], valueOf: (partition: number) => T): Placed[][] {
-  const groups = new Map<T, Placed[]>();
+export function groupBy<P extends Placed, T>(placed: readonly P[], valueOf: (partition: number) => T): P[][] {
+  const groups = new Map<T, P[]>();
   for (const each of placed) {
     const value = valueOf(each.partition);
     const group = groups.get(value);

@@ -28,12 +28,11 @@ export class StartAtEnd {
     return !this.sure.has(topic);
   }
 
-  /** Commits the ends of topics in which nothing is committed. Tries until it can, or until this is not `current` any more. */
+  /** Commits the ends of the topic of these places if nothing is committed there. Tries until it can, or until this is not `current` any more. */
   async settle(places: readonly TopicPartition[], current: () => boolean): Promise<void> {
     for (; current(); await this.client.delay(PAUSE)) {
       try {
-        for (const topic of new Set(places.map((place) => place.topic)))
-          await this.settleTopic(topic, places, current);
+        await this.settleTopic(places[0]!.topic, places, current);
         return;
       } catch (error) {
         this.client.log.debug(meant(error, `cannot find the end for group ${this.group}`).message);
@@ -56,7 +55,7 @@ export class StartAtEnd {
         ends.map(({ partition, end }) => ({ topic, partition, offset: String(end) })),
       );
       for (const { partition, end } of ends)
-        if (places.some((place) => place.topic === topic && place.partition === partition))
+        if (places.some((place) => place.partition === partition))
           this.consumer.seek({ topic, partition, offset: String(end) });
     }
     this.sure.add(topic);

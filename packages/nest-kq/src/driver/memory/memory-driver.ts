@@ -68,6 +68,10 @@ export class MemoryDriver implements LogDriver {
 class MemoryAdmin implements LogAdmin {
   constructor(private readonly store: MemoryStore) {}
 
+  watch(created: () => void) {
+    return this.store.log.watchCreations(created);
+  }
+
   async topics() {
     const { log } = this.store;
     return log.names.map((topic) => ({ topic, partitions: log.partitions(topic).length }));

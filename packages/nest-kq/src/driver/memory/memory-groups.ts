@@ -71,6 +71,11 @@ export class MemoryGroup {
     return this.share();
   }
 
+  /** A topic that it lacked is there. */
+  refresh(): void {
+    void this.share();
+  }
+
   leave(member: Joined): void {
     if (this.members.delete(member)) void this.share();
   }
@@ -94,7 +99,8 @@ export class MemoryGroup {
     const members = [...this.members.keys()];
     for (const member of members) member.ended();
     const topics = new Set(members.flatMap((member) => member.topics));
-    const counts = new Map([...topics].map((topic) => [topic, this.log.partitions(topic).length]));
+    const there = [...topics].filter((topic) => this.log.has(topic));
+    const counts = new Map(there.map((topic) => [topic, this.log.partitions(topic).length]));
     const claims = members.map((member) => ({
       id: member.id,
       topics: member.topics,

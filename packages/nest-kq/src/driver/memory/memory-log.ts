@@ -22,6 +22,7 @@ export interface StoredAt {
 /** The topics of this process. */
 export class MemoryLog {
   private readonly topics = new Map<string, Topic>();
+  private readonly creations = new Set<() => void>();
   private readonly watchers = new Set<(topic: string) => void>();
 
   constructor(private readonly settings: MemorySettings) {}
@@ -41,6 +42,7 @@ export class MemoryLog {
     if (this.topics.has(name)) return false;
     const logs = Array.from({ length: partitions }, (_, partition) => new PartitionLog(partition));
     this.topics.set(name, { partitions: logs, bytes: 0, appended: 0, told: false });
+    for (const created of this.creations) created();
     return true;
   }
 
@@ -104,6 +106,16 @@ export class MemoryLog {
   watch(watcher: (topic: string) => void): () => void {
     this.watchers.add(watcher);
     return () => void this.watchers.delete(watcher);
+  }
+
+  /** Calls back when a topic has been created. @returns Ends it. */
+  watchCreations(created: () => void): () => void {
+    this.creations.add(created);
+    return () => void this.creations.delete(created);
+  }
+
+  has(name: string): boolean {
+    return this.topics.has(name) || this.settings.autoCreate;
   }
 
   private topic(name: string): Topic {

@@ -9,6 +9,7 @@ import {
   type MemberHandler,
   type MemberIdentity,
   type MemberOptions,
+  type Unavailable,
 } from '../driver.js';
 import type { GroupOffset, TopicPartition } from '../message.js';
 import type { Joined, MemoryGroup } from './memory-groups.js';
@@ -45,6 +46,8 @@ export class MemoryMember implements LogMember, Joined {
   private drain: Drain | undefined;
   private state: 'new' | 'joined' | 'stopped' = 'new';
   private waking = false;
+  /** Topics that are not there. */
+  private lacking = 0;
   private unwatch = () => {};
 
   constructor(
@@ -61,13 +64,20 @@ export class MemoryMember implements LogMember, Joined {
       throw new KqError('KQ_CLOSED', `the member of ${this.options.group} is ${this.state}`);
     this.topics = this.options.topics.flatMap((topic) => this.named(topic));
     for (const topic of this.topics) {
+      if (this.options.missing === 'wait' && !log.has(topic)) continue;
       log.partitions(topic); // throws if it is missing
       if (this.options.from === 'last' && !this.options.fromFirst?.has(topic)) group.beginAtEnd(topic);
     }
     this.state = 'joined';
-    this.unwatch = log.watch((topic) => {
+    const unwatch = log.watch((topic) => {
       if (this.topics.includes(topic)) this.wake();
     });
+    const unwatchCreations = log.watchCreations(() => this.lookForMissing());
+    this.unwatch = () => {
+      unwatch();
+      unwatchCreations();
+    };
+    this.tellMissing();
     await group.join(this);
   }
 
@@ -133,6 +143,23 @@ export class MemoryMember implements LogMember, Joined {
     this.reading = new Map(assignment.map((place) => [keyOf(place), this.beginningOf(place)]));
     this.handler.assigned(assignment, continued);
     this.wake();
+  }
+
+  private get missing(): Unavailable[] {
+    const { log } = this.context;
+    return this.topics.flatMap((topic) => (log.has(topic) ? [] : [{ topic, why: 'unknown' }]));
+  }
+
+  private lookForMissing(): void {
+    if (this.lacking === this.missing.length) return;
+    this.tellMissing();
+    this.context.group.refresh();
+  }
+
+  private tellMissing(): void {
+    const { missing } = this;
+    if (missing.length !== this.lacking) this.handler.unavailable?.(missing);
+    this.lacking = missing.length;
   }
 
   private named(topic: string | RegExp): readonly string[] {

@@ -1,0 +1,90 @@
+/** Looks after the topics of a member: which of them, or of its partitions, cannot be read now. */
+import type { Timer } from 'nest-handlers/time';
+import type { Unavailable } from '../driver.js';
+import type { TopicPartition } from '../message.js';
+import type { KafkajsClient } from './kafkajs-client.js';
+import type { KafkajsCluster } from './kafkajs-cluster.js';
+import { hasLeader, TOPIC_ERRORS, type TopicAnswer } from './metadata-answers.js';
+
+/** Milliseconds between two looks. */
+const EVERY = 5_000;
+/** The same while something is missing. */
+const SOON = 1_000;
+
+export class Availability {
+  private topics: readonly string[] = [];
+  private named: ReadonlySet<string> = new Set();
+  private assigned: readonly TopicPartition[] = [];
+  /** What was told, by its name. */
+  private told = new Map<string, Unavailable>();
+  /** What the last look has not found. */
+  private missing = new Map<string, Unavailable>();
+  private timer: Timer | undefined;
+  private stopped = false;
+
+  constructor(
+    private readonly client: KafkajsClient,
+    private readonly cluster: KafkajsCluster,
+    /** Gets all that is missing, each time that it changes. */
+    private readonly tell: (places: readonly Unavailable[]) => void,
+  ) {}
+
+  /** From now on it looks after these. @param named Those that should exist: of an expression, one that is deleted matches no more. */
+  watch(topics: readonly string[], named: ReadonlySet<string>): void {
+    this.topics = topics;
+    this.named = named;
+    if (!this.timer && !this.stopped) this.arm();
+  }
+
+  /** The partitions that the member has. */
+  assign(assigned: readonly TopicPartition[]): void {
+    this.assigned = assigned;
+  }
+
+  /** Idempotent. */
+  stop(): void {
+    this.stopped = true;
+    this.timer?.cancel();
+  }
+
+  private arm(): void {
+    const after = this.missing.size > 0 || this.told.size > 0 ? SOON : EVERY;
+    this.timer = this.client.clock.after(after, () => void this.look());
+  }
+
+  private async look(): Promise<void> {
+    try {
+      const answers = await this.cluster.describe(this.topics, 0);
+      if (this.stopped) return;
+      this.compare(answers);
+    } catch (error) {
+      this.client.log.debug(`cannot look after topics: ${String(error)}`); // the member itself tells that brokers are away
+    }
+    if (!this.stopped) this.arm();
+  }
+
+  private compare(answers: readonly TopicAnswer[]): void {
+    const before = this.missing;
+    this.missing = new Map(this.find(answers).map((each) => [nameOf(each), each]));
+    // A leader that is being elected is away for a moment, and a broker may not know yet what is new.
+    const now = new Map([...this.missing].filter(([name]) => before.has(name) || this.told.has(name)));
+    const changed = now.size !== this.told.size || [...now.keys()].some((name) => !this.told.has(name));
+    this.told = now;
+    if (changed) this.tell([...now.values()]);
+  }
+
+  private find(answers: readonly TopicAnswer[]): Unavailable[] {
+    return answers.flatMap(({ topic, topicErrorCode, partitionMetadata }): Unavailable[] => {
+      if (topicErrorCode === TOPIC_ERRORS.refused) return [{ topic, why: 'refused' }];
+      if (topicErrorCode !== 0) return this.named.has(topic) ? [{ topic, why: 'unknown' }] : [];
+      const led = new Map(partitionMetadata.map((each) => [each.partitionId, hasLeader(each)]));
+      return this.assigned
+        .filter((each) => each.topic === topic && led.get(each.partition) === false)
+        .map(({ partition }) => ({ topic, partition, why: 'leaderless' }));
+    });
+  }
+}
+
+function nameOf({ topic, partition = -1 }: Unavailable): string {
+  return `${topic}/${partition}`;
+}

@@ -1,0 +1,31 @@
+/**
+ * What the brokers tell of topics, with each error where it belongs: kafkajs throws for the whole list where one topic is
+ * unknown or one partition has no leader.
+ */
+import type { PartitionMetadata } from 'kafkajs';
+
+/** Kafka's numbers for the errors of a topic. */
+export const TOPIC_ERRORS = { unknown: 3, invalid: 17, refused: 29 } as const;
+
+export interface TopicAnswer {
+  readonly topic: string;
+  /** 0: none. */
+  readonly topicErrorCode: number;
+  readonly partitionMetadata: PartitionMetadata[];
+}
+
+interface MetadataAnswer {
+  readonly topicMetadata: readonly TopicAnswer[];
+}
+
+/** A topic with an error stays in the list, without partitions; a partition without a leader has the leader -1. */
+export function keepErrors<Answer extends MetadataAnswer>(answer: Answer): Answer {
+  const topicMetadata = answer.topicMetadata.map((each) =>
+    each.topicErrorCode === 0 ? each : { ...each, partitionMetadata: [] },
+  );
+  return { ...answer, topicMetadata };
+}
+
+export function hasLeader({ leader }: Pick<PartitionMetadata, 'leader'>): boolean {
+  return leader >= 0;
+}

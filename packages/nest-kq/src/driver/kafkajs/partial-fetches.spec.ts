@@ -1,0 +1,116 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import kafkajs from 'kafkajs';
+import type { Cluster } from 'kafkajs';
+import type { Call } from './connections.js';
+import type { KafkajsClient } from './kafkajs-client.js';
+import { fetchPartially } from './partial-fetches.js';
+
+const FETCH = 1;
+const HEALTHY = { partition: 0, errorCode: 0, messages: [{ offset: '7' }] };
+
+/** As kafkajs has them. */
+let cluster: {
+  connectionPoolBuilder: { build(): Promise<{ send(call: Call): Promise<unknown> }> };
+  findBroker(wanted: { nodeId: string }): Promise<{ fetch(request: object): Promise<unknown> }>;
+  fetchTopicsOffset(topics: { topic: string; partitions: { partition: number }[] }[]): Promise<unknown>;
+  findLeaderForPartitions(topic: string, partitions: number[]): Record<string, number[]>;
+  findTopicPartitionMetadata(topic: string): object[];
+  refreshMetadata(): Promise<void>;
+};
+/** What the broker answers; an error: it cannot be reached. */
+let answer: object[] | Error;
+let refreshed: number;
+let left: object[];
+beforeEach(() => {
+  refreshed = 0;
+  left = [{}];
+  const pool = {
+    send: async ({ response }: Call) => {
+      if (answer instanceof Error) throw answer;
+      return response.parse({ responses: [{ topicName: 't', partitions: answer }] } as never);
+    },
+  };
+  cluster = {
+    connectionPoolBuilder: { build: async () => pool },
+    findBroker: async ({ nodeId }) => {
+      if (nodeId === 'dead') throw new kafkajs.KafkaJSConnectionError('connect ECONNREFUSED');
+      const built = await cluster.connectionPoolBuilder.build();
+      return {
+        fetch: () =>
+          built.send({
+            request: { apiKey: FETCH, apiVersion: 11 },
+            response: { decode: async () => undefined, parse },
+          }),
+      };
+    },
+    fetchTopicsOffset: async ([asked]) => {
+      const { topic, partitions } = asked!;
+      if (partitions.some(({ partition }) => partition === 2)) throw new Error('not the leader');
+      return [{ topic, partitions: partitions.map(({ partition }) => ({ partition, offset: '5' })) }];
+    },
+    findLeaderForPartitions: () => ({ '1': [0, 1], '2': [2], '-1': [3] }),
+    findTopicPartitionMetadata: () => left,
+    refreshMetadata: async () => void refreshed++,
+  };
+  const client = { delay: async () => {}, log: { debug: () => {} } };
+  fetchPartially(cluster as unknown as Cluster, client as unknown as KafkajsClient);
+});
+
+/** As kafkajs does: the first error is that of all. */
+function parse(parsed: { responses: { partitions: { errorCode: number }[] }[] }): unknown {
+  const wrong = parsed.responses
+    .flatMap(({ partitions }) => partitions)
+    .find(({ errorCode }) => errorCode !== 0);
+  if (wrong) throw new Error(`error ${wrong.errorCode}`);
+  return parsed;
+}
+
+const fetch = async () => (await cluster.findBroker({ nodeId: '1' })).fetch({});
+
+describe('a fetch', () => {
+  it.each([3, 5, 6, 9, 56, 74, 75])(
+    'gives the other partitions where one has the error %d',
+    async (errorCode) => {
+      answer = [{ partition: 1, errorCode, messages: [] }, HEALTHY];
+      await expect(fetch()).resolves.toMatchObject({
+        responses: [{ topicName: 't', partitions: [HEALTHY] }],
+      });
+      await new Promise(setImmediate);
+      expect(refreshed).toBe(1);
+    },
+  );
+
+  it('fails by an error that concerns all', async () => {
+    answer = [{ partition: 1, errorCode: 29, messages: [] }, HEALTHY];
+    await expect(fetch()).rejects.toThrow('error 29');
+  });
+
+  it('has kafkajs join anew once a topic is gone', async () => {
+    left = [];
+    answer = [{ partition: 1, errorCode: 3, messages: [] }, HEALTHY];
+    await expect(fetch()).rejects.toMatchObject({ type: 'UNKNOWN_TOPIC_OR_PARTITION' });
+  });
+
+  it.each([
+    new kafkajs.KafkaJSConnectionError('ECONNRESET'),
+    new kafkajs.KafkaJSRequestTimeoutError('late'),
+    Object.assign(new Error('closed'), { name: 'KafkaJSConnectionClosedError' }),
+  ])('is empty where its broker is lost by a %p, and stops no other', async (error) => {
+    answer = error;
+    await expect(fetch()).resolves.toEqual({ responses: [] });
+    expect(refreshed).toBe(1);
+  });
+
+  it('takes a broker that cannot be reached for one that is not there', async () => {
+    await expect(cluster.findBroker({ nodeId: 'dead' })).rejects.toMatchObject({
+      name: 'KafkaJSBrokerNotFound',
+    });
+  });
+
+  it('reads where partitions begin as far as their leaders tell', async () => {
+    const partitions = [0, 1, 2, 3].map((partition) => ({ partition }));
+    await expect(cluster.fetchTopicsOffset([{ topic: 't', partitions }])).resolves.toEqual([
+      { topic: 't', partitions: [0, 1].map((partition) => ({ partition, offset: '5' })) },
+    ]);
+  });
+});

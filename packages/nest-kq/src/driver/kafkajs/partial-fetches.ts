@@ -1,0 +1,163 @@
+/**
+ * Lets a consumer go on where one partition or one broker is in trouble. By itself kafkajs takes the first error of an answer
+ * for that of the whole fetch, stops all fetches for it, and has the group shared out anew.
+ */
+import kafkajs from 'kafkajs';
+import type { Cluster } from 'kafkajs';
+import { eachBroker, eachPool } from './cluster-brokers.js';
+import type { Call, Pool } from './connections.js';
+import type { KafkajsClient } from './kafkajs-client.js';
+import { TOPIC_ERRORS } from './metadata-answers.js';
+
+const FETCH = 1;
+/** Milliseconds until a broker that cannot be reached is tried again, and until metadata is asked for again. */
+const PAUSE = 250;
+
+/** Of kafkajs, when it does not reach a broker. */
+const UNREACHED = ['KafkaJSConnectionError', 'KafkaJSConnectionClosedError', 'KafkaJSRequestTimeoutError'];
+
+/**
+ * Kafka's numbers for errors that concern one partition and pass, by themselves or with new metadata: unknown, no leader, not
+ * the leader, no replica, a disk that fails, an epoch of a leader that is over or not known yet.
+ */
+const PARTITION_ERRORS: readonly number[] = [TOPIC_ERRORS.unknown, 5, 6, 9, 56, 74, 75];
+
+interface Fetched {
+  readonly topicName: string;
+  readonly partitions: readonly {
+    readonly partition: number;
+    readonly errorCode: number;
+    readonly messages: readonly unknown[];
+  }[];
+}
+
+interface FetchAnswer {
+  readonly responses: readonly Fetched[];
+  /** Topics with partitions that were left out, by their errors. */
+  readonly leftOut?: ReadonlyMap<string, number>;
+}
+
+/** What the types of kafkajs leave out. */
+interface Broker {
+  fetch(request: object): Promise<FetchAnswer>;
+}
+
+/** Not the class that kafkajs' types declare: it takes a message. */
+const NotFound = kafkajs.KafkaJSBrokerNotFound as new (message: string) => Error;
+/** Nor does theirs say that it takes what the brokers' errors have. */
+const Failed = kafkajs.KafkaJSProtocolError as new (error: Error) => Error;
+
+export function fetchPartially(cluster: Cluster, client: KafkajsClient): void {
+  const refresh = refreshing(cluster, client);
+
+  eachPool<Pool>(cluster, (pool) => {
+    const send = pool.send.bind(pool);
+    pool.send = (call) => send(call.request.apiKey === FETCH ? leavingOut(call) : call);
+  });
+
+  // kafkajs goes on after this error, and ends after that of a connection.
+  const find = cluster.findBroker.bind(cluster);
+  cluster.findBroker = async (wanted) => {
+    try {
+      return await find(wanted);
+    } catch (error) {
+      if (!isUnreached(error)) throw error;
+      await client.delay(PAUSE);
+      throw Object.assign(new NotFound(`a broker cannot be reached: ${error.message}`), { cause: error });
+    }
+  };
+
+  eachBroker<Broker>(cluster, (broker) => {
+    const fetch = broker.fetch.bind(broker);
+    broker.fetch = async (request) => {
+      try {
+        const answer = await fetch(request);
+        if (answer.leftOut) await lookAnew(cluster, answer, refresh);
+        return answer;
+      } catch (error) {
+        if (!isUnreached(error)) throw error;
+        client.log.debug(`a fetch failed: ${error.message}`);
+        await refresh();
+        return { responses: [] };
+      }
+    };
+  });
+
+  // Where a partition begins of which nothing is committed: asked of each leader by itself.
+  const offsets = cluster.fetchTopicsOffset.bind(cluster);
+  cluster.fetchTopicsOffset = (topics) =>
+    Promise.all(
+      topics.map(async (asked) => {
+        const { topic } = asked;
+        const numbers = asked.partitions.map(({ partition }) => partition);
+        const leaders = Object.entries(cluster.findLeaderForPartitions(topic, numbers));
+        const found = await Promise.all(
+          leaders.map(async ([leader, partitions]) => {
+            if (Number(leader) < 0) return [];
+            try {
+              const own = partitions.map((partition) => ({ partition }));
+              return (await offsets([{ ...asked, partitions: own }])).flatMap((each) => each.partitions);
+            } catch (error) {
+              client.log.debug(`cannot read where ${topic} begins: ${String(error)}`);
+              await refresh();
+              return [];
+            }
+          }),
+        );
+        return { topic, partitions: found.flat() };
+      }),
+    );
+}
+
+/** Asks for metadata after a pause; who comes meanwhile gets the same answer. Never rejects. */
+function refreshing(cluster: Cluster, client: KafkajsClient): () => Promise<void> {
+  let current: Promise<void> | undefined;
+  return () =>
+    (current ??= client
+      .delay(PAUSE)
+      .then(() => cluster.refreshMetadata())
+      .catch((error: unknown) => client.log.debug(`no metadata: ${String(error)}`))
+      .finally(() => (current = undefined)));
+}
+
+/** Rejects where a topic is gone: then kafkajs joins anew, and has it shared out again once it is back. */
+async function lookAnew(
+  cluster: Cluster,
+  { responses, leftOut = new Map() }: FetchAnswer,
+  refresh: () => Promise<void>,
+): Promise<void> {
+  const unknown = [...leftOut].flatMap(([topic, code]) => (code === TOPIC_ERRORS.unknown ? [topic] : []));
+  const looking = refresh();
+  const hasMessages = responses.some((each) => each.partitions.some(({ messages }) => messages.length > 0));
+  if (unknown.length === 0 && hasMessages) return;
+  await looking;
+  const gone = unknown.find((topic) => cluster.findTopicPartitionMetadata(topic).length === 0);
+  if (gone === undefined) return;
+  const error = new Error(`the topic ${gone} is gone`);
+  throw new Failed(
+    Object.assign(error, { type: 'UNKNOWN_TOPIC_OR_PARTITION', code: TOPIC_ERRORS.unknown, retriable: true }),
+  );
+}
+
+/** Has kafkajs see only the partitions that it can go on with. */
+function leavingOut(call: Call): Call {
+  const { response } = call;
+  const parse = (answer: { readonly responses: readonly Fetched[] }) => {
+    const leftOut = new Map<string, number>();
+    const responses = answer.responses.map((each) => ({
+      ...each,
+      partitions: each.partitions.filter(({ errorCode }) => {
+        if (!PARTITION_ERRORS.includes(errorCode)) return true;
+        leftOut.set(each.topicName, errorCode);
+        return false;
+      }),
+    }));
+    const rest = leftOut.size === 0 ? answer : { ...answer, responses, leftOut };
+    return response.parse(rest as never);
+  };
+  return { ...call, response: { ...response, parse } };
+}
+
+function isUnreached(error: unknown): error is Error {
+  return error instanceof Error && UNREACHED.includes(error.name);
+}

@@ -1,0 +1,183 @@
+/** Messages of one topic on their way: those of a partition in their order, and to each leader one request at a time. */
+import type { Sent } from '../driver.js';
+import type { OutgoingMessage } from '../message.js';
+import { KqError } from '../../errors.js';
+import type { Clock } from 'nest-handlers/time';
+import { meant } from './kafkajs-errors.js';
+import { fits, isPartition, noPartition, partitionFor, type Placed } from './requests.js';
+import type { Leaders, Topics } from './topics.js';
+
+export type Answered = (index: number, sent: Sent) => void;
+
+/** One call of `send`, until each of its messages has an answer. */
+export class Call {
+  readonly done: Promise<readonly Sent[]>;
+  private readonly answers: Sent[] = [];
+  private left: number;
+  private finish!: (answers: readonly Sent[]) => void;
+
+  constructor(
+    readonly messages: readonly OutgoingMessage[],
+    /** Clock time. */
+    readonly deadline: number,
+    private readonly answered: Answered | undefined,
+  ) {
+    this.left = messages.length;
+    this.done = new Promise((resolve) => (this.finish = resolve));
+  }
+
+  answer(index: number, sent: Sent): void {
+    this.answers[index] = sent;
+    this.answered?.(index, sent);
+    if (--this.left === 0) this.finish(this.answers);
+  }
+
+  /** Nothing of it is on its way. */
+  fail(error: KqError): void {
+    for (let index = 0; index < this.messages.length; index++) this.answer(index, error);
+  }
+}
+
+/** A message that waits for its answer. */
+export interface Waiting extends Placed {
+  readonly call: Call;
+}
+
+interface PartitionQueue {
+  waiting: Waiting[];
+  /** A request with messages of it is under way: the next one is to follow it. */
+  busy: boolean;
+}
+
+export interface TopicQueueOptions {
+  readonly topic: string;
+  /** Of one request. */
+  readonly bytes: number;
+  /** Answers each of these messages. Resolves with why nothing of the same calls may follow; never rejects. */
+  send(request: readonly Waiting[]): Promise<KqError | undefined>;
+  /** Grows with each call; it chooses the partition of messages without a key. */
+  keyless(): number;
+}
+
+export class TopicQueue {
+  /** Those whose messages have no partition yet. */
+  private readonly calls: Call[] = [];
+  /** Those with messages that have no answer. The one that was sent longest ago comes first. */
+  private readonly partitions = new Map<number, PartitionQueue>();
+  /** Leaders to which a request is under way. */
+  private readonly sending = new Set<number>();
+  private leaders: Leaders | undefined;
+  private placing = false;
+
+  constructor(
+    private readonly topics: Topics,
+    private readonly clock: Clock,
+    private readonly options: TopicQueueOptions,
+  ) {}
+
+  get idle(): boolean {
+    return this.calls.length === 0 && this.partitions.size === 0;
+  }
+
+  add(call: Call): void {
+    this.calls.push(call);
+    if (!this.placing) void this.placeAll();
+  }
+
+  private async placeAll(): Promise<void> {
+    const { topic } = this.options;
+    this.placing = true;
+    while (this.calls.length > 0) {
+      const { messages, deadline } = this.calls[0]!;
+      try {
+        const left = Math.max(0, deadline - this.clock.now());
+        this.leaders =
+          this.topics.known(topic, messages) ?? (await this.topics.leaders(topic, left, messages));
+        this.place(this.calls.shift()!, this.leaders);
+      } catch (error) {
+        this.giveUp(meant(error, `cannot store in ${topic}`));
+      }
+    }
+    this.placing = false;
+    this.pump();
+  }
+
+  /** Of the calls that wait: all, or those whose time is over. */
+  private giveUp(failure: KqError): void {
+    const now = this.clock.now();
+    const waiting = this.calls.splice(0);
+    waiting.forEach((call, index) => {
+      if (index > 0 && failure.code === 'KQ_AWAY' && call.deadline > now) this.calls.push(call);
+      else call.fail(failure);
+    });
+  }
+
+  private place(call: Call, leaders: Leaders): void {
+    const keyless = this.options.keyless();
+    call.messages.forEach((message, index) => {
+      const partition = partitionFor(message, leaders, keyless);
+      if (!isPartition(partition, leaders))
+        return call.answer(index, noPartition(this.options.topic, partition, leaders.of.length));
+      let queue = this.partitions.get(partition);
+      if (!queue) this.partitions.set(partition, (queue = { waiting: [], busy: false }));
+      queue.waiting.push({ index, partition, message, call });
+    });
+  }
+
+  /** Begins a request to each leader that has none under way, with all that may follow. */
+  private pump(): void {
+    const { leaders, sending } = this;
+    if (!leaders || sending.size === leaders.count) return;
+    const ready = new Map<number, [partition: number, queue: PartitionQueue][]>();
+    for (const entry of this.partitions) {
+      const [partition, { busy, waiting }] = entry;
+      const leader = leaders.of[partition] ?? -1;
+      if (busy || waiting.length === 0 || sending.has(leader)) continue;
+      const queues = ready.get(leader);
+      if (queues) queues.push(entry);
+      else ready.set(leader, [entry]);
+    }
+    for (const [leader, queues] of ready) void this.sendTo(leader, queues);
+  }
+
+  private async sendTo(leader: number, queues: readonly [number, PartitionQueue][]): Promise<void> {
+    this.sending.add(leader);
+    const request: Waiting[] = [];
+    const taken: (typeof queues)[number][] = [];
+    const room = { bytes: this.options.bytes };
+    for (const entry of queues) {
+      const [partition, queue] = entry;
+      const count = fits(queue.waiting, room, request.length === 0);
+      if (count === 0) break; // they begin the next one
+      request.push(...queue.waiting.slice(0, count));
+      queue.waiting = queue.waiting.slice(count);
+      queue.busy = true;
+      taken.push(entry);
+      this.partitions.delete(partition);
+      this.partitions.set(partition, queue);
+    }
+    const failure = await this.options.send(request);
+    this.sending.delete(leader);
+    if (failure) this.dropRest(failure, request, taken);
+    for (const [partition, queue] of taken) {
+      queue.busy = false;
+      if (queue.waiting.length === 0) this.partitions.delete(partition);
+    }
+    this.pump();
+  }
+
+  /** What follows in a partition within the calls of which something failed there. */
+  private dropRest(
+    failure: KqError,
+    request: readonly Waiting[],
+    queues: readonly (readonly [number, PartitionQueue])[],
+  ): void {
+    const failed = new Set(request.map(({ call }) => call));
+    const unsent = new KqError(failure.code, 'it was not sent, as one before it failed', { cause: failure });
+    for (const [, queue] of queues) {
+      const rest = queue.waiting.filter(({ call }) => failed.has(call));
+      queue.waiting = queue.waiting.filter(({ call }) => !failed.has(call));
+      for (const { call, index } of rest) call.answer(index, unsent);
+    }
+  }
+}

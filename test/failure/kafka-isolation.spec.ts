@@ -1,0 +1,167 @@
+// One partition, topic or broker in trouble, and all others go on.
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { Kafka, logLevel, type Admin } from 'kafkajs';
+import { systemClock } from 'nest-handlers/time';
+import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
+import type { LogProducer } from 'nest-kq/src/driver/driver.js';
+import { eventually, startKafkaCluster, type KafkaServer } from 'test-servers';
+import { createTopic } from 'test-servers/kafka-topic';
+import { MemberUnderTest, message, stored } from '../contract/log-facts.js';
+
+const LIMIT = 120_000;
+const ROUNDS = 20;
+const silent = { debug: () => undefined, warn: () => undefined, error: () => undefined };
+
+let servers: KafkaServer[];
+let endpoints: string[];
+let admin: Admin;
+beforeAll(async () => {
+  servers = await startKafkaCluster();
+  endpoints = servers.map(({ endpoint }) => endpoint);
+  admin = new Kafka({ brokers: endpoints, logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  await createTopic(endpoints, { topic: 'orders', numPartitions: 6, replicationFactor: 3 });
+}, LIMIT);
+afterAll(async () => {
+  await admin.disconnect();
+  for (const server of servers) await server.stop();
+}, LIMIT);
+
+const ends: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end();
+}, LIMIT);
+
+function open(): KafkajsDriver {
+  const driver = new KafkajsDriver({ brokers: endpoints, clock: systemClock, log: silent });
+  ends.push(() => driver.close());
+  return driver;
+}
+
+async function join(driver: KafkajsDriver, group: string, ...topics: string[]): Promise<MemberUnderTest> {
+  const options = { group, topics, from: 'first', sessionTimeout: 6_000, heartbeatInterval: 300 } as const;
+  const member = new MemberUnderTest(driver, options);
+  await member.start();
+  member.failures.length = 0; // a broker that has just begun does not know its groups for a while
+  return member;
+}
+
+/** What comes of these values, each sent to one partition of the topic, once each. */
+async function sendsAndGets(
+  producer: LogProducer,
+  members: readonly MemberUnderTest[],
+  topic: string,
+  partitions: readonly number[],
+  value: string,
+): Promise<void> {
+  const sending = partitions.map((partition) =>
+    producer.send(topic, [message(`${value}/${partition}`, { partition })]),
+  );
+  for (const sent of await Promise.all(sending)) stored(sent);
+  const values = () => members.flatMap((each) => each.values);
+  await eventually(
+    `${value} comes from ${partitions.join(' ')} of ${topic}`,
+    () => partitions.every((partition) => values().includes(`${value}/${partition}`)),
+    60_000,
+  );
+}
+
+async function leadersOf(topic: string): Promise<number[]> {
+  const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+  return topics[0]!.partitions.toSorted((a, b) => a.partitionId - b.partitionId).map(({ leader }) => leader);
+}
+
+it(
+  'goes on with all others while a partition has no leader, and joins, and goes on with it once it has one',
+  async () => {
+    const replicaAssignment = servers.map(({ nodeId }, partition) => ({ partition, replicas: [nodeId] }));
+    await createTopic(endpoints, { topic: 'alone', replicaAssignment });
+    const driver = open();
+    const producer = driver.producer({ patience: 60_000 });
+    const member = await join(driver, 'leaderless', 'orders', 'alone');
+    const orders = [0, 1, 2, 3, 4, 5];
+    await sendsAndGets(producer, [member], 'orders', orders, 'before');
+    await sendsAndGets(producer, [member], 'alone', [0, 1, 2], 'before');
+    const victim = 1;
+    await servers[victim]!.kill();
+    await eventually('the member tells it', () => member.missing.length > 0);
+    expect(member.missing).toEqual([{ topic: 'alone', partition: victim, why: 'leaderless' }]);
+    const led = [0, 1, 2].filter((partition) => partition !== victim);
+    await sendsAndGets(producer, [member], 'orders', orders, 'during');
+    await sendsAndGets(producer, [member], 'alone', led, 'during');
+    // As a process that is restarted: its first join.
+    const second = await join(open(), 'leaderless', 'orders', 'alone');
+    await sendsAndGets(producer, [member, second], 'orders', orders, 'joined');
+    await sendsAndGets(producer, [member, second], 'alone', led, 'joined');
+    expect(member.failures).toEqual([]);
+    const waiting = producer.send('alone', [message('waiting', { partition: victim })]);
+    await servers[victim]!.restart();
+    stored(await waiting);
+    await eventually('it comes', () => [...member.values, ...second.values].includes('waiting'));
+    await eventually('nothing is missing', () => member.missing.length + second.missing.length === 0);
+  },
+  LIMIT,
+);
+
+it(
+  'goes on with all others when a topic is deleted, and reads it from its first message once it is made again',
+  async () => {
+    const gone = { topic: 'gone', numPartitions: 2, replicationFactor: 3 };
+    await createTopic(endpoints, gone);
+    const driver = open();
+    const producer = driver.producer({ patience: 60_000 });
+    const member = await join(driver, 'deleted', 'orders', 'gone');
+    await sendsAndGets(producer, [member], 'gone', [0, 1], 'old');
+    await admin.deleteTopics({ topics: ['gone'] });
+    await eventually('the member tells it', () => member.missing.length > 0);
+    expect(member.missing).toEqual([{ topic: 'gone', why: 'unknown' }]);
+    await sendsAndGets(producer, [member], 'orders', [0, 1, 2, 3, 4, 5], 'without');
+    await createTopic(endpoints, gone);
+    await sendsAndGets(producer, [member], 'gone', [0, 1], 'new');
+    await eventually('nothing is missing', () => member.missing.length === 0);
+    expect(member.failures).toEqual([]);
+  },
+  LIMIT,
+);
+
+it(
+  'answers pushes to the leaders that are well at once while another one stands still',
+  async () => {
+    const driver = open();
+    const producer = driver.producer({ patience: 60_000 });
+    const all = [0, 1, 2, 3, 4, 5];
+    const send = (partition: number, value: string) =>
+      producer.send('orders', [message(`${value}/${partition}`, { partition })]);
+    for (const sent of await Promise.all(all.map((partition) => send(partition, 'before')))) stored(sent);
+    const leaders = await leadersOf('orders');
+    const victim = servers.find(({ nodeId }) => nodeId === leaders[0])!;
+    const healthy = all.filter((partition) => leaders[partition] !== victim.nodeId);
+    victim.freeze();
+    let answered = false;
+    const stuck = send(0, 'stuck').finally(() => (answered = true));
+    for (let round = 0; round < ROUNDS; round++) {
+      const sent = await Promise.all(healthy.map((partition) => send(partition, `round ${round}`)));
+      for (const each of sent) stored(each);
+    }
+    expect(answered).toBe(false);
+    victim.thaw();
+    stored(await stuck);
+    for (const each of await Promise.all(all.map((partition) => send(partition, 'after')))) stored(each);
+    const reader = await join(driver, 'frozen', 'orders');
+    await eventually('all is read', () =>
+      all.every((partition) => reader.values.includes(`after/${partition}`)),
+    );
+    for (const partition of all) {
+      const rounds = Array.from({ length: ROUNDS }, (_, round) => `round ${round}/${partition}`);
+      const during = healthy.includes(partition) ? rounds : partition === 0 ? ['stuck/0'] : [];
+      const values = reader.batches
+        .filter((batch) => batch.partition === partition)
+        .flatMap(({ messages }) => messages.map(({ value }) => String(value)));
+      expect(values.filter((value) => /^(round|stuck|after)/.test(value))).toEqual([
+        ...during,
+        `after/${partition}`,
+      ]);
+    }
+  },
+  LIMIT,
+);
