@@ -109,6 +109,8 @@ const NEST_KQ = {
     'groups',
     'dead-letters',
   ],
+  // The program `nest-kq`.
+  cli: ['errors', 'api', 'dead-letters', 'nest'],
   // Its own entry, for tests: an application whose log and clock are replaced.
   'test-kit': ['errors', 'api', 'driver', 'driver/memory', 'events', 'pusher', 'nest'],
   index: [
@@ -134,10 +136,11 @@ const OF_LOG = '(?:escaped|log|log-levels|log-lines|secrets)';
 /** Those of the entry `nest-handlers/schema`. */
 const OF_SCHEMA = '(?:json|schema)';
 /** All files of nest-handlers but those of its other entries. */
-const OF_NEST = `(?!context|${OF_SCHEMA}|time|testing|${OF_EVENTS}|${OF_LOG})[a-z-]+`;
+const OF_NEST = `(?!cli|context|${OF_SCHEMA}|time|testing|${OF_EVENTS}|${OF_LOG})[a-z-]+`;
 
 /** The same for nest-handlers. Most of the libraries loads its other entries, and so nothing of Nest with them. */
 const NEST_HANDLERS = {
+  cli: ['time', OF_LOG],
   context: [],
   [OF_SCHEMA]: [],
   time: ['context'],
@@ -160,6 +163,7 @@ const MAY_USE = {
   'nest-dq': {
     'nest-handlers/dist/index.js': ['nest'],
     'nest-handlers/dist/context.js': Object.keys(NEST_DQ),
+    'nest-handlers/dist/cli.js': ['cli'],
     'nest-handlers/dist/events.js': ['events'],
     'nest-handlers/dist/log.js': ['errors', 'cli', 'nest'],
     'nest-handlers/dist/schema.js': ['api', 'copies', 'producer', 'consumer'],
@@ -178,8 +182,9 @@ const MAY_USE = {
   'nest-kq': {
     'nest-handlers/dist/index.js': ['nest'],
     'nest-handlers/dist/context.js': Object.keys(NEST_KQ),
+    'nest-handlers/dist/cli.js': ['cli'],
     'nest-handlers/dist/events.js': ['events'],
-    'nest-handlers/dist/log.js': ['api', 'nest', 'registry'],
+    'nest-handlers/dist/log.js': ['api', 'nest', 'registry', 'cli'],
     'nest-handlers/dist/schema.js': ['api', 'pusher'],
     'nest-handlers/dist/time.js': Object.keys(NEST_KQ),
     'nest-handlers/dist/testing.js': ['test-kit'],

@@ -14,9 +14,12 @@ const options = {
   module: { type: 'commonjs' },
 };
 
+// Of a package with a command, `cli` is that, and nobody requires it.
+const { bin } = JSON.parse(readFileSync(join(from, '..', 'package.json'), 'utf8'));
+
 rmSync(to, { recursive: true, force: true });
 for (const name of readdirSync(from, { recursive: true })) {
-  if (!/\.(js|d\.ts)$/.test(name) || /^cli\b/.test(name)) continue; // the command: nobody requires it
+  if (!/\.(js|d\.ts)$/.test(name) || (bin && /^cli\b/.test(name))) continue;
   const source = readFileSync(join(from, name), 'utf8').replace(/\n\/\/# sourceMappingURL=.*\n?$/, '\n');
   mkdirSync(dirname(join(to, name)), { recursive: true });
   writeFileSync(join(to, name), name.endsWith('.js') ? transformSync(source, options).code : source);

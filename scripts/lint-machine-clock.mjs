@@ -25,6 +25,8 @@ const RIGHT = {
   'packages/nest-kq/src/failures/retry-runs.ts': 'Kafka has no clock by which a retry topic could wait',
   'packages/nest-kq/src/failures/item.ts':
     'a metric: how old a message is, by the clocks of its producer and its consumer',
+  'packages/nest-kq/src/cli/dead.ts': 'how long ago a letter died, for people',
+  'packages/nest-kq/src/cli/letter-flags.ts': 'a time from now, as a person types it',
 };
 
 export default {

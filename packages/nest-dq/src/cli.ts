@@ -1,11 +1,23 @@
 // The command `nest-dq`. Exit status: 0 done, 1 it could not be done, 2 wrong arguments; `doctor` has its own.
-import { main } from './cli/main.js';
+import { startProgram } from 'nest-handlers/cli';
+import { COMMANDS } from './cli/commands.js';
+import { version } from './cli/process.js';
+import { DqError, type DqErrorCode } from './errors.js';
 
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // The reader of a pipe may have gone, as `head` does. A server goes on all the same, and when a disk is full.
-  if (error.code === 'EPIPE') return;
-  process.stderr.write(`nest-dq: standard output cannot be written: ${error.message}\n`);
+/** Errors that say that an argument was wrong: a tube, a reference, a time. */
+const ABOUT_ARGUMENTS: readonly DqErrorCode[] = [
+  'DQ_BAD_TUBE',
+  'DQ_BAD_REF',
+  'DQ_BAD_DURATION',
+  'DQ_BAD_TIME',
+  'DQ_BAD_OPTION',
+  'DQ_PAST_TIME',
+  'DQ_TOO_FAR',
+];
+
+await startProgram({
+  name: 'nest-dq',
+  version: version(),
+  commands: COMMANDS,
+  isAboutArguments: (error) => error instanceof DqError && ABOUT_ARGUMENTS.includes(error.code),
 });
-process.stderr.on('error', () => undefined); // there is nowhere left to tell it
-
-process.exitCode = await main(process.argv.slice(2));

@@ -1,6 +1,6 @@
+import { instant, table } from 'nest-handlers/cli';
 import type { ActPage, ActView } from '../operate/act-view.js';
 import { clusterCommand } from './cluster.js';
-import { instant, table } from './output.js';
 
 export const acts = clusterCommand({
   name: 'acts',

@@ -1,10 +1,15 @@
 import { escaped } from 'nest-handlers/log';
+import {
+  type Answer,
+  type Arguments,
+  confirmed,
+  counted,
+  type Flags,
+  grouped,
+  YES_FLAG,
+} from 'nest-handlers/cli';
 import type { BulkOptions, BulkProgress } from '../operate/bulk.js';
-import type { Arguments, Flags } from './arguments.js';
-import type { Answer } from './command.js';
-import { confirmed, YES_FLAG } from './confirm.js';
 import { operator } from './operator.js';
-import { counted, grouped } from './output.js';
 import { tell } from './process.js';
 
 /** For commands that act on many; each has its filter beside them. */

@@ -1,12 +1,10 @@
+import { type Answer, type Arguments, type Command, counted, JSON_FLAG } from 'nest-handlers/cli';
 import type { StoredTube } from '../api/tube.js';
 import type { Cluster } from '../cluster/cluster.js';
 import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import { realEnvironment } from '../nest/environment.js';
 import type { ResolvedOptions } from '../nest/options.js';
 import { DqRuntime } from '../nest/runtime.js';
-import type { Arguments } from './arguments.js';
-import { JSON_FLAG, type Answer, type Command } from './command.js';
-import { counted } from './output.js';
 import { tell } from './process.js';
 import { CONNECTION_FLAGS, givenOptions, resolveSettings } from './settings.js';
 import { processesIn, sharedSettings } from './shared-settings.js';

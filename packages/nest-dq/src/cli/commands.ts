@@ -1,4 +1,4 @@
-import type { Command } from './command.js';
+import type { Command } from 'nest-handlers/cli';
 
 /** Each command by its name. A command is loaded when it is called, so that none waits for the parts of another. */
 export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {

@@ -1,6 +1,6 @@
+import type { Arguments, Flags } from 'nest-handlers/cli';
 import type { DeadLetter } from '../api/dead-letter.js';
 import type { LetterFilter } from '../operate/letter-filter.js';
-import type { Arguments, Flags } from './arguments.js';
 import { actOnMany, BULK_FLAGS, BULK_STATUS, limitOf } from './bulk.js';
 import { clusterCommand } from './cluster.js';
 

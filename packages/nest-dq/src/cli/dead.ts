@@ -1,8 +1,8 @@
+import { distance, facts, instant, table } from 'nest-handlers/cli';
 import type { DeadLetter } from '../api/dead-letter.js';
 import { clusterCommand } from './cluster.js';
 import { resultOf } from './jobs.js';
 import { operator } from './operator.js';
-import { distance, facts, instant, table } from './output.js';
 import { REFERENCE_FLAGS, referenceOf, showReference } from './references.js';
 
 /** Characters of a text in a column. */

@@ -1,7 +1,7 @@
+import { table } from 'nest-handlers/cli';
 import type { DqInspector } from '../operate/inspector.js';
 import type { EqualBuckets, TimelineBucket } from '../operate/waiting-view.js';
 import { clusterCommand } from './cluster.js';
-import { table } from './output.js';
 
 /** Milliseconds. */
 const HOUR = 3_600_000;

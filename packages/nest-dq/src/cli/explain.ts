@@ -1,7 +1,7 @@
 import { escaped } from 'nest-handlers/log';
+import { facts, instant, span, table } from 'nest-handlers/cli';
 import type { CopyView, Explanation } from '../operate/explanation.js';
 import { clusterCommand } from './cluster.js';
-import { facts, instant, span, table } from './output.js';
 import { REFERENCE_FLAGS, referenceOf } from './references.js';
 
 export const explain = clusterCommand({

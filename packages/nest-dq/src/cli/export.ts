@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { counted, grouped, print } from 'nest-handlers/cli';
 import type { DeadLetter } from '../api/dead-letter.js';
 import { storedTube } from '../api/tube.js';
 import type { CopyHeader, Envelope } from '../copies/header.js';
@@ -10,8 +11,7 @@ import { summaryOf } from '../operate/waiting-view.js';
 import { Retries } from '../producer/retries.js';
 import { clusterCommand, type Connected } from './cluster.js';
 import { whyNoPayload } from './dead.js';
-import { counted, grouped } from './output.js';
-import { print, tell } from './process.js';
+import { tell } from './process.js';
 
 /** Jobs that are in memory at once. */
 const PAGE = 100;

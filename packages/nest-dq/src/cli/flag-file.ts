@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
+import type { Arguments } from 'nest-handlers/cli';
 import { toError } from '../errors.js';
-import type { Arguments } from './arguments.js';
 
 /** What is in the file that a flag names. `WrongArguments`: it cannot be read. */
 export function readFlagFile(args: Arguments, flag: string, path: string): Buffer {

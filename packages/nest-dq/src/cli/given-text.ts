@@ -1,4 +1,4 @@
-import type { Arguments } from './arguments.js';
+import type { Arguments } from 'nest-handlers/cli';
 
 /** The text of a flag, or of its variable: DQ_TLS_CA is that of `tls-ca`. An empty variable is as good as none. */
 export function givenText(args: Arguments, flag: string, expected: string): string | undefined {

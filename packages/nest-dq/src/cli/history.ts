@@ -1,7 +1,7 @@
+import { counted, span, table } from 'nest-handlers/cli';
 import { inSteps, sumOf } from '../operate/history-steps.js';
 import type { HistoryBucket } from '../operate/history-view.js';
 import { clusterCommand } from './cluster.js';
-import { counted, span, table } from './output.js';
 
 /** Milliseconds. */
 const HOUR = 3_600_000;

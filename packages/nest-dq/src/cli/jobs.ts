@@ -1,8 +1,7 @@
+import { type Answer, facts, instant } from 'nest-handlers/cli';
 import type { JobView } from '../api/job.js';
-import type { Answer } from './command.js';
 import { clusterCommand } from './cluster.js';
 import { operator } from './operator.js';
-import { facts, instant } from './output.js';
 import { REFERENCE_FLAGS, referenceOf, showReference } from './references.js';
 
 const DONE_OR_NOT = '0 done, 1 not done: the answer says what the job is, or which server is away';

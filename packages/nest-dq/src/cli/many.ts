@@ -1,9 +1,8 @@
+import { type Arguments, type Flags, instant } from 'nest-handlers/cli';
 import type { JobView } from '../api/job.js';
 import type { WaitingFilter } from '../operate/waiting-filter.js';
-import type { Arguments, Flags } from './arguments.js';
 import { actOnMany, BULK_FLAGS, BULK_STATUS, limitOf } from './bulk.js';
 import { clusterCommand } from './cluster.js';
-import { instant } from './output.js';
 
 const STATES = ['waiting', 'retrying'] as const;
 const FILTER_FLAGS: Flags = {

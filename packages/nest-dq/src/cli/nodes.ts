@@ -1,7 +1,7 @@
+import { bytes, span, table } from 'nest-handlers/cli';
 import type { LedgerView, RedisView } from '../ledger/ledger-view.js';
 import type { NodeView } from '../operate/node-view.js';
 import { clusterCommand } from './cluster.js';
-import { bytes, span, table } from './output.js';
 
 const NONE = '–';
 /** Milliseconds by which the clocks may differ, as for the doctor. */

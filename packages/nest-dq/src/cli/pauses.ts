@@ -1,6 +1,6 @@
+import { distance, instant } from 'nest-handlers/cli';
 import { clusterCommand } from './cluster.js';
 import { operator } from './operator.js';
-import { distance, instant } from './output.js';
 
 const operands = ['TUBE'];
 /** What a person reads if nobody seems to know the tube. */

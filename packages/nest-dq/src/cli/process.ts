@@ -1,14 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { escapedLines } from 'nest-handlers/log';
+import { tellAs } from 'nest-handlers/cli';
 
-/** A line for people, on standard error. As with `print`, nothing in it is obeyed by a terminal, whoever wrote it. */
+/** A line for people, on standard error. */
 export function tell(message: string): void {
-  process.stderr.write(escapedLines(`nest-dq: ${message}\n`));
-}
-
-/** What was asked for, on standard output: text or JSON. False: its reader is slow. */
-export function print(text: string): boolean {
-  return process.stdout.write(escapedLines(text));
+  tellAs('nest-dq', message);
 }
 
 /** Of the installed package. */

@@ -1,7 +1,7 @@
 import { escaped } from 'nest-handlers/log';
+import { counted, span, table } from 'nest-handlers/cli';
 import type { ProcessView } from '../operate/processes.js';
 import { clusterCommand } from './cluster.js';
-import { counted, span, table } from './output.js';
 
 const MOST_TUBES = 4;
 

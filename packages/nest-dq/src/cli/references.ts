@@ -1,5 +1,5 @@
+import type { Arguments, Flags } from 'nest-handlers/cli';
 import type { JobRef } from '../api/job.js';
-import type { Arguments, Flags } from './arguments.js';
 
 /** For commands about one job; their operand is `[REF]`. */
 export const REFERENCE_FLAGS: Flags = {

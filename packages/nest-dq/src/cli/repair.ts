@@ -1,7 +1,7 @@
+import { counted, instant } from 'nest-handlers/cli';
 import type { RepairExample } from '../operate/repair.js';
 import { ACT_FLAGS, actOnMany, BULK_STATUS } from './bulk.js';
 import { clusterCommand } from './cluster.js';
-import { counted, instant } from './output.js';
 import { tell } from './process.js';
 
 export const repair = clusterCommand({

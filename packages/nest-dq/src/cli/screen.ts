@@ -1,6 +1,7 @@
 import type { Clock, Timer } from 'nest-handlers/time';
 import { escaped } from 'nest-handlers/log';
-import { ENDING, print } from './process.js';
+import { print } from 'nest-handlers/cli';
+import { ENDING } from './process.js';
 
 const ENTER = '\x1b[?1049h\x1b[?25l';
 const LEAVE = '\x1b[?25h\x1b[?1049l';

@@ -1,3 +1,4 @@
+import { type Arguments, type Command, print } from 'nest-handlers/cli';
 import {
   resolveServing,
   textOf,
@@ -10,9 +11,7 @@ import {
 import { EmbeddedNode, type EmbeddedNodeOptions } from '../embedded/embedded-node.js';
 import { leastBuffers } from '../embedded/limits.js';
 import { factOf, toError, type DqError } from '../errors.js';
-import type { Arguments } from './arguments.js';
-import type { Command } from './command.js';
-import { askedToEnd, ENDING, print, tell, version } from './process.js';
+import { askedToEnd, ENDING, tell, version } from './process.js';
 import { TLS_FLAGS, TlsFiles } from './tls-files.js';
 
 const MOST = Number.MAX_SAFE_INTEGER;

@@ -1,9 +1,8 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
-import { DqError, factOf, show, toError, unknownName } from '../errors.js';
-import { withoutSecrets } from 'nest-handlers/log';
+import { readConfigFile } from 'nest-handlers/cli';
+import { type Arguments, type Flags, WrongArguments } from 'nest-handlers/cli';
+import { factOf, type DqError } from '../errors.js';
 import { realEnvironment } from '../nest/environment.js';
 import type { DqOptions, ResolvedOptions } from '../nest/options.js';
-import { WrongArguments, type Arguments, type Flags } from './arguments.js';
 import { givenText, variableOf } from './given-text.js';
 import { tell } from './process.js';
 import { givenTls, TLS_FLAGS } from './tls-flags.js';
@@ -43,7 +42,7 @@ const silent = () => undefined;
 
 /** What was given: flags come before the environment, and the environment before the file. */
 export function givenOptions(args: Arguments): DqOptions {
-  const file = fileOf(args);
+  const file: DqOptions = readConfigFile(args, { byDefault: DEFAULT_FILE, names: IN_FILE, doubt: tell });
   const beanstalks = givenText(args, 'beanstalks', 'host:port,host:port');
   const redis = givenText(args, 'redis', 'redis://… or rediss://…');
   const prefix = givenText(args, 'prefix', 'a prefix');
@@ -71,35 +70,5 @@ export function resolveSettings(options: DqOptions): ResolvedOptions {
     return realEnvironment.resolve({ ...options, consume: false }, logger, undefined);
   } catch (error) {
     throw new WrongArguments(`${factOf(error as DqError)}.`, { cause: error });
-  }
-}
-
-function fileOf(args: Arguments): DqOptions {
-  const named = args.text('config', 'the path of a JSON file');
-  const path = named ?? DEFAULT_FILE;
-  if (named === undefined && !existsSync(path)) return {};
-  const content = parse(path);
-  if (statSync(path).mode & 0o002)
-    tell(`everybody on this machine can write ${path}, and so choose the servers: chmod o-w ${path}`);
-  if (typeof content !== 'object' || content === null || Array.isArray(content))
-    throw new WrongArguments(
-      `${path} has ${show(withoutSecrets(content))}: expected an object with options.`,
-    );
-  for (const name of Object.keys(content)) {
-    if ((IN_FILE as readonly string[]).includes(name)) continue;
-    throw new WrongArguments(
-      `${path}: ${factOf(unknownName('DQ_CONFIG', `option \`${name}\` for the command line`, IN_FILE))}.`,
-    );
-  }
-  return content;
-}
-
-function parse(path: string): unknown {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8'));
-  } catch (thrown) {
-    // That of JSON.parse shows a part of the file.
-    const why = thrown instanceof SyntaxError ? 'it has no JSON' : `${toError(thrown).message}`;
-    throw new WrongArguments(`${path} cannot be read: ${why}: expected a JSON file.`);
   }
 }

@@ -1,10 +1,10 @@
+import { span } from 'nest-handlers/cli';
 import { show } from '../errors.js';
 import { withinLimit } from '../time/call-limit.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { ProcessRecord } from '../ledger/presence.js';
 import type { DqOptions, ResolvedOptions } from '../nest/options.js';
 import type { Clock } from 'nest-handlers/time';
-import { span } from './output.js';
 
 const DURATIONS = ['lease', 'doneTtl', 'staleAfter'] as const;
 const COUNTS = ['replicas', 'minWritten'] as const;

@@ -1,9 +1,9 @@
+import { grouped, span, table } from 'nest-handlers/cli';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
 import type { DeadLetter } from '../api/dead-letter.js';
 import { DqError } from '../errors.js';
 import type { DqRuntime } from '../nest/runtime.js';
 import { clusterCommand } from './cluster.js';
-import { grouped, span, table } from './output.js';
 import { limitsText, tubeFacts } from './tube-facts.js';
 
 const UNKNOWN = '?';

@@ -1,5 +1,5 @@
+import type { Arguments, Flags } from 'nest-handlers/cli';
 import type { TlsCertificates } from '../embedded/tls.js';
-import type { Arguments, Flags } from './arguments.js';
 import { readFlagFile } from './flag-file.js';
 
 export const TLS_FLAGS: Flags = {

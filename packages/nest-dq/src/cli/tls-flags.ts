@@ -1,5 +1,5 @@
+import type { Arguments, Flags } from 'nest-handlers/cli';
 import type { TlsOptions } from '../nest/tls-option.js';
-import type { Arguments, Flags } from './arguments.js';
 import { readFlagFile } from './flag-file.js';
 import { givenText } from './given-text.js';
 

@@ -1,9 +1,9 @@
+import { counted, span, table } from 'nest-handlers/cli';
 import type { LedgerView } from '../ledger/ledger-view.js';
 import type { NodeView } from '../operate/node-view.js';
 import type { ProcessView } from '../operate/processes.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
 import { clusterCommand } from './cluster.js';
-import { counted, span, table } from './output.js';
 import { Screen } from './screen.js';
 import { tubesTable } from './stats.js';
 

@@ -1,9 +1,9 @@
+import { counted, distance, facts, grouped, instant, span } from 'nest-handlers/cli';
 import type { DeadLetter } from '../api/dead-letter.js';
 import type { CopyCounts } from '../operate/node-view.js';
 import type { TubeLimitsView } from '../operate/tube-limits.js';
 import type { TubePause } from '../operate/tube-pause.js';
 import type { TubeView } from '../operate/tube-view.js';
-import { counted, distance, facts, grouped, instant, span } from './output.js';
 
 const UNKNOWN = 'unknown';
 

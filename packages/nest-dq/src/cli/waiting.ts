@@ -1,7 +1,6 @@
+import { type Arguments, grouped, instant, table } from 'nest-handlers/cli';
 import type { JobFilter, JobPage } from '../operate/waiting-view.js';
-import type { Arguments } from './arguments.js';
 import { clusterCommand } from './cluster.js';
-import { grouped, instant, table } from './output.js';
 
 const STATES = ['waiting', 'due', 'retrying'] as const;
 

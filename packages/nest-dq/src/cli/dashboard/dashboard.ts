@@ -1,14 +1,14 @@
 import type { AddressInfo, Server } from 'node:net';
 import type { DynamicModule, INestApplication, LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { type Arguments, print } from 'nest-handlers/cli';
 import { DqDashboardModule } from '../../dashboard/dashboard-module.js';
 import { cannotListen } from '../../embedded/listen-options.js';
 import { dqToken } from '../../nest/tokens.js';
 import type { DqRuntime } from '../../nest/runtime.js';
-import type { Arguments } from '../arguments.js';
 import { clusterCommand, type Connected } from '../cluster.js';
 import { operator } from '../operator.js';
-import { askedToEnd, print, tell, version } from '../process.js';
+import { askedToEnd, tell, version } from '../process.js';
 import { Entrance } from './entrance.js';
 import { loadHttpAdapter } from './http-adapter.js';
 

@@ -1,3 +1,4 @@
+import { type Answer, type Arguments, type Command, JSON_FLAG } from 'nest-handlers/cli';
 import type { StoredTube } from '../../api/tube.js';
 import { toError } from '../../errors.js';
 import { withinLimit } from '../../time/call-limit.js';
@@ -6,8 +7,6 @@ import type { ProcessRecord } from '../../ledger/presence.js';
 import { realEnvironment } from '../../nest/environment.js';
 import type { ResolvedOptions } from '../../nest/options.js';
 import type { Clock } from 'nest-handlers/time';
-import type { Arguments } from '../arguments.js';
-import { JSON_FLAG, type Answer, type Command } from '../command.js';
 import { CONNECTION_FLAGS, givenOptions, resolveSettings } from '../settings.js';
 import { failure, showChecks, statusOf, type Check } from './check.js';
 import { checkKeys } from './keys.js';

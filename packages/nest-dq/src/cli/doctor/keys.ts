@@ -1,3 +1,4 @@
+import { counted, grouped } from 'nest-handlers/cli';
 import type { StoredTube } from '../../api/tube.js';
 import type { Cluster } from '../../cluster/cluster.js';
 import { sealedWith, type JobAt } from '../../copies/reading.js';
@@ -6,7 +7,6 @@ import type { WaitingJobs, WaitingPosition } from '../../ledger/waiting-jobs.js'
 import { otherBytesError, type Seal } from '../../seal/seal.js';
 import { factOf } from '../../errors.js';
 import type { Clock } from 'nest-handlers/time';
-import { counted, grouped } from '../output.js';
 import { failure, ok, warning, type Check } from './check.js';
 import type { NodeFacts } from './nodes.js';
 

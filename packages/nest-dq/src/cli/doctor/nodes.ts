@@ -1,4 +1,5 @@
 import { TLSSocket } from 'node:tls';
+import { grouped, span } from 'nest-handlers/cli';
 import { BeanstalkError } from '../../beanstalk/codec/beanstalk-error.js';
 import { Connection, type Stats } from '../../beanstalk/connection.js';
 import { announcedIn, isAnnouncement } from '../../cluster/admission.js';
@@ -8,7 +9,6 @@ import { dialTo } from '../../nest/dial.js';
 import type { Endpoint } from '../../nest/endpoint.js';
 import type { NodeTls } from '../../nest/tls-option.js';
 import type { Clock } from 'nest-handlers/time';
-import { grouped, span } from '../output.js';
 import { failure, ok, warning, type Check } from './check.js';
 
 /** Milliseconds. A node that replays its binlog answers later. */

@@ -1,6 +1,6 @@
+import { counted } from 'nest-handlers/cli';
 import { ANNOUNCE_EVERY, type ProcessRecord } from '../../ledger/presence.js';
 import { namesOf, settingsThatDiffer, whoHas } from '../../operate/unequal-settings.js';
-import { counted } from '../output.js';
 import { version } from '../process.js';
 import { ok, warning, type Check } from './check.js';
 

@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis';
+import { bytes, span } from 'nest-handlers/cli';
 import { connectionFailure } from '../../connection-failure.js';
 import { toError } from '../../errors.js';
 import { ledgerConnection, type RedisSource } from '../../ledger/redis/connection.js';
 import { withinLimit } from '../../time/call-limit.js';
 import type { Clock } from 'nest-handlers/time';
-import { bytes, span } from '../output.js';
 import { failure, ok, warning, type Check } from './check.js';
 
 /** Milliseconds. */

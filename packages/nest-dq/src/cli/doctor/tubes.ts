@@ -1,10 +1,10 @@
+import { counted, instant } from 'nest-handlers/cli';
 import type { Stats } from '../../beanstalk/connection.js';
 import type { StoredTube } from '../../api/tube.js';
 import type { Ledger } from '../../ledger/ledger.js';
 import type { Pause } from '../../ledger/pause.js';
 import type { ProcessRecord } from '../../ledger/presence.js';
 import { namesOf } from '../../operate/unequal-settings.js';
-import { counted, instant } from '../output.js';
 import { ok, warning, type Check } from './check.js';
 import type { NodeFacts } from './nodes.js';
 

@@ -1,6 +1,5 @@
-import { parseArgs } from 'node:util';
-import { DqError, factOf } from '../errors.js';
-import { duration } from '../time/duration.js';
+import { inspect, parseArgs } from 'node:util';
+import { readDuration } from '../time.js';
 
 /** A slip in the arguments, in a sentence that shows the value and what was expected. Exit status 2. */
 export class WrongArguments extends Error {}
@@ -17,7 +16,7 @@ export type Flags = Readonly<Record<string, Flag>>;
 
 /** What a command takes behind its name. */
 export interface Accepted {
-  /** The words after `nest-dq`. */
+  /** The words after the program's name. */
   readonly name: string;
   /** What must stand behind the name, such as `TUBE`; in brackets if it may be absent. @default nothing */
   readonly operands?: readonly string[];
@@ -77,7 +76,7 @@ export class Arguments {
   /** Milliseconds. */
   duration(flag: string): number | undefined {
     const text = this.values[flag];
-    return typeof text === 'string' ? readDuration(flag, text) : undefined;
+    return typeof text === 'string' ? milliseconds(flag, text) : undefined;
   }
 
   /** A Date of an ISO text with its zone, or of a time from now, such as `15m` or `-1h`. `now`: ms since 1970. */
@@ -85,7 +84,7 @@ export class Arguments {
     const text = this.values[flag];
     if (typeof text !== 'string') return undefined;
     if (/^-?\d+(\.\d+)? ?[a-z]/i.test(text)) {
-      const away = readDuration(flag, text.replace(/^-/, ''));
+      const away = milliseconds(flag, text.replace(/^-/, ''));
       return new Date(now + (text.startsWith('-') ? -away : away));
     }
     return readInstant(flag, text, 'a time from now, such as 15m or -1h');
@@ -95,7 +94,7 @@ export class Arguments {
   ago(flag: string, now: number): Date | undefined {
     const text = this.values[flag];
     if (typeof text !== 'string') return undefined;
-    if (/^\d+(\.\d+)? ?[a-z]/i.test(text)) return new Date(now - readDuration(flag, text));
+    if (/^\d+(\.\d+)? ?[a-z]/i.test(text)) return new Date(now - milliseconds(flag, text));
     return readInstant(flag, text, 'a time ago, such as 2h');
   }
 }
@@ -145,12 +144,10 @@ function readInstant(flag: string, text: string, orElse: string): Date {
   throw wrongFlag(flag, text, `an instant with its zone, such as 2026-12-24T18:00:00Z, or ${orElse}`);
 }
 
-function readDuration(flag: string, text: string): number {
-  try {
-    return duration(text);
-  } catch (error) {
-    throw new WrongArguments(`--${flag}: ${factOf(error as DqError)}.`, { cause: error });
-  }
+function milliseconds(flag: string, text: string): number {
+  const read = readDuration(text);
+  if (typeof read === 'number') return read;
+  throw new WrongArguments(`--${flag}: the duration is ${inspect(text)}: ${read}.`);
 }
 
 function wrongFlag(flag: string, given: string, expected: string): WrongArguments {

@@ -30,8 +30,11 @@ export const EVERYWHERE: Flags = { help: { help: 'prints this text' } };
 export const JSON_FLAG: Flags = { json: { help: 'prints one JSON document and nothing else' } };
 
 /** What `--help` prints for one command. */
-export function helpOf({ name, operands = [], flags, summary, about, status, examples }: Command): string {
-  const usage = ['nest-dq', name, ...operands, '[OPTIONS]'].join(' ');
+export function helpOf(
+  program: string,
+  { name, operands = [], flags, summary, about, status, examples }: Command,
+): string {
+  const usage = [program, name, ...operands, '[OPTIONS]'].join(' ');
   const parts = [
     usage,
     about === undefined ? summary : `${summary}\n${about}`,

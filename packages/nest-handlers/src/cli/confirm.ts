@@ -1,12 +1,12 @@
 import { createInterface } from 'node:readline/promises';
-import { escaped } from 'nest-handlers/log';
+import { escaped } from '../escaped.js';
 import type { Arguments, Flags } from './arguments.js';
 
-/** For commands that act on more than one job. */
+/** For commands that act on many. */
 export const YES_FLAG: Flags = { yes: { help: 'does not ask; needed where there is no terminal' } };
 
 /**
- * Asks on the terminal before something is done to many jobs. `what`: what would be done, with the number.
+ * Asks on the terminal before something is done to many. `what`: what would be done, with the number.
  * False: the answer was not yes. `WrongArguments`: there is nobody to ask, and no `--yes`.
  */
 export async function confirmed(args: Arguments, what: string): Promise<boolean> {

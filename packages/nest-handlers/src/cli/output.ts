@@ -1,4 +1,4 @@
-import { escaped } from 'nest-handlers/log';
+import { escaped } from '../escaped.js';
 
 /** Lines of columns, with a blank column between them. Numbers stand at the right of their column. */
 export function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {

@@ -1,0 +1,10 @@
+/**
+ * A program for operators: commands with flags, help, JSON, tables and exit statuses. It loads nothing of Nest.
+ * @module nest-handlers/cli
+ */
+export * from './cli/arguments.js';
+export * from './cli/command.js';
+export * from './cli/config-file.js';
+export * from './cli/confirm.js';
+export * from './cli/output.js';
+export * from './cli/program.js';

@@ -1,0 +1,43 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { withoutSecrets } from '../secrets.js';
+import { WrongArguments, type Arguments } from './arguments.js';
+
+/** A JSON file with options of an application. */
+export interface ConfigFile {
+  /** Which one is read where `--config` names none, if it is there. */
+  readonly byDefault: string;
+  /** The options that it may have. */
+  readonly names: readonly string[];
+  /** Tells a person what is in doubt. */
+  doubt(line: string): void;
+}
+
+/** What is in the file; nothing where there is none. `WrongArguments`. */
+export function readConfigFile(args: Arguments, { byDefault, names, doubt }: ConfigFile): object {
+  const named = args.text('config', 'the path of a JSON file');
+  const path = named ?? byDefault;
+  if (named === undefined && !existsSync(path)) return {};
+  const content = parse(path);
+  if (statSync(path).mode & 0o002)
+    doubt(`everybody on this machine can write ${path}, and so choose the servers: chmod o-w ${path}`);
+  if (typeof content !== 'object' || content === null || Array.isArray(content)) {
+    const text = JSON.stringify(withoutSecrets(content)).slice(0, 200);
+    throw new WrongArguments(`${path} has ${text}: expected an object with options.`);
+  }
+  const unknown = Object.keys(content).find((name) => !names.includes(name));
+  if (unknown !== undefined)
+    throw new WrongArguments(
+      `${path}: there is no option \`${unknown}\` for the command line: expected one of ${names.join(', ')}.`,
+    );
+  return content;
+}
+
+function parse(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch (thrown) {
+    // That of JSON.parse shows a part of the file.
+    const why = thrown instanceof SyntaxError ? 'it has no JSON' : (thrown as Error).message;
+    throw new WrongArguments(`${path} cannot be read: ${why}: expected a JSON file.`);
+  }
+}

@@ -1,0 +1,114 @@
+import { escapedLines } from '../escaped.js';
+import { parseArguments, WrongArguments } from './arguments.js';
+import { EVERYWHERE, helpOf, type Command } from './command.js';
+
+/** What a program is made of. */
+export interface Program {
+  /** As users call it. */
+  readonly name: string;
+  readonly version: string;
+  /** By its name, of one word or two. A command is loaded when it is called, so that none waits for the parts of another. */
+  readonly commands: Readonly<Record<string, () => Promise<Command>>>;
+  /** Whether an error, other than a `WrongArguments`, says that an argument was wrong. */
+  isAboutArguments(error: unknown): boolean;
+}
+
+/** Runs the program with the arguments of this process. */
+export async function startProgram(program: Program): Promise<void> {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // The reader of a pipe may have gone, as `head` does. A server goes on all the same, and when a disk is full.
+    if (error.code === 'EPIPE') return;
+    process.stderr.write(`${program.name}: standard output cannot be written: ${error.message}\n`);
+  });
+  process.stderr.on('error', () => undefined); // there is nowhere left to tell it
+  process.exitCode = await runProgram(program, process.argv.slice(2));
+}
+
+/** A line for people, on standard error. As with `print`, nothing in it is obeyed by a terminal, whoever wrote it. */
+export function tellAs(name: string, message: string): void {
+  process.stderr.write(escapedLines(`${name}: ${message}\n`));
+}
+
+/** What was asked for, on standard output: text or JSON. False: its reader is slow. */
+export function print(text: string): boolean {
+  return process.stdout.write(escapedLines(text));
+}
+
+/** Runs the program with the arguments behind its name. Resolves with the exit status. */
+async function runProgram(program: Program, args: readonly string[]): Promise<number> {
+  const { name, commands } = program;
+  try {
+    return await runOne(program, args);
+  } catch (error) {
+    tellAs(name, error instanceof Error ? error.message : String(error));
+    if (!(error instanceof WrongArguments) && !program.isAboutArguments(error)) return 1;
+    const command = nameIn(commands, args);
+    const what =
+      command === undefined
+        ? `${name} --help shows the commands`
+        : `${name} ${command} --help shows its flags`;
+    process.stderr.write(`${what}.\n`);
+    return 2;
+  }
+}
+
+async function runOne(program: Program, args: readonly string[]): Promise<number> {
+  const name = nameIn(program.commands, args);
+  if (name === undefined) return withoutCommand(program, args);
+  const found = await program.commands[name]!();
+  const command: Command = { ...found, flags: { ...found.flags, ...EVERYWHERE } };
+  const given = parseArguments(command, args.slice(name.split(' ').length));
+  if (given.has('help')) return shown(helpOf(program.name, command));
+  const answer = await command.run(given);
+  if (!answer) return 0;
+  const { json, text, status = 0 } = answer;
+  if (given.has('json')) print(`${JSON.stringify(json, undefined, 2)}\n`);
+  else if (text !== '') print(`${text}\n`);
+  return status;
+}
+
+/** The command that the arguments begin with: one word, or two. */
+function nameIn(
+  commands: Program['commands'],
+  [first = '', second = '']: readonly string[],
+): string | undefined {
+  return [`${first} ${second}`, first].find((name) => Object.hasOwn(commands, name));
+}
+
+async function withoutCommand(program: Program, [first, ...more]: readonly string[]): Promise<number> {
+  const names = Object.keys(program.commands);
+  if (first === '--version') return shown(`${program.version}\n`);
+  if (first === '--help') return shown(await overview(program, names));
+  const group = names.filter((name) => name.startsWith(`${first} `));
+  if (group.length > 0 && more[0] === '--help') return shown(await overview(program, group));
+  if (group.length > 0) throw new WrongArguments(`${first} needs one of ${group.map(lastWord).join(', ')}.`);
+  if (first === undefined || first.startsWith('-')) {
+    const given = first === undefined ? 'There is nothing to do' : `There is no command in front of ${first}`;
+    throw new WrongArguments(`${given}: expected one of ${names.join(', ')}.`);
+  }
+  throw new WrongArguments(`There is no command ${first}: expected one of ${names.join(', ')}.`);
+}
+
+async function overview({ name, commands: all }: Program, names: readonly string[]): Promise<string> {
+  const commands = await Promise.all(names.map((each) => all[each]!()));
+  const usages = commands.map((each) => [each.name, ...(each.operands ?? [])].join(' '));
+  const width = Math.max(...usages.map(({ length }) => length));
+  const lines = commands.map(({ summary }, i) => `  ${usages[i]!.padEnd(width)}  ${summary}`);
+  return [
+    `${name} COMMAND [OPTIONS]`,
+    '',
+    ...lines,
+    '',
+    `${name} COMMAND --help shows the flags and examples of a command; ${name} --version prints the version.`,
+    '',
+  ].join('\n');
+}
+
+function lastWord(name: string): string {
+  return name.slice(name.lastIndexOf(' ') + 1);
+}
+
+function shown(text: string): number {
+  print(text);
+  return 0;
+}

@@ -1,0 +1,20 @@
+// The command `nest-kq`. Exit status: 0 done, 1 it could not be done, 2 wrong arguments.
+import { readFileSync } from 'node:fs';
+import { startProgram } from 'nest-handlers/cli';
+import { COMMANDS } from './cli/commands.js';
+import { KqError, type KqErrorCode } from './errors.js';
+
+/** Errors that say that an argument was wrong: a topic, a partition, a cursor. */
+const ABOUT_ARGUMENTS: readonly KqErrorCode[] = ['KQ_BAD_TOPIC', 'KQ_BAD_OPTION', 'KQ_BAD_MESSAGE'];
+
+/** Of the installed package. */
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+await startProgram({
+  name: 'nest-kq',
+  version,
+  commands: COMMANDS,
+  isAboutArguments: (error) => error instanceof KqError && ABOUT_ARGUMENTS.includes(error.code),
+});

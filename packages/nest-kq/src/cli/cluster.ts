@@ -1,0 +1,104 @@
+import {
+  JSON_FLAG,
+  WrongArguments,
+  readConfigFile,
+  tellAs,
+  type Answer,
+  type Arguments,
+  type Command,
+  type Flags,
+} from 'nest-handlers/cli';
+import { KqError, factOf } from '../errors.js';
+import { realEnvironment } from '../nest/environment.js';
+import type { KqOptions, ResolvedOptions } from '../nest/options.js';
+import { KqRuntime } from '../nest/runtime.js';
+
+const CONNECTION_FLAGS: Flags = {
+  brokers: { value: 'LIST', help: 'host:port of some brokers, with commas between them (or KQ_BROKERS)' },
+  ssl: { help: 'connects by TLS' },
+  'sasl-mechanism': { value: 'NAME', help: 'plain, scram-sha-256 or scram-sha-512 (or KQ_SASL_MECHANISM)' },
+  'sasl-username': {
+    value: 'NAME',
+    help: 'the login (or KQ_SASL_USERNAME); its password is in KQ_SASL_PASSWORD',
+  },
+  config: {
+    value: 'FILE',
+    help: 'a JSON file with options of the application (default nest-kq.json, if it is there)',
+  },
+};
+
+/** The options of the module that a file may have: those that say how to reach the brokers. */
+const IN_FILE = [
+  'brokers',
+  'clientId',
+  'ssl',
+  'sasl',
+  'connectionTimeout',
+  'requestTimeout',
+] satisfies readonly (keyof KqOptions)[];
+
+type ClusterCommand = Omit<Command, 'run'> & {
+  run(args: Arguments, runtime: KqRuntime): Promise<Answer>;
+};
+
+/** A command that goes to brokers: with the flags for that, and closed after it. */
+export function clusterCommand(command: ClusterCommand): Command {
+  return {
+    ...command,
+    flags: { ...command.flags, ...JSON_FLAG, ...CONNECTION_FLAGS },
+    run: async (args) => {
+      const runtime = new KqRuntime(settingsOf(args), realEnvironment);
+      try {
+        return await command.run(args, runtime);
+      } finally {
+        await runtime.close();
+      }
+    },
+  };
+}
+
+/** Flags come before the environment, and the environment before the file. */
+function settingsOf(args: Arguments): ResolvedOptions {
+  const doubt = (line: string) => tellAs('nest-kq', line);
+  const file: KqOptions = readConfigFile(args, { byDefault: 'nest-kq.json', names: IN_FILE, doubt });
+  const brokers = textOf(args, 'brokers', 'host:port,host:port');
+  const options: KqOptions = {
+    ...file,
+    ...(brokers !== undefined && { brokers: brokers.split(',').map((each) => each.trim()) }),
+    ...(args.has('ssl') && { ssl: file.ssl ?? true }),
+    ...saslOf(args),
+  };
+  if (options.brokers === undefined)
+    throw new WrongArguments(
+      'Nothing says which brokers to ask: expected --brokers, KQ_BROKERS, or a file with `brokers`.',
+    );
+  if (options.brokers === 'memory')
+    throw new WrongArguments("`brokers` is 'memory', which only its own process can see: expected a list.");
+  try {
+    return realEnvironment.resolve({ ...options, consume: false, logger: SILENT }, undefined);
+  } catch (error) {
+    if (!(error instanceof KqError)) throw error;
+    throw new WrongArguments(`${factOf(error)}.`, { cause: error });
+  }
+}
+
+/** A command tells its failures by itself. */
+const SILENT = { log: () => undefined, warn: () => undefined, error: () => undefined };
+
+function saslOf(args: Arguments): Pick<KqOptions, 'sasl'> {
+  const mechanism = textOf(args, 'sasl-mechanism', 'plain, scram-sha-256 or scram-sha-512');
+  const username = textOf(args, 'sasl-username', 'a name');
+  const password = process.env['KQ_SASL_PASSWORD'];
+  if (mechanism === undefined && username === undefined) return {};
+  if (mechanism === undefined || username === undefined || !password)
+    throw new WrongArguments(
+      'A login needs --sasl-mechanism, --sasl-username and the variable KQ_SASL_PASSWORD: expected all three.',
+    );
+  return { sasl: { mechanism, username, password } as NonNullable<KqOptions['sasl']> };
+}
+
+/** The text of a flag, or of its variable: KQ_BROKERS is that of `brokers`. An empty variable is as good as none. */
+function textOf(args: Arguments, flag: string, expected: string): string | undefined {
+  const variable = process.env[`KQ_${flag.toUpperCase().replaceAll('-', '_')}`];
+  return args.text(flag, expected) ?? (variable === '' ? undefined : variable);
+}

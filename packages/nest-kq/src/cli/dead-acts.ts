@@ -1,0 +1,109 @@
+import { confirmed, counted, type Answer, type Arguments, type Flags } from 'nest-handlers/cli';
+import type { KqLetterFilter, KqLetterRef, KqLettersDone } from '../dead-letters/kq-dead-letters.js';
+import { clusterCommand } from './cluster.js';
+import { showLetter } from './dead.js';
+import { FILTER_FLAGS, PLACE_FLAGS, filterOf, placeOf } from './letter-flags.js';
+
+const operands = ['TOPIC'];
+const ACT_FLAGS: Flags = {
+  ...PLACE_FLAGS,
+  ...FILTER_FLAGS,
+  limit: { value: 'N', help: 'at most so many, the oldest of each partition first' },
+  'dry-run': { help: 'only counts, and shows some' },
+  yes: { help: 'does not ask; without it and without a terminal nothing is done' },
+};
+const ABOUT =
+  'Means one letter by --partition and --offset, or all that match the filter: without one, all. It counts and asks before it begins.';
+const STATUS = '0 done, 1 not done, or not for all, or no broker answers';
+
+const GROUPS = ['all', 'failed'] as const;
+
+export const deadReplay = clusterCommand({
+  name: 'dead replay',
+  operands,
+  summary: 'Stores the messages of dead letters again in their topics.',
+  about: ABOUT,
+  flags: {
+    groups: {
+      value: 'WHICH',
+      help: 'which groups get them: all (default), or failed: of the groups of\nnest-kq only the one that could not handle the message',
+    },
+    ...ACT_FLAGS,
+  },
+  status: STATUS,
+  examples: [
+    'nest-kq dead replay orders.dead --error ETIMEDOUT --from -1d --dry-run',
+    'nest-kq dead replay orders.dead --partition 0 --offset 12 --groups failed --yes',
+  ],
+  run(args, { deadLetters }) {
+    const groups = args.oneOf('groups', GROUPS);
+    return act(args, 'replay', (topic, which, options) =>
+      deadLetters.replay(topic, which, { ...options, ...(groups && { groups }) }),
+    );
+  },
+});
+
+export const deadDiscard = clusterCommand({
+  name: 'dead discard',
+  operands,
+  summary: 'Gives up dead letters for good.',
+  about: ABOUT,
+  flags: ACT_FLAGS,
+  status: STATUS,
+  examples: ['nest-kq dead discard orders.dead --to -7d --dry-run --json'],
+  run(args, { deadLetters }) {
+    return act(args, 'discard', (topic, which, options) => deadLetters.discard(topic, which, options));
+  },
+});
+
+type Start = (
+  topic: string,
+  which: KqLetterRef | KqLetterFilter,
+  options: { readonly dryRun: boolean; readonly limit?: number },
+) => Promise<KqLettersDone>;
+
+/** Counts first, asks, and then acts. */
+async function act(args: Arguments, verb: string, start: Start): Promise<Answer> {
+  const topic = args.required('TOPIC');
+  const place = placeOf(args);
+  const filter = filterOf(args);
+  if (place && Object.keys(filter).length > 0)
+    throw args.wrong('expected --partition and --offset, or a filter, and not both.');
+  const limit = args.count('limit', 1, Number.MAX_SAFE_INTEGER);
+  const run = (dryRun: boolean) =>
+    start(topic, place ?? filter, { dryRun, ...(limit !== undefined && { limit }) });
+  const asked = process.stdin.isTTY && process.stderr.isTTY;
+  const isDry = args.has('dry-run');
+  if (isDry || !args.has('yes')) {
+    const found = await run(true);
+    const what = `${verb} ${counted(found.count, 'dead letter')} of ${topic}`;
+    if (isDry || !asked) return dryAnswer(found, what, isDry);
+    if (found.count > 0 && !(await confirmed(args, what)))
+      return { json: { count: 0, failed: 0, failures: [] }, text: 'nothing was done', status: 1 };
+  }
+  return answer(await run(false), place !== undefined);
+}
+
+function dryAnswer({ count, examples }: KqLettersDone, what: string, isDry: boolean): Answer {
+  const lines = examples.map((letter) => `  ${showLetter(letter)}`);
+  const more = count > lines.length && lines.length > 0 ? ['  …'] : [];
+  const hint = isDry ? [] : ['nothing was done: expected --yes, as there is no terminal to ask on'];
+  return {
+    json: { dryRun: true, count, examples },
+    text: [`it would ${what}`, ...lines, ...more, ...hint].join('\n'),
+    status: isDry ? 0 : 1,
+  };
+}
+
+function answer({ count, failed, failures }: KqLettersDone, isOne: boolean): Answer {
+  const told = failures.map(({ error, ...place }) => ({ ...place, error: error.message }));
+  const lines = told.map(({ partition, offset, error }) => `  ${partition}/${offset}: ${error}`);
+  const missing = isOne && count + failed === 0;
+  return {
+    json: { count, failed, failures: told },
+    text: missing
+      ? 'it is no dead letter, or it was replayed or discarded before'
+      : [`${count} done, ${failed} failed`, ...lines].join('\n'),
+    status: failed > 0 || missing ? 1 : 0,
+  };
+}

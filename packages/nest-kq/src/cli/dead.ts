@@ -1,0 +1,118 @@
+import { distance, facts, instant, table } from 'nest-handlers/cli';
+import { systemClock } from 'nest-handlers/time';
+import type { KqDeadLetter, KqLetterSummary } from '../dead-letters/kq-dead-letters.js';
+import { clusterCommand } from './cluster.js';
+import { FILTER_FLAGS, PLACE_FLAGS, filterOf, placeOf } from './letter-flags.js';
+
+const operands = ['TOPIC'];
+/** Characters of a text in a column. */
+const SHORT = 48;
+
+export const deadList = clusterCommand({
+  name: 'dead list',
+  operands,
+  summary: 'Lists the dead letters of a topic that are neither replayed nor discarded, the newest first.',
+  about: 'TOPIC is that of the letters, such as orders.dead.',
+  flags: {
+    ...FILTER_FLAGS,
+    limit: { value: 'N', help: 'at most so many (default 50, at most 1000)' },
+    cursor: { value: 'CURSOR', help: 'goes on where the page before ended' },
+  },
+  status: '0 listed, 1 no broker answers, or there is no such topic',
+  examples: [
+    'nest-kq dead list orders.dead --brokers localhost:9092',
+    'nest-kq dead list orders.dead --error ETIMEDOUT --from -1d --json',
+  ],
+  async run(args, { deadLetters }) {
+    const limit = args.count('limit', 1, 1_000);
+    const cursor = args.text('cursor', 'the cursor of the page before');
+    const page = await deadLetters.list(args.required('TOPIC'), {
+      filter: filterOf(args),
+      ...(limit !== undefined && { limit }),
+      ...(cursor !== undefined && { cursor }),
+    });
+    const now = systemClock.wall();
+    const head = ['PARTITION', 'OFFSET', 'DIED', 'ORIGIN', 'GROUP', 'KEY', 'ERROR'];
+    const rows = page.letters.map(({ partition, offset, diedAt, origin, group, key, error }) => [
+      String(partition),
+      offset,
+      distance(diedAt.getTime() - now),
+      origin.topic,
+      group ?? '',
+      short(key ?? ''),
+      short(`${error.name}: ${error.message}`),
+    ]);
+    const none = page.cursor === undefined ? 'no dead letters' : 'no dead letters on this page';
+    const more = page.cursor === undefined ? '' : `\n… and more: --cursor ${page.cursor}`;
+    return { json: page, text: (rows.length === 0 ? none : table(head, rows)) + more };
+  },
+});
+
+export const deadShow = clusterCommand({
+  name: 'dead show',
+  operands,
+  summary: 'Shows one dead letter, with its value and its error.',
+  flags: PLACE_FLAGS,
+  status: '0 found, 1 there is no such letter, or no broker answers',
+  examples: ['nest-kq dead show orders.dead --partition 0 --offset 12'],
+  async run(args, { deadLetters }) {
+    const place = placeOf(args);
+    if (!place) throw args.wrong('expected --partition and --offset.');
+    const letter = await deadLetters.get(args.required('TOPIC'), place);
+    if (!letter) return { json: null, text: `${showPlace(place)} is no dead letter`, status: 1 };
+    return { json: asJson(letter), text: textOf(letter) };
+  },
+});
+
+export function showPlace({ partition, offset }: Pick<KqLetterSummary, 'partition'> & { offset: unknown }) {
+  return `partition ${partition}, offset ${String(offset)}`;
+}
+
+/** One line for people. */
+export function showLetter({ partition, offset, key, error }: KqLetterSummary): string {
+  return `${partition}/${offset}  ${short(key ?? '')}  ${short(`${error.name}: ${error.message}`)}`;
+}
+
+function asJson({ value, headers, ...letter }: KqDeadLetter) {
+  const text = value && textIn(value);
+  return {
+    ...letter,
+    headers: Object.fromEntries(
+      Object.entries(headers).map(([name, each]) => [name, [each].flat().map(String)]),
+    ),
+    ...(text === undefined ? { valueBase64: value!.toString('base64') } : { value: text }),
+  };
+}
+
+function textOf(letter: KqDeadLetter): string {
+  const { partition, offset, origin, group, key, diedAt, why, attempts, error, value, headers, resolved } =
+    letter;
+  const from =
+    origin.offset === undefined ? origin.topic : `${origin.topic}/${origin.partition} at ${origin.offset}`;
+  const lines = Object.entries(headers).map(([name, each]) => [`header ${name}`, [each].flat().join(', ')]);
+  const text = value && (textIn(value) ?? `${value.length} bytes, in base64: ${value.toString('base64')}`);
+  return facts({
+    place: showPlace({ partition, offset }),
+    state: resolved ? 'replayed or discarded' : 'open',
+    origin: from,
+    group,
+    key: key ?? undefined,
+    died: instant(diedAt, systemClock.wall()),
+    why,
+    runs: attempts === undefined ? undefined : String(attempts),
+    error: `${error.name}: ${error.message}`,
+    stack: error.stack === '' ? undefined : error.stack,
+    ...Object.fromEntries(lines as [string, string][]),
+    value: text ?? 'a tombstone',
+  });
+}
+
+/** Undefined: it is no UTF-8. */
+function textIn(bytes: Buffer): string | undefined {
+  const text = bytes.toString();
+  return Buffer.from(text).equals(bytes) ? text : undefined;
+}
+
+function short(text: string): string {
+  return text.length > SHORT ? `${text.slice(0, SHORT - 1)}…` : text;
+}

@@ -1,0 +1,45 @@
+import type { Arguments, Flags } from 'nest-handlers/cli';
+import { systemClock } from 'nest-handlers/time';
+import type { KqLetterFilter, KqLetterRef } from '../dead-letters/kq-dead-letters.js';
+
+export const FILTER_FLAGS: Flags = {
+  error: { value: 'TEXT', help: "the error's name or message has this text" },
+  topic: { value: 'TOPIC', help: 'the message was in this topic' },
+  group: { value: 'GROUP', help: 'this group could not handle it' },
+  key: { value: 'KEY', help: 'the message has this key' },
+  from: { value: 'TIME', help: 'died at this time or later: 2026-12-24T18:00:00Z, or from now, such as -1h' },
+  to: { value: 'TIME', help: 'died before this time' },
+};
+
+export const PLACE_FLAGS: Flags = {
+  partition: { value: 'N', help: 'with --offset: one letter, where `dead list` shows it' },
+  offset: { value: 'N', help: 'with --partition' },
+};
+
+export function filterOf(args: Arguments): KqLetterFilter {
+  const now = systemClock.wall();
+  const from = args.instant('from', now);
+  const to = args.instant('to', now);
+  const text = (flag: 'error' | 'topic' | 'group' | 'key') => {
+    const value = args.text(flag, 'a text');
+    return value === undefined ? {} : { [flag]: value };
+  };
+  return {
+    ...text('error'),
+    ...text('topic'),
+    ...text('group'),
+    ...text('key'),
+    ...(from && { from }),
+    ...(to && { to }),
+  };
+}
+
+/** Undefined: no letter is named. */
+export function placeOf(args: Arguments): KqLetterRef | undefined {
+  const partition = args.count('partition', 0, 2 ** 31 - 1);
+  const offset = args.count('offset', 0, Number.MAX_SAFE_INTEGER);
+  if (partition === undefined && offset === undefined) return undefined;
+  if (partition === undefined || offset === undefined)
+    throw args.wrong('expected both of --partition and --offset.');
+  return { partition, offset };
+}
