@@ -3,6 +3,9 @@ import type { StreamExperiment } from '../experiment.js';
 
 /** What ran when it was frozen, at most one message of each of its keys, and what it handled and had not committed. */
 const REPEATS = 50;
+/** Runs that go on in the consumer when it is frozen, about. */
+const AT_WORK = 3;
+
 /**
  * One consumer is frozen while its handlers run. When its session is over, the others run its messages, and those behind them.
  * Then it goes on: what it still has is not its own any more. It begins nothing of that, says that runs may have overlapped, and
@@ -20,8 +23,10 @@ export const consumerFrozen: StreamExperiment = {
     await lab.begin(3);
     lab.push(lab.pick(15_000, 60_000));
     await lab.handles(lab.jobs / 8);
-    const [frozen, ...others] = lab.consumers;
-    await lab.eventually('it is at work', () => lab.history.runningIn(frozen!.name).length > 0);
+    const atWork = () => lab.consumers.find(({ name }) => lab.history.runningIn(name).length >= AT_WORK);
+    await lab.eventually('one is at work', () => atWork() !== undefined);
+    const frozen = atWork() ?? lab.consumers[0];
+    const others = lab.consumers.filter((each) => each !== frozen);
     let during: number[] = [];
     let thawed = Infinity;
     await lab.changing(`the freeze of ${frozen!.name}`, async () => {

@@ -79,7 +79,7 @@ export class GroupConsumer implements MemberHandler {
     });
     const { member, committer } = this;
     const settled = () => committer.settled();
-    const isConfirmed = () => clock.now() < this.confirmedUntil;
+    const isConfirmed = (now: number) => now < this.confirmedUntil;
     const owner = { driver, group: options.group, member, settled, moved: committer.moved, isConfirmed };
     this.works = subscriptions.map((each) => [
       each,

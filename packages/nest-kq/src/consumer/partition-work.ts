@@ -24,8 +24,8 @@ export interface WorkOwner {
   settled(): Promise<void>;
   /** A watermark may have moved, or may be committed again. */
   moved(): void;
-  /** False: the process may have lost its partitions without knowing it. */
-  isConfirmed(): boolean;
+  /** False: by this time the process may have lost its partitions without knowing it. */
+  isConfirmed(now: number): boolean;
 }
 
 export class PartitionWork {

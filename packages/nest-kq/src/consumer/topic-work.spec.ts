@@ -7,7 +7,7 @@ import { Pauses } from './pauses.js';
 import { TopicWork, type Delivery, type Outcome } from './topic-work.js';
 
 const PARTITIONS = [0, 1, 2, 3];
-const OWNER = { isConfirmed: () => true } as WorkOwner; // the rest is for transactions, of which there are none here
+const OWNER = { isConfirmed: () => true } as Partial<WorkOwner> as WorkOwner; // the rest is for transactions, of which there are none here
 
 const messageOf = (offset: bigint): LogMessage => {
   return { offset, timestamp: 0, key: null, value: Buffer.from('x'), headers: {} };

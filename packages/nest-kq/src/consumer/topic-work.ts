@@ -195,9 +195,10 @@ export class TopicWork {
 
   private beginOnce(): void {
     // As often as there are turns now: one that is paused, or has to wait for more messages, goes to the end.
+    let now = this.clock.now();
     for (let left = this.turns.length; left > 0; left--) {
       if (this.stopping || this.rejoining || this.running.size >= this.options.concurrency) return;
-      if (!this.owner.isConfirmed()) return;
+      if (!this.owner.isConfirmed(now)) return;
       const work = this.turns.shift()!;
       if (this.pauses.has(work.place.topic) || !this.due(work)) {
         this.turns.push(work);
@@ -207,6 +208,7 @@ export class TopicWork {
       this.start(work, work.take(this.options.size));
       this.offer(work);
       if (work.availableSince !== undefined) left++;
+      now = work.availableSince ?? this.clock.now(); // a handler may have blocked; reading the clock twice would cost a few percent
     }
   }
 
@@ -227,7 +229,7 @@ export class TopicWork {
     const run = ran.then((outcomes) => {
       this.running.delete(run);
       work.ended(signal);
-      if (!this.owner.isConfirmed()) work.doubtful++;
+      if (!this.owner.isConfirmed(this.clock.now())) work.doubtful++;
       this.settle(work, taken, outcomes);
       this.begin();
     });
