@@ -81,7 +81,7 @@ const NEST_KQ = {
   'driver/confluent': ['errors', 'driver', 'driver/kafkajs'],
   // The port to nest-dq.
   delays: ['errors', 'api', 'driver'],
-  events: ['errors', 'api'],
+  events: ['errors', 'api', 'driver'],
   pusher: ['errors', 'api', 'driver', 'delays', 'events', 'consumer', 'failures'],
   consumer: ['errors', 'driver'],
   failures: ['errors', 'api', 'driver', 'delays', 'events', 'consumer'],

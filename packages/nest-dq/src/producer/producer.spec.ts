@@ -90,7 +90,7 @@ describe('an add', () => {
     const now = clock.wall();
     const past = new Date(now - 86_400_000);
     expect((await producer.at('t', 1, past, { allowPast: true })).dueAt).toEqual(new Date(now));
-    expect((await producer.at('t', 1, now - 1_000)).dueAt).toEqual(new Date(now));
+    expect((await producer.at('t', 1, now - 1_000)).dueAt).toEqual(new Date(now - 1_000));
     expect(await failure(producer.at('t', 1, now - 1_001))).toMatchObject({
       code: 'DQ_PAST_TIME',
       indeterminate: false,

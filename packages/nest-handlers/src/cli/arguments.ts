@@ -12,6 +12,7 @@ export interface Flag {
   readonly help: string;
 }
 
+/** By name, without the dashes. */
 export type Flags = Readonly<Record<string, Flag>>;
 
 /** What a command takes behind its name. */
@@ -20,6 +21,7 @@ export interface Accepted {
   readonly name: string;
   /** What must stand behind the name, such as `TUBE`; in brackets if it may be absent. @default nothing */
   readonly operands?: readonly string[];
+  /** The flags that it takes. */
   readonly flags: Flags;
 }
 
@@ -52,12 +54,14 @@ export class Arguments {
     return this.values[flag] === true;
   }
 
+  /** A non-empty string. */
   text(flag: string, expected: string): string | undefined {
     const given = this.values[flag];
     if (given === '') throw wrongFlag(flag, given, expected);
     return typeof given === 'string' ? given : undefined;
   }
 
+  /** A whole number within these bounds. */
   count(flag: string, least: number, most: number): number | undefined {
     const text = this.values[flag];
     if (typeof text !== 'string') return undefined;
@@ -66,6 +70,7 @@ export class Arguments {
     throw wrongFlag(flag, text, `a whole number from ${least} to ${most}`);
   }
 
+  /** One of these words. */
   oneOf<T extends string>(flag: string, words: readonly T[]): T | undefined {
     const text = this.values[flag];
     if (typeof text !== 'string') return undefined;

@@ -2,6 +2,7 @@ import type { Accepted, Arguments, Flags } from './arguments.js';
 
 /** What a command found or did: with `--json` the document, otherwise the text. */
 export interface Answer {
+  /** What `--json` prints. */
   readonly json: unknown;
   /** Ends without a line break. */
   readonly text: string;

@@ -9,7 +9,7 @@ export interface ConfigFile {
   /** The options that it may have. */
   readonly names: readonly string[];
   /** Tells a person what is in doubt. */
-  doubt(line: string): void;
+  readonly doubt: (line: string) => void;
 }
 
 /** What is in the file; nothing where there is none. `WrongArguments`. */

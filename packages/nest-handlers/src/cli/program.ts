@@ -6,6 +6,7 @@ import { EVERYWHERE, helpOf, type Command } from './command.js';
 export interface Program {
   /** As users call it. */
   readonly name: string;
+  /** What `--version` prints. */
   readonly version: string;
   /** By its name, of one word or two. A command is loaded when it is called, so that none waits for the parts of another. */
   readonly commands: Readonly<Record<string, () => Promise<Command>>>;

@@ -1,8 +1,7 @@
 import { checkOptions, wholeNumber } from '../api/checks.js';
 import { keyOf } from '../driver/assignment.js';
 import type { Progress } from '../consumer/group-consumer.js';
-import type { LogAdmin } from '../driver/driver.js';
-import type { KqUnavailable } from '../events/events.js';
+import type { LogAdmin, Unavailable as KqUnavailable } from '../driver/driver.js';
 import type { Clock } from 'nest-handlers/time';
 import { lagOf, type Behind } from './lag.js';
 

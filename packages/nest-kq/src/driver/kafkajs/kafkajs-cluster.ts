@@ -7,9 +7,8 @@ import type { PartitionEnds, ReadMessages } from '../driver.js';
 import type { PartitionOffset } from '../message.js';
 import { withoutAborted, type FetchedPartition } from './fetch-answers.js';
 import type { KafkajsClient } from './kafkajs-client.js';
-import { isOutOfRange, meant } from './kafkajs-errors.js';
+import { isOutOfRange, meant, noPartition } from './kafkajs-errors.js';
 import { TOPIC_ERRORS, type TopicAnswer } from './metadata-answers.js';
-import { noPartition } from './requests.js';
 import { readMessage } from './wording.js';
 
 const PATIENCE = 10_000;
@@ -238,9 +237,9 @@ async function about(topic: string, broker: Broker): Promise<TopicAnswer | undef
 
 /** Brokers learn of a new topic one after the other: that one does not know it says little. */
 async function amongAll(cluster: Cluster, topic: string): Promise<TopicAnswer | undefined> {
-  const { getNodeIds } = cluster as unknown as { getNodeIds(): string[] };
+  const nodeIds = (cluster as unknown as { getNodeIds(): string[] }).getNodeIds();
   const answers = await Promise.allSettled(
-    getNodeIds.call(cluster).map(async (nodeId) => about(topic, await cluster.findBroker({ nodeId }))),
+    nodeIds.map(async (nodeId) => about(topic, await cluster.findBroker({ nodeId }))),
   );
   const found = answers.map((each) => (each.status === 'fulfilled' ? each.value : undefined));
   return found.find((each) => each?.topicErrorCode === 0);

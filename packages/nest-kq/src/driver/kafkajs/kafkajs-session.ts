@@ -162,7 +162,7 @@ export class Session {
     partitionMetadata,
   }: Parameters<ReturnType<kafkajs.ICustomPartitioner>>[0]) {
     const { clock } = this.client;
-    const { partition = -1, deadline } = message as unknown as SentRecord;
+    const { partition, deadline } = message as unknown as SentRecord;
     if (clock.now() > deadline) throw new Error('its time is over'); // it becomes KQ_AWAY, with what kafkajs said before
     // The topic has grown. kafkajs keeps for minutes what it knows, and would leave the message out without a word; by this
     // error it looks at the topic once more.

@@ -288,9 +288,9 @@ export class Membership implements GroupMembership {
   }
 
   /** What it is answered is known, or seen to by the join that follows. */
-  private async beatWhileDraining({ heartbeat }: Coordinator): Promise<void> {
+  private async beatWhileDraining(coordinator: Coordinator): Promise<void> {
     try {
-      if (this.sign) await heartbeat(this.sign);
+      if (this.sign) await coordinator.heartbeat(this.sign);
     } catch (error) {
       const { log } = this.context.client;
       log.debug(meant(error, `while what runs ends in the group ${this.options.group}`).message);

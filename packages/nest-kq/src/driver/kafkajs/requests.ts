@@ -1,6 +1,7 @@
 /** How messages are shared out among requests that the brokers take. */
 import { partitionOf } from '../partitioning.js';
 import { KqError } from '../../errors.js';
+import { noPartition } from './kafkajs-errors.js';
 import type { Leaders } from './topics.js';
 import { pairsOf, type OutgoingMessage } from '../message.js';
 
@@ -48,11 +49,6 @@ export function partitionFor(
 
 export function isPartition(partition: number, { of }: Leaders): boolean {
   return partition >= 0 && partition < of.length && Number.isInteger(partition);
-}
-
-export function noPartition(topic: string, partition: number, partitions: number): KqError {
-  const expected = `expected 0 to ${partitions - 1}`;
-  return new KqError('KQ_BAD_MESSAGE', `the partition of ${topic} is ${partition}: ${expected}`);
 }
 
 /** The message is at fault, not the brokers. */

@@ -5,7 +5,7 @@ import { KqError } from '../../errors.js';
 export interface Lookup {
   readonly versions: Readonly<Record<number, { readonly maxVersion: number } | undefined>>;
   /** Gives what makes a request, in the newest version that the broker and kafkajs know. */
-  lookupRequest(apiKey: number, definition: object): MakeRequest;
+  lookupRequest: (apiKey: number, definition: object) => MakeRequest;
 }
 
 type MakeRequest = (fields: object) => object;

@@ -4,7 +4,8 @@ import type { OutgoingMessage } from '../message.js';
 import { KqError } from '../../errors.js';
 import type { Clock } from 'nest-handlers/time';
 import { meant } from './kafkajs-errors.js';
-import { fits, isPartition, noPartition, partitionFor, type Placed } from './requests.js';
+import { noPartition } from './kafkajs-errors.js';
+import { fits, isPartition, partitionFor, type Placed } from './requests.js';
 import type { Leaders, Topics } from './topics.js';
 
 export type Answered = (index: number, sent: Sent) => void;
