@@ -189,7 +189,7 @@ it.each<[string, readonly string[], RegExp]>([
   ['no topic', ['dead', 'list'], /dead list needs TOPIC\./],
   ['a wrong topic', ['dead', 'list', 'a b'], /KQ_BAD_TOPIC/],
   ['a wrong cursor', ['dead', 'list', DEAD, '--cursor', 'x'], /KQ_BAD_OPTION: `cursor` is 'x'/],
-  ['a wrong time', ['dead', 'list', DEAD, '--from', '-1 year'], /--from: the duration is '1 year'/],
+  ['a wrong time', ['dead', 'list', DEAD, '--from', '-1 year'], /--from: the duration is "1 year"/],
   ['half a place', ['dead', 'replay', DEAD, '--offset', '1'], /expected both of --partition and --offset/],
   [
     'a place and a filter',

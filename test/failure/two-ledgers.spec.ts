@@ -73,6 +73,7 @@ it('a job that takes longer than the backup delay runs once, and the process wit
   await eventually('all of them ran', () => new Set(starts).size === receipts.length);
   await eventually('no copy is left', () => isEmpty(first, tube));
   expect(starts.toSorted()).toEqual(receipts.map(({ id }) => id).toSorted());
+  await eventually('it is refused', async () => (await health(newcomer)).otherLedger !== undefined);
 
   const { status, redis, otherLedger } = await health(newcomer);
   expect({ status, redis, otherLedger }).toEqual({

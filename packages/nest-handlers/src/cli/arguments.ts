@@ -1,4 +1,4 @@
-import { inspect, parseArgs } from 'node:util';
+import { parseArgs } from 'node:util';
 import { readDuration } from '../time.js';
 
 /** A slip in the arguments, in a sentence that shows the value and what was expected. Exit status 2. */
@@ -152,7 +152,7 @@ function readInstant(flag: string, text: string, orElse: string): Date {
 function milliseconds(flag: string, text: string): number {
   const read = readDuration(text);
   if (typeof read === 'number') return read;
-  throw new WrongArguments(`--${flag}: the duration is ${inspect(text)}: ${read}.`);
+  throw new WrongArguments(`--${flag}: the duration is ${JSON.stringify(text)}: ${read}.`);
 }
 
 function wrongFlag(flag: string, given: string, expected: string): WrongArguments {

@@ -77,6 +77,9 @@ export function producerConfig(
   };
 }
 
+/** Milliseconds. How soon a member finds a topic that was missing: by default librdkafka looks every five minutes. */
+const TOPICS_EVERY = 5_000;
+
 export function memberConfig(
   settings: KafkajsSettings,
   {
@@ -98,6 +101,7 @@ export function memberConfig(
     'enable.auto.commit': false,
     'enable.auto.offset.store': false,
     'allow.auto.create.topics': false,
+    'topic.metadata.refresh.interval.ms': TOPICS_EVERY,
     'isolation.level': 'read_committed',
     'enable.partition.eof': true,
     'fetch.wait.max.ms': MAX_WAIT,

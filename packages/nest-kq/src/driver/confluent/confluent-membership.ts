@@ -190,7 +190,8 @@ export class ConfluentMembership implements GroupMembership {
         this.confirm();
         if (chunk.length === CHUNK) this.wake();
       } catch (error) {
-        this.crash(error);
+        // A topic that is not there is its own trouble, which the member reports; the client looks for it by itself.
+        if (meant(error, 'cannot read').code !== 'KQ_UNKNOWN_TOPIC') this.crash(error);
       }
       await woken;
     }
