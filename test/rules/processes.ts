@@ -66,9 +66,18 @@ export const PROCESSES: readonly Rule[] = [
       ),
       ...unit('cluster/admission.spec.ts', 'announces again where a connection was lost', [
         'cluster/admission.ts',
-        'if (this.admitted && consume) await this.announce();',
-        '',
+        'LOOK_EVERY * (1 + Math.random() / 2);\n    if (this.admitted && consume) await this.announce();',
+        'LOOK_EVERY * (1 + Math.random() / 2);',
       ]),
+      ...unit(
+        'cluster/admission.spec.ts',
+        'announces to a node that was restarted although its ledger does not answer, so that nobody else is admitted',
+        [
+          'cluster/admission.ts',
+          'if (this.admitted && consume) await this.announce();\n      return;',
+          'return;',
+        ],
+      ),
       ...unit(
         'consumer/ledger-gate.spec.ts',
         'is shut while other processes decide in another ledger, and lets go what it holds',
@@ -83,10 +92,17 @@ export const PROCESSES: readonly Rule[] = [
   },
   {
     rule: 'A ledger that loses its data keeps its identity, so that nobody is refused by it.',
-    mutants: unit(
-      'cluster/admission.spec.ts',
-      'gives a ledger that lost its data its identity back, and admits whoever comes then',
-      ['cluster/admission.ts', 'await identify(this.id)', "await identify('a'.repeat(16))"],
-    ),
+    mutants: [
+      ...unit(
+        'cluster/admission.spec.ts',
+        'gives a ledger that lost its data its identity back, and admits whoever comes then',
+        ['cluster/admission.ts', 'undefined : identify(this.id)', "undefined : identify('a'.repeat(16))"],
+      ),
+      ...unit(
+        'cluster/admission.spec.ts',
+        'leaves it to the others to store the identity that their ledger has lost',
+        ['cluster/admission.ts', 'clock.now() < this.leavesUntil', 'false'],
+      ),
+    ],
   },
 ];

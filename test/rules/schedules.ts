@@ -115,7 +115,7 @@ export const SCHEDULES: readonly Rule[] = [
       ),
       ...contract(
         'ledger-granted.spec.ts',
-        'where the ledger has lost what was committed, a generation that was taken back never runs, although its copies are left',
+        'that was taken back never runs, although its copies are left',
         [
           'rules/aborted.ts',
           'if (!isAborted(record, opened)) addAborted(record, opened);',
@@ -129,7 +129,7 @@ export const SCHEDULES: readonly Rule[] = [
       ),
       ...contract(
         'ledger-granted.spec.ts',
-        'where the ledger has lost what was committed, a generation still runs after an add of its key that failed',
+        'still runs after an add of its key that failed',
         ['rules/aborted.ts', 'if (before < 0)', 'if (false)'],
         ['parts/record.ts', 'if before < 0 then', 'if false then'],
       ),
