@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Kafka, logLevel, type Admin, type ITopicConfig } from 'kafkajs';
+import { Kafka, logLevel, type KafkaJSError, type Admin, type ITopicConfig } from 'kafkajs';
 import type { DqOptions } from 'nest-dq';
 import type { KqOptions } from 'nest-kq';
 import {
@@ -257,8 +257,18 @@ export class StreamLab extends Workplace {
 
   /** The number of messages that the group has committed. */
   async committed(topic = NUMBERS.name): Promise<number> {
-    const [committed] = await this.admin.fetchOffsets({ groupId: GROUP, topics: [topic] });
-    return committed!.partitions.reduce((sum, { offset }) => sum + Math.max(0, Number(offset)), 0);
+    let sum: number | undefined;
+    await this.eventually('the coordinator of the group answers', async () => {
+      try {
+        const [committed] = await this.admin.fetchOffsets({ groupId: GROUP, topics: [topic] });
+        sum = committed!.partitions.reduce((all, { offset }) => all + Math.max(0, Number(offset)), 0);
+      } catch (error) {
+        // A broker that has just become the coordinator loads the group first.
+        if (!(error as KafkaJSError).retriable) throw error;
+      }
+      return sum !== undefined;
+    });
+    return sum!;
   }
 
   /** The number of messages that the group has not committed. */
