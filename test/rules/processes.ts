@@ -62,8 +62,18 @@ export const PROCESSES: readonly Rule[] = [
       ...unit(
         'cluster/admission.spec.ts',
         'admits a newcomer when no process has the other ledger any more, and not while one only connects again',
-        ['cluster/admission.ts', 'if (this.refused && !this.wasClear)', 'if (this.refused && this.closed)'],
+        ['cluster/admission.ts', 'this.clearSince < ROUND_EVERY', 'this.clearSince < 0'],
       ),
+      ...unit(
+        'cluster/admission.spec.ts',
+        'does not admit a newcomer that reaches restarted nodes before the others do',
+        ['cluster/admission.ts', 'this.clearSince < ROUND_EVERY', 'this.clearSince < 1'],
+      ),
+      ...unit('cluster/admission.spec.ts', 'does not count the time in which a newcomer reached no node', [
+        'cluster/admission.ts',
+        "if (found === 'not known') this.clearSince = undefined;",
+        '',
+      ]),
       ...unit('cluster/admission.spec.ts', 'announces again where a connection was lost', [
         'cluster/admission.ts',
         'LOOK_EVERY * (1 + Math.random() / 2);\n    if (this.admitted && consume) await this.announce();',

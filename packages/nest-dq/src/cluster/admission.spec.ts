@@ -23,8 +23,11 @@ describe('Admission', () => {
     close(): void;
   }
 
-  function open(ledger: string | undefined, { consume = true, prefix = '', on = [0, 1] } = {}): Process {
-    const nodes = on.map((i) => new ClusterNode(`n${i}:1`, () => servers[i]!.dial(), clock));
+  function open(
+    ledger: string | undefined,
+    { consume = true, prefix = '', on = [0, 1], dial = (server: InProcessNode) => server.dial() } = {},
+  ): Process {
+    const nodes = on.map((i) => new ClusterNode(`n${i}:1`, () => dial(servers[i]!), clock));
     const cluster = new Cluster(nodes, { replicas: 1, minWritten: 1 });
     const told: string[] = [];
     const identify = async (known: string) => (process.ledger ??= known);
@@ -208,6 +211,50 @@ describe('Admission', () => {
     await clock.advance(200_000);
     expect(other.admission.admitted).toBe(false);
     expect(await shown()).toEqual([LOW]);
+  });
+
+  it('does not admit a newcomer that reaches restarted nodes before the others do', async () => {
+    let cut = false;
+    const dial = (server: InProcessNode) => (cut ? new InProcessNode(clock).dial().destroy() : server.dial());
+    const one = open(LOW, { dial });
+    await clock.advance(10);
+    const other = open(HIGH);
+    await clock.advance(10);
+    cut = true;
+    for (const server of servers) server.close();
+    // One comes back after the other, so that the newcomer looks twice.
+    for (const i of [0, 1]) {
+      servers[i] = new InProcessNode(clock);
+      await clock.advance(2_200);
+    }
+    expect(other.admission.admitted).toBe(false);
+    cut = false;
+    await clock.advance(2_000);
+    expect([one.admission.admitted, other.admission.admitted]).toEqual([true, false]);
+  });
+
+  it('does not count the time in which a newcomer reached no node', async () => {
+    let cut = false;
+    const dial = (server: InProcessNode) => (cut ? new InProcessNode(clock).dial().destroy() : server.dial());
+    const one = open(LOW, { dial, on: [0] });
+    await clock.advance(10);
+    const other = open(HIGH, { on: [0] });
+    await clock.advance(10);
+    cut = true;
+    const restart = () => {
+      servers[0]!.close();
+      servers[0] = new InProcessNode(clock);
+    };
+    restart();
+    await clock.advance(1_000); // the newcomer finds the node empty
+    servers[0]!.close();
+    await clock.advance(10_000);
+    restart();
+    await clock.advance(2_500);
+    expect(other.admission.admitted).toBe(false);
+    cut = false;
+    await clock.advance(4_000);
+    expect([one.admission.admitted, other.admission.admitted]).toEqual([true, false]);
   });
 
   it('leaves it to the others to store the identity that their ledger has lost', async () => {

@@ -95,8 +95,8 @@ export class Admission {
 
   private id = randomBytes(8).toString('hex');
   private refused = false;
-  /** The last look of a refused process found no other ledger. */
-  private wasClear = false;
+  /** Milliseconds of the clock: since then, no look of a refused process found another ledger. */
+  private clearSince: number | undefined;
   /** Where the own ledger is announced. The announcement ends with the connection. */
   private readonly announced = new Map<ClusterNode, Connection>();
   /** Nodes that deny a command, which costs the connection: they are not asked again. */
@@ -181,12 +181,14 @@ export class Admission {
     this.nextLook = clock.now() + LOOK_EVERY * (1 + Math.random() / 2);
     if (this.admitted && consume) await this.announce();
     const found = await this.otherLedger();
+    if (found === 'not known') this.clearSince = undefined;
     if (found === 'not known' || this.closed) return;
     if (found) return this.admitted && consume ? this.share(found) : this.refuse(found);
     this.other = undefined;
     if (this.admitted) return;
-    // The processes of the other ledger may be about to connect again, as to a node that was restarted.
-    if (this.refused && !this.wasClear) return void (this.wasClear = true);
+    // The processes of the other ledger may be about to connect again, as to nodes that were restarted.
+    this.clearSince ??= clock.now();
+    if (this.refused && clock.now() - this.clearSince < ROUND_EVERY) return;
     if (!consume) return this.admit();
     await this.announce();
     let tied = await this.otherLedger();
@@ -223,14 +225,15 @@ export class Admission {
 
   private admit(): void {
     this.admitted = true;
-    this.refused = this.wasClear = false;
+    this.refused = false;
+    this.clearSince = undefined;
     for (const listener of this.listeners) listener.admitted?.();
   }
 
   private refuse(other: OtherLedger): void {
     this.admitted = false;
     this.refused = true;
-    this.wasClear = false;
+    this.clearSince = undefined;
     this.other = other;
     for (const listener of this.listeners) listener.refused?.(other);
   }
