@@ -61,8 +61,8 @@ export const CONSUMING: readonly Rule[] = [
   {
     rule: 'A connection does not wait while it asks for the tube of a copy that it has reserved.',
     mutants: unit(
-      'consumer/reserve/shared-lanes.spec.ts',
-      'does not wait on the lane that has the copy, so that what is said of it is heard at once',
+      'consumer/reserve/lane.spec.ts',
+      'is not idle while it asks for the tube of a copy that it has reserved',
       ['consumer/reserve/lane.ts', ' && this.unknown === 0', ''],
     ),
   },

@@ -1,5 +1,5 @@
 import { BeanstalkError } from '../src/beanstalk/codec/beanstalk-error.js';
-import type { Connection, Reserved } from '../src/beanstalk/connection.js';
+import type { Connection, Reserved, Stats } from '../src/beanstalk/connection.js';
 import type { ClusterNode } from '../src/cluster/cluster-node.js';
 import { Delivery, type Taker } from '../src/consumer/reserve/delivery.js';
 import { Lane, type LaneEvents } from '../src/consumer/reserve/lane.js';
@@ -23,6 +23,7 @@ export class RecordingConnection {
   ignore = (tube: string, done: Done): void => this.say(`ignore ${tube}`, done);
   reserveWithTimeout = (seconds: number, done: Done): void => this.say(`reserve ${seconds}`, done);
   reserveJob = (id: string, done: Done): void => this.say(`reserve-job ${id}`, done);
+  statsJob = (id: string, done: Done): void => this.say(`stats-job ${id}`, done);
   release = (id: string, _priority: number, delay: number, done: Done): void =>
     this.end(`release ${id} pri ${delay}`, 'RELEASED', done);
   bury = (id: string, _priority: number, done: Done): void => this.end(`bury ${id}`, 'BURIED', done);
@@ -36,7 +37,7 @@ export class RecordingConnection {
   }
 
   /** Answers the oldest command without an answer. */
-  answer(reply: Reserved | string | number | BeanstalkError): void {
+  answer(reply: Reserved | Stats | string | number | BeanstalkError): void {
     this.waiting.shift()!(reply);
   }
 

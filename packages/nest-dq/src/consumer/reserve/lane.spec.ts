@@ -80,6 +80,17 @@ describe('Lane', () => {
     expect(lane.idle).toBe(false);
   });
 
+  it('is not idle while it asks for the tube of a copy that it has reserved', () => {
+    const { lane, connection, said } = recordingLane();
+    const idle: boolean[] = [];
+    lane.statsOf('7', () => idle.push(lane.idle));
+    lane.statsOf('8', () => idle.push(lane.idle));
+    expect([lane.idle, said]).toEqual([false, ['stats-job 7', 'stats-job 8']]);
+    connection.answer({ tube: 'mail' });
+    connection.answer('NOT_FOUND');
+    expect(idle).toEqual([false, true]);
+  });
+
   it('gives what a wait brings, and nothing for TIMED_OUT and DEADLINE_SOON', () => {
     const { lane, connection, said } = recordingLane();
     const brought: unknown[] = [];
