@@ -124,6 +124,8 @@ export class MemberUnderTest implements MemberHandler {
   readonly told: (string | { partitions: string[]; continued: boolean })[] = [];
   readonly failures: KqError[] = [];
   readonly confirmations: number[] = [];
+  /** It was confirmed before it was assigned anything. */
+  confirmedTooEarly = false;
   /** Before it joins anew. */
   drain: () => Promise<unknown> = async () => undefined;
   /** As of the last time that it was told. */
@@ -185,6 +187,7 @@ export class MemberUnderTest implements MemberHandler {
 
   confirmed(until: number): void {
     this.confirmations.push(until);
+    if (!this.told.some((each) => typeof each === 'object')) this.confirmedTooEarly = true;
   }
 
   get partitions(): number[] {

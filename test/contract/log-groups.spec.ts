@@ -30,6 +30,12 @@ everyLog((log) => {
     }
   });
 
+  it('has its partitions confirmed only once it knows them', async () => {
+    const member = await log.join();
+    await member.has(4);
+    expect(member.confirmedTooEarly).toBe(false);
+  });
+
   it('begins where the group has committed', async () => {
     await log.send(...['a', 'b', 'c', 'd'].map((value) => message(value, { partition: 1 })));
     const first = await log.join();

@@ -337,6 +337,38 @@ describe('GroupConsumer', () => {
     expect(told).toEqual([[{ topic: 't', partition: 0, runs: 1 }]]);
   });
 
+  it('tells it also where an answer of before comes in between', async () => {
+    const told: unknown[] = [];
+    const joined = () => void told.push('joined');
+    const lapsed = () => void told.push('lapsed');
+    const cut = (partitions: unknown) => void told.push(partitions);
+    const consumer = await consume({}, { joined, lapsed, cut, failed: () => {} });
+    await push('a1');
+    await untilRuns(1);
+    consumer.confirmed(systemClock.now() - 1);
+    endOf('a1')();
+    while (told.length < 2) await settled();
+    consumer.confirmed(systemClock.now() - 1);
+    await settled();
+    consumer.failed(new KqError('KQ_AWAY', 'put out'), 0);
+    expect(told).toEqual(['joined', 'lapsed', [{ topic: 't', partition: 0, runs: 1 }]]);
+  });
+
+  it('tells a run that has blocked the process for so long that its partition may have been lost, if it was', async () => {
+    const told: unknown[] = [];
+    const cut = (partitions: unknown) => void told.push(partitions);
+    const standstill = () => consumer.confirmed(systemClock.now() - 1);
+    const run = (deliveries: readonly Delivery[]) => {
+      standstill();
+      return deliveries.map((): Outcome => 'handled');
+    };
+    const consumer = await consume({ run }, { cut, failed: () => {} });
+    await push('a1');
+    await untilCommitted(1n);
+    consumer.failed(new KqError('KQ_AWAY', 'put out'), 0);
+    expect(told).toEqual([[{ topic: 't', partition: 0, runs: 1 }]]);
+  });
+
   it('begins nothing while it is paused, after a rebalance, too', async () => {
     const pauses = new Pauses();
     const consumer = await consume({}, { pauses });

@@ -155,8 +155,15 @@ export class GroupConsumer implements MemberHandler {
   confirmed(until: number): void {
     if (this.stopping) return;
     this.confirmedUntil = until;
+    const left = until - this.clock.now();
+    if (left > 0) this.vouchedFor(); // else the answer waited here while the process stood still
+    if (this.hasLapsed) return;
     this.lapse?.cancel();
-    this.lapse = this.clock.after(until - this.clock.now(), () => this.lapsed());
+    this.lapse = this.clock.after(left, () => this.lapsed());
+  }
+
+  /** The partitions are surely its own now. */
+  private vouchedFor(): void {
     if (this.hasLapsed && this.assignment) this.options.joined(this.assignment);
     this.hasLapsed = false;
     for (const [, work] of this.works) work.confirmed();

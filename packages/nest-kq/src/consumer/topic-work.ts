@@ -205,10 +205,11 @@ export class TopicWork {
         continue;
       }
       work.availableSince = undefined;
-      this.start(work, work.take(this.options.size));
+      const ended = this.start(work, work.take(this.options.size));
       this.offer(work);
       if (work.availableSince !== undefined) left++;
       now = work.availableSince ?? this.clock.now(); // a handler may have blocked; reading the clock twice would cost a few percent
+      if (ended && !this.owner.isConfirmed(now)) work.doubtful++;
     }
   }
 
@@ -217,14 +218,18 @@ export class TopicWork {
     return available >= size || this.clock.now() >= availableSince + within;
   }
 
-  private start(work: PartitionWork, taken: readonly Waiting[]): void {
+  /** True: the run has ended at once. */
+  private start(work: PartitionWork, taken: readonly Waiting[]): boolean {
     const { topic, partition } = work.place; // not spread: that took a third of the time of a message
     const deliveries = taken.map(({ message, attempts }) => {
       return { topic, partition, message, attempt: attempts, work };
     });
     const signal = new RunSignal();
     const ran = this.options.run(deliveries, signal);
-    if (!(ran instanceof Promise)) return this.settle(work, taken, ran);
+    if (!(ran instanceof Promise)) {
+      this.settle(work, taken, ran);
+      return true;
+    }
     work.began(signal);
     const run = ran.then((outcomes) => {
       this.running.delete(run);
@@ -234,6 +239,7 @@ export class TopicWork {
       this.begin();
     });
     this.running.set(run, work);
+    return false;
   }
 
   private settle(work: PartitionWork, taken: readonly Waiting[], outcomes: readonly Outcome[]): void {

@@ -208,8 +208,9 @@ export interface MemberHandler {
    */
   failed(error: KqError, retryIn: number): void;
   /**
-   * The group has answered this member, and so gives its partitions to nobody else before this time of the clock. Once it is
-   * past without another call, the process may have stood still, or be cut off: nothing new may begin until the next call.
+   * The group has answered this member, and so gives the partitions of the last `assigned` to nobody else before this time of
+   * the clock, which may be past already. Once it is past without another call, the process may have stood still, or be cut
+   * off: nothing new may begin until the next call.
    * A driver that never calls it can't lose its partitions without `rejoining`.
    */
   confirmed(until: number): void;

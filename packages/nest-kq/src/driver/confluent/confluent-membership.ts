@@ -264,8 +264,8 @@ export class ConfluentMembership implements GroupMembership {
     }
     this.drain = undefined;
     this.client.tellBack();
-    this.confirm();
     this.handler.assigned(places, continued);
+    this.confirm();
     this.starting?.resolve();
     this.starting = undefined;
   }

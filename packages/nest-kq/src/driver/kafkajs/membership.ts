@@ -71,6 +71,8 @@ export class Membership implements GroupMembership {
   private generationId = -1;
   /** Undefined before the first assignment. */
   private sign: Heartbeat | undefined;
+  /** When it asked for its last assignment. */
+  private sharedAt = 0;
   /** Asked for since the last assignment. */
   private joins = 0;
   private commitNow: Commit | undefined;
@@ -232,10 +234,8 @@ export class Membership implements GroupMembership {
       const { generationId, memberId } = request;
       this.generationId = generationId;
       this.sign = { groupId: this.options.group, groupGenerationId: generationId, memberId };
-      const sentAt = clock.now();
-      const answer = await sync(request);
-      this.confirm(sentAt);
-      return answer;
+      this.sharedAt = clock.now();
+      return sync(request);
     };
     const beat = coordinator.heartbeat.bind(coordinator);
     coordinator.heartbeat = async (sign) => {
@@ -314,6 +314,7 @@ export class Membership implements GroupMembership {
     );
     void this.beginReading(this.readings.assign(places));
     this.handler.assigned(places, continued);
+    this.confirm(this.sharedAt); // only now: until then it would be for what it had before
   }
 
   private async beginReading(readings: readonly Reading[]): Promise<void> {
