@@ -365,7 +365,7 @@ export class Membership implements GroupMembership {
   /** The broker that it has asked may not know yet what another one has told. */
   private async knowAll(): Promise<void> {
     const { clock } = this.context.client;
-    for (const end = clock.now() + NEW_TOPIC; this.lacksSome && clock.now() < end;) {
+    for (const end = clock.now() + NEW_TOPIC; this.lacksTopic && clock.now() < end;) {
       await this.context.client.delay(NEW_TOPIC_PAUSE);
       await this.cluster.refreshMetadata();
     }
@@ -383,11 +383,17 @@ export class Membership implements GroupMembership {
     });
   }
 
+  private get lacksTopic(): boolean {
+    return this.options.topics.some((topic) => this.partitionsOf(topic).length === 0);
+  }
+
   private get lacksSome(): boolean {
-    return this.options.topics.some((topic) => {
-      const partitions = this.cluster.findTopicPartitionMetadata(topic);
-      return partitions.length === 0 || !partitions.every(hasLeader);
-    });
+    const isLed = (topic: string) => this.partitionsOf(topic).every(hasLeader);
+    return this.lacksTopic || !this.options.topics.every(isLed);
+  }
+
+  private partitionsOf(topic: string) {
+    return this.cluster.findTopicPartitionMetadata(topic);
   }
 
   private crash(error: unknown): void {
