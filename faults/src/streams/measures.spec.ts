@@ -11,4 +11,13 @@ const start = (run: string, at: number): Start => {
 it('measures the longest time between two starts, in whatever order the logs are read', () => {
   expect(longestGap(StreamHistory.of([start('a', 1_000), start('b', 4_500), start('c', 2_000)]))).toBe(2_500);
   expect(longestGap(StreamHistory.of([start('a', 1_000)]))).toBe(0);
+  expect(longestGap(StreamHistory.of([]))).toBe(0);
+});
+
+it('measures up to the ends of a given time, also if nothing starts in it', () => {
+  const history = StreamHistory.of([start('a', 1_000), start('b', 2_000), start('c', 9_000)]);
+  expect(longestGap(history, 500)).toBe(7_000);
+  expect(longestGap(history, 500, 5_000)).toBe(3_000);
+  expect(longestGap(history, 2_500, 8_500)).toBe(6_000);
+  expect(longestGap(history, 9_500)).toBe(0);
 });

@@ -1,15 +1,16 @@
 import type { StreamHistory } from './history.js';
 
 /**
- * The longest time between two starts of handlers, in ms. 0 if there are less than two.
- * @param from Only from then on, and up to `to`: ms since 1970. @default all
+ * The longest time without a start of a handler, in ms, as far as the logs have been read.
+ * @param from Ms since 1970. @default the first start
+ * @param to @default the last start
  */
-export function longestGap(history: StreamHistory, from = 0, to = Infinity): number {
-  const starts = history
-    .allRuns()
-    .map(({ at }) => at)
-    .filter((at) => at >= from && at <= to);
-  return starts.reduce((longest, at, i) => Math.max(longest, at - (starts[i - 1] ?? at)), 0);
+export function longestGap(history: StreamHistory, from?: number, to?: number): number {
+  const starts = history.allRuns().map(({ at }) => at);
+  const first = from ?? starts[0] ?? 0;
+  const last = to ?? Math.max(first, starts.at(-1) ?? 0);
+  const times = [first, ...starts.filter((at) => at > first && at < last), last];
+  return times.reduce((longest, at, i) => Math.max(longest, at - (times[i - 1] ?? at)), 0);
 }
 
 /** The longest time from a push to one of these partitions until its answer, of those begun between the two times, in ms. */

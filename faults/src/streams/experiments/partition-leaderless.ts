@@ -32,24 +32,27 @@ export const partitionLeaderless: StreamExperiment = {
     await lab.handlesBeside();
     const coordinator = await lab.coordinator();
     const victim = lab.brokers.find(({ nodeId }) => nodeId !== coordinator.nodeId)!;
-    let gap = 0;
-    let handled = 0;
+    const from = Date.now();
+    let replaced = from;
+    let back = from;
+    let joined = '';
     await lab.changing('the death of a broker', async () => {
-      const from = Date.now();
       await victim.kill();
       await lab.until(from + away / 2);
-      gap = longestGap(lab.history, from, from + away / 2);
+      replaced = Date.now();
       await lab.consumers[0]!.end('SIGTERM');
-      const joined = await lab.startConsumer();
+      ({ name: joined } = await lab.startConsumer());
       await lab.settledWith('while a partition has no leader', lab.consumers.slice(1));
       await lab.until(from + away);
-      handled = lab.history.runsIn(joined.name).length;
+      back = Date.now();
       await victim.restart();
       await lab.handles(1);
     });
     await lab.pushBeside([0, 1, 2]);
     await lab.handlesBeside();
     const found = await lab.settle();
+    const gap = longestGap(lab.history, from, replaced);
+    const handled = lab.history.runsIn(joined).filter(({ at }) => at < back).length;
     return {
       found,
       recovery: gap,
