@@ -6,9 +6,8 @@ import Sequencer from '@jest/test-sequencer';
  */
 const LONGEST = [
   'faults/src/small/attacks.spec.ts',
-  'faults/src/small/jobs-1-of-3.spec.ts',
-  'faults/src/small/jobs-2-of-3.spec.ts',
-  'faults/src/small/jobs-3-of-3.spec.ts',
+  'faults/src/small/jobs-1-of-2.spec.ts',
+  'faults/src/small/jobs-2-of-2.spec.ts',
   'faults/src/small/streams.spec.ts',
   'test/package/tarball.spec.ts',
   'test/failure/sentinel.spec.ts',

@@ -7,19 +7,14 @@ import { Discard } from 'nest-dq/src/api/outcome.js';
 import type { DqOptions } from 'nest-dq/src/nest/options.js';
 import { eventually } from 'test-servers';
 import { startServers, startSystem, type Servers, type System } from '../support/system.js';
-import { NestDqProcess, PROGRAM } from './nest-dq-process.js';
+import { CommandHosts, type Ran } from './command-hosts.js';
+import { PROGRAM } from './nest-dq-process.js';
 
 // Each run starts a process, which takes a second and more where tests of others run.
 jest.setTimeout(120_000);
 
 /** The tube of all examples. */
 export const TUBE = 'order.cancel';
-
-export interface Ran {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 /** The servers of a spec file, a process that consumes `order.cancel`, and the command, which finds them by its environment. */
 export interface CliSuite {
@@ -28,6 +23,7 @@ export interface CliSuite {
   /** An empty folder, which is the working directory of the command. */
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Runs the command in a process that has run others before. */
   nestDq(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ran>;
   /** Runs a command line in a shell. */
   shell(line: string, path: string): Promise<Ran>;
@@ -43,6 +39,7 @@ export function cliSuite(options: DqOptions = {}): CliSuite {
   let system: System;
   let folder: string;
   let env: Record<string, string>;
+  let hosts: CommandHosts;
   beforeAll(async () => {
     servers = await startServers();
     folder = await mkdtemp(join(tmpdir(), 'nest-dq-cli-'));
@@ -51,6 +48,7 @@ export function cliSuite(options: DqOptions = {}): CliSuite {
       DQ_REDIS: servers.redis.url,
       DQ_PREFIX: '',
     };
+    hosts = new CommandHosts('nest-dq', folder, env);
     system = startSystem(servers, options);
     await system.consumer.consume(TUBE, (payload: unknown) => {
       const { bad, because = 'the order has no user' } = payload as { bad?: true; because?: string };
@@ -58,6 +56,7 @@ export function cliSuite(options: DqOptions = {}): CliSuite {
     });
   }, 120_000);
   afterAll(async () => {
+    hosts.stop();
     await system.stop();
     await servers.stop();
     await rm(folder, { recursive: true, force: true });
@@ -76,11 +75,7 @@ export function cliSuite(options: DqOptions = {}): CliSuite {
     get env() {
       return env;
     },
-    nestDq: async (args, more) => {
-      const process = new NestDqProcess(args, { env: { ...env, ...more }, cwd: folder });
-      const { code } = await process.ended;
-      return { code, stdout: process.stdout, stderr: process.stderr };
-    },
+    nestDq: (args, more) => hosts.run(args, more),
     shell: (line, path) =>
       new Promise((resolve) => {
         const surroundings = {
@@ -88,7 +83,7 @@ export function cliSuite(options: DqOptions = {}): CliSuite {
           env: { ...process.env, ...env, PATH: `${path}:${process.env['PATH']}` },
         };
         const child = execFile('/bin/sh', ['-c', line], surroundings, (_error, stdout, stderr) =>
-          resolve({ code: child.exitCode, stdout, stderr }),
+          resolve({ code: child.exitCode ?? -1, stdout, stderr }),
         );
       }),
     onTerminal: (args, awaited, keys) =>

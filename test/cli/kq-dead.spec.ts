@@ -8,6 +8,7 @@ import { systemClock } from 'nest-handlers/time';
 import { COMMANDS } from 'nest-kq/src/cli/commands.js';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
 import { startKafka, type KafkaServer } from 'test-servers';
+import { CommandHosts, type Ran } from './command-hosts.js';
 
 jest.setTimeout(120_000);
 
@@ -15,23 +16,20 @@ const PROGRAM = join(process.cwd(), '..', 'packages', 'nest-kq', 'bin', 'nest-kq
 const DEAD = 'orders.dead';
 const silent = { debug: () => undefined, warn: () => undefined, error: () => undefined };
 
-interface Ran {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 let server: KafkaServer;
 let driver: KafkajsDriver;
 let folder: string;
+let hosts: CommandHosts;
 beforeAll(async () => {
   server = await startKafka();
   driver = new KafkajsDriver({ brokers: [server.endpoint], clock: systemClock, log: silent });
   await driver.admin.createTopics(['orders', DEAD].map((topic) => ({ topic, partitions: 1 })));
   folder = await mkdtemp(join(tmpdir(), 'nest-kq-cli-'));
   await symlink(PROGRAM, join(folder, 'nest-kq'));
+  hosts = new CommandHosts('nest-kq', folder, { KQ_BROKERS: server.endpoint });
 });
 afterAll(async () => {
+  hosts.stop();
   await driver.close();
   await server.stop();
   await rm(folder, { recursive: true, force: true });
@@ -46,7 +44,7 @@ function run(file: string, args: readonly string[], env: Readonly<Record<string,
   });
 }
 
-const nestKq = (args: readonly string[], env = {}) => run(process.execPath, [PROGRAM, ...args], env);
+const nestKq = (args: readonly string[], env = {}) => hosts.run(args, env);
 
 /** @returns Their offsets. */
 async function bury(...errors: readonly string[]): Promise<bigint[]> {

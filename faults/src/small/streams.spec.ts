@@ -3,14 +3,7 @@ import { STREAMS } from '../suites.js';
 import { eachPasses } from './command.js';
 
 /** The others do what specs in test/failure do. */
-const NAMES = [
-  'consumers-killed',
-  'consumer-frozen',
-  'coordinator-killed',
-  'dq-redis-away',
-  'joins-and-leaves',
-  'poison-default',
-];
+const NAMES = ['consumers-killed', 'consumer-frozen', 'dq-redis-away', 'poison-default'];
 const experiments = STREAMS.all.filter(({ name }) => NAMES.includes(name));
 
 it('they are there', () => expect(experiments.map(({ name }) => name)).toEqual(NAMES));

@@ -1,0 +1,3 @@
+import { eachHalfPasses } from './jobs.js';
+
+eachHalfPasses(1);

@@ -1,3 +1,0 @@
-import { eachThirdPasses } from './jobs.js';
-
-eachThirdPasses(1);

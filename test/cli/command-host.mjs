@@ -1,0 +1,24 @@
+// Runs one command after the other, each as a process of its own would: loading takes most of a short command's time.
+// Arguments: the file of the built program.
+const [program] = process.argv.splice(2);
+const environment = { ...process.env };
+process.stdout.setMaxListeners(0);
+process.stderr.setMaxListeners(0);
+let runs = 0;
+
+process.on('message', async ({ args, env }) => {
+  const said = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr']) {
+    process[name].write = (text) => {
+      said[name] += text;
+      return true;
+    };
+  }
+  process.env = { ...environment, ...env };
+  process.argv.splice(2, Infinity, ...args);
+  process.exitCode = undefined;
+  await import(`${program}?${++runs}`); // evaluated anew, unlike what it imports
+  const code = process.exitCode;
+  process.exitCode = undefined;
+  process.send({ code, ...said });
+});

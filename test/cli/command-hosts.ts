@@ -1,0 +1,53 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+
+const HOST = join(process.cwd(), 'cli', 'command-host.mjs');
+
+export interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Processes that run one command after the other, as many processes as commands run at once. */
+export class CommandHosts {
+  private readonly all: ChildProcess[] = [];
+  private readonly free: ChildProcess[] = [];
+
+  /** `folder`: the working directory of the commands. */
+  constructor(
+    private readonly program: 'nest-dq' | 'nest-kq',
+    private readonly folder: string,
+    private readonly env: Readonly<Record<string, string>>,
+  ) {}
+
+  run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> {
+    const host = this.free.pop() ?? this.start();
+    return new Promise((resolve, reject) => {
+      const ended = () => reject(new Error(`the command ended its process: ${args.join(' ')}`));
+      host.once('exit', ended);
+      host.once('message', (ran: Ran) => {
+        host.off('exit', ended);
+        this.free.push(host);
+        resolve(ran);
+      });
+      host.send({ args, env });
+    });
+  }
+
+  stop(): void {
+    for (const host of this.all) host.kill('SIGKILL'); // commands that ended by a signal have left their listeners
+  }
+
+  private start(): ChildProcess {
+    const env = { ...process.env, ...this.env };
+    const built = join(process.cwd(), '..', 'packages', this.program, 'dist', 'cli.js');
+    const host = fork(HOST, [built], {
+      cwd: this.folder,
+      env,
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    this.all.push(host);
+    return host;
+  }
+}
