@@ -10,6 +10,7 @@ export class LoggedProcess<L = Line> {
   /** Resolves when the process is gone. */
   readonly exited: Promise<void>;
   private readonly log: LogReader<L>;
+  private ending = false;
 
   private constructor(
     /** The name of the process in the lines of its log. */
@@ -51,8 +52,15 @@ export class LoggedProcess<L = Line> {
     return this.child.exitCode === null && this.child.signalCode === null;
   }
 
+  /** How it ended though nobody asked it to; undefined: it has not, or it said that all is well. */
+  get accident(): string | undefined {
+    const { exitCode, signalCode } = this.child;
+    return this.ending || !(signalCode ?? exitCode) ? undefined : `${signalCode ?? `exit code ${exitCode}`}`;
+  }
+
   /** Sends the signal; resolves when the process is gone. A frozen one takes only SIGKILL. */
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    this.ending = true;
     this.child.kill(signal);
     await this.exited;
   }

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Kafka, logLevel, type KafkaJSError, type Admin, type ITopicConfig } from 'kafkajs';
+import { Kafka, logLevel, type Admin, type ITopicConfig } from 'kafkajs';
 import type { DqOptions } from 'nest-dq';
 import type { KqOptions } from 'nest-kq';
 import {
@@ -263,8 +263,7 @@ export class StreamLab extends Workplace {
         const [committed] = await this.admin.fetchOffsets({ groupId: GROUP, topics: [topic] });
         sum = committed!.partitions.reduce((all, { offset }) => all + Math.max(0, Number(offset)), 0);
       } catch (error) {
-        // A broker that has just become the coordinator loads the group first.
-        if (!(error as KafkaJSError).retriable) throw error;
+        if (!passes(error)) throw error;
       }
       return sum !== undefined;
     });
@@ -294,10 +293,23 @@ export class StreamLab extends Workplace {
     return this.leaderOf(OFFSETS, (hash & 0x7fff_ffff) % topics[0]!.partitions.length);
   }
 
+  /** Rejects at once where a process has ended by itself: nobody would do what is waited for. */
+  override eventually(what: string, condition: () => boolean | Promise<boolean>, limit?: number) {
+    const look = () => {
+      for (const { name, accident } of this.processes)
+        if (accident !== undefined) throw new Error(`${name} has ended by itself: ${accident}`);
+      return condition();
+    };
+    return super.eventually(what, look, limit);
+  }
+
   /** Reads what is new in all logs. */
   override readOn(): void {
-    for (const process of [this.producer, ...this.consumers])
-      for (const line of process?.read() ?? []) this.history.add(line);
+    for (const process of this.processes) for (const line of process.read()) this.history.add(line);
+  }
+
+  private get processes(): readonly StreamProcess[] {
+    return [...(this.producer ? [this.producer] : []), ...this.consumers];
   }
 
   private get kafka(): Kafka {
@@ -324,4 +336,10 @@ export class StreamLab extends Workplace {
     this.closing.push(() => started.stop());
     return started;
   }
+}
+
+/** Of kafkajs: a broker cannot be reached, or has just become the coordinator and loads the group first. */
+function passes(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return ('retriable' in error && error.retriable === true) || passes(error.cause);
 }

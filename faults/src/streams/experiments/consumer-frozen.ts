@@ -44,9 +44,11 @@ export const consumerFrozen: StreamExperiment = {
       frozen!.thaw();
     });
     const found = await lab.settle();
-    const learned = lab.history.overlaps.find(({ process }) => process === frozen!.name)?.at ?? Infinity;
+    const { until } = lab.causes.at(-1)!;
+    const overlaps = lab.history.overlaps.filter(({ process }) => process === frozen!.name);
+    const learned = overlaps[0]?.at ?? until;
     const stale = lab.history.runsIn(frozen!.name).filter(({ at }) => at >= thawed && at < learned);
-    const back = lab.history.runsIn(frozen!.name).filter(({ at }) => at > lab.causes.at(-1)!.until);
+    const back = lab.history.runsIn(frozen!.name).filter(({ at }) => at > until);
     return {
       found,
       checks: [
@@ -55,7 +57,7 @@ export const consumerFrozen: StreamExperiment = {
         none('runs that it began after the thaw, before it knew what it had lost', stale),
         atLeast(
           'runs that it told to overlap',
-          lab.history.overlaps.reduce((sum, { runs }) => sum + runs, 0),
+          overlaps.reduce((sum, { runs }) => sum + runs, 0),
           1,
         ),
         atLeast('runs in the thawed process after it had joined again', back.length, 1),
