@@ -13,6 +13,27 @@ export function longestGap(history: StreamHistory, from?: number, to?: number): 
   return times.reduce((longest, at, i) => Math.max(longest, at - (times[i - 1] ?? at)), 0);
 }
 
+/**
+ * The longest time from the answer to a push whose message has not started, given between the two times, until a handler
+ * starts with any message of its partition, or until `to`, in ms. So it leaves out for how long the brokers stored nothing.
+ */
+export function longestWait(history: StreamHistory, from: number, to: number): number {
+  const starts: Record<number, number[]> = {};
+  const firsts = new Map<number, number>();
+  for (const { message, partition, at } of history.allRuns()) {
+    (starts[partition] ??= []).push(at);
+    if (!firsts.has(message)) firsts.set(message, at);
+  }
+  const answered = [...history.pushes.values()].filter(
+    ({ message, answer, at }) =>
+      answer === 'stored' && at >= from && at < to && (firsts.get(message) ?? Infinity) > at,
+  );
+  return answered.reduce((longest, { partition, at }) => {
+    const next = starts[partition!]?.find((start) => start >= at) ?? to;
+    return Math.max(longest, Math.min(next, to) - at);
+  }, 0);
+}
+
 /** The longest time from a push to one of these partitions until its answer, of those begun between the two times, in ms. */
 export function longestPush(
   history: StreamHistory,
