@@ -1,6 +1,7 @@
 // What a log stores, and how it answers.
 import { expect, it } from '@jest/globals';
 import type { Sent } from 'nest-kq/src/driver/driver.js';
+import type { Partitioner } from 'nest-kq/src/driver/partitioning.js';
 import { everyLog, failing, message, stored } from './log-facts.js';
 
 const LARGEST = 1_048_588;
@@ -46,6 +47,36 @@ everyLog((log) => {
       partitions.push(sent[0]?.partition);
     }
     expect(new Set(partitions)).toEqual(new Set([0, 1, 2, 3]));
+  });
+
+  it('asks a partitioner for the partition of each message that names none', async () => {
+    const asked: unknown[] = [];
+    const partitioner: Partitioner = ({ topic, key, value, headers }, partitions) => {
+      asked.push([topic, key, value, headers, partitions]);
+      const text = String(value);
+      if (text === 'throws') throw new Error('no tenant');
+      return text === 'by key' ? undefined : Number(text);
+    };
+    const producer = log.producer({ partitioner });
+    const key = Buffer.from('21');
+    const headers = { tenant: Buffer.from('a') };
+    const sent = await producer.send(log.topic, [
+      message('3', { headers }),
+      message('0', { partition: 1 }),
+      message('4'),
+      message('throws'),
+      message('by key', { key }),
+    ]);
+    expect(sent.map((each) => (each instanceof Error ? each.message : each.partition))).toEqual([
+      3,
+      1,
+      `KQ_BAD_MESSAGE: the partition of ${log.topic} is 4: expected 0 to 3`,
+      `KQ_BAD_MESSAGE: the partitioner threw for a message of ${log.topic}`,
+      (-973932308 & 0x7fffffff) % 4,
+    ]);
+    expect((sent[3] as Error).cause).toEqual(new Error('no tenant'));
+    expect(asked).toHaveLength(4);
+    expect(asked[0]).toEqual([log.topic, null, Buffer.from('3'), headers, 4]);
   });
 
   it('keeps keys, values, headers and timestamps as they are', async () => {

@@ -28,6 +28,15 @@ everyLog((log) => {
     await otherMember.receives(1);
   });
 
+  it('asks the partitioner of its producer', async () => {
+    const producer = log.producer({ transactionalId: log.topic, partitioner: () => 3 });
+    const transaction = await producer.transaction();
+    await expect(transaction.send(log.topic, [message('a')])).resolves.toEqual([
+      { partition: 3, offset: 0n },
+    ]);
+    await transaction.commit();
+  });
+
   it('never shows its messages after an abort, and leaves a gap', async () => {
     const member = await log.join();
     const producer = transactional();

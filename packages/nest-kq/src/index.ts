@@ -11,6 +11,7 @@ export type { DriverFactory, SaslOptions } from './driver/kafkajs/kafkajs-option
 export type { SaslToken } from './driver/sasl-token.js';
 export { KqPusher, KqTransaction } from './pusher/pusher.js';
 export type { PusherOptions } from './pusher/pusher-options.js';
+export type { MessageToPlace, Partitioner } from './driver/partitioning.js';
 export type { DelayedPush, LaterOptions, MessageOptions, Pushed, PushResult } from './api/message.js';
 export { duration } from './api/checks.js';
 export type { Duration, When } from 'nest-handlers/time';

@@ -1,5 +1,6 @@
 /** A client of a log: of Kafka's brokers, or of the one in this process. All drivers pass one conformance suite. */
 import { KqError } from '../errors.js';
+import type { Partitioner } from './partitioning.js';
 import type { GroupOffset, LogMessage, OutgoingMessage, PartitionOffset, TopicPartition } from './message.js';
 
 /** Nothing connects before it is used. */
@@ -30,6 +31,8 @@ export interface ProducerOptions {
   readonly transactionalId?: string;
   /** @default 'none' */
   readonly compression?: Compression;
+  /** Of messages that name no partition. @default by the key as Java's client does it */
+  readonly partitioner?: Partitioner | undefined;
   /** Bytes of one request at most, about; a larger message goes alone. @default 1_000_000 */
   readonly requestBytes?: number;
 }

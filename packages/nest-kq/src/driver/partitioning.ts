@@ -1,4 +1,19 @@
-/** Which partition a key belongs to: as Java's client has it, so that producers in any language agree. */
+/** Which partition a message goes to: by its key as in Java's client, so that producers in any language agree. */
+import { KqError, show } from '../errors.js';
+import type { Headers, OutgoingMessage } from './message.js';
+
+/** A message whose partition is chosen. */
+export interface MessageToPlace {
+  readonly topic: string;
+  /** Null: it has none. */
+  readonly key: Buffer | null;
+  /** Null: a tombstone. */
+  readonly value: Buffer | null;
+  readonly headers: Headers;
+}
+
+/** @returns A partition, from 0 to `partitions - 1`; undefined leaves it to the key. */
+export type Partitioner = (message: MessageToPlace, partitions: number) => number | undefined;
 
 const SEED = 0x9747b28c;
 const M = 0x5bd1e995;
@@ -21,6 +36,30 @@ export function murmur2(bytes: Uint8Array): number {
   }
   hash = Math.imul(hash ^ (hash >>> 13), M);
   return hash ^ (hash >>> 15);
+}
+
+/**
+ * The partition that a message names, or that the partitioner or its key chooses; undefined: any. `KQ_BAD_MESSAGE` where the
+ * topic has no such partition, or the partitioner throws.
+ */
+export function choosePartition(
+  topic: string,
+  { key, value, headers = {}, partition: named }: OutgoingMessage,
+  partitions: number,
+  partitioner: Partitioner | undefined,
+): number | undefined | KqError {
+  let partition: number | undefined;
+  try {
+    partition = named ?? partitioner?.({ topic, key, value, headers }, partitions);
+  } catch (cause) {
+    return new KqError('KQ_BAD_MESSAGE', `the partitioner threw for a message of ${topic}`, { cause });
+  }
+  if (partition === undefined) return key ? partitionOf(key, partitions) : undefined;
+  if (partition >= 0 && partition < partitions && Number.isInteger(partition)) return partition;
+  return new KqError(
+    'KQ_BAD_MESSAGE',
+    `the partition of ${topic} is ${show(partition)}: expected 0 to ${partitions - 1}`,
+  );
 }
 
 /** @param partitions How many the topic has. */

@@ -20,6 +20,7 @@ describe('resolvePusherOptions', () => {
     ],
     [{ buffer: { messages: 0 } }, '`buffer.messages` is 0: expected a whole number from 1 to 10000000'],
     [{ buffer: { bytes: '1' } }, "`buffer.bytes` is '1': expected a whole number"],
+    [{ partitioner: 'murmur2' }, "`partitioner` is 'murmur2': expected a function"],
     [{ requestBytes: 1.5 }, '`requestBytes` is 1.5: expected a whole number'],
     [{ patience: -1 }, '`patience` is -1: negative; expected milliseconds'],
     [{ compression: 'brotli' }, "`compression` is 'brotli': expected one of none, gzip"],

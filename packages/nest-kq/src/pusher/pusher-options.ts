@@ -1,6 +1,7 @@
 import type { Duration } from 'nest-handlers/time';
 import { checkOptions, milliseconds, wholeNumber } from '../api/checks.js';
 import type { Compression, ProducerOptions } from '../driver/driver.js';
+import type { Partitioner } from '../driver/partitioning.js';
 import { wrongValue } from '../errors.js';
 import type { GathererOptions } from './gatherer.js';
 
@@ -21,6 +22,12 @@ export interface PusherOptions {
   /** @default 'none' */
   compression?: Compression;
   /**
+   * Chooses the partition of each message that names none, called with its bytes and the number of partitions. It must give a
+   * key the same partition each time, or the order of the key's messages is lost; undefined leaves a message to the default.
+   * @default by the key as Java's client does it (murmur2); without a key, one partition after the other
+   */
+  partitioner?: Partitioner;
+  /**
    * The name under which the brokers know the transactions of this pusher. Two processes at work need two names: who begins a
    * transaction ends one that another has begun under the same name. @default no transactions
    */
@@ -38,6 +45,7 @@ const NAMES: readonly string[] = [
   'requestBytes',
   'patience',
   'compression',
+  'partitioner',
   'transactionalId',
 ] satisfies readonly (keyof PusherOptions)[];
 const BUFFER: readonly string[] = ['messages', 'bytes'] satisfies readonly (keyof NonNullable<
@@ -56,11 +64,13 @@ const GIB = 2 ** 30;
 export function resolvePusherOptions(options: PusherOptions): PusherSettings {
   checkOptions('KQ_CONFIG', 'the pusher', options, NAMES);
   const { buffer = {}, requestBytes = 1_000_000, patience = '30s' } = options;
-  const { compression = 'none', transactionalId } = options;
+  const { compression = 'none', partitioner, transactionalId } = options;
   checkOptions('KQ_CONFIG', '`buffer`', buffer, BUFFER);
   const { messages = 100_000, bytes = 64 * 2 ** 20 } = buffer;
   if (!COMPRESSIONS.includes(compression))
     throw wrongValue('KQ_CONFIG', '`compression`', compression, `one of ${COMPRESSIONS.join(', ')}`);
+  if (partitioner !== undefined && typeof partitioner !== 'function')
+    throw wrongValue('KQ_CONFIG', '`partitioner`', partitioner, 'a function');
   if (transactionalId !== undefined && (typeof transactionalId !== 'string' || transactionalId === ''))
     throw wrongValue('KQ_CONFIG', '`transactionalId`', transactionalId, 'a name');
   within('`requestBytes`', requestBytes, 1, GIB);
@@ -73,6 +83,7 @@ export function resolvePusherOptions(options: PusherOptions): PusherSettings {
     producer: {
       patience: milliseconds('KQ_CONFIG', '`patience`', patience, 0, 3_600_000),
       compression,
+      partitioner,
       requestBytes,
     },
     transactionalId,

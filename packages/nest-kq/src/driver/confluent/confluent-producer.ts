@@ -93,7 +93,7 @@ export class ConfluentProducer implements LogProducer {
   ) {
     const deadline = this.context.client.clock.now() + this.patience;
     const leaders = await this.context.topics.leaders(topic, this.patience, messages);
-    const { placed, wrong } = place(topic, messages, leaders, this.keyless++);
+    const { placed, wrong } = place(topic, messages, leaders, this.keyless++, this.options.partitioner);
     const session = await this.session(deadline);
     const sent = session.send(topic, placed, answered);
     const sending = sent.then((all) => all.map((each, at) => [placed[at]!.index, each] as const));

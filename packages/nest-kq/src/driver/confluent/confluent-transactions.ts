@@ -112,7 +112,13 @@ class ConfluentTransaction implements LogTransaction {
     return this.act(`cannot store in ${topic}`, async () => {
       const { topics } = this.owner.context;
       const leaders = await topics.leaders(topic, this.owner.patience, messages);
-      const { placed, wrong } = place(topic, messages, leaders, this.keyless++);
+      const { placed, wrong } = place(
+        topic,
+        messages,
+        leaders,
+        this.keyless++,
+        this.owner.options.partitioner,
+      );
       for (const error of wrong.values()) throw error;
       const sent = await this.session.send(topic, placed);
       const failures = sent.filter((each) => each instanceof KqError);

@@ -73,6 +73,7 @@ export class KafkajsProducer implements LogProducer {
       topic,
       bytes: this.options.requestBytes ?? REQUEST_BYTES,
       send: (request) => this.sendRequest(topic, request),
+      partitioner: this.options.partitioner,
       keyless: () => this.keyless++,
     });
     this.queues.set(topic, queue);

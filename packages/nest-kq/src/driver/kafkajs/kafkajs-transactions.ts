@@ -119,7 +119,7 @@ class KafkajsTransaction implements LogTransaction {
   send(topic: string, messages: readonly OutgoingMessage[]): Promise<readonly PartitionOffset[]> {
     return this.act(`cannot store in ${topic}`, async (deadline) => {
       const leaders = await this.context.topics.leaders(topic, this.options.patience ?? PATIENCE, messages);
-      const { placed, wrong } = place(topic, messages, leaders, this.keyless++);
+      const { placed, wrong } = place(topic, messages, leaders, this.keyless++, this.options.partitioner);
       for (const error of wrong.values()) throw error;
       const sent: PartitionOffset[] = [];
       for (const request of requestsOf(placed))

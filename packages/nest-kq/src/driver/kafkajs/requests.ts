@@ -1,7 +1,6 @@
 /** How messages are shared out among requests that the brokers take. */
-import { partitionOf } from '../partitioning.js';
+import { choosePartition, type Partitioner } from '../partitioning.js';
 import { KqError } from '../../errors.js';
-import { noPartition } from './kafkajs-errors.js';
 import type { Leaders } from './topics.js';
 import { pairsOf, type OutgoingMessage } from '../message.js';
 
@@ -27,28 +26,27 @@ export function place(
   messages: readonly OutgoingMessage[],
   leaders: Leaders,
   keyless: number,
+  partitioner?: Partitioner,
 ): { placed: Placed[]; wrong: Map<number, KqError> } {
   const placed: Placed[] = [];
   const wrong = new Map<number, KqError>();
   messages.forEach((message, index) => {
-    const partition = partitionFor(message, leaders, keyless);
-    if (isPartition(partition, leaders)) placed.push({ index, partition, message });
-    else wrong.set(index, noPartition(topic, partition, leaders.of.length));
+    const partition = partitionFor(topic, message, leaders, keyless, partitioner);
+    if (partition instanceof KqError) wrong.set(index, partition);
+    else placed.push({ index, partition, message });
   });
   return { placed, wrong };
 }
 
-/** The one that it names, that of its key, or the next one that has a leader; it may not be there. */
+/** The one that it names, the one that is chosen for it, or the next one that has a leader. */
 export function partitionFor(
-  { key, partition }: OutgoingMessage,
+  topic: string,
+  message: OutgoingMessage,
   { of, led }: Leaders,
   keyless: number,
-): number {
-  return partition ?? (key ? partitionOf(key, of.length) : led[keyless % led.length]!);
-}
-
-export function isPartition(partition: number, { of }: Leaders): boolean {
-  return partition >= 0 && partition < of.length && Number.isInteger(partition);
+  partitioner: Partitioner | undefined,
+): number | KqError {
+  return choosePartition(topic, message, of.length, partitioner) ?? led[keyless % led.length]!;
 }
 
 /** The message is at fault, not the brokers. */

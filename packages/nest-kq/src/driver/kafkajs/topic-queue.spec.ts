@@ -45,6 +45,7 @@ function open(bytes = 1e6, look?: () => Promise<Leaders>): TopicQueue {
     topic: 't',
     bytes,
     send,
+    partitioner: undefined,
     keyless: () => keyless++,
   });
 }

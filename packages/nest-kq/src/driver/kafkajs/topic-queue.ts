@@ -4,8 +4,8 @@ import type { OutgoingMessage } from '../message.js';
 import { KqError } from '../../errors.js';
 import type { Clock } from 'nest-handlers/time';
 import { meant } from './kafkajs-errors.js';
-import { noPartition } from './kafkajs-errors.js';
-import { fits, isPartition, partitionFor, type Placed } from './requests.js';
+import type { Partitioner } from '../partitioning.js';
+import { fits, partitionFor, type Placed } from './requests.js';
 import type { Leaders, Topics } from './topics.js';
 
 export type Answered = (index: number, sent: Sent) => void;
@@ -56,6 +56,7 @@ export interface TopicQueueOptions {
   readonly bytes: number;
   /** Answers each of these messages. Resolves with why nothing of the same calls may follow; never rejects. */
   send(request: readonly Waiting[]): Promise<KqError | undefined>;
+  readonly partitioner: Partitioner | undefined;
   /** Grows with each call; it chooses the partition of messages without a key. */
   keyless(): number;
 }
@@ -114,11 +115,11 @@ export class TopicQueue {
   }
 
   private place(call: Call, leaders: Leaders): void {
+    const { topic, partitioner } = this.options;
     const keyless = this.options.keyless();
     call.messages.forEach((message, index) => {
-      const partition = partitionFor(message, leaders, keyless);
-      if (!isPartition(partition, leaders))
-        return call.answer(index, noPartition(this.options.topic, partition, leaders.of.length));
+      const partition = partitionFor(topic, message, leaders, keyless, partitioner);
+      if (partition instanceof KqError) return call.answer(index, partition);
       let queue = this.partitions.get(partition);
       if (!queue) this.partitions.set(partition, (queue = { waiting: [], busy: false }));
       queue.waiting.push({ index, partition, message, call });

@@ -1,6 +1,6 @@
 import { TOPIC_NAMES, isTopicName } from '../../api/topic-name.js';
 import { KqError, wrongValue } from '../../errors.js';
-import { partitionOf } from '../partitioning.js';
+import { choosePartition, type Partitioner } from '../partitioning.js';
 import type { LogMessage, OutgoingMessage, PartitionOffset } from '../message.js';
 import type { MemorySettings } from './memory-options.js';
 import { PartitionLog, sizeOf, type TransactionMark } from './partition-log.js';
@@ -69,13 +69,14 @@ export class MemoryLog {
     topic: string,
     message: OutgoingMessage,
     keyless: number,
+    partitioner: Partitioner | undefined,
     transaction?: TransactionMark,
   ): PartitionOffset | KqError {
     const found = this.topic(topic);
     const count = found.partitions.length;
-    const { key, partition = key ? partitionOf(key, count) : keyless % count } = message;
-    const log = found.partitions[partition];
-    if (!log) return new KqError('KQ_BAD_MESSAGE', this.noPartition(topic, partition));
+    const partition = choosePartition(topic, message, count, partitioner) ?? keyless % count;
+    if (partition instanceof KqError) return partition;
+    const log = found.partitions[partition]!;
     const size = sizeOf(message);
     const { maxMessageBytes: most } = this.settings;
     if (size > most)

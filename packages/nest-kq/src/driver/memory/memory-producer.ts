@@ -7,6 +7,7 @@ import {
   type ProducerOptions,
   type Sent,
 } from '../driver.js';
+import type { Partitioner } from '../partitioning.js';
 import type { GroupOffset, OutgoingMessage, PartitionOffset } from '../message.js';
 import type { MemoryGroups } from './memory-groups.js';
 import type { MemoryLog } from './memory-log.js';
@@ -36,7 +37,7 @@ export class MemoryProducer implements LogProducer {
     const { log } = this.store;
     const keyless = this.keyless++;
     try {
-      return messages.map((message) => log.append(topic, message, keyless));
+      return messages.map((message) => log.append(topic, message, keyless, this.options.partitioner));
     } catch (error) {
       if (error instanceof KqError) return messages.map(() => error);
       throw error;
@@ -59,7 +60,7 @@ export class MemoryProducer implements LogProducer {
       end();
       throw error;
     }
-    this.ongoing = new MemoryTransaction(this.store, this.keyless++, () => {
+    this.ongoing = new MemoryTransaction(this.store, this.keyless++, this.options.partitioner, () => {
       this.ongoing = undefined;
       end();
     });
@@ -91,6 +92,7 @@ class MemoryTransaction implements LogTransaction {
   constructor(
     private readonly store: MemoryStore,
     private readonly keyless: number,
+    private readonly partitioner: Partitioner | undefined,
     private readonly ended: () => void,
   ) {}
 
@@ -98,7 +100,7 @@ class MemoryTransaction implements LogTransaction {
     this.check();
     try {
       return messages.map((message) => {
-        const sent = this.store.log.append(topic, message, this.keyless, this);
+        const sent = this.store.log.append(topic, message, this.keyless, this.partitioner, this);
         if (sent instanceof KqError) throw sent;
         return sent;
       });
