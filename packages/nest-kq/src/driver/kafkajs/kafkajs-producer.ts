@@ -106,8 +106,13 @@ export class KafkajsProducer implements LogProducer {
     try {
       const offsets = await session.send(topic, part, deadline);
       this.context.client.tellBack();
-      part.forEach(({ call, index }, at) => call.answer(index, offsets[at]!));
-      return undefined;
+      const leftOut: Waiting[] = [];
+      part.forEach((waiting, at) => {
+        const offset = offsets[at];
+        if (offset) waiting.call.answer(waiting.index, offset);
+        else leftOut.push(waiting);
+      });
+      return leftOut.length > 0 ? await this.sendPart(session, topic, leftOut, deadline) : undefined;
     } catch (error) {
       const failure = meant(error, `cannot store in ${topic}`);
       if (isWrong(failure) && part.length > 1) return this.sendSmaller(session, topic, part, deadline);

@@ -80,13 +80,17 @@ export class Session {
     }
   }
 
-  /** Answers in the order of the messages. Those of one partition are one batch. */
+  /**
+   * Answers in the order of the messages. Those of one partition are one batch. Undefined: of this partition nothing is stored,
+   * or it has the numbers that it gets when it is sent next, by which the brokers know it again. kafkajs leaves a partition out
+   * whose leader has moved to a broker that has answered already for others.
+   */
   async send(
     topic: string,
     placed: readonly Placed[],
     deadline: number,
     sender: Sender = this.producer,
-  ): Promise<PartitionOffset[]> {
+  ): Promise<(PartitionOffset | undefined)[]> {
     this.underWay++;
     this.until = Math.max(this.until, deadline);
     try {
@@ -172,14 +176,19 @@ export class Session {
   }
 }
 
-function offsetsOf(placed: readonly Placed[], answers: readonly RecordMetadata[]): PartitionOffset[] {
+function offsetsOf(
+  placed: readonly Placed[],
+  answers: readonly RecordMetadata[],
+): (PartitionOffset | undefined)[] {
   const next = new Map<number, bigint>();
   for (const { partition, baseOffset, offset } of answers)
     next.set(partition, BigInt(baseOffset ?? offset ?? -1));
-  return placed.map(({ partition }) => {
+  const found = placed.map(({ partition }) => {
     const offset = next.get(partition);
-    if (offset === undefined) throw new Error(`kafkajs gave no answer for partition ${partition}`);
+    if (offset === undefined) return undefined;
     next.set(partition, offset + 1n);
     return { partition, offset };
   });
+  if (found.every((each) => each === undefined)) throw new Error('kafkajs gave no answer');
+  return found;
 }

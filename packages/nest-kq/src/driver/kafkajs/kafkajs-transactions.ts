@@ -123,7 +123,10 @@ class KafkajsTransaction implements LogTransaction {
       for (const error of wrong.values()) throw error;
       const sent: PartitionOffset[] = [];
       for (const request of requestsOf(placed))
-        sent.push(...(await this.session.send(topic, request, deadline, this.transaction)));
+        for (const offset of await this.session.send(topic, request, deadline, this.transaction)) {
+          if (!offset) throw new Error('the leader of a partition has moved'); // so nothing but `abort` is left
+          sent.push(offset);
+        }
       return sent;
     });
   }
