@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { Kafka, logLevel, type Admin } from 'kafkajs';
 import { systemClock } from 'nest-handlers/time';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
+import type { KafkajsOptions } from 'nest-kq/src/driver/kafkajs/kafkajs-options.js';
 import type { LogProducer } from 'nest-kq/src/driver/driver.js';
 import { eventually, startKafkaCluster, type KafkaServer } from 'test-servers';
 import { createTopic } from 'test-servers/kafka-topic';
@@ -32,8 +33,8 @@ afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end();
 }, LIMIT);
 
-function open(clock = systemClock): KafkajsDriver {
-  const driver = new KafkajsDriver({ brokers: endpoints, clock, log: silent });
+function open(over: Partial<KafkajsOptions> = {}): KafkajsDriver {
+  const driver = new KafkajsDriver({ brokers: endpoints, clock: systemClock, log: silent, ...over });
   ends.push(() => driver.close());
   return driver;
 }
@@ -90,7 +91,12 @@ it(
     await sendsAndGets(producer, [member], 'orders', orders, 'during');
     await sendsAndGets(producer, [member], 'alone', led, 'during');
     // As a process that is restarted: its first join. By a clock that stands still, no wait for a leader would end.
-    const second = await join(open({ ...systemClock, now: () => 0 }), 'leaderless', 'orders', 'alone');
+    const second = await join(
+      open({ clock: { ...systemClock, now: () => 0 } }),
+      'leaderless',
+      'orders',
+      'alone',
+    );
     await sendsAndGets(producer, [member, second], 'orders', orders, 'joined');
     await sendsAndGets(producer, [member, second], 'alone', led, 'joined');
     expect(member.failures).toEqual([]);
@@ -162,6 +168,28 @@ it(
         `after/${partition}`,
       ]);
     }
+  },
+  LIMIT,
+);
+
+it(
+  'stores what a leader that stands still has not answered by the leader after it',
+  async () => {
+    const producer = open({ requestTimeout: 2_000 }).producer({ patience: 60_000 });
+    stored(await producer.send('orders', [message('before', { partition: 0 })]));
+    const leaders = await leadersOf('orders');
+    const victim = servers.find(({ nodeId }) => nodeId === leaders[0])!;
+    victim.freeze();
+    try {
+      stored(await producer.send('orders', [message('meanwhile', { partition: 0 })]));
+    } finally {
+      victim.thaw();
+    }
+    stored(await producer.send('orders', [message('after', { partition: 0 })]));
+    const reader = await join(open(), 'moved', 'orders');
+    await eventually('all is read', () => reader.values.includes('after'));
+    const values = reader.values.filter((value) => ['before', 'meanwhile', 'after'].includes(value));
+    expect(values).toEqual(['before', 'meanwhile', 'after']);
   },
   LIMIT,
 );

@@ -8,6 +8,8 @@ import { type BatchRecord, writeBatch } from './record-batch.js';
 import { Writer } from './writer.js';
 
 const PRODUCE = 0;
+/** Of kafkajs, when a broker has its connection and does not answer. */
+const UNANSWERED = 'KafkaJSRequestTimeoutError';
 /** How kafkajs makes each version of the request, and reads its answer. */
 const VERSIONS = (protocol as { readonly requests: { readonly Produce: object } }).requests.Produce;
 
@@ -18,6 +20,7 @@ const codecs: Readonly<Record<number, () => { compress(plain: { buffer: Buffer }
 /** What the types of kafkajs leave out. */
 interface Broker {
   readonly connectionPool: { send(call: ProduceCall): Promise<unknown> };
+  disconnect(): Promise<void>;
   lookupRequest(apiKey: number, versions: object): (request: Produced) => ProduceCall;
   produce(request: Produced): Promise<unknown>;
 }
@@ -45,15 +48,20 @@ export interface Produced {
   }[];
 }
 
-/** Makes the producers of this cluster send what `produceBody` makes. All else stays with kafkajs: when, where, and what the answer means. */
+/** Makes the producers of this cluster send what `produceBody` makes. All else stays with kafkajs: when, where, and what the answer means. A broker that does not answer is left for the leader that there is then. */
 export function encodeByOurselves(cluster: Cluster): void {
   eachBroker<Broker>(cluster, (broker) => {
-    broker.produce = (produced) => {
+    broker.produce = async (produced) => {
       const { request, response } = broker.lookupRequest(PRODUCE, VERSIONS)(produced);
-      return broker.connectionPool.send({
-        request: { ...request, encode: () => produceBody(produced) },
-        response,
-      });
+      const call = { request: { ...request, encode: () => produceBody(produced) }, response };
+      try {
+        return await broker.connectionPool.send(call);
+      } catch (error) {
+        if (!(error instanceof Error && error.name === UNANSWERED)) throw error;
+        // By itself kafkajs asks the same broker again; after this error it looks first who leads by now.
+        void broker.disconnect(); // it only waits for requests, and tells of nothing
+        throw Object.assign(new kafkajs.KafkaJSConnectionError(error.message), { cause: error });
+      }
     };
   });
 }
