@@ -41,6 +41,9 @@ const MEANINGS: Readonly<Record<string, KqErrorCode>> = {
   KafkaJSNotImplemented: 'KQ_CODEC',
 };
 
+/** The name of kafkajs' error where a broker has its connection and has not answered in time. */
+export const UNANSWERED = 'KafkaJSRequestTimeoutError';
+
 /** The generation in which a member acted is over; its group is making a new one. */
 const REBALANCING = [
   'REBALANCE_IN_PROGRESS',

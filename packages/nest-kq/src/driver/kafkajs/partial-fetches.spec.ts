@@ -11,7 +11,10 @@ const HEALTHY = { partition: 0, errorCode: 0, messages: [{ offset: '7' }] };
 /** As kafkajs has them. */
 let cluster: {
   connectionPoolBuilder: { build(): Promise<{ send(call: Call): Promise<unknown> }> };
-  findBroker(wanted: { nodeId: string }): Promise<{ fetch(request: object): Promise<unknown> }>;
+  findBroker(wanted: { nodeId: string }): Promise<{
+    fetch(request: object): Promise<unknown>;
+    disconnect(): Promise<void>;
+  }>;
   fetchTopicsOffset(topics: { topic: string; partitions: { partition: number }[] }[]): Promise<unknown>;
   findLeaderForPartitions(topic: string, partitions: number[]): Record<string, number[]>;
   findTopicPartitionMetadata(topic: string): object[];
@@ -20,9 +23,12 @@ let cluster: {
 /** What the broker answers; an error: it cannot be reached. */
 let answer: object[] | Error;
 let refreshed: number;
+/** What was done, in its order. */
+let acts: string[];
 let left: object[];
 beforeEach(() => {
   refreshed = 0;
+  acts = [];
   left = [{}];
   const pool = {
     send: async ({ response }: Call) => {
@@ -41,6 +47,7 @@ beforeEach(() => {
             request: { apiKey: FETCH, apiVersion: 11 },
             response: { decode: async () => undefined, parse },
           }),
+        disconnect: async () => void acts.push('disconnect'),
       };
     },
     fetchTopicsOffset: async ([asked]) => {
@@ -50,7 +57,10 @@ beforeEach(() => {
     },
     findLeaderForPartitions: () => ({ '1': [0, 1], '2': [2], '-1': [3] }),
     findTopicPartitionMetadata: () => left,
-    refreshMetadata: async () => void refreshed++,
+    refreshMetadata: async () => {
+      refreshed++;
+      acts.push('refresh');
+    },
   };
   const client = { delay: async () => {}, log: { debug: () => {} } };
   fetchPartially(cluster as unknown as Cluster, client as unknown as KafkajsClient);
@@ -99,6 +109,12 @@ describe('a fetch', () => {
     answer = error;
     await expect(fetch()).resolves.toEqual({ responses: [] });
     expect(refreshed).toBe(1);
+  });
+
+  it('leaves a broker that has not answered before it asks who leads by now', async () => {
+    answer = new kafkajs.KafkaJSRequestTimeoutError('late');
+    await fetch();
+    expect(acts).toEqual(['disconnect', 'refresh']);
   });
 
   it('takes a broker that cannot be reached for one that is not there', async () => {

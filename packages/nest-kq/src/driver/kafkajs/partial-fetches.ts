@@ -8,13 +8,14 @@ import { eachBroker, eachPool } from './cluster-brokers.js';
 import type { Call, Pool } from './connections.js';
 import type { KafkajsClient } from './kafkajs-client.js';
 import { TOPIC_ERRORS } from './metadata-answers.js';
+import { UNANSWERED } from './kafkajs-errors.js';
 
 const FETCH = 1;
 /** Milliseconds until a broker that cannot be reached is tried again, and until metadata is asked for again. */
 const PAUSE = 250;
 
 /** Of kafkajs, when it does not reach a broker. */
-const UNREACHED = ['KafkaJSConnectionError', 'KafkaJSConnectionClosedError', 'KafkaJSRequestTimeoutError'];
+const UNREACHED = ['KafkaJSConnectionError', 'KafkaJSConnectionClosedError', UNANSWERED];
 
 /**
  * Kafka's numbers for errors that concern one partition and pass, by themselves or with new metadata: unknown, no leader, not
@@ -40,6 +41,7 @@ interface FetchAnswer {
 /** What the types of kafkajs leave out. */
 interface Broker {
   fetch(request: object): Promise<FetchAnswer>;
+  disconnect(): Promise<void>;
 }
 
 /** Not the class that kafkajs' types declare: it takes a message. */
@@ -77,6 +79,8 @@ export function fetchPartially(cluster: Cluster, client: KafkajsClient): void {
       } catch (error) {
         if (!isUnreached(error)) throw error;
         client.log.debug(`a fetch failed: ${error.message}`);
+        // Else one that stands still may be asked for the metadata, too, and then for the same partitions once more.
+        if (error.name === UNANSWERED) void broker.disconnect(); // it only waits for requests, and tells of nothing
         await refresh();
         return { responses: [] };
       }

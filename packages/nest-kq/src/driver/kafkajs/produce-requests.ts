@@ -4,12 +4,11 @@ import type { Cluster } from 'kafkajs';
 // @ts-expect-error: kafkajs has no types for what is inside it
 import protocol from 'kafkajs/src/protocol/requests/index.js';
 import { eachBroker } from './cluster-brokers.js';
+import { UNANSWERED } from './kafkajs-errors.js';
 import { type BatchRecord, writeBatch } from './record-batch.js';
 import { Writer } from './writer.js';
 
 const PRODUCE = 0;
-/** Of kafkajs, when a broker has its connection and does not answer. */
-const UNANSWERED = 'KafkaJSRequestTimeoutError';
 /** How kafkajs makes each version of the request, and reads its answer. */
 const VERSIONS = (protocol as { readonly requests: { readonly Produce: object } }).requests.Produce;
 
