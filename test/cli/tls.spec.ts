@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ask, Authority, startRedis, startStunnel, type StunnelServer } from 'test-servers';
 import { cliSuite, TUBE } from './cluster-suite.js';
+import { NestDqProcess } from './nest-dq-process.js';
 
 const suite = cliSuite();
 let authority: Authority;
@@ -114,8 +115,15 @@ describe('a Redis over TLS', () => {
       expect(await ask(redis, 'ACL SETUSER shop on >s@cret ~* +@all')).toBe('+OK');
       const url = redis.url.replace('rediss://', 'rediss://shop:s%40cret@');
       const about = async (env: Readonly<Record<string, string>>) => {
-        const { stdout } = await suite.nestDq(['doctor', '--json'], { DQ_REDIS: url, ...env });
-        const { checks } = JSON.parse(stdout) as { checks: Record<'level' | 'about' | 'fact', string>[] };
+        // Node reads the variable once, when a process starts.
+        const doctor = new NestDqProcess(['doctor', '--json'], {
+          env: { ...suite.env, DQ_REDIS: url, ...env },
+          cwd: suite.folder,
+        });
+        await doctor.ended;
+        const { checks } = JSON.parse(doctor.stdout) as {
+          checks: Record<'level' | 'about' | 'fact', string>[];
+        };
         return checks.filter(({ about }) => about === 'redis').map(({ level, fact }) => `${level}: ${fact}`);
       };
       expect(await about({ NODE_EXTRA_CA_CERTS: 'ca.pem' })).toContain('ok: it is a master');
