@@ -1,5 +1,6 @@
 /** One producer of Confluent's client: it stores each message once, and says of each what became of it. */
 import { detached } from 'nest-handlers/context';
+import { KqError } from '../../errors.js';
 import type { ProducerOptions, Sent } from '../driver.js';
 import type { KafkajsClient } from '../kafkajs/kafkajs-client.js';
 import { PATIENCE } from '../kafkajs/kafkajs-session.js';
@@ -16,6 +17,12 @@ import { producerConfig } from './confluent-config.js';
 import { isFatal, meant } from './confluent-errors.js';
 
 const CONNECT_LIMIT = 5_000;
+
+/**
+ * librdkafka then reports success without an offset. Seen on a new topic beside a message too large for it: such a message was
+ * not stored.
+ */
+const REPEATED = 'its broker takes the message for a repeated one, and has no offset for it';
 
 type Settle = (error: unknown, offset: number) => void;
 
@@ -88,7 +95,9 @@ export class ConfluentSession {
     return new Promise((resolve) => {
       const settle: Settle = (error, offset) => {
         if (error) resolve(meant(error, `cannot store in ${topic}`, true));
-        else resolve({ partition, offset: BigInt(offset) });
+        else if (offset >= 0) resolve({ partition, offset: BigInt(offset) });
+        else
+          resolve(new KqError('KQ_AWAY', `cannot store in ${topic}: ${REPEATED}`, { indeterminate: true }));
       };
       try {
         this.producer.produce(topic, partition, value, key, timestamp, settle, pairs);
