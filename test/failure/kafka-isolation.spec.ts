@@ -175,7 +175,7 @@ it(
 it(
   'stores what a leader that stands still has not answered by the leader after it',
   async () => {
-    const producer = open({ requestTimeout: 2_000 }).producer({ patience: 60_000 });
+    const producer = open({ requestTimeout: 2_000 }).producer({ patience: 100_000 });
     stored(await producer.send('orders', [message('before', { partition: 0 })]));
     const leaders = await leadersOf('orders');
     const victim = servers.find(({ nodeId }) => nodeId === leaders[0])!;

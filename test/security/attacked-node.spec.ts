@@ -146,6 +146,7 @@ describe('a served node serves others, and its memory is bounded, while somebody
           return pour(socket, [...lines, 'quit\r\n']);
         }),
       );
+      await eventually('their tubes are gone', () => many.every(({ closed }) => closed));
     });
     expect(node!.stderr).toContain('a client watches 500 tubes, as many as `maxWatched` allows');
     await watcher.says('watch other\r\n', 'WATCHING 3\r\n');
