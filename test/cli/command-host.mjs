@@ -4,9 +4,8 @@ const [program] = process.argv.splice(2);
 const environment = { ...process.env };
 process.stdout.setMaxListeners(0);
 process.stderr.setMaxListeners(0);
-let runs = 0;
 
-process.on('message', async ({ args, env }) => {
+async function run({ args, env, number }) {
   const said = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr']) {
     process[name].write = (text) => {
@@ -17,8 +16,10 @@ process.on('message', async ({ args, env }) => {
   process.env = { ...environment, ...env };
   process.argv.splice(2, Infinity, ...args);
   process.exitCode = undefined;
-  await import(`${program}?${++runs}`); // evaluated anew, unlike what it imports
+  await import(`${program}?${number}`); // evaluated anew, unlike what it imports
   const code = process.exitCode;
   process.exitCode = undefined;
   process.send({ code, ...said });
-});
+}
+
+process.on('message', (asked) => void run(asked));

@@ -13,6 +13,7 @@ export interface Ran {
 export class CommandHosts {
   private readonly all: ChildProcess[] = [];
   private readonly free: ChildProcess[] = [];
+  private runs = 0;
 
   /** `folder`: the working directory of the commands. */
   constructor(
@@ -31,7 +32,7 @@ export class CommandHosts {
         this.free.push(host);
         resolve(ran);
       });
-      host.send({ args, env });
+      host.send({ args, env, number: this.runs++ });
     });
   }
 
