@@ -10,7 +10,7 @@ import { startServers, startSystem, type Servers, type System } from '../support
 import { CommandHosts, type Ran } from './command-hosts.js';
 import { PROGRAM } from './nest-dq-process.js';
 
-// Each run starts a process, which takes a second and more where tests of others run.
+// A process takes a second and more to start where tests of others run.
 jest.setTimeout(120_000);
 
 /** The tube of all examples. */

@@ -35,10 +35,11 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-function run(file: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ran> {
+function shell(line: string): Promise<Ran> {
   return new Promise((resolve) => {
-    const options = { cwd: folder, env: { ...process.env, KQ_BROKERS: server.endpoint, ...env } };
-    execFile(file, args, options, (error, stdout, stderr) => {
+    const PATH = `${folder}:${process.env['PATH']}`;
+    const options = { cwd: folder, env: { ...process.env, KQ_BROKERS: server.endpoint, PATH } };
+    execFile('/bin/sh', ['-c', line], options, (error, stdout, stderr) => {
       resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr });
     }).stdin!.end();
   });
@@ -220,7 +221,7 @@ it.each(Object.keys(COMMANDS))('%s has a help with examples that work', async (n
     const line = example
       .replace('--offset 12', `--offset ${offset}`)
       .replace('localhost:9092', server.endpoint);
-    const ran = await run('/bin/sh', ['-c', line], { PATH: `${folder}:${process.env['PATH']}` });
+    const ran = await shell(line);
     expect([line, ran.code, ran.stderr]).toEqual([line, 0, '']);
     if (example.includes('--json')) expect(() => JSON.parse(ran.stdout) as unknown).not.toThrow();
   }

@@ -26,6 +26,13 @@ export function runSmall<Row extends Ending>(...flags: string[]): Promise<Result
   });
 }
 
+/** Those with these names, which are in the order of their numbers; a test fails if one is not there. */
+export function named<E extends Described>(all: readonly E[], names: readonly string[]): readonly E[] {
+  const found = all.filter(({ name }) => names.includes(name));
+  it('they are there', () => expect(found.map(({ name }) => name)).toEqual(names));
+  return found;
+}
+
 /** A test for each of them. `flags`: of their kind. */
 export function eachPasses(experiments: readonly Described[], ...flags: string[]): void {
   it.each(experiments.map(({ name, number }) => [name, String(number)] as const))(

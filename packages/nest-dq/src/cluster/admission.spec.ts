@@ -25,8 +25,9 @@ describe('Admission', () => {
 
   function open(
     ledger: string | undefined,
-    { consume = true, prefix = '', on = [0, 1], dial = (server: InProcessNode) => server.dial() } = {},
+    { consume = true, prefix = '', on = [0, 1], isCut = (): boolean => false } = {},
   ): Process {
+    const dial = (server: InProcessNode) => (isCut() ? server.dial().destroy() : server.dial());
     const nodes = on.map((i) => new ClusterNode(`n${i}:1`, () => dial(servers[i]!), clock));
     const cluster = new Cluster(nodes, { replicas: 1, minWritten: 1 });
     const told: string[] = [];
@@ -215,8 +216,7 @@ describe('Admission', () => {
 
   it('does not admit a newcomer that reaches restarted nodes before the others do', async () => {
     let cut = false;
-    const dial = (server: InProcessNode) => (cut ? new InProcessNode(clock).dial().destroy() : server.dial());
-    const one = open(LOW, { dial });
+    const one = open(LOW, { isCut: () => cut });
     await clock.advance(10);
     const other = open(HIGH);
     await clock.advance(10);
@@ -235,8 +235,7 @@ describe('Admission', () => {
 
   it('does not count the time in which a newcomer reached no node', async () => {
     let cut = false;
-    const dial = (server: InProcessNode) => (cut ? new InProcessNode(clock).dial().destroy() : server.dial());
-    const one = open(LOW, { dial, on: [0] });
+    const one = open(LOW, { isCut: () => cut, on: [0] });
     await clock.advance(10);
     const other = open(HIGH, { on: [0] });
     await clock.advance(10);

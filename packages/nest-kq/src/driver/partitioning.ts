@@ -44,22 +44,26 @@ export function murmur2(bytes: Uint8Array): number {
  */
 export function choosePartition(
   topic: string,
-  { key, value, headers = {}, partition: named }: OutgoingMessage,
+  message: OutgoingMessage,
   partitions: number,
   partitioner: Partitioner | undefined,
 ): number | undefined | KqError {
-  let partition: number | undefined;
+  const { key, value } = message;
+  let { partition } = message;
   try {
-    partition = named ?? partitioner?.({ topic, key, value, headers }, partitions);
+    partition ??= partitioner?.({ topic, key, value, headers: message.headers ?? {} }, partitions);
   } catch (cause) {
     return new KqError('KQ_BAD_MESSAGE', `the partitioner threw for a message of ${topic}`, { cause });
   }
   if (partition === undefined) return key ? partitionOf(key, partitions) : undefined;
   if (partition >= 0 && partition < partitions && Number.isInteger(partition)) return partition;
-  return new KqError(
-    'KQ_BAD_MESSAGE',
-    `the partition of ${topic} is ${show(partition)}: expected 0 to ${partitions - 1}`,
-  );
+  return noPartition(topic, partition, partitions);
+}
+
+/** @param partitions How many the topic has. */
+export function noPartition(topic: string, partition: unknown, partitions: number): KqError {
+  const expected = `expected 0 to ${partitions - 1}`;
+  return new KqError('KQ_BAD_MESSAGE', `the partition of ${topic} is ${show(partition)}: ${expected}`);
 }
 
 /** @param partitions How many the topic has. */

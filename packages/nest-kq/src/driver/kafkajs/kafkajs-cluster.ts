@@ -7,7 +7,8 @@ import type { PartitionEnds, ReadMessages } from '../driver.js';
 import type { PartitionOffset } from '../message.js';
 import { withoutAborted, type FetchedPartition } from './fetch-answers.js';
 import type { KafkajsClient } from './kafkajs-client.js';
-import { isOutOfRange, meant, noPartition } from './kafkajs-errors.js';
+import { noPartition } from '../partitioning.js';
+import { isOutOfRange, meant } from './kafkajs-errors.js';
 import { TOPIC_ERRORS, type TopicAnswer } from './metadata-answers.js';
 import { readMessage } from './wording.js';
 

@@ -142,8 +142,3 @@ function namesOf(error: unknown): string[] {
 function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
-
-export function noPartition(topic: string, partition: number, partitions: number): KqError {
-  const expected = `expected 0 to ${partitions - 1}`;
-  return new KqError('KQ_BAD_MESSAGE', `the partition of ${topic} is ${partition}: ${expected}`);
-}

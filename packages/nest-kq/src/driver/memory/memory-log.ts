@@ -1,6 +1,6 @@
 import { TOPIC_NAMES, isTopicName } from '../../api/topic-name.js';
 import { KqError, wrongValue } from '../../errors.js';
-import { choosePartition, type Partitioner } from '../partitioning.js';
+import { choosePartition, noPartition, type Partitioner } from '../partitioning.js';
 import type { LogMessage, OutgoingMessage, PartitionOffset } from '../message.js';
 import type { MemorySettings } from './memory-options.js';
 import { PartitionLog, sizeOf, type TransactionMark } from './partition-log.js';
@@ -52,8 +52,9 @@ export class MemoryLog {
   }
 
   partition(topic: string, partition: number): PartitionLog {
-    const found = this.partitions(topic)[partition];
-    if (!found) throw new KqError('KQ_BAD_MESSAGE', this.noPartition(topic, partition));
+    const partitions = this.partitions(topic);
+    const found = partitions[partition];
+    if (!found) throw noPartition(topic, partition, partitions.length);
     return found;
   }
 
@@ -126,11 +127,6 @@ export class MemoryLog {
       throw new KqError('KQ_UNKNOWN_TOPIC', `there is no topic ${JSON.stringify(name)}`);
     this.create(name);
     return this.topic(name);
-  }
-
-  private noPartition(topic: string, partition: number): string {
-    const most = this.partitions(topic).length - 1;
-    return `the partition of ${topic} is ${partition}: expected 0 to ${most}`;
   }
 
   private retain(name: string, topic: Topic): void {
