@@ -67,6 +67,12 @@ async function sendsAndGets(
   );
 }
 
+/** Brokers refuse messages while too few of the copies are in step. */
+async function hasInStep(copies: number, topic: string): Promise<boolean> {
+  const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+  return topics[0]!.partitions.every(({ isr }) => isr.length === copies);
+}
+
 async function leadersOf(topic: string): Promise<number[]> {
   const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
   return topics[0]!.partitions.toSorted((a, b) => a.partitionId - b.partitionId).map(({ leader }) => leader);
@@ -173,23 +179,57 @@ it(
 );
 
 it(
-  'stores what a leader that stands still has not answered by the leader after it',
+  'stores what a leader that stands still has not answered by the leader after it, whichever broker it asked first',
   async () => {
-    const producer = open({ requestTimeout: 2_000 }).producer({ patience: 100_000 });
-    stored(await producer.send('orders', [message('before', { partition: 0 })]));
+    await eventually('all copies are in step again', () => hasInStep(3, 'orders'), 60_000);
+    const driver = open({ requestTimeout: 2_000 });
+    const producers = servers.map(() => driver.producer({ patience: 60_000 })); // each begins by another broker
+    const send = async (value: string) => {
+      const sending = producers.map((producer, index) =>
+        producer.send('orders', [message(`${value}/${index}`, { partition: 0 })]),
+      );
+      for (const sent of await Promise.all(sending)) stored(sent);
+    };
+    await send('first');
     const leaders = await leadersOf('orders');
     const victim = servers.find(({ nodeId }) => nodeId === leaders[0])!;
     victim.freeze();
     try {
-      stored(await producer.send('orders', [message('meanwhile', { partition: 0 })]));
+      await send('meanwhile');
     } finally {
       victim.thaw();
     }
-    stored(await producer.send('orders', [message('after', { partition: 0 })]));
+    await send('last');
     const reader = await join(open(), 'moved', 'orders');
-    await eventually('all is read', () => reader.values.includes('after'));
-    const values = reader.values.filter((value) => ['before', 'meanwhile', 'after'].includes(value));
-    expect(values).toEqual(['before', 'meanwhile', 'after']);
+    const all = (value: string) => producers.map((_, index) => `${value}/${index}`);
+    await eventually('all is read', () => all('last').every((value) => reader.values.includes(value)));
+    const values = reader.values.filter((value) => /^(first|meanwhile|last)[/]/.test(value));
+    expect([values.slice(0, 3), values.slice(3, 6), values.slice(6)].map((each) => each.toSorted())).toEqual([
+      all('first'),
+      all('meanwhile'),
+      all('last'),
+    ]);
+  },
+  LIMIT,
+);
+
+it(
+  'says why the brokers have not stored a message in time',
+  async () => {
+    const configEntries = [{ name: 'min.insync.replicas', value: '3' }];
+    await createTopic(endpoints, { topic: 'strict', numPartitions: 1, replicationFactor: 3, configEntries });
+    await servers[2]!.kill();
+    await eventually('one copy is behind', () => hasInStep(2, 'strict'));
+    await expect(
+      open()
+        .producer({ patience: 3_000 })
+        .send('strict', [message('a')]),
+    ).resolves.toEqual([
+      expect.objectContaining({
+        code: 'KQ_AWAY',
+        message: expect.stringContaining('fewer in-sync replicas than required') as string,
+      }),
+    ]);
   },
   LIMIT,
 );

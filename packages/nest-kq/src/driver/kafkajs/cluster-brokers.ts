@@ -16,15 +16,13 @@ export function eachCluster(kafka: Kafka, made: (cluster: Cluster) => void): voi
   };
 }
 
-/** Calls back for each broker that this cluster finds, coordinators too, once. @typeParam B What of it is used. */
-export function eachBroker<B extends object>(cluster: Cluster, found: (broker: B) => void): void {
-  const finding = cluster as unknown as { findBroker(wanted: object): Promise<B> };
-  const find = finding.findBroker.bind(cluster);
-  const known = new WeakSet<B>();
-  finding.findBroker = async (wanted) => {
-    const broker = await find(wanted);
-    if (!known.has(broker)) found(broker);
-    known.add(broker);
+/** Calls back for each broker of this cluster before it is used, the seed broker too. @typeParam B What of it is used. */
+export function eachBroker<B extends object>(cluster: Cluster, made: (broker: B) => void): void {
+  const { brokerPool } = cluster as unknown as { readonly brokerPool: { createBroker(options: object): B } };
+  const create = brokerPool.createBroker.bind(brokerPool);
+  brokerPool.createBroker = (options) => {
+    const broker = create(options);
+    made(broker);
     return broker;
   };
 }

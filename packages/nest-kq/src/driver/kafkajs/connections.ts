@@ -2,23 +2,24 @@
 import kafkajs from 'kafkajs';
 import type { Cluster } from 'kafkajs';
 import type { Clock } from 'nest-handlers/time';
-import { eachPool } from './cluster-brokers.js';
+import { eachBroker, eachPool } from './cluster-brokers.js';
 import { readFetched, WITH_BATCHES } from './fetch-answers.js';
+import { isUnanswered } from './kafkajs-errors.js';
 import { keepErrors, type TopicAnswer } from './metadata-answers.js';
 
 const FETCH = 1;
 const METADATA = 3;
-const API_VERSIONS = 18;
 
 /**
- * Milliseconds that a broker may take for what it answers from memory. By itself kafkajs waits 30 s for one that stands still,
- * and all that needs metadata waits with it.
+ * Time limit in milliseconds for answers that a broker gives from memory. By itself kafkajs waits 30 s for one that stands
+ * still, and everything that needs metadata waits with it.
  */
 const ANSWER_LIMIT = 5_000;
+const FROM_MEMORY = ['apiVersions', 'metadata', 'findGroupCoordinator'] as const;
 
 /** What the types of kafkajs leave out. */
 export interface Pool {
-  readonly pool: readonly { readonly requestQueue: RequestQueue; disconnect(): Promise<unknown> }[];
+  readonly pool: readonly { readonly requestQueue: RequestQueue }[];
   send(call: Call): Promise<unknown>;
 }
 
@@ -26,6 +27,16 @@ export interface Call {
   readonly request: { readonly apiKey: number; readonly apiVersion: number };
   readonly response: { decode(bytes: Buffer): Promise<unknown>; parse(answer: never): unknown };
 }
+
+/** A broker of kafkajs, which can be left. */
+export interface Leavable {
+  versions: object | null;
+  disconnect(): Promise<void>;
+}
+
+type Asked = Leavable & { readonly connectionPool: Pool } & {
+  [Request in (typeof FROM_MEMORY)[number]]: (about?: object) => Promise<unknown>;
+};
 
 interface RequestQueue {
   readonly pending: readonly unknown[];
@@ -48,11 +59,27 @@ export function readByOurselves(cluster: Cluster, clock: Clock): void {
         });
       if (apiKey === METADATA) {
         const parse = (answer: { readonly topicMetadata: readonly TopicAnswer[] }) => keepErrors(answer);
-        return inTime(clock, pool, send({ ...call, response: { ...response, parse } }));
+        return send({ ...call, response: { ...response, parse } });
       }
-      return apiKey === API_VERSIONS ? inTime(clock, pool, send(call)) : send(call);
+      return send(call);
     };
   });
+  eachBroker<Asked>(cluster, (broker) => {
+    for (const request of FROM_MEMORY) {
+      const ask = broker[request].bind(broker);
+      broker[request] = (about) => inTime(clock, broker, ask(about));
+    }
+  });
+}
+
+/**
+ * Closes the connections of a broker that has not answered. It counts as connected again only after it has answered with the
+ * versions it supports: the system accepts connections for a broker that stands still, and kafkajs would ask it for metadata
+ * again and again.
+ */
+export function leave(broker: Leavable): void {
+  broker.versions = null;
+  void broker.disconnect(); // waits for open requests only, and never rejects
 }
 
 /** By itself kafkajs sets a timer every millisecond while nothing waits, of a negative time, of which Node 24 warns (kafkajs#1751). */
@@ -63,18 +90,25 @@ function checkOnlyWhatWaits(queue: RequestQueue): void {
   };
 }
 
-/** After the limit all requests of the connections fail, so that kafkajs drops them and asks another broker. */
-async function inTime<T>(clock: Clock, { pool }: Pool, answer: Promise<T>): Promise<T> {
+/** Rejects as for a lost connection, after which kafkajs asks another broker. */
+async function inTime<T>(clock: Clock, broker: Asked, answer: Promise<T>): Promise<T> {
   const timer = clock.after(ANSWER_LIMIT, () => {
     const error = new kafkajs.KafkaJSConnectionError(`a broker has not answered within ${ANSWER_LIMIT} ms`);
-    for (const connection of pool) {
-      connection.requestQueue.rejectAll(error);
-      void connection.disconnect(); // it only waits for requests, and there are none
-    }
+    for (const { requestQueue } of broker.connectionPool.pool) requestQueue.rejectAll(error);
+    leave(broker);
   });
   try {
     return await answer;
+  } catch (error) {
+    if (!isUnanswered(error)) throw error;
+    leave(broker);
+    throw connectionLost(error);
   } finally {
     timer.cancel();
   }
+}
+
+/** After this error kafkajs asks another broker; after its own it asks the same one again. */
+export function connectionLost(error: Error): Error {
+  return Object.assign(new kafkajs.KafkaJSConnectionError(error.message), { cause: error });
 }

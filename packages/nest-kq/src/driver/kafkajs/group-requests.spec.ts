@@ -52,9 +52,9 @@ describe('TxnOffsetCommit', () => {
     );
 
   async function commit(coordinator: Coordinator): Promise<unknown> {
-    const cluster = { findBroker: async () => coordinator };
-    sendOffsetsAsMembers(cluster as unknown as Cluster);
-    const changed: Coordinator = await cluster.findBroker();
+    const brokerPool = { createBroker: () => coordinator };
+    sendOffsetsAsMembers({ brokerPool } as unknown as Cluster);
+    const changed = brokerPool.createBroker();
     const offsets = { topics: [{ topic: 't', partitions: [{ partition: 1, offset: '258' }] }] };
     const of = { transactionalId: 'tx', groupId: 'shop', producerId: '1000', producerEpoch: 3 };
     return changed.txnOffsetCommit({ ...of, ...sentBy(identity, offsets) });

@@ -41,8 +41,8 @@ const MEANINGS: Readonly<Record<string, KqErrorCode>> = {
   KafkaJSNotImplemented: 'KQ_CODEC',
 };
 
-/** The name of kafkajs' error where a broker has its connection and has not answered in time. */
-export const UNANSWERED = 'KafkaJSRequestTimeoutError';
+const UNANSWERED = 'KafkaJSRequestTimeoutError';
+const UNREACHED = ['KafkaJSConnectionError', 'KafkaJSConnectionClosedError', UNANSWERED];
 
 /** The generation in which a member acted is over; its group is making a new one. */
 const REBALANCING = [
@@ -69,6 +69,16 @@ export function meant(
     if (code) return new KqError(code, `${what}: ${wordsOf(each)}`, { cause: error });
   }
   return new KqError('KQ_AWAY', `${what}: ${away}`, { cause: error, indeterminate });
+}
+
+/** The broker has its connection, and has not answered in time. */
+export function isUnanswered(error: unknown): error is Error {
+  return error instanceof Error && error.name === UNANSWERED;
+}
+
+/** kafkajs does not reach a broker. */
+export function isUnreached(error: unknown): error is Error {
+  return error instanceof Error && UNREACHED.includes(error.name);
 }
 
 export function isRebalancing(error: unknown): boolean {

@@ -17,6 +17,8 @@ import { isWrong, type Placed } from './requests.js';
 export const PATIENCE = 30_000;
 /** How long kafkajs waits before it tries once more, at least, once it has tried a few times. */
 const LONG_PAUSE = 800;
+/** Stops kafkajs; the caller gets the reason before it. */
+const OVER = 'its time is over';
 
 /** Its types leave out what it takes. */
 const NotLoaded = kafkajs.KafkaJSMetadataNotLoaded as new (message: string) => Error;
@@ -54,7 +56,9 @@ export class Session {
     const kafka = client.kafka({
       retries,
       ended: () => (this.retired && this.underWay === 0) || client.clock.now() > this.until,
-      failed: (reason) => (this.reason = reason),
+      failed: (reason) => {
+        if (reason !== OVER) this.reason = reason;
+      },
     });
     eachCluster(kafka, (cluster) => {
       encodeByOurselves(cluster);
@@ -167,7 +171,7 @@ export class Session {
   }: Parameters<ReturnType<kafkajs.ICustomPartitioner>>[0]) {
     const { clock } = this.client;
     const { partition, deadline } = message as unknown as SentRecord;
-    if (clock.now() > deadline) throw new Error('its time is over'); // it becomes KQ_AWAY, with what kafkajs said before
+    if (clock.now() > deadline) throw new Error(OVER); // becomes KQ_AWAY, with the last reason
     // The topic has grown. kafkajs keeps for minutes what it knows, and would leave the message out without a word; by this
     // error it looks at the topic once more.
     if (partition >= partitionMetadata.length)

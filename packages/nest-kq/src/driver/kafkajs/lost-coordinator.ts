@@ -1,9 +1,8 @@
 /** Lets a member look for its group's coordinator again once the broker that it knows does not answer. */
 import kafkajs from 'kafkajs';
 import type { Coordinator } from './group-requests.js';
+import { isUnreached } from './kafkajs-errors.js';
 
-/** Of kafkajs, when it does not reach a broker. */
-const UNREACHED = ['KafkaJSConnectionError', 'KafkaJSConnectionClosedError', 'KafkaJSRequestTimeoutError'];
 /** As a broker answers that coordinates the group no more; then kafkajs asks who does, and joins there. */
 const MOVED = { type: 'NOT_COORDINATOR_FOR_GROUP', code: 16, retriable: true };
 
@@ -17,7 +16,7 @@ export function leaveOnceDead(coordinator: Coordinator): void {
     try {
       return await beat(request);
     } catch (error) {
-      if (!(error instanceof Error && UNREACHED.includes(error.name))) throw error;
+      if (!isUnreached(error)) throw error;
       const moved = new Error(`the coordinator cannot be reached: ${error.message}`, { cause: error });
       throw new kafkajs.KafkaJSProtocolError(Object.assign(moved, MOVED));
     }

@@ -8,13 +8,16 @@ import { fetchPartially } from './partial-fetches.js';
 const FETCH = 1;
 const HEALTHY = { partition: 0, errorCode: 0, messages: [{ offset: '7' }] };
 
+interface FakeBroker {
+  fetch(request: object): Promise<unknown>;
+  disconnect(): Promise<void>;
+}
+
 /** As kafkajs has them. */
 let cluster: {
   connectionPoolBuilder: { build(): Promise<{ send(call: Call): Promise<unknown> }> };
-  findBroker(wanted: { nodeId: string }): Promise<{
-    fetch(request: object): Promise<unknown>;
-    disconnect(): Promise<void>;
-  }>;
+  brokerPool: { createBroker(options: object): FakeBroker };
+  findBroker(wanted: { nodeId: string }): Promise<FakeBroker>;
   fetchTopicsOffset(topics: { topic: string; partitions: { partition: number }[] }[]): Promise<unknown>;
   findLeaderForPartitions(topic: string, partitions: number[]): Record<string, number[]>;
   findTopicPartitionMetadata(topic: string): object[];
@@ -38,17 +41,21 @@ beforeEach(() => {
   };
   cluster = {
     connectionPoolBuilder: { build: async () => pool },
-    findBroker: async ({ nodeId }) => {
-      if (nodeId === 'dead') throw new kafkajs.KafkaJSConnectionError('connect ECONNREFUSED');
-      const built = await cluster.connectionPoolBuilder.build();
-      return {
-        fetch: () =>
-          built.send({
+    brokerPool: {
+      createBroker: () => ({
+        fetch: async () => {
+          const built = await cluster.connectionPoolBuilder.build();
+          return built.send({
             request: { apiKey: FETCH, apiVersion: 11 },
             response: { decode: async () => undefined, parse },
-          }),
+          });
+        },
         disconnect: async () => void acts.push('disconnect'),
-      };
+      }),
+    },
+    findBroker: async ({ nodeId }) => {
+      if (nodeId === 'dead') throw new kafkajs.KafkaJSConnectionError('connect ECONNREFUSED');
+      return cluster.brokerPool.createBroker({});
     },
     fetchTopicsOffset: async ([asked]) => {
       const { topic, partitions } = asked!;

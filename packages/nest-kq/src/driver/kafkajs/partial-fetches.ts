@@ -5,17 +5,14 @@
 import kafkajs from 'kafkajs';
 import type { Cluster } from 'kafkajs';
 import { eachBroker, eachPool } from './cluster-brokers.js';
-import type { Call, Pool } from './connections.js';
+import { leave, type Call, type Leavable, type Pool } from './connections.js';
 import type { KafkajsClient } from './kafkajs-client.js';
 import { TOPIC_ERRORS } from './metadata-answers.js';
-import { UNANSWERED } from './kafkajs-errors.js';
+import { isUnanswered, isUnreached } from './kafkajs-errors.js';
 
 const FETCH = 1;
 /** Milliseconds until a broker that cannot be reached is tried again, and until metadata is asked for again. */
 const PAUSE = 250;
-
-/** Of kafkajs, when it does not reach a broker. */
-const UNREACHED = ['KafkaJSConnectionError', 'KafkaJSConnectionClosedError', UNANSWERED];
 
 /**
  * Kafka's numbers for errors that concern one partition and pass, by themselves or with new metadata: unknown, no leader, not
@@ -39,9 +36,8 @@ interface FetchAnswer {
 }
 
 /** What the types of kafkajs leave out. */
-interface Broker {
+interface Broker extends Leavable {
   fetch(request: object): Promise<FetchAnswer>;
-  disconnect(): Promise<void>;
 }
 
 /** Not the class that kafkajs' types declare: it takes a message. */
@@ -79,8 +75,7 @@ export function fetchPartially(cluster: Cluster, client: KafkajsClient): void {
       } catch (error) {
         if (!isUnreached(error)) throw error;
         client.log.debug(`a fetch failed: ${error.message}`);
-        // Else one that stands still may be asked for the metadata, too, and then for the same partitions once more.
-        if (error.name === UNANSWERED) void broker.disconnect(); // it only waits for requests, and tells of nothing
+        if (isUnanswered(error)) leave(broker);
         await refresh();
         return { responses: [] };
       }
@@ -160,8 +155,4 @@ function leavingOut(call: Call): Call {
     return response.parse(rest as never);
   };
   return { ...call, response: { ...response, parse } };
-}
-
-function isUnreached(error: unknown): error is Error {
-  return error instanceof Error && UNREACHED.includes(error.name);
 }

@@ -4,7 +4,8 @@ import type { Cluster } from 'kafkajs';
 // @ts-expect-error: kafkajs has no types for what is inside it
 import protocol from 'kafkajs/src/protocol/requests/index.js';
 import { eachBroker } from './cluster-brokers.js';
-import { UNANSWERED } from './kafkajs-errors.js';
+import { isUnanswered } from './kafkajs-errors.js';
+import { connectionLost, leave, type Leavable } from './connections.js';
 import { type BatchRecord, writeBatch } from './record-batch.js';
 import { Writer } from './writer.js';
 
@@ -17,9 +18,8 @@ const codecs: Readonly<Record<number, () => { compress(plain: { buffer: Buffer }
   kafkajs.CompressionCodecs;
 
 /** What the types of kafkajs leave out. */
-interface Broker {
+interface Broker extends Leavable {
   readonly connectionPool: { send(call: ProduceCall): Promise<unknown> };
-  disconnect(): Promise<void>;
   lookupRequest(apiKey: number, versions: object): (request: Produced) => ProduceCall;
   produce(request: Produced): Promise<unknown>;
 }
@@ -56,10 +56,9 @@ export function encodeByOurselves(cluster: Cluster): void {
       try {
         return await broker.connectionPool.send(call);
       } catch (error) {
-        if (!(error instanceof Error && error.name === UNANSWERED)) throw error;
-        // By itself kafkajs asks the same broker again; after this error it looks first who leads by now.
-        void broker.disconnect(); // it only waits for requests, and tells of nothing
-        throw Object.assign(new kafkajs.KafkaJSConnectionError(error.message), { cause: error });
+        if (!isUnanswered(error)) throw error;
+        leave(broker);
+        throw connectionLost(error);
       }
     };
   });
