@@ -1,12 +1,14 @@
 /** One member of a group at work: what it is assigned goes to the handlers of this process. */
 import { isMeant } from '../driver/expressions.js';
-import type {
-  LogBatch,
-  LogDriver,
-  LogMember,
-  MemberHandler,
-  MemberOptions,
-  Unavailable,
+import {
+  DRAIN_SHARE,
+  REBALANCE_TIMEOUT,
+  type LogBatch,
+  type LogDriver,
+  type LogMember,
+  type MemberHandler,
+  type MemberOptions,
+  type Unavailable,
 } from '../driver/driver.js';
 import type { TopicPartition } from '../driver/message.js';
 import { KqError } from '../errors.js';
@@ -14,7 +16,7 @@ import type { Clock, Timer } from 'nest-handlers/time';
 import { Committer } from './committer.js';
 import type { PartitionWork } from './partition-work.js';
 import type { Pauses } from './pauses.js';
-import { TopicWork, type CutPartition, type WorkOptions } from './topic-work.js';
+import { FILL_LIMIT, TopicWork, type CutPartition, type WorkOptions } from './topic-work.js';
 
 /** A handler of the group, and its topics. No topic has two in one group. */
 export interface Subscription extends WorkOptions {
@@ -93,7 +95,7 @@ export class GroupConsumer implements MemberHandler {
   }
 
   /**
-   * Begins nothing more, and waits `timeout` milliseconds for what runs, aborts what still does, commits and leaves. Idempotent.
+   * Begins nothing more but what holds the offset to commit, and waits `timeout` milliseconds for what runs, aborts what still does, commits and leaves. Idempotent.
    * @param returns See `LogMember.stop`.
    * @returns How many runs it aborted.
    */
@@ -124,7 +126,9 @@ export class GroupConsumer implements MemberHandler {
 
   async rejoining(): Promise<void> {
     this.assignment = undefined;
-    await Promise.all(this.works.map(([, work]) => work.rejoin()));
+    const { rebalanceTimeout = REBALANCE_TIMEOUT } = this.options;
+    const fill = Math.min(FILL_LIMIT, (DRAIN_SHARE * rebalanceTimeout) / 2);
+    await Promise.all(this.works.map(([, work]) => work.rejoin(fill)));
     await this.committer.flush();
   }
 
@@ -193,7 +197,7 @@ export class GroupConsumer implements MemberHandler {
   private async drain(timeout: number, returns: boolean): Promise<number> {
     await new Promise<void>((resolve) => {
       const timer = this.clock.after(timeout, resolve);
-      void Promise.all(this.works.map(([, work]) => work.stop())).then(() => {
+      void Promise.all(this.works.map(([, work]) => work.stop(Math.min(FILL_LIMIT, timeout)))).then(() => {
         timer.cancel();
         resolve();
       });

@@ -41,18 +41,21 @@ export class Lanes {
   }
 
   /**
-   * At most so many messages that may run now, those of one lane in their order. Their lanes give no other until `settle`
+   * At most `most` messages that may run now, those of one lane in their order. Their lanes give no other until `settle`
    * was called for all that was taken together.
+   * @param below Takes only messages with smaller offsets. @default all
    */
-  take(most: number): Waiting[] {
+  take(most: number, below?: bigint): Waiting[] {
     const taken: Waiting[] = [];
     while (taken.length < most && this.firstReady < this.ready.length) {
+      if (below !== undefined && !this.advanceTo(below)) break;
       const lane = this.ready[this.firstReady++]!;
       lane.state = 'running';
       this.inReady -= lane.waiting.length;
+      const count = Math.min(most - taken.length, below === undefined ? Infinity : countBelow(lane, below));
       // A splice makes a list, which for one message is most of the work.
-      if (most === 1 || lane.waiting.length === 1) taken.push(lane.waiting.shift()!);
-      else taken.push(...lane.waiting.splice(0, most - taken.length));
+      if (count === 1 || lane.waiting.length === 1) taken.push(lane.waiting.shift()!);
+      else taken.push(...lane.waiting.splice(0, count));
     }
     if (this.firstReady * 2 > this.ready.length) {
       this.ready.splice(0, this.firstReady);
@@ -81,6 +84,19 @@ export class Lanes {
     if (lane.state === 'held') this.makeReady(lane);
   }
 
+  /** Makes a lane that begins below this offset the next one. False: there is none. */
+  private advanceTo(below: bigint): boolean {
+    const { ready, firstReady } = this;
+    for (let index = firstReady; index < ready.length; index++) {
+      const lane = ready[index]!;
+      if (lane.waiting[0]!.message.offset >= below) continue;
+      ready[index] = ready[firstReady]!;
+      ready[firstReady] = lane;
+      return true;
+    }
+    return false;
+  }
+
   private makeReady(lane: Lane): void {
     if (lane.waiting.length === 0) {
       lane.state = 'idle';
@@ -101,4 +117,9 @@ export class Lanes {
     if (name !== undefined) this.byKey.set(name, lane);
     return lane;
   }
+}
+
+function countBelow({ waiting }: Lane, below: bigint): number {
+  const first = waiting.findIndex(({ message }) => message.offset >= below);
+  return first < 0 ? waiting.length : first;
 }

@@ -54,6 +54,8 @@ export class PartitionWork {
   /** Of the runs that go on. */
   private readonly runs = new Set<RunSignal>();
   private bytes = 0;
+  /** The offset after the last message that has begun. */
+  private begunTo = 0n;
 
   constructor(
     readonly place: TopicPartition,
@@ -125,10 +127,15 @@ export class PartitionWork {
     return this.committed !== undefined && offset < this.committed;
   }
 
-  take(most: number): Waiting[] {
-    const taken = this.lanes.take(most);
-    this.interrupted = false;
-    for (const waiting of taken) waiting.attempts++;
+  /** @param gaps Only messages below one that has begun: they hold the watermark. */
+  take(most: number, gaps = false): Waiting[] {
+    const taken = this.lanes.take(most, gaps ? this.begunTo : undefined);
+    if (taken.length > 0) this.interrupted = false;
+    for (const waiting of taken) {
+      waiting.attempts++;
+      const { offset } = waiting.message;
+      if (offset >= this.begunTo) this.begunTo = offset + 1n;
+    }
     return taken;
   }
 

@@ -149,3 +149,88 @@ it('tells of messages that were removed before they could be handled', () => {
   work.batch({ ...place, messages: [messageOf(8n)], next: 9n, end: 9n });
   expect(skips).toEqual([{ ...place, from: 3n, to: 7n }]);
 });
+
+describe('a key with several messages, when the work ends', () => {
+  const place = { topic: 't', partition: 0 };
+
+  /** @param keys Of the messages, by their offsets. */
+  function started(keys = 'aabac', size = 1) {
+    let now = 0;
+    const ends = new Map<bigint, () => void>();
+    const clock: Clock = { ...systemClock, now: () => now, after: () => ({ cancel: () => {} }) };
+    const run = (deliveries: readonly Delivery[]) =>
+      new Promise<readonly Outcome[]>((resolve) => {
+        const end = () => resolve(deliveries.map(() => 'handled'));
+        for (const { message } of deliveries) ends.set(message.offset, end);
+      });
+    const work = new TopicWork(
+      {
+        order: 'key',
+        concurrency: 2,
+        size,
+        within: 0,
+        room: { messages: 10, budget: new MemoryBudget(1e9) },
+        run,
+      },
+      { pause: () => {}, resume: () => {} },
+      clock,
+      new Pauses(),
+      () => {},
+      OWNER,
+    );
+    work.assigned([place], false);
+    const messages = Array.from(keys, (key, offset) => ({
+      ...messageOf(BigInt(offset)),
+      key: Buffer.from(key),
+    }));
+    work.batch({ ...place, messages, next: 5n, end: 5n });
+    const end = async (offset: bigint) => {
+      ends.get(offset)!();
+      await new Promise(setImmediate);
+      return [...ends.keys()];
+    };
+    const pass = (milliseconds: number) => void (now += milliseconds);
+    const watermark = () => [...work.works][0]!.watermark;
+    return { work, end, pass, watermark };
+  }
+
+  it.each(['rejoin', 'stop'] as const)(
+    'begins only those that come before one that has begun (%s)',
+    async (how) => {
+      const { work, end, watermark } = started();
+      const over = work[how](1_000);
+      await expect(end(2n)).resolves.toEqual([0n, 2n]);
+      await expect(end(0n)).resolves.toEqual([0n, 2n, 1n]);
+      await expect(end(1n)).resolves.toEqual([0n, 2n, 1n]);
+      await over;
+      expect(watermark()).toBe(3n);
+    },
+  );
+
+  it('begins none of them once the time for it is over', async () => {
+    const { work, end, pass, watermark } = started();
+    const over = work.rejoin(1_000);
+    pass(1_000);
+    await expect(end(2n)).resolves.toEqual([0n, 2n]);
+    await expect(end(0n)).resolves.toEqual([0n, 2n]);
+    await over;
+    expect(watermark()).toBe(1n);
+  });
+
+  it('begins none of them once nothing runs any more, as the group may have given them to others', async () => {
+    const { work, end } = started();
+    const over = work.rejoin(1_000);
+    for (const offset of [2n, 0n, 1n]) await end(offset);
+    await over;
+    work.confirmed();
+    await expect(end(1n)).resolves.toEqual([0n, 2n, 1n]);
+  });
+
+  it('fills a batch with none that comes after all that have begun', async () => {
+    const { work, end } = started('aaaba', 2);
+    const over = work.rejoin(1_000);
+    await expect(end(0n)).resolves.toEqual([0n, 1n, 3n, 2n]);
+    for (const offset of [3n, 2n]) await end(offset);
+    await over;
+  });
+});

@@ -70,6 +70,12 @@ export type Ran = Promise<readonly Outcome[]> | readonly Outcome[];
 /** Milliseconds for which a partition is full, and its first message the same, until that is told. */
 const STALL = 10_000;
 
+/**
+ * Milliseconds after a rebalance or a stop has begun during which messages still begin that come before others that have
+ * begun, such as the second one of a key: the offset to commit stays before them, and all behind it would be repeated.
+ */
+export const FILL_LIMIT = 1_000;
+
 export class TopicWork {
   private readonly partitions = new Map<string, PartitionWork>();
   /** Those that may have something to run, each in turn. */
@@ -80,6 +86,8 @@ export class TopicWork {
   private stopping = false;
   /** The group is being shared out anew. */
   private rejoining = false;
+  /** Clock time until which gaps are filled while it rejoins or stops. */
+  private fillUntil = 0;
   private beginning = false;
   private beginAgain = false;
 
@@ -102,12 +110,17 @@ export class TopicWork {
     return this.running.size;
   }
 
-  /** Begins nothing until `assigned`. Resolves once nothing runs, or `assigned` was called. */
-  async rejoin(): Promise<void> {
+  /**
+   * Begins nothing until `assigned`, but for gaps. Resolves once nothing runs, or `assigned` was called.
+   * @param fill Milliseconds for gaps.
+   */
+  async rejoin(fill: number): Promise<void> {
     this.rejoining = true;
+    this.fillUntil = this.clock.now() + fill;
     // What runs of partitions that were lost before is nobody's.
     const own = () => [...this.running].filter(([, { lost }]) => !lost).map(([run]) => run);
     while (this.rejoining && own().length > 0) await Promise.all(own());
+    this.fillUntil = 0;
   }
 
   /**
@@ -161,13 +174,18 @@ export class TopicWork {
     this.begin();
   }
 
-  /** Begins nothing more. Resolves once nothing runs. Idempotent. */
-  async stop(): Promise<void> {
+  /**
+   * Begins nothing more, but for gaps. Resolves once nothing runs. Idempotent.
+   * @param fill Milliseconds for gaps.
+   */
+  async stop(fill: number): Promise<void> {
     this.stopping = true;
+    this.fillUntil = this.clock.now() + fill;
     for (const timer of this.timers) timer.cancel();
     this.timers.clear();
     for (const work of this.works) this.fetch(work);
     while (this.running.size > 0) await Promise.all(this.running.keys());
+    this.fillUntil = 0;
   }
 
   /** Tells the runs that nobody waits for them any more. */
@@ -195,17 +213,21 @@ export class TopicWork {
 
   private beginOnce(): void {
     // As often as there are turns now: one that is paused, or has to wait for more messages, goes to the end.
+    const { concurrency, size } = this.options;
     let now = this.clock.now();
     for (let left = this.turns.length; left > 0; left--) {
-      if (this.stopping || this.rejoining || this.running.size >= this.options.concurrency) return;
+      const onlyGaps = this.stopping || this.rejoining;
+      if (this.running.size >= concurrency || (onlyGaps && now >= this.fillUntil)) return;
       if (!this.owner.isConfirmed(now)) return;
       const work = this.turns.shift()!;
-      if (this.pauses.has(work.place.topic) || !this.due(work)) {
+      const taken =
+        this.pauses.has(work.place.topic) || !(onlyGaps || this.due(work)) ? NONE : work.take(size, onlyGaps);
+      if (taken.length === 0) {
         this.turns.push(work);
         continue;
       }
       work.availableSince = undefined;
-      const ended = this.start(work, work.take(this.options.size));
+      const ended = this.start(work, taken);
       this.offer(work);
       if (work.availableSince !== undefined) left++;
       now = work.availableSince ?? this.clock.now(); // a handler may have blocked; reading the clock twice would cost a few percent

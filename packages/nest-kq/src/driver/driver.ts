@@ -185,10 +185,10 @@ export interface LogBatch extends TopicPartition {
 /** What a member calls. None of it may throw or reject; it returns at once, and slows the member by `pause`. */
 export interface MemberHandler {
   /**
-   * The assignment is about to change, or to be confirmed: until `assigned`, no batch comes, and nothing new may begin. The
-   * member joins once the promise has resolved, at the latest after `DRAIN_SHARE` of `rebalanceTimeout`; until then it commits,
-   * and stays in the group. So the handler resolves once nothing runs and all is committed. Where the partitions are lost
-   * already, `failed` follows at once, nothing is committed, and the member doesn't wait.
+   * The assignment is about to change, or to be confirmed: no batch comes until `assigned`, and nothing may begin after the
+   * promise has resolved. Then the member joins, at the latest after `DRAIN_SHARE` of `rebalanceTimeout`; until then it
+   * commits, and stays in the group. So the handler resolves once nothing runs and all is committed. Where the partitions are
+   * lost already, `failed` follows at once, nothing is committed, and the member doesn't wait.
    *
    * Called once before each `assigned`, also before a `failed` that comes in between.
    */

@@ -1,4 +1,5 @@
 /** What we do otherwise than kafkajs on each of its connections. */
+import type { Socket } from 'node:net';
 import kafkajs from 'kafkajs';
 import type { Cluster } from 'kafkajs';
 import type { Clock } from 'nest-handlers/time';
@@ -19,7 +20,7 @@ const FROM_MEMORY = ['apiVersions', 'metadata', 'findGroupCoordinator'] as const
 
 /** What the types of kafkajs leave out. */
 export interface Pool {
-  readonly pool: readonly { readonly requestQueue: RequestQueue }[];
+  readonly pool: readonly Connection[];
   send(call: Call): Promise<unknown>;
 }
 
@@ -38,6 +39,12 @@ type Asked = Leavable & { readonly connectionPool: Pool } & {
   [Request in (typeof FROM_MEMORY)[number]]: (about?: object) => Promise<unknown>;
 };
 
+interface Connection {
+  readonly requestQueue: RequestQueue;
+  socket?: Socket | undefined;
+  disconnect(): Promise<unknown>;
+}
+
 interface RequestQueue {
   readonly pending: readonly unknown[];
   scheduleCheckPendingRequests(): void;
@@ -47,7 +54,10 @@ interface RequestQueue {
 /** Makes the clients of this cluster read answers by `readFetched` and `keepErrors`. What they make of them stays with kafkajs. */
 export function readByOurselves(cluster: Cluster, clock: Clock): void {
   eachPool<Pool>(cluster, (pool) => {
-    for (const { requestQueue } of pool.pool) checkOnlyWhatWaits(requestQueue);
+    for (const connection of pool.pool) {
+      checkOnlyWhatWaits(connection.requestQueue);
+      dropClosedSocket(connection);
+    }
     const send = pool.send.bind(pool);
     pool.send = (call) => {
       const { request, response } = call;
@@ -87,6 +97,18 @@ function checkOnlyWhatWaits(queue: RequestQueue): void {
   const schedule = queue.scheduleCheckPendingRequests.bind(queue);
   queue.scheduleCheckPendingRequests = () => {
     if (queue.pending.length > 0) schedule();
+  };
+}
+
+/**
+ * kafkajs calls `unref` at each disconnect, which on a closed socket adds a listener: Node warns of a leak when a broker stays
+ * away.
+ */
+function dropClosedSocket(connection: Connection): void {
+  const disconnect = connection.disconnect.bind(connection);
+  connection.disconnect = () => {
+    if (connection.socket?.destroyed) connection.socket = undefined;
+    return disconnect();
   };
 }
 
