@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LogReader, type Line } from './log.js';
@@ -56,6 +56,12 @@ export class LoggedProcess<L = Line> {
   get accident(): string | undefined {
     const { exitCode, signalCode } = this.child;
     return this.ending || !(signalCode ?? exitCode) ? undefined : `${signalCode ?? `exit code ${exitCode}`}`;
+  }
+
+  /** Peak memory (RSS) of the process in bytes, from Linux' /proc. */
+  peakMemory(): number {
+    const status = readFileSync(`/proc/${this.child.pid}/status`, 'utf8');
+    return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024;
   }
 
   /** Sends the signal; resolves when the process is gone. A frozen one takes only SIGKILL. */

@@ -43,9 +43,14 @@ export const diskFull: Experiment = {
     const loud = await whileAdding(lab, producer, half, lab.pick(4_000, 15_000), async ({ begin, end }) => {
       await lab.until(begin + FAULT_AFTER);
       await refusing!.limitFiles(LOG_FILE - 1);
-      const noticed = async () => (await refusedPuts(refusing!)) > 0 || (await logStopped(refusing!));
-      await lab.eventually('it refuses', noticed);
-      return putsUntil(lab, refusing!, Math.min(end, Date.now() + LEFT_ALONE));
+      let before = Date.now(); // it has refused none yet
+      await lab.eventually('it refuses', async () => {
+        const asked = Date.now();
+        if ((await refusedPuts(refusing!)) > 0 || (await logStopped(refusing!))) return true;
+        before = asked;
+        return false;
+      });
+      return putsUntil(lab, refusing!, Math.min(end, before + LEFT_ALONE));
     });
     const refused = await refusedPuts(refusing!);
     await comeBack(refusing!);

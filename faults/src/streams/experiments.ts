@@ -7,6 +7,7 @@ import { coordinatorKilled } from './experiments/coordinator-killed.js';
 import { dqRedisAway } from './experiments/dq-redis-away.js';
 import { joinsAndLeaves } from './experiments/joins-and-leaves.js';
 import { leaderKilled } from './experiments/leader-killed.js';
+import { manyPartitions } from './experiments/many-partitions.js';
 import { membersChange } from './experiments/members-change.js';
 import { partitionLeaderless } from './experiments/partition-leaderless.js';
 import { poisonDefault } from './experiments/poison-default.js';
@@ -26,4 +27,5 @@ export const STREAM_EXPERIMENTS: readonly StreamExperiment[] = [
   partitionLeaderless,
   topicDeleted,
   brokerFrozen,
+  manyPartitions,
 ];

@@ -78,22 +78,29 @@ export class StreamLab extends Workplace {
 
   /**
    * Starts one broker or three, with a topic that has as many replicas, a producer, and consumers in a group.
-   * @param beside A topic that they read as well.
+   * @param more `beside`: a topic that they read as well.
    */
-  async begin(consumers: number, brokers: 1 | 3 = 1, beside?: ITopicConfig): Promise<void> {
+  async begin(
+    consumers: number,
+    brokers: 1 | 3 = 1,
+    {
+      beside,
+      partitions = PARTITIONS,
+    }: { readonly beside?: ITopicConfig; readonly partitions?: number } = {},
+  ): Promise<void> {
     this.servers = await (brokers === 1 ? startKafka().then((one) => [one]) : startKafkaCluster());
     for (const server of this.servers) await this.owned(server);
     this.connected = this.kafka.admin();
     this.closing.push(() => this.connected?.disconnect());
     await this.connected.connect();
-    const topic = { topic: NUMBERS.name, numPartitions: PARTITIONS, replicationFactor: brokers };
+    const topic = { topic: NUMBERS.name, numPartitions: partitions, replicationFactor: brokers };
     await createTopic(this.endpoints, topic);
     this.beside = beside;
     if (beside) await createTopic(this.endpoints, beside);
     const how: StreamArguments = { name: 'producer', options: this.options('producer') };
     this.producer = await this.start('streams/producer/main.js', how);
     await Promise.all(Array.from({ length: consumers }, () => this.startConsumer()));
-    await this.settledWith('at the start', this.consumers);
+    if (consumers > 0) await this.settledWith('at the start', this.consumers);
   }
 
   /** Starts the servers of a nest-dq, through which the failures of all consumers will go. Comes before `begin`. */
@@ -143,12 +150,17 @@ export class StreamLab extends Workplace {
    * Lets the producer push all messages, evenly over so many ms. The handlers of a key take `load` of its time: half of it, so
    * that messages often wait for one of their key; above 1 the consumers fall behind.
    */
-  push(over: number, load = 0.5): void {
+  push(over: number, load = 0.5, order: Partial<Order> = {}): void {
     const { producer } = this;
     if (!producer) throw new Error('the producer of this lab was not started');
     const between = (KEYS * over) / this.jobs; // two messages of a key
-    producer.tell({ messages: this.jobs, keys: KEYS, over, work: load * between } satisfies Order);
+    producer.tell({ messages: this.jobs, keys: KEYS, over, work: load * between, ...order } satisfies Order);
     void producer.exited.then(() => (this.pushed = true));
+  }
+
+  /** Resolves once the producer has all its answers. */
+  async allPushed(): Promise<void> {
+    await this.eventually('all is pushed', () => this.pushed);
   }
 
   /** Stores what no handler can read, behind what was pushed before it; resolves with where, as `partition/offset`. */
@@ -217,7 +229,7 @@ export class StreamLab extends Workplace {
   /** Waits until all is pushed and handled, and ends the consumers. If the limit ends first, the findings tell. */
   async settle(): Promise<StreamFindings> {
     try {
-      await this.eventually('all is pushed', () => this.pushed);
+      await this.allPushed();
       await this.eventually('all is handled', () => this.history.open() === 0);
       await Promise.all(this.consumers.filter(({ alive }) => alive).map((each) => each.end('SIGTERM')));
     } catch (error) {
@@ -326,7 +338,7 @@ export class StreamLab extends Workplace {
       clientId: name,
       sessionTimeout: SESSION,
       commitEvery: COMMIT_EVERY,
-      pusher: { patience: PATIENCE },
+      pusher: { patience: PATIENCE, buffer: { bytes: 2 ** 30 } }, // large messages come faster than they are stored
     };
   }
 

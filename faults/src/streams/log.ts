@@ -12,6 +12,8 @@ export interface Numbered {
   readonly ms: number;
   /** So many runs of it in one process fail. */
   readonly fails: number;
+  /** Makes it large. */
+  readonly padding?: string;
 }
 
 /** A push with its answer. */

@@ -25,7 +25,7 @@ export const partitionLeaderless: StreamExperiment = {
   smallJobs: 1_000,
   async run(lab) {
     const replicaAssignment = [1, 2, 3].map((node, partition) => ({ partition, replicas: [node] }));
-    await lab.begin(3, 3, { topic: 'beside', replicaAssignment });
+    await lab.begin(3, 3, { beside: { topic: 'beside', replicaAssignment } });
     await lab.pushBeside([0, 1, 2]);
     const away = lab.pick(SMALL_AWAY, AWAY);
     lab.push(away + lab.pick(5_000, 20_000));

@@ -23,7 +23,7 @@ export const topicDeleted: StreamExperiment = {
   smallJobs: 1_000,
   async run(lab) {
     const gone = lab.pick(SMALL_GONE, GONE);
-    await lab.begin(3, 1, BESIDE);
+    await lab.begin(3, 1, { beside: BESIDE });
     await lab.pushBeside([0, 1, 2, 0, 1, 2]);
     lab.push(gone + lab.pick(10_000, 40_000));
     await lab.handles(lab.jobs / 10);

@@ -16,6 +16,8 @@ export interface Order {
   readonly over: number;
   /** Milliseconds that handlers take in the mean. */
   readonly work: number;
+  /** Additional bytes of each message. @default 0 */
+  readonly padding?: number;
 }
 
 /** One of so many messages fails at first. */
@@ -36,7 +38,7 @@ await atPace(order.messages, pace, (i) => push(numbered(i, order)));
 await app.close();
 process.exit(0);
 
-function numbered(message: number, { keys, work }: Order): Numbered {
+function numbered(message: number, { keys, work, padding = 0 }: Order): Numbered {
   const key = `key-${message % keys}`;
   const number = Math.floor(message / keys);
   const turn = message + number; // so that short, long and failing ones are those of all keys
@@ -46,6 +48,7 @@ function numbered(message: number, { keys, work }: Order): Numbered {
     number,
     ms: (work * (1 + (turn % 10))) / 5.5,
     fails: turn % FAILING === 0 ? 1 : 0,
+    ...(padding > 0 && { padding: 'x'.repeat(padding) }),
   };
 }
 

@@ -73,7 +73,15 @@ export class GroupConsumer implements MemberHandler {
     private readonly options: GroupConsumerOptions,
   ) {
     const { subscriptions, commitEvery } = options;
-    this.member = driver.member({ ...options, topics: subscriptions.flatMap(({ topics }) => topics) }, this);
+    const { budget } = subscriptions[0]!.room; // all have the same
+    this.member = driver.member(
+      {
+        ...options,
+        topics: subscriptions.flatMap(({ topics }) => topics),
+        fetchBytes: () => budget.fetchBytes,
+      },
+      this,
+    );
     this.committer = new Committer(this.member, clock, {
       every: commitEvery,
       works: () => this.partitions(),

@@ -73,4 +73,12 @@ describe('MemoryBudget', () => {
     expect(budget.fetched).toBeLessThan(310 * KB);
     expect([one!.full, budget.share]).toEqual([false, 500 * KB]);
   });
+
+  it('bounds the fetch of a partition by half of its share, down to 64 KB', () => {
+    const budget = new MemoryBudget(64 * 2 ** 20);
+    partitions(64, budget);
+    expect(budget.fetchBytes).toBe(2 ** 18);
+    partitions(10_000, budget);
+    expect(budget.fetchBytes).toBe(2 ** 16);
+  });
 });

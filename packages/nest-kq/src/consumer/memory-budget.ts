@@ -1,5 +1,8 @@
 /** How many bytes of messages a process holds, over all its partitions and pushes. */
 
+/** Bytes. Where partitions are so many, a fetch of each costs more than the memory that smaller ones save. */
+const LEAST_FETCH = 65_536;
+
 /**
  * Half of it is shared out evenly among the partitions: each may hold that much whatever the others do, and always one batch,
  * so none starves. The other half is for who needs it, pushes included.
@@ -22,6 +25,11 @@ export class MemoryBudget {
   /** What a partition may hold however scarce memory is. */
   get share(): number {
     return this.bytes / 2 / Math.max(1, this.partitions);
+  }
+
+  /** The most that one fetch of a partition should bring, so that it exceeds its share by half of that at most. */
+  get fetchBytes(): number {
+    return Math.max(LEAST_FETCH, this.share / 2);
   }
 
   /** Each partition is to keep to its share. */

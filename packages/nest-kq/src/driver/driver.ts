@@ -115,6 +115,11 @@ export interface MemberOptions {
    * partitions again, without a rebalance. @default none
    */
   readonly groupInstanceId?: string;
+  /**
+   * Max bytes that one fetch of a partition should bring now; a message that is larger comes all the same. A driver whose client
+   * has one limit for good ignores it. @default 1 MiB
+   */
+  readonly fetchBytes?: () => number;
 }
 
 export const SESSION_TIMEOUT = 30_000;

@@ -113,7 +113,7 @@ export class Membership implements GroupMembership {
       partitionAssigners: [
         (given) => {
           this.cluster = given.cluster;
-          fetchPartially(given.cluster, client);
+          fetchPartially(given.cluster, client, options.fetchBytes);
           eachBroker<Coordinator>(given.cluster, (broker) => this.watch(broker));
           return stickyAssigner(this)(given);
         },

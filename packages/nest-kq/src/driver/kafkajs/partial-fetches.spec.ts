@@ -6,6 +6,10 @@ import type { KafkajsClient } from './kafkajs-client.js';
 import { fetchPartially } from './partial-fetches.js';
 
 const FETCH = 1;
+const REQUEST = {
+  maxBytes: 10_485_760,
+  topics: [{ topic: 't', partitions: [{ partition: 0, maxBytes: 1_048_576 }] }],
+};
 const HEALTHY = { partition: 0, errorCode: 0, messages: [{ offset: '7' }] };
 
 interface FakeBroker {
@@ -29,9 +33,13 @@ let refreshed: number;
 /** What was done, in its order. */
 let acts: string[];
 let left: object[];
+let asked: object[];
+let fetchBytes: number;
 beforeEach(() => {
   refreshed = 0;
   acts = [];
+  asked = [];
+  fetchBytes = Infinity;
   left = [{}];
   const pool = {
     send: async ({ response }: Call) => {
@@ -43,7 +51,8 @@ beforeEach(() => {
     connectionPoolBuilder: { build: async () => pool },
     brokerPool: {
       createBroker: () => ({
-        fetch: async () => {
+        fetch: async (request) => {
+          asked.push(request);
           const built = await cluster.connectionPoolBuilder.build();
           return built.send({
             request: { apiKey: FETCH, apiVersion: 11 },
@@ -70,7 +79,7 @@ beforeEach(() => {
     },
   };
   const client = { delay: async () => {}, log: { debug: () => {} } };
-  fetchPartially(cluster as unknown as Cluster, client as unknown as KafkajsClient);
+  fetchPartially(cluster as unknown as Cluster, client as unknown as KafkajsClient, () => fetchBytes);
 });
 
 /** As kafkajs does: the first error is that of all. */
@@ -82,7 +91,7 @@ function parse(parsed: { responses: { partitions: { errorCode: number }[] }[] })
   return parsed;
 }
 
-const fetch = async () => (await cluster.findBroker({ nodeId: '1' })).fetch({});
+const fetch = async () => (await cluster.findBroker({ nodeId: '1' })).fetch(REQUEST);
 
 describe('a fetch', () => {
   it.each([3, 5, 6, 9, 56, 74, 75])(
@@ -96,6 +105,18 @@ describe('a fetch', () => {
       expect(refreshed).toBe(1);
     },
   );
+
+  it.each([
+    { most: 2_000_000, bytes: 1_048_576, all: 10_485_760 },
+    { most: 1_000_000.5, bytes: 1_000_000, all: 10_485_760 },
+    { most: 262_144, bytes: 262_144, all: 4_194_304 },
+  ])('asks for at most $bytes bytes of a partition where $most may come', async ({ most, bytes, all }) => {
+    fetchBytes = most;
+    answer = [HEALTHY];
+    await fetch();
+    const topics = [{ topic: 't', partitions: [{ partition: 0, maxBytes: bytes }] }];
+    expect(asked).toEqual([{ maxBytes: all, topics }]);
+  });
 
   it('fails by an error that concerns all', async () => {
     answer = [{ partition: 1, errorCode: 29, messages: [] }, HEALTHY];

@@ -13,6 +13,10 @@ import { isUnanswered, isUnreached } from './kafkajs-errors.js';
 const FETCH = 1;
 /** Milliseconds until a broker that cannot be reached is tried again, and until metadata is asked for again. */
 const PAUSE = 250;
+/** kafkajs' limit for one partition, in bytes. */
+const MAX_BYTES = 2 ** 20;
+/** Partitions that have room in one answer: it comes in one piece, and is in memory several times while it is read. */
+const PER_ANSWER = 16;
 
 /**
  * Kafka's numbers for errors that concern one partition and pass, by themselves or with new metadata: unknown, no leader, not
@@ -37,7 +41,12 @@ interface FetchAnswer {
 
 /** What the types of kafkajs leave out. */
 interface Broker extends Leavable {
-  fetch(request: object): Promise<FetchAnswer>;
+  fetch(request: FetchRequest): Promise<FetchAnswer>;
+}
+
+interface FetchRequest {
+  readonly maxBytes: number;
+  readonly topics: readonly { readonly partitions: readonly { readonly maxBytes: number }[] }[];
 }
 
 /** Not the class that kafkajs' types declare: it takes a message. */
@@ -45,7 +54,8 @@ const NotFound = kafkajs.KafkaJSBrokerNotFound as new (message: string) => Error
 /** Nor does theirs say that it takes what the brokers' errors have. */
 const Failed = kafkajs.KafkaJSProtocolError as new (error: Error) => Error;
 
-export function fetchPartially(cluster: Cluster, client: KafkajsClient): void {
+/** @param fetchBytes Max bytes of a fetch of one partition. */
+export function fetchPartially(cluster: Cluster, client: KafkajsClient, fetchBytes = () => MAX_BYTES): void {
   const refresh = refreshing(cluster, client);
 
   eachPool<Pool>(cluster, (pool) => {
@@ -69,7 +79,7 @@ export function fetchPartially(cluster: Cluster, client: KafkajsClient): void {
     const fetch = broker.fetch.bind(broker);
     broker.fetch = async (request) => {
       try {
-        const answer = await fetch(request);
+        const answer = await fetch(limited(request, Math.floor(fetchBytes())));
         if (answer.leftOut) await lookAnew(cluster, answer, refresh);
         return answer;
       } catch (error) {
@@ -106,6 +116,15 @@ export function fetchPartially(cluster: Cluster, client: KafkajsClient): void {
         return { topic, partitions: found.flat() };
       }),
     );
+}
+
+function limited(request: FetchRequest, partitionBytes: number): FetchRequest {
+  if (partitionBytes >= MAX_BYTES) return request;
+  const topics = request.topics.map((each) => ({
+    ...each,
+    partitions: each.partitions.map((partition) => ({ ...partition, maxBytes: partitionBytes })),
+  }));
+  return { ...request, maxBytes: Math.min(request.maxBytes, PER_ANSWER * partitionBytes), topics };
 }
 
 /** Asks for metadata after a pause; who comes meanwhile gets the same answer. Never rejects. */
