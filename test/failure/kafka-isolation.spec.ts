@@ -227,7 +227,7 @@ it(
     ).resolves.toEqual([
       expect.objectContaining({
         code: 'KQ_AWAY',
-        message: expect.stringContaining('fewer in-sync replicas than required') as string,
+        message: expect.stringContaining('fewer in-sync replicas than required'),
       }),
     ]);
   },
