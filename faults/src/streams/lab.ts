@@ -77,8 +77,8 @@ export class StreamLab extends Workplace {
   }
 
   /**
-   * Starts one broker or three, with a topic that has as many replicas, a producer, and consumers in a group.
-   * @param more `beside`: a topic that they read as well.
+   * Starts one broker or three, with a topic that has as many replicas, a producer, and consumers in a group. With `beside`, they
+   * read that topic, too.
    */
   async begin(
     consumers: number,

@@ -103,7 +103,8 @@ export class GroupConsumer implements MemberHandler {
   }
 
   /**
-   * Begins nothing more but what holds the offset to commit, and waits `timeout` milliseconds for what runs, aborts what still does, commits and leaves. Idempotent.
+   * Begins nothing more but what holds the offset to commit, waits up to `timeout` milliseconds for what runs, aborts the rest,
+   * commits and leaves. Idempotent.
    * @param returns See `LogMember.stop`.
    * @returns How many runs it aborted.
    */

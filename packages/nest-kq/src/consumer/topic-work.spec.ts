@@ -4,7 +4,7 @@ import { MemoryBudget } from './memory-budget.js';
 import type { LogMessage } from '../driver/message.js';
 import type { WorkOwner } from './partition-work.js';
 import { Pauses } from './pauses.js';
-import { TopicWork, type Delivery, type Outcome } from './topic-work.js';
+import { TopicWork, type Delivery, type Outcome, type WorkOptions } from './topic-work.js';
 
 const PARTITIONS = [0, 1, 2, 3];
 const OWNER = { isConfirmed: () => true } as Partial<WorkOwner> as WorkOwner; // the rest is for transactions, of which there are none here
@@ -13,20 +13,29 @@ const messageOf = (offset: bigint): LogMessage => {
   return { offset, timestamp: 0, key: null, value: Buffer.from('x'), headers: {} };
 };
 
+/** Work by these options; by default one message a run, 10 runs at a time, each key in its order. */
+function newWork(
+  options: Partial<WorkOptions> & Pick<WorkOptions, 'run'>,
+  clock: Clock = systemClock,
+  pauses = new Pauses(),
+): TopicWork {
+  const room = { messages: 10, budget: new MemoryBudget(1e9) };
+  const member = { pause: () => {}, resume: () => {} };
+  const defaults = { order: 'key', concurrency: 10, size: 1, within: 0, room } as const;
+  return new TopicWork({ ...defaults, ...options }, member, clock, pauses, () => {}, OWNER);
+}
+
 /** Work of four partitions of topic `t`, each with two messages, and the places of those that ran. */
 function workOf(handle: (work: TopicWork, pauses: Pauses) => void) {
   const ran: string[] = [];
   const pauses = new Pauses();
-  const member = { pause: () => {}, resume: () => {} };
   const run = (deliveries: readonly Delivery[]): readonly Outcome[] => {
     const { partition, message } = deliveries[0]!;
     ran.push(`${partition}/${message.offset}`);
     handle(work, pauses);
     return ['handled'];
   };
-  const room = { messages: 10, budget: new MemoryBudget(1e9) };
-  const options = { order: 'key', concurrency: 10, size: 1, within: 0, room } as const;
-  const work: TopicWork = new TopicWork({ ...options, run }, member, systemClock, pauses, () => {}, OWNER);
+  const work: TopicWork = newWork({ run }, systemClock, pauses);
   pauses.pause();
   const places = PARTITIONS.map((partition) => ({ topic: 't', partition }));
   work.assigned(places, false);
@@ -79,21 +88,14 @@ describe('a partition of which one message is not handled', () => {
     };
     let end = () => {};
     const first = new Promise<readonly Outcome[]>((resolve) => (end = () => resolve(['handled'])));
-    const work = new TopicWork(
+    const work = newWork(
       {
         order: 'none',
-        concurrency: 10,
-        size: 1,
-        within: 0,
         room: { messages: lookAhead, budget: new MemoryBudget(1e9) },
         run: ([delivery]) => (delivery!.message.offset === 0n ? first : ['handled']),
         stalled: (stall) => stalls.push(stall),
       },
-      { pause: () => {}, resume: () => {} },
       clock,
-      new Pauses(),
-      () => {},
-      OWNER,
     );
     work.assigned([place], false);
     const pass = () => {
@@ -127,22 +129,7 @@ describe('a partition of which one message is not handled', () => {
 
 it('tells of messages that were removed before they could be handled', () => {
   const skips: unknown[] = [];
-  const work = new TopicWork(
-    {
-      order: 'key',
-      concurrency: 10,
-      size: 1,
-      within: 0,
-      room: { messages: 10, budget: new MemoryBudget(1e9) },
-      run: () => ['handled'],
-      skipped: (skip) => skips.push(skip),
-    },
-    { pause: () => {}, resume: () => {} },
-    systemClock,
-    new Pauses(),
-    () => {},
-    OWNER,
-  );
+  const work = newWork({ run: () => ['handled'], skipped: (skip) => skips.push(skip) });
   const place = { topic: 't', partition: 0 };
   work.assigned([place], false);
   work.batch({ ...place, messages: [messageOf(7n)], next: 8n, end: 8n, lost: { from: 3n, to: 7n } });
@@ -163,21 +150,7 @@ describe('a key with several messages, when the work ends', () => {
         const end = () => resolve(deliveries.map(() => 'handled'));
         for (const { message } of deliveries) ends.set(message.offset, end);
       });
-    const work = new TopicWork(
-      {
-        order: 'key',
-        concurrency: 2,
-        size,
-        within: 0,
-        room: { messages: 10, budget: new MemoryBudget(1e9) },
-        run,
-      },
-      { pause: () => {}, resume: () => {} },
-      clock,
-      new Pauses(),
-      () => {},
-      OWNER,
-    );
+    const work = newWork({ concurrency: 2, size, run }, clock);
     work.assigned([place], false);
     const messages = Array.from(keys, (key, offset) => ({
       ...messageOf(BigInt(offset)),
