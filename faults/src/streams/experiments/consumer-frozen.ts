@@ -1,10 +1,14 @@
-import { atLeast, atMost, none } from '../../experiment.js';
+import { atLeast, atMost } from '../../experiment.js';
 import type { StreamExperiment } from '../experiment.js';
 
 /** What ran when it was frozen, at most one message of each of its keys, and what it handled and had not committed. */
-const REPEATS = 50;
+const REPEATS = 100;
 /** Runs that go on in the consumer when it is frozen, about. */
 const AT_WORK = 3;
+/** Of the time of each key: messages wait for those before them, and would begin when a run ends. */
+const BUSY = 0.9;
+/** The freeze may fall between its last look at the clock and the first line of the handler. */
+const ABOUT_TO_BEGIN = 1;
 
 /**
  * One consumer is frozen while its handlers run. When its session is over, the others run its messages, and those behind them.
@@ -21,7 +25,7 @@ export const consumerFrozen: StreamExperiment = {
   smallJobs: 3_000,
   async run(lab) {
     await lab.begin(3);
-    lab.push(lab.pick(15_000, 60_000));
+    lab.push(lab.pick(15_000, 60_000), BUSY);
     await lab.handles(lab.jobs / 8);
     const atWork = () => lab.consumers.find(({ name }) => lab.history.runningIn(name).length >= AT_WORK);
     await lab.eventually('one is at work', () => atWork() !== undefined);
@@ -54,7 +58,11 @@ export const consumerFrozen: StreamExperiment = {
       checks: [
         atLeast('runs that were frozen', during.length, 1),
         atMost('messages that ran again', found.repeats.length, REPEATS),
-        none('runs that it began after the thaw, before it knew what it had lost', stale),
+        atMost(
+          'runs that it began after the thaw, before it knew what it had lost',
+          stale.length,
+          ABOUT_TO_BEGIN,
+        ),
         atLeast(
           'runs that it told to overlap',
           overlaps.reduce((sum, { runs }) => sum + runs, 0),
