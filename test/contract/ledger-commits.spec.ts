@@ -21,6 +21,50 @@ everyLedger((jobs) => {
       await expect(claim({ generation: second })).resolves.toMatchObject({ kind: 'run', attempt: 1 });
     });
 
+    describe('of a generation whose opening Redis has lost', () => {
+      /** A claim may have decided about it, and Redis has lost that, too. */
+      const decided = { undecidedUntil: 0 };
+      const lost = () => nowMs() - OLD;
+
+      it('counts as long as no claim can have decided otherwise', async () => {
+        const generation = lost();
+        await expect(commit(generation)).resolves.toEqual({ kind: 'committed' });
+        await expect(claim({ generation })).resolves.toMatchObject({ kind: 'run' });
+      });
+
+      it.each([
+        ['alone', () => Promise.resolve()],
+        ['with an older one that runs', () => run({ generation: nowMs() - 2 * OLD })],
+        ['with a newer one that was opened', () => opened({ due: nowMs() + MINUTE })],
+      ])('is refused from then on, and never runs: %s', async (_what, happens) => {
+        const generation = lost();
+        await happens();
+        await expect(commit(generation, decided)).resolves.toEqual({ kind: 'forgotten' });
+        await expect(claim({ generation, token: 'b' })).resolves.toEqual({ kind: 'gone' });
+        await expect(commit(generation)).resolves.toMatchObject({ kind: 'refused', why: 'changed' });
+      });
+
+      it('leaves the job alone that is there', async () => {
+        const older = nowMs() - 2 * OLD;
+        await run({ generation: older });
+        await commit(lost(), decided);
+        await expect(find()).resolves.toMatchObject({ state: 'running', generation: older });
+      });
+
+      it('is no matter for those that are open, however many', async () => {
+        const generations = [await opened(), await opened(), await opened()];
+        for (const generation of generations) {
+          await expect(commit(generation, decided)).resolves.toMatchObject({ kind: 'committed' });
+        }
+      });
+
+      it('is no matter where a claim has committed it', async () => {
+        const generation = lost();
+        await run({ generation });
+        await expect(commit(generation, decided)).resolves.toEqual({ kind: 'committed', already: true });
+      });
+    });
+
     it('says the same to a repeat, whatever became of it, but for what it replaced', async () => {
       await add();
       const generation = await opened();

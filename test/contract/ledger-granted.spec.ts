@@ -160,6 +160,22 @@ everyLedger((jobs) => {
       await expect(claim({ generation: failed, token: 'b' })).resolves.toEqual({ kind: 'gone' });
     });
 
+    it('never runs after an older one was granted, although another one was opened after it', async () => {
+      const first = await opened(later());
+      await opened(later());
+      await done(await run({ generation: nowMs() - OLD }));
+      await expect(claim({ generation: first, token: 'b' })).resolves.toEqual({ kind: 'gone' });
+      await expect(commit(first)).resolves.toMatchObject({ kind: 'refused', why: 'changed' });
+    });
+
+    it('that was taken back before others were opened never runs, whichever of them does', async () => {
+      const failed = nowMs() - 2 * OLD;
+      await abort(failed);
+      for (let i = 0; i < 2; i++) await opened(later());
+      await done(await run({ generation: nowMs() - 3 * OLD }));
+      await expect(claim({ generation: failed, token: 'b' })).resolves.toEqual({ kind: 'gone' });
+    });
+
     it('still runs after an older one was granted while another one was opened', async () => {
       const [older, present] = [nowMs() - 2 * OLD, nowMs() - OLD];
       const next = await opened(later());

@@ -27,6 +27,7 @@ everyLedger((jobs) => {
     due: nowMs() + MINUTE,
     announced: THREE.mask,
     owed: THREE,
+    undecidedUntil: nowMs() + MINUTE,
     places: placesOf('node-with-a-long-name.example.org'),
     ...over,
   });

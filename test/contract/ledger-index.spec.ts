@@ -177,7 +177,7 @@ everyLedger((jobs) => {
       const due = nowMs() + MINUTE;
       const none = await jobs.harness.withMostIndexed(jobs.tubeName, 0);
       const generation = await opened({ due });
-      const one = { id: 'job', opening: adding(), generation, born: generation, due };
+      const one = { id: 'job', opening: adding(), generation, born: generation, due, undecidedUntil: due };
       await none.commit([{ ...one, announced: THREE.mask, owed: THREE, places }]);
       await expect(ids()).resolves.toEqual([]);
       await expect(locate()).resolves.toMatchObject({ state: 'waiting', places });
@@ -198,7 +198,7 @@ everyLedger((jobs) => {
       await add({ id: 'a', due: nowMs() + MINUTE });
       const none = await jobs.harness.withMostIndexed(jobs.tubeName, 0);
       const due = nowMs() + 2 * MINUTE;
-      const one = { announced: 7, owed: THREE, places: [], due };
+      const one = { announced: 7, owed: THREE, places: [], due, undecidedUntil: due };
       for (const id of ['a', 'b']) {
         const generation = await opened({ id, due });
         await none.commit([{ ...one, id, opening: adding(), generation, born: generation }]);

@@ -144,6 +144,7 @@ export class LedgerJobs {
       announced: THREE.mask,
       owed: THREE,
       places: [],
+      undecidedUntil: this.nowMs() + MINUTE,
     };
     const [answer] = await this.tube.commit([{ ...request, ...over }]);
     return answer!;

@@ -62,6 +62,7 @@ describe.each(EACH_REDIS)('with %s', (_name, cluster) => {
       announced: 7,
       owed,
       places: [],
+      undecidedUntil: due,
     }));
     await expect(counted(() => tube.commit(commits))).resolves.toEqual([1, 1]);
     const settled = generations.map((generation) => ({ id: 'job', generation, mask: 7, unknown: false }));

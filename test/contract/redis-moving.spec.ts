@@ -98,7 +98,8 @@ it('goes on with old jobs and new ones, on whichever master they are, and is awa
   const opened = await tube.open(keys.map((id) => ({ id, opening, due, owed: OWED, announced: 1 })));
   const commits = opened.map((answer, i) => {
     const { generation } = answer as { generation: number };
-    return { id: keys[i]!, opening, generation, born: generation, due, owed: OWED, announced: 1, places: [] };
+    const stored = { generation, due, owed: OWED, announced: 1, places: [] };
+    return { ...stored, id: keys[i]!, opening, born: generation, undecidedUntil: due };
   });
   await expect(tube.commit(commits)).resolves.toMatchObject([{ kind: 'committed' }, { kind: 'committed' }]);
   await expect(tube.find([...keys, 'moves'])).resolves.toMatchObject([

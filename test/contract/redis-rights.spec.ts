@@ -88,7 +88,17 @@ describe('with one Redis', () => {
       const due = Date.now() + 60_000;
       const [opened] = await tube.open([{ id: 'key', opening, due, announced: 1 }]);
       const { generation } = opened as { generation: number };
-      const stored = { id: 'key', opening, generation, born: generation, due, announced: 1, owed, places };
+      const when = { due, undecidedUntil: due };
+      const stored = {
+        id: 'key',
+        opening,
+        generation,
+        born: generation,
+        ...when,
+        announced: 1,
+        owed,
+        places,
+      };
       await ledger.handover.leave([]);
       await expect(ledger.handover.take()).resolves.toEqual([]);
       await expect(ledger.presence.markDrained('node:11300', true)).resolves.toBe(true);

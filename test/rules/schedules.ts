@@ -61,8 +61,43 @@ export const SCHEDULES: readonly Rule[] = [
       ...contract(
         'ledger-commits.spec.ts',
         'is refused by %s if another came before, and gives up',
-        ['rules/schedules.ts', '(lost ? undefined : refusal(record, opening, now))', 'undefined'],
+        ['rules/schedules.ts', 'lost ? undefined : refusal(record, opening, now)', 'undefined'],
         ['verbs/commit.ts', 'or not lost and refusal(record, opening) or nil', 'or nil'],
+      ),
+      ...contract(
+        'ledger-commits.spec.ts',
+        'is refused from then on, and never runs: %s',
+        ['rules/schedules.ts', "isForgotten ? 'forgotten' : lost", 'lost'],
+        ['verbs/commit.ts', "forgotten and 'forgotten' or", ''],
+      ),
+      ...contract(
+        'ledger-commits.spec.ts',
+        'counts as long as no claim can have decided otherwise',
+        ['rules/schedules.ts', 'now >= undecidedUntil && ', ''],
+        ['verbs/commit.ts', 'now >= undecidedUntil and ', ''],
+      ),
+      ...contract(
+        'ledger-commits.spec.ts',
+        'is no matter for those that are open, however many',
+        ['rules/schedules.ts', 'if (record.firstOpened < 0) record.firstOpened = opened;', ''],
+        ['verbs/open.ts', 'then record.first = record.opened end', 'then end'],
+      ),
+      ...contract(
+        'ledger-commits.spec.ts',
+        'is refused from then on, and never runs: %s',
+        ['rules/aborted.ts', 'generation >= firstOpened(record) && generation', 'generation'],
+        ['parts/generations.ts', 'generation >= firstOpened(record) and generation', 'generation'],
+      ),
+      ...unit(
+        'producer/add-with-key-failing.spec.ts',
+        'is told to be open where Redis lost its opening, and %s',
+        ['producer/generations.ts', 'Math.min(own, replaced.due)', 'own'],
+        ['producer/generations.ts', 'Math.max(due, generation + YOUNG)', 'Infinity'],
+      ),
+      ...unit(
+        'producer/add-with-key-failing.spec.ts',
+        'is added although Redis lost its opening, as long as no run can have begun',
+        ['producer/generations.ts', 'return first - AHEAD;', 'return 0;'],
       ),
       ...contract(
         'ledger-commits.spec.ts',
@@ -110,28 +145,26 @@ export const SCHEDULES: readonly Rule[] = [
       ...contract(
         'ledger-granted.spec.ts',
         'A generation that was taken back stays so over a grant that knows nothing of its opening',
-        ['rules/aborted.ts', 'keepAbortedAbove(record, opened);', 'record.aborted = [];'],
-        ['parts/record.ts', 'keepAbortedAbove(record, opened)', 'record.aborted = nil'],
+        ['rules/aborted.ts', 'dropAborted(record, from, opened);', 'record.aborted = [];'],
+        ['parts/record.ts', 'dropAborted(record, from, opened)', 'record.aborted = nil'],
       ),
       ...contract(
         'ledger-granted.spec.ts',
-        'that was taken back never runs, although its copies are left',
-        [
-          'rules/aborted.ts',
-          'if (!isAborted(record, opened)) addAborted(record, opened);',
-          'record.aborted = [{ from: opened, to: opened }];',
-        ],
-        [
-          'parts/record.ts',
-          'if not isAborted(record, opened) then addAborted(record, opened) end',
-          'record.aborted = { opened, opened }',
-        ],
+        'that was taken back before others were opened never runs, whichever of them does',
+        ['rules/aborted.ts', '    { from: range.from, to: Math.min(range.to, from - 1) },\n', ''],
+        ['parts/record.ts', '    keep(aborted[i], math.min(aborted[i + 1], from - 1))\n', ''],
+      ),
+      ...contract(
+        'ledger-granted.spec.ts',
+        'never runs after an older one was granted, although another one was opened after it',
+        ['rules/aborted.ts', 'before < 0 ? firstOpened(record) : 0', 'before < 0 ? opened : 0'],
+        ['parts/record.ts', 'before < 0 and firstOpened(record) or 0', 'before < 0 and opened or 0'],
       ),
       ...contract(
         'ledger-granted.spec.ts',
         'still runs after an add of its key that failed',
-        ['rules/aborted.ts', 'if (before < 0)', 'if (false)'],
-        ['parts/record.ts', 'if before < 0 then', 'if false then'],
+        ['rules/aborted.ts', 'before < 0 ? firstOpened(record) : 0', '0'],
+        ['parts/record.ts', 'before < 0 and firstOpened(record) or 0', '0'],
       ),
       ...contract(
         'ledger-granted.spec.ts',

@@ -79,7 +79,7 @@ export const KINDS: readonly string[] = [
   ...kinds('open again', 'opened | unknown | lost | revoked'),
   ...kinds(
     'commit add',
-    'committed | committed, replaced | committed, already | taken | changed | overtaken | revoked',
+    'committed | committed, replaced | committed, already | taken | changed | overtaken | revoked | forgotten',
   ),
   ...kinds(
     'commit move',

@@ -94,7 +94,10 @@ export class Asking {
         const by = { by: 'add', onDuplicate: s.onDuplicate } as const;
         const stored = { ...this.announced(s), ...(last && { generation: last.generation, due: last.due }) };
         const opening = last && last.opening.by !== 'again' ? last.opening : by;
-        return { request: { ...stored, id, opening, born: last?.born ?? stored.generation } };
+        const undecidedUntil = now + (s.flag ? 1 : 0);
+        return {
+          request: { ...stored, id, opening, born: last?.born ?? stored.generation, undecidedUntil },
+        };
       }
       case 'abort': {
         const { places: _none, ...rest } = this.announced(s);

@@ -241,6 +241,7 @@ const ABSENT: Readonly<Record<string, unknown>> = {
   abort: 0,
   floor: -1,
   opened: -1,
+  first: -1,
   places: '',
 };
 
@@ -261,7 +262,7 @@ function fieldsOf(record: JobRecord): Record<string, unknown> {
     dead: 'x',
   }[record.state];
   const { committed, born, due, attempt, fence, leaseEnd, token, sum, sumDue, lostDue } = record;
-  const { floor, opened, holdEnd } = record;
+  const { floor, opened, firstOpened: first, holdEnd } = record;
   return present({
     state,
     committed,
@@ -276,6 +277,7 @@ function fieldsOf(record: JobRecord): Record<string, unknown> {
     lostDue,
     floor,
     opened,
+    first,
     holdEnd,
     owed: owed && [owed.due, owed.mask, Number(owed.unknown)],
     counted: Number(record.counted),

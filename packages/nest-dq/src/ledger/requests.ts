@@ -214,9 +214,14 @@ export interface CommitRequest extends AnnouncedGeneration {
   readonly id: string;
   readonly opening: Exclude<Opening, { by: 'again' }>;
   readonly born: number;
+  /**
+   * Ledger time in ms: before it, no claim can have committed this generation, or run the one that it replaces.From then on, one
+   * whose opening Redis has lost is `forgotten`.
+   */
+  readonly undecidedUntil: number;
 }
 
-/** A refusal aborts the generation, so that its copies can be deleted. */
+/** Any answer but `committed` aborts the generation, so that its copies can be deleted. */
 export type CommitAnswer =
   /**
    * `replaced`: the job that waited or ran until now. `already`: an earlier call or a claim has committed it, and the job that
@@ -232,7 +237,9 @@ export type CommitAnswer =
    * `overtaken`: a newer generation was committed, and this one is so old that a claim may have committed it before, and
    * run it. `changed`: certainly not.
    */
-  | { readonly kind: 'refused'; readonly why: Refusal | 'overtaken'; readonly present?: Schedule };
+  | { readonly kind: 'refused'; readonly why: Refusal | 'overtaken'; readonly present?: Schedule }
+  /** Redis has lost the opening, and with it whether a claim has committed this generation, and run it, or voided it. */
+  | { readonly kind: 'forgotten' };
 
 /** Takes an opened generation back; the copies of it that may be stored stay owed. */
 export interface AbortRequest extends Omit<AnnouncedGeneration, 'places'> {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JobReceipt } from '../api/job.js';
 import { embedded, failure, scripted } from '../../spec-support/producing.js';
+import { stored } from '../../spec-support/stored.js';
 import { ID, KEY, born, waiting } from '../../spec-support/keyed-job.js';
 
 describe('an add with a key that finds too few nodes', () => {
@@ -147,6 +148,45 @@ describe('an add with a key while the ledger fails', () => {
     await clock.advance(10_000);
     expect((await claim(fresh)).kind).toBe('run');
     expect(await claim(primary)).toEqual({ kind: 'gone' });
+  });
+
+  /** Redis loses its data so many milliseconds after an add has stored its copies, and before its commit. */
+  const losing = async (after: number) => {
+    const world = await embedded();
+    const { ledger, memory, clock } = world;
+    const lose = () => {
+      ledger.gate = async (call) => {
+        if (call !== 'commit') return;
+        await new Promise<void>((resolve) => clock.after(after, resolve));
+        memory.records.of(stored('t')).byId.clear();
+      };
+    };
+    return Object.assign(world, { lose });
+  };
+
+  it.each([
+    ['the job that it replaces may have begun', '2s', '1h', 5_000],
+    ['its own run may have begun', undefined, '10ms', 10_000],
+  ] as const)(
+    'is told to be open where Redis lost its opening, and %s',
+    async (_what, oldDue, due, lostAfter) => {
+      const { producer, lose, after, payloads } = await losing(lostAfter);
+      if (oldDue) await producer.delay('t', 'old', oldDue, { key: 'k' });
+      lose();
+      const error = await failure(after(lostAfter, producer.delay('t', 'new', due, { key: 'k' })));
+      expect(error).toMatchObject({ code: 'DQ_LEDGER_DOWN', indeterminate: true });
+      expect(error.message).toMatch(/Redis lost its data in the middle of this call: the job may have run/);
+      expect(await payloads()).toEqual(oldDue ? ['old', 'old', 'old'] : []);
+    },
+  );
+
+  it('is added although Redis lost its opening, as long as no run can have begun', async () => {
+    const { producer, lose, after, memory } = await losing(5_000);
+    await producer.delay('t', 'old', '10s', { key: 'k' });
+    lose();
+    const added = await after(5_000, producer.delay('t', 'new', '1h', { key: 'k' }));
+    expect(added.status).toBe('added');
+    expect((await memory.tube('t').find([ID]))[0]).toMatchObject({ state: 'waiting', born: born(added) });
   });
 
   it('may run all the same when the ledger was closed before its commit', async () => {

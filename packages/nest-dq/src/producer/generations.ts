@@ -3,7 +3,7 @@ import type { WrittenJob } from '../copies/header.js';
 import { announcedBy, refuseTooLarge, tooFewCopies, type Stored } from '../copies/storing.js';
 import type { StoredTube } from '../api/tube.js';
 import { DqError, factOf } from '../errors.js';
-import { YOUNG } from '../ledger/ledger.js';
+import { AHEAD, YOUNG } from '../ledger/ledger.js';
 import type { CommitAnswer, CommitRequest, OpenAnswer, OpenRequest, Schedule } from '../ledger/requests.js';
 import type { Clock } from 'nest-handlers/time';
 import type { ProducerContext } from './producer-context.js';
@@ -48,7 +48,7 @@ export type GenerationResult =
   | { readonly stored?: undefined; readonly answer: Extract<OpenAnswer, { kind: 'refused' }> }
   | {
       readonly stored: Stored;
-      readonly answer: CommitAnswer;
+      readonly answer: Exclude<CommitAnswer, { kind: 'forgotten' }>;
       /** The job that waited or ran when it was opened. */
       readonly before: Schedule | undefined;
     };
@@ -56,6 +56,7 @@ export type GenerationResult =
 /**
  * Opens a generation, stores its copies, and commits it. The copies of one that the commit refuses are deleted. `stored` is
  * missing when the opening was refused. `DQ_TOO_FEW_COPIES`: it was taken back, or, with `indeterminate`, it may still count.
+ * `DQ_LEDGER_DOWN` with `indeterminate`: it may have run, and may still run only where the ledger gave no answer.
  * `DQ_BAD_PAYLOAD`.
  */
 export async function storeGeneration(
@@ -79,10 +80,23 @@ export async function storeGeneration(
   }
   const { owed, places } = stored;
   const born = known?.born ?? generation;
-  const request = { id, opening, born, generation, due, announced, owed, places };
+  const undecidedUntil = Math.floor(firstClaim(generation, due, present));
+  const request = { id, opening, born, generation, due, announced, owed, places, undecidedUntil };
   const answer = await commit(context, tube, request, until);
-  if (answer.kind === 'refused') void deleteCopies(parts, tube, { id, generation }, stored.places);
+  if (answer.kind !== 'committed') void deleteCopies(parts, tube, { id, generation }, stored.places);
+  if (answer.kind === 'forgotten') {
+    const outcome = known ? 'it may have run at its new time' : 'the job may have run';
+    const fact = `Redis lost its data in the middle of this call: ${outcome}, and will not run because of it from now on`;
+    throw new DqError('DQ_LEDGER_DOWN', fact, { indeterminate: true });
+  }
   return { stored, answer, before: present };
+}
+
+/** Ledger time, ms: no claim of this generation, or of the one that it replaces, is granted before. */
+function firstClaim(generation: number, due: number, replaced: Schedule | undefined): number {
+  const own = Math.max(due, generation + YOUNG);
+  const first = !replaced ? own : replaced.state === 'waiting' ? Math.min(own, replaced.due) : generation;
+  return first - AHEAD;
 }
 
 /**

@@ -115,7 +115,7 @@ describe('a ledger on a disk, after a restart', () => {
     const generation = opened!.kind === 'opened' ? opened!.generation : -1;
     const places = [{ index: 0, location: 'embedded#1:1' }];
     const stored = { generation, due, announced: 0, owed: NOTHING, places };
-    await tube.commit([{ ...stored, id: 'job', opening, born: generation }]);
+    await tube.commit([{ ...stored, id: 'job', opening, born: generation, undecidedUntil: due }]);
     await folder.restart();
     expect(await tube.find(['job'])).toMatchObject([{ state: 'waiting', generation, due, places }]);
     expect(await tube.open([{ id: 'job', opening, due, announced: 0 }])).toMatchObject([

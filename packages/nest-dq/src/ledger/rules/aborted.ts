@@ -9,6 +9,8 @@ export interface AbortedRange {
 export interface AbortingRecord {
   readonly committed: number;
   readonly opened: number;
+  /** The first one that this record has seen opened; negative: `opened` is the first. */
+  readonly firstOpened: number;
   aborted: AbortedRange[];
 }
 
@@ -22,24 +24,34 @@ export function addAborted({ aborted }: AbortingRecord, generation: number): voi
   else aborted.push({ from: generation, to: generation });
 }
 
+/** Of all that this record has seen. */
+function firstOpened({ opened, firstOpened: first }: AbortingRecord): number {
+  return first < 0 ? opened : first;
+}
+
+/** False: Redis has lost the record in which the generation was opened. */
+export function wasOpened(record: AbortingRecord, generation: number): boolean {
+  return generation >= firstOpened(record) && generation <= record.opened;
+}
+
 /**
  * Aborts every generation that was opened and not committed. If the record doesn't know what was committed before, because Redis
- * lost it, it aborts only the last one: an older generation may be the job.
+ * lost it, it aborts only those that it has seen opened: an older one may be the job.
  * @param before The generation that was committed before this call's verb.
  */
 export function abortOpened(record: AbortingRecord, before: number): void {
   const { committed, opened } = record;
   if (opened <= committed) return;
-  if (before < 0) {
-    if (!isAborted(record, opened)) addAborted(record, opened);
-    return;
-  }
-  keepAbortedAbove(record, opened);
-  record.aborted.push({ from: committed + 1, to: opened });
+  const from = Math.max(committed + 1, before < 0 ? firstOpened(record) : 0);
+  dropAborted(record, from, opened);
+  record.aborted.push({ from, to: opened });
 }
 
-export function keepAbortedAbove(record: AbortingRecord, generation: number): void {
-  record.aborted = record.aborted
-    .filter(({ to }) => to > generation)
-    .map(({ from, to }) => ({ from: Math.max(from, generation + 1), to }));
+/** Forgets that generations are aborted. */
+export function dropAborted(record: Pick<AbortingRecord, 'aborted'>, from: number, to: number): void {
+  const outside = record.aborted.flatMap((range) => [
+    { from: range.from, to: Math.min(range.to, from - 1) },
+    { from: Math.max(range.from, to + 1), to: range.to },
+  ]);
+  record.aborted = outside.filter((range) => range.from <= range.to);
 }

@@ -1,7 +1,7 @@
 import type { Place } from '../../copies/location.js';
 import { keptAfter, YOUNG, type LedgerSettings } from '../ledger.js';
 import type { AnnouncedGeneration, Refusal, Schedule, StoredGeneration } from '../requests.js';
-import { addAborted, isAborted, keepAbortedAbove } from './aborted.js';
+import { addAborted, dropAborted, isAborted } from './aborted.js';
 import { countOwed, lose, narrow, owe, type OwedRecord } from './owed-copies.js';
 
 /** The record of a job as the rules see it; redis/parts/record.ts says what the fields mean. */
@@ -10,6 +10,7 @@ export interface JobRecord extends OwedRecord {
   born: number;
   committed: number;
   opened: number;
+  firstOpened: number;
   floor: number;
   due: number;
   attempt: number;
@@ -35,6 +36,7 @@ export function newRecord(generation: number, born: number, due: number): JobRec
     born,
     committed: generation,
     opened: NO_GENERATION,
+    firstOpened: NO_GENERATION,
     floor: NO_GENERATION,
     aborted: [],
     due,
@@ -77,7 +79,7 @@ export function swap(
   { generation, due, places }: Omit<StoredGeneration, 'owed'>,
 ): void {
   endRun(record, 'waiting');
-  keepAbortedAbove(record, generation);
+  dropAborted(record, 0, generation);
   countOwed(record);
   record.born = born;
   record.committed = generation;

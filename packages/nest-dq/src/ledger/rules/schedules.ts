@@ -1,4 +1,5 @@
 // Which generation of a job counts: the same rules as redis/verbs/open, commit, abort, revoke, find and trace, step by step.
+import { wasOpened } from './aborted.js';
 import {
   confirm,
   emptyRecord,
@@ -49,6 +50,7 @@ export function open(records: Records, request: OpenRequest, time: Moment): Open
   if (why) return { kind: 'refused', why, present };
   const { committed, opened, floor } = record;
   const generation = Math.max(committed + 1, opened + 1, floor + 1, now);
+  if (record.firstOpened < 0) record.firstOpened = opened;
   record.opened = generation;
   // A sign of life: the copies are about to be stored, and meanwhile nobody else may start.
   if (opening.by === 'again') record.leaseEnd = now + records.settings.lease;
@@ -59,7 +61,7 @@ export function open(records: Records, request: OpenRequest, time: Moment): Open
 }
 
 export function commit(records: Records, request: CommitRequest, time: Moment): CommitAnswer {
-  const { id, generation, born, opening } = request;
+  const { id, generation, born, opening, undecidedUntil } = request;
   const { now } = time;
   const record = records.read(id, time) ?? emptyRecord();
   if (record.committed === generation) {
@@ -70,11 +72,15 @@ export function commit(records: Records, request: CommitRequest, time: Moment): 
   }
   const present = scheduleOf(record, now);
   const lost = record.committed === NO_GENERATION; // Redis has lost the record, and what the opening was to replace
-  const why = voided(record, generation) ?? (lost ? undefined : refusal(record, opening, now));
+  const isForgotten = now >= undecidedUntil && !wasOpened(record, generation);
+  const why =
+    voided(record, generation) ??
+    (isForgotten ? 'forgotten' : lost ? undefined : refusal(record, opening, now));
   if (why) {
     const counted = why === 'changed' && mayHaveCounted(record, generation, now);
     giveUp(record, request);
     records.writeListed(id, record, time);
+    if (why === 'forgotten') return { kind: 'forgotten' };
     return { kind: 'refused', why: counted ? 'overtaken' : why, present };
   }
   const replaced = isLive(record) ? present : undefined;

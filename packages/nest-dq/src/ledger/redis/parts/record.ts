@@ -30,6 +30,7 @@ import { OWED_COPIES } from './owed-copies.js';
  * 18. `places`     of the copies, as formatPlaces writes them; only for keyed and moved jobs, until they end, unless they end by a
  *                  revoke; and of plain jobs that were revoked by id, or with `confirmed` ['']
  * 19. `abort`      true while the run of state l, or the one that holds, is asked to stop
+ * 20. `first`      the generation that was opened first, as far as this record knows; -1 if that is `opened` [-1]
  *
  * A script reads and writes a record as a whole, because calls of Redis take most of its time. To look at one:
  * `redis-cli EVAL "return cjson.encode(cmsgpack.unpack(redis.call('GET', KEYS[1])))" 1 '{<tube>}:<id>'`.
@@ -87,7 +88,7 @@ end
 local ABSENT = {
   __index = {
     committed = 0, born = 0, due = 0, attempt = 0, fence = 0, leaseEnd = 0, sum = 0, sumDue = 0, lostDue = 0, floor = -1,
-    opened = -1, holdEnd = 0, places = '',
+    opened = -1, first = -1, holdEnd = 0, places = '',
   },
 }
 
@@ -179,30 +180,37 @@ local function addAborted(record, generation)
   aborted[#aborted + 1] = generation
 end
 
-local function keepAbortedAbove(record, generation)
+-- Forgets that the generations from the one to the other are aborted.
+local function dropAborted(record, from, to)
   local aborted = record.aborted
   if not aborted then return end
-  local above = {}
-  for i = 1, #aborted, 2 do
-    if aborted[i + 1] > generation then
-      above[#above + 1] = max(aborted[i], generation + 1)
-      above[#above + 1] = aborted[i + 1]
-    end
+  local outside = {}
+  local function keep(first, last)
+    if first > last then return end
+    outside[#outside + 1] = first
+    outside[#outside + 1] = last
   end
-  record.aborted = above[1] and above or nil
+  for i = 1, #aborted, 2 do
+    keep(aborted[i], math.min(aborted[i + 1], from - 1))
+    keep(max(aborted[i], to + 1), aborted[i + 1])
+  end
+  record.aborted = outside[1] and outside or nil
 end
 
--- Aborts every generation that was opened and not committed; only the last one, if Redis has lost what was committed before.
+-- Of all that this record has seen.
+local function firstOpened(record)
+  return record.first < 0 and record.opened or record.first
+end
+
+-- Aborts every generation that was opened and not committed. If Redis has lost what was committed before, it aborts only those that
+-- the record has seen opened, because an older one may be the job.
 local function abortOpened(record, before)
   local committed, opened = record.committed, record.opened
   if opened <= committed then return end
-  if before < 0 then
-    if not isAborted(record, opened) then addAborted(record, opened) end
-    return
-  end
-  keepAbortedAbove(record, opened)
+  local from = max(committed + 1, before < 0 and firstOpened(record) or 0)
+  dropAborted(record, from, opened)
   local aborted = record.aborted or {}
-  aborted[#aborted + 1] = committed + 1
+  aborted[#aborted + 1] = from
   aborted[#aborted + 1] = opened
   record.aborted = aborted
 end
@@ -210,7 +218,7 @@ ${OWED_COPIES}
 -- Makes a generation the job: it waits, and its attempts begin anew.
 local function swap(record, born, generation, due, places)
   endRun(record, 'w')
-  keepAbortedAbove(record, generation)
+  dropAborted(record, 0, generation)
   countOwed(record)
   record.born, record.committed, record.due, record.attempt, record.places = born, generation, due, 0, places
   record.counted = generation <= record.opened or nil

@@ -8,6 +8,7 @@ import { namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
 const FIELDS: Fields<CommitRequest> = {
   opening: ({ opening }) => openingOf(opening),
   born: ({ born }) => born,
+  undecidedUntil: ({ undecidedUntil }) => undecidedUntil,
   ...ANNOUNCED,
   ...PLACES,
 };
@@ -28,7 +29,8 @@ local function commit(key, ${namesOf(FIELDS)})
   end
   local present = scheduleOf(record)
   local lost = record.committed == -1 -- Redis has lost the record, so there is nothing to replace
-  local why = voided(record, generation) or not lost and refusal(record, opening) or nil
+  local forgotten = now >= undecidedUntil and not wasOpened(record, generation)
+  local why = voided(record, generation) or forgotten and 'forgotten' or not lost and refusal(record, opening) or nil
   if why then
     if why == 'changed' and mayHaveCounted(record, generation) then why = 'overtaken' end
     giveUp(record, generation, due, announced, mask, unknown)
@@ -60,6 +62,7 @@ export const commit: RedisVerb<CommitRequest, CommitAnswer> = {
   read(from) {
     const why = from.text();
     const schedule = readSchedule(from);
+    if (why === 'forgotten') return { kind: 'forgotten' };
     if (why === 'already') return { kind: 'committed', already: true };
     if (why === 'revived') return { kind: 'committed', left: parsePlaces(from.text()) };
     return why === ''

@@ -40,6 +40,7 @@ local function open(key, ${namesOf(FIELDS)})
   local why = refusal(record, opening)
   if why then return REFUSED, why, valuesOf(present) end
   local generation = max(record.committed + 1, record.opened + 1, record.floor + 1, now)
+  if record.first < 0 and record.opened >= 0 then record.first = record.opened end
   record.opened = generation
   -- The run is alive. While its process stores the new copies, nobody else may run the job.
   if by == 'again' then record.leaseEnd = now + LEASE end
