@@ -5,7 +5,7 @@ import { SETTINGS } from './ledger-harness.js';
 import { everyLedger, expectAbout, MINUTE, OLD, runOf } from './ledger-jobs.js';
 
 everyLedger((jobs) => {
-  const { claim, copy, done, extend, complete, forgottenIn, letter, nowMs, pass, run } = jobs;
+  const { claim, commit, copy, done, extend, complete, forgottenIn, letter, nowMs, opened, pass, run } = jobs;
 
   describe('claim', () => {
     it('gives the run of a due job to one of many copies', async () => {
@@ -204,6 +204,13 @@ everyLedger((jobs) => {
       await expect(claim({ due })).resolves.toEqual({ kind: 'stale' });
       await expect(claim({ due, token: 'b' })).resolves.toEqual({ kind: 'dead', fresh: false });
       await expect(letter()).resolves.toMatchObject({ why: 'stale' });
+    });
+
+    it('does not run it either while its key is being added anew', async () => {
+      const next = await opened({ due: nowMs() + MINUTE });
+      const due = nowMs() - SETTINGS.staleAfter - 1_000;
+      await expect(claim({ generation: due, due })).resolves.toEqual({ kind: 'stale' });
+      await expect(commit(next)).resolves.toMatchObject({ kind: 'committed' });
     });
 
     it('runs a job that is overdue by just less', async () => {

@@ -33,7 +33,7 @@ export function noteRobbedJobs(
   const at = history.now;
   for (const id of new Set(history.calls.map((call) => call.id))) {
     if (id === undefined) continue;
-    const committed = ledger.records.get(id)?.committed ?? 0;
+    const committed = Math.max(0, ledger.records.get(id)?.committed ?? 0);
     if ((newest.get(id) ?? -1) < committed) history.robberies.push({ id, at });
   }
 }

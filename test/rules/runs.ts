@@ -37,7 +37,7 @@ export const RUNS: readonly Rule[] = [
     ],
   },
   {
-    rule: 'A job that is overdue by more than `staleAfter`, and has no record or only one that ended before, is not run: its end may be forgotten.',
+    rule: 'A job that is overdue by more than `staleAfter`, and has no record, or one that does not know it, is not run: its end may be forgotten.',
     mutants: [
       ...contract(
         'ledger-claims.spec.ts',
@@ -66,6 +66,12 @@ export const RUNS: readonly Rule[] = [
           'if not current and not live and due + STALE_AFTER + forgiven(due) < now then',
           'if not record and due + STALE_AFTER + forgiven(due) < now then',
         ],
+      ),
+      ...contract(
+        'ledger-claims.spec.ts',
+        'does not run it either while its key is being added anew',
+        ['rules/runs.ts', '(committed !== NO_GENERATION || wasOpened(record, generation))', 'true'],
+        ['verbs/claim.ts', '(committed ~= -1 or wasOpened(record, generation))', 'true'],
       ),
       ...inRedisOnly(
         'ledger-claims.spec.ts',

@@ -86,7 +86,7 @@ export const SCHEDULES: readonly Rule[] = [
         'ledger-commits.spec.ts',
         'is refused from then on, and never runs: %s',
         ['rules/aborted.ts', 'generation >= firstOpened(record) && generation', 'generation'],
-        ['parts/generations.ts', 'generation >= firstOpened(record) and generation', 'generation'],
+        ['parts/record.ts', 'generation >= firstOpened(record) and generation', 'generation'],
       ),
       ...unit(
         'producer/add-with-key-failing.spec.ts',

@@ -1,5 +1,5 @@
 // Who runs a job, and what becomes of the run: the same rules as redis/verbs/claim, complete and extend, step by step.
-import { abortOpened, addAborted } from './aborted.js';
+import { abortOpened, addAborted, wasOpened } from './aborted.js';
 import {
   confirm,
   emptyRecord,
@@ -99,8 +99,10 @@ export function claim(
   const pausedMs = pausedFor(records, time);
   if (pausedMs !== undefined) return { kind: 'paused', ms: pausedMs };
   const next = record ?? newRecord(generation, born, due);
-  // An ended record may be of an older copy, which made it after all was forgotten. So it does not know this generation.
-  const live = record && (record.state === 'waiting' || running);
+  // An ended record may be of an older copy, which made it after all was forgotten. So it does not know this generation. Nor does one
+  // that was made by the opening of another.
+  const knows = record && (committed !== NO_GENERATION || wasOpened(record, generation));
+  const live = knows && (record.state === 'waiting' || running);
   if (!current && !live && due + staleAfter + forgiven(records, due, time) < now) {
     if (record) swap(next, born, { generation, due, places: [] });
     bury(records, id, next, 'stale', time);

@@ -15,11 +15,6 @@ local function voided(record, generation)
   return generation < record.committed and 'changed' or nil
 end
 
--- False if Redis has lost the record in which the generation was opened.
-local function wasOpened(record, generation)
-  return generation >= firstOpened(record) and generation <= record.opened
-end
-
 -- Whether a claim may have committed this generation, and its job may have run, before a newer one was committed.
 local function mayHaveCounted(record, generation)
   return generation < record.committed and not isAborted(record, generation) and now - generation >= ${YOUNG}

@@ -202,6 +202,11 @@ local function firstOpened(record)
   return record.first < 0 and record.opened or record.first
 end
 
+-- False if Redis has lost the record in which the generation was opened.
+local function wasOpened(record, generation)
+  return generation >= firstOpened(record) and generation <= record.opened
+end
+
 -- Aborts every generation that was opened and not committed. If Redis has lost what was committed before, it aborts only those that
 -- the record has seen opened, because an older one may be the job.
 local function abortOpened(record, before)

@@ -134,8 +134,10 @@ local function claim(key, ${namesOf(FIELDS)})
   end
   if runDue > now + AHEAD then return WAIT, runDue - now end
   if pausedFor then return PAUSED, pausedFor end
-  -- An ended record may be of an older copy, which made it after all was forgotten. So it does not know this generation.
-  local live = record and (record.state == 'w' or isRunning(record))
+  -- An ended record may be of an older copy, which made it after all was forgotten. So it does not know this generation. Nor does one
+  -- that was made by the opening of another.
+  local knows = record and (committed ~= -1 or wasOpened(record, generation))
+  local live = knows and (record.state == 'w' or isRunning(record))
   if not current and not live and due + STALE_AFTER + forgiven(due) < now then
     record = record or newRecord(generation, born, due)
     if record.committed ~= generation then swap(record, born, generation, due, nil) end
