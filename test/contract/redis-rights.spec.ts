@@ -88,17 +88,8 @@ describe('with one Redis', () => {
       const due = Date.now() + 60_000;
       const [opened] = await tube.open([{ id: 'key', opening, due, announced: 1 }]);
       const { generation } = opened as { generation: number };
-      const when = { due, undecidedUntil: due };
-      const stored = {
-        id: 'key',
-        opening,
-        generation,
-        born: generation,
-        ...when,
-        announced: 1,
-        owed,
-        places,
-      };
+      const job = { id: 'key', opening, generation, born: generation, due };
+      const stored = { ...job, announced: 1, owed, places, undecidedUntil: due };
       await ledger.handover.leave([]);
       await expect(ledger.handover.take()).resolves.toEqual([]);
       await expect(ledger.presence.markDrained('node:11300', true)).resolves.toBe(true);

@@ -215,7 +215,7 @@ export interface CommitRequest extends AnnouncedGeneration {
   readonly opening: Exclude<Opening, { by: 'again' }>;
   readonly born: number;
   /**
-   * Ledger time in ms: before it, no claim can have committed this generation, or run the one that it replaces.From then on, one
+   * Ledger time in ms: before it, no claim can have committed this generation, or run the one that it replaces. From then on, one
    * whose opening Redis has lost is `forgotten`.
    */
   readonly undecidedUntil: number;
