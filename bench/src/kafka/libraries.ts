@@ -1,11 +1,12 @@
 import type { StreamClient, StreamLibrary } from './client.js';
 import { kafkaJs } from './kafka-js.js';
-import { nestKq } from './nest-kq.js';
+import { nestKq, nestKqByConfluent } from './nest-kq.js';
 import { transporter } from './transporter.js';
 
 /** By the names that tables show, and that another process can get. */
 const ALL = {
   'nest-kq': nestKq,
+  'nest-kq, Confluent': nestKqByConfluent,
   'kafkajs, eachMessage': kafkaJs('eachMessage'),
   'kafkajs, eachBatch': kafkaJs('eachBatch'),
   'Nest transporter': transporter,

@@ -1,6 +1,9 @@
 import { Injectable, Module, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { KqModule, KqPusher, TopicHandler } from 'nest-kq';
+import { createRequire } from 'node:module';
+import { KqModule, KqPusher, TopicHandler, type DriverFactory } from 'nest-kq';
+import { confluent } from 'nest-kq/confluent';
+import { findConfluent } from 'test-servers';
 import { stderrLogger } from '../stderr-logger.js';
 import { newGroup, type Handle, type StreamClient, type StreamLibrary } from './client.js';
 import type { Message } from './messages.js';
@@ -8,16 +11,34 @@ import type { Message } from './messages.js';
 /** Enough for all keys of the benchmark. */
 const CONCURRENCY = 1_000;
 
-export const nestKq: StreamLibrary = {
-  connect: async (endpoint) => {
-    const app = await start(endpoint);
-    return new NestKqClient(endpoint, app, app.get(KqPusher));
-  },
-};
+/** By kafkajs. */
+export const nestKq = nestKqBy(() => undefined);
+
+/** By Confluent's client, which `npm run confluent` builds. */
+export const nestKqByConfluent = nestKqBy(() => {
+  const folder = findConfluent();
+  if (folder === undefined) throw new Error("Confluent's client is not built: npm run confluent");
+  return confluent(createRequire(import.meta.url)(folder));
+});
+
+function nestKqBy(driver: () => DriverFactory | undefined): StreamLibrary {
+  return {
+    connect: async (endpoint) => {
+      const options = { brokers: [endpoint], driver: driver() };
+      const app = await start(options);
+      return new NestKqClient(options, app, app.get(KqPusher));
+    },
+  };
+}
+
+interface Connection {
+  readonly brokers: readonly string[];
+  readonly driver: DriverFactory | undefined;
+}
 
 class NestKqClient implements StreamClient {
   constructor(
-    private readonly endpoint: string,
+    private readonly connection: Connection,
     private readonly app: INestApplicationContext,
     private readonly pusher: KqPusher,
   ) {}
@@ -34,7 +55,7 @@ class NestKqClient implements StreamClient {
         return handle(message);
       }
     }
-    const app = await start(this.endpoint, Handlers);
+    const app = await start(this.connection, Handlers);
     return () => app.close();
   }
 
@@ -43,8 +64,12 @@ class NestKqClient implements StreamClient {
   }
 }
 
-function start(endpoint: string, ...providers: (new () => object)[]): Promise<INestApplicationContext> {
-  @Module({ imports: [KqModule.forRoot({ brokers: [endpoint], group: newGroup() })], providers })
+function start(
+  { brokers, driver }: Connection,
+  ...providers: (new () => object)[]
+): Promise<INestApplicationContext> {
+  const options = { brokers, group: newGroup(), ...(driver && { driver }) };
+  @Module({ imports: [KqModule.forRoot(options)], providers })
   class AppModule {}
   return NestFactory.createApplicationContext(AppModule, { logger: stderrLogger });
 }

@@ -1,4 +1,4 @@
-import { percentile } from 'test-servers';
+import { findConfluent, percentile } from 'test-servers';
 import { row } from '../figures.js';
 import { withBroker, type Broker } from '../kafka/broker.js';
 import type { LibraryName } from '../kafka/libraries.js';
@@ -24,7 +24,7 @@ export const kafka: Measure = {
 };
 
 /** A library that ours is compared with, and the target for our ratio to it. */
-type Peer = readonly [library: LibraryName, target?: Target];
+type Peer = readonly [library: LibraryName, target?: Target | undefined];
 
 async function pushes(broker: Broker, { rounds, pick }: Settings): Promise<Row[]> {
   const { endpoint } = broker;
@@ -53,7 +53,13 @@ async function consumption(broker: Broker, { rounds, pick }: Settings): Promise<
     ['kafkajs, eachMessage', { of: 'ratio', least: 0.7 }],
     ['kafkajs, eachBatch'],
     ['Nest transporter'],
+    ...confluent({ of: 'ratio', most: 2 }),
   ]);
+}
+
+/** The driver of nest-kq for Confluent's client, where `npm run confluent` has built that. */
+function confluent(target?: Target): Peer[] {
+  return findConfluent() === undefined ? [] : [['nest-kq, Confluent', target]];
 }
 
 /** The transporter takes one message at a time, so it gets fewer. */

@@ -102,7 +102,6 @@ export interface ConfluentConsumerClient extends ConfluentClient {
   on(event: 'event.error', listener: (error: ConfluentError) => void): unknown;
   /** There was no token; without a listener that would end the process. */
   on(event: 'error', listener: (error: Error) => void): unknown;
-  on(event: 'data', listener: (message: ConfluentMessage) => void): unknown;
   on(event: 'partition.eof', listener: (end: PlaceWithOffset) => void): unknown;
 }
 

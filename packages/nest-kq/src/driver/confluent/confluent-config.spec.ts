@@ -79,6 +79,15 @@ describe('the settings of librdkafka', () => {
     expect(timeout(3_600_000, 't')).toBe(60_000); // the brokers would abort the transaction
   });
 
+  it('fetch ahead in bytes, and go on soon after that was much', () => {
+    expect(memberConfig(settings(), { group: 'g', from: 'first' })).toMatchObject({
+      'queued.max.messages.kbytes': 16_384,
+      'queued.min.messages': 100_000, // of 160 bytes each; librdkafka counts those of all partitions
+      'fetch.max.bytes': 16_777_216,
+      'fetch.queue.backoff.ms': 10,
+    });
+  });
+
   it('have a heartbeat that the session and a rebalance outlive', () => {
     const config = (sessionTimeout: number, rebalanceTimeout: number) =>
       memberConfig(settings(), { group: 'g', from: 'first', sessionTimeout, rebalanceTimeout });

@@ -9,8 +9,10 @@ import type { Config } from './confluent-api.js';
 /** The largest that it takes. The brokers have limits of their own, and it is they who refuse. */
 const MOST_BYTES = 1_000_000_000;
 const MOST_KILOBYTES = 2_147_483_647;
-/** What a member has fetched and nobody has asked for yet, over all its partitions. */
-const FETCHED = { messages: 10_000, kilobytes: 16_384 };
+/** What a member has fetched and nobody has asked for yet, over all its partitions; one answer of a broker may come on top. */
+const FETCHED = { messages: 100_000, kilobytes: 16_384 };
+/** Milliseconds without a fetch once it has so much. librdkafka's own second would end long after the last message of it. */
+const FETCH_PAUSE = 10;
 /** How long a broker holds a fetch for which it has nothing. */
 const MAX_WAIT = 250;
 /** Milliseconds after which the brokers abort a transaction that does not end. */
@@ -107,6 +109,8 @@ export function memberConfig(
     'fetch.wait.max.ms': MAX_WAIT,
     'queued.min.messages': FETCHED.messages,
     'queued.max.messages.kbytes': FETCHED.kilobytes,
+    'fetch.max.bytes': FETCHED.kilobytes * 1_024,
+    'fetch.queue.backoff.ms': FETCH_PAUSE,
   };
 }
 

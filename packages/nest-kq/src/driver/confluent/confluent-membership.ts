@@ -32,6 +32,8 @@ const ASSIGN = -175;
 const CALL_LIMIT = 5_000;
 /** Messages that are taken from its queue at once. */
 const CHUNK = 1_000;
+/** Of a paused partition; see `fetchBytes`. */
+const FETCH_BYTES = 2 ** 20;
 /** How long its queue is left alone if it says nothing: longer than a few minutes, and the group would take it for stuck. */
 const LONGEST_SLEEP = 1_000;
 
@@ -85,8 +87,6 @@ export class ConfluentMembership implements GroupMembership {
         (offsets) => this.commitNow(offsets),
         options.fromFirst,
       );
-    // What comes during a drain comes again after it.
-    this.consumer.on('data', (message) => this.drain ?? this.intake?.take(message));
     this.consumer.on('partition.eof', (end) => this.drain ?? this.intake?.takeEnd(end));
     this.consumer.on('error', (error) => this.client.log.warn(`Confluent's client: ${error.message}`));
     this.consumer.on('event.error', (error) => {
@@ -130,14 +130,15 @@ export class ConfluentMembership implements GroupMembership {
   }
 
   pause(place: TopicPartition): void {
-    if (this.intake?.pause(place)) this.consumer.pause([place]);
+    this.intake?.pause(place);
   }
 
   resume(place: TopicPartition): void {
-    if (!this.intake?.resume(place)) return;
-    this.consumer.resume([place]);
     const { intake } = this;
-    this.client.clock.next(() => this.intake === intake && !this.drain && intake.flush());
+    if (!intake) return;
+    const { flush, held } = intake.resume(place);
+    if (held) this.consumer.resume([place]);
+    if (flush) this.client.clock.next(() => this.intake === intake && !this.drain && intake.flush());
   }
 
   async commit(offsets: readonly GroupOffset[]): Promise<boolean> {
@@ -186,15 +187,25 @@ export class ConfluentMembership implements GroupMembership {
       const woken = this.sleep();
       try {
         const chunk = await called<readonly ConfluentMessage[]>((done) => this.consumer.consume(CHUNK, done));
-        if (!this.drain) this.intake?.flush();
+        this.take(chunk);
         this.confirm();
-        if (chunk.length === CHUNK) this.wake();
+        // It stops early at an error, too, and says nothing of what is left.
+        if (chunk.length > 0) this.wake();
       } catch (error) {
         // A topic that is not there is its own trouble, which the member reports; the client looks for it by itself.
         if (meant(error, 'cannot read').code !== 'KQ_UNKNOWN_TOPIC') this.crash(error);
       }
       await woken;
     }
+  }
+
+  private take(chunk: readonly ConfluentMessage[]): void {
+    const { intake } = this;
+    if (!intake || this.drain) return; // it comes again after the drain
+    intake.take(chunk);
+    intake.flush();
+    const full = intake.hold(this.options.fetchBytes?.() ?? FETCH_BYTES);
+    if (full.length > 0) this.consumer.pause(full);
   }
 
   /** Resolves at `wake`, which may come before this is awaited. */
@@ -219,8 +230,8 @@ export class ConfluentMembership implements GroupMembership {
     if (lost) this.lose();
     else if (!this.over) await this.tellRejoining().ended;
     if (!this.over) {
-      const paused = this.intake?.paused ?? [];
-      if (paused.length > 0) this.consumer.resume(paused); // otherwise they would still be so in the next assignment
+      const held = this.intake?.held ?? [];
+      if (held.length > 0) this.consumer.resume(held); // otherwise they would still be so in the next assignment
       if (!this.intake) this.known.clear();
       this.intake = undefined;
     }

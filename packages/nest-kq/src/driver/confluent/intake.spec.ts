@@ -17,33 +17,63 @@ beforeEach(() => {
 });
 
 const take = (offset: number, over: object = {}) =>
-  intake.take({ ...PLACE, offset, timestamp: 7, key: null, value: Buffer.from(`v${offset}`), ...over });
+  intake.take([{ ...PLACE, offset, timestamp: 7, key: null, value: Buffer.from(`v${offset}`), ...over }]);
 const values = () => batches.map(({ messages }) => messages.map(({ value }) => String(value)));
 
 describe('Intake', () => {
   it('delivers what was taken by partition, once', () => {
     take(3);
-    take(0, OTHER);
+    take(4, OTHER);
     take(5);
     intake.flush();
     intake.flush();
     expect(batches).toMatchObject([
       { ...PLACE, next: 6n, end: 9n, messages: [{ offset: 3n, timestamp: 7, headers: {} }, { offset: 5n }] },
-      { ...OTHER, next: 1n },
+      { ...OTHER, next: 5n },
     ]);
   });
 
   it('keeps what it has of a partition that is paused, until it is resumed', () => {
     take(3);
-    expect([intake.pause(PLACE), intake.pause(PLACE)]).toEqual([true, false]);
-    expect(intake.paused).toEqual([PLACE]);
+    intake.pause(PLACE);
     take(4);
     take(4, OTHER);
     intake.flush();
     expect(values()).toEqual([['v4']]);
-    expect([intake.resume(PLACE), intake.resume(PLACE)]).toEqual([true, false]);
+    expect(intake.resume(PLACE)).toEqual({ flush: true, held: false });
+    expect(intake.resume(PLACE)).toEqual({ flush: false, held: false });
     intake.flush();
     expect(values()).toEqual([['v4'], ['v3', 'v4']]);
+  });
+
+  it('has the client pause a partition only once too much of it waits here', () => {
+    take(3, { value: Buffer.alloc(900) });
+    intake.pause(PLACE);
+    take(3, { ...OTHER, value: Buffer.alloc(900) });
+    expect(intake.hold(1_000)).toEqual([]);
+    take(4, { value: Buffer.alloc(100) });
+    expect([intake.hold(1_000), intake.hold(1_000)]).toEqual([[PLACE], []]);
+    expect(intake.held).toEqual([PLACE]);
+    expect(intake.resume(PLACE)).toEqual({ flush: true, held: true });
+    expect(intake.held).toEqual([]);
+  });
+
+  it('lets the client go on with a partition whose handler pauses it and resumes it at once', () => {
+    take(3, { value: Buffer.alloc(2_000) });
+    intake.pause(PLACE);
+    intake.resume(PLACE);
+    expect(intake.hold(1_000)).toEqual([]);
+    intake.flush();
+    intake.pause(PLACE);
+    expect(intake.hold(1)).toEqual([]); // all was delivered
+    expect(intake.resume(PLACE)).toEqual({ flush: false, held: false });
+  });
+
+  it('knows of a gap at the end, though the client tells it before the messages', () => {
+    intake.takeEnd({ ...PLACE, offset: 8 });
+    take(5);
+    intake.flush();
+    expect(batches).toMatchObject([{ next: 8n, messages: [{ offset: 5n }] }]);
   });
 
   it('tells a gap at the end once, and no end that is known', () => {
@@ -63,7 +93,12 @@ describe('Intake', () => {
     take(3, lost);
     intake.takeEnd({ ...lost, offset: 8 });
     intake.flush();
-    expect([intake.pause(lost), intake.resume(lost), intake.has(lost)]).toEqual([false, false, false]);
+    intake.pause(lost);
+    expect([intake.hold(0), intake.resume(lost), intake.has(lost)]).toEqual([
+      [],
+      { flush: false, held: false },
+      false,
+    ]);
     expect(batches).toEqual([]);
   });
 
