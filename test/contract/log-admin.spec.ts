@@ -47,12 +47,14 @@ everyLog((log) => {
       message('b', { partition: 2 }),
       message('c', { partition: 0 }),
     );
-    await expect(log.driver.admin.ends(log.topic)).resolves.toEqual([
+    const ends = [
       { partition: 0, first: 0n, end: 1n },
       { partition: 1, first: 0n, end: 0n },
       { partition: 2, first: 0n, end: 2n },
       { partition: 3, first: 0n, end: 0n },
-    ]);
+    ];
+    await expect(log.driver.admin.ends(log.topic)).resolves.toEqual(ends);
+    await expect(log.driver.admin.endsOfLed(log.topic)).resolves.toEqual(ends);
   });
 
   it('knows which message was the first of a time or later', async () => {
@@ -159,6 +161,7 @@ everyLog((log) => {
     const { admin } = log.driver;
     for (const call of [
       () => admin.ends('missing'),
+      () => admin.endsOfLed('missing'),
       () => admin.offsetsAt('missing', 0),
       () => admin.committed(log.group, 'missing'),
       () => admin.setCommitted(log.group, 'missing', [{ partition: 0, offset: 0n }]),

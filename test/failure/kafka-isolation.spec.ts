@@ -4,10 +4,13 @@ import { Kafka, logLevel, type Admin } from 'kafkajs';
 import { systemClock } from 'nest-handlers/time';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
 import type { KafkajsOptions } from 'nest-kq/src/driver/kafkajs/kafkajs-options.js';
-import type { LogProducer } from 'nest-kq/src/driver/driver.js';
+import type { LogDriver, LogProducer } from 'nest-kq/src/driver/driver.js';
 import { eventually, startKafkaCluster, type KafkaServer } from 'test-servers';
 import { createTopic } from 'test-servers/kafka-topic';
+import type { DriverFactory } from 'nest-kq/src/driver/kafkajs/kafkajs-options.js';
+import { LogGroups } from 'nest-kq/src/groups/log-groups.js';
 import { MemberUnderTest, message, stored } from '../contract/log-facts.js';
+import { confluentDriver } from '../contract/log-harness.js';
 
 const LIMIT = 120_000;
 const ROUNDS = 20;
@@ -33,14 +36,24 @@ afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end();
 }, LIMIT);
 
-function open(over: Partial<KafkajsOptions> = {}): KafkajsDriver {
-  const driver = new KafkajsDriver({ brokers: endpoints, clock: systemClock, log: silent, ...over });
+const byKafkajs: DriverFactory = (options) => new KafkajsDriver(options);
+const DRIVERS = [
+  ['kafkajs', byKafkajs],
+  ...(confluentDriver ? [["Confluent's client", confluentDriver] as const] : []),
+] as const;
+
+function open(over: Partial<KafkajsOptions> = {}, driverOf = byKafkajs): LogDriver {
+  const driver = driverOf({ brokers: endpoints, clock: systemClock, log: silent, ...over });
   ends.push(() => driver.close());
   return driver;
 }
 
-async function join(driver: KafkajsDriver, group: string, ...topics: string[]): Promise<MemberUnderTest> {
-  const options = { group, topics, from: 'first', sessionTimeout: 6_000, heartbeatInterval: 300 } as const;
+async function join(driver: LogDriver, group: string, ...topics: string[]): Promise<MemberUnderTest> {
+  return joinFrom('first', driver, group, ...topics);
+}
+
+async function joinFrom(from: 'first' | 'last', driver: LogDriver, group: string, ...topics: string[]) {
+  const options = { group, topics, from, sessionTimeout: 6_000, heartbeatInterval: 300 } as const;
   const member = new MemberUnderTest(driver, options);
   await member.start();
   member.failures.length = 0; // a broker that has just begun does not know its groups for a while
@@ -71,6 +84,16 @@ async function sendsAndGets(
 async function hasInStep(copies: number, topic: string): Promise<boolean> {
   const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
   return topics[0]!.partitions.every(({ isr }) => isr.length === copies);
+}
+
+/** Resolves with the partitions that have a leader, once this one has none. */
+async function eventuallyLeaderless({ admin }: LogDriver, topic: string, partition: number) {
+  let led: readonly number[] = [];
+  await eventually(`${topic}/${partition} has no leader`, async () => {
+    led = (await admin.endsOfLed(topic)).flatMap((ends, each) => (ends ? [each] : []));
+    return !led.includes(partition);
+  });
+  return led;
 }
 
 async function leadersOf(topic: string): Promise<number[]> {
@@ -111,6 +134,52 @@ it(
     stored(await waiting);
     await eventually('it comes', () => [...member.values, ...second.values].includes('waiting'));
     await eventually('nothing is missing', () => member.missing.length + second.missing.length === 0);
+  },
+  LIMIT,
+);
+
+it.each(DRIVERS)(
+  'begins at the end of all others while a partition has no leader, and at its first message once it has one: by %s',
+  async (name, driverOf) => {
+    const topic = `last.${name.length}`;
+    const group = `last.${name.length}`;
+    const replicaAssignment = servers.map(({ nodeId }, partition) => ({ partition, replicas: [nodeId] }));
+    await createTopic(endpoints, { topic, replicaAssignment });
+    const driver = open({}, driverOf);
+    const producer = driver.producer({ patience: 60_000 });
+    const send = async (value: string, ...partitions: readonly number[]) =>
+      stored(
+        await producer.send(
+          topic,
+          partitions.map((partition) => message(`${value}/${partition}`, { partition })),
+        ),
+      );
+    await send('old', 0, 1, 2);
+    const victim = 1;
+    const led = [0, 2];
+    await servers[victim]!.kill();
+    const described = await eventuallyLeaderless(driver, topic, victim);
+    expect(described).toEqual([0, 2]);
+    const member = await joinFrom('last', driver, group, topic, 'orders');
+    await send('new', ...led);
+    await eventually('the new ones come', () => member.values.length === led.length);
+    const view = await new LogGroups(
+      driver.admin,
+      () => [],
+      () => undefined,
+    ).group(group, [topic]);
+    expect(view.topics[0]).toMatchObject({
+      leaderless: [victim],
+      partitions: [{ partition: 0 }, { partition: 2 }],
+    });
+    await servers[victim]!.restart();
+    await send('back', victim);
+    await eventually('it comes', () => member.values.includes(`back/${victim}`), 60_000);
+    expect(member.values.toSorted()).toEqual(['back/1', 'new/0', 'new/2', 'old/1']);
+    await member.stop(); // without a commit, as one that crashes
+    const next = await joinFrom('last', driver, group, topic, 'orders');
+    await eventually('all comes again', () => next.values.length === 4);
+    expect(next.values.toSorted()).toEqual(['back/1', 'new/0', 'new/2', 'old/1']);
   },
   LIMIT,
 );

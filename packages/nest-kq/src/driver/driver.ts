@@ -96,7 +96,8 @@ export interface MemberOptions {
   readonly missing?: 'refuse' | 'wait';
   /**
    * Where a group begins in a topic of which it has committed nothing yet. `last` is committed at once, for all partitions,
-   * so that a crash before the first commit loses nothing. Partitions that are added later begin at their first message.
+   * so that a crash before the first commit loses nothing. Partitions that are added later begin at their first message, and
+   * so do those without a leader, whose end nobody knows.
    */
   readonly from: 'first' | 'last';
   /** Topics in which it begins at the first message all the same. @default none */
@@ -262,6 +263,8 @@ export interface LogAdmin {
   createTopics(topics: readonly TopicSettings[]): Promise<readonly string[]>;
   /** By partition, in order. */
   ends(topic: string): Promise<readonly PartitionEnds[]>;
+  /** The same, undefined for a partition without a leader. `ends` waits for one, and rejects with `KQ_AWAY`. */
+  endsOfLed(topic: string): Promise<readonly (PartitionEnds | undefined)[]>;
   /** For each partition, the offset of the first message of this time or later; its end if there is none. */
   offsetsAt(topic: string, time: number): Promise<readonly PartitionOffset[]>;
   /** The message at this offset; undefined if it is not there, or not any more. Also rejects with `KQ_BAD_MESSAGE`: no such partition. */

@@ -18,6 +18,8 @@ export interface KqGroupTopic {
   readonly topic: string;
   readonly lag: number;
   readonly partitions: readonly KqPartitionView[];
+  /** Partitions without a leader, of which nobody knows the end; neither `partitions` nor `lag` has them. Absent: none. */
+  readonly leaderless?: readonly number[];
 }
 
 /** What the brokers know of a group. */

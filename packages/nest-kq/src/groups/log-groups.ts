@@ -95,15 +95,18 @@ export class LogGroups extends KqGroups {
   private async topicOf(group: string, topic: string): Promise<KqGroupTopic | undefined> {
     const committed = await this.admin.committed(group, topic);
     if (committed.every(({ offset }) => offset === undefined)) return undefined;
-    const ends = await this.admin.ends(topic);
-    const partitions = ends.map((each) => {
+    const ends = await this.admin.endsOfLed(topic);
+    const leaderless = ends.flatMap((each, partition) => (each ? [] : [partition]));
+    const partitions = ends.flatMap((each) => {
+      if (!each) return [];
       const { partition, first, end } = each;
       const offset = committed.find((one) => one.partition === partition)?.offset;
       const lag = behind(offset, each) ?? 0;
       const place = { partition, first: String(first), end: String(end) };
       return { ...place, ...(offset !== undefined && { committed: String(offset) }), lag };
     });
-    return { topic, lag: sum(partitions), partitions };
+    const lag = sum(partitions);
+    return { topic, lag, partitions, ...(leaderless.length > 0 && { leaderless }) };
   }
 
   private chosen(choice: KqPauseChoice = {}): { groups: readonly OwnGroup[]; topic: string | undefined } {

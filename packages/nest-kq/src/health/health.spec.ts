@@ -67,7 +67,7 @@ describe('the health of groups', () => {
 
   it('says why it does not know a lag, which counts as too large', async () => {
     const admin = Object.assign(Object.create(driver.admin) as LogAdmin, {
-      ends: () => Promise.reject(new KqError('KQ_AWAY', 'connect ECONNREFUSED')),
+      endsOfLed: () => Promise.reject(new KqError('KQ_AWAY', 'connect ECONNREFUSED')),
     });
     const shop = group(progress(1, 2n));
     expect(await check([shop], {}, admin)).toEqual({
@@ -81,6 +81,19 @@ describe('the health of groups', () => {
     expect(await check([shop], { maxLag: 100 }, admin)).toMatchObject({ kq: { status: 'down' } });
   });
 
+  it('knows the lag of the other partitions where one has no leader, and is not down for it', async () => {
+    const admin = Object.assign(Object.create(driver.admin) as LogAdmin, {
+      endsOfLed: async () => (await driver.admin.ends('orders')).with(0, undefined as never),
+    });
+    const shop = group(progress(0, 2n), progress(1, 2n));
+    expect(await check([shop], { maxLag: 3 }, admin)).toEqual({
+      kq: {
+        status: 'up',
+        groups: { shop: { state: 'up', lag: 3, partitions: { 'orders/0': null, 'orders/1': 3 } } },
+      },
+    });
+  });
+
   it('waits a second for the brokers', async () => {
     const waits: number[] = [];
     const clock: Clock = {
@@ -91,7 +104,7 @@ describe('the health of groups', () => {
       },
     };
     const admin = Object.assign(Object.create(driver.admin) as LogAdmin, {
-      ends: () => new Promise(() => {}),
+      endsOfLed: () => new Promise(() => {}),
     });
     const health = new GroupsHealth(admin, clock, () => [group(progress(1, 2n))]);
     expect(await health.check()).toMatchObject({

@@ -17,7 +17,10 @@ export interface KqHealthState {
 export interface KqGroupHealth {
   /** `up`, or why this process is not in the group. */
   readonly state: string;
-  /** Messages of its partitions that are not handled yet. Absent: not known; `unknown` says why. */
+  /**
+   * Messages of its partitions that are not handled yet, without those of partitions that have no leader. Absent: not known;
+   * `unknown` says why.
+   */
   readonly lag?: number;
   /** When the oldest message was stored that has come and is not handled. Absent: there is none. */
   readonly oldest?: Date;
@@ -114,15 +117,15 @@ function healthOf(
   { state, progress, paused, unavailable }: GroupState,
   { partitions, unknown }: Behind,
 ): KqGroupHealth {
-  const lags = Object.values(partitions);
-  const lag = lags.includes(null) ? undefined : lags.reduce<number>((sum, each) => sum + (each ?? 0), 0);
+  // Without what has no leader: nobody could handle that.
+  const lag = Object.values(partitions).reduce<number>((sum, each) => sum + (each ?? 0), 0);
   const stalled = progress
     .filter((each) => each.stalled)
     .map((each) => [keyOf(each), String(each.watermark)]);
   const times = progress.flatMap(({ oldest }) => (oldest === undefined ? [] : [oldest]));
   return {
     state,
-    ...(state === 'up' && lag !== undefined && { lag }),
+    ...(state === 'up' && unknown === undefined && { lag }),
     ...(times.length > 0 && { oldest: new Date(Math.min(...times)) }),
     partitions,
     ...(stalled.length > 0 && { stalled: Object.fromEntries(stalled) as Record<string, string> }),

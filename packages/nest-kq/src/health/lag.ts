@@ -9,9 +9,9 @@ import type { Clock, Timer } from 'nest-handlers/time';
 const PATIENCE = 1_000;
 
 export interface Behind {
-  /** By `topic/partition`, in order; null: not known. */
+  /** By `topic/partition`, in order; null: not known, such as of a partition without a leader. */
   readonly partitions: Readonly<Record<string, number | null>>;
-  /** Why one is not known. */
+  /** Why none of a topic is known. */
   readonly unknown?: string;
 }
 
@@ -31,7 +31,7 @@ export async function lagOf(
       try {
         // Only where nothing has come yet.
         const unseen = places.some(({ watermark }) => watermark === undefined);
-        const asked = Promise.all([admin.ends(topic), unseen ? admin.committed(group, topic) : []]);
+        const asked = Promise.all([admin.endsOfLed(topic), unseen ? admin.committed(group, topic) : []]);
         const [ends, committed] = await within(clock, asked);
         for (const place of places) {
           const next = committed.find(({ partition }) => partition === place.partition)?.offset;

@@ -82,6 +82,7 @@ export class ConfluentMembership implements GroupMembership {
     );
     if (options.from === 'last')
       this.startAtEnd = new StartAtEnd(
+        this.client,
         context.cluster,
         options.group,
         (offsets) => this.commitNow(offsets),

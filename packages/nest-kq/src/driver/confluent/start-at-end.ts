@@ -1,11 +1,14 @@
 /** Where a group begins that has committed nothing in a topic, and that is not to read what is there. */
+import type { KafkajsClient } from '../kafkajs/kafkajs-client.js';
 import type { KafkajsCluster } from '../kafkajs/kafkajs-cluster.js';
+import { endOf } from '../kafkajs/topic-end.js';
 import type { GroupOffset, TopicPartition } from '../message.js';
 
 export class StartAtEnd {
   private readonly sure: Set<string>;
 
   constructor(
+    private readonly client: KafkajsClient,
     private readonly cluster: KafkajsCluster,
     private readonly group: string,
     private readonly commit: (offsets: readonly GroupOffset[]) => Promise<void>,
@@ -21,8 +24,8 @@ export class StartAtEnd {
       const committed = await this.cluster.committed(this.group, topic);
       if (committed.every(({ offset }) => offset === undefined)) {
         // All partitions, as a member that has others must not take this for an old group.
-        const ends = await this.cluster.ends(topic);
-        await this.commit(ends.map(({ partition, end }) => ({ topic, partition, offset: end })));
+        const ends = await endOf(this.client, this.cluster, topic);
+        await this.commit(ends.map((end) => ({ topic, ...end })));
       }
       this.sure.add(topic);
     }

@@ -55,6 +55,10 @@ export class KafkajsAdmin implements LogAdmin {
     return this.cluster.ends(topic);
   }
 
+  endsOfLed(topic: string) {
+    return this.cluster.endsOfLed(topic);
+  }
+
   offsetsAt(topic: string, time: number) {
     return this.cluster.offsetsAt(topic, time);
   }

@@ -84,14 +84,14 @@ export class KafkajsCluster {
     }
   }
 
-  async ends(topic: string): Promise<PartitionEnds[]> {
-    const first = await this.offsets(topic, { fromBeginning: true });
-    const end = await this.offsets(topic, { fromBeginning: false });
-    return first.map(({ partition, offset }, index) => ({
-      partition,
-      first: offset,
-      end: end[index]?.offset ?? offset,
-    }));
+  ends(topic: string): Promise<PartitionEnds[]> {
+    return this.endsOf(topic, false);
+  }
+
+  async endsOfLed(topic: string): Promise<(PartitionEnds | undefined)[]> {
+    const partitions = await this.partitions(topic);
+    const ends = await this.endsOf(topic, true);
+    return partitions.map(({ partitionId }) => ends.find(({ partition }) => partition === partitionId));
   }
 
   async offsetsAt(topic: string, time: number): Promise<PartitionOffset[]> {
@@ -176,16 +176,30 @@ export class KafkajsCluster {
     await this.drop();
   }
 
+  private async endsOf(topic: string, led: boolean): Promise<PartitionEnds[]> {
+    const first = await this.offsets(topic, { fromBeginning: true }, led);
+    const ends = await this.offsets(topic, { fromBeginning: false }, led);
+    return first.flatMap(({ partition, offset }) => {
+      const end = ends.find((each) => each.partition === partition);
+      return end ? [{ partition, first: offset, end: end.offset }] : [];
+    });
+  }
+
+  /** @param led Only of partitions that have a leader. */
   private async offsets(
     topic: string,
     from: { fromBeginning: boolean } | { fromTimestamp: number },
+    led = false,
   ): Promise<PartitionOffset[]> {
-    const known = await this.partitions(topic);
-    const partitions = known.map(({ partitionId }) => ({ partition: partitionId }));
-    const asked = { topic, partitions, ...from };
+    const numbers = (await this.partitions(topic)).map(({ partitionId }) => partitionId);
     return this.ask(`cannot read the offsets of topic ${topic}`, async (cluster) => {
       await cluster.addMultipleTargetTopics([topic]);
-      const [answer] = await cluster.fetchTopicsOffset([asked]);
+      if (led) await cluster.refreshMetadata();
+      const leaderless = led ? cluster.findLeaderForPartitions(topic, numbers)[-1] : [];
+      const asked = numbers.filter((partition) => !leaderless?.includes(partition));
+      if (asked.length === 0) return [];
+      const partitions = asked.map((partition) => ({ partition }));
+      const [answer] = await cluster.fetchTopicsOffset([{ topic, partitions, ...from }]);
       const found = (answer?.partitions ?? []).map(({ partition, offset }) => ({
         partition,
         offset: BigInt(offset),

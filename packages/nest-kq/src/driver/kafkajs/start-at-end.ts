@@ -4,6 +4,7 @@ import type { TopicPartition } from '../message.js';
 import type { KafkajsClient } from './kafkajs-client.js';
 import type { KafkajsCluster } from './kafkajs-cluster.js';
 import { meant } from './kafkajs-errors.js';
+import { endOf } from './topic-end.js';
 
 const PAUSE = 200;
 
@@ -48,15 +49,13 @@ export class StartAtEnd {
     if (this.sure.has(topic)) return;
     const committed = await this.cluster.committed(this.group, topic);
     if (committed.every(({ offset }) => offset === undefined)) {
-      const ends = await this.cluster.ends(topic);
+      const ends = await endOf(this.client, this.cluster, topic);
       if (!current()) return;
+      const begins = ends.map(({ partition, offset }) => ({ topic, partition, offset: String(offset) }));
       // All partitions, as a member that has others must not take this for an old group.
-      await this.consumer.commitOffsets(
-        ends.map(({ partition, end }) => ({ topic, partition, offset: String(end) })),
-      );
-      for (const { partition, end } of ends)
-        if (places.some((place) => place.partition === partition))
-          this.consumer.seek({ topic, partition, offset: String(end) });
+      await this.consumer.commitOffsets(begins);
+      for (const each of begins)
+        if (places.some(({ partition }) => partition === each.partition)) this.consumer.seek(each);
     }
     this.sure.add(topic);
   }

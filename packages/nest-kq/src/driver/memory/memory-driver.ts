@@ -92,6 +92,10 @@ class MemoryAdmin implements LogAdmin {
       .map(({ partition, first, readable }) => ({ partition, first, end: readable }));
   }
 
+  endsOfLed(topic: string) {
+    return this.ends(topic);
+  }
+
   async offsetsAt(topic: string, time: number) {
     const logs = this.store.log.partitions(topic);
     return logs.map((log) => ({ partition: log.partition, offset: log.offsetAt(time) }));
