@@ -28,6 +28,7 @@ interface Answer {
 
 interface Message {
   readonly offset: string;
+  readonly value: Buffer | null;
   readonly headers?: Headers;
 }
 
@@ -117,6 +118,22 @@ describe('an answer with messages', () => {
     );
     expect(Object.keys(many!.headers!)).toHaveLength(60_000);
     expect(one!.headers!['h']).toHaveLength(60_000);
+  });
+
+  it.each([false, true])('lets a large message keep nothing but its own bytes (gzip: %s)', async (gzip) => {
+    const large = 'x'.repeat(100_000);
+    const batch = await batchOf([record(large), record(large), record(large)], false, gzip);
+    const messages = await messagesOf(batch);
+    expect(messages.map(({ value }) => String(value))).toEqual([large, large, large]);
+    for (const { value } of messages) expect(value!.buffer.byteLength).toBeLessThan(large.length + 100);
+  });
+
+  it('lets a small message keep its batch at most, and nothing of other partitions', async () => {
+    const small = await batchOf(Array.from({ length: 100 }, () => record('x'.repeat(100))));
+    const other = await batchOf(Array.from({ length: 1_000 }, () => record('x'.repeat(100))));
+    const read = (await readFetched(answerOf(11, Buffer.concat([small, small]), other), 11)) as Answer;
+    const { value } = read.responses[0]!.partitions[0]!.messages[0]!;
+    expect(value!.buffer.byteLength).toBeLessThan(small.length);
   });
 
   it('gives all messages of a batch that has more than one call takes arguments', async () => {

@@ -23,10 +23,10 @@ const messageSetOf = decodeMessageSet as (from: object, size: number) => Promise
 export interface FetchedMessage {
   readonly offset: string;
   readonly timestamp: string;
-  readonly key: Buffer | null;
-  readonly value: Buffer | null;
+  key: Buffer | null;
+  value: Buffer | null;
   /** Absent: it is of a format of before. */
-  readonly headers?: Headers;
+  headers?: Headers | undefined;
   readonly isControlRecord?: boolean;
   readonly batchContext?: BatchContext;
 }
@@ -74,7 +74,7 @@ export async function readFetched(bytes: Buffer, version: number) {
     partitions: await Promise.all(
       partitions.map(async ({ records, ...partition }) => ({
         ...partition,
-        ...(await readMessages(ownBytes(records, bytes))),
+        ...(await readMessages(records, records.length * 2 < bytes.length)),
       })),
     ),
   }));
@@ -82,11 +82,6 @@ export async function readFetched(bytes: Buffer, version: number) {
   const waits =
     version >= 8 ? { throttleTime: 0, clientSideThrottleTime: throttle } : { throttleTime: throttle };
   return { ...waits, responses: await Promise.all(read) };
-}
-
-/** One message that is kept would keep all of the answer, and so those of other partitions: 10 MiB. */
-function ownBytes(records: Buffer, answer: Buffer): Buffer {
-  return records.length * 2 < answer.length ? Buffer.from(records) : records;
 }
 
 function readPartition(from: Reader, version: number) {
@@ -117,7 +112,11 @@ function readPartition(from: Reader, version: number) {
 const MAGIC_AT = 16;
 const MAGIC = 2;
 
-async function readMessages(records: Buffer): Promise<Pick<FetchedPartition, 'messages' | 'next'>> {
+/** @param own Its batches get bytes of their own: one message that is kept would keep all of the answer, 10 MiB. */
+async function readMessages(
+  records: Buffer,
+  own: boolean,
+): Promise<Pick<FetchedPartition, 'messages' | 'next'>> {
   if (records.length <= MAGIC_AT) return { messages: [] };
   if (records.readInt8(MAGIC_AT) !== MAGIC) {
     const messages = await messageSetOf(new MessageSetDecoder(records), records.length);
@@ -130,10 +129,16 @@ async function readMessages(records: Buffer): Promise<Pick<FetchedPartition, 'me
     const firstOffset = from.int64();
     const length = from.int32();
     if (length > from.left) break; // cut off where the answer was full: it comes whole with the next one
-    next = await readBatch(firstOffset, from.raw(length), messages);
+    next = await readBatch(firstOffset, from.raw(length), own, messages);
   }
   return { messages, next };
 }
+
+/**
+ * Mean bytes of a batch's records from which each has bytes of its own: while few messages fill the memory of a process, those
+ * that are kept must not keep others.
+ */
+const LARGE = 16_384;
 
 const CODEC = 7;
 const LOG_APPEND_TIME = 8;
@@ -141,7 +146,12 @@ const TRANSACTIONAL = 16;
 const CONTROL = 32;
 
 /** @returns The offset after the batch, whose last messages may be gone by compaction. */
-async function readBatch(firstOffset: bigint, batch: Buffer, to: FetchedMessage[]): Promise<bigint> {
+async function readBatch(
+  firstOffset: bigint,
+  batch: Buffer,
+  own: boolean,
+  to: FetchedMessage[],
+): Promise<bigint> {
   const from = new Reader(batch);
   from.raw(4 + 1 + 4); // the leader's epoch, the magic, the checksum
   const attributes = from.int16();
@@ -161,8 +171,13 @@ async function readBatch(firstOffset: bigint, batch: Buffer, to: FetchedMessage[
   };
   const packed = from.raw(from.left);
   const codec = codecs[attributes & CODEC]?.();
-  const records = new Reader(codec ? await codec.decompress(packed) : packed);
-  for (let index = 0; index < count; index++) to.push(readRecord(records.raw(records.varint()), context));
+  const plain = codec ? await codec.decompress(packed) : packed;
+  const large = plain.length >= LARGE * count;
+  const records = new Reader(own && !codec && !large ? Buffer.from(plain) : plain);
+  for (let index = 0; index < count; index++) {
+    const record = records.raw(records.varint());
+    to.push(readRecord(large ? Buffer.from(record) : record, context));
+  }
   return next;
 }
 

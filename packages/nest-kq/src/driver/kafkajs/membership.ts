@@ -26,7 +26,7 @@ import { Readings, type FoundOffsets } from './readings.js';
 import { StartAtEnd } from './start-at-end.js';
 import { nameMember } from './static-member.js';
 import { stickyAssigner } from './sticky-assigner.js';
-import { readMessage, writeOffsets } from './wording.js';
+import { takeMessage, writeOffsets } from './wording.js';
 
 export interface MemberContext {
   readonly client: KafkajsClient;
@@ -337,21 +337,26 @@ export class Membership implements GroupMembership {
   }
 
   private async take(payload: EachBatchPayload): Promise<void> {
-    const { batch } = payload;
-    const { topic, partition } = batch;
     this.commitNow = (offsets) => payload.commitOffsetsIfNecessary(offsets);
-    const reading = this.readings.of({ topic, partition });
+    const reading = this.readings.of(payload.batch);
     // What is not resolved is fetched again.
-    if (!reading || reading.paused || reading.starting || !reading.accepts(batch)) return;
+    if (!reading || reading.paused || reading.starting || !reading.accepts(payload.batch)) return;
+    this.read(reading, payload); // a call of its own: what waits below must keep no messages
+    await this.readings.waitWhilePaused(reading, () => payload.heartbeat());
+  }
+
+  private read(reading: Reading, { batch, resolveOffset }: EachBatchPayload): void {
+    const { topic, partition } = reading;
     const next = BigInt(batch.lastOffset()) + 1n;
     const lost = lostBefore(batch, this.readings.nextOf(reading));
-    const messages = (batch.messages as unknown as readonly FetchedMessage[]).map(readMessage);
+    const messages = (batch.messages as unknown as FetchedMessage[]).map(takeMessage);
     reading.position = next;
     // At once, as after a rejoin it would move the new position.
-    payload.resolveOffset(batch.lastOffset());
+    resolveOffset(batch.lastOffset());
     const end = BigInt(batch.highWatermark);
-    const give = () => this.handler.batch({ topic, partition, messages, next, end, ...(lost && { lost }) });
-    await this.readings.deliver(reading, give, () => payload.heartbeat());
+    this.readings.deliver(reading, () =>
+      this.handler.batch({ topic, partition, messages, next, end, ...(lost && { lost }) }),
+    );
   }
 
   /** Of a batch in which all are marks of transactions, or messages of aborted ones; kafkajs leaves it out. */

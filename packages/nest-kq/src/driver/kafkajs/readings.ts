@@ -107,18 +107,18 @@ export class Readings {
     if (!reading.paused) this.release(reading);
   }
 
-  /** Gives a batch to the handler by `give`. If the handler pauses its partition, waits until it goes on. */
-  async deliver(reading: Reading, give: () => void, heartbeat: () => Promise<void>): Promise<void> {
+  /** Gives a batch to the handler by `give`. If the handler pauses its partition, `waitWhilePaused` is to follow. */
+  deliver(reading: Reading, give: () => void): void {
     this.delivering = reading;
     try {
       give();
     } finally {
       this.delivering = undefined;
     }
-    if (reading.paused) await this.wait(reading, heartbeat);
   }
 
-  private async wait(reading: Reading, heartbeat: () => Promise<void>): Promise<void> {
+  /** Resolves at once where it is not paused. */
+  async waitWhilePaused(reading: Reading, heartbeat: () => Promise<void>): Promise<void> {
     const short = this.clock.now() + SHORT_HOLD;
     const waits = () => reading.paused && this.of(reading) === reading;
     while (waits()) {

@@ -13,6 +13,14 @@ export function readMessage({
   return { offset: BigInt(offset), timestamp: Number(timestamp), key, value, headers };
 }
 
+/** Leaves kafkajs nothing but the offset: it has a batch in hand for as long as its partition is held. */
+export function takeMessage(message: FetchedMessage): LogMessage {
+  const taken = readMessage(message);
+  message.key = message.value = null;
+  message.headers = undefined;
+  return taken;
+}
+
 type TopicOffsets = Parameters<EachBatchPayload['commitOffsetsIfNecessary']>[0];
 
 /** What `offsets` says, by topic. */
