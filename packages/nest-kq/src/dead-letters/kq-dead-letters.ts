@@ -115,6 +115,12 @@ export interface KqLettersDone {
  * `orders.shop.kq-dead`, the default of the group `shop`.
  */
 export abstract class KqDeadLetters {
+  /**
+   * Topics of dead letters, by name: those that nest-kq has made for any group (`….kq-dead`), and those that handlers of this
+   * process name, or chose by an error. It doesn't read whether they have letters.
+   */
+  abstract topics(): Promise<readonly string[]>;
+
   /** One page. It reads at most some 64 MiB. */
   abstract list(topic: string | Topic, options?: KqLetterListOptions): Promise<KqLetterPage>;
 

@@ -467,3 +467,38 @@ describe('KqDeadLetters', () => {
     expect(await listed()).toEqual(['0/0']);
   });
 });
+
+describe('KqDeadLetters.topics', () => {
+  it('names those that nest-kq makes, and those that were noted, if they are there', async () => {
+    await driver.admin.createTopics([
+      { topic: 'orders.shop.kq-dead' },
+      { topic: 'orders.shop.kq-retry-10s' },
+    ]);
+    expect(await letters.topics()).toEqual(['orders.shop.kq-dead']);
+    letters.note(DEAD);
+    letters.note('gone');
+    expect(await letters.topics()).toEqual([DEAD, 'orders.shop.kq-dead']);
+  });
+});
+
+describe('LogDeadLetters.acting', () => {
+  it('tells how far it is after each part, and changes nothing more once it is ended', async () => {
+    await bury(...Array.from({ length: 1_200 }, () => ({})));
+    const told: number[] = [];
+    for await (const { count } of letters.acting('discarded', DEAD, {})) {
+      told.push(count);
+      if (count > 0) break;
+    }
+    expect(told).toEqual([0, 0, 500]);
+    expect(lines).toEqual([`discarded 500 dead letters of ${DEAD}`]);
+    expect(await letters.discard(DEAD, {}, { dryRun: true })).toMatchObject({ count: 700 });
+  });
+
+  it('tells in a dry run how many it has found', async () => {
+    await bury(...Array.from({ length: 1_200 }, () => ({})));
+    const told: number[] = [];
+    for await (const { count } of letters.acting('replayed', DEAD, {}, { dryRun: true })) told.push(count);
+    expect(told).toEqual([1_000, 1_200, 1_200]);
+    expect(lines).toEqual([]);
+  });
+});

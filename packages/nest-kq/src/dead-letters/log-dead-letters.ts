@@ -20,6 +20,7 @@ import { letterMatcher, placeIn, placeOf } from './letter-filter.js';
 import { MOST_AT_ONCE, pageOf, readQuery } from './letter-pages.js';
 import { LetterPartition } from './letter-partition.js';
 import { DEAD_LETTER_HEADERS } from '../failures/dead-letter.js';
+import { isDeadTopic } from '../driver/made-topics.js';
 
 /** Letters that one record resolves at most. */
 const MOST_RESOLVED = 500;
@@ -52,6 +53,8 @@ export class LogDeadLetters extends KqDeadLetters {
   private readonly known = new Map<string, Map<number, LetterPartition>>();
   /** By topic, the last list or look, as each goes on with what the one before has learnt. */
   private readonly turns = new Map<string, Promise<unknown>>();
+  /** Topics of letters that have a name of the application. */
+  private readonly named = new Set<string>();
 
   constructor(
     private readonly admin: LogAdmin,
@@ -59,6 +62,19 @@ export class LogDeadLetters extends KqDeadLetters {
     private readonly log: (line: string) => void,
   ) {
     super();
+  }
+
+  /** Letters go to this topic. */
+  note(topic: string): void {
+    this.named.add(topic);
+  }
+
+  override async topics(): Promise<readonly string[]> {
+    const all = await this.admin.topics();
+    const names = all
+      .map(({ topic }) => topic)
+      .filter((topic) => isDeadTopic(topic) || this.named.has(topic));
+    return names.toSorted((a, b) => (a < b ? -1 : 1));
   }
 
   override async list(topic: string | Topic, options: KqLetterListOptions = {}): Promise<KqLetterPage> {
@@ -87,7 +103,7 @@ export class LogDeadLetters extends KqDeadLetters {
     which: KqLetterRef | KqLetterFilter,
     options: KqReplayOptions = {},
   ): Promise<KqLettersDone> {
-    return this.act('replayed', topic, which, options, ['groups']);
+    return lastOf(this.acting('replayed', topic, which, options));
   }
 
   override discard(
@@ -95,27 +111,30 @@ export class LogDeadLetters extends KqDeadLetters {
     which: KqLetterRef | KqLetterFilter,
     options: KqDiscardOptions = {},
   ): Promise<KqLettersDone> {
-    return this.act('discarded', topic, which, options);
+    return lastOf(this.acting('discarded', topic, which, options));
   }
 
-  private async act(
+  /** An act, which yields at least once how far it has come. Nothing is under way then, so it may end there. */
+  async *acting(
     how: Resolution,
     topic: string | Topic,
     which: KqLetterRef | KqLetterFilter,
-    options: KqReplayOptions,
-    more: readonly string[] = [],
-  ): Promise<KqLettersDone> {
-    const act = actOf(how, topicName(topic), options, more);
+    options: KqReplayOptions = {},
+  ): AsyncGenerator<KqLettersDone, void, undefined> {
+    const act = actOf(how, topicName(topic), options);
     const done: Done = { count: 0, failed: 0, failures: [], examples: [] };
     const place = placeIn(which);
     const partitions = await this.fresh(act.topic, new Map());
-    if (place) await this.actOnOne(act, partitions, place, done);
-    else await this.actOnMany(act, partitions, which as KqLetterFilter, done);
-    if (!act.dryRun && done.count > 0) {
-      const failed = done.failed > 0 ? `; ${done.failed} could not be, and stay` : '';
-      this.log(`${how} ${done.count} dead letters of ${act.topic}${failed}`);
+    try {
+      if (place) await this.actOnOne(act, partitions, place, done);
+      else yield* this.actOnMany(act, partitions, which as KqLetterFilter, done);
+      yield done;
+    } finally {
+      if (!act.dryRun && done.count > 0) {
+        const failed = done.failed > 0 ? `; ${done.failed} could not be, and stay` : '';
+        this.log(`${how} ${done.count} dead letters of ${act.topic}${failed}`);
+      }
     }
-    return done;
   }
 
   private async actOnOne(
@@ -137,12 +156,12 @@ export class LogDeadLetters extends KqDeadLetters {
       );
   }
 
-  private async actOnMany(
+  private async *actOnMany(
     act: Act,
     partitions: readonly LetterPartition[],
     filter: KqLetterFilter,
     done: Done,
-  ): Promise<void> {
+  ): AsyncGenerator<KqLettersDone, void, undefined> {
     const matches = letterMatcher(filter);
     const floors = await this.floors(act.topic, filter.from);
     let found = 0;
@@ -154,24 +173,25 @@ export class LogDeadLetters extends KqDeadLetters {
         const matching = read.letters.filter(matches);
         found += matching.length;
         done.examples.push(...matching.slice(0, MOST_EXAMPLES - done.examples.length));
+        if (act.dryRun) done.count = Math.min(found, act.limit);
+        yield done;
       }
     }
-    if (act.dryRun) done.count = Math.min(found, act.limit);
-    else
-      for (const partition of partitions) {
-        const floor = floors.get(partition.partition) ?? partition.first;
-        await this.actOn(act, partition, floor, matches, done);
-      }
+    if (act.dryRun) return;
+    for (const partition of partitions) {
+      const floor = floors.get(partition.partition) ?? partition.first;
+      yield* this.actOn(act, partition, floor, matches, done);
+    }
   }
 
   /** In the order of the letters, so that those of one key come as they came before. */
-  private async actOn(
+  private async *actOn(
     act: Act,
     partition: LetterPartition,
     floor: bigint,
     matches: (letter: KqLetterSummary) => boolean,
     done: Done,
-  ): Promise<void> {
+  ): AsyncGenerator<KqLettersDone, void, undefined> {
     for await (const messages of partition.read(floor, partition.end)) {
       const letters = messages.filter(
         (each) => isLetter(each) && matches(summaryOf(partition.partition, each)),
@@ -181,7 +201,9 @@ export class LogDeadLetters extends KqDeadLetters {
         // Somebody else may have resolved some meanwhile.
         const open = letters.slice(at, at + MOST_RESOLVED).filter(({ offset }) => partition.isOpen(offset));
         if (left <= 0) return;
-        if (open.length > 0) await this.resolve(act, partition, open.slice(0, left), done);
+        if (open.length === 0) continue;
+        await this.resolve(act, partition, open.slice(0, left), done);
+        yield done;
       }
     }
   }
@@ -303,6 +325,12 @@ export class LogDeadLetters extends KqDeadLetters {
   }
 }
 
+async function lastOf(acting: AsyncIterable<KqLettersDone>): Promise<KqLettersDone> {
+  let last: KqLettersDone;
+  for await (const done of acting) last = done;
+  return last!;
+}
+
 /** Reads what is needed to know whether the letter is resolved. */
 async function openIn(
   partitions: readonly LetterPartition[],
@@ -315,13 +343,12 @@ async function openIn(
   return partition.isOpen(offset);
 }
 
-const OPTIONS = ['dryRun', 'limit'] satisfies readonly (keyof KqDiscardOptions)[];
+const DISCARD = ['dryRun', 'limit'] satisfies readonly (keyof KqDiscardOptions)[];
+const REPLAY = [...DISCARD, 'groups'] satisfies readonly (keyof KqReplayOptions)[];
 
-function actOf(how: Resolution, topic: string, options: KqReplayOptions, more: readonly string[]): Act {
-  checkOptions('KQ_BAD_OPTION', how === 'replayed' ? '`replay`' : '`discard`', options, [
-    ...OPTIONS,
-    ...more,
-  ]);
+function actOf(how: Resolution, topic: string, options: KqReplayOptions): Act {
+  if (how === 'replayed') checkOptions('KQ_BAD_OPTION', '`replay`', options, REPLAY);
+  else checkOptions('KQ_BAD_OPTION', '`discard`', options, DISCARD);
   const { dryRun = false, limit, groups = 'all' } = options;
   if (typeof dryRun !== 'boolean') throw wrongValue('KQ_BAD_OPTION', '`dryRun`', dryRun, 'true or false');
   if (groups !== 'all' && groups !== 'failed')

@@ -3,11 +3,17 @@ import { createHash } from 'node:crypto';
 import type { TopicSettings } from './driver.js';
 
 const LONGEST = 249;
+const DEAD = 'kq-dead';
 const MADE = /\.kq-(dead|retry-\d+(ms|s|m|h|d))$/;
 
 /** Where the dead letters of a group go that names no other place. */
 export function deadTopicOf(topic: string, group: string): string {
-  return nameOf(topic, group, 'kq-dead');
+  return nameOf(topic, group, DEAD);
+}
+
+/** Whether it has the name of a topic of dead letters, of any group. */
+export function isDeadTopic(topic: string): boolean {
+  return topic.endsWith(`.${DEAD}`);
 }
 
 /** Where failed messages of a group wait. `delay`: in milliseconds. */

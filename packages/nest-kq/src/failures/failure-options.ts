@@ -78,6 +78,8 @@ export interface FailureSettings {
   readonly delays: readonly number[];
   /** May throw, as what the application gave. */
   readonly deadLetter: (error: Error, topic: string) => DeadLetterPlace;
+  /** The topic that the options name for all dead letters, if they name one. */
+  readonly letterTopic: string | undefined;
   /** It cannot do without nest-dq. */
   readonly needsDq: boolean;
   /** Its messages may be jobs of nest-dq. */
@@ -148,6 +150,7 @@ export function resolveFailureOptions(options: FailureOptions, owner: FailureOwn
     through,
     delays,
     deadLetter: placesOf(deadLetter, through?.what, owner),
+    letterTopic: namedTopic(deadLetter, owner),
     needsDq,
     usesDq: needsDq || (owner.dq && chosenLater),
   };
@@ -214,6 +217,12 @@ function placesOf(
   if (owner.dq && through !== 'topics') return always('dq' as const);
   if (through === 'dq') return always('dq' as const); // it is missing, which the start tells
   return (_, topic) => ({ topic: deadTopicOf(topic, owner.group), madeFor: topic });
+}
+
+function namedTopic(given: FailureOptions['deadLetter'], owner: FailureOwner): string | undefined {
+  if (given === undefined || typeof given === 'function') return undefined;
+  const place = placeOf(given, owner);
+  return typeof place === 'string' ? undefined : place.topic;
 }
 
 function placeOf(given: DeadLetterChoice, { topics }: FailureOwner): DeadLetterPlace {

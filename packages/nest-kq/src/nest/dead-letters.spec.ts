@@ -89,3 +89,30 @@ it('lets a message that dies once more be replayed for all', async () => {
 it('runs nothing of a letter that is discarded', async () => {
   expect(await seenAfter(letters.discard(DEAD, {}))).toEqual([]);
 });
+
+it('knows the topic that a handler names for its dead letters', async () => {
+  expect(await letters.topics()).toEqual([DEAD]);
+});
+
+it('knows a topic that a handler chose by an error once it has a letter', async () => {
+  class Chooses {
+    @TopicHandler('refunds', { group: 'shop', deadLetter: (error) => `${error.message}.dead` })
+    refund(): Discard {
+      return Discard.because('refused');
+    }
+  }
+  const other = new KqTestKit({ partitions: 1 });
+  const compiling = Test.createTestingModule({
+    imports: [KqModule.forRoot({ logger: new CollectingLogger() })],
+    providers: [Chooses],
+  });
+  const second = await other.override(compiling).compile();
+  await second.init();
+  const dead = second.get(KqDeadLetters);
+  expect(await dead.topics()).toEqual([]);
+  await other.pusher.push('refunds', 'a');
+  await other.advance('5s');
+  expect(await dead.topics()).toEqual(['refused.dead']);
+  await second.close();
+  await other.close();
+});

@@ -106,6 +106,10 @@ export class KqRuntime {
 
   /** Joins the groups of these handlers, one time each. Rejects as `GroupMembership.start`, and with `KQ_CONFIG`. */
   async consume(handlers: readonly FoundHandler[]): Promise<void> {
+    for (const { settings } of handlers) {
+      const { letterTopic } = settings.failures;
+      if (letterTopic !== undefined) this.deadLetters.note(letterTopic);
+    }
     const groups = new Set(handlers.map(({ settings }) => settings.group));
     const starting = Array.from(groups, (group) =>
       this.consumeGroup(
@@ -224,6 +228,7 @@ export class KqRuntime {
       if (made.length > 0) this.report.made(topic, madeFor);
       await this.store(topic, letter);
     }
+    if (madeFor === undefined) this.deadLetters.note(topic);
   }
 
   private async store(topic: string, letter: OutgoingMessage): Promise<void> {
