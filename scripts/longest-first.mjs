@@ -22,6 +22,7 @@ const LONGEST = [
   'test/dashboard/platforms.spec.ts',
   'test/dashboard/languages.spec.ts',
   'test/dashboard/accessibility.spec.ts',
+  'test/dashboard/kafka.spec.ts',
 ];
 
 export default class LongestFirst extends Sequencer {

@@ -9,15 +9,24 @@ import { NestFactory } from '@nestjs/core';
 import { DqControl, DqDeadLetters, DqProducer } from 'nest-dq';
 import { eventually } from 'test-servers';
 import { launchBrowser } from 'test-servers/browser';
+import { KqPusher } from 'nest-kq';
 
 const HOUR = 3_600_000;
 const MONTH = 30 * 24 * HOUR;
 const REFUSED = ['ann', 'bob', 'chen', 'dee', 'eli', 'fay', 'gus'];
 
+const DEAD_TOPIC = 'mails.shop.kq-dead';
+
 const SIZES = { wide: { width: 1_280, height: 720 }, narrow: { width: 390, height: 844 } };
 
 /** The pictures of the documentation. */
-const IN_DOCS = ['timeline-light-wide', 'timeline-dark-wide', 'job-light-wide', 'dead-light-wide'];
+const IN_DOCS = [
+  'timeline-light-wide',
+  'timeline-dark-wide',
+  'job-light-wide',
+  'dead-light-wide',
+  'kafka-light-wide',
+];
 const DOCS = fileURLToPath(new URL('../docs/images', import.meta.url));
 
 const data = await mkdtemp(join(tmpdir(), 'screenshots-'));
@@ -64,8 +73,30 @@ async function openShop(url) {
   await add('order.unpaid', 420, HOUR, (number) => ({ orderId: `order-${number}` }));
   await add('mail.welcome', 260, 8 * HOUR, (number) => ({ userId: `user-${number}` }));
   await add('resource.delete', 340, MONTH, (number) => ({ resourceId: `photo-${number}` }));
+  for (const [offset, name] of REFUSED.entries())
+    await app
+      .get(KqPusher)
+      .push(DEAD_TOPIC, { to: `${name}@gone.example` }, { key: name, headers: deathOf(name, offset) });
   const { id } = await post(`${url}/orders`, { product: 'tea', quantity: 2 });
   return id;
+}
+
+/** What nest-kq says in the headers of a dead letter. */
+function deathOf(name, offset) {
+  const message = `550 no such mailbox: ${name}@gone.example`;
+  return {
+    'kq-topic': 'mails',
+    'kq-partition': '0',
+    'kq-offset': String(offset),
+    'kq-timestamp': String(Date.now() - 60_000),
+    'kq-group': 'shop',
+    'kq-attempts': '3',
+    'kq-why': 'attempts',
+    'kq-error-name': 'Error',
+    'kq-error-message': message,
+    'kq-error-stack': `Error: ${message}\n    at Mailer.send (mailer.ts:42:11)`,
+    'x-tenant': 'eu',
+  };
 }
 
 async function post(url, body) {
@@ -117,6 +148,8 @@ function pagesOf(order) {
     tube: { hash: 'tubes/mail.welcome', shows: 'Paused since' },
     waiting: { hash: 'waiting?tube=order.unpaid', shows: 'Attempts' },
     dead: { hash: 'dead?tube=mail.welcome', shows: 'ann@gone.example' },
+    topics: { hash: 'kafka', shows: '7' },
+    kafka: { hash: `kafka?topic=${DEAD_TOPIC}`, shows: 'ann@gone.example' },
     job: { hash: `job?tube=order.unpaid&key=${order}`, shows: 'It is not due yet' },
     history: { hash: 'history', shows: 'Lateness of runs' },
     cluster: { hash: 'cluster', shows: 'Connections' },

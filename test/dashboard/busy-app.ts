@@ -1,4 +1,7 @@
 // An application with something to show on each page of the dashboard.
+import { Injectable } from '@nestjs/common';
+import { Discard, KqDeadLetters, KqModule, KqPusher, TopicHandler } from 'nest-kq';
+import { eventually } from 'test-servers';
 import { GIVES_UP, ORDERS, type DashboardApp, type DashboardAppOptions } from './dashboard-app.js';
 
 /** Each page, and something that it shows when all of it is there: in English, and in Chinese. */
@@ -8,6 +11,8 @@ export const PAGES = [
   { hash: `tubes/${ORDERS}`, en: 'How runs ended', zh: '执行结果' },
   { hash: `waiting?tube=${ORDERS}`, en: 'waiting', zh: '立即执行' },
   { hash: `dead?tube=${GIVES_UP}`, en: 'no such mailbox', zh: 'no such mailbox' },
+  { hash: 'kafka', en: 'Letters', zh: '死信数' },
+  { hash: 'kafka?topic=sales.shop.kq-dead', en: 'no such mailbox', zh: 'no such mailbox' },
   { hash: `job?tube=${ORDERS}&key=order-42`, en: 'It is not due yet', zh: '尚未到期' },
   { hash: 'search?q=order-42', en: 'State', zh: '状态' },
   { hash: 'history', en: 'Jobs added', zh: '新增任务' },
@@ -15,13 +20,24 @@ export const PAGES = [
   { hash: 'acts', en: 'Pause', zh: '暂停' },
 ] as const;
 
+@Injectable()
+class Sales {
+  @TopicHandler('sales', { group: 'shop' })
+  sell(): Discard {
+    return Discard.because('no such mailbox');
+  }
+}
+
 export async function startBusyApp(
   start: (options?: DashboardAppOptions) => Promise<DashboardApp>,
 ): Promise<DashboardApp> {
-  const app = await start();
+  const app = await start({ imports: [KqModule.forRoot()], providers: [Sales] });
+  await app.get(KqPusher).push('sales', { sold: 1 }, { key: 'order-42' });
   await app.producer.delay(ORDERS, {}, '30m', { key: 'order-42' });
   await app.addDead('no such mailbox');
   await app.control.pause(GIVES_UP);
   await app.producer.now(GIVES_UP, { because: 'late' });
+  const dead = app.get(KqDeadLetters);
+  await eventually('the message is dead', async () => (await dead.topics()).length === 1);
   return app;
 }

@@ -1,5 +1,12 @@
 // An application with the dashboard on a free port, and jobs of its own.
-import { Injectable, Module, VersioningType, type INestApplication, type Provider } from '@nestjs/common';
+import {
+  Injectable,
+  Module,
+  VersioningType,
+  type DynamicModule,
+  type INestApplication,
+  type Provider,
+} from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
@@ -48,6 +55,8 @@ export interface DashboardAppOptions {
   readonly jobs?: DqOptions;
   /** What it has besides. @default nothing */
   readonly providers?: Provider[];
+  /** Modules beside nest-dq and its dashboard. @default none */
+  readonly imports?: DynamicModule[];
 }
 
 export class DashboardApp {
@@ -59,9 +68,9 @@ export class DashboardApp {
 
   static async start(options: DashboardAppOptions = {}): Promise<DashboardApp> {
     const { platform = 'express', prefix, dashboard = {}, jobs = { embedded: 'memory' } } = options;
-    const { providers = [], versioned = false } = options;
+    const { providers = [], imports = [], versioned = false } = options;
     @Module({
-      imports: [DqModule.forRoot(jobs), DqDashboardModule.forRoot(dashboard)],
+      imports: [DqModule.forRoot(jobs), DqDashboardModule.forRoot(dashboard), ...imports],
       providers: [Work, ...providers],
     })
     class AppModule {}
@@ -75,6 +84,10 @@ export class DashboardApp {
     await nest.listen(0, '127.0.0.1');
     const path = [prefix, dashboard.path?.replace(/^\//, '') ?? 'dq'].filter((part) => part !== undefined);
     return new DashboardApp(nest, `${await nest.getUrl()}/${path.join('/')}`);
+  }
+
+  get<T>(type: abstract new (...given: never[]) => T): T {
+    return this.nest.get(type);
   }
 
   get producer(): DqProducer {

@@ -9,11 +9,13 @@ import { count } from './words/say.js';
 export function NavigationBar({ current }: { readonly current: string }) {
   const tubes = live.value?.tubes?.tubes ?? [];
   const dead = tubes.reduce((sum, tube) => sum + (tube.dead ?? 0), 0);
+  const hasKafka = (session.value?.kafka.length ?? 0) > 0;
+  const pages = PAGES.filter(({ hidden, kafka }) => !hidden && (!kafka || hasKafka));
   return (
     <nav class="side" aria-label={t('app.nav')}>
       <div class="brand">{t('app.name')}</div>
       <div class="pages">
-        {PAGES.filter(({ hidden }) => !hidden).map(({ path, title }) => (
+        {pages.map(({ path, title }) => (
           <a key={path} href={hashOf([path])} aria-current={path === current ? 'page' : undefined}>
             {t(title)}
             {path === 'dead' && dead > 0 && <span class="count bad">{count(dead)}</span>}

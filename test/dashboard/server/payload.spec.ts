@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { DqProducer } from 'nest-dq';
-import type { DqDashboardJob, DqDashboardOptions } from 'nest-dq/dashboard';
+import type { DqDashboardJob, DqDashboardMessage, DqDashboardOptions } from 'nest-dq/dashboard';
 import { ServedApp } from './served-app.js';
 
 const ORDER = { card: '4711', id: 7 };
@@ -12,7 +12,7 @@ async function payloadOf(redact: DqDashboardOptions['redact'], payload: unknown 
 }
 
 it('shows what `redact` returned, which is told whose payload it is', async () => {
-  const told: DqDashboardJob[] = [];
+  const told: (DqDashboardJob | DqDashboardMessage)[] = [];
   const answer = await payloadOf((payload, job) => {
     told.push(job);
     return { ...(payload as object), card: '…' };

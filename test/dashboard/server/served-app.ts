@@ -15,6 +15,8 @@ export interface Served {
   /** What Fastify's adapter is given. */
   readonly fastify?: ConstructorParameters<typeof FastifyAdapter>[0];
   readonly providers?: Provider[];
+  /** Modules beside nest-dq and its dashboard. */
+  readonly imports?: DynamicModule[];
   /** Of an application of Express. */
   readonly bodyParser?: boolean;
   /** Before it listens. */
@@ -39,10 +41,16 @@ export class ServedApp {
   ) {}
 
   static async start(served: Served = {}): Promise<ServedApp> {
-    const { platform = 'express', dashboard, dq = { embedded: 'memory' }, providers = [] } = served;
+    const {
+      platform = 'express',
+      dashboard,
+      dq = { embedded: 'memory' },
+      providers = [],
+      imports = [],
+    } = served;
     const module: DynamicModule = {
       module: class AppModule {},
-      imports: [DqModule.forRoot(dq), DqDashboardModule.forRoot(dashboard)],
+      imports: [DqModule.forRoot(dq), DqDashboardModule.forRoot(dashboard), ...imports],
       providers,
     };
     Logger.overrideLogger(false);

@@ -3,7 +3,7 @@ import { Time } from '../parts/time.js';
 import { t } from '../words/language.js';
 import { count } from '../words/say.js';
 
-/** Some of the jobs that an act on many would change: the id or the key of each, and when it is, or was, due. */
+/** Some of what an act on many would change: the id or the key of each, and when it is, or was, due; of a message, when it died. */
 export function Examples({ examples }: { readonly examples: readonly BulkExampleWire[] }) {
   if (examples.length === 0) return null;
   return (
@@ -20,7 +20,7 @@ export function Examples({ examples }: { readonly examples: readonly BulkExample
                 </small>
               )}
             </span>
-            <Time at={example.dueAt} />
+            <Time at={'dueAt' in example ? example.dueAt : example.diedAt} />
           </li>
         ))}
       </ul>

@@ -11,7 +11,8 @@ export function InterruptedBar() {
   if (!act || shownDialog.value || !may(act.bulk.name)) return null;
   const { bulk, done, cursor } = act;
   const { body } = bulk;
-  const scope = [body.tube, 'node' in body ? body.node : undefined].filter((each) => each !== undefined);
+  const tube = 'tube' in body ? body.tube : undefined;
+  const scope = [tube, 'node' in body ? body.node : undefined].filter((each) => each !== undefined);
   const name = `${t(`act.${bulk.name}`)}${scope.length > 0 ? ` (${scope.join(', ')})` : ''}`;
   return (
     <section class="card warn" aria-label={t('bulk.interrupted')}>

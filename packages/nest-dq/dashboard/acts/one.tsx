@@ -20,14 +20,14 @@ export async function doAct<Name extends keyof SingleActs>(
     const told = t((isPlain ? `did.${name}` : `result.${result}`) as WordKey);
     tell(isUnknown ? `${told} ${t('tube.unknown')}` : told, isUnknown);
   } catch (error) {
-    tellError(error);
+    tell(errorText(error), true);
   }
   after();
 }
 
-export function tellError(error: unknown): void {
+export function errorText(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  tell(error instanceof RequestError ? `${error.code}: ${text}` : text, true);
+  return error instanceof RequestError ? `${error.code}: ${text}` : text;
 }
 
 /** Asks first: for what cannot be taken back. */

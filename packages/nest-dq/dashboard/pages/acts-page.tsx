@@ -7,6 +7,7 @@ import { Time } from '../parts/time.js';
 import { getData } from '../server/requests.js';
 import { live } from '../state/live.js';
 import { hashOf } from '../state/route.js';
+import { session } from '../state/session.js';
 import { t } from '../words/language.js';
 import { en, type WordKey } from '../words/words.js';
 import { count } from '../words/say.js';
@@ -55,7 +56,7 @@ function nameOf(act: string): string {
 }
 
 function On({ on }: ActWire) {
-  const { tube, id, node, filter, change } = on;
+  const { tube, id, node, topic, cluster, filter, change } = on;
   return (
     <>
       {tube !== undefined && <a href={hashOf(['tubes', tube])}>{tube}</a>} {node}{' '}
@@ -63,6 +64,16 @@ function On({ on }: ActWire) {
         <a class="mono long" href={hashOf(['job'], { tube, id })}>
           {id}
         </a>
+      )}{' '}
+      {topic !== undefined && (
+        <>
+          {session.value?.kafka.includes(cluster ?? '') ? (
+            <a href={hashOf(['kafka'], { cluster: cluster ?? '', topic })}>{topic}</a>
+          ) : (
+            topic
+          )}{' '}
+          {cluster} {id}
+        </>
       )}{' '}
       {filter !== undefined && <code class="long">{JSON.stringify(filter)}</code>}{' '}
       {change !== undefined && <code class="long">{JSON.stringify(change)}</code>}

@@ -2,8 +2,10 @@ import { useState } from 'preact/hooks';
 import type { DeadLettersWire, DeadLetterWire, LetterFilterWire } from '../../src/dashboard/wire.js';
 import { ActButton } from '../acts/act-button.js';
 import { askBulk } from '../acts/bulk-dialog.js';
+import { actOnEach } from '../acts/each.js';
 import { LetterButtons } from '../acts/letter-buttons.js';
-import { askFirst, tellError } from '../acts/one.js';
+import { askFirst } from '../acts/one.js';
+import { useChoosing } from '../parts/choosing.js';
 import { Failure } from '../parts/failure.js';
 import { More } from '../parts/more.js';
 import { usePages } from '../parts/pages.js';
@@ -12,7 +14,6 @@ import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { act, getData, inPath } from '../server/requests.js';
 import { hashOf } from '../state/route.js';
-import { tell } from '../state/notice.js';
 import { may } from '../state/session.js';
 import { t } from '../words/language.js';
 import { count } from '../words/say.js';
@@ -27,16 +28,14 @@ export function Letters({ tube, filter }: { readonly tube: string; readonly filt
     },
     [tube, JSON.stringify(filter)],
   );
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const choosing = useChoosing(list.items, ({ id }) => id);
   const [open, setOpen] = useState<string>();
-  const letters = list.items.filter(({ id }) => chosen.has(id));
+  const letters = choosing.chosen;
   const again = () => {
-    setChosen(new Set());
+    choosing.clear();
     list.again();
   };
-  const toggle = (ids: readonly string[], on: boolean) =>
-    setChosen((others) => new Set(on ? [...others, ...ids] : [...others].filter((id) => !ids.includes(id))));
-  const all = list.items.map(({ id }) => id);
+  const each = (name: 'revive' | 'discard') => actOnEach(letters, ({ id }) => act(name, { tube, id }), again);
   const canChoose = may('revive') || may('discard');
   return (
     <>
@@ -47,7 +46,7 @@ export function Letters({ tube, filter }: { readonly tube: string; readonly filt
         </button>
         {letters.length > 0 && <span>{t('dead.chosen', { letters: count(letters.length) })}</span>}
         {letters.length > 0 && may('revive') && (
-          <button class="button" onClick={() => void each('revive', letters, again)}>
+          <button class="button" onClick={() => void each('revive')}>
             {t('act.revive')}
           </button>
         )}
@@ -55,25 +54,20 @@ export function Letters({ tube, filter }: { readonly tube: string; readonly filt
           <button
             class="button"
             onClick={() =>
-              askFirst(
-                t('discard.title'),
-                t('discard.text'),
-                t('act.discard'),
-                () => void each('discard', letters, again),
-              )
+              askFirst(t('discard.title'), t('discard.text'), t('act.discard'), () => void each('discard'))
             }
           >
             {t('act.discard')}
           </button>
         )}
-        {all.length > 0 && (
+        {list.items.length > 0 && (
           <ActButton
             act="reviveMany"
             label={t('act.reviveMany')}
             onClick={() => askBulk({ name: 'reviveMany', body: { tube, filter } }, again)}
           />
         )}
-        {all.length > 0 && (
+        {list.items.length > 0 && (
           <ActButton
             act="discardMany"
             label={t('act.discardMany')}
@@ -88,29 +82,7 @@ export function Letters({ tube, filter }: { readonly tube: string; readonly filt
         empty={list.error ? '' : t(list.loading ? 'loading' : 'dead.none')}
         below={(letter) => (letter.id === open ? <Letter letter={letter} /> : undefined)}
         columns={[
-          ...(canChoose
-            ? [
-                {
-                  head: (
-                    <input
-                      type="checkbox"
-                      aria-label={t('dead.chooseAll')}
-                      checked={all.length > 0 && letters.length === all.length}
-                      onChange={({ currentTarget }) => toggle(all, currentTarget.checked)}
-                    />
-                  ),
-                  choice: true,
-                  cell: ({ id }: DeadLetterWire) => (
-                    <input
-                      type="checkbox"
-                      aria-label={t('dead.choose', { id })}
-                      checked={chosen.has(id)}
-                      onChange={({ currentTarget }) => toggle([id], currentTarget.checked)}
-                    />
-                  ),
-                },
-              ]
-            : []),
+          ...(canChoose ? [choosing.column] : []),
           { head: t('dead.diedAt'), cell: ({ diedAt }) => <Time at={diedAt} /> },
           {
             head: t('job.id'),
@@ -157,23 +129,4 @@ function Letter({ letter: { tube, id, error } }: { readonly letter: DeadLetterWi
       <Payload path={`tubes/${inPath(tube)}/dead/${inPath(id)}/payload`} />
     </div>
   );
-}
-
-/** One act for each letter, as an act on many has no list of ids. */
-async function each(
-  name: 'revive' | 'discard',
-  letters: readonly DeadLetterWire[],
-  after: () => void,
-): Promise<void> {
-  let done = 0;
-  try {
-    for (const { tube, id } of letters) {
-      const result = await act(name, { tube, id });
-      if (result === 'revived' || result === 'discarded') done++;
-    }
-    tell(t('dead.changed', { done: count(done), letters: count(letters.length) }));
-  } catch (error) {
-    tellError(error);
-  }
-  after();
 }

@@ -5,6 +5,7 @@ import { ClusterPage } from './cluster-page.js';
 import { DeadPage } from './dead-page.js';
 import { HistoryPage } from './history-page.js';
 import { JobPage } from './job-page.js';
+import { KafkaPage } from './kafka-page.js';
 import { SearchPage } from './search-page.js';
 import { TimelinePage } from './timeline-page.js';
 import { TubesPage } from './tubes-page.js';
@@ -17,6 +18,8 @@ export interface PageEntry {
   readonly Page: ComponentType;
   /** It is not in the navigation: links lead to it. */
   readonly hidden?: true;
+  /** It is there only with nest-kq. */
+  readonly kafka?: true;
 }
 
 /** In the order of the navigation; the first one is the start. */
@@ -25,6 +28,7 @@ export const PAGES: readonly PageEntry[] = [
   { path: 'tubes', title: 'nav.tubes', Page: TubesPage },
   { path: 'waiting', title: 'nav.waiting', Page: WaitingPage },
   { path: 'dead', title: 'nav.dead', Page: DeadPage },
+  { path: 'kafka', title: 'nav.kafka', Page: KafkaPage, kafka: true },
   { path: 'history', title: 'nav.history', Page: HistoryPage },
   { path: 'cluster', title: 'nav.cluster', Page: ClusterPage },
   { path: 'acts', title: 'nav.acts', Page: ActsPage },

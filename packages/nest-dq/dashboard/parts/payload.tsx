@@ -22,10 +22,11 @@ function Shown({ path, query }: { readonly path: string; readonly query: object 
   const { data, error } = useLoad((signal) => getData<PayloadWire>(path, query, signal), [path]);
   if (error) return <Failure error={error} />;
   if (!data) return <p class="faint">{t('loading')}</p>;
-  if (!('payload' in data)) return <p class="faint">{t('payload.none')}</p>;
+  const { payload, bytes } = data;
+  if (payload === undefined && bytes === undefined) return <p class="faint">{t('payload.none')}</p>;
   return (
-    <pre class="code" tabIndex={0} aria-label={t('payload')}>
-      {JSON.stringify(data.payload, null, 2)}
+    <pre class="code" tabIndex={0} aria-label={t(bytes === undefined ? 'payload' : 'payload.bytes')}>
+      {bytes ?? JSON.stringify(payload, null, 2)}
     </pre>
   );
 }

@@ -39,10 +39,17 @@ function showPage({ acts: shown, cursor }: ActPage, now: number): string {
   return cursor === undefined ? lines : `${lines}\n\n… and more: --cursor ${cursor}`;
 }
 
-/** `order.cancel 42`, `mail {"state":"retrying"}`, `10.0.0.1:11300` */
-function showOn({ tube, id, key, node, filter, change }: ActView['on']): string {
+/** `order.cancel 42`, `mail {"state":"retrying"}`, `10.0.0.1:11300`, `orders.shop.kq-dead 0/12` */
+function showOn({ tube, id, key, node, cluster, topic, filter, change }: ActView['on']): string {
   const isGiven = (filtered: object) => Object.keys(filtered).length > 0;
-  const parts = [tube, key ?? id, node, filter && isGiven(filter) ? JSON.stringify(filter) : undefined];
+  const parts = [
+    tube,
+    cluster,
+    topic,
+    key ?? id,
+    node,
+    filter && isGiven(filter) ? JSON.stringify(filter) : undefined,
+  ];
   const to = change === undefined ? [] : [`to ${JSON.stringify(change)}`];
   return [...parts.filter((part) => part !== undefined), ...to].join(' ');
 }

@@ -10,6 +10,8 @@ const SINGLE: Readonly<Record<keyof SingleActs, true>> = {
   discard: true,
   drainNode: true,
   undrainNode: true,
+  kafkaReplay: true,
+  kafkaDiscard: true,
 };
 const BULK: Readonly<Record<keyof BulkActs, true>> = {
   revokeMany: true,
@@ -17,6 +19,8 @@ const BULK: Readonly<Record<keyof BulkActs, true>> = {
   reviveMany: true,
   discardMany: true,
   repair: true,
+  kafkaReplayMany: true,
+  kafkaDiscardMany: true,
 };
 
 const ALL: Readonly<Record<ActName, true>> = { ...SINGLE, ...BULK };

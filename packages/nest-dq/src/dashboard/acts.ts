@@ -1,6 +1,8 @@
 import { DqError } from '../errors.js';
 import type { DqRuntime } from '../nest/runtime.js';
 import { Input, JOB_FIELDS, jobRef, span, text, time } from './input.js';
+import type { KafkaClusters } from './kafka.js';
+import { actOnLetter } from './kafka-acts.js';
 import type { SingleActs } from './wire.js';
 
 /** Who does an act, for `DqControl`. */
@@ -8,7 +10,7 @@ export interface Doer {
   readonly by?: string;
 }
 
-type DoAct = (runtime: DqRuntime, body: unknown, doer: Doer) => Promise<unknown>;
+type DoAct = (runtime: DqRuntime, body: unknown, doer: Doer, kafka: KafkaClusters) => Promise<unknown>;
 
 /** The acts on one thing. Each returns its result: a shape of wire.ts. */
 export const DO_SINGLE: Readonly<Record<keyof SingleActs, DoAct>> = {
@@ -52,4 +54,6 @@ export const DO_SINGLE: Readonly<Record<keyof SingleActs, DoAct>> = {
   async undrainNode({ control }, body, doer) {
     return control.undrainNode(new Input('the body', body, ['node']).must('node', text), doer);
   },
+  kafkaReplay: actOnLetter('kafkaReplay'),
+  kafkaDiscard: actOnLetter('kafkaDiscard'),
 };

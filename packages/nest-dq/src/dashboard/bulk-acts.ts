@@ -6,16 +6,19 @@ import type { NewTime, WaitingFilter } from '../operate/waiting-filter.js';
 import type { Doer } from './acts.js';
 import { errorWire } from './failures.js';
 import { anything, flag, Input, number, span, text, time } from './input.js';
+import type { KafkaClusters } from './kafka.js';
+import { actOnLetters } from './kafka-acts.js';
 import { LETTER_FILTER, letterFilter, withoutPayload } from './letters.js';
 import type { BulkActs, BulkProgressWire } from './wire.js';
 
 type Progress = AsyncIterable<BulkProgress<unknown>>;
 type BeginAct = (runtime: DqRuntime, body: unknown, doer: Doer) => Progress;
+type KafkaAct = 'kafkaReplayMany' | 'kafkaDiscardMany';
 
 const COMMON = ['tube', 'dryRun', 'cursor'] as const;
 
 /** The acts on many. Each throws at once what is wrong in the body, and does nothing until it is iterated. */
-const BEGIN: Readonly<Record<keyof BulkActs, BeginAct>> = {
+const BEGIN: Readonly<Record<Exclude<keyof BulkActs, KafkaAct>, BeginAct>> = {
   revokeMany({ control }, body, doer) {
     const input = new Input('the body', body, [...COMMON, 'filter']);
     return control.revokeMany(input.must('tube', text), waitingFilter(input), optionsOf(input, doer));
@@ -56,7 +59,10 @@ export function beginBulk(
   runtime: DqRuntime,
   body: unknown,
   doer: Doer,
+  kafka: KafkaClusters,
 ): AsyncIterator<BulkProgressWire, void> {
+  if (act === 'kafkaReplayMany' || act === 'kafkaDiscardMany')
+    return actOnLetters(act, runtime, body, doer, kafka);
   return progressOf(BEGIN[act](runtime, body, doer));
 }
 

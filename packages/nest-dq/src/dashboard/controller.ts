@@ -45,6 +45,11 @@ export function makeController({ path, guards, decorators }: ResolvedExtras): Ty
       return this.dashboard.letterPayload(request, response);
     }
 
+    @Get('api/kafka/letter/payload')
+    kafkaPayload(@Req() request: any, @Res() response: any): Promise<void> {
+      return this.dashboard.kafkaPayload(request, response);
+    }
+
     @Get('api/live')
     live(@Req() request: any, @Res() response: any): Promise<void> {
       return this.dashboard.live(request, response);

@@ -10,7 +10,7 @@ import {
   type DynamicModule,
   type Provider,
 } from '@nestjs/common';
-import { HttpAdapterHost, ModuleRef } from '@nestjs/core';
+import { HttpAdapterHost, ModuleRef, ModulesContainer } from '@nestjs/core';
 import { DqError, show } from '../errors.js';
 import { makeController } from './controller.js';
 import { Dashboard } from './dashboard.js';
@@ -24,7 +24,13 @@ import {
   type ResolvedExtras,
 } from './options.js';
 
-export type { DqDashboardAccess, DqDashboardExtras, DqDashboardJob, DqDashboardOptions } from './options.js';
+export type {
+  DqDashboardAccess,
+  DqDashboardExtras,
+  DqDashboardJob,
+  DqDashboardMessage,
+  DqDashboardOptions,
+} from './options.js';
 export type { ActName as DqDashboardAct } from './wire.js';
 
 /** What `useClass` and `useExisting` of `forRootAsync` name. */
@@ -59,12 +65,18 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
 
 function dashboardProvider(extras: ResolvedExtras): Provider {
   const { path, cluster } = extras;
-  const make = (options: DqDashboardOptions, modules: ModuleRef, host: HttpAdapterHost) => {
+  const make = (
+    options: DqDashboardOptions,
+    module: ModuleRef,
+    modules: ModulesContainer,
+    host: HttpAdapterHost,
+  ) => {
     const { open } = checkOptions(options, extras);
     const warning = `everybody on this machine may see and do everything at ${path}: \`guards\` or \`access\` say who may, from elsewhere, too`;
-    return new Dashboard(options, cluster, open ? warning : undefined, modules, host);
+    return new Dashboard(options, cluster, open ? warning : undefined, module, modules, host);
   };
-  return { provide: Dashboard, inject: [MODULE_OPTIONS_TOKEN, ModuleRef, HttpAdapterHost], useFactory: make };
+  const inject = [MODULE_OPTIONS_TOKEN, ModuleRef, ModulesContainer, HttpAdapterHost];
+  return { provide: Dashboard, inject, useFactory: make };
 }
 
 /** What `forRoot` and `forRootAsync` import. */

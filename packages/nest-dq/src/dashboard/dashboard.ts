@@ -1,5 +1,5 @@
 import { Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
-import type { HttpAdapterHost, ModuleRef } from '@nestjs/core';
+import type { HttpAdapterHost, ModuleRef, ModulesContainer } from '@nestjs/core';
 import { DqError } from '../errors.js';
 import type { DqRuntime } from '../nest/runtime.js';
 import { dqToken, showCluster } from '../nest/tokens.js';
@@ -22,10 +22,11 @@ import {
   type HttpResponse,
 } from './http.js';
 import { Input, JOB_FIELDS, jobRef } from './input.js';
+import { KAFKA_LETTER, kafkaLetter, KafkaClusters } from './kafka.js';
 import { LiveFeed } from './live-feed.js';
 import type { DqDashboardOptions } from './options.js';
 import type { Read } from './reads.js';
-import { redacted } from './redact.js';
+import { redacted, redactedLetter } from './redact.js';
 
 const NO_BODY =
   'the application has read no JSON from this request, as one with `bodyParser: false` does: let it use `express.json()` for the path of the dashboard';
@@ -40,13 +41,15 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
   private readonly bulks = new BulkAnswers();
   private runtime!: DqRuntime;
   private feed!: LiveFeed;
+  private kafka!: KafkaClusters;
 
   constructor(
     private readonly options: DqDashboardOptions,
     private readonly cluster: string | undefined,
     /** For the log, if nothing says who may look; then only this machine may. */
     private readonly warning: string | undefined,
-    private readonly modules: ModuleRef,
+    private readonly module: ModuleRef,
+    private readonly modules: ModulesContainer,
     private readonly host: HttpAdapterHost,
   ) {}
 
@@ -54,11 +57,12 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
   onModuleInit(): void {
     const token = dqToken('runtime', this.cluster);
     try {
-      this.runtime = this.modules.get<DqRuntime>(token, { strict: false });
+      this.runtime = this.module.get<DqRuntime>(token, { strict: false });
     } catch (cause) {
       const fact = `the dashboard shows the cluster ${showCluster(this.cluster)}, and there is none: expected DqModule.forRoot or forRootAsync with that \`name\` in the application`;
       throw new DqError('DQ_CONFIG', fact, { cause });
     }
+    this.kafka = KafkaClusters.in(this.modules);
     const { inspector, health } = this.runtime;
     const ask = {
       tubes: () => inspector.tubes(),
@@ -101,12 +105,13 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
       payloads,
       prefix: this.runtime.options.prefix,
       ...(this.cluster !== undefined && { cluster: this.cluster }),
+      kafka: this.kafka.names,
     }));
   }
 
   read(request: HttpRequest, response: HttpResponse, { query, read }: Read): Promise<void> {
     return this.tell(request, response, query, (_, input) =>
-      read(this.runtime, input, request.params['tube'] ?? ''),
+      read(this.runtime, input, request.params['tube'] ?? '', this.kafka),
     );
   }
 
@@ -119,6 +124,13 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
   letterPayload(request: HttpRequest, response: HttpResponse): Promise<void> {
     const { tube = '', id = '' } = request.params;
     return this.tell(request, response, [], (viewer) => this.showPayload(viewer, { tube, id }));
+  }
+
+  kafkaPayload(request: HttpRequest, response: HttpResponse): Promise<void> {
+    return this.tell(request, response, KAFKA_LETTER, async (viewer, input) => {
+      refusePayloads(viewer);
+      return redactedLetter(this.options, await kafkaLetter(this.kafka, input));
+    });
   }
 
   live(request: HttpRequest, response: HttpResponse): Promise<void> {
@@ -138,17 +150,17 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
         throw new Refusal(404, 'NOT_FOUND', `there is no act ${JSON.stringify(name)}`);
       if (!acts.has(name)) throw new Refusal(403, 'NOT_ALLOWED', `this viewer may not do ${name}`);
       const doer = { ...(by !== undefined && { by }) };
-      const { runtime } = this;
+      const { runtime, kafka } = this;
       const { body } = request;
       if (body === undefined) throw new Refusal(400, 'NO_BODY', NO_BODY);
-      if (isSingleAct(name)) return jsonAnswer({ result: await DO_SINGLE[name](runtime, body, doer) });
-      await this.bulks.answer(response, beginBulk(name, runtime, body, doer));
+      if (isSingleAct(name)) return jsonAnswer({ result: await DO_SINGLE[name](runtime, body, doer, kafka) });
+      await this.bulks.answer(response, beginBulk(name, runtime, body, doer, kafka));
       return undefined;
     });
   }
 
   private async showPayload(viewer: Viewer, ref: Parameters<typeof this.runtime.inspector.payload>[0]) {
-    if (!viewer.payloads) throw new Refusal(403, 'NOT_ALLOWED', 'this viewer may not see payloads');
+    refusePayloads(viewer);
     const found = await this.runtime.inspector.payload(ref);
     if (!found) throw new Refusal(404, 'NOT_FOUND', 'there is no such job, or no copy of it is in reach');
     return redacted(this.options, found);
@@ -188,4 +200,9 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
       return jsonAnswer(error, status);
     }
   }
+}
+
+/** `Refusal`. */
+function refusePayloads({ payloads }: Viewer): void {
+  if (!payloads) throw new Refusal(403, 'NOT_ALLOWED', 'this viewer may not see payloads');
 }

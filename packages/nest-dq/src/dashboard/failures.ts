@@ -6,7 +6,8 @@ export class Refusal extends Error {
   constructor(
     /** Of HTTP. */
     readonly status: number,
-    readonly code: 'NOT_ALLOWED' | 'CROSS_SITE' | 'NOT_FOUND' | 'NOT_BUILT' | 'NO_BODY' | 'INTERNAL',
+    readonly code:
+      'NOT_ALLOWED' | 'CROSS_SITE' | 'NOT_FOUND' | 'NOT_BUILT' | 'NO_BODY' | 'TOO_LARGE' | 'INTERNAL',
     message: string,
   ) {
     super(message);
@@ -35,6 +36,16 @@ const STATUS: { readonly [Code in DqErrorCode]?: number } = {
   DQ_CLOSED: 503,
 };
 
+/** The same of errors of nest-kq. */
+const KAFKA_STATUS: Readonly<Record<string, number>> = {
+  KQ_BAD_OPTION: 400,
+  KQ_BAD_TOPIC: 400,
+  KQ_UNKNOWN_TOPIC: 404,
+  KQ_REFUSED: 503,
+  KQ_AWAY: 503,
+  KQ_CLOSED: 503,
+};
+
 /** How an error is answered. Of one that is neither ours nor the viewer's he learns nothing: `internal` is for the log. */
 export function failureOf(thrown: unknown): { status: number; error: ErrorWire; internal?: Error } {
   if (thrown instanceof Refusal) {
@@ -42,11 +53,20 @@ export function failureOf(thrown: unknown): { status: number; error: ErrorWire; 
     return { status, error: { code, message } };
   }
   if (thrown instanceof DqError) return { status: STATUS[thrown.code] ?? 500, error: errorWire(thrown) };
+  const kafka = kafkaCode(thrown);
+  if (kafka !== undefined) return { status: KAFKA_STATUS[kafka] ?? 500, error: errorWire(toError(thrown)) };
   const error = { code: 'INTERNAL', message: 'something went wrong; the log of the server tells what' };
   return { status: 500, error, internal: toError(thrown) };
 }
 
 /** An error that viewers may see. */
 export function errorWire(error: Error): ErrorWire {
-  return { code: error instanceof DqError ? error.code : error.name, message: error.message };
+  const code = error instanceof DqError ? error.code : kafkaCode(error);
+  return { code: code ?? error.name, message: error.message };
+}
+
+/** That of an error of nest-kq, whose class this package does not have. */
+function kafkaCode(thrown: unknown): string | undefined {
+  if (!(thrown instanceof Error) || thrown.name !== 'KqError' || !('code' in thrown)) return undefined;
+  return String(thrown.code);
 }

@@ -27,6 +27,18 @@ export interface DqDashboardJob {
   readonly id: string;
   /** Absent for a plain job. */
   readonly key?: string;
+  /** Only a message has one. */
+  readonly topic?: undefined;
+}
+
+/** Whose value and headers `redact` gets: a dead letter of Kafka. */
+export interface DqDashboardMessage {
+  /** Where the message was, before it became a dead letter. */
+  readonly topic: string;
+  /** Absent: it has none. */
+  readonly key?: string;
+  /** Only a job has one. */
+  readonly tube?: undefined;
 }
 
 /** What the dashboard asks at each request. Anything wrong in it is `DQ_CONFIG`, and the application does not start. */
@@ -39,9 +51,10 @@ export interface DqDashboardOptions {
   access?: (request: any) => DqDashboardAccess | Promise<DqDashboardAccess>;
   /**
    * Gets a payload before a viewer does, and returns what he sees of it: what JSON can hold, or a Buffer, of which he gets the bytes.
+   * Of a dead letter of Kafka, the payload is `{ headers, value }`.
    * @default the payload as it is
    */
-  redact?: (payload: unknown, job: DqDashboardJob) => unknown;
+  redact?: (payload: unknown, of: DqDashboardJob | DqDashboardMessage) => unknown;
   /** True: nobody can do anything, whatever `access` says. @default false */
   readOnly?: boolean;
 }

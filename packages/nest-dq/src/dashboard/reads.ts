@@ -3,6 +3,14 @@ import type { Explanation } from '../operate/explanation.js';
 import { inSteps } from '../operate/history-steps.js';
 import { timelines } from './timelines.js';
 import { anything, Input, JOB_FIELDS, jobRef, number, text, time, times } from './input.js';
+import {
+  KAFKA_FILTER,
+  KAFKA_LETTER,
+  kafkaCount,
+  kafkaFilter,
+  kafkaLetter,
+  type KafkaClusters,
+} from './kafka.js';
 import { search } from './search.js';
 import { LETTER_FILTER, letterPage, withoutPayload } from './letters.js';
 
@@ -11,7 +19,7 @@ export interface Read {
   /** The fields of its query. */
   readonly query: readonly string[];
   /** `tube`: the name in its path, if there is one. */
-  readonly read: (runtime: DqRuntime, query: Input, tube: string) => Promise<unknown>;
+  readonly read: (runtime: DqRuntime, query: Input, tube: string, kafka: KafkaClusters) => Promise<unknown>;
 }
 
 const RANGE = ['from', 'to'] as const;
@@ -75,6 +83,27 @@ export const READS: Readonly<Record<string, Read>> = {
   processes: { query: [], read: ({ inspector }) => inspector.processes() },
   series: { query: [], read: ({ inspector }) => inspector.series() },
   health: { query: [], read: async ({ health }) => (await health.check()).dq },
+  'kafka/topics': { query: ['cluster'], read: (_, query, __, kafka) => kafka.of(query).letters.topics() },
+  'kafka/count': {
+    query: ['cluster', 'topic'],
+    read: (_, query, __, kafka) => kafkaCount(kafka, query),
+  },
+  'kafka/letters': {
+    query: ['cluster', 'topic', ...KAFKA_FILTER, 'cursor', 'limit'],
+    read: (_, query, __, kafka) =>
+      kafka.of(query).letters.list(query.must('topic', text), {
+        filter: kafkaFilter(query),
+        ...query.part('cursor', text),
+        ...query.part('limit', number),
+      }),
+  },
+  'kafka/letter': {
+    query: KAFKA_LETTER,
+    read: async (_, query, __, kafka) => {
+      const { value: _value, headers: _headers, ...letter } = await kafkaLetter(kafka, query);
+      return letter;
+    },
+  },
 };
 
 function withoutLetterPayload({ deadLetter, ...rest }: Explanation): object {

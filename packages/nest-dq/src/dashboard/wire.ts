@@ -17,6 +17,7 @@ import type { TubeHistory } from '../operate/tubes-history.js';
 import type { PausedTube, ResumedTube } from '../operate/tube-pauses.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
 import type { JobPage, JobSummary, TimelineBucket, WaitingState } from '../operate/waiting-view.js';
+import type { KafkaActOptions, KafkaLetter, KafkaLetterSummary, KafkaPlace } from './kafka-cluster.js';
 
 /** `GET api/session`: who looks, and what he may do. */
 export interface SessionWire {
@@ -32,6 +33,8 @@ export interface SessionWire {
   readonly prefix: string;
   /** Of the cluster; absent for the one without a name. */
   readonly cluster?: string;
+  /** The names of the Kafka clusters of nest-kq, empty for the one without a name. */
+  readonly kafka: readonly string[];
 }
 
 /** `GET api/tubes`. */
@@ -122,6 +125,47 @@ export interface DeadLettersQuery extends LetterFilterWire {
   readonly cursor?: string;
 }
 
+/** A Kafka cluster, in each query below `api/kafka` and in the body of each act there. Absent: the one without a name. */
+interface KafkaClusterWire {
+  readonly cluster?: string;
+}
+/** `GET api/kafka/topics`: topics of dead letters. */
+export type KafkaTopicsWire = readonly string[];
+/** `GET api/kafka/count`: how many letters a topic has. */
+export interface KafkaCountWire {
+  readonly letters: number;
+  /** It was not counted further. */
+  readonly more: boolean;
+  /** When the last one died. */
+  readonly newest?: string;
+}
+/** A dead letter of Kafka in a list. */
+export type KafkaLetterWire = AsJson<KafkaLetterSummary>;
+/** `GET api/kafka/letters`, the newest first. */
+export interface KafkaLettersWire {
+  /** May be fewer than `limit`, even none, although more follow. */
+  readonly letters: readonly KafkaLetterWire[];
+  /** Gets the next page. Absent: this was the last one. */
+  readonly cursor?: string;
+}
+/** Which of them are meant. Times are ISO texts. `{}`: all. */
+export interface KafkaFilterWire {
+  /** The topic in which the messages were. */
+  readonly origin?: string;
+  /** In the message or the name of its error. */
+  readonly error?: string;
+  readonly key?: string;
+  readonly from?: string;
+  readonly to?: string;
+}
+/** One letter, in a query and in the body of an act. `topic`: that of the dead letters. */
+export type KafkaPlaceWire = KafkaClusterWire & KafkaPlace & { readonly topic: string };
+/**
+ * `GET api/kafka/letter?…` with a `KafkaPlaceWire`. `GET api/kafka/letter/payload` is a `PayloadWire` with `{ headers, value }`, as
+ * `redact` returned it.
+ */
+export type KafkaWholeLetterWire = AsJson<Omit<KafkaLetter, 'value' | 'headers'>>;
+
 /** `GET api/nodes`. */
 export type NodesWire = readonly AsJson<NodeView>[];
 /** `GET api/ledger`. */
@@ -156,7 +200,7 @@ export type LivePart = 'tubes' | 'nodes' | 'ledger' | 'processes' | 'health' | '
 
 /** The body of every answer that is not 2xx. */
 export interface ErrorWire {
-  /** A `DqErrorCode`; or NOT_ALLOWED, CROSS_SITE, NOT_FOUND, NOT_BUILT, INTERNAL. */
+  /** A `DqErrorCode`, or one of nest-kq; or NOT_ALLOWED, CROSS_SITE, NOT_FOUND, NOT_BUILT, NO_BODY, TOO_LARGE, INTERNAL. */
   readonly code: string;
   readonly message: string;
 }
@@ -199,6 +243,19 @@ export interface SingleActs {
   drainNode: { body: { node: string }; result: boolean };
   /** True: it was drained. */
   undrainNode: { body: { node: string }; result: boolean };
+  /** `resolved`: it is no letter any more, as somebody replayed or discarded it. */
+  kafkaReplay: { body: KafkaPlaceWire & KafkaReplayWire; result: 'replayed' | 'resolved' };
+  kafkaDiscard: { body: KafkaPlaceWire; result: 'discarded' | 'resolved' };
+}
+
+/** Who gets messages again. */
+type KafkaReplayWire = Pick<KafkaActOptions, 'groups'>;
+
+/** A letter that an act on many would change. */
+export interface KafkaExampleWire {
+  readonly id: string;
+  readonly key?: string;
+  readonly diedAt: string;
 }
 
 /** What every act on many takes. */
@@ -226,6 +283,15 @@ export interface BulkActs {
     body: BulkBody & { tube?: string; node?: string; dueAfter?: string };
     example: AsJson<RepairExample>;
   };
+  kafkaReplayMany: { body: KafkaBulkBody & KafkaReplayWire; example: KafkaExampleWire };
+  kafkaDiscardMany: { body: KafkaBulkBody; example: KafkaExampleWire };
+}
+
+/** `topic`: that of the dead letters. There is no cursor: what was replayed or discarded is no letter any more. */
+interface KafkaBulkBody extends KafkaClusterWire {
+  readonly dryRun?: boolean;
+  readonly topic: string;
+  readonly filter: KafkaFilterWire & { readonly limit?: number };
 }
 
 /** What an act on many tells an example of. */
@@ -260,8 +326,12 @@ export type ActName =
   | 'discard'
   | 'drainNode'
   | 'undrainNode'
+  | 'kafkaReplay'
+  | 'kafkaDiscard'
   | 'revokeMany'
   | 'rescheduleMany'
   | 'reviveMany'
   | 'discardMany'
-  | 'repair';
+  | 'repair'
+  | 'kafkaReplayMany'
+  | 'kafkaDiscardMany';

@@ -85,7 +85,7 @@ export interface Operated {
   readonly by: string;
   /**
    * The method of `DqControl`; from the dashboard also `reschedule` and `revoke` of `DqProducer`, `revive` and `discard` of
-   * `DqDeadLetters`.
+   * `DqDeadLetters`; on dead letters of Kafka `kafkaReplay`, `kafkaDiscard`, `kafkaReplayMany` and `kafkaDiscardMany`.
    */
   readonly act: string;
   /** On what. */
@@ -100,12 +100,16 @@ export interface Operated {
 export interface OperatedOn {
   /** Without the prefix. */
   readonly tube?: string;
-  /** Of a job. */
+  /** Of a job; of a dead letter of Kafka its partition and offset, as in `0/12`. */
   readonly id?: string;
   /** Of a job, if it was named by it. */
   readonly key?: string;
   /** The endpoint of a node. */
   readonly node?: string;
+  /** Of dead letters of Kafka. */
+  readonly topic?: string;
+  /** Of Kafka, if it has a name. */
+  readonly cluster?: string;
   /** Of an act on many. */
   readonly filter?: object;
   /** Of a move of many: the new time. */

@@ -64,6 +64,8 @@ const ACT: Shape = {
         id: 'text?',
         key: 'text?',
         node: 'text?',
+        topic: 'text?',
+        cluster: 'text?',
         filter: { optional: { fields: {} } },
       },
     },

@@ -102,6 +102,9 @@ export class KqModule extends ConfigurableModuleClass {
   }
 }
 
+/** By which the dashboard of nest-dq finds the dead letters of each cluster. Neither package loads the other for it. */
+const DASHBOARD = Symbol.for('nest-dq/dashboard:kafka');
+
 /** All providers of one cluster. */
 function clusterProviders(cluster: string | undefined): Provider[] {
   const provide = (
@@ -120,12 +123,18 @@ function clusterProviders(cluster: string | undefined): Provider[] {
     provide(KqHealth, [runtime], ({ health }: KqRuntime) => health),
     provide(KqGroups, [runtime], ({ groups }: KqRuntime) => groups),
     provide(KqDeadLetters, [runtime], ({ deadLetters }: KqRuntime) => deadLetters),
+    { provide: DASHBOARD, inject: [runtime], useFactory: dashboardPart },
     provide(
       'lifecycle',
       [runtime, RunPhase, NestParts],
       (...parts: ConstructorParameters<typeof KqLifecycle>) => new KqLifecycle(...parts),
     ),
   ];
+}
+
+/** What the dashboard of nest-dq shows: its `KafkaCluster`. */
+export function dashboardPart({ name, deadLetters }: Pick<KqRuntime, 'name' | 'deadLetters'>) {
+  return { cluster: name, letters: deadLetters };
 }
 
 function checkName({ name }: KqExtras): void {

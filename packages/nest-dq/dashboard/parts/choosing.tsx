@@ -1,0 +1,41 @@
+import { useState } from 'preact/hooks';
+import { t } from '../words/language.js';
+import type { Column } from './table.js';
+
+/** Rows of a table that the viewer chooses. */
+export interface Choosing<Row> {
+  readonly chosen: readonly Row[];
+  readonly clear: () => void;
+  /** The column with the boxes. */
+  readonly column: Column<Row>;
+}
+
+export function useChoosing<Row>(rows: readonly Row[], idOf: (row: Row) => string): Choosing<Row> {
+  const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
+  const chosen = rows.filter((row) => ids.has(idOf(row)));
+  const toggle = (some: readonly string[], on: boolean) =>
+    setIds((others) => new Set(on ? [...others, ...some] : [...others].filter((id) => !some.includes(id))));
+  return {
+    chosen,
+    clear: () => setIds(new Set()),
+    column: {
+      head: (
+        <input
+          type="checkbox"
+          aria-label={t('dead.chooseAll')}
+          checked={rows.length > 0 && chosen.length === rows.length}
+          onChange={({ currentTarget }) => toggle(rows.map(idOf), currentTarget.checked)}
+        />
+      ),
+      choice: true,
+      cell: (row) => (
+        <input
+          type="checkbox"
+          aria-label={t('dead.choose', { id: idOf(row) })}
+          checked={ids.has(idOf(row))}
+          onChange={({ currentTarget }) => toggle([idOf(row)], currentTarget.checked)}
+        />
+      ),
+    },
+  };
+}

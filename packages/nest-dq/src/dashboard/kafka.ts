@@ -1,0 +1,78 @@
+import type { ModulesContainer } from '@nestjs/core';
+import { show } from '../errors.js';
+import { Refusal } from './failures.js';
+import { number, text, time, type Input } from './input.js';
+import type { KafkaCluster, KafkaFilter, KafkaLetter, KafkaPlace } from './kafka-cluster.js';
+
+/** The token of each `KafkaCluster`. nest-kq has the same one. */
+const KAFKA = Symbol.for('nest-dq/dashboard:kafka');
+
+/** Those of an application. */
+export class KafkaClusters {
+  constructor(private readonly all: readonly KafkaCluster[]) {}
+
+  static in(modules: ModulesContainer): KafkaClusters {
+    const found = [...modules.values()].map(({ providers }) => providers.get(KAFKA)?.instance as unknown);
+    return new KafkaClusters(found.filter((each) => each !== undefined) as KafkaCluster[]);
+  }
+
+  /** The one without a name has an empty one. */
+  get names(): readonly string[] {
+    return this.all.map(({ cluster = '' }) => cluster);
+  }
+
+  /** The one that `cluster` of a query or a body names. `Refusal`. */
+  of(input: Input): KafkaCluster {
+    const { cluster: name } = input.part('cluster', text);
+    const found = this.all.find(({ cluster }) => cluster === name);
+    if (found) return found;
+    const what = name === undefined ? 'no Kafka cluster without a name' : `no Kafka cluster ${show(name)}`;
+    throw new Refusal(404, 'NOT_FOUND', `the application has ${what}`);
+  }
+}
+
+/** Letters that a topic is counted up to. */
+const MOST_COUNTED = 1_000;
+
+/** `Refusal`. It rejects with what `list` rejects with. */
+export async function kafkaCount(
+  kafka: KafkaClusters,
+  input: Input,
+): Promise<{ letters: number; more: boolean; newest?: Date }> {
+  const { letters } = kafka.of(input);
+  const page = await letters.list(input.must('topic', text), { filter: {}, limit: MOST_COUNTED });
+  const [last] = page.letters;
+  const more = page.cursor !== undefined;
+  return { letters: page.letters.length, more, ...(last && { newest: last.diedAt }) };
+}
+
+/** The fields that name one letter. */
+export const KAFKA_LETTER = ['cluster', 'topic', 'partition', 'offset'] as const;
+
+/** `DQ_BAD_OPTION`. */
+export function kafkaPlace(input: Input): KafkaPlace {
+  return { partition: input.must('partition', number), offset: input.must('offset', text) };
+}
+
+/** The fields of a filter. */
+export const KAFKA_FILTER = ['origin', 'error', 'key', 'from', 'to'] as const;
+
+/** `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
+export function kafkaFilter(input: Input): KafkaFilter {
+  const { origin } = input.part('origin', text);
+  return {
+    ...(origin !== undefined && { topic: origin }),
+    ...input.part('error', text),
+    ...input.part('key', text),
+    ...input.part('from', time),
+    ...input.part('to', time),
+  };
+}
+
+/** `Refusal`. It rejects with what `get` rejects with. */
+export async function kafkaLetter(kafka: KafkaClusters, input: Input): Promise<KafkaLetter> {
+  const { letters } = kafka.of(input);
+  const letter = await letters.get(input.must('topic', text), kafkaPlace(input));
+  if (letter) return letter;
+  throw new Refusal(404, 'NOT_FOUND', 'there is no such dead letter, or the topic has forgotten it');
+}
