@@ -1,7 +1,6 @@
 // What is compressed, against Java's code: a broker packs and unpacks anew where its topic wants another compression.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import kafkajs from 'kafkajs';
-import { kafkajsCodec } from 'nest-kq/src/driver/kafkajs/codecs.js';
+import { batchCodec, codecs } from 'nest-kq/src/driver/kafkajs/codecs.js';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
 import type { OutgoingMessage } from 'nest-kq/src/driver/message.js';
 import { systemClock } from 'nest-handlers/time';
@@ -9,7 +8,6 @@ import { eventually, startKafka, type KafkaServer } from 'test-servers';
 import { failing, MemberUnderTest, message, stored } from './log-facts.js';
 
 const NONE = { debug: () => undefined, warn: () => undefined, error: () => undefined };
-const LOOKUPS: Record<number, () => unknown> = kafkajs.CompressionCodecs;
 const COMPRESSIONS = [
   { compression: 'gzip', type: 1 },
   { compression: 'snappy', type: 2 },
@@ -69,15 +67,15 @@ async function hasThemAll(member: MemberUnderTest): Promise<void> {
 
 /** As if the packages were not there. */
 async function without<T>(type: number, act: () => Promise<T>): Promise<T> {
-  const lookup = LOOKUPS[type]!;
-  LOOKUPS[type] = () =>
-    kafkajsCodec('snappy', (name) => {
+  const lookup = codecs[type]!;
+  codecs[type] = () =>
+    batchCodec('snappy', (name) => {
       throw Object.assign(new Error(`Cannot find module '${name}'`), { code: 'MODULE_NOT_FOUND' });
     });
   try {
     return await act();
   } finally {
-    LOOKUPS[type] = lookup;
+    codecs[type] = lookup;
   }
 }
 

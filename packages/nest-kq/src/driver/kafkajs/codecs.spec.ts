@@ -1,16 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import zlib from 'node:zlib';
-import kafkajs from 'kafkajs';
-import { kafkajsCodec, registerCodecs, typeOf } from './codecs.js';
+import { batchCodec, codecs, typeOf } from './codecs.js';
 import { loadCodec } from './codec-packages.js';
 import { mostUnpacked } from './lz4-frames.js';
 import { unpackSnappy } from './snappy-frames.js';
 
 const PACKINGS = ['gzip', 'snappy', 'lz4', 'zstd'] as const;
-const CODECS: Record<number, () => unknown> = kafkajs.CompressionCodecs;
-const before = { ...CODECS };
-afterEach(() => void Object.assign(CODECS, before));
 
 const missing = (name: string) => {
   throw Object.assign(new Error(`Cannot find module '${name}'`), { code: 'MODULE_NOT_FOUND' });
@@ -29,7 +25,7 @@ describe('a codec', () => {
   );
 
   it.each(PACKINGS)('%s says that it cannot read what is no frame of its own', async (name) => {
-    const { decompress } = kafkajsCodec(name);
+    const { decompress } = batchCodec(name);
     await expect(decompress(Buffer.from('no frame of anybody'))).rejects.toMatchObject({
       retriable: false,
       cause: {
@@ -70,32 +66,17 @@ describe('a codec', () => {
   });
 });
 
-describe('registerCodecs', () => {
-  it('takes the place of the gzip of kafkajs, but not of one that the application has put in', () => {
-    const [kafkajsGzip, own] = [before[1], () => ({})];
-    registerCodecs();
-    expect(CODECS[1]).not.toBe(kafkajsGzip);
-    CODECS[1] = own;
-    registerCodecs();
-    expect(CODECS[1]).toBe(own);
-  });
-});
-
 describe('typeOf', () => {
-  it('takes the codec that the application has put in, and says if it cannot be used', () => {
-    const own = () => ({});
-    CODECS[2] = own;
-    registerCodecs();
-    expect(CODECS[2]).toBe(own);
-    expect(typeOf('snappy')).toBe(2);
-    CODECS[2] = () => missing('its own');
-    expect(() => typeOf('snappy')).toThrow(
-      'KQ_CODEC: the codec of snappy in CompressionCodecs of kafkajs cannot',
-    );
+  const before = { ...codecs };
+  afterEach(() => void Object.assign(codecs, before));
+
+  it('is the number of the protocol', () => {
+    const compressions = [undefined, 'none', ...PACKINGS] as const;
+    expect(compressions.map((each) => typeOf(each))).toEqual([0, 0, 1, 2, 3, 4]);
   });
 
   it('says what to install where a package is missing', () => {
-    CODECS[3] = () => kafkajsCodec('lz4', missing);
+    codecs[3] = () => batchCodec('lz4', missing);
     expect(() => typeOf('lz4')).toThrow('KQ_CODEC: messages compressed by lz4 need the package lz4-napi');
   });
 });

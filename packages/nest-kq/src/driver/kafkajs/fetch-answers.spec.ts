@@ -2,8 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 // @ts-expect-error: kafkajs has no types for what is inside it
 import protocol from 'kafkajs/src/protocol/requests/index.js';
 import type { Headers } from '../message.js';
-import { registerCodecs } from './codecs.js';
-import { kafkajsCodec } from './codecs.js';
+import { loadCodec } from './codec-packages.js';
 import { readFetched } from './fetch-answers.js';
 import { type BatchRecord, writeBatch } from './record-batch.js';
 import { Writer } from './writer.js';
@@ -50,7 +49,7 @@ async function batchOf(records: readonly BatchRecord[], transactional = false, g
     epoch: 0,
     transactional,
     compression: gzip ? 1 : 0,
-    compress: (plain) => kafkajsCodec('gzip').compress({ buffer: plain }),
+    compress: loadCodec('gzip').compress,
   });
   return Buffer.from(to.bytes);
 }
@@ -74,8 +73,6 @@ async function messagesOf(records: Buffer): Promise<readonly Message[]> {
   const answer = (await readFetched(answerOf(11, records), 11)) as Answer;
   return answer.responses[0]!.partitions[0]!.messages;
 }
-
-registerCodecs();
 
 describe('an answer with messages', () => {
   it.each([4, 5, 6, 7, 8, 9, 10, 11])('of version %i is read as kafkajs reads it', async (version) => {

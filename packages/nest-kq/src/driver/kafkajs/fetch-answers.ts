@@ -2,7 +2,6 @@
  * Answers with messages, read by us: kafkajs mixes headers up with what each object inherits, such as `constructor`, and needs
  * time by the square of their number, so that one message of 130 KB stops a process for a minute.
  */
-import kafkajs from 'kafkajs';
 // @ts-expect-error: kafkajs has no types for what is inside it
 import filterAborted from 'kafkajs/src/consumer/filterAbortedMessages.js';
 // @ts-expect-error: kafkajs has no types for what is inside it
@@ -10,11 +9,8 @@ import Decoder from 'kafkajs/src/protocol/decoder.js';
 // @ts-expect-error: kafkajs has no types for what is inside it
 import decodeMessageSet from 'kafkajs/src/protocol/messageSet/decoder.js';
 import { headersOf, type Headers } from '../message.js';
+import { codecs } from './codecs.js';
 import { Reader } from './reader.js';
-
-/** By number. */
-const codecs: Readonly<Record<number, () => { decompress(packed: Buffer): Promise<Buffer> }>> =
-  kafkajs.CompressionCodecs;
 
 const MessageSetDecoder = Decoder as new (bytes: Buffer) => object;
 const messageSetOf = decodeMessageSet as (from: object, size: number) => Promise<FetchedMessage[]>;

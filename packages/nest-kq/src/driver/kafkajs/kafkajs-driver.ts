@@ -9,7 +9,6 @@ import type {
   MemberOptions,
   ProducerOptions,
 } from '../driver.js';
-import { registerCodecs } from './codecs.js';
 import { KafkajsAdmin } from './kafkajs-admin.js';
 import { KafkajsClient } from './kafkajs-client.js';
 import { KafkajsCluster } from './kafkajs-cluster.js';
@@ -28,7 +27,6 @@ export class KafkajsDriver implements LogDriver {
   private closing: Promise<void> | undefined;
 
   constructor(options: KafkajsOptions) {
-    registerCodecs();
     this.client = new KafkajsClient(resolveKafkajsOptions(options));
     this.cluster = new KafkajsCluster(this.client);
     this.topics = new Topics(this.client, this.cluster);

@@ -7,7 +7,6 @@ import decode from 'kafkajs/src/protocol/recordBatch/v0/decoder.js';
 import protocol from 'kafkajs/src/protocol/requests/index.js';
 import { crc32c } from './crc32c.js';
 import { produceBody, type Produced } from './produce-requests.js';
-import { registerCodecs } from './codecs.js';
 import type { BatchRecord } from './record-batch.js';
 
 /** Of kafkajs. */
@@ -90,10 +89,9 @@ describe('a request that stores messages', () => {
     expect((await produceBody(request)).buffer).toEqual(await byKafkajs(request));
   });
 
-  it.each([1, 2])('is compressed by codec %i', async (compression) => {
-    registerCodecs();
+  it('is compressed', async () => {
     const message = { key: null, value: Buffer.alloc(5_000, 'a'), headers: {}, timestamp: 1 };
-    const request = produced([[message, message]], { compression });
+    const request = produced([[message, message]], { compression: 1 });
     const { buffer } = await produceBody(request);
     expect(buffer).toEqual(await byKafkajs(request));
     expect(buffer.length).toBeLessThan(1_000);

@@ -1,9 +1,9 @@
 /** Requests that store messages, with the bytes made by us: kafkajs makes several buffers of each field. */
-import kafkajs from 'kafkajs';
 import type { Cluster } from 'kafkajs';
 // @ts-expect-error: kafkajs has no types for what is inside it
 import protocol from 'kafkajs/src/protocol/requests/index.js';
 import { eachBroker } from './cluster-brokers.js';
+import { codecs } from './codecs.js';
 import { isUnanswered } from './kafkajs-errors.js';
 import { connectionLost, leave, type Leavable } from './connections.js';
 import { type BatchRecord, writeBatch } from './record-batch.js';
@@ -12,10 +12,6 @@ import { Writer } from './writer.js';
 const PRODUCE = 0;
 /** How kafkajs makes each version of the request, and reads its answer. */
 const VERSIONS = (protocol as { readonly requests: { readonly Produce: object } }).requests.Produce;
-
-/** By number. */
-const codecs: Readonly<Record<number, () => { compress(plain: { buffer: Buffer }): Promise<Buffer> }>> =
-  kafkajs.CompressionCodecs;
 
 /** What the types of kafkajs leave out. */
 interface Broker extends Leavable {
@@ -78,7 +74,7 @@ export async function produceBody({
     epoch: producer.producerEpoch,
     transactional: transactionalId !== null,
     compression,
-    compress: (records: Buffer) => codecs[compression]!().compress({ buffer: records }),
+    compress: (records: Buffer) => codecs[compression]!().compress(records),
   };
   const to = new Writer(16_384);
   to.string(transactionalId).int16(acks).int32(timeout).int32(topicData.length);
