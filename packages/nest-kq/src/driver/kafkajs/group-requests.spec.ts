@@ -88,7 +88,7 @@ describe('TxnOffsetCommit', () => {
     ['0019', 'UNKNOWN_MEMBER_ID', false],
     ['0052', 'FENCED_INSTANCE_ID', false],
     ['000e', 'GROUP_LOAD_IN_PROGRESS', true],
-    ['7fff', 'UNKNOWN', false],
+    ['7fff', 'KAFKAJS_UNKNOWN_ERROR_CODE', false],
   ])('rejects with error %s of a partition as %s', async (code, type, retriable) => {
     await expect(commit(brokerWith(answerOf(code)).coordinator)).rejects.toMatchObject({ type, retriable });
   });

@@ -1,6 +1,7 @@
 /** Two requests to the coordinator of a group, of which kafkajs knows only forms that are too old. */
-import kafkajs from 'kafkajs';
 import type { Cluster } from 'kafkajs';
+// @ts-expect-error: kafkajs has no types for what is inside it
+import protocol from 'kafkajs/src/protocol/error.js';
 import { KqError } from '../../errors.js';
 import type { MemberIdentity } from '../driver.js';
 import { eachBroker } from './cluster-brokers.js';
@@ -45,25 +46,11 @@ interface Committed extends Topics<{ readonly partition: number; readonly offset
   readonly producerEpoch: number;
 }
 
+const errorOf = (protocol as { createErrorFromCode(code: number): Error }).createErrorFromCode;
+const UNSTABLE_OFFSETS = 88;
+
 const OFFSET_FETCH = { apiKey: 9, apiVersion: 7, apiName: 'OffsetFetch' };
 const TXN_OFFSET_COMMIT = { apiKey: 28, apiVersion: 3, apiName: 'TxnOffsetCommit' };
-
-/** By kafkajs' names. Those that are retriable pass by themselves. */
-const ERRORS: Readonly<Record<number, readonly [type: string, retriable: boolean]>> = {
-  14: ['GROUP_LOAD_IN_PROGRESS', true],
-  15: ['GROUP_COORDINATOR_NOT_AVAILABLE', true],
-  16: ['NOT_COORDINATOR_FOR_GROUP', true],
-  22: ['ILLEGAL_GENERATION', false],
-  25: ['UNKNOWN_MEMBER_ID', false],
-  27: ['REBALANCE_IN_PROGRESS', true],
-  29: ['TOPIC_AUTHORIZATION_FAILED', false],
-  30: ['GROUP_AUTHORIZATION_FAILED', false],
-  47: ['INVALID_PRODUCER_EPOCH', false],
-  48: ['INVALID_TXN_STATE', false],
-  53: ['TRANSACTIONAL_ID_AUTHORIZATION_FAILED', false],
-  82: ['FENCED_INSTANCE_ID', false],
-  88: ['UNSTABLE_OFFSET_COMMIT', true],
-};
 
 /** By the list of topics which kafkajs hands through: who sends these offsets. */
 const senders = new WeakMap<object, KafkajsIdentity>();
@@ -149,7 +136,7 @@ export async function stableOffsets(
         const metadata = answer.text();
         const errorCode = answer.int16();
         answer.tags();
-        if (errorCode === 88) unstable = true;
+        if (errorCode === UNSTABLE_OFFSETS) unstable = true;
         else check(errorCode);
         return { partition, offset, metadata, errorCode };
       });
@@ -188,8 +175,5 @@ function send<T>(
 }
 
 function check(code: number): void {
-  if (code === 0) return;
-  const [type, retriable] = ERRORS[code] ?? ['UNKNOWN', false];
-  const error = new Error(`the group's broker answers ${type} (${code})`);
-  throw new kafkajs.KafkaJSProtocolError(Object.assign(error, { type, code, retriable }));
+  if (code !== 0) throw errorOf(code);
 }
