@@ -20,7 +20,8 @@ export type Unit =
   | 'a job'
   | 'connections'
   | 'answers'
-  | 'messages/s';
+  | 'messages/s'
+  | 'µs/message';
 
 /** The values of all rounds. */
 export interface Figure {

@@ -1,6 +1,7 @@
 import type { Measure } from './measure.js';
 import { backlog } from './measures/backlog.js';
 import { bulk } from './measures/bulk.js';
+import { clients } from './measures/clients.js';
 import { cpu } from './measures/cpu.js';
 import { dashboard } from './measures/dashboard.js';
 import { drain } from './measures/drain.js';
@@ -53,5 +54,6 @@ export const MEASURES: readonly Measure[] = [
   cpu,
   embedded,
   kafka,
+  clients,
   goQueue,
 ];

@@ -15,6 +15,7 @@ const DECIMALS: Readonly<Record<Unit, number>> = {
   connections: 0,
   answers: 0,
   'messages/s': 0,
+  'µs/message': 1,
 };
 
 interface Column {

@@ -1,6 +1,5 @@
 import { apart } from '../apart.js';
 import { inFlight } from '../in-flight.js';
-import { rate } from '../rate.js';
 import { pause } from '../waiting.js';
 import type { StreamClient } from './client.js';
 import { withLibrary, type LibraryName } from './libraries.js';
@@ -18,7 +17,14 @@ export interface Place {
   readonly topic: string;
 }
 
-/** Pushes by so many callers, each of which awaits its push, after as many to warm up. Resolves with the pushes a second. */
+export interface Speed {
+  /** Messages a second. */
+  readonly rate: number;
+  /** Processor time of the client's process, in µs for each message. */
+  readonly cpu: number;
+}
+
+/** Pushes by so many callers, each of which awaits its push, after as many to warm up. */
 export const pushRound = apart(
   import.meta.url,
   'pushRound',
@@ -27,13 +33,15 @@ export const pushRound = apart(
       const push = (message: Message) => client.push(topic, message);
       await inFlight(messages(count, KEYS), push, callers);
       const all = messages(count, KEYS);
-      return rate(count, () => inFlight(all, push, callers));
+      const speed = startClock(count);
+      await inFlight(all, push, callers);
+      return speed();
     }),
 );
 
 /**
- * Consumes what is there twice, by two groups, of which the first one warms up. Resolves with the messages a second of the second, from
- * the first handled one to the end of the last. `handler`: how long it runs, in ms.
+ * Consumes what is there twice, by two groups, of which the first one warms up. Resolves with the speed of the second, from
+ * the first handled message to the end of the last. `handler`: how long it runs, in ms.
  */
 export const consumeRound = apart(
   import.meta.url,
@@ -50,18 +58,28 @@ async function consumeAll(
   topic: string,
   count: number,
   handler: number,
-): Promise<number> {
-  let first = 0;
+): Promise<Speed> {
+  let speed: (() => Speed) | undefined;
   const seen = new Seen(count);
   const end = await client.consume(topic, (message) => {
-    first ||= performance.now();
+    speed ??= startClock(count);
     if (handler === 0) return seen.add(message);
     return pause(handler).then(() => seen.add(message));
   });
   await seen.all;
-  const took = performance.now() - first;
+  const found = speed!();
   await end();
-  return (1_000 * count) / took;
+  return found;
+}
+
+/** Returns what tells the speed of so many messages since now. */
+function startClock(count: number): () => Speed {
+  const from = performance.now();
+  const before = process.cpuUsage();
+  return () => {
+    const { user, system } = process.cpuUsage(before);
+    return { rate: (1_000 * count) / (performance.now() - from), cpu: (user + system) / count };
+  };
 }
 
 /** From the push to the start of the handler, in ms, at so many pushes a second. */

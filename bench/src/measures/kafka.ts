@@ -30,7 +30,8 @@ async function pushes(broker: Broker, { rounds, pick }: Settings): Promise<Row[]
   const { endpoint } = broker;
   const push = (count: number, callers: number) => async (library: LibraryName) => {
     const place = { library, endpoint, topic: await broker.newTopic() };
-    return pushRound(place, callers > 1 && library === OURS ? 10 * count : count, callers);
+    const { rate } = await pushRound(place, callers > 1 && library === OURS ? 10 * count : count, callers);
+    return rate;
   };
   return [
     ...(await compare(`pushes by ${CALLERS} callers`, rounds(3), push(pick(10_000, 1_000), CALLERS), [
@@ -48,7 +49,8 @@ async function consumption(broker: Broker, { rounds, pick }: Settings): Promise<
   const { endpoint } = broker;
   const count = pick(200_000, 20_000);
   const topic = await filled(broker, count);
-  const consume = (library: LibraryName) => consumeRound({ library, endpoint, topic }, count, 0);
+  const consume = async (library: LibraryName) =>
+    (await consumeRound({ library, endpoint, topic }, count, 0)).rate;
   return compare('handlers that only count', rounds(3), consume, [
     ['kafkajs, eachMessage', { of: 'ratio', least: 0.7 }],
     ['kafkajs, eachBatch'],
@@ -67,10 +69,10 @@ async function slowHandlers(broker: Broker, { rounds, pick }: Settings): Promise
   const { endpoint } = broker;
   const [many, few] = [pick(50_000, 10_000), pick(1_000, 200)];
   const [ours, theirs] = [await filled(broker, many), await filled(broker, few)];
-  const consume = (library: LibraryName) =>
-    library === OURS
-      ? consumeRound({ library, endpoint, topic: ours }, many, 5)
-      : consumeRound({ library, endpoint, topic: theirs }, few, 5);
+  const consume = async (library: LibraryName) => {
+    const [topic, count] = library === OURS ? [ours, many] : [theirs, few];
+    return (await consumeRound({ library, endpoint, topic }, count, 5)).rate;
+  };
   const what = `handlers of 5 ms, ${KEYS.toLocaleString('en-US')} keys`;
   return compare(what, rounds(3), consume, [['Nest transporter', { of: 'ratio', least: 100 }]]);
 }
