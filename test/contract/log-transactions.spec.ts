@@ -51,6 +51,23 @@ everyLog((log) => {
     expect(member.values).toEqual(['c']);
   });
 
+  it('never shows what one producer has aborted before and after a commit, nor what is longer than a fetch', async () => {
+    const producer = transactional();
+    const end = async (how: 'commit' | 'abort', ...values: readonly string[]) => {
+      const transaction = await producer.transaction();
+      for (const value of values) await transaction.send(log.topic, [here(value)]);
+      await transaction[how]();
+    };
+    await end('abort', 'a', 'b');
+    await end('commit', 'c');
+    await end('abort', 'd');
+    await end('abort', ...Array.from({ length: 20 }, () => 'x'.repeat(2_000)));
+    await log.send(here('e'));
+    const member = await log.join({ fetchBytes: () => 10_000 });
+    await member.receives(2);
+    expect(member.values).toEqual(['c', 'e']);
+  });
+
   it('tells a gap at the end of a partition, too', async () => {
     const member = await log.join();
     const producer = transactional();
