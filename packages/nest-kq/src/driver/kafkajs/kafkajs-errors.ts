@@ -102,12 +102,7 @@ export function isFencedMember(error: unknown): boolean {
 
 /** Who sends offsets is not the member any more that it was. */
 export function isFenced(error: unknown): boolean {
-  return hasType(error, [
-    'ILLEGAL_GENERATION',
-    'UNKNOWN_MEMBER_ID',
-    'FENCED_INSTANCE_ID',
-    'REBALANCE_IN_PROGRESS',
-  ]);
+  return isExpelled(error) || isSharingOut(error);
 }
 
 /** For the brokers the transaction has ended, or another producer has its id. */
