@@ -78,6 +78,14 @@ describe('nest-kq dead', () => {
     expect(code).toBe(0);
   });
 
+  it('lists the topics of dead letters that nest-kq has made', async () => {
+    const topic = 'orders.shop.kq-dead';
+    expect((await nestKq(['dead', 'topics'])).stdout).toBe('no topics of dead letters\n');
+    await driver.admin.createTopics([{ topic, partitions: 1 }]);
+    expect(await nestKq(['dead', 'topics'])).toMatchObject({ code: 0, stdout: `${topic}\n` });
+    expect(JSON.parse((await nestKq(['dead', 'topics', '--json'])).stdout)).toEqual([topic]);
+  });
+
   it('lists letters, as a table and as JSON', async () => {
     const [first, second] = await bury('no stock', 'no user');
     const { code, stdout } = await nestKq(['dead', 'list', DEAD]);
@@ -184,7 +192,7 @@ it('finds the brokers by a file, which others may not write, and by a flag befor
 });
 
 it.each<[string, readonly string[], RegExp]>([
-  ['no command', [], /There is nothing to do: expected one of dead list, dead show/],
+  ['no command', [], /There is nothing to do: expected one of dead topics, dead list, dead show/],
   ['no topic', ['dead', 'list'], /dead list needs TOPIC\./],
   ['a wrong topic', ['dead', 'list', 'a b'], /KQ_BAD_TOPIC/],
   ['a wrong cursor', ['dead', 'list', DEAD, '--cursor', 'x'], /KQ_BAD_OPTION: `cursor` is 'x'/],

@@ -26,3 +26,11 @@ it('shows what looks like HTML as text: in a key, a payload, an error and an add
   expect(await page.locator('#xss').count()).toBe(0);
   expect(await page.title()).not.toBe('XSS');
 });
+
+it('shows in base64 what `redact` returns as bytes', async () => {
+  const app = await start({ dashboard: { redact: () => Buffer.from('hello') } });
+  await app.producer.delay(ORDERS, {}, '1h', { key: 'order-42' });
+  const { page } = await browser.open(app.at('job', { tube: ORDERS, key: 'order-42' }));
+  await page.getByRole('button', { name: 'Show the payload' }).click();
+  expect(await page.getByLabel('Payload in base64').textContent()).toBe('aGVsbG8=');
+});

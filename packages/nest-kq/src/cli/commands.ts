@@ -2,6 +2,7 @@ import type { Command } from 'nest-handlers/cli';
 
 /** Each command by its name. */
 export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  'dead topics': async () => (await import('./dead.js')).deadTopics,
   'dead list': async () => (await import('./dead.js')).deadList,
   'dead show': async () => (await import('./dead.js')).deadShow,
   'dead replay': async () => (await import('./dead-acts.js')).deadReplay,

@@ -8,6 +8,20 @@ const operands = ['TOPIC'];
 /** Characters of a text in a column. */
 const SHORT = 48;
 
+export const deadTopics = clusterCommand({
+  name: 'dead topics',
+  operands: [],
+  summary: 'Lists the topics of dead letters that nest-kq has made.',
+  about: 'Topics that handlers name for their dead letters are not among them.',
+  flags: {},
+  status: '0 listed, 1 no broker answers',
+  examples: ['nest-kq dead topics --brokers localhost:9092'],
+  async run(_, { deadLetters }) {
+    const topics = await deadLetters.topics();
+    return { json: topics, text: topics.length === 0 ? 'no topics of dead letters' : topics.join('\n') };
+  },
+});
+
 export const deadList = clusterCommand({
   name: 'dead list',
   operands,
