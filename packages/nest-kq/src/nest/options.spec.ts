@@ -37,7 +37,7 @@ describe('the options of KqModule', () => {
       rebalanceTimeout: 30_000,
       groupInstanceId: undefined,
       commitEvery: 1_000,
-      memory: 67_108_864,
+      memory: 33_554_432,
       shutdownTimeout: 10_000,
       hooks: [],
       logLevels: DEFAULT_LOG_LEVELS,
