@@ -3,7 +3,7 @@ import type { DriverLog, LogDriver } from 'nest-kq/src/driver/driver.js';
 import { createRequire } from 'node:module';
 import { confluent } from 'nest-kq/src/driver/confluent/confluent-driver.js';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
-import type { DriverFactory } from 'nest-kq/src/driver/kafkajs/kafkajs-options.js';
+import type { DriverFactory } from 'nest-kq/src/driver/client-options.js';
 import { MemoryDriver } from 'nest-kq/src/driver/memory/memory-driver.js';
 import { systemClock } from 'nest-handlers/time';
 import { findConfluent, startKafka } from 'test-servers';

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { LogDriver } from 'nest-kq/src/driver/driver.js';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
-import type { DriverFactory, KafkajsOptions } from 'nest-kq/src/driver/kafkajs/kafkajs-options.js';
+import type { DriverFactory, ClientOptions } from 'nest-kq/src/driver/client-options.js';
 import { systemClock } from 'nest-handlers/time';
 import { startKafka, type KafkaServer } from 'test-servers';
 import { confluentDriver } from './log-harness.js';
@@ -30,7 +30,7 @@ afterEach(async () => {
 });
 afterAll(() => server.stop());
 
-function open(over: Partial<KafkajsOptions> = {}, make: DriverFactory = DRIVERS[0]![1]): LogDriver {
+function open(over: Partial<ClientOptions> = {}, make: DriverFactory = DRIVERS[0]![1]): LogDriver {
   const driver = make({
     brokers: [server.endpoint],
     clock: systemClock,

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { inspect } from 'node:util';
 import type { LogDriver } from 'nest-kq/src/driver/driver.js';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
-import type { DriverFactory, SaslOptions } from 'nest-kq/src/driver/kafkajs/kafkajs-options.js';
+import type { DriverFactory, SaslOptions } from 'nest-kq/src/driver/client-options.js';
 import { systemClock } from 'nest-handlers/time';
 import { eventually, startKafka, unsignedToken, type KafkaServer } from 'test-servers';
 import { confluentDriver } from './log-harness.js';

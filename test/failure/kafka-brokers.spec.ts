@@ -1,7 +1,7 @@
 // Brokers that are away, or die: nothing that was answered is lost, and nothing comes twice that need not.
 import { afterEach, expect, it } from '@jest/globals';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
-import type { KafkajsOptions } from 'nest-kq/src/driver/kafkajs/kafkajs-options.js';
+import type { ClientOptions } from 'nest-kq/src/driver/client-options.js';
 import { systemClock } from 'nest-handlers/time';
 import { eventually, startKafka, startKafkaCluster, type KafkaServer } from 'test-servers';
 import { failing, MemberUnderTest, message, stored } from '../contract/log-facts.js';
@@ -21,7 +21,7 @@ async function start(starting: Promise<KafkaServer[]>): Promise<KafkaServer[]> {
   return servers;
 }
 
-function open(servers: readonly KafkaServer[], over: Partial<KafkajsOptions> = {}) {
+function open(servers: readonly KafkaServer[], over: Partial<ClientOptions> = {}) {
   const told: string[] = [];
   const tell = (text: string) => void told.push(text);
   const log = { debug: () => undefined, warn: tell, error: tell };

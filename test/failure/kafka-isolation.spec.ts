@@ -3,11 +3,10 @@ import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { Kafka, logLevel, type Admin } from 'kafkajs';
 import { systemClock } from 'nest-handlers/time';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
-import type { KafkajsOptions } from 'nest-kq/src/driver/kafkajs/kafkajs-options.js';
+import type { ClientOptions, DriverFactory } from 'nest-kq/src/driver/client-options.js';
 import type { LogDriver, LogProducer } from 'nest-kq/src/driver/driver.js';
 import { eventually, startKafkaCluster, type KafkaServer } from 'test-servers';
 import { createTopic } from 'test-servers/kafka-topic';
-import type { DriverFactory } from 'nest-kq/src/driver/kafkajs/kafkajs-options.js';
 import { LogGroups } from 'nest-kq/src/groups/log-groups.js';
 import { MemberUnderTest, message, stored } from '../contract/log-facts.js';
 import { confluentDriver } from '../contract/log-harness.js';
@@ -39,10 +38,10 @@ afterEach(async () => {
 const byKafkajs: DriverFactory = (options) => new KafkajsDriver(options);
 const DRIVERS = [
   ['kafkajs', byKafkajs],
-  ...(confluentDriver ? [["Confluent's client", confluentDriver] as const] : []),
+  ...(confluentDriver ? [['confluent', confluentDriver] as const] : []),
 ] as const;
 
-function open(over: Partial<KafkajsOptions> = {}, driverOf = byKafkajs): LogDriver {
+function open(over: Partial<ClientOptions> = {}, driverOf = byKafkajs): LogDriver {
   const driver = driverOf({ brokers: endpoints, clock: systemClock, log: silent, ...over });
   ends.push(() => driver.close());
   return driver;
@@ -101,35 +100,36 @@ async function leadersOf(topic: string): Promise<number[]> {
   return topics[0]!.partitions.toSorted((a, b) => a.partitionId - b.partitionId).map(({ leader }) => leader);
 }
 
-it(
-  'goes on with all others while a partition has no leader, and joins, and goes on with it once it has one',
-  async () => {
+it.each(DRIVERS)(
+  'goes on with all others while a partition has no leader, and joins, and goes on with it once it has one, by %s',
+  async (name, make) => {
     const replicaAssignment = servers.map(({ nodeId }, partition) => ({ partition, replicas: [nodeId] }));
-    await createTopic(endpoints, { topic: 'alone', replicaAssignment });
-    const driver = open();
+    const [alone, group] = [`alone.${name}`, `leaderless.${name}`];
+    await createTopic(endpoints, { topic: alone, replicaAssignment });
+    const driver = open({}, make);
     const producer = driver.producer({ patience: 60_000 });
-    const member = await join(driver, 'leaderless', 'orders', 'alone');
+    const member = await join(driver, group, 'orders', alone);
     const orders = [0, 1, 2, 3, 4, 5];
     await sendsAndGets(producer, [member], 'orders', orders, 'before');
-    await sendsAndGets(producer, [member], 'alone', [0, 1, 2], 'before');
+    await sendsAndGets(producer, [member], alone, [0, 1, 2], 'before');
     const victim = 1;
     await servers[victim]!.kill();
     await eventually('the member tells it', () => member.missing.length > 0);
-    expect(member.missing).toEqual([{ topic: 'alone', partition: victim, why: 'leaderless' }]);
+    expect(member.missing).toEqual([{ topic: alone, partition: victim, why: 'leaderless' }]);
     const led = [0, 1, 2].filter((partition) => partition !== victim);
     await sendsAndGets(producer, [member], 'orders', orders, 'during');
-    await sendsAndGets(producer, [member], 'alone', led, 'during');
+    await sendsAndGets(producer, [member], alone, led, 'during');
     // As a process that is restarted: its first join. By a clock that stands still, no wait for a leader would end.
     const second = await join(
-      open({ clock: { ...systemClock, now: () => 0 } }),
-      'leaderless',
+      open({ clock: { ...systemClock, now: () => 0 } }, make),
+      group,
       'orders',
-      'alone',
+      alone,
     );
     await sendsAndGets(producer, [member, second], 'orders', orders, 'joined');
-    await sendsAndGets(producer, [member, second], 'alone', led, 'joined');
+    await sendsAndGets(producer, [member, second], alone, led, 'joined');
     expect(member.failures).toEqual([]);
-    const waiting = producer.send('alone', [message('waiting', { partition: victim })]);
+    const waiting = producer.send(alone, [message('waiting', { partition: victim })]);
     await servers[victim]!.restart();
     stored(await waiting);
     await eventually('it comes', () => [...member.values, ...second.values].includes('waiting'));
@@ -184,21 +184,22 @@ it.each(DRIVERS)(
   LIMIT,
 );
 
-it(
-  'goes on with all others when a topic is deleted, and reads it from its first message once it is made again',
-  async () => {
-    const gone = { topic: 'gone', numPartitions: 2, replicationFactor: 3 };
+it.each(DRIVERS)(
+  'goes on with all others when a topic is deleted, and reads it from its first message once it is made again, by %s',
+  async (name, make) => {
+    const topic = `gone.${name}`;
+    const gone = { topic, numPartitions: 2, replicationFactor: 3 };
     await createTopic(endpoints, gone);
-    const driver = open();
+    const driver = open({}, make);
     const producer = driver.producer({ patience: 60_000 });
-    const member = await join(driver, 'deleted', 'orders', 'gone');
-    await sendsAndGets(producer, [member], 'gone', [0, 1], 'old');
-    await admin.deleteTopics({ topics: ['gone'] });
+    const member = await join(driver, `deleted.${name}`, 'orders', topic);
+    await sendsAndGets(producer, [member], topic, [0, 1], 'old');
+    await admin.deleteTopics({ topics: [topic] });
     await eventually('the member tells it', () => member.missing.length > 0);
-    expect(member.missing).toEqual([{ topic: 'gone', why: 'unknown' }]);
+    expect(member.missing).toEqual([{ topic, why: 'unknown' }]);
     await sendsAndGets(producer, [member], 'orders', [0, 1, 2, 3, 4, 5], 'without');
     await createTopic(endpoints, gone);
-    await sendsAndGets(producer, [member], 'gone', [0, 1], 'new');
+    await sendsAndGets(producer, [member], topic, [0, 1], 'new');
     await eventually('nothing is missing', () => member.missing.length === 0);
     expect(member.failures).toEqual([]);
   },

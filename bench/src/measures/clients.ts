@@ -31,12 +31,12 @@ export const clients: Measure = {
 
 async function pushes(
   others: readonly LibraryName[],
-  broker: Broker,
+  { endpoint, newTopic }: Broker,
   { rounds, pick }: Settings,
 ): Promise<Row[]> {
   const count = pick(20_000, 2_000);
   const values = await alternateAll(rounds(5), others, async (library) => {
-    const place = { library, endpoint: broker.endpoint, topic: await broker.newTopic() };
+    const place = { library, endpoint, topic: await newTopic() };
     // Who gathers would be done before it has warmed up.
     return pushRound(place, library === '@platformatic/kafka' ? count : 5 * count, CALLERS);
   });
@@ -45,12 +45,11 @@ async function pushes(
 
 async function consumption(
   others: readonly LibraryName[],
-  broker: Broker,
+  { endpoint, newTopic }: Broker,
   { rounds, pick }: Settings,
 ): Promise<Row[]> {
   const count = pick(200_000, 20_000);
-  const { endpoint } = broker;
-  const topic = await broker.newTopic();
+  const topic = await newTopic();
   await fillTopic({ library: OURS, endpoint, topic }, count);
   const values = await alternateAll(rounds(5), others, (library) =>
     consumeRound({ library, endpoint, topic }, count, 0),
@@ -60,12 +59,12 @@ async function consumption(
 
 async function latency(
   others: readonly LibraryName[],
-  broker: Broker,
+  { endpoint, newTopic }: Broker,
   { rounds, pick }: Settings,
 ): Promise<Row[]> {
   const load = { rate: 500, seconds: pick(10, 2) };
   const values = await alternateAll(rounds(5), others, async (library) =>
-    latencyRound({ library, endpoint: broker.endpoint, topic: await broker.newTopic() }, load),
+    latencyRound({ library, endpoint, topic: await newTopic() }, load),
   );
   return [0.5, 0.99].flatMap((part) =>
     others.map((besideName) => {

@@ -7,7 +7,7 @@ export {
 export type { KqOptions } from './nest/options.js';
 export type { KqLogLevel, KqLogLevels } from './nest/log-levels.js';
 export type { BrokerOptions } from './nest/broker-options.js';
-export type { DriverFactory, SaslOptions } from './driver/kafkajs/kafkajs-options.js';
+export type { DriverFactory, SaslOptions } from './driver/client-options.js';
 export type { SaslToken } from './driver/sasl-token.js';
 export { KqPusher, KqTransaction } from './pusher/pusher.js';
 export type { PusherOptions } from './pusher/pusher-options.js';

@@ -21,6 +21,8 @@ export interface DriverLog {
   error(message: string): void;
 }
 
+export const PATIENCE = 30_000;
+
 export interface ProducerOptions {
   /**
    * How long it tries while brokers are away, in milliseconds. The request that is under way then may take its own

@@ -2,7 +2,7 @@
 import { withoutSecrets } from 'nest-handlers/log';
 import type { Duration } from 'nest-handlers/time';
 import type { ConnectionOptions } from 'node:tls';
-import type { DriverFactory, SaslOptions } from '../driver/kafkajs/kafkajs-options.js';
+import type { DriverFactory, SaslOptions } from '../driver/client-options.js';
 import { checkOptions } from '../api/checks.js';
 import { KqError, show } from '../errors.js';
 import { checkOneOf, checkText, wrong } from './option-checks.js';

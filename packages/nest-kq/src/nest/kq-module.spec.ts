@@ -3,7 +3,7 @@ import { Injectable, Module, type DynamicModule, type Provider } from '@nestjs/c
 import { Test, type TestingModule } from '@nestjs/testing';
 import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import type { KqMessage } from '../api/received.js';
-import type { DriverFactory } from '../driver/kafkajs/kafkajs-options.js';
+import type { DriverFactory } from '../driver/client-options.js';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
 import { KqError } from '../errors.js';
 import { KqHealth } from '../health/health.js';

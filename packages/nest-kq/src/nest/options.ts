@@ -2,7 +2,7 @@ import { Logger, type LoggerService } from '@nestjs/common';
 import { libraryLogger } from 'nest-handlers/log';
 import type { Duration } from 'nest-handlers/time';
 import type { ConnectionOptions } from 'node:tls';
-import type { DriverFactory, SaslOptions } from '../driver/kafkajs/kafkajs-options.js';
+import type { DriverFactory, SaslOptions } from '../driver/client-options.js';
 import { checkOptions, milliseconds, wholeNumber } from '../api/checks.js';
 import { isTopicName, TOPIC_NAMES } from '../api/topic-name.js';
 import { KqError } from '../errors.js';
@@ -44,7 +44,7 @@ export interface KqOptions extends BrokerOptions {
   /**
    * Bytes of messages that this process holds: fetched and not handled, and pushed and not answered, 1 MiB to 1 TiB. Half of it is
    * shared out evenly among partitions, of which each may hold at least one fetch (1 MiB, or one larger message); the rest is
-   * for who needs it. Pushes have their own bound, `pusher.buffer`. @default 33_554_432 (32 MiB)
+   * for who needs it. Pushes have their own bound, `pusher.buffer`. @default 67_108_864 (64 MiB)
    */
   memory?: number;
   /** How long a shutdown waits for running handlers before it aborts their signals, 0 to an hour. @default '10s' */
@@ -101,7 +101,7 @@ const DEFAULTS = {
   sessionTimeout: 30 * SECOND,
   rebalanceTimeout: 30 * SECOND,
   commitEvery: SECOND,
-  memory: 32 * MIB,
+  memory: 64 * MIB,
   shutdownTimeout: 10 * SECOND,
   hooks: [],
 } satisfies KqOptions;

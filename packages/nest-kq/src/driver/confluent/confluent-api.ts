@@ -1,11 +1,12 @@
 /** What we use of `@confluentinc/kafka-javascript`: its interface like node-rdkafka's, which says what each message became. */
 
-import type { ProducerContext } from '../kafkajs/topics.js';
+import type { ProducerContext } from '../broker-driver.js';
 
 /** The module itself, as an application imports it. */
 export interface ConfluentModule {
   readonly Producer: new (config: Config, topicConfig?: Config) => ConfluentProducerClient;
   readonly KafkaConsumer: new (config: Config, topicConfig?: Config) => ConfluentConsumerClient;
+  readonly AdminClient: { create(config: Config, listeners: AdminListeners): ConfluentAdminClient };
 }
 
 /** What producers and members of one driver share. */
@@ -98,11 +99,86 @@ export interface ConfluentConsumerClient extends ConfluentClient {
   resume(places: readonly Place[]): unknown;
   /** What comes of it comes by `offset_commit_cb`. */
   commit(offsets: readonly PlaceWithOffset[]): unknown;
+  commitCb(offsets: readonly PlaceWithOffset[], done: Done): unknown;
   getWatermarkOffsets(topic: string, partition: number): { readonly highOffset: number };
   on(event: 'event.error', listener: (error: ConfluentError) => void): unknown;
   /** There was no token; without a listener that would end the process. */
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'partition.eof', listener: (end: PlaceWithOffset) => void): unknown;
+}
+
+interface AdminListeners {
+  readonly 'event.error': (error: ConfluentError) => void;
+  readonly error: (error: Error) => void;
+}
+
+interface Limit {
+  /** Milliseconds. */
+  readonly timeout: number;
+}
+
+/** It takes one call at a time: each next one would hold a thread of Node's pool meanwhile. */
+export interface ConfluentAdminClient {
+  /** Blocks while a call is under way. */
+  disconnect(): void;
+  getMetadata(options: Limit & { readonly allTopics: true }, done: Done<ConfluentMetadata>): void;
+  describeTopics(topics: readonly string[], options: Limit, done: Done<readonly DescribedTopic[]>): void;
+  listOffsets(
+    partitions: readonly (Place & { readonly offset: { readonly timestamp: number } })[],
+    options: Limit & { readonly isolationLevel: number },
+    done: Done<readonly FoundOffset[]>,
+  ): void;
+  listConsumerGroupOffsets(
+    groups: readonly { readonly groupId: string; readonly partitions: readonly Place[] }[],
+    options: Limit,
+    done: Done<readonly GroupOffsets[]>,
+  ): void;
+  describeGroups(groups: readonly string[], options: Limit, done: Done<DescribedGroups>): void;
+  createTopic(
+    topic: {
+      readonly topic: string;
+      readonly num_partitions: number;
+      readonly replication_factor: number;
+      readonly config: Readonly<Record<string, string>>;
+    },
+    timeout: number,
+    done: Done,
+  ): void;
+}
+
+/** It leaves errors of topics out: one with an error has no partitions. */
+export interface ConfluentMetadata {
+  readonly topics: readonly {
+    readonly name: string;
+    readonly partitions: readonly {
+      readonly id: number;
+      readonly leader: number;
+      readonly replicas: readonly unknown[];
+    }[];
+  }[];
+}
+
+export interface DescribedTopic {
+  readonly name: string;
+  readonly error?: ConfluentError;
+  readonly partitions: readonly {
+    readonly partition: number;
+    readonly leader: { readonly id: number } | null;
+    readonly replicas: readonly unknown[];
+  }[];
+}
+
+export interface FoundOffset extends PlaceWithOffset {
+  readonly error?: ConfluentError;
+}
+
+export interface GroupOffsets {
+  readonly error?: ConfluentError;
+  readonly partitions: readonly FoundOffset[];
+}
+
+export interface DescribedGroups {
+  readonly groups: readonly { readonly error?: ConfluentError; readonly members: readonly unknown[] }[];
 }
 
 /** One call of theirs as a promise; it rejects with their error. */

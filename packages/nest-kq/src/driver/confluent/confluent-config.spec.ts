@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { systemClock } from 'nest-handlers/time';
-import { resolveKafkajsOptions, type KafkajsOptions } from '../kafkajs/kafkajs-options.js';
-import { groupConfig, memberConfig, producerConfig } from './confluent-config.js';
+import { resolveClientOptions, type ClientOptions } from '../client-options.js';
+import { adminConfig, memberConfig, outsiderConfig, producerConfig } from './confluent-config.js';
 import { confluent } from './confluent-driver.js';
 
-const settings = (over: Partial<KafkajsOptions> = {}) =>
-  resolveKafkajsOptions({
+const settings = (over: Partial<ClientOptions> = {}) =>
+  resolveClientOptions({
     brokers: ['a:1', 'b:2'],
     clock: systemClock,
     log: { debug: () => {}, warn: () => {}, error: () => {} },
@@ -15,7 +15,7 @@ const settings = (over: Partial<KafkajsOptions> = {}) =>
 describe('the settings of librdkafka', () => {
   it('say where the brokers are, and who comes', () => {
     const sasl = { mechanism: 'scram-sha-512', username: 'ann', password: 'secret' } as const;
-    expect(groupConfig(settings({ sasl, ssl: true }), 'g')).toMatchObject({
+    expect(outsiderConfig(settings({ sasl, ssl: true }), 'g')).toMatchObject({
       'bootstrap.servers': 'a:1,b:2',
       'client.id': 'nest-kq',
       'group.id': 'g',
@@ -24,13 +24,13 @@ describe('the settings of librdkafka', () => {
       'sasl.username': 'ann',
       'sasl.password': 'secret',
     });
-    expect(groupConfig(settings(), 'g')).toHaveProperty(['security.protocol'], 'plaintext');
+    expect(adminConfig(settings())).toHaveProperty(['security.protocol'], 'plaintext');
   });
 
   it('have what gives the tokens, and refuse one whose end is not known', async () => {
     const configOf = (token: object) => {
       const sasl = { mechanism: 'oauthbearer', token: () => token as { value: string } } as const;
-      return groupConfig(settings({ sasl }), 'g') as { oauthbearer_token_refresh_cb(): Promise<unknown> };
+      return adminConfig(settings({ sasl })) as { oauthbearer_token_refresh_cb(): Promise<unknown> };
     };
     const config = configOf({ value: 't', lifetime: 5, principal: 'ann', extensions: { a: 'b' } });
     expect(config).toMatchObject({
@@ -51,7 +51,7 @@ describe('the settings of librdkafka', () => {
 
   it('have the certificates, and verify', () => {
     const ssl = { ca: [Buffer.from('one'), 'two'], cert: 'mine', key: 'my key' };
-    const config = groupConfig(settings({ ssl }), 'g');
+    const config = adminConfig(settings({ ssl }));
     expect(config).toMatchObject({
       'security.protocol': 'ssl',
       'ssl.ca.pem': 'one\ntwo',
@@ -69,7 +69,7 @@ describe('the settings of librdkafka', () => {
     ],
     [{ ca: 7 as never }, '`ssl.ca` is 7: expected PEM as text or Buffer'],
   ])('refuse %j', (ssl, fact) => {
-    expect(() => groupConfig(settings({ ssl }), 'g')).toThrow(`KQ_CONFIG: ${fact}`);
+    expect(() => adminConfig(settings({ ssl }))).toThrow(`KQ_CONFIG: ${fact}`);
   });
 
   it('try a message as long as the pusher wants, and never for ever', () => {
@@ -106,7 +106,7 @@ describe('the settings of librdkafka', () => {
 
 describe('confluent', () => {
   class Client {}
-  const module = { Producer: Client, KafkaConsumer: Client };
+  const module = { Producer: Client, KafkaConsumer: Client, AdminClient: { create: () => {} } };
 
   it('takes what the package exports, in both ways of importing it', () => {
     expect(confluent(module)).toBeInstanceOf(Function);

@@ -1,8 +1,8 @@
 /** Our options in librdkafka's words. */
 import type { ConnectionOptions } from 'node:tls';
 import { KqError, show, wrongValue } from '../../errors.js';
+import type { ClientSettings, SaslOptions } from '../client-options.js';
 import { REBALANCE_TIMEOUT, SESSION_TIMEOUT, type MemberOptions, type ProducerOptions } from '../driver.js';
-import type { KafkajsSettings, SaslOptions } from '../kafkajs/kafkajs-options.js';
 import { tokenOf } from '../sasl-token.js';
 import type { Config } from './confluent-api.js';
 
@@ -18,14 +18,15 @@ const MAX_WAIT = 250;
 /** Milliseconds after which the brokers abort a transaction that does not end. */
 export const TRANSACTION_TIMEOUT = 60_000;
 
-function common({
+/** For a client that neither produces nor reads. */
+export function adminConfig({
   brokers,
   clientId,
   ssl,
   sasl,
   connectionTimeout,
   requestTimeout,
-}: KafkajsSettings): Config {
+}: ClientSettings): Config {
   return {
     'bootstrap.servers': brokers.join(','),
     'client.id': clientId,
@@ -55,15 +56,11 @@ async function librdkafkaToken(ask: Parameters<typeof tokenOf>[0]) {
   throw new KqError('KQ_CONFIG', `\`lifetime\` of what \`sasl.token\` gave is missing: expected ${expected}`);
 }
 
-export function producerConfig(
-  settings: KafkajsSettings,
-  options: ProducerOptions,
-  patience: number,
-): Config {
+export function producerConfig(settings: ClientSettings, options: ProducerOptions, patience: number): Config {
   const { compression = 'none', transactionalId } = options;
   const longest = transactionalId === undefined ? patience : Math.min(patience, TRANSACTION_TIMEOUT);
   return {
-    ...common(settings),
+    ...adminConfig(settings),
     'enable.idempotence': true,
     'compression.codec': compression,
     'message.timeout.ms': Math.max(1, longest),
@@ -83,7 +80,7 @@ export function producerConfig(
 const TOPICS_EVERY = 5_000;
 
 export function memberConfig(
-  settings: KafkajsSettings,
+  settings: ClientSettings,
   {
     group,
     sessionTimeout = SESSION_TIMEOUT,
@@ -93,7 +90,7 @@ export function memberConfig(
   }: Omit<MemberOptions, 'topics'>,
 ): Config {
   return {
-    ...common(settings),
+    ...adminConfig(settings),
     'group.id': group,
     'session.timeout.ms': sessionTimeout,
     'heartbeat.interval.ms': Math.round(heartbeatInterval),
@@ -117,9 +114,17 @@ export function memberConfig(
 /** Where it begins when nothing is committed. */
 export const MEMBER_TOPICS: Config = { 'auto.offset.reset': 'earliest' };
 
-/** For a client that names a group, and never joins it. */
-export function groupConfig(settings: KafkajsSettings, group: string): Config {
-  return { ...common(settings), 'group.id': group, 'enable.auto.commit': false };
+/** For a consumer that never joins its group. */
+export function outsiderConfig(settings: ClientSettings, group: string): Config {
+  return {
+    ...adminConfig(settings),
+    'group.id': group,
+    'enable.auto.commit': false,
+    'enable.auto.offset.store': false,
+    'isolation.level': 'read_committed',
+    'enable.partition.eof': true,
+    'fetch.wait.max.ms': MAX_WAIT,
+  };
 }
 
 const TLS = ['ca', 'cert', 'key', 'passphrase', 'rejectUnauthorized'];

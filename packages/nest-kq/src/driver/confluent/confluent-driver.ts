@@ -1,26 +1,13 @@
-/** Kafka's brokers by Confluent's client. Its metadata and its administration are those of kafkajs. */
+/** Kafka's brokers by Confluent's client. */
 import { KqError, show } from '../../errors.js';
-import type {
-  LogAdmin,
-  LogDriver,
-  LogMember,
-  LogProducer,
-  MemberHandler,
-  MemberOptions,
-  ProducerOptions,
-} from '../driver.js';
-import { KafkajsAdmin } from '../kafkajs/kafkajs-admin.js';
-import { KafkajsClient } from '../kafkajs/kafkajs-client.js';
-import { KafkajsCluster } from '../kafkajs/kafkajs-cluster.js';
-import { KafkajsMember } from '../kafkajs/kafkajs-member.js';
-import {
-  type DriverFactory,
-  type KafkajsOptions,
-  resolveKafkajsOptions,
-} from '../kafkajs/kafkajs-options.js';
-import { Topics } from '../kafkajs/topics.js';
-import type { ConfluentContext, ConfluentModule } from './confluent-api.js';
-import { groupConfig } from './confluent-config.js';
+import { BrokerClient } from '../broker-client.js';
+import { BrokerDriver } from '../broker-driver.js';
+import { type ClientOptions, type DriverFactory, resolveClientOptions } from '../client-options.js';
+import type { LogProducer, ProducerOptions } from '../driver.js';
+import type { MakeStay } from '../group-member.js';
+import type { ConfluentModule } from './confluent-api.js';
+import { ConfluentCluster } from './confluent-cluster.js';
+import { adminConfig } from './confluent-config.js';
 import { ConfluentMembership } from './confluent-membership.js';
 import { ConfluentProducer } from './confluent-producer.js';
 
@@ -30,7 +17,8 @@ import { ConfluentProducer } from './confluent-producer.js';
  */
 export function confluent(module: unknown): DriverFactory {
   const given = withDefault(module);
-  if (typeof given.Producer !== 'function' || typeof given.KafkaConsumer !== 'function')
+  const { Producer, KafkaConsumer, AdminClient } = given;
+  if (typeof Producer !== 'function' || typeof KafkaConsumer !== 'function' || !AdminClient)
     throw new KqError(
       'KQ_CONFIG',
       `confluent was given ${show(module)}: expected what @confluentinc/kafka-javascript exports`,
@@ -46,44 +34,20 @@ function withDefault(module: unknown): Partial<ConfluentModule> {
   return module;
 }
 
-export class ConfluentDriver implements LogDriver {
-  readonly admin: LogAdmin;
-  private readonly context: ConfluentContext;
-  private readonly opened = new Set<() => Promise<void>>();
-  private closing: Promise<void> | undefined;
-
-  constructor(module: ConfluentModule, options: KafkajsOptions) {
-    const client = new KafkajsClient(resolveKafkajsOptions(options));
-    const cluster = new KafkajsCluster(client);
-    this.context = { client, cluster, topics: new Topics(client, cluster), module };
-    this.admin = new KafkajsAdmin(client, cluster);
-    groupConfig(client.settings, ''); // throws where it cannot be told what `ssl` asks for
+export class ConfluentDriver extends BrokerDriver<BrokerClient> {
+  constructor(
+    private readonly module: ConfluentModule,
+    options: ClientOptions,
+  ) {
+    const client = new BrokerClient(resolveClientOptions(options));
+    adminConfig(client.settings); // throws where it cannot be told what `ssl` asks for
+    super(client, new ConfluentCluster(client, module));
   }
 
-  producer(options: ProducerOptions = {}): LogProducer {
-    this.check();
-    const producer = new ConfluentProducer(this.context, options);
-    this.opened.add(() => producer.close());
-    return producer;
+  protected makeProducer(options: ProducerOptions): LogProducer {
+    return new ConfluentProducer({ ...this.context, module: this.module }, options);
   }
 
-  member(options: MemberOptions, handler: MemberHandler): LogMember {
-    this.check();
-    const member = new KafkajsMember(this.context, options, handler, ConfluentMembership);
-    this.opened.add(() => member.stop());
-    return member;
-  }
-
-  close(): Promise<void> {
-    return (this.closing ??= this.closeAll());
-  }
-
-  private async closeAll(): Promise<void> {
-    await Promise.all([...this.opened].map((end) => end()));
-    await this.context.cluster.close();
-  }
-
-  private check(): void {
-    if (this.closing) throw new KqError('KQ_CLOSED', 'the client is closed');
-  }
+  protected readonly makeStay: MakeStay = (...stay) =>
+    new ConfluentMembership({ ...this.context, module: this.module }, ...stay);
 }

@@ -28,6 +28,11 @@ const MEANINGS: Readonly<Record<number, KqErrorCode>> = {
   52: 'KQ_TRANSACTION',
   90: 'KQ_TRANSACTION',
   23: 'KQ_CONFIG',
+  37: 'KQ_CONFIG', // of a topic: partitions, replicas, settings, the brokers' policy
+  38: 'KQ_CONFIG',
+  40: 'KQ_CONFIG',
+  44: 'KQ_CONFIG',
+  82: 'KQ_CONFIG', // another member has its `groupInstanceId`
   24: 'KQ_CONFIG',
   26: 'KQ_CONFIG',
   76: 'KQ_CODEC',
@@ -53,6 +58,46 @@ export function isRebalancing(error: unknown): boolean {
 
 export function isFatal(error: unknown): boolean {
   return codeOf(error) === -150 || (error instanceof Error && 'isFatal' in error && error.isFatal === true);
+}
+
+/** Librdkafka's numbers by the words that their client leaves of an event, in its writing or in its own. */
+const EVENTS: readonly (readonly [words: RegExp, code: number])[] = [
+  [/authentication failure$/i, -169],
+  [/ssl error$/i, -181],
+  [/fatal error$/i, -150],
+];
+
+/** An event of their client, which has lost its number. */
+export function ofEvent({ message, code }: ConfluentError): ConfluentError {
+  const [, known = code] = EVENTS.find(([words]) => words.test(message)) ?? [];
+  return Object.assign(new Error(message), { code: known });
+}
+
+/** Without the words that their client puts before those of an error which a callback of ours has thrown. */
+export function asThrown(error: Error): Error {
+  if (!(error instanceof KqError)) return error;
+  const { code, message } = error;
+  return new KqError(code, message.slice(message.indexOf(code) + code.length + 2));
+}
+
+/** There is one of this name already. */
+export function isThere(error: unknown): boolean {
+  return codeOf(error) === 36;
+}
+
+/** There is no such group. */
+export function isNoGroup(error: ConfluentError): boolean {
+  return error.code === 69;
+}
+
+/** The right to a group is missing. */
+export function isOfGroup(error: unknown): boolean {
+  return codeOf(error) === 30;
+}
+
+/** A partition has nothing at this offset. */
+export function isOutOfRange(error: unknown): boolean {
+  return [1, -140].includes(codeOf(error));
 }
 
 /** What a call gets whose member has left meanwhile. */

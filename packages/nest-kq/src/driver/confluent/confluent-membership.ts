@@ -1,6 +1,7 @@
 /** One consumer of Confluent's client, from its first join until it leaves or fails. */
 import { KqError } from '../../errors.js';
 import { keyOf } from '../assignment.js';
+import type { BrokerClient } from '../broker-client.js';
 import { Drain } from '../drain.js';
 import {
   DRAIN_SHARE,
@@ -10,9 +11,9 @@ import {
   type MemberHandler,
   type MemberIdentity,
 } from '../driver.js';
-import type { KafkajsClient } from '../kafkajs/kafkajs-client.js';
-import type { GroupMembership, MembershipOptions } from '../kafkajs/membership.js';
+import type { GroupMembership, MembershipOptions } from '../group-member.js';
 import type { GroupOffset, TopicPartition } from '../message.js';
+import { StartAtEnd } from '../start-at-end.js';
 import {
   called,
   disconnected,
@@ -24,9 +25,9 @@ import {
 } from './confluent-api.js';
 import { memberConfig, MEMBER_TOPICS } from './confluent-config.js';
 import type { ConfluentContext } from './confluent-api.js';
-import { isFatal, isRebalancing, meant, outdated } from './confluent-errors.js';
+import { isFatal, isRebalancing, meant, ofEvent, outdated } from './confluent-errors.js';
 import { Intake } from './intake.js';
-import { StartAtEnd } from './start-at-end.js';
+import { QueueSignal } from './queue-signal.js';
 
 const ASSIGN = -175;
 const CALL_LIMIT = 5_000;
@@ -44,7 +45,7 @@ export interface ConfluentIdentity extends MemberIdentity {
 
 export class ConfluentMembership implements GroupMembership {
   private readonly consumer: ConfluentConsumerClient;
-  private readonly client: KafkajsClient;
+  private readonly client: BrokerClient;
   private readonly startAtEnd: StartAtEnd | undefined;
   /** What it may read and commit now. Undefined: it joins, or has left. */
   private intake: Intake | undefined;
@@ -58,7 +59,7 @@ export class ConfluentMembership implements GroupMembership {
   private connecting: Promise<unknown> = Promise.resolve();
   private polling: Promise<void> = Promise.resolve();
   private using: Promise<unknown> = Promise.resolve();
-  private wake = () => {};
+  private readonly signal: QueueSignal;
   /** Of the commit that is under way. */
   private committing: ((error: ConfluentError | undefined) => void) | undefined;
 
@@ -66,17 +67,18 @@ export class ConfluentMembership implements GroupMembership {
     context: ConfluentContext,
     private readonly options: MembershipOptions,
     private readonly handler: MemberHandler,
-    private readonly crashed: (error: unknown) => void,
+    private readonly crashed: (error: KqError) => void,
   ) {
     const { module } = context;
     this.client = context.client;
+    this.signal = new QueueSignal(context.client.clock);
     this.consumer = new module.KafkaConsumer(
       {
         ...memberConfig(this.client.settings, options),
         rebalance_cb: (event: ConfluentError, places: readonly Place[]) => this.rebalance(event, places),
         offset_commit_cb: (error: ConfluentError | undefined, places: readonly (Place | ConfluentError)[]) =>
           this.committing?.(error || places.find((each) => each instanceof Error)),
-        queue_non_empty_cb: () => this.wake(),
+        queue_non_empty_cb: this.signal.wake,
       },
       MEMBER_TOPICS,
     );
@@ -92,7 +94,7 @@ export class ConfluentMembership implements GroupMembership {
     this.consumer.on('error', (error) => this.client.log.warn(`Confluent's client: ${error.message}`));
     this.consumer.on('event.error', (error) => {
       this.client.log.debug(`Confluent's client: ${error.message}`);
-      if (isFatal(error)) this.crash(error);
+      if (isFatal(ofEvent(error))) this.crash(error);
     });
   }
 
@@ -185,16 +187,17 @@ export class ConfluentMembership implements GroupMembership {
   /** Takes what its queue has; also its rebalances come through that. Never rejects. */
   private async poll(): Promise<void> {
     while (!this.over) {
-      const woken = this.sleep();
+      const woken = this.signal.next(LONGEST_SLEEP);
       try {
         const chunk = await called<readonly ConfluentMessage[]>((done) => this.consumer.consume(CHUNK, done));
         this.take(chunk);
         this.confirm();
         // It stops early at an error, too, and says nothing of what is left.
-        if (chunk.length > 0) this.wake();
+        if (chunk.length > 0) this.signal.wake();
       } catch (error) {
         // A topic that is not there is its own trouble, which the member reports; the client looks for it by itself.
         if (meant(error, 'cannot read').code !== 'KQ_UNKNOWN_TOPIC') this.crash(error);
+        else this.signal.wake();
       }
       await woken;
     }
@@ -207,17 +210,6 @@ export class ConfluentMembership implements GroupMembership {
     intake.flush();
     const full = intake.hold(this.options.fetchBytes?.() ?? FETCH_BYTES);
     if (full.length > 0) this.consumer.pause(full);
-  }
-
-  /** Resolves at `wake`, which may come before this is awaited. */
-  private sleep(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = this.client.clock.after(LONGEST_SLEEP, resolve);
-      this.wake = () => {
-        timer.cancel();
-        resolve();
-      };
-    });
   }
 
   private rebalance(event: ConfluentError, places: readonly Place[]): void {
@@ -264,7 +256,7 @@ export class ConfluentMembership implements GroupMembership {
       .toSorted((a, b) => (a.topic === b.topic ? a.partition - b.partition : a.topic < b.topic ? -1 : 1));
     let continued: boolean;
     try {
-      await this.startAtEnd?.settle(places);
+      for (const topic of new Set(places.map((place) => place.topic))) await this.startAtEnd?.settle(topic);
       const begun = await this.committed(places);
       if (this.over) return this.giveUp();
       this.consumer.assign(places);
@@ -329,7 +321,7 @@ export class ConfluentMembership implements GroupMembership {
     this.intake = undefined;
     this.drain?.stop();
     this.committing?.(outdated());
-    this.wake();
+    this.signal.wake();
   }
 
   private crash(error: unknown): void {

@@ -1,8 +1,14 @@
 import { KqError } from '../../errors.js';
-import type { LogProducer, LogTransaction, ProducerOptions, Sent } from '../driver.js';
+import {
+  PATIENCE,
+  type LogProducer,
+  type LogTransaction,
+  type ProducerOptions,
+  type Sent,
+} from '../driver.js';
 import type { OutgoingMessage } from '../message.js';
-import { PATIENCE } from '../kafkajs/kafkajs-session.js';
-import { place } from '../kafkajs/requests.js';
+import { place } from '../placing.js';
+import { Transactions } from '../transactions.js';
 import { ConfluentSession } from './confluent-session.js';
 import { ConfluentTransactions } from './confluent-transactions.js';
 import type { ConfluentContext } from './confluent-api.js';
@@ -12,7 +18,7 @@ const PAUSE = 200;
 
 export class ConfluentProducer implements LogProducer {
   private readonly patience: number;
-  private readonly transactions: ConfluentTransactions;
+  private readonly transactions: Transactions;
   private current: ConfluentSession | undefined;
   /** By topic, until the last call is handed over: the next one waits for it. */
   private readonly last = new Map<string, Promise<unknown>>();
@@ -25,7 +31,8 @@ export class ConfluentProducer implements LogProducer {
     private readonly options: ProducerOptions,
   ) {
     this.patience = options.patience ?? PATIENCE;
-    this.transactions = new ConfluentTransactions(context, options);
+    const open = () => new ConfluentTransactions(context, options);
+    this.transactions = new Transactions(context, options, { open, meant });
   }
 
   async send(

@@ -1,12 +1,12 @@
 import { EventEmitter } from 'node:events';
 import { expect, it } from '@jest/globals';
 import { systemClock } from 'nest-handlers/time';
-import { KafkajsClient } from '../kafkajs/kafkajs-client.js';
+import { BrokerClient } from '../broker-client.js';
 import type { ConfluentModule } from './confluent-api.js';
 import { ConfluentSession } from './confluent-session.js';
 
 const log = { debug: () => undefined, warn: () => undefined, error: () => undefined };
-const client = new KafkajsClient({ brokers: ['nowhere:1'], clock: systemClock, log } as never);
+const client = new BrokerClient({ brokers: ['nowhere:1'], clock: systemClock, log } as never);
 
 it('does not take a message for stored that has no offset', async () => {
   class Producer extends EventEmitter {

@@ -1,11 +1,10 @@
 /** One producer of Confluent's client: it stores each message once, and says of each what became of it. */
 import { detached } from 'nest-handlers/context';
 import { KqError } from '../../errors.js';
-import type { ProducerOptions, Sent } from '../driver.js';
-import type { KafkajsClient } from '../kafkajs/kafkajs-client.js';
-import { PATIENCE } from '../kafkajs/kafkajs-session.js';
-import type { Placed } from '../kafkajs/requests.js';
+import type { BrokerClient } from '../broker-client.js';
+import { PATIENCE, type ProducerOptions, type Sent } from '../driver.js';
 import { pairsOf } from '../message.js';
+import type { Placed } from '../placing.js';
 import {
   called,
   disconnected,
@@ -14,7 +13,7 @@ import {
   type DeliveryReport,
 } from './confluent-api.js';
 import { producerConfig } from './confluent-config.js';
-import { isFatal, meant } from './confluent-errors.js';
+import { isFatal, meant, ofEvent } from './confluent-errors.js';
 
 const CONNECT_LIMIT = 5_000;
 
@@ -34,7 +33,7 @@ export class ConfluentSession {
   private readonly underWay = new Set<Promise<unknown>>();
 
   constructor(
-    private readonly client: KafkajsClient,
+    private readonly client: BrokerClient,
     module: ConfluentModule,
     options: ProducerOptions,
   ) {
@@ -46,7 +45,7 @@ export class ConfluentSession {
     });
     this.producer.on('error', (error) => client.log.warn(`Confluent's client: ${error.message}`));
     this.producer.on('event.error', (error) => {
-      if (isFatal(error)) this.failure ??= error;
+      if (isFatal(ofEvent(error))) this.failure ??= error;
       client.log.debug(`Confluent's client: ${error.message}`);
     });
   }

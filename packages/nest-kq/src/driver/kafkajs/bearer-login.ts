@@ -5,7 +5,7 @@
 import kafkajs from 'kafkajs';
 import type { KafkaConfig } from 'kafkajs';
 import { tokenOf, type SaslToken } from '../sasl-token.js';
-import type { SaslOptions } from './kafkajs-options.js';
+import type { SaslOptions } from '../client-options.js';
 
 /** `sasl` as kafkajs takes it. */
 export function kafkajsSasl(sasl: SaslOptions | undefined): KafkaConfig['sasl'] {

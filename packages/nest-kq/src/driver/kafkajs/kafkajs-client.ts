@@ -1,12 +1,10 @@
 /** Makes clients of kafkajs with our settings, and translates what they log. */
 import kafkajs from 'kafkajs';
 import type { Kafka, LogEntry } from 'kafkajs';
-import type { Clock } from 'nest-handlers/time';
-import type { DriverLog } from '../driver.js';
+import { BrokerClient } from '../broker-client.js';
 import { kafkajsSasl } from './bearer-login.js';
 import { eachCluster } from './cluster-brokers.js';
 import { readByOurselves } from './connections.js';
-import type { KafkajsSettings } from './kafkajs-options.js';
 
 /** How kafkajs tries again within one call; what it gives up, we try again. */
 export const QUICK_RETRY = {
@@ -31,18 +29,9 @@ export interface ClientUse {
   readonly failed?: (reason: string) => void;
 }
 
-export class KafkajsClient {
-  readonly clock: Clock;
-  readonly log: DriverLog;
-  /** Attempts to connect since a broker has answered. */
-  private inVain = 0;
+export class KafkajsClient extends BrokerClient {
   /** Clients of kafkajs. */
   private made = 0;
-
-  constructor(readonly settings: KafkajsSettings) {
-    this.clock = settings.clock;
-    this.log = settings.log;
-  }
 
   /** A client for one use: members of one group that share a client mix up their offsets. */
   kafka({ retries = QUICK_RETRY.retries, ended = () => false, failed = () => {} }: ClientUse = {}): Kafka {
@@ -67,22 +56,6 @@ export class KafkajsClient {
     });
     eachCluster(kafka, (cluster) => readByOurselves(cluster, this.clock));
     return kafka;
-  }
-
-  /** To be called when brokers have answered. */
-  tellBack(): void {
-    if (this.inVain > this.settings.brokers.length) this.log.warn('connected to Kafka again');
-    this.inVain = 0;
-  }
-
-  /** Told once all brokers that we know were tried, until one answers. */
-  private tellAway(reason: string): void {
-    if (++this.inVain === this.settings.brokers.length + 1)
-      this.log.warn(`cannot connect to Kafka, and goes on trying: ${reason}`);
-  }
-
-  delay(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => void this.clock.after(milliseconds, resolve));
   }
 
   /** What matters is in the errors and events that we get; of the rest, only lost messages are no detail. */

@@ -1,21 +1,17 @@
 /** Single requests to the brokers: what kafkajs' admin does in other ways, or not at all. */
-import type { Broker, Cluster, PartitionMetadata } from 'kafkajs';
+import type { Broker, Cluster as Brokers } from 'kafkajs';
 import { detached } from 'nest-handlers/context';
-import { isTopicName } from '../../api/topic-name.js';
 import { KqError } from '../../errors.js';
-import type { PartitionEnds, ReadMessages } from '../driver.js';
+import { Cluster, PATIENCE, type At, type NewTopic, type TopicInfo } from '../cluster.js';
+import type { ReadMessages } from '../driver.js';
 import type { PartitionOffset } from '../message.js';
 import { withoutAborted, type FetchedPartition } from './fetch-answers.js';
 import type { KafkajsClient } from './kafkajs-client.js';
-import { noPartition } from '../partitioning.js';
 import { isOutOfRange, meant } from './kafkajs-errors.js';
-import { TOPIC_ERRORS, type TopicAnswer } from './metadata-answers.js';
+import { infoOf } from './metadata-answers.js';
 import { readMessage } from './wording.js';
 
-const PATIENCE = 10_000;
 const PAUSE = 100;
-/** How long a topic may be unknown that has just been created. */
-const NEW_TOPIC = 500;
 
 /** Milliseconds that a broker waits for a message which is not there yet. */
 const FETCH_WAIT = 1_000;
@@ -23,89 +19,46 @@ const FETCH_WAIT = 1_000;
 /** Neither a member nor a generation: whoever is outside of the group. */
 const OUTSIDE = { groupGenerationId: -1, memberId: '' };
 
-export class KafkajsCluster {
-  private cluster: Cluster | undefined;
+export class KafkajsCluster extends Cluster {
+  private cluster: Brokers | undefined;
   private closed = false;
 
-  constructor(private readonly client: KafkajsClient) {}
+  constructor(protected override readonly client: KafkajsClient) {
+    super(client);
+  }
 
   /** Resolves once a broker has answered. */
   async reach(patience: number): Promise<void> {
     await this.ask('cannot connect to Kafka', (cluster) => cluster.findControllerBroker(), patience);
   }
 
-  /** All topics that this client may see. */
-  async topics(patience?: number): Promise<Map<string, readonly PartitionMetadata[]>> {
-    const ask = async (cluster: Cluster) => {
-      const { topicMetadata } = await (await cluster.findControllerBroker()).metadata([]);
-      const known = topicMetadata.filter(({ topicErrorCode }) => topicErrorCode === 0);
-      return new Map(known.map(({ topic, partitionMetadata }) => [topic, sorted(partitionMetadata)]));
-    };
-    return this.ask('cannot list topics', ask, patience);
+  async all(patience?: number): Promise<readonly TopicInfo[]> {
+    const all = await this.metadata([], 'cannot list topics', patience);
+    return all.filter(({ error }) => !error);
   }
 
-  /** What a broker knows of these topics; one that it does not know is among them, with its error. Creates nothing. */
-  async describe(topics: readonly string[], patience?: number): Promise<readonly TopicAnswer[]> {
+  async describe(topics: readonly string[], patience?: number): Promise<readonly TopicInfo[]> {
     if (topics.length === 0) return []; // for Kafka that means all
-    const ask = async (cluster: Cluster) => {
-      const { topicMetadata } = await (await cluster.findControllerBroker()).metadata([...topics]);
-      return topicMetadata;
+    return this.metadata(topics, 'cannot read about topics', patience);
+  }
+
+  /** Brokers learn of a new topic one after the other: that one does not know it says little. */
+  protected override async find(topic: string, patience?: number): Promise<TopicInfo | undefined> {
+    const found = await super.find(topic, patience);
+    if (found?.error !== 'unknown') return found;
+    const ask = async (cluster: Brokers) => {
+      const nodeIds = (cluster as unknown as { getNodeIds(): string[] }).getNodeIds();
+      const answers = await Promise.allSettled(
+        nodeIds.map(async (nodeId) => about([topic], await cluster.findBroker({ nodeId }))),
+      );
+      return answers.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
     };
-    return this.ask('cannot read about topics', ask, patience);
-  }
-
-  /**
-   * Its partitions, in order; the leader of one that has none is -1. Rejects with `KQ_UNKNOWN_TOPIC` where no broker knows the
-   * topic, and creates nothing.
-   * @param young Milliseconds for which the topic may be unknown.
-   */
-  async partitions(
-    topic: string,
-    patience?: number,
-    young = NEW_TOPIC,
-  ): Promise<readonly PartitionMetadata[]> {
-    const missing = new KqError('KQ_UNKNOWN_TOPIC', `there is no topic ${JSON.stringify(topic)}`);
-    if (!isTopicName(topic)) throw missing;
-    const what = `cannot read about topic ${topic}`;
-    const ask = async (cluster: Cluster) => {
-      const first = await about(topic, await cluster.findControllerBroker());
-      const found = first?.topicErrorCode === TOPIC_ERRORS.unknown ? await amongAll(cluster, topic) : first;
-      const code = found?.topicErrorCode ?? TOPIC_ERRORS.unknown;
-      if (code === TOPIC_ERRORS.unknown || code === TOPIC_ERRORS.invalid) return undefined;
-      if (code === TOPIC_ERRORS.refused) throw new KqError('KQ_REFUSED', `${what}: the right is missing`);
-      return sorted(found?.partitionMetadata ?? []);
-    };
-    const { clock } = this.client;
-    for (const end = clock.now() + young; ; await this.client.delay(PAUSE)) {
-      const found = await this.ask(what, ask, patience);
-      // One that is being created has none for a moment.
-      if (found && found.length > 0) return found;
-      if (clock.now() > end) throw missing;
-    }
-  }
-
-  ends(topic: string): Promise<PartitionEnds[]> {
-    return this.endsOf(topic, false);
-  }
-
-  async endsOfLed(topic: string): Promise<(PartitionEnds | undefined)[]> {
-    const partitions = await this.partitions(topic);
-    const ends = await this.endsOf(topic, true);
-    return partitions.map(({ partitionId }) => ends.find(({ partition }) => partition === partitionId));
-  }
-
-  async offsetsAt(topic: string, time: number): Promise<PartitionOffset[]> {
-    const found = await this.offsets(topic, { fromTimestamp: time });
-    const ends = await this.offsets(topic, { fromBeginning: false });
-    return found.map(({ partition, offset }, index) => ({
-      partition,
-      offset: offset >= 0n ? offset : (ends[index]?.offset ?? 0n),
-    }));
+    const answers = await this.ask(`cannot read about topic ${topic}`, ask, patience);
+    return answers.find(({ error }) => !error) ?? found;
   }
 
   async readFrom(topic: string, partition: number, offset: bigint, maxBytes: number): Promise<ReadMessages> {
-    const partitions = await this.partitions(topic);
-    if (partitions[partition] === undefined) throw noPartition(topic, partition, partitions.length);
+    await this.withPartitions(topic, [partition]);
     const read = await this.ask(`cannot read offset ${offset} of ${topic}/${partition}`, async (cluster) => {
       await cluster.addMultipleTargetTopics([topic]);
       const leaders = cluster.findLeaderForPartitions(topic, [partition]);
@@ -133,7 +86,7 @@ export class KafkajsCluster {
     const partitions = await this.partitions(topic);
     return this.ask(`cannot read the offsets of group ${group}`, async (cluster) => {
       const coordinator = await cluster.findGroupCoordinator({ groupId: group });
-      const asked = partitions.map(({ partitionId }) => ({ partition: partitionId, offset: '-1' }));
+      const asked = partitions.map(({ partition }) => ({ partition, offset: '-1' }));
       const { responses } = await coordinator.offsetFetch({
         groupId: group,
         topics: [{ topic, partitions: asked }],
@@ -143,7 +96,7 @@ export class KafkajsCluster {
           each.partitions.map(({ partition, offset }) => [partition, BigInt(offset)]),
         ),
       );
-      return partitions.map(({ partitionId: partition }) => {
+      return partitions.map(({ partition }) => {
         const offset = found.get(partition) ?? -1n;
         return { partition, offset: offset >= 0n ? offset : undefined };
       });
@@ -152,13 +105,8 @@ export class KafkajsCluster {
 
   /** kafkajs' own way is to join the group and to commit as a member. */
   async setCommitted(group: string, topic: string, offsets: readonly PartitionOffset[]): Promise<void> {
-    const most = (await this.partitions(topic)).length - 1;
-    const wrong = offsets.find(({ partition }) => !(partition >= 0 && partition <= most));
-    if (wrong)
-      throw new KqError(
-        'KQ_BAD_MESSAGE',
-        `the partition of ${topic} is ${wrong.partition}: expected 0 to ${most}`,
-      );
+    const asked = offsets.map(({ partition }) => partition);
+    await this.withPartitions(topic, asked);
     await this.ask(`cannot set the offsets of group ${group}`, async (cluster) => {
       const coordinator = await cluster.findGroupCoordinator({ groupId: group });
       const members = await countMembers(coordinator, group);
@@ -176,42 +124,57 @@ export class KafkajsCluster {
     await this.drop();
   }
 
-  private async endsOf(topic: string, led: boolean): Promise<PartitionEnds[]> {
-    const first = await this.offsets(topic, { fromBeginning: true }, led);
-    const ends = await this.offsets(topic, { fromBeginning: false }, led);
-    return first.flatMap(({ partition, offset }) => {
-      const end = ends.find((each) => each.partition === partition);
-      return end ? [{ partition, first: offset, end: end.offset }] : [];
-    });
+  protected async create(topics: readonly NewTopic[]): Promise<void> {
+    const admin = this.client.kafka().admin();
+    try {
+      await admin.connect();
+      await admin.createTopics({
+        waitForLeaders: false, // kafkajs fails where the brokers do not know them yet
+        topics: topics.map(({ topic, partitions, replicas, config }) => ({
+          topic,
+          numPartitions: partitions,
+          replicationFactor: replicas,
+          configEntries: Object.entries(config).map(([name, value]) => ({ name, value })),
+        })),
+      });
+    } catch (error) {
+      throw meant(error, `cannot create ${topics.map(({ topic }) => topic).join(', ')}`);
+    } finally {
+      await admin.disconnect();
+    }
   }
 
-  /** @param led Only of partitions that have a leader. */
-  private async offsets(
+  private metadata(topics: readonly string[], what: string, patience?: number): Promise<TopicInfo[]> {
+    return this.ask(what, async (cluster) => about(topics, await cluster.findControllerBroker()), patience);
+  }
+
+  protected async offsets(
     topic: string,
-    from: { fromBeginning: boolean } | { fromTimestamp: number },
-    led = false,
+    partitions: readonly number[],
+    at: At,
+    patience?: number,
   ): Promise<PartitionOffset[]> {
-    const numbers = (await this.partitions(topic)).map(({ partitionId }) => partitionId);
-    return this.ask(`cannot read the offsets of topic ${topic}`, async (cluster) => {
-      await cluster.addMultipleTargetTopics([topic]);
-      if (led) await cluster.refreshMetadata();
-      const leaderless = led ? cluster.findLeaderForPartitions(topic, numbers)[-1] : [];
-      const asked = numbers.filter((partition) => !leaderless?.includes(partition));
-      if (asked.length === 0) return [];
-      const partitions = asked.map((partition) => ({ partition }));
-      const [answer] = await cluster.fetchTopicsOffset([{ topic, partitions, ...from }]);
-      const found = (answer?.partitions ?? []).map(({ partition, offset }) => ({
-        partition,
-        offset: BigInt(offset),
-      }));
-      return found.toSorted((a, b) => a.partition - b.partition);
-    });
+    const asked = partitions.map((partition) => ({ partition }));
+    const from = typeof at === 'number' ? { fromTimestamp: at } : { fromBeginning: at === 'first' };
+    return this.ask(
+      `cannot read the offsets of topic ${topic}`,
+      async (cluster) => {
+        await cluster.addMultipleTargetTopics([topic]);
+        await cluster.refreshMetadata(); // it may know older leaders than who asks
+        const [answer] = await cluster.fetchTopicsOffset([{ topic, partitions: asked, ...from }]);
+        return (answer?.partitions ?? []).map(({ partition, offset }) => ({
+          partition,
+          offset: BigInt(offset),
+        }));
+      },
+      patience,
+    );
   }
 
   /** Asks once more, by new connections, as long as the brokers are away. */
   private async ask<T>(
     what: string,
-    question: (cluster: Cluster) => Promise<T>,
+    question: (cluster: Brokers) => Promise<T>,
     patience = PATIENCE,
   ): Promise<T> {
     const { clock } = this.client;
@@ -231,7 +194,7 @@ export class KafkajsCluster {
     }
   }
 
-  private async connected(): Promise<Cluster> {
+  private async connected(): Promise<Brokers> {
     const cluster = (this.cluster ??= clusterOf(this.client, () => this.closed));
     await cluster.connect();
     await cluster.refreshMetadataIfNecessary();
@@ -245,24 +208,14 @@ export class KafkajsCluster {
   }
 }
 
-async function about(topic: string, broker: Broker): Promise<TopicAnswer | undefined> {
-  const { topicMetadata } = await broker.metadata([topic]);
-  return topicMetadata.find((each) => each.topic === topic);
-}
-
-/** Brokers learn of a new topic one after the other: that one does not know it says little. */
-async function amongAll(cluster: Cluster, topic: string): Promise<TopicAnswer | undefined> {
-  const nodeIds = (cluster as unknown as { getNodeIds(): string[] }).getNodeIds();
-  const answers = await Promise.allSettled(
-    nodeIds.map(async (nodeId) => about(topic, await cluster.findBroker({ nodeId }))),
-  );
-  const found = answers.map((each) => (each.status === 'fulfilled' ? each.value : undefined));
-  return found.find((each) => each?.topicErrorCode === 0);
+async function about(topics: readonly string[], broker: Broker): Promise<TopicInfo[]> {
+  const { topicMetadata } = await broker.metadata([...topics]);
+  return topicMetadata.map(infoOf);
 }
 
 /** kafkajs hands the object behind its clients only to the assigners of a consumer. */
-function clusterOf(client: KafkajsClient, ended: () => boolean): Cluster {
-  let found: Cluster | undefined;
+function clusterOf(client: KafkajsClient, ended: () => boolean): Brokers {
+  let found: Brokers | undefined;
   client.kafka({ ended }).consumer({
     groupId: 'none',
     allowAutoTopicCreation: false,
@@ -302,8 +255,4 @@ async function countMembers(coordinator: Broker, group: string): Promise<number>
     const members = typeof each === 'object' && each !== null && 'members' in each ? each.members : [];
     return sum + (Array.isArray(members) ? members.length : 0);
   }, 0);
-}
-
-function sorted(partitions: readonly PartitionMetadata[]): PartitionMetadata[] {
-  return partitions.toSorted((a, b) => a.partitionId - b.partitionId);
 }

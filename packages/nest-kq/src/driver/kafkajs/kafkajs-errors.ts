@@ -95,11 +95,6 @@ export function isExpelled(error: unknown): boolean {
   return hasType(error, ['UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'FENCED_INSTANCE_ID']);
 }
 
-/** Another member has its `groupInstanceId`. */
-export function isFencedMember(error: unknown): boolean {
-  return hasType(error, ['FENCED_INSTANCE_ID']);
-}
-
 /** Who sends offsets is not the member any more that it was. */
 export function isFenced(error: unknown): boolean {
   return isExpelled(error) || isSharingOut(error);

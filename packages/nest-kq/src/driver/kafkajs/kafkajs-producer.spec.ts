@@ -1,11 +1,12 @@
 import { afterEach, expect, it, jest } from '@jest/globals';
 import type { Producer } from 'kafkajs';
 import { systemClock } from 'nest-handlers/time';
+import type { ProducerContext } from '../broker-driver.js';
+import type { Placed } from '../placing.js';
+import { leadersOf } from '../topic-leaders.js';
 import { KafkajsClient } from './kafkajs-client.js';
 import { KafkajsProducer } from './kafkajs-producer.js';
 import { Session } from './kafkajs-session.js';
-import type { Placed } from './requests.js';
-import { leadersOf, type ProducerContext } from './topics.js';
 
 const log = { debug: () => undefined, warn: () => undefined, error: () => undefined };
 const client = new KafkajsClient({ brokers: ['nowhere:1'], clock: systemClock, log } as never);
@@ -42,7 +43,7 @@ it('sends only those again', async () => {
     );
   });
   const topics = { known: () => leadersOf([1, 1, 1]) };
-  const producer = new KafkajsProducer({ client, topics } as unknown as ProducerContext, {});
+  const producer = new KafkajsProducer({ client, topics } as unknown as ProducerContext<KafkajsClient>, {});
   const answers = await producer.send('t', [message(0), message(1), message(2)]);
   expect(answers).toEqual([0, 1, 2].map((partition) => ({ partition, offset: 7n })));
   expect(sent).toEqual([

@@ -1,20 +1,28 @@
 import { KqError } from '../../errors.js';
-import type { LogProducer, LogTransaction, ProducerOptions, Sent } from '../driver.js';
+import type { ProducerContext } from '../broker-driver.js';
+import {
+  PATIENCE,
+  type LogProducer,
+  type LogTransaction,
+  type ProducerOptions,
+  type Sent,
+} from '../driver.js';
 import type { OutgoingMessage } from '../message.js';
+import { Transactions } from '../transactions.js';
 import { typeOf } from './codecs.js';
 import { meant } from './kafkajs-errors.js';
-import { PATIENCE, Session } from './kafkajs-session.js';
+import type { KafkajsClient } from './kafkajs-client.js';
+import { Session } from './kafkajs-session.js';
 import { KafkajsTransactions } from './kafkajs-transactions.js';
 import { groupBy, isWrong } from './requests.js';
 import { Call, TopicQueue, type Answered, type Waiting } from './topic-queue.js';
-import type { ProducerContext } from './topics.js';
 
 const PAUSE = 200;
 const REQUEST_BYTES = 1_000_000;
 
 export class KafkajsProducer implements LogProducer {
   private readonly patience: number;
-  private readonly transactions: KafkajsTransactions;
+  private readonly transactions: Transactions;
   /** By topic. */
   private readonly queues = new Map<string, TopicQueue>();
   private readonly calls = new Set<Promise<unknown>>();
@@ -26,12 +34,13 @@ export class KafkajsProducer implements LogProducer {
   private closing: Promise<void> | undefined;
 
   constructor(
-    private readonly context: ProducerContext,
+    private readonly context: ProducerContext<KafkajsClient>,
     private readonly options: ProducerOptions,
   ) {
     typeOf(options.compression); // throws where that is not possible
     this.patience = options.patience ?? PATIENCE;
-    this.transactions = new KafkajsTransactions(context, options);
+    const open = () => new KafkajsTransactions(context.client, options);
+    this.transactions = new Transactions(context, options, { open, meant });
   }
 
   async send(

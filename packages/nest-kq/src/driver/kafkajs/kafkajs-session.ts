@@ -2,7 +2,7 @@
 import { detached } from 'nest-handlers/context';
 import kafkajs from 'kafkajs';
 import type { Producer, ProducerRecord, RecordMetadata } from 'kafkajs';
-import type { ProducerOptions } from '../driver.js';
+import { PATIENCE, type ProducerOptions } from '../driver.js';
 import type { OutgoingMessage, PartitionOffset } from '../message.js';
 import { keyOf } from '../assignment.js';
 import { typeOf } from './codecs.js';
@@ -12,9 +12,9 @@ import { sendOffsetsAsMembers } from './group-requests.js';
 import { meant } from './kafkajs-errors.js';
 import { encodeByOurselves } from './produce-requests.js';
 import type { BatchRecord } from './record-batch.js';
-import { isWrong, type Placed } from './requests.js';
+import type { Placed } from '../placing.js';
+import { isWrong } from './requests.js';
 
-export const PATIENCE = 30_000;
 /** How long kafkajs waits before it tries once more, at least, once it has tried a few times. */
 const LONG_PAUSE = 800;
 /** Stops kafkajs; the caller gets the reason before it. */

@@ -2,39 +2,29 @@
 import kafkajs from 'kafkajs';
 import type { Cluster, Consumer, EachBatchPayload } from 'kafkajs';
 import type { Timer } from 'nest-handlers/time';
+import type { KqError } from '../../errors.js';
+import { hasLeader, type Cluster as BrokerCluster } from '../cluster.js';
 import { Drain } from '../drain.js';
-import {
-  DRAIN_SHARE,
-  REBALANCE_TIMEOUT,
-  SESSION_TIMEOUT,
-  type MemberHandler,
-  type MemberIdentity,
-  type MemberOptions,
-} from '../driver.js';
+import { DRAIN_SHARE, REBALANCE_TIMEOUT, SESSION_TIMEOUT, type MemberHandler } from '../driver.js';
+import type { GroupMembership, MembershipOptions } from '../group-member.js';
 import type { GroupOffset, TopicPartition } from '../message.js';
+import { StartAtEnd } from '../start-at-end.js';
 import { type KafkajsClient, LONG_RETRY } from './kafkajs-client.js';
-import type { KafkajsCluster } from './kafkajs-cluster.js';
 import { isExpelled, isRebalancing, isSharingOut, meant } from './kafkajs-errors.js';
 import { eachBroker } from './cluster-brokers.js';
 import type { FetchedMessage } from './fetch-answers.js';
 import { stableOffsets, type Coordinator, type Heartbeat, type KafkajsIdentity } from './group-requests.js';
 import { leaveOnceDead } from './lost-coordinator.js';
-import { hasLeader } from './metadata-answers.js';
 import { fetchPartially } from './partial-fetches.js';
 import { lostBefore, type Reading } from './reading.js';
 import { Readings, type FoundOffsets } from './readings.js';
-import { StartAtEnd } from './start-at-end.js';
 import { nameMember } from './static-member.js';
 import { stickyAssigner } from './sticky-assigner.js';
 import { takeMessage, writeOffsets } from './wording.js';
 
 export interface MemberContext {
   readonly client: KafkajsClient;
-  readonly cluster: KafkajsCluster;
-}
-
-export interface MembershipOptions extends Omit<MemberOptions, 'topics'> {
-  readonly topics: readonly string[];
+  readonly cluster: BrokerCluster;
 }
 
 /** How long a broker holds a fetch for which it has nothing; a partition that is resumed waits for it. */
@@ -42,22 +32,11 @@ const MAX_WAIT = 250;
 /** Milliseconds until a member asks again from where it goes on, while a transaction is about to say it. */
 const UNSTABLE_PAUSE = 50;
 const MOST_AT_ONCE = 100;
+const START_PAUSE = 200;
 const LOOK_EVERY = 1_000;
 /** Milliseconds for which a broker may not know a topic that another one knows. */
 const NEW_TOPIC = 5_000;
 const NEW_TOPIC_PAUSE = 100;
-
-/** One stay in a group, by whatever client. */
-export interface GroupMembership {
-  /** Resolves once it has joined and reads. */
-  start(): Promise<void>;
-  /** Never rejects. `returns`: see `LogMember.stop`. */
-  stop(returns?: boolean): Promise<void>;
-  pause(place: TopicPartition): void;
-  resume(place: TopicPartition): void;
-  commit(offsets: readonly GroupOffset[]): Promise<boolean>;
-  readonly identity: MemberIdentity | undefined;
-}
 
 type Commit = EachBatchPayload['commitOffsetsIfNecessary'];
 
@@ -93,7 +72,7 @@ export class Membership implements GroupMembership {
     private readonly context: MemberContext,
     private readonly options: MembershipOptions,
     private readonly handler: MemberHandler,
-    private readonly crashed: (error: unknown) => void,
+    private readonly crashed: (error: KqError) => void,
   ) {
     const { client, cluster } = context;
     const { group, sessionTimeout = SESSION_TIMEOUT, rebalanceTimeout = REBALANCE_TIMEOUT } = options;
@@ -124,7 +103,14 @@ export class Membership implements GroupMembership {
     });
     this.readings = new Readings(this.consumer, client.clock, heartbeatInterval);
     const { from, fromFirst } = options;
-    if (from === 'last') this.startAtEnd = new StartAtEnd(client, cluster, group, this.consumer, fromFirst);
+    if (from === 'last')
+      this.startAtEnd = new StartAtEnd(
+        client,
+        cluster,
+        group,
+        (ends) => this.consumer.commitOffsets(ends.map((each) => ({ ...each, offset: String(each.offset) }))),
+        fromFirst,
+      );
     const { GROUP_JOIN, HEARTBEAT, CRASH, START_BATCH_PROCESS } = this.consumer.events;
     this.consumer.on(HEARTBEAT, () => client.tellBack());
     this.consumer.on(GROUP_JOIN, ({ payload }) => this.join(payload.memberId, payload.memberAssignment));
@@ -135,24 +121,16 @@ export class Membership implements GroupMembership {
     });
   }
 
-  /** Resolves once it has joined and reads; rejects as kafkajs does. */
   async start(): Promise<void> {
-    const { topics } = this.options;
     const joined = new Promise<void>((resolve, reject) => (this.starting = { resolve, reject }));
-    await this.consumer.connect();
-    await this.consumer.subscribe({ topics: [...topics], fromBeginning: true });
-    if (this.options.missing !== 'wait') await this.knowAll();
-    this.lookAgain();
-    await this.consumer.run({
-      autoCommit: false,
-      eachBatchAutoResolve: false,
-      partitionsConsumedConcurrently: MOST_AT_ONCE,
-      eachBatch: (payload) => this.take(payload),
-    });
-    await joined;
+    try {
+      await this.run();
+      await joined;
+    } catch (error) {
+      throw this.failureOf(error);
+    }
   }
 
-  /** Never rejects. */
   async stop(returns = false): Promise<void> {
     this.returns = returns && this.options.groupInstanceId !== undefined;
     this.end();
@@ -326,7 +304,7 @@ export class Membership implements GroupMembership {
       Array.from(topics, async (topic) => {
         const waiting = unsure.filter((each) => each.topic === topic);
         const current = () => this.readings.of(waiting[0]!) === waiting[0];
-        await this.startAtEnd?.settle(waiting, current);
+        await this.settle(topic, waiting, current);
         if (!current()) return; // the next assignment does it
         for (const reading of waiting) this.readings.started(reading);
       }),
@@ -334,6 +312,21 @@ export class Membership implements GroupMembership {
     if (!unsure.every((each) => this.readings.of(each) === each)) return;
     this.starting?.resolve();
     this.starting = undefined;
+  }
+
+  /** Tries until it can, or until this is not `current` any more. */
+  private async settle(topic: string, waiting: readonly Reading[], current: () => boolean): Promise<void> {
+    const { client } = this.context;
+    for (; current(); await client.delay(START_PAUSE)) {
+      try {
+        for (const { partition, offset } of await this.startAtEnd!.settle(topic, current))
+          if (waiting.some((each) => each.partition === partition))
+            this.consumer.seek({ topic, partition, offset: String(offset) });
+        return;
+      } catch (error) {
+        client.log.debug(meant(error, `cannot find the end for group ${this.options.group}`).message);
+      }
+    }
   }
 
   private async take(payload: EachBatchPayload): Promise<void> {
@@ -388,6 +381,24 @@ export class Membership implements GroupMembership {
     });
   }
 
+  private async run(): Promise<void> {
+    const { topics } = this.options;
+    await this.consumer.connect();
+    await this.consumer.subscribe({ topics: [...topics], fromBeginning: true });
+    if (this.options.missing !== 'wait') await this.knowAll();
+    this.lookAgain();
+    await this.consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      partitionsConsumedConcurrently: MOST_AT_ONCE,
+      eachBatch: (payload) => this.take(payload),
+    });
+  }
+
+  private failureOf(error: unknown): KqError {
+    return meant(error, `the member of group ${this.options.group} failed`);
+  }
+
   private get lacksTopic(): boolean {
     return this.options.topics.some((topic) => this.partitionsOf(topic).length === 0);
   }
@@ -404,7 +415,7 @@ export class Membership implements GroupMembership {
   private crash(error: unknown): void {
     this.end();
     if (this.starting) this.starting.reject(error);
-    else this.crashed(error);
+    else this.crashed(this.failureOf(error));
   }
 
   private async leave(): Promise<void> {

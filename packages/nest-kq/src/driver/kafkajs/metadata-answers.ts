@@ -3,6 +3,7 @@
  * unknown or one partition has no leader.
  */
 import type { PartitionMetadata } from 'kafkajs';
+import type { TopicInfo } from '../cluster.js';
 
 /** Kafka's numbers for the errors of a topic. */
 export const TOPIC_ERRORS = { unknown: 3, invalid: 17, refused: 29 } as const;
@@ -26,6 +27,15 @@ export function keepErrors<Answer extends MetadataAnswer>(answer: Answer): Answe
   return { ...answer, topicMetadata };
 }
 
-export function hasLeader({ leader }: Pick<PartitionMetadata, 'leader'>): boolean {
-  return leader >= 0;
+export function infoOf({ topic, topicErrorCode, partitionMetadata }: TopicAnswer): TopicInfo {
+  if (topicErrorCode !== 0)
+    return { topic, error: topicErrorCode === TOPIC_ERRORS.refused ? 'refused' : 'unknown', partitions: [] };
+  const partitions = partitionMetadata
+    .map(({ partitionId, leader, replicas }) => ({
+      partition: partitionId,
+      leader,
+      replicas: replicas.length,
+    }))
+    .toSorted((a, b) => a.partition - b.partition);
+  return { topic, partitions };
 }

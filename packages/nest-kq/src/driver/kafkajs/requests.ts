@@ -1,53 +1,13 @@
 /** How messages are shared out among requests that the brokers take. */
-import { choosePartition, type Partitioner } from '../partitioning.js';
-import { KqError } from '../../errors.js';
-import type { Leaders } from './topics.js';
+import type { KqError } from '../../errors.js';
 import { pairsOf, type OutgoingMessage } from '../message.js';
-
-/** A message with its partition, and its place among those of the call. */
-export interface Placed {
-  readonly index: number;
-  readonly partition: number;
-  readonly message: OutgoingMessage;
-}
+import type { Placed } from '../placing.js';
 
 /** kafkajs needs time by the square of the messages of a partition. */
 const MOST_MESSAGES = 500;
 /** Of a partition: the brokers' own limit holds for what we send to one partition at once, and is 1,048,588 by default. */
 const MOST_BYTES = 900_000;
 const OVERHEAD = 32;
-
-/**
- * Chooses each message's partition, once: kafkajs would choose anew when it tries again.
- * @param keyless The partition of a message without a key; any number.
- */
-export function place(
-  topic: string,
-  messages: readonly OutgoingMessage[],
-  leaders: Leaders,
-  keyless: number,
-  partitioner?: Partitioner,
-): { placed: Placed[]; wrong: Map<number, KqError> } {
-  const placed: Placed[] = [];
-  const wrong = new Map<number, KqError>();
-  messages.forEach((message, index) => {
-    const partition = partitionFor(topic, message, leaders, keyless, partitioner);
-    if (partition instanceof KqError) wrong.set(index, partition);
-    else placed.push({ index, partition, message });
-  });
-  return { placed, wrong };
-}
-
-/** The one that it names, the one that is chosen for it, or the next one that has a leader. */
-export function partitionFor(
-  topic: string,
-  message: OutgoingMessage,
-  { of, led }: Leaders,
-  keyless: number,
-  partitioner: Partitioner | undefined,
-): number | KqError {
-  return choosePartition(topic, message, of.length, partitioner) ?? led[keyless % led.length]!;
-}
 
 /** The message is at fault, not the brokers. */
 export function isWrong({ code }: KqError): boolean {

@@ -3,7 +3,7 @@ import { systemClock } from 'nest-handlers/time';
 import { KqError } from '../../errors.js';
 import type { Sent } from '../driver.js';
 import { Call, TopicQueue, type Waiting } from './topic-queue.js';
-import { leadersOf, type Leaders, type Topics } from './topics.js';
+import { leadersOf, type Leaders, type TopicLeaders } from '../topic-leaders.js';
 
 /** A request that is under way until the test ends it. */
 interface Request {
@@ -41,7 +41,7 @@ function open(bytes = 1e6, look?: () => Promise<Leaders>): TopicQueue {
       });
     });
   let keyless = 0;
-  return new TopicQueue(topics as unknown as Topics, systemClock, {
+  return new TopicQueue(topics as unknown as TopicLeaders, systemClock, {
     topic: 't',
     bytes,
     send,

@@ -5,8 +5,9 @@ import { KqError } from '../../errors.js';
 import type { Clock } from 'nest-handlers/time';
 import { meant } from './kafkajs-errors.js';
 import type { Partitioner } from '../partitioning.js';
-import { fits, partitionFor, type Placed } from './requests.js';
-import type { Leaders, Topics } from './topics.js';
+import { partitionFor, type Placed } from '../placing.js';
+import type { Leaders, TopicLeaders } from '../topic-leaders.js';
+import { fits } from './requests.js';
 
 export type Answered = (index: number, sent: Sent) => void;
 
@@ -72,7 +73,7 @@ export class TopicQueue {
   private placing = false;
 
   constructor(
-    private readonly topics: Topics,
+    private readonly topics: TopicLeaders,
     private readonly clock: Clock,
     private readonly options: TopicQueueOptions,
   ) {}

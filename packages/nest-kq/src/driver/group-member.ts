@@ -1,11 +1,12 @@
-import { KqError } from '../../errors.js';
-import type { LogMember, MemberHandler, MemberIdentity, MemberOptions } from '../driver.js';
-import type { GroupOffset } from '../message.js';
+/** A member of a group, which goes on after whatever ends one stay in it. */
 import type { Timer } from 'nest-handlers/time';
-import { isMeant } from '../expressions.js';
+import { KqError } from '../errors.js';
 import { Availability } from './availability.js';
-import { isFencedMember, meant } from './kafkajs-errors.js';
-import { type GroupMembership, type MemberContext, type MembershipOptions } from './membership.js';
+import type { BrokerClient } from './broker-client.js';
+import type { Cluster } from './cluster.js';
+import type { LogMember, MemberHandler, MemberIdentity, MemberOptions } from './driver.js';
+import { isMeant } from './expressions.js';
+import type { GroupOffset, TopicPartition } from './message.js';
 
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 30_000;
@@ -16,16 +17,30 @@ const UNUSUAL = 5;
 /** What a member that starts cannot get better by waiting. */
 const HOPELESS = ['KQ_UNKNOWN_TOPIC', 'KQ_REFUSED', 'KQ_CONFIG', 'KQ_CLOSED'];
 
-/** Makes one stay in the group after the other. `crashed` is called at most once, after `start` has resolved. */
-type Stay<Context> = new (
-  context: Context,
+export interface MembershipOptions extends Omit<MemberOptions, 'topics'> {
+  readonly topics: readonly string[];
+}
+
+/** One stay in a group, by whatever client. */
+export interface GroupMembership {
+  /** Resolves once it has joined and reads. */
+  start(): Promise<void>;
+  /** Never rejects. `returns`: see `LogMember.stop`. */
+  stop(returns?: boolean): Promise<void>;
+  pause(place: TopicPartition): void;
+  resume(place: TopicPartition): void;
+  commit(offsets: readonly GroupOffset[]): Promise<boolean>;
+  readonly identity: MemberIdentity | undefined;
+}
+
+/** Makes one stay after the other. `crashed` is called at most once, after `start` has resolved. */
+export type MakeStay = (
   options: MembershipOptions,
   handler: MemberHandler,
-  crashed: (error: unknown) => void,
+  crashed: (error: KqError) => void,
 ) => GroupMembership;
 
-/** A member of a group which goes on after whatever ends a consumer. */
-export class KafkajsMember<Context extends MemberContext = MemberContext> implements LogMember {
+export class GroupMember implements LogMember {
   private state: 'new' | 'started' | 'stopped' = 'new';
   private membership: GroupMembership | undefined;
   /** In a row. */
@@ -40,10 +55,11 @@ export class KafkajsMember<Context extends MemberContext = MemberContext> implem
   private readonly availability: Availability;
 
   constructor(
-    private readonly context: Context,
+    private readonly client: BrokerClient,
+    private readonly cluster: Cluster,
     private readonly options: MemberOptions,
     private readonly handler: MemberHandler,
-    private readonly stay: Stay<Context>,
+    private readonly stay: MakeStay,
   ) {
     this.told = {
       rejoining: () => this.tellRejoining(),
@@ -56,9 +72,7 @@ export class KafkajsMember<Context extends MemberContext = MemberContext> implem
       failed: (error, retryIn) => handler.failed(error, retryIn),
       confirmed: (until) => handler.confirmed(until),
     };
-    this.availability = new Availability(context.client, context.cluster, (places) =>
-      handler.unavailable?.(places),
-    );
+    this.availability = new Availability(client, cluster, (places) => handler.unavailable?.(places));
   }
 
   start(): Promise<void> {
@@ -118,33 +132,32 @@ export class KafkajsMember<Context extends MemberContext = MemberContext> implem
       this.availability.watch(topics, new Set(this.options.topics.filter(isName)));
       const { missing } = this;
       const options = { ...this.options, topics, missing };
-      const membership = new this.stay(this.context, options, this.told, (error) => {
+      const membership = this.stay(options, this.told, (error) => {
         if (this.membership === membership) void this.fail(error);
       });
       this.membership = membership;
       await membership.start();
       this.failures = 0;
-      this.context.client.tellBack();
+      this.client.tellBack();
       this.settle?.resolve();
       this.settle = undefined;
     } catch (error) {
-      await this.fail(error);
+      await this.fail(error as KqError); // what a cluster and a stay throw
     }
   }
 
-  private async fail(error: unknown): Promise<void> {
+  private async fail(failure: KqError): Promise<void> {
     await this.leave();
     if (this.state === 'stopped') return;
-    const failure = meant(error, `the member of group ${this.options.group} failed`);
     if (this.settle && HOPELESS.includes(failure.code)) {
       this.state = 'stopped';
       this.availability.stop();
       this.settle.reject(failure);
       return;
     }
-    const { client } = this.context;
-    // Two of one name would put each other out without end.
-    const pause = isFencedMember(error) ? LONGEST_PAUSE : FIRST_PAUSE * 2 ** this.failures++;
+    const { client } = this;
+    // It does not pass soon; and two of one `groupInstanceId` would put each other out without end.
+    const pause = failure.code === 'KQ_CONFIG' ? LONGEST_PAUSE : FIRST_PAUSE * 2 ** this.failures++;
     const retryIn = Math.min(pause, LONGEST_PAUSE);
     // That no broker can be reached is told once for all.
     if (failure.code !== 'KQ_AWAY' || this.failures === UNUSUAL)
@@ -166,7 +179,7 @@ export class KafkajsMember<Context extends MemberContext = MemberContext> implem
 
   /** The names, and those that the expressions match. Rejects with `KQ_UNKNOWN_TOPIC` where a name is to be refused. */
   private async names(): Promise<string[]> {
-    const { cluster } = this.context;
+    const { cluster } = this;
     const names: string[] = [];
     const patterns = this.options.topics.filter((topic) => topic instanceof RegExp);
     for (const topic of this.options.topics) {
@@ -175,7 +188,7 @@ export class KafkajsMember<Context extends MemberContext = MemberContext> implem
       names.push(topic);
     }
     if (patterns.length > 0)
-      for (const topic of (await cluster.topics(0)).keys()) if (isMeant(topic, patterns)) names.push(topic);
+      for (const { topic } of await cluster.all(0)) if (isMeant(topic, patterns)) names.push(topic);
     return [...new Set(names)];
   }
 }

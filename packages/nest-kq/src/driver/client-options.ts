@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from 'node:tls';
 import type { Clock } from 'nest-handlers/time';
-import type { DriverLog, LogDriver } from '../driver.js';
-import type { SaslToken } from '../sasl-token.js';
+import type { DriverLog, LogDriver } from './driver.js';
+import type { SaslToken } from './sasl-token.js';
 
 interface Login<Mechanism> {
   readonly mechanism: Mechanism;
@@ -19,7 +19,7 @@ interface TokenLogin {
 /** How the brokers know who it is. */
 export type SaslOptions = Login<'plain'> | Login<'scram-sha-256'> | Login<'scram-sha-512'> | TokenLogin;
 
-export interface KafkajsOptions {
+export interface ClientOptions {
   /** `host:port` of some brokers, from which it learns of the others. */
   readonly brokers: readonly string[];
   readonly clock: Clock;
@@ -37,7 +37,7 @@ export interface KafkajsOptions {
 }
 
 /** Makes the client of a log. It opens nothing before it is used. */
-export type DriverFactory = (options: KafkajsOptions) => LogDriver;
+export type DriverFactory = (options: ClientOptions) => LogDriver;
 
 const DEFAULTS = {
   clientId: 'nest-kq',
@@ -47,8 +47,8 @@ const DEFAULTS = {
   requestTimeout: 30_000,
 };
 
-export function resolveKafkajsOptions(options: KafkajsOptions) {
+export function resolveClientOptions(options: ClientOptions) {
   return { ...DEFAULTS, ...options };
 }
 
-export type KafkajsSettings = ReturnType<typeof resolveKafkajsOptions>;
+export type ClientSettings = ReturnType<typeof resolveClientOptions>;

@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { systemClock, type Clock } from 'nest-handlers/time';
-import type { Unavailable } from '../driver.js';
 import { Availability } from './availability.js';
-import type { KafkajsClient } from './kafkajs-client.js';
-import type { KafkajsCluster } from './kafkajs-cluster.js';
-import type { TopicAnswer } from './metadata-answers.js';
+import type { BrokerClient } from './broker-client.js';
+import type { TopicInfo } from './cluster.js';
+import type { Unavailable } from './driver.js';
 
-let answers: readonly TopicAnswer[] | Error;
+let answers: readonly TopicInfo[] | Error;
 let told: (readonly Unavailable[])[];
 /** How long it waits, and what then comes. */
 let timer: { readonly delay: number; readonly look: () => void } | undefined;
@@ -23,8 +22,8 @@ beforeEach(() => {
     return answers;
   };
   availability = new Availability(
-    client as unknown as KafkajsClient,
-    { describe } as unknown as KafkajsCluster,
+    client as unknown as BrokerClient,
+    { describe },
     (places) => void told.push(places),
   );
   availability.watch(['orders', 'mails', 'log.old'], new Set(['orders', 'mails']));
@@ -32,21 +31,18 @@ beforeEach(() => {
 });
 afterEach(() => availability.stop());
 
-async function looks(next: readonly TopicAnswer[] | Error): Promise<void> {
+async function looks(next: readonly TopicInfo[] | Error): Promise<void> {
   answers = next;
   timer!.look();
   await new Promise(setImmediate);
 }
 
-const topic = (name: string, ...leaders: readonly number[]): TopicAnswer => ({
+const topic = (name: string, ...leaders: readonly number[]): TopicInfo => ({
   topic: name,
-  topicErrorCode: 0,
-  partitionMetadata: leaders.map((leader, partitionId) => {
-    return { partitionId, leader, partitionErrorCode: leader < 0 ? 5 : 0, replicas: [], isr: [] };
-  }),
+  partitions: leaders.map((leader, partition) => ({ partition, leader, replicas: 1 })),
 });
-const failing = (name: string, topicErrorCode: number) => ({ ...topic(name), topicErrorCode });
-const well = [topic('orders', 1, 2, 1), topic('mails', 1), failing('log.old', 3)];
+const failing = (name: string, error: 'unknown' | 'refused') => ({ ...topic(name), error });
+const well = [topic('orders', 1, 2, 1), topic('mails', 1), failing('log.old', 'unknown')];
 const leaderless = { topic: 'orders', partition: 1, why: 'leaderless' };
 
 it('tells what is missing in two looks, and what is back after one', async () => {
@@ -55,9 +51,9 @@ it('tells what is missing in two looks, and what is back after one', async () =>
   await looks([topic('orders', 1, -1, -1), topic('mails', 1)]);
   expect(told).toEqual([]);
   expect(timer?.delay).toBe(1_000);
-  await looks([topic('orders', 1, -1, -1), failing('mails', 3)]);
+  await looks([topic('orders', 1, -1, -1), failing('mails', 'unknown')]);
   expect(told).toEqual([[leaderless]]); // of the other partition another member tells
-  await looks([topic('orders', 1, -1, -1), failing('mails', 3)]);
+  await looks([topic('orders', 1, -1, -1), failing('mails', 'unknown')]);
   expect(told.slice(1)).toEqual([[leaderless, { topic: 'mails', why: 'unknown' }]]);
   await looks(well);
   expect(told.slice(2)).toEqual([[]]);
@@ -72,6 +68,6 @@ it('tells nothing of an election, nor while no broker answers', async () => {
 });
 
 it('knows a topic that may not be read', async () => {
-  for (let look = 0; look < 3; look++) await looks([well[0]!, failing('mails', 29)]);
+  for (let look = 0; look < 3; look++) await looks([well[0]!, failing('mails', 'refused')]);
   expect(told).toEqual([[{ topic: 'mails', why: 'refused' }]]);
 });

@@ -1,10 +1,9 @@
 /** Looks after the topics of a member: which of them, or of its partitions, cannot be read now. */
 import type { Timer } from 'nest-handlers/time';
-import type { Unavailable } from '../driver.js';
-import type { TopicPartition } from '../message.js';
-import type { KafkajsClient } from './kafkajs-client.js';
-import type { KafkajsCluster } from './kafkajs-cluster.js';
-import { hasLeader, TOPIC_ERRORS, type TopicAnswer } from './metadata-answers.js';
+import type { BrokerClient } from './broker-client.js';
+import { hasLeader, type Cluster, type TopicInfo } from './cluster.js';
+import type { Unavailable } from './driver.js';
+import type { TopicPartition } from './message.js';
 
 /** Milliseconds between two looks. */
 const EVERY = 5_000;
@@ -23,8 +22,8 @@ export class Availability {
   private stopped = false;
 
   constructor(
-    private readonly client: KafkajsClient,
-    private readonly cluster: KafkajsCluster,
+    private readonly client: BrokerClient,
+    private readonly cluster: Pick<Cluster, 'describe'>,
     /** Gets all that is missing, each time that it changes. */
     private readonly tell: (places: readonly Unavailable[]) => void,
   ) {}
@@ -63,7 +62,7 @@ export class Availability {
     if (!this.stopped) this.arm();
   }
 
-  private compare(answers: readonly TopicAnswer[]): void {
+  private compare(answers: readonly TopicInfo[]): void {
     const before = this.missing;
     this.missing = new Map(this.find(answers).map((each) => [nameOf(each), each]));
     // A leader that is being elected is away for a moment, and a broker may not know yet what is new.
@@ -73,11 +72,11 @@ export class Availability {
     if (changed) this.tell([...now.values()]);
   }
 
-  private find(answers: readonly TopicAnswer[]): Unavailable[] {
-    return answers.flatMap(({ topic, topicErrorCode, partitionMetadata }): Unavailable[] => {
-      if (topicErrorCode === TOPIC_ERRORS.refused) return [{ topic, why: 'refused' }];
-      if (topicErrorCode !== 0) return this.named.has(topic) ? [{ topic, why: 'unknown' }] : [];
-      const led = new Map(partitionMetadata.map((each) => [each.partitionId, hasLeader(each)]));
+  private find(answers: readonly TopicInfo[]): Unavailable[] {
+    return answers.flatMap(({ topic, error, partitions }): Unavailable[] => {
+      if (error === 'refused') return [{ topic, why: 'refused' }];
+      if (error) return this.named.has(topic) ? [{ topic, why: 'unknown' }] : [];
+      const led = new Map(partitions.map((each) => [each.partition, hasLeader(each)]));
       return this.assigned
         .filter((each) => each.topic === topic && led.get(each.partition) === false)
         .map(({ partition }) => ({ topic, partition, why: 'leaderless' }));

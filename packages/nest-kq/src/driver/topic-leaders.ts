@@ -1,17 +1,10 @@
 /** What a producer has to know of its topics: how many partitions, and which broker leads each. */
-import type { OutgoingMessage } from '../message.js';
-import type { KafkajsClient } from './kafkajs-client.js';
-import type { KafkajsCluster } from './kafkajs-cluster.js';
+import type { BrokerClient } from './broker-client.js';
+import type { Cluster } from './cluster.js';
+import type { OutgoingMessage } from './message.js';
 
 /** After how long a topic is looked at once more: it may have other leaders, or more partitions. */
 const FRESH = 10_000;
-
-/** What producers of one client share. */
-export interface ProducerContext {
-  readonly client: KafkajsClient;
-  readonly cluster: KafkajsCluster;
-  readonly topics: Topics;
-}
 
 export interface Leaders {
   /** By partition; -1: none. */
@@ -27,14 +20,14 @@ export function leadersOf(of: readonly number[]): Leaders {
   return { of, led: led.length > 0 ? led : [...of.keys()], count: new Set(of).size };
 }
 
-export class Topics {
+export class TopicLeaders {
   private readonly all = new Map<string, { readonly leaders: Leaders; readonly until: number }>();
   /** Looks that are under way. */
   private readonly looking = new Map<string, Promise<Leaders>>();
 
   constructor(
-    private readonly client: KafkajsClient,
-    private readonly cluster: KafkajsCluster,
+    private readonly client: BrokerClient,
+    private readonly cluster: Cluster,
   ) {}
 
   /**

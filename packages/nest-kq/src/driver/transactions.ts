@@ -1,0 +1,212 @@
+/** The transactions of one producer, one after the other, by whatever client. */
+import { KqError } from '../errors.js';
+import type { ProducerContext } from './broker-driver.js';
+import { PATIENCE, type LogTransaction, type MemberIdentity, type ProducerOptions } from './driver.js';
+import type { GroupOffset, OutgoingMessage, PartitionOffset } from './message.js';
+import { place, type Placed } from './placing.js';
+
+const PAUSE = 50;
+
+/** A producer of a client with a `transactionalId`. Its calls reject as those of its client. */
+export interface TransactionSession {
+  begin(deadline: number): Promise<BegunTransaction>;
+  /** Never rejects. */
+  retire(): Promise<void>;
+}
+
+/** A transaction as its client has it. Its calls reject as those of its client. */
+export interface BegunTransaction {
+  send(topic: string, placed: readonly Placed[], deadline: number): Promise<readonly PartitionOffset[]>;
+  /** Rejects with `MemberLost`, too. */
+  sendOffsets(member: MemberIdentity, offsets: readonly GroupOffset[], deadline: number): Promise<void>;
+  commit(): Promise<void>;
+  /** Never rejects. @param failure Of the act that failed. @returns What becomes of its session. */
+  abort(failure: KqError | undefined): Promise<Aborted>;
+}
+
+/** `spent`: its session begins no other. `open`: nor does it, and for the brokers the transaction may go on. */
+export type Aborted = 'usable' | 'spent' | 'open';
+
+/** What a driver gives: a session, and what its client's errors mean. */
+export interface TransactionParts {
+  readonly open: () => TransactionSession;
+  readonly meant: (error: unknown, what: string) => KqError;
+}
+
+export class Transactions {
+  private current: TransactionSession | undefined;
+  private ongoing: Transaction | undefined;
+  private ended = Promise.resolve();
+  private closed = false;
+  private stop = () => {};
+
+  constructor(
+    readonly context: ProducerContext,
+    readonly options: ProducerOptions,
+    readonly parts: TransactionParts,
+  ) {}
+
+  get patience(): number {
+    return this.options.patience ?? PATIENCE;
+  }
+
+  async begin(): Promise<LogTransaction> {
+    if (this.options.transactionalId === undefined)
+      throw new KqError('KQ_CONFIG', 'transactionalId is undefined: expected a name, for transactions');
+    const before = this.ended;
+    let end = () => {};
+    this.ended = new Promise((resolve) => (end = resolve));
+    await before;
+    try {
+      const { session, begun } = await this.open();
+      this.ongoing = new Transaction(this, begun, (how) => {
+        this.ongoing = undefined;
+        if (how !== 'usable') this.drop(session);
+        end();
+        if (how === 'open') void this.endBefore();
+      });
+      return this.ongoing;
+    } catch (error) {
+      end();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    this.stop();
+    await this.ongoing?.abort();
+    await this.ended;
+    await this.current?.retire();
+  }
+
+  /**
+   * The brokers may have a transaction of ours that has not ended: by the next one of its id they end it. Until then, readers
+   * and whoever gets the partitions of the group would wait for it, a minute.
+   */
+  private async endBefore(): Promise<void> {
+    try {
+      await (await this.begin()).abort();
+    } catch (error) {
+      this.context.client.log.debug(`a transaction is left to the brokers: ${String(error)}`);
+    }
+  }
+
+  private async open(): Promise<{ session: TransactionSession; begun: BegunTransaction }> {
+    const { client } = this.context;
+    const deadline = client.clock.now() + this.patience;
+    for (; ; await client.delay(PAUSE)) {
+      const session = (this.current ??= this.parts.open());
+      try {
+        await this.reach(Math.max(0, deadline - client.clock.now()));
+        const begun = await session.begin(deadline);
+        client.tellBack();
+        return { session, begun };
+      } catch (error) {
+        this.drop(session);
+        const failure = this.parts.meant(error, 'cannot begin a transaction');
+        if (failure.code !== 'KQ_AWAY' || client.clock.now() > deadline) throw failure;
+      }
+    }
+  }
+
+  /** Resolves once a broker has answered; rejects at once when it is closed. */
+  private async reach(patience: number): Promise<void> {
+    const stopped = new Promise<void>((resolve) => (this.stop = resolve));
+    if (!this.closed) await Promise.race([this.context.cluster.reach(patience), stopped]);
+    if (this.closed) throw new KqError('KQ_CLOSED', 'the producer is closed');
+  }
+
+  private drop(session: TransactionSession): void {
+    if (this.current === session) this.current = undefined;
+    void session.retire();
+  }
+}
+
+class Transaction implements LogTransaction {
+  /** Why nothing but `abort` is left. */
+  private failure: KqError | undefined;
+  private over = false;
+  private aborting: Promise<void> | undefined;
+  private keyless = 0;
+  private last: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly owner: Transactions,
+    private readonly begun: BegunTransaction,
+    private readonly ended: (how: Aborted) => void,
+  ) {}
+
+  send(topic: string, messages: readonly OutgoingMessage[]): Promise<readonly PartitionOffset[]> {
+    const { context, options, patience } = this.owner;
+    return this.act(`cannot store in ${topic}`, async (deadline) => {
+      const leaders = await context.topics.leaders(topic, patience, messages);
+      const { placed, wrong } = place(topic, messages, leaders, this.keyless++, options.partitioner);
+      for (const error of wrong.values()) throw error;
+      return this.begun.send(topic, placed, deadline);
+    });
+  }
+
+  sendOffsets(member: MemberIdentity, offsets: readonly GroupOffset[]): Promise<void> {
+    return this.act(`cannot store offsets of group ${member.group}`, (deadline) =>
+      this.begun.sendOffsets(member, offsets, deadline),
+    );
+  }
+
+  async commit(): Promise<void> {
+    const what = 'cannot commit the transaction';
+    await this.act(what, async () => {
+      try {
+        await this.begun.commit();
+      } catch (error) {
+        const known = this.owner.parts.meant(error, what);
+        if (known.code === 'KQ_TRANSACTION') throw known;
+        throw new KqError('KQ_TRANSACTION', 'whether the transaction is committed is not known', {
+          cause: error,
+          indeterminate: true,
+        });
+      }
+    });
+    this.over = true;
+    this.ended('usable');
+  }
+
+  abort(): Promise<void> {
+    return this.over ? Promise.resolve() : (this.aborting ??= this.abortNow());
+  }
+
+  private async abortNow(): Promise<void> {
+    const aborted = new KqError('KQ_TRANSACTION', 'the transaction was aborted');
+    this.failure ??= aborted;
+    await this.last;
+    const how = await this.begun.abort(this.failure === aborted ? undefined : this.failure);
+    this.over = true;
+    this.ended(how);
+  }
+
+  /** One act after the other; the first that fails is the last. */
+  private async act<T>(what: string, run: (deadline: number) => Promise<T>): Promise<T> {
+    const before = this.last;
+    const { context, patience, parts } = this.owner;
+    const acting = (async () => {
+      await before;
+      this.check();
+      try {
+        return await run(context.client.clock.now() + patience);
+      } catch (error) {
+        this.failure = parts.meant(error, what);
+        throw this.failure;
+      }
+    })();
+    this.last = acting.catch(() => undefined); // told to its caller
+    return acting;
+  }
+
+  private check(): void {
+    if (this.over) throw new KqError('KQ_TRANSACTION', 'the transaction has ended');
+    if (this.failure)
+      throw new KqError('KQ_TRANSACTION', 'the transaction has failed: only abort is left', {
+        cause: this.failure,
+      });
+  }
+}
