@@ -58,6 +58,7 @@ export function brokerProperties(
   return text({
     'process.roles': 'broker,controller',
     'node.id': nodeId,
+    'broker.rack': `rack-${nodeId}`,
     'controller.quorum.voters': all.map((of) => `${of.nodeId}@${controller(of)}`).join(','),
     listeners: `${listeners(own)},CONTROLLER://${controller(broker)}`,
     'advertised.listeners': listeners(advertised ?? own),

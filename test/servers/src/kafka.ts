@@ -55,7 +55,7 @@ export class KafkaServer extends Server implements Broker {
   private readonly folder: string;
 
   constructor(
-    /** From 1. The messages of the protocol name it. */
+    /** From 1. The messages of the protocol name it; its rack is `rack-1`, `rack-2` and so on. */
     readonly nodeId: number,
     place: Place,
     private readonly cluster: Cluster,

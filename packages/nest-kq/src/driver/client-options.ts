@@ -30,6 +30,8 @@ export interface ClientOptions {
   readonly ssl?: boolean | ConnectionOptions;
   /** @default no login */
   readonly sasl?: SaslOptions;
+  /** Where this process runs, as `broker.rack` names it. Members fetch from a replica there. @default fetches from leaders */
+  readonly rack?: string | undefined;
   /** How long a connection may take, in milliseconds. @default 5_000 */
   readonly connectionTimeout?: number;
   /** How long a broker may take to answer a request, in milliseconds. @default 30_000 */
@@ -43,6 +45,7 @@ const DEFAULTS = {
   clientId: 'nest-kq',
   ssl: false,
   sasl: undefined,
+  rack: undefined,
   connectionTimeout: 5_000,
   requestTimeout: 30_000,
 };

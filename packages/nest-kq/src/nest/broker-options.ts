@@ -29,6 +29,11 @@ export interface BrokerOptions {
   /** How long a broker may take to answer, 1 s to 10 minutes. @default '30s' */
   requestTimeout?: Duration;
   /**
+   * Where this process runs, as `broker.rack` names it: handlers read from a replica there instead of the leader. The brokers
+   * need `replica.selector.class`, and the driver is Confluent's; any other is `KQ_CONFIG`. @default none
+   */
+  rack?: string;
+  /**
    * What speaks with the brokers, such as `confluent(…)` of `nest-kq/confluent`. It is not asked for a log in memory.
    * @default kafkajs
    */
@@ -38,7 +43,9 @@ export interface BrokerOptions {
 /** Undefined: in memory. */
 export function resolveBrokers(options: BrokerOptions): readonly string[] | undefined {
   if (!('brokers' in options)) {
-    const lone = (['ssl', 'sasl', 'clientId', 'driver'] as const).find((name) => options[name] !== undefined);
+    const lone = (['ssl', 'sasl', 'clientId', 'rack', 'driver'] as const).find(
+      (name) => options[name] !== undefined,
+    );
     if (lone === undefined) return undefined;
     throw new KqError('KQ_CONFIG', `there is \`${lone}\`, and there are no \`brokers\`: expected both`);
   }

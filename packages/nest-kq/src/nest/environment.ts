@@ -24,11 +24,11 @@ export const realEnvironment: Environment = {
   clock: systemClock,
   resolve: resolveOptions,
   driver(options) {
-    const { brokers, clientId, ssl, sasl, connectionTimeout, requestTimeout } = options;
+    const { brokers, clientId, ssl, sasl, rack, connectionTimeout, requestTimeout } = options;
     const driverOf = options.driver ?? ((given) => new KafkajsDriver(given));
     const own = { clock: this.clock, log: driverLog(options.logger) };
     if (!brokers) return new MemoryDriver(own);
-    return driverOf({ ...own, brokers, clientId, ssl, sasl, connectionTimeout, requestTimeout });
+    return driverOf({ ...own, brokers, clientId, ssl, sasl, rack, connectionTimeout, requestTimeout });
   },
 };
 

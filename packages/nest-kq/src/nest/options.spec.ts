@@ -37,7 +37,7 @@ describe('the options of KqModule', () => {
       rebalanceTimeout: 30_000,
       groupInstanceId: undefined,
       commitEvery: 1_000,
-      memory: 33_554_432,
+      memory: 67_108_864,
       shutdownTimeout: 10_000,
       hooks: [],
       logLevels: DEFAULT_LOG_LEVELS,
@@ -142,7 +142,7 @@ describe('the options of KqModule', () => {
     ],
     [
       { broker: ['a:1'] },
-      'there is no `broker` in the options of KqModule: expected one of brokers, clientId, ssl, sasl, ' +
+      'there is no `broker` in the options of KqModule: expected one of brokers, clientId, ssl, sasl, rack, ' +
         'connectionTimeout, requestTimeout, driver, group, consume, pusher, sessionTimeout, rebalanceTimeout, groupInstanceId, commitEvery, memory, shutdownTimeout, ' +
         'hooks, logger, logLevels',
     ],

@@ -69,6 +69,7 @@ export interface ResolvedOptions {
   readonly clientId: string;
   readonly ssl: boolean | ConnectionOptions;
   readonly sasl: SaslOptions | undefined;
+  readonly rack: string | undefined;
   readonly connectionTimeout: number;
   readonly requestTimeout: number;
   /** Undefined: kafkajs. */
@@ -115,6 +116,7 @@ export const OPTION_NAMES: readonly string[] = Object.keys({
   clientId: true,
   ssl: true,
   sasl: true,
+  rack: true,
   connectionTimeout: true,
   requestTimeout: true,
   driver: true,
@@ -147,6 +149,7 @@ export function resolveOptions(options: KqOptions, cluster?: string): ResolvedOp
     clientId: checkText('clientId', given.clientId),
     ssl: resolveSsl(given.ssl),
     sasl: resolveSasl(given.sasl),
+    rack: options.rack === undefined ? undefined : checkText('rack', options.rack),
     connectionTimeout: time('connectionTimeout', 100, 10 * MINUTE),
     requestTimeout: time('requestTimeout', SECOND, 10 * MINUTE),
     driver: resolveDriver(options.driver),

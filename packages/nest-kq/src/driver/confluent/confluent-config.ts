@@ -101,6 +101,7 @@ export function memberConfig(
     'enable.auto.offset.store': false,
     'allow.auto.create.topics': false,
     'topic.metadata.refresh.interval.ms': TOPICS_EVERY,
+    ...(settings.rack === undefined ? {} : { 'client.rack': settings.rack }),
     'isolation.level': 'read_committed',
     'enable.partition.eof': true,
     'fetch.wait.max.ms': MAX_WAIT,

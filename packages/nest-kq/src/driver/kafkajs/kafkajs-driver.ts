@@ -1,4 +1,5 @@
 /** Kafka's brokers by kafkajs, the default driver. */
+import { wrongValue } from '../../errors.js';
 import { BrokerDriver } from '../broker-driver.js';
 import { type ClientOptions, resolveClientOptions } from '../client-options.js';
 import type { LogProducer, ProducerOptions } from '../driver.js';
@@ -10,6 +11,13 @@ import { Membership } from './membership.js';
 
 export class KafkajsDriver extends BrokerDriver<KafkajsClient> {
   constructor(options: ClientOptions) {
+    if (options.rack !== undefined)
+      throw wrongValue(
+        'KQ_CONFIG',
+        '`rack`',
+        options.rack,
+        "none, or the driver confluent(…): kafkajs' cannot",
+      );
     const client = new KafkajsClient(resolveClientOptions(options));
     super(client, new KafkajsCluster(client));
   }
