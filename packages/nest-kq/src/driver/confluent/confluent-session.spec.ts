@@ -22,3 +22,21 @@ it('does not take a message for stored that has no offset', async () => {
     expect.objectContaining({ code: 'KQ_AWAY', indeterminate: true }),
   ]);
 });
+
+it.each(['Local: Fatal error', 'fatal error'])('stores nothing more after the event %j', (words) => {
+  const producer = new EventEmitter();
+  const module = {
+    Producer: function () {
+      return producer;
+    },
+  };
+  const session = new ConfluentSession(client, module as unknown as ConfluentModule, {});
+  producer.emit(
+    'event.error',
+    Object.assign(new Error('Local: All broker connections are down'), { code: -1 }),
+  );
+  expect(session.failure).toBeUndefined();
+  const fatal = Object.assign(new Error(words), { code: -1 }); // their client loses the number of an event
+  producer.emit('event.error', fatal);
+  expect(session.failure).toBe(fatal);
+});
