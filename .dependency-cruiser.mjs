@@ -74,11 +74,11 @@ const NEST_KQ = {
   errors: [],
   api: ['errors'],
   // The interface of a log's client, and what all of them decide alike.
-  driver: ['errors'],
+  driver: ['errors', 'api'],
   'driver/memory': ['errors', 'api', 'driver'],
   'driver/kafkajs': ['errors', 'api', 'driver'],
-  // Its own entry. It has its metadata and its administration by kafkajs.
-  'driver/confluent': ['errors', 'driver', 'driver/kafkajs'],
+  // Its own entry.
+  'driver/confluent': ['errors', 'driver'],
   // The port to nest-dq.
   delays: ['errors', 'api', 'driver'],
   events: ['errors', 'api', 'driver'],

@@ -7,7 +7,7 @@ const PARTITIONS = 8;
 export interface Broker {
   readonly endpoint: string;
   /** Creates a topic with eight partitions. Resolves with its name. */
-  newTopic(): Promise<string>;
+  readonly newTopic: () => Promise<string>;
 }
 
 /** Calls `use` with a broker. */

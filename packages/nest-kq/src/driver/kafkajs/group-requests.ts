@@ -46,7 +46,7 @@ interface Committed extends Topics<{ readonly partition: number; readonly offset
   readonly producerEpoch: number;
 }
 
-const errorOf = (protocol as { createErrorFromCode(code: number): Error }).createErrorFromCode;
+const errorOf = (protocol as { readonly createErrorFromCode: (code: number) => Error }).createErrorFromCode;
 const UNSTABLE_OFFSETS = 88;
 
 const OFFSET_FETCH = { apiKey: 9, apiVersion: 7, apiName: 'OffsetFetch' };

@@ -338,14 +338,15 @@ export class Membership implements GroupMembership {
     await this.readings.waitWhilePaused(reading, () => payload.heartbeat());
   }
 
-  private read(reading: Reading, { batch, resolveOffset }: EachBatchPayload): void {
+  private read(reading: Reading, payload: EachBatchPayload): void {
+    const { batch } = payload;
     const { topic, partition } = reading;
     const next = BigInt(batch.lastOffset()) + 1n;
     const lost = lostBefore(batch, this.readings.nextOf(reading));
     const messages = (batch.messages as unknown as FetchedMessage[]).map(takeMessage);
     reading.position = next;
     // At once, as after a rejoin it would move the new position.
-    resolveOffset(batch.lastOffset());
+    payload.resolveOffset(batch.lastOffset());
     const end = BigInt(batch.highWatermark);
     this.readings.deliver(reading, () =>
       this.handler.batch({ topic, partition, messages, next, end, ...(lost && { lost }) }),
