@@ -65,3 +65,13 @@ export async function once<T>(task: () => Promise<T>): Promise<Rounds<T>> {
   const before = await machineTimes();
   return new Rounds([await patiently(task)], await timesSince(before));
 }
+
+/** The same for one measurement of each of these contenders. */
+export function alternateAll<Name extends string, T>(
+  rounds: number,
+  names: readonly Name[],
+  measure: (name: Name) => Promise<T>,
+): Promise<Readonly<Record<string, Rounds<T>>>> {
+  const contenders = Object.fromEntries(names.map((name) => [name, () => measure(name)]));
+  return alternate(rounds, contenders) as Promise<Readonly<Record<string, Rounds<T>>>>;
+}

@@ -6,7 +6,7 @@ import type { LogDriver } from 'nest-kq/src/driver/driver.js';
 import { eventually, startKafkaCluster, type KafkaServer } from 'test-servers';
 import { createTopic } from 'test-servers/kafka-topic';
 import { MemberUnderTest, message, stored } from '../contract/log-facts.js';
-import { confluentDriver } from '../contract/log-harness.js';
+import { confluentDriver, noteNotBuilt } from '../contract/log-harness.js';
 
 const LIMIT = 120_000;
 /** Together more than a member fetches ahead. */
@@ -19,7 +19,9 @@ it('is refused where the driver cannot', () => {
   expect(open).toThrow("KQ_CONFIG: `rack` is 'rack-1': expected none");
 });
 
-(confluentDriver ? describe : describe.skip)("Confluent's client", () => {
+describe("a member by Confluent's client", () => {
+  if (!confluentDriver) return noteNotBuilt();
+  const open = confluentDriver;
   let servers: KafkaServer[];
   let driver: LogDriver;
   beforeAll(async () => {
@@ -29,7 +31,7 @@ it('is refused where the driver cannot', () => {
         'broker.session.timeout.ms': String(LIMIT), // so that a leader which stands still stays the leader
       },
     });
-    driver = confluentDriver!({
+    driver = open({
       brokers: servers.map(({ endpoint }) => endpoint),
       clock: systemClock,
       log,

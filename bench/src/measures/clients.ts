@@ -4,7 +4,7 @@ import { withBroker, type Broker } from '../kafka/broker.js';
 import { optionalLibraries, type LibraryName } from '../kafka/libraries.js';
 import { consumeRound, fillTopic, latencyRound, pushRound, type Speed } from '../kafka/rounds.js';
 import type { Measure, Row, Settings } from '../measure.js';
-import { alternate, type Rounds } from '../rounds.js';
+import { alternateAll, type Rounds } from '../rounds.js';
 
 const CALLERS = 100;
 const OURS: LibraryName = 'nest-kq';
@@ -35,7 +35,7 @@ async function pushes(
   { rounds, pick }: Settings,
 ): Promise<Row[]> {
   const count = pick(20_000, 2_000);
-  const values = await alternateAll(rounds(5), others, async (library) => {
+  const values = await alternateAll(rounds(5), [OURS, ...others], async (library) => {
     const place = { library, endpoint, topic: await newTopic() };
     // Who gathers would be done before it has warmed up.
     return pushRound(place, library === '@platformatic/kafka' ? count : 5 * count, CALLERS);
@@ -51,7 +51,7 @@ async function consumption(
   const count = pick(200_000, 20_000);
   const topic = await newTopic();
   await fillTopic({ library: OURS, endpoint, topic }, count);
-  const values = await alternateAll(rounds(5), others, (library) =>
+  const values = await alternateAll(rounds(5), [OURS, ...others], (library) =>
     consumeRound({ library, endpoint, topic }, count, 0),
   );
   return speedRows('handlers that only count', others, values);
@@ -63,7 +63,7 @@ async function latency(
   { rounds, pick }: Settings,
 ): Promise<Row[]> {
   const load = { rate: 500, seconds: pick(10, 2) };
-  const values = await alternateAll(rounds(5), others, async (library) =>
+  const values = await alternateAll(rounds(5), [OURS, ...others], async (library) =>
     latencyRound({ library, endpoint, topic: await newTopic() }, load),
   );
   return [0.5, 0.99].flatMap((part) =>
@@ -76,15 +76,6 @@ async function latency(
 }
 
 type Values<T> = Readonly<Record<string, Rounds<T>>>;
-
-async function alternateAll<T>(
-  rounds: number,
-  others: readonly LibraryName[],
-  measure: (library: LibraryName) => Promise<T>,
-): Promise<Values<T>> {
-  const contenders = Object.fromEntries([OURS, ...others].map((each) => [each, () => measure(each)]));
-  return alternate(rounds, contenders);
-}
 
 function speedRows(what: string, others: readonly LibraryName[], values: Values<Speed>): Row[] {
   const figures = [

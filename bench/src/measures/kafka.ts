@@ -4,7 +4,7 @@ import { withBroker, type Broker } from '../kafka/broker.js';
 import type { LibraryName } from '../kafka/libraries.js';
 import { consumeRound, fillTopic, KEYS, latencyRound, pushRound } from '../kafka/rounds.js';
 import type { Measure, Row, Settings, Target, Unit } from '../measure.js';
-import { alternate, type Rounds } from '../rounds.js';
+import { alternate, alternateAll, type Rounds } from '../rounds.js';
 
 const CALLERS = 100;
 const OURS: LibraryName = 'nest-kq';
@@ -111,8 +111,7 @@ async function compare(
   peers: readonly Peer[],
 ): Promise<Row[]> {
   const libraries = [OURS, ...peers.map(([library]) => library)];
-  const contenders = Object.fromEntries(libraries.map((each) => [each, () => measure(each)]));
-  const values: Readonly<Record<string, Rounds<number>>> = await alternate(rounds, contenders);
+  const values = await alternateAll(rounds, libraries, measure);
   const unit: Unit = 'messages/s';
   return peers.map(([besideName, target]) =>
     row({
