@@ -107,18 +107,18 @@ export const CONSUMING: readonly Rule[] = [
       ...unit(
         'consumer/tube-consumer.spec.ts',
         '%s was granted %i ms ago when the answer comes',
-        ['consumer/tube-consumer.ts', 'if (tooLate || this', 'if (this'],
+        ['consumer/tube-consumer.ts', 'tooLate || this', 'this'],
         ['consumer/run/run.ts', 'sent.at + lease - LEASE_RESERVE', 'sent.at + lease'],
         [
           'consumer/tube-consumer.ts',
-          'new Run(delivery, answer, sent, context)',
-          'new Run(delivery, answer, { ...sent, at: context.clock.now() }, context)',
+          'new Run(delivery, grant, sent, context)',
+          'new Run(delivery, grant, { ...sent, at: context.clock.now() }, context)',
         ],
       ),
       ...unit(
         'consumer/tube-consumer.spec.ts',
         'under another grant, as the same attempt, that waited behind a handler which blocked for almost a lease',
-        ['consumer/tube-consumer.ts', 'if (tooLate || this', 'if (this'],
+        ['consumer/tube-consumer.ts', 'tooLate || this', 'this'],
       ),
     ],
   },
@@ -188,7 +188,7 @@ export const CONSUMING: readonly Rule[] = [
         'is shut at once when the ledger is away, and suspends after a second',
         [
           'consumer/ledger-gate.ts',
-          "this.cutOff = true;\n      this.changed('suspended');",
+          "this.cutOff = true;\n      this.listener?.gateChanged('suspended');",
           'this.cutOff = true;',
         ],
       ),

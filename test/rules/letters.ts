@@ -70,8 +70,8 @@ export const LETTERS: readonly Rule[] = [
       ),
       ...unit('consumer/finish/dead-letters.spec.ts', 'leaves no copy behind if it is discarded %s', [
         'consumer/tube-consumer.ts',
-        'return this.burier.bury(delivery);',
-        'return delivery.bury(() => undefined);',
+        'this.burier.bury(delivery);',
+        'delivery.bury(() => undefined);',
       ]),
       ...contract(
         'ledger-letters-end.spec.ts',

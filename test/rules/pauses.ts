@@ -86,7 +86,7 @@ export const PAUSES: readonly Rule[] = [
       ...unit(
         'consumer/paused-tube.spec.ts',
         'runs nothing, holds nothing and claims nothing more, and goes on within a second of the resume',
-        ['consumer/tube-consumer.ts', 'context.gate.pause(answer.ms);', ''],
+        ['consumer/tube-consumer.ts', 'gate.pause(answer.ms);', ''],
         ['consumer/ledger-gate.ts', 'this.paused = false;\n    this.goOn();', ''],
       ),
       ...unit('consumer/paused-tube.spec.ts', 'stays paused for a process that hears from the ledger again', [

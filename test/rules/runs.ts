@@ -175,8 +175,8 @@ export const RUNS: readonly Rule[] = [
         'waits as the copies that it has: a run that went well is not made again',
         [
           'consumer/finish/again-scheduler.ts',
-          `    this.decided(run, { kind: 'later', next });\n  }`,
-          `    this.decided(run, { kind: 'failed', error: new Error(why) });\n  }`,
+          `return { kind: 'later', next };`,
+          `return { kind: 'failed', error: new Error(why) };`,
         ],
       ),
       ...unit(

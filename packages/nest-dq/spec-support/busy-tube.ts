@@ -8,6 +8,7 @@ import { LaneLimit } from '../src/consumer/reserve/lane-limit.js';
 import { LogWrites } from '../src/consumer/reserve/log-writes.js';
 import type { SharedLanes } from '../src/consumer/reserve/shared-lanes.js';
 import type { ConsumerReport } from '../src/consumer/report.js';
+import type { TubeLife } from '../src/consumer/tube-context.js';
 import { JobEnvelope } from '../src/copies/formats/dq1.js';
 import { InProcessNode } from '../src/embedded/in-process-node.js';
 import { CollectingHub } from './collecting-hub.js';
@@ -78,13 +79,16 @@ export class BusyTube {
     takesUnsealed: true,
     askForKeys: () => false,
     room: () => this.limit - this.held().length - this.consumer.asked,
+    unhurried: false,
+    roomLeft: () => void this.roomsLeft++,
+    lost: (delivery) => this.lost.push(delivery),
+  };
+  private readonly life: TubeLife = {
     arrived: (delivery) => {
       this.arrived.push(delivery);
       return this.early;
     },
-    unhurried: false,
-    roomLeft: () => void this.roomsLeft++,
-    lost: (delivery) => this.lost.push(delivery),
+    changed: () => undefined,
   };
 
   constructor() {
@@ -105,7 +109,7 @@ export class BusyTube {
   }
 
   consumerOf(on: ClusterNode): ConsumerNode {
-    const { clock, poisons, troubles } = this;
+    const { clock, poisons, troubles, life } = this;
     const report = {
       poison: (_tube: string, _node: string, copyId: string, reason: string) =>
         poisons.push(`${copyId}: ${reason}`),
@@ -122,7 +126,8 @@ export class BusyTube {
       touchAll: () => undefined,
     } as unknown as SharedLanes;
     const sharedLanes = new Map([[on, nothingShared]]);
-    const context = { tube: TUBE, storedAs: TUBE, clock, report, sharedLanes, events: new CollectingHub() };
+    const events = new CollectingHub();
+    const context = { tube: TUBE, storedAs: TUBE, clock, report, sharedLanes, events, life };
     return new ConsumerNode(context, on, this.taker);
   }
 

@@ -22,18 +22,18 @@ export class Executing {
   make(settings: Partial<HandlerSettings> = {}): Executor {
     const backoff = { type: 'fixed', delay: 400, max: 400, jitter: 0 } as const;
     const handling = { ...DEFAULT_HANDLER_SETTINGS, attempts: 3, backoff, ...settings };
-    this.context = tubeContext(this.clock, { handling });
-    return new Executor(
-      this.context,
-      (payload, job) => this.handler(payload, job),
-      (run, outcome) => this.ended.push([run, outcome]),
-      () => this.freed++,
-    );
+    const life = { arrived: () => false, changed: () => void this.freed++ };
+    this.context = tubeContext(this.clock, { handling, life });
+    return new Executor(this.context, (payload, job) => this.handler(payload, job));
   }
 
   start(header: Partial<CopyHeader> & { copyId?: string } = {}, attempt = 1, content?: Content): void {
     const delivery = heldDelivery(this.lane, { id: 'a', ...header }, content);
-    this.executor.start(runOf(delivery, { fence: 77, attempt, due: 1_000 }));
+    const run = runOf(delivery, { fence: 77, attempt, due: 1_000 });
+    // Notes each end at once, and not a turn later.
+    const end = (outcome: RunOutcome) => this.ended.push([run, outcome]);
+    Object.defineProperty(run, 'end', { get: () => end, set: () => {} });
+    void this.executor.run(run);
   }
 
   handling(): number {

@@ -111,6 +111,13 @@ export class SharedTubes {
       report,
       sharedLanes,
       events: new CollectingHub(),
+      life: {
+        arrived: (delivery: Delivery) => {
+          arrived.push(delivery);
+          return false;
+        },
+        changed: () => undefined,
+      },
     };
     const tube: TubeOnNode = {
       arrived,
@@ -120,10 +127,6 @@ export class SharedTubes {
         takesUnsealed: true,
         askForKeys: () => false,
         room: () => tube.limit - arrived.filter(({ held }) => held).length,
-        arrived: (delivery) => {
-          arrived.push(delivery);
-          return false;
-        },
         unhurried: false,
         roomLeft: () => undefined,
         lost: () => undefined,

@@ -1,4 +1,5 @@
 import type { Cluster } from '../src/cluster/cluster.js';
+import { ConditionWait } from '../src/consumer/condition-wait.js';
 import { beatsOf } from '../src/consumer/heartbeat.js';
 import { LedgerGate } from '../src/consumer/ledger-gate.js';
 import type { ConsumerReport } from '../src/consumer/report.js';
@@ -60,8 +61,10 @@ export function tubeContext(
     backupDelay: 2_000,
     lease: 15_000,
     beats: beatsOf(clock, given.lease ?? 15_000),
-    gate: new LedgerGate(ledger, clock, () => undefined),
+    gate: new LedgerGate(ledger, clock),
     budget: new ReserveBudget(clock, handling.concurrency),
+    life: { arrived: () => false, changed: () => undefined },
+    wait: new ConditionWait(clock),
     runs: new Map(),
     ...given,
     ledger,

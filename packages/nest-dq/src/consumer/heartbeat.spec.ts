@@ -21,7 +21,7 @@ describe('Heartbeat', () => {
 
   function make(lease: number): Heartbeat {
     context = tubeContext(clock, { lease });
-    return new Heartbeat(context, () => touches.push(clock.now()));
+    return new Heartbeat(context, { touchAll: () => void touches.push(clock.now()) });
   }
 
   function running(id: string, attempt = 2): Run {

@@ -1,6 +1,7 @@
 import { Batcher } from '../ledger/batcher.js';
 import type { ExtendAnswer } from '../ledger/requests.js';
 import type { Clock } from 'nest-handlers/time';
+import type { Reserver } from './reserve/reserver.js';
 import type { Run } from './run/run.js';
 import { loseLease, revokeRun } from './run/signals.js';
 import { SharedInterval } from './shared-interval.js';
@@ -31,8 +32,7 @@ export class Heartbeat {
       TubeContext,
       'tube' | 'ledger' | 'clock' | 'lease' | 'runs' | 'report' | 'beats'
     >,
-    /** Touches the held copies. */
-    private readonly touch: () => void,
+    private readonly reserver: Pick<Reserver, 'touchAll'>,
   ) {
     const { tube, ledger, clock, report } = context;
     this.batcher = new Batcher(ledger, clock, {
@@ -48,7 +48,7 @@ export class Heartbeat {
   /** Idempotent. */
   start(): void {
     const { leases, touches } = this.context.beats;
-    this.ends ??= [leases.add((late) => this.renew(late)), touches.add(this.touch)];
+    this.ends ??= [leases.add((late) => this.renew(late)), touches.add(() => this.reserver.touchAll())];
   }
 
   /** Stops for good. Idempotent. */

@@ -2,11 +2,12 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { LedgerListener, TubeLedger } from '../ledger/ledger.js';
 import { turn } from '../../spec-support/scripted-ledger.js';
 import { VirtualClock } from 'nest-handlers/testing';
-import { LedgerGate, type AdmissionView } from './ledger-gate.js';
+import { LedgerGate, type GateListener, type AdmissionView } from './ledger-gate.js';
 
 describe('LedgerGate', () => {
   let clock: VirtualClock;
   let told: string[];
+  const noted: GateListener = { gateChanged: (change) => void told.push(change) };
   let gate: LedgerGate;
   let ledger: { away: boolean; listener?: LedgerListener; answer(): void };
 
@@ -26,7 +27,7 @@ describe('LedgerGate', () => {
       },
     };
     ledger = fake;
-    gate = new LedgerGate(fake as unknown as TubeLedger, clock, (change) => told.push(change));
+    gate = new LedgerGate(fake as unknown as TubeLedger, clock);
   });
 
   function away(heardAt = 0): void {
@@ -41,14 +42,14 @@ describe('LedgerGate', () => {
   }
 
   async function begun(): Promise<void> {
-    gate.start();
+    gate.start(noted);
     ledger.answer();
     await turn();
     told.length = 0;
   }
 
   it('opens when the time was read', async () => {
-    gate.start();
+    gate.start(noted);
     expect(gate.open).toBe(false);
     ledger.answer();
     await turn();
@@ -65,8 +66,8 @@ describe('LedgerGate', () => {
         return () => undefined;
       },
     };
-    gate = new LedgerGate(ledger as unknown as TubeLedger, clock, (change) => told.push(change), admission);
-    gate.start();
+    gate = new LedgerGate(ledger as unknown as TubeLedger, clock, admission);
+    gate.start(noted);
     ledger.answer();
     await turn();
     expect([told, gate.open, gate.suspended]).toEqual([[], false, true]);
@@ -170,7 +171,7 @@ describe('LedgerGate', () => {
   it('begins two seconds after a ledger is back that was away at the start', async () => {
     ledger.away = true;
     ledger.answer(); // the time may be known from before
-    gate.start();
+    gate.start(noted);
     await turn();
     expect(told).toEqual([]);
     back();
@@ -180,7 +181,7 @@ describe('LedgerGate', () => {
   });
 
   it('tells nothing once it is closed', async () => {
-    gate.start();
+    gate.start(noted);
     gate.close();
     ledger.answer();
     await turn();

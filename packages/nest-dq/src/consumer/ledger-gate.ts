@@ -17,6 +17,10 @@ const NOT_KNOWN: Pause = { since: 0 };
  */
 export type GateChange = 'open' | 'suspended' | 'back';
 
+export interface GateListener {
+  gateChanged(change: GateChange): void;
+}
+
 /** Whether this process may run jobs of the cluster at all. */
 export interface AdmissionView {
   readonly admitted: boolean;
@@ -44,13 +48,13 @@ export class LedgerGate {
   private awayTimer: Timer | undefined;
   private backTimer: Timer | undefined;
   private pauseTimer: Timer | undefined;
+  private listener: GateListener | undefined;
   private stopListening: (() => void) | undefined;
   private stopWaiting: (() => void) | undefined;
 
   constructor(
     private readonly ledger: TubeLedger,
     private readonly clock: Clock,
-    private readonly changed: (change: GateChange) => void,
     /** Absent: no other process can be there. */
     private readonly admission?: AdmissionView,
   ) {}
@@ -65,10 +69,11 @@ export class LedgerGate {
     return this.begun && !this.suspended && !this.recovering && !this.ledger.away;
   }
 
-  start(): void {
+  start(listener: GateListener): void {
+    this.listener = listener;
     this.stopWaiting = this.admission?.listen({
       admitted: () => this.goOn(),
-      refused: () => this.begun && this.changed('suspended'),
+      refused: () => this.begun && this.listener?.gateChanged('suspended'),
     });
     this.stopListening = this.ledger.listen({
       away: (_error, heardAt) => this.away(heardAt),
@@ -86,7 +91,7 @@ export class LedgerGate {
     if (this.paused || this.closed) return;
     this.paused = true;
     this.lookIn(ms);
-    this.changed('suspended');
+    this.listener?.gateChanged('suspended');
   }
 
   /** Sends no more events. Idempotent, also before `start`. */
@@ -107,7 +112,7 @@ export class LedgerGate {
   }
 
   private goOn(): void {
-    if (this.begun && !this.suspended) this.changed('open');
+    if (this.begun && !this.suspended) this.listener?.gateChanged('open');
   }
 
   private away(heardAt: number): void {
@@ -116,14 +121,14 @@ export class LedgerGate {
     this.backTimer = undefined;
     this.awayTimer ??= this.clock.after(AWAY_LIMIT, () => {
       this.cutOff = true;
-      this.changed('suspended');
+      this.listener?.gateChanged('suspended');
     });
   }
 
   private back(sameServer: boolean): void {
     this.awayTimer?.cancel();
     this.awayTimer = undefined;
-    this.changed('back');
+    this.listener?.gateChanged('back');
     this.recovering ||= !sameServer;
     if (!this.recovering) this.resume();
     this.backTimer ??= this.clock.after(BACK_PAUSE, () => this.calm());

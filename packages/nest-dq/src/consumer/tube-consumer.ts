@@ -9,25 +9,26 @@ import { busyPause, leasePause, LOOK_AGAIN, YOUNG_RUN } from './claim/pauses.js'
 import { ClaimQueue } from './claim/claim-queue.js';
 import { LimitedCopies } from './claim/limited-copies.js';
 import { ConditionWait } from './condition-wait.js';
-import { AgainScheduler, type AfterAgain } from './finish/again-scheduler.js';
+import { AgainScheduler } from './finish/again-scheduler.js';
 import { CopyBurier } from './finish/copy-burier.js';
 import { CopyDeleter } from './finish/copy-deleter.js';
 import { RunCompletion } from './finish/run-completion.js';
 import { reportDeath, reportRun } from './finish/run-report.js';
 import { Heartbeat } from './heartbeat.js';
-import { LedgerGate, type GateChange } from './ledger-gate.js';
-import type { Delivery } from './reserve/delivery.js';
+import { LedgerGate, type GateChange, type GateListener } from './ledger-gate.js';
+import type { Delivery, HeldUntil } from './reserve/delivery.js';
 import { ReserveBudget } from './reserve/reserve-budget.js';
 import { Reserver } from './reserve/reserver.js';
 import { Executor } from './run/executor.js';
 import type { HandlerSettings } from './run/handler-settings.js';
-import type { RunOutcome } from './run/outcome.js';
-import { Run } from './run/run.js';
+import type { Completion, RunOutcome } from './run/outcome.js';
+import { Run, type Grant } from './run/run.js';
 import { loseLease } from './run/signals.js';
 import { StartScheduler } from './run/start-scheduler.js';
-import type { ConsumerParts, ConsumerSettings, TubeContext } from './tube-context.js';
+import type { ConsumerParts, ConsumerSettings, TubeContext, TubeLife } from './tube-context.js';
 import { loadOf } from './tube-load.js';
 
+const BACK = { kind: 'back' } as const;
 /** Milliseconds. A copy that surfaces earlier than this is released: its node's clock runs ahead. */
 const EARLIEST = 1_100;
 /** Milliseconds. After a copy that is early by more than this, those behind it may rest. */
@@ -39,11 +40,8 @@ const STORING = 500;
 /** Milliseconds. How long a stop waits for the ledger and the nodes to take the last words. */
 const LAST_WORDS = 1_500;
 
-/**
- * One tube in one process. This is the life of a delivery: it `arrived`, its claim was answered (`claimed`), its run began
- * (`begin`), its outcome was known (`ended`), and the ledger took its completion (`completed`).
- */
-export class TubeConsumer {
+/** One tube in one process. `live` is the life of one copy, from the node that handed it over until it is out of our hands. */
+export class TubeConsumer implements TubeLife, GateListener {
   private readonly context: TubeContext;
   private readonly reserver: Reserver;
   private readonly claims: ClaimQueue;
@@ -55,7 +53,8 @@ export class TubeConsumer {
   private readonly deleter: CopyDeleter;
   private readonly burier: CopyBurier;
   private readonly heartbeat: Heartbeat;
-  private readonly wait: ConditionWait;
+  /** Runs from their grant until the ledger has taken their completion. */
+  private granted = 0;
   private started = false;
   private stopping: Promise<void> | undefined;
 
@@ -77,31 +76,22 @@ export class TubeConsumer {
       handling,
       backupDelay,
       lease,
-      gate: new LedgerGate(ledger, clock, (change) => this.gateChanged(change), parts.admission),
+      gate: new LedgerGate(ledger, clock, parts.admission),
       budget: new ReserveBudget(clock, handling.concurrency),
+      life: this,
+      wait: new ConditionWait(clock),
       runs: new Map(),
     });
-    this.wait = new ConditionWait(clock);
-    const answered = () => this.wait.tell();
-    this.claims = new ClaimQueue(
-      context,
-      (delivery, answer, sent) => this.claimed(delivery, answer, sent),
-      () => this.changed(),
-    );
-    this.limited = new LimitedCopies(context, this.claims, () => this.changed());
-    this.reserver = new Reserver(context, this.claims, this.limited, (delivery) => this.arrived(delivery));
-    this.starts = new StartScheduler(context, (run) => this.begin(run));
-    this.executor = new Executor(
-      context,
-      handler,
-      (run, outcome) => this.ended(run, outcome),
-      () => this.changed(),
-    );
-    this.deleter = new CopyDeleter(context, answered);
-    this.again = new AgainScheduler(context, this.deleter, (run, next) => this.ended(run, next));
-    this.completion = new RunCompletion(context, (run, answer) => this.completed(run, answer));
-    this.burier = new CopyBurier(context, this.deleter, answered);
-    this.heartbeat = new Heartbeat(context, () => this.reserver.touchAll());
+    this.claims = new ClaimQueue(context);
+    this.limited = new LimitedCopies(context, this.claims);
+    this.reserver = new Reserver(context, this.claims, this.limited);
+    this.starts = new StartScheduler(context);
+    this.executor = new Executor(context, handler);
+    this.completion = new RunCompletion(context);
+    this.deleter = new CopyDeleter(context);
+    this.again = new AgainScheduler(context, this.deleter);
+    this.burier = new CopyBurier(context, this.deleter);
+    this.heartbeat = new Heartbeat(context, this.reserver);
   }
 
   /** What it has at hand. */
@@ -113,7 +103,7 @@ export class TubeConsumer {
   start(): void {
     if (this.started || this.stopping) return;
     this.started = true;
-    this.context.gate.start();
+    this.context.gate.start(this);
   }
 
   /**
@@ -124,125 +114,145 @@ export class TubeConsumer {
     return (this.stopping ??= this.drain(limit));
   }
 
-  // ── a delivery, from its node to its end ──
+  // ── a copy, from its node to its end ──
 
-  /** A copy was reserved. True when it is so early that those behind it are in no hurry. */
-  private arrived(delivery: Delivery): boolean {
+  arrived(delivery: Delivery): boolean {
     const { ledger, backupDelay } = this.context;
     const { index, due } = delivery.header;
     const early = due - ledger.now();
     if (this.reserver.releasesAll) delivery.release(0);
     else if (early > EARLIEST) delivery.release(copyDelay(index, early, backupDelay));
-    else if (early <= 0 || !delivery.primary) this.claims.addAll([delivery]);
-    else this.claims.hold(delivery);
+    else void this.live(delivery);
     return early > UNHURRIED;
   }
 
-  /** All that can follow a claim. */
-  private claimed(delivery: Delivery, answer: ClaimAnswer, sent: Sent): void {
+  /** Never rejects. Ends when the copy was released, buried or deleted, or when its node has taken it back. */
+  private async live(delivery: Delivery): Promise<void> {
+    const { budget } = this.context;
+    // Only a primary is held until its time; a backup asks at once whether it is needed.
+    let heldUntil: HeldUntil = delivery.primary ? delivery.due : 0;
+    while (heldUntil !== undefined) {
+      const claim = await this.claims.claim(delivery, heldUntil);
+      if (!claim) return;
+      budget.claiming--;
+      heldUntil =
+        claim.answer.kind === 'run'
+          ? await this.run(delivery, claim.answer, claim.sent)
+          : this.putBack(delivery, claim.answer);
+      this.changed();
+    }
+  }
+
+  /** A granted run, and what follows it. */
+  private async run(delivery: Delivery, grant: Grant, sent: Sent): Promise<HeldUntil> {
     const { context } = this;
-    const { ledger, handling } = context;
+    const { budget } = context;
+    const run = new Run(delivery, grant, sent, context);
+    this.granted++;
+    if (!this.starts.isDue(run)) {
+      budget.starting++;
+      await this.starts.due(run);
+      budget.starting--;
+    }
+    // Somebody else may have the job by now ◆: the handlers of the batch before this one may have blocked, too.
+    const tooLate = context.clock.now() > run.usableUntil;
+    const handedBack = tooLate || this.reserver.stopped;
+    const outcome = handedBack ? BACK : await this.executor.run(run);
+    const completion = outcome.kind === 'again' ? await this.goOn(run, outcome) : outcome;
+    const answer = completion.kind === 'lost' ? 'refused' : await this.completion.tell(run, completion);
+    this.granted--;
+    this.executor.forget(run);
+    return this.dispose(run, answer);
+  }
+
+  /** A run said `Again`: its next copies are stored before the ledger is told. */
+  private async goOn(
+    run: Run,
+    outcome: Extract<RunOutcome, { kind: 'again' }>,
+  ): Promise<Completion | { kind: 'lost' }> {
+    const next = await this.again.schedule(run, outcome);
+    if (next.kind !== 'failed') return next;
+    const failure = this.executor.outcomeOf(run, next.error);
+    return failure.kind === 'again' ? BACK : failure;
+  }
+
+  /** All that can follow a claim without a grant. */
+  private putBack(delivery: Delivery, answer: Exclude<ClaimAnswer, Grant>): HeldUntil {
+    const { context } = this;
+    const { ledger, handling, gate } = context;
     const { index, due, wire, attempts = handling.attempts } = delivery.header;
     switch (answer.kind) {
-      case 'run':
-        return this.starts.add(new Run(delivery, answer, sent, context));
       case 'wait':
         return this.waitUntil(delivery, ledger.now() + answer.ms);
       case 'busy':
-        if (this.reserver.releasesAll) return delivery.release(busyPause(index, answer, context));
-        if (wire) return this.claims.postponeFor(delivery, LOOK_AGAIN);
-        if (answer.ranFor < YOUNG_RUN) return this.claims.postponeFor(delivery, YOUNG_RUN);
-        return delivery.release(busyPause(index, answer, context));
+        if (this.reserver.releasesAll) return released(delivery, busyPause(index, answer, context));
+        if (wire) return ledger.now() + LOOK_AGAIN;
+        if (answer.ranFor < YOUNG_RUN) return ledger.now() + YOUNG_RUN;
+        return released(delivery, busyPause(index, answer, context));
       case 'paused':
-        context.gate.pause(answer.ms);
-        return delivery.release(0);
+        gate.pause(answer.ms);
+        return released(delivery, 0);
       case 'limited':
-        if (this.reserver.releasesAll) return delivery.release(0);
-        return this.limited.add(delivery, answer);
+        if (this.reserver.releasesAll) return released(delivery, 0);
+        return this.limited.hold(delivery, answer);
       case 'gone':
-        return this.deleter.delete(delivery, false); // who ended the job could not delete it
+        this.deleter.delete(delivery, false); // who ended the job could not delete it
+        return undefined;
       case 'dead':
       case 'stale':
         if (answer.kind === 'stale') reportDeath(context, delivery, { why: 'stale', due, attempt: 0 });
         else if (answer.fresh) reportDeath(context, delivery, { why: 'attempts', due, attempt: attempts });
-        return this.burier.bury(delivery);
+        this.burier.bury(delivery);
+        return undefined;
     }
   }
 
-  /** Its time has come. */
-  private begin(run: Run): void {
-    // Somebody else may have the job by now ◆: the handlers of the batch before this one may have blocked, too.
-    const tooLate = this.context.clock.now() > run.usableUntil;
-    if (tooLate || this.reserver.stopped) this.completion.tell(run, { kind: 'back' });
-    else this.executor.start(run);
-  }
-
-  /** All that can follow the end of a run; of an `Again` first that its copies are stored, or are not. */
-  private ended(run: Run, outcome: RunOutcome | AfterAgain): void {
-    switch (outcome.kind) {
-      case 'again':
-        return 'next' in outcome ? this.completion.tell(run, outcome) : this.again.begin(run, outcome);
-      case 'failed':
-        return this.executor.fail(run, outcome.error);
-      case 'lost':
-        return this.lose(run);
-      default:
-        return this.completion.tell(run, outcome);
-    }
-  }
-
-  /** All that can follow a run: the ledger has answered to its completion. */
-  private completed(run: Run, answer: CompleteAnswer): void {
-    const { delivery, nextDue } = run;
-    const completion = run.completion!;
-    const aborted = answer !== (completion.kind === 'again' ? 'ok' : 'refused');
+  /** All that can follow a run. */
+  private dispose(run: Run, answer: CompleteAnswer): HeldUntil {
+    const { delivery, completion, nextDue } = run;
+    const aborted = completion && answer !== (completion.kind === 'again' ? 'ok' : 'refused');
     if (aborted && 'next' in completion) {
       const { generation, places } = completion.next;
       this.deleter.deleteVoid({ id: run.id, generation }, places);
     }
     if (answer === 'refused') return this.lose(run);
-    this.executor.forget(run);
     this.limited.returned(run.permit);
     reportRun(this.context, run, answer);
-    switch (answer === 'over' ? 'over' : completion.kind) {
+    switch (answer === 'over' ? 'over' : completion!.kind) {
       case 'done':
       case 'again': // the new copies are the job
       case 'over': // it was revoked or replaced meanwhile
         this.deleter.delete(delivery, true);
-        break;
+        return undefined;
       case 'retry':
       case 'later':
-        this.waitUntil(delivery, nextDue);
-        break;
+        return this.waitUntil(delivery, nextDue);
       case 'back':
-        delivery.release(0);
-        break;
+        return released(delivery, 0);
       case 'dead':
         this.burier.buryNoted(delivery);
+        return undefined;
     }
-    this.changed();
   }
 
   /** Another run has taken over: the lease was lost. */
-  private lose(run: Run): void {
-    this.executor.forget(run);
+  private lose(run: Run): HeldUntil {
     loseLease(this.context, run); // reported here too: the handler may have ended before a renewal was refused
-    run.delivery.release(leasePause(run.delivery.header.index, this.context));
-    this.changed();
+    return released(run.delivery, leasePause(run.delivery.header.index, this.context));
   }
 
   /** Lets a copy wait until `due`, ledger time: held here if it is a primary and that is soon, else on its node. */
-  private waitUntil(delivery: Delivery, due: number): void {
+  private waitUntil(delivery: Delivery, due: number): HeldUntil {
     const { ledger, backupDelay } = this.context;
     const delay = copyDelay(delivery.header.index, due - ledger.now(), backupDelay);
     // A copy that is released for no time would be back at once, and again, until its time has come.
-    if (delay > 0 || this.reserver.releasesAll) return delivery.release(delay);
-    if (delivery.held) this.claims.postpone(delivery, due);
+    if (delay > 0 || this.reserver.releasesAll) return released(delivery, delay);
+    return delivery.held ? due : undefined;
   }
 
   // ── what happens around deliveries ──
 
-  private gateChanged(change: GateChange): void {
+  gateChanged(change: GateChange): void {
     switch (change) {
       case 'open':
         this.heartbeat.start();
@@ -256,11 +266,11 @@ export class TubeConsumer {
     }
   }
 
-  private changed(): void {
+  changed(): void {
     // Others may reach the ledger, or run what this process does not begin any more.
     if (this.reserver.releasesAll) this.claims.releaseAll();
     this.reserver.schedule();
-    this.wait.tell();
+    this.context.wait.tell();
   }
 
   /** Sends to the ledger at once what waits to be sent. */
@@ -271,26 +281,25 @@ export class TubeConsumer {
   }
 
   private async drain(limit: number): Promise<void> {
-    const { tube, budget, gate, runs, report, ledger } = this.context;
+    const { tube, budget, gate, runs, report, ledger, wait } = this.context;
     this.reserver.stop();
     this.claims.releaseAll();
     const idle = () => budget.taken === 0;
-    await this.wait.until(idle, limit);
+    await wait.until(idle, limit);
     if (!idle()) {
       const cut = Array.from(runs.values()).filter(({ handling }) => handling).length;
       if (cut > 0) report.cutOff(tube, cut, limit);
       this.executor.abortAll(
         new DqError('DQ_SHUTDOWN', `the process shuts down, and its drain limit of ${limit} ms is over`),
       );
-      await this.wait.until(idle, ABORT_GRACE);
+      await wait.until(idle, ABORT_GRACE);
       this.executor.giveUp();
     }
     this.flush();
-    const unanswered = [this.completion, this.again, this.burier, this.deleter];
-    const told = () => unanswered.every(({ size }) => size === 0);
-    await this.wait.until(told, STORING);
+    const told = () => this.granted + this.burier.size + this.deleter.size === 0;
+    await wait.until(told, STORING);
     this.again.stopStoring();
-    await this.wait.until(told, LAST_WORDS);
+    await wait.until(told, LAST_WORDS);
     gate.close();
     this.heartbeat.stop();
     for (const part of [this.completion, this.again, this.burier, this.claims, this.limited, this.starts])
@@ -298,4 +307,10 @@ export class TubeConsumer {
     ledger.abandonRuns(); // with Redis away not every run could be ended
     await this.reserver.close();
   }
+}
+
+/** Releases a copy for any process, after so many whole seconds. */
+function released(delivery: Delivery, delay: number): HeldUntil {
+  delivery.release(delay);
+  return undefined;
 }

@@ -11,6 +11,8 @@ import type { ReserveBudget } from './reserve/reserve-budget.js';
 import type { SharedLanesByNode } from './reserve/shared-lanes.js';
 import type { HandlerSettings } from './run/handler-settings.js';
 import type { Run, TubeNames } from './run/run.js';
+import type { ConditionWait } from './condition-wait.js';
+import type { Delivery } from './reserve/delivery.js';
 import type { SharedInterval } from './shared-interval.js';
 
 /** What the consumers of all tubes of a process work with. */
@@ -51,6 +53,14 @@ export interface Beats {
   readonly touches: SharedInterval;
 }
 
+/** The consumer of a tube, as its parts know it. */
+export interface TubeLife {
+  /** A copy was reserved. True if it is so early that the copies behind it are in no hurry. */
+  arrived(delivery: Delivery): boolean;
+  /** A slot may be free, or a copy may be due: there may be something to claim or to reserve. */
+  changed(): void;
+}
+
 /** What all parts of one tube's consumer work with, and share. */
 export interface TubeContext extends Omit<ConsumerParts, 'ledger' | 'around'>, TubeNames {
   /** Who else has to do with the tube's jobs. @default nobody */
@@ -66,6 +76,9 @@ export interface TubeContext extends Omit<ConsumerParts, 'ledger' | 'around'>, T
   readonly lease: number;
   readonly gate: LedgerGate;
   readonly budget: ReserveBudget;
+  readonly life: TubeLife;
+  /** For the drain: tell it whatever it may wait for. */
+  readonly wait: ConditionWait;
   /** All runs of this process whose completion the ledger has not taken, by the ids of their jobs. */
   readonly runs: Map<string, Run>;
 }

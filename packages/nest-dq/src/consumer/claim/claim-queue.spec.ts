@@ -36,19 +36,25 @@ describe('ClaimQueue', () => {
 
   function make(concurrency: number): void {
     const settleQueue = { take: () => SETTLED } as unknown as SettleQueue;
-    context = tubeContext(clock, { settleQueue, handling: { ...DEFAULT_HANDLER_SETTINGS, concurrency } });
+    const life = { arrived: () => false, changed: () => void changes++ };
+    const handling = { ...DEFAULT_HANDLER_SETTINGS, concurrency };
+    context = tubeContext(clock, { settleQueue, handling, life });
     ({ ledger } = context);
-    queue = new ClaimQueue(
-      context,
-      ({ header }, { kind }, sent) => answers.push(`${header.id} ${kind}, asked at ${sent.at}`),
-      () => changes++,
-    );
+    queue = new ClaimQueue(context);
   }
 
   function waiting(header: Partial<CopyHeader> & { copyId?: string }): Delivery {
     const delivery = heldDelivery(lane, header);
-    queue.addAll([delivery]);
+    hold(delivery, 0);
     return delivery;
+  }
+
+  function hold(delivery: Delivery, until: number): void {
+    void queue.claim(delivery, until).then((claim) => {
+      if (!claim) return answers.push(`${delivery.header.id} let go`);
+      context.budget.claiming--;
+      return answers.push(`${delivery.header.id} ${claim.answer.kind}, asked at ${claim.sent.at}`);
+    });
   }
 
   const asked = () => ledger.claims.map(({ requests }) => requests.map(({ id }) => id).join());
@@ -62,8 +68,8 @@ describe('ClaimQueue', () => {
       ];
       waiting({ due: T + 3_000 });
       await clock.advance(70);
-      queue.claim();
-      queue.claim();
+      queue.advance();
+      queue.advance();
       expect(ledger.claims.map(({ requests }) => requests)).toEqual([
         [
           { id: first.header.id, generation: 0, born: 0, due: T, token: first.token, attempts: 10 },
@@ -81,7 +87,7 @@ describe('ClaimQueue', () => {
     it('in several calls for many, first come first, and about no more than there are slots', () => {
       make(150);
       const all = Array.from({ length: 160 }, (_, i) => waiting({ id: `job-${i}`, due: T + i * 1_000 }));
-      queue.claim();
+      queue.advance();
       expect(ledger.claims.map(({ requests }) => requests.length)).toEqual([128, 22]);
       expect(asked().join()).toBe(
         all
@@ -98,7 +104,7 @@ describe('ClaimQueue', () => {
       waiting({ id: 'later', due: T + 30_000 });
       waiting({ id: 'sooner', due: T });
       waiting({ id: 'high', priority: 0, due: T + 366 * 86_400_000 });
-      queue.claim();
+      queue.advance();
       expect(asked()).toEqual(['high,sooner,later,backup,low']);
     });
 
@@ -111,7 +117,7 @@ describe('ClaimQueue', () => {
       waiting({ id: 'mine', copyId: '1' });
       waiting({ id: 'mine', copyId: '2', index: 2 });
       waiting({ id: 'mine', generation: 5 });
-      queue.claim();
+      queue.advance();
       expect(ledger.claims.flatMap(({ requests }) => requests.map(({ generation }) => generation))).toEqual([
         5,
       ]);
@@ -122,16 +128,16 @@ describe('ClaimQueue', () => {
       const run = runOf(heldDelivery(lane, { id: 'mine' }));
       context.runs.set('mine', run);
       waiting({ id: 'mine', copyId: '1' });
-      queue.claim();
+      queue.advance();
       run.startedAt = clock.now();
       for (let ms = 0; ms < 500; ms += 100) {
         await clock.advance(100);
-        queue.claim();
+        queue.advance();
       }
       expect([ledger.claims.length, said]).toEqual([0, []]);
       context.runs.delete('mine');
       await clock.advance(100);
-      queue.claim();
+      queue.advance();
       expect(ledger.claims.flatMap(({ requests }) => requests.map(({ id }) => id))).toEqual(['mine']);
     });
 
@@ -144,24 +150,24 @@ describe('ClaimQueue', () => {
   it('asks again with the same token, keeping its place in the order, and not about what was lost meanwhile', async () => {
     ledger.away = true;
     const [first, second, lost] = [waiting({ due: T }), waiting({ due: T + 2_000 }), waiting({ due: T })];
-    queue.claim();
+    queue.advance();
     lane.release(lost, 0);
     await ledger.claims[0]!.fail();
     expect([context.budget.claiming, queue.due]).toEqual([0, 2]);
-    queue.claim();
+    queue.advance();
     expect(ledger.claims).toHaveLength(1);
     await clock.advance(499);
     const before = changes;
     await clock.advance(1);
     expect(changes).toBeGreaterThan(before);
-    queue.claim();
+    queue.advance();
     expect(ledger.claims[1]!.requests.map(({ token }) => token)).toEqual([first.token, second.token]);
   });
 
   it('finds the job that the ledger fails at, releases it for a while, and claims the others', async () => {
     for (const copyId of ['1', '2', '3', '4'])
       waiting({ copyId, index: copyId === '2' ? 2 : 0, due: T + Number(copyId) * 1_000 });
-    queue.claim();
+    queue.advance();
     const tokens = ledger.claims[0]!.requests.map(({ token }) => token);
     for (let i = 0; i < ledger.claims.length; i++) {
       const call = ledger.claims[i]!;
@@ -172,7 +178,12 @@ describe('ClaimQueue', () => {
       ledger.claims.flatMap(({ requests }) => requests).every(({ token }) => tokens.includes(token)),
     ).toBe(true);
     expect(ledger.settled).toEqual([SETTLED, [], [], [], []]);
-    expect(answers).toHaveLength(3);
+    expect(answers.toSorted()).toEqual([
+      'job-1 gone, asked at 0',
+      'job-2 let go',
+      'job-3 gone, asked at 0',
+      'job-4 gone, asked at 0',
+    ]);
     expect(context.reports).toEqual(['ledger trouble job-2 no answer']);
     expect([said, context.budget.claiming]).toEqual([['release 2 pri 14'], 0]);
   });
@@ -192,15 +203,15 @@ describe('ClaimQueue', () => {
       expect(said).toEqual(['release 3 pri 0', 'release 4 pri 0']);
       await clock.advance(300);
       expect([said.at(-1), queue.due]).toEqual(['release 5 pri 0', 2]);
-      queue.claim();
+      queue.advance();
       expect(ledger.claims).toEqual([]);
     });
 
     it('is forgotten when it is removed, and released with what is early', () => {
       const [delivery] = [waiting({}), waiting({ copyId: '8' })];
-      queue.remove(delivery);
-      queue.remove(delivery);
-      queue.hold(heldDelivery(lane, { copyId: '9' }));
+      queue.lost(delivery);
+      queue.lost(delivery);
+      hold(heldDelivery(lane, { copyId: '9' }), T);
       expect(queue.size).toBe(2);
       queue.releaseAll();
       expect([said.toSorted(), queue.size]).toEqual([['release 8 pri 0', 'release 9 pri 0'], 0]);

@@ -1,10 +1,10 @@
 import { ledgerGroup } from '../../copies/header.js';
 import { Heap, type Timer } from 'nest-handlers/time';
 import { stagger } from '../../copies/timing.js';
-import { Batcher, type Sent } from '../../ledger/batcher.js';
+import { Batcher } from '../../ledger/batcher.js';
 import { permitOf } from '../../ledger/limits.js';
 import type { ClaimAnswer, ClaimRequest, SettledCopies } from '../../ledger/requests.js';
-import type { Delivery } from '../reserve/delivery.js';
+import type { Claim, Delivery } from '../reserve/delivery.js';
 import type { TubeContext } from '../tube-context.js';
 import { DueBuffer } from './due-buffer.js';
 import { leasePause, LOOK_AGAIN, YOUNG_RUN } from './pauses.js';
@@ -36,15 +36,10 @@ export class ClaimQueue {
   private pause: Timer | undefined;
   private surplusTimer: Timer | undefined;
 
-  constructor(
-    private readonly context: TubeContext,
-    claimed: (delivery: Delivery, answer: ClaimAnswer, sent: Sent) => void,
-    /** There is something to claim, or a call was answered, or failed. */
-    private readonly changed: () => void,
-  ) {
-    const { ledger, clock, budget, settleQueue, storedAs, gate, handling } = context;
+  constructor(private readonly context: TubeContext) {
+    const { ledger, clock, budget, settleQueue, storedAs, gate, handling, life } = context;
     const spare = () => budget.free - this.waiting.size;
-    const onDue = (due: Delivery[]) => this.addAll(due);
+    const onDue = (due: readonly Delivery[]) => this.add(due);
     this.surfaced = new DueBuffer(clock, ledger, spare, onDue);
     this.postponed = new DueBuffer(clock, ledger, spare, onDue);
     this.batcher = new Batcher(ledger, clock, {
@@ -55,21 +50,19 @@ export class ClaimQueue {
         return ledger.claim(requests, { settled, sparedFrom: gate.sparedFrom, limits: handling.limits });
       },
       answered: (batch, answers, sent) => {
-        budget.claiming -= batch.length;
-        for (let i = 0; i < batch.length; i++) claimed(batch[i]!, answers[i]!, sent);
-        changed();
+        for (let i = 0; i < batch.length; i++) endWait(batch[i]!, { answer: answers[i]!, sent });
       },
       unanswered: (batch) => {
         budget.claiming -= batch.length;
         this.askLater(batch);
-        changed();
+        life.changed();
       },
       failed: (delivery, error) => {
         budget.claiming--;
         const { id, index } = delivery.header;
-        delivery.release(TROUBLE_PAUSE + stagger(index, context.backupDelay));
+        letGo(delivery, TROUBLE_PAUSE + stagger(index, context.backupDelay));
         context.report.ledgerTrouble(context.tube, id, error);
-        changed();
+        life.changed();
       },
     });
   }
@@ -89,51 +82,47 @@ export class ClaimQueue {
     return this.surfaced.size + this.postponed.size + this.waiting.size;
   }
 
-  /** Holds a copy that has surfaced early. */
-  hold(delivery: Delivery): void {
-    this.surfaced.add(delivery);
+  /**
+   * Holds a copy until `due`, ledger time, and until a slot is free, and claims it. The slot is the caller's then. Undefined: the copy
+   * was released, or its node has taken it back.
+   */
+  claim(delivery: Delivery, due: number): Promise<Claim | undefined> {
+    return new Promise((resolve) => {
+      delivery.endWait = resolve;
+      if (due <= this.context.ledger.now()) return this.add([delivery]);
+      delivery.due = due;
+      (delivery.wasClaimed ? this.postponed : this.surfaced).add(delivery);
+    });
   }
 
-  /** Holds a copy until `due`, ledger time. */
-  postpone(delivery: Delivery, due: number): void {
-    delivery.due = due;
-    this.postponed.add(delivery);
-  }
-
-  /** Holds a copy for so many ms. */
-  postponeFor(delivery: Delivery, ms: number): void {
-    this.postpone(delivery, this.context.ledger.now() + ms);
-  }
-
+  /** It is held, and will be claimed again. */
   isPostponed(delivery: Delivery): boolean {
     return this.postponed.has(delivery);
   }
 
-  /** Copies that are due. */
-  addAll(deliveries: readonly Delivery[]): void {
-    for (const delivery of deliveries) {
-      delivery.waitingSince = this.context.clock.now();
-      this.waiting.add(delivery);
-    }
-    this.armSurplus();
-    this.changed();
+  /** Claims a postponed copy as soon as a slot is free. */
+  hasten(delivery: Delivery): void {
+    this.postponed.remove(delivery);
+    this.add([delivery]);
   }
 
-  /** Does nothing when the copy is not in it. */
-  remove(delivery: Delivery): void {
-    this.surfaced.remove(delivery);
-    this.postponed.remove(delivery);
-    this.waiting.remove(delivery);
+  /** Its node has taken it back. Nothing changes for a copy that is being claimed. */
+  lost(delivery: Delivery): void {
+    for (const held of [this.surfaced, this.postponed, this.waiting]) {
+      if (!held.has(delivery)) continue;
+      held.remove(delivery);
+      endWait(delivery, undefined);
+    }
   }
 
   /** Releases all copies at once. */
   releaseAll(): void {
     for (const held of [this.surfaced, this.postponed, this.waiting])
-      for (const delivery of held.takeAll()) delivery.release(0);
+      for (const delivery of held.takeAll()) letGo(delivery, 0);
   }
 
   /** Claims as many copies as there are free slots. */
-  claim(): void {
+  advance(): void {
     const { budget } = this.context;
     while (!this.pause && budget.free > 0 && this.waiting.size > 0) {
       const batch = this.next(Math.min(budget.free, MOST_CLAIMED));
@@ -159,9 +148,15 @@ export class ClaimQueue {
       const { id, generation, index } = next.header;
       const run = runs.get(id);
       const isYoung = run !== undefined && (run.startedAt === 0 || clock.now() - run.startedAt < YOUNG_RUN);
-      if (run?.delivery.header.generation !== generation) batch.push(next);
-      else if (next.header.wire || isYoung) this.postponeFor(next, LOOK_AGAIN);
-      else next.release(leasePause(index, this.context));
+      if (run?.delivery.header.generation !== generation) {
+        next.wasClaimed = true;
+        batch.push(next);
+      } else if (next.header.wire || isYoung) {
+        next.due = this.context.ledger.now() + LOOK_AGAIN;
+        this.postponed.add(next);
+      } else {
+        letGo(next, leasePause(index, this.context));
+      }
     }
     return batch;
   }
@@ -184,11 +179,23 @@ export class ClaimQueue {
 
   /** The outcome is unknown: the copies are claimed again with the same token, unless they are released before. */
   private askLater(batch: readonly Delivery[]): void {
-    for (const delivery of batch) if (delivery.held) this.waiting.add(delivery);
+    for (const delivery of batch) {
+      if (delivery.held) this.waiting.add(delivery);
+      else endWait(delivery, undefined);
+    }
     this.pause ??= this.context.clock.after(ASK_AGAIN_AFTER, () => {
       this.pause = undefined;
-      this.changed();
+      this.context.life.changed();
     });
+  }
+
+  private add(deliveries: readonly Delivery[]): void {
+    for (const delivery of deliveries) {
+      delivery.waitingSince = this.context.clock.now();
+      this.waiting.add(delivery);
+    }
+    this.armSurplus();
+    this.context.life.changed();
   }
 
   private armSurplus(): void {
@@ -196,7 +203,7 @@ export class ClaimQueue {
       this.surplusTimer = undefined;
       this.releaseSurplus(this.context.budget.within(PATIENCE));
       if (this.waiting.size > 0) this.armSurplus();
-      this.changed();
+      this.context.life.changed();
     });
   }
 
@@ -206,7 +213,19 @@ export class ClaimQueue {
     const before = this.context.clock.now() - PATIENCE;
     this.waiting.takeAll().forEach((delivery, position) => {
       if (position < most || delivery.waitingSince >= before) this.waiting.add(delivery);
-      else delivery.release(0);
+      else letGo(delivery, 0);
     });
   }
+}
+
+/** Releases a copy that is not claimed, for any process, after so many whole seconds. */
+function letGo(delivery: Delivery, delay: number): void {
+  delivery.release(delay);
+  endWait(delivery, undefined);
+}
+
+function endWait(delivery: Delivery, claim: Claim | undefined): void {
+  const { endWait } = delivery;
+  delivery.endWait = undefined;
+  endWait?.(claim);
 }

@@ -2,7 +2,7 @@ import { copyDelay } from '../../copies/timing.js';
 import type { LimitKind } from '../../ledger/limits.js';
 import type { ClaimAnswer } from '../../ledger/requests.js';
 import type { Timer } from 'nest-handlers/time';
-import type { Delivery } from '../reserve/delivery.js';
+import type { Delivery, HeldUntil } from '../reserve/delivery.js';
 import type { TubeContext } from '../tube-context.js';
 import type { ClaimQueue } from './claim-queue.js';
 
@@ -29,8 +29,6 @@ export class LimitedCopies {
   constructor(
     private readonly context: TubeContext,
     private readonly claims: ClaimQueue,
-    /** Copies may be reserved again. */
-    private readonly changed: () => void,
   ) {
     const { interval } = context.handling.limits ?? {};
     this.mostForTurn = interval === undefined ? Infinity : Math.ceil((RATE_WINDOW * 1_000) / interval);
@@ -43,20 +41,25 @@ export class LimitedCopies {
     return this.mostForTurn - this.forTurn.size;
   }
 
-  add(delivery: Delivery, { by, ms }: Extract<ClaimAnswer, { kind: 'limited' }>): void {
+  /** Holds a copy to claim it again, or releases it. */
+  hold(delivery: Delivery, { by, ms }: Extract<ClaimAnswer, { kind: 'limited' }>): HeldUntil {
     const { index, group = '' } = delivery.header;
     if (by === 'group') {
       // Backups are not held: their primary asks for the same job.
       const delay = copyDelay(index, ms, this.context.backupDelay);
-      if (delay > 0 || !this.hasRoom) return delivery.release(Math.max(1, delay));
+      if (delay > 0 || !this.hasRoom) {
+        delivery.release(Math.max(1, delay));
+        return undefined;
+      }
     } else if (by === 'concurrency') {
       this.restFor(ms, by);
     } else if (!this.holdsForTurn(delivery, ms)) {
-      return delivery.release(0);
+      delivery.release(0);
+      return undefined;
     }
-    if (!delivery.held) return;
+    if (!delivery.held) return undefined;
     if (by !== 'rate') this.waitFor(by === 'group' ? group : '', delivery);
-    this.claims.postponeFor(delivery, ms);
+    return this.context.ledger.now() + ms;
   }
 
   /** A run of this process is over, and with it its permit is free: who waits for it asks at once. */
@@ -65,7 +68,7 @@ export class LimitedCopies {
     if (permit !== '') this.askNext(permit);
     if (this.askNext('') || this.rest?.by !== 'concurrency') return;
     this.close();
-    this.changed();
+    this.context.life.changed();
   }
 
   close(): void {
@@ -113,8 +116,7 @@ export class LimitedCopies {
     for (const delivery of deliveries) {
       deliveries.delete(delivery);
       if (!this.claims.isPostponed(delivery)) continue; // it is asked for, or gone
-      this.claims.remove(delivery);
-      this.claims.addAll([delivery]);
+      this.claims.hasten(delivery);
       return true;
     }
     this.waiting.delete(permit);
@@ -128,7 +130,7 @@ export class LimitedCopies {
     this.close();
     const timer = clock.after(ms, () => {
       this.rest = undefined;
-      this.changed();
+      this.context.life.changed();
     });
     this.rest = { by, until, timer };
   }

@@ -57,28 +57,34 @@ describe('AgainScheduler', () => {
     } as unknown as CopyDeleter;
     context = tubeContext(clock, { cluster });
     ({ ledger } = context);
-    again = new AgainScheduler(context, deleter, ({ id }, next) => {
-      told.push(`${next.kind} ${id}${next.kind === 'failed' ? ` ${(next.error as DqError).code}` : ''}`);
+    again = new AgainScheduler(context, deleter);
+  });
+
+  function begin(of: Run, outcome: Parameters<AgainScheduler['schedule']>[1]): void {
+    void again.schedule(of, outcome).then((next) => {
+      told.push(`${next.kind} ${of.id}${next.kind === 'failed' ? ` ${(next.error as DqError).code}` : ''}`);
       if ('next' in next) stored.push(next.next);
     });
-  });
+  }
 
   const run = (id: string, header = {}) =>
     runOf(heldDelivery(lane, { id, generation: 4, born: 2, ...header }));
 
   async function opened(of: Run, answer: OpenAnswer = { kind: 'opened', generation: 70 }): Promise<void> {
-    again.begin(of, AFTER_5_S);
+    begin(of, AFTER_5_S);
     await turn();
     await ledger.opens.at(-1)!.answer(answer);
   }
 
-  const storedAt = (places: readonly Place[], doubtful: readonly Place[] = []) =>
+  async function storedAt(places: readonly Place[], doubtful: readonly Place[] = []): Promise<void> {
     puts.at(-1)!.done({ planned: 3, stored: places, doubtful, reasons: { n0: 'gone' } });
+    await turn();
+  }
 
   it('opens a generation for all runs of a turn in one call, due by ledger time', async () => {
-    again.begin(run('a'), { kind: 'again', delay: 5_000.5, at: 0 });
-    again.begin(run('b'), { kind: 'again', delay: 0, at: 9_000 });
-    again.begin(run('c'), { kind: 'again', delay: 0, at: 10 });
+    begin(run('a'), { kind: 'again', delay: 5_000.5, at: 0 });
+    begin(run('b'), { kind: 'again', delay: 0, at: 9_000 });
+    begin(run('c'), { kind: 'again', delay: 0, at: 10 });
     await turn();
     const ref = { generation: 4, born: 2, due: 900, fence: 11, attempt: 2, lastOk: 950 };
     const common = { announced: 7 };
@@ -112,7 +118,7 @@ describe('AgainScheduler', () => {
       siblings: ONE,
     });
     expect([copies.delay(0), copies.delay(1)]).toEqual([4, 7]);
-    storedAt(THREE);
+    await storedAt(THREE);
     expect(told).toEqual(['again a']);
     expect(stored[0]).toMatchObject({
       generation: 70,
@@ -139,7 +145,7 @@ describe('AgainScheduler', () => {
   it('has the job wait as what it is where too few nodes stored it: the run went well', async () => {
     await opened(run('a'));
     const unknown = { index: 0, location: 'n0#i:?' };
-    storedAt(ONE, [unknown]);
+    await storedAt(ONE, [unknown]);
     expect(told).toEqual(['later a']);
     expect(context.reports).toEqual(['not stored stored on 1 of 3 nodes, need 2: n0: gone']);
     expect(stored[0]).toMatchObject({
@@ -154,7 +160,7 @@ describe('AgainScheduler', () => {
 
   it('asks neither the ledger nor the nodes where too few of those store', async () => {
     nodes[0]!.writable = nodes[2]!.writable = false;
-    again.begin(run('a'), AFTER_5_S);
+    begin(run('a'), AFTER_5_S);
     await turn();
     expect(told).toEqual(['later a']);
     expect(context.reports).toEqual(['not stored 1 of 3 nodes store, need 2']);
@@ -167,8 +173,8 @@ describe('AgainScheduler', () => {
   it('nor where the nodes take less than the job with its new header needs', async () => {
     maxJobSize = 260;
     const headers = { tenant: 'x'.repeat(70) };
-    again.begin(run('a', { headers }), AFTER_5_S);
-    again.begin(run('b'), AFTER_5_S);
+    begin(run('a', { headers }), AFTER_5_S);
+    begin(run('b'), AFTER_5_S);
     await turn();
     expect(told).toEqual(['later a']);
     expect(context.reports).toEqual([
@@ -183,6 +189,7 @@ describe('AgainScheduler', () => {
     puts[0]!.done({ planned: 3, stored: THREE, doubtful: [], reasons: {} });
     again.stopStoring();
     again.stopStoring();
+    await turn();
     expect(told).toEqual(['again a', 'later b']);
     expect(context.reports).toEqual([]);
     expect(stored[1]).toEqual({
@@ -193,13 +200,13 @@ describe('AgainScheduler', () => {
       places: [],
     });
     expect(again.size).toBe(0);
-    storedAt(THREE);
+    await storedAt(THREE);
     expect(told).toHaveLength(2);
     expect(deleted).toEqual([{ job: { id: 'b', generation: 70 }, places: THREE }]);
   });
 
   it('fails an instant that beanstalkd cannot count to, without asking', async () => {
-    again.begin(run('a'), { kind: 'again', delay: 0, at: 8e15 });
+    begin(run('a'), { kind: 'again', delay: 0, at: 8e15 });
     await turn();
     expect(told).toEqual(['failed a DQ_TOO_FAR']);
     expect([ledger.opens, again.size]).toEqual([[], 0]);

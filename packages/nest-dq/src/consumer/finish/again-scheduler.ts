@@ -14,9 +14,12 @@ import type { CopyDeleter } from './copy-deleter.js';
 export type AfterAgain =
   Completion | { readonly kind: 'failed'; readonly error: Error } | { readonly kind: 'lost' };
 
+type Decide = (next: AfterAgain) => void;
+
 interface Opening {
   readonly run: Run;
   readonly due: number;
+  readonly decide: Decide;
 }
 
 /** Milliseconds. The pause before a run that was asked for at a past instant: without it such runs would make a hot loop. */
@@ -33,12 +36,11 @@ const NOT_OPENED = { generation: -1, announced: 0, owed: { mask: 0, unknown: fal
 export class AgainScheduler {
   private readonly openings: InsistentBatcher<Opening, OpenAnswer>;
   /** Those whose copies are being stored. */
-  private readonly storing = new Map<Run, AnnouncedGeneration>();
+  private readonly storing = new Map<Run, { readonly next: AnnouncedGeneration; readonly decide: Decide }>();
 
   constructor(
     private readonly context: TubeContext,
     private readonly deleter: CopyDeleter,
-    private readonly decided: (run: Run, next: AfterAgain) => void,
   ) {
     const { tube, ledger, cluster, clock, report } = context;
     this.openings = new InsistentBatcher(ledger, clock, {
@@ -61,7 +63,12 @@ export class AgainScheduler {
     return this.openings.size + this.storing.size;
   }
 
-  begin(run: Run, { delay, at }: Extract<RunOutcome, { kind: 'again' }>): void {
+  /** Resolves with what follows; never after `close`. */
+  schedule(run: Run, again: Extract<RunOutcome, { kind: 'again' }>): Promise<AfterAgain> {
+    return new Promise((decide) => this.begin(run, again, decide));
+  }
+
+  private begin(run: Run, { delay, at }: Extract<RunOutcome, { kind: 'again' }>, decide: Decide): void {
     const { tube, ledger, report } = this.context;
     const now = ledger.now();
     const isOver = delay === 0 && at !== 0 && at < now;
@@ -72,11 +79,11 @@ export class AgainScheduler {
     const due = Math.ceil(isOver ? Math.max(at < started ? now : at, least) : Math.max(now + delay, at));
     if (due - now > LONGEST_DELAY * 1000) {
       const fact = `Again is due at ${showInstant(due)}: expected within ${LONGEST_DELAY} s`;
-      return this.decided(run, { kind: 'failed', error: new DqError('DQ_TOO_FAR', fact) });
+      return decide({ kind: 'failed', error: new DqError('DQ_TOO_FAR', fact) });
     }
     const why = this.whyNot(run, due);
-    if (why === undefined) this.openings.add({ run, due });
-    else this.notStored(run, { ...NOT_OPENED, due }, why);
+    if (why === undefined) this.openings.add({ run, due, decide });
+    else decide(this.notStored(run, { ...NOT_OPENED, due }, why));
   }
 
   flush(): void {
@@ -90,7 +97,7 @@ export class AgainScheduler {
 
   /** Waits no longer for the nodes: the jobs wait as their old generations. */
   stopStoring(): void {
-    for (const [run, next] of this.storing) this.decided(run, { kind: 'later', next });
+    for (const { next, decide } of this.storing.values()) decide({ kind: 'later', next });
     this.storing.clear();
   }
 
@@ -110,32 +117,32 @@ export class AgainScheduler {
     }
   }
 
-  private opened({ run, due }: Opening, answer: OpenAnswer): void {
-    if (answer.kind === 'opened') return this.store(run, due, answer.generation);
+  private opened(opening: Opening, answer: OpenAnswer): void {
+    if (answer.kind === 'opened') return this.store(opening, answer.generation);
     const isOver = answer.why === 'revoked' || answer.why === 'changed';
     // A completion as `back` ends as revoked, or only ends a hold.
-    this.decided(run, { kind: isOver ? 'back' : 'lost' });
+    opening.decide({ kind: isOver ? 'back' : 'lost' });
   }
 
-  private store(run: Run, due: number, generation: number): void {
+  private store({ run, due, decide }: Opening, generation: number): void {
     const { cluster, ledger, storedAs: tube, backupDelay } = this.context;
     const envelope = this.envelopeOf(run, due, generation);
     const announced = announcedBy(cluster);
     // All of them may be stored.
     const owed = { mask: announced, unknown: false };
-    this.storing.set(run, { generation, due, announced, owed, places: [] });
+    this.storing.set(run, { next: { generation, due, announced, owed, places: [] }, decide });
     storeCopies(cluster, { tube, envelope, backupDelay, ledger }, (stored) => {
       if (!this.storing.delete(run))
         this.deleter.deleteVoid({ id: run.id, generation }, stored.places); // aborted
-      else if (stored.enough) this.decided(run, { kind: 'again', next: stored });
-      else this.notStored(run, stored, tooFewOf(cluster, stored));
+      else if (stored.enough) decide({ kind: 'again', next: stored });
+      else decide(this.notStored(run, stored, tooFewOf(cluster, stored)));
     });
   }
 
-  private notStored(run: Run, next: AnnouncedGeneration, why: string): void {
+  private notStored(run: Run, next: AnnouncedGeneration, why: string): AfterAgain {
     const { tube, report } = this.context;
     report.notStored(tube, run.id, new Date(next.due), why);
-    this.decided(run, { kind: 'later', next });
+    return { kind: 'later', next };
   }
 
   /** The same job, another generation of it. */

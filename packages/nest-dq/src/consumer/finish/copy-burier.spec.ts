@@ -33,7 +33,8 @@ describe('CopyBurier', () => {
     const context = tubeContext(clock);
     ({ ledger, reports } = context);
     const deleter = { delete: (...what: [Delivery, boolean]) => deleted.push(what) };
-    burier = new CopyBurier(context, deleter as unknown as CopyDeleter, () => changes++);
+    context.wait.tell = () => void changes++;
+    burier = new CopyBurier(context, deleter as unknown as CopyDeleter);
     delivery = heldDelivery(lane, { id: 'job', copyId: '7', generation: 5, born: 3, index: 1 });
   });
 

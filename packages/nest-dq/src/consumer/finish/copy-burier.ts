@@ -26,10 +26,10 @@ export class CopyBurier extends InsistentBatcher<Burial, BuriedAnswer> {
   private open = 0;
 
   constructor(
-    { tube, ledger, clock, report }: TubeContext,
+    private readonly context: TubeContext,
     private readonly deleter: CopyDeleter,
-    private readonly changed: () => void,
   ) {
+    const { tube, ledger, clock, report } = context;
     super(ledger, clock, {
       call: (burials) => ledger.buried(burials.map(requestOf)),
       answered: (burial, answer) => this.noted(burial, answer),
@@ -52,7 +52,7 @@ export class CopyBurier extends InsistentBatcher<Burial, BuriedAnswer> {
     delivery.bury((asked) => {
       this.open--;
       if (asked) this.add({ delivery, asked });
-      else this.changed();
+      else this.context.wait.tell();
     });
   }
 
@@ -61,7 +61,7 @@ export class CopyBurier extends InsistentBatcher<Burial, BuriedAnswer> {
     else if (answer === 'dead' && !asked) this.buryNoted(delivery);
     // Redis lost the letter. The next claim decides; what is buried already stays, because the job may have no other copy.
     else if (!asked) delivery.release(0);
-    this.changed();
+    this.context.wait.tell();
   }
 }
 

@@ -49,7 +49,9 @@ describe('CopyDeleter', () => {
 
   function deleterOn(cluster: Cluster): CopyDeleter {
     const settleQueue = { add: (deletion: Deletion) => settled.push(deletion) } as unknown as SettleQueue;
-    return new CopyDeleter(tubeContext(clock, { cluster, settleQueue }), () => answered++);
+    const context = tubeContext(clock, { cluster, settleQueue });
+    context.wait.tell = () => void answered++;
+    return new CopyDeleter(context);
   }
 
   const held = (header: Partial<CopyHeader> & { copyId?: string } = {}) =>

@@ -23,11 +23,7 @@ export class CopyDeleter {
   private gathers = false;
   private gathersSoon = false;
 
-  constructor(
-    private readonly context: TubeContext,
-    /** The last copy of a job was answered. */
-    private readonly answered: () => void,
-  ) {}
+  constructor(private readonly context: TubeContext) {}
 
   /** `siblings` false: only the copy in hand, as when the process that ended the job dealt with the others. */
   delete(delivery: Delivery, siblings: boolean): void {
@@ -51,7 +47,7 @@ export class CopyDeleter {
     this.size++;
     void deleteCopies(this.context, this.context.storedAs, job, places).then(() => {
       this.size--;
-      this.answered();
+      this.context.wait.tell();
     });
   }
 
@@ -78,7 +74,7 @@ export class CopyDeleter {
       this.size--;
       const { id, generation } = header;
       settleQueue.add({ tube, id, generation, copies, unknown: delivery.unknown });
-      this.answered();
+      this.context.wait.tell();
     };
     const ask = (place: Place) => {
       left++;

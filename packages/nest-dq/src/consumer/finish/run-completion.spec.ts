@@ -4,7 +4,8 @@ import { heldDelivery, recordingLane } from '../../../spec-support/recording-lan
 import { turn } from '../../../spec-support/scripted-ledger.js';
 import { runOf, tubeContext } from '../../../spec-support/tube-context.js';
 import { VirtualClock } from 'nest-handlers/testing';
-import { deathOf } from '../run/outcome.js';
+import { deathOf, type Completion } from '../run/outcome.js';
+import type { Run } from '../run/run.js';
 import { RunCompletion } from './run-completion.js';
 
 describe('RunCompletion', () => {
@@ -15,11 +16,12 @@ describe('RunCompletion', () => {
   it('tells the completions of a turn with one call, each with its run and the copies that may exist', async () => {
     const clock = new VirtualClock();
     await clock.advance(1_000.25);
-    const { ledger, ...context } = tubeContext(clock);
+    const context = tubeContext(clock);
+    const { ledger } = context;
     const taken: string[] = [];
-    const completion = new RunCompletion({ ...context, ledger }, ({ id }, answer) =>
-      taken.push(`${id} ${answer}`),
-    );
+    const completion = new RunCompletion(context);
+    const tell = (told: Run, what: Completion) =>
+      void completion.tell(told, what).then((answer) => taken.push(`${told.id} ${answer}`));
     const error = new Error('no');
     const death = deathOf('discarded', error);
     const siblings = [
@@ -27,12 +29,12 @@ describe('RunCompletion', () => {
       { index: 2, location: 'n2#i:?' },
     ];
     const next = { generation: 9, due: 5_000, announced: 7, owed: { mask: 3, unknown: false }, places: [] };
-    completion.tell(run('a'), { kind: 'done' });
-    completion.tell(run('b', { generation: 3, born: 2 }), { kind: 'retry', delay: 500, error });
-    completion.tell(run('c', { siblings, copyId: '7' }), { kind: 'dead', death, error });
-    completion.tell(run('d', { siblings, copyId: '8' }), { kind: 'back' });
-    completion.tell(run('backup', { index: 1 }), { kind: 'back' });
-    completion.tell(run('e'), { kind: 'again', next });
+    tell(run('a'), { kind: 'done' });
+    tell(run('b', { generation: 3, born: 2 }), { kind: 'retry', delay: 500, error });
+    tell(run('c', { siblings, copyId: '7' }), { kind: 'dead', death, error });
+    tell(run('d', { siblings, copyId: '8' }), { kind: 'back' });
+    tell(run('backup', { index: 1 }), { kind: 'back' });
+    tell(run('e'), { kind: 'again', next });
     expect(ledger.completions).toEqual([]);
     await turn();
     const common = { generation: 0, born: 0, due: 900, fence: 11, attempt: 2, lastOk: 950 };
@@ -62,9 +64,9 @@ describe('RunCompletion', () => {
     const context = tubeContext(clock);
     const { ledger } = context;
     ledger.away = true;
-    const completion = new RunCompletion(context, () => undefined);
+    const completion = new RunCompletion(context);
     const failed = run('a');
-    completion.tell(failed, { kind: 'retry', delay: 100, error: new Error('no') });
+    void completion.tell(failed, { kind: 'retry', delay: 100, error: new Error('no') });
     await turn();
     await ledger.completions[0]!.fail();
     failed.lastOk = 7_000;

@@ -9,24 +9,25 @@ import type { TubeContext } from '../tube-context.js';
  * the end of the lease decides.
  */
 export class RunCompletion extends InsistentBatcher<Run, CompleteAnswer> {
-  constructor(
-    private readonly context: TubeContext,
-    completed: (run: Run, answer: CompleteAnswer) => void,
-  ) {
+  constructor(private readonly context: TubeContext) {
     const { tube, ledger, clock, report } = context;
     super(ledger, clock, {
       call: (runs) => ledger.complete(runs.map(requestOf)),
-      answered: completed,
+      answered: (run, answer) => run.taken(answer),
       trouble: (run, error) => report.ledgerTrouble(tube, run.id, error),
     });
   }
 
-  tell(run: Run, completion: Completion): void {
+  /** Resolves with the answer of the ledger; never after `close`. */
+  tell(run: Run, completion: Completion): Promise<CompleteAnswer> {
     run.completion = completion;
     if (completion.kind === 'later') run.nextDue = completion.next.due;
     else if (completion.kind === 'retry')
       run.nextDue = Math.ceil(this.context.ledger.now() + completion.delay);
-    this.add(run);
+    return new Promise((resolve) => {
+      run.taken = resolve;
+      this.add(run);
+    });
   }
 }
 

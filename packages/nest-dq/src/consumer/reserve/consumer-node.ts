@@ -67,7 +67,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
   constructor(
     private readonly context: Pick<
       TubeContext,
-      'tube' | 'storedAs' | 'clock' | 'report' | 'events' | 'sharedLanes' | 'goQueueRole'
+      'tube' | 'storedAs' | 'clock' | 'report' | 'events' | 'sharedLanes' | 'goQueueRole' | 'life'
     >,
     private readonly node: ClusterNode,
     readonly taker: Taker,
@@ -246,7 +246,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
     }
     const delivery = new Delivery(this.node, lane, id, body, envelope, this.taker);
     lane.hold(delivery);
-    return this.taker.arrived(delivery);
+    return this.context.life.arrived(delivery);
   }
 
   private refuse(lane: Lane, copyId: string, reason: string): void {

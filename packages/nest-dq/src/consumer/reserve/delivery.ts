@@ -3,7 +3,8 @@ import { copyPriority } from '../../copies/timing.js';
 import { goQueueIndex, goQueueOwed } from '../../copies/formats/go-queue.js';
 import type { CopyHeader, Envelope } from '../../copies/header.js';
 import type { Content } from '../../copies/payload.js';
-import type { OwedCopies } from '../../ledger/requests.js';
+import type { Sent } from '../../ledger/batcher.js';
+import type { ClaimAnswer, OwedCopies } from '../../ledger/requests.js';
 import { formatLocation, hasUnknown, isUnknown, maskOf, type Place } from '../../copies/location.js';
 
 let made = 0;
@@ -31,14 +32,21 @@ export interface Taker {
   askForKeys(): boolean;
   /** How many more copies one node may reserve now. */
   room(): number;
-  /** True when it is so early that the copies behind it are in no hurry. */
-  arrived(delivery: Delivery): boolean;
   /** It holds as many early copies as it may: a node that brings one more rests after it. */
   readonly unhurried: boolean;
   /** A node has answered all questions: the other nodes may use the room that is left. */
   roomLeft(): void;
   /** The server no longer has it reserved for this process. */
   lost(delivery: Delivery): void;
+}
+
+/** Ledger time, ms: until then a copy is held here, and then it is claimed. Undefined: it is out of our hands. */
+export type HeldUntil = number | undefined;
+
+/** What the ledger answered to the claim of a copy, and when it was asked. */
+export interface Claim {
+  readonly answer: ClaimAnswer;
+  readonly sent: Sent;
 }
 
 /** A copy in our hand: reserved on a lane, and held until it is released, buried or deleted there. */
@@ -51,6 +59,10 @@ export class Delivery {
   due: number;
   /** By the clock: since when it is due without a slot. */
   waitingSince = 0;
+  /** The ledger was asked for it before. */
+  wasClaimed = false;
+  /** Ends the wait for its claim; undefined while there is none. */
+  endWait: ((claim: Claim | undefined) => void) | undefined;
   /** Its index in the heap of the due buffer or of the waiting copies. */
   heapIndex = -1;
   private readonly number = made++;

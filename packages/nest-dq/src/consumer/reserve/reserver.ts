@@ -17,7 +17,6 @@ export class Reserver implements Taker {
     private readonly context: TubeContext,
     private readonly claims: ClaimQueue,
     private readonly limited: LimitedCopies,
-    readonly arrived: (delivery: Delivery) => boolean,
   ) {
     this.nodes = context.cluster.nodes.map((node) => new ConsumerNode(context, node, this));
   }
@@ -103,7 +102,7 @@ export class Reserver implements Taker {
   }
 
   lost(delivery: Delivery): void {
-    this.claims.remove(delivery);
+    this.claims.lost(delivery);
     this.schedule();
   }
 
@@ -115,7 +114,7 @@ export class Reserver implements Taker {
   private readonly takeTurn = (): void => {
     this.turnScheduled = false;
     if (!this.open) return;
-    this.claims.claim();
+    this.claims.advance();
     this.turn++;
     for (let i = 0; i < this.nodes.length; i++) this.nodes[(this.turn + i) % this.nodes.length]!.advance();
   };

@@ -236,8 +236,8 @@ describe('Executor', () => {
     world.handler = () => Again.after('1s');
     world.start();
     expect(world.ended[0]![1]).toEqual({ kind: 'again', delay: 1_000, at: 0 });
-    world.executor.fail(world.ended[0]![0], new Error('no nodes'));
-    expect(world.ended[1]![1]).toMatchObject({ kind: 'retry', delay: 400 });
+    const failure = world.executor.outcomeOf(world.ended[0]![0], new Error('no nodes'));
+    expect(failure).toMatchObject({ kind: 'retry', delay: 400 });
     expect([world.handling(), world.freed]).toEqual([0, 1]);
   });
 

@@ -28,15 +28,19 @@ export class Executor {
   constructor(
     private readonly context: TubeContext,
     private readonly handler: HandlerMethod,
-    /** The outcome of a run is known. After a timeout its handler may still run. */
-    private readonly ended: (run: Run, outcome: RunOutcome) => void,
-    /** A handler returned, or is no longer waited for. */
-    private readonly freed: () => void,
   ) {
     this.goQueue = new GoQueueRuns(context);
   }
 
-  start(run: Run): void {
+  /** Takes a slot, and calls the handler. Resolves with the outcome; after a timeout the handler may still run. */
+  run(run: Run): Promise<RunOutcome> {
+    return new Promise((resolve) => {
+      run.end = resolve;
+      this.start(run);
+    });
+  }
+
+  private start(run: Run): void {
     const { context } = this;
     context.runs.set(run.id, run);
     context.budget.handling++;
@@ -56,11 +60,6 @@ export class Executor {
     if (timeout !== undefined) this.arm(run, timeout, () => this.timeOut(run, timeout));
     if (schema) this.check(run, schema, payload);
     else this.lock(run, payload);
-  }
-
-  /** A run is a failure, whatever its handler said or will say. */
-  fail(run: Run, error: Error): void {
-    this.end(run, this.outcomeOf(run, error));
   }
 
   /** The ledger has answered to the run's completion. */
@@ -191,7 +190,7 @@ export class Executor {
     this.grace(run);
     const fact = `the handler of ${this.context.tube} took longer than its timeout of ${timeout} ms`;
     const error = new DqError('DQ_TIMEOUT', fact);
-    this.fail(run, error); // before the signal: what the handler says to that is too late
+    this.end(run, this.outcomeOf(run, error)); // before the signal: what the handler says to that is too late
     run.abort(error);
   }
 
@@ -217,19 +216,20 @@ export class Executor {
   private end(run: Run, outcome: RunOutcome): void {
     run.handling = false;
     run.endedAt = this.context.clock.now();
-    this.ended(run, outcome);
+    run.end(outcome);
   }
 
   private free(run: Run): void {
     if (!run.hasSlot) return; // its return was not waited for
     run.hasSlot = false;
     this.disarm(run);
-    const { budget, clock } = this.context;
+    const { budget, clock, life } = this.context;
     budget.ended(run.startedAt === 0 ? 0 : clock.now() - run.startedAt);
-    this.freed();
+    life.changed();
   }
 
-  private outcomeOf(run: Run, thrown: unknown): RunOutcome {
+  /** What a run comes to that has thrown this. */
+  outcomeOf(run: Run, thrown: unknown): RunOutcome {
     // What our own signal ended is no failure: a shutdown costs no attempt, and a revoked job becomes no dead letter.
     if ((this.shuttingDown || run.revoked) && !isOutcome(thrown)) return BACK;
     const { grant, delivery } = run;

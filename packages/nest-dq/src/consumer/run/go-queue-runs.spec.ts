@@ -21,13 +21,7 @@ let executor: Executor;
 
 function make(goQueueRole: GoQueueRole, goQueue: Partial<TubeContext['goQueue']> = {}): void {
   context = tubeContext(clock, { goQueueRole, goQueue: { ...withoutGoQueue(clock), ...goQueue } });
-  const ended = (_run: unknown, outcome: RunOutcome) => void outcomes.push(outcome);
-  executor = new Executor(
-    context,
-    () => void handled++,
-    ended,
-    () => undefined,
-  );
+  executor = new Executor(context, () => void handled++);
 }
 
 beforeEach(() => {
@@ -50,7 +44,7 @@ describe('a job that go-queue stored', () => {
       taker,
     );
     lane.hold(delivery);
-    executor.start(runOf(delivery));
+    void executor.run(runOf(delivery)).then((outcome) => outcomes.push(outcome));
     return delivery.header.id;
   }
 
@@ -101,7 +95,9 @@ describe('a job that go-queue stored', () => {
 
 describe('a job that was adopted', () => {
   const start = (header = {}) =>
-    executor.start(runOf(heldDelivery(lane, { id: 'a', key: ID, generation: 5, born: 5, ...header })));
+    void executor
+      .run(runOf(heldDelivery(lane, { id: 'a', key: ID, generation: 5, born: 5, ...header })))
+      .then((outcome) => outcomes.push(outcome));
   const role = { locks: true } as const;
 
   it('runs with the lock, and again by the same', async () => {

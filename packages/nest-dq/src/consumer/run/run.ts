@@ -6,16 +6,17 @@ import type { Seal } from '../../seal/seal.js';
 import type { StoredTube } from '../../api/tube.js';
 import type { Sent } from '../../ledger/batcher.js';
 import { permitOf } from '../../ledger/limits.js';
-import type { ClaimAnswer, RunRef } from '../../ledger/requests.js';
+import type { ClaimAnswer, CompleteAnswer, RunRef } from '../../ledger/requests.js';
 import type { Delivery } from '../reserve/delivery.js';
 import type { HandlerSettings } from './handler-settings.js';
-import type { Completion } from './outcome.js';
+import type { Completion, RunOutcome } from './outcome.js';
 
 /** The ledger's permission for one run. */
 export type Grant = Extract<ClaimAnswer, { kind: 'run' }>;
 
 /** Milliseconds. A grant is not used that is answered, or begun, less than this before its lease may end. */
 const LEASE_RESERVE = 1_000;
+const nothing = (): void => undefined;
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 
 /** One run of one job, from its grant until the ledger has taken its completion. */
@@ -45,6 +46,12 @@ export class Run extends RunSignal {
   result: unknown;
   /** Settles when its handler returns, if an interceptor around it has ended before; never rejects. */
   abandoned: Promise<unknown> | undefined;
+  /** Its time has come. Set while it waits for that. */
+  start = nothing;
+  /** Its outcome is known. Set while its handler runs. */
+  end: (outcome: RunOutcome) => void = nothing;
+  /** The ledger has answered to its completion. Set while it is told. */
+  taken: (answer: CompleteAnswer) => void = nothing;
   /** What the ledger is told; undefined until that is known. */
   completion: Completion | undefined;
   /** Ledger time, ms: when the job is due next, if it goes on as the generation that it is. */

@@ -20,22 +20,24 @@ describe('StartScheduler', () => {
     begun = [];
     context = tubeContext(clock);
     context.ledger.nowAtLeast = () => clock.now() - uncertain;
-    starts = new StartScheduler(context, ({ id }) => begun.push([clock.now(), id]));
+    starts = new StartScheduler(context);
   });
 
-  function granted(due: number, id = `at-${due}`): void {
-    starts.add(runOf(heldDelivery(lane, { id }), { due }));
+  function granted(due: number, id = `at-${due}`, notBefore = due): void {
+    const run = runOf(heldDelivery(lane, { id }), { due, notBefore });
+    expect(starts.isDue(run)).toBe(false);
+    void starts.due(run).then(() => begun.push([clock.now(), id]));
   }
 
-  it('begins at once what is due', () => {
-    granted(0);
-    expect(begun).toEqual([[0, 'at-0']]);
-    expect(context.budget.starting).toBe(0);
+  it('says of a run whether it is due', async () => {
+    const run = runOf(heldDelivery(lane, { id: 'a' }), { due: 5 });
+    expect(starts.isDue(run)).toBe(false);
+    await clock.advance(5);
+    expect(starts.isDue(run)).toBe(true);
   });
 
   it('begins what was granted ahead at its millisecond, in the order of the times', async () => {
     for (const due of [20, 5, 5, 12]) granted(due, String(due));
-    expect(context.budget.starting).toBe(4);
     await clock.advance(100);
     expect(begun).toEqual([
       [5, '5'],
@@ -43,11 +45,10 @@ describe('StartScheduler', () => {
       [12, '12'],
       [20, '20'],
     ]);
-    expect(context.budget.starting).toBe(0);
   });
 
   it('begins no run before its turn', async () => {
-    starts.add(runOf(heldDelivery(lane, { id: 'limited' }), { due: 5, notBefore: 12 }));
+    granted(5, 'limited', 12);
     await clock.advance(100);
     expect(begun).toEqual([[12, 'limited']]);
   });

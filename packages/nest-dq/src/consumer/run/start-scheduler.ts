@@ -3,25 +3,26 @@ import { WakeTimer } from '../../time/wake-timer.js';
 import type { TubeContext } from '../tube-context.js';
 import type { Run } from './run.js';
 
-/** Begins runs that were granted ahead of their due time, and never before ledger time has certainly reached it. */
+/** Runs that were granted ahead of their due time wait here until ledger time has certainly reached it. */
 export class StartScheduler {
   private readonly heap = new Heap<Run>((a, b) => a.startsAt < b.startsAt);
   private readonly timer: WakeTimer;
 
-  constructor(
-    private readonly context: Pick<TubeContext, 'clock' | 'ledger' | 'budget'>,
-    private readonly begin: (run: Run) => void,
-  ) {
+  constructor(private readonly context: Pick<TubeContext, 'clock' | 'ledger'>) {
     this.timer = new WakeTimer(context.clock, () => this.wake());
   }
 
-  /** Begins the run at once if it is due. */
-  add(run: Run): void {
-    const { ledger, budget } = this.context;
-    if (run.startsAt <= ledger.nowAtLeast()) return this.begin(run);
-    budget.starting++;
-    this.heap.add(run);
-    this.arm();
+  isDue({ startsAt }: Run): boolean {
+    return startsAt <= this.context.ledger.nowAtLeast();
+  }
+
+  /** Resolves when the run is due, and never after `close`. */
+  due(run: Run): Promise<void> {
+    return new Promise((resolve) => {
+      run.start = resolve;
+      this.heap.add(run);
+      this.arm();
+    });
   }
 
   close(): void {
@@ -34,12 +35,10 @@ export class StartScheduler {
   }
 
   private wake(): void {
-    const { ledger, budget } = this.context;
-    const now = ledger.nowAtLeast();
+    const now = this.context.ledger.nowAtLeast();
     for (let next = this.heap.peek(); next && next.startsAt <= now; next = this.heap.peek()) {
       this.heap.remove(next);
-      budget.starting--;
-      this.begin(next);
+      next.start();
     }
     this.arm(); // also after a timer that fired too soon
   }
