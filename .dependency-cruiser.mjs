@@ -1,6 +1,6 @@
 // Which folder of a library may import which, and which packages. `npm run lint` checks it: type imports count, specs do not.
 
-const BASICS = ['errors', 'connection-failure', 'time', 'structures'];
+const BASICS = ['errors', 'connection-failure', 'time'];
 const LOWER = [
   ...BASICS,
   'api',
@@ -19,7 +19,6 @@ const LOWER = [
 const NEST_DQ = {
   errors: [],
   'connection-failure': ['errors'],
-  structures: [],
   pem: ['errors'],
   time: ['errors'],
   api: [...BASICS, 'beanstalk/codec'],
@@ -28,7 +27,7 @@ const NEST_DQ = {
   beanstalk: ['errors', 'connection-failure', 'time', 'beanstalk/codec'],
   disk: ['errors', 'time'],
   embedded: [...BASICS, 'pem', 'beanstalk/codec', 'disk'],
-  'copies/location': ['errors', 'structures'],
+  'copies/location': ['errors'],
   seal: BASICS,
   cluster: [...BASICS, 'copies/location', 'seal', 'beanstalk', 'beanstalk/codec'],
   ledger: [...BASICS, 'api', 'copies/location'],
@@ -45,7 +44,7 @@ const NEST_DQ = {
   operate: [...LOWER, 'producer', 'recurring'],
   recurring: [...BASICS, 'api', 'events', 'producer', 'consumer'],
   // Its own entry: only those who have OpenTelemetry load it.
-  telemetry: ['errors', 'structures', 'api', 'events', 'consumer'],
+  telemetry: ['errors', 'api', 'events', 'consumer'],
   nest: [
     ...LOWER,
     'pem',

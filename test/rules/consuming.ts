@@ -162,7 +162,7 @@ export const CONSUMING: readonly Rule[] = [
     mutants: unit(
       'consumer/claim/pauses.spec.ts',
       'a primary is released for the rest of the lease, %i ms, and at least a second',
-      ['consumer/claim/pauses.ts', 'Math.max(1, Math.ceil(ms / 1000))', 'Math.ceil(ms / 1000)'],
+      ['consumer/claim/claim-queue.ts', 'Math.max(1, Math.ceil(ms / 1000))', 'Math.ceil(ms / 1000)'],
     ),
   },
   {

@@ -8,8 +8,8 @@ export const PROCESSES: readonly Rule[] = [
       ...unit(
         'cluster/placement.spec.ts',
         'plans no copy for a drained node while the others can make minWritten',
-        ['cluster/placement.ts', 'node.writable && !node.drained', 'node.writable'],
-        ['cluster/placement.ts', 'node.drained ? drained : healthy', 'healthy'],
+        ['cluster/cluster.ts', 'node.writable && !node.drained', 'node.writable'],
+        ['cluster/cluster.ts', 'node.drained ? drained : healthy', 'healthy'],
       ),
       ...unit(
         'operate/this-process.spec.ts',
@@ -23,7 +23,7 @@ export const PROCESSES: readonly Rule[] = [
     mutants: unit(
       'cluster/placement.spec.ts',
       'takes as many drained nodes as minWritten needs, and before those that are down',
-      ['cluster/placement.ts', 'healthy + drained >= minWritten ? minWritten : ', 'healthy > 0 ? healthy : '],
+      ['cluster/cluster.ts', 'healthy + drained >= minWritten ? minWritten : ', 'healthy > 0 ? healthy : '],
     ),
   },
   {

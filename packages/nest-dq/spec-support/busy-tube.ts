@@ -4,7 +4,7 @@ import { Connection, type PutReply, type Stats } from '../src/beanstalk/connecti
 import { ClusterNode } from '../src/cluster/cluster-node.js';
 import { ConsumerNode } from '../src/consumer/reserve/consumer-node.js';
 import type { Delivery, Taker } from '../src/consumer/reserve/delivery.js';
-import { LaneLimit } from '../src/consumer/reserve/lane-limit.js';
+import { LaneLimit } from '../src/consumer/reserve/lanes.js';
 import { LogWrites } from '../src/consumer/reserve/log-writes.js';
 import type { SharedLanes } from '../src/consumer/reserve/shared-lanes.js';
 import type { ConsumerReport } from '../src/consumer/report.js';

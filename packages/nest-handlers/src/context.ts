@@ -37,6 +37,11 @@ export function wrongResult(result: unknown, outcomes: readonly string[]): strin
     : undefined;
 }
 
+/** A promise of any realm or library: a query that runs only once it is awaited is one, too. */
+export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as PromiseLike<T> | null | undefined)?.then === 'function';
+}
+
 /** Also one of a compiler for older versions of JavaScript. */
 function isGenerator(value: object): boolean {
   if (types.isGeneratorObject(value)) return true;

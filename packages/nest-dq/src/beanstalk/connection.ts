@@ -1,10 +1,8 @@
 import type { Duplex } from 'node:stream';
 import type { Clock } from 'nest-handlers/time';
-import { answers, type PutReply, type Reserved } from './answers.js';
+import { answers, type Body, type Done, Pipeline, type PutReply, type Reserved, sizeOf } from './pipeline.js';
 import { BeanstalkError } from './codec/beanstalk-error.js';
 import { commands, type PutOptions } from './codec/commands.js';
-import { type Body, sizeOf } from './outbox.js';
-import { type Done, Pipeline } from './pipeline.js';
 import type { Stats } from './codec/yaml.js';
 
 export type { Body, Done, PutOptions, PutReply, Reserved, Stats };

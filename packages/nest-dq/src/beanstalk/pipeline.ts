@@ -1,15 +1,14 @@
 import { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import type { Duplex, Writable } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { connectionFailure } from '../connection-failure.js';
 import { show } from '../errors.js';
 import type { Clock } from 'nest-handlers/time';
 import { WakeTimer } from '../time/wake-timer.js';
-import type { Answer } from './answers.js';
 import { BeanstalkError, type BeanstalkErrorCode } from './codec/beanstalk-error.js';
 import { type Command, commands } from './codec/commands.js';
-import { type Body, Outbox } from './outbox.js';
 import { type Reply, ReplyParser, type ReplyWord } from './codec/reply-parser.js';
+import { parseNames, parseStats, type Stats } from './codec/yaml.js';
 
 /** Called exactly once, and never before the method that took it has returned. There is a `value` unless there is an `error`. */
 export type Done<T> = (error: BeanstalkError | undefined, value: T) => void;
@@ -276,3 +275,162 @@ function closedBy(reason: BeanstalkError, unknown: boolean): BeanstalkError {
 
 /** To a quit the server closes the connection, and `onClose` tells it. */
 function noAnswer(): undefined {}
+
+/**
+ * The body of a job, in parts that follow each other. A text is latin1, a character a byte, so that its length is its size: it
+ * goes to the socket as it is, which costs less than a Buffer.
+ */
+export type Body = readonly (string | Uint8Array)[];
+
+/** Bytes. */
+export function sizeOf(body: Body): number {
+  let size = 0;
+  for (const part of body) size += part.length;
+  return size;
+}
+
+const SLAB_SIZE = 64 * 1024;
+const NO_SLAB = Buffer.alloc(0);
+
+/**
+ * Collects what is sent in one tick, so that it leaves in one write.
+ * Texts leave as one text. Bytes are copied between it into a slab. No byte of a slab is written twice, so a stream may
+ * keep what it was given.
+ */
+export class Outbox {
+  private text = '';
+  private slab = NO_SLAB;
+  /** The part of the slab that is collected and not yet sent. */
+  private start = 0;
+  private end = 0;
+  /** The ends of slabs that became full in this tick. */
+  private full: Buffer[] = [];
+
+  /** A command, with its CRLF, and the body that it announces. */
+  add(line: string, body: Body | undefined): void {
+    this.text += line;
+    if (body === undefined) return;
+    for (const part of body) {
+      if (typeof part === 'string') this.text += part;
+      else if (part.length > 0) this.addBytes(part);
+    }
+    this.text += '\r\n';
+  }
+
+  /** One write. Where bytes overflowed a slab: one writev, if the stream has it. */
+  sendTo(stream: Writable): void {
+    if (this.end === this.start && this.full.length === 0) {
+      stream.write(this.text, 'latin1');
+      this.text = '';
+      return;
+    }
+    this.makeRoom(this.text.length);
+    this.copyText();
+    const last = this.slab.subarray(this.start, this.end);
+    this.start = this.end;
+    if (this.full.length === 0) {
+      stream.write(last);
+      return;
+    }
+    stream.cork();
+    for (const chunk of this.full) stream.write(chunk);
+    stream.write(last);
+    stream.uncork();
+    this.full = [];
+  }
+
+  private addBytes(bytes: Uint8Array): void {
+    this.makeRoom(this.text.length + bytes.length);
+    this.copyText();
+    this.slab.set(bytes, this.end);
+    this.end += bytes.length;
+  }
+
+  private copyText(): void {
+    this.end += this.slab.write(this.text, this.end, 'latin1');
+    this.text = '';
+  }
+
+  private makeRoom(length: number): void {
+    if (this.slab.length - this.end >= length) return;
+    if (this.end > this.start) this.full.push(this.slab.subarray(this.start, this.end));
+    this.slab = Buffer.allocUnsafeSlow(Math.max(SLAB_SIZE, length));
+    this.start = 0;
+    this.end = 0;
+  }
+}
+
+/** The replies that each command expects, as the values that its caller gets. */
+
+/** Undefined: this reply does not belong to the command. */
+export type Answer<T> = (reply: Reply) => T | undefined;
+
+export interface PutReply {
+  /** Only INSERTED is a stored copy. BURIED: the server had no memory to queue the job. */
+  readonly status: 'INSERTED' | 'BURIED';
+  readonly id: string;
+}
+
+/** A job as the server gave it. After a peek it stays where it is. */
+export interface Reserved {
+  readonly id: string;
+  readonly body: Buffer;
+}
+
+/** One of these words, alone. */
+function word<W extends ReplyWord>(...words: W[]): Answer<W> {
+  return ({ word, value }) => (value === '' && words.includes(word as W) ? (word as W) : undefined);
+}
+
+/** A job under this word, or one of the other words. */
+function job<W extends ReplyWord>(found: ReplyWord, ...others: W[]): Answer<Reserved | W> {
+  const other = word(...others);
+  return (reply) => (reply.word === found ? { id: reply.value, body: reply.body } : other(reply));
+}
+
+const stats: Answer<Stats> = (reply) => (reply.word === 'OK' ? parseStats(reply.body) : undefined);
+
+/** Those of a server. What else we read of them are numbers by which it is only judged itself. */
+const serverStats: Answer<Stats> = (reply) => {
+  const found = stats(reply);
+  return found && isInstance(found['id']) && isSize(found['max-job-size']) ? found : undefined;
+};
+
+/** Undefined, as it does not tell; or a text that every location of its copies has. */
+function isInstance(id: string | undefined): boolean {
+  return id === undefined || /^\w{1,16}$/.test(id);
+}
+
+function isSize(bytes: string | undefined): boolean {
+  return bytes === undefined || /^[1-9]\d{0,9}$/.test(bytes);
+}
+
+const statsOrNotFound: Answer<Stats | 'NOT_FOUND'> = (reply) =>
+  reply.word === 'NOT_FOUND' ? 'NOT_FOUND' : stats(reply);
+
+export const answers = {
+  put: ((reply) =>
+    (reply.word === 'INSERTED' || reply.word === 'BURIED') && reply.value !== ''
+      ? { status: reply.word, id: reply.value }
+      : undefined) satisfies Answer<PutReply>,
+  use:
+    (tube: string): Answer<string> =>
+    (reply) =>
+      reply.word === 'USING' && reply.value === tube ? tube : undefined,
+
+  reserveWithTimeout: job('RESERVED', 'TIMED_OUT', 'DEADLINE_SOON'),
+  reserveJob: job('RESERVED', 'NOT_FOUND'),
+  peek: job('FOUND', 'NOT_FOUND'),
+
+  delete: word('DELETED', 'NOT_FOUND'),
+  release: word('RELEASED', 'BURIED', 'NOT_FOUND'),
+  bury: word('BURIED', 'NOT_FOUND'),
+  touch: word('TOUCHED', 'NOT_FOUND'),
+  kickJob: word('KICKED', 'NOT_FOUND'),
+
+  watch: ((reply) => (reply.word === 'WATCHING' ? Number(reply.value) : undefined)) satisfies Answer<number>,
+
+  stats: serverStats,
+  statsOrNotFound,
+  names: ((reply) => (reply.word === 'OK' ? parseNames(reply.body) : undefined)) satisfies Answer<string[]>,
+};

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ClusterNode } from './cluster-node.js';
-import { place } from './placement.js';
+import { place } from './cluster.js';
 
 /** Nodes by name: capital letters are healthy, X and Y drained. */
 const nodes = (names: string): ClusterNode[] =>

@@ -2,8 +2,7 @@ import { Batcher } from '../ledger/batcher.js';
 import type { ExtendAnswer } from '../ledger/requests.js';
 import type { Clock } from 'nest-handlers/time';
 import type { Reserver } from './reserve/reserver.js';
-import type { Run } from './run/run.js';
-import { loseLease, revokeRun } from './run/signals.js';
+import { loseLease, revokeRun, type Run } from './run/run.js';
 import { SharedInterval } from './shared-interval.js';
 import type { Beats, TubeContext } from './tube-context.js';
 

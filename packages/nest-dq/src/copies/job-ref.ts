@@ -1,11 +1,10 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import { asciiJson } from '../structures/ascii-json.js';
+import { asciiJson, type Place, placesJson, readPlaces } from './location.js';
 import { isTubeName } from '../beanstalk/codec/commands.js';
 import { isJobId } from './header.js';
 import { DqError, show, wrongValue } from '../errors.js';
 import { checkKey, isKey } from '../api/job-options.js';
 import type { JobRef, JobRefText } from '../api/job.js';
-import { placesJson, readPlaces, type Place } from './location.js';
 import { storedTube, type StoredTube } from '../api/tube.js';
 import type { Seal } from '../seal/seal.js';
 

@@ -1,5 +1,3 @@
-import { asciiJson } from '../structures/ascii-json.js';
-
 /**
  * Where a copy is: `endpoint#instance:copyId`. A copy whose put got no answer has the id `?`.
  * A later format may put several copies into one beanstalkd job, and name one of them as `…:copyId/entry`. A place that
@@ -123,4 +121,19 @@ export function parsePlaces(text: string): Place[] {
 /** The longest text that a location on this endpoint can have, in bytes. */
 export function longestLocation(endpoint: string): number {
   return Buffer.byteLength(endpoint) + 1 + 16 + 1 + 20;
+}
+
+/** Texts whose JSON is the text in quotation marks. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+// oxlint-disable-next-line no-control-regex
+const NOT_ASCII = /[^\0-\x7f]/g;
+
+/** JSON in ASCII alone, so that its length is its size in bytes. */
+export function asciiJson(value: unknown): string {
+  // Nearly all texts are so, and it takes half the time.
+  if (typeof value === 'string' && PLAIN.test(value)) return `"${value}"`;
+  return JSON.stringify(value).replace(
+    NOT_ASCII,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

@@ -3,7 +3,7 @@ import { checkPayload, type Checked } from 'nest-handlers/schema';
 import { decodePayload, type Content } from '../copies/payload.js';
 import { DqError, show, toError } from '../errors.js';
 import { refusalOf } from '../api/schema.js';
-import { isThenable } from '../structures/thenable.js';
+import { isThenable } from 'nest-handlers/context';
 
 /**
  * Throws `DQ_BAD_PAYLOAD` if the tube's schema refuses the payload as a handler would read it, or fails itself. Returns a

@@ -10,7 +10,7 @@ import {
 import { isOutcome } from '../consumer/run/outcome.js';
 import { toError } from '../errors.js';
 import type { DelayedJob } from '../api/job.js';
-import { isThenable } from '../structures/thenable.js';
+import { isThenable } from 'nest-handlers/context';
 import { SCOPE, tubeAttributes } from './names.js';
 
 /** Writes the caller's trace, and its baggage, into the job's headers. */

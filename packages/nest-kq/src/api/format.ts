@@ -1,4 +1,5 @@
 /** Values as bytes, and back. */
+import { isThenable } from 'nest-handlers/context';
 import { isUtf8 } from 'node:buffer';
 import { writeJson } from 'nest-handlers/schema';
 import { KqError, show, toError, wrongValue } from '../errors.js';
@@ -86,11 +87,6 @@ function asked<Given, Made>(
   } catch (thrown) {
     return fail(thrown);
   }
-}
-
-/** A promise of any library: a query that runs only once it is awaited is one, too. */
-export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return typeof (value as PromiseLike<T> | null | undefined)?.then === 'function';
 }
 
 function bytesOf({ name }: ValueFormat, bytes: unknown): Buffer {

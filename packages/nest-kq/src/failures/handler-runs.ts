@@ -1,5 +1,4 @@
 /** Calls the handler of a topic, and finds a place for what it cannot handle. */
-import { isThenable } from '../api/format.js';
 import { isOutcome } from '../api/outcome.js';
 import { readValue, type ReadValue } from '../api/read-value.js';
 import { formatOf, type Topic } from '../api/topic.js';
@@ -9,7 +8,7 @@ import type { LogMessage, OutgoingMessage } from '../driver/message.js';
 import { KqError, toError } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { Death } from '../events/events.js';
-import { wrongResult } from 'nest-handlers/context';
+import { isThenable, wrongResult } from 'nest-handlers/context';
 import type { Clock } from 'nest-handlers/time';
 import { alike, batchResults, type Failed } from './batch-results.js';
 import { deadLetterOf, retryLetterOf } from './dead-letter.js';

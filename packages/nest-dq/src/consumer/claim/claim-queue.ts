@@ -1,13 +1,13 @@
 import { ledgerGroup } from '../../copies/header.js';
-import { Heap, type Timer } from 'nest-handlers/time';
+import { type Clock, Heap, type Timer } from 'nest-handlers/time';
 import { stagger } from '../../copies/timing.js';
 import { Batcher } from '../../ledger/batcher.js';
 import { permitOf } from '../../ledger/limits.js';
 import type { ClaimAnswer, ClaimRequest, SettledCopies } from '../../ledger/requests.js';
 import type { Claim, Delivery } from '../reserve/delivery.js';
 import type { TubeContext } from '../tube-context.js';
-import { DueBuffer } from './due-buffer.js';
-import { leasePause, LOOK_AGAIN, YOUNG_RUN } from './pauses.js';
+import type { TubeLedger } from '../../ledger/ledger.js';
+import { WakeTimer } from '../../time/wake-timer.js';
 
 /** Milliseconds. A due copy that waits longer than this without a slot may be released to other processes. */
 const PATIENCE = 250;
@@ -228,4 +228,108 @@ function endWait(delivery: Delivery, claim: Claim | undefined): void {
   const { endWait } = delivery;
   delivery.endWait = undefined;
   endWait?.(claim);
+}
+
+/** Milliseconds. Ledger time and the timer's time drift apart, so no timer runs for longer. */
+const LONGEST_WAIT = 1_000;
+
+/**
+ * Holds early copies until they are claimed. While slots are free, a copy is claimed as long before its due time as the
+ * ledger allows (`ahead`): then the answer is there in time, and one call claims several. Else it is claimed at its due
+ * time. One timer waits for the earliest copy; an interval would cost 5 % of a core.
+ */
+export class DueBuffer {
+  private readonly heap = new Heap<Delivery>((a, b) => a.due < b.due);
+  private readonly timer: WakeTimer;
+
+  /** `onDue` gets all copies to claim in one call. */
+  constructor(
+    clock: Clock,
+    private readonly ledger: Pick<TubeLedger, 'now' | 'ahead'>,
+    /** Free slots that no due copy waits for. */
+    private readonly spare: () => number,
+    private readonly onDue: (due: Delivery[]) => void,
+  ) {
+    this.timer = new WakeTimer(clock, () => this.wake());
+  }
+
+  get size(): number {
+    return this.heap.size;
+  }
+
+  add(delivery: Delivery): void {
+    delivery.fold();
+    this.heap.add(delivery);
+    if (this.heap.peek() === delivery) this.arm();
+  }
+
+  has(delivery: Delivery): boolean {
+    return this.heap.has(delivery);
+  }
+
+  /** Does nothing when it does not hold the copy. */
+  remove(delivery: Delivery): void {
+    this.heap.remove(delivery);
+  }
+
+  /** Empties it. */
+  takeAll(): Delivery[] {
+    this.timer.cancel();
+    return this.heap.takeAll();
+  }
+
+  private arm(): void {
+    const first = this.heap.peek();
+    if (!first) return;
+    const { ledger } = this;
+    const ahead = this.spare() > 0 ? ledger.ahead / 2 : 0;
+    this.timer.within(Math.min(LONGEST_WAIT, Math.max(0, first.due - ahead - ledger.now())));
+  }
+
+  private wake(): void {
+    const { ledger } = this;
+    const now = ledger.now();
+    const spare = this.spare();
+    const due: Delivery[] = [];
+    const until = () => (due.length < spare ? now + ledger.ahead : now);
+    for (let next = this.heap.peek(); next && next.due <= until(); next = this.heap.peek()) {
+      this.heap.remove(next);
+      due.push(next);
+    }
+    if (due.length > 0) this.onDue(due);
+    this.arm(); // also after a timer that fired too soon
+  }
+}
+
+/** Seconds. The backups of a long run do not ask more often than this. */
+const LONGEST_BACKUP_PAUSE = 60;
+
+type Timing = Pick<TubeContext, 'backupDelay' | 'lease'>;
+
+/**
+ * Milliseconds. A copy of a job that runs, and whose run ends soon, is held for so long, and asks again: so it is deleted soon after the job. A run of
+ * what go-queue stored only adopts it, so it is always such a run, and a ledger that loses everything finds few copies of jobs that have run.
+ */
+export const LOOK_AGAIN = 100;
+
+/**
+ * Milliseconds. A run that is younger ends soon, as most do. Another copy of its job is held meanwhile: released for as long
+ * as the lease lasts, it would linger.
+ */
+export const YOUNG_RUN = 1_000;
+
+/** Seconds for which copy `index` is released while a run of its job has the lease, in any process. */
+export function leasePause(index: number, { lease, backupDelay }: Timing): number {
+  return Math.ceil(lease / 1000) + stagger(index, backupDelay);
+}
+
+/** Seconds for which copy `index` is released when its job runs elsewhere. */
+export function busyPause(
+  index: number,
+  { ms, ranFor }: Extract<ClaimAnswer, { kind: 'busy' }>,
+  { backupDelay }: Pick<Timing, 'backupDelay'>,
+): number {
+  // Never at once ◆, or the copy would come back as fast as it is released.
+  const pause = Math.max(1, Math.ceil(ms / 1000)) + stagger(index, backupDelay);
+  return index === 0 ? pause : Math.min(LONGEST_BACKUP_PAUSE, Math.max(pause, Math.ceil(ranFor / 1000)));
 }

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { heldDelivery, recordingLane } from '../../../spec-support/recording-lane.js';
 import { VirtualClock } from 'nest-handlers/testing';
 import type { Delivery } from '../reserve/delivery.js';
-import { DueBuffer } from './due-buffer.js';
+import { DueBuffer } from './claim-queue.js';
 
 describe('DueBuffer', () => {
   let clock: VirtualClock;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { busyPause, leasePause } from './pauses.js';
+import { busyPause, leasePause } from './claim-queue.js';
 
 const SETTINGS = { backupDelay: 2_000, lease: 14_500 };
 

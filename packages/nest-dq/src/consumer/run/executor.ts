@@ -1,11 +1,10 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { detached, wrongResult } from 'nest-handlers/context';
+import { detached, isThenable, wrongResult } from 'nest-handlers/context';
 import { checkPayload, type Checked } from 'nest-handlers/schema';
 import { decodePayload } from '../../copies/payload.js';
 import { DqError, toError } from '../../errors.js';
 import type { HandlerMethod } from '../../api/job.js';
 import { refusalOf } from '../../api/schema.js';
-import { isThenable } from '../../structures/thenable.js';
 import type { Timer } from 'nest-handlers/time';
 import type { TubeContext } from '../tube-context.js';
 import { GoQueueRuns } from './go-queue-runs.js';

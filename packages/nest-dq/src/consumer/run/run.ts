@@ -10,6 +10,8 @@ import type { ClaimAnswer, CompleteAnswer, RunRef } from '../../ledger/requests.
 import type { Delivery } from '../reserve/delivery.js';
 import type { HandlerSettings } from './handler-settings.js';
 import type { Completion, RunOutcome } from './outcome.js';
+import { DqError } from '../../errors.js';
+import type { ConsumerReport } from '../report.js';
 
 /** The ledger's permission for one run. */
 export type Grant = Extract<ClaimAnswer, { kind: 'run' }>;
@@ -158,4 +160,27 @@ export class RunningJob extends DelayedJob {
   abandon(handler: Promise<unknown>): void {
     this.run.abandoned = handler;
   }
+}
+
+interface Reporting {
+  readonly tube: string;
+  readonly report: ConsumerReport;
+}
+
+/** Raises a run's signal and reports it, once: another process may run the job now. */
+export function loseLease({ tube, report }: Reporting, run: Run): void {
+  if (run.lost) return;
+  run.lost = true;
+  const fact = `the lease of job ${run.id} in ${tube} was lost; its outcome will not count`;
+  run.abort(new DqError('DQ_LEASE_LOST', fact));
+  report.leaseLost(tube, run.id, run.grant.attempt);
+}
+
+/** Raises a run's signal and reports it, once: the job was revoked, and its handler is asked to stop. */
+export function revokeRun({ tube, report }: Reporting, run: Run): void {
+  if (run.revoked) return;
+  run.revoked = true;
+  const fact = `job ${run.id} in ${tube} was revoked; nothing follows this run`;
+  run.abort(new DqError('DQ_REVOKED', fact));
+  report.revoked(tube, run.id, run.grant.attempt);
 }

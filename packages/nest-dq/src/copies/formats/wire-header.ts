@@ -2,10 +2,9 @@
 import { FIRST_TIMESTAMP } from 'nest-handlers/time';
 import { isGroup, isKey } from '../../api/job-options.js';
 import { printable, show } from '../../errors.js';
-import { asciiJson } from '../../structures/ascii-json.js';
+import { asciiJson, type Place, placesJson, readPlaces } from '../location.js';
 import type { ResolvedBackoff } from '../../time/backoff.js';
 import { isJobId, type CopyHeader, type JobHeader } from '../header.js';
-import { placesJson, readPlaces, type Place } from '../location.js';
 import type { ContentType } from '../payload.js';
 
 const NO_SIBLINGS: readonly Place[] = [];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { asciiJson } from './ascii-json.js';
+import { asciiJson } from './location.js';
 
 describe('asciiJson', () => {
   it.each([
