@@ -158,8 +158,8 @@ export const COPIES: readonly Rule[] = [
         'waits for them, and is due as if it had been stored at once: %s',
         [
           'producer/job-adder.ts',
-          'const id = this.newId(job);\n      const stored',
-          'const id = firstId;\n      const stored',
+          'const id = this.nextId(Math.floor(this.context.now(storedAs)));',
+          'const id = ((job as { id?: string }).id ??= this.nextId(Math.floor(this.context.now(storedAs))));',
         ],
       ),
     ],

@@ -65,8 +65,7 @@ export function refuseTooLarge(cluster: Cluster, envelope: WrittenJob): void {
 export function storeCopies(
   cluster: Cluster,
   { tube, envelope, backupDelay, ledger }: NewGeneration,
-  done: (stored: Stored) => void,
-): void {
+): Promise<Stored> {
   const { generation, due } = envelope.job;
   let written = envelope;
   const copies = {
@@ -79,19 +78,21 @@ export function storeCopies(
     delay: (index: number) => envelope.delay(index, due - ledger.now(), backupDelay),
     priority: (index: number) => envelope.priority(index),
   };
-  cluster.put(copies, ({ planned, stored, doubtful, reasons }: StoreResult) => {
-    const enough = stored.length >= cluster.settings.minWritten;
-    const places = doubtful.length === 0 ? stored : [...stored, ...doubtful];
-    done({
-      generation,
-      due,
-      places,
-      announced: announcedBy(cluster),
-      owed: owedAt(places),
-      copies: stored.length,
-      planned,
-      enough,
-      reasons: enough ? reasons : { ...whyTwins(cluster), ...reasons },
+  return new Promise((resolve) => {
+    cluster.put(copies, ({ planned, stored, doubtful, reasons }: StoreResult) => {
+      const enough = stored.length >= cluster.settings.minWritten;
+      const places = doubtful.length === 0 ? stored : [...stored, ...doubtful];
+      resolve({
+        generation,
+        due,
+        places,
+        announced: announcedBy(cluster),
+        owed: owedAt(places),
+        copies: stored.length,
+        planned,
+        enough,
+        reasons: enough ? reasons : { ...whyTwins(cluster), ...reasons },
+      });
     });
   });
 }

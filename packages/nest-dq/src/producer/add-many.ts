@@ -1,41 +1,31 @@
 import { DqError, show, wrongValue } from '../errors.js';
-import type { AddResult } from '../api/job.js';
-import type { Clock } from 'nest-handlers/time';
-import type { AddDone } from './job-adder.js';
+import type { AddResult, JobReceipt } from '../api/job.js';
 import type { Together } from './retries.js';
 
 /** Adds of one call of `delayMany` or `atMany` that are on their way at a time: more are no faster. */
 const MANY_AT_ONCE = 512;
 
-/** Adds all, some at a time. The results are in the order of the jobs. `add` may throw what is wrong with a job. */
-export function addAll<Job>(
+/** Adds all, some at a time. The results are in the order of the jobs. */
+export async function addAll<Job>(
   jobs: readonly Job[],
-  clock: Clock,
-  add: (job: Job, together: Together, done: AddDone) => void,
+  add: (job: Job, together: Together) => Promise<JobReceipt>,
 ): Promise<AddResult[]> {
   const together: Together = { failingSince: undefined };
   const results: AddResult[] = [];
   let next = 0;
-  let left = jobs.length;
-  return new Promise((resolve) => {
-    const addNext = () => {
+  const addInTurn = async () => {
+    while (next < jobs.length) {
       const place = next++;
-      const done: AddDone = (error, receipt) => {
-        results[place] = receipt ? { receipt } : { error: error as DqError };
-        if (receipt) together.failingSince = undefined;
-        if (--left === 0) resolve(results);
-        else if (next < jobs.length) addNext();
-      };
       try {
-        add(jobs[place]!, together, done);
+        results[place] = { receipt: await add(jobs[place]!, together) };
+        together.failingSince = undefined;
       } catch (error) {
-        // Later, or many wrong ones would call each other until the stack is full.
-        clock.next(() => done(error));
+        results[place] = { error: error as DqError };
       }
-    };
-    if (jobs.length === 0) resolve(results);
-    while (next < Math.min(jobs.length, MANY_AT_ONCE)) addNext();
-  });
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(jobs.length, MANY_AT_ONCE) }, addInTurn));
+  return results;
 }
 
 /** Reads the whole list before anything is stored: an iterator may fail on its way. */

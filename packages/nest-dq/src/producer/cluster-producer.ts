@@ -30,7 +30,7 @@ import { BoundProducer } from './bound-producer.js';
 import { checkBoolean, checkObject } from './call-options.js';
 import { GoQueueJobs, refuseForGoQueue } from './go-queue-jobs.js';
 import { dueAfter, dueAt, dueNow, type Due } from './due.js';
-import { JobAdder, type AddDone } from './job-adder.js';
+import { JobAdder } from './job-adder.js';
 import { findJob, headersOf } from './job-finder.js';
 import { refuseInvalid } from './payload-check.js';
 import { ProducerContext, type ProducerParts } from './producer-context.js';
@@ -40,6 +40,14 @@ import type { Together } from './retries.js';
 import { Revoker } from './revoker.js';
 import type { TubeProducer } from './tube-producer.js';
 import { TubeTimes } from './tube-times.js';
+
+interface AddCall {
+  /** By the clock. */
+  readonly calledAt: number;
+  /** Names that the options have beside those of a job. */
+  readonly beside: readonly string[];
+  readonly together: Together;
+}
 
 /** The producer of one cluster. */
 export class ClusterProducer extends DqProducer {
@@ -165,14 +173,14 @@ export class ClusterProducer extends DqProducer {
   }
 
   /** Makes a job of ours of one that go-queue stored. One that was made before stays as it is. For consumers. */
-  adopt(stored: StoredTube, { content }: Envelope, { key, due }: AdoptedAs): Promise<JobReceipt> {
+  async adopt(stored: StoredTube, { content }: Envelope, { key, due }: AdoptedAs): Promise<JobReceipt> {
     const storedAs = nestTube(stored);
     const options = resolveJobOptions({ key, onDuplicate: 'keep' });
     const { cluster, clock, settings } = this.parts;
     const tube = withoutPrefix(storedAs, settings.prefix);
     const { seal } = cluster.settings;
     const job = { tube, storedAs, seal, content, options, due, calledAt: clock.now() };
-    return new Promise((resolve, reject) => this.adder.add(job, this.telling(settling(resolve, reject))));
+    return this.report(await this.adder.add(job));
   }
 
   override tube(tube: string | Tube): TubeProducer<any> {
@@ -188,55 +196,39 @@ export class ClusterProducer extends DqProducer {
     await Promise.all([this.context.index?.close(), this.revoker.close()]);
   }
 
-  private add(
+  /**
+   * The life of an add: it is checked, its time is computed, its copies are stored, and it is reported. What the caller did wrong
+   * rejects before anything is stored.
+   */
+  private async add(
     tube: string | Tube,
     payload: unknown,
-    options: JobOptions | undefined,
+    given: JobOptions | undefined,
     when: (options: ResolvedJobOptions) => Due,
+    { calledAt = this.parts.clock.now(), beside, together }: Partial<AddCall> = {},
   ): Promise<JobReceipt> {
-    return new Promise((resolve, reject) => {
-      this.context.refuseIfClosed();
-      const calledAt = this.parts.clock.now();
-      const resolved = resolveJobOptions(options);
-      this.addOne(tube, payload, resolved, when(resolved), calledAt, settling(resolve, reject));
-    });
-  }
-
-  /** Makes no promise if ledger time is known: that saves a third of a job's cost. May throw what is wrong with the job. */
-  private addOne(
-    tube: string | Tube,
-    payload: unknown,
-    options: ResolvedJobOptions,
-    dueGiven: Due,
-    calledAt: number,
-    done: AddDone,
-    together?: Together,
-  ): void {
-    const { prefix } = this.parts.settings;
-    const storedAs = storedTube(tube, prefix);
-    const name = withoutPrefix(storedAs, prefix);
+    this.context.refuseIfClosed();
+    const { cluster, goQueue, settings } = this.parts;
+    const resolved = resolveJobOptions(given, beside);
+    const dueGiven = when(resolved);
+    const storedAs = storedTube(tube, settings.prefix);
+    const name = withoutPrefix(storedAs, settings.prefix);
     const content = encodePayload(payload);
-    const forGoQueue = this.parts.goQueue.wires.of(tube, name) === 'go-queue';
-    if (forGoQueue) refuseForGoQueue(name, options, content);
+    const forGoQueue = goQueue.wires.of(tube, name) === 'go-queue';
+    if (forGoQueue) refuseForGoQueue(name, resolved, content);
+    const options = forGoQueue ? resolved : this.withHookHeaders(resolved, name);
     const learning = this.times.learning(storedAs);
-    const carrying = forGoQueue ? options : this.carrying(options, name);
-    const told = this.telling(done);
     const schema = schemaOf(tube);
-    // The last call that may throw: from here on its promise has an owner.
     const checking = schema && refuseInvalid(schema, content, name);
-    const add = () => {
-      const due = this.context.dueOf(storedAs, dueGiven, calledAt);
-      const { seal } = this.parts.cluster.settings;
-      const job = { tube: name, storedAs, seal, content, options: carrying, due, calledAt, together };
-      if (forGoQueue) this.goQueue.add(job, told);
-      else this.adder.add(job, told);
-    };
-    if (checking || learning) Promise.all([checking, learning]).then(add).catch(done);
-    else add();
+    if (checking || learning) await Promise.all([checking, learning]);
+    const due = this.context.dueOf(storedAs, dueGiven, calledAt);
+    const { seal } = cluster.settings;
+    const job = { tube: name, storedAs, seal, content, options, due, calledAt, together };
+    return this.report(await (forGoQueue ? this.goQueue : this.adder).add(job));
   }
 
   /** Called in the context of the caller: hooks may add headers. */
-  private carrying(options: ResolvedJobOptions, tube: string): ResolvedJobOptions {
+  private withHookHeaders(options: ResolvedJobOptions, tube: string): ResolvedJobOptions {
     const { onSchedule } = this.parts;
     if (!onSchedule) return options;
     const headers = { ...options.headers };
@@ -249,11 +241,9 @@ export class ClusterProducer extends DqProducer {
     return withHeaders(options, headers);
   }
 
-  private telling(done: AddDone): AddDone {
-    return (error, receipt) => {
-      if (receipt && receipt.status !== 'kept') this.parts.events.scheduled(receipt);
-      done(error, receipt);
-    };
+  private report(receipt: JobReceipt): JobReceipt {
+    if (receipt.status !== 'kept') this.parts.events.scheduled(receipt);
+    return receipt;
   }
 
   /** `time`: the name of what tells when a job is due. */
@@ -268,14 +258,9 @@ export class ClusterProducer extends DqProducer {
     const calledAt = clock.now();
     tubeName(tube, settings.prefix);
     const beside = ['payload', time];
-    return addAll(listOf(jobs), clock, (job, together, done) => {
-      this.context.refuseIfClosed();
-      const options = resolveJobOptions(job, beside);
-      this.addOne(tube, job.payload, options, when(job, options), calledAt, done, together);
+    return addAll(listOf(jobs), (job, together) => {
+      const call = { calledAt, beside, together };
+      return this.add(tube, job.payload, job, (options) => when(job, options), call);
     });
   }
-}
-
-function settling(resolve: (receipt: JobReceipt) => void, reject: (error: DqError) => void): AddDone {
-  return (error, receipt) => (receipt ? resolve(receipt) : reject(error as DqError));
 }

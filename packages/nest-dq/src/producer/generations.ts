@@ -72,7 +72,7 @@ export async function storeGeneration(
   if (opened.kind === 'refused') return { answer: opened };
   const { generation, present } = opened;
   const written = envelope.with(generation, copies);
-  const stored = await new Promise<Stored>((resolve) => context.store(tube, written, resolve));
+  const stored = await context.store(tube, written);
   if (!stored.enough) {
     const isUndone = await abortAndDelete(context, tube, id, stored, until);
     const [undone, doubtful] = known ? ['it stays as it was', 'it may be moved'] : [NOTHING_RUNS, MAY_RUN];

@@ -15,11 +15,11 @@ import {
 import { formatRef, keyedId, type JobTarget } from '../copies/job-ref.js';
 import { formatLocation, parseLocation, type Place } from '../copies/location.js';
 import { isJson, type Content } from '../copies/payload.js';
-import { refuseTooLarge, tooFewCopies, type Stored } from '../copies/storing.js';
+import { refuseTooLarge, tooFewCopies } from '../copies/storing.js';
 import { openHeaderOf } from '../copies/formats/unwrap.js';
 import { DqError, show } from '../errors.js';
 import { type GoQueueLocks, LOCK_TIME } from '../go-queue/locks.js';
-import { type AddDone, type NewJob, receipt } from './job-adder.js';
+import { type NewJob, receipt } from './job-adder.js';
 import { findJob, view } from './job-finder.js';
 import { MAY_RUN, NOTHING_RUNS } from './generations.js';
 import type { ResolvedJobOptions } from '../api/job-options.js';
@@ -44,12 +44,12 @@ export class GoQueueJobs {
     private readonly locks: GoQueueLocks,
   ) {}
 
-  /** Throws what is wrong with the job, before anything is stored. */
-  add(job: NewJob, done: AddDone): void {
+  /** Rejects with what is wrong with the job, before anything is stored. */
+  async add(job: NewJob): Promise<JobReceipt> {
     const { patience = this.context.parts.settings.patience } = job.options;
     const call = { patience, together: job.together, bytes: job.content.bytes.length };
     refuseTooLarge(this.context.parts.cluster, this.envelopeOf(job));
-    this.context.retries.run(call, () => this.addNow(job)).then((added) => done(undefined, added), done);
+    return this.context.retries.run(call, () => this.addNow(job));
   }
 
   /**
@@ -149,9 +149,7 @@ export class GoQueueJobs {
     const { parts } = this.context;
     const envelope = this.envelopeOf(job);
     const { id } = envelope.job;
-    const inOrder = await new Promise<Stored>((resolve) =>
-      this.context.store(job.storedAs, envelope, resolve),
-    );
+    const inOrder = await this.context.store(job.storedAs, envelope);
     const places = inOrder.places.map(({ location }) => {
       const { endpoint } = parseLocation(location)!;
       return {

@@ -33,59 +33,34 @@ export interface NewJob {
   readonly together?: Together;
 }
 
-/** Called with an error or a receipt. */
-export type AddDone = (error: unknown, receipt?: JobReceipt) => void;
-
 /** Adds jobs: a plain one without the ledger, a keyed one by opening a generation and committing it. */
 export class JobAdder {
   private readonly nextId = monotonicFactory(randomFractions());
 
   constructor(private readonly context: ProducerContext) {}
 
-  /** Throws what is wrong with the job, before anything is stored. */
-  add(job: NewJob, done: AddDone): void {
+  /** Rejects with what is wrong with the job, before anything is stored. */
+  add(job: NewJob): Promise<JobReceipt> {
     const { key } = job.options;
-    if (key !== undefined) {
-      const id = keyedId(job.storedAs, key);
-      this.context.retries
-        .run(this.patientCall(job), () => this.addKeyed(job, id))
-        .then((added) => done(undefined, added), done);
-      return;
-    }
-    const id = this.newId(job);
-    this.storePlain(job, id, (stored) => {
-      if (stored.enough) done(undefined, receipt(job, id, stored, 'added'));
-      else this.addAgain(job, id, stored, done);
-    });
+    const id = key === undefined ? undefined : keyedId(job.storedAs, key);
+    const { retries } = this.context;
+    return retries.run(this.patientCall(job), () =>
+      id === undefined ? this.addPlain(job) : this.addKeyed(job, id),
+    );
   }
 
-  private newId({ storedAs }: NewJob): string {
-    return this.nextId(Math.floor(this.context.now(storedAs)));
-  }
-
-  private storePlain(job: NewJob, id: string, done: (stored: Stored) => void): void {
+  /** With a new id at each try: the ledger may have a tombstone for the last. */
+  private async addPlain(job: NewJob): Promise<JobReceipt> {
+    const { storedAs } = job;
+    const { index, parts } = this.context;
+    const begunAt = parts.clock.now();
+    const id = this.nextId(Math.floor(this.context.now(storedAs)));
     const envelope = this.envelopeOf(job, id, 0);
-    refuseTooLarge(this.context.parts.cluster, envelope);
-    this.context.store(job.storedAs, envelope, (stored) => {
-      const { enough, due, places } = stored;
-      if (enough) this.context.index?.add(job.storedAs, { id, due, places });
-      done(stored);
-    });
-  }
-
-  /** Undoes a plain job that was stored on too few nodes, and tries again. */
-  private addAgain(job: NewJob, firstId: string, firstStored: Stored, done: AddDone): void {
-    const again = async () => {
-      const begunAt = this.context.parts.clock.now();
-      // A new one: the ledger may have a tombstone for the last.
-      const id = this.newId(job);
-      const stored = await new Promise<Stored>((resolve) => this.storePlain(job, id, resolve));
-      if (stored.enough) return receipt(job, id, stored, 'added');
-      throw await this.undo(job, id, stored, begunAt);
-    };
-    this.undo(job, firstId, firstStored, job.calledAt)
-      .then((error) => this.context.retries.again(error, this.patientCall(job), again))
-      .then((added) => done(undefined, added), done);
+    refuseTooLarge(parts.cluster, envelope);
+    const stored = await this.context.store(storedAs, envelope);
+    if (!stored.enough) throw await this.undo(job, id, stored, begunAt);
+    index?.add(storedAs, { id, due: stored.due, places: stored.places });
+    return receipt(job, id, stored, 'added');
   }
 
   private patientCall({ content, options, together }: NewJob): PatientCall {

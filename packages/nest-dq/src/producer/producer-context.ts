@@ -99,9 +99,9 @@ export class ProducerContext {
   }
 
   /** Stores the copies of one generation. It never fails: the result tells what is stored where. */
-  store(tube: StoredTube, envelope: WrittenJob, done: (stored: Stored) => void): void {
+  store(tube: StoredTube, envelope: WrittenJob): Promise<Stored> {
     const { cluster, ledger, settings } = this.parts;
     const { backupDelay } = settings;
-    storeCopies(cluster, { tube, envelope, backupDelay, ledger: ledger.tube(tube) }, done);
+    return storeCopies(cluster, { tube, envelope, backupDelay, ledger: ledger.tube(tube) });
   }
 }

@@ -56,8 +56,12 @@ export class Retries {
 
   constructor(private readonly clock: Clock) {}
 
-  run<T>(call: PatientCall, attempt: () => Promise<T>): Promise<T> {
-    return attempt().catch((failure: unknown) => this.again(failure, call, attempt));
+  async run<T>(call: PatientCall, attempt: () => Promise<T>): Promise<T> {
+    try {
+      return await attempt();
+    } catch (failure) {
+      return this.again(failure, call, attempt);
+    }
   }
 
   /**

@@ -187,6 +187,7 @@ describe('AgainScheduler', () => {
     await opened(run('a'));
     await opened(run('b'));
     puts[0]!.done({ planned: 3, stored: THREE, doubtful: [], reasons: {} });
+    await turn();
     again.stopStoring();
     again.stopStoring();
     await turn();

@@ -131,7 +131,7 @@ export class AgainScheduler {
     // All of them may be stored.
     const owed = { mask: announced, unknown: false };
     this.storing.set(run, { next: { generation, due, announced, owed, places: [] }, decide });
-    storeCopies(cluster, { tube, envelope, backupDelay, ledger }, (stored) => {
+    void storeCopies(cluster, { tube, envelope, backupDelay, ledger }).then((stored) => {
       if (!this.storing.delete(run))
         this.deleter.deleteVoid({ id: run.id, generation }, stored.places); // aborted
       else if (stored.enough) decide({ kind: 'again', next: stored });
