@@ -42,7 +42,8 @@ export class TubeConsumer implements TubeLife, GateListener {
   private readonly context: TubeContext;
   private readonly reserver: Reserver;
   private readonly claims: ClaimQueue;
-  private readonly limited: LimitedCopies;
+  /** Undefined: the tube has no limits. */
+  private readonly limited: LimitedCopies | undefined;
   private readonly starts: StartScheduler;
   private readonly executor: Executor;
   private readonly again: AgainScheduler;
@@ -80,7 +81,7 @@ export class TubeConsumer implements TubeLife, GateListener {
       runs: new Map(),
     });
     this.claims = new ClaimQueue(context);
-    this.limited = new LimitedCopies(context, this.claims);
+    this.limited = handling.limits && new LimitedCopies(context, this.claims);
     this.reserver = new Reserver(context, this.claims, this.limited);
     this.starts = new StartScheduler(context);
     this.executor = new Executor(context, handler);
@@ -191,7 +192,7 @@ export class TubeConsumer implements TubeLife, GateListener {
         return released(delivery, 0);
       case 'limited':
         if (this.reserver.releasesAll) return released(delivery, 0);
-        return this.limited.hold(delivery, answer);
+        return this.limited!.hold(delivery, answer);
       case 'gone':
         this.deleter.delete(delivery, false); // who ended the job could not delete it
         return undefined;
@@ -213,7 +214,7 @@ export class TubeConsumer implements TubeLife, GateListener {
       this.deleter.deleteVoid({ id: run.id, generation }, places);
     }
     if (answer === 'refused') return this.lose(run);
-    this.limited.returned(run.permit);
+    this.limited?.returned(run.permit);
     reportRun(this.context, run, answer);
     switch (answer === 'over' ? 'over' : completion!.kind) {
       case 'done':
@@ -300,7 +301,7 @@ export class TubeConsumer implements TubeLife, GateListener {
     gate.close();
     this.heartbeat.stop();
     for (const part of [this.completion, this.again, this.burier, this.claims, this.limited, this.starts])
-      part.close();
+      part?.close();
     ledger.abandonRuns(); // with Redis away not every run could be ended
     await this.reserver.close();
   }

@@ -38,10 +38,8 @@ export class ClaimQueue {
 
   constructor(private readonly context: TubeContext) {
     const { ledger, clock, budget, settleQueue, storedAs, gate, handling, life } = context;
-    const spare = () => budget.free - this.waiting.size;
-    const onDue = (due: readonly Delivery[]) => this.add(due);
-    this.surfaced = new DueBuffer(clock, ledger, spare, onDue);
-    this.postponed = new DueBuffer(clock, ledger, spare, onDue);
+    this.surfaced = new DueBuffer(clock, ledger, this);
+    this.postponed = new DueBuffer(clock, ledger, this);
     this.batcher = new Batcher(ledger, clock, {
       largest: MOST_CLAIMED,
       call: (batch, repeat) => {
@@ -65,6 +63,11 @@ export class ClaimQueue {
         life.changed();
       },
     });
+  }
+
+  /** Free slots that no due copy waits for. */
+  get spare(): number {
+    return this.context.budget.free - this.waiting.size;
   }
 
   /** How many are due without a slot. */
@@ -189,7 +192,8 @@ export class ClaimQueue {
     });
   }
 
-  private add(deliveries: readonly Delivery[]): void {
+  /** Copies that are due. */
+  add(deliveries: readonly Delivery[]): void {
     for (const delivery of deliveries) {
       delivery.waitingSince = this.context.clock.now();
       this.waiting.add(delivery);
@@ -242,13 +246,10 @@ export class DueBuffer {
   private readonly heap = new Heap<Delivery>((a, b) => a.due < b.due);
   private readonly timer: WakeTimer;
 
-  /** `onDue` gets all copies to claim in one call. */
   constructor(
     clock: Clock,
     private readonly ledger: Pick<TubeLedger, 'now' | 'ahead'>,
-    /** Free slots that no due copy waits for. */
-    private readonly spare: () => number,
-    private readonly onDue: (due: Delivery[]) => void,
+    private readonly queue: Pick<ClaimQueue, 'spare' | 'add'>,
   ) {
     this.timer = new WakeTimer(clock, () => this.wake());
   }
@@ -282,21 +283,21 @@ export class DueBuffer {
     const first = this.heap.peek();
     if (!first) return;
     const { ledger } = this;
-    const ahead = this.spare() > 0 ? ledger.ahead / 2 : 0;
+    const ahead = this.queue.spare > 0 ? ledger.ahead / 2 : 0;
     this.timer.within(Math.min(LONGEST_WAIT, Math.max(0, first.due - ahead - ledger.now())));
   }
 
   private wake(): void {
-    const { ledger } = this;
+    const { ledger, queue } = this;
     const now = ledger.now();
-    const spare = this.spare();
+    const { spare } = queue;
     const due: Delivery[] = [];
     const until = () => (due.length < spare ? now + ledger.ahead : now);
     for (let next = this.heap.peek(); next && next.due <= until(); next = this.heap.peek()) {
       this.heap.remove(next);
       due.push(next);
     }
-    if (due.length > 0) this.onDue(due);
+    if (due.length > 0) queue.add(due);
     this.arm(); // also after a timer that fired too soon
   }
 }

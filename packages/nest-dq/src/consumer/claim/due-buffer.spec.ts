@@ -22,12 +22,12 @@ describe('DueBuffer', () => {
     const now = () => clock.now() + ledgerAhead;
     ledger = { now, ahead: 0 };
     spare = 100;
-    buffer = new DueBuffer(
-      clock,
-      ledger,
-      () => spare,
-      (due) => came.push([now(), due.map(({ header }) => header.id)]),
-    );
+    buffer = new DueBuffer(clock, ledger, {
+      get spare() {
+        return spare;
+      },
+      add: (due) => void came.push([now(), due.map(({ header }) => header.id)]),
+    });
   });
 
   function dueAt(due: number, id = `at-${due}`): Delivery {
@@ -161,18 +161,17 @@ describe('DueBuffer', () => {
 
   it('takes in what comes while it lets go', async () => {
     const again = dueAt(50);
-    const cycle = new DueBuffer(
-      clock,
-      { now: () => clock.now(), ahead: 0 },
-      () => 0,
-      (due) => {
+    const queue = {
+      spare: 0,
+      add: (due: readonly Delivery[]) => {
         came.push([clock.now(), due.map(({ header }) => header.id)]);
         if (due[0] === again && again.due === 50) {
           again.due = 80;
           cycle.add(again);
         }
       },
-    );
+    };
+    const cycle: DueBuffer = new DueBuffer(clock, { now: () => clock.now(), ahead: 0 }, queue);
     cycle.add(again);
     await clock.advance(1_000);
     expect(came.map(([at]) => at)).toEqual([50, 80]);

@@ -16,7 +16,7 @@ export class Reserver implements Taker {
   constructor(
     private readonly context: TubeContext,
     private readonly claims: ClaimQueue,
-    private readonly limited: LimitedCopies,
+    private readonly limited: LimitedCopies | undefined,
   ) {
     this.nodes = context.cluster.nodes.map((node) => new ConsumerNode(context, node, this));
   }
@@ -81,7 +81,7 @@ export class Reserver implements Taker {
   // ── what the nodes ask and bring ──
 
   room(): number {
-    const { room } = this.limited;
+    const room = this.limited?.room ?? Infinity;
     if (!this.open || room === 0) return 0;
     let asked = 0;
     for (const node of this.nodes) asked += node.asked;

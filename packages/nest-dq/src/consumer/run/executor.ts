@@ -21,14 +21,15 @@ const BACK: RunOutcome = { kind: 'back' };
 export class Executor {
   /** Of runs that have a timeout, or whose handler did not return by then: one each. */
   private readonly timers = new Map<Run, Timer>();
-  private readonly goQueue: GoQueueRuns;
+  /** Undefined: go-queue has nothing to do with the tube. */
+  private readonly goQueue: GoQueueRuns | undefined;
   private shuttingDown = false;
 
   constructor(
     private readonly context: TubeContext,
     private readonly handler: HandlerMethod,
   ) {
-    this.goQueue = new GoQueueRuns(context);
+    this.goQueue = context.goQueueRole && new GoQueueRuns(context);
   }
 
   /** Takes a slot, and calls the handler. Resolves with the outcome; after a timeout the handler may still run. */
@@ -116,7 +117,7 @@ export class Executor {
   /** go-queue stored it. */
   private adopt(run: Run): void {
     run.startedAt = this.context.clock.now();
-    void this.goQueue.adopt(run).then((outcome) => {
+    void this.goQueue!.adopt(run).then((outcome) => {
       if (run.handling) this.end(run, outcome);
       this.free(run);
     });
@@ -124,8 +125,9 @@ export class Executor {
 
   /** A job that go-queue stored runs only with its lock. */
   private lock(run: Run, payload: unknown): void {
-    if (!this.goQueue.locks(run)) return this.handle(run, payload);
-    void this.goQueue.lock(run).then((refused) => {
+    const { goQueue } = this;
+    if (!goQueue?.locks(run)) return this.handle(run, payload);
+    void goQueue.lock(run).then((refused) => {
       if (!refused && run.handling && !this.shuttingDown) return this.handle(run, payload);
       run.job = undefined; // nobody has begun it here
       if (run.handling) this.end(run, refused ?? BACK);
