@@ -146,7 +146,7 @@ const NEST_HANDLERS = {
   testing: ['context', 'time'],
   [OF_EVENTS]: ['context'],
   [OF_LOG]: [],
-  [OF_NEST]: ['context'],
+  [OF_NEST]: ['context', OF_LOG],
 };
 
 const PACKAGES = { 'nest-handlers': NEST_HANDLERS, 'nest-dq': NEST_DQ, 'nest-kq': NEST_KQ };

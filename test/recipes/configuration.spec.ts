@@ -15,7 +15,7 @@ import {
 } from 'nest-dq';
 import type { ResolvedOptions } from 'nest-dq/src/nest/options.js';
 import type { DqRuntime } from 'nest-dq/src/nest/runtime.js';
-import { dqToken } from 'nest-dq/src/nest/tokens.js';
+import { dqTokens } from 'nest-dq/src/nest/tokens.js';
 import { closedAfterEach } from '../support/suite.js';
 
 const SERVERS = { BEANSTALKS: '10.0.0.1:11300,10.0.0.2:11300,10.0.0.3:11300', REDIS_URL: 'redis://10.0.0.9' };
@@ -25,7 +25,7 @@ const apps = closedAfterEach<TestingModule>();
 async function compile(imports: unknown[], cluster?: string): Promise<ResolvedOptions> {
   const app = await Test.createTestingModule({ imports: imports as DynamicModule[] }).compile();
   apps.push(app);
-  return app.get<DqRuntime>(dqToken('runtime', cluster)).options;
+  return app.get<DqRuntime>(dqTokens.of('runtime', cluster)).options;
 }
 
 async function refusal(imports: unknown[]): Promise<DqError> {
@@ -168,7 +168,7 @@ describe('forRootAsync', () => {
     const module = { module: class Shop {}, providers: [Mails] };
     const options = await compile([environment(SERVERS), plain, mails, module], 'mails');
     expect([options.prefix, options.servers?.beanstalks.length]).toEqual(['mails.', 3]);
-    expect(apps[0]!.get<DqRuntime>(dqToken('runtime')).options.prefix).toBe('');
+    expect(apps[0]!.get<DqRuntime>(dqTokens.of('runtime')).options.prefix).toBe('');
   });
 });
 

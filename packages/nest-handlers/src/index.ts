@@ -4,6 +4,8 @@
  */
 export { HandlersModule } from './handlers-module.js';
 export { NestParts } from './nest-parts.js';
+export { clusterModule, type ClusterExtras, type ClusterModuleParts } from './cluster-module.js';
+export { ClusterTokens, type ClusterKind } from './cluster-tokens.js';
 export { RunPhase, type RunPhaseMember } from './run-phase.js';
 export type { Handler, HandlerKind } from './handler-kind.js';
 export { HandlerMarks, MethodMarks, type HandlerDescriptor } from './method-marks.js';

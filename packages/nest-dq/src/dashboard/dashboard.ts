@@ -2,7 +2,7 @@ import { Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common'
 import type { HttpAdapterHost, ModuleRef, ModulesContainer } from '@nestjs/core';
 import { DqError } from '../errors.js';
 import type { DqRuntime } from '../nest/runtime.js';
-import { dqToken, showCluster } from '../nest/tokens.js';
+import { dqTokens } from '../nest/tokens.js';
 import { VERSION } from '../operate/version.js';
 import { systemClock } from 'nest-handlers/time';
 import { refuseElsewhere, viewerOf, type Viewer } from './access.js';
@@ -55,11 +55,11 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
 
   /** `DQ_CONFIG`: the cluster is not there. */
   onModuleInit(): void {
-    const token = dqToken('runtime', this.cluster);
+    const token = dqTokens.of('runtime', this.cluster);
     try {
       this.runtime = this.module.get<DqRuntime>(token, { strict: false });
     } catch (cause) {
-      const fact = `the dashboard shows the cluster ${showCluster(this.cluster)}, and there is none: expected DqModule.forRoot or forRootAsync with that \`name\` in the application`;
+      const fact = `the dashboard shows the cluster ${dqTokens.showCluster(this.cluster)}, and there is none: expected DqModule.forRoot or forRootAsync with that \`name\` in the application`;
       throw new DqError('DQ_CONFIG', fact, { cause });
     }
     this.kafka = KafkaClusters.in(this.modules);

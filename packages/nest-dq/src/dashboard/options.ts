@@ -1,7 +1,7 @@
 import type { CanActivate, ModuleMetadata, Type } from '@nestjs/common';
 import { DqError, show, unknownName } from '../errors.js';
 import { checkBoolean, wrong } from '../nest/option-checks.js';
-import { checkClusterName } from '../nest/tokens.js';
+import { dqTokens } from '../nest/tokens.js';
 import type { ActName } from './wire.js';
 
 /**
@@ -102,7 +102,7 @@ export function resolveExtras(extras: DqDashboardExtras): ResolvedExtras {
     throw wrong('`path`', path, 'a path of letters, digits, _, ~ and -, such as /dq or /admin/dq');
   checkList('guards', guards, 'classes or objects with the method canActivate', isGuard);
   checkList('decorators', decorators, 'decorators of a class', (each) => typeof each === 'function');
-  if (cluster !== undefined) checkClusterName(cluster);
+  dqTokens.checkName(cluster);
   return { path: rooted, guards, decorators, cluster };
 }
 

@@ -1,17 +1,19 @@
 import type { ArgumentsHost } from '@nestjs/common';
-import type { HandlerKind } from 'nest-handlers';
+import type { ClusterKind } from 'nest-handlers';
 import type { DelayedJob } from '../api/job.js';
 import { isOutcome } from '../consumer/run/outcome.js';
 import { RunningJob } from '../consumer/run/run.js';
-import { DqError, shorten, toError } from '../errors.js';
+import { DqError, shorten, show, toError } from '../errors.js';
 
 /** The handlers of jobs. */
-export const JOB_HANDLERS: HandlerKind<DelayedJob> = {
+export const JOB_HANDLERS: ClusterKind<DelayedJob> = {
+  library: 'nest-dq',
   context: 'dq',
   contextCheck: 'isDqContext',
   module: 'DqModule',
   item: 'job',
   parameters: '@DelayedPayload(), @CurrentJob()',
+  show,
   configError: (message) => new DqError('DQ_CONFIG', message),
   readError(thrown) {
     const { message, stack } = toError(thrown);

@@ -19,7 +19,7 @@ import { listenerMarks } from './on-dq.js';
 import { asConfigError, configError } from './option-checks.js';
 import type { ResolvedOptions } from './options.js';
 import type { DqRuntime } from './runtime.js';
-import { getDqToken, showCluster } from './tokens.js';
+import { dqTokens, getDqToken } from './tokens.js';
 
 /** Milliseconds after bootstrap. An application may enable its shutdown hooks only then. */
 const HOOKS_WITHIN = 1_000;
@@ -162,7 +162,7 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     const same = names.filter((name) => name === this.cluster).length;
     if (same === 1) return names;
     const named =
-      this.cluster === undefined ? 'without a name' : `with the name ${showCluster(this.cluster)}`;
+      this.cluster === undefined ? 'without a name' : `with the name ${dqTokens.showCluster(this.cluster)}`;
     const importers = this.phase.importersOf(getDqToken(this.cluster));
     const by = importers.length > 0 ? `, by ${importers.join(' and ')}` : '';
     const more = this.cluster === undefined ? '; a second cluster needs a `name`' : '';

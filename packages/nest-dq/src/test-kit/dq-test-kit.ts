@@ -11,7 +11,7 @@ import { defaultLogger } from '../nest/default-logger.js';
 import { ENVIRONMENT, type Backend, type Environment } from '../nest/environment.js';
 import { resolveOptions, type ResolvedOptions } from '../nest/options.js';
 import { DqRuntime } from '../nest/runtime.js';
-import { showCluster } from '../nest/tokens.js';
+import { dqTokens } from '../nest/tokens.js';
 import type { DqProducer } from '../producer/producer.js';
 import { refuseUnknown } from '../api/job-options.js';
 import { parseDuration } from '../time/duration.js';
@@ -148,8 +148,11 @@ export class DqTestKit {
     this.checkUsed();
     const known = this.clusters.get(cluster);
     if (!known) {
-      const names = [...this.clusters.keys()].map(showCluster).join(', ');
-      throw new DqError('DQ_CONFIG', `the cluster is ${showCluster(cluster)}: this kit has ${names}`);
+      const names = [...this.clusters.keys()].map((each) => dqTokens.showCluster(each)).join(', ');
+      throw new DqError(
+        'DQ_CONFIG',
+        `the cluster is ${dqTokens.showCluster(cluster)}: this kit has ${names}`,
+      );
     }
     return known.scheduled(tubeName(tube, known.settings.prefix)) as ScheduledJob<AsJson<In>>[];
   }

@@ -6,7 +6,7 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { DqConsumer, getDqToken, type DqProducer } from 'nest-dq';
 import { checkOptions } from '../api/checks.js';
 import { wrongValue } from '../errors.js';
-import { kqToken } from '../nest/tokens.js';
+import { kqTokens } from '../nest/tokens.js';
 import type { KqRuntime } from '../nest/runtime.js';
 import { DqDelays } from './dq-delays.js';
 
@@ -39,7 +39,7 @@ export class KqDqModule {
       providers: [
         {
           provide: `nest-kq:dq:${kq ?? ''}`,
-          inject: [kqToken('runtime', kq), getDqToken(dq), getDqToken(dq, DqConsumer)],
+          inject: [kqTokens.of('runtime', kq), getDqToken(dq), getDqToken(dq, DqConsumer)],
           useFactory: (runtime: KqRuntime, producer: DqProducer, consumer: DqConsumer) => {
             const { admin, name } = runtime;
             runtime.delays.open(new DqDelays({ producer, consumer, admin, cluster: name }), consume);

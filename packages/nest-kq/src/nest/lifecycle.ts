@@ -16,7 +16,7 @@ import { listenerMarks } from './on-kq.js';
 import { asConfigError } from './option-checks.js';
 import type { ResolvedOptions } from './options.js';
 import type { KqRuntime } from './runtime.js';
-import { getKqToken, showCluster } from './tokens.js';
+import { getKqToken, kqTokens } from './tokens.js';
 
 /**
  * Starts and ends a cluster with the application. Handlers run from when all modules are ready, and are drained while all
@@ -117,7 +117,7 @@ export class KqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     const same = names.filter((name) => name === this.cluster).length;
     if (same === 1) return names;
     const named =
-      this.cluster === undefined ? 'without a name' : `with the name ${showCluster(this.cluster)}`;
+      this.cluster === undefined ? 'without a name' : `with the name ${kqTokens.showCluster(this.cluster)}`;
     const importers = this.phase.importersOf(getKqToken(this.cluster));
     const by = importers.length > 0 ? `, by ${importers.join(' and ')}` : '';
     const more = this.cluster === undefined ? '; a second cluster needs a `name`' : '';

@@ -1,8 +1,8 @@
 import type { ArgumentsHost } from '@nestjs/common';
-import type { HandlerKind } from 'nest-handlers';
+import type { ClusterKind } from 'nest-handlers';
 import { isOutcome } from '../api/outcome.js';
 import type { KqMessage } from '../api/received.js';
-import { KqError, toError } from '../errors.js';
+import { KqError, show, toError } from '../errors.js';
 
 /** What a handler is called for: a message, or those of a batch. */
 export type MessageItem = KqMessage | readonly KqMessage[];
@@ -11,12 +11,14 @@ export type MessageItem = KqMessage | readonly KqMessage[];
 const unfinished = new WeakMap<object, Promise<unknown>>();
 
 /** The handlers of messages. */
-export const MESSAGE_HANDLERS: HandlerKind<MessageItem> = {
+export const MESSAGE_HANDLERS: ClusterKind<MessageItem> = {
+  library: 'nest-kq',
   context: 'kq',
   contextCheck: 'isKqContext',
   module: 'KqModule',
   item: 'message',
   parameters: '@MessageValue(), @CurrentMessage()',
+  show,
   configError: (message) => new KqError('KQ_CONFIG', message),
   readError: (thrown) => toError(thrown),
   isOutcome,

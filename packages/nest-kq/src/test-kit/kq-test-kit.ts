@@ -12,7 +12,7 @@ import { KqError, show } from '../errors.js';
 import { ENVIRONMENT, driverLog, type Environment } from '../nest/environment.js';
 import { resolveOptions, type KqOptions, type ResolvedOptions } from '../nest/options.js';
 import { KqRuntime } from '../nest/runtime.js';
-import { showCluster } from '../nest/tokens.js';
+import { kqTokens } from '../nest/tokens.js';
 import type { KqPusher } from '../pusher/pusher.js';
 import { KitLog, type StoredMessage } from './kit-log.js';
 import { MessageTally, type MessageCounts } from './message-tally.js';
@@ -149,8 +149,8 @@ export class KqTestKit {
     this.checkUsed();
     const log = this.logs.get(cluster);
     if (log) return log.messages(topic) as StoredMessage<In>[];
-    const names = [...this.logs.keys()].map(showCluster).join(', ');
-    throw new KqError('KQ_CONFIG', `the cluster is ${showCluster(cluster)}: this kit has ${names}`);
+    const names = [...this.logs.keys()].map((each) => kqTokens.showCluster(each)).join(', ');
+    throw new KqError('KQ_CONFIG', `the cluster is ${kqTokens.showCluster(cluster)}: this kit has ${names}`);
   }
 
   /** After the application was closed. Nothing runs any more. Idempotent. */

@@ -4,7 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import { type Arguments, print } from 'nest-handlers/cli';
 import { DqDashboardModule } from '../../dashboard/dashboard-module.js';
 import { cannotListen } from '../../embedded/listen-options.js';
-import { dqToken } from '../../nest/tokens.js';
+import { dqTokens } from '../../nest/tokens.js';
 import type { DqRuntime } from '../../nest/runtime.js';
 import { clusterCommand, type Connected } from '../cluster.js';
 import { operator } from '../operator.js';
@@ -66,7 +66,7 @@ function moduleOf(runtime: DqRuntime, path: string, readOnly: boolean): DynamicM
   return {
     module: class DashboardOnly {},
     imports: [DqDashboardModule.forRoot({ path, readOnly, access })],
-    providers: [{ provide: dqToken('runtime'), useValue: runtime }],
+    providers: [{ provide: dqTokens.of('runtime'), useValue: runtime }],
   };
 }
 
