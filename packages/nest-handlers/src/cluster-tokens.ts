@@ -5,6 +5,8 @@ import type { HandlerKind } from './handler-kind.js';
 export interface ClusterKind<Item extends object = object> extends HandlerKind<Item> {
   /** The package, with which the tokens of its parts begin: `'nest-dq'`. */
   readonly library: string;
+  /** Runs a check of a lower layer, whose refusal becomes the error of configuration; `where` stands before what it says. */
+  asConfigError<T>(where: string, check: () => T): T;
   /** A value as its messages show it. */
   show(value: unknown): string;
 }

@@ -4,6 +4,7 @@
  */
 export { HandlersModule } from './handlers-module.js';
 export { NestParts } from './nest-parts.js';
+export { ClusterLifecycle, type ClusterRuntime } from './cluster-lifecycle.js';
 export { clusterModule, type ClusterExtras, type ClusterModuleParts } from './cluster-module.js';
 export { ClusterTokens, type ClusterKind } from './cluster-tokens.js';
 export { RunPhase, type RunPhaseMember } from './run-phase.js';

@@ -4,6 +4,7 @@ import type { DelayedJob } from '../api/job.js';
 import { isOutcome } from '../consumer/run/outcome.js';
 import { RunningJob } from '../consumer/run/run.js';
 import { DqError, shorten, show, toError } from '../errors.js';
+import { asConfigError } from './option-checks.js';
 
 /** The handlers of jobs. */
 export const JOB_HANDLERS: ClusterKind<DelayedJob> = {
@@ -14,6 +15,7 @@ export const JOB_HANDLERS: ClusterKind<DelayedJob> = {
   item: 'job',
   parameters: '@DelayedPayload(), @CurrentJob()',
   show,
+  asConfigError,
   configError: (message) => new DqError('DQ_CONFIG', message),
   readError(thrown) {
     const { message, stack } = toError(thrown);

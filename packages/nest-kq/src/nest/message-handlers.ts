@@ -3,6 +3,7 @@ import type { ClusterKind } from 'nest-handlers';
 import { isOutcome } from '../api/outcome.js';
 import type { KqMessage } from '../api/received.js';
 import { KqError, show, toError } from '../errors.js';
+import { asConfigError } from './option-checks.js';
 
 /** What a handler is called for: a message, or those of a batch. */
 export type MessageItem = KqMessage | readonly KqMessage[];
@@ -19,6 +20,7 @@ export const MESSAGE_HANDLERS: ClusterKind<MessageItem> = {
   item: 'message',
   parameters: '@MessageValue(), @CurrentMessage()',
   show,
+  asConfigError,
   configError: (message) => new KqError('KQ_CONFIG', message),
   readError: (thrown) => toError(thrown),
   isOutcome,

@@ -1,0 +1,158 @@
+import type { LoggerService, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import type { ClusterTokens } from './cluster-tokens.js';
+import { detached } from './context.js';
+import { ListenerExplorer, type Listen, type ListenerMark } from './listener-explorer.js';
+import type { ClusterNames, NestModule } from './marked-methods.js';
+import type { MethodMarks } from './method-marks.js';
+import type { NestParts } from './nest-parts.js';
+import type { RunPhase, RunPhaseMember } from './run-phase.js';
+
+/** All parts of one cluster, as far as its lifecycle knows them. */
+export interface ClusterRuntime {
+  /** The name of the cluster. */
+  readonly name?: string | undefined;
+  readonly options: { readonly consume: boolean; readonly logger: LoggerService };
+  readonly events: { listen(...given: Parameters<Listen<any>>): void };
+  /** Idempotent. Never rejects. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts and ends a cluster with the application. Handlers run from when all modules are ready, and are drained while all
+ * modules still work. What adds items works until every other module has ended.
+ *
+ * The steps, in order: `advise`, `take`, `open`; once all modules are ready, `start` and `run`; at the end `stop`, and then the
+ * runtime's `close`. Modules that are loaded lazily go through `take` and `run`.
+ */
+export abstract class ClusterLifecycle<Runtime extends ClusterRuntime, Found>
+  implements OnModuleInit, RunPhaseMember, OnApplicationShutdown
+{
+  protected readonly logger: LoggerService;
+  private readonly cluster: string | undefined;
+  private readonly listeners: ListenerExplorer<any>;
+  /** Found, and not running yet. */
+  private readonly waiting: Found[] = [];
+  private prepared = false;
+  private begun = false;
+  private ended = false;
+
+  constructor(
+    protected readonly runtime: Runtime,
+    private readonly phase: RunPhase,
+    nest: NestParts,
+    private readonly tokens: ClusterTokens<Function, string>,
+    listenerMarks: MethodMarks<ListenerMark<any>>,
+  ) {
+    phase.members.add(this);
+    const { events, name, options } = runtime;
+    this.logger = options.logger;
+    this.cluster = name;
+    const listen: Listen<any> = (event, listener, who) =>
+      tokens.kind.asConfigError(`${who}: `, () => events.listen(event, listener, who));
+    this.listeners = new ListenerExplorer(nest, listenerMarks, listen, name);
+  }
+
+  /** Warns of what is set up badly, before anything happens. */
+  protected abstract advise(): void;
+  /** The handlers that were not found before, of all modules or of these. Listeners hear events by now. */
+  protected abstract take(
+    clusters: ClusterNames,
+    modules?: ReadonlySet<NestModule>,
+  ): Promise<readonly Found[]> | readonly Found[];
+  /** Makes the cluster usable for other modules. */
+  protected abstract open(): Promise<void> | void;
+  /** All modules are ready. */
+  protected abstract start(): Promise<void> | void;
+  /** Runs these handlers from now on. Only with the option `consume`. */
+  protected abstract run(handlers: readonly Found[]): Promise<void>;
+  /** What a handler consumes, for the log. */
+  protected abstract sourcesOf(handler: Found): readonly unknown[];
+  /** Drains. Never rejects. Idempotent, and allowed before any other step. */
+  protected abstract stop(): Promise<void>;
+
+  async onModuleInit(): Promise<void> {
+    await this.phase.orGiveUp(detached(() => this.prepare()));
+  }
+
+  async begin(): Promise<void> {
+    if (this.ended) return;
+    this.begun = true;
+    await this.start();
+    await this.go();
+  }
+
+  async loaded(modules: ReadonlySet<NestModule>): Promise<void> {
+    if (!this.prepared || this.ended) return; // `prepare` will find them, or nothing starts any more
+    await this.find(modules);
+    if (this.begun) await this.go();
+  }
+
+  async end(): Promise<void> {
+    this.ended = true;
+    await this.stop();
+  }
+
+  close(): Promise<void> {
+    return this.runtime.close();
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    return this.close();
+  }
+
+  /**
+   * For `advise`: no option says where items are stored. `instead`: the options that do. Throws the kind's error of
+   * configuration in production, because a forgotten option would lose items.
+   */
+  protected warnOfMemory(instead: string): void {
+    const { kind } = this.tokens;
+    const fate = 'lost when this process ends, and no other process sees them';
+    if (process.env['NODE_ENV'] === 'production') {
+      const trouble = `NODE_ENV is production, and no option says where ${kind.item}s are stored`;
+      throw kind.configError(`${trouble}; in memory they would be ${fate}: ${instead}`);
+    }
+    this.logger.warn(`${kind.item}s are stored in memory: they are ${fate}; ${instead}`);
+  }
+
+  private async prepare(): Promise<void> {
+    this.advise();
+    await this.find();
+    this.prepared = true;
+    await this.open();
+  }
+
+  private async find(modules?: ReadonlySet<NestModule>): Promise<void> {
+    const clusters = this.clusters();
+    this.listeners.attach(clusters, modules);
+    this.waiting.push(...(await this.take(clusters, modules)));
+  }
+
+  private async go(): Promise<void> {
+    const handlers = this.waiting.splice(0);
+    if (handlers.length === 0) return;
+    if (this.runtime.options.consume) return this.run(handlers);
+    const sources = handlers.flatMap((each) => this.sourcesOf(each)).join(', ');
+    this.logger.log(`does not consume ${sources} in this process, as \`consume\` is false`);
+  }
+
+  /**
+   * The names of the library's clusters in the application. Throws the kind's error of configuration where two have the name
+   * of this one: both would find the handlers of that name, and the parts of one of them could not be injected.
+   */
+  private clusters(): ClusterNames {
+    const { phase, tokens } = this;
+    const names = Array.from(phase.members).flatMap((member) =>
+      member instanceof ClusterLifecycle && member.tokens === tokens ? [member.cluster] : [],
+    );
+    const name = this.cluster;
+    const same = names.filter((each) => each === name).length;
+    if (same === 1) return names;
+    const named = name === undefined ? 'without a name' : `with the name ${tokens.showCluster(name)}`;
+    const importers = phase.importersOf(tokens.of('runtime', name));
+    const by = importers.length > 0 ? `, by ${importers.join(' and ')}` : '';
+    const more = name === undefined ? '; a second cluster needs a `name`' : '';
+    throw tokens.kind.configError(
+      `${tokens.kind.module}.forRoot or forRootAsync is imported ${same} times ${named}${by}: expected once, as it is global${more}`,
+    );
+  }
+}
