@@ -13,6 +13,7 @@ import { MemoryLedger } from '../src/ledger/memory/memory-ledger.js';
 import { LedgerIndex } from '../src/ledger/ledger-index.js';
 import { SettleQueue } from '../src/ledger/settle-queue.js';
 import { ClusterProducer } from '../src/producer/cluster-producer.js';
+import { ProducerContext } from '../src/producer/producer-context.js';
 import { CollectingHub } from './collecting-hub.js';
 import { textReport } from './tube-context.js';
 import { SwitchableLedger } from './switchable-ledger.js';
@@ -161,7 +162,9 @@ export class ConsumingProcess {
     const waiting = new LedgerIndex(ledger);
     const goQueue = withoutGoQueue(clock);
     this.parts = { cluster, ledger, waiting, settleQueue, clock, events: this.events, goQueue };
-    this.producer = new ClusterProducer({ ...this.parts, settings: { ...SETTINGS, patience: 0 } });
+    this.producer = new ClusterProducer(
+      new ProducerContext({ ...this.parts, settings: { ...SETTINGS, patience: 0 } }),
+    );
     cluster.start();
   }
 

@@ -23,6 +23,7 @@ import { StoredWaitingJobs, type NamedNode } from '../src/operate/stored-waiting
 import { SeriesScheduler } from '../src/recurring/series-scheduler.js';
 import { ClusterDeadLetters } from '../src/producer/dead-letters.js';
 import { ClusterProducer } from '../src/producer/cluster-producer.js';
+import { ProducerContext } from '../src/producer/producer-context.js';
 import { ChangedLedger } from './changed-ledger.js';
 import { CollectingHub } from './collecting-hub.js';
 import { ScriptedNode } from './scripted-node.js';
@@ -124,17 +125,19 @@ export class Producing<S extends Server> {
     const settleQueue = new SettleQueue(ledger, clock, cluster.nodes, this.ledgerSettings);
     const events = new CollectingHub();
     const settings = { prefix, backupDelay: 2_000, patience, mostIndexed };
-    const waiting = new LedgerIndex(ledger);
+    const waiting = mostIndexed > 0 ? new LedgerIndex(ledger) : this.listed;
     const goQueue = withoutGoQueue(clock);
     const parts = { cluster, ledger, waiting, settleQueue, clock, events, settings, onSchedule, goQueue };
-    const producer = new ClusterProducer(parts);
+    const context = new ProducerContext(parts);
+    const producer = new ClusterProducer(context);
     const { presence } = this;
     const history = new LocalHistory(() => ledger.now());
     const acts = new LocalActs(() => ledger.now());
-    const deadLetters = new ClusterDeadLetters(parts);
+    const deadLetters = new ClusterDeadLetters(context);
     const series = new SeriesScheduler({ events, clock, trouble: () => undefined });
     const viewLedger = () => this.memory.view();
     return {
+      context,
       parts,
       ledger,
       settleQueue,
@@ -151,12 +154,7 @@ export class Producing<S extends Server> {
         history,
         acts,
       }),
-      control: new ClusterControl({
-        ...parts,
-        producer,
-        presence,
-        waiting: mostIndexed > 0 ? waiting : this.listed,
-      }),
+      control: new ClusterControl(context, { producer, presence }),
     };
   };
 

@@ -10,6 +10,7 @@ import { SettleQueue } from '../ledger/settle-queue.js';
 import { DEFAULT_LOG_LEVELS } from '../nest/log-levels.js';
 import { LogReport } from '../nest/log-report.js';
 import { ClusterProducer } from '../producer/cluster-producer.js';
+import { ProducerContext } from '../producer/producer-context.js';
 import { CollectingHub } from '../../spec-support/collecting-hub.js';
 import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import { VirtualClock } from 'nest-handlers/testing';
@@ -62,7 +63,7 @@ class Process {
     events: new CollectingHub(),
     goQueue: withoutGoQueue(this.clock),
   };
-  readonly producer = new ClusterProducer({ ...this.parts, settings: SETTINGS });
+  readonly producer = new ClusterProducer(new ProducerContext({ ...this.parts, settings: SETTINGS }));
   readonly consumer = new ClusterConsumer(SETTINGS, this.parts);
 
   async start(): Promise<void> {

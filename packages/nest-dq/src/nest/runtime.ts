@@ -24,6 +24,7 @@ import { TubeWatch } from '../operate/tube-watch.js';
 import { UnconsumedTubes } from '../operate/unconsumed-tubes.js';
 import { ClusterDeadLetters } from '../producer/dead-letters.js';
 import { ClusterProducer } from '../producer/cluster-producer.js';
+import { ProducerContext } from '../producer/producer-context.js';
 import { SeriesScheduler } from '../recurring/series-scheduler.js';
 import { KeyCheck } from '../seal/key-check.js';
 import { KeyFetcher } from '../seal/key-fetcher.js';
@@ -53,6 +54,7 @@ export class DqRuntime {
 
   /** Absent: no other process can have another ledger. */
   private readonly admission: Admission | undefined;
+  private readonly context: ProducerContext;
   private readonly tubeWatch: TubeWatch;
   /** Undefined: nobody wants advice. */
   private readonly unconsumedTubes: UnconsumedTubes | undefined;
@@ -141,8 +143,9 @@ export class DqRuntime {
     };
     const parts = { cluster, ledger, settleQueue, clock, events, goQueue };
     const producing = { ...parts, waiting, settings: options, onSchedule: scheduleHook(hooks) };
-    this.producer = new ClusterProducer(producing);
-    this.deadLetters = new ClusterDeadLetters(producing);
+    const context = (this.context = new ProducerContext(producing));
+    this.producer = new ClusterProducer(context);
+    this.deadLetters = new ClusterDeadLetters(context);
     this.series = new SeriesScheduler({
       events,
       clock,
@@ -164,7 +167,7 @@ export class DqRuntime {
     const load = () => this.consumer.load();
     const counts = () => ({
       lost: this.consumer.lost?.count ?? 0,
-      unlisted: this.producer.unlisted,
+      unlisted: this.context.index?.unlisted ?? 0,
       toRepair: this.toRepair,
     });
     const source = seal?.settings.source;
@@ -173,7 +176,7 @@ export class DqRuntime {
     this.actWriter = new ActWriter({ events, acts, clock, warn, hidesKeys: seal?.settings.encrypt === true });
     const elected = () => this.process.elected;
     const repairs = options.repair && options.mostIndexed > 0 && options.replicas > 1;
-    this.selfRepair = repairs ? new SelfRepair({ ...producing, elected, log, warn }) : undefined;
+    this.selfRepair = repairs ? new SelfRepair(context, { elected, log, warn }) : undefined;
     const wasElected = () => this.selfRepair?.lookAtAll();
     const hasGivenUp = () => this.selfRepair?.hasGivenUp === true;
     const telling = {
@@ -210,7 +213,7 @@ export class DqRuntime {
     this.unconsumedTubes = options.advise
       ? new UnconsumedTubes({ clock, elected, look: () => unconsumedTubes(looking), warn })
       : undefined;
-    this.control = new ClusterControl({ ...producing, producer, presence });
+    this.control = new ClusterControl(context, { producer, presence });
   }
 
   /** Before anything is added: fetches the keys of the seal. Idempotent. `DQ_CONFIG`. */
@@ -328,13 +331,12 @@ export class DqRuntime {
   }
 
   private async end(): Promise<void> {
-    const { tubeWatch, process, producer, deadLetters, control, historyWriter, actWriter, settleQueue } =
-      this;
+    const { tubeWatch, process, producer, historyWriter, actWriter, settleQueue } = this;
     const { ledger, cluster } = this.backend;
     const optional = [this.admission, this.unconsumedTubes, this.selfRepair, this.sealKeys].filter(
       (part) => part !== undefined,
     );
-    const acting = [tubeWatch, ...optional, process, producer, deadLetters, control];
+    const acting = [tubeWatch, producer, ...optional, process];
     const writing = [historyWriter, actWriter, settleQueue];
     const { goQueueLocks } = this.backend;
     const parts = [...acting, ...writing, goQueueLocks, ledger, cluster, this.backend, this.events];

@@ -5,7 +5,7 @@ import type { Tube } from '../api/tube.js';
 import type { Presence } from '../ledger/presence.js';
 import { DqError } from '../errors.js';
 import { checkObject } from '../producer/call-options.js';
-import { ProducerContext, type ProducerParts } from '../producer/producer-context.js';
+import type { ProducerContext } from '../producer/producer-context.js';
 import type { DqProducer } from '../producer/producer.js';
 import { Act, actOnJob, type ActOptions } from './act.js';
 import type { BulkOptions, BulkProgress } from './bulk.js';
@@ -123,30 +123,31 @@ export abstract class DqControl {
   abstract repair(options?: RepairOptions): AsyncIterable<BulkProgress<RepairExample>>;
 }
 
-/** What the control of a cluster works with. */
-export interface ControlParts extends ProducerParts {
+/** What the control of a cluster works with, beside its context. */
+export interface ControlParts {
   readonly producer: DqProducer;
   readonly presence: Presence;
 }
 
 /** The control of one cluster. */
 export class ClusterControl extends DqControl {
-  private readonly context: ProducerContext;
   private readonly letters: LetterActs;
   private readonly waiting: WaitingActs;
   private readonly pauses: TubePauses;
 
-  constructor(private readonly parts: ControlParts) {
+  constructor(
+    private readonly context: ProducerContext,
+    private readonly parts: ControlParts,
+  ) {
     super();
-    this.context = new ProducerContext(parts, 'nothing can be steered');
-    this.letters = new LetterActs(this.context);
-    this.waiting = new WaitingActs(this.context, parts);
-    this.pauses = new TubePauses(this.context, parts);
+    this.letters = new LetterActs(context);
+    this.waiting = new WaitingActs(context, parts.producer);
+    this.pauses = new TubePauses(context, { ...context.parts, presence: parts.presence });
   }
 
   override async runNow(ref: JobRef, options?: PatienceOptions & ActOptions): Promise<RescheduleResult> {
     const { by, patience } = checkObject('the options', options, ['by', 'patience']);
-    return actOnJob(this.parts, 'runNow', ref, by, 'rescheduled', () =>
+    return actOnJob(this.context.parts, 'runNow', ref, by, 'rescheduled', () =>
       this.parts.producer.reschedule(ref, { delay: 0 }, { ...(patience !== undefined && { patience }) }),
     );
   }
@@ -207,17 +208,12 @@ export class ClusterControl extends DqControl {
 
   override repair(options?: RepairOptions): AsyncIterable<BulkProgress<RepairExample>> {
     this.refuseWithoutList('repair');
-    return repair(this.context, this.parts.waiting, options);
-  }
-
-  /** Everything fails from now on. Idempotent. */
-  close(): void {
-    this.context.close();
+    return repair(this.context, options);
   }
 
   /** An act that finds nothing must not look like one that had nothing to do. `DQ_CONFIG`. */
   private refuseWithoutList(act: string): void {
-    const { waiting, settings } = this.parts;
+    const { waiting, settings } = this.context.parts;
     if (waiting.complete || (settings.mostIndexed ?? 0) > 0) return;
     const fact = `\`index\` is off, so no job is listed that \`${act}\` could find: expected \`index: true\` in all processes`;
     throw new DqError('DQ_CONFIG', fact);
@@ -226,10 +222,10 @@ export class ClusterControl extends DqControl {
   private async mark(act: string, node: string, drained: boolean, options?: ActOptions): Promise<boolean> {
     this.context.refuseIfClosed();
     const { by } = checkObject('the options', options, ['by']);
-    const { events, presence, cluster } = this.parts;
+    const { events, cluster } = this.context.parts;
     checkNode(cluster, node);
     const marking = new Act(events, act, { node }, by);
-    const changed = await presence.markDrained(node, drained);
+    const changed = await this.parts.presence.markDrained(node, drained);
     marking.ended(changed ? 1 : 0);
     return changed;
   }

@@ -259,19 +259,19 @@ describe.each<Act>(['reviveMany', 'discardMany'])('%s', (name) => {
   });
 
   it('fails after the close of the module', async () => {
-    const { control, addAndKill } = await withDeadJobs(0);
+    const { control, producer, addAndKill } = await withDeadJobs(0);
     await addAndKill(MANY);
     const { last, error } = await ended(
       (async function* () {
         for await (const progress of begin(control, 't', {})) {
-          control.close();
+          void producer.close();
           yield progress;
         }
       })(),
     );
     expect([last!.done, error]).toEqual([128, expect.objectContaining({ code: 'DQ_CLOSED' })]);
     expect(() => begin(control, 't', {})).toThrow(
-      /DQ_CLOSED: the module is closed, so nothing can be steered/,
+      /DQ_CLOSED: the module is closed, so no job can be added or changed/,
     );
   });
 });

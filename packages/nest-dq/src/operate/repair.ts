@@ -3,7 +3,7 @@ import type { StoredTube } from '../api/tube.js';
 import { storedTube, withoutPrefix, type Tube } from '../api/tube.js';
 import { isUnreadable, lookForCopy, type UnreadableCopy } from '../copies/reading.js';
 import { DqError } from '../errors.js';
-import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting-jobs.js';
+import type { WaitingJob, WaitingPosition } from '../ledger/waiting-jobs.js';
 import { formatCursor, parseCursor } from '../producer/cursor.js';
 import type { ProducerContext } from '../producer/producer-context.js';
 import { parseDuration } from '../time/duration.js';
@@ -76,7 +76,6 @@ interface Cursor {
 /** Repairs what the options mean, as `DqControl.repair` says. */
 export function repair(
   context: ProducerContext,
-  waiting: WaitingJobs,
   options: RepairOptions = {},
 ): AsyncGenerator<BulkProgress<RepairExample>, void, undefined> {
   const {
@@ -98,7 +97,7 @@ export function repair(
     ...(node !== undefined && { node }),
   };
   const act = new Act(events, 'repair', on, by);
-  const work = new Repair(context, waiting, {
+  const work = new Repair(context, {
     only,
     counting: { replaced: node },
     dueAfter: parseDuration(dueAfter, '`dueAfter`'),
@@ -120,15 +119,14 @@ export class Repair implements Bulk<Checked, RepairExample> {
 
   constructor(
     private readonly context: ProducerContext,
-    private readonly waiting: WaitingJobs,
     private readonly settings: RepairSettings,
   ) {}
 
   async read(from: string | undefined): Promise<BulkPage<Checked>> {
-    const { context, waiting } = this;
+    const { context } = this;
     const { only, counting, dueAfter, patience, atOnce } = this.settings;
     context.refuseIfClosed();
-    const { cluster } = context.parts;
+    const { cluster, waiting } = context.parts;
     const begin = from === undefined ? undefined : readCursor(from);
     const all = await (this.tubes ??= only === undefined ? this.allTubes() : Promise.resolve([only]));
     const [tube, following] = all.filter((name) => !begin || name >= begin.tube);

@@ -17,7 +17,7 @@ async function world(count?: number, mostIndexed?: number) {
   const log: string[] = [];
   const is = { elected: true };
   const note = (message: string) => void log.push(message);
-  const make = () => new SelfRepair({ ...found.parts, elected: () => is.elected, log: note, warn: note });
+  const make = () => new SelfRepair(found.context, { elected: () => is.elected, log: note, warn: note });
   const repair = make();
   repair.start();
   const told = found.events.collect('operated');

@@ -2,9 +2,8 @@ import { withoutPrefix } from '../api/tube.js';
 import { DqError, factOf, toError } from '../errors.js';
 import { BAD_SEAL } from '../copies/formats/sealed.js';
 import { parseLocation } from '../copies/location.js';
-import type { WaitingJobs } from '../ledger/waiting-jobs.js';
-import { ProducerContext, type ProducerParts } from '../producer/producer-context.js';
-import type { Timer } from 'nest-handlers/time';
+import type { ProducerContext } from '../producer/producer-context.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 import { Act } from './act.js';
 import { inBulk, PAGE } from './bulk.js';
 import { Repair, type Checked } from './repair.js';
@@ -28,8 +27,7 @@ const GIVEN_UP_FOR = 600_000;
 /** Who does it, as the event `operated` tells it. */
 const BY = 'nest-dq';
 
-export interface SelfRepairParts extends ProducerParts {
-  readonly waiting: WaitingJobs;
+export interface SelfRepairParts {
   /** Whether this process is the one that repairs for all. */
   readonly elected: () => boolean;
   readonly log: (message: string) => void;
@@ -55,7 +53,6 @@ interface Found {
  * Two processes may do it at once: a job is moved only from the generation that was looked at.
  */
 export class SelfRepair {
-  private readonly context: ProducerContext;
   private readonly unlisten: (() => void)[] = [];
   private timer: Timer | undefined;
   /** By the clock: when the next look is planned for, and the time before which there is none. */
@@ -75,8 +72,13 @@ export class SelfRepair {
   /** By what was told: when it may be told again. */
   private readonly told = new Map<string, number>();
 
-  constructor(private readonly parts: SelfRepairParts) {
-    this.context = new ProducerContext(parts, 'nothing is repaired');
+  constructor(
+    private readonly context: ProducerContext,
+    private readonly parts: SelfRepairParts,
+  ) {}
+
+  private get clock(): Clock {
+    return this.context.parts.clock;
   }
 
   /** About how many jobs the repair under way has still to look at. 0: there is none. */
@@ -91,13 +93,13 @@ export class SelfRepair {
 
   /** It could not repair: another process should. */
   get hasGivenUp(): boolean {
-    return this.parts.clock.now() < this.givenUpUntil && !this.hasAllKeys;
+    return this.clock.now() < this.givenUpUntil && !this.hasAllKeys;
   }
 
   /** Idempotent, and nothing after `close`. */
   start(): void {
     if (this.closed || this.unlisten.length > 0) return;
-    for (const node of this.parts.cluster.nodes) {
+    for (const node of this.context.parts.cluster.nodes) {
       let known = node.instance;
       const up = () => {
         // A server that was only out of reach has what it had.
@@ -112,29 +114,28 @@ export class SelfRepair {
   lookAtAll(): void {
     if (!this.goesOn) return;
     this.all = true;
-    if (!this.underWay) this.lookIn(Math.max(SOON, this.notBefore - this.parts.clock.now()));
+    if (!this.underWay) this.lookIn(Math.max(SOON, this.notBefore - this.clock.now()));
   }
 
-  /** Awaits what it has begun. Idempotent. */
+  /** After the close of its context. Awaits what it has begun. Idempotent. */
   async close(): Promise<void> {
     this.closed = true;
     this.timer?.cancel();
     for (const stop of this.unlisten.splice(0)) stop();
-    this.context.close();
     this.wake?.();
     await this.underWay;
   }
 
   private lookIn(ms: number): void {
-    const at = this.parts.clock.now() + ms;
+    const at = this.clock.now() + ms;
     if (at >= this.planned) return;
     this.planned = at;
     this.timer?.cancel();
-    this.timer = this.parts.clock.after(ms, () => {
+    this.timer = this.clock.after(ms, () => {
       this.planned = Infinity;
       this.underWay = this.work().then((isDone) => {
         this.underWay = undefined;
-        this.notBefore = this.parts.clock.now() + LEAST_BETWEEN;
+        this.notBefore = this.clock.now() + LEAST_BETWEEN;
         if (this.goesOn) this.lookIn(this.all && isDone ? LEAST_BETWEEN : EVERY);
       });
     });
@@ -147,13 +148,13 @@ export class SelfRepair {
 
   /** False: it failed. */
   private async work(): Promise<boolean> {
-    const { context, parts, all } = this;
+    const { context, all } = this;
     if (!this.goesOn) return true;
     this.all = false;
-    const work = new Repair(context, parts.waiting, {
+    const work = new Repair(context, {
       counting: { byItself: true },
       dueAfter: DUE_AFTER,
-      patience: parts.settings.patience,
+      patience: context.parts.settings.patience,
       atOnce: AT_ONCE,
     });
     try {
@@ -166,7 +167,7 @@ export class SelfRepair {
       this.giveUp(undefined);
       const fact = thrown instanceof DqError ? factOf(thrown) : toError(thrown).message;
       if (!this.closed)
-        parts.warn(`jobs that miss copies are looked for again in ${EVERY / 60_000} minutes: ${fact}`);
+        this.parts.warn(`jobs that miss copies are looked for again in ${EVERY / 60_000} minutes: ${fact}`);
       return false;
     }
   }
@@ -174,7 +175,7 @@ export class SelfRepair {
   private async look(work: Repair, all: boolean): Promise<Found | undefined> {
     let cursor = all ? undefined : this.behind;
     for (let pages = 0; all || pages < PAGES; pages++) {
-      const begun = this.parts.clock.now();
+      const begun = this.clock.now();
       const page = await work.read(cursor);
       for (const job of page.items) {
         // One without any copy cannot be repaired; or it is over, and the list does not know it yet.
@@ -193,18 +194,19 @@ export class SelfRepair {
 
   private giveUp(unread: UnreadableJobs | undefined): void {
     this.unread = unread;
-    this.givenUpUntil = this.parts.clock.now() + GIVEN_UP_FOR;
+    this.givenUpUntil = this.clock.now() + GIVEN_UP_FOR;
   }
 
   /** The keys that were missing have come. */
   private get hasAllKeys(): boolean {
-    const { seal } = this.parts.cluster.settings;
+    const { seal } = this.context.parts.cluster.settings;
     const keys = this.unread?.keys ?? [];
     return keys.length > 0 && seal !== undefined && keys.every((name) => seal.knows(name));
   }
 
   private tellUnreadable({ unreadable }: Repair): void {
-    const { events, settings, warn, clock } = this.parts;
+    const { events, settings, clock } = this.context.parts;
+    const { warn } = this.parts;
     const keys = [...new Set(unreadable.flatMap(({ copy }) => copy.missingKey ?? []))].toSorted();
     if (keys.length > 0) this.giveUp({ count: unreadable.length, keys });
     else this.givenUpUntil = 0;
@@ -228,7 +230,8 @@ export class SelfRepair {
   }
 
   private async repair(work: Repair, { job, cursor: begin }: Found): Promise<void> {
-    const { events, clock, settings, log, warn } = this.parts;
+    const { events, clock, settings } = this.context.parts;
+    const { log, warn } = this.parts;
     const { tube, id, missing } = job;
     warn(
       `job ${id} of ${withoutPrefix(tube, settings.prefix)} misses ${missing} of its copies: ` +
@@ -261,7 +264,7 @@ export class SelfRepair {
 
   /** Until so many seconds after this time. It ends early at a close. */
   private pauseAfter(begun: number, seconds: number): Promise<void> {
-    const { clock } = this.parts;
+    const { clock } = this;
     const ms = begun + 1_000 * seconds - clock.now();
     if (ms <= 0 || this.closed) return Promise.resolve();
     return new Promise((resolve) => {

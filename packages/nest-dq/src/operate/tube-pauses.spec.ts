@@ -67,12 +67,12 @@ describe('pause and resume', () => {
   });
 
   it('refuse a tube that cannot be, and a module that is closed', async () => {
-    const { control } = await embedded();
+    const { control, producer } = await embedded();
     expect((await failure(control.pause('no tube'))).code).toBe('DQ_BAD_TUBE');
     expect((await failure(control.resume('no tube'))).code).toBe('DQ_BAD_TUBE');
-    control.close();
+    await producer.close();
     expect((await failure(control.pause('t'))).message).toContain(
-      'DQ_CLOSED: the module is closed, so nothing can be steered',
+      'DQ_CLOSED: the module is closed, so no job can be added or changed',
     );
     expect((await failure(control.resume('t'))).code).toBe('DQ_CLOSED');
   });

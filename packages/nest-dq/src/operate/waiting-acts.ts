@@ -2,7 +2,7 @@ import type { JobRefText, JobView, RevokeOptions } from '../api/job.js';
 import { storedTube, withoutPrefix, type StoredTube, type Tube } from '../api/tube.js';
 import { formatRef } from '../copies/job-ref.js';
 import type { OperatedOn } from '../events/events.js';
-import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting-jobs.js';
+import type { WaitingJob, WaitingPosition } from '../ledger/waiting-jobs.js';
 import { formatCursor, parseCursor } from '../producer/cursor.js';
 import type { ProducerContext } from '../producer/producer-context.js';
 import type { DqProducer } from '../producer/producer.js';
@@ -33,11 +33,6 @@ const HELD_LIMIT_MS = 70_000;
 /** Each move stores copies on nodes. */
 const MOVES_AT_ONCE = 32;
 
-export interface WaitingActsParts {
-  readonly producer: DqProducer;
-  readonly waiting: WaitingJobs;
-}
-
 type Change = Bulk<WaitingJob, JobView>['change'];
 type WaitingAct = AsyncGenerator<BulkProgress<JobView>, void, undefined>;
 
@@ -48,7 +43,7 @@ type WaitingAct = AsyncGenerator<BulkProgress<JobView>, void, undefined>;
 export class WaitingActs {
   constructor(
     private readonly context: ProducerContext,
-    private readonly parts: WaitingActsParts,
+    private readonly producer: DqProducer,
   ) {}
 
   revokeMany(tube: string | Tube, filter: WaitingFilter, options?: BulkOptions): WaitingAct {
@@ -90,7 +85,7 @@ export class WaitingActs {
     const until = clock.now() + HELD_LIMIT_MS;
     for (;;) {
       try {
-        const result = await this.parts.producer.revoke(ref, options);
+        const result = await this.producer.revoke(ref, options);
         return result === 'revoked' ? 'done' : 'skipped';
       } catch (error) {
         const failed = ofOne(error);
@@ -122,7 +117,7 @@ export class WaitingActs {
       this.context.refuseIfClosed();
       const after = at === undefined ? undefined : readStart(at, name).after;
       const page = { from, limit: PAGE, ...(to !== undefined && { to }), ...(after && { after }) };
-      const { jobs, next } = await retries.run(call, () => this.parts.waiting.page(storedAs, page));
+      const { jobs, next } = await retries.run(call, () => parts.waiting.page(storedAs, page));
       // A time that has certainly come: what is opened from now on has a greater generation, or the same.
       start ??= { began: Math.floor(ledger.nowAtLeast()), after: undefined };
       const { began } = start;

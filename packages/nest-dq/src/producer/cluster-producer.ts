@@ -33,7 +33,7 @@ import { dueAfter, dueAt, dueNow, type Due } from './due.js';
 import { JobAdder } from './job-adder.js';
 import { findJob, headersOf } from './job-finder.js';
 import { refuseInvalid } from './payload-check.js';
-import { ProducerContext, type ProducerParts } from './producer-context.js';
+import type { ProducerContext, ProducerParts } from './producer-context.js';
 import { DqProducer } from './producer.js';
 import { Rescheduler } from './rescheduler.js';
 import type { Together } from './retries.js';
@@ -51,26 +51,21 @@ interface AddCall {
 
 /** The producer of one cluster. */
 export class ClusterProducer extends DqProducer {
-  private readonly context: ProducerContext;
+  private readonly parts: ProducerParts;
   private readonly adder: JobAdder;
   private readonly goQueue: GoQueueJobs;
   private readonly revoker: Revoker;
   private readonly rescheduler: Rescheduler;
   private readonly times: TubeTimes;
 
-  constructor(private readonly parts: ProducerParts) {
+  constructor(private readonly context: ProducerContext) {
     super();
-    this.context = new ProducerContext(parts, 'nothing can be scheduled or revoked');
-    this.adder = new JobAdder(this.context);
-    this.goQueue = new GoQueueJobs(this.context, parts.goQueue.locks);
-    this.revoker = new Revoker(this.context, this.goQueue);
-    this.times = new TubeTimes(parts.ledger, parts.clock);
-    this.rescheduler = new Rescheduler(this.context, this.times);
-  }
-
-  /** Jobs that this producer stored and that the index has no room for. */
-  get unlisted(): number {
-    return this.context.index?.unlisted ?? 0;
+    const { ledger, clock, goQueue } = (this.parts = context.parts);
+    this.adder = new JobAdder(context);
+    this.goQueue = new GoQueueJobs(context, goQueue.locks);
+    this.revoker = new Revoker(context, this.goQueue);
+    this.times = new TubeTimes(ledger, clock);
+    this.rescheduler = new Rescheduler(context, this.times);
   }
 
   override now(tube: string | Tube, payload: unknown, options?: JobOptions): Promise<JobReceipt> {
@@ -188,12 +183,11 @@ export class ClusterProducer extends DqProducer {
   }
 
   /**
-   * Everything fails from now on. Resolves once what was stored is indexed, and the copies of what was revoked are deleted, within
-   * half a second. Idempotent.
+   * Closes its context, so everything fails from now on, also for others that use it. Resolves once what was stored is indexed, and
+   * the copies of what was revoked are deleted, within half a second. Idempotent.
    */
   async close(): Promise<void> {
-    this.context.close();
-    await Promise.all([this.context.index?.close(), this.revoker.close()]);
+    await Promise.all([this.context.close(), this.revoker.close()]);
   }
 
   /**

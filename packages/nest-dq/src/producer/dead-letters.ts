@@ -11,7 +11,7 @@ import { look } from './generations.js';
 import { findJob } from './job-finder.js';
 import { revive, type Change } from './job-mover.js';
 import { letterCursor, openLetter, readLetterCursor } from './letter-pages.js';
-import { ProducerContext, type ProducerParts } from './producer-context.js';
+import type { ProducerContext } from './producer-context.js';
 import type { PatientCall } from './retries.js';
 
 /**
@@ -48,11 +48,8 @@ export abstract class DqDeadLetters {
 const LARGEST_PAGE = 1_000;
 
 export class ClusterDeadLetters extends DqDeadLetters {
-  private readonly context: ProducerContext;
-
-  constructor(parts: ProducerParts) {
+  constructor(private readonly context: ProducerContext) {
     super();
-    this.context = new ProducerContext(parts, 'dead letters cannot be reached');
   }
 
   override async list<In>(
@@ -125,11 +122,6 @@ export class ClusterDeadLetters extends DqDeadLetters {
     // Others may have found copies since the letter was read.
     await deleteCopies(parts, tube, letter, (taken ?? letter).places);
     return 'discarded';
-  }
-
-  /** Everything fails from now on. Idempotent. */
-  close(): void {
-    this.context.close();
   }
 
   private letter({ tube, id, born }: JobTarget): Promise<Letter | undefined> {

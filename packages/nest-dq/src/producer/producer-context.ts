@@ -44,7 +44,10 @@ export interface ProducerParts {
   readonly onSchedule?: DqHooks['onSchedule'];
 }
 
-/** The parts, and what every call of a producer needs of them. */
+/**
+ * The parts, and what every call of a producer needs of them. A cluster has one, for all that stores, moves or ends jobs: so its
+ * bounds are those of the process.
+ */
 export class ProducerContext {
   readonly retries: Retries;
   /** For requests about one job. */
@@ -53,26 +56,24 @@ export class ProducerContext {
   readonly index: IndexWriter | undefined;
   private closed = false;
 
-  constructor(
-    readonly parts: ProducerParts,
-    /** What a call fails with after the close. */
-    private readonly closedFact: string,
-  ) {
+  constructor(readonly parts: ProducerParts) {
     this.retries = new Retries(parts.clock);
     this.batched = new BatchedLedger(parts.ledger, parts.clock);
     const { mostIndexed = 0 } = parts.settings;
     this.index = mostIndexed > 0 ? new IndexWriter(parts.ledger, parts.clock) : undefined;
   }
 
-  /** Everything fails from now on. Idempotent. */
-  close(): void {
+  /** Everything fails from now on. Resolves once what was stored is indexed, within half a second. Idempotent. */
+  async close(): Promise<void> {
     this.closed = true;
     this.retries.close();
+    await this.index?.close();
   }
 
   /** `DQ_CLOSED`. */
   refuseIfClosed(): void {
-    if (this.closed) throw new DqError('DQ_CLOSED', `the module is closed, so ${this.closedFact}`);
+    if (this.closed)
+      throw new DqError('DQ_CLOSED', 'the module is closed, so no job can be added or changed');
   }
 
   /** `DQ_CLOSED`, `DQ_BAD_REF`, `DQ_BAD_TUBE`. */

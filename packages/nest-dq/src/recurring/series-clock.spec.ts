@@ -3,6 +3,7 @@ import { CollectingHub } from '../../spec-support/collecting-hub.js';
 import { embedded } from '../../spec-support/producing.js';
 import { viewOfSeries } from '../operate/series-view.js';
 import { ClusterProducer } from '../producer/cluster-producer.js';
+import { ProducerContext } from '../producer/producer-context.js';
 import { occurrencesOf } from './occurrences.js';
 import { SeriesScheduler } from './series-scheduler.js';
 import { Series } from './series.js';
@@ -30,7 +31,7 @@ describe.each([
       wall: () => world.clock.wall() + wrongBy,
     });
     const { parts, ledger } = world.process();
-    const producer = new ClusterProducer({ ...parts, clock });
+    const producer = new ClusterProducer(new ProducerContext({ ...parts, clock }));
     const series = new Series('report', {
       producer,
       occurrences: await occurrencesOf(plan),

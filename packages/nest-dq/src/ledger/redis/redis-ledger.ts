@@ -9,16 +9,17 @@ import {
   ledgerConnection,
   type LedgerConnection,
   type RedisSource,
+  type ScriptName,
 } from './connection.js';
 import { Connector } from './connector.js';
 import { ForeignJson } from '../foreign-json.js';
 import { RedisActs } from './redis-acts.js';
 import { RedisHandover } from './redis-handover.js';
-import { RedisHistory, type HistoryScript } from './redis-history.js';
+import { RedisHistory } from './redis-history.js';
 import { RedisIdentity } from './redis-identity.js';
 import { RedisKeyPrints } from './redis-key-prints.js';
 import { RedisMaster } from './master.js';
-import { RedisPresence, type PresenceScript } from './redis-presence.js';
+import { RedisPresence } from './redis-presence.js';
 import { RedisTubeLedger } from './redis-tube-ledger.js';
 import { ServerCheck, serversOf } from './server-check.js';
 import { viewOf } from './server-view.js';
@@ -49,7 +50,17 @@ export class RedisLedger implements Ledger {
   private readonly masters = new Map<string, RedisMaster>();
   private readonly awayMasters = new Set<RedisMaster>();
   private readonly listeners = new Set<LedgerListener>();
-  private readonly foreign: ForeignJson;
+  /**
+   * Of the keys that all processes of the prefix share. It looks like that of a tube, as the Redis user may have rights for
+   * such keys only; no tube has a colon in its name. A Redis Cluster does not take an empty text in braces for a hash tag.
+   */
+  private readonly sharedBase: string;
+  readonly handover: RedisHandover;
+  readonly identity: RedisIdentity;
+  readonly keyPrints: RedisKeyPrints;
+  readonly presence: RedisPresence;
+  readonly history: RedisHistory;
+  readonly acts: RedisActs;
   private state: 'new' | 'started' | 'closed' = 'new';
   private forgetting: Timer | undefined;
   private closing: Promise<void> | undefined;
@@ -58,8 +69,9 @@ export class RedisLedger implements Ledger {
 
   constructor(private readonly options: RedisLedgerOptions) {
     const { redis, clock, startLeaseWorker: start, settings, prefix = '', warn } = options;
+    this.sharedBase = baseOf(`${prefix}:`);
     this.connection = ledgerConnection(redis);
-    this.foreign = new ForeignJson(warn);
+    const foreign = new ForeignJson(warn);
     const check = new ServerCheck(this.connection, clock, (problem) => {
       if (this.state === 'started') warn(problem);
     });
@@ -77,6 +89,30 @@ export class RedisLedger implements Ledger {
     });
     const source = () => threadSource(this.connection);
     this.leaseThread = start && new LeaseThread({ start, source, settings, prefix, warn });
+
+    const { sharedBase } = this;
+    const now = () => this.now();
+    const call = (script: ScriptName, keys: string[], json: string) =>
+      this.master(sharedBase).call(script, keys, json);
+    const about = (name: string) => (script: ScriptName, json: string) =>
+      call(script, [`${sharedBase}:${name}`], json);
+    const [identity, prints] = [about('ledger'), about('seal-keys')];
+    this.identity = new RedisIdentity(
+      (json) => identity('dq:identity', json),
+      (why) => (this.refusal = why),
+    );
+    this.keyPrints = new RedisKeyPrints((json) => prints('dq:keyPrints', json));
+    this.handover = new RedisHandover(foreign, about('left'));
+    this.presence = new RedisPresence(sharedBase, clock, foreign, (script, keys, json) =>
+      call(script, keys, json).catch((thrown: unknown) => {
+        // Nobody waits for the answer to an announcement. While Redis is away, that is told elsewhere.
+        const { message, cause } = toError(thrown);
+        if (isAboutData(toError(cause))) foreign.tell('what processes tell of themselves', message);
+        throw thrown;
+      }),
+    );
+    this.history = new RedisHistory(sharedBase, now, foreign, call);
+    this.acts = new RedisActs(now, about('acts'));
   }
 
   /** In a cluster each master has its own time: this is that of the one that processes share. */
@@ -95,65 +131,6 @@ export class RedisLedger implements Ledger {
     tube.used = true;
     this.forgetSoon();
     return tube;
-  }
-
-  get handover(): RedisHandover {
-    const master = this.master(this.sharedBase);
-    const keys = [`${this.sharedBase}:left`];
-    return new RedisHandover(this.foreign, (script, json) => master.call(script, keys, json));
-  }
-
-  get identity(): RedisIdentity {
-    const master = this.master(this.sharedBase);
-    const keys = [`${this.sharedBase}:ledger`];
-    return new RedisIdentity(
-      (json) => master.call('dq:identity', keys, json),
-      (why) => (this.refusal = why),
-    );
-  }
-
-  get keyPrints(): RedisKeyPrints {
-    const master = this.master(this.sharedBase);
-    const keys = [`${this.sharedBase}:seal-keys`];
-    return new RedisKeyPrints((json) => master.call('dq:keyPrints', keys, json));
-  }
-
-  get presence(): RedisPresence {
-    const master = this.master(this.sharedBase);
-    const { clock } = this.options;
-    const call = async (script: PresenceScript, keys: string[], json: string) => {
-      try {
-        return await master.call(script, keys, json);
-      } catch (thrown) {
-        // Nobody waits for the answer to an announcement. While Redis is away, that is told elsewhere.
-        const { message, cause } = toError(thrown);
-        if (isAboutData(toError(cause))) this.foreign.tell('what processes tell of themselves', message);
-        throw thrown;
-      }
-    };
-    return new RedisPresence(this.sharedBase, clock, this.foreign, call);
-  }
-
-  get history(): RedisHistory {
-    const master = this.master(this.sharedBase);
-    const now = () => master.time.now();
-    const call = (script: HistoryScript, keys: string[], json: string) => master.call(script, keys, json);
-    return new RedisHistory(this.sharedBase, now, this.foreign, call);
-  }
-
-  get acts(): RedisActs {
-    const master = this.master(this.sharedBase);
-    const keys = [`${this.sharedBase}:acts`];
-    const now = () => master.time.now();
-    return new RedisActs(now, (script, json) => master.call(script, keys, json));
-  }
-
-  /**
-   * Of the keys that all processes of the prefix share. It looks like that of a tube, as the Redis user may have rights for
-   * such keys only; no tube has a colon in its name. A Redis Cluster does not take an empty text in braces for a hash tag.
-   */
-  private get sharedBase(): string {
-    return baseOf(`${this.options.prefix ?? ''}:`);
   }
 
   start(): void {
