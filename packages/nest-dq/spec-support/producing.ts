@@ -125,10 +125,11 @@ export class Producing<S extends Server> {
     const settleQueue = new SettleQueue(ledger, clock, cluster.nodes, this.ledgerSettings);
     const events = new CollectingHub();
     const settings = { prefix, backupDelay: 2_000, patience, mostIndexed };
-    const waiting = mostIndexed > 0 ? new LedgerIndex(ledger) : this.listed;
+    const waiting = new LedgerIndex(ledger);
     const goQueue = withoutGoQueue(clock);
     const parts = { cluster, ledger, waiting, settleQueue, clock, events, settings, onSchedule, goQueue };
-    const context = new ProducerContext(parts);
+    // Without an index, only those who act on many jobs see them: as if no server were there.
+    const context = new ProducerContext({ ...parts, waiting: mostIndexed > 0 ? waiting : this.listed });
     const producer = new ClusterProducer(context);
     const { presence } = this;
     const history = new LocalHistory(() => ledger.now());

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Call, ScriptedLedger, turn } from '../../spec-support/scripted-ledger.js';
 import { VirtualClock } from 'nest-handlers/testing';
-import { InsistentBatcher } from './insistent-batcher.js';
+import { InsistentBatcher } from './batcher.js';
 
 describe('InsistentBatcher', () => {
   let clock: VirtualClock;

@@ -51,8 +51,7 @@ export interface Usage {
  * What a run counts as: its job's group if groups are limited, else an empty text; undefined if runs are not counted. Whoever
  * was granted a run with a permit says it again in each call about the run.
  */
-export function permitOf(limits: Limits | undefined, group: string | undefined): string | undefined {
-  const { concurrency, perGroup } = limits ?? {};
+export function permitOf({ concurrency, perGroup }: Limits, group: string | undefined): string | undefined {
   if (perGroup !== undefined && group !== undefined) return group;
   return concurrency === undefined ? undefined : '';
 }

@@ -176,7 +176,7 @@ export class ClaimQueue {
       // What go-queue stored is adopted, however long that takes.
       attempts: wire ? MOST_ATTEMPTS : (attempts ?? handling.attempts),
       timeout: handling.timeout,
-      permit: permitOf(handling.limits, ledgerGroup(header)),
+      permit: handling.limits && permitOf(handling.limits, ledgerGroup(header)),
     };
   }
 

@@ -3,7 +3,7 @@ import { announcedBy, envelopeFor, refuseTooLarge, storeCopies, tooFewOf } from 
 import { LONGEST_DELAY } from '../../copies/timing.js';
 import type { WrittenJob } from '../../copies/header.js';
 import { DqError, toError } from '../../errors.js';
-import { InsistentBatcher } from '../../ledger/insistent-batcher.js';
+import { InsistentBatcher } from '../../ledger/batcher.js';
 import type { AnnouncedGeneration, OpenAnswer } from '../../ledger/requests.js';
 import type { Completion, RunOutcome } from '../run/outcome.js';
 import type { Run } from '../run/run.js';

@@ -1,4 +1,4 @@
-import { InsistentBatcher } from '../../ledger/insistent-batcher.js';
+import { InsistentBatcher } from '../../ledger/batcher.js';
 import type { BuriedAnswer } from '../../ledger/letter-requests.js';
 import type { Delivery } from '../reserve/delivery.js';
 import type { TubeContext } from '../tube-context.js';

@@ -1,4 +1,4 @@
-import { InsistentBatcher } from '../../ledger/insistent-batcher.js';
+import { InsistentBatcher } from '../../ledger/batcher.js';
 import type { CompleteAnswer, CompleteRequest } from '../../ledger/requests.js';
 import type { Completion } from '../run/outcome.js';
 import type { Run } from '../run/run.js';

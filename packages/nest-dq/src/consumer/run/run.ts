@@ -69,7 +69,7 @@ export class Run extends RunSignal {
     super();
     this.lastOk = sent.ledgerTime;
     this.usableUntil = sent.at + lease - LEASE_RESERVE;
-    this.permit = permitOf(handling.limits, ledgerGroup(delivery.header));
+    this.permit = handling.limits && permitOf(handling.limits, ledgerGroup(delivery.header));
   }
 
   get id(): string {

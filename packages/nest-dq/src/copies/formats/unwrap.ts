@@ -18,14 +18,15 @@ const NO_SEAL = `${BAD_SEAL}it has no seal`;
  * copy is not, or not for this tube.
  */
 export function unwrap(body: Buffer, tube: StoredTube, seal: Seal | undefined): Envelope | string {
+  const takesOpen = !seal || seal.takesUnsealed(tube);
+  if (isDq1(body)) return takesOpen ? unwrapDq1(body) : NO_SEAL;
   if (isSealed(body)) {
     return seal ? unwrapSealed(body, tube, seal) : `${NO_KEY}it is sealed, and this process has no \`seal\``;
   }
   if (isGoQueue(body)) return unwrapGoQueue(body);
-  if (seal && !seal.takesUnsealed(tube)) return NO_SEAL;
+  if (!takesOpen) return NO_SEAL;
   if (body.length === 0) return `it has no bytes, or more than ${LARGEST_BODY}`;
-  if (!isDq1(body)) return `it does not begin with "dq1 " but with ${show(body.toString('latin1', 0, 20))}`;
-  return unwrapDq1(body);
+  return `it does not begin with "dq1 " but with ${show(body.toString('latin1', 0, 20))}`;
 }
 
 /** Of which job a copy is. `body` in latin1. Undefined: it is no copy of a job. Nothing is proved of what it tells. */

@@ -20,7 +20,7 @@ import { isAboutMoving } from './connection.js';
 import type { RunLease } from '../lease-thread/run-lease.js';
 import type { TubeLeases } from '../lease-thread/lease-thread.js';
 import type { RedisMaster } from './master.js';
-import { ScriptReply, SharedTexts, TUBE_KEYS, type Fields } from './script.js';
+import { ScriptReply, SharedTexts, TUBE_KEYS, valueOf, type Fields } from './script.js';
 import { REDIS_VERBS } from './verbs.js';
 import { SETTLED } from './verbs/settle.js';
 
@@ -150,8 +150,8 @@ function addFields<Request>(
   requests: readonly Request[],
   texts: SharedTexts,
 ): void {
-  const valuesOf = Object.values(fields);
-  for (const request of requests) for (const valueOf of valuesOf) to.push(valueOf(request, texts));
+  const all = Object.values(fields);
+  for (const request of requests) for (const field of all) to.push(valueOf(field, request, texts));
 }
 
 function isMoving(error: unknown): boolean {

@@ -19,11 +19,20 @@ export const TUBE_KEYS = [
 export type RawReply = readonly [acted: number, us: number, ...answers: (number | string)[]];
 
 /**
- * The values of a request that a script needs: the name of each in Lua, and the function that reads it from the request. The
- * names are part of the script, so a call sends only the values, in this order. `false` means that a value is absent; a flag
- * is 0 or 1.
+ * The values of a request that a script needs: the name of each in Lua, and which field of the request it is, or the function that
+ * makes it. The names are part of the script, so a call sends only the values, in this order. In Lua `false` means that a value is
+ * absent; a flag is 0 or 1.
  */
-export type Fields<Request> = Readonly<Record<string, (request: Request, texts: SharedTexts) => unknown>>;
+export type Fields<Request> = Readonly<Record<string, Field<Request>>>;
+export type Field<Request> = keyof Request | ((request: Request, texts: SharedTexts) => unknown);
+
+export function valueOf<Request, More extends unknown[]>(
+  field: keyof Request | ((request: Request, ...more: More) => unknown),
+  request: Request,
+  ...more: More
+): unknown {
+  return (typeof field === 'function' ? field(request, ...more) : request[field]) ?? false;
+}
 
 /** Texts that many requests of a call have in common: each is sent once, and the requests have its number. */
 export class SharedTexts {

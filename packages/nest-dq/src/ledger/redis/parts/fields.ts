@@ -1,22 +1,22 @@
 // The fields that the requests of several verbs share.
 import { formatPlaces } from '../../../copies/location.js';
 import type { AnnouncedGeneration, Opening, OwedCopies, RunRef } from '../../requests.js';
-import type { Fields } from '../script.js';
+import { valueOf, type Fields } from '../script.js';
 
 /** A run. If Redis lost its record, the script makes a new one from these. Due times are rounded up: no job may run early. */
 export const RUN = {
-  generation: ({ generation }) => generation,
-  born: ({ born }) => born,
+  generation: 'generation',
+  born: 'born',
   due: ({ due }) => Math.ceil(due),
-  fence: ({ fence }) => fence,
-  attempt: ({ attempt }) => attempt,
+  fence: 'fence',
+  attempt: 'attempt',
   lastOk: ({ lastOk }) => Math.floor(lastOk),
 } satisfies Fields<RunRef>;
 
 /** In calls that hold or return the permit of a run. */
 export const COUNTED_RUN = {
   ...RUN,
-  permit: ({ permit }) => permit ?? false,
+  permit: 'permit',
 } satisfies Fields<RunRef>;
 
 export const OWED = {
@@ -26,9 +26,9 @@ export const OWED = {
 
 /** An opened generation, and which of its copies may exist. */
 export const ANNOUNCED = {
-  generation: ({ generation }) => generation,
+  generation: 'generation',
   due: ({ due }) => Math.ceil(due),
-  announced: ({ announced }) => announced,
+  announced: 'announced',
   ...OWED,
 } satisfies Fields<Omit<AnnouncedGeneration, 'places'>>;
 
@@ -38,10 +38,10 @@ export const PLACES = { places: ({ places }) => formatPlaces(places) } satisfies
 
 /** One value that is a table in Lua, for fields that only some requests have. */
 export function tableOf<Request>(
-  fields: Readonly<Record<string, (request: Request) => unknown>>,
+  fields: Readonly<Record<string, keyof Request | ((request: Request) => unknown)>>,
   request: Request,
 ): object {
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, value(request)]));
+  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, valueOf(field, request)]));
 }
 
 /** A table in Lua for `refusal` in schedules.ts: `by`, and the fields of such an opening. */

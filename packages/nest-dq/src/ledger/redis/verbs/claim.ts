@@ -9,12 +9,12 @@ import { codes, namesOf, replyEach, type Fields, type RedisVerb } from '../scrip
 import { settleFrom } from './settle.js';
 
 const FIELDS: Fields<ClaimRequest> = {
-  generation: ({ generation }) => generation,
-  born: ({ born }) => born,
+  generation: 'generation',
+  born: 'born',
   due: ({ due }) => Math.ceil(due),
-  token: ({ token }) => token,
-  attempts: ({ attempts }) => attempts,
-  permit: ({ permit }) => permit ?? false,
+  token: 'token',
+  attempts: 'attempts',
+  permit: 'permit',
 };
 
 /** `first`: a first run. Its fence is the server's time in this reply, and it is due when the request says so. */

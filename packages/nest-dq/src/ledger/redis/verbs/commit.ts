@@ -7,8 +7,8 @@ import { namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
 
 const FIELDS: Fields<CommitRequest> = {
   opening: ({ opening }) => openingOf(opening),
-  born: ({ born }) => born,
-  undecidedUntil: ({ undecidedUntil }) => undecidedUntil,
+  born: 'born',
+  undecidedUntil: 'undecidedUntil',
   ...ANNOUNCED,
   ...PLACES,
 };

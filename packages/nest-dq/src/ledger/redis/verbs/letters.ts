@@ -93,7 +93,7 @@ function readList(from: ScriptReply): LetterList {
 }
 
 const PAGE: Fields<LetterPage> = {
-  limit: ({ limit }) => limit,
+  limit: 'limit',
   died: ({ after }) => after !== undefined && String(after.died),
   name: ({ after }) => after !== undefined && letterName(after.id, after.born),
 };
@@ -127,9 +127,9 @@ return reply
 };
 
 const SURPLUS: Fields<SurplusRequest> = {
-  maxAge: ({ maxAge }) => maxAge,
-  maxCount: ({ maxCount }) => maxCount,
-  limit: ({ limit }) => limit,
+  maxAge: 'maxAge',
+  maxCount: 'maxCount',
+  limit: 'limit',
 };
 
 /** The dead letters that are not retained, oldest first. */
@@ -151,7 +151,7 @@ return reply
   read: readList,
 };
 
-const DEATHS: Fields<DeathsRequest> = { since: ({ since }) => since };
+const DEATHS: Fields<DeathsRequest> = { since: 'since' };
 
 /** How many dead letters there are. */
 export const deaths: RedisVerb<DeathsRequest, number> = {
@@ -169,7 +169,7 @@ return reply
   read: (from) => from.number(),
 };
 
-const REF: Fields<LetterRef> = { born: ({ born }) => born ?? false };
+const REF: Fields<LetterRef> = { born: 'born' };
 
 const NAMED = `${READ}
 -- The name of the letter of this generation, or without born of the present one; nil if the present one is not dead.
@@ -196,7 +196,7 @@ return reply
   read: readLetter,
 };
 
-const DISCARD: Fields<DiscardRequest> = { ...REF, died: ({ died }) => died ?? false };
+const DISCARD: Fields<DiscardRequest> = { ...REF, died: 'died' };
 
 /** Takes dead letters away. */
 export const discard: RedisVerb<DiscardRequest, Letter | undefined> = {
@@ -230,8 +230,8 @@ return reply
 };
 
 const BURIED: Fields<BuriedRequest> = {
-  born: ({ born }) => born,
-  generation: ({ generation }) => generation,
+  born: 'born',
+  generation: 'generation',
   places: ({ places }) => formatPlaces(places),
 };
 

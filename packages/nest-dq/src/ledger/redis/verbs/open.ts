@@ -4,8 +4,8 @@ import { readSchedule, SCHEDULES } from '../parts/schedules.js';
 import { codes, namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
 
 const KNOWN = {
-  generation: ({ generation }) => generation,
-  born: ({ born }) => born,
+  generation: 'generation',
+  born: 'born',
   due: ({ due }) => Math.ceil(due),
   ...OWED,
   ...PLACES,
@@ -14,7 +14,7 @@ const KNOWN = {
 const FIELDS: Fields<OpenRequest> = {
   opening: ({ opening }) => openingOf(opening),
   due: ({ due }) => Math.ceil(due),
-  announced: ({ announced }) => announced,
+  announced: 'announced',
   known: ({ known }) => known !== undefined && tableOf(KNOWN, known),
 };
 

@@ -10,7 +10,7 @@ const FIELDS: Fields<RevokeRequest> = {
   due: ({ due }) => Math.ceil(due),
   ...OWED,
   places: ({ places }) => formatPlaces(places ?? []),
-  abort: ({ abort }) => abort,
+  abort: 'abort',
 };
 
 /** `first`: the ledger knew nothing of a plain job, which waits as the request says, and is revoked. */

@@ -3,8 +3,8 @@ import { RECORD, RECORDS_ONCE } from '../parts/record.js';
 import { localsOf, namesOf, type Fields, type RedisVerb } from '../script.js';
 
 export const SETTLED: Fields<SettledCopies> = {
-  generation: ({ generation }) => generation,
-  mask: ({ mask }) => mask,
+  generation: 'generation',
+  mask: 'mask',
   unknown: ({ unknown }) => Number(unknown),
 };
 

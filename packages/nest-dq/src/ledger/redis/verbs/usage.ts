@@ -2,7 +2,7 @@ import type { Usage, UsageRequest } from '../../limits.js';
 import { RECORD } from '../parts/record.js';
 import { namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
 
-const FIELDS: Fields<UsageRequest> = { group: ({ group }) => group ?? false };
+const FIELDS: Fields<UsageRequest> = { group: 'group' };
 
 /** What counts against the limits of a tube. */
 export const usage: RedisVerb<UsageRequest, Usage> = {

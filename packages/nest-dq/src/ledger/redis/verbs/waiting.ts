@@ -60,7 +60,7 @@ const PAGE: Fields<WaitingPage> = {
   to: ({ to }) => to !== undefined && String(to),
   due: ({ after }) => after !== undefined && String(after.due),
   id: ({ after }) => after !== undefined && after.id,
-  limit: ({ limit }) => limit,
+  limit: 'limit',
 };
 
 /** A page of the index, the first due first. Replies 1 if more follow, and two values for each job. */
