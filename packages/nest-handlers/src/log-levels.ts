@@ -4,9 +4,9 @@ import { escapedLines } from './escaped.js';
 /** One of Nest's levels; `off`: no line. */
 export type LogLevelOrOff = LogLevel | 'off';
 
-/** The errors of levels that are wrong. `what` names the option as it is written. */
-export interface LogLevelErrors {
-  /** Of a level that is none, or that the logger does not have. */
+/** The errors of options that are wrong. `what` names the option as it is written. */
+export interface LogErrors {
+  /** Of a logger or a level that is none, or a level that the logger does not have. */
   wrong(what: string, value: unknown, expected: string): Error;
   /** Of a level of something that is never logged. */
   unknownName(what: string, value: unknown, known: readonly string[]): Error;
@@ -14,12 +14,43 @@ export interface LogLevelErrors {
 
 const LEVELS = ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'] as const satisfies LogLevel[];
 
-/** Checks the option `logLevels`, fills in its defaults, and checks that the logger has a method for each level. */
-export function resolveLogLevels<Levels extends object>(
+/** The options of a log, as a user gives them, and after they were checked and filled. */
+export interface Log<Levels extends object> {
+  readonly logger: LoggerService;
+  readonly logLevels: Required<Levels>;
+}
+
+/** Checks both options and fills in their defaults. The logger is then the library's. */
+export function resolveLog<Levels extends object>(
+  given: { logger?: LoggerService; logLevels?: Levels },
+  defaults: Log<Levels>,
+  cluster: string | undefined,
+  errors: LogErrors,
+): Log<Levels> {
+  const logger = given.logger === undefined ? defaults.logger : checkLogger(given.logger, errors);
+  return {
+    logger: libraryLogger(logger, cluster),
+    logLevels: resolveLevels(given.logLevels, defaults.logLevels, logger, errors),
+  };
+}
+
+function checkLogger(logger: LoggerService, errors: LogErrors): LoggerService {
+  const methods = ['log', 'warn', 'error'] as const;
+  if (
+    typeof logger === 'object' &&
+    logger !== null &&
+    methods.every((name) => typeof logger[name] === 'function')
+  )
+    return logger;
+  throw errors.wrong('`logger`', logger, 'an object with the methods log, warn and error');
+}
+
+/** The logger has a method for each level. */
+function resolveLevels<Levels extends object>(
   given: Levels | undefined,
   defaults: Required<Levels>,
   logger: LoggerService,
-  errors: LogLevelErrors,
+  errors: LogErrors,
 ): Required<Levels> {
   if (typeof (given ?? {}) !== 'object' || given === null)
     throw errors.wrong('`logLevels`', given, "an object such as { retries: 'debug' }");

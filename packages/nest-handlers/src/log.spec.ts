@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LoggerService } from '@nestjs/common';
-import { escaped, escapedLines, libraryLogger, LogLines } from './log.js';
+import { libraryLogger } from './log-levels.js';
+import { escaped, escapedLines, LogLines } from './log.js';
 
 const HOSTILE = 'no\x1b[2J\x9b\u202e\n[Nest] all is well';
 

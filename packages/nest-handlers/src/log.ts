@@ -3,6 +3,6 @@
  * @module nest-handlers/log
  */
 export { escaped, escapedLines } from './escaped.js';
-export { libraryLogger, resolveLogLevels, type LogLevelErrors, type LogLevelOrOff } from './log-levels.js';
+export { resolveLog, type Log, type LogErrors, type LogLevelOrOff } from './log-levels.js';
 export { LogLines } from './log-lines.js';
 export { withoutSecrets } from './secrets.js';

@@ -1,7 +1,4 @@
-import type { LogLevel, LoggerService } from '@nestjs/common';
-import { resolveLogLevels as resolve } from 'nest-handlers/log';
-import { show, unknownName } from '../errors.js';
-import { wrong } from './option-checks.js';
+import type { LogLevel } from '@nestjs/common';
 
 /** One of Nest's levels; `off`: no line. */
 export type DqLogLevel = LogLevel | 'off';
@@ -24,14 +21,3 @@ export const DEFAULT_LOG_LEVELS: Required<DqLogLevels> = {
   deadLetters: 'error',
   servers: 'warn',
 };
-
-/** Checks what the user gave, and that the logger has a method for it; `DQ_CONFIG`. */
-export function resolveLogLevels(
-  given: DqLogLevels | undefined,
-  logger: LoggerService,
-): Required<DqLogLevels> {
-  return resolve(given, DEFAULT_LOG_LEVELS, logger, {
-    wrong,
-    unknownName: (what, level, known) => unknownName('DQ_CONFIG', `${what} (given ${show(level)})`, known),
-  });
-}

@@ -1,14 +1,19 @@
-import type { LoggerService } from '@nestjs/common';
-import { withoutSecrets } from 'nest-handlers/log';
+import { withoutSecrets, type LogErrors } from 'nest-handlers/log';
 import type { Duration } from 'nest-handlers/time';
 import { isTubeName } from '../beanstalk/codec/commands.js';
-import { DqError, factOf, wrongValue } from '../errors.js';
+import { DqError, factOf, show, unknownName, wrongValue } from '../errors.js';
 import { parseDuration } from '../time/duration.js';
 
 /** `DQ_CONFIG`: what is wrong, the value that was given, and what was expected. A value may be a secret that was given for the wrong option. */
 export function wrong(what: string, value: unknown, expected: string): DqError {
   return wrongValue('DQ_CONFIG', what, withoutSecrets(value), expected);
 }
+
+/** The errors of `logger` and `logLevels`. */
+export const LOG_ERRORS: LogErrors = {
+  wrong,
+  unknownName: (what, level, known) => unknownName('DQ_CONFIG', `${what} (given ${show(level)})`, known),
+};
 
 /** Runs a check of a lower layer. Its refusal becomes `DQ_CONFIG`; `where` says which part of the configuration is wrong. */
 export function asConfigError<T>(where: string, check: () => T): T {
@@ -48,16 +53,4 @@ export function checkPrefix(prefix: unknown): string {
   // A name has to fit behind it.
   if (prefix === '' || (typeof prefix === 'string' && isTubeName(`${prefix}x`))) return prefix;
   throw wrong('`prefix`', prefix, 'up to 199 of A-Z a-z 0-9 - + / ; . $ _ ( ), not beginning with -');
-}
-
-export function checkLogger(logger: LoggerService): LoggerService {
-  const methods = ['log', 'warn', 'error'] as const;
-  if (
-    typeof logger === 'object' &&
-    logger !== null &&
-    methods.every((name) => typeof logger[name] === 'function')
-  ) {
-    return logger;
-  }
-  throw wrong('`logger`', logger, 'an object with the methods log, warn and error');
 }

@@ -1,7 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import type { RedisOptions } from 'ioredis';
 import type { Duration } from 'nest-handlers/time';
-import { libraryLogger, withoutSecrets } from 'nest-handlers/log';
+import { resolveLog, withoutSecrets } from 'nest-handlers/log';
 import { resolveRetention, type Retention } from '../consumer/retention.js';
 import { resolveHandlerDefaults, type HandlerSettings } from '../consumer/run/handler-settings.js';
 import type { Seal } from '../seal/seal.js';
@@ -11,15 +11,15 @@ import type { HandlerOptions, RetentionOptions } from '../api/job.js';
 import { keptAfter } from '../ledger/ledger.js';
 import { resolveFolder, resolveServers, type Folder, type Servers } from './backend-options.js';
 import { resolveIndex } from './index-option.js';
-import { resolveLogLevels, type DqLogLevels } from './log-levels.js';
+import { DEFAULT_LOG_LEVELS, type DqLogLevels } from './log-levels.js';
 import { resolveSeal, type SealOptions } from './seal-option.js';
 import type { TlsOptions } from './tls-option.js';
 import {
+  LOG_ERRORS,
   asConfigError,
   checkBoolean,
   checkCount,
   checkDuration,
-  checkLogger,
   checkPrefix,
   wrong,
 } from './option-checks.js';
@@ -246,7 +246,7 @@ export function resolveOptions(
   const lease = duration('lease', 3 * SECOND);
   const staleAfter = duration('staleAfter', MINUTE);
   const prefix = checkPrefix(given.prefix);
-  const logger = options.logger === undefined ? defaultLogger : checkLogger(options.logger);
+  const log = { logger: defaultLogger, logLevels: DEFAULT_LOG_LEVELS };
   return {
     servers,
     folder,
@@ -270,8 +270,7 @@ export function resolveOptions(
     lateAfter: duration('lateAfter', 0),
     hooks: checkHooks(given.hooks),
     advise: true,
-    logger: libraryLogger(logger, cluster),
-    logLevels: resolveLogLevels(options.logLevels, logger),
+    ...resolveLog(options, log, cluster, LOG_ERRORS),
   };
 }
 

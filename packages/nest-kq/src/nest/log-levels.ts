@@ -1,7 +1,4 @@
-import type { LogLevel, LoggerService } from '@nestjs/common';
-import { resolveLogLevels as resolve } from 'nest-handlers/log';
-import { show, unknownName } from '../errors.js';
-import { wrong } from './option-checks.js';
+import type { LogLevel } from '@nestjs/common';
 
 /** One of Nest's levels; `off`: no line. */
 export type KqLogLevel = LogLevel | 'off';
@@ -36,14 +33,3 @@ export const DEFAULT_LOG_LEVELS: Required<KqLogLevels> = {
   rebalances: 'debug',
   pushes: 'off',
 };
-
-/** Checks what the user gave, and that the logger has a method for it; `KQ_CONFIG`. */
-export function resolveLogLevels(
-  given: KqLogLevels | undefined,
-  logger: LoggerService,
-): Required<KqLogLevels> {
-  return resolve(given, DEFAULT_LOG_LEVELS, logger, {
-    wrong,
-    unknownName: (what, level, known) => unknownName('KQ_CONFIG', `${what} (given ${show(level)})`, known),
-  });
-}

@@ -1,11 +1,16 @@
-import type { LoggerService } from '@nestjs/common';
-import { withoutSecrets } from 'nest-handlers/log';
-import { KqError, factOf, wrongValue } from '../errors.js';
+import { withoutSecrets, type LogErrors } from 'nest-handlers/log';
+import { KqError, factOf, show, unknownName, wrongValue } from '../errors.js';
 
 /** `KQ_CONFIG`: what is wrong, the value that was given, and what was expected. A value may be a secret that was given for the wrong option. */
 export function wrong(what: string, value: unknown, expected: string): KqError {
   return wrongValue('KQ_CONFIG', what, withoutSecrets(value), expected);
 }
+
+/** The errors of `logger` and `logLevels`. */
+export const LOG_ERRORS: LogErrors = {
+  wrong,
+  unknownName: (what, level, known) => unknownName('KQ_CONFIG', `${what} (given ${show(level)})`, known),
+};
 
 /** Runs a check of a lower layer. Its refusal becomes `KQ_CONFIG`; `where` says which part of the configuration is wrong. */
 export function asConfigError<T>(where: string, check: () => T): T {
@@ -31,16 +36,4 @@ export function checkOneOf<T extends string>(name: string, value: unknown, known
   const found = known.find((each) => each === value);
   if (found !== undefined) return found;
   throw wrong(`\`${name}\``, value, `one of ${known.join(', ')}`);
-}
-
-export function checkLogger(logger: LoggerService): LoggerService {
-  const methods = ['log', 'warn', 'error'] as const;
-  if (
-    typeof logger === 'object' &&
-    logger !== null &&
-    methods.every((name) => typeof logger[name] === 'function')
-  ) {
-    return logger;
-  }
-  throw wrong('`logger`', logger, 'an object with the methods log, warn and error');
 }

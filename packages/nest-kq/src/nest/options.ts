@@ -1,5 +1,5 @@
 import { Logger, type LoggerService } from '@nestjs/common';
-import { libraryLogger } from 'nest-handlers/log';
+import { resolveLog } from 'nest-handlers/log';
 import type { Duration } from 'nest-handlers/time';
 import type { ConnectionOptions } from 'node:tls';
 import type { DriverFactory, SaslOptions } from '../driver/client-options.js';
@@ -15,8 +15,8 @@ import {
   resolveSsl,
   type BrokerOptions,
 } from './broker-options.js';
-import { resolveLogLevels, type KqLogLevels } from './log-levels.js';
-import { asConfigError, checkBoolean, checkLogger, checkText, wrong } from './option-checks.js';
+import { DEFAULT_LOG_LEVELS, type KqLogLevels } from './log-levels.js';
+import { LOG_ERRORS, asConfigError, checkBoolean, checkText, wrong } from './option-checks.js';
 
 /** What `KqModule.forRoot` takes. Anything wrong in it is `KQ_CONFIG`, and the application does not start. */
 export interface KqOptions extends BrokerOptions {
@@ -142,7 +142,7 @@ export function resolveOptions(options: KqOptions, cluster?: string): ResolvedOp
   const brokers = resolveBrokers(options);
   const time = (name: Times, least: number, most: number) =>
     milliseconds('KQ_CONFIG', `\`${name}\``, given[name], least, most);
-  const logger = options.logger === undefined ? new Logger('Kq') : checkLogger(options.logger);
+  const log = { logger: new Logger('Kq'), logLevels: DEFAULT_LOG_LEVELS };
   return {
     brokers,
     forgotten: !('brokers' in options),
@@ -168,8 +168,7 @@ export function resolveOptions(options: KqOptions, cluster?: string): ResolvedOp
     memory: wholeNumber('KQ_CONFIG', '`memory`', given.memory, MIB, MIB * MIB),
     shutdownTimeout: time('shutdownTimeout', 0, 60 * MINUTE),
     hooks: checkHooks(given.hooks),
-    logger: libraryLogger(logger, cluster),
-    logLevels: resolveLogLevels(options.logLevels, logger),
+    ...resolveLog(options, log, cluster, LOG_ERRORS),
   };
 }
 
