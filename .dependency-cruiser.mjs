@@ -135,12 +135,13 @@ const OF_LOG = '(?:escaped|log|log-levels|log-lines|secrets)';
 /** Those of the entry `nest-handlers/schema`. */
 const OF_SCHEMA = '(?:json|schema)';
 /** All files of nest-handlers but those of its other entries. */
-const OF_NEST = `(?!cli|context|${OF_SCHEMA}|time|testing|${OF_EVENTS}|${OF_LOG})[a-z-]+`;
+const OF_NEST = `(?!cli|context|crc32c|${OF_SCHEMA}|time|testing|${OF_EVENTS}|${OF_LOG})[a-z-]+`;
 
 /** The same for nest-handlers. Most of the libraries loads its other entries, and so nothing of Nest with them. */
 const NEST_HANDLERS = {
   cli: ['time', OF_LOG],
   context: [],
+  crc32c: [],
   [OF_SCHEMA]: [],
   time: ['context'],
   testing: ['context', 'time'],
@@ -163,6 +164,7 @@ const MAY_USE = {
     'nest-handlers/dist/index.js': ['nest'],
     'nest-handlers/dist/context.js': Object.keys(NEST_DQ),
     'nest-handlers/dist/cli.js': ['cli'],
+    'nest-handlers/dist/crc32c.js': ['disk'],
     'nest-handlers/dist/events.js': ['events'],
     'nest-handlers/dist/log.js': ['errors', 'cli', 'nest'],
     'nest-handlers/dist/schema.js': ['api', 'copies', 'producer', 'consumer'],
@@ -182,6 +184,7 @@ const MAY_USE = {
     'nest-handlers/dist/index.js': ['nest'],
     'nest-handlers/dist/context.js': Object.keys(NEST_KQ),
     'nest-handlers/dist/cli.js': ['cli'],
+    'nest-handlers/dist/crc32c.js': ['driver/kafkajs'],
     'nest-handlers/dist/events.js': ['events'],
     'nest-handlers/dist/log.js': ['api', 'nest', 'registry', 'cli'],
     'nest-handlers/dist/schema.js': ['api', 'pusher'],

@@ -14,7 +14,7 @@ export default {
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
     '^nest-handlers$': `${workspace}/packages/nest-handlers/src/index.ts`,
-    '^nest-handlers/(cli|context|events|log|schema|testing|time)$': `${workspace}/packages/nest-handlers/src/$1.ts`,
+    '^nest-handlers/(cli|context|crc32c|events|log|schema|testing|time)$': `${workspace}/packages/nest-handlers/src/$1.ts`,
     '^nest-dq$': `${workspace}/packages/nest-dq/src/index.ts`,
     '^nest-dq/dashboard$': `${workspace}/packages/nest-dq/src/dashboard/dashboard-module.ts`,
     '^nest-dq/testing$': `${workspace}/packages/nest-dq/src/test-kit/dq-test-kit.ts`,

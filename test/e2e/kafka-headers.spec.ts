@@ -5,7 +5,7 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import kafkajs, { type Cluster } from 'kafkajs';
 import { KqModule, KqPusher, TopicHandler, type KqMessage } from 'nest-kq';
 import { eachCluster } from 'nest-kq/src/driver/kafkajs/cluster-brokers.js';
-import { crc32c } from 'nest-kq/src/driver/kafkajs/crc32c.js';
+import { crc32c } from 'nest-handlers/crc32c';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
 import { Writer } from 'nest-kq/src/driver/kafkajs/writer.js';
 import { systemClock } from 'nest-handlers/time';
@@ -177,6 +177,10 @@ function rawBatch(headers: readonly RawHeader[]): Buffer {
   }
   const checked = new Writer().int16(0).int32(0).int64(BigInt(Date.now())).int64(BigInt(Date.now()));
   checked.int64(-1n).int16(-1).int32(-1).int32(1).varint(record.length).raw(record.bytes);
-  const rest = new Writer().int32(0).int8(2).int32(crc32c(checked.bytes)).raw(checked.bytes);
+  const rest = new Writer()
+    .int32(0)
+    .int8(2)
+    .int32(crc32c(checked.bytes, 0, checked.bytes.length))
+    .raw(checked.bytes);
   return new Writer().int64(0n).int32(rest.length).raw(rest.bytes).bytes;
 }

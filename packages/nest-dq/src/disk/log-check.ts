@@ -1,6 +1,6 @@
 // LevelDB's log as its doc/log_format.md describes it: blocks of 32 KiB, and in them records of a masked crc32c, a length
 // and a type. LevelDB silently skips damaged records, so the log is checked before LevelDB opens it.
-import { crc32c, masked } from './crc32c.js';
+import { checksumOf } from './checksum.js';
 
 export const BLOCK = 32 * 1024;
 export const HEADER = 7;
@@ -84,5 +84,5 @@ export function intactRecord(log: Buffer, at: number, end: number): LogRecord | 
   const next = nextOf(log, at);
   if (next > end || type < FULL || type > LAST) return undefined;
   const stored = (log[at]! | (log[at + 1]! << 8) | (log[at + 2]! << 16) | (log[at + 3]! << 24)) >>> 0;
-  return masked(crc32c(log, at + HEADER - 1, next)) === stored ? { type, next } : undefined;
+  return checksumOf(log, at + HEADER - 1, next) === stored ? { type, next } : undefined;
 }

@@ -2,7 +2,7 @@
 // that says where the index of the blocks is. LevelDB does not compare the checksums when it reads, so a key or a place with another
 // bit silently hides entries: tables are checked before LevelDB opens them.
 import { Bytes } from './bytes.js';
-import { crc32c, masked } from './crc32c.js';
+import { checksumOf } from './checksum.js';
 
 /** Bytes. */
 const FOOTER = 48;
@@ -39,7 +39,7 @@ export function isTableDamaged(table: Buffer): boolean {
 }
 
 function isIntact(table: Buffer, { at, end }: Block): boolean {
-  return end + TRAILER <= table.length && masked(crc32c(table, at, end + 1)) === table.readUInt32LE(end + 1);
+  return end + TRAILER <= table.length && checksumOf(table, at, end + 1) === table.readUInt32LE(end + 1);
 }
 
 function contentOf(table: Buffer, { at, end }: Block): Buffer {

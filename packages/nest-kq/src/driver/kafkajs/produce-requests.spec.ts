@@ -5,7 +5,6 @@ import Decoder from 'kafkajs/src/protocol/decoder.js';
 import decode from 'kafkajs/src/protocol/recordBatch/v0/decoder.js';
 // @ts-expect-error: kafkajs has no types for what is inside it
 import protocol from 'kafkajs/src/protocol/requests/index.js';
-import { crc32c } from './crc32c.js';
 import { produceBody, type Produced } from './produce-requests.js';
 import type { BatchRecord } from './record-batch.js';
 
@@ -105,18 +104,5 @@ describe('a request that stores messages', () => {
     const { records, maxTimestamp } = await decodeBatch(decoder);
     expect(records.map(({ timestamp }) => timestamp)).toEqual(['5000', '4999', '9000', '0']);
     expect(maxTimestamp).toBe('9000');
-  });
-});
-
-describe('the checksum', () => {
-  // RFC 3720, B.4, and the usual check value.
-  it.each([
-    ['123456789', Buffer.from('123456789'), 0xe3069283],
-    ['32 zeros', Buffer.alloc(32), 0x8a9136aa],
-    ['32 ones', Buffer.alloc(32, 0xff), 0x62a8ab43],
-    ['0 to 31', Buffer.from(Array.from({ length: 32 }, (_, n) => n)), 0x46dd794e],
-    ['nothing', Buffer.alloc(0), 0],
-  ])('of %s is that of Castagnoli', (_, bytes, sum) => {
-    expect(crc32c(bytes) >>> 0).toBe(sum);
   });
 });

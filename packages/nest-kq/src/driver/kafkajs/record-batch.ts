@@ -1,6 +1,6 @@
 /** Kafka's record batches of version 2. kafkajs' own encoder takes most of the time of a push. */
 import { pairsOf, type Headers } from '../message.js';
-import { crc32c } from './crc32c.js';
+import { crc32c } from 'nest-handlers/crc32c';
 import { sizeOfVarint, Writer } from './writer.js';
 
 /** One message of a batch. */
@@ -51,7 +51,7 @@ export async function writeBatch(
   if (producer.compression === 0) writeRecords(to, records, first);
   else to.raw(await compressed(records, first, producer));
   to.patchInt32(start + LENGTH_AT, to.length - start - LENGTH_AT - 4);
-  to.patchInt32(start + CRC_AT, crc32c(to.bytes.subarray(start + CRC_AT + 4)));
+  to.patchInt32(start + CRC_AT, crc32c(to.bytes, start + CRC_AT + 4, to.bytes.length));
 }
 
 async function compressed(
