@@ -83,6 +83,11 @@ export class LogUnderTest {
     return producer;
   }
 
+  /** See `LogHarness`. */
+  get cooperative(): boolean {
+    return this.harness.cooperative;
+  }
+
   /** One more client, as another process has it. */
   other(): LogDriver {
     return this.harness.open();
@@ -125,13 +130,15 @@ export class LogUnderTest {
 /** A member, and all that it was told. */
 export class MemberUnderTest implements MemberHandler {
   readonly batches: LogBatch[] = [];
-  /** `rejoining`, or the partitions with whether the member continued. */
+  /** `revoking`, or the partitions with whether the member continued. */
   readonly told: (string | { partitions: string[]; continued: boolean })[] = [];
   readonly failures: KqError[] = [];
   readonly confirmations: number[] = [];
   /** It was confirmed before it was assigned anything. */
   confirmedTooEarly = false;
-  /** Before it joins anew. */
+  /** Those that it was told last to give up. */
+  going: readonly TopicPartition[] = [];
+  /** Before it gives up partitions. */
   drain: () => Promise<unknown> = async () => undefined;
   /** As of the last time that it was told. */
   missing: readonly Unavailable[] = [];
@@ -167,9 +174,12 @@ export class MemberUnderTest implements MemberHandler {
     return this.member.commit(offsets.map(([partition, offset]) => ({ topic, partition, offset })));
   }
 
-  async rejoining(): Promise<void> {
-    this.assignment = [];
-    this.told.push('rejoining');
+  async revoking(places: readonly TopicPartition[]): Promise<void> {
+    const going = new Set(places.map(keyOf));
+    this.assignment = this.assignment.filter((place) => !going.has(keyOf(place)));
+    this.told.push('revoking');
+    if (places.length === 0) return;
+    this.going = places;
     await this.drain();
   }
 
@@ -218,7 +228,7 @@ export class MemberUnderTest implements MemberHandler {
     await eventually(
       `the member has ${count} partitions, not ${this.assignment.map(keyOf).join(' ')}`,
       () => {
-        return this.assignment.length === count && this.told.at(-1) !== 'rejoining';
+        return this.assignment.length === count && this.told.at(-1) !== 'revoking';
       },
     );
   }

@@ -74,6 +74,7 @@ function lighten(share: Share, shares: readonly Share[]): boolean {
   return false;
 }
 
-function byPlace(a: TopicPartition, b: TopicPartition): number {
+/** By topic, then by number. */
+export function byPlace(a: TopicPartition, b: TopicPartition): number {
   return a.topic === b.topic ? a.partition - b.partition : a.topic < b.topic ? -1 : 1;
 }

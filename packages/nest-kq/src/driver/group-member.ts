@@ -50,7 +50,8 @@ export class GroupMember implements LogMember {
   private stopping: Promise<void> | undefined;
 
   /** Told, and not assigned since. */
-  private rejoining: Promise<void> | undefined;
+  private revoking: Promise<void> | undefined;
+  private assignment: readonly TopicPartition[] = [];
   private readonly told: MemberHandler;
   private readonly availability: Availability;
 
@@ -62,9 +63,10 @@ export class GroupMember implements LogMember {
     private readonly stay: MakeStay,
   ) {
     this.told = {
-      rejoining: () => this.tellRejoining(),
+      revoking: (places) => this.tellRevoking(places),
       assigned: (assignment, continued) => {
-        this.rejoining = undefined;
+        this.revoking = undefined;
+        this.assignment = assignment;
         this.availability.assign(assignment);
         handler.assigned(assignment, continued);
       },
@@ -163,13 +165,13 @@ export class GroupMember implements LogMember {
     if (failure.code !== 'KQ_AWAY' || this.failures === UNUSUAL)
       client.log.error(`${failure.message}; it joins again in ${retryIn} ms`);
     this.retry = client.clock.after(retryIn, () => void this.join());
-    void this.tellRejoining(); // its partitions are lost
+    void this.tellRevoking(this.assignment); // they are lost
     this.handler.failed(failure, retryIn);
   }
 
   /** Once for each assignment, however often it tries to join. */
-  private tellRejoining(): Promise<void> {
-    return (this.rejoining ??= this.handler.rejoining());
+  private tellRevoking(places: readonly TopicPartition[]): Promise<void> {
+    return (this.revoking ??= this.handler.revoking(places));
   }
 
   /** `wait` from when it has joined once. */

@@ -105,8 +105,8 @@ class Gate implements MemberHandler {
     else this.held.push(batch);
   }
 
-  rejoining(): Promise<void> {
-    return this.handler.rejoining();
+  revoking(...places: Parameters<MemberHandler['revoking']>): Promise<void> {
+    return this.handler.revoking(...places);
   }
 
   confirmed(until: number): void {

@@ -108,8 +108,8 @@ export class MemoryMember implements LogMember, Joined {
 
   rejoin(error: KqError): void {
     if (this.state !== 'joined') return;
+    void this.revoking();
     this.ended();
-    void this.rejoining();
     this.drain?.stop();
     this.handler.failed(error, 0);
     this.context.group.leave(this);
@@ -124,11 +124,12 @@ export class MemoryMember implements LogMember, Joined {
     this.context.group.leave(this);
   }
 
-  rejoining(): Promise<void> {
+  revoking(): Promise<void> {
     if (!this.drain) {
       const { rebalanceTimeout = REBALANCE_TIMEOUT } = this.options;
       const { clock } = this.context.settings;
-      this.drain = new Drain(this.handler.rejoining(), clock, DRAIN_SHARE * rebalanceTimeout);
+      const all = Array.from(this.reading?.values() ?? [], ({ topic, partition }) => ({ topic, partition }));
+      this.drain = new Drain(this.handler.revoking(all), clock, DRAIN_SHARE * rebalanceTimeout);
       if (!this.reading) this.drain.stop();
     }
     return this.drain.ended;
