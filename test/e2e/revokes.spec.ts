@@ -27,8 +27,7 @@ async function left({ nodes }: System, receipt: JobReceipt): Promise<string[]> {
   const found = parseRef(receipt, '').places.map(async ({ location }) => {
     const { endpoint, copyId } = parseLocation(location)!;
     const node = nodes.find((each) => each.endpoint === endpoint)!;
-    const body = await new Promise((resolve) => node.peek(copyId, resolve));
-    return body === undefined ? [] : [location];
+    return typeof (await node.peek(copyId)) === 'object' ? [location] : [];
   });
   return (await Promise.all(found)).flat();
 }

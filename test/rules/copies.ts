@@ -249,8 +249,8 @@ export const COPIES: readonly Rule[] = [
         'tells nothing while a node is away, whether it has the copy or not',
         [
           'cluster/cluster-node.ts',
-          'if (this.cannotAsk(copyId)) return done(undefined, false);',
-          'if (this.cannotAsk(copyId)) return done(undefined, true);',
+          `typeof reply === 'object' ? reply.body : reply;`,
+          `typeof reply === 'object' ? reply.body : 'NOT_FOUND';`,
         ],
       ),
       ...unit(
@@ -264,13 +264,13 @@ export const COPIES: readonly Rule[] = [
       ),
       ...unit('consumer/lost-jobs.spec.ts', 'tells nothing of a node that was restarted with its log', [
         'cluster/cluster.ts',
-        'certain && !(body && isSame(body))',
-        'certain',
+        `typeof body === 'object' ? !isSame(body) : body === 'NOT_FOUND'`,
+        'body !== undefined',
       ]),
       ...unit('consumer/lost-jobs.spec.ts', 'takes no other job for the copy that has its id by now', [
         'cluster/cluster.ts',
-        'certain && !(body && isSame(body))',
-        'certain && !body',
+        `typeof body === 'object' ? !isSame(body) : body === 'NOT_FOUND'`,
+        `body === 'NOT_FOUND'`,
       ]),
       ...unit(
         'consumer/lost-jobs.spec.ts',

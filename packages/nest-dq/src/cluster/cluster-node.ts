@@ -1,5 +1,13 @@
 import type { BeanstalkError } from '../beanstalk/codec/beanstalk-error.js';
-import type { Body, Connection, Done, PutOptions, PutReply } from '../beanstalk/connection.js';
+import type {
+  Body,
+  Connection,
+  Done,
+  PutOptions,
+  PutReply,
+  Reserved,
+  Stats,
+} from '../beanstalk/connection.js';
 import { UNKNOWN_COPY, type Location } from '../copies/location.js';
 import type { Clock } from 'nest-handlers/time';
 import { LaneHealth } from './lane-health.js';
@@ -188,37 +196,24 @@ export class ClusterNode {
   }
 
   /** Whether the copy at a place is still there, in any state. False also if the node cannot be asked. */
-  has(
-    { instance, copyId }: Location,
-    isSame: (body: Buffer) => boolean,
-    done: (there: boolean) => void,
-  ): void {
-    if (this.cannotAsk(copyId)) return done(false);
-    this.link.whenUp((store) => {
-      if (!store) return done(false);
-      const { connection } = store;
-      // While a server runs it gives no id twice.
-      if (instance === store.instance)
-        connection.statsJob(copyId, (error, reply) => done(!error && reply !== 'NOT_FOUND'));
-      else
-        connection.peek(copyId, (error, reply) =>
-          done(!error && reply !== 'NOT_FOUND' && isSame(reply.body)),
-        );
-    });
+  async has({ instance, copyId }: Location, isSame: (body: Buffer) => boolean): Promise<boolean> {
+    if (copyId === UNKNOWN_COPY) return false;
+    if (instance !== this.instance) {
+      const body = await this.peek(copyId);
+      return typeof body === 'object' && isSame(body);
+    }
+    // While a server runs it gives no id twice.
+    const stats = await this.ask<Stats | 'NOT_FOUND'>((connection, done) =>
+      connection.statsJob(copyId, done),
+    );
+    return typeof stats === 'object';
   }
 
-  /**
-   * Reads the job that has this id now, in any state. Undefined: there is none, which is `certain`, or the node cannot be asked.
-   */
-  peek(copyId: string, done: (body: Buffer | undefined, certain: boolean) => void): void {
-    if (this.cannotAsk(copyId)) return done(undefined, false);
-    this.link.whenUp((store) => {
-      if (!store) return done(undefined, false);
-      store.connection.peek(copyId, (error, reply) => {
-        if (error) done(undefined, false);
-        else done(reply === 'NOT_FOUND' ? undefined : reply.body, true);
-      });
-    });
+  /** Reads the job that has this id now, in any state. Undefined: the node cannot be asked. */
+  async peek(copyId: string): Promise<Buffer | 'NOT_FOUND' | undefined> {
+    if (copyId === UNKNOWN_COPY) return undefined;
+    const reply = await this.ask<Reserved | 'NOT_FOUND'>((connection, done) => connection.peek(copyId, done));
+    return typeof reply === 'object' ? reply.body : reply;
   }
 
   /** Asks on the connection for puts and deletions. Undefined: the node does not answer, or refuses. */

@@ -119,26 +119,19 @@ export class Cluster {
   }
 
   /** Whether the copy at a location is still there, in any state. False also if its node is away. */
-  has(location: string, isSame: (body: Buffer) => boolean, done: (there: boolean) => void): void {
+  async has(location: string, isSame: (body: Buffer) => boolean): Promise<boolean> {
     const place = parseLocation(location);
-    if (!place) return done(false);
+    if (!place) return false;
     const node = this.find(place.endpoint, place.instance);
-    if (node) return node.has(place, isSame, done);
-    let isThere = false;
-    let left = this.nodes.length;
-    for (const each of this.nodes)
-      each.has(place, isSame, (there) => {
-        isThere ||= there;
-        if (--left === 0) done(isThere);
-      });
+    const there = (node ? [node] : this.nodes).map((each) => each.has(place, isSame));
+    return (await Promise.all(there)).includes(true);
   }
 
   /** Reads the job that is at a location now. Undefined: there is none, or its node is away. */
-  peek(location: string, done: (body: Buffer | undefined) => void): void {
+  async peek(location: string): Promise<Buffer | undefined> {
     const place = parseLocation(location);
-    const node = place && this.find(place.endpoint, place.instance);
-    if (!place || !node) return done(undefined);
-    node.peek(place.copyId, done);
+    const body = place && (await this.find(place.endpoint, place.instance)?.peek(place.copyId));
+    return typeof body === 'object' ? body : undefined;
   }
 
   /**
@@ -149,10 +142,10 @@ export class Cluster {
     const place = parseLocation(location);
     const maySee = place !== undefined && place.copyId !== UNKNOWN_COPY;
     if (!maySee || this.nodes.some(({ instance }) => instance === place.instance)) return false;
-    const lacks = (node: ClusterNode) =>
-      new Promise<boolean>((resolve) => {
-        node.peek(place.copyId, (body, certain) => resolve(certain && !(body && isSame(body))));
-      });
+    const lacks = async (node: ClusterNode) => {
+      const body = await node.peek(place.copyId);
+      return typeof body === 'object' ? !isSame(body) : body === 'NOT_FOUND';
+    };
     return (await Promise.all(this.nodes.map(lacks))).every(Boolean);
   }
 

@@ -76,10 +76,7 @@ export async function deleteForCertain(
 ): Promise<CertainDeletion> {
   const { cluster, clock } = parts;
   const until = clock.now() + HELD_LIMIT_MS;
-  const isThere = (place: Place) =>
-    new Promise<boolean>((resolve) =>
-      cluster.has(place.location, isCopyAt(cluster, tube, job, place), resolve),
-    );
+  const isThere = (place: Place) => cluster.has(place.location, isCopyAt(cluster, tube, job, place));
   let gone = 0;
   let held: readonly Place[] = [];
   for (let left = places; ; left = held) {

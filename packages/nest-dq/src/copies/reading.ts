@@ -37,7 +37,7 @@ export async function lookForCopy(
   const { seal } = cluster.settings;
   let unreadable: UnreadableCopy | undefined;
   for (const { index, location } of places) {
-    const body = await new Promise<Buffer | undefined>((resolve) => cluster.peek(location, resolve));
+    const body = await cluster.peek(location);
     if (!body) continue;
     const found = unwrap(body, tube, seal);
     // A server that lost its log gives the same ids again, so another job may have this one.
@@ -68,7 +68,7 @@ export async function sealedWith(
   { id, generation, places }: JobAt,
 ): Promise<string | undefined> {
   for (const { index, location } of places) {
-    const body = await new Promise<Buffer | undefined>((resolve) => cluster.peek(location, resolve));
+    const body = await cluster.peek(location);
     const header = body && openHeaderOf(body);
     if (header && isCopyOf({ header }, id, generation, index)) return keyNameOf(body) ?? '';
   }

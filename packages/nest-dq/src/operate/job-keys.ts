@@ -44,7 +44,7 @@ async function keyOf(
 ): Promise<string | undefined> {
   for (const { location } of places) {
     if (parseLocation(location)?.copyId === UNKNOWN_COPY) continue; // its put had no answer
-    const body = await new Promise<Buffer | undefined>((resolve) => cluster.peek(location, resolve));
+    const body = await cluster.peek(location);
     const envelope = body && unwrap(body, tube, cluster.settings.seal);
     if (typeof envelope === 'object' && envelope.header.id === id) return envelope.header.key;
   }

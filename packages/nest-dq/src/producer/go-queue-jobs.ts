@@ -80,7 +80,7 @@ export class GoQueueJobs {
       );
     });
     for (const { location } of places) {
-      const body = await new Promise<Buffer | undefined>((resolve) => cluster.peek(location, resolve));
+      const body = await cluster.peek(location);
       const header = body && openHeaderOf(body);
       if (header?.wire === undefined || (await this.tubeAt(location)) !== tube) continue;
       const { id, due } = header;
