@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path/posix';
 import { describe, expect, it } from '@jest/globals';
 import { DQ_ERROR_CODES } from 'nest-dq/src/errors.js';
 import { DEFAULT_LOG_LEVELS } from 'nest-dq/src/nest/log-levels.js';
-import { ACT_NAMES } from 'nest-dq/src/dashboard/act-names.js';
+import { ACT_NAMES } from 'nest-dq/src/dashboard/acts.js';
 import { NO_EXTRAS, OPTION_NAMES as DASHBOARD_OPTIONS } from 'nest-dq/src/dashboard/options.js';
 import { OPTION_NAMES } from 'nest-dq/src/nest/options.js';
 import { EVENT_NAMES } from 'nest-kq/src/events/event-hub.js';

@@ -1,6 +1,6 @@
 // What ends a dead letter: a discard, a revival or a newer job of its key; and what does not.
 import { describe, expect, it } from '@jest/globals';
-import type { BuriedRequest, Death, LetterPage } from 'nest-dq/src/ledger/letter-requests.js';
+import type { BuriedRequest, Death, LetterPage } from 'nest-dq/src/ledger/requests.js';
 import { SETTINGS } from './ledger-harness.js';
 import {
   adding,

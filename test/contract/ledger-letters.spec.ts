@@ -1,6 +1,6 @@
 // Dead letters: what is stored of them, and the pages of a tube's list.
 import { describe, expect, it } from '@jest/globals';
-import type { Death, Letter, LetterPage } from 'nest-dq/src/ledger/letter-requests.js';
+import type { Death, Letter, LetterPage } from 'nest-dq/src/ledger/requests.js';
 import { everyLedger, expectAbout, placesOf, runOf, THREE } from './ledger-jobs.js';
 
 everyLedger((jobs) => {

@@ -6,7 +6,7 @@ import { BeanstalkError } from 'nest-dq/src/beanstalk/codec/beanstalk-error.js';
 import { isTubeName } from 'nest-dq/src/beanstalk/codec/commands.js';
 import { type Reply, ReplyParser } from 'nest-dq/src/beanstalk/codec/reply-parser.js';
 import { parseNames, parseStats } from 'nest-dq/src/beanstalk/codec/yaml.js';
-import { duplexPair } from 'nest-dq/src/embedded/duplex-pair.js';
+import { duplexPair } from 'nest-dq/src/embedded/in-process-node.js';
 import { VirtualClock } from 'nest-handlers/testing';
 import { cuts, damaged, holds, inPieces } from './holds.js';
 

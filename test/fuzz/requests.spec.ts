@@ -12,7 +12,7 @@ import {
   time,
   times,
 } from 'nest-dq/src/dashboard/input.js';
-import { refIn } from 'nest-dq/src/dashboard/search.js';
+import { refIn } from 'nest-dq/src/dashboard/reads.js';
 import { DqError } from 'nest-dq/src/errors.js';
 import { damaged, holds, thrownBy } from './holds.js';
 

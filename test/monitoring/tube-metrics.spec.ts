@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { MeterProvider, MetricReader, type DataPoint } from '@opentelemetry/sdk-metrics';
 import type { DqClusterView, DqTubeCounts } from 'nest-dq';
-import { recordTubes } from 'nest-dq/src/telemetry/tube-metrics.js';
+import { recordTubes } from 'nest-dq/src/telemetry/metrics.js';
 
 class Reader extends MetricReader {
   protected override async onShutdown(): Promise<void> {}

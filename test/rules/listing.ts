@@ -76,19 +76,19 @@ export const LISTING: readonly Rule[] = [
     rule: 'A repair moves a job only if it then has more copies, never to a drained node, and never one that waits for a retry.',
     mutants: [
       ...unit('operate/repair.spec.ts', 'moves nothing where no node could take another copy', [
-        'operate/missing-copies.ts',
+        'operate/repair.ts',
         'Math.min(cluster.settings.replicas, usable.length)',
         'cluster.settings.replicas',
       ]),
       ...unit('operate/repair.spec.ts', 'leaves a node alone that is away, unless it is said to be lost', [
-        'operate/missing-copies.ts',
+        'operate/repair.ts',
         'if (!node.up || node.instance === location.instance) return true;',
         'if (node.instance === location.instance) return true;\n  if (!node.up) return false;',
       ]),
       ...unit(
         'operate/repair.spec.ts',
         'leaves jobs alone that are due soon, that wait for a retry, or of another tube',
-        ['operate/missing-copies.ts', 'if (job.attempt > 0) return 0;', ''],
+        ['operate/repair.ts', 'if (job.attempt > 0) return 0;', ''],
         ['operate/repair.ts', 'from: context.now(tube) + dueAfter, ', ''],
       ),
     ],
@@ -96,7 +96,7 @@ export const LISTING: readonly Rule[] = [
   {
     rule: 'A repair moves only the generation that it has looked at, so that two repairs at once, or a move, do no harm.',
     mutants: unit('operate/repair.spec.ts', 'leaves a job alone that somebody else moves in between', [
-      'operate/listed-job.ts',
+      'operate/bulk.ts',
       'until, only: job.generation, ',
       'until, ',
     ]),
@@ -107,8 +107,8 @@ export const LISTING: readonly Rule[] = [
       ...unit(
         'operate/self-repair.spec.ts',
         'takes no copies from a drained node, nor from one that only other processes know',
-        ['operate/missing-copies.ts', 'if (!node) return byItself;', 'if (!node) return false;'],
-        ['operate/missing-copies.ts', '(node.drained && !byItself)', 'node.drained'],
+        ['operate/repair.ts', 'if (!node) return byItself;', 'if (!node) return false;'],
+        ['operate/repair.ts', '(node.drained && !byItself)', 'node.drained'],
       ),
       ...unit('operate/self-repair.spec.ts', 'looks after it was elected, and not before', [
         'operate/self-repair.ts',

@@ -1,5 +1,5 @@
 import type { DeadLetter } from '../src/api/dead-letter.js';
-import type { Death } from '../src/ledger/letter-requests.js';
+import type { Death } from '../src/ledger/requests.js';
 import { embedded } from './producing.js';
 
 const SECOND = 1_000;

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { duplexPair } from '../src/embedded/duplex-pair.js';
+import { duplexPair } from '../src/embedded/in-process-node.js';
 import type { Clock } from 'nest-handlers/time';
 
 export interface Arrived {

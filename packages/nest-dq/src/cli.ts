@@ -1,8 +1,8 @@
 // The command `nest-dq`. Exit status: 0 done, 1 it could not be done, 2 wrong arguments; `doctor` has its own.
 import { startProgram } from 'nest-handlers/cli';
 import { COMMANDS } from './cli/commands.js';
-import { version } from './cli/process.js';
 import { DqError, type DqErrorCode } from './errors.js';
+import { VERSION } from './operate/version.js';
 
 /** Errors that say that an argument was wrong: a tube, a reference, a time. */
 const ABOUT_ARGUMENTS: readonly DqErrorCode[] = [
@@ -17,7 +17,7 @@ const ABOUT_ARGUMENTS: readonly DqErrorCode[] = [
 
 await startProgram({
   name: 'nest-dq',
-  version: version(),
+  version: VERSION,
   commands: COMMANDS,
   isAboutArguments: (error) => error instanceof DqError && ABOUT_ARGUMENTS.includes(error.code),
 });

@@ -84,8 +84,7 @@ export type {
   WaitingState,
 } from './operate/waiting-view.js';
 export { DqControl } from './operate/control.js';
-export type { TubeLimitsView } from './operate/tube-limits.js';
-export type { TubePause } from './operate/tube-pause.js';
+export type { TubeLimitsView, TubePause } from './operate/tube-view.js';
 export type { PausedTube, ResumedTube } from './operate/tube-pauses.js';
 export type { RepairExample, RepairOptions } from './operate/repair.js';
 export type { ActOptions } from './operate/act.js';

@@ -6,7 +6,7 @@ import { DqError, toError } from './errors.js';
 export type Pem = string | Uint8Array;
 
 /** What a user gave, and what he calls it. */
-export interface Named<T = unknown> {
+interface Named<T = unknown> {
   readonly name: string;
   readonly given: T;
 }

@@ -297,7 +297,7 @@ const NO_SLAB = Buffer.alloc(0);
  * Texts leave as one text. Bytes are copied between it into a slab. No byte of a slab is written twice, so a stream may
  * keep what it was given.
  */
-export class Outbox {
+class Outbox {
   private text = '';
   private slab = NO_SLAB;
   /** The part of the slab that is collected and not yet sent. */
@@ -363,7 +363,7 @@ export class Outbox {
 /** The replies that each command expects, as the values that its caller gets. */
 
 /** Undefined: this reply does not belong to the command. */
-export type Answer<T> = (reply: Reply) => T | undefined;
+type Answer<T> = (reply: Reply) => T | undefined;
 
 export interface PutReply {
   /** Only INSERTED is a stored copy. BURIED: the server had no memory to queue the job. */

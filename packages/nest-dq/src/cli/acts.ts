@@ -15,11 +15,9 @@ export const acts = clusterCommand({
   status: '0 listed, 1 Redis is away',
   examples: ['nest-dq acts', 'nest-dq acts --limit 5 --json'],
   async run(args, { runtime }) {
-    const limit = args.count('limit', 1, 1_000);
-    const cursor = args.text('cursor', 'the cursor of the page before');
     const page = await runtime.inspector.acts({
-      ...(limit !== undefined && { limit }),
-      ...(cursor !== undefined && { cursor }),
+      limit: args.count('limit', 1, 1_000),
+      cursor: args.text('cursor', 'the cursor of the page before'),
     });
     return { json: page, text: showPage(page, runtime.now()) };
   },

@@ -36,16 +36,14 @@ interface BulkAct<Example> {
   show(example: Example): string;
 }
 
-export function limitOf(args: Arguments): { limit?: number } {
-  const limit = args.count('limit', 1, MOST);
-  return limit === undefined ? {} : { limit };
+export function limitOf(args: Arguments): number | undefined {
+  return args.count('limit', 1, MOST);
 }
 
 /** Counts first, asks, and then acts, with its progress on standard error. */
 export async function actOnMany<Example>(args: Arguments, act: BulkAct<Example>): Promise<Answer> {
   const { verb, one, many } = act;
-  const cursor = args.text('cursor', 'what the same command printed');
-  const options = { by: operator(), ...(cursor !== undefined && { cursor }) };
+  const options = { by: operator(), cursor: args.text('cursor', 'what the same command printed') };
   const found = await last(act.start({ ...options, dryRun: true }));
   const what = `${verb} ${counted(found.done, one, many)}`;
   if (args.has('dry-run')) {

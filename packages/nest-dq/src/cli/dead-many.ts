@@ -36,8 +36,7 @@ export const deadReviveMany = clusterCommand({
     return actOnMany<DeadLetter>(args, {
       verb: 'revive',
       ...named(tube),
-      start: (options) =>
-        runtime.control.reviveMany(tube, filter, { ...options, ...(delay !== undefined && { delay }) }),
+      start: (options) => runtime.control.reviveMany(tube, filter, { ...options, delay }),
     });
   },
 });
@@ -66,16 +65,12 @@ export const deadDiscardMany = clusterCommand({
 });
 
 function filterOf(args: Arguments, now: number): LetterFilter {
-  const diedFrom = args.instant('from', now);
-  const diedTo = args.instant('to', now);
-  const why = args.oneOf('why', WHYS);
-  const error = args.text('error', 'a part of the message');
   return {
-    ...(diedFrom && { diedFrom }),
-    ...(diedTo && { diedTo }),
-    ...(why && { why }),
-    ...(error !== undefined && { error }),
-    ...limitOf(args),
+    diedFrom: args.instant('from', now),
+    diedTo: args.instant('to', now),
+    why: args.oneOf('why', WHYS),
+    error: args.text('error', 'a part of the message'),
+    limit: limitOf(args),
   };
 }
 

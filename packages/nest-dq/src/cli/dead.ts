@@ -1,8 +1,7 @@
 import { distance, facts, instant, table } from 'nest-handlers/cli';
 import type { DeadLetter } from '../api/dead-letter.js';
 import { clusterCommand } from './cluster.js';
-import { resultOf } from './jobs.js';
-import { operator } from './operator.js';
+import { actOnOne } from './jobs.js';
 import { REFERENCE_FLAGS, referenceOf, showReference } from './references.js';
 
 /** Characters of a text in a column. */
@@ -21,11 +20,9 @@ export const deadList = clusterCommand({
   status: '0 listed, 1 a server is away',
   examples: ['nest-dq dead list order.cancel', 'nest-dq dead list order.cancel --limit 5 --json'],
   async run(args, { runtime }) {
-    const limit = args.count('limit', 1, 1_000);
-    const cursor = args.text('cursor', 'the cursor of the page before');
     const page = await runtime.deadLetters.list(args.required('TUBE'), {
-      ...(limit !== undefined && { limit }),
-      ...(cursor !== undefined && { cursor }),
+      limit: args.count('limit', 1, 1_000),
+      cursor: args.text('cursor', 'the cursor of the page before'),
     });
     const now = runtime.now();
     const rows = page.letters.map(({ id, key, diedAt, attempt, why, error, missingKey }) => [
@@ -64,12 +61,9 @@ export const deadRevive = clusterCommand({
   flags: { ...REFERENCE_FLAGS, delay: { value: 'TIME', help: 'not now but later, such as 15m' } },
   status: '0 revived, 1 not revived: the answer says what the job is, or which server is away',
   examples: ['nest-dq dead revive --tube order.cancel --key order-13 --delay 10m'],
-  async run(args, { runtime }) {
+  run(args, { runtime }) {
     const delay = args.duration('delay');
-    const ref = referenceOf(args);
-    const reviving = () => runtime.deadLetters.revive(ref, delay === undefined ? {} : { delay });
-    const result = await runtime.actOnJob('revive', ref, operator(), 'revived', reviving);
-    return resultOf(showReference(args), result, 'revived');
+    return actOnOne(args, runtime, 'revive', 'revived', (ref) => runtime.deadLetters.revive(ref, { delay }));
   },
 });
 
@@ -81,11 +75,8 @@ export const deadDiscard = clusterCommand({
   flags: REFERENCE_FLAGS,
   status: '0 discarded, 1 not discarded: the answer says what the job is, or which server is away',
   examples: ['nest-dq dead discard --tube order.cancel --key order-13'],
-  async run(args, { runtime }) {
-    const ref = referenceOf(args);
-    const discarding = () => runtime.deadLetters.discard(ref);
-    const result = await runtime.actOnJob('discard', ref, operator(), 'discarded', discarding);
-    return resultOf(showReference(args), result, 'discarded');
+  run(args, { runtime }) {
+    return actOnOne(args, runtime, 'discard', 'discarded', (ref) => runtime.deadLetters.discard(ref));
   },
 });
 

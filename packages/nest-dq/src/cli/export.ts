@@ -70,7 +70,7 @@ async function* waitingJobs(
   const retries = new Retries(runtime.clock);
   let after: WaitingPosition | undefined;
   do {
-    const page = { limit: PAGE, ...(after && { after }) };
+    const page = { limit: PAGE, after };
     const read = () => waiting.page(tube, page);
     const { jobs, next } = await retries.run({ patience, repeatable: true }, read);
     const source = { tube, prefix, seal: settings.seal, now: runtime.now() };
@@ -88,10 +88,7 @@ async function* waitingJobs(
 async function* deadLetters(name: string, { runtime }: Connected): AsyncGenerator<Exported> {
   let cursor: string | undefined;
   do {
-    const page = await runtime.deadLetters.list(name, {
-      limit: PAGE,
-      ...(cursor !== undefined && { cursor }),
-    });
+    const page = await runtime.deadLetters.list(name, { limit: PAGE, cursor });
     for (const letter of page.letters) yield letterOf(letter);
     ({ cursor } = page);
   } while (cursor !== undefined);
@@ -102,8 +99,7 @@ function withCopy({ header, content }: Envelope) {
 }
 
 function withoutCopy(copy: UnreadableCopy | undefined) {
-  const { missingKey } = copy ?? {};
-  return { copy: false as const, ...(missingKey !== undefined && { missingKey }) };
+  return { copy: false as const, missingKey: copy?.missingKey };
 }
 
 /** One whose payload is undefined has it, too. */

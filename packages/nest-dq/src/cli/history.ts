@@ -1,6 +1,5 @@
 import { counted, span, table } from 'nest-handlers/cli';
-import { inSteps, sumOf } from '../operate/history-steps.js';
-import type { HistoryBucket } from '../operate/history-view.js';
+import { type HistoryBucket, inSteps, sumOf } from '../operate/history-view.js';
 import { clusterCommand } from './cluster.js';
 
 /** Milliseconds. */
@@ -35,7 +34,7 @@ export const history = clusterCommand({
     const to = args.ago('until', now) ?? new Date(now);
     const by = args.oneOf('by', WORDS) ?? (to.getTime() - from.getTime() > LONG ? 'hour' : 'minute');
     const tube = args.operand('TUBE');
-    const minutes = await runtime.inspector.history({ from, to, ...(tube !== undefined && { tube }) });
+    const minutes = await runtime.inspector.history({ from, to, tube });
     const buckets = by === 'hour' ? byHour(minutes) : minutes;
     return { json: { by, buckets }, text: showBuckets(buckets, by) };
   },

@@ -1,5 +1,6 @@
-import { type Answer, facts, instant } from 'nest-handlers/cli';
-import type { JobView } from '../api/job.js';
+import { type Answer, type Arguments, facts, instant } from 'nest-handlers/cli';
+import type { JobRef, JobView } from '../api/job.js';
+import type { DqRuntime } from '../nest/runtime.js';
 import { clusterCommand } from './cluster.js';
 import { operator } from './operator.js';
 import { REFERENCE_FLAGS, referenceOf, showReference } from './references.js';
@@ -7,9 +8,22 @@ import { REFERENCE_FLAGS, referenceOf, showReference } from './references.js';
 const DONE_OR_NOT = '0 done, 1 not done: the answer says what the job is, or which server is away';
 const operands = ['[REF]'];
 
-/** An act on one job is done if its result is `expected`; otherwise the result is the state that prevents it. */
-export function resultOf(job: string, result: string, expected: string): Answer {
-  return { json: { result }, text: `${job}: ${result}`, status: result === expected ? 0 : 1 };
+/** Does an act on the job that the arguments name. It is done if its result is `expected`; otherwise the result is the state that prevents it. */
+export async function actOnOne<Result extends string>(
+  args: Arguments,
+  runtime: DqRuntime,
+  name: string,
+  expected: Result,
+  work: (ref: JobRef) => Promise<Result>,
+): Promise<Answer> {
+  const ref = referenceOf(args);
+  const result = await runtime.actOnJob(name, ref, operator(), expected, () => work(ref));
+  return resultOf(args, result, expected);
+}
+
+function resultOf(args: Arguments, result: string, expected: string): Answer {
+  const text = `${showReference(args)}: ${result}`;
+  return { json: { result }, text, status: result === expected ? 0 : 1 };
 }
 
 export const find = clusterCommand({
@@ -34,11 +48,9 @@ export const revoke = clusterCommand({
   flags: { ...REFERENCE_FLAGS, abort: { help: 'if it runs, aborts the signal of its handler, too' } },
   status: DONE_OR_NOT,
   examples: ['nest-dq revoke --tube order.cancel --key order-42'],
-  async run(args, { runtime }) {
-    const ref = referenceOf(args);
-    const revoking = () => runtime.producer.revoke(ref, { abort: args.has('abort'), confirmed: true });
-    const result = await runtime.actOnJob('revoke', ref, operator(), 'revoked', revoking);
-    return resultOf(showReference(args), result, 'revoked');
+  run(args, { runtime }) {
+    const options = { abort: args.has('abort'), confirmed: true };
+    return actOnOne(args, runtime, 'revoke', 'revoked', (ref) => runtime.producer.revoke(ref, options));
   },
 });
 
@@ -59,10 +71,9 @@ export const move = clusterCommand({
   async run(args, { runtime }) {
     const when = args.instant('to', runtime.now());
     if (!when) throw args.wrong('no --to was given: expected a time, such as --to 15m.');
-    const ref = referenceOf(args);
-    const moving = () => runtime.producer.reschedule(ref, when);
-    const result = await runtime.actOnJob('reschedule', ref, operator(), 'rescheduled', moving);
-    return resultOf(showReference(args), result, 'rescheduled');
+    return actOnOne(args, runtime, 'reschedule', 'rescheduled', (ref) =>
+      runtime.producer.reschedule(ref, when),
+    );
   },
 });
 
@@ -76,7 +87,7 @@ export const run = clusterCommand({
   examples: ['nest-dq run --tube order.cancel --key order-42'],
   async run(args, { runtime }) {
     const result = await runtime.control.runNow(referenceOf(args), { by: operator() });
-    return resultOf(showReference(args), result, 'rescheduled');
+    return resultOf(args, result, 'rescheduled');
   },
 });
 

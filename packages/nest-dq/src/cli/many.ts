@@ -62,13 +62,13 @@ export const moveMany = clusterCommand({
     const filter = filterOf(args, now);
     const [at, later, earlier] = [args.instant('at', now), args.duration('later'), args.duration('earlier')];
     const times = [
-      ...(at ? [at] : []),
-      ...(later === undefined ? [] : [{ later }]),
-      ...(earlier === undefined ? [] : [{ earlier }]),
+      at,
+      later === undefined ? undefined : { later },
+      earlier === undefined ? undefined : { earlier },
     ];
-    const [when] = times;
-    if (when === undefined || times.length > 1)
-      throw args.wrong(`expected one of --at, --later and --earlier, got ${times.length}.`);
+    const [when, ...more] = times.filter((time) => time !== undefined);
+    if (when === undefined || more.length > 0)
+      throw args.wrong(`expected one of --at, --later and --earlier, got ${when ? more.length + 1 : 0}.`);
     return actOnMany<JobView>(args, {
       verb: 'move',
       ...named(tube, now),
@@ -78,14 +78,11 @@ export const moveMany = clusterCommand({
 });
 
 function filterOf(args: Arguments, now: number): WaitingFilter {
-  const dueFrom = args.instant('from', now);
-  const dueTo = args.instant('to', now);
-  const state = args.oneOf('state', STATES);
   return {
-    ...(dueFrom && { dueFrom }),
-    ...(dueTo && { dueTo }),
-    ...(state && { state }),
-    ...limitOf(args),
+    dueFrom: args.instant('from', now),
+    dueTo: args.instant('to', now),
+    state: args.oneOf('state', STATES),
+    limit: limitOf(args),
   };
 }
 

@@ -25,7 +25,7 @@ export const pause = clusterCommand({
   async run(args, { runtime }) {
     const tube = args.required('TUBE');
     const until = args.instant('until', runtime.now());
-    const found = await runtime.control.pause(tube, { by: operator(), ...(until && { until }) });
+    const found = await runtime.control.pause(tube, { by: operator(), until });
     const end = found.until === undefined ? 'somebody resumes it' : instant(found.until, runtime.now());
     return { json: { tube, ...found }, text: `${tube}: is paused until ${end}${doubt(found.unknown)}` };
   },

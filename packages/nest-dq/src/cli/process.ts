@@ -1,15 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { tellAs } from 'nest-handlers/cli';
 
 /** A line for people, on standard error. */
 export function tell(message: string): void {
   tellAs('nest-dq', message);
-}
-
-/** Of the installed package. */
-export function version(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }
 
 /** The signals that ask a process to end. */

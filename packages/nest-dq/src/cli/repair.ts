@@ -22,7 +22,6 @@ export const repair = clusterCommand({
   async run(args, { runtime, cluster }) {
     const tube = args.text('tube', 'the name of a tube');
     const node = args.text('node', 'host:port of a node');
-    const dueAfter = args.duration('due-after');
     const now = runtime.now();
     const away = cluster.nodes.filter(({ up, endpoint }) => !up && endpoint !== node);
     if (away.length > 0) {
@@ -36,12 +35,7 @@ export const repair = clusterCommand({
       one: 'job',
       many: 'jobs',
       start: (options) =>
-        runtime.control.repair({
-          ...options,
-          ...(tube !== undefined && { tube }),
-          ...(node !== undefined && { node }),
-          ...(dueAfter !== undefined && { dueAfter }),
-        }),
+        runtime.control.repair({ ...options, tube, node, dueAfter: args.duration('due-after') }),
       show: ({ id, tube, dueAt, missing }) =>
         `${tube} ${id}  ${counted(missing, 'copy', 'copies')} missing, due ${instant(dueAt, now)}`,
     });

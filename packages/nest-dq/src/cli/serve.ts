@@ -1,20 +1,34 @@
-import { type Arguments, type Command, print } from 'nest-handlers/cli';
+import { type Arguments, type Command, type Flags, print } from 'nest-handlers/cli';
 import {
-  resolveServing,
-  textOf,
   type ListenAddress,
   type ListenOptions,
+  resolveServing,
   type ServingOptions,
   type SocketAddress,
   type SocketOptions,
+  textOf,
 } from '../embedded/listen-options.js';
 import { EmbeddedNode, type EmbeddedNodeOptions } from '../embedded/embedded-node.js';
 import { leastBuffers } from '../embedded/limits.js';
-import { factOf, toError, type DqError } from '../errors.js';
-import { askedToEnd, ENDING, tell, version } from './process.js';
-import { TLS_FLAGS, TlsFiles } from './tls-files.js';
+import { type DqError, factOf, toError } from '../errors.js';
+import { VERSION } from '../operate/version.js';
+import { askedToEnd, ENDING, tell } from './process.js';
+import type { TlsCertificates } from '../embedded/tls.js';
+import { readFlagFile } from './flag-file.js';
 
 const MOST = Number.MAX_SAFE_INTEGER;
+
+const TLS_FLAGS: Flags = {
+  'tls-cert': {
+    value: 'FILE',
+    help: 'speaks TLS with this certificate, and those between it and its authority behind it, in PEM;\nSIGHUP: reads the files again',
+  },
+  'tls-key': { value: 'FILE', help: 'its private key, in PEM, without a passphrase' },
+  'client-ca': {
+    value: 'FILE',
+    help: 'lets in only clients with a certificate of this authority, in PEM (default: all clients)',
+  },
+};
 
 /** An embedded node as a server of its own, for tools and programs in other languages. */
 export const serve: Command = {
@@ -145,7 +159,7 @@ async function run(args: Arguments): Promise<void> {
     const address = await node.listen(listen);
     if (signals.isAsked) return;
     if (tls) signals.renew?.act(() => renew(node, address, tls));
-    print(`nest-dq ${version()} listens on ${textOf(address)}; jobs are stored in ${node.dir ?? 'memory'}\n`);
+    print(`nest-dq ${VERSION} listens on ${textOf(address)}; jobs are stored in ${node.dir ?? 'memory'}\n`);
     await Promise.race([signals.asked, node.closed]);
   } finally {
     await node.close();
@@ -200,5 +214,34 @@ class Wish {
   act(fulfil: () => void): void {
     this.fulfil = fulfil;
     if (this.isMade) fulfil();
+  }
+}
+
+/** The files that an operator has named. */
+class TlsFiles {
+  private constructor(
+    private readonly args: Arguments,
+    private readonly cert: string,
+    private readonly key: string,
+    private readonly clientCa: string | undefined,
+  ) {}
+
+  /** Undefined: none were named. */
+  static of(args: Arguments): TlsFiles | undefined {
+    const file = (flag: string) => args.text(flag, 'the path of a file');
+    const [cert, key, clientCa] = [file('tls-cert'), file('tls-key'), file('client-ca')];
+    if (cert !== undefined && key !== undefined) return new TlsFiles(args, cert, key, clientCa);
+    if (cert === undefined && key === undefined && clientCa === undefined) return undefined;
+    throw args.wrong('TLS needs both --tls-cert and --tls-key, and then --client-ca if you like.');
+  }
+
+  /** What they have now. `WrongArguments` where one cannot be read. */
+  read(): TlsCertificates {
+    const read = (flag: string, path: string) => readFlagFile(this.args, flag, path);
+    return {
+      cert: read('tls-cert', this.cert),
+      key: read('tls-key', this.key),
+      ...(this.clientCa !== undefined && { clientCa: read('client-ca', this.clientCa) }),
+    };
   }
 }

@@ -1,11 +1,24 @@
-import { readConfigFile } from 'nest-handlers/cli';
-import { type Arguments, type Flags, WrongArguments } from 'nest-handlers/cli';
-import { factOf, type DqError } from '../errors.js';
+import { type Arguments, type Flags, readConfigFile, WrongArguments } from 'nest-handlers/cli';
+import { type DqError, factOf } from '../errors.js';
 import { realEnvironment } from '../nest/environment.js';
 import type { DqOptions, ResolvedOptions } from '../nest/options.js';
-import { givenText, variableOf } from './given-text.js';
 import { tell } from './process.js';
-import { givenTls, TLS_FLAGS } from './tls-flags.js';
+import type { TlsOptions } from '../nest/tls-option.js';
+import { readFlagFile } from './flag-file.js';
+
+/** For commands that go to nodes over TLS. A flag would show a passphrase to others, so that one stands in the file alone. */
+const TLS_FLAGS: Flags = {
+  'tls-ca': {
+    value: 'FILE',
+    help: 'for tls:// nodes: the authorities that are trusted, in PEM (or DQ_TLS_CA)',
+  },
+  'tls-cert': { value: 'FILE', help: 'the client certificate (or DQ_TLS_CERT)' },
+  'tls-key': { value: 'FILE', help: 'its key (or DQ_TLS_KEY)' },
+  'tls-servername': {
+    value: 'NAME',
+    help: 'the name in their certificates, if it is not the host (or DQ_TLS_SERVERNAME)',
+  },
+};
 
 /** For commands that go to a cluster. */
 export const CONNECTION_FLAGS: Flags = {
@@ -71,4 +84,31 @@ export function resolveSettings(options: DqOptions): ResolvedOptions {
   } catch (error) {
     throw new WrongArguments(`${factOf(error as DqError)}.`, { cause: error });
   }
+}
+
+/** The option `tls`, each field from its flag, the environment or the file. Undefined: nothing is given. */
+function givenTls(args: Arguments, inFile: TlsOptions | undefined): TlsOptions | undefined {
+  const servername = givenText(args, 'tls-servername', 'the name of a host');
+  const given = {
+    ...content(args, 'ca'),
+    ...content(args, 'cert'),
+    ...content(args, 'key'),
+    ...(servername !== undefined && { servername }),
+  };
+  return Object.keys(given).length === 0 ? inFile : { ...inFile, ...given };
+}
+
+function content(args: Arguments, field: 'ca' | 'cert' | 'key'): TlsOptions {
+  const path = givenText(args, `tls-${field}`, 'the path of a file in PEM');
+  return path === undefined ? {} : { [field]: readFlagFile(args, `tls-${field}`, path) };
+}
+
+/** The text of a flag, or of its variable: DQ_TLS_CA is that of `tls-ca`. An empty variable is as good as none. */
+function givenText(args: Arguments, flag: string, expected: string): string | undefined {
+  const variable = process.env[variableOf(flag)];
+  return args.text(flag, expected) ?? (variable === '' ? undefined : variable);
+}
+
+function variableOf(flag: string): string {
+  return `DQ_${flag.toUpperCase().replaceAll('-', '_')}`;
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { ProcessRecord, ProcessSettings } from '../ledger/presence.js';
 import type { DqOptions } from '../nest/options.js';
 import { resolveSettings } from './settings.js';
-import { sharedSettings } from './shared-settings.js';
+import { sharedSettings } from './cluster.js';
 
 const DAY = 86_400_000;
 const NODES = ['a:1', 'b:1', 'c:1'];

@@ -28,7 +28,7 @@ export const stats = clusterCommand({
     if (name !== undefined) {
       const [view, newest] = await Promise.all([runtime.inspector.tube(name), lastDeath(runtime, name)]);
       return {
-        json: { ...view, ...(newest && { lastDeath: newest }) },
+        json: { ...view, lastDeath: newest },
         text: tubeFacts(view, newest, runtime.now()),
         status: view.nodes === cluster.nodes.length ? 0 : 1,
       };

@@ -1,9 +1,7 @@
 import { counted, distance, facts, grouped, instant, span } from 'nest-handlers/cli';
 import type { DeadLetter } from '../api/dead-letter.js';
 import type { CopyCounts } from '../operate/node-view.js';
-import type { TubeLimitsView } from '../operate/tube-limits.js';
-import type { TubePause } from '../operate/tube-pause.js';
-import type { TubeView } from '../operate/tube-view.js';
+import type { TubeLimitsView, TubePause, TubeView } from '../operate/tube-view.js';
 
 const UNKNOWN = 'unknown';
 
@@ -33,7 +31,7 @@ function deathText({ key, id, diedAt, why, error }: DeadLetter, now: number): st
   return `${distance(diedAt.getTime() - now)}, ${key ?? id}: ${why}${line === '' ? '' : `: ${line}`}`;
 }
 
-export function pauseText({ since, until }: TubePause, now: number): string {
+function pauseText({ since, until }: TubePause, now: number): string {
   return `since ${instant(since, now)} until ${until ? instant(until, now) : 'somebody resumes it'}`;
 }
 

@@ -34,17 +34,12 @@ export const jobs = clusterCommand({
 });
 
 function filterOf(args: Arguments, now: number): JobFilter {
-  const state = args.oneOf('state', STATES);
-  const from = args.instant('from', now);
-  const to = args.instant('to', now);
-  const cursor = args.text('cursor', 'the cursor of the page before');
-  const limit = args.count('limit', 1, 1_000);
   return {
-    ...(state && { state }),
-    ...(from && { from }),
-    ...(to && { to }),
-    ...(cursor !== undefined && { cursor }),
-    ...(limit !== undefined && { limit }),
+    state: args.oneOf('state', STATES),
+    from: args.instant('from', now),
+    to: args.instant('to', now),
+    cursor: args.text('cursor', 'the cursor of the page before'),
+    limit: args.count('limit', 1, 1_000),
     keys: true,
   };
 }

@@ -29,7 +29,7 @@ export interface OtherLedger {
   readonly ours: string;
 }
 
-export interface AdmissionListener {
+interface AdmissionListener {
   /** This process may run jobs. */
   admitted?(): void;
   /** It may not, for now. Told with each look that finds the other ledger. */
@@ -40,7 +40,7 @@ export interface AdmissionListener {
   shared?(other: OtherLedger): void;
 }
 
-export interface AdmissionParts {
+interface AdmissionParts {
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly prefix: string;

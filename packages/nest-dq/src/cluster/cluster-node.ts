@@ -10,9 +10,8 @@ import type {
 } from '../beanstalk/connection.js';
 import { UNKNOWN_COPY, type Location } from '../copies/location.js';
 import type { Clock } from 'nest-handlers/time';
-import { LaneHealth } from './lane-health.js';
+import { LaneHealth, LOG_STOPPED, StoreHealth } from './store-health.js';
 import { NodeLink, type Dial, type Store } from './node-link.js';
-import { LOG_STOPPED, StoreHealth } from './store-health.js';
 
 /** Milliseconds. Together with the deadline this finds a frozen node within a second. */
 const PING_EVERY = 500;
@@ -180,7 +179,7 @@ export class ClusterNode {
     done: (result: DeleteResult, node: ClusterNode) => void,
   ): void {
     const { instance, copyId } = location;
-    if (this.cannotAsk(copyId)) return done('away', this);
+    if (copyId === UNKNOWN_COPY || (!this.up && this.link.tried)) return done('away', this);
     const { store: present } = this.link;
     if (present?.instance === instance) return this.remove(present.connection, copyId, done); // nearly always
     this.link.whenUp((store) => {
@@ -248,10 +247,6 @@ export class ClusterNode {
   private lookForTwin(instance: string): void {
     this.twin = this.siblings.find((other) => other !== this && !other.twin && other.instance === instance);
     this.health.twin = this.twin?.endpoint;
-  }
-
-  private cannotAsk(copyId: string): boolean {
-    return copyId === UNKNOWN_COPY || (!this.up && this.link.tried);
   }
 
   private putOn(store: Store, copy: CopyToPut): void {

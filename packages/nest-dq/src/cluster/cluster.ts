@@ -254,7 +254,7 @@ class CopyPut implements CopyToPut {
   }
 }
 
-export interface Placement {
+interface Placement {
   /** How many copies to store. The first node takes the primary. */
   readonly copies: number;
   /** The nodes in the order in which they are tried. Nodes after the first `copies` replace one that fails. */

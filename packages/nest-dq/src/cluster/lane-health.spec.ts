@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { BeanstalkError } from '../beanstalk/codec/beanstalk-error.js';
 import { VirtualClock } from 'nest-handlers/testing';
-import { LaneHealth } from './lane-health.js';
+import { LaneHealth } from './store-health.js';
 
 const SILENT = new BeanstalkError('DEADLINE', 'no reply to `watch a` within 500 ms');
 

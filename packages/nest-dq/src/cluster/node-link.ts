@@ -19,7 +19,7 @@ export interface Store {
   readonly locationStart: string;
 }
 
-export interface LinkEvents {
+interface LinkEvents {
   /** The first answer of a connection. Commands that wait for the server are not sent yet. */
   greeted(instance: string, stats: Stats): void;
   /** It answers, and the commands that waited were sent. */

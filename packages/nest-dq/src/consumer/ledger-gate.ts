@@ -1,5 +1,5 @@
 import type { TubeLedger } from '../ledger/ledger.js';
-import type { Pause } from '../ledger/pause.js';
+import type { Pause } from '../ledger/requests.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 
 /** Milliseconds. A ledger that is away for longer stops reserving: other processes get what this one cannot claim ◆. */

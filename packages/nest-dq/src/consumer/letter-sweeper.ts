@@ -2,7 +2,7 @@ import { storedTube, type StoredTube } from '../api/tube.js';
 import { deleteCopies } from '../copies/deletion.js';
 import { DqError, toError } from '../errors.js';
 import type { TubeLedger } from '../ledger/ledger.js';
-import type { Letter } from '../ledger/letter-requests.js';
+import type { Letter } from '../ledger/requests.js';
 import type { RemovedLetters } from './report.js';
 import type { Retention } from './retention.js';
 import type { ConsumerParts } from './tube-context.js';

@@ -1,7 +1,6 @@
-import type { BadSeal } from '../events/events.js';
+import type { BadSeal, LostJob } from '../events/events.js';
 import type { DelayedJob } from '../api/job.js';
-import type { LostJob } from '../events/events.js';
-import type { Death } from '../ledger/letter-requests.js';
+import type { Death } from '../ledger/requests.js';
 
 /** A failed job is tried again at a time, is a dead letter, or was revoked or replaced while it ran. */
 export type AfterFailure = Date | 'dead' | 'over';

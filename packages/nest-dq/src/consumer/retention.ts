@@ -1,6 +1,6 @@
 import { show, unknownName, wrongValue } from '../errors.js';
 import type { RetentionOptions } from '../api/job.js';
-import type { SurplusRequest } from '../ledger/letter-requests.js';
+import type { SurplusRequest } from '../ledger/requests.js';
 import { parseDuration } from '../time/duration.js';
 
 /** How long the dead letters of a tube stay. */

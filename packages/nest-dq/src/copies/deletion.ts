@@ -57,7 +57,7 @@ export async function deleteCopies(
 }
 
 /** What became of copies of which none may surface. */
-export interface CertainDeletion {
+interface CertainDeletion {
   /** Every copy was there and is deleted. */
   readonly everywhere: boolean;
   /** Copies that are there, and that other connections have reserved: nobody else can delete them. */

@@ -5,10 +5,10 @@ import { DqError } from '../errors.js';
 import { formatRef } from './job-ref.js';
 import type { DeadLetter } from '../api/dead-letter.js';
 import type { Seal } from '../seal/seal.js';
-import type { Letter } from '../ledger/letter-requests.js';
+import type { Letter } from '../ledger/requests.js';
 
 /** What the ledger knows of a letter, and a copy of its job: only the copy has the payload and the key. */
-export interface LetterParts {
+interface LetterParts {
   /** Without the prefix. */
   readonly tube: string;
   readonly storedAs: StoredTube;

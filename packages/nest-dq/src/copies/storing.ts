@@ -11,7 +11,7 @@ import { hasUnknown, maskOf, type Place } from './location.js';
 import type { Content } from './payload.js';
 
 /** One generation of a job that is to be stored. */
-export interface NewGeneration {
+interface NewGeneration {
   readonly tube: StoredTube;
   readonly envelope: WrittenJob;
   /** Milliseconds by which a backup surfaces later than the copy before it. */

@@ -1,13 +1,19 @@
+import type { JobRef } from '../api/job.js';
 import { DqError } from '../errors.js';
 import type { DqRuntime } from '../nest/runtime.js';
-import { Input, JOB_FIELDS, jobRef, span, text, time } from './input.js';
+import { anything, flag, Input, JOB_FIELDS, jobRef, number, span, text, time } from './input.js';
 import type { KafkaClusters } from './kafka.js';
-import { actOnLetter } from './kafka-acts.js';
-import type { SingleActs } from './wire.js';
+import { actOnLetter, actOnLetters } from './kafka-acts.js';
+import type { ActName, BulkActs, BulkProgressWire, SingleActs } from './wire.js';
+import type { DeadLetter } from '../api/dead-letter.js';
+import type { BulkProgress } from '../operate/bulk.js';
+import type { NewTime, WaitingFilter } from '../operate/waiting-filter.js';
+import { errorWire } from './failures.js';
+import { LETTER_FILTER, letterFilter, withoutPayload } from './letters.js';
 
 /** Who does an act, for `DqControl`. */
-export interface Doer {
-  readonly by?: string;
+interface Doer {
+  readonly by?: string | undefined;
 }
 
 type DoAct = (runtime: DqRuntime, body: unknown, doer: Doer, kafka: KafkaClusters) => Promise<unknown>;
@@ -34,20 +40,9 @@ export const DO_SINGLE: Readonly<Record<keyof SingleActs, DoAct>> = {
       runtime.producer.reschedule(ref, when),
     );
   },
-  async revoke(runtime, body, { by }) {
-    const ref = jobRef(new Input('the body', body, JOB_FIELDS), runtime.options.prefix);
-    return runtime.actOnJob('revoke', ref, by, 'revoked', () =>
-      runtime.producer.revoke(ref, { confirmed: true }),
-    );
-  },
-  async revive(runtime, body, { by }) {
-    const ref = jobRef(new Input('the body', body, JOB_FIELDS), runtime.options.prefix);
-    return runtime.actOnJob('revive', ref, by, 'revived', () => runtime.deadLetters.revive(ref));
-  },
-  async discard(runtime, body, { by }) {
-    const ref = jobRef(new Input('the body', body, JOB_FIELDS), runtime.options.prefix);
-    return runtime.actOnJob('discard', ref, by, 'discarded', () => runtime.deadLetters.discard(ref));
-  },
+  revoke: actOnNamed('revoke', 'revoked', ({ producer }, ref) => producer.revoke(ref, { confirmed: true })),
+  revive: actOnNamed('revive', 'revived', ({ deadLetters }, ref) => deadLetters.revive(ref)),
+  discard: actOnNamed('discard', 'discarded', ({ deadLetters }, ref) => deadLetters.discard(ref)),
   async drainNode({ control }, body, doer) {
     return control.drainNode(new Input('the body', body, ['node']).must('node', text), doer);
   },
@@ -57,3 +52,114 @@ export const DO_SINGLE: Readonly<Record<keyof SingleActs, DoAct>> = {
   kafkaReplay: actOnLetter('kafkaReplay'),
   kafkaDiscard: actOnLetter('kafkaDiscard'),
 };
+
+/** An act on the job that the body names. */
+function actOnNamed<Result>(
+  name: string,
+  changed: Result,
+  work: (runtime: DqRuntime, ref: JobRef) => Promise<Result>,
+): DoAct {
+  return async (runtime, body, { by }) => {
+    const ref = jobRef(new Input('the body', body, JOB_FIELDS), runtime.options.prefix);
+    return runtime.actOnJob(name, ref, by, changed, () => work(runtime, ref));
+  };
+}
+
+type BeginAct = (
+  runtime: DqRuntime,
+  body: unknown,
+  doer: Doer,
+  kafka: KafkaClusters,
+) => AsyncIterator<BulkProgressWire, void>;
+
+const COMMON = ['tube', 'dryRun', 'cursor'] as const;
+
+/**
+ * The acts on many. Each throws at once what is wrong in the body, and does nothing until it is iterated: `DQ_BAD_…`, `DQ_CONFIG`,
+ * `DQ_CLOSED`. The iteration throws what that of the act throws.
+ */
+export const BEGIN_BULK: Readonly<Record<keyof BulkActs, BeginAct>> = {
+  revokeMany({ control }, body, doer) {
+    const input = new Input('the body', body, [...COMMON, 'filter']);
+    return progressOf(
+      control.revokeMany(input.must('tube', text), waitingFilter(input), optionsOf(input, doer)),
+    );
+  },
+  rescheduleMany({ control }, body, doer) {
+    const input = new Input('the body', body, [...COMMON, 'filter', 'when']);
+    const when = newTime(new Input('`when`', input.must('when', anything), WHEN));
+    const [tube, filter] = [input.must('tube', text), waitingFilter(input)];
+    return progressOf(control.rescheduleMany(tube, filter, when, optionsOf(input, doer)));
+  },
+  reviveMany({ control }, body, doer) {
+    const input = new Input('the body', body, [...COMMON, 'filter', 'delay']);
+    const options = { ...optionsOf(input, doer), ...input.part('delay', span) };
+    return progressOf(control.reviveMany(input.must('tube', text), filterOfLetters(input), options));
+  },
+  discardMany({ control }, body, doer) {
+    const input = new Input('the body', body, [...COMMON, 'filter']);
+    return progressOf(
+      control.discardMany(input.must('tube', text), filterOfLetters(input), optionsOf(input, doer)),
+    );
+  },
+  repair({ control }, body, doer) {
+    const input = new Input('the body', body, [...COMMON, 'node', 'dueAfter']);
+    const which = { ...input.part('tube', text), ...input.part('node', text) };
+    return progressOf(
+      control.repair({ ...optionsOf(input, doer), ...which, ...input.part('dueAfter', span) }),
+    );
+  },
+  kafkaReplayMany: (...given) => actOnLetters('kafkaReplayMany', ...given),
+  kafkaDiscardMany: (...given) => actOnLetters('kafkaDiscardMany', ...given),
+};
+
+export const ACT_NAMES = [...Object.keys(DO_SINGLE), ...Object.keys(BEGIN_BULK)] as readonly ActName[];
+
+export function isSingleAct(name: string): name is keyof SingleActs {
+  return Object.hasOwn(DO_SINGLE, name);
+}
+
+export function isBulkAct(name: string): name is keyof BulkActs {
+  return Object.hasOwn(BEGIN_BULK, name);
+}
+
+async function* progressOf(
+  progress: AsyncIterable<BulkProgress<unknown>>,
+): AsyncGenerator<BulkProgressWire, void, undefined> {
+  for await (const { failures, examples, ...counts } of progress) {
+    yield {
+      ...counts,
+      failures: failures.map(({ id, error }) => ({ id, ...errorWire(error) })),
+      examples: examples.map((example) => withoutPayload(example as DeadLetter)),
+    };
+  }
+}
+
+function optionsOf(input: Input, doer: Doer) {
+  return { ...doer, ...input.part('dryRun', flag), ...input.part('cursor', text) };
+}
+
+function filterOfLetters(input: Input) {
+  return letterFilter(new Input('`filter`', input.must('filter', anything), LETTER_FILTER));
+}
+
+function waitingFilter(input: Input): WaitingFilter {
+  const fields = ['dueFrom', 'dueTo', 'state', 'limit'];
+  const filter = new Input('`filter`', input.must('filter', anything), fields);
+  return {
+    ...filter.part('dueFrom', time),
+    ...filter.part('dueTo', time),
+    ...filter.part('state', anything<'waiting'>),
+    ...filter.part('limit', number),
+  };
+}
+
+const WHEN = ['at', 'delay', 'later', 'earlier'] as const;
+
+function newTime(when: Input): NewTime {
+  const [name, ...more] = WHEN.filter((each) => when.has(each));
+  if (name === undefined || more.length > 0)
+    throw new DqError('DQ_BAD_OPTION', `\`when\` has to say when: expected one of ${WHEN.join(', ')}`);
+  if (name === 'at') return when.must('at', time);
+  return { [name]: when.must(name, span) } as { delay: number };
+}

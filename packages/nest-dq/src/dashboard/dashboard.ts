@@ -1,32 +1,29 @@
 import { Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import type { HttpAdapterHost, ModuleRef, ModulesContainer } from '@nestjs/core';
-import { DqError } from '../errors.js';
+import { DqError, toError } from '../errors.js';
 import type { DqRuntime } from '../nest/runtime.js';
 import { dqTokens } from '../nest/tokens.js';
 import { VERSION } from '../operate/version.js';
 import { systemClock } from 'nest-handlers/time';
-import { refuseElsewhere, viewerOf, type Viewer } from './access.js';
-import { isBulkAct, isSingleAct } from './act-names.js';
-import { DO_SINGLE } from './acts.js';
-import { beginBulk } from './bulk-acts.js';
-import { BulkAnswers } from './bulk-answers.js';
-import { ClientFiles, type ClientFile } from './client-files.js';
-import { refuseForeignAct, refuseForeignRead } from './cross-site.js';
-import { failureOf, Refusal } from './failures.js';
+import { refuseElsewhere, refuseForeignAct, refuseForeignRead, type Viewer, viewerOf } from './access.js';
+import { BEGIN_BULK, DO_SINGLE, isBulkAct, isSingleAct } from './acts.js';
+import { type ClientFile, ClientFiles } from './client-files.js';
+import { errorWire, failureOf, Refusal } from './failures.js';
 import {
-  jsonAnswer,
-  send,
-  StreamedAnswer,
   type Answer,
   type HttpRequest,
   type HttpResponse,
+  jsonAnswer,
+  send,
+  StreamedAnswer,
 } from './http.js';
 import { Input, JOB_FIELDS, jobRef } from './input.js';
-import { KAFKA_LETTER, kafkaLetter, KafkaClusters } from './kafka.js';
+import { KAFKA_LETTER, KafkaClusters, kafkaLetter } from './kafka.js';
 import { LiveFeed } from './live-feed.js';
 import type { DqDashboardOptions } from './options.js';
 import type { Read } from './reads.js';
 import { redacted, redactedLetter } from './redact.js';
+import type { BulkLine, BulkProgressWire } from './wire.js';
 
 const NO_BODY =
   'the application has read no JSON from this request, as one with `bodyParser: false` does: let it use `express.json()` for the path of the dashboard';
@@ -149,12 +146,12 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
       if (!isSingleAct(name) && !isBulkAct(name))
         throw new Refusal(404, 'NOT_FOUND', `there is no act ${JSON.stringify(name)}`);
       if (!acts.has(name)) throw new Refusal(403, 'NOT_ALLOWED', `this viewer may not do ${name}`);
-      const doer = { ...(by !== undefined && { by }) };
+      const doer = { by };
       const { runtime, kafka } = this;
       const { body } = request;
       if (body === undefined) throw new Refusal(400, 'NO_BODY', NO_BODY);
       if (isSingleAct(name)) return jsonAnswer({ result: await DO_SINGLE[name](runtime, body, doer, kafka) });
-      await this.bulks.answer(response, beginBulk(name, runtime, body, doer, kafka));
+      await this.bulks.answer(response, BEGIN_BULK[name](runtime, body, doer, kafka));
       return undefined;
     });
   }
@@ -205,4 +202,61 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
 /** `Refusal`. */
 function refusePayloads({ payloads }: Viewer): void {
   if (!payloads) throw new Refusal(403, 'NOT_ALLOWED', 'this viewer may not see payloads');
+}
+
+type Pages = AsyncIterator<BulkProgressWire, void>;
+
+/** Acts on many, each told to the viewer who began it, page by page. One that has left, or a shutdown, ends his act after its page. */
+class BulkAnswers {
+  private readonly running = new Set<Promise<void>>();
+  private closing = false;
+
+  /**
+   * Resolves after the first page, and the others follow. Rejects if there is no first page, with why; then nothing is
+   * answered.
+   */
+  async answer(response: HttpResponse, pages: Pages): Promise<void> {
+    const stream = new StreamedAnswer(response, () => undefined);
+    const first = await pages.next();
+    stream.open('application/x-ndjson; charset=utf-8');
+    const running = this.tell(stream, pages, first).finally(() => this.running.delete(running));
+    this.running.add(running);
+  }
+
+  /** When it resolves, no act goes on. */
+  async close(): Promise<void> {
+    this.closing = true;
+    await Promise.all(this.running);
+  }
+
+  /** Never rejects. */
+  private async tell(
+    stream: StreamedAnswer,
+    pages: Pages,
+    first: IteratorResult<BulkProgressWire, void>,
+  ): Promise<void> {
+    const write = (line: BulkLine) => stream.write(`${JSON.stringify(line)}\n`);
+    let page = first;
+    try {
+      while (!page.done) {
+        write({ progress: page.value });
+        if (this.closing || stream.gone) {
+          await pages.return?.();
+          write({
+            error: { code: 'DQ_CLOSED', message: 'the server shuts down, so the act has ended early' },
+          });
+          return;
+        }
+        page = await pages.next();
+      }
+      write({ end: true });
+    } catch (thrown) {
+      // What was done of the page that failed counts, too.
+      const progress = thrown instanceof DqError ? thrown.progress : undefined;
+      if (progress && !page.done) write({ progress: { ...page.value, ...progress } });
+      write({ error: errorWire(toError(thrown)) });
+    } finally {
+      stream.end();
+    }
+  }
 }

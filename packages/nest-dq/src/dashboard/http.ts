@@ -51,7 +51,7 @@ const SECURITY = {
 };
 
 /** Of data. */
-export const NOT_STORED = { 'Cache-Control': 'no-store' };
+const NOT_STORED = { 'Cache-Control': 'no-store' };
 
 /** As JSON. It throws what `JSON.stringify` throws. */
 export function jsonAnswer(data: unknown, status = 200): Answer {

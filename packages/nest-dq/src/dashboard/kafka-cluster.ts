@@ -8,7 +8,7 @@ export interface KafkaCluster {
 }
 
 /** Its dead letters. What it rejects with, as a `KqError`, viewers see. */
-export interface KafkaLetters {
+interface KafkaLetters {
   topics(): Promise<readonly string[]>;
   list(
     topic: string,

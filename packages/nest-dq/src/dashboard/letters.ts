@@ -38,10 +38,10 @@ export async function letterPage(
   const letters: Omit<DeadLetter, 'payload'>[] = [];
   let looked = 0;
   do {
-    const page = { limit: limit - letters.length, ...(cursor !== undefined && { cursor }) };
+    const page = { limit: limit - letters.length, cursor };
     const found = await deadLetters.list(tube, page);
     const meant = found.letters.filter(({ diedAt, why, error }) =>
-      isMeant({ died: diedAt.getTime(), why, ...(error && { error }) }),
+      isMeant({ died: diedAt.getTime(), why, error }),
     );
     letters.push(...meant.map(withoutPayload));
     looked += found.letters.length;

@@ -1,18 +1,21 @@
 import type { DqRuntime } from '../nest/runtime.js';
 import type { Explanation } from '../operate/explanation.js';
-import { inSteps } from '../operate/history-steps.js';
-import { timelines } from './timelines.js';
+import { inSteps } from '../operate/history-view.js';
 import { anything, Input, JOB_FIELDS, jobRef, number, text, time, times } from './input.js';
 import {
   KAFKA_FILTER,
   KAFKA_LETTER,
+  type KafkaClusters,
   kafkaCount,
   kafkaFilter,
   kafkaLetter,
-  type KafkaClusters,
 } from './kafka.js';
-import { search } from './search.js';
 import { LETTER_FILTER, letterPage, withoutPayload } from './letters.js';
+import type { DqInspector } from '../operate/inspector.js';
+import type { TubeView } from '../operate/tube-view.js';
+import { checkTimeline, type TimelineBucket, type TimelineOptions } from '../operate/waiting-view.js';
+import { isRefText } from '../copies/job-ref.js';
+import type { SearchResult } from '../operate/search.js';
 
 /** What one route tells. What it returns becomes JSON: a shape of wire.ts. */
 export interface Read {
@@ -108,4 +111,52 @@ export const READS: Readonly<Record<string, Read>> = {
 
 function withoutLetterPayload({ deadLetter, ...rest }: Explanation): object {
   return { ...rest, ...(deadLetter && { deadLetter: withoutPayload(deadLetter) }) };
+}
+
+/** Tubes that a chart can tell apart. */
+const MOST_TUBES = 20;
+
+/** The timelines of the tubes with the most jobs that wait. It throws what `DqInspector.timeline` throws. */
+async function timelines(
+  inspector: DqInspector,
+  options: TimelineOptions,
+): Promise<{ tubes: { tube: string; buckets: TimelineBucket[] }[]; others: number }> {
+  checkTimeline(options); // also where no tube has jobs
+  const { tubes } = await inspector.tubes();
+  const used = tubes.filter((tube) => jobsOf(tube) > 0).toSorted((a, b) => jobsOf(b) - jobsOf(a));
+  const shown = used.slice(0, MOST_TUBES);
+  const lines = shown.map(async ({ tube }) => ({ tube, buckets: await inspector.timeline(tube, options) }));
+  return { tubes: await Promise.all(lines), others: used.length - shown.length };
+}
+
+/** About how many wait, also those that are due. */
+function jobsOf({ waiting = 0, due = 0, listed = 0 }: TubeView): number {
+  return Math.max(waiting + due, listed);
+}
+
+/** What a person has of a job leads to it, or, as an id and a key need their tube, to the jobs that it names. */
+async function search(
+  { inspector, options }: DqRuntime,
+  query: Input,
+): Promise<{ ref: string } | SearchResult> {
+  const given = query.must('text', text).trim();
+  const ref = refIn(given);
+  if (ref === undefined) return inspector.search(given);
+  jobRef(new Input('the search', { ref }, ['ref']), options.prefix); // or it throws
+  return { ref };
+}
+
+/** The `ref` in what a person pastes: the text itself, or a receipt as JSON. Undefined: it may be an id or a key. */
+export function refIn(given: string): string | undefined {
+  if (isRefText(given)) return given;
+  if (!given.startsWith('{')) return undefined;
+  let receipt: unknown;
+  try {
+    receipt = JSON.parse(given);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined; // a key may begin so, too
+    throw error;
+  }
+  const { ref } = receipt as { readonly ref?: unknown };
+  return typeof ref === 'string' ? ref : undefined;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { refIn } from './search.js';
+import { refIn } from './reads.js';
 
 describe('refIn', () => {
   it('finds the ref of a receipt, pasted as it is or as JSON', () => {

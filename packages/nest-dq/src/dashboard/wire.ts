@@ -7,16 +7,15 @@ import type { DqHealthState } from '../health/health.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
 import type { ActPage, ActView } from '../operate/act-view.js';
 import type { ExplainedJob, ExplanationReason } from '../operate/explanation.js';
-import type { HistoryBucket } from '../operate/history-view.js';
+import type { HistoryBucket, TubeHistory } from '../operate/history-view.js';
 import type { NodeView } from '../operate/node-view.js';
 import type { ProcessView } from '../operate/processes.js';
 import type { RepairExample } from '../operate/repair.js';
 import type { SearchResult } from '../operate/search.js';
 import type { SeriesView } from '../operate/series-view.js';
-import type { TubeHistory } from '../operate/tubes-history.js';
 import type { PausedTube, ResumedTube } from '../operate/tube-pauses.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
-import type { JobPage, JobSummary, TimelineBucket, WaitingState } from '../operate/waiting-view.js';
+import type { JobPage, JobSummary, TimelineBucket } from '../operate/waiting-view.js';
 import type { KafkaActOptions, KafkaLetter, KafkaLetterSummary, KafkaPlace } from './kafka-cluster.js';
 
 /** `GET api/session`: who looks, and what he may do. */
@@ -38,29 +37,16 @@ export interface SessionWire {
 }
 
 /** `GET api/tubes`. */
-export type TubeListWire = AsJson<TubeList>;
+type TubeListWire = AsJson<TubeList>;
 /** `GET api/tubes/:tube`. */
 export type TubeWire = AsJson<TubeView>;
 /** `GET api/tubes/:tube/jobs`. */
 export type JobPageWire = AsJson<JobPage>;
 /** One of its jobs. */
 export type JobSummaryWire = AsJson<JobSummary>;
-/** Its query. Times are ISO texts. */
-export interface JobsQuery {
-  readonly state?: WaitingState;
-  readonly from?: string;
-  readonly to?: string;
-  readonly cursor?: string;
-  readonly limit?: number;
-}
 
 /** `GET api/tubes/:tube/timeline`. */
 export type TimelineWire = readonly AsJson<TimelineBucket>[];
-/** Its query, and that of the timeline of all tubes. */
-export interface TimelineQuery {
-  /** Where each bucket begins, and where the last one ends: 2 to 201 ISO times, with commas between them. */
-  readonly edges: string;
-}
 /** `GET api/timeline`: the tubes with the most jobs, the largest first. */
 export interface TimelinesWire {
   readonly tubes: readonly { readonly tube: string; readonly buckets: TimelineWire }[];
@@ -120,10 +106,6 @@ export interface DeadLettersWire {
   /** Gets the next page. Absent: this was the last one. */
   readonly cursor?: string;
 }
-/** Its query. */
-export interface DeadLettersQuery extends LetterFilterWire {
-  readonly cursor?: string;
-}
 
 /** A Kafka cluster, in each query below `api/kafka` and in the body of each act there. Absent: the one without a name. */
 interface KafkaClusterWire {
@@ -175,7 +157,7 @@ export type ProcessesWire = readonly AsJson<ProcessView>[];
 /** `GET api/series`. "Trigger now" is the act `runNow` with its `tube` and `key`. */
 export type SeriesWire = readonly AsJson<SeriesView>[];
 /** `GET api/health`. */
-export type HealthWire = AsJson<DqHealthState>;
+type HealthWire = AsJson<DqHealthState>;
 
 /** `GET api/acts?cursor&limit`: what operators did, the latest first. */
 export type ActPageWire = AsJson<ActPage>;

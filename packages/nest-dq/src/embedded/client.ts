@@ -1,10 +1,9 @@
 import { isTubeName } from '../beanstalk/codec/commands.js';
-import type { Alarms, Sleeper } from './alarms.js';
+import { type Alarms, dueBefore, type Job, type Reserver, type Sleeper, type Tube } from './tubes.js';
 import type { Command } from './command-parser.js';
 import type { NodeLimits } from './limits.js';
 import { Heap } from 'nest-handlers/time';
 import { jobStats, nodeStats, tubeList, tubeStats, type NodeFacts } from './stats.js';
-import { dueBefore, type Job, type Reserver, type Tube } from './tubes.js';
 
 /** Milliseconds. So long before the time to run of a held job is over, a reserve is answered DEADLINE_SOON. */
 const SAFETY_MARGIN = 1000;
@@ -18,10 +17,10 @@ export interface ClientNode extends NodeFacts {
 }
 
 /** Takes the replies, in their order: texts that end with CRLF. */
-export type Reply = (text: string) => void;
+type Reply = (text: string) => void;
 
 /** A command that a client carries out by itself; the others concern the connection. */
-export type ClientCommand = Exclude<Command, { verb: 'put' } | { verb: 'quit' }>;
+type ClientCommand = Exclude<Command, { verb: 'put' } | { verb: 'quit' }>;
 
 /** One client as the node knows it: the tube it uses, those it watches, the jobs it holds, and whether it waits. */
 export class Client implements Reserver, Sleeper {

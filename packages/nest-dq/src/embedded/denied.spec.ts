@@ -2,8 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { VirtualClock } from 'nest-handlers/testing';
 import { Talker } from '../../spec-support/talker.js';
 import { VERBS } from './command-parser.js';
-import { duplexPair } from './duplex-pair.js';
-import { InProcessNode } from './in-process-node.js';
+import { duplexPair, InProcessNode } from './in-process-node.js';
 import { resolveServing, type ServingOptions } from './listen-options.js';
 
 let clock: VirtualClock;

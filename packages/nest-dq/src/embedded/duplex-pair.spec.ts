@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { systemClock } from 'nest-handlers/time';
-import { duplexPair } from './duplex-pair.js';
+import { duplexPair } from './in-process-node.js';
 
 const pair = () => duplexPair(systemClock);
 

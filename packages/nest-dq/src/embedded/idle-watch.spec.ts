@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { VirtualClock } from 'nest-handlers/testing';
 import { Talker } from '../../spec-support/talker.js';
-import { duplexPair } from './duplex-pair.js';
-import { IdleWatch } from './idle-watch.js';
-import { InProcessNode } from './in-process-node.js';
+import { duplexPair, InProcessNode } from './in-process-node.js';
+import { IdleWatch } from './listener.js';
 
 const IDLE = 60_000;
 const PUT = 'put 0 0 600 1\r\nx\r\n';

@@ -1,6 +1,5 @@
-import { Alarms } from './alarms.js';
+import { Alarms, Job, readyBefore, type Reserver, type Tube, Tubes } from './tubes.js';
 import type { Clock } from 'nest-handlers/time';
-import { Job, readyBefore, Tubes, type Reserver, type Tube } from './tubes.js';
 
 /** Bytes. What one job takes in memory beside its body, about. */
 const JOB_OVERHEAD = 300;

@@ -1,27 +1,27 @@
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, Server as TlsServer, type TLSSocket } from 'node:tls';
 import type { Duplex } from 'node:stream';
 import type { Clock } from 'nest-handlers/time';
 import { DqError } from '../errors.js';
 import type { Verb } from './command-parser.js';
-import { IdleWatch, type MaybeIdle } from './idle-watch.js';
 import {
   cannotListen,
-  resolveServing,
-  textOf,
   type ListenAddress,
   type ListenOptions,
+  resolveServing,
   type Serving,
   type SocketAddress,
   type SocketOptions,
+  textOf,
 } from './listen-options.js';
 import type { RareWarnings } from './rare-warnings.js';
 import { resolveTls, type Tls, type TlsCertificates } from './tls.js';
-import { listenAt } from './unix-socket.js';
+import { WakeTimer } from '../time/wake-timer.js';
+import { lstatSync, unlinkSync } from 'node:fs';
 
 /** What a listener needs of its node. */
-export interface ListenerNode {
+interface ListenerNode {
   readonly clock: Clock;
   readonly warnings: RareWarnings;
   /** `close` of what it returns ends the connection, with the replies so far, and within a second. */
@@ -161,4 +161,117 @@ function makeServer(tls: Tls | undefined): Server {
   const { context, isMutual, handshake } = tls;
   const mutual = { requestCert: isMutual, rejectUnauthorized: isMutual };
   return createTlsServer({ ...options, ...context, ...mutual, handshakeTimeout: handshake });
+}
+
+/** A connection, as far as it may be idle. */
+export interface MaybeIdle {
+  /** Grows with all that its client sends, and with all the replies that it takes. */
+  readonly moves: number;
+  /** Whether the client may be silent now: it waits for the node. */
+  readonly mayBeSilent: boolean;
+  /** Ends it. */
+  close(): void;
+}
+
+/** Looks at each connection so many times in the limit. */
+const LOOKS = 4;
+
+/**
+ * Closes connections on which nothing moves. It looks at all of them now and then, which costs a command nothing; so a
+ * connection is closed when the limit is over, and a quarter of it later at most.
+ */
+export class IdleWatch {
+  private readonly connections = new Map<MaybeIdle, { moves: number; since: number }>();
+  private readonly timer: WakeTimer;
+
+  constructor(
+    private readonly clock: Clock,
+    /** Milliseconds. */
+    private readonly limit: number,
+  ) {
+    this.timer = new WakeTimer(clock, () => this.look());
+  }
+
+  add(connection: MaybeIdle): void {
+    this.connections.set(connection, { moves: connection.moves, since: this.clock.now() });
+    this.timer.within(this.limit / LOOKS);
+  }
+
+  delete(connection: MaybeIdle): void {
+    this.connections.delete(connection);
+    if (this.connections.size === 0) this.timer.cancel();
+  }
+
+  private look(): void {
+    const now = this.clock.now();
+    for (const [connection, last] of this.connections) {
+      if (connection.moves !== last.moves || connection.mayBeSilent) {
+        last.moves = connection.moves;
+        last.since = now;
+      } else if (now - last.since >= this.limit) {
+        connection.close();
+      }
+    }
+    if (this.connections.size > 0) this.timer.within(this.limit / LOOKS);
+  }
+}
+
+/** Takes away the rights of all but this user. */
+const ONLY_THIS_USER = 0o177;
+
+/**
+ * Listens on a unix socket that only this user can reach. A file that a dead process has left there is replaced; one of a
+ * process that lives, and one that is no socket, is left alone: EADDRINUSE.
+ */
+async function listenAt(server: Server, path: string): Promise<void> {
+  try {
+    await bind(server, path);
+  } catch (error) {
+    if (codeOf(error) !== 'EADDRINUSE' || !(await removeIfLeft(path))) throw error;
+    await bind(server, path);
+  }
+}
+
+/** The file is made within the call of `listen`, so nobody else can reach it in between. */
+function bind(server: Server, path: string): Promise<unknown> {
+  const before = process.umask(ONLY_THIS_USER);
+  try {
+    server.listen({ path });
+  } finally {
+    process.umask(before);
+  }
+  return once(server, 'listening');
+}
+
+/** True: nothing is there now. */
+async function removeIfLeft(path: string): Promise<boolean> {
+  const found = idOf(path);
+  if (found === undefined || !(await refuses(path))) return false;
+  // The same file in the same turn, as another process may have replaced it meanwhile.
+  if (idOf(path) !== found) return false;
+  unlinkSync(path);
+  return true;
+}
+
+/** Of a socket's file; undefined: it is something else, or gone. */
+function idOf(path: string): number | undefined {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats?.isSocket() ? stats.ino : undefined;
+}
+
+/** Whether nobody listens there. */
+async function refuses(path: string): Promise<boolean> {
+  const socket = connect({ path });
+  try {
+    await once(socket, 'connect');
+    return false;
+  } catch (error) {
+    return codeOf(error) === 'ECONNREFUSED';
+  } finally {
+    socket.destroy();
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return (error as NodeJS.ErrnoException).code;
 }

@@ -6,7 +6,7 @@ const TO_BEGIN = 5;
 const TO_GO_ON = 2;
 
 /** Who works in turns with others. */
-export interface Worker {
+interface Worker {
   /** Goes on with the work that was interrupted. */
   goOn(): void;
 }

@@ -1,8 +1,7 @@
-import type { Sleeper } from './alarms.js';
 import { Heap, type HeapItem } from 'nest-handlers/time';
 
 /** `incoming`: announced by a put whose body has not arrived yet; nobody can see it. */
-export type JobState = 'incoming' | 'ready' | 'delayed' | 'reserved' | 'buried';
+type JobState = 'incoming' | 'ready' | 'delayed' | 'reserved' | 'buried';
 
 /** One job. Times are milliseconds of Clock.now. */
 export class Job implements HeapItem {
@@ -140,5 +139,35 @@ export class Tubes {
       last.place = tube.place;
     }
     return true;
+  }
+}
+
+/** Something that has to be woken at a time. */
+export interface Sleeper extends HeapItem {
+  /** By Clock.now; Infinity: not at all. Set by `Alarms.set` only. */
+  wakeAt: number;
+}
+
+/** When each sleeper wakes; the node needs one timer for the earliest of all. */
+export class Alarms<T extends Sleeper> {
+  private readonly heap = new Heap<T>((a, b) => a.wakeAt < b.wakeAt);
+
+  /** Infinity when nobody is to be woken. */
+  get next(): number {
+    return this.heap.peek()?.wakeAt ?? Infinity;
+  }
+
+  /** A sleeper whose time has come; the same one again, until its alarm is set anew. */
+  due(now: number): T | undefined {
+    const first = this.heap.peek();
+    return first && first.wakeAt <= now ? first : undefined;
+  }
+
+  set(sleeper: T, at: number): void {
+    if (sleeper.wakeAt === at) return;
+    sleeper.wakeAt = at;
+    if (at === Infinity) this.heap.remove(sleeper);
+    else if (sleeper.heapIndex < 0) this.heap.add(sleeper);
+    else this.heap.update(sleeper);
   }
 }

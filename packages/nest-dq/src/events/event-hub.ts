@@ -4,7 +4,7 @@ import type { DelayedJob, JobReceipt } from '../api/job.js';
 import type { DqEventMap, DqEventName, DqEvents } from './events.js';
 import { Tally } from './tally.js';
 
-export interface EventHubOptions {
+interface EventHubOptions {
   /** Milliseconds. A run that starts later than this is a `late` event. */
   readonly lateAfter: number;
   /** `who` is for people: which listener failed, and at which event. */

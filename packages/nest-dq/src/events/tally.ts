@@ -3,7 +3,7 @@ export const LATENESS_CLASSES = [10, 100, 1_000, 10_000, 60_000] as const;
 
 /** What is counted beside the starts. */
 const COUNTED = ['scheduled', 'completed', 'failed', 'dead'] as const;
-export type Counted = (typeof COUNTED)[number];
+type Counted = (typeof COUNTED)[number];
 
 /** Where the numbers of a tube are in its list: those of COUNTED, then the starts of each class of lateness. */
 export const PLACES = Object.fromEntries(COUNTED.map((name, i) => [name, i])) as Readonly<

@@ -3,9 +3,9 @@ import type { DqError } from '../errors.js';
 import type { Acts } from './acts.js';
 import type { Handover } from './handover.js';
 import type { History } from './history.js';
-import type { Pause, PauseRequest } from './pause.js';
+import type { Pause, PauseRequest } from './requests.js';
 import type { Presence } from './presence.js';
-import type * as Letters from './letter-requests.js';
+import type * as Letters from './requests.js';
 import type { Usage, UsageRequest } from './limits.js';
 import type * as Asked from './requests.js';
 import type { WaitingPage } from './waiting-jobs.js';
@@ -98,7 +98,7 @@ export function keptAfter({ staleAfter }: Pick<LedgerSettings, 'staleAfter'>): n
 }
 
 /** Each verb of a tube's ledger: what it is asked about a job, and what it answers. */
-export interface Verbs {
+interface Verbs {
   // runs
   claim: [Asked.ClaimRequest, Asked.ClaimAnswer];
   extend: [Asked.RunRef, Asked.ExtendAnswer];

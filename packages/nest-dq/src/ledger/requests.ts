@@ -1,7 +1,6 @@
 // What the ledger is asked about a job, and what it answers: see the verbs in ledger.ts.
 import type { OnDuplicate, RevokeResult } from '../api/job.js';
 import type { Place } from '../copies/location.js';
-import type { Death } from './letter-requests.js';
 import type { LimitKind, Limits } from './limits.js';
 import type { WaitingCounts, WaitingPosition } from './waiting-jobs.js';
 
@@ -299,4 +298,99 @@ export interface TallyRequest {
 export interface Tally extends WaitingCounts {
   /** For each of the times, how many jobs of the index are due before it. */
   readonly before: readonly number[];
+}
+
+// What the ledger is asked about dead letters, and what it answers: see the verbs in ledger.ts.
+
+/** Why a job became a dead letter. */
+export interface Death {
+  readonly why: 'attempts' | 'discarded' | 'invalid' | 'stale';
+  /** Stored as it is: a long stack is cut by the caller. */
+  readonly error?: { readonly name: string; readonly message: string; readonly stack?: string };
+}
+
+/** A dead job's entry in the tube's index. There is one at most for each (id, born). */
+export interface Letter extends Death {
+  readonly id: string;
+  readonly born: number;
+  readonly generation: number;
+  readonly due: number;
+  /** Runs begun. */
+  readonly attempt: number;
+  /** Ledger time, ms. */
+  readonly died: number;
+  readonly places: readonly Place[];
+}
+
+/** Without `born`: the job's present generation, if that is dead. */
+export interface LetterRef {
+  readonly id: string;
+  readonly born: number | undefined;
+}
+
+export interface DiscardRequest extends LetterRef {
+  /** Only the letter of this death: a job that was revived may have died again since. @default whatever letter there is */
+  readonly died?: number;
+}
+
+/** Asks for the letters that are not retained: those older than `maxAge`, and those beyond the `maxCount` newest ones. */
+export interface SurplusRequest {
+  /** Milliseconds. */
+  readonly maxAge: number;
+  readonly maxCount: number;
+  /** Of the oldest letters. */
+  readonly limit: number;
+}
+
+/** Asks how many letters there are of jobs that died at this ledger time, in ms, or later. */
+export interface DeathsRequest {
+  readonly since: number;
+}
+
+export interface LetterPage {
+  readonly limit: number;
+  /** Where the page before ended: goes on right behind it, even if that letter does not exist any more. */
+  readonly after: { readonly died: number; readonly id: string; readonly born: number } | undefined;
+}
+
+/** Newest first, those of one millisecond by `<id>:<born>` in descending order. A surplus is told the other way round. */
+export interface LetterList {
+  readonly letters: readonly Letter[];
+  /** There are letters behind the last one. */
+  readonly more: boolean;
+}
+
+/** Says where copies of a generation that is dead are, or will be buried. */
+export interface BuriedRequest {
+  readonly id: string;
+  readonly born: number;
+  readonly generation: number;
+  readonly places: readonly Place[];
+}
+
+/**
+ * `dead`: there is a letter of this generation, and it knows the places. `gone`: the letter was discarded or revived, and none of
+ * these copies can be needed any more; a claim would answer the same. `unknown`: neither, because Redis has lost what it knew.
+ */
+export type BuriedAnswer = 'dead' | 'gone' | 'unknown';
+
+// The pause of a tube: what the ledger is asked, and what it answers.
+
+/** A time in which no run of a tube is granted. Ledger time, ms. */
+export interface Pause {
+  readonly since: number;
+  /** Absent: until somebody resumes the tube. */
+  readonly until?: number;
+}
+
+export interface PauseRequest {
+  /** Ledger time, ms. In a tube that is paused it takes the place of the present end. One that is over changes nothing. */
+  readonly until: number | undefined;
+}
+
+/** As a ledger in memory has a pause, present or past: ledger time, ms. */
+export interface PauseSpan {
+  readonly from: number;
+  /** FOR_GOOD of rules/pauses.ts: until somebody resumes the tube. */
+  readonly to: number;
 }

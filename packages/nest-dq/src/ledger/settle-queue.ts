@@ -25,7 +25,7 @@ const LEFT_IN_A_CALL = 50;
 const LAST_CALLS = 500;
 
 /** A server whose restart would bring a deleted copy back. */
-export interface Witness {
+interface Witness {
   readonly instance: string | undefined;
   /** It deletes without noting it on disk. */
   readonly logStopped: boolean;

@@ -8,7 +8,7 @@ import { DqError, printable, shorten } from '../errors.js';
 import type { DelayedJob } from '../api/job.js';
 import type { BadSeal, LostJob } from '../events/events.js';
 import type { LedgerListener } from '../ledger/ledger.js';
-import type { Death } from '../ledger/letter-requests.js';
+import type { Death } from '../ledger/requests.js';
 import type { Clock } from 'nest-handlers/time';
 import type { DqLogLevel, DqLogLevels } from './log-levels.js';
 

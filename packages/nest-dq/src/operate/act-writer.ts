@@ -14,7 +14,7 @@ const LAST_CALL = 1_000;
 /** Acts in one call. */
 const TOGETHER = 100;
 
-export interface ActWriterParts {
+interface ActWriterParts {
   readonly events: EventHub;
   readonly acts: Acts;
   readonly clock: Clock;

@@ -11,8 +11,7 @@ import { Act, actOnJob, type ActOptions } from './act.js';
 import type { BulkOptions, BulkProgress } from './bulk.js';
 import { LetterActs } from './letter-acts.js';
 import type { LetterFilter } from './letter-filter.js';
-import { checkNode } from './missing-copies.js';
-import { repair, type RepairExample, type RepairOptions } from './repair.js';
+import { checkNode, repair, type RepairExample, type RepairOptions } from './repair.js';
 import { TubePauses, type PausedTube, type ResumedTube } from './tube-pauses.js';
 import { WaitingActs } from './waiting-acts.js';
 import type { NewTime, WaitingFilter } from './waiting-filter.js';
@@ -124,7 +123,7 @@ export abstract class DqControl {
 }
 
 /** What the control of a cluster works with, beside its context. */
-export interface ControlParts {
+interface ControlParts {
   readonly producer: DqProducer;
   readonly presence: Presence;
 }
@@ -148,7 +147,7 @@ export class ClusterControl extends DqControl {
   override async runNow(ref: JobRef, options?: PatienceOptions & ActOptions): Promise<RescheduleResult> {
     const { by, patience } = checkObject('the options', options, ['by', 'patience']);
     return actOnJob(this.context.parts, 'runNow', ref, by, 'rescheduled', () =>
-      this.parts.producer.reschedule(ref, { delay: 0 }, { ...(patience !== undefined && { patience }) }),
+      this.parts.producer.reschedule(ref, { delay: 0 }, { patience }),
     );
   }
 

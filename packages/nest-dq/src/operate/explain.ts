@@ -20,7 +20,7 @@ import { viewOfTube, type TubeSources } from './tube-view.js';
 import { sentenceOf } from './sentences.js';
 import { reasonOf, type Facts, type LimitFacts } from './why.js';
 
-export interface ExplanationSources extends TubeSources {
+interface ExplanationSources extends TubeSources {
   readonly waiting: WaitingJobs;
   readonly presence: Presence;
   readonly deadLetters: DqDeadLetters;

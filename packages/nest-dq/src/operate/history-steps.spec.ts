@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { HistoryBucket } from './history-view.js';
-import { inSteps } from './history-steps.js';
+import { type HistoryBucket, inSteps } from './history-view.js';
 
 const MINUTE = 60_000;
 const NOON = Date.UTC(2030, 0, 31, 12);

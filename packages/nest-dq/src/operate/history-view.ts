@@ -1,9 +1,18 @@
 import { showInstant, type When } from 'nest-handlers/time';
-import { tubeName, type Tube } from '../api/tube.js';
+import { type Tube, tubeName } from '../api/tube.js';
 import { wrongValue } from '../errors.js';
-import { FIRST_CLASS, LATENESS_CLASSES, PLACES } from '../events/tally.js';
-import { ALL_TUBES, HOUR, hourOf, REMEMBERED, type History } from '../ledger/history.js';
-import { checkObject } from '../producer/call-options.js';
+import { FIRST_CLASS, LATENESS_CLASSES, NUMBERS, PLACES } from '../events/tally.js';
+import {
+  addCounts,
+  ALL_TUBES,
+  type History,
+  HOUR,
+  hourOf,
+  type MinuteOfTube,
+  QUARTER,
+  REMEMBERED,
+} from '../ledger/history.js';
+import { checkBetween, checkObject } from '../producer/call-options.js';
 import { parseWhen } from '../time/instant.js';
 
 /** Which part of the history is asked for. */
@@ -79,4 +88,97 @@ function bucketOf(minute: number, counts: readonly number[]): HistoryBucket {
     dead: count(PLACES.dead),
     byLateness,
   };
+}
+
+const MINUTE = 60_000;
+const DAY = 1_440;
+
+/**
+ * Adds up so many minutes as one, beginning with that of `from`: two days by the minute are some 700 kB, which nobody sees in a chart.
+ * `DQ_BAD_OPTION`.
+ */
+export function inSteps(history: readonly HistoryBucket[], from: Date, minutes: number): HistoryBucket[] {
+  checkBetween('minutes', minutes, 1, DAY);
+  const length = minutes * MINUTE;
+  const first = Math.floor(from.getTime() / MINUTE) * MINUTE;
+  const steps = new Map<number, HistoryBucket>();
+  for (const each of history) {
+    const at = first + Math.floor((each.at.getTime() - first) / length) * length;
+    const sum = steps.get(at);
+    steps.set(at, sum ? sumOf(sum, each) : { ...each, at: new Date(at) });
+  }
+  return [...steps.values()];
+}
+
+/** Both as one, which begins when the first one does. */
+export function sumOf(sum: HistoryBucket, more: HistoryBucket): HistoryBucket {
+  return {
+    at: sum.at,
+    scheduled: sum.scheduled + more.scheduled,
+    started: sum.started + more.started,
+    completed: sum.completed + more.completed,
+    failed: sum.failed + more.failed,
+    dead: sum.dead + more.dead,
+    byLateness: sum.byLateness.map(({ upTo, started }, i) => ({
+      upTo,
+      started: started + more.byLateness[i]!.started,
+    })),
+  };
+}
+
+/** How much a tube runs now, and how late its runs began in the last two days. */
+export interface TubeHistory {
+  /** Without the prefix. */
+  readonly tube: string;
+  /** Runs that began in a minute, on average: in the last whole quarter of an hour, and in the one that goes on. */
+  readonly perMinute: number;
+  /** The hours in which any run began, the first one first. */
+  readonly hours: readonly {
+    /** When the hour began. */
+    readonly at: Date;
+    /** Runs that began, by the classes of lateness of `HistoryBucket.byLateness`. */
+    readonly started: readonly number[];
+  }[];
+}
+
+/** All tubes that have numbers of their own, in one call for each hour of two days. `DQ_LEDGER_DOWN`. */
+export async function historyOfTubes(history: History): Promise<TubeHistory[]> {
+  const now = history.now() / 60_000;
+  const first = hourOf(now - REMEMBERED / 60_000);
+  const hours = Array.from({ length: hourOf(now) - first + 1 }, (_, i) => first + i);
+  const quarters = (await Promise.all(hours.map((hour) => history.quarters(hour)))).flat();
+  const byTube = new Map<string, MinuteOfTube[]>();
+  for (const quarter of quarters) {
+    const others = byTube.get(quarter.tube);
+    if (others) others.push(quarter);
+    else byTube.set(quarter.tube, [quarter]);
+  }
+  return Array.from(byTube, ([tube, ofTube]) => ({
+    tube,
+    perMinute: paceOf(ofTube, now),
+    hours: hoursOf(ofTube),
+  }));
+}
+
+function paceOf(quarters: readonly MinuteOfTube[], now: number): number {
+  const from = (Math.floor(now / QUARTER) - 1) * QUARTER;
+  const started = quarters.filter(({ minute }) => minute >= from).flatMap(startedIn);
+  return started.reduce((sum, runs) => sum + runs, 0) / (now - from);
+}
+
+function hoursOf(quarters: readonly MinuteOfTube[]): TubeHistory['hours'] {
+  const hours = new Map<number, number[]>();
+  for (const quarter of quarters) {
+    const hour = hourOf(quarter.minute);
+    const known = hours.get(hour) ?? [];
+    addCounts(known, startedIn(quarter));
+    hours.set(hour, known);
+  }
+  return Array.from(hours, ([hour, started]) => ({ at: new Date(hour * 3_600_000), started })).filter(
+    ({ started }) => started.some((runs) => runs > 0),
+  );
+}
+
+function startedIn({ counts }: MinuteOfTube): readonly number[] {
+  return Array.from({ length: NUMBERS - FIRST_CLASS }, (_, i) => counts[FIRST_CLASS + i] ?? 0);
 }

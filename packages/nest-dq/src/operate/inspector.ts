@@ -12,22 +12,27 @@ import type { SeriesScheduler } from '../recurring/series-scheduler.js';
 import { actPage, type ActPage, type ActPageOptions } from './act-view.js';
 import { explain } from './explain.js';
 import type { Explanation } from './explanation.js';
-import { keysOf } from './job-keys.js';
+import {
+  type JobFilter,
+  type JobPage,
+  keysOf,
+  type TimelineBucket,
+  timelineOf,
+  type TimelineOptions,
+  waitingPage,
+} from './waiting-view.js';
 import { payloadOf, type JobPayload } from './job-payload.js';
 import { searchJobs, type SearchResult } from './search.js';
-import { bucketsOf, type HistoryBucket, type HistoryRange } from './history-view.js';
+import {
+  bucketsOf,
+  type HistoryBucket,
+  historyOfTubes,
+  type HistoryRange,
+  type TubeHistory,
+} from './history-view.js';
 import { viewOfNode, type NodeView } from './node-view.js';
 import { processesOf, type ProcessView } from './processes.js';
 import { viewOfSeries, type SeriesView } from './series-view.js';
-import {
-  timelineOf,
-  waitingPage,
-  type JobFilter,
-  type JobPage,
-  type TimelineBucket,
-  type TimelineOptions,
-} from './waiting-view.js';
-import { historyOfTubes, type TubeHistory } from './tubes-history.js';
 import { viewOfTube, viewOfTubes, type TubeList, type TubeView } from './tube-view.js';
 
 /**
@@ -90,7 +95,7 @@ export abstract class DqInspector {
 }
 
 /** What the inspector of a cluster looks at. */
-export interface InspectorParts extends Pick<
+interface InspectorParts extends Pick<
   ProducerParts,
   'cluster' | 'ledger' | 'waiting' | 'clock' | 'settings'
 > {

@@ -9,7 +9,7 @@ import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import type { DqDeadLetters } from '../producer/dead-letters.js';
 import { withoutPrefix } from '../api/tube.js';
 
-export interface PayloadSources {
+interface PayloadSources {
   readonly cluster: Cluster;
   readonly ledger: Ledger;
   readonly waiting: WaitingJobs;

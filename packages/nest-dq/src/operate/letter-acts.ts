@@ -2,7 +2,7 @@ import type { Duration } from 'nest-handlers/time';
 import type { DeadLetter } from '../api/dead-letter.js';
 import { storedTube, withoutPrefix, type StoredTube, type Tube } from '../api/tube.js';
 import { deleteCopies } from '../copies/deletion.js';
-import type { Letter } from '../ledger/letter-requests.js';
+import type { Letter } from '../ledger/requests.js';
 import { dueAfter, dueNow } from '../producer/due.js';
 import { revive } from '../producer/job-mover.js';
 import { beforeLettersOf, letterCursor, openLetter, readLetterCursor } from '../producer/letter-pages.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { withDeadJobs } from '../../spec-support/dead-jobs.js';
-import type { Death } from '../ledger/letter-requests.js';
+import type { Death } from '../ledger/requests.js';
 import type { BulkOptions } from './bulk.js';
 import type { LetterFilter } from './letter-filter.js';
 

@@ -1,7 +1,7 @@
 import { showInstant, type When } from 'nest-handlers/time';
 import type { DeadLetter } from '../api/dead-letter.js';
 import { DqError, show, unknownName, wrongValue } from '../errors.js';
-import type { Letter } from '../ledger/letter-requests.js';
+import type { Letter } from '../ledger/requests.js';
 import { checkObject } from '../producer/call-options.js';
 import { parseWhen } from '../time/instant.js';
 import { checkLimit, type BulkLimit } from './bulk.js';
@@ -22,7 +22,7 @@ export interface LetterFilter extends BulkLimit {
 type LetterFacts = Pick<Letter, 'died' | 'why' | 'error'>;
 
 /** Ledger times in ms. */
-export interface CheckedLetterFilter extends BulkLimit {
+interface CheckedLetterFilter extends BulkLimit {
   readonly diedFrom: number;
   readonly diedTo: number | undefined;
   readonly isMeant: (letter: LetterFacts) => boolean;
@@ -52,7 +52,7 @@ export function checkLetterFilter(filter: LetterFilter): CheckedLetterFilter {
     letter.died < (diedTo ?? Infinity) &&
     (why === undefined || letter.why === why) &&
     (error === undefined || has(letter, error));
-  return { diedFrom, diedTo, isMeant, ...(limit !== undefined && { limit }) };
+  return { diedFrom, diedTo, isMeant, limit };
 }
 
 /** Milliseconds, 0 and undefined where nothing is given. `DQ_BAD_OPTION`: nothing can be between them. `DQ_BAD_TIME`. */

@@ -7,12 +7,12 @@ import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import { someAtOnce } from './bulk.js';
 import { namesOfTubes, type TubeSources } from './tube-view.js';
 
-export interface SearchSources extends TubeSources {
+interface SearchSources extends TubeSources {
   readonly waiting: WaitingJobs;
 }
 
 /** A job that a text names. */
-export interface FoundJob {
+interface FoundJob {
   /** Without the prefix. */
   readonly tube: string;
   readonly id: string;

@@ -27,7 +27,7 @@ const GIVEN_UP_FOR = 600_000;
 /** Who does it, as the event `operated` tells it. */
 const BY = 'nest-dq';
 
-export interface SelfRepairParts {
+interface SelfRepairParts {
   /** Whether this process is the one that repairs for all. */
   readonly elected: () => boolean;
   readonly log: (message: string) => void;
@@ -35,7 +35,7 @@ export interface SelfRepairParts {
 }
 
 /** Jobs that a repair could not read. */
-export interface UnreadableJobs {
+interface UnreadableJobs {
   readonly count: number;
   /** The names of the keys that this process misses. */
   readonly keys: readonly string[];

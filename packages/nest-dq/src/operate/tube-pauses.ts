@@ -1,14 +1,13 @@
 import { showInstant, type When } from 'nest-handlers/time';
 import type { PatienceOptions } from '../api/job.js';
-import { storedTube, withoutPrefix, type StoredTube, type Tube } from '../api/tube.js';
+import { type StoredTube, storedTube, type Tube, withoutPrefix } from '../api/tube.js';
 import { DqError } from '../errors.js';
 import type { TubeLedger } from '../ledger/ledger.js';
 import { checkObject } from '../producer/call-options.js';
 import type { ProducerContext } from '../producer/producer-context.js';
 import { parseWhen } from '../time/instant.js';
 import { Act, type ActOptions } from './act.js';
-import { tubePause, type TubePause } from './tube-pause.js';
-import { isUnknown, viewOfTube, type TubeSources } from './tube-view.js';
+import { isUnknown, type TubePause, tubePause, type TubeSources, viewOfTube } from './tube-view.js';
 
 /** A pause that somebody has set. */
 export interface PausedTube extends TubePause {

@@ -1,4 +1,4 @@
-import { withoutPrefix, type StoredTube } from '../api/tube.js';
+import { type StoredTube, withoutPrefix } from '../api/tube.js';
 import type { Connection, Stats } from '../beanstalk/connection.js';
 import { isAnnouncement } from '../cluster/admission.js';
 import type { ClusterNode } from '../cluster/cluster-node.js';
@@ -6,11 +6,11 @@ import type { Cluster } from '../cluster/cluster.js';
 import { withinLimit } from '../time/call-limit.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Presence, TubeLoad } from '../ledger/presence.js';
+import type { Pause } from '../ledger/requests.js';
 import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import type { Clock } from 'nest-handlers/time';
-import { copyCounts, type CopyCounts } from './node-view.js';
-import { countsRuns, limitsTold, type TubeLimitsView } from './tube-limits.js';
-import { tubePause, type TubePause } from './tube-pause.js';
+import { type CopyCounts, copyCounts } from './node-view.js';
+import type { TubeLimits } from '../ledger/limits.js';
 
 /**
  * A tube. The nodes count copies, so the numbers of jobs are estimates: they are right while each job has all of its copies,
@@ -83,8 +83,7 @@ const DEFAULT = 'default';
 /** Asks each node once for its tubes, and once for each tube. Never rejects. */
 export async function viewOfTubes(sources: TubeSources): Promise<TubeList> {
   const { cluster, settings, waiting } = sources;
-  const lanes = new Lanes(sources);
-  try {
+  return Lanes.during(sources, async (lanes) => {
     const { tubes: shown, more } = await namesOf(lanes, settings.prefix);
     // A list that is complete has no numbers at hand: for each tube it would walk through all jobs.
     const counted = waiting?.complete ? { ...sources, waiting: undefined } : sources;
@@ -93,31 +92,22 @@ export async function viewOfTubes(sources: TubeSources): Promise<TubeList> {
     const isUsed = ({ tube, copies }: TubeView) =>
       settings.prefix + tube !== DEFAULT || (copies && Object.values(copies).some((count) => count > 0));
     return { tubes: tubes.filter(isUsed), more, away };
-  } finally {
-    lanes.close();
-  }
+  });
 }
 
 /** The names of these tubes. Asks each node once; never rejects. */
 export async function namesOfTubes(sources: TubeSources): Promise<TubeNames & Pick<TubeList, 'away'>> {
-  const lanes = new Lanes(sources);
-  try {
+  return Lanes.during(sources, async (lanes) => {
     const names = await namesOf(lanes, sources.settings.prefix);
     return { ...names, away: awayOf(sources.cluster, lanes) };
-  } finally {
-    lanes.close();
-  }
+  });
 }
 
 /** The names, without the prefix, of those tubes that have due jobs, no consumer in any process, and no pause. Never rejects. */
 export async function unconsumedTubes(sources: TubeSources): Promise<string[]> {
-  const { settings } = sources;
-  const lanes = new Lanes(sources);
-  try {
-    const { tubes } = await namesOf(lanes, settings.prefix);
-    const byNode = await lanes.askAll((lane) =>
-      inSlices(tubes, (tube) => lane.ask<Stats | 'NOT_FOUND'>((done) => lane.statsTube(tube, done))),
-    );
+  return Lanes.during(sources, async (lanes) => {
+    const { tubes } = await namesOf(lanes, sources.settings.prefix);
+    const byNode = await lanes.statsOf(tubes);
     const total = (i: number, name: string) =>
       [...byNode.values()].reduce((sum, all) => sum + Number((all[i] as Stats | undefined)?.[name] ?? 0), 0);
     const unwatched = tubes.filter(
@@ -129,9 +119,7 @@ export async function unconsumedTubes(sources: TubeSources): Promise<string[]> {
     return views
       .filter(({ consumers, dead, paused }) => consumers === 0 && dead !== undefined && !paused)
       .map(({ tube }) => tube);
-  } finally {
-    lanes.close();
-  }
+  });
 }
 
 interface TubeNames extends Pick<TubeList, 'more'> {
@@ -151,13 +139,8 @@ function awayOf({ nodes }: Cluster, lanes: Lanes): string[] {
 
 /** The same for one tube, which may not exist. Never rejects. */
 export async function viewOfTube(sources: TubeSources, tube: StoredTube): Promise<TubeView> {
-  const lanes = new Lanes(sources);
-  try {
-    const [view] = await viewsOf(sources, lanes, [tube]);
-    return view!;
-  } finally {
-    lanes.close();
-  }
+  const [view] = await Lanes.during(sources, (lanes) => viewsOf(sources, lanes, [tube]));
+  return view!;
 }
 
 /** Whether nobody seems to know the tube, so that its name may be wrong: no process consumes it, and no node that answers has a copy of a job of it. */
@@ -172,11 +155,9 @@ async function viewsOf(
   tubes: readonly StoredTube[],
 ): Promise<TubeView[]> {
   const { cluster, settings } = sources;
-  const askNodes = lanes.askAll((lane) =>
-    inSlices(tubes, (tube) => lane.ask<Stats | 'NOT_FOUND'>((done) => lane.statsTube(tube, done))),
-  );
   const told = loadsOf(sources);
-  const [byNode, byLedger, loads] = await Promise.all([askNodes, factsOf(sources, tubes, told), told]);
+  const asked = [lanes.statsOf(tubes), factsOf(sources, tubes, told), told] as const;
+  const [byNode, byLedger, loads] = await Promise.all(asked);
   const { replicas } = cluster.settings;
   const perJob = (Math.min(replicas, cluster.nodes.length) * byNode.size) / cluster.nodes.length;
   return tubes.map((stored, i) => {
@@ -281,7 +262,16 @@ export function countsOf(
 class Lanes {
   private readonly lanes = new Map<ClusterNode, Connection>();
 
-  constructor(private readonly sources: TubeSources) {
+  static async during<T>(sources: TubeSources, work: (lanes: Lanes) => Promise<T>): Promise<T> {
+    const lanes = new Lanes(sources);
+    try {
+      return await work(lanes);
+    } finally {
+      for (const lane of lanes.lanes.values()) lane.close();
+    }
+  }
+
+  private constructor(private readonly sources: TubeSources) {
     for (const node of sources.cluster.nodes) {
       const lane = node.twin ? undefined : node.connectLane(() => void this.lanes.delete(node));
       if (lane) this.lanes.set(node, lane);
@@ -306,8 +296,10 @@ class Lanes {
     return answers;
   }
 
-  close(): void {
-    for (const lane of this.lanes.values()) lane.close();
+  statsOf(tubes: readonly StoredTube[]): Promise<Map<ClusterNode, (Stats | 'NOT_FOUND')[]>> {
+    return this.askAll((lane) =>
+      inSlices(tubes, (tube) => lane.ask<Stats | 'NOT_FOUND'>((done) => lane.statsTube(tube, done))),
+    );
   }
 }
 
@@ -317,4 +309,45 @@ async function inSlices<T, R>(items: readonly T[], ask: (item: T) => Promise<R>)
     answers.push(...(await Promise.all(items.slice(at, at + AT_ONCE).map(ask))));
   }
   return answers;
+}
+
+/** The limits of a tube, as a process told them within the last 15 s. What is absent is not limited. */
+export interface TubeLimitsView extends TubeLimits {
+  /**
+   * How many runs go on that count: with `concurrency` all, with `perGroup` alone those of jobs with a group. Absent: the tube has
+   * neither, or the ledger did not tell.
+   */
+  readonly running?: number;
+  /** There if another process has other limits: each goes by its own. */
+  readonly unequal?: true;
+}
+
+/** The limits that processes tell of one tube: those of the first one. */
+function limitsTold(loads: readonly TubeLoad[]): TubeLimitsView | undefined {
+  const limits = loads.find((load) => load.limits)?.limits;
+  if (!limits) return undefined;
+  const own = textOf(limits);
+  return { ...limits, ...(loads.some((load) => textOf(load.limits) !== own) && { unequal: true }) };
+}
+
+/** Whether the ledger counts runs for these limits. */
+function countsRuns({ concurrency, perGroup }: TubeLimitsView): boolean {
+  return concurrency !== undefined || perGroup !== undefined;
+}
+
+function textOf({ rate, per, burst, concurrency, perGroup }: TubeLimits = {}): string {
+  return String([rate, per, burst, concurrency, perGroup]);
+}
+
+/** A pause of a tube. */
+export interface TubePause {
+  /** When it began, by the clock of the ledger. */
+  readonly since: Date;
+  /** When it ends by itself. Absent: when somebody resumes the tube. */
+  readonly until?: Date;
+}
+
+/** As users see it. */
+export function tubePause({ since, until }: Pause): TubePause {
+  return { since: new Date(since), ...(until !== undefined && { until: new Date(until) }) };
 }

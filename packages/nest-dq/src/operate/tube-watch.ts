@@ -6,7 +6,7 @@ const EVERY = 15_000;
 /** Milliseconds after which a process that is not elected asks itself again whether it is. */
 const ELECTED_EVERY = 1_000;
 
-export interface TubeWatchParts {
+interface TubeWatchParts {
   readonly clock: Clock;
   /** Whether this process is the one that looks for all. */
   readonly elected: () => boolean;

@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { FIRST_CLASS, NUMBERS } from '../events/tally.js';
 import { LocalHistory } from '../ledger/memory/local-history.js';
 import { VirtualClock } from 'nest-handlers/testing';
-import { historyOfTubes } from './tubes-history.js';
+import { historyOfTubes } from './history-view.js';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -3,7 +3,7 @@ import type { Clock, Timer } from 'nest-handlers/time';
 /** Milliseconds. Between two looks a deploy may restart all consumers of a tube. */
 const EVERY = 60_000;
 
-export interface UnconsumedTubesParts {
+interface UnconsumedTubesParts {
   readonly clock: Clock;
   /** Whether this process is the one that looks for all. */
   readonly elected: () => boolean;

@@ -27,11 +27,10 @@ export interface UnequalSetting {
 export function unequalSettings(own: ProcessRecord, others: readonly ProcessRecord[]): UnequalSetting[] {
   return SHARED.flatMap(([name, of]) => {
     const here = of(own);
-    const elsewhere = new Set(others.map(of));
+    const elsewhere = whoHas(others, of);
     elsewhere.delete(here);
-    return Array.from(elsewhere, (there) => {
-      const who = namesOf(others.filter((other) => of(other) === there));
-      const values = `${here} in ${nameOf(own)} (this process), and ${there} in ${who}`;
+    return Array.from(elsewhere, ([there, who]) => {
+      const values = `${here} in ${nameOf(own)} (this process), and ${there} in ${namesOf(who)}`;
       return {
         what: `${name}: ${there}`,
         text: `\`${name}\` is ${values}: expected the same in all processes`,

@@ -8,18 +8,19 @@ import type { ProducerContext } from '../producer/producer-context.js';
 import type { DqProducer } from '../producer/producer.js';
 import { Act } from './act.js';
 import {
-  PAGE,
-  checkBulk,
-  inBulk,
-  ofOne,
-  someAtOnce,
   type Bulk,
   type BulkOptions,
   type BulkPage,
   type BulkProgress,
   type Changed,
+  checkBulk,
+  inBulk,
+  moveListed,
+  ofOne,
+  PAGE,
+  someAtOnce,
+  targetOf,
 } from './bulk.js';
-import { moveListed, targetOf } from './listed-job.js';
 import {
   checkNewTime,
   checkWaitingFilter,
@@ -53,8 +54,7 @@ export class WaitingActs {
       return (jobs, ended) =>
         someAtOnce(jobs, PAGE, async (job) => {
           const ref = this.refOf(storedAs, job);
-          const options = { confirmed: true, ...(patience !== undefined && { patience }) };
-          ended(job, await this.revokeForCertain(ref, options));
+          ended(job, await this.revokeForCertain(ref, { confirmed: true, patience }));
         });
     };
     return this.begin('revokeMany', tube, filter, checked, {}, revoke);
@@ -116,7 +116,7 @@ export class WaitingActs {
     const read = async (at: string | undefined): Promise<BulkPage<WaitingJob>> => {
       this.context.refuseIfClosed();
       const after = at === undefined ? undefined : readStart(at, name).after;
-      const page = { from, limit: PAGE, ...(to !== undefined && { to }), ...(after && { after }) };
+      const page = { from, limit: PAGE, to, after };
       const { jobs, next } = await retries.run(call, () => parts.waiting.page(storedAs, page));
       // A time that has certainly come: what is opened from now on has a greater generation, or the same.
       start ??= { began: Math.floor(ledger.nowAtLeast()), after: undefined };

@@ -18,7 +18,7 @@ export interface WaitingFilter extends BulkLimit {
 }
 
 /** Ledger times in ms. */
-export interface CheckedWaitingFilter extends BulkLimit {
+interface CheckedWaitingFilter extends BulkLimit {
   readonly from: number;
   readonly to: number | undefined;
   readonly isMeant: (job: WaitingJob) => boolean;
@@ -39,7 +39,7 @@ export function checkWaitingFilter(filter: WaitingFilter): CheckedWaitingFilter 
   checkLimit(limit);
   const [from, to] = checkRange(times, 'dueFrom', 'dueTo');
   const isMeant = ({ attempt }: WaitingJob) => state === undefined || state === stateOf(attempt);
-  return { from, to, isMeant, ...(limit !== undefined && { limit }) };
+  return { from, to, isMeant, limit };
 }
 
 /** Of a job that waits. */

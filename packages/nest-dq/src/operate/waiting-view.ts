@@ -1,13 +1,17 @@
-import { showInstant, type When } from 'nest-handlers/time';
+import { type Clock, showInstant, type When } from 'nest-handlers/time';
 import type { Seal } from '../seal/seal.js';
 import type { JobRefText } from '../api/job.js';
-import { withoutPrefix, type StoredTube } from '../api/tube.js';
+import { type StoredTube, withoutPrefix } from '../api/tube.js';
 import { formatRef } from '../copies/job-ref.js';
 import { wrongValue } from '../errors.js';
 import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting-jobs.js';
 import { checkBetween, checkObject } from '../producer/call-options.js';
 import { formatCursor, parseCursor } from '../producer/cursor.js';
 import { parseWhen } from '../time/instant.js';
+import type { Cluster } from '../cluster/cluster.js';
+import { unwrap } from '../copies/formats/unwrap.js';
+import { parseLocation, UNKNOWN_COPY } from '../copies/location.js';
+import { withinLimit } from '../time/call-limit.js';
 
 /** `waiting` for its time, `due` and not begun, or `retrying` after a run that failed or was cut short. */
 export type WaitingState = 'waiting' | 'due' | 'retrying';
@@ -93,7 +97,7 @@ const MOST_BUCKETS = 200;
 const LARGEST_PAGE = 100;
 
 /** What is listed of a tube, and how it is named. */
-export interface WaitingSource {
+interface WaitingSource {
   readonly waiting: WaitingJobs;
   readonly tube: StoredTube;
   readonly prefix: string;
@@ -129,7 +133,7 @@ export async function waitingPage(
   let looked = 0;
   do {
     const size = Math.min(LARGEST_PAGE, limit - found.length);
-    const page = await waiting.page(tube, { ...bounds, ...(after && { after }), limit: size });
+    const page = await waiting.page(tube, { ...bounds, after, limit: size });
     for (const job of page.jobs) {
       if (state === undefined || stateOf(job, now) === state) found.push(job);
     }
@@ -202,4 +206,49 @@ function stateOf({ attempt, due }: WaitingJob, now: number): WaitingState {
 function readPosition(cursor: string): WaitingPosition {
   const [due, id] = parseCursor(cursor, 'the page before', ['number', 'string']);
   return { due, id };
+}
+
+/** Milliseconds for all jobs of a page. */
+const LIMIT = 1_000;
+/** Copies that are read at a time, so that adds and runs do not wait behind many. */
+const AT_ONCE = 10;
+
+/**
+ * The keys of jobs, by their ids. The ledger does not have them, so a copy of each is read. Those whose node does not answer in
+ * time are left out.
+ */
+export async function keysOf(
+  { cluster, clock }: { readonly cluster: Cluster; readonly clock: Clock },
+  tube: StoredTube,
+  jobs: readonly WaitingJob[],
+): Promise<ReadonlyMap<string, string>> {
+  const keys = new Map<string, string>();
+  // A job without a key was born without a generation.
+  const left = jobs.filter(({ born, places }) => born > 0 && places.length > 0);
+  let isOver = false;
+  const read = async () => {
+    for (let job = left.pop(); job && !isOver; job = left.pop()) {
+      const key = await keyOf(cluster, tube, job);
+      if (key !== undefined) keys.set(job.id, key);
+    }
+  };
+  const all = Promise.all(Array.from({ length: AT_ONCE }, read));
+  await withinLimit(clock, LIMIT, all).catch(() => undefined); // the rest is left out
+  isOver = true;
+  return keys;
+}
+
+/** From the first of its copies that has it. */
+async function keyOf(
+  cluster: Cluster,
+  tube: StoredTube,
+  { id, places }: WaitingJob,
+): Promise<string | undefined> {
+  for (const { location } of places) {
+    if (parseLocation(location)?.copyId === UNKNOWN_COPY) continue; // its put had no answer
+    const body = await cluster.peek(location);
+    const envelope = body && unwrap(body, tube, cluster.settings.seal);
+    if (typeof envelope === 'object' && envelope.header.id === id) return envelope.header.key;
+  }
+  return undefined;
 }

@@ -3,7 +3,7 @@ import { deleteCopies } from '../copies/deletion.js';
 import type { DeadLetter } from '../api/dead-letter.js';
 import type { JobTarget } from '../copies/job-ref.js';
 import type { DiscardResult, JobRef, PatienceOptions, ReviveResult } from '../api/job.js';
-import type { Letter } from '../ledger/letter-requests.js';
+import type { Letter } from '../ledger/requests.js';
 import { storedTube, type AsJson, type Tube } from '../api/tube.js';
 import { checkBetween, checkObject } from './call-options.js';
 import { dueAfter, dueNow } from './due.js';

@@ -3,7 +3,7 @@ import type { DeadLetter } from '../api/dead-letter.js';
 import { withoutPrefix, type StoredTube } from '../api/tube.js';
 import { makeDeadLetter } from '../copies/make-dead-letter.js';
 import { isUnreadable, lookForCopy } from '../copies/reading.js';
-import type { Letter, LetterPage } from '../ledger/letter-requests.js';
+import type { Letter, LetterPage } from '../ledger/requests.js';
 import { formatCursor, parseCursor } from './cursor.js';
 import type { ProducerParts } from './producer-context.js';
 

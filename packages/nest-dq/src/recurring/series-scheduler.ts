@@ -7,7 +7,7 @@ import { SERIES_KEY, type Series } from './series.js';
 /** Milliseconds. The longest that a series waits if the process that ran its occurrence has died. */
 const EVERY = 60_000;
 
-export interface SeriesSchedulerParts {
+interface SeriesSchedulerParts {
   readonly events: DqEvents;
   readonly clock: Clock;
   readonly trouble: (message: string) => void;

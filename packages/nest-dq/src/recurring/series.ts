@@ -9,7 +9,7 @@ import type { Occurrences } from './occurrences.js';
 export const SERIES_KEY = 'recurring';
 
 /** The header with the plan by which that job is scheduled. */
-export const PLAN_HEADER = 'dq-plan';
+const PLAN_HEADER = 'dq-plan';
 
 /** What a series needs of the producer. */
 export type SeriesProducer = Pick<
@@ -17,7 +17,7 @@ export type SeriesProducer = Pick<
   'find' | 'headersOf' | 'at' | 'replan' | 'revoke' | 'ledgerTime'
 >;
 
-export interface SeriesParts {
+interface SeriesParts {
   readonly producer: SeriesProducer;
   readonly occurrences: Occurrences;
   readonly handler: HandlerMethod;

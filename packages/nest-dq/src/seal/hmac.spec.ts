@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { expect, it } from '@jest/globals';
-import { Hmac } from './hmac.js';
+import { Hmac } from './seal.js';
 
 it('is the HMAC of Node, for keys and messages of any length', () => {
   for (let length = 0; length <= 64; length++) {

@@ -2,7 +2,7 @@ import type { Clock } from 'nest-handlers/time';
 import { otherBytesError, type Seal } from './seal.js';
 import { factOf } from '../errors.js';
 
-export interface KeyCheckParts {
+interface KeyCheckParts {
   readonly seal: Seal;
   /** The fingerprints that are stored for all processes, of these names. Those of `own` may be stored where there are none. */
   readonly read: (own: ReadonlyMap<string, string>) => Promise<ReadonlyMap<string, string>>;

@@ -4,9 +4,8 @@
  * Each process derives keys of its own from the current one (HKDF-SHA256, with a random salt that every copy names), and counts the
  * nonces of AES-256-GCM. So no nonce comes twice, however many jobs there are, and no two processes have to agree.
  */
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
 import { DqError, show } from '../errors.js';
-import { Hmac } from './hmac.js';
 
 const CIPHER = 'aes-256-gcm';
 export const KEY_BYTES = 32;
@@ -53,7 +52,7 @@ export interface SealSettings {
 }
 
 /** Why a sealed copy does not open. `unknownKey`: it is no fault of the copy. */
-export type SealFault = 'unknownKey' | 'broken';
+type SealFault = 'unknownKey' | 'broken';
 
 /** What was derived from a key for one salt. */
 interface DerivedKeys {
@@ -79,7 +78,7 @@ export interface SealedJob {
   readonly text: string;
 }
 
-export interface OpenedJob {
+interface OpenedJob {
   readonly key: DerivedKeys;
   /** In latin1. */
   readonly nonce: string;
@@ -240,4 +239,36 @@ export function otherBytesError(names: readonly string[]): DqError {
 /** The proof that the primary, of which `fields` tell in ASCII, is one of this job's copies; in latin1. */
 export function proofOf({ key, nonce }: Omit<SealedJob, 'text'>, fields: string): string {
   return key.copy.of(nonce + fields).slice(0, PROOF_BYTES);
+}
+
+const HASH = 'sha256';
+/** Bytes. */
+const BLOCK = 64;
+const DIGEST = 32;
+
+/**
+ * HMAC-SHA256 (RFC 2104) with one key. It answers as `createHmac` of Node, in half of the time: Node makes an object for each message, and
+ * this asks for two hashes.
+ */
+export class Hmac {
+  private readonly inner: string;
+  /** The key's block, and behind it the digest of the moment. */
+  private readonly outer = Buffer.alloc(BLOCK + DIGEST, 0x5c);
+
+  /** @param key At most 64 bytes. */
+  constructor(key: Uint8Array) {
+    const inner = Buffer.alloc(BLOCK, 0x36);
+    for (const [at, byte] of key.entries()) {
+      inner[at]! ^= byte;
+      this.outer[at]! ^= byte;
+    }
+    this.inner = inner.toString('latin1');
+  }
+
+  /** 32 bytes. Both texts are latin1, a character a byte. */
+  of(message: string): string {
+    const digest = hash(HASH, Buffer.from(this.inner + message, 'latin1'), 'binary');
+    this.outer.write(digest, BLOCK, 'latin1');
+    return hash(HASH, this.outer, 'binary');
+  }
 }

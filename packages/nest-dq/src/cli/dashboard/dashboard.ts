@@ -1,6 +1,6 @@
 import type { AddressInfo, Server } from 'node:net';
 import type { DynamicModule, INestApplication, LoggerService } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import { type AbstractHttpAdapter, NestFactory } from '@nestjs/core';
 import { type Arguments, print } from 'nest-handlers/cli';
 import { DqDashboardModule } from '../../dashboard/dashboard-module.js';
 import { cannotListen } from '../../embedded/listen-options.js';
@@ -8,9 +8,10 @@ import { dqTokens } from '../../nest/tokens.js';
 import type { DqRuntime } from '../../nest/runtime.js';
 import { clusterCommand, type Connected } from '../cluster.js';
 import { operator } from '../operator.js';
-import { askedToEnd, tell, version } from '../process.js';
+import { VERSION } from '../../operate/version.js';
+import { askedToEnd, tell } from '../process.js';
 import { Entrance } from './entrance.js';
-import { loadHttpAdapter } from './http-adapter.js';
+import { DqError, toError } from '../../errors.js';
 
 const HOST = '127.0.0.1';
 
@@ -52,7 +53,7 @@ async function run(args: Arguments, { runtime }: Connected): Promise<void> {
     const address = entrance.address(await listen(app, port));
     app.useLogger(LOGGER);
     await tellWhatIsAway(runtime, readOnly);
-    print(`nest-dq ${version()} serves the dashboard to the browser that opens ${address}\n`);
+    print(`nest-dq ${VERSION} serves the dashboard to the browser that opens ${address}\n`);
     await asked;
   } finally {
     await app.close();
@@ -91,4 +92,38 @@ async function tellWhatIsAway({ health }: DqRuntime, readOnly: boolean): Promise
   const acts =
     '; it could not tell how the application is set up, so the defaults count for acts: start the command again when it is back';
   tell(`Redis is away${readOnly ? '' : acts}`);
+}
+
+/** Parameters of a path are names of tubes. */
+const LONGEST_PARAMETER = 600;
+
+/** Optional peers: an application has one of them, and a folder without an application has none. */
+const PLATFORMS: readonly (() => Promise<AbstractHttpAdapter>)[] = [
+  async () => {
+    const { ExpressAdapter } = await import('@nestjs/platform-express');
+    return new ExpressAdapter();
+  },
+  async () => {
+    const { FastifyAdapter } = await import('@nestjs/platform-fastify');
+    return new FastifyAdapter({
+      forceCloseConnections: true,
+      routerOptions: { maxParamLength: LONGEST_PARAMETER },
+    });
+  },
+];
+
+/** `DQ_CONFIG`: neither can be loaded. */
+export async function loadHttpAdapter(): Promise<AbstractHttpAdapter> {
+  const failures: string[] = [];
+  for (const load of PLATFORMS) {
+    try {
+      return await load();
+    } catch (thrown) {
+      failures.push(toError(thrown).message);
+    }
+  }
+  const needs =
+    'the dashboard needs @nestjs/platform-express or @nestjs/platform-fastify, and neither can be loaded';
+  const way = 'npx -p nest-dq -p @nestjs/platform-express nest-dq dashboard …';
+  throw new DqError('DQ_CONFIG', `${needs} (${failures.join('; ')}): ${way}`);
 }

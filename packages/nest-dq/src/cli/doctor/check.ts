@@ -1,6 +1,6 @@
 import { escaped } from 'nest-handlers/log';
 
-export type Level = 'ok' | 'warning' | 'failure';
+type Level = 'ok' | 'warning' | 'failure';
 
 /** One thing that the doctor looked at. */
 export interface Check {

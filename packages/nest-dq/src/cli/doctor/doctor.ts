@@ -10,8 +10,7 @@ import type { Clock } from 'nest-handlers/time';
 import { CONNECTION_FLAGS, givenOptions, resolveSettings } from '../settings.js';
 import { failure, showChecks, statusOf, type Check } from './check.js';
 import { checkKeys } from './keys.js';
-import { checkLedgers } from './ledgers.js';
-import { askNode, checkNodes } from './nodes.js';
+import { askNode, checkLedgers, checkNodes } from './nodes.js';
 import { askRedis, checkRedis } from './redis.js';
 import { checkProcesses } from './processes.js';
 import { checkTubes } from './tubes.js';
@@ -57,7 +56,7 @@ async function examine(settings: ResolvedOptions): Promise<Check[]> {
     const tubes = await checkTubes(nodes, prefix, {
       now: ledger.tube(prefix as StoredTube).now(),
       processes,
-      ...(known?.facts && { ledger }),
+      ledger: known?.facts && ledger,
     });
     const keys =
       seal && known?.facts ? await checkKeys(nodes, { seal, ledger, cluster, waiting, clock }) : [];

@@ -23,7 +23,7 @@ const KINDS = ['waiting job', 'dead letter'] as const;
 type Kind = (typeof KINDS)[number];
 
 /** What is looked at. */
-export interface Sealed {
+interface Sealed {
   readonly seal: Seal;
   readonly ledger: Ledger;
   readonly waiting: WaitingJobs;
@@ -111,7 +111,7 @@ async function findKeys(nodes: readonly NodeFacts[], sealed: Sealed): Promise<Fo
 async function lookAtWaiting(tube: StoredTube, limit: number, sealed: Sealed, found: Found): Promise<void> {
   let after: WaitingPosition | undefined;
   for (let left = limit; left > 0; left -= PAGE) {
-    const page = { limit: Math.min(PAGE, left), ...(after && { after }) };
+    const page = { limit: Math.min(PAGE, left), after };
     const { jobs, next } = await sealed.waiting.page(tube, page);
     await count('waiting job', jobs, sealed, found);
     after = next;

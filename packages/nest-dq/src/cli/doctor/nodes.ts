@@ -9,7 +9,7 @@ import { dialTo } from '../../nest/dial.js';
 import type { Endpoint } from '../../nest/endpoint.js';
 import type { NodeTls } from '../../nest/tls-option.js';
 import type { Clock } from 'nest-handlers/time';
-import { failure, ok, warning, type Check } from './check.js';
+import { type Check, failure, ok, warning } from './check.js';
 
 /** Milliseconds. A node that replays its binlog answers later. */
 const DEADLINE = 2_000;
@@ -210,4 +210,19 @@ function isOlder(version: string): boolean {
   const [, major, minor] = /^(\d+)\.(\d+)/.exec(version) ?? [];
   if (major === undefined) return false;
   return Number(major) < OLDEST[0] || (Number(major) === OLDEST[0] && Number(minor) < OLDEST[1]);
+}
+
+/** Whether processes at the nodes decide in another ledger. `identity`: of the ledger in this Redis, if it has one. */
+export function checkLedgers(nodes: readonly NodeFacts[], identity: string | undefined): Check[] {
+  return nodes.flatMap(({ endpoint, ledgers }) => {
+    const others = ledgers.filter((id) => id !== identity);
+    if (others.length === 0) return [];
+    const here = identity === undefined ? 'this Redis has none' : `this Redis has ${identity}`;
+    const fact = `processes use the ledger ${others.join(', ')} there, and ${here}`;
+    const advice =
+      'give all processes of these nodes, and this command, the same `redis`, or each application its own `prefix`';
+    const lost =
+      identity === undefined ? '; if this Redis has just lost its data, look again in 10 seconds' : '';
+    return [failure(endpoint, fact, advice + lost)];
+  });
 }

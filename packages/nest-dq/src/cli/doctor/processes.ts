@@ -1,7 +1,7 @@
 import { counted } from 'nest-handlers/cli';
 import { ANNOUNCE_EVERY, type ProcessRecord } from '../../ledger/presence.js';
 import { namesOf, settingsThatDiffer, whoHas } from '../../operate/unequal-settings.js';
-import { version } from '../process.js';
+import { VERSION } from '../../operate/version.js';
 import { ok, warning, type Check } from './check.js';
 
 const ABOUT = 'processes';
@@ -34,10 +34,9 @@ export function checkProcesses(
 
 function checkVersions(processes: readonly ProcessRecord[]): Check[] {
   const byVersion = whoHas(processes, (each) => each.version);
-  const own = version();
-  if (byVersion.size === 1 && byVersion.has(own)) return [];
+  if (byVersion.size === 1 && byVersion.has(VERSION)) return [];
   const theirs = Array.from(byVersion, ([each, who]) => `${each} in ${namesOf(who)}`);
-  const fact = `nest-dq is ${[...theirs, `${own} in this command`].join(', and ')}`;
+  const fact = `nest-dq is ${[...theirs, `${VERSION} in this command`].join(', and ')}`;
   return [warning(ABOUT, fact, 'use one version, in this command, too; during a deploy, wait for its end')];
 }
 

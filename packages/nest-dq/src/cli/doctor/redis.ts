@@ -3,19 +3,19 @@ import { bytes, span } from 'nest-handlers/cli';
 import { connectionFailure } from '../../connection-failure.js';
 import { toError } from '../../errors.js';
 import { ledgerConnection, type RedisSource } from '../../ledger/redis/connection.js';
+import { infoValue, isOlder, OLDEST } from '../../ledger/redis/server-check.js';
 import { withinLimit } from '../../time/call-limit.js';
 import type { Clock } from 'nest-handlers/time';
 import { failure, ok, warning, type Check } from './check.js';
 
 /** Milliseconds. */
 const DEADLINE = 2_000;
-const OLDEST = [7, 0] as const;
 /** Milliseconds by which the clocks may differ. */
 const CLOCKS = 1_000;
 const ABOUT = 'redis';
 
 /** What Redis told. */
-export interface RedisFacts {
+interface RedisFacts {
   /** Why it could not be asked. */
   readonly error?: string;
   /** Milliseconds of one round trip. */
@@ -57,7 +57,7 @@ export function checkRedis(facts: RedisFacts): Check[] {
     const advice = 'start it, or look at its address, password and rights; without it nothing runs';
     return [failure(ABOUT, `it cannot be used: ${error}`, advice)];
   }
-  const value = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
+  const value = (name: string) => infoValue(info, name) ?? '';
   const version = value('redis_version');
   const up = `Redis ${version}, database ${database}, up for ${span(Number(value('uptime_in_seconds')) * 1_000)}, answered in ${Math.ceil(took)} ms`;
   return [
@@ -127,9 +127,4 @@ function checkClocks(ahead: number): Check {
   const advice =
     'let NTP set both: jobs run by the clock of Redis, and your instants come from your machines';
   return warning('clocks', fact, advice);
-}
-
-function isOlder(version: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  return major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]);
 }

@@ -2,7 +2,7 @@ import { counted, instant } from 'nest-handlers/cli';
 import type { Stats } from '../../beanstalk/connection.js';
 import type { StoredTube } from '../../api/tube.js';
 import type { Ledger } from '../../ledger/ledger.js';
-import type { Pause } from '../../ledger/pause.js';
+import type { Pause } from '../../ledger/requests.js';
 import type { ProcessRecord } from '../../ledger/presence.js';
 import { namesOf } from '../../operate/unequal-settings.js';
 import { ok, warning, type Check } from './check.js';
@@ -28,7 +28,7 @@ interface TubeFacts {
 }
 
 /** What is known beside that which the nodes tell. */
-export interface Surroundings {
+interface Surroundings {
   /** Ledger time, ms. */
   readonly now: number;
   /** Those of the application. */

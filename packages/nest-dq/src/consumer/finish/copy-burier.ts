@@ -1,5 +1,5 @@
 import { InsistentBatcher } from '../../ledger/batcher.js';
-import type { BuriedAnswer } from '../../ledger/letter-requests.js';
+import type { BuriedAnswer } from '../../ledger/requests.js';
 import type { Delivery } from '../reserve/delivery.js';
 import type { TubeContext } from '../tube-context.js';
 import type { CopyDeleter } from './copy-deleter.js';

@@ -4,7 +4,7 @@ import { deleteCopies } from '../../copies/deletion.js';
 import type { Place } from '../../copies/location.js';
 import type { HandlerMethod } from '../../api/job.js';
 import { Again, Discard } from '../../api/outcome.js';
-import type { Letter } from '../../ledger/letter-requests.js';
+import type { Letter } from '../../ledger/requests.js';
 import { copyBody } from '../../../spec-support/copy-body.js';
 import { NONE, clock, consumingInEachTest, forEver, world } from '../../../spec-support/consuming.js';
 import { byIndex, placesOf } from '../../../spec-support/noting.js';

@@ -1,10 +1,9 @@
 import { InsistentBatcher } from '../../ledger/batcher.js';
-import type { CompleteAnswer, CompleteRequest } from '../../ledger/requests.js';
+import type { CompleteAnswer, CompleteRequest, Letter } from '../../ledger/requests.js';
 import type { Completion } from '../run/outcome.js';
 import type { Run } from '../run/run.js';
 import type { TubeContext } from '../tube-context.js';
 import { makeDeadLetter } from '../../copies/make-dead-letter.js';
-import type { Letter } from '../../ledger/letter-requests.js';
 import type { AfterFailure } from '../report.js';
 import type { Delivery } from '../reserve/delivery.js';
 

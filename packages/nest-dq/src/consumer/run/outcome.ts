@@ -2,8 +2,7 @@ import type { Duration } from 'nest-handlers/time';
 import { DEFAULT_BACKOFF, backoffDelay, type ResolvedBackoff } from '../../time/backoff.js';
 import { DqError, TEXT_LIMIT, inWords, show, toError } from '../../errors.js';
 import type { Again, Outcome, Retry } from '../../api/outcome.js';
-import type { Death } from '../../ledger/letter-requests.js';
-import type { AnnouncedGeneration } from '../../ledger/requests.js';
+import type { AnnouncedGeneration, Death } from '../../ledger/requests.js';
 import { parseDuration } from '../../time/duration.js';
 import { parseWhen } from '../../time/instant.js';
 

@@ -36,7 +36,7 @@ export const startLeaseWorker: StartLeaseWorker | undefined = import.meta.url.en
   ? undefined
   : startThread;
 
-export interface LeaseThreadOptions {
+interface LeaseThreadOptions {
   readonly start: StartLeaseWorker;
   /** Called once, at the first run. */
   readonly source: () => ThreadSource;

@@ -9,7 +9,7 @@ export interface RunLease extends RunRef {
 }
 
 /** Runs in a message between threads. Two values for all runs cost half as much as a list of all values. */
-export interface PackedRuns {
+interface PackedRuns {
   /** As `packIds` writes them. */
   readonly ids: string;
   /** For each run its `NUMBERS`. */

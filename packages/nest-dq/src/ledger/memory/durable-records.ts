@@ -1,9 +1,9 @@
 import type { Disk } from '../../disk/disk.js';
-import { VALUE, type DiskBatch } from '../../disk/entries.js';
+import { type DiskBatch, VALUE } from '../../disk/entries.js';
 import { emptyRecord, type JobRecord } from '../rules/job-record.js';
-import type { Letter } from '../letter-requests.js';
-import type { PauseSpan } from '../pause.js';
+import type { Letter, PauseSpan } from '../requests.js';
 import type { Records } from '../rules/records.js';
+import { DqError, toError } from '../../errors.js';
 
 /**
  * `record <tube> <id>` and `letter <tube> <id>:<born>` hold what the memory ledger has, as JSON. Without `expiresAt` a
@@ -72,4 +72,14 @@ function split(rest: string): [tube: string, name: string] {
 function readRecord(value: Buffer): JobRecord {
   const { expiresAt, ...rest } = JSON.parse(value.toString('utf8', VALUE)) as Partial<JobRecord>;
   return { ...emptyRecord(), ...rest, leaseEnd: 0, holdEnd: 0, expiresAt: expiresAt ?? Infinity };
+}
+
+/** Waits until what was changed is on disk. `DQ_LEDGER_DOWN`. */
+export async function stored(disk: Disk): Promise<void> {
+  try {
+    await disk.saved();
+  } catch (failure) {
+    const { message } = toError(failure);
+    throw new DqError('DQ_LEDGER_DOWN', message, { cause: failure, indeterminate: true });
+  }
 }

@@ -1,27 +1,26 @@
-import type { Disk } from '../../disk/disk.js';
+import type { Disk, DiskPart } from '../../disk/disk.js';
 import { DqError } from '../../errors.js';
 import type { Clock } from 'nest-handlers/time';
 import {
   AHEAD,
-  TubeLedger,
   type AnswerOf,
   type Ledger,
   type LedgerListener,
   type LedgerSettings,
   type RequestOf,
+  TubeLedger,
   type Verb,
 } from '../ledger.js';
 import type { LedgerView } from '../ledger-view.js';
 import type { ClaimContext, Schedule } from '../requests.js';
-import { voided, type JobRecord } from '../rules/job-record.js';
-import type { Records } from '../rules/records.js';
+import { type JobRecord, voided } from '../rules/job-record.js';
+import { type Moment, Records } from '../rules/records.js';
 import { RULES } from '../rules/rules.js';
-import { loadRecords } from './durable-records.js';
+import { collectRecords, loadRecords, stored } from './durable-records.js';
 import { LocalActs } from './local-acts.js';
-import { RecordsByTube } from './records-by-tube.js';
-import { stored } from './stored.js';
+import type { DiskBatch } from '../../disk/entries.js';
 
-export interface MemoryLedgerOptions {
+interface MemoryLedgerOptions {
   readonly settings: LedgerSettings;
   readonly clock: Clock;
   /** Of its tubes, in ms. @default 0 in memory, where an answer takes no time; 20 on a disk */
@@ -199,5 +198,74 @@ export class MemoryTubeLedger extends TubeLedger {
     const rule = RULES[verb];
     const claiming = context && { ...context };
     return requests.map((request) => rule(records, request, time, claiming));
+  }
+}
+
+/** Records looked at for each one asked for: more than one, so that the expired never pile up. */
+const SWEPT = 2;
+
+/** What the memory ledger keeps of all tubes. Of one without any nothing stays. */
+class RecordsByTube implements DiskPart {
+  private readonly byName = new Map<string, Records>();
+  private sweeping = this.byName.entries();
+  private swept: [name: string, records: Records] | undefined;
+
+  constructor(
+    private readonly settings: LedgerSettings,
+    /** Milliseconds before its due time from which on a run is granted. */
+    private readonly ahead: number,
+    private readonly disk?: Disk,
+  ) {
+    disk?.add(this);
+  }
+
+  /** Not to be kept beyond the turn of the event loop: what is empty is forgotten, and made anew. */
+  of(name: string): Records {
+    let records = this.byName.get(name);
+    if (!records) {
+      const { disk } = this;
+      records = new Records(this.settings, this.ahead, disk && (() => disk.changed()));
+      this.byName.set(name, records);
+    }
+    return records;
+  }
+
+  /** Undefined: it has none. */
+  find(name: string): Records | undefined {
+    return this.byName.get(name);
+  }
+
+  /** When the next pause ends by itself, ledger time; Infinity if none does. */
+  nextPauseEnd(now: number): number {
+    const ends = Array.from(this.byName.values(), ({ pauses }) => pauses.at(-1)?.to ?? Infinity);
+    return Math.min(...ends.filter((end) => end > now));
+  }
+
+  /**
+   * Removes some of what has expired, for so many records that a call asks for: of all tubes in turn, as nobody may ask for
+   * some of them any more.
+   */
+  sweep(asked: number, time: Moment): void {
+    for (let left = asked * SWEPT; left > 0; left--) {
+      if (this.swept?.[1].sweepNext(time)) continue;
+      this.forgetEmpty();
+      const next = this.sweeping.next();
+      if (next.done) this.sweeping = this.byName.entries();
+      this.swept = next.value;
+    }
+  }
+
+  collect(batch: DiskBatch): void {
+    for (const [name, records] of this.byName) collectRecords(batch, name, records);
+  }
+
+  /** The tube that was swept last. */
+  private forgetEmpty(): void {
+    if (!this.swept) return;
+    const [name, { byId, letters, index, pauses, limitUse, unsaved }] = this.swept;
+    const { turn, running } = limitUse;
+    const stored = byId.size + letters.size + index.size + pauses.length + turn + running.size;
+    const size = stored + unsaved.records.size + unsaved.letters.size;
+    if (size === 0 && !unsaved.pauses && !unsaved.turn) this.byName.delete(name);
   }
 }

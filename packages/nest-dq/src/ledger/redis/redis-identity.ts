@@ -1,7 +1,7 @@
 import type { DqError } from '../../errors.js';
-import type { LedgerIdentity } from '../ledger.js';
+import type { KeyPrints, LedgerIdentity } from '../ledger.js';
 import { RECORD } from './parts/record.js';
-import { nonsense, ScriptReply, type RawReply } from './script.js';
+import { nonsense, type RawReply, ScriptReply } from './script.js';
 
 /** KEYS: the identity. Argument: what is stored if there is none, or an empty text. Reply: the identity, or an empty text. */
 export const IDENTITY: string = `${RECORD}
@@ -36,5 +36,47 @@ export class RedisIdentity implements LedgerIdentity {
     const id = new ScriptReply(await this.call(JSON.stringify([known]))).text();
     if (id === '' || /^[0-9a-f]{16}$/.test(id)) return id || undefined;
     throw nonsense(id, 'the identity of the ledger, 16 hexadecimal digits');
+  }
+}
+
+/**
+ * KEYS: a hash, the fingerprints by the names of keys. Arguments: 1 to store those that are missing, then names and fingerprints in turn.
+ * Reply: of each name the fingerprint that is stored, or an empty text.
+ */
+export const KEY_PRINTS: string = `${RECORD}
+for i = 2, #args, 2 do
+  local print = call('HGET', KEYS[1], args[i])
+  if print and not (#print == 16 and string.find(print, '^[0-9a-f]+$')) then print = false end
+  if not print and args[1] == 1 then
+    print = args[i + 1]
+    call('HSET', KEYS[1], args[i], print)
+  end
+  push(print or '')
+end
+return reply
+`;
+
+/** Of all processes of one prefix, in one key of Redis, which never expires. */
+export class RedisKeyPrints implements KeyPrints {
+  constructor(private readonly call: (json: string) => Promise<RawReply>) {}
+
+  store(own: ReadonlyMap<string, string>): Promise<Map<string, string>> {
+    return this.ask(1, own);
+  }
+
+  peek(own: ReadonlyMap<string, string>): Promise<Map<string, string>> {
+    return this.ask(0, own);
+  }
+
+  private async ask(stores: number, own: ReadonlyMap<string, string>): Promise<Map<string, string>> {
+    const reply = new ScriptReply(await this.call(JSON.stringify([stores, ...[...own].flat()])));
+    const stored = new Map<string, string>();
+    for (const name of own.keys()) {
+      const print = reply.text();
+      if (!/^([0-9a-f]{16})?$/.test(print))
+        throw nonsense(print, "a key's fingerprint, 16 hexadecimal digits");
+      if (print !== '') stored.set(name, print);
+    }
+    return stored;
   }
 }

@@ -16,13 +16,11 @@ import { ForeignJson } from '../foreign-json.js';
 import { RedisActs } from './redis-acts.js';
 import { RedisHandover } from './redis-handover.js';
 import { RedisHistory } from './redis-history.js';
-import { RedisIdentity } from './redis-identity.js';
-import { RedisKeyPrints } from './redis-key-prints.js';
+import { RedisIdentity, RedisKeyPrints } from './redis-identity.js';
 import { RedisMaster } from './master.js';
 import { RedisPresence } from './redis-presence.js';
 import { RedisTubeLedger } from './redis-tube-ledger.js';
-import { ServerCheck, serversOf } from './server-check.js';
-import { viewOf } from './server-view.js';
+import { ServerCheck, serversOf, viewOf } from './server-check.js';
 import { threadSource } from '../lease-thread/thread-source.js';
 
 /** Milliseconds. A tube that nobody asked for within this time is forgotten until somebody asks for it again. */

@@ -3,8 +3,10 @@ import { printable, toError } from '../../errors.js';
 import type { Clock } from 'nest-handlers/time';
 import { withinLimit } from '../../time/call-limit.js';
 import { CALL_LIMIT, isCluster, isRefusal, type LedgerConnection } from './connection.js';
+import { detached } from 'nest-handlers/context';
+import type { RedisView } from '../ledger-view.js';
 
-const OLDEST = [7, 0] as const;
+export const OLDEST = [7, 0] as const;
 
 /** Warns of unfit settings once, as soon as the servers tell them. */
 export class ServerCheck {
@@ -75,7 +77,60 @@ export function unchecked(error: Error): string {
   return `Redis could not be asked for its settings (${printable(error.message)}): make sure that maxmemory-policy is noeviction and appendonly is yes.`;
 }
 
-function isOlder(version: string): boolean {
+export function isOlder(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]);
+}
+
+/** Asks one server now how it is, and why it is unfit. Takes at most as long as a call, and never rejects. */
+export async function viewOf(
+  server: Redis,
+  clock: Clock,
+): Promise<{ server: RedisView; problems: readonly string[] }> {
+  const address = addressOf(server);
+  const sent = clock.now();
+  try {
+    const info = await withinLimit(
+      clock,
+      CALL_LIMIT,
+      detached(() => server.info()),
+    );
+    const roundTrip = clock.now() - sent;
+    return { server: { address, up: true, roundTrip, ...factsOf(info) }, problems: unfitness(info) };
+  } catch (thrown) {
+    const error = toError(thrown);
+    const reason = printable(error.message);
+    if (!isRefusal(error)) return { server: { address, up: false, reason }, problems: [] };
+    const roundTrip = clock.now() - sent;
+    return { server: { address, up: true, reason, roundTrip }, problems: [unchecked(error)] };
+  }
+}
+
+/** What INFO tells. */
+export function factsOf(info: string): Omit<RedisView, 'address' | 'up'> {
+  const text = (name: string) => infoValue(info, name);
+  const version = text('redis_version');
+  const role = text('role');
+  const memory = Number(text('used_memory'));
+  const memoryLimit = Number(text('maxmemory'));
+  const policy = text('maxmemory_policy');
+  const appendOnly = text('aof_enabled');
+  return {
+    ...(version !== undefined && { version }),
+    ...(role !== undefined && { role }),
+    ...(memory > 0 && { memory }),
+    ...(memoryLimit > 0 && { memoryLimit }),
+    ...(policy !== undefined && { policy }),
+    ...(appendOnly !== undefined && { appendOnly: appendOnly === '1' }),
+  };
+}
+
+function addressOf({ options, stream }: Redis): string {
+  const { path, sentinels, name } = options;
+  if (path !== undefined) return path;
+  // Where sentinels lead to, only the connection knows.
+  const { remoteAddress, remotePort } = (stream as Redis['stream'] | undefined) ?? {};
+  if (sentinels && remoteAddress === undefined) return `the master ${name}`;
+  const { host = 'localhost', port = 6379 } = sentinels ? { host: remoteAddress, port: remotePort } : options;
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }

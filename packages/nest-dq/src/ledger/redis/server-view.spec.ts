@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { factsOf } from './server-view.js';
+import { factsOf } from './server-check.js';
 
 it('a server is shown as its INFO tells', () => {
   const info = [

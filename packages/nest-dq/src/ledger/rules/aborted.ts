@@ -1,7 +1,7 @@
 // Which generations were opened and can never be committed: the same rules as redis/parts/record.ts.
 
 /** Consecutive generations. */
-export interface AbortedRange {
+interface AbortedRange {
   from: number;
   to: number;
 }

@@ -11,7 +11,7 @@ import type {
   LetterPage,
   LetterRef,
   SurplusRequest,
-} from '../letter-requests.js';
+} from '../requests.js';
 import { letterName, type Records, type Moment } from './records.js';
 import { owe } from './owed-copies.js';
 

@@ -1,5 +1,5 @@
 // The pauses of a tube: the same rules as redis/parts/pauses.ts and redis/verbs/pause.ts.
-import type { Pause, PauseRequest, PauseSpan } from '../pause.js';
+import type { Pause, PauseRequest, PauseSpan } from '../requests.js';
 import { keptAfter } from '../ledger.js';
 import type { Moment, Records } from './records.js';
 

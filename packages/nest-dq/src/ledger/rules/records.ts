@@ -1,12 +1,10 @@
 import type { Place } from '../../copies/location.js';
 import { expiry, newRecord, NO_GENERATION, type JobRecord } from './job-record.js';
 import { keptAfter, type LedgerSettings } from '../ledger.js';
-import type { PauseSpan } from '../pause.js';
-import type { Letter } from '../letter-requests.js';
-import type { RunRef } from '../requests.js';
+import type { Letter, PauseSpan, RunRef } from '../requests.js';
 
 /** A job that waits, in the index. */
-export interface ListedJob {
+interface ListedJob {
   /** Ledger time, ms. */
   readonly due: number;
   readonly places: readonly Place[];

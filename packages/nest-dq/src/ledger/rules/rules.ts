@@ -9,7 +9,7 @@ import { abort, commit, find, open, revoke, trace } from './schedules.js';
 import { index, locate, tally, waiting } from './waiting.js';
 
 /** What a verb does about one job. It decides by the records, the request and the time alone. */
-export type Rule<V extends Verb> = (
+type Rule<V extends Verb> = (
   records: Records,
   request: RequestOf<V>,
   time: Moment,

@@ -14,14 +14,15 @@ import {
   type JobRecord,
 } from './job-record.js';
 import { YOUNG } from '../ledger.js';
-import type { Death, Letter } from '../letter-requests.js';
 import type {
   ClaimAnswer,
   ClaimRequest,
-  ExtendAnswer,
-  RunRef,
   CompleteAnswer,
   CompleteRequest,
+  Death,
+  ExtendAnswer,
+  Letter,
+  RunRef,
 } from '../requests.js';
 import { holdPermit, limited, returnLapsed, returnPermit, takeTurn, type Claiming } from './limits.js';
 import { forgiven, pausedFor } from './pauses.js';

@@ -10,7 +10,7 @@ import type {
   LetterPage,
   LetterRef,
   SurplusRequest,
-} from '../../letter-requests.js';
+} from '../../requests.js';
 import { letterName } from '../../rules/records.js';
 import { GENERATIONS } from '../parts/generations.js';
 import { RANKS } from '../parts/ranks.js';

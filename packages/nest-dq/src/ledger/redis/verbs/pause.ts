@@ -1,4 +1,4 @@
-import type { Pause, PauseRequest } from '../../pause.js';
+import type { Pause, PauseRequest } from '../../requests.js';
 import { PAUSES } from '../parts/pauses.js';
 import { RECORD } from '../parts/record.js';
 import { namesOf, replyEach, type Fields, type RedisVerb, type ScriptReply } from '../script.js';
