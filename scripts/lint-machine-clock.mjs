@@ -12,7 +12,7 @@ const RIGHT = {
   'packages/nest-dq/src/disk/disk.ts': 'the time of a folder starts as the machine’s, and never goes back',
   'packages/nest-dq/src/cli/doctor/redis.ts': 'doctor measures how far the two clocks are apart',
   'packages/nest-dq/src/cli/doctor/nodes.ts': 'TLS judges certificates by the machine’s clock',
-  'packages/nest-dq/src/test-kit/kit-node.ts': 'hands the clock on that a test moves',
+  'packages/nest-dq/src/test-kit/kit-cluster.ts': 'hands the clock on that a test moves',
   'packages/nest-dq/src/test-kit/dq-test-kit.ts': 'the clock that a test moves',
   'packages/nest-kq/src/test-kit/kq-test-kit.ts': 'the clock that a test moves',
   'packages/nest-kq/src/driver/kafkajs/kafkajs-session.ts':

@@ -287,9 +287,9 @@ export const COPIES: readonly Rule[] = [
   {
     rule: 'The list of what waits in embedded nodes has no job that runs, is over or is dead.',
     mutants: unit(
-      'operate/stored-waiting-jobs.spec.ts',
+      'embedded/stored-waiting-jobs.spec.ts',
       'has no job that runs, is over, is dead or was revoked, even while copies of it lie there',
-      ['operate/stored-waiting-jobs.ts', "known.state !== 'waiting' ||", ''],
+      ['embedded/stored-waiting-jobs.ts', "known.state !== 'waiting' ||", ''],
     ),
   },
   {

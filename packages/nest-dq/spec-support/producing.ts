@@ -18,7 +18,7 @@ import type { WaitingJobs } from '../src/ledger/waiting-jobs.js';
 import { SettleQueue } from '../src/ledger/settle-queue.js';
 import { ClusterControl } from '../src/operate/control.js';
 import { ClusterInspector } from '../src/operate/inspector.js';
-import { StoredWaitingJobs, type NamedNode } from '../src/operate/stored-waiting-jobs.js';
+import { StoredWaitingJobs, type NamedNode } from '../src/embedded/stored-waiting-jobs.js';
 import { SeriesScheduler } from '../src/recurring/series-scheduler.js';
 import { ClusterDeadLetters } from '../src/producer/dead-letters.js';
 import { ClusterProducer } from '../src/producer/cluster-producer.js';

@@ -3,7 +3,7 @@ import { embedded, scripted } from '../../spec-support/producing.js';
 import { withDead } from '../../spec-support/dead-job.js';
 import type { StoredTube } from '../api/tube.js';
 import { joined } from '../../spec-support/other-process.js';
-import { StoredWaitingJobs } from './stored-waiting-jobs.js';
+import { StoredWaitingJobs } from '../embedded/stored-waiting-jobs.js';
 import { countsOf, unconsumedTubes, viewOfTube, viewOfTubes } from './tube-view.js';
 
 describe('the view of a tube', () => {

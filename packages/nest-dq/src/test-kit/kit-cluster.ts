@@ -10,7 +10,7 @@ import { storedTube } from '../api/tube.js';
 import type { LedgerSettings } from '../ledger/ledger.js';
 import { LocalPresence } from '../ledger/memory/local-presence.js';
 import { MemoryLedger } from '../ledger/memory/memory-ledger.js';
-import { StoredWaitingJobs } from '../operate/stored-waiting-jobs.js';
+import { StoredWaitingJobs } from '../embedded/stored-waiting-jobs.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 import type { ResolvedOptions } from '../nest/options.js';
 import type { Duplex } from 'node:stream';

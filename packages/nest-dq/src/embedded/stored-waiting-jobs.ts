@@ -3,7 +3,7 @@ import { identify, openHeaderOf } from '../copies/formats/unwrap.js';
 import type { JobIdentity } from '../copies/header.js';
 import { formatLocation } from '../copies/location.js';
 import { dueByPriority } from '../copies/timing.js';
-import type { Schedule } from '../ledger/requests.js';
+import type { MemoryLedger } from '../ledger/memory/memory-ledger.js';
 import type {
   WaitingCounts,
   WaitingJob,
@@ -12,44 +12,21 @@ import type {
   WaitingPage,
   WaitingPosition,
 } from '../ledger/waiting-jobs.js';
-
-/** A job of an embedded node: a copy. */
-interface StoredJob {
-  readonly id: number;
-  readonly state: string;
-  readonly pri: number;
-  readonly reserves: number;
-  /** latin1, a character a byte. */
-  readonly body: string;
-}
-
-/** An embedded node, which can be read without its protocol. */
-interface StoringNode {
-  readonly instance: string;
-  eachJob(tube: string, see: (job: StoredJob) => void): Promise<void>;
-}
+import type { InProcessNode } from './in-process-node.js';
+import type { Job } from './tubes.js';
 
 /** The node with this endpoint. */
 export interface NamedNode {
   readonly endpoint: string;
-  readonly node: StoringNode;
+  readonly node: InProcessNode;
 }
 
 /** A copy of a job that waits. */
 interface WaitingCopy {
   readonly identity: JobIdentity;
   readonly as: Pick<WaitingJob, 'due' | 'attempt'>;
-  readonly stored: StoredJob;
+  readonly stored: Job;
   readonly on: NamedNode;
-}
-
-/** A ledger in this process, which answers at once. */
-interface LedgerInMemory {
-  now(): number;
-  tube(name: StoredTube): {
-    look(id: string): Schedule | undefined;
-    isVoid(id: string, generation: number): boolean;
-  };
 }
 
 /**
@@ -62,12 +39,12 @@ export class StoredWaitingJobs implements WaitingJobs {
 
   constructor(
     private readonly nodes: readonly NamedNode[],
-    private readonly ledger: LedgerInMemory,
+    private readonly ledger: MemoryLedger,
   ) {}
 
   async page(tube: StoredTube, { from, to, after, limit }: WaitingPage): Promise<WaitingList> {
     const first = new FirstJobs({ from, to, after, limit });
-    const wanted = ({ pri, reserves }: StoredJob) => {
+    const wanted = ({ pri, reserves }: Job) => {
       const [earliest, end] = dueByPriority(pri);
       // A job that was reserved may wait for a retry, later than its copy says.
       return first.wants(earliest, reserves > 0 ? Infinity : end);
@@ -130,7 +107,7 @@ export class StoredWaitingJobs implements WaitingJobs {
   /** Shows each copy that waits. */
   private eachCopy(
     tube: StoredTube,
-    wanted: (job: StoredJob) => boolean,
+    wanted: (job: Job) => boolean,
     see: (copy: WaitingCopy) => void,
   ): Promise<void> {
     const walk = async () => {
