@@ -16,6 +16,7 @@ import { blocksOf, compact } from './support/page.js';
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
 
 const docs = readdirSync(new URL('../docs', import.meta.url)).filter((name) => name.endsWith('.md'));
+const internals = readdirSync(new URL('../docs/internals', import.meta.url));
 const kqDocs = readdirSync(new URL('../docs/kq', import.meta.url)).filter((name) => name.endsWith('.md'));
 const PAGES = [
   'README.md',
@@ -25,6 +26,7 @@ const PAGES = [
   'packages/nest-kq/README.md',
   'docs/monitoring/README.md',
   ...docs.map((name) => `docs/${name}`),
+  ...internals.map((name) => `docs/internals/${name}`),
   ...kqDocs.map((name) => `docs/kq/${name}`),
 ];
 
@@ -98,17 +100,24 @@ describe('the documentation', () => {
 
   it('leads from the README to its index, and from there to each page', () => {
     expect(read('README.md')).toContain('(docs/README.md)');
-    const pages = [...docs.filter((page) => page !== 'README.md'), ...kqDocs.map((page) => `kq/${page}`)];
+    const pages = [
+      ...docs.filter((page) => page !== 'README.md'),
+      ...internals.map((page) => `internals/${page}`),
+      ...kqDocs.map((page) => `kq/${page}`),
+    ];
     for (const page of pages) expect(read('docs/README.md')).toContain(`](${page})`);
   });
 
   it('tells of each folder and file of the source where it is', () => {
     const src = new URL('../packages/nest-dq/src/', import.meta.url);
-    const [, folders, rest] = read('docs/architecture.md').split(/## Folders|## Directions/);
+    const map = read('docs/architecture.md');
+    const [, folders] = map.split(/## Folders|## Directions/);
     const there = readdirSync(src, { withFileTypes: true }).filter((entry) => entry.isDirectory());
     const told = [...namedInTables(folders!)].filter((name) => name.endsWith('/'));
     expect(new Set(told)).toEqual(new Set(there.map(({ name }) => `${name}/`)));
-    for (const [, file] of `${folders}${rest}`.matchAll(/`([a-z-]+\/[a-z\d/-]+\.ts)`/g))
+    for (const [, file] of `${map}${read('docs/internals/delivery.md')}`.matchAll(
+      /`([a-z-]+\/[a-z\d/-]+\.ts)`/g,
+    ))
       expect([file, existsSync(new URL(file!, src))]).toEqual([file, true]);
   });
 

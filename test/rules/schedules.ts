@@ -409,8 +409,8 @@ export const SCHEDULES: readonly Rule[] = [
       ]),
       ...unit('producer/producer.spec.ts', 'waits for the deletions of what was revoked', [
         'producer/cluster-producer.ts',
-        'await Promise.all([this.context.index?.close(), this.revoker.close()]);',
-        'await this.context.index?.close();',
+        'await Promise.all([this.context.close(), this.revoker.close()]);',
+        'await this.context.close();',
       ]),
     ],
   },

@@ -35,8 +35,8 @@ export const SEALING: readonly Rule[] = [
       ),
       ...unit(SPEC, 'takes a copy without a seal only where that is allowed', [
         'copies/formats/unwrap.ts',
-        'seal && !seal.takesUnsealed(tube)',
-        'seal === null',
+        '!seal || seal.takesUnsealed(tube)',
+        'seal !== null',
       ]),
     ],
   },
