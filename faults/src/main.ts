@@ -2,7 +2,7 @@
 // Exit status: 0 all passed, 1 one or more failed, 2 wrong arguments, 130 ended by a signal.
 import 'reflect-metadata';
 import { parseArgs } from 'node:util';
-import { runCommand, untilSignal } from 'test-servers';
+import { findConfluent, runCommand, untilSignal } from 'test-servers';
 import { ATTACKS, JOBS, STREAMS, type Runnable, type Suite } from './suites.js';
 import { beginOfRow } from './table.js';
 
@@ -11,6 +11,7 @@ const USAGE = `npm run faults [-- OPTIONS]
   --kafka       the experiments with streams, of nest-kq on Kafka, instead of those with jobs
   --attacks     the attacks on sealed jobs, as npm run attacks; what follows is the same for them
   --unsealed    with --attacks: the application has no seal, so that attacks succeed, and must not pass
+  --confluent   with --kafka: the consumers speak by Confluent's client, which npm run confluent builds, instead of kafkajs
   --only NAME   only this experiment, by name or number, and those whose names go on after it, as in go-queue-adds;
                 may be repeated, or a list with commas
   --jobs N      how many jobs each experiment adds (default: the number in its file, mostly 20,000); for the model check,
@@ -43,6 +44,7 @@ interface Flags {
   readonly jobs?: number;
   readonly small: boolean;
   readonly unsealed: boolean;
+  readonly confluent: boolean;
   readonly json: boolean;
   readonly keep: boolean;
   readonly help: boolean;
@@ -55,6 +57,7 @@ function readFlags(): Flags {
       kafka: { type: 'boolean', default: false },
       attacks: { type: 'boolean', default: false },
       unsealed: { type: 'boolean', default: false },
+      confluent: { type: 'boolean', default: false },
       only: { type: 'string', multiple: true, default: [] },
       jobs: { type: 'string' },
       small: { type: 'boolean', default: false },
@@ -63,9 +66,12 @@ function readFlags(): Flags {
       help: { type: 'boolean', default: false },
     },
   });
-  const { small, unsealed, json, keep, help, kafka, attacks } = values;
+  const { small, unsealed, confluent, json, keep, help, kafka, attacks } = values;
   if (kafka && attacks) throw new Error('--kafka and --attacks were given: expected one of them.');
   if (unsealed && !attacks) throw new Error('--unsealed was given: expected --attacks with it.');
+  if (confluent && !kafka) throw new Error('--confluent was given: expected --kafka with it.');
+  if (confluent && findConfluent() === undefined)
+    throw new Error("Confluent's client is not there: build it by npm run confluent.");
   const suite = kafka ? STREAMS : attacks ? ATTACKS : JOBS;
   const { all } = suite;
   const names = values.only.flatMap((list) => list.split(','));
@@ -81,6 +87,7 @@ function readFlags(): Flags {
     wanted,
     small,
     unsealed,
+    confluent,
     json,
     keep,
     help,
@@ -97,7 +104,7 @@ function isCalled(
 
 /** Resolves with whether all passed. */
 async function runAll(
-  { suite, wanted, jobs, small, unsealed, json, keep }: Flags,
+  { suite, wanted, jobs, small, unsealed, confluent, json, keep }: Flags,
   signal: AbortSignal,
 ): Promise<boolean> {
   const print = (text: string) => void process.stdout.write(text);
@@ -109,6 +116,7 @@ async function runAll(
       ...(jobs !== undefined && { jobs }),
       small,
       unsealed,
+      confluent,
       keep,
       signal,
     });

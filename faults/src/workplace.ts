@@ -10,6 +10,8 @@ export interface LabSettings {
   readonly jobs: number;
   /** Short leases, short outages: for `npm test`. */
   readonly small: boolean;
+  /** Of an experiment with streams: its consumers speak by Confluent's client. @default false */
+  readonly confluent?: boolean;
   /** Aborts when the user does. */
   readonly signal: AbortSignal;
 }

@@ -4,6 +4,7 @@ import { Kafka, logLevel, type Admin, type ITopicConfig } from 'kafkajs';
 import type { DqOptions } from 'nest-dq';
 import type { KqOptions } from 'nest-kq';
 import {
+  findConfluent,
   startBeanstalkd,
   startKafka,
   startKafkaCluster,
@@ -33,6 +34,8 @@ export interface StreamArguments {
   readonly dq?: DqOptions;
   /** Its handler has no options for failures. @default false */
   readonly plain?: boolean;
+  /** The folder of Confluent's client, by which it speaks. @default kafkajs */
+  readonly client?: string;
   /** A topic that the consumer reads as well, and of which it logs nothing. @default none */
   readonly beside?: string;
 }
@@ -69,11 +72,15 @@ export class StreamLab extends Workplace {
   private pushed = false;
   /** Handlers have no options for failures. */
   plain = false;
+  /** See `StreamArguments`. */
+  private client: string | undefined;
   private startedConsumers = 0;
 
   /** Starts no server and no process. */
   static async open(settings: LabSettings): Promise<StreamLab> {
-    return new StreamLab(settings, await newFolder(settings));
+    const lab = new StreamLab(settings, await newFolder(settings));
+    if (settings.confluent) lab.client = findConfluent();
+    return lab;
   }
 
   /**
@@ -133,11 +140,12 @@ export class StreamLab extends Workplace {
     const { dq, plain } = this;
     const joint = dq && { beanstalks: dq.nodes.map(({ endpoint }) => endpoint), redis: dq.redis.url };
     const options = { ...this.options(name), group: GROUP };
-    const { beside } = this;
+    const { beside, client } = this;
     const how: StreamArguments = {
       name,
       options,
       plain,
+      ...(client !== undefined && { client }),
       ...(joint && { dq: joint }),
       ...(beside && { beside: beside.topic }),
     };

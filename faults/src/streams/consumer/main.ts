@@ -1,10 +1,12 @@
 // A consumer process: a Nest application like that of a user. Its handler writes to a log of its own.
 import 'reflect-metadata';
+import { createRequire } from 'node:module';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { DqModule } from 'nest-dq';
 import { KqModule, OnKq, TopicHandler, type KqEventMap, type KqMessage, type RetryOptions } from 'nest-kq';
+import { confluent } from 'nest-kq/confluent';
 import { KqDqModule } from 'nest-kq/dq';
 import { LogWriter } from '../../log.js';
 import type { End, Numbered, StreamLine } from '../log.js';
@@ -23,6 +25,7 @@ const {
   options,
   dq,
   plain,
+  client,
   beside,
 } = JSON.parse(process.argv[2]!) as StreamArguments & { readonly log: string };
 
@@ -30,6 +33,9 @@ const retry: RetryOptions = dq
   ? { through: 'dq', backoff: BACKOFF, attempts: ATTEMPTS }
   : { backoff: BACKOFF, attempts: Infinity };
 const failures = plain ? {} : { retry };
+
+const load = createRequire(import.meta.url);
+const driver = client === undefined ? {} : { driver: confluent(load(client)) };
 
 class Numbers {
   private readonly log = new LogWriter<StreamLine>(path);
@@ -77,7 +83,7 @@ class Beside {
 }
 
 @Module({
-  imports: [KqModule.forRoot(options), ...joint],
+  imports: [KqModule.forRoot({ ...options, ...driver }), ...joint],
   providers: [Numbers, ...(beside === undefined ? [] : [Beside])],
 })
 class ConsumerModule {}
