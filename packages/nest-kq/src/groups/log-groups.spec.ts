@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import type { LogDriver } from '../driver/driver.js';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
+import { KqError } from '../errors.js';
 import { KqHealth } from '../health/health.js';
 import { ENVIRONMENT, realEnvironment } from '../nest/environment.js';
 import { KqModule } from '../nest/kq-module.js';
@@ -172,6 +173,24 @@ describe('KqGroups', () => {
     groups.resume();
     await reader.until(1);
     expect(reader.seen).toEqual(['c']);
+  });
+
+  it('seeks in all partitions but one without a leader, which it names', async () => {
+    const app = await start();
+    for (const value of ['a', 'b']) await app.get(KqPusher).push('orders', value, { partition: 1 });
+    await app.get(Reader).until(2);
+    jest.spyOn(driver.admin, 'ends').mockRejectedValue(new KqError('KQ_AWAY', 'no leader'));
+    const led = { partition: 1, first: 0n, end: 2n };
+    const endsOfLed = jest.spyOn(driver.admin, 'endsOfLed').mockResolvedValue([undefined, led]);
+    const seek = (to: never) => app.get(KqGroups).seek('shop', 'orders', { to });
+    expect(await seek('last' as never)).toEqual({ 1: '2' });
+    expect(logger.lines.map(({ message }) => message)).toContainEqual(
+      expect.stringContaining('the group shop stays where it is in orders/0: no leader knows the end'),
+    );
+    expect(await seek({ 1: '1' } as never)).toEqual({ 1: '1' });
+    await expect(seek({ 0: '0' } as never)).rejects.toThrow('KQ_AWAY: orders/0: no leader knows the end');
+    endsOfLed.mockResolvedValue([undefined, undefined]);
+    await expect(seek('first' as never)).rejects.toThrow('KQ_AWAY: no leader');
   });
 
   it('sets nothing while another process is in the group, and goes on', async () => {

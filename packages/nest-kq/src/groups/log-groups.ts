@@ -12,7 +12,7 @@ import {
   type KqSeekTarget,
 } from './kq-groups.js';
 import type { OwnGroup } from './own-group.js';
-import { offsetsOf } from './seek-target.js';
+import { offsetsOf, placesOf } from './seek-target.js';
 
 /** The groups of one cluster of brokers. */
 export class LogGroups extends KqGroups {
@@ -67,7 +67,7 @@ export class LogGroups extends KqGroups {
 
   private async seekNow(group: string, topic: string, target: unknown): Promise<Record<number, string>> {
     checkGroup(group);
-    const offsets = await offsetsOf(this.admin, topic, target);
+    const { offsets, leaderless } = await offsetsOf(this.admin, topic, target);
     let set = () => this.set(group, topic, offsets);
     for (const each of this.own()) {
       if (each.group !== group) continue;
@@ -78,6 +78,10 @@ export class LogGroups extends KqGroups {
     const told = offsets.map(({ partition, offset }) => [partition, String(offset)] as const);
     const places = told.map(([partition, offset]) => `${topic}/${partition} from ${offset}`);
     this.log(`the group ${group} goes on with ${places.join(', ')}`);
+    if (leaderless.length > 0)
+      this.log(
+        `the group ${group} stays where it is in ${placesOf(topic, leaderless)}: no leader knows the end`,
+      );
     return Object.fromEntries(told);
   }
 

@@ -2,35 +2,71 @@
 import { checkOptions } from '../api/checks.js';
 import type { LogAdmin, PartitionEnds } from '../driver/driver.js';
 import type { PartitionOffset } from '../driver/message.js';
-import { wrongValue } from '../errors.js';
+import { KqError, wrongValue } from '../errors.js';
 
 const TARGETS = "'first', 'last', a Date, or an object with an offset for each partition";
 
+export interface SeekOffsets {
+  readonly offsets: readonly PartitionOffset[];
+  /** Partitions that stay where they are, since no leader knows their ends. */
+  readonly leaderless: readonly number[];
+}
+
 /** Rejects with `KQ_BAD_OPTION`, and as the admin. */
-export async function offsetsOf(admin: LogAdmin, topic: string, target: unknown): Promise<PartitionOffset[]> {
+export async function offsetsOf(admin: LogAdmin, topic: string, target: unknown): Promise<SeekOffsets> {
   checkOptions('KQ_BAD_OPTION', '`seek`', target, ['to']);
   const { to } = target as { to: unknown };
-  if (to === 'first')
-    return (await admin.ends(topic)).map(({ partition, first: offset }) => ({ partition, offset }));
-  if (to === 'last')
-    return (await admin.ends(topic)).map(({ partition, end: offset }) => ({ partition, offset }));
+  if (to === 'first' || to === 'last') {
+    const { ends, leaderless } = await knownEnds(admin, topic);
+    const offsetOf = ({ first, end }: PartitionEnds) => (to === 'first' ? first : end);
+    return {
+      offsets: ends.map((each) => ({ partition: each.partition, offset: offsetOf(each) })),
+      leaderless,
+    };
+  }
   if (to instanceof Date && !Number.isNaN(to.getTime()))
-    return [...(await admin.offsetsAt(topic, to.getTime()))];
+    return { offsets: await admin.offsetsAt(topic, to.getTime()), leaderless: [] };
   const chosen = typeof to === 'object' && to !== null && !(to instanceof Date) ? Object.entries(to) : [];
   if (chosen.length === 0) throw wrongValue('KQ_BAD_OPTION', '`to`', to, TARGETS);
-  const ends = await admin.ends(topic);
-  return chosen.map(([name, offset]) => chosenOffset(topic, ends, name, offset));
+  const { ends, leaderless } = await knownEnds(admin, topic);
+  const missing = leaderless.filter((partition) => chosen.some(([name]) => name === String(partition)));
+  if (missing.length > 0)
+    throw new KqError('KQ_AWAY', `${placesOf(topic, missing)}: no leader knows the end, so nothing was set`);
+  const count = ends.length + leaderless.length;
+  return {
+    offsets: chosen.map(([name, offset]) => chosenOffset(topic, ends, count, name, offset)),
+    leaderless: [],
+  };
+}
+
+/** As `orders/0, orders/1`. */
+export function placesOf(topic: string, partitions: readonly number[]): string {
+  return partitions.map((partition) => `${topic}/${partition}`).join(', ');
+}
+
+/** Of all partitions; once it has waited in vain for leaders, of those that have one. */
+async function knownEnds(admin: LogAdmin, topic: string) {
+  try {
+    return { ends: await admin.ends(topic), leaderless: [] };
+  } catch (error) {
+    if (!(error instanceof KqError) || error.code !== 'KQ_AWAY') throw error;
+    const found = await admin.endsOfLed(topic);
+    const ends = found.filter((each) => each !== undefined);
+    if (ends.length === 0) throw error;
+    return { ends, leaderless: found.flatMap((each, partition) => (each ? [] : [partition])) };
+  }
 }
 
 function chosenOffset(
   topic: string,
   ends: readonly PartitionEnds[],
+  count: number,
   name: string,
   value: unknown,
 ): PartitionOffset {
   const found = ends.find(({ partition }) => String(partition) === name);
   if (!found)
-    throw wrongValue('KQ_BAD_OPTION', `a partition of ${topic} in \`to\``, name, `0 to ${ends.length - 1}`);
+    throw wrongValue('KQ_BAD_OPTION', `a partition of ${topic} in \`to\``, name, `0 to ${count - 1}`);
   const { partition, first, end } = found;
   const offset = asOffset(value);
   if (offset !== undefined && offset >= first && offset <= end) return { partition, offset };
