@@ -22,6 +22,8 @@ import {
 } from './packed-app.js';
 
 // Fresh applications that install the packed packages, and from a registry all that these need, as users have them. `npm run compat`.
+// Each line of Nest has a file, so that Jest runs two at a time. The lines don't try every combination: each value occurs, and each pair of
+// format and resolution that a Nest allows.
 
 const run = promisify(execFile);
 
@@ -33,55 +35,6 @@ interface Line {
   readonly versions: Readonly<Record<string, string>>;
   readonly apps: readonly Shape[];
 }
-
-/** Not the product of all: each value occurs, and each pair of format and resolution that can be with a Nest. */
-const LINES: readonly Line[] = [
-  {
-    nest: '12.5',
-    typescript: '7.0.2',
-    versions: {
-      common: '12.5.1',
-      core: '12.5.1',
-      testing: '12.1.1',
-      'platform-express': '12.5.1',
-      'platform-fastify': '12.5.0',
-    },
-    apps: [
-      { format: 'module', resolution: 'nodenext', platform: 'express' },
-      { format: 'module', resolution: 'bundler', platform: 'context' },
-      { format: 'commonjs', resolution: 'nodenext', platform: 'fastify' },
-    ],
-  },
-  {
-    nest: '12.0',
-    typescript: '6.0.3',
-    versions: { common: '12.0.1', core: '12.0.1', testing: '12.0.1', 'platform-fastify': '12.0.1' },
-    apps: [{ format: 'module', resolution: 'node16', platform: 'fastify' }],
-  },
-  {
-    nest: '11.2',
-    typescript: '6.0.3',
-    versions: {
-      common: '11.2.10',
-      core: '11.2.10',
-      testing: '11.2.6',
-      'platform-express': '11.2.10',
-      'platform-fastify': '11.2.8',
-    },
-    apps: [
-      { format: 'module', resolution: 'nodenext', platform: 'context' },
-      { format: 'module', resolution: 'bundler', platform: 'fastify' },
-      { format: 'commonjs', resolution: 'nodenext', platform: 'express' },
-      { format: 'commonjs', resolution: 'node16', platform: 'express' },
-    ],
-  },
-  {
-    nest: '11.0',
-    typescript: '5.7.3',
-    versions: { common: '11.0.0', core: '11.0.0', testing: '11.0.0' },
-    apps: [{ format: 'commonjs', resolution: 'node10', platform: 'context' }],
-  },
-];
 
 /** What applications are warned of that do as these do. */
 const WARNINGS = /^.* WARN .*(stored in memory|is tried again).*\n/gm;
@@ -195,77 +148,85 @@ async function openDashboard(url: string): Promise<void> {
   await page.context().close(); // before its server ends
 }
 
-describe.each(LINES)('Nest $nest, TypeScript $typescript', (line) => {
-  let installed: string;
+/** The tests of a line. */
+export function isCompatible(line: Line): void {
+  describe(`Nest ${line.nest}, TypeScript ${line.typescript}`, () => {
+    let installed: string;
 
-  beforeAll(async () => {
-    installed = await install(line);
-  }, 240_000);
+    beforeAll(async () => {
+      installed = await install(line);
+    }, 240_000);
 
-  it.each(line.apps)(
-    '$format, $resolution, $platform',
-    async (shape) => {
-      const folder = await mkdtemp(join(installed, 'app-'));
-      await writeApp(folder, shape);
-      await compileApp(folder, join(installed, 'node_modules'));
-      await check(folder, shape);
-      // With Redis, and so with the thread that renews leases. Nest itself has no CommonJS from 12 on.
-      if (shape.format === 'commonjs' && line.nest.startsWith('11')) {
-        await check(folder, shape, { nodeArgs: [COMMONJS_ONLY], servers });
+    it.each(line.apps)(
+      '$format, $resolution, $platform',
+      async (shape) => {
+        const folder = await mkdtemp(join(installed, 'app-'));
+        await writeApp(folder, shape);
+        await compileApp(folder, join(installed, 'node_modules'));
+        await check(folder, shape);
+        // With Redis, and so with the thread that renews leases. Nest itself has no CommonJS from 12 on.
+        if (shape.format === 'commonjs' && line.nest.startsWith('11')) {
+          await check(folder, shape, { nodeArgs: [COMMONJS_ONLY], servers });
+        }
+      },
+      180_000,
+    );
+
+    it('one copy of each package in a process', async () => {
+      const script = join(await mkdtemp(join(installed, 'app-')), 'copies.mjs');
+      await cp(join(TEMPLATE, 'copies.mjs'), script);
+      const { stdout } = await run(process.execPath, [script]);
+      const copies = JSON.parse(stdout) as Record<string, number>;
+      expect(Object.keys(copies)).toEqual(
+        expect.arrayContaining(['nest-dq/testing', 'nest-handlers/schema']),
+      );
+      expect(Object.entries(copies).filter(([, count]) => count !== 1)).toEqual([]);
+    });
+
+    it('the command', async () => {
+      const { stdout } = await run(join(installed, 'node_modules', '.bin', 'nest-dq'), ['--version']);
+      expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    });
+
+    it('the dashboard of the command, where there is a platform', async () => {
+      const program = join(installed, 'node_modules', 'nest-dq', 'bin', 'nest-dq.js');
+      const place = { cwd: installed, program };
+      const named = ['--beanstalks', servers!.beanstalkds[0]!.endpoint, '--redis', servers!.redis.url];
+      if (!Object.keys(line.versions).some((name) => name.startsWith('platform-'))) {
+        const command = new NestDqProcess(['dashboard', ...named], place);
+        expect((await command.ended).code).toBe(1);
+        expect(command.stderr).toContain('npx -p nest-dq -p @nestjs/platform-express nest-dq dashboard');
+        return;
       }
-    },
-    180_000,
-  );
+      const dashboard = await startDashboard(place, ...named);
+      const cookie = await dashboard.open();
+      for (const path of ['', 'dashboard.js', 'api/nodes'])
+        expect((await dashboard.get(dashboard.path(path), { cookie })).status).toBe(200);
+      expect((await dashboard.act('pause', { tube: 'orders' }, { cookie })).status).toBe(200);
+      dashboard.process.kill('SIGTERM');
+      expect(await dashboard.process.ended).toEqual({ code: 0, signal: null });
+    }, 60_000);
 
-  it('one copy of each package in a process', async () => {
-    const script = join(await mkdtemp(join(installed, 'app-')), 'copies.mjs');
-    await cp(join(TEMPLATE, 'copies.mjs'), script);
-    const { stdout } = await run(process.execPath, [script]);
-    const copies = JSON.parse(stdout) as Record<string, number>;
-    expect(Object.keys(copies)).toEqual(expect.arrayContaining(['nest-dq/testing', 'nest-handlers/schema']));
-    expect(Object.entries(copies).filter(([, count]) => count !== 1)).toEqual([]);
+    if (line.nest !== JEST_LINE) return;
+
+    it('Jest in CommonJS, as Nest sets it up, with nothing of the library transformed', async () => {
+      const folder = await mkdtemp(join(installed, 'app-'));
+      const jest = {
+        testRegex: '.*\\.spec\\.ts$',
+        transform: { '^.+\\.(t|j)s$': 'ts-jest' },
+        testEnvironment: 'node',
+        fakeTimers: { enableGlobally: true },
+      };
+      await writeApp(folder, { format: 'commonjs', resolution: 'node16', platform: 'context' }, { jest });
+      await cp(
+        join(process.cwd(), 'kit', 'jest-commonjs', 'orders.test.cts'),
+        join(folder, 'orders.spec.ts'),
+      );
+      const script = join(installed, 'node_modules', 'jest', 'bin', 'jest.js');
+      // Nx asks for colours, also of what runs in its tasks.
+      const env = { ...process.env, FORCE_COLOR: '0' };
+      const { stderr } = await run(process.execPath, [script], { cwd: folder, env });
+      expect(stderr).toMatch(/Tests: +1 passed/);
+    }, 120_000);
   });
-
-  it('the command', async () => {
-    const { stdout } = await run(join(installed, 'node_modules', '.bin', 'nest-dq'), ['--version']);
-    expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
-  });
-
-  it('the dashboard of the command, where there is a platform', async () => {
-    const program = join(installed, 'node_modules', 'nest-dq', 'bin', 'nest-dq.js');
-    const place = { cwd: installed, program };
-    const named = ['--beanstalks', servers!.beanstalkds[0]!.endpoint, '--redis', servers!.redis.url];
-    if (!Object.keys(line.versions).some((name) => name.startsWith('platform-'))) {
-      const command = new NestDqProcess(['dashboard', ...named], place);
-      expect((await command.ended).code).toBe(1);
-      expect(command.stderr).toContain('npx -p nest-dq -p @nestjs/platform-express nest-dq dashboard');
-      return;
-    }
-    const dashboard = await startDashboard(place, ...named);
-    const cookie = await dashboard.open();
-    for (const path of ['', 'dashboard.js', 'api/nodes'])
-      expect((await dashboard.get(dashboard.path(path), { cookie })).status).toBe(200);
-    expect((await dashboard.act('pause', { tube: 'orders' }, { cookie })).status).toBe(200);
-    dashboard.process.kill('SIGTERM');
-    expect(await dashboard.process.ended).toEqual({ code: 0, signal: null });
-  }, 60_000);
-
-  if (line.nest !== JEST_LINE) return;
-
-  it('Jest in CommonJS, as Nest sets it up, with nothing of the library transformed', async () => {
-    const folder = await mkdtemp(join(installed, 'app-'));
-    const jest = {
-      testRegex: '.*\\.spec\\.ts$',
-      transform: { '^.+\\.(t|j)s$': 'ts-jest' },
-      testEnvironment: 'node',
-      fakeTimers: { enableGlobally: true },
-    };
-    await writeApp(folder, { format: 'commonjs', resolution: 'node16', platform: 'context' }, { jest });
-    await cp(join(process.cwd(), 'kit', 'jest-commonjs', 'orders.test.cts'), join(folder, 'orders.spec.ts'));
-    const script = join(installed, 'node_modules', 'jest', 'bin', 'jest.js');
-    // Nx asks for colours, also of what runs in its tasks.
-    const env = { ...process.env, FORCE_COLOR: '0' };
-    const { stderr } = await run(process.execPath, [script], { cwd: folder, env });
-    expect(stderr).toMatch(/Tests: +1 passed/);
-  }, 120_000);
-});
+}
