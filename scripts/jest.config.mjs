@@ -5,6 +5,8 @@ const workspace = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '
 /** What every workspace's tests share; `rootDir` comes from the command line. */
 export default {
   testEnvironment: 'node',
+  maxWorkers: 2,
+  workerIdleMemoryLimit: '300MB',
   testSequencer: fileURLToPath(new URL('./longest-first.mjs', import.meta.url)),
   // Only a safety net: no test depends on the machine's speed. Above the limit of `eventually`, whose error says what is missing.
   testTimeout: 60_000,
