@@ -83,11 +83,6 @@ export class LogUnderTest {
     return producer;
   }
 
-  /** See `LogHarness`. */
-  get cooperative(): boolean {
-    return this.harness.cooperative;
-  }
-
   /** One more client, as another process has it. */
   other(): LogDriver {
     return this.harness.open();
@@ -130,15 +125,13 @@ export class LogUnderTest {
 /** A member, and all that it was told. */
 export class MemberUnderTest implements MemberHandler {
   readonly batches: LogBatch[] = [];
-  /** `revoking`, or the partitions with whether the member continued. */
+  /** `rejoining`, or the partitions with whether the member continued. */
   readonly told: (string | { partitions: string[]; continued: boolean })[] = [];
   readonly failures: KqError[] = [];
   readonly confirmations: number[] = [];
   /** It was confirmed before it was assigned anything. */
   confirmedTooEarly = false;
-  /** Those that it was told last to give up. */
-  going: readonly TopicPartition[] = [];
-  /** Before it gives up partitions. */
+  /** Before it joins anew. */
   drain: () => Promise<unknown> = async () => undefined;
   /** As of the last time that it was told. */
   missing: readonly Unavailable[] = [];
@@ -174,12 +167,9 @@ export class MemberUnderTest implements MemberHandler {
     return this.member.commit(offsets.map(([partition, offset]) => ({ topic, partition, offset })));
   }
 
-  async revoking(places: readonly TopicPartition[]): Promise<void> {
-    const going = new Set(places.map(keyOf));
-    this.assignment = this.assignment.filter((place) => !going.has(keyOf(place)));
-    this.told.push('revoking');
-    if (places.length === 0) return;
-    this.going = places;
+  async rejoining(): Promise<void> {
+    this.assignment = [];
+    this.told.push('rejoining');
     await this.drain();
   }
 
@@ -228,7 +218,7 @@ export class MemberUnderTest implements MemberHandler {
     await eventually(
       `the member has ${count} partitions, not ${this.assignment.map(keyOf).join(' ')}`,
       () => {
-        return this.assignment.length === count && this.told.at(-1) !== 'revoking';
+        return this.assignment.length === count && this.told.at(-1) !== 'rejoining';
       },
     );
   }

@@ -142,7 +142,7 @@ everyLog((log) => {
     expect(shop.told).toEqual(['handled a', 'failed b', 'handled b', 'handled c', 'failedLate c']);
   });
 
-  it('counts no attempt of a transaction that came to nothing as its partition had to be given up meanwhile', async () => {
+  it('counts no attempt of a transaction that came to nothing as the group was shared out anew', async () => {
     const [results, elsewhere] = [await log.topicOf(1), await log.topicOf(1)];
     const driver = new Unaware(log.driver);
     const shop = open(driver);
@@ -163,10 +163,9 @@ everyLog((log) => {
       { retry: { attempts: 1 }, deadLetter: 'drop' },
     );
     await committed(2n);
-    // With the cooperative protocol the partition stays, and so does the transaction.
-    expect(attempts).toEqual(log.cooperative ? [1, 1] : [1, 1, 1]);
-    expect(shop.told).toEqual([...(log.cooperative ? [] : ['failed a']), 'handled a', 'handled b']);
-    expect(shop.errors).toEqual(log.cooperative ? [] : [expect.any(MemberLost)]);
+    expect(attempts).toEqual([1, 1, 1]);
+    expect(shop.told).toEqual(['failed a', 'handled a', 'handled b']);
+    expect(shop.errors).toEqual([expect.any(MemberLost)]);
     await expect(resultsOf(results, 'end')).resolves.toEqual(['"a"', '"b"']);
   });
 

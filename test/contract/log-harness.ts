@@ -10,8 +10,6 @@ import { systemClock } from 'nest-handlers/time';
 import { findConfluent, startKafka } from 'test-servers';
 
 export interface LogHarness {
-  /** Its members go on with the partitions that they keep while a group is shared out anew. */
-  readonly cooperative: boolean;
   /** One more client of the same log. */
   open(): LogDriver;
   /** Rejects if the log had anything to tell an operator. */
@@ -22,7 +20,6 @@ export async function memoryHarness(): Promise<LogHarness> {
   const { log, check } = silentLog();
   const driver = new MemoryDriver({ clock: systemClock, log, autoCreate: false });
   return {
-    cooperative: false,
     open: () => driver,
     stop: async () => {
       await driver.close();
@@ -32,7 +29,7 @@ export async function memoryHarness(): Promise<LogHarness> {
 }
 
 /** The broker would create a topic that is missing for any client that lets it. */
-export const kafkajsHarness = () => kafkaHarness((options) => new KafkajsDriver(options), false);
+export const kafkajsHarness = () => kafkaHarness((options) => new KafkajsDriver(options));
 
 /** Undefined: its client is not on this machine. */
 export const confluentDriver = loadConfluent();
@@ -47,14 +44,13 @@ export function noteNotBuilt(): void {
   it.skip('is not tested, as its client is not built: npm run confluent', () => {});
 }
 
-export const confluentHarness = confluentDriver && (() => kafkaHarness(confluentDriver, true));
+export const confluentHarness = confluentDriver && (() => kafkaHarness(confluentDriver));
 
-async function kafkaHarness(driverOf: DriverFactory, cooperative: boolean): Promise<LogHarness> {
+async function kafkaHarness(driverOf: DriverFactory): Promise<LogHarness> {
   const server = await startKafka({ autoCreateTopics: true });
   const { log, check } = silentLog();
   const opened: LogDriver[] = [];
   return {
-    cooperative,
     open: () => {
       const driver = driverOf({ brokers: [server.endpoint], clock: systemClock, log });
       opened.push(driver);

@@ -32,7 +32,7 @@ afterEach(() => driver.close());
 
 async function values(topic: string, count: number): Promise<string[]> {
   const batches: LogBatch[] = [];
-  const handler = { revoking: async () => {}, assigned: () => {}, failed: () => {}, confirmed: () => {} };
+  const handler = { rejoining: async () => {}, assigned: () => {}, failed: () => {}, confirmed: () => {} };
   const member = driver.member(
     { group: `reads-${topic}`, topics: [topic], from: 'first' },
     { ...handler, batch: (batch) => void batches.push(batch) },

@@ -39,9 +39,6 @@ export class StreamGroup {
   constructor(
     private readonly options: {
       readonly brokers: readonly string[];
-      readonly group: string;
-      /** The folder of Confluent's client. @default kafkajs */
-      readonly client?: string | undefined;
       readonly topics: string;
       readonly took: number;
     },

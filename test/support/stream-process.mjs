@@ -2,15 +2,12 @@
 // is JSON. It prints when it starts and ends a message, and the partitions that it gets and loses. It leaves on any input.
 import 'reflect-metadata';
 import { once } from 'node:events';
-import { createRequire } from 'node:module';
 import { setTimeout as work } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { KqModule, OnKq, TopicHandler } from 'nest-kq';
-import { confluent } from 'nest-kq/confluent';
 
-const { name, brokers, group, topics, took, client } = JSON.parse(process.argv[2]);
-const driver = client && { driver: confluent(createRequire(import.meta.url)(client)) };
+const { name, brokers, topics, took } = JSON.parse(process.argv[2]);
 
 class Flow {
   async handle(_value, { topic, partition, offset, key }) {
@@ -28,7 +25,7 @@ decorate(OnKq('rebalanced'), 'rebalanced');
 
 class AppModule {}
 Module({
-  imports: [KqModule.forRoot({ brokers, group, sessionTimeout: '6s', ...driver })],
+  imports: [KqModule.forRoot({ brokers, group: 'flow', sessionTimeout: '6s' })],
   providers: [Flow],
 })(AppModule);
 

@@ -1,5 +1,4 @@
 /** One member of a group at work: what it is assigned goes to the handlers of this process. */
-import { keyOf } from '../driver/assignment.js';
 import { isMeant } from '../driver/expressions.js';
 import {
   DRAIN_SHARE,
@@ -63,7 +62,7 @@ export class GroupConsumer implements MemberHandler {
   /** Clock time up to which the group gives its partitions to nobody else. */
   private confirmedUntil = Infinity;
   private lapse: Timer | undefined;
-  /** What it has, and is not about to give up; undefined: it joins, or is not in the group. */
+  /** What it has; undefined: it joins, or is not in the group. */
   private assignment: readonly TopicPartition[] | undefined;
   private hasLapsed = false;
   private stopping: Promise<number> | undefined;
@@ -134,14 +133,11 @@ export class GroupConsumer implements MemberHandler {
     });
   }
 
-  async revoking(places: readonly TopicPartition[]): Promise<void> {
-    if (places.length === 0) return;
-    const going = new Set(places.map(keyOf));
-    const rest = (this.assignment ?? []).filter((place) => !going.has(keyOf(place)));
-    this.assignment = rest.length > 0 ? rest : undefined;
+  async rejoining(): Promise<void> {
+    this.assignment = undefined;
     const { rebalanceTimeout = REBALANCE_TIMEOUT } = this.options;
     const fill = Math.min(FILL_LIMIT, (DRAIN_SHARE * rebalanceTimeout) / 2);
-    await Promise.all(this.works.map(([, work]) => work.drain(going, fill)));
+    await Promise.all(this.works.map(([, work]) => work.rejoin(fill)));
     await this.committer.flush();
   }
 

@@ -35,8 +35,6 @@ export class PartitionWork {
   committed: bigint | undefined;
   /** Clock time from which on something can be taken; undefined: nothing can. */
   availableSince: number | undefined;
-  /** It ends: until this clock time, gaps are still filled. Undefined: it goes on. */
-  gapsUntil: number | undefined;
   /** Its fetch is held. */
   paused = false;
   /** Somebody looks whether it stalls. */

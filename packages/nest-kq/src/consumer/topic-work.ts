@@ -84,6 +84,10 @@ export class TopicWork {
   /** Until a held lane runs again, or a run that is not full begins. */
   private readonly timers = new Set<Timer>();
   private stopping = false;
+  /** The group is being shared out anew. */
+  private rejoining = false;
+  /** Clock time until which gaps are filled while it rejoins or stops. */
+  private fillUntil = 0;
   private beginning = false;
   private beginAgain = false;
 
@@ -107,30 +111,28 @@ export class TopicWork {
   }
 
   /**
-   * Of these partitions it begins nothing until `assigned`, but for gaps. Resolves once nothing of them runs, or `assigned` was
-   * called.
-   * @param going Their names.
+   * Begins nothing until `assigned`, but for gaps. Resolves once nothing runs, or `assigned` was called.
    * @param fill Milliseconds for gaps.
    */
-  async drain(going: ReadonlySet<string>, fill: number): Promise<void> {
-    const works = [...this.partitions].filter(([name]) => going.has(name)).map(([, work]) => work);
-    this.endSoon(works, fill);
-    const left = () => works.filter((work) => !work.lost && work.gapsUntil !== undefined);
-    const runs = () => [...this.running].filter(([, work]) => left().includes(work)).map(([run]) => run);
-    while (runs().length > 0) await Promise.all(runs());
-    for (const work of left()) work.gapsUntil = 0;
+  async rejoin(fill: number): Promise<void> {
+    this.rejoining = true;
+    this.fillUntil = this.clock.now() + fill;
+    // What runs of partitions that were lost before is nobody's.
+    const own = () => [...this.running].filter(([, { lost }]) => !lost).map(([run]) => run);
+    while (this.rejoining && own().length > 0) await Promise.all(own());
+    this.fillUntil = 0;
   }
 
   /**
-   * What was not drained, and is still assigned, goes on as if nothing had happened.
-   * @param keep What is here of partitions that were drained is still right.
+   * @param keep What is here of partitions that stay is still right.
    * @returns Partitions that it has lost while handlers ran, or may have run.
    */
   assigned(places: readonly TopicPartition[], keep: boolean): CutPartition[] {
+    this.rejoining = false;
     const cut: CutPartition[] = [];
     const names = new Set(places.map(keyOf));
     for (const [name, work] of this.partitions) {
-      if (names.has(name) && (keep || work.gapsUntil === undefined)) continue;
+      if (keep && names.has(name)) continue;
       this.partitions.delete(name);
       const runs = work.running + work.doubtful;
       if (runs > 0) cut.push({ ...work.place, runs });
@@ -140,10 +142,8 @@ export class TopicWork {
     for (const place of places) {
       const name = keyOf(place);
       const known = this.partitions.get(name);
-      if (known && known.gapsUntil === undefined) continue;
       const work = known ?? new PartitionWork(place, this.options.order, this.options.room, this.owner);
       this.partitions.set(name, work);
-      work.gapsUntil = this.stopping ? (work.gapsUntil ?? 0) : undefined;
       work.paused = false; // as nothing is after an assignment
       this.fetch(work);
     }
@@ -180,22 +180,17 @@ export class TopicWork {
    */
   async stop(fill: number): Promise<void> {
     this.stopping = true;
-    this.endSoon(this.works, fill);
+    this.fillUntil = this.clock.now() + fill;
     for (const timer of this.timers) timer.cancel();
     this.timers.clear();
     for (const work of this.works) this.fetch(work);
     while (this.running.size > 0) await Promise.all(this.running.keys());
-    for (const work of this.works) work.gapsUntil = 0;
+    this.fillUntil = 0;
   }
 
   /** Tells the runs that nobody waits for them any more. */
   giveUp(): void {
     for (const work of this.works) work.giveUp();
-  }
-
-  private endSoon(works: Iterable<PartitionWork>, fill: number): void {
-    const until = this.clock.now() + fill;
-    for (const work of works) work.gapsUntil ??= until;
   }
 
   private offer(work: PartitionWork): void {
@@ -221,13 +216,12 @@ export class TopicWork {
     const { concurrency, size } = this.options;
     let now = this.clock.now();
     for (let left = this.turns.length; left > 0; left--) {
-      if (this.running.size >= concurrency) return;
+      const onlyGaps = this.stopping || this.rejoining;
+      if (this.running.size >= concurrency || (onlyGaps && now >= this.fillUntil)) return;
       if (!this.owner.isConfirmed(now)) return;
       const work = this.turns.shift()!;
-      const { gapsUntil } = work;
-      const onlyGaps = gapsUntil !== undefined;
-      const waits = onlyGaps ? now >= gapsUntil : !this.due(work);
-      const taken = waits || this.pauses.has(work.place.topic) ? NONE : work.take(size, onlyGaps);
+      const taken =
+        this.pauses.has(work.place.topic) || !(onlyGaps || this.due(work)) ? NONE : work.take(size, onlyGaps);
       if (taken.length === 0) {
         this.turns.push(work);
         continue;

@@ -74,7 +74,6 @@ function lighten(share: Share, shares: readonly Share[]): boolean {
   return false;
 }
 
-/** By topic, then by number. */
-export function byPlace(a: TopicPartition, b: TopicPartition): number {
+function byPlace(a: TopicPartition, b: TopicPartition): number {
   return a.topic === b.topic ? a.partition - b.partition : a.topic < b.topic ? -1 : 1;
 }

@@ -77,9 +77,8 @@ export interface LogTransaction {
   /** As a producer's `send`, but rejects as a whole, as the transaction then cannot be committed. */
   send(topic: string, messages: readonly OutgoingMessage[]): Promise<readonly PartitionOffset[]>;
   /**
-   * With the commit, the group of this member has committed these offsets. Rejects with `MemberLost` once the member has had
-   * to give up one of their partitions, if only to get it back; the commit may do so, too. Who gets the partitions meanwhile
-   * waits for the end of the transaction.
+   * With the commit, the group of this member has committed these offsets. Rejects with `MemberLost` once the group has
+   * been shared out anew; the commit may do so, too. Who gets the partitions meanwhile waits for the end of the transaction.
    */
   sendOffsets(member: MemberIdentity, offsets: readonly GroupOffset[]): Promise<void>;
   /** Rejects with `KQ_TRANSACTION` if nothing is stored, `indeterminate` if that is not known. */
@@ -154,7 +153,7 @@ export interface LogMember {
   pause(topic: string, partition: number): void;
   resume(topic: string, partition: number): void;
   /**
-   * Commits offsets of partitions that are its own, which they are until the promise of `revoking` has resolved; others are
+   * Commits offsets of partitions that are its own, which they are until the promise of `rejoining` has resolved; others are
    * left out. Resolves with false where nothing was committed because a rebalance came between: `assigned` follows. Rejects
    * with `KQ_AWAY` or `KQ_REFUSED`; then it may be tried again. One call at a time.
    */
@@ -194,22 +193,18 @@ export interface LogBatch extends TopicPartition {
 /** What a member calls. None of it may throw or reject; it returns at once, and slows the member by `pause`. */
 export interface MemberHandler {
   /**
-   * These partitions are about to go: no batch of them comes until `assigned`, and nothing of them may begin after the promise
-   * has resolved. They go then, at the latest after `DRAIN_SHARE` of `rebalanceTimeout`; until then the member commits, and
-   * stays in the group. So the handler resolves once nothing of them runs and all is committed. Where they are lost already,
-   * `failed` follows at once, nothing is committed, and the member doesn't wait.
+   * The assignment is about to change, or to be confirmed: no batch comes until `assigned`, and nothing may begin after the
+   * promise has resolved. Then the member joins, at the latest after `DRAIN_SHARE` of `rebalanceTimeout`; until then it
+   * commits, and stays in the group. So the handler resolves once nothing runs and all is committed. Where the partitions are
+   * lost already, `failed` follows at once, nothing is committed, and the member doesn't wait.
    *
-   * With the eager protocol (kafkajs, memory) these are always all that the member has, of which most come back with
-   * `assigned`. With the cooperative one (Confluent's client) they are those that move, and all others go on meanwhile.
-   *
-   * Called once before each `assigned`, with an empty list where nothing goes, also before a `failed` that comes in between.
+   * Called once before each `assigned`, also before a `failed` that comes in between.
    */
-  revoking(places: readonly TopicPartition[]): Promise<void>;
+  rejoining(): Promise<void>;
   /**
-   * All that the member has now. A partition that it had, and that `revoking` has not named, goes on as if nothing had
-   * happened. In all others nothing is paused, and they go on from the offset which the group has committed: what was not
-   * committed comes again.
-   * @param continued In those that `revoking` has named and that are back, nobody else has handled messages in between.
+   * Nothing is paused now, and each partition goes on from the offset which the group has committed: what was not committed
+   * comes again.
+   * @param continued In a partition that was assigned before too, nobody else has handled messages in between.
    */
   assigned(assignment: readonly TopicPartition[], continued: boolean): void;
   batch(batch: LogBatch): void;
@@ -227,7 +222,7 @@ export interface MemberHandler {
    * The group has answered this member, and so gives the partitions of the last `assigned` to nobody else before this time of
    * the clock, which may be past already. Once it is past without another call, the process may have stood still, or be cut
    * off: nothing new may begin until the next call.
-   * A driver that never calls it can't lose its partitions without `revoking`.
+   * A driver that never calls it can't lose its partitions without `rejoining`.
    */
   confirmed(until: number): void;
 }

@@ -50,8 +50,7 @@ export class GroupMember implements LogMember {
   private stopping: Promise<void> | undefined;
 
   /** Told, and not assigned since. */
-  private revoking: Promise<void> | undefined;
-  private assignment: readonly TopicPartition[] = [];
+  private rejoining: Promise<void> | undefined;
   private readonly told: MemberHandler;
   private readonly availability: Availability;
 
@@ -63,10 +62,9 @@ export class GroupMember implements LogMember {
     private readonly stay: MakeStay,
   ) {
     this.told = {
-      revoking: (places) => this.tellRevoking(places),
+      rejoining: () => this.tellRejoining(),
       assigned: (assignment, continued) => {
-        this.revoking = undefined;
-        this.assignment = assignment;
+        this.rejoining = undefined;
         this.availability.assign(assignment);
         handler.assigned(assignment, continued);
       },
@@ -165,13 +163,13 @@ export class GroupMember implements LogMember {
     if (failure.code !== 'KQ_AWAY' || this.failures === UNUSUAL)
       client.log.error(`${failure.message}; it joins again in ${retryIn} ms`);
     this.retry = client.clock.after(retryIn, () => void this.join());
-    void this.tellRevoking(this.assignment); // they are lost
+    void this.tellRejoining(); // its partitions are lost
     this.handler.failed(failure, retryIn);
   }
 
   /** Once for each assignment, however often it tries to join. */
-  private tellRevoking(places: readonly TopicPartition[]): Promise<void> {
-    return (this.revoking ??= this.handler.revoking(places));
+  private tellRejoining(): Promise<void> {
+    return (this.rejoining ??= this.handler.rejoining());
   }
 
   /** `wait` from when it has joined once. */

@@ -85,7 +85,7 @@ function scripted(handler: MemberHandler): LogMember {
     handler,
     stopped: false,
     joined() {
-      void handler.revoking([]);
+      void handler.rejoining();
       handler.assigned([{ topic: 'orders', partition: 0 }], false);
       settle.resolve();
     },
@@ -172,7 +172,7 @@ describe('the membership of a group', () => {
     member.joined();
     await started;
     for (const assignment of [[one!, zero!], [one!], [one!]]) {
-      void handler.revoking([zero!, one!]);
+      void handler.rejoining();
       handler.assigned(assignment, true);
     }
     handler.failed(away, 100);

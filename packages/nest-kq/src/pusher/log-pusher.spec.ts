@@ -47,7 +47,7 @@ async function read(topic: string, count: number): Promise<readonly LogMessage[]
   const member = driver.member(
     { group: 'reader', topics: [topic], from: 'first' },
     {
-      revoking: async () => {},
+      rejoining: async () => {},
       confirmed: () => {},
       assigned: () => {},
       failed: (error) => {

@@ -105,8 +105,8 @@ class Gate implements MemberHandler {
     else this.held.push(batch);
   }
 
-  revoking(...places: Parameters<MemberHandler['revoking']>): Promise<void> {
-    return this.handler.revoking(...places);
+  rejoining(): Promise<void> {
+    return this.handler.rejoining();
   }
 
   confirmed(until: number): void {

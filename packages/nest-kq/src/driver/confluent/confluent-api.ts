@@ -86,9 +86,12 @@ export interface ConfluentConsumerClient extends ConfluentClient {
   subscribe(topics: readonly string[]): unknown;
   consume(most: number, done: Done<readonly ConfluentMessage[]>): void;
   setDefaultConsumeTimeout(milliseconds: number): void;
-  assign(places: readonly PlaceWithOffset[]): unknown;
-  incrementalAssign(places: readonly Place[]): unknown;
-  incrementalUnassign(places: readonly Place[]): unknown;
+  assign(places: readonly (Place & { readonly offset?: number })[]): unknown;
+  committed(
+    places: readonly Place[],
+    timeout: number,
+    done: Done<readonly Partial<PlaceWithOffset>[]>,
+  ): unknown;
   unassign(): unknown;
   /** Whether what is taken from it now was lost before. */
   assignmentLost(): boolean;

@@ -95,7 +95,7 @@ export function memberConfig(
     'session.timeout.ms': sessionTimeout,
     'heartbeat.interval.ms': Math.round(heartbeatInterval),
     'max.poll.interval.ms': Math.max(rebalanceTimeout, sessionTimeout), // what it tells the group; it takes no less
-    'partition.assignment.strategy': 'cooperative-sticky',
+    'partition.assignment.strategy': 'roundrobin',
     ...(groupInstanceId === undefined ? {} : { 'group.instance.id': groupInstanceId }),
     'enable.auto.commit': false,
     'enable.auto.offset.store': false,

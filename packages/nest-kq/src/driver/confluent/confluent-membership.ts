@@ -1,5 +1,6 @@
 /** One consumer of Confluent's client, from its first join until it leaves or fails. */
 import { KqError } from '../../errors.js';
+import { keyOf } from '../assignment.js';
 import type { BrokerClient } from '../broker-client.js';
 import { Drain } from '../drain.js';
 import {
@@ -20,6 +21,7 @@ import {
   type ConfluentError,
   type ConfluentMessage,
   type Place,
+  type PlaceWithOffset,
 } from './confluent-api.js';
 import { memberConfig, MEMBER_TOPICS } from './confluent-config.js';
 import type { ConfluentContext } from './confluent-api.js';
@@ -33,17 +35,12 @@ const CALL_LIMIT = 5_000;
 const CHUNK = 1_000;
 /** Of a paused partition; see `fetchBytes`. */
 const FETCH_BYTES = 2 ** 20;
-/** Milliseconds after which a commit is tried again that came while the group was being shared out. */
-const COMMIT_PAUSE = 100;
 /** How long its queue is left alone if it says nothing: longer than a few minutes, and the group would take it for stuck. */
 const LONGEST_SLEEP = 1_000;
 
 export interface ConfluentIdentity extends MemberIdentity {
-  /** Rejects with `KQ_TRANSACTION` once the member has had to give up one of these partitions. */
-  use(
-    offsets: readonly GroupOffset[],
-    run: (consumer: ConfluentConsumerClient) => Promise<unknown>,
-  ): Promise<void>;
+  /** Rejects with `KQ_TRANSACTION` once the group has been shared out anew. */
+  use(run: (consumer: ConfluentConsumerClient) => Promise<unknown>): Promise<void>;
 }
 
 export class ConfluentMembership implements GroupMembership {
@@ -52,7 +49,9 @@ export class ConfluentMembership implements GroupMembership {
   private readonly startAtEnd: StartAtEnd | undefined;
   /** What it may read and commit now. Undefined: it joins, or has left. */
   private intake: Intake | undefined;
-  /** Of partitions that are about to go; undefined: none are. */
+  /** What the group had committed of its partitions, as far as it knows. Empty: it lost them, or had none. */
+  private readonly known = new Map<string, bigint>();
+  /** Since the group is being shared out anew; undefined: it is not. */
   private drain: Drain | undefined;
   private over = false;
   /** Until it has joined for the first time. */
@@ -60,11 +59,9 @@ export class ConfluentMembership implements GroupMembership {
   private connecting: Promise<unknown> = Promise.resolve();
   private polling: Promise<void> = Promise.resolve();
   private using: Promise<unknown> = Promise.resolve();
-  private rebalancing: Promise<unknown> = Promise.resolve();
   private readonly signal: QueueSignal;
   /** Of the commit that is under way. */
   private committing: ((error: ConfluentError | undefined) => void) | undefined;
-  private lastCommit: Promise<unknown> = Promise.resolve();
 
   constructor(
     context: ConfluentContext,
@@ -78,9 +75,7 @@ export class ConfluentMembership implements GroupMembership {
     this.consumer = new module.KafkaConsumer(
       {
         ...memberConfig(this.client.settings, options),
-        rebalance_cb: (event: ConfluentError, places: readonly Place[]) => {
-          this.rebalancing = this.rebalance(event, places.map(placeOf));
-        },
+        rebalance_cb: (event: ConfluentError, places: readonly Place[]) => this.rebalance(event, places),
         offset_commit_cb: (error: ConfluentError | undefined, places: readonly (Place | ConfluentError)[]) =>
           this.committing?.(error || places.find((each) => each instanceof Error)),
         queue_non_empty_cb: this.signal.wake,
@@ -95,7 +90,7 @@ export class ConfluentMembership implements GroupMembership {
         (offsets) => this.commitNow(offsets),
         options.fromFirst,
       );
-    this.consumer.on('partition.eof', (end) => this.intake?.takeEnd(end));
+    this.consumer.on('partition.eof', (end) => this.drain ?? this.intake?.takeEnd(end));
     this.consumer.on('error', (error) => this.client.log.warn(`Confluent's client: ${error.message}`));
     this.consumer.on('event.error', (error) => {
       this.client.log.debug(`Confluent's client: ${error.message}`);
@@ -108,7 +103,8 @@ export class ConfluentMembership implements GroupMembership {
     const topics = [...this.options.topics];
     // The client refuses to join without any.
     if (topics.length === 0) {
-      void this.handler.revoking([]);
+      this.tellRejoining().stop();
+      this.drain = undefined;
       return this.handler.assigned([], false);
     }
     const joined = new Promise<void>((resolve, reject) => (this.starting = { resolve, reject }));
@@ -133,7 +129,6 @@ export class ConfluentMembership implements GroupMembership {
     await Promise.allSettled([this.connecting]);
     await this.polling;
     await this.using; // a consumer that is closed meanwhile ends the process
-    await this.rebalancing; // and one that waits for the answer to a rebalance does not close
     await disconnected(this.consumer);
   }
 
@@ -146,58 +141,47 @@ export class ConfluentMembership implements GroupMembership {
     if (!intake) return;
     const { flush, held } = intake.resume(place);
     if (held) this.consumer.resume([place]);
-    if (flush) this.client.clock.next(() => this.intake === intake && intake.flush());
+    if (flush) this.client.clock.next(() => this.intake === intake && !this.drain && intake.flush());
   }
 
   async commit(offsets: readonly GroupOffset[]): Promise<boolean> {
     const { intake } = this;
     if (!intake) return false;
-    const { version } = intake;
-    // While the group is shared out it takes no commits, also of partitions that stay.
-    for (; this.intake === intake; await this.client.delay(COMMIT_PAUSE)) {
-      const own = offsets.filter((each) => intake.has(each, version));
-      if (own.length === 0) return true;
-      try {
-        await this.commitNow(own);
-        return true;
-      } catch (error) {
-        if (!isRebalancing(error)) throw meant(error, `cannot commit offsets of group ${this.options.group}`);
-      }
+    const own = offsets.filter((each) => intake.has(each));
+    if (own.length === 0) return true;
+    try {
+      await this.commitNow(own);
+      if (this.intake === intake) for (const each of own) this.known.set(keyOf(each), each.offset);
+      return true;
+    } catch (error) {
+      if (isRebalancing(error)) return false;
+      throw meant(error, `cannot commit offsets of group ${this.options.group}`);
     }
-    return false;
   }
 
   get identity(): ConfluentIdentity | undefined {
     const { intake, consumer } = this;
     const { group } = this.options;
-    if (!intake) return undefined;
-    const { version } = intake;
-    return {
-      group,
-      use: async (offsets, run) => {
-        if (this.intake !== intake || !offsets.every((each) => intake.has(each, version)))
-          throw new MemberLost(group);
-        const using = run(consumer);
-        this.using = Promise.allSettled([this.using, using]);
-        await using;
-      },
-    };
+    return (
+      intake && {
+        group,
+        use: async (run) => {
+          if (this.intake !== intake) throw new MemberLost(group);
+          const using = run(consumer);
+          this.using = Promise.allSettled([this.using, using]);
+          await using;
+        },
+      }
+    );
   }
 
-  /** One after the other: which commit an answer is for is told by neither `commit` nor `commitCb`. */
-  private commitNow(offsets: readonly GroupOffset[]): Promise<void> {
-    const before = this.lastCommit;
+  /** One call at a time. Their `commitCb` says when a commit is under way, and nothing of its answer. */
+  private async commitNow(offsets: readonly GroupOffset[]): Promise<void> {
     const places = offsets.map((each) => ({ ...each, offset: Number(each.offset) }));
-    const committing = (async () => {
-      await before;
-      if (this.over) throw outdated();
-      await called((done) => {
-        this.committing = (error) => done(error, undefined);
-        this.consumer.commit(places);
-      });
-    })();
-    this.lastCommit = committing.catch(() => undefined); // told to its caller
-    return committing;
+    await called((done) => {
+      this.committing = (error) => done(error, undefined);
+      this.consumer.commit(places);
+    });
   }
 
   /** Takes what its queue has; also its rebalances come through that. Never rejects. */
@@ -221,39 +205,35 @@ export class ConfluentMembership implements GroupMembership {
 
   private take(chunk: readonly ConfluentMessage[]): void {
     const { intake } = this;
-    if (!intake) return;
+    if (!intake || this.drain) return; // it comes again after the drain
     intake.take(chunk);
     intake.flush();
     const full = intake.hold(this.options.fetchBytes?.() ?? FETCH_BYTES);
     if (full.length > 0) this.consumer.pause(full);
   }
 
-  /** Never rejects. */
-  private rebalance(event: ConfluentError, places: readonly TopicPartition[]): Promise<void> {
-    return event.code === ASSIGN ? this.assign(places) : this.revoke(places);
+  private rebalance(event: ConfluentError, places: readonly Place[]): void {
+    if (event.code === ASSIGN) void this.assign(places);
+    else void this.revoke();
   }
 
-  /** The client joins anew, and others get these partitions, once it has given them up. Never rejects. */
-  private async revoke(places: readonly TopicPartition[]): Promise<void> {
-    const { intake } = this;
-    if (intake && this.consumer.assignmentLost()) this.lose(intake);
-    else if (intake) {
-      intake.leave(places);
-      await this.tellRevoking(places).ended;
-      await this.using; // otherwise offsets of these partitions could go out in the name of the next generation
+  /** The client joins anew, and others get the partitions, once it has given them up. Never rejects. */
+  private async revoke(): Promise<void> {
+    const lost = !this.over && this.consumer.assignmentLost();
+    if (lost) this.lose();
+    else if (!this.over) await this.tellRejoining().ended;
+    if (!this.over) {
+      const held = this.intake?.held ?? [];
+      if (held.length > 0) this.consumer.resume(held); // otherwise they would still be so in the next assignment
+      if (!this.intake) this.known.clear();
+      this.intake = undefined;
     }
-    const stays = intake !== undefined && this.intake === intake;
-    this.answer(() => {
-      const held = stays ? intake.unassign(places) : [];
-      if (held.length > 0) this.consumer.resume(held);
-      this.consumer.incrementalUnassign(places);
-    });
-    if (stays && !this.over) this.tellAssigned(intake, true);
+    this.giveUp();
   }
 
-  private lose(intake: Intake): void {
-    this.tellRevoking(intake.places).stop();
-    this.intake = undefined;
+  private lose(): void {
+    this.known.clear();
+    this.tellRejoining().stop();
     this.handler.failed(new KqError('KQ_AWAY', `group ${this.options.group} has lost its member`), 0);
   }
 
@@ -267,49 +247,69 @@ export class ConfluentMembership implements GroupMembership {
     this.handler.confirmed(this.client.clock.now() + sessionTimeout / 2);
   }
 
-  /** These come to those that it has, from the offsets that the group has committed; none, and all stays as it was. Never rejects. */
-  private async assign(places: readonly TopicPartition[]): Promise<void> {
+  /** Never rejects. */
+  private async assign(given: readonly Place[]): Promise<void> {
+    if (this.over) return this.giveUp();
+    this.tellRejoining().stop();
+    const places = given
+      .map(({ topic, partition }) => ({ topic, partition }))
+      .toSorted((a, b) => (a.topic === b.topic ? a.partition - b.partition : a.topic < b.topic ? -1 : 1));
+    let continued: boolean;
     try {
-      for (const topic of new Set(places.map((place) => place.topic)))
-        if (!this.over) await this.startAtEnd?.settle(topic);
+      for (const topic of new Set(places.map((place) => place.topic))) await this.startAtEnd?.settle(topic);
+      const begun = await this.committed(places);
+      if (this.over) return this.giveUp();
+      this.consumer.assign(places);
+      this.intake = new Intake(begun, this.handler, (place) => this.endOf(place));
+      continued = this.continues(begun);
     } catch (error) {
       this.crash(error);
+      return this.giveUp();
     }
-    this.answer(() => {
-      if (this.consumer.isConnected()) this.consumer.incrementalAssign(places);
-      else this.consumer.unassign(); // all that it takes while it closes
-    });
-    if (this.over || (this.intake && places.length === 0)) return;
-    const continued = this.intake !== undefined;
-    const intake = (this.intake ??= new Intake(this.handler, (place) => this.endOf(place)));
-    intake.assign(places);
+    this.drain = undefined;
     this.client.tellBack();
-    this.tellRevoking([]).stop();
-    this.tellAssigned(intake, continued);
+    this.handler.assigned(places, continued);
+    this.confirm();
     this.starting?.resolve();
     this.starting = undefined;
   }
 
-  private tellAssigned(intake: Intake, continued: boolean): void {
-    this.drain = undefined;
-    this.handler.assigned(intake.places, continued);
-    this.confirm();
+  /** From where the group goes on. */
+  private async committed(places: readonly TopicPartition[]) {
+    const found = await called<readonly Partial<PlaceWithOffset>[]>((done) =>
+      this.consumer.committed(places, CALL_LIMIT, done),
+    );
+    return places.map((place) => {
+      const { offset = 0 } = found.find((each) => keyOf(each as Place) === keyOf(place)) ?? {};
+      return { ...place, offset: BigInt(Math.max(0, offset)) };
+    });
   }
 
-  /** Without an answer, the client would wait for what becomes of a rebalance. */
-  private answer(answer: () => void): void {
+  /**
+   * Whether nobody else had its partitions in between. The client does not say how often it has joined for this assignment;
+   * but who had them before it in another one, and went further, has committed that.
+   */
+  private continues(begun: readonly GroupOffset[]): boolean {
+    const had = this.known.size > 0;
+    const same = begun.every((each) => [undefined, each.offset].includes(this.known.get(keyOf(each))));
+    this.known.clear();
+    for (const each of begun) this.known.set(keyOf(each), each.offset);
+    return had && same;
+  }
+
+  /** Without it, the client would wait for what becomes of an assignment. */
+  private giveUp(): void {
     try {
-      answer();
+      this.consumer.unassign();
     } catch (error) {
-      this.client.log.debug(meant(error, `a rebalance of group ${this.options.group}`).message);
-      this.crash(error);
+      this.client.log.debug(meant(error, `cannot leave group ${this.options.group}`).message);
     }
   }
 
-  private tellRevoking(places: readonly TopicPartition[]): Drain {
+  private tellRejoining(): Drain {
     const { rebalanceTimeout = REBALANCE_TIMEOUT } = this.options;
     const limit = DRAIN_SHARE * rebalanceTimeout;
-    return (this.drain ??= new Drain(this.handler.revoking(places), this.client.clock, limit));
+    return (this.drain ??= new Drain(this.handler.rejoining(), this.client.clock, limit));
   }
 
   private endOf({ topic, partition }: TopicPartition): bigint {
@@ -331,9 +331,4 @@ export class ConfluentMembership implements GroupMembership {
     if (this.starting) this.starting.reject(failure);
     else this.crashed(failure);
   }
-}
-
-/** Their client gives partitions with more than that. */
-function placeOf({ topic, partition }: Place): TopicPartition {
-  return { topic, partition };
 }

@@ -54,7 +54,7 @@ class ConfluentTransaction implements BegunTransaction {
     const places = offsets.map((each) => ({ ...each, offset: Number(each.offset) }));
     const { producer } = this.session;
     try {
-      await (member as ConfluentIdentity).use(offsets, (consumer) =>
+      await (member as ConfluentIdentity).use((consumer) =>
         called((done) => producer.sendOffsetsToTransaction(places, consumer, this.patience, done)),
       );
     } catch (error) {

@@ -12,8 +12,8 @@ beforeEach(() => {
   batches = [];
   end = 9n;
   const handler = { batch: (batch: LogBatch) => void batches.push(batch) } as MemberHandler;
-  intake = new Intake(handler, () => end);
-  intake.assign([PLACE, OTHER]);
+  const places = [PLACE, OTHER].map((place) => ({ ...place, offset: 3n }));
+  intake = new Intake(places, handler, () => end);
 });
 
 const take = (offset: number, over: object = {}) =>
@@ -53,7 +53,9 @@ describe('Intake', () => {
     expect(intake.hold(1_000)).toEqual([]);
     take(4, { value: Buffer.alloc(100) });
     expect([intake.hold(1_000), intake.hold(1_000)]).toEqual([[PLACE], []]);
+    expect(intake.held).toEqual([PLACE]);
     expect(intake.resume(PLACE)).toEqual({ flush: true, held: true });
+    expect(intake.held).toEqual([]);
   });
 
   it('lets the client go on with a partition whose handler pauses it and resumes it at once', () => {
@@ -75,7 +77,7 @@ describe('Intake', () => {
   });
 
   it('tells a gap at the end once, and no end that is known', () => {
-    intake.takeEnd({ ...PLACE, offset: 0 });
+    intake.takeEnd({ ...PLACE, offset: 3 });
     intake.flush();
     expect(batches).toEqual([]);
     end = 2n; // what the client knows may be old
@@ -92,42 +94,12 @@ describe('Intake', () => {
     intake.takeEnd({ ...lost, offset: 8 });
     intake.flush();
     intake.pause(lost);
-    expect([intake.hold(0), intake.resume(lost), intake.has(lost, intake.version)]).toEqual([
+    expect([intake.hold(0), intake.resume(lost), intake.has(lost)]).toEqual([
       [],
       { flush: false, held: false },
       false,
     ]);
     expect(batches).toEqual([]);
-  });
-
-  it('delivers nothing more of a partition that is about to go, and goes on with the others', () => {
-    take(3);
-    intake.leave([PLACE]);
-    take(4);
-    take(4, OTHER);
-    intake.flush();
-    expect(values()).toEqual([['v4']]);
-    expect(batches).toMatchObject([OTHER]);
-  });
-
-  it('has the client resume what goes, for when it comes again, and nothing else', () => {
-    for (const place of [PLACE, OTHER]) {
-      take(3, { ...place, value: Buffer.alloc(1_000) });
-      intake.pause(place);
-    }
-    intake.hold(1_000);
-    expect(intake.unassign([PLACE])).toEqual([PLACE]);
-    expect(intake.places).toEqual([OTHER]);
-  });
-
-  it('knows what it has had without a break', () => {
-    const { version } = intake;
-    intake.unassign([PLACE]);
-    expect(intake.has(PLACE, version)).toBe(false);
-    intake.assign([PLACE]);
-    expect([PLACE, OTHER].map((place) => intake.has(place, version))).toEqual([false, true]);
-    expect(intake.has(PLACE, intake.version)).toBe(true);
-    expect(intake.places).toEqual([PLACE, OTHER]);
   });
 
   it('gives a header with several values their list', () => {

@@ -1,5 +1,5 @@
-/** What a member has taken from its client's queue, until its handler gets it. */
-import { byPlace, keyOf } from '../assignment.js';
+/** What a member has taken from its client's queue, until its handler gets it; in one assignment. */
+import { keyOf } from '../assignment.js';
 import type { MemberHandler } from '../driver.js';
 import { headersOf, type LogMessage, type TopicPartition } from '../message.js';
 import type { ConfluentMessage, PlaceWithOffset } from './confluent-api.js';
@@ -8,8 +8,6 @@ import type { ConfluentMessage, PlaceWithOffset } from './confluent-api.js';
 const OVERHEAD = 64;
 
 class Reading {
-  /** About to be given up: nothing of it is delivered. */
-  leaving = false;
   /** By the handler. */
   paused = false;
   /** By the client, too. */
@@ -18,15 +16,13 @@ class Reading {
   messages: LogMessage[] = [];
   /** Of these messages, about. */
   bytes = 0;
-  /** The offset after all that was taken, and its gaps. */
-  next = 0n;
-  /** What the handler knows of that. */
-  told = 0n;
 
   constructor(
     readonly place: TopicPartition,
-    /** Of the intake, since it was assigned. */
-    readonly version: number,
+    /** The offset after all that was taken, and its gaps. */
+    public next: bigint,
+    /** What the handler knows of that. */
+    public told = next,
   ) {}
 }
 
@@ -36,48 +32,25 @@ class Reading {
  */
 export class Intake {
   private readonly readings = new Map<string, Reading>();
-  /** How often partitions were assigned; for `has`. */
-  version = 0;
 
   constructor(
+    /** With the offsets at which they begin; at the latest. */
+    places: readonly (TopicPartition & { readonly offset: bigint })[],
     private readonly handler: MemberHandler,
     /** The offset after the last message of a partition. */
     private readonly endOf: (place: TopicPartition) => bigint,
-  ) {}
-
-  /** These come to those that it has. */
-  assign(places: readonly TopicPartition[]): void {
-    this.version++;
-    for (const place of places) this.readings.set(keyOf(place), new Reading(place, this.version));
+  ) {
+    for (const { topic, partition, offset } of places)
+      this.readings.set(keyOf({ topic, partition }), new Reading({ topic, partition }, offset));
   }
 
-  /** These are about to be given up: nothing more of them is delivered. */
-  leave(places: readonly TopicPartition[]): void {
-    for (const place of places) {
-      const reading = this.readings.get(keyOf(place));
-      if (reading) reading.leaving = true;
-    }
+  /** What the client has to resume before it can be assigned anew. */
+  get held(): readonly TopicPartition[] {
+    return [...this.readings.values()].filter(({ held }) => held).map(({ place }) => place);
   }
 
-  /**
-   * They are not its own any more.
-   * @returns Those that the client has to resume: otherwise they would still be paused when they are assigned again.
-   */
-  unassign(places: readonly TopicPartition[]): readonly TopicPartition[] {
-    const held = places.filter((place) => this.readings.get(keyOf(place))?.held);
-    for (const place of places) this.readings.delete(keyOf(place));
-    return held;
-  }
-
-  /** All that are its own, by topic and number. */
-  get places(): readonly TopicPartition[] {
-    return Array.from(this.readings.values(), ({ place }) => place).toSorted(byPlace);
-  }
-
-  /** @param since A `version`: it has had it since then, without a break. */
-  has(place: TopicPartition, since: number): boolean {
-    const reading = this.readings.get(keyOf(place));
-    return reading !== undefined && reading.version <= since;
+  has(place: TopicPartition): boolean {
+    return this.readings.has(keyOf(place));
   }
 
   pause(place: TopicPartition): void {
@@ -104,7 +77,7 @@ export class Intake {
       const { topic, partition, key, value } = message;
       if (reading?.place.partition !== partition || reading.place.topic !== topic)
         reading = this.readings.get(keyOf(message));
-      if (!reading || reading.leaving) continue;
+      if (!reading) continue;
       const read = readMessage(message);
       reading.messages.push(read);
       reading.bytes += OVERHEAD + (key?.length ?? 0) + (value?.length ?? 0);
@@ -122,7 +95,7 @@ export class Intake {
   flush(): void {
     for (const reading of this.readings.values()) {
       const { place, messages, next, told } = reading;
-      if (reading.paused || reading.leaving || next === told) continue;
+      if (reading.paused || next === told) continue;
       reading.messages = [];
       reading.bytes = 0;
       reading.told = next;

@@ -179,7 +179,7 @@ export class Membership implements GroupMembership {
     if (this.drain || this.over) return;
     this.readings.end();
     const { clock } = this.context.client;
-    this.drain = new Drain(this.handler.revoking(this.owned()), clock, DRAIN_SHARE * this.rebalanceTimeout);
+    this.drain = new Drain(this.handler.rejoining(), clock, DRAIN_SHARE * this.rebalanceTimeout);
     if (!this.stays) this.drain.stop();
   }
 

@@ -30,7 +30,7 @@ function of(value: string, over: Partial<OutgoingMessage> = {}): OutgoingMessage
 
 async function join(driver: MemoryDriver, over: Partial<MemberHandler> = {}) {
   const batches: LogBatch[] = [];
-  const none = { revoking: async () => {}, assigned: () => {}, failed: () => {}, confirmed: () => {} };
+  const none = { rejoining: async () => {}, assigned: () => {}, failed: () => {}, confirmed: () => {} };
   const handler = { ...none, ...over };
   const member = driver.member(
     { group: 'g', topics: ['t'], from: 'first' },
@@ -153,7 +153,7 @@ describe('MemoryDriver', () => {
     const second = driver.member(
       { group: 'g', topics: ['t'], from: 'first' },
       {
-        revoking: async () => {},
+        rejoining: async () => {},
         confirmed: () => {},
         batch: () => {},
         failed: () => {},

@@ -8,7 +8,7 @@ export interface Joined {
   readonly id: string;
   readonly topics: readonly string[];
   /** Resolves once its partitions may go to others. Called again before `assigned`, it gives the same promise. */
-  revoking(): Promise<void>;
+  rejoining(): Promise<void>;
   /** From now on its partitions are not its own. */
   ended(): void;
   /** @param continued It was a member before. */
@@ -89,7 +89,7 @@ export class MemoryGroup {
   private async shareOut(): Promise<void> {
     while (this.changed) {
       this.changed = false;
-      await Promise.all(Array.from(this.members.keys(), (member) => member.revoking()));
+      await Promise.all(Array.from(this.members.keys(), (member) => member.rejoining()));
       if (!this.changed) this.assign();
     }
     this.sharing = undefined;

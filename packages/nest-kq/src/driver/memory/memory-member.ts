@@ -108,8 +108,8 @@ export class MemoryMember implements LogMember, Joined {
 
   rejoin(error: KqError): void {
     if (this.state !== 'joined') return;
-    void this.revoking();
     this.ended();
+    void this.rejoining();
     this.drain?.stop();
     this.handler.failed(error, 0);
     this.context.group.leave(this);
@@ -124,12 +124,11 @@ export class MemoryMember implements LogMember, Joined {
     this.context.group.leave(this);
   }
 
-  revoking(): Promise<void> {
+  rejoining(): Promise<void> {
     if (!this.drain) {
       const { rebalanceTimeout = REBALANCE_TIMEOUT } = this.options;
       const { clock } = this.context.settings;
-      const all = Array.from(this.reading?.values() ?? [], ({ topic, partition }) => ({ topic, partition }));
-      this.drain = new Drain(this.handler.revoking(all), clock, DRAIN_SHARE * rebalanceTimeout);
+      this.drain = new Drain(this.handler.rejoining(), clock, DRAIN_SHARE * rebalanceTimeout);
       if (!this.reading) this.drain.stop();
     }
     return this.drain.ended;
