@@ -37,7 +37,7 @@ const LONG_REST = 20;
  *
  * 1. Quiet: the tube uses the shared lanes. A second copy within a second, or a copy without room, makes it busy.
  * 2. Busy: it uses the shared lanes until a lane of its own is open. If none can be opened, or other busy tubes have all
- *    that there may be (`lane-limit.ts`), it is quiet again, and then uses the shared lanes only while there is room.
+ *    that there may be (`lanes.ts`), it is quiet again, and then uses the shared lanes only while there is room.
  * 3. It asks for a batch of ready copies. After a full batch it asks for a larger one; else the node is empty.
  * 4. The node is empty, there is room, and no lane waits: a lane waits. If the copy is early, those behind it are early
  *    too: the tube rests for some milliseconds, and then 3 brings several copies for one question. Where as many are early
