@@ -98,7 +98,7 @@ export function keptAfter({ staleAfter }: Pick<LedgerSettings, 'staleAfter'>): n
 }
 
 /** Each verb of a tube's ledger: what it is asked about a job, and what it answers. */
-interface Verbs {
+export interface Verbs {
   // runs
   claim: [Asked.ClaimRequest, Asked.ClaimAnswer];
   extend: [Asked.RunRef, Asked.ExtendAnswer];

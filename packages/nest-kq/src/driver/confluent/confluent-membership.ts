@@ -1,5 +1,5 @@
 /** One consumer of Confluent's client, from its first join until it leaves or fails. */
-import { KqError } from '../../errors.js';
+import { KqError, show } from '../../errors.js';
 import { keyOf } from '../assignment.js';
 import type { BrokerClient } from '../broker-client.js';
 import { Drain } from '../drain.js';
@@ -94,7 +94,8 @@ export class ConfluentMembership implements GroupMembership {
     this.consumer.on('error', (error) => this.client.log.warn(`Confluent's client: ${error.message}`));
     this.consumer.on('event.error', (error) => {
       this.client.log.debug(`Confluent's client: ${error.message}`);
-      if (isFatal(ofEvent(error))) this.crash(error);
+      const told = ofEvent(error);
+      if (isFatal(told)) this.crash(told);
     });
   }
 
@@ -324,10 +325,19 @@ export class ConfluentMembership implements GroupMembership {
     this.signal.wake();
   }
 
+  private failureOf(error: unknown): KqError {
+    const { group, groupInstanceId } = this.options;
+    const what = `the member of group ${group} failed`;
+    if (groupInstanceId === undefined || !isFatal(error)) return meant(error, what);
+    // To a named consumer nothing else is fatal, and its client leaves the reason out.
+    const fact = `${what}: another one has its \`groupInstanceId\`, which is ${show(groupInstanceId)}`;
+    return new KqError('KQ_CONFIG', `${fact}: expected a name of its own for each process`, { cause: error });
+  }
+
   private crash(error: unknown): void {
     if (this.over) return;
     this.end();
-    const failure = meant(error, `the member of group ${this.options.group} failed`);
+    const failure = this.failureOf(error);
     if (this.starting) this.starting.reject(failure);
     else this.crashed(failure);
   }
