@@ -11,8 +11,13 @@ import type { RunPhase, RunPhaseMember } from './run-phase.js';
 export interface ClusterRuntime {
   /** The name of the cluster. */
   readonly name?: string | undefined;
+  /** `consume` false: handlers are found and checked, and do not run in this process. */
   readonly options: { readonly consume: boolean; readonly logger: LoggerService };
-  readonly events: { listen(...given: Parameters<Listen<any>>): void };
+  /** What happens in the cluster. */
+  readonly events: {
+    /** Calls the listener at each event of a name. */
+    listen(...given: Parameters<Listen<any>>): void;
+  };
   /** Idempotent. Never rejects. */
   close(): Promise<void>;
 }
@@ -70,6 +75,7 @@ export abstract class ClusterLifecycle<Runtime extends ClusterRuntime, Found>
   /** Drains. Never rejects. Idempotent, and allowed before any other step. */
   protected abstract stop(): Promise<void>;
 
+  /** Called by Nest: finds the handlers and listeners, and opens the cluster. */
   async onModuleInit(): Promise<void> {
     await this.phase.orGiveUp(detached(() => this.prepare()));
   }
@@ -96,6 +102,7 @@ export abstract class ClusterLifecycle<Runtime extends ClusterRuntime, Found>
     return this.runtime.close();
   }
 
+  /** Called by Nest, after every other module has ended. Never rejects. */
   onApplicationShutdown(): Promise<void> {
     return this.close();
   }

@@ -16,7 +16,9 @@ import { withoutSecrets } from './secrets.js';
 
 /** What a module has beside its options. */
 export interface ClusterExtras {
+  /** The name of the cluster. @default none: the application's only one, or its first */
   name?: string;
+  /** Whether other modules may inject its parts without importing it. @default true */
   isGlobal?: boolean;
 }
 
@@ -26,6 +28,7 @@ export interface ClusterModuleParts<Options, Environment, Runtime> {
   readonly name: string;
   /** The class that `forRoot` and `forRootAsync` import. */
   readonly module: Type;
+  /** Those that belong in what the factory of `forRootAsync` returns. */
   readonly optionNames: readonly string[];
   /** Test kits override this one. */
   readonly environment: ValueProvider<Environment>;
@@ -98,6 +101,7 @@ export function clusterModule<
       );
     }),
 
+    /** A cluster with these options. */
     forRoot(options: Options & ClusterExtras): DynamicModule {
       if (typeof options !== 'object' || options === null) {
         const given = kind.show(withoutSecrets(options));
@@ -107,6 +111,7 @@ export function clusterModule<
       return ConfigurableModuleClass.forRoot(options);
     },
 
+    /** A cluster whose options a factory makes, with what it injects. */
     forRootAsync(options: ConfigurableModuleAsyncOptions<Options, string> & ClusterExtras): DynamicModule {
       tokens.checkName(options.name);
       const misplaced = parts.optionNames.find((name) => name in options);

@@ -17,11 +17,13 @@ export interface ClusterKind<Item extends object = object> extends HandlerKind<I
  */
 export class ClusterTokens<Injectable extends Function, Name extends string> {
   constructor(
+    /** What differs between libraries. */
     readonly kind: ClusterKind<any>,
     /** What an application injects, by its name in the runtime. For the cluster without a name the class is the token. */
     readonly injectables: Readonly<Record<Name, Injectable>>,
   ) {}
 
+  /** The token of a part: what an application injects, or a part of the library's own. */
   of(what: Injectable | 'runtime' | 'lifecycle', cluster?: string): InjectionToken {
     const { library } = this.kind;
     if (typeof what === 'string') return `${library}:${what}:${cluster ?? ''}`;

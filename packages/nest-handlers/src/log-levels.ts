@@ -16,7 +16,9 @@ const LEVELS = ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'] as const sa
 
 /** The options of a log, as a user gives them, and after they were checked and filled. */
 export interface Log<Levels extends object> {
+  /** Where lines go. */
   readonly logger: LoggerService;
+  /** By kind of line, at which level it is logged. */
   readonly logLevels: Required<Levels>;
 }
 
