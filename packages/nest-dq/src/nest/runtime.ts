@@ -54,7 +54,6 @@ export class DqRuntime {
 
   /** Absent: no other process can have another ledger. */
   private readonly admission: Admission | undefined;
-  private readonly context: ProducerContext;
   private readonly tubeWatch: TubeWatch;
   /** Undefined: nobody wants advice. */
   private readonly unconsumedTubes: UnconsumedTubes | undefined;
@@ -143,7 +142,7 @@ export class DqRuntime {
     };
     const parts = { cluster, ledger, settleQueue, clock, events, goQueue };
     const producing = { ...parts, waiting, settings: options, onSchedule: scheduleHook(hooks) };
-    const context = (this.context = new ProducerContext(producing));
+    const context = new ProducerContext(producing);
     this.producer = new ClusterProducer(context);
     this.deadLetters = new ClusterDeadLetters(context);
     this.series = new SeriesScheduler({
@@ -167,7 +166,7 @@ export class DqRuntime {
     const load = () => this.consumer.load();
     const counts = () => ({
       lost: this.consumer.lost?.count ?? 0,
-      unlisted: this.context.index?.unlisted ?? 0,
+      unlisted: context.index?.unlisted ?? 0,
       toRepair: this.toRepair,
     });
     const source = seal?.settings.source;
