@@ -48,14 +48,10 @@ export const COPIES: readonly Rule[] = [
       ...unit(
         'consumer/run/start-scheduler.spec.ts',
         'begins what was granted ahead at its millisecond, in the order of the times',
-        [
-          'consumer/run/start-scheduler.ts',
-          'return startsAt <= this.context.ledger.nowAtLeast();',
-          'return true;',
-        ],
+        ['consumer/run/executor.ts', 'return startsAt <= this.context.ledger.nowAtLeast();', 'return true;'],
       ),
       ...unit('consumer/run/start-scheduler.spec.ts', 'waits on when ledger time went back meanwhile', [
-        'consumer/run/start-scheduler.ts',
+        'consumer/run/executor.ts',
         'next && next.startsAt <= now;',
         'next;',
       ]),

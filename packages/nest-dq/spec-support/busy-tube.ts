@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect } from '@jest/globals';
 import type { Duplex } from 'node:stream';
 import { Connection, type PutReply, type Stats } from '../src/beanstalk/connection.js';
+import type { Cluster } from '../src/cluster/cluster.js';
 import { ClusterNode } from '../src/cluster/cluster-node.js';
 import { ConsumerNode } from '../src/consumer/reserve/consumer-node.js';
 import type { Delivery, Taker } from '../src/consumer/reserve/delivery.js';
@@ -76,8 +77,6 @@ export class BusyTube {
   private made = 0;
   private readonly taker: Taker = {
     read: unwrap,
-    takesUnsealed: true,
-    askForKeys: () => false,
     room: () => this.limit - this.held().length - this.consumer.asked,
     unhurried: false,
     roomLeft: () => void this.roomsLeft++,
@@ -89,6 +88,7 @@ export class BusyTube {
       return this.early;
     },
     changed: () => undefined,
+    disposed: () => undefined,
   };
 
   constructor() {
@@ -127,7 +127,8 @@ export class BusyTube {
     } as unknown as SharedLanes;
     const sharedLanes = new Map([[on, nothingShared]]);
     const events = new CollectingHub();
-    const context = { tube: TUBE, storedAs: TUBE, clock, report, sharedLanes, events, life };
+    const cluster = { settings: {} } as Cluster;
+    const context = { tube: TUBE, storedAs: TUBE, cluster, clock, report, sharedLanes, events, life };
     return new ConsumerNode(context, on, this.taker);
   }
 

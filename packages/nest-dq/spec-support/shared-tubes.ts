@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { Connection, type Stats } from '../src/beanstalk/connection.js';
+import type { Cluster } from '../src/cluster/cluster.js';
 import { ClusterNode } from '../src/cluster/cluster-node.js';
 import { ConsumerNode } from '../src/consumer/reserve/consumer-node.js';
 import type { Delivery } from '../src/consumer/reserve/delivery.js';
@@ -107,6 +108,7 @@ export class SharedTubes {
     const context = {
       tube: name,
       storedAs: stored(name),
+      cluster: { settings: {} } as Cluster,
       clock,
       report,
       sharedLanes,
@@ -117,6 +119,7 @@ export class SharedTubes {
           return false;
         },
         changed: () => undefined,
+        disposed: () => undefined,
       },
     };
     const tube: TubeOnNode = {
@@ -124,8 +127,6 @@ export class SharedTubes {
       limit: 10,
       consumer: new ConsumerNode(context, this.node, {
         read: unwrap,
-        takesUnsealed: true,
-        askForKeys: () => false,
         room: () => tube.limit - arrived.filter(({ held }) => held).length,
         unhurried: false,
         roomLeft: () => undefined,

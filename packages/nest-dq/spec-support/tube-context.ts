@@ -1,5 +1,4 @@
 import type { Cluster } from '../src/cluster/cluster.js';
-import { ConditionWait } from '../src/consumer/condition-wait.js';
 import { beatsOf } from '../src/consumer/heartbeat.js';
 import { LedgerGate } from '../src/consumer/ledger-gate.js';
 import type { ConsumerReport } from '../src/consumer/report.js';
@@ -63,8 +62,7 @@ export function tubeContext(
     beats: beatsOf(clock, given.lease ?? 15_000),
     gate: new LedgerGate(ledger, clock),
     budget: new ReserveBudget(clock, handling.concurrency),
-    life: { arrived: () => false, changed: () => undefined },
-    wait: new ConditionWait(clock),
+    life: { arrived: () => false, changed: () => undefined, disposed: () => undefined },
     runs: new Map(),
     ...given,
     ledger,

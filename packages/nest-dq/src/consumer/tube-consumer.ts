@@ -3,11 +3,10 @@ import type { HandlerMethod } from '../api/job.js';
 import { storedTube } from '../api/tube.js';
 import { copyDelay } from '../copies/timing.js';
 import type { Sent } from '../ledger/batcher.js';
-import type { TubeLoad } from '../ledger/presence.js';
+import type { TubeLoad, LongRun } from '../ledger/presence.js';
 import type { ClaimAnswer, CompleteAnswer } from '../ledger/requests.js';
 import { busyPause, ClaimQueue, leasePause, LOOK_AGAIN, YOUNG_RUN } from './claim/claim-queue.js';
 import { LimitedCopies } from './claim/limited-copies.js';
-import { ConditionWait } from './condition-wait.js';
 import { AgainScheduler } from './finish/again-scheduler.js';
 import { CopyBurier } from './finish/copy-burier.js';
 import { CopyDeleter } from './finish/copy-deleter.js';
@@ -17,13 +16,11 @@ import { LedgerGate, type GateChange, type GateListener } from './ledger-gate.js
 import type { Delivery, HeldUntil } from './reserve/delivery.js';
 import { ReserveBudget } from './reserve/reserve-budget.js';
 import { Reserver } from './reserve/reserver.js';
-import { Executor } from './run/executor.js';
+import { Executor, StartScheduler } from './run/executor.js';
 import type { HandlerSettings } from './run/handler-settings.js';
 import type { Completion, RunOutcome } from './run/outcome.js';
 import { type Grant, loseLease, Run } from './run/run.js';
-import { StartScheduler } from './run/start-scheduler.js';
 import type { ConsumerParts, ConsumerSettings, TubeContext, TubeLife } from './tube-context.js';
-import { loadOf } from './tube-load.js';
 
 const BACK = { kind: 'back' } as const;
 /** Milliseconds. A copy that surfaces earlier than this is released: its node's clock runs ahead. */
@@ -55,6 +52,8 @@ export class TubeConsumer implements TubeLife, GateListener {
   private granted = 0;
   private started = false;
   private stopping: Promise<void> | undefined;
+  /** Checks what the drain waits for; undefined while it waits for nothing. */
+  private lookAgain: (() => void) | undefined;
 
   constructor(
     readonly tube: string,
@@ -77,7 +76,6 @@ export class TubeConsumer implements TubeLife, GateListener {
       gate: new LedgerGate(ledger, clock, parts.admission),
       budget: new ReserveBudget(clock, handling.concurrency),
       life: this,
-      wait: new ConditionWait(clock),
       runs: new Map(),
     });
     this.claims = new ClaimQueue(context);
@@ -268,7 +266,11 @@ export class TubeConsumer implements TubeLife, GateListener {
     // Others may reach the ledger, or run what this process does not begin any more.
     if (this.reserver.releasesAll) this.claims.releaseAll();
     this.reserver.schedule();
-    this.context.wait.tell();
+    this.disposed();
+  }
+
+  disposed(): void {
+    this.lookAgain?.();
   }
 
   /** Sends to the ledger at once what waits to be sent. */
@@ -279,25 +281,25 @@ export class TubeConsumer implements TubeLife, GateListener {
   }
 
   private async drain(limit: number): Promise<void> {
-    const { tube, budget, gate, runs, report, ledger, wait } = this.context;
+    const { tube, budget, gate, runs, report, ledger } = this.context;
     this.reserver.stop();
     this.claims.releaseAll();
     const idle = () => budget.taken === 0;
-    await wait.until(idle, limit);
+    await this.until(idle, limit);
     if (!idle()) {
       const cut = Array.from(runs.values()).filter(({ handling }) => handling).length;
       if (cut > 0) report.cutOff(tube, cut, limit);
       this.executor.abortAll(
         new DqError('DQ_SHUTDOWN', `the process shuts down, and its drain limit of ${limit} ms is over`),
       );
-      await wait.until(idle, ABORT_GRACE);
+      await this.until(idle, ABORT_GRACE);
       this.executor.giveUp();
     }
     this.flush();
     const told = () => this.granted + this.burier.size + this.deleter.size === 0;
-    await wait.until(told, STORING);
+    await this.until(told, STORING);
     this.again.stopStoring();
-    await wait.until(told, LAST_WORDS);
+    await this.until(told, LAST_WORDS);
     gate.close();
     this.heartbeat.stop();
     for (const part of [this.completion, this.again, this.burier, this.claims, this.limited, this.starts])
@@ -305,10 +307,50 @@ export class TubeConsumer implements TubeLife, GateListener {
     ledger.abandonRuns(); // with Redis away not every run could be ended
     await this.reserver.close();
   }
+
+  /** Resolves when the condition holds, which is checked after every change, or after `limit` ms. One at a time. */
+  private until(condition: () => boolean, limit: number): Promise<void> {
+    if (condition()) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = () => {
+        timer.cancel();
+        this.lookAgain = undefined;
+        resolve();
+      };
+      const timer = this.context.clock.after(limit, end);
+      this.lookAgain = () => {
+        if (condition()) end();
+      };
+    });
+  }
 }
 
 /** Releases a copy for any process, after so many whole seconds. */
 function released(delivery: Delivery, delay: number): HeldUntil {
   delivery.release(delay);
   return undefined;
+}
+
+/** Milliseconds. */
+const LONG = 1_000;
+const MOST_LONG = 100;
+
+/** What this process has at hand of a tube, without asking anybody. */
+export function loadOf({ tube, budget, runs, clock, handling }: TubeContext, held: number): TubeLoad {
+  const now = clock.now();
+  const long: LongRun[] = [];
+  for (const { id, grant, hasSlot, startedAt } of runs.values()) {
+    const runFor = now - startedAt;
+    if (hasSlot && runFor >= LONG && long.length < MOST_LONG)
+      long.push({ id, attempt: grant.attempt, runFor });
+  }
+  const { limit } = handling;
+  return {
+    tube,
+    concurrency: budget.concurrency,
+    ...(limit && { limits: limit }),
+    running: budget.handling,
+    held,
+    long,
+  };
 }

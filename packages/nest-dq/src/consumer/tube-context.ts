@@ -11,7 +11,6 @@ import type { ReserveBudget } from './reserve/reserve-budget.js';
 import type { SharedLanesByNode } from './reserve/shared-lanes.js';
 import type { HandlerSettings } from './run/handler-settings.js';
 import type { Run, TubeNames } from './run/run.js';
-import type { ConditionWait } from './condition-wait.js';
 import type { Delivery } from './reserve/delivery.js';
 import type { SharedInterval } from './shared-interval.js';
 
@@ -59,6 +58,8 @@ export interface TubeLife {
   arrived(delivery: Delivery): boolean;
   /** A slot may be free, or a copy may be due: there may be something to claim or to reserve. */
   changed(): void;
+  /** A copy of a job that is over was deleted or buried: a drain may wait for that. */
+  disposed(): void;
 }
 
 /** What all parts of one tube's consumer work with, and share. */
@@ -77,8 +78,6 @@ export interface TubeContext extends Omit<ConsumerParts, 'ledger' | 'around'>, T
   readonly gate: LedgerGate;
   readonly budget: ReserveBudget;
   readonly life: TubeLife;
-  /** For the drain: tell it whatever it may wait for. */
-  readonly wait: ConditionWait;
   /** All runs of this process whose completion the ledger has not taken, by the ids of their jobs. */
   readonly runs: Map<string, Run>;
 }

@@ -3,7 +3,7 @@ import { runOf, tubeContext } from '../../spec-support/tube-context.js';
 import { VirtualClock } from 'nest-handlers/testing';
 import type { Delivery } from './reserve/delivery.js';
 import { DEFAULT_HANDLER_SETTINGS } from './run/handler-settings.js';
-import { loadOf } from './tube-load.js';
+import { loadOf } from './tube-consumer.js';
 
 it('tells the first hundred of the runs that take longer than a second, and not those that have returned', async () => {
   const clock = new VirtualClock();

@@ -40,7 +40,7 @@ export class Batcher<Item, Answer> {
   private scheduled = false;
   private calls = 0;
   private unsettled = 0;
-  private closed = false;
+  protected closed = false;
 
   constructor(
     private readonly ledger: Pick<TubeLedger, 'away' | 'now'>,
@@ -59,7 +59,11 @@ export class Batcher<Item, Answer> {
   }
 
   /** Sends what waits, at once. */
-  readonly flush = (): void => {
+  flush(): void {
+    this.sendWaiting();
+  }
+
+  private readonly sendWaiting = (): void => {
     this.scheduled = false;
     if (this.closed) return;
     const { largest, mostCalls = Infinity } = this.batches;
@@ -86,7 +90,7 @@ export class Batcher<Item, Answer> {
     const { mostCalls = Infinity, tick = 'soon' } = this.batches;
     if (this.scheduled || this.calls >= mostCalls || this.closed) return;
     this.scheduled = true;
-    this.clock[tick](this.flush);
+    this.clock[tick](this.sendWaiting);
   }
 
   private send(items: readonly Item[], repeat: boolean): void {
@@ -139,73 +143,61 @@ export interface InsistentBatches<Item, Answer> extends Pick<Batches<Item, Answe
  * A batcher that asks until the ledger answers; the ledger must know a repeat. An item at which the ledger fails is asked
  * about slowly.
  */
-export class InsistentBatcher<Item, Answer> {
-  private readonly batcher: Batcher<Item, Answer>;
+export class InsistentBatcher<Item, Answer> extends Batcher<Item, Answer> {
   private unanswered: Item[] = [];
   /** Those that the ledger failed at. */
   private slow: Item[] = [];
   private readonly told = new Set<Item>();
   private again: Timer | undefined;
   private slowlyAgain: Timer | undefined;
-  private closed = false;
 
   constructor(
     ledger: Pick<TubeLedger, 'away' | 'now'>,
-    private readonly clock: Clock,
-    private readonly batches: InsistentBatches<Item, Answer>,
+    clock: Clock,
+    batches: InsistentBatches<Item, Answer>,
   ) {
-    this.batcher = new Batcher(ledger, clock, {
+    super(ledger, clock, {
       largest: LARGEST,
       call: batches.call,
-      answered: (items, answers) => this.answered(items, answers),
+      answered: (items, answers) => {
+        for (let i = 0; i < items.length; i++) {
+          if (this.told.size > 0) this.told.delete(items[i]!);
+          batches.answered(items[i]!, answers[i]!);
+        }
+      },
       unanswered: (items) => {
         this.unanswered.push(...items);
         if (!this.closed) this.again ??= clock.after(AGAIN_AFTER, () => this.flush());
       },
-      failed: (item, error) => this.failed(item, error),
+      failed: (item, error) => {
+        this.slow.push(item);
+        this.slowlyAgain ??= clock.after(SLOWLY_AGAIN_AFTER, () => this.askSlowly());
+        if (this.told.has(item)) return;
+        this.told.add(item);
+        batches.trouble(item, error);
+      },
     });
   }
 
-  /** Items without an answer. */
-  get size(): number {
-    return this.batcher.size + this.unanswered.length + this.slow.length;
+  override get size(): number {
+    return super.size + this.unanswered.length + this.slow.length;
   }
 
-  add(item: Item): void {
-    this.batcher.add(item);
-  }
-
-  /** Sends what waits, at once. */
-  flush(): void {
+  override flush(): void {
     this.again?.cancel();
     this.again = undefined;
-    for (const item of this.unanswered.splice(0)) this.batcher.add(item);
-    this.batcher.flush();
+    for (const item of this.unanswered.splice(0)) this.add(item);
+    super.flush();
   }
 
-  /** Asks no more. Idempotent. */
-  close(): void {
-    this.closed = true;
-    this.batcher.close();
+  override close(): void {
+    super.close();
     this.again?.cancel();
     this.slowlyAgain?.cancel();
   }
 
-  private answered(items: readonly Item[], answers: readonly Answer[]): void {
-    for (let i = 0; i < items.length; i++) {
-      if (this.told.size > 0) this.told.delete(items[i]!);
-      this.batches.answered(items[i]!, answers[i]!);
-    }
-  }
-
-  private failed(item: Item, error: Error): void {
-    this.slow.push(item);
-    this.slowlyAgain ??= this.clock.after(SLOWLY_AGAIN_AFTER, () => {
-      this.slowlyAgain = undefined;
-      for (const each of this.slow.splice(0)) this.batcher.ask([each]);
-    });
-    if (this.told.has(item)) return;
-    this.told.add(item);
-    this.batches.trouble(item, error);
+  private askSlowly(): void {
+    this.slowlyAgain = undefined;
+    for (const each of this.slow.splice(0)) this.ask([each]);
   }
 }

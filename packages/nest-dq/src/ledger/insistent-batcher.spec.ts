@@ -79,6 +79,18 @@ describe('InsistentBatcher', () => {
     expect(asked()).toEqual(['a,b', 'a,b', 'a,b', 'a,b']);
   });
 
+  it('asks no sooner about what had no answer when more is added', async () => {
+    ledger.away = true;
+    calls.add('a');
+    await turn();
+    await sent[0]!.fail();
+    calls.add('b');
+    await turn();
+    expect(asked()).toEqual(['a', 'b']);
+    await clock.advance(500);
+    expect(asked()).toEqual(['a', 'b', 'a']);
+  });
+
   it('asks at once when it is flushed, and not once more', async () => {
     ledger.away = true;
     calls.add('a');

@@ -52,22 +52,11 @@ interface Group extends Omit<LeftDeletions, 'certainIn'> {
   certainAt: number;
 }
 
-/** Leads to a group, with a branch for each value that the deletions of a group have in common. */
-class GroupTree {
-  group: Group | undefined;
-  private readonly branches = new Map<unknown, GroupTree>();
-
-  find({ tube, unknown }: Deletion, copies: readonly DeletedCopy[]): GroupTree {
-    let found = this.branch(tube).branch(unknown);
-    for (const { index, instance } of copies) found = found.branch(index).branch(instance);
-    return found;
-  }
-
-  private branch(value: unknown): GroupTree {
-    let branch = this.branches.get(value);
-    if (!branch) this.branches.set(value, (branch = new GroupTree()));
-    return branch;
-  }
+/** What the deletions of a group have in common. */
+function keyOf({ tube, unknown }: Deletion, copies: readonly DeletedCopy[]): string {
+  let key = unknown ? `${tube} unknown` : tube;
+  for (const { index, instance } of copies) key += ` ${index} ${instance}`;
+  return key;
 }
 
 /**
@@ -78,7 +67,7 @@ export class SettleQueue {
   /** Not certain yet; oldest first. */
   private waiting: Group[] = [];
   /** Those of `waiting` that still grow. */
-  private growing = new GroupTree();
+  private growing = new Map<string, Group>();
   private growUntil = 0;
   /** Jobs, waiting and certain ones. */
   private held = 0;
@@ -114,7 +103,7 @@ export class SettleQueue {
     this.held++;
     const now = this.clock.now();
     if (now >= this.growUntil) {
-      this.growing = new GroupTree();
+      this.growing = new Map<string, Group>();
       this.growUntil = now + TOGETHER;
     }
     const group = this.groupOf(deletion);
@@ -153,21 +142,25 @@ export class SettleQueue {
 
   /** One for all orders in which the copies were deleted. */
   private groupOf(deletion: Deletion): Group {
-    const found = this.growing.find(deletion, deletion.copies);
-    if (found.group) return found.group;
+    const key = keyOf(deletion, deletion.copies);
+    let group = this.growing.get(key);
+    if (group) return group;
     const { tube, unknown } = deletion;
     const copies = deletion.copies.toSorted((a, b) => a.index - b.index);
-    const sorted = this.growing.find(deletion, copies);
-    if (!sorted.group) {
-      sorted.group = { tube, copies, unknown, ids: [], generations: [], certainAt: 0 };
-      this.waiting.push(sorted.group);
+    const sortedKey = keyOf(deletion, copies);
+    group = this.growing.get(sortedKey);
+    if (!group) {
+      group = { tube, copies, unknown, ids: [], generations: [], certainAt: 0 };
+      this.growing.set(sortedKey, group);
+      this.waiting.push(group);
     }
-    return (found.group = sorted.group);
+    this.growing.set(key, group);
+    return group;
   }
 
   private ripen(): void {
     const now = this.clock.now();
-    if (now >= this.growUntil) this.growing = new GroupTree();
+    if (now >= this.growUntil) this.growing = new Map<string, Group>();
     const growing = this.waiting.findIndex(({ certainAt }) => certainAt > now);
     const ripe = this.waiting.splice(0, growing < 0 ? this.waiting.length : growing);
     for (const group of ripe) this.settle(group);

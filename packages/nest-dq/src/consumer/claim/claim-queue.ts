@@ -292,8 +292,8 @@ export class DueBuffer {
     const now = ledger.now();
     const { spare } = queue;
     const due: Delivery[] = [];
-    const until = () => (due.length < spare ? now + ledger.ahead : now);
-    for (let next = this.heap.peek(); next && next.due <= until(); next = this.heap.peek()) {
+    for (let next = this.heap.peek(); next; next = this.heap.peek()) {
+      if (next.due > (due.length < spare ? now + ledger.ahead : now)) break;
       this.heap.remove(next);
       due.push(next);
     }

@@ -33,7 +33,7 @@ describe('CopyBurier', () => {
     const context = tubeContext(clock);
     ({ ledger, reports } = context);
     const deleter = { delete: (...what: [Delivery, boolean]) => deleted.push(what) };
-    context.wait.tell = () => void changes++;
+    context.life.disposed = () => void changes++;
     burier = new CopyBurier(context, deleter as unknown as CopyDeleter);
     delivery = heldDelivery(lane, { id: 'job', copyId: '7', generation: 5, born: 3, index: 1 });
   });

@@ -52,7 +52,7 @@ export class CopyBurier extends InsistentBatcher<Burial, BuriedAnswer> {
     delivery.bury((asked) => {
       this.open--;
       if (asked) this.add({ delivery, asked });
-      else this.context.wait.tell();
+      else this.context.life.disposed();
     });
   }
 
@@ -61,7 +61,7 @@ export class CopyBurier extends InsistentBatcher<Burial, BuriedAnswer> {
     else if (answer === 'dead' && !asked) this.buryNoted(delivery);
     // Redis lost the letter. The next claim decides; what is buried already stays, because the job may have no other copy.
     else if (!asked) delivery.release(0);
-    this.context.wait.tell();
+    this.context.life.disposed();
   }
 }
 

@@ -47,7 +47,7 @@ export class CopyDeleter {
     this.size++;
     void deleteCopies(this.context, this.context.storedAs, job, places).then(() => {
       this.size--;
-      this.context.wait.tell();
+      this.context.life.disposed();
     });
   }
 
@@ -74,7 +74,7 @@ export class CopyDeleter {
       this.size--;
       const { id, generation } = header;
       settleQueue.add({ tube, id, generation, copies, unknown: delivery.unknown });
-      this.context.wait.tell();
+      this.context.life.disposed();
     };
     const ask = (place: Place) => {
       left++;

@@ -42,14 +42,11 @@ function requestOf(run: Run): CompleteRequest {
   const outcome = outcomeIn(run);
   // Field by field: a spread of `run.ref` costs ten times as much.
   const request = { id, generation, born, due, fence, attempt, lastOk, permit, owed, outcome };
-  return mayWaitAgain(run) ? { ...request, places: delivery.allPlaces } : request;
-}
-
-/** A plain job that goes on to wait gets a record that says where its copies are. Only a primary knows all of them. */
-function mayWaitAgain({ completion, delivery }: Run): boolean {
-  const { kind } = completion!;
+  // A plain job that goes on to wait gets a record that says where its copies are. Only a primary knows all of them.
+  const { kind } = outcome;
   const goesOn = kind === 'retry' || kind === 'back' || kind === 'later';
-  return goesOn && delivery.primary && delivery.header.generation === 0;
+  if (!goesOn || generation !== 0 || !delivery.primary) return request;
+  return { ...request, places: delivery.allPlaces };
 }
 
 function outcomeIn({ completion, delivery, nextDue }: Run): CompleteRequest['outcome'] {

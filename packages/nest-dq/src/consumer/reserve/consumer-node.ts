@@ -1,13 +1,11 @@
 import { BAD_SEAL, NO_KEY } from '../../copies/formats/sealed.js';
 import type { Reserved } from '../../beanstalk/connection.js';
 import type { ClusterNode } from '../../cluster/cluster-node.js';
-import type { Envelope } from '../../copies/header.js';
 import type { Timer } from 'nest-handlers/time';
 import type { TubeContext } from '../tube-context.js';
 import { Delivery, type Taker } from './delivery.js';
 import { MOST_HELD, type Lane } from './lane.js';
-import { Lanes } from './lanes.js';
-import type { LanesChange, LanesUser } from './lanes-user.js';
+import { Lanes, type LanesChange, type LanesUser } from './lanes.js';
 import type { SharedLanes, SharedTube } from './shared-lanes.js';
 
 /** Seconds after which a copy is tried again whose key this process does not have. */
@@ -67,7 +65,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
   constructor(
     private readonly context: Pick<
       TubeContext,
-      'tube' | 'storedAs' | 'clock' | 'report' | 'events' | 'sharedLanes' | 'goQueueRole' | 'life'
+      'tube' | 'storedAs' | 'cluster' | 'clock' | 'report' | 'events' | 'sharedLanes' | 'life'
     >,
     private readonly node: ClusterNode,
     readonly taker: Taker,
@@ -239,7 +237,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
 
   /** True when the copies behind it are in no hurry. */
   private accept(lane: Lane, { id, body }: Reserved): boolean {
-    const envelope = this.read(body);
+    const envelope = this.taker.read(body);
     if (typeof envelope === 'string') {
       this.refuse(lane, id, envelope);
       return false;
@@ -250,12 +248,12 @@ export class ConsumerNode implements LanesUser, SharedTube {
   }
 
   private refuse(lane: Lane, copyId: string, reason: string): void {
-    const { tube, report, events } = this.context;
+    const { tube, report, events, cluster } = this.context;
     const node = this.node.endpoint;
     if (!reason.startsWith(BAD_SEAL))
       return lane.buryBody(copyId, () => report.poison(tube, node, copyId, reason));
     const buried = !reason.startsWith(NO_KEY);
-    if (!buried && this.taker.askForKeys())
+    if (!buried && cluster.settings.seal?.askForKeys())
       return lane.releaseReserved(copyId, LAST_OF_ALL, WHILE_ASKING, () => undefined);
     const tell = () => {
       const refused = { tube, node, copyId, reason, buried };
@@ -264,14 +262,6 @@ export class ConsumerNode implements LanesUser, SharedTube {
     };
     if (buried) lane.buryBody(copyId, tell);
     else lane.releaseReserved(copyId, LAST_OF_ALL, WITHOUT_KEY, tell);
-  }
-
-  private read(body: Buffer): Envelope | string {
-    const { goQueueRole: role } = this.context;
-    const envelope = this.taker.read(body);
-    if (typeof envelope === 'string' || !envelope.header.wire || (role && 'adopts' in role)) return envelope;
-    const mark = this.taker.takesUnsealed ? '' : BAD_SEAL;
-    return `${mark}it is stored as go-queue stores jobs: expected a handler of defineTube(…, { wire: 'go-queue' })`;
   }
 
   private rest(): void {

@@ -26,10 +26,6 @@ export interface Holder {
 export interface Taker {
   /** A body, read; a text says why it cannot be. */
   read(body: Buffer): Envelope | string;
-  /** Whether a copy in this tube may have no seal. */
-  readonly takesUnsealed: boolean;
-  /** For a copy whose key is unknown. True: keys are asked for anew, so it may soon be known. */
-  askForKeys(): boolean;
   /** How many more copies one node may reserve now. */
   room(): number;
   /** It holds as many early copies as it may: a node that brings one more rests after it. */

@@ -7,7 +7,6 @@ import type { Clock, Timer } from 'nest-handlers/time';
 import type { ConsumerReport } from '../report.js';
 import type { Delivery, Taker } from './delivery.js';
 import { Lane, type LaneEvents, MOST_HELD } from './lane.js';
-import type { LanesUser } from './lanes-user.js';
 import type { LogWrites } from './log-writes.js';
 
 /** Milliseconds. The pause before a lane is opened again: it doubles from the first to the longest. */
@@ -315,3 +314,20 @@ export class LaneLimit {
     this.open--;
   }
 }
+
+/** The user of lanes: one busy tube on a node (`ConsumerNode`), or all quiet ones (`SharedLanes`). */
+export interface LanesUser {
+  /** The tubes to reserve from: a set that never changes. Read whenever a lane asks. */
+  readonly tubes: ReadonlySet<string>;
+  /** A wait brought a copy, and this lane has it reserved now. `tube`: the copy's; undefined if the wait watched several. */
+  awaited(lane: Lane, reserved: Reserved, tube: string | undefined): void;
+  changed(change: LanesChange): void;
+}
+
+/**
+ * `brought`: a wait is over and brought a copy; `awaited` came before. `nothing`: a wait is over and brought none.
+ * `moved`: the move of a copy to another lane is over; that lane has it, or another process took it. `free`: a lane is
+ * open, or holds nothing any more. `notOpened`: a lane could not be opened; `reopen` tells when to try again. `reopen`: lanes
+ * were lost, and may be opened again.
+ */
+export type LanesChange = 'brought' | 'nothing' | 'moved' | 'free' | 'notOpened' | 'reopen';

@@ -1,5 +1,6 @@
 import type { ClaimQueue } from '../claim/claim-queue.js';
 import type { LimitedCopies } from '../claim/limited-copies.js';
+import { BAD_SEAL } from '../../copies/formats/sealed.js';
 import { unwrap } from '../../copies/formats/unwrap.js';
 import type { Envelope } from '../../copies/header.js';
 import type { TubeContext } from '../tube-context.js';
@@ -27,17 +28,12 @@ export class Reserver implements Taker {
   }
 
   read(body: Buffer): Envelope | string {
-    const { cluster, storedAs } = this.context;
-    return unwrap(body, storedAs, cluster.settings.seal);
-  }
-
-  get takesUnsealed(): boolean {
-    const { cluster, storedAs } = this.context;
-    return cluster.settings.seal?.takesUnsealed(storedAs) ?? true;
-  }
-
-  askForKeys(): boolean {
-    return this.context.cluster.settings.seal?.askForKeys() ?? false;
+    const { cluster, storedAs, goQueueRole: role } = this.context;
+    const { seal } = cluster.settings;
+    const envelope = unwrap(body, storedAs, seal);
+    if (typeof envelope === 'string' || !envelope.header.wire || (role && 'adopts' in role)) return envelope;
+    const mark = seal?.takesUnsealed(storedAs) === false ? BAD_SEAL : '';
+    return `${mark}it is stored as go-queue stores jobs: expected a handler of defineTube(…, { wire: 'go-queue' })`;
   }
 
   /** Begins, or goes on. Nothing after `stop`: a ledger that comes back while the tube drains changes nothing. */

@@ -5,11 +5,12 @@ import { decodePayload } from '../../copies/payload.js';
 import { DqError, toError } from '../../errors.js';
 import type { HandlerMethod } from '../../api/job.js';
 import { refusalOf } from '../../api/schema.js';
-import type { Timer } from 'nest-handlers/time';
+import { type Timer, Heap } from 'nest-handlers/time';
 import type { TubeContext } from '../tube-context.js';
 import { GoQueueRuns } from './go-queue-runs.js';
 import { deathOf, isOutcome, outcomeOf, type RunOutcome } from './outcome.js';
 import { RunningJob, type Run } from './run.js';
+import { WakeTimer } from '../../time/wake-timer.js';
 
 /** Milliseconds. For so long a handler has its slot after its run has ended. */
 const GRACE = 5_000;
@@ -240,5 +241,46 @@ export class Executor {
 
   private attemptsOf({ delivery }: Run): number {
     return delivery.header.attempts ?? this.context.handling.attempts;
+  }
+}
+
+/** Runs that were granted ahead of their due time wait here until ledger time has certainly reached it. */
+export class StartScheduler {
+  private readonly heap = new Heap<Run>((a, b) => a.startsAt < b.startsAt);
+  private readonly timer: WakeTimer;
+
+  constructor(private readonly context: Pick<TubeContext, 'clock' | 'ledger'>) {
+    this.timer = new WakeTimer(context.clock, () => this.wake());
+  }
+
+  isDue({ startsAt }: Run): boolean {
+    return startsAt <= this.context.ledger.nowAtLeast();
+  }
+
+  /** Resolves when the run is due, and never after `close`. */
+  due(run: Run): Promise<void> {
+    return new Promise((resolve) => {
+      run.start = resolve;
+      this.heap.add(run);
+      this.arm();
+    });
+  }
+
+  close(): void {
+    this.timer.cancel();
+  }
+
+  private arm(): void {
+    const first = this.heap.peek();
+    if (first) this.timer.within(Math.max(0, first.startsAt - this.context.ledger.nowAtLeast()));
+  }
+
+  private wake(): void {
+    const now = this.context.ledger.nowAtLeast();
+    for (let next = this.heap.peek(); next && next.startsAt <= now; next = this.heap.peek()) {
+      this.heap.remove(next);
+      next.start();
+    }
+    this.arm(); // also after a timer that fired too soon
   }
 }

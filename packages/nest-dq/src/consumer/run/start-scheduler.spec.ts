@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { heldDelivery, recordingLane } from '../../../spec-support/recording-lane.js';
 import { runOf, tubeContext } from '../../../spec-support/tube-context.js';
 import { VirtualClock } from 'nest-handlers/testing';
-import { StartScheduler } from './start-scheduler.js';
+import { StartScheduler } from './executor.js';
 
 describe('StartScheduler', () => {
   let clock: VirtualClock;

@@ -34,12 +34,19 @@ export function unpackIds(text: string): string[] {
 
 export function packRuns(runs: readonly RunLease[]): PackedRuns {
   if (runs.length === 0) return NOTHING;
+  const ids: string[] = [];
   const numbers = new Float64Array(NUMBERS.length * runs.length);
+  const permits: (string | undefined)[] = [];
+  let limited = false;
   let at = 0;
-  for (const run of runs) for (const name of NUMBERS) numbers[at++] = run[name];
-  const packed = { ids: packIds(runs.map(({ id }) => id)), numbers };
-  const permits = runs.map(({ permit }) => permit);
-  return permits.some((permit) => permit !== undefined) ? { ...packed, permits } : packed;
+  for (const run of runs) {
+    ids.push(run.id);
+    for (const name of NUMBERS) numbers[at++] = run[name];
+    permits.push(run.permit);
+    limited ||= run.permit !== undefined;
+  }
+  const packed = { ids: packIds(ids), numbers };
+  return limited ? { ...packed, permits } : packed;
 }
 
 export function unpackRuns({ ids, numbers, permits }: PackedRuns): RunLease[] {

@@ -69,21 +69,21 @@ export class RedisTubeLedger extends TubeLedger {
   override async claim(requests: readonly ClaimRequest[], context?: ClaimContext): Promise<ClaimAnswer[]> {
     const lastOk = this.now();
     const { abandonments } = this;
-    const answers = await super.claim(requests, context);
+    const answers = await this.ask('claim', requests, context);
     if (this.leases && abandonments === this.abandonments)
       this.leases.granted(grantedLeases(requests, answers, lastOk));
     return answers;
   }
 
   override async complete(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]> {
-    const answers = await super.complete(requests);
+    const answers = await this.ask('complete', requests);
     this.leases?.over(requests);
     return answers;
   }
 
   override async extend(runs: readonly RunRef[]): Promise<ExtendAnswer[]> {
     if (runs.length > 0) this.leases?.beat();
-    const answers = await super.extend(runs);
+    const answers = await this.ask('extend', runs);
     this.leases?.over(runs.filter((_, i) => answers[i] === 'refused'));
     return answers;
   }
@@ -164,11 +164,12 @@ function grantedLeases(
   lastOk: number,
 ): RunLease[] {
   const runs: RunLease[] = [];
-  answers.forEach((answer, i) => {
-    if (answer.kind !== 'run') return;
+  for (let i = 0; i < answers.length; i++) {
+    const answer = answers[i]!;
+    if (answer.kind !== 'run') continue;
     const { id, generation, born, timeout = Infinity, permit } = requests[i]!;
     const { due, fence, attempt } = answer;
     runs.push({ id, generation, born, due, fence, attempt, lastOk, timeout, permit });
-  });
+  }
   return runs;
 }
