@@ -53,6 +53,8 @@ const NEST_DQ = {
   consumer: LOWER,
   health: ['cluster'],
   operate: [...LOWER, 'producer', 'recurring'],
+  // What a process does in the background.
+  upkeep: [...LOWER, 'producer', 'consumer', 'operate'],
   recurring: [...BASICS, 'api', 'events', 'producer', 'consumer'],
   // Its own entry: only those who have OpenTelemetry load it.
   telemetry: ['errors', 'api', 'events', 'consumer'],
@@ -68,6 +70,7 @@ const NEST_DQ = {
     'consumer',
     'health',
     'operate',
+    'upkeep',
     'recurring',
   ],
   // The program `nest-dq`.

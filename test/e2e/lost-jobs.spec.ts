@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { LostJobs } from 'nest-dq/src/consumer/lost-jobs.js';
+import { LostJobs } from 'nest-dq/src/upkeep/lost-jobs.js';
 import { parseRef } from 'nest-dq/src/copies/job-ref.js';
 import { EventHub } from 'nest-dq/src/events/event-hub.js';
 import type { LostJob } from 'nest-dq/src/events/events.js';
@@ -54,7 +54,7 @@ function start() {
       await eventually('two rounds begin and one ends', () => rounds >= before + 2);
     },
     close: async () => {
-      await lost.stop();
+      await lost.close();
       await runtime.close();
     },
   };

@@ -241,7 +241,7 @@ export const COPIES: readonly Rule[] = [
     rule: 'A job is told as lost, once, only if all nodes answer, none is a server that stored a copy of it, none has one, and it waits still.',
     mutants: [
       ...unit(
-        'consumer/lost-jobs.spec.ts',
+        'upkeep/lost-jobs.spec.ts',
         'tells nothing while a node is away, whether it has the copy or not',
         [
           'cluster/cluster-node.ts',
@@ -250,7 +250,7 @@ export const COPIES: readonly Rule[] = [
         ],
       ),
       ...unit(
-        'consumer/lost-jobs.spec.ts',
+        'upkeep/lost-jobs.spec.ts',
         'tells nothing of a job whose copies were deleted: it is over, whatever its list says',
         [
           'cluster/cluster.ts',
@@ -258,25 +258,25 @@ export const COPIES: readonly Rule[] = [
           '!maySee',
         ],
       ),
-      ...unit('consumer/lost-jobs.spec.ts', 'tells nothing of a node that was restarted with its log', [
+      ...unit('upkeep/lost-jobs.spec.ts', 'tells nothing of a node that was restarted with its log', [
         'cluster/cluster.ts',
         `typeof body === 'object' ? !isSame(body) : body === 'NOT_FOUND'`,
         'body !== undefined',
       ]),
-      ...unit('consumer/lost-jobs.spec.ts', 'takes no other job for the copy that has its id by now', [
+      ...unit('upkeep/lost-jobs.spec.ts', 'takes no other job for the copy that has its id by now', [
         'cluster/cluster.ts',
         `typeof body === 'object' ? !isSame(body) : body === 'NOT_FOUND'`,
         `body === 'NOT_FOUND'`,
       ]),
       ...unit(
-        'consumer/lost-jobs.spec.ts',
+        'upkeep/lost-jobs.spec.ts',
         'tells nothing of a job that was %s while its copies were looked for',
-        ['consumer/lost-jobs.ts', 'if (isSame && !this.rounds.stopped)', 'if (!this.rounds.stopped)'],
+        ['upkeep/lost-jobs.ts', 'if (isSame && !this.rounds.stopped)', 'if (!this.rounds.stopped)'],
       ),
       ...unit(
-        'consumer/lost-jobs.spec.ts',
+        'upkeep/lost-jobs.spec.ts',
         'tells once that a job is lost when all nodes have lost their data, and leaves it in the list',
-        ['consumer/lost-jobs.ts', 'this.told.has(name) ||', ''],
+        ['upkeep/lost-jobs.ts', 'this.told.has(name) ||', ''],
       ),
     ],
   },

@@ -24,29 +24,29 @@ export const LETTERS: readonly Rule[] = [
         ['verbs/letters.ts', ' or died and cjson.decode(letter).died ~= died', ''],
       ),
       ...unit(
-        'consumer/letter-sweeper.spec.ts',
+        'upkeep/letter-sweeper.spec.ts',
         'leaves a job alone that is revived meanwhile, and its letter if it dies again',
-        ['consumer/letter-sweeper.ts', '({ id, born, died }))', '({ id, born }))'],
+        ['upkeep/letter-sweeper.ts', '({ id, born, died }))', '({ id, born }))'],
       ),
     ],
   },
   {
     rule: 'When a dead letter is removed, its copies are deleted, also if the answer of the ledger was lost.',
     mutants: [
-      ...unit('consumer/letter-sweeper.spec.ts', 'removes the oldest of too many', [
-        'consumer/letter-sweeper.ts',
+      ...unit('upkeep/letter-sweeper.spec.ts', 'removes the oldest of too many', [
+        'upkeep/letter-sweeper.ts',
         'await Promise.all(taken.map((letter) => deleteCopies(this.parts, tube, letter, letter.places)));',
         '',
       ]),
-      ...unit('consumer/letter-sweeper.spec.ts', 'deletes the copies if a discard is %s, a minute later', [
-        'consumer/letter-sweeper.ts',
+      ...unit('upkeep/letter-sweeper.spec.ts', 'deletes the copies if a discard is %s, a minute later', [
+        'upkeep/letter-sweeper.ts',
         'this.doubtful.set(tube, letters);',
         '',
       ]),
       ...unit(
-        'consumer/letter-sweeper.spec.ts',
+        'upkeep/letter-sweeper.spec.ts',
         'that is stopped deletes the copies of what it has discarded, and asks no more',
-        ['consumer/tube-rounds.ts', 'await this.underWay;', ''],
+        ['upkeep/tube-rounds.ts', 'await this.underWay;', ''],
       ),
     ],
   },

@@ -105,13 +105,13 @@ export const LISTING: readonly Rule[] = [
     rule: 'A repair by itself takes no copy from a node that still has it, and moves nothing in a process that is not elected.',
     mutants: [
       ...unit(
-        'operate/self-repair.spec.ts',
+        'upkeep/self-repair.spec.ts',
         'takes no copies from a drained node, nor from one that only other processes know',
         ['operate/repair.ts', 'if (!node) return byItself;', 'if (!node) return false;'],
         ['operate/repair.ts', '(node.drained && !byItself)', 'node.drained'],
       ),
-      ...unit('operate/self-repair.spec.ts', 'looks after it was elected, and not before', [
-        'operate/self-repair.ts',
+      ...unit('upkeep/self-repair.spec.ts', 'looks after it was elected, and not before', [
+        'upkeep/self-repair.ts',
         'return !this.closed && this.parts.elected();',
         'return !this.closed;',
       ]),
@@ -121,7 +121,7 @@ export const LISTING: readonly Rule[] = [
     rule: 'A repair by itself that cannot read the copies that are left says so, and leaves the duty to another process.',
     mutants: [
       ...unit(
-        'operate/self-repair.spec.ts',
+        'upkeep/self-repair.spec.ts',
         'says once which key it misses, gives up its election, and repairs when it has the key',
         ['operate/repair.ts', 'this.unreadable.push({ job, copy });', ''],
       ),

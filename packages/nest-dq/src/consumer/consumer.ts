@@ -8,9 +8,6 @@ import type { ConsumerParts, ConsumerSettings, GoQueueRole, TubeContext } from '
 import { beatsOf } from './heartbeat.js';
 import { resolveHandlerOptions, type HandlerSettings } from './run/handler-settings.js';
 import { sharedLanesTo } from './reserve/shared-lanes.js';
-import type { WaitingJobs } from '../ledger/waiting-jobs.js';
-import { LetterSweeper } from './letter-sweeper.js';
-import { LostJobs, type LostJobsFound } from './lost-jobs.js';
 import { resolveRetention, type Retention } from './retention.js';
 import { TubeConsumer } from './tube-consumer.js';
 
@@ -57,17 +54,14 @@ export interface ClusterConsumerSettings extends ConsumerSettings {
 export interface ClusterConsumerParts extends ConsumerParts {
   /** Awaits a stop, which may take some of the clock's time. Default: the clock moves by itself. */
   readonly stopped?: (stop: Promise<void>) => Promise<void>;
-  /** What waits, among which lost jobs are found. Default: none are looked for. */
-  readonly waiting?: WaitingJobs;
 }
 
 /** All tubes that this process consumes: one handler each. */
 export class ClusterConsumer extends DqConsumer {
   private readonly tubes = new Map<string, TubeConsumer>();
-  private readonly retentions = new Map<string, Retention>();
+  /** How long dead letters are kept, by tube, without the prefix. */
+  readonly retentions = new Map<string, Retention>();
   private readonly shared: Pick<TubeContext, 'sharedLanes' | 'beats'>;
-  private readonly sweeper: LetterSweeper;
-  private readonly lostJobs: LostJobs | undefined;
   private started = false;
   private stopping: Promise<void> | undefined;
 
@@ -81,13 +75,6 @@ export class ClusterConsumer extends DqConsumer {
       sharedLanes: sharedLanesTo(cluster.nodes, clock, report),
       beats: beatsOf(clock, settings.lease),
     };
-    this.sweeper = new LetterSweeper(settings.prefix, parts, this.retentions);
-    const { waiting } = parts;
-    // What is listed from its copies has copies.
-    const isIndex = waiting !== undefined && !waiting.complete;
-    this.lostJobs = isIndex
-      ? new LostJobs(settings.prefix, parts, waiting, () => this.tubes.keys())
-      : undefined;
   }
 
   override async consume(
@@ -162,18 +149,11 @@ export class ClusterConsumer extends DqConsumer {
     return Array.from(this.tubes.values(), ({ load }) => load);
   }
 
-  /** Jobs that were found lost since the start; undefined if there are none. */
-  get lost(): LostJobsFound | undefined {
-    return this.lostJobs?.found;
-  }
-
   /** Begins to reserve for all handlers, and for those to come. Idempotent, and nothing after `stop`. */
   start(): void {
     if (this.started || this.stopping) return;
     this.started = true;
     for (const consumer of this.tubes.values()) consumer.start();
-    this.sweeper.start();
-    this.lostJobs?.start();
   }
 
   /** Nothing can be consumed any more. */
@@ -188,6 +168,6 @@ export class ClusterConsumer extends DqConsumer {
   private async drain(): Promise<void> {
     const consumers = [...this.tubes.values()];
     const stops = consumers.map((consumer) => consumer.stop(this.settings.drainLimit));
-    await Promise.all([this.sweeper.stop(), this.lostJobs?.stop(), ...stops]);
+    await Promise.all(stops);
   }
 }

@@ -17,11 +17,13 @@ import { ActWriter } from '../operate/act-writer.js';
 import { ClusterControl } from '../operate/control.js';
 import { HistoryWriter } from '../operate/history-writer.js';
 import { ClusterInspector } from '../operate/inspector.js';
-import { SelfRepair } from '../operate/self-repair.js';
+import { LetterSweeper } from '../upkeep/letter-sweeper.js';
+import { LostJobs } from '../upkeep/lost-jobs.js';
+import { SelfRepair } from '../upkeep/self-repair.js';
 import { ThisProcess } from '../operate/this-process.js';
 import { unconsumedTubes } from '../operate/tube-view.js';
-import { TubeWatch } from '../operate/tube-watch.js';
-import { UnconsumedTubes } from '../operate/unconsumed-tubes.js';
+import { TubeWatch } from '../upkeep/tube-watch.js';
+import { UnconsumedTubes } from '../upkeep/unconsumed-tubes.js';
 import { ClusterDeadLetters } from '../producer/dead-letters.js';
 import { ClusterProducer } from '../producer/cluster-producer.js';
 import { ProducerContext } from '../producer/producer-context.js';
@@ -36,6 +38,14 @@ import type { ResolvedOptions } from './options.js';
 
 /** Milliseconds. How long a start waits for the nodes' first answers. */
 const FIRST_ANSWERS = 500;
+
+/** What a process does in the background. */
+interface Duty {
+  /** Idempotent, and nothing after `close`. */
+  start(): unknown;
+  /** Idempotent, also before `start`. */
+  close(): void | Promise<void>;
+}
 
 /** All parts of one cluster in one application. The constructor puts them together, and opens nothing. */
 export class DqRuntime {
@@ -55,10 +65,12 @@ export class DqRuntime {
   /** Absent: no other process can have another ledger. */
   private readonly admission: Admission | undefined;
   private readonly tubeWatch: TubeWatch;
-  /** Undefined: nobody wants advice. */
-  private readonly unconsumedTubes: UnconsumedTubes | undefined;
   /** Undefined: there is nothing that it could do, or nobody wants it. */
   private readonly selfRepair: SelfRepair | undefined;
+  /** Undefined: what waits is listed from its copies, so what is listed has copies. */
+  private readonly lostJobs: LostJobs | undefined;
+  /** The background duties of this process. */
+  private readonly upkeep: readonly Duty[];
   private readonly historyWriter: HistoryWriter;
   readonly actWriter: ActWriter;
   private readonly settleQueue: SettleQueue;
@@ -153,19 +165,22 @@ export class DqRuntime {
     const { stopped } = backend;
     this.consumer = new ClusterConsumer(options, {
       ...parts,
-      waiting,
       report,
       admission: this.admission,
       around: handlerHook(hooks),
       stopped,
     });
+    const letterSweeper = new LetterSweeper(options.prefix, { ...parts, report }, this.consumer.retentions);
+    this.lostJobs = waiting.complete
+      ? undefined
+      : new LostJobs(options.prefix, { ...parts, report }, waiting, () => this.consumer.retentions.keys());
     const now = () => ledger.now();
     const { presence = new LocalPresence(now), history = new LocalHistory(now) } = ledger;
     const { acts = new LocalActs(now) } = ledger;
     this.historyWriter = new HistoryWriter(events.tally, history, clock);
     const load = () => this.consumer.load();
     const counts = () => ({
-      lost: this.consumer.lost?.count ?? 0,
+      lost: this.lostJobs?.found?.count ?? 0,
       unlisted: context.index?.unlisted ?? 0,
       toRepair: this.toRepair,
     });
@@ -195,7 +210,7 @@ export class DqRuntime {
       cluster,
       backend.askRedis,
       () => this.process.unequalSettings,
-      () => this.consumer.lost,
+      () => this.lostJobs?.found,
       () => this.admission,
       () => this.selfRepair?.unreadable,
       () => seal?.refused ?? [],
@@ -209,9 +224,10 @@ export class DqRuntime {
       elected,
       look: () => this.inspector.tubes(),
     });
-    this.unconsumedTubes = options.advise
-      ? new UnconsumedTubes({ clock, elected, look: () => unconsumedTubes(looking), warn })
-      : undefined;
+    const look = () => unconsumedTubes(looking);
+    const unconsumed = options.advise ? new UnconsumedTubes({ clock, elected, look, warn }) : undefined;
+    const duties = [this.admission, unconsumed, this.selfRepair, letterSweeper, this.lostJobs, this.sealKeys];
+    this.upkeep = duties.filter((duty) => duty !== undefined);
     this.control = new ClusterControl(context, { producer, presence });
   }
 
@@ -238,13 +254,10 @@ export class DqRuntime {
       if (stop) this.unhook.push(stop);
     }
     this.started = true;
-    this.sealKeys?.start();
     this.backend.cluster.start();
     this.backend.ledger.start();
-    void this.admission?.start();
     this.settleQueue.start();
-    this.selfRepair?.start();
-    this.unconsumedTubes?.start();
+    for (const duty of this.upkeep) void duty.start();
     this.process.start();
   }
 
@@ -332,10 +345,7 @@ export class DqRuntime {
   private async end(): Promise<void> {
     const { tubeWatch, process, producer, historyWriter, actWriter, settleQueue } = this;
     const { ledger, cluster } = this.backend;
-    const optional = [this.admission, this.unconsumedTubes, this.selfRepair, this.sealKeys].filter(
-      (part) => part !== undefined,
-    );
-    const acting = [tubeWatch, producer, ...optional, process];
+    const acting = [tubeWatch, producer, ...this.upkeep, process];
     const writing = [historyWriter, actWriter, settleQueue];
     const { goQueueLocks } = this.backend;
     const parts = [...acting, ...writing, goQueueLocks, ledger, cluster, this.backend, this.events];

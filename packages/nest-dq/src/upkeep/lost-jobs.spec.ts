@@ -211,7 +211,7 @@ describe('the search for lost jobs', () => {
     expect([asked, told]).toEqual([1, []]);
     await clock.advance(TIMES.every);
     expect(told).toHaveLength(1);
-    await lost.stop();
+    await lost.close();
     await clock.advance(2 * TIMES.every);
     expect(asked).toBe(2);
   });

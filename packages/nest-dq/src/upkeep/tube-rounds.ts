@@ -16,7 +16,7 @@ export interface RoundTimes {
  * and of the process, does not grow with the number of its tubes. With more of them a round takes longer.
  */
 export class TubeRounds {
-  stopped = false;
+  closed = false;
   private timer: Timer | undefined;
   private underWay: Promise<void> | undefined;
 
@@ -28,14 +28,14 @@ export class TubeRounds {
     private readonly look: (tube: string) => Promise<void>,
   ) {}
 
-  /** To be called once; nothing after `stop`. */
+  /** Idempotent, and nothing after `close`. */
   start(): void {
-    if (!this.stopped) this.roundAfter(this.times.firstAfter);
+    if (!this.closed && !this.timer) this.roundAfter(this.times.firstAfter);
   }
 
   /** Looks at no other tube. Resolves when the looks that go on are over. Idempotent; also before `start`. */
-  async stop(): Promise<void> {
-    this.stopped = true;
+  async close(): Promise<void> {
+    this.closed = true;
     this.timer?.cancel();
     await this.underWay;
   }
@@ -47,7 +47,7 @@ export class TubeRounds {
   private go(tubes: readonly string[], from = 0): void {
     const to = from + TOGETHER;
     this.underWay = Promise.all(tubes.slice(from, to).map(this.look)).then(() => {
-      if (this.stopped) return;
+      if (this.closed) return;
       if (to >= tubes.length) this.roundAfter(this.times.every);
       else this.timer = this.clock.after(APART, () => this.go(tubes, to));
     });

@@ -3,7 +3,7 @@ import { openHeaderOf } from '../copies/formats/unwrap.js';
 import { isCopyOf } from '../copies/header.js';
 import type { LostJob } from '../events/events.js';
 import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting-jobs.js';
-import type { ConsumerParts } from './tube-context.js';
+import type { ConsumerParts } from '../consumer/tube-context.js';
 import { TubeRounds, type RoundTimes } from './tube-rounds.js';
 
 export interface LostJobsTimes extends RoundTimes {
@@ -49,20 +49,20 @@ export class LostJobs {
     this.rounds = new TubeRounds(parts.clock, times, tubes, look);
   }
 
-  /** To be called once; nothing after `stop`. */
+  /** Idempotent, and nothing after `close`. */
   start(): void {
     this.rounds.start();
   }
 
   /** Tells nothing more. Idempotent; also before `start`. */
-  stop(): Promise<void> {
-    return this.rounds.stop();
+  close(): Promise<void> {
+    return this.rounds.close();
   }
 
   private async look(tube: string): Promise<void> {
     const storedAs = storedTube(tube, this.prefix);
     const ledger = this.parts.ledger.tube(storedAs);
-    if (ledger.away || this.rounds.stopped) return;
+    if (ledger.away || this.rounds.closed) return;
     const to = ledger.now() - this.times.overdue;
     const after = this.positions.get(tube);
     const { jobs, next } = await this.waiting.page(storedAs, {
@@ -74,11 +74,11 @@ export class LostJobs {
     else this.positions.delete(tube);
     for (const job of jobs) {
       const name = `${tube} ${job.id} ${job.generation}`;
-      if (this.rounds.stopped || this.told.has(name) || !(await this.hasNoCopy(job))) continue;
+      if (this.rounds.closed || this.told.has(name) || !(await this.hasNoCopy(job))) continue;
       // It may have been claimed, moved or revoked since the list was read.
       const now = await this.waiting.find(storedAs, job.id);
       const isSame = now?.generation === job.generation && now.due === job.due && now.attempt === job.attempt;
-      if (isSame && !this.rounds.stopped) this.tell(name, tube, job);
+      if (isSame && !this.rounds.closed) this.tell(name, tube, job);
     }
   }
 

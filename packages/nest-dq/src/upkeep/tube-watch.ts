@@ -1,5 +1,5 @@
 import type { Clock, Timer } from 'nest-handlers/time';
-import type { TubeList, TubeView } from './tube-view.js';
+import type { TubeList, TubeView } from '../operate/tube-view.js';
 
 /** Milliseconds from one look to the next. */
 const EVERY = 15_000;

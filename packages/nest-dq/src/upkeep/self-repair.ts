@@ -4,9 +4,9 @@ import { BAD_SEAL } from '../copies/formats/sealed.js';
 import { parseLocation } from '../copies/location.js';
 import type { ProducerContext } from '../producer/producer-context.js';
 import type { Clock, Timer } from 'nest-handlers/time';
-import { Act } from './act.js';
-import { inBulk, PAGE } from './bulk.js';
-import { Repair, type Checked } from './repair.js';
+import { Act } from '../operate/act.js';
+import { inBulk, PAGE } from '../operate/bulk.js';
+import { Repair, type Checked } from '../operate/repair.js';
 
 /** Milliseconds from the end of one look to the next. */
 const EVERY = 120_000;

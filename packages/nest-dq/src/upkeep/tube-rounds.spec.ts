@@ -57,7 +57,7 @@ describe('TubeRounds', () => {
     going.start();
     await clock.advance(5 * SECOND);
     let isOver = false;
-    const stopped = going.stop().then(() => (isOver = true));
+    const stopped = going.close().then(() => (isOver = true));
     await clock.advance(0);
     expect(isOver).toBe(false);
     end();
@@ -68,14 +68,14 @@ describe('TubeRounds', () => {
     const paused = rounds(15);
     paused.start();
     await clock.advance(5 * SECOND);
-    await paused.stop();
+    await paused.close();
     await clock.advance(200 * SECOND);
     expect(looks).toHaveLength(1 + 10);
   });
 
   it('begins nothing after a stop', async () => {
     const stopped = rounds(1);
-    await stopped.stop();
+    await stopped.close();
     stopped.start();
     await clock.advance(200 * SECOND);
     expect(looks).toEqual([]);

@@ -160,7 +160,7 @@ describe('the sweeper of dead letters', () => {
           await world.clock.advance(FIRST);
         }),
       );
-      await Promise.all(sweepers.map(({ sweeper }) => sweeper.stop()));
+      await Promise.all(sweepers.map(({ sweeper }) => sweeper.close()));
       expect({ order, dead: await world.dead(), copies: await world.payloads() }).toEqual({
         order,
         dead: ['1'],
@@ -175,7 +175,7 @@ describe('the sweeper of dead letters', () => {
     const { sweeper, ledger } = sweeping(world, { maxAge: SECOND });
     const steps: string[] = [];
     ledger.gate = (verb) => {
-      if (verb === 'discard') void sweeper.stop().then(() => steps.push('stopped'));
+      if (verb === 'discard') void sweeper.close().then(() => steps.push('stopped'));
     };
     ledger.acted = async (verb) => {
       await turn();
@@ -187,13 +187,13 @@ describe('the sweeper of dead letters', () => {
     expect([await world.dead(), await world.payloads()]).toEqual([[], []]);
     await world.clock.advance(10 * MINUTE);
     expect(ledger.asked).toEqual(['surplus', 'discard']);
-    await sweeper.stop();
+    await sweeper.close();
   });
 
   it('may be stopped before the start', async () => {
     const world = await withDeadJobs(1);
     const { sweeper } = sweeping(world, { maxAge: SECOND });
-    await sweeper.stop();
+    await sweeper.close();
     sweeper.start();
     await world.clock.advance(MINUTE);
     expect(await world.dead()).toEqual(['0']);

@@ -3,9 +3,9 @@ import { deleteCopies } from '../copies/deletion.js';
 import { DqError, toError } from '../errors.js';
 import type { TubeLedger } from '../ledger/ledger.js';
 import type { Letter } from '../ledger/requests.js';
-import type { RemovedLetters } from './report.js';
-import type { Retention } from './retention.js';
-import type { ConsumerParts } from './tube-context.js';
+import type { RemovedLetters } from '../consumer/report.js';
+import type { Retention } from '../consumer/retention.js';
+import type { ConsumerParts } from '../consumer/tube-context.js';
 import { TubeRounds } from './tube-rounds.js';
 
 /** By the first round, servers have answered. */
@@ -38,14 +38,14 @@ export class LetterSweeper {
     this.rounds = new TubeRounds(parts.clock, TIMES, () => retentions.keys(), look);
   }
 
-  /** To be called once; nothing after `stop`. */
+  /** Idempotent, and nothing after `close`. */
   start(): void {
     this.rounds.start();
   }
 
   /** Removes nothing more. Resolves when the copies of what was discarded are deleted. Idempotent; also before `start`. */
-  stop(): Promise<void> {
-    return this.rounds.stop();
+  close(): Promise<void> {
+    return this.rounds.close();
   }
 
   private async sweep(tube: string): Promise<void> {
@@ -57,7 +57,7 @@ export class LetterSweeper {
     const removed: RemovedLetters = { tooOld: 0, tooMany: 0 };
     try {
       let more = true;
-      for (let calls = 0; more && calls < MOST_CALLS && !ledger.away && !this.rounds.stopped; calls++)
+      for (let calls = 0; more && calls < MOST_CALLS && !ledger.away && !this.rounds.closed; calls++)
         more = await this.removeSome(storedAs, ledger, retention, removed);
     } catch (thrown) {
       const error = toError(thrown);
