@@ -12,6 +12,7 @@ const LOWER = [
   'copies/location',
   'events',
   'ledger',
+  'fleet',
   'go-queue',
 ];
 
@@ -48,6 +49,8 @@ const NEST_DQ = {
   'ledger/lease-thread': [...BASICS, 'api', 'ledger', 'ledger/redis'],
   copies: [...BASICS, 'api', 'copies/location', 'seal', 'beanstalk', 'beanstalk/codec', 'cluster', 'ledger'],
   'go-queue': [...BASICS, 'api', 'copies', 'ledger/redis'],
+  // What processes know of each other.
+  fleet: [...BASICS, 'api', 'events', 'cluster', 'disk', 'ledger', 'ledger/memory', 'ledger/redis'],
   events: [...BASICS, 'api'],
   producer: LOWER,
   consumer: LOWER,

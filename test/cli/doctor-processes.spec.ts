@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ProcessRecord } from 'nest-dq/src/ledger/presence.js';
+import type { ProcessRecord } from 'nest-dq/src/fleet/presence.js';
 import { eventually } from 'test-servers';
 import { startSystem } from '../support/system.js';
 import { cliSuite } from './cluster-suite.js';
@@ -38,7 +38,7 @@ async function tells(more: Partial<ProcessRecord>): Promise<void> {
     yields: () => false,
     learn: () => undefined,
   };
-  ending.push(suite.system.ledger.presence!.join(member));
+  ending.push(suite.system.fleet.presence.join(member));
   await there(2);
 }
 

@@ -1,10 +1,10 @@
 // What operators did: over Redis, a Redis Cluster, in one process, and in a folder.
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { restartsOnDisk } from 'nest-dq/spec-support/restarts-on-disk.js';
-import { MOST_ACTS, type Acts } from 'nest-dq/src/ledger/acts.js';
-import { LocalActs } from 'nest-dq/src/ledger/memory/local-acts.js';
+import { MOST_ACTS, type Acts } from 'nest-dq/src/fleet/acts.js';
+import { LocalActs } from 'nest-dq/src/fleet/local-acts.js';
 import { systemClock } from 'nest-handlers/time';
-import { EACH_REDIS, open, realRedis } from './real-redis.js';
+import { EACH_REDIS, openFleet, realRedis } from './real-redis.js';
 
 async function textsOf(acts: Acts, before?: number, limit = 10): Promise<string[]> {
   return (await acts.read(before, limit)).map(({ text }) => text);
@@ -87,17 +87,17 @@ describe.each(EACH_REDIS)('the acts in %s', (_name, cluster) => {
   beforeEach(async () => {
     await at.inspect.flushall();
   });
-  contract(() => open(at.client).acts);
+  contract(() => openFleet(at.client).acts);
 
   it('are of one prefix, in one key that never expires', async () => {
-    await open(at.client, { prefix: 'shop.' }).acts.add(['a']);
+    await openFleet(at.client, { prefix: 'shop.' }).acts.add(['a']);
     expect(await at.inspect.keys('*')).toEqual(['{shop.:}::acts']);
     expect(await at.inspect.pttl('{shop.:}::acts')).toBe(-1);
-    expect(await textsOf(open(at.client).acts)).toEqual([]);
+    expect(await textsOf(openFleet(at.client).acts)).toEqual([]);
   });
 
   it('keep their order where the time of the server goes back', async () => {
-    const { acts } = open(at.client);
+    const { acts } = openFleet(at.client);
     await acts.add(['a']);
     const inAnHour = (systemClock.wall() + 3_600_000) * 1_000;
     await at.inspect.zadd('{:}::acts', inAnHour, 'of a server that was ahead');

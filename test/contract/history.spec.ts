@@ -1,9 +1,9 @@
 // What happened by minute: over Redis, a Redis Cluster, and in one process.
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { ALL_TUBES, HOUR, MOST_TUBES, type History } from 'nest-dq/src/ledger/history.js';
-import { LocalHistory } from 'nest-dq/src/ledger/memory/local-history.js';
+import { ALL_TUBES, HOUR, MOST_TUBES, type History } from 'nest-dq/src/fleet/history.js';
+import { LocalHistory } from 'nest-dq/src/fleet/local-history.js';
 import { systemClock } from 'nest-handlers/time';
-import { EACH_REDIS, open, realRedis } from './real-redis.js';
+import { EACH_REDIS, openFleet, realRedis } from './real-redis.js';
 
 /** The first minute of the present hour. */
 const hour = () => Math.floor(systemClock.wall() / (HOUR * 60_000)) * HOUR;
@@ -101,14 +101,14 @@ describe.each(EACH_REDIS)('the history in %s', (_name, cluster) => {
   beforeEach(async () => {
     await at.inspect.flushall();
   });
-  contract(() => open(at.client).history);
+  contract(() => openFleet(at.client).history);
 
   it('expires after two days, and is of one prefix', async () => {
     const minute = hour();
-    await open(at.client, { prefix: 'shop.' }).history.add([{ minute, tube: 'a', counts: [1] }]);
+    await openFleet(at.client, { prefix: 'shop.' }).history.add([{ minute, tube: 'a', counts: [1] }]);
     const left = await at.inspect.pttl(`{shop.:}::history:${minute / HOUR}`);
     expect(left).toBeGreaterThan(48 * 3_600_000);
     expect(left).toBeLessThanOrEqual(49 * 3_600_000);
-    expect(await open(at.client).history.read('a', minute, minute)).toEqual([]);
+    expect(await openFleet(at.client).history.read('a', minute, minute)).toEqual([]);
   });
 });

@@ -1,16 +1,17 @@
 // What the processes of one prefix know of each other: over Redis, a Redis Cluster, and in one process.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { LocalPresence } from 'nest-dq/src/ledger/memory/local-presence.js';
+import { RedisFleet } from 'nest-dq/src/fleet/redis-fleet.js';
+import { LocalPresence } from 'nest-dq/src/fleet/local-presence.js';
 import {
   ANNOUNCE_EVERY,
   type Member,
   type Presence,
   type PresenceNews,
   type ProcessRecord,
-} from 'nest-dq/src/ledger/presence.js';
+} from 'nest-dq/src/fleet/presence.js';
 import { systemClock, type Clock } from 'nest-handlers/time';
 import { eventually } from 'test-servers';
-import { EACH_REDIS, open, realRedis } from './real-redis.js';
+import { EACH_REDIS, open, openFleet, realRedis } from './real-redis.js';
 
 /** Processes tell of themselves sooner, so that no test waits for seconds until another one hears. */
 const soonAgain: Clock = {
@@ -145,7 +146,7 @@ describe('the presence in one process', () => {
 
 describe.each(EACH_REDIS)('the presence in %s', (_name, cluster) => {
   const at = realRedis({ cluster });
-  const presenceOfProcess = (prefix?: string) => open(at.client, { prefix, clock: soonAgain }).presence;
+  const presenceOfProcess = (prefix?: string) => openFleet(at.client, { prefix, clock: soonAgain }).presence;
   beforeEach(async () => {
     await at.inspect.flushall();
   });
@@ -161,7 +162,7 @@ describe.each(EACH_REDIS)('the presence in %s', (_name, cluster) => {
   it('forgets a process that was silent for 15 s of the server’s time, and elects another then', async () => {
     const [dead, other] = [new Known('dead'), new Known('other')];
     const ledger = open(at.client, { clock: soonAgain });
-    leaves.push(ledger.presence.join(dead));
+    leaves.push(new RedisFleet(ledger, soonAgain, () => undefined).presence.join(dead));
     await eventually('it heard', () => dead.elected);
     await ledger.close(); // from here on it is silent
     const presence = presenceOfProcess();
@@ -215,7 +216,7 @@ describe.each(EACH_REDIS)('the presence in %s', (_name, cluster) => {
   it('ends the election in a process before it ends in Redis, however late the answer comes', async () => {
     const member = new Known('a');
     const sent = systemClock.now();
-    await joined(open(at.client).presence, member);
+    await joined(openFleet(at.client).presence, member);
     const left = await at.inspect.pttl('{:}::elected');
     const over = systemClock.now() + left;
     expect(member.news!.electedUntil).toBeGreaterThanOrEqual(sent + 15_000);
@@ -235,7 +236,7 @@ describe('the presence while Redis is away', () => {
 
   it('ends without waiting long, and tells again when Redis is back', async () => {
     const member = new Known('a');
-    const presence = open(at.server.url, { clock: soonAgain }).presence;
+    const presence = openFleet(at.server.url, { clock: soonAgain }).presence;
     const leave = await joined(presence, member);
     await at.server.kill();
     await expect(presence.all()).rejects.toMatchObject({ code: 'DQ_LEDGER_DOWN' });

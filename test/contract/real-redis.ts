@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
 import type { TubeLedger } from 'nest-dq/src/ledger/ledger.js';
 import type { ClaimRequest } from 'nest-dq/src/ledger/requests.js';
+import { RedisFleet } from 'nest-dq/src/fleet/redis-fleet.js';
 import { RedisLedger, type RedisLedgerOptions } from 'nest-dq/src/ledger/redis/redis-ledger.js';
 import { systemClock } from 'nest-handlers/time';
 import { eventually, type RedisServer, startRedis } from 'test-servers';
@@ -69,6 +70,15 @@ export function open(redis: RedisLedgerOptions['redis'], over?: Partial<RedisLed
   const ledger = openUnstarted(redis, over);
   ledger.start();
   return ledger;
+}
+
+/** The fleet of a process whose ledger is closed after the test. */
+export function openFleet(
+  redis: RedisLedgerOptions['redis'],
+  over: Partial<RedisLedgerOptions> = {},
+): RedisFleet {
+  const { clock = systemClock, warn = () => undefined } = over;
+  return new RedisFleet(open(redis, over), clock, warn);
 }
 
 /** A claim of a job that is due: by enough that this process may be a little wrong about the server's time. */

@@ -1,7 +1,9 @@
 // The ledger in a Redis with other settings, or for a user with few rights.
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import type { PresenceNews, ProcessRecord } from 'nest-dq/src/ledger/presence.js';
+import type { PresenceNews, ProcessRecord } from 'nest-dq/src/fleet/presence.js';
+import { systemClock } from 'nest-handlers/time';
+import { RedisFleet } from 'nest-dq/src/fleet/redis-fleet.js';
 import type { RedisLedger } from 'nest-dq/src/ledger/redis/redis-ledger.js';
 import { eventually } from 'test-servers';
 import { claim, DOWN, open, realRedis, watch } from './real-redis.js';
@@ -65,6 +67,7 @@ describe('with one Redis', () => {
 
     it('makes every call', async () => {
       const ledger = await openAs(rule[1]!, rights);
+      const fleet = new RedisFleet(ledger, systemClock, () => undefined);
       const tube = ledger.tube('shop.orders');
       await expect(ledger.identity.read('0'.repeat(16))).resolves.toBe('0'.repeat(16));
       const prints = new Map([['a', '0'.repeat(16)]]);
@@ -92,7 +95,7 @@ describe('with one Redis', () => {
       const stored = { ...job, announced: 1, owed, places, undecidedUntil: due };
       await ledger.handover.leave([]);
       await expect(ledger.handover.take()).resolves.toEqual([]);
-      await expect(ledger.presence.markDrained('node:11300', true)).resolves.toBe(true);
+      await expect(fleet.presence.markDrained('node:11300', true)).resolves.toBe(true);
       const settings = {
         prefix: 'shop.',
         replicas: 3,
@@ -115,7 +118,7 @@ describe('with one Redis', () => {
       };
       let leave: () => Promise<void>;
       const news = await new Promise<PresenceNews>((learn) => {
-        leave = ledger.presence.join({
+        leave = fleet.presence.join({
           id: 'process',
           settings: '',
           describe: () => record,
@@ -124,17 +127,15 @@ describe('with one Redis', () => {
         });
       });
       expect(news).toMatchObject({ drained: ['node:11300'], electedUntil: expect.any(Number) });
-      await expect(ledger.presence.all()).resolves.toMatchObject([{ record }]);
+      await expect(fleet.presence.all()).resolves.toMatchObject([{ record }]);
       await leave!();
-      await expect(ledger.presence.all()).resolves.toEqual([]);
-      const minute = Math.floor(ledger.history.now() / 60_000);
-      await ledger.history.add([{ minute, tube: 'orders', counts: [1] }]);
-      await expect(ledger.history.quarters(Math.floor(minute / 60))).resolves.toMatchObject([
-        { counts: [1] },
-      ]);
-      await expect(ledger.history.read('orders', minute, minute)).resolves.toMatchObject([{ counts: [1] }]);
-      await ledger.acts.add(['an act']);
-      await expect(ledger.acts.read(Number.MAX_SAFE_INTEGER, 1)).resolves.toMatchObject([{ text: 'an act' }]);
+      await expect(fleet.presence.all()).resolves.toEqual([]);
+      const minute = Math.floor(fleet.history.now() / 60_000);
+      await fleet.history.add([{ minute, tube: 'orders', counts: [1] }]);
+      await expect(fleet.history.quarters(Math.floor(minute / 60))).resolves.toMatchObject([{ counts: [1] }]);
+      await expect(fleet.history.read('orders', minute, minute)).resolves.toMatchObject([{ counts: [1] }]);
+      await fleet.acts.add(['an act']);
+      await expect(fleet.acts.read(Number.MAX_SAFE_INTEGER, 1)).resolves.toMatchObject([{ text: 'an act' }]);
       await expect(tube.commit([stored])).resolves.toMatchObject([{ kind: 'committed' }]);
       await expect(tube.find(['key'])).resolves.toMatchObject([{ state: 'waiting' }]);
       const other = { id: 'other', generation: 1, due, announced: 1, owed };

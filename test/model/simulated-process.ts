@@ -1,6 +1,7 @@
 import { ClusterNode } from 'nest-dq/src/cluster/cluster-node.js';
 import { Cluster } from 'nest-dq/src/cluster/cluster.js';
 import type { DelayedJob, LimitOptions } from 'nest-dq/src/api/job.js';
+import { LocalFleet } from 'nest-dq/src/fleet/local-fleet.js';
 import { MemoryGoQueueLocks } from 'nest-dq/src/go-queue/memory-locks.js';
 import { LedgerIndex } from 'nest-dq/src/ledger/ledger-index.js';
 import type { LedgerSettings } from 'nest-dq/src/ledger/ledger.js';
@@ -63,7 +64,8 @@ export class SimulatedProcess {
     const viewLedger = async () => ({ kind: 'redis', up: true, servers: [], problems: [] }) as const;
     const waiting = new LedgerIndex(this.ledger);
     const goQueueLocks = new MemoryGoQueueLocks(clock);
-    const parts = { cluster, ledger: this.ledger, waiting, goQueueLocks };
+    const fleet = new LocalFleet({ now: () => this.ledger.now() });
+    const parts = { cluster, ledger: this.ledger, fleet, waiting, goQueueLocks };
     const backend = { ...parts, viewLedger, open: nothing, close: nothing };
     const runtime = (this.runtime = new DqRuntime(options, clock, backend));
     this.producer = runtime.producer;

@@ -271,7 +271,7 @@ export const COPIES: readonly Rule[] = [
       ...unit(
         'upkeep/lost-jobs.spec.ts',
         'tells nothing of a job that was %s while its copies were looked for',
-        ['upkeep/lost-jobs.ts', 'if (isSame && !this.rounds.stopped)', 'if (!this.rounds.stopped)'],
+        ['upkeep/lost-jobs.ts', 'if (isSame && !this.rounds.closed)', 'if (!this.rounds.stopped)'],
       ),
       ...unit(
         'upkeep/lost-jobs.spec.ts',

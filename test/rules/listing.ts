@@ -129,7 +129,7 @@ export const LISTING: readonly Rule[] = [
         'presence.spec.ts',
         'elects another in the place of one that yields, and one of those that yield if all do',
         [
-          'ledger/redis/redis-presence.ts',
+          'fleet/redis-presence.ts',
           'local gives_way = args[4] == 1 and ',
           'local gives_way = false and ',
         ],

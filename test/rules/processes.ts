@@ -12,9 +12,9 @@ export const PROCESSES: readonly Rule[] = [
         ['cluster/cluster.ts', 'node.drained ? drained : healthy', 'healthy'],
       ),
       ...unit(
-        'operate/this-process.spec.ts',
+        'fleet/this-process.spec.ts',
         'puts no copies on a node that is drained, and does again when it is not drained any more',
-        ['operate/this-process.ts', 'drained.includes(node.endpoint)', 'false'],
+        ['fleet/this-process.ts', 'drained.includes(node.endpoint)', 'false'],
       ),
     ],
   },
@@ -32,12 +32,12 @@ export const PROCESSES: readonly Rule[] = [
       ...server(
         'presence.spec.ts',
         'forgets a process that was silent for 15 s of the server’s time, and elects another then',
-        ['ledger/redis/redis-presence.ts', 'if not elected or elected == id then', 'if id then'],
+        ['fleet/redis-presence.ts', 'if not elected or elected == id then', 'if id then'],
       ),
       ...unit(
-        'operate/this-process.spec.ts',
+        'fleet/this-process.spec.ts',
         'is not elected any more when its election is over by its own clock, although it heard nothing',
-        ['operate/this-process.ts', 'this.parts.clock.now() < this.electedUntil', 'this.electedUntil > 0'],
+        ['fleet/this-process.ts', 'this.parts.clock.now() < this.electedUntil', 'this.electedUntil > 0'],
       ),
     ],
   },

@@ -1,4 +1,5 @@
 import type { Cluster } from 'nest-dq/src/cluster/cluster.js';
+import type { Fleet } from 'nest-dq/src/fleet/fleet.js';
 import type { Ledger } from 'nest-dq/src/ledger/ledger.js';
 import { realEnvironment } from 'nest-dq/src/nest/environment.js';
 import type { DqOptions } from 'nest-dq/src/nest/options.js';
@@ -33,6 +34,7 @@ type Parts =
 export interface System extends Pick<DqRuntime, Parts> {
   readonly nodes: Cluster['nodes'];
   readonly ledger: Ledger;
+  readonly fleet: Fleet;
   /** The messages that were logged. */
   readonly log: string[];
   readonly stop: () => Promise<void>;
@@ -65,6 +67,7 @@ export function startSystem(servers: Servers, options: DqOptions = {}): System {
     events,
     nodes: backend.cluster.nodes,
     ledger: backend.ledger,
+    fleet: backend.fleet,
     log,
     stop,
   };

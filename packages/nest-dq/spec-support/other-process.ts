@@ -1,6 +1,6 @@
 import type { Cluster } from '../src/cluster/cluster.js';
-import type { Presence, TubeLoad } from '../src/ledger/presence.js';
-import { ThisProcess } from '../src/operate/this-process.js';
+import type { Presence, TubeLoad } from '../src/fleet/presence.js';
+import { ThisProcess } from '../src/fleet/this-process.js';
 import type { VirtualClock } from 'nest-handlers/testing';
 
 interface World {

@@ -2,7 +2,7 @@
 import { startProgram } from 'nest-handlers/cli';
 import { COMMANDS } from './cli/commands.js';
 import { DqError, type DqErrorCode } from './errors.js';
-import { VERSION } from './operate/version.js';
+import { VERSION } from './fleet/version.js';
 
 /** Errors that say that an argument was wrong: a tube, a reference, a time. */
 const ABOUT_ARGUMENTS: readonly DqErrorCode[] = [

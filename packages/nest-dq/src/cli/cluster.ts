@@ -9,8 +9,8 @@ import { tell } from './process.js';
 import { CONNECTION_FLAGS, givenOptions, resolveSettings } from './settings.js';
 import { show } from '../errors.js';
 import { withinLimit } from '../time/call-limit.js';
-import type { Ledger } from '../ledger/ledger.js';
-import type { ProcessRecord } from '../ledger/presence.js';
+import type { Fleet } from '../fleet/fleet.js';
+import type { ProcessRecord } from '../fleet/presence.js';
 import type { Clock } from 'nest-handlers/time';
 
 /** Milliseconds. How long a command waits for the first answers of the nodes. */
@@ -72,8 +72,8 @@ export function clusterCommand(command: ClusterCommand): Command {
 async function settingsOf(args: Arguments, doubt: (line: string) => void): Promise<ResolvedOptions> {
   const given = givenOptions(args);
   const settings = resolveSettings(given);
-  const { ledger } = realEnvironment.backend(settings, undefined);
-  const processes = await processesIn(ledger, realEnvironment.clock);
+  const { ledger, fleet } = realEnvironment.backend(settings, undefined);
+  const processes = await processesIn(fleet, realEnvironment.clock);
   await ledger.close();
   if (!processes) return settings; // the command will tell that Redis is away
   const { options, doubts } = sharedSettings(given, settings, processes);
@@ -90,8 +90,8 @@ type Count = (typeof COUNTS)[number];
 const LIMIT = 1_000;
 
 /** The processes of the application, as they told within the last 15 s. Undefined: Redis does not tell. Never rejects. */
-function processesIn(ledger: Ledger, clock: Clock): Promise<ProcessRecord[] | undefined> {
-  const told = ledger.presence!.all().then((all) => all.map(({ record }) => record));
+function processesIn({ presence }: Fleet, clock: Clock): Promise<ProcessRecord[] | undefined> {
+  const told = presence.all().then((all) => all.map(({ record }) => record));
   return withinLimit(clock, LIMIT, told).catch(() => undefined);
 }
 

@@ -11,7 +11,7 @@ import {
 import { EmbeddedNode, type EmbeddedNodeOptions } from '../embedded/embedded-node.js';
 import { leastBuffers } from '../embedded/limits.js';
 import { type DqError, factOf, toError } from '../errors.js';
-import { VERSION } from '../operate/version.js';
+import { VERSION } from '../fleet/version.js';
 import { askedToEnd, ENDING, tell } from './process.js';
 import type { TlsCertificates } from '../embedded/tls.js';
 import { readFlagFile } from './flag-file.js';

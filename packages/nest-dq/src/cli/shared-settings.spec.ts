@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ProcessRecord, ProcessSettings } from '../ledger/presence.js';
+import type { ProcessRecord, ProcessSettings } from '../fleet/presence.js';
 import type { DqOptions } from '../nest/options.js';
 import { resolveSettings } from './settings.js';
 import { sharedSettings } from './cluster.js';

@@ -3,7 +3,7 @@ import { DqError, show, wrongValue } from '../errors.js';
 import type { HandlerMethod, HandlerOptions } from '../api/job.js';
 import { nestTube, schemaOf, tubeName, type Tube } from '../api/tube.js';
 import { UNCERTAIN_AFTER } from '../go-queue/locks.js';
-import type { TubeLoad } from '../ledger/presence.js';
+import type { TubeLoad } from '../fleet/presence.js';
 import type { ConsumerParts, ConsumerSettings, GoQueueRole, TubeContext } from './tube-context.js';
 import { beatsOf } from './heartbeat.js';
 import { resolveHandlerOptions, type HandlerSettings } from './run/handler-settings.js';

@@ -3,7 +3,7 @@ import type { HandlerMethod } from '../api/job.js';
 import { storedTube } from '../api/tube.js';
 import { copyDelay } from '../copies/timing.js';
 import type { Sent } from '../ledger/batcher.js';
-import type { TubeLoad, LongRun } from '../ledger/presence.js';
+import type { TubeLoad, LongRun } from '../fleet/presence.js';
 import type { ClaimAnswer, CompleteAnswer } from '../ledger/requests.js';
 import { busyPause, ClaimQueue, leasePause, LOOK_AGAIN, YOUNG_RUN } from './claim/claim-queue.js';
 import { LimitedCopies } from './claim/limited-copies.js';

@@ -3,7 +3,7 @@ import type { HttpAdapterHost, ModuleRef, ModulesContainer } from '@nestjs/core'
 import { DqError, toError } from '../errors.js';
 import type { DqRuntime } from '../nest/runtime.js';
 import { dqTokens } from '../nest/tokens.js';
-import { VERSION } from '../operate/version.js';
+import { VERSION } from '../fleet/version.js';
 import { systemClock } from 'nest-handlers/time';
 import { refuseElsewhere, refuseForeignAct, refuseForeignRead, type Viewer, viewerOf } from './access.js';
 import { BEGIN_BULK, DO_SINGLE, isBulkAct, isSingleAct } from './acts.js';

@@ -1,10 +1,7 @@
 import type { StoredTube } from '../api/tube.js';
 import type { DqError } from '../errors.js';
-import type { Acts } from './acts.js';
 import type { Handover } from './handover.js';
-import type { History } from './history.js';
 import type { Pause, PauseRequest } from './requests.js';
-import type { Presence } from './presence.js';
 import type * as Letters from './requests.js';
 import type { Usage, UsageRequest } from './limits.js';
 import type * as Asked from './requests.js';
@@ -21,11 +18,6 @@ export interface Ledger {
   tube(name: StoredTube): TubeLedger;
   /** Shared by all processes with the same prefix; absent where there is no other process. */
   readonly handover?: Handover;
-  /** The same of what processes know of each other, and of what they counted. */
-  readonly presence?: Presence;
-  readonly history?: History;
-  /** What operators did. Absent: it is not remembered beyond this process. */
-  readonly acts?: Acts;
   /** What tells it from other ledgers; absent where no other process can have another one. */
   readonly identity?: LedgerIdentity;
   /** Of the keys of seals; absent where no other process can have others. */

@@ -3,6 +3,9 @@ import { ClusterNode } from '../cluster/cluster-node.js';
 import { Cluster } from '../cluster/cluster.js';
 import { Disk } from '../disk/disk.js';
 import { InProcessNode } from '../embedded/in-process-node.js';
+import type { Fleet } from '../fleet/fleet.js';
+import { LocalFleet } from '../fleet/local-fleet.js';
+import { RedisFleet } from '../fleet/redis-fleet.js';
 import type { GoQueueLocks } from '../go-queue/locks.js';
 import { MemoryGoQueueLocks } from '../go-queue/memory-locks.js';
 import { RedisGoQueueLocks } from '../go-queue/redis-locks.js';
@@ -24,6 +27,7 @@ import { resolveOptions, type DqOptions, type ResolvedOptions } from './options.
 export interface Backend {
   readonly cluster: Cluster;
   readonly ledger: Ledger;
+  readonly fleet: Fleet;
   /** Of go-queue, for tubes that its services use. */
   readonly goQueueLocks: GoQueueLocks;
   /** The jobs that wait, for those who look. */
@@ -73,6 +77,7 @@ function onServers(
   return {
     cluster: new Cluster(nodes, settings),
     ledger,
+    fleet: new RedisFleet(ledger, clock, warn),
     goQueueLocks: new RedisGoQueueLocks(goQueueRedis, clock, warn),
     waiting: new LedgerIndex(ledger, warn),
     askRedis: () => ledger.whyDown(),
@@ -89,9 +94,11 @@ function inProcess(settings: ResolvedOptions, clock: Clock): Backend {
   const disk = folder && new Disk(folder.dir, clock, { ...folder, warn });
   const node = new InProcessNode(clock, disk);
   const ledger = new MemoryLedger({ settings, clock }, disk);
+  const fleet = new LocalFleet(ledger);
   return {
     cluster: new Cluster([new ClusterNode('embedded', () => node.dial(), clock)], settings),
     ledger,
+    fleet,
     goQueueLocks: new MemoryGoQueueLocks(clock),
     waiting: new StoredWaitingJobs([{ endpoint: 'embedded', node }], ledger),
     viewLedger: () => ledger.view(),
@@ -102,6 +109,7 @@ function inProcess(settings: ResolvedOptions, clock: Clock): Backend {
       disk.onFailure(({ message }) => void logger.error(message));
       await node.load();
       await ledger.load();
+      await fleet.load();
     },
     close: async () => {
       node.close();

@@ -7,20 +7,17 @@ import { DqError, show, toError } from '../errors.js';
 import { EventHub } from '../events/event-hub.js';
 import type { GoQueueParts } from '../go-queue/locks.js';
 import { ClusterHealth } from '../health/health.js';
-import { LocalActs } from '../ledger/memory/local-acts.js';
-import { LocalHistory } from '../ledger/memory/local-history.js';
-import { LocalPresence } from '../ledger/memory/local-presence.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
 import { scheduleHook, handlerHook, type DqHooks, type DqLoad } from '../events/hooks.js';
 import { actOnJob } from '../operate/act.js';
-import { ActWriter } from '../operate/act-writer.js';
+import { ActWriter } from '../fleet/act-writer.js';
 import { ClusterControl } from '../operate/control.js';
-import { HistoryWriter } from '../operate/history-writer.js';
+import { HistoryWriter } from '../fleet/history-writer.js';
 import { ClusterInspector } from '../operate/inspector.js';
 import { LetterSweeper } from '../upkeep/letter-sweeper.js';
 import { LostJobs } from '../upkeep/lost-jobs.js';
 import { SelfRepair } from '../upkeep/self-repair.js';
-import { ThisProcess } from '../operate/this-process.js';
+import { ThisProcess } from '../fleet/this-process.js';
 import { unconsumedTubes } from '../operate/tube-view.js';
 import { TubeWatch } from '../upkeep/tube-watch.js';
 import { UnconsumedTubes } from '../upkeep/unconsumed-tubes.js';
@@ -174,9 +171,7 @@ export class DqRuntime {
     this.lostJobs = waiting.complete
       ? undefined
       : new LostJobs(options.prefix, { ...parts, report }, waiting, () => this.consumer.retentions.keys());
-    const now = () => ledger.now();
-    const { presence = new LocalPresence(now), history = new LocalHistory(now) } = ledger;
-    const { acts = new LocalActs(now) } = ledger;
+    const { presence, history, acts } = backend.fleet;
     this.historyWriter = new HistoryWriter(events.tally, history, clock);
     const load = () => this.consumer.load();
     const counts = () => ({

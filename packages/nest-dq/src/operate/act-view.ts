@@ -1,6 +1,6 @@
 import { show } from '../errors.js';
 import type { Operated } from '../events/events.js';
-import type { Acts, StoredAct } from '../ledger/acts.js';
+import type { ActRecord, Acts, StoredAct } from '../fleet/acts.js';
 import { readShaped, type Shape } from '../ledger/foreign-json.js';
 import { checkBetween, checkObject } from '../producer/call-options.js';
 import { formatCursor, parseCursor } from '../producer/cursor.js';
@@ -29,11 +29,6 @@ export interface ActPage {
   readonly acts: readonly ActView[];
   /** Gets the next page. Absent: this was the last one. */
   readonly cursor?: string;
-}
-
-/** An act as the ledger has it, as JSON. `at`: ledger time, ms. */
-export interface ActRecord extends Omit<ActView, 'at'> {
-  readonly at: number;
 }
 
 const MOST = 1_000;

@@ -2,7 +2,7 @@ import type { Duration, When } from 'nest-handlers/time';
 import type { JobRef, JobView, PatienceOptions, RescheduleResult } from '../api/job.js';
 import type { DeadLetter } from '../api/dead-letter.js';
 import type { Tube } from '../api/tube.js';
-import type { Presence } from '../ledger/presence.js';
+import type { Presence } from '../fleet/presence.js';
 import { DqError } from '../errors.js';
 import { checkObject } from '../producer/call-options.js';
 import type { ProducerContext } from '../producer/producer-context.js';

@@ -10,7 +10,7 @@ import { isUnknown, parseLocation, type Place } from '../copies/location.js';
 import { toError } from '../errors.js';
 import { withinLimit } from '../time/call-limit.js';
 import type { TubeLimits } from '../ledger/limits.js';
-import type { Presence } from '../ledger/presence.js';
+import type { Presence } from '../fleet/presence.js';
 import type { Trace } from '../ledger/requests.js';
 import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import type { DqDeadLetters } from '../producer/dead-letters.js';

@@ -11,7 +11,7 @@ import {
   type MinuteOfTube,
   QUARTER,
   REMEMBERED,
-} from '../ledger/history.js';
+} from '../fleet/history.js';
 import { checkBetween, checkObject } from '../producer/call-options.js';
 import { parseWhen } from '../time/instant.js';
 

@@ -1,9 +1,9 @@
 import type { JobRef } from '../api/job.js';
 import { storedTube, type Tube } from '../api/tube.js';
-import type { Acts } from '../ledger/acts.js';
-import type { History } from '../ledger/history.js';
+import type { Acts } from '../fleet/acts.js';
+import type { History } from '../fleet/history.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
-import type { Presence } from '../ledger/presence.js';
+import type { Presence } from '../fleet/presence.js';
 import type { WaitingJob } from '../ledger/waiting-jobs.js';
 import type { DqDeadLetters } from '../producer/dead-letters.js';
 import type { ProducerParts } from '../producer/producer-context.js';

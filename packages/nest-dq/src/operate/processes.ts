@@ -1,5 +1,5 @@
 import type { TubeLimits } from '../ledger/limits.js';
-import type { Presence, PresentProcess } from '../ledger/presence.js';
+import type { Presence, PresentProcess } from '../fleet/presence.js';
 
 /** A process that uses this cluster, as it told some seconds ago. */
 export interface ProcessView {

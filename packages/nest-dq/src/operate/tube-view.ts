@@ -5,7 +5,7 @@ import type { ClusterNode } from '../cluster/cluster-node.js';
 import type { Cluster } from '../cluster/cluster.js';
 import { withinLimit } from '../time/call-limit.js';
 import type { Ledger } from '../ledger/ledger.js';
-import type { Presence, TubeLoad } from '../ledger/presence.js';
+import type { Presence, TubeLoad } from '../fleet/presence.js';
 import type { Pause } from '../ledger/requests.js';
 import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import type { Clock } from 'nest-handlers/time';

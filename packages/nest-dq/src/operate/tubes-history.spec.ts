@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { FIRST_CLASS, NUMBERS } from '../events/tally.js';
-import { LocalHistory } from '../ledger/memory/local-history.js';
+import { LocalHistory } from '../fleet/local-history.js';
 import { VirtualClock } from 'nest-handlers/testing';
 import { historyOfTubes } from './history-view.js';
 

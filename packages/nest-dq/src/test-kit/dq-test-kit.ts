@@ -211,13 +211,14 @@ export class DqTestKit {
       for (const tube of this.polled) this.tally.addPoll(settings.prefix + tube);
       for (const index of this.asleep) shared.nodes[index]!.sleep();
     }
-    const ledger = new KitLedger(shared.ledger, this.tally, shared.presence);
+    const ledger = new KitLedger(shared.ledger, this.tally);
     this.ledgers.add(ledger);
     const { ledger: sharedLedger } = shared;
     const noLongerIdle = async () => void (ledger.isIdle = false);
     return {
       cluster: shared.reach(settings),
       ledger,
+      fleet: shared.fleet,
       goQueueLocks: shared.goQueueLocks,
       waiting: shared.waiting,
       viewLedger: () => sharedLedger.view(),

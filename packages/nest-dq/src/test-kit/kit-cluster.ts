@@ -8,7 +8,7 @@ import type { JobOptions } from '../api/job.js';
 import { PRIORITIES } from '../api/job-options.js';
 import { storedTube } from '../api/tube.js';
 import type { LedgerSettings } from '../ledger/ledger.js';
-import { LocalPresence } from '../ledger/memory/local-presence.js';
+import { LocalFleet } from '../fleet/local-fleet.js';
 import { MemoryLedger } from '../ledger/memory/memory-ledger.js';
 import { StoredWaitingJobs } from '../embedded/stored-waiting-jobs.js';
 import type { Clock, Timer } from 'nest-handlers/time';
@@ -37,7 +37,8 @@ export class KitCluster {
   readonly nodes: readonly KitNode[];
   readonly ledger: MemoryLedger;
   readonly waiting: StoredWaitingJobs;
-  readonly presence: LocalPresence;
+  /** The applications see each other. */
+  readonly fleet: LocalFleet;
   readonly goQueueLocks: MemoryGoQueueLocks;
 
   constructor(
@@ -50,7 +51,7 @@ export class KitCluster {
     this.ledger = new MemoryLedger({ settings, clock });
     const named = this.nodes.map(({ node }, index) => ({ endpoint: `node-${index}`, node }));
     this.waiting = new StoredWaitingJobs(named, this.ledger);
-    this.presence = new LocalPresence(() => this.ledger.now());
+    this.fleet = new LocalFleet(this.ledger);
   }
 
   /** One application's way to the nodes. It sends no pings, as they took most of the time of a journey. */

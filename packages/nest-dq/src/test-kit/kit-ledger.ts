@@ -1,5 +1,4 @@
 import type { Ledger, LedgerListener, TubeLedger } from '../ledger/ledger.js';
-import type { Presence } from '../ledger/presence.js';
 import type { MemoryLedger } from '../ledger/memory/memory-ledger.js';
 import type { RunTally } from './run-tally.js';
 
@@ -16,8 +15,6 @@ export class KitLedger implements Ledger {
   constructor(
     private readonly ledger: MemoryLedger,
     private readonly tally: RunTally,
-    /** The applications see each other. */
-    readonly presence: Presence,
   ) {}
 
   letClaimsPass(): void {

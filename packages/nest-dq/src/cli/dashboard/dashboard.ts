@@ -8,7 +8,7 @@ import { dqTokens } from '../../nest/tokens.js';
 import type { DqRuntime } from '../../nest/runtime.js';
 import { clusterCommand, type Connected } from '../cluster.js';
 import { operator } from '../operator.js';
-import { VERSION } from '../../operate/version.js';
+import { VERSION } from '../../fleet/version.js';
 import { askedToEnd, tell } from '../process.js';
 import { Entrance } from './entrance.js';
 import { DqError, toError } from '../../errors.js';

@@ -2,8 +2,9 @@ import { type Answer, type Arguments, type Command, JSON_FLAG } from 'nest-handl
 import type { StoredTube } from '../../api/tube.js';
 import { toError } from '../../errors.js';
 import { withinLimit } from '../../time/call-limit.js';
+import type { Fleet } from '../../fleet/fleet.js';
 import type { Ledger } from '../../ledger/ledger.js';
-import type { ProcessRecord } from '../../ledger/presence.js';
+import type { ProcessRecord } from '../../fleet/presence.js';
 import { realEnvironment } from '../../nest/environment.js';
 import type { ResolvedOptions } from '../../nest/options.js';
 import type { Clock } from 'nest-handlers/time';
@@ -45,10 +46,10 @@ async function examine(settings: ResolvedOptions): Promise<Check[]> {
     askRedis(source, clock),
     ...beanstalks.map((endpoint) => askNode(endpoint, tls, prefix, clock)),
   ]);
-  const { ledger, cluster, waiting } = realEnvironment.backend(settings, undefined);
+  const { ledger, fleet, cluster, waiting } = realEnvironment.backend(settings, undefined);
   try {
     const redisChecks = checkRedis(redis);
-    const known = redis.error === undefined ? await askLedger(ledger, clock) : undefined;
+    const known = redis.error === undefined ? await askLedger(ledger, fleet, clock) : undefined;
     if (known?.error !== undefined && statusOf(redisChecks) < 2) redisChecks.push(refusal(known.error));
     const { processes, drained } = known?.facts ?? { processes: [], drained: [] };
     const answering = nodes.filter(({ error }) => error === undefined).map(({ endpoint }) => endpoint);
@@ -85,9 +86,9 @@ interface LedgerFacts {
 /** By scripts, as an application asks: another user of Redis, or a replica, may refuse them. Never rejects. */
 async function askLedger(
   ledger: Ledger,
+  { presence }: Fleet,
   clock: Clock,
 ): Promise<{ readonly facts?: LedgerFacts; readonly error?: Error }> {
-  const presence = ledger.presence!;
   try {
     const asked = Promise.all([presence.all(), presence.drainedNodes(), ledger.identity!.peek()]);
     const [present, drained, identity] = await withinLimit(clock, LIMIT, asked);

@@ -1,7 +1,7 @@
 import { counted } from 'nest-handlers/cli';
-import { ANNOUNCE_EVERY, type ProcessRecord } from '../../ledger/presence.js';
-import { namesOf, settingsThatDiffer, whoHas } from '../../operate/unequal-settings.js';
-import { VERSION } from '../../operate/version.js';
+import { ANNOUNCE_EVERY, type ProcessRecord } from '../../fleet/presence.js';
+import { namesOf, settingsThatDiffer, whoHas } from '../../fleet/unequal-settings.js';
+import { VERSION } from '../../fleet/version.js';
 import { ok, warning, type Check } from './check.js';
 
 const ABOUT = 'processes';

@@ -3,8 +3,8 @@ import type { Stats } from '../../beanstalk/connection.js';
 import type { StoredTube } from '../../api/tube.js';
 import type { Ledger } from '../../ledger/ledger.js';
 import type { Pause } from '../../ledger/requests.js';
-import type { ProcessRecord } from '../../ledger/presence.js';
-import { namesOf } from '../../operate/unequal-settings.js';
+import type { ProcessRecord } from '../../fleet/presence.js';
+import { namesOf } from '../../fleet/unequal-settings.js';
 import { ok, warning, type Check } from './check.js';
 import type { NodeFacts } from './nodes.js';
 

@@ -17,7 +17,6 @@ import { type JobRecord, voided } from '../rules/job-record.js';
 import { type Moment, Records } from '../rules/records.js';
 import { RULES } from '../rules/rules.js';
 import { collectRecords, loadRecords, stored } from './durable-records.js';
-import { LocalActs } from './local-acts.js';
 import type { DiskBatch } from '../../disk/entries.js';
 
 interface MemoryLedgerOptions {
@@ -35,7 +34,6 @@ export class MemoryLedger implements Ledger {
   readonly ahead: number;
   readonly now: () => number;
   readonly records: RecordsByTube;
-  readonly acts: LocalActs;
   private readonly clock: Clock;
   private closed = false;
 
@@ -49,14 +47,12 @@ export class MemoryLedger implements Ledger {
     this.records = new RecordsByTube(settings, this.ahead, disk);
     const offset = clock.wall() - clock.now();
     this.now = disk ? () => disk.now() : () => clock.now() + offset;
-    this.acts = new LocalActs(this.now, disk);
   }
 
   /** Reads what is on its disk, which is open by now, before anything is asked. `DQ_DISK`: it cannot be read. */
   async load(): Promise<void> {
     if (!this.disk) return;
     await loadRecords(this.disk, (tube) => this.records.of(tube));
-    await this.acts.load();
   }
 
   tube(name: string): MemoryTubeLedger {

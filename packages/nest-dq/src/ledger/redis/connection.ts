@@ -1,9 +1,5 @@
 import { type Cluster, Redis, type RedisOptions } from 'ioredis';
-import type { Verb } from '../ledger.js';
-import { ACT_SCRIPTS, type ActScript } from './redis-acts.js';
 import { LEAVE, TAKE } from './redis-handover.js';
-import { HISTORY_SCRIPTS, type HistoryScript } from './redis-history.js';
-import { PRESENCE_SCRIPTS, type PresenceScript } from './redis-presence.js';
 import { IDENTITY, KEY_PRINTS } from './redis-identity.js';
 import type { RawReply } from './script.js';
 import { REDIS_VERBS } from './verbs.js';
@@ -48,28 +44,20 @@ local runId = type(info) == 'string' and string.match(info, 'run_id:(%x+)')
 return { 1, us, runId or '' }
 `;
 
-/** All scripts, by the names of the connection's methods that call them. */
-export const SCRIPTS: Readonly<Record<ScriptName, string>> = {
-  ...(Object.fromEntries(
-    Object.entries(REDIS_VERBS).map(([verb, { script }]) => [`dq:${verb}`, script]),
-  ) as Record<`dq:${Verb}`, string>),
-  ...PRESENCE_SCRIPTS,
-  ...HISTORY_SCRIPTS,
-  ...ACT_SCRIPTS,
+/** The scripts of the ledger, by the names of the connection's methods that call them. */
+export const SCRIPTS: Scripts = {
+  ...Object.fromEntries(Object.entries(REDIS_VERBS).map(([verb, { script }]) => [`dq:${verb}`, script])),
   'dq:leave': LEAVE,
   'dq:take': TAKE,
   'dq:identity': IDENTITY,
   'dq:keyPrints': KEY_PRINTS,
   'dq:probe': PROBE,
 };
-export type ScriptName =
-  | `dq:${Verb | 'leave' | 'take' | 'identity' | 'keyPrints' | 'probe'}`
-  | PresenceScript
-  | HistoryScript
-  | ActScript;
+export type ScriptName = `dq:${string}`;
+export type Scripts = Readonly<Record<ScriptName, string>>;
 
 type ScriptCalls = {
-  [name in ScriptName]: (keys: number, ...keysThenArguments: readonly string[][]) => Promise<RawReply>;
+  [name: ScriptName]: (keys: number, ...keysThenArguments: readonly string[][]) => Promise<RawReply>;
 };
 export type LedgerConnection = (Redis | Cluster) & ScriptCalls;
 
@@ -137,8 +125,13 @@ const OURS_FOR_CLUSTERS = {
 /** The ledger's own connection, not yet connected; a client given by the user is only copied. */
 export function ledgerConnection(source: RedisSource): LedgerConnection {
   const client = ownClient(source);
-  for (const [name, lua] of Object.entries(SCRIPTS)) client.defineCommand(name, { lua });
+  define(client, SCRIPTS);
   return client as LedgerConnection;
+}
+
+/** Makes each script a method of the connection. */
+export function define(connection: Redis | Cluster, scripts: Scripts): void {
+  for (const [name, lua] of Object.entries(scripts)) connection.defineCommand(name, { lua });
 }
 
 /** Looks at properties, not at classes: a user's client may come from another version or copy of ioredis. */

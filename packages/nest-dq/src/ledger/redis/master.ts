@@ -206,7 +206,7 @@ export class RedisMaster {
     const actUntil = String(Math.floor(this.time.now() + CALL_LIMIT));
     try {
       // In a cluster, ioredis may connect to a node by it.
-      const call = detached(() => connection[script](keys.length, keys, [actUntil, ...this.common, json]));
+      const call = detached(() => connection[script]!(keys.length, keys, [actUntil, ...this.common, json]));
       const reply = await withinLimit(clock, CALL_LIMIT, call);
       if (!isReply(reply)) throw toError(nonsense(reply, 'what a script of ours replies').cause);
       return { reply, sent, received: clock.now() };

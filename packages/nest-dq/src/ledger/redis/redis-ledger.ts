@@ -1,24 +1,23 @@
 import type { Clock, Timer } from 'nest-handlers/time';
-import { toError, type DqError } from '../../errors.js';
+import type { DqError } from '../../errors.js';
 import { LeaseThread, type StartLeaseWorker } from '../lease-thread/lease-thread.js';
 import type { Ledger, LedgerListener, LedgerSettings } from '../ledger.js';
 import type { LedgerView } from '../ledger-view.js';
 import {
-  isAboutData,
+  define,
   isCluster,
   ledgerConnection,
   type LedgerConnection,
   type RedisSource,
   type ScriptName,
+  type Scripts,
 } from './connection.js';
 import { Connector } from './connector.js';
 import { ForeignJson } from '../foreign-json.js';
-import { RedisActs } from './redis-acts.js';
 import { RedisHandover } from './redis-handover.js';
-import { RedisHistory } from './redis-history.js';
 import { RedisIdentity, RedisKeyPrints } from './redis-identity.js';
 import { RedisMaster } from './master.js';
-import { RedisPresence } from './redis-presence.js';
+import type { RawReply } from './script.js';
 import { RedisTubeLedger } from './redis-tube-ledger.js';
 import { ServerCheck, serversOf, viewOf } from './server-check.js';
 import { threadSource } from '../lease-thread/thread-source.js';
@@ -52,13 +51,10 @@ export class RedisLedger implements Ledger {
    * Of the keys that all processes of the prefix share. It looks like that of a tube, as the Redis user may have rights for
    * such keys only; no tube has a colon in its name. A Redis Cluster does not take an empty text in braces for a hash tag.
    */
-  private readonly sharedBase: string;
+  readonly sharedBase: string;
   readonly handover: RedisHandover;
   readonly identity: RedisIdentity;
   readonly keyPrints: RedisKeyPrints;
-  readonly presence: RedisPresence;
-  readonly history: RedisHistory;
-  readonly acts: RedisActs;
   private state: 'new' | 'started' | 'closed' = 'new';
   private forgetting: Timer | undefined;
   private closing: Promise<void> | undefined;
@@ -69,7 +65,6 @@ export class RedisLedger implements Ledger {
     const { redis, clock, startLeaseWorker: start, settings, prefix = '', warn } = options;
     this.sharedBase = baseOf(`${prefix}:`);
     this.connection = ledgerConnection(redis);
-    const foreign = new ForeignJson(warn);
     const check = new ServerCheck(this.connection, clock, (problem) => {
       if (this.state === 'started') warn(problem);
     });
@@ -88,29 +83,25 @@ export class RedisLedger implements Ledger {
     const source = () => threadSource(this.connection);
     this.leaseThread = start && new LeaseThread({ start, source, settings, prefix, warn });
 
-    const { sharedBase } = this;
-    const now = () => this.now();
-    const call = (script: ScriptName, keys: string[], json: string) =>
-      this.master(sharedBase).call(script, keys, json);
     const about = (name: string) => (script: ScriptName, json: string) =>
-      call(script, [`${sharedBase}:${name}`], json);
+      this.callShared(script, [`${this.sharedBase}:${name}`], json);
     const [identity, prints] = [about('ledger'), about('seal-keys')];
     this.identity = new RedisIdentity(
       (json) => identity('dq:identity', json),
       (why) => (this.refusal = why),
     );
     this.keyPrints = new RedisKeyPrints((json) => prints('dq:keyPrints', json));
-    this.handover = new RedisHandover(foreign, about('left'));
-    this.presence = new RedisPresence(sharedBase, clock, foreign, (script, keys, json) =>
-      call(script, keys, json).catch((thrown: unknown) => {
-        // Nobody waits for the answer to an announcement. While Redis is away, that is told elsewhere.
-        const { message, cause } = toError(thrown);
-        if (isAboutData(toError(cause))) foreign.tell('what processes tell of themselves', message);
-        throw thrown;
-      }),
-    );
-    this.history = new RedisHistory(sharedBase, now, foreign, call);
-    this.acts = new RedisActs(now, about('acts'));
+    this.handover = new RedisHandover(new ForeignJson(warn), about('left'));
+  }
+
+  /** Makes more scripts known, for `callShared`. */
+  define(scripts: Scripts): void {
+    define(this.connection, scripts);
+  }
+
+  /** Calls a script about what all processes of the prefix share. Each key begins with `sharedBase`, so that all are in one slot. */
+  callShared(script: ScriptName, keys: string[], json: string): Promise<RawReply> {
+    return this.master(this.sharedBase).call(script, keys, json);
   }
 
   /** In a cluster each master has its own time: this is that of the one that processes share. */

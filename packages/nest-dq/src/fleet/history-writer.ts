@@ -1,6 +1,6 @@
 import { NUMBERS, type Tally } from '../events/tally.js';
 import { withinLimit } from '../time/call-limit.js';
-import { addCounts, ALL_TUBES, hourOf, type History, type MinuteOfTube } from '../ledger/history.js';
+import { addCounts, ALL_TUBES, hourOf, type History, type MinuteOfTube } from './history.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 
 /** Milliseconds. A minute is a multiple of it, so no interval is in two minutes. */

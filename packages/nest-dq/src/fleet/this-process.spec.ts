@@ -2,9 +2,9 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { hostname } from 'node:os';
 import { embedded } from '../../spec-support/producing.js';
 import type { ClusterNode } from '../cluster/cluster-node.js';
-import { LocalPresence } from '../ledger/memory/local-presence.js';
-import type { Member, Presence, TubeLoad } from '../ledger/presence.js';
-import { processesOf } from './processes.js';
+import { LocalPresence } from './local-presence.js';
+import type { Member, Presence, TubeLoad } from './presence.js';
+import { processesOf } from '../operate/processes.js';
 import { ThisProcess, type ThisProcessParts } from './this-process.js';
 
 const SETTINGS = {

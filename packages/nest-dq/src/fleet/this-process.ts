@@ -9,7 +9,7 @@ import type {
   ProcessRecord,
   ProcessSettings,
   TubeLoad,
-} from '../ledger/presence.js';
+} from './presence.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 import { sharedSettings, unequalSettings, type UnequalSetting } from './unequal-settings.js';
 import { VERSION } from './version.js';

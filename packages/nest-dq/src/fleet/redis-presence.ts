@@ -1,5 +1,5 @@
 import type { Clock, Timer } from 'nest-handlers/time';
-import { withinLimit } from '../../time/call-limit.js';
+import { withinLimit } from '../time/call-limit.js';
 import {
   ANNOUNCE_EVERY,
   GONE_AFTER,
@@ -9,10 +9,10 @@ import {
   type PresenceNews,
   type PresentProcess,
   type ProcessRecord,
-} from '../presence.js';
-import type { ForeignJson, Shape } from '../foreign-json.js';
-import { RECORD } from './parts/record.js';
-import { ScriptReply, type RawReply } from './script.js';
+} from './presence.js';
+import type { ForeignJson, Shape } from '../ledger/foreign-json.js';
+import { RECORD } from '../ledger/redis/parts/record.js';
+import { ScriptReply, type RawReply } from '../ledger/redis/script.js';
 
 /** Milliseconds. A process that ends waits no longer for its farewell: its record expires by itself. */
 const FAREWELL = 500;

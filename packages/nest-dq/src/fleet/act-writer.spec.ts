@@ -2,10 +2,10 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { CollectingHub } from '../../spec-support/collecting-hub.js';
 import { DqError } from '../errors.js';
 import type { Operated } from '../events/events.js';
-import { MOST_ACTS, type Acts } from '../ledger/acts.js';
-import { LocalActs } from '../ledger/memory/local-acts.js';
+import { MOST_ACTS, type Acts } from './acts.js';
+import { LocalActs } from './local-acts.js';
 import { VirtualClock } from 'nest-handlers/testing';
-import { actPage, type ActPageOptions } from './act-view.js';
+import { actPage, type ActPageOptions } from '../operate/act-view.js';
 import { ActWriter } from './act-writer.js';
 
 const PAUSE: Operated = { by: 'ann', act: 'pause', on: { tube: 't' }, count: 1 };

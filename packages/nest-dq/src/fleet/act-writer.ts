@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { DqError, factOf, shorten, show, TEXT_LIMIT, toError } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { Operated, OperatedOn } from '../events/events.js';
-import { MOST_ACTS, type Acts } from '../ledger/acts.js';
+import { MOST_ACTS, type ActRecord, type Acts } from './acts.js';
 import { withinLimit } from '../time/call-limit.js';
 import type { Clock, Timer } from 'nest-handlers/time';
-import type { ActRecord } from './act-view.js';
 
 /** Milliseconds until acts that could not be stored are stored again. */
 const AGAIN = 5_000;

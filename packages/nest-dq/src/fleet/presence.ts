@@ -1,5 +1,5 @@
 // What the processes of one prefix know of each other. Nothing here decides about a job.
-import type { TubeLimits } from './limits.js';
+import type { TubeLimits } from '../ledger/limits.js';
 
 /** Milliseconds. How often a process tells of itself, and learns of the others. */
 export const ANNOUNCE_EVERY = 5_000;

@@ -1,4 +1,4 @@
-import type { Member, Presence, PresentProcess } from '../presence.js';
+import type { Member, Presence, PresentProcess } from './presence.js';
 
 /** The presence where there is no other process; or that of the processes of a test, which are one process. */
 export class LocalPresence implements Presence {

@@ -8,7 +8,7 @@ import {
   REMEMBERED,
   type History,
   type MinuteOfTube,
-} from '../history.js';
+} from './history.js';
 
 /** Minutes: of one hour by number, each with the counts of its tubes. */
 type Hour = Map<number, Map<string, number[]>>;

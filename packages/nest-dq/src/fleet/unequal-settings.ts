@@ -1,5 +1,5 @@
 // Settings that differ between processes although all should have the same.
-import type { ProcessRecord } from '../ledger/presence.js';
+import type { ProcessRecord } from './presence.js';
 
 /** What processes have to agree on, with the words for people. The nodes of a process are the keys of its record's `nodes`. */
 const SHARED: readonly (readonly [name: string, of: (record: ProcessRecord) => string])[] = [

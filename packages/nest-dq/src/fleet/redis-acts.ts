@@ -1,6 +1,6 @@
-import { MOST_ACTS, type Acts, type StoredAct } from '../acts.js';
-import { RECORD } from './parts/record.js';
-import { ScriptReply, type RawReply } from './script.js';
+import { MOST_ACTS, type Acts, type StoredAct } from './acts.js';
+import { RECORD } from '../ledger/redis/parts/record.js';
+import { ScriptReply, type RawReply } from '../ledger/redis/script.js';
 
 /** Lua: what stands before the acts in the order of ranks. A place is a safe integer, and greater ones are of another program. */
 const PLACES: string = `${RECORD}

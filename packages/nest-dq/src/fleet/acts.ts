@@ -1,5 +1,7 @@
 // What operators did: for people who ask later. Nothing here decides about a job.
 
+import type { Operated } from '../events/events.js';
+
 /** Acts that are stored; the oldest are dropped. */
 export const MOST_ACTS = 1_000;
 
@@ -20,4 +22,14 @@ export interface StoredAct {
   /** A whole number, larger than that of every act before it. */
   readonly place: number;
   readonly text: string;
+}
+
+/** An act as it is stored, in JSON. */
+export interface ActRecord extends Omit<Operated, 'error'> {
+  /** Differs from that of any other act. */
+  readonly id: string;
+  /** Ledger time, ms, at which it ended. */
+  readonly at: number;
+  /** What ended it before it was through. `code`: that of a `DqError`, or the name of another error. */
+  readonly error?: { readonly code: string; readonly message: string };
 }

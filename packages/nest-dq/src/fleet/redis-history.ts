@@ -7,10 +7,10 @@ import {
   REMEMBERED,
   type History,
   type MinuteOfTube,
-} from '../history.js';
-import type { ForeignJson } from '../foreign-json.js';
-import { RECORD } from './parts/record.js';
-import { ScriptReply, type RawReply } from './script.js';
+} from './history.js';
+import type { ForeignJson } from '../ledger/foreign-json.js';
+import { RECORD } from '../ledger/redis/parts/record.js';
+import { ScriptReply, type RawReply } from '../ledger/redis/script.js';
 
 /**
  * KEYS: a hash for each hour. Under `tubes` it has a JSON list of the tubes that have numbers of their own. Under

@@ -1,7 +1,7 @@
-import type { Disk, DiskPart } from '../../disk/disk.js';
-import { VALUE, type DiskBatch } from '../../disk/entries.js';
-import { MOST_ACTS, type Acts, type StoredAct } from '../acts.js';
-import { stored } from './durable-records.js';
+import type { Disk, DiskPart } from '../disk/disk.js';
+import { VALUE, type DiskBatch } from '../disk/entries.js';
+import { MOST_ACTS, type Acts, type StoredAct } from './acts.js';
+import { stored } from '../ledger/memory/durable-records.js';
 
 /** `act <place>` holds the text of an act. The places have this many digits, so that the folder has them in their order. */
 const ACT = 'act ';

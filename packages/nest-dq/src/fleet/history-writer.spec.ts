@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { FIRST_CLASS, NUMBERS, Tally } from '../events/tally.js';
-import { ALL_TUBES, type History } from '../ledger/history.js';
-import { LocalHistory } from '../ledger/memory/local-history.js';
+import { ALL_TUBES, type History } from './history.js';
+import { LocalHistory } from './local-history.js';
 import { VirtualClock } from 'nest-handlers/testing';
 import { HistoryWriter } from './history-writer.js';
-import { bucketsOf } from './history-view.js';
+import { bucketsOf } from '../operate/history-view.js';
 
 const MINUTE = 60_000;
 

@@ -1,0 +1,10 @@
+import type { Acts } from './acts.js';
+import type { History } from './history.js';
+import type { Presence } from './presence.js';
+
+/** What the processes of one prefix know of each other. Nothing here decides about a job. */
+export interface Fleet {
+  readonly presence: Presence;
+  readonly history: History;
+  readonly acts: Acts;
+}

@@ -1,0 +1,36 @@
+import type { Clock } from 'nest-handlers/time';
+import { toError } from '../errors.js';
+import { ForeignJson } from '../ledger/foreign-json.js';
+import { isAboutData } from '../ledger/redis/connection.js';
+import type { RedisLedger } from '../ledger/redis/redis-ledger.js';
+import type { Fleet } from './fleet.js';
+import { ACT_SCRIPTS, RedisActs } from './redis-acts.js';
+import { HISTORY_SCRIPTS, RedisHistory } from './redis-history.js';
+import { PRESENCE_SCRIPTS, RedisPresence } from './redis-presence.js';
+
+export const FLEET_SCRIPTS = { ...PRESENCE_SCRIPTS, ...HISTORY_SCRIPTS, ...ACT_SCRIPTS };
+
+/** The fleet of all processes of one prefix, in the Redis of their ledger. */
+export class RedisFleet implements Fleet {
+  readonly presence: RedisPresence;
+  readonly history: RedisHistory;
+  readonly acts: RedisActs;
+
+  constructor(ledger: RedisLedger, clock: Clock, warn: (message: string) => void) {
+    const { sharedBase } = ledger;
+    const foreign = new ForeignJson(warn);
+    const now = () => ledger.now();
+    ledger.define(FLEET_SCRIPTS);
+    const call: RedisLedger['callShared'] = (script, keys, json) => ledger.callShared(script, keys, json);
+    this.presence = new RedisPresence(sharedBase, clock, foreign, (script, keys, json) =>
+      call(script, keys, json).catch((thrown: unknown) => {
+        // Nobody waits for the answer to an announcement. While Redis is away, that is told elsewhere.
+        const { message, cause } = toError(thrown);
+        if (isAboutData(toError(cause))) foreign.tell('what processes tell of themselves', message);
+        throw thrown;
+      }),
+    );
+    this.history = new RedisHistory(sharedBase, now, foreign, call);
+    this.acts = new RedisActs(now, (script, json) => call(script, [`${sharedBase}:acts`], json));
+  }
+}
