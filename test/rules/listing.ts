@@ -128,11 +128,7 @@ export const LISTING: readonly Rule[] = [
       ...server(
         'presence.spec.ts',
         'elects another in the place of one that yields, and one of those that yield if all do',
-        [
-          'fleet/redis-presence.ts',
-          'local gives_way = args[4] == 1 and ',
-          'local gives_way = false and ',
-        ],
+        ['fleet/redis-presence.ts', 'local gives_way = args[4] == 1 and ', 'local gives_way = false and '],
       ),
     ],
   },
