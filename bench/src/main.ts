@@ -2,11 +2,11 @@
 // Exit status: 0 all measured, 1 one or more could not be measured, 2 wrong arguments.
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
+import { arch, cpus, release, totalmem, type } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runCommand } from 'test-servers';
 import { chart, CHARTED } from './chart.js';
-import { machine } from './machine.js';
 import type { Measure, Result, Settings } from './measure.js';
 import { MEASURES } from './measures.js';
 import { tell } from './progress.js';
@@ -104,6 +104,13 @@ async function runMeasure(
   const from = performance.now();
   const rows = await run(settings);
   return { measure: name, ours, title, machine: machine(), took: (performance.now() - from) / 1_000, rows };
+}
+
+/** The machine that the figures depend on. */
+function machine(): string {
+  const cores = cpus();
+  const memory = (totalmem() / 2 ** 30).toFixed(0);
+  return `Node ${process.version}, ${type()} ${release()} ${arch()}, ${cores.length} cores of ${cores[0]?.model.trim() ?? 'unknown make'}, ${memory} GiB`;
 }
 
 /** Runs the measures, and gives each result on as soon as it is there. Resolves with how many could not be measured. */

@@ -2,7 +2,7 @@ import { inFlight } from './in-flight.js';
 import { patiently } from './patience.js';
 import { payloadOf } from './payload.js';
 import { FAR } from './schedule-round.js';
-import type { Client } from './systems/system.js';
+import type { Client } from './systems/product.js';
 
 /** Jobs in one call, and calls in flight. */
 const IN_CALL = 500;

@@ -1,7 +1,7 @@
 import type { JobReceipt } from 'nest-dq';
 import { machineTime } from './clock.js';
 import { payloadOf, type Payload } from './payload.js';
-import type { Client } from './systems/system.js';
+import type { Client } from './systems/product.js';
 import { pause } from './waiting.js';
 
 export interface TrafficSettings {

@@ -1,7 +1,7 @@
 import { inFlight } from './in-flight.js';
 import { payloads } from './payload.js';
 import { RunCount } from './run-count.js';
-import type { Client } from './systems/system.js';
+import type { Client } from './systems/product.js';
 import { pause } from './waiting.js';
 
 /** The rates of both products rise until a new process has done a thing about so often. */

@@ -6,7 +6,8 @@ import { inFlight } from '../in-flight.js';
 import { payloadOf, payloads } from '../payload.js';
 import { addResidents } from '../residents.js';
 import { stderrLogger } from '../stderr-logger.js';
-import type { Client, System } from '../systems/system.js';
+import type { Client } from '../systems/product.js';
+import type { System } from '../systems/system.js';
 import { repeatHistory } from './history.js';
 
 const MONTH = 30 * 86_400_000;

@@ -1,12 +1,13 @@
 import { apart } from '../apart.js';
 import { alignClock } from '../clock.js';
-import { ConsumerProcess } from '../consumer-process.js';
+import type { ConsumerArguments, ConsumerReport } from '../consumer/report.js';
 import { addBeforeDue, CONCURRENCY, dueAfterAdding } from '../drain-round.js';
 import { row } from '../figures.js';
 import { inFlight } from '../in-flight.js';
 import type { Measure, Row, Settings } from '../measure.js';
 import { nodeStats } from 'test-servers';
 import { payloads } from '../payload.js';
+import { Program } from '../program.js';
 import { alternate, once } from '../rounds.js';
 import type { Servers } from '../servers.js';
 import type { ProductName } from '../systems/products.js';
@@ -168,4 +169,34 @@ async function allRan(consumers: readonly ConsumerProcess[], jobs: number, limit
     await pause(LOOK_EVERY);
   }
   if (count() > jobs) throw new Error(`${count()} runs of ${jobs} jobs`);
+}
+
+/** A consumer in a process of its own. */
+class ConsumerProcess {
+  private constructor(private readonly program: Program<ConsumerReport>) {}
+
+  /** Resolves when the process consumes. */
+  static async start(given: ConsumerArguments): Promise<ConsumerProcess> {
+    return new ConsumerProcess(await Program.start('consumer/main.js', given));
+  }
+
+  /** Its reports, oldest first. */
+  get reports(): readonly ConsumerReport[] {
+    return this.program.reports;
+  }
+
+  /** The runs begun, by its last report. */
+  get count(): number {
+    return this.reports.at(-1)?.count ?? 0;
+  }
+
+  /** The first report at this instant (ms since 1970) or later. If there is none, the last report. */
+  reportAt(instant: number): ConsumerReport {
+    return this.reports.find(({ at }) => at >= instant) ?? this.reports.at(-1)!;
+  }
+
+  /** Kills the process; resolves when it is gone. */
+  stop(): Promise<void> {
+    return this.program.stop();
+  }
 }

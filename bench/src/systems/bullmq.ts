@@ -1,6 +1,6 @@
 import { Queue, Worker, type Job } from 'bullmq';
 import type { Payload } from '../payload.js';
-import type { BulkJob, Client, Handle, Product } from './system.js';
+import type { BulkJob, Client, Handle, Product } from './product.js';
 
 /** Queues and workers as `@nestjs/bullmq` makes them, but without Nest. */
 export const bullMq: Product = {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectNestDq } from './nest-dq.js';
-import type { Product } from './system.js';
+import type { Product } from './product.js';
 
 /** nest-dq without servers: an embedded node and ledger, in memory. */
 export const embeddedInMemory: Product = {

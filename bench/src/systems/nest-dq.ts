@@ -14,7 +14,7 @@ import {
 import type { Payload } from '../payload.js';
 import { stderrLogger } from '../stderr-logger.js';
 import type { Places } from '../servers.js';
-import type { BulkJob, Client, Handle, Product } from './system.js';
+import type { BulkJob, Client, Handle, Product } from './product.js';
 
 type TubeOf = (queue: string) => string | Tube<Payload, Payload>;
 

@@ -4,7 +4,7 @@ import { bullMq } from './bullmq.js';
 import { embeddedInFolder, embeddedInMemory } from './embedded.js';
 import { nestDq, nestDqWith } from './nest-dq.js';
 import { startServed } from './served.js';
-import type { Product } from './system.js';
+import type { Product } from './product.js';
 
 /** All products, and the ways in which they are used, by a name that another process can get. */
 const ALL = {

@@ -1,47 +1,7 @@
-import type { Payload } from '../payload.js';
-import { Servers, type NodeServer, type Places } from '../servers.js';
+import { Servers, type Places } from '../servers.js';
 import { warmUp } from '../warm-up.js';
+import type { Client, ClientOptions } from './product.js';
 import { PRODUCTS, type ProductName } from './products.js';
-
-/** The handler of a measure. Most of them only count. */
-export type Handle = (payload: Payload) => unknown;
-
-export interface BulkJob {
-  readonly payload: Payload;
-  /** Milliseconds. */
-  readonly delay: number;
-  /** The user's own name for the job. */
-  readonly key?: string;
-}
-
-/** A job system as the application of a user sees it. So each measure is written once for both systems. */
-export interface Client {
-  now(queue: string, payload: Payload): Promise<unknown>;
-  /** `delay`: milliseconds. `key`: the user's own name for the job. Resolves when the job is stored; rejects if it is not. */
-  delay(queue: string, payload: Payload, delay: number, key?: string): Promise<unknown>;
-  /** Adds a job that is due at the time in its payload. */
-  at(queue: string, payload: Payload): Promise<unknown>;
-  /** Revokes a job. `added`: the result of `delay`. Rejects if it is too late. */
-  revoke(added: unknown): Promise<void>;
-  /** Rejects if one of them is not stored. */
-  delayMany(queue: string, jobs: readonly BulkJob[]): Promise<unknown>;
-  /** Resolves when the consumer is ready, with a function that stops it. */
-  consume(queue: string, handle: Handle, concurrency: number): Promise<() => Promise<void>>;
-  close(): Promise<void>;
-}
-
-export interface ClientOptions {
-  /** Copies of a job. BullMQ has none. @default 3 */
-  readonly replicas?: number;
-}
-
-export interface Product {
-  /** How many nodes it needs beside its Redis. */
-  readonly nodes: number;
-  /** @default a beanstalkd with a binlog */
-  readonly startNode?: () => Promise<NodeServer>;
-  connect(places: Places, options?: ClientOptions): Promise<Client>;
-}
 
 /** One product and its servers. This process is the client. */
 export interface System<S extends Places = Places> {
