@@ -1,5 +1,5 @@
 import type { AnyExperiment } from '../experiment.js';
-import type { Copy } from './copy.js';
+import type { Allowed } from './checker.js';
 import type { AttackLab } from './lab.js';
 
 export interface Attack extends AnyExperiment {
@@ -14,11 +14,4 @@ export interface Attacked {
   readonly notes?: readonly string[];
   /** What this attacker can do by its position, as docs/security.md says. @default nothing */
   readonly allows?: Allowed;
-}
-
-export interface Allowed {
-  /** These jobs may be lost, run again, or run although their adds failed. */
-  readonly jobs?: ReadonlySet<number>;
-  /** These copies of others may be gone. */
-  readonly copies?: (copy: Copy) => boolean;
 }

@@ -2,8 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { check } from '../checker.js';
 import { History } from '../history.js';
 import type { Line } from '../log.js';
-import type { Allowed } from './attack.js';
-import { judge, type Evidence } from './checker.js';
+import { judge, type Allowed, type Evidence } from './checker.js';
 import type { Copy } from './copy.js';
 
 const PAYLOAD = '{"job":1}';

@@ -1,7 +1,6 @@
 // Judges an attack by what was seen from outside: a pure function, so that its spec shows that it can fail.
 import type { Findings } from '../checker.js';
 import { atLeast, atMost, none } from '../experiment.js';
-import type { Allowed } from './attack.js';
 import type { Copy } from './copy.js';
 import type { Seen } from './log.js';
 
@@ -33,6 +32,14 @@ export interface Evidence {
   readonly ended: readonly string[];
   /** Copies on the nodes at the end, but for those that may be there. */
   readonly copiesLeft: number;
+}
+
+/** What an attacker can do by its position. */
+export interface Allowed {
+  /** These jobs may be lost, run again, or run although their adds failed. */
+  readonly jobs?: ReadonlySet<number>;
+  /** These copies of others may be gone. */
+  readonly copies?: (copy: Copy) => boolean;
 }
 
 export interface Judgement {

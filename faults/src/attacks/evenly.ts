@@ -1,6 +1,7 @@
 import { atPace } from '../waiting.js';
 import type { Storing } from './attacker.js';
-import type { AttackLab, TubeName } from './lab.js';
+import type { AttackLab } from './lab.js';
+import type { TubeName } from './workload.js';
 
 const PARTS = 50;
 

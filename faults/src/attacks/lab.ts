@@ -10,23 +10,19 @@ import { ProducerSide } from '../producer-side.js';
 import type { Task } from '../task.js';
 import { TaskProducerApp } from '../task-producer.js';
 import { newFolder, type LabSettings } from '../workplace.js';
-import type { Attacked } from './attack.js';
 import { Attacker } from './attacker.js';
-import type { Evidence } from './checker.js';
+import type { Allowed, Evidence } from './checker.js';
 import type { AttackedArguments } from './consumer/main.js';
 import type { Copy } from './copy.js';
 import type { AttackedLine, Refused, Seen } from './log.js';
 import { RedisWatch } from './redis-watch.js';
-import { Workload } from './workload.js';
+import { TUBES, Workload, type TubeName } from './workload.js';
 
 export interface AttackSettings extends LabSettings {
   /** The application has no seal. Then attacks must succeed: this shows that their checks can fail. */
   readonly unsealed: boolean;
 }
 
-/** The tubes of the application. */
-export const TUBES = ['orders', 'mails', 'bills'] as const;
-export type TubeName = (typeof TUBES)[number];
 /** Another application on the same servers, with the same key. */
 export const OTHER_PREFIX = 'shop.';
 
@@ -84,7 +80,8 @@ export class AttackLab extends Lab {
     await this.addWaiting(await this.startProducerApp({ ...given, prefix: OTHER_PREFIX }), TUBES[0]);
     this.victims = await this.scan();
     this.times = this.timetable(this.jobs, this.pick(4_000, 20_000));
-    const workload = new Workload(this);
+    const { jobs, sides, times, secret, signal } = this;
+    const workload = new Workload({ jobs, sides, times, secret, signal });
     await workload.addFirst();
     this.load = workload.goOn();
     this.load.catch(() => undefined); // `evidence` awaits it
@@ -154,8 +151,8 @@ export class AttackLab extends Lab {
   }
 
   /** Waits until all is over, and tells what was seen. */
-  async evidence({ allows = {} }: Attacked): Promise<Evidence> {
-    await this.allRan(allows.jobs);
+  async evidence({ jobs }: Allowed): Promise<Evidence> {
+    await this.allRan(jobs);
     await this.tries('all is refused that must be', () => this.refusedCount() >= this.attacker.toRefuse);
     const letters = await this.lettersLeft();
     const mayStay = () => this.victims.length + this.attacker.staying + this.handedBack();

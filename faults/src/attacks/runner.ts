@@ -75,9 +75,9 @@ export async function runAttack(
 
 async function outcomeOf(attack: Attack, lab: AttackLab) {
   const attacked = await attack.run(lab);
-  const evidence = await lab.evidence(attacked);
-  const { forged, readable, victimsGone, checks } = judge(evidence, attacked.allows ?? {});
-  const { notes = [] } = attacked;
+  const { allows = {}, notes = [] } = attacked;
+  const evidence = await lab.evidence(allows);
+  const { forged, readable, victimsGone, checks } = judge(evidence, allows);
   return {
     found: evidence.found,
     counts: { stored: lab.attacker.stored, refused: evidence.refused, forged, readable, victimsGone },

@@ -1,7 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Kafka, logLevel, type Admin, type ITopicConfig } from 'kafkajs';
-import type { DqOptions } from 'nest-dq';
 import type { KqOptions } from 'nest-kq';
 import {
   findConfluent,
@@ -21,24 +20,10 @@ import type { Cause } from './causes.js';
 import { check, type StreamFindings } from './checker.js';
 import { StreamHistory } from './history.js';
 import type { StreamLine } from './log.js';
-import type { Order } from './producer/main.js';
+import type { Order, StreamArguments } from './programs.js';
 import { NUMBERS } from './topic.js';
 
 export type StreamProcess = LoggedProcess<StreamLine>;
-
-/** What the programs are given, beside the path of their log. */
-export interface StreamArguments {
-  readonly name: string;
-  readonly options: KqOptions;
-  /** Failures go through this nest-dq. @default none: they are tried again in place */
-  readonly dq?: DqOptions;
-  /** Its handler has no options for failures. @default false */
-  readonly plain?: boolean;
-  /** The folder of Confluent's client, by which it speaks. @default kafkajs */
-  readonly client?: string;
-  /** A topic that the consumer reads as well, and of which it logs nothing. @default none */
-  readonly beside?: string;
-}
 
 const GROUP = 'readers';
 /** The topic in which Kafka keeps what groups have committed. */

@@ -1,7 +1,8 @@
 import type { Attack } from '../attack.js';
 import { isPrimary, PROOF_BYTES, withDue, withFlippedBit, type Copy } from '../copy.js';
 import { storeEvenly } from '../evenly.js';
-import { TUBES, type AttackLab } from '../lab.js';
+import type { AttackLab } from '../lab.js';
+import { TUBES } from '../workload.js';
 
 const TUBE = TUBES[0];
 /** The proof of a copy: what follows its second line. */

@@ -5,7 +5,8 @@ import type { Attack } from '../attack.js';
 import { Attacker } from '../attacker.js';
 import { bodyOf, identityOf, partsOf, SEAL_BYTES, type Copy } from '../copy.js';
 import { storeEvenly } from '../evenly.js';
-import { OTHER_PREFIX, TUBES, type AttackLab } from '../lab.js';
+import { OTHER_PREFIX, type AttackLab } from '../lab.js';
+import { TUBES } from '../workload.js';
 
 const [TUBE, ANOTHER] = TUBES;
 

@@ -2,9 +2,10 @@ import { connect, type Socket } from 'node:net';
 import { percentile } from 'test-servers';
 import type { Attack } from '../attack.js';
 import { PROOF_BYTES, SEAL_BYTES } from '../copy.js';
-import { TUBES, type AttackLab } from '../lab.js';
+import type { AttackLab } from '../lab.js';
 import { atMost } from '../../experiment.js';
 import { atPace } from '../../waiting.js';
+import { TUBES } from '../workload.js';
 
 const TUBE = TUBES[0];
 /** Bytes: the largest job of a beanstalkd with its defaults. */

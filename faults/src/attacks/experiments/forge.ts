@@ -1,7 +1,7 @@
 import type { Attack } from '../attack.js';
 import { identityOf, partsOf, PROOF_BYTES, SEAL_BYTES, type Copy } from '../copy.js';
-import { TUBES } from '../lab.js';
 import { atPace } from '../../waiting.js';
+import { TUBES } from '../workload.js';
 
 /** Copies that nobody sealed: in all formats, with new ids and with those of jobs that wait, due now and later. */
 export const forge: Attack = {

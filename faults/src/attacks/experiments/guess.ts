@@ -1,6 +1,6 @@
 import type { Attack } from '../attack.js';
-import { TUBES } from '../lab.js';
 import { none } from '../../experiment.js';
+import { TUBES } from '../workload.js';
 
 /** References of a client whom the application lets revoke, and who knows where the copies of others are: as go-queue names jobs, without a tag. */
 export const guess: Attack = {

@@ -2,8 +2,8 @@ import { Redis } from 'ioredis';
 import { percentile } from 'test-servers';
 import { atMost } from '../../experiment.js';
 import type { Attack } from '../attack.js';
-import { TUBES } from '../lab.js';
 import { atPace } from '../../waiting.js';
+import { TUBES } from '../workload.js';
 
 const TUBE = TUBES[0];
 const RECORDS = `{${TUBE}}:*`;

@@ -1,6 +1,7 @@
 import type { Attack } from '../attack.js';
 import type { Copy } from '../copy.js';
-import { TUBES, type AttackLab } from '../lab.js';
+import type { AttackLab } from '../lab.js';
+import { TUBES } from '../workload.js';
 
 /**
  * Stores everything that it has read again, on all nodes: while it waits, after the revokes and the moves, in the middle, and twice

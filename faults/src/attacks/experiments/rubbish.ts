@@ -1,7 +1,7 @@
 import type { Attack } from '../attack.js';
 import { storeEvenly } from '../evenly.js';
-import { TUBES } from '../lab.js';
 import { atLeast, atMost } from '../../experiment.js';
+import { TUBES } from '../workload.js';
 
 const TUBE = TUBES[0];
 /** A minute of a tube has one line in each process; an attack is over within two. */

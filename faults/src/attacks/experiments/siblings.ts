@@ -1,7 +1,7 @@
 import type { Attack } from '../attack.js';
 import { identityOf, isPrimary, withDue, withSiblings, type Copy } from '../copy.js';
-import { TUBES } from '../lab.js';
 import { atPace } from '../../waiting.js';
+import { TUBES } from '../workload.js';
 
 const TUBE = TUBES[0];
 /** Places in one list. A header takes no more copies than 31. */

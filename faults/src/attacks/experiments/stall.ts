@@ -1,7 +1,8 @@
 import type { Attack } from '../attack.js';
-import { TUBES, type AttackLab } from '../lab.js';
+import type { AttackLab } from '../lab.js';
 import { atMost, atLeast } from '../../experiment.js';
 import { commandsFor, type Hand } from '../attacker.js';
+import { TUBES } from '../workload.js';
 
 const TUBE = TUBES[0];
 /** The node on which it deletes and buries. */

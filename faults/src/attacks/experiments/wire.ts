@@ -2,7 +2,8 @@ import { Proxy } from 'test-servers';
 import { atLeast } from '../../experiment.js';
 import type { Attack, Attacked } from '../attack.js';
 import { Liar, liesWith, type Foreign } from '../liar.js';
-import { TUBES, type AttackLab } from '../lab.js';
+import type { AttackLab } from '../lab.js';
+import { TUBES } from '../workload.js';
 
 /** Milliseconds that a lie waits for an answer that it can change. */
 const LONGEST_LIE = 5_000;

@@ -10,7 +10,7 @@ import { confluent } from 'nest-kq/confluent';
 import { KqDqModule } from 'nest-kq/dq';
 import { LogWriter } from '../../log.js';
 import type { End, Numbered, StreamLine } from '../log.js';
-import type { StreamArguments } from '../lab.js';
+import type { StreamArguments } from '../programs.js';
 import { NUMBERS } from '../topic.js';
 
 /** Milliseconds between two runs of a message that failed. */

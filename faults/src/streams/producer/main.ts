@@ -6,19 +6,8 @@ import { KqError, KqModule, KqPusher } from 'nest-kq';
 import { LogWriter } from '../../log.js';
 import { atPace } from '../../waiting.js';
 import type { Numbered, Push, StreamLine } from '../log.js';
-import type { StreamArguments } from '../lab.js';
+import type { Order, StreamArguments } from '../programs.js';
 import { NUMBERS } from '../topic.js';
-
-export interface Order {
-  readonly messages: number;
-  readonly keys: number;
-  /** Milliseconds over which it pushes them. */
-  readonly over: number;
-  /** Milliseconds that handlers take in the mean. */
-  readonly work: number;
-  /** Additional bytes of each message. @default 0 */
-  readonly padding?: number;
-}
 
 /** One of so many messages fails at first. */
 const FAILING = 50;
