@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { defineTube, Discard, type DqOptions } from 'nest-dq';
-import type { BadSeal } from 'nest-dq/src/events/events.js';
+import { defineTube, Discard, type BadSeal, type DqOptions } from 'nest-dq';
 import { eventually } from 'test-servers';
 import { exchange, stamp, storeAsGoQueue } from '../go-queue/as-go-queue.js';
 import { isEmpty } from '../support/jobs.js';

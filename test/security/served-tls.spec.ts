@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { EmbeddedNode, type ListenAddress, type TlsOptions } from 'nest-dq/src/embedded/embedded-node.js';
+import { EmbeddedNode, type ListenAddress, type TlsOptions } from 'nest-dq/embedded';
 import { Authority, eventually, type Certificate } from 'test-servers';
 import { NestDqProcess } from '../cli/nest-dq-process.js';
 import { Peer } from '../support/peer.js';

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { EmbeddedNode } from 'nest-dq/src/embedded/embedded-node.js';
+import { EmbeddedNode } from 'nest-dq/embedded';
 import { startBeanstalkd } from 'test-servers';
 import type { NodeKind } from './transcript.js';
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { EmbeddedNode, type ListenAddress } from 'nest-dq/src/embedded/embedded-node.js';
+import { EmbeddedNode, type ListenAddress } from 'nest-dq/embedded';
 import { eventually } from 'test-servers';
 import { Peer } from '../../support/peer.js';
 import { witness } from '../../support/witness.js';
