@@ -1,4 +1,5 @@
-// Which folder of a library may import which, and which packages. `npm run lint` checks it: type imports count, specs do not.
+// Which folder of a library may import which, and which packages; and what holds for all workspaces. `npm run lint` checks it.
+// Type imports count. Specs beside the code of packages are not read: they may import what they test and its helpers.
 
 const BASICS = ['errors', 'connection-failure', 'time'];
 const LOWER = [
@@ -266,18 +267,79 @@ function rulesOf(name) {
   ];
 }
 
+const WORKSPACES = 'packages/[^/]+|bench|faults|demo|sample-app|test/servers';
+/** Names of what no entry of a package exports. Only test/tsconfig.json and Jest's configuration resolve them. */
+const INSIDE = '^nest-[dk]q/(?:src|spec-support)/';
+/**
+ * What may use them: tests of parts that no entry exports, or that need such a part, such as a Kafka client or a stored copy. All other
+ * tests, and all other workspaces, see what users see.
+ */
+const LOOKS_INSIDE = [
+  'cli/',
+  'contract/',
+  'dashboard/',
+  'docs[.]spec',
+  'e2e/',
+  'failure/',
+  'fuzz/',
+  'go-queue/',
+  'model/',
+  'monitoring/',
+  'moving/',
+  'recipes/',
+  'support/',
+  'types/',
+];
+
 export default {
   forbidden: [
     { name: 'no-circle', severity: 'error', from: {}, to: { circular: true } },
-    { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    {
+      name: 'resolvable',
+      severity: 'error',
+      from: { pathNot: '^test/package/template/' }, // a spec writes the rest of this application
+      to: { couldNotResolve: true, pathNot: INSIDE },
+    },
+    {
+      name: 'spec-imported',
+      comment: 'Move what both need into a file of its own.',
+      severity: 'error',
+      from: {},
+      to: { path: '[.](?:spec|test|table)[.]c?ts$' },
+    },
+    {
+      name: 'other-workspace-by-its-path',
+      comment: 'A workspace imports another one by its name.',
+      severity: 'error',
+      from: { path: `^(${WORKSPACES})/` },
+      to: { path: `^(?:${WORKSPACES}|test)/`, pathNot: '^$1/' },
+    },
+    {
+      name: 'support-of-tests-may-import',
+      comment: 'only support',
+      severity: 'error',
+      from: { path: '^test/support/' },
+      to: { path: '^test/', pathNot: '^test/support/' },
+    },
+    {
+      name: 'only-by-its-entries',
+      comment: 'as applications do',
+      severity: 'error',
+      from: { pathNot: ['^packages/', `^test/(?:${LOOKS_INSIDE.join('|')})`] },
+      to: { path: ['^packages/', INSIDE] },
+    },
     ...Object.keys(PACKAGES).flatMap(rulesOf),
   ],
   options: {
-    exclude: { path: '[.]spec[.]ts$' },
-    doNotFollow: { path: 'node_modules' },
+    doNotFollow: { path: ['(?:^|/)(?:node_modules|dist)/', '^packages/.+[.]spec[.]ts$'] },
+    skipAnalysisNotInRules: true,
     tsPreCompilationDeps: true,
     preserveSymlinks: true, // so that nest-handlers is a package of node_modules here, as in applications
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'default', 'types'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'default', 'types'],
+      extensions: ['.js', '.ts', '.tsx'], // each costs a look at the disk for each import
+    },
     tsConfig: { fileName: 'tsconfig.base.json' },
   },
 };
