@@ -127,7 +127,7 @@ const NEST_KQ = {
     'dead-letters',
   ],
   // The program `nest-kq`.
-  cli: ['errors', 'api', 'dead-letters', 'nest'],
+  cli: ['errors', 'api', 'driver', 'dead-letters', 'nest'],
   // Its own entry, for tests: an application whose log and clock are replaced.
   'test-kit': ['errors', 'api', 'driver', 'driver/memory', 'events', 'pusher', 'nest'],
   index: [

@@ -1,5 +1,5 @@
 // Dead letters of a real Kafka in a real browser.
-import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
 import { ConsoleLogger, Injectable, type Provider } from '@nestjs/common';
 import type { Page } from 'playwright-core';
 import { systemClock } from 'nest-handlers/time';
@@ -195,6 +195,25 @@ it(
     expect(await main.getByRole('button', { name: /replay|discard|payload/i }).count()).toBe(0);
     expect(await main.getByRole('checkbox').count()).toBe(0);
     expect(await page.locator('#xss').count()).toBe(0);
+  },
+  LIMIT,
+);
+
+it(
+  'names partitions whose letters are missing, as they have no leader',
+  async () => {
+    const app = await startWith(failing().Handlers, ['no stock']);
+    const letters = app.get(KqDeadLetters);
+    const list = letters.list.bind(letters);
+    jest
+      .spyOn(letters, 'list')
+      .mockImplementation(async (...given) => ({ ...(await list(...given)), leaderless: [3] }));
+    const { page } = await browser.open(app.at('kafka'));
+    const row = rows(page).filter({ hasText: dead });
+    await row.getByText('without partition 3: no leader').waitFor();
+    await row.getByRole('link', { name: dead }).click();
+    await page.getByText('Error: no stock').waitFor();
+    await page.getByText(`Left out, since these partitions have no leader: ${dead}/3`).waitFor();
   },
   LIMIT,
 );

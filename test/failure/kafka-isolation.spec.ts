@@ -7,7 +7,12 @@ import type { ClientOptions, DriverFactory } from 'nest-kq/src/driver/client-opt
 import type { LogDriver, LogProducer } from 'nest-kq/src/driver/driver.js';
 import { eventually, startKafkaCluster, type KafkaServer } from 'test-servers';
 import { createTopic } from 'test-servers/kafka-topic';
+import type { KqLetterPage } from 'nest-kq';
+import { LogDeadLetters } from 'nest-kq/src/dead-letters/log-dead-letters.js';
+import type { OutgoingMessage } from 'nest-kq/src/driver/message.js';
+import { partitionOf } from 'nest-kq/src/driver/partitioning.js';
 import { LogGroups } from 'nest-kq/src/groups/log-groups.js';
+import { CommandHosts, type Ran } from '../cli/command-hosts.js';
 import { MemberUnderTest, message, stored } from '../contract/log-facts.js';
 import { confluentDriver } from '../contract/log-harness.js';
 
@@ -17,15 +22,18 @@ const silent = { debug: () => undefined, warn: () => undefined, error: () => und
 
 let servers: KafkaServer[];
 let endpoints: string[];
+let hosts: CommandHosts;
 let admin: Admin;
 beforeAll(async () => {
   servers = await startKafkaCluster();
   endpoints = servers.map(({ endpoint }) => endpoint);
+  hosts = new CommandHosts('nest-kq', process.cwd(), { KQ_BROKERS: endpoints.join(',') });
   admin = new Kafka({ brokers: endpoints, logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
   await createTopic(endpoints, { topic: 'orders', numPartitions: 6, replicationFactor: 3 });
 }, LIMIT);
 afterAll(async () => {
+  hosts.stop();
   await admin.disconnect();
   for (const server of servers) await server.stop();
 }, LIMIT);
@@ -58,6 +66,9 @@ async function joinFrom(from: 'first' | 'last', driver: LogDriver, group: string
   member.failures.length = 0; // a broker that has just begun does not know its groups for a while
   return member;
 }
+
+/** The command `nest-kq` as it was built. */
+const nestKq = (args: readonly string[]): Promise<Ran> => hosts.run(args);
 
 /** What comes of these values, each sent to one partition of the topic, once each. */
 async function sendsAndGets(
@@ -182,6 +193,96 @@ it.each(DRIVERS)(
     expect(next.values.toSorted()).toEqual(['back/1', 'new/0', 'new/2', 'old/1']);
   },
   LIMIT,
+);
+
+/** A dead letter, of a message of this topic. */
+function letter(topic: string, value: string, partition: number, key?: string): OutgoingMessage {
+  const headers = { 'kq-topic': Buffer.from(topic), 'kq-error-message': Buffer.from('no stock') };
+  return message(value, { partition, key: key === undefined ? null : Buffer.from(key), headers });
+}
+
+it.each(DRIVERS)(
+  'lists, shows, replays and discards dead letters of all other partitions while one has no leader, and seeks there: by %s',
+  async (name, driverOf) => {
+    const [topic, dead, group] = [`sold.${name}`, `sold.${name}.kq-dead`, `letters.${name}`];
+    const replicaAssignment = servers.map(({ nodeId }, partition) => ({ partition, replicas: [nodeId] }));
+    for (const each of [topic, dead]) await createTopic(endpoints, { topic: each, replicaAssignment });
+    const driver = open({}, driverOf);
+    const lines: string[] = [];
+    const note = (line: string) => void lines.push(line);
+    const letters = new LogDeadLetters(driver.admin, driver.producer({ patience: 60_000 }), note);
+    const groups = new LogGroups(driver.admin, () => [], note);
+    const victim = 1;
+    const keys = Array.from({ length: 50 }, (_, n) => `key-${n}`);
+    const stuck = keys.find((key) => partitionOf(Buffer.from(key), 3) === victim)!;
+    const producer = driver.producer({ patience: 60_000 });
+    stored(
+      await producer.send(dead, [
+        letter(topic, 'stuck', 0, stuck),
+        letter(topic, 'replayed', 0),
+        letter(topic, 'unread', victim),
+        letter(topic, 'shown', 2),
+        letter(topic, 'discarded', 2),
+      ]),
+    );
+    const valuesOf = async (page: KqLetterPage) =>
+      Promise.all(
+        page.letters.map(async ({ partition, offset }) =>
+          String((await letters.get(dead, { partition, offset }))!.value),
+        ),
+      );
+    expect(await valuesOf(await letters.list(dead))).toHaveLength(5);
+    await servers[victim]!.kill();
+    await eventuallyLeaderless(driver, dead, victim);
+    await eventuallyLeaderless(driver, topic, victim);
+
+    for (const filter of [{}, { from: new Date(0) }]) {
+      const page = await letters.list(dead, { filter });
+      expect(page.leaderless).toEqual([victim]);
+      expect((await valuesOf(page)).toSorted()).toEqual(['discarded', 'replayed', 'shown', 'stuck']);
+    }
+    expect(await letters.get(dead, { partition: 0, offset: 99 })).toBeUndefined();
+    await expect(letters.get(dead, { partition: victim, offset: 0 })).rejects.toThrow(
+      `KQ_AWAY: ${dead}/${victim} has no leader`,
+    );
+    expect(await letters.discard(dead, { partition: 2, offset: 1 })).toMatchObject({ count: 1 });
+    const replayed = await letters.replay(dead, { from: new Date(0) });
+    expect(replayed).toMatchObject({ count: 2, failed: 1, leaderless: [victim] });
+    expect(replayed.failures).toMatchObject([
+      { partition: 0, offset: '0', error: { message: `KQ_AWAY: ${topic}/${victim} has no leader` } },
+    ]);
+    expect(lines.at(-1)).toBe(
+      `replayed 2 dead letters of ${dead}; 1 could not be, and stay; left out: ${dead}/${victim} has no leader`,
+    );
+
+    const listed = await nestKq(['dead', 'list', dead]);
+    expect(listed).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining(`${dead}/${victim} has no leader`),
+    });
+    const acted = await nestKq(['dead', 'replay', dead, '--yes', '--json']);
+    expect([acted.code, JSON.parse(acted.stdout)]).toEqual([
+      1,
+      expect.objectContaining({ count: 0, failed: 1, leaderless: [victim] }),
+    ]);
+
+    expect(await groups.seek(group, topic, { to: new Date(0) })).toEqual({ 0: '0', 2: '0' });
+    expect(lines.at(-1)).toContain(`stays where it is in ${topic}/${victim}: no leader knows the end`);
+
+    await servers[victim]!.restart();
+    await eventually('all are read', async () => !(await letters.list(dead)).leaderless, 60_000);
+    expect((await valuesOf(await letters.list(dead))).toSorted()).toEqual(['stuck', 'unread']);
+    await eventually(
+      'all are replayed',
+      async () =>
+        (await letters.replay(dead, {})).count === 0 && (await letters.list(dead)).letters.length === 0,
+      60_000,
+    );
+    const member = await join(driver, group, topic);
+    await eventually('all messages come', () => member.values.length >= 4);
+    expect(member.values.toSorted()).toEqual(['replayed', 'shown', 'stuck', 'unread']);
+  },
+  2 * LIMIT,
 );
 
 it.each(DRIVERS)(

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { Injectable, type DynamicModule } from '@nestjs/common';
 import { DqEvents, type Operated } from 'nest-dq';
 import type { DqDashboardOptions } from 'nest-dq/dashboard';
@@ -12,6 +12,7 @@ import {
   type DriverFactory,
   type KqMessage,
 } from 'nest-kq';
+import type { LogAdmin } from 'nest-kq/src/driver/driver.js';
 import { MemoryDriver } from 'nest-kq/src/driver/memory/memory-driver.js';
 import { eventually } from 'test-servers';
 import { PLATFORMS, ServedApp, type Platform } from './served-app.js';
@@ -266,6 +267,23 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     expect([gone.status, gone.json.code]).toEqual([404, 'NOT_FOUND']);
     expect(await openLetters(served)).toEqual(['no stock']);
   });
+});
+
+it('names partitions without a leader in lists, counts and acts on many', async () => {
+  const served = await withDead({}, 'no stock');
+  // As of a real cluster with a broker away: a log in memory has none.
+  const admin = (served.app.get(KqDeadLetters) as unknown as { admin: LogAdmin }).admin;
+  const ends = await admin.endsOfLed(DEAD);
+  jest.spyOn(admin, 'endsOfLed').mockResolvedValue([...ends, undefined]);
+  const list = await served.get(`${KAFKA}/letters?topic=${DEAD}`);
+  expect(list.json).toEqual({ letters: [expect.anything()], leaderless: [1] });
+  expect((await served.get(`${KAFKA}/count?topic=${DEAD}`)).json).toMatchObject({
+    letters: 1,
+    leaderless: [1],
+  });
+  const body = { topic: DEAD, filter: {}, dryRun: true };
+  const [{ progress }] = await linesOf(await served.begin('/dq/api/acts/kafkaDiscardMany', body));
+  expect(progress).toMatchObject({ done: 1, leaderless: [`${DEAD}/1`] });
 });
 
 it('says why a letter stays that cannot be replayed', async () => {

@@ -91,6 +91,9 @@ function BulkDialog({
           {t('bulk.rest', { skipped: count(progress.skipped), failed: count(progress.failed) })}
         </p>
       )}
+      {progress?.leaderless && (
+        <p class="card warn">{t('kafka.leaderless', { partitions: progress.leaderless.join(', ') })}</p>
+      )}
       {progress && !hasActed && <Examples examples={progress.examples} />}
       {progress && progress.failures.length > 0 && (
         <ul class="failures">

@@ -39,11 +39,13 @@ export function KafkaLetters({
   readonly topic: string;
   readonly filter: KafkaFilterWire;
 }) {
+  const [leaderless, setLeaderless] = useState<readonly number[]>([]);
   const list = usePages<KafkaLetterWire>(
     async (cursor, signal) => {
       const query = { cluster, topic, ...filter, cursor };
-      const { letters, cursor: next } = await getData<KafkaLettersWire>('kafka/letters', query, signal);
-      return { items: letters, cursor: next };
+      const page = await getData<KafkaLettersWire>('kafka/letters', query, signal);
+      if (!signal.aborted) setLeaderless(page.leaderless ?? []);
+      return { items: page.letters, cursor: page.cursor };
     },
     [topic, JSON.stringify(filter)],
   );
@@ -67,6 +69,11 @@ export function KafkaLetters({
   return (
     <>
       {list.error && <Failure error={list.error} />}
+      {leaderless.length > 0 && (
+        <p class="card warn">
+          {t('kafka.leaderless', { partitions: leaderless.map((each) => `${topic}/${each}`).join(', ') })}
+        </p>
+      )}
       <div class="bar">
         <button class="button" onClick={again}>
           {t('again')}

@@ -183,8 +183,13 @@ function useCounts(cluster: string, topics: KafkaTopicsWire | undefined): Readon
 function Letters({ counted }: { readonly counted: Counted | undefined }) {
   if (!counted) return <span class="faint">{t('loading')}</span>;
   if (!counted.data) return <span class="bad">{counted.error?.message}</span>;
-  const { letters, more } = counted.data;
-  return <>{more ? t('kafka.atLeast', { letters: count(letters) }) : count(letters)}</>;
+  const { letters, more, leaderless } = counted.data;
+  return (
+    <>
+      {more ? t('kafka.atLeast', { letters: count(letters) }) : count(letters)}
+      {leaderless && <div class="bad">{t('kafka.uncounted', { partitions: leaderless.join(', ') })}</div>}
+    </>
+  );
 }
 
 function Select({

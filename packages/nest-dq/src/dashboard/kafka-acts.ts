@@ -59,7 +59,7 @@ export function actOnLetters(
   };
   const on = { ...placeOf(cluster, topic), filter: { ...filter, ...given.part('limit', number) } };
   const act = options.dryRun ? undefined : new Act(events, name, on, by);
-  return progressOf(told(letters.acting(how, topic, filter, options), act), options.dryRun);
+  return progressOf(topic, told(letters.acting(how, topic, filter, options), act), options.dryRun);
 }
 
 function placeOf(cluster: KafkaCluster['cluster'], topic: string) {
@@ -93,10 +93,11 @@ async function* firstFailing(
 }
 
 async function* progressOf(
+  topic: string,
   acting: AsyncIterable<KafkaLettersDone>,
   dryRun = false,
 ): AsyncGenerator<BulkProgressWire<KafkaExampleWire>, void, undefined> {
-  for await (const { count, failed, failures, examples } of acting) {
+  for await (const { count, failed, failures, examples, leaderless } of acting) {
     const shown = dryRun ? examples : [];
     yield {
       done: count,
@@ -108,6 +109,7 @@ async function* progressOf(
         ...(key !== null && { key }),
         diedAt: diedAt.toISOString(),
       })),
+      ...(leaderless && { leaderless: leaderless.map((partition) => `${topic}/${partition}`) }),
     };
   }
 }

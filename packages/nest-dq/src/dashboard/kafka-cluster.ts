@@ -13,7 +13,12 @@ interface KafkaLetters {
   list(
     topic: string,
     options: { readonly filter: KafkaFilter; readonly limit?: number; readonly cursor?: string },
-  ): Promise<{ readonly letters: readonly KafkaLetterSummary[]; readonly cursor?: string }>;
+  ): Promise<{
+    readonly letters: readonly KafkaLetterSummary[];
+    readonly cursor?: string;
+    /** Partitions whose letters are missing, as they have no leader. */
+    readonly leaderless?: readonly number[];
+  }>;
   get(topic: string, place: KafkaPlace): Promise<KafkaLetter | undefined>;
   /** Yields how far it has come, at least once, and can be ended there. */
   acting(
@@ -75,4 +80,6 @@ export interface KafkaLettersDone {
   readonly failed: number;
   readonly failures: readonly (KafkaPlace & { readonly error: Error })[];
   readonly examples: readonly KafkaLetterSummary[];
+  /** Partitions that were left out, as they have no leader. */
+  readonly leaderless?: readonly number[];
 }

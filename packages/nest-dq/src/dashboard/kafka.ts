@@ -38,12 +38,17 @@ const MOST_COUNTED = 1_000;
 export async function kafkaCount(
   kafka: KafkaClusters,
   input: Input,
-): Promise<{ letters: number; more: boolean; newest?: Date }> {
+): Promise<{ letters: number; more: boolean; newest?: Date; leaderless?: readonly number[] }> {
   const { letters } = kafka.of(input);
   const page = await letters.list(input.must('topic', text), { filter: {}, limit: MOST_COUNTED });
+  const { leaderless } = page;
   const [last] = page.letters;
-  const more = page.cursor !== undefined;
-  return { letters: page.letters.length, more, ...(last && { newest: last.diedAt }) };
+  return {
+    letters: page.letters.length,
+    more: page.cursor !== undefined,
+    ...(last && { newest: last.diedAt }),
+    ...(leaderless && { leaderless }),
+  };
 }
 
 /** The fields that name one letter. */

@@ -120,6 +120,8 @@ export interface KafkaCountWire {
   readonly more: boolean;
   /** When the last one died. */
   readonly newest?: string;
+  /** Partitions that are not counted, as they have no leader. Absent: all are. */
+  readonly leaderless?: readonly number[];
 }
 /** A dead letter of Kafka in a list. */
 export type KafkaLetterWire = AsJson<KafkaLetterSummary>;
@@ -129,6 +131,8 @@ export interface KafkaLettersWire {
   readonly letters: readonly KafkaLetterWire[];
   /** Gets the next page. Absent: this was the last one. */
   readonly cursor?: string;
+  /** Partitions whose letters are missing, as they have no leader. Absent: none is missing. */
+  readonly leaderless?: readonly number[];
 }
 /** Which of them are meant. Times are ISO texts. `{}`: all. */
 export interface KafkaFilterWire {
@@ -289,6 +293,8 @@ export interface BulkProgressWire<Example = unknown> {
   readonly failures: readonly ({ readonly id: string } & ErrorWire)[];
   /** In a dry run: the first ten. */
   readonly examples: readonly Example[];
+  /** Partitions of Kafka, as `orders.dead/0`, that are left out, as they have no leader. Absent: none is. */
+  readonly leaderless?: readonly string[];
 }
 /**
  * One line for each page; the last one has `end` if the act is through, or `error`. If there is no such line, the connection

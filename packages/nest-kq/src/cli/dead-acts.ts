@@ -1,7 +1,7 @@
 import { confirmed, counted, type Answer, type Arguments, type Flags } from 'nest-handlers/cli';
 import type { KqLetterFilter, KqLetterRef, KqLettersDone } from '../dead-letters/kq-dead-letters.js';
 import { clusterCommand } from './cluster.js';
-import { showLetter } from './dead.js';
+import { missingFact, showLetter } from './dead.js';
 import { FILTER_FLAGS, PLACE_FLAGS, filterOf, placeOf } from './letter-flags.js';
 
 const operands = ['TOPIC'];
@@ -77,33 +77,39 @@ async function act(args: Arguments, verb: string, start: Start): Promise<Answer>
   if (isDry || !args.has('yes')) {
     const found = await run(true);
     const what = `${verb} ${counted(found.count, 'dead letter')} of ${topic}`;
-    if (isDry || !asked) return dryAnswer(found, what, isDry);
-    if (found.count > 0 && !(await confirmed(args, what)))
+    const missing = found.leaderless ? `, ${missingFact(topic, found.leaderless)}` : '';
+    if (isDry || !asked) return dryAnswer(found, what + missing, isDry);
+    if (found.count > 0 && !(await confirmed(args, what + missing)))
       return { json: { count: 0, failed: 0, failures: [] }, text: 'nothing was done', status: 1 };
   }
-  return answer(await run(false), place !== undefined);
+  return answer(topic, await run(false), place !== undefined);
 }
 
-function dryAnswer({ count, examples }: KqLettersDone, what: string, isDry: boolean): Answer {
+function dryAnswer({ count, examples, leaderless }: KqLettersDone, what: string, isDry: boolean): Answer {
   const lines = examples.map((letter) => `  ${showLetter(letter)}`);
   const more = count > lines.length && lines.length > 0 ? ['  …'] : [];
   const hint = isDry ? [] : ['nothing was done: expected --yes, as there is no terminal to ask on'];
   return {
-    json: { dryRun: true, count, examples },
+    json: { dryRun: true, count, examples, leaderless },
     text: [`it would ${what}`, ...lines, ...more, ...hint].join('\n'),
-    status: isDry ? 0 : 1,
+    status: isDry && !leaderless ? 0 : 1,
   };
 }
 
-function answer({ count, failed, failures }: KqLettersDone, isOne: boolean): Answer {
+function answer(
+  topic: string,
+  { count, failed, failures, leaderless }: KqLettersDone,
+  isOne: boolean,
+): Answer {
   const told = failures.map(({ error, ...place }) => ({ ...place, error: error.message }));
   const lines = told.map(({ partition, offset, error }) => `  ${partition}/${offset}: ${error}`);
+  const left = leaderless ? [missingFact(topic, leaderless)] : [];
   const missing = isOne && count + failed === 0;
   return {
-    json: { count, failed, failures: told },
+    json: { count, failed, failures: told, leaderless },
     text: missing
       ? 'it is no dead letter, or it was replayed or discarded before'
-      : [`${count} done, ${failed} failed`, ...lines].join('\n'),
-    status: failed > 0 || missing ? 1 : 0,
+      : [`${count} done, ${failed} failed`, ...lines, ...left].join('\n'),
+    status: failed > 0 || missing || leaderless ? 1 : 0,
   };
 }

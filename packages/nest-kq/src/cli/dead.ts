@@ -1,6 +1,7 @@
 import { distance, facts, instant, table } from 'nest-handlers/cli';
 import { systemClock } from 'nest-handlers/time';
 import type { KqDeadLetter, KqLetterSummary } from '../dead-letters/kq-dead-letters.js';
+import { leaderlessFact } from '../driver/known-ends.js';
 import { clusterCommand } from './cluster.js';
 import { FILTER_FLAGS, PLACE_FLAGS, filterOf, placeOf } from './letter-flags.js';
 
@@ -32,7 +33,7 @@ export const deadList = clusterCommand({
     limit: { value: 'N', help: 'at most so many (default 50, at most 1000)' },
     cursor: { value: 'CURSOR', help: 'goes on where the page before ended' },
   },
-  status: '0 listed, 1 no broker answers, or there is no such topic',
+  status: '0 listed, 1 not all, no broker answers, or there is no such topic',
   examples: [
     'nest-kq dead list orders.dead --brokers localhost:9092',
     'nest-kq dead list orders.dead --error ETIMEDOUT --from -1d --json',
@@ -40,7 +41,8 @@ export const deadList = clusterCommand({
   async run(args, { deadLetters }) {
     const limit = args.count('limit', 1, 1_000);
     const cursor = args.text('cursor', 'the cursor of the page before');
-    const page = await deadLetters.list(args.required('TOPIC'), {
+    const topic = args.required('TOPIC');
+    const page = await deadLetters.list(topic, {
       filter: filterOf(args),
       ...(limit !== undefined && { limit }),
       ...(cursor !== undefined && { cursor }),
@@ -57,8 +59,12 @@ export const deadList = clusterCommand({
       short(`${error.name}: ${error.message}`),
     ]);
     const none = page.cursor === undefined ? 'no dead letters' : 'no dead letters on this page';
-    const more = page.cursor === undefined ? '' : `\n… and more: --cursor ${page.cursor}`;
-    return { json: page, text: (rows.length === 0 ? none : table(head, rows)) + more };
+    const lines = [
+      rows.length === 0 ? none : table(head, rows),
+      ...(page.leaderless ? [missingFact(topic, page.leaderless)] : []),
+      ...(page.cursor === undefined ? [] : [`… and more: --cursor ${page.cursor}`]),
+    ];
+    return { json: page, text: lines.join('\n'), status: page.leaderless ? 1 : 0 };
   },
 });
 
@@ -80,6 +86,11 @@ export const deadShow = clusterCommand({
 
 export function showPlace({ partition, offset }: Pick<KqLetterSummary, 'partition'> & { offset: unknown }) {
   return `partition ${partition}, offset ${String(offset)}`;
+}
+
+/** That letters of these partitions are neither listed nor acted on. */
+export function missingFact(topic: string, leaderless: readonly number[]): string {
+  return `without those of partitions that cannot be read: ${leaderlessFact(topic, leaderless)}`;
 }
 
 /** One line for people. */

@@ -63,6 +63,11 @@ export interface KqLetterPage {
   readonly letters: readonly KqLetterSummary[];
   /** Absent: there are no more. */
   readonly cursor?: string;
+  /**
+   * Partitions without a leader, whose letters are missing here: a later page has them if they can be read by then. Absent: none
+   * is missing.
+   */
+  readonly leaderless?: readonly number[];
 }
 
 /** Options of `KqDeadLetters.list`. */
@@ -106,13 +111,16 @@ export interface KqLettersDone {
   }[];
   /** Up to 5 of the letters that were found. */
   readonly examples: readonly KqLetterSummary[];
+  /** Partitions without a leader, whose letters were left out, and stay. Absent: none was left out. */
+  readonly leaderless?: readonly number[];
 }
 
 /**
  * For operators: the dead letters of a topic. Inject it. A topic cannot delete one message, so a letter that was replayed or
  * discarded stays until the topic forgets it, and a record behind it says that it is resolved. Calls reject with
  * `KQ_UNKNOWN_TOPIC`, `KQ_BAD_OPTION`, `KQ_AWAY`, `KQ_REFUSED` or `KQ_CLOSED`. The topic is that of the letters, such as
- * `orders.shop.kq-dead`, the default of the group `shop`.
+ * `orders.shop.kq-dead`, the default of the group `shop`. What concerns all of its partitions leaves out those without a leader,
+ * and names them; it is `KQ_AWAY` where none has one.
  */
 export abstract class KqDeadLetters {
   /**
@@ -124,15 +132,15 @@ export abstract class KqDeadLetters {
   /** One page. It reads at most some 64 MiB. */
   abstract list(topic: string | Topic, options?: KqLetterListOptions): Promise<KqLetterPage>;
 
-  /** One letter, also if it is resolved. Undefined: there is none, or not any more. */
+  /** One letter, also if it is resolved. Undefined: there is none, or not any more. `KQ_AWAY`: its partition has no leader. */
   abstract get(topic: string | Topic, ref: KqLetterRef): Promise<KqDeadLetter | undefined>;
 
   /**
    * Stores messages again in the topics where they were, with key, value and headers as before. A letter is resolved once its
    * message is stored: after a crash in between it may come twice, and none is lost. Letters that come meanwhile stay.
    *
-   * A letter that cannot be stored, such as for `KQ_UNKNOWN_TOPIC`, stays and is told in `failures`. Rejects with `KQ_AWAY`
-   * in the middle, too: then another call goes on with the rest.
+   * A letter that cannot be stored, such as for `KQ_UNKNOWN_TOPIC`, or since the partition of its message has no leader, stays
+   * and is told in `failures`. Rejects with `KQ_AWAY` in the middle, too: then another call goes on with the rest.
    * @param which One letter, or all that match a filter: `{}` means all.
    */
   abstract replay(

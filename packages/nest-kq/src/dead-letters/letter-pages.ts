@@ -15,11 +15,13 @@ export const MOST_AT_ONCE = 1_000;
 const MOST_MESSAGES = 50_000;
 const MOST_BYTES = 64 * 1_048_576;
 
+type Positions = ReadonlyMap<number, bigint | undefined>;
+
 export interface LetterQuery {
   readonly matches: (letter: KqLetterSummary) => boolean;
   readonly limit: number;
-  /** By partition, the offset below which the page begins. Undefined: at the end. */
-  readonly positions: ReadonlyMap<number, bigint> | undefined;
+  /** By partition, the offset below which the page begins; undefined: its end. Those that are not in it are through. */
+  readonly positions: Positions | undefined;
   /** The filter's earliest time. */
   readonly since: Date | undefined;
 }
@@ -36,30 +38,44 @@ export function readQuery(options: KqLetterListOptions): LetterQuery {
   };
 }
 
-/** Merges partitions by time, the newest letters first. `floors`: offsets below which nothing can match. */
+/**
+ * Merges partitions by time, the newest letters first. `floors`: offsets below which nothing can match. `leaderless`: partitions
+ * that cannot be read, whose places the cursor keeps.
+ */
 export async function pageOf(
   partitions: readonly LetterPartition[],
   query: LetterQuery,
   floors: ReadonlyMap<number, bigint>,
+  leaderless: readonly number[],
 ): Promise<KqLetterPage> {
   const { limit, positions } = query;
   const budget: Budget = { messages: MOST_MESSAGES, bytes: MOST_BYTES };
   const tails = partitions.map((partition) => {
     const floor = floors.get(partition.partition) ?? partition.first;
-    const start = positions === undefined ? partition.end : (positions.get(partition.partition) ?? floor);
+    const isThrough = positions?.has(partition.partition) === false;
+    const start = isThrough ? floor : (positions?.get(partition.partition) ?? partition.end);
     return new Tail(partition, query, floor, start < partition.end ? start : partition.end);
   });
+  const missing = leaderless.filter((partition) => positions?.has(partition) !== false);
   const letters: KqLetterSummary[] = [];
   while (letters.length < limit) {
     await Promise.all(tails.map((tail) => tail.fill(budget)));
     // Of a partition without a letter here it is not known how new its next one is.
     if (tails.some((tail) => tail.isBehind)) break;
     const newest = tails.reduce<Tail | undefined>(newer, undefined);
-    if (!newest) return { letters };
+    if (!newest) break;
     letters.push(newest.take());
   }
-  const ended = tails.every((tail) => tail.hasEnded);
-  return ended ? { letters } : { letters, cursor: writeCursor(tails) };
+  const left = tails.filter((tail) => !tail.hasEnded);
+  const places: Positions = new Map([
+    ...left.map(({ number, position }) => [number, position] as const),
+    ...missing.map((partition) => [partition, positions?.get(partition)] as const),
+  ]);
+  return {
+    letters,
+    ...(left.length > 0 && { cursor: writeCursor(places) }),
+    ...(missing.length > 0 && { leaderless: missing }),
+  };
 }
 
 /** A partition as far as the page has come. */
@@ -119,17 +135,19 @@ function newer(best: Tail | undefined, tail: Tail): Tail | undefined {
   return !best?.head || tail.head.diedAt > best.head.diedAt ? tail : best;
 }
 
-function writeCursor(tails: readonly Tail[]): string {
-  const left = tails.filter((tail) => !tail.hasEnded);
-  const places = left.map((tail) => [tail.number, String(tail.position)] as const);
+function writeCursor(positions: Positions): string {
+  const places = [...positions].map(([partition, offset]) => [partition, offset?.toString() ?? null]);
   return Buffer.from(JSON.stringify(Object.fromEntries(places))).toString('base64url');
 }
 
-function readCursor(cursor: unknown): ReadonlyMap<number, bigint> {
+function readCursor(cursor: unknown): Positions {
   try {
     const places = JSON.parse(Buffer.from(cursor as string, 'base64url').toString()) as object;
     return new Map(
-      Object.entries(places).map(([partition, offset]) => [Number(partition), BigInt(offset as string)]),
+      Object.entries(places).map(([partition, offset]) => [
+        Number(partition),
+        offset === null ? undefined : BigInt(offset as string),
+      ]),
     );
   } catch {
     throw wrongValue('KQ_BAD_OPTION', '`cursor`', cursor, 'that of the page before');

@@ -3,6 +3,7 @@ import { systemClock } from 'nest-handlers/time';
 import type { LogAdmin } from '../driver/driver.js';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
 import type { OutgoingMessage } from '../driver/message.js';
+import { partitionOf } from '../driver/partitioning.js';
 import { KqError } from '../errors.js';
 import { LogDeadLetters } from './log-dead-letters.js';
 
@@ -35,6 +36,40 @@ const adminNow = new Proxy({} as LogAdmin, {
 function newProcess(admin = adminNow): LogDeadLetters {
   const producer = { send: (...given: Parameters<typeof send>) => send(...given) };
   return new LogDeadLetters(admin, producer, (line) => lines.push(line));
+}
+
+/** The log while a broker is away: this partition of these topics has no leader, and whoever asks about it asks in vain. */
+function leaderless(partition: number, ...topics: readonly string[]): LogAdmin {
+  const refuse = (topic: string, asked?: readonly number[]) => {
+    if (topics.includes(topic) && (asked?.includes(partition) ?? true))
+      throw new KqError('KQ_AWAY', 'asked about a partition without a leader');
+  };
+  return {
+    topics: () => driver.admin.topics(),
+    createTopics: (...given) => driver.admin.createTopics(...given),
+    committed: (...given) => driver.admin.committed(...given),
+    setCommitted: (...given) => driver.admin.setCommitted(...given),
+    endsOfLed: async (topic) => {
+      const ends = await driver.admin.endsOfLed(topic);
+      return topics.includes(topic) ? ends.with(partition, undefined) : ends;
+    },
+    ends: async (topic) => {
+      refuse(topic);
+      return driver.admin.ends(topic);
+    },
+    offsetsAt: async (topic, time, asked) => {
+      refuse(topic, asked);
+      return driver.admin.offsetsAt(topic, time, asked);
+    },
+    read: async (topic, asked, offset) => {
+      refuse(topic, [asked]);
+      return driver.admin.read(topic, asked, offset);
+    },
+    readFrom: async (topic, asked, ...range) => {
+      refuse(topic, [asked]);
+      return driver.admin.readFrom(topic, asked, ...range);
+    },
+  };
 }
 
 interface Letter {
@@ -464,6 +499,114 @@ describe('KqDeadLetters', () => {
   ])('refuses %s', async (_name, call, expected) => {
     await bury({});
     await expect((async () => call(DEAD))()).rejects.toThrow(expected);
+    expect(await listed()).toEqual(['0/0']);
+  });
+});
+
+describe('KqDeadLetters while a partition has no leader', () => {
+  it('lists those of the others, and names it, also with a filter by time', async () => {
+    await bury({}, { partition: 1 }, {});
+    for (const filter of [{}, { from: new Date(1_000) }]) {
+      const page = await newProcess(leaderless(1, DEAD)).list(DEAD, { filter });
+      expect(page.letters.map(({ partition, offset }) => `${partition}/${offset}`)).toEqual(['0/1', '0/0']);
+      expect(page).toMatchObject({ leaderless: [1] });
+      expect(page).not.toHaveProperty('cursor');
+    }
+    expect(await letters.list(DEAD)).not.toHaveProperty('leaderless');
+  });
+
+  it('goes on with it from its end once it has one, if no page has read it yet', async () => {
+    await bury({}, { partition: 1 }, {}, { partition: 1 });
+    const away = newProcess(leaderless(1, DEAD));
+    const first = await away.list(DEAD, { limit: 1 });
+    expect(first).toMatchObject({ letters: [{ partition: 0, offset: '1' }], leaderless: [1] });
+    const second = await away.list(DEAD, { limit: 1, cursor: first.cursor! });
+    expect(second).toMatchObject({ letters: [{ partition: 0, offset: '0' }], leaderless: [1] });
+    expect(await listed(newProcess(), { cursor: first.cursor! })).toEqual(['1/1', '1/0', '0/0']);
+  });
+
+  it('goes on with it where a page before ended', async () => {
+    await bury({}, { partition: 1 }, {}, { partition: 1 });
+    const first = await letters.list(DEAD, { limit: 1 });
+    expect(first).toMatchObject({ letters: [{ partition: 1, offset: '1' }] });
+    const away = newProcess(leaderless(1, DEAD));
+    const second = await away.list(DEAD, { limit: 1, cursor: first.cursor! });
+    expect(second).toMatchObject({ letters: [{ partition: 0, offset: '1' }], leaderless: [1] });
+    expect(await listed(newProcess(), { cursor: second.cursor! })).toEqual(['1/0', '0/0']);
+  });
+
+  it('does not name it on a page after its last letter', async () => {
+    await bury({}, {}, { partition: 1 });
+    const first = await letters.list(DEAD, { limit: 2 });
+    expect(first.letters).toHaveLength(2);
+    const second = await newProcess(leaderless(1, DEAD)).list(DEAD, { cursor: first.cursor! });
+    expect(second).toEqual({ letters: [expect.objectContaining({ partition: 0, offset: '0' })] });
+  });
+
+  it('is away where none has one', async () => {
+    await driver.admin.createTopics([{ topic: 'dead', partitions: 1 }]);
+    const away = newProcess(leaderless(0, 'dead'));
+    for (const call of [away.list('dead'), away.replay('dead', {}), away.discard('dead', {})])
+      await expect(call).rejects.toThrow('KQ_AWAY: dead/0 has no leader');
+  });
+
+  it('shows, replays and discards a letter of another one, and says why not one of its own', async () => {
+    await bury({ value: 'a' }, { partition: 1 }, { value: 'c' });
+    const away = newProcess(leaderless(1, DEAD));
+    expect(await away.get(DEAD, { partition: 0, offset: 0 })).toMatchObject({ resolved: false });
+    expect(await away.get(DEAD, { partition: 0, offset: 9 })).toBeUndefined();
+    const one = await away.replay(DEAD, { partition: 0, offset: 0 });
+    expect(one).toMatchObject({ count: 1 });
+    expect(one).not.toHaveProperty('leaderless');
+    expect(await away.discard(DEAD, { partition: 0, offset: 2 })).toMatchObject({ count: 0 });
+    const own = { partition: 1, offset: 0 };
+    for (const call of [away.get(DEAD, own), away.replay(DEAD, own), away.discard(DEAD, own)])
+      await expect(call).rejects.toThrow(`KQ_AWAY: ${DEAD}/1 has no leader`);
+    expect(stored()).toMatchObject([{ value: 'a' }]);
+  });
+
+  it('replays by filter those of the others, and names what it left out', async () => {
+    await bury({ value: '1' }, { partition: 1, value: '2' }, { value: '3' });
+    const away = newProcess(leaderless(1, DEAD));
+    const filter = { from: new Date(1_000) };
+    expect(await away.replay(DEAD, filter, { dryRun: true })).toMatchObject({ count: 2, leaderless: [1] });
+    expect(await away.replay(DEAD, filter)).toMatchObject({ count: 2, failed: 0, leaderless: [1] });
+    expect(stored().map(({ value }) => value)).toEqual(['1', '3']);
+    expect(lines).toEqual([`replayed 2 dead letters of ${DEAD}; left out: ${DEAD}/1 has no leader`]);
+    expect(await listed()).toEqual(['1/0']);
+    expect(await newProcess().discard(DEAD, {})).toEqual(
+      expect.not.objectContaining({ leaderless: expect.anything() }),
+    );
+  });
+
+  it('replays what can be stored where a topic of messages lacks one, and waits for none', async () => {
+    await driver.admin.createTopics([{ topic: 'mails', partitions: 2 }]);
+    const origin = { 'kq-topic': 'mails' };
+    const [zero, one] = [0, 1].map((wanted) =>
+      Array.from({ length: 20 }, (_, n) => `k${n}`).find(
+        (key) => partitionOf(Buffer.from(key), 2) === wanted,
+      ),
+    );
+    await bury(
+      { key: one!, headers: origin },
+      { key: zero!, headers: origin },
+      {},
+      { key: null, headers: origin },
+    );
+    const sent: string[] = [];
+    send = async (topic, messages) => {
+      sent.push(...messages.map(({ key }) => `${topic} ${key?.toString()}`));
+      return plainSend(topic, messages);
+    };
+    const done = await newProcess(leaderless(1, 'mails')).replay(DEAD, {});
+    expect(done).toMatchObject({ count: 3, failed: 1 });
+    expect(done.failures).toMatchObject([{ partition: 0, offset: '0', error: { code: 'KQ_AWAY' } }]);
+    expect(done.failures[0]!.error.message).toBe('KQ_AWAY: mails/1 has no leader');
+    expect(sent.filter((each) => !each.startsWith(DEAD))).toEqual([
+      `mails ${zero}`,
+      'mails undefined',
+      'orders k',
+    ]);
     expect(await listed()).toEqual(['0/0']);
   });
 });

@@ -1,6 +1,7 @@
 import { checkOptions, wholeNumber } from '../api/checks.js';
 import { topicName, type Topic } from '../api/topic.js';
 import type { LogAdmin, LogProducer } from '../driver/driver.js';
+import { Leaderless, knownEnds, leaderlessFact } from '../driver/known-ends.js';
 import type { LogMessage, OutgoingMessage } from '../driver/message.js';
 import { KqError, factOf, wrongValue } from '../errors.js';
 import {
@@ -19,6 +20,7 @@ import { headerOf, isLetter, letterOf, resolutionOf, revived, summaryOf, type Re
 import { letterMatcher, placeIn, placeOf } from './letter-filter.js';
 import { MOST_AT_ONCE, pageOf, readQuery } from './letter-pages.js';
 import { LetterPartition } from './letter-partition.js';
+import { Targets } from './targets.js';
 import { DEAD_LETTER_HEADERS } from '../failures/dead-letter.js';
 import { isDeadTopic } from '../driver/made-topics.js';
 
@@ -40,12 +42,20 @@ interface Act {
   readonly failedGroupOnly: boolean;
   /** Whether a group reads a topic, as far as that was asked. */
   readonly reads: Map<string, boolean>;
+  readonly targets: Targets;
 }
 
 type Done = { -readonly [Name in keyof KqLettersDone]: KqLettersDone[Name] } & {
   readonly failures: KqLettersDone['failures'][number][];
   readonly examples: KqLetterSummary[];
 };
+
+/** A dead letter topic as it can be read now. */
+interface Letters {
+  readonly partitions: readonly LetterPartition[];
+  /** Those without a leader. */
+  readonly leaderless: readonly number[];
+}
 
 /** The dead letters of one cluster of brokers. */
 export class LogDeadLetters extends KqDeadLetters {
@@ -81,20 +91,20 @@ export class LogDeadLetters extends KqDeadLetters {
     const name = topicName(topic);
     const query = readQuery(options);
     return this.inTurn(name, async () => {
-      const partitions = await this.fresh(name, this.knownOf(name));
-      return pageOf(partitions, query, await this.floors(name, query.since));
+      const { partitions, leaderless } = await this.fresh(name, this.knownOf(name));
+      const floors = await this.floors(name, partitions, query.since);
+      return pageOf(partitions, query, floors, leaderless);
     });
   }
 
   override async get(topic: string | Topic, ref: KqLetterRef): Promise<KqDeadLetter | undefined> {
     const name = topicName(topic);
     const { partition, offset } = placeOf(ref);
-    const message = await this.admin.read(name, partition, offset);
-    if (!message || !isLetter(message)) return undefined;
     return this.inTurn(name, async () => {
-      const all = await this.fresh(name, this.knownOf(name));
-      const isOpen = await openIn(all, partition, offset);
-      return letterOf(partition, message, !isOpen);
+      const { partitions } = await this.fresh(name, this.knownOf(name), partition);
+      const message = await this.admin.read(name, partition, offset);
+      if (!message || !isLetter(message)) return undefined;
+      return letterOf(partition, message, !(await isOpen(partitions[0]!, offset)));
     });
   }
 
@@ -121,10 +131,11 @@ export class LogDeadLetters extends KqDeadLetters {
     which: KqLetterRef | KqLetterFilter,
     options: KqReplayOptions = {},
   ): AsyncGenerator<KqLettersDone, void, undefined> {
-    const act = actOf(how, topicName(topic), options);
+    const act = actOf(this.admin, how, topicName(topic), options);
     const done: Done = { count: 0, failed: 0, failures: [], examples: [] };
     const place = placeIn(which);
-    const partitions = await this.fresh(act.topic, new Map());
+    const { partitions, leaderless } = await this.fresh(act.topic, new Map(), place?.partition);
+    if (leaderless.length > 0) done.leaderless = leaderless;
     try {
       if (place) await this.actOnOne(act, partitions, place, done);
       else yield* this.actOnMany(act, partitions, which as KqLetterFilter, done);
@@ -132,7 +143,8 @@ export class LogDeadLetters extends KqDeadLetters {
     } finally {
       if (!act.dryRun && done.count > 0) {
         const failed = done.failed > 0 ? `; ${done.failed} could not be, and stay` : '';
-        this.log(`${how} ${done.count} dead letters of ${act.topic}${failed}`);
+        const missing = leaderless.length > 0 ? `; left out: ${leaderlessFact(act.topic, leaderless)}` : '';
+        this.log(`${how} ${done.count} dead letters of ${act.topic}${failed}${missing}`);
       }
     }
   }
@@ -144,16 +156,11 @@ export class LogDeadLetters extends KqDeadLetters {
     done: Done,
   ): Promise<void> {
     const message = await this.admin.read(act.topic, partition, offset);
-    if (!message || !isLetter(message) || !(await openIn(partitions, partition, offset))) return;
+    const [letters] = partitions;
+    if (!message || !isLetter(message) || !(await isOpen(letters!, offset))) return;
     done.examples.push(summaryOf(partition, message));
     if (act.dryRun) done.count = 1;
-    else
-      await this.resolve(
-        act,
-        partitions.find((each) => each.partition === partition)!,
-        [message],
-        done,
-      );
+    else await this.resolve(act, letters!, [message], done);
   }
 
   private async *actOnMany(
@@ -163,7 +170,7 @@ export class LogDeadLetters extends KqDeadLetters {
     done: Done,
   ): AsyncGenerator<KqLettersDone, void, undefined> {
     const matches = letterMatcher(filter);
-    const floors = await this.floors(act.topic, filter.from);
+    const floors = await this.floors(act.topic, partitions, filter.from);
     let found = 0;
     for (const partition of partitions) {
       const floor = floors.get(partition.partition) ?? partition.first;
@@ -226,7 +233,7 @@ export class LogDeadLetters extends KqDeadLetters {
       await partition.knowTo(sent!.offset + 1n);
     }
     for (const [offset, error] of results) {
-      if (error.code === 'KQ_AWAY' || error.code === 'KQ_CLOSED') throw error;
+      if (endsAct(error)) throw error;
       done.failed++;
       const place = { partition: partition.partition, offset: String(offset) };
       if (done.failures.length < MOST_FAILURES) done.failures.push({ ...place, error });
@@ -240,12 +247,15 @@ export class LogDeadLetters extends KqDeadLetters {
     for (const letter of letters) {
       const origin = headerOf(letter, DEAD_LETTER_HEADERS.topic)!;
       const group = act.failedGroupOnly ? (headerOf(letter, DEAD_LETTER_HEADERS.group) ?? '') : undefined;
-      const wrong = group === undefined ? undefined : await this.missing(act, group, origin);
+      const message = revived(letter, group);
+      const wrong =
+        (group === undefined ? undefined : await this.missing(act, group, origin)) ??
+        (await act.targets.refusal(origin, message));
       if (wrong) failed.set(letter.offset, wrong);
       else {
         const ofTopic = byTopic.get(origin) ?? [];
         byTopic.set(origin, ofTopic);
-        ofTopic.push({ offset: letter.offset, message: revived(letter, group) });
+        ofTopic.push({ offset: letter.offset, message });
       }
     }
     const sending = [...byTopic].map(async ([origin, all]) => {
@@ -279,13 +289,16 @@ export class LogDeadLetters extends KqDeadLetters {
     );
   }
 
-  /** Those of a topic, as the brokers have them now. */
-  private async fresh(
-    topic: string,
-    known: Map<number, LetterPartition>,
-  ): Promise<readonly LetterPartition[]> {
-    const ends = await this.admin.ends(topic);
-    return Promise.all(
+  /**
+   * Those of a topic, as the brokers have them now. `KQ_AWAY` where none can be read.
+   * @param only A partition. Default: all.
+   */
+  private async fresh(topic: string, known: Map<number, LetterPartition>, only?: number): Promise<Letters> {
+    const all = await knownEnds(this.admin, topic);
+    const ends = all.ends.filter(({ partition }) => partition === (only ?? partition));
+    const leaderless = all.leaderless.filter((partition) => partition === (only ?? partition));
+    if (ends.length === 0 && leaderless.length > 0) throw new Leaderless(topic, leaderless);
+    const partitions = await Promise.all(
       ends.map(async ({ partition, first, end }) => {
         const one = known.get(partition) ?? new LetterPartition(this.admin, topic, partition);
         known.set(partition, one);
@@ -293,12 +306,18 @@ export class LogDeadLetters extends KqDeadLetters {
         return one;
       }),
     );
+    return { partitions, leaderless };
   }
 
   /** By partition, below which offset no letter is of this time or later. */
-  private async floors(topic: string, since: Date | undefined): Promise<ReadonlyMap<number, bigint>> {
+  private async floors(
+    topic: string,
+    partitions: readonly LetterPartition[],
+    since: Date | undefined,
+  ): Promise<ReadonlyMap<number, bigint>> {
     if (!since) return new Map();
-    const offsets = await this.admin.offsetsAt(topic, since.getTime());
+    const numbers = partitions.map(({ partition }) => partition);
+    const offsets = await this.admin.offsetsAt(topic, since.getTime(), numbers);
     return new Map(offsets.map(({ partition, offset }) => [partition, offset]));
   }
 
@@ -331,13 +350,13 @@ async function lastOf(acting: AsyncIterable<KqLettersDone>): Promise<KqLettersDo
   return last!;
 }
 
-/** Reads what is needed to know whether the letter is resolved. */
-async function openIn(
-  partitions: readonly LetterPartition[],
-  number: number,
-  offset: bigint,
-): Promise<boolean> {
-  const partition = partitions.find((each) => each.partition === number)!;
+/** No other letter would fare better. */
+function endsAct(error: KqError): boolean {
+  return error.code === 'KQ_CLOSED' || (error.code === 'KQ_AWAY' && !(error instanceof Leaderless));
+}
+
+/** Whether the letter is not resolved. Reads what is needed to know that. */
+async function isOpen(partition: LetterPartition, offset: bigint): Promise<boolean> {
   for (let position = partition.end; position > offset;)
     ({ position } = await partition.below(position, MOST_AT_ONCE, { ...UNBOUNDED }));
   return partition.isOpen(offset);
@@ -346,7 +365,7 @@ async function openIn(
 const DISCARD = ['dryRun', 'limit'] satisfies readonly (keyof KqDiscardOptions)[];
 const REPLAY = [...DISCARD, 'groups'] satisfies readonly (keyof KqReplayOptions)[];
 
-function actOf(how: Resolution, topic: string, options: KqReplayOptions): Act {
+function actOf(admin: LogAdmin, how: Resolution, topic: string, options: KqReplayOptions): Act {
   if (how === 'replayed') checkOptions('KQ_BAD_OPTION', '`replay`', options, REPLAY);
   else checkOptions('KQ_BAD_OPTION', '`discard`', options, DISCARD);
   const { dryRun = false, limit, groups = 'all' } = options;
@@ -363,6 +382,7 @@ function actOf(how: Resolution, topic: string, options: KqReplayOptions): Act {
         : wholeNumber('KQ_BAD_OPTION', '`limit`', limit, 1, Number.MAX_SAFE_INTEGER),
     failedGroupOnly: groups === 'failed',
     reads: new Map(),
+    targets: new Targets(admin),
   };
 }
 

@@ -120,9 +120,9 @@ export abstract class Cluster implements LogAdmin {
     }
   }
 
-  async offsetsAt(topic: string, time: number): Promise<PartitionOffset[]> {
-    const partitions = await this.partitions(topic);
-    const numbers = partitions.map(({ partition }) => partition);
+  async offsetsAt(topic: string, time: number, asked?: readonly number[]): Promise<PartitionOffset[]> {
+    const known = await this.withPartitions(topic, asked ?? []);
+    const numbers = asked ?? known.map(({ partition }) => partition);
     const found = byPartition(await this.offsets(topic, numbers, Math.max(0, time)));
     const ends = byPartition(await this.offsets(topic, numbers, 'end'));
     return numbers.map((partition) => {
@@ -134,6 +134,12 @@ export abstract class Cluster implements LogAdmin {
   async read(topic: string, partition: number, offset: bigint) {
     const { messages } = await this.readFrom(topic, partition, offset, 1); // a message comes whole
     return messages.find((message) => message.offset === offset);
+  }
+
+  /** What is read at an offset where the partition has nothing. Asks about this partition alone: others may have no leader. */
+  protected async readNothing(topic: string, partition: number, offset: bigint): Promise<ReadMessages> {
+    const [first] = await this.offsets(topic, [partition], 'first');
+    return { messages: [], next: first && first.offset > offset ? first.offset : offset };
   }
 
   /**

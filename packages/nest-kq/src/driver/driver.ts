@@ -267,8 +267,12 @@ export interface LogAdmin {
   ends(topic: string): Promise<readonly PartitionEnds[]>;
   /** The same, undefined for a partition without a leader. `ends` waits for one, and rejects with `KQ_AWAY`. */
   endsOfLed(topic: string): Promise<readonly (PartitionEnds | undefined)[]>;
-  /** For each partition, the offset of the first message of this time or later; its end if there is none. */
-  offsetsAt(topic: string, time: number): Promise<readonly PartitionOffset[]>;
+  /**
+   * For each partition, the offset of the first message of this time or later; its end if there is none. Where one of them has
+   * no leader, it waits for one, and rejects with `KQ_AWAY`.
+   * @param partitions @default all
+   */
+  offsetsAt(topic: string, time: number, partitions?: readonly number[]): Promise<readonly PartitionOffset[]>;
   /** The message at this offset; undefined if it is not there, or not any more. Also rejects with `KQ_BAD_MESSAGE`: no such partition. */
   read(topic: string, partition: number, offset: bigint): Promise<LogMessage | undefined>;
   /**

@@ -182,11 +182,14 @@ describe('KqGroups', () => {
     jest.spyOn(driver.admin, 'ends').mockRejectedValue(new KqError('KQ_AWAY', 'no leader'));
     const led = { partition: 1, first: 0n, end: 2n };
     const endsOfLed = jest.spyOn(driver.admin, 'endsOfLed').mockResolvedValue([undefined, led]);
+    const offsetsAt = jest.spyOn(driver.admin, 'offsetsAt');
     const seek = (to: never) => app.get(KqGroups).seek('shop', 'orders', { to });
     expect(await seek('last' as never)).toEqual({ 1: '2' });
     expect(logger.lines.map(({ message }) => message)).toContainEqual(
       expect.stringContaining('the group shop stays where it is in orders/0: no leader knows the end'),
     );
+    expect(await seek(new Date(0) as never)).toEqual({ 1: '0' });
+    expect(offsetsAt).toHaveBeenCalledWith('orders', 0, [1]);
     expect(await seek({ 1: '1' } as never)).toEqual({ 1: '1' });
     await expect(seek({ 0: '0' } as never)).rejects.toThrow('KQ_AWAY: orders/0: no leader knows the end');
     endsOfLed.mockResolvedValue([undefined, undefined]);

@@ -1,6 +1,7 @@
 import { topicName, type Topic } from '../api/topic.js';
 import { checkOptions } from '../api/checks.js';
 import type { LogAdmin } from '../driver/driver.js';
+import { knownEnds, placesOf } from '../driver/known-ends.js';
 import type { PartitionOffset } from '../driver/message.js';
 import { KqError, factOf, wrongValue } from '../errors.js';
 import { behind } from '../health/lag.js';
@@ -12,7 +13,7 @@ import {
   type KqSeekTarget,
 } from './kq-groups.js';
 import type { OwnGroup } from './own-group.js';
-import { offsetsOf, placesOf } from './seek-target.js';
+import { offsetsOf } from './seek-target.js';
 
 /** The groups of one cluster of brokers. */
 export class LogGroups extends KqGroups {
@@ -99,10 +100,8 @@ export class LogGroups extends KqGroups {
   private async topicOf(group: string, topic: string): Promise<KqGroupTopic | undefined> {
     const committed = await this.admin.committed(group, topic);
     if (committed.every(({ offset }) => offset === undefined)) return undefined;
-    const ends = await this.admin.endsOfLed(topic);
-    const leaderless = ends.flatMap((each, partition) => (each ? [] : [partition]));
-    const partitions = ends.flatMap((each) => {
-      if (!each) return [];
+    const { ends, leaderless } = await knownEnds(this.admin, topic);
+    const partitions = ends.map((each) => {
       const { partition, first, end } = each;
       const offset = committed.find((one) => one.partition === partition)?.offset;
       const lag = behind(offset, each) ?? 0;

@@ -1,6 +1,7 @@
 /** Where a seek leads to, by partition. */
 import { checkOptions } from '../api/checks.js';
 import type { LogAdmin, PartitionEnds } from '../driver/driver.js';
+import { knownEnds, placesOf, type KnownEnds } from '../driver/known-ends.js';
 import type { PartitionOffset } from '../driver/message.js';
 import { KqError, wrongValue } from '../errors.js';
 
@@ -17,18 +18,21 @@ export async function offsetsOf(admin: LogAdmin, topic: string, target: unknown)
   checkOptions('KQ_BAD_OPTION', '`seek`', target, ['to']);
   const { to } = target as { to: unknown };
   if (to === 'first' || to === 'last') {
-    const { ends, leaderless } = await knownEnds(admin, topic);
+    const { ends, leaderless } = await settledEnds(admin, topic);
     const offsetOf = ({ first, end }: PartitionEnds) => (to === 'first' ? first : end);
     return {
       offsets: ends.map((each) => ({ partition: each.partition, offset: offsetOf(each) })),
       leaderless,
     };
   }
-  if (to instanceof Date && !Number.isNaN(to.getTime()))
-    return { offsets: await admin.offsetsAt(topic, to.getTime()), leaderless: [] };
+  if (to instanceof Date && !Number.isNaN(to.getTime())) {
+    const { ends, leaderless } = await settledEnds(admin, topic);
+    const led = ends.map(({ partition }) => partition);
+    return { offsets: await admin.offsetsAt(topic, to.getTime(), led), leaderless };
+  }
   const chosen = typeof to === 'object' && to !== null && !(to instanceof Date) ? Object.entries(to) : [];
   if (chosen.length === 0) throw wrongValue('KQ_BAD_OPTION', '`to`', to, TARGETS);
-  const { ends, leaderless } = await knownEnds(admin, topic);
+  const { ends, leaderless } = await settledEnds(admin, topic);
   const missing = leaderless.filter((partition) => chosen.some(([name]) => name === String(partition)));
   if (missing.length > 0)
     throw new KqError('KQ_AWAY', `${placesOf(topic, missing)}: no leader knows the end, so nothing was set`);
@@ -39,21 +43,15 @@ export async function offsetsOf(admin: LogAdmin, topic: string, target: unknown)
   };
 }
 
-/** As `orders/0, orders/1`. */
-export function placesOf(topic: string, partitions: readonly number[]): string {
-  return partitions.map((partition) => `${topic}/${partition}`).join(', ');
-}
-
 /** Of all partitions; once it has waited in vain for leaders, of those that have one. */
-async function knownEnds(admin: LogAdmin, topic: string) {
+async function settledEnds(admin: LogAdmin, topic: string): Promise<KnownEnds> {
   try {
     return { ends: await admin.ends(topic), leaderless: [] };
   } catch (error) {
     if (!(error instanceof KqError) || error.code !== 'KQ_AWAY') throw error;
-    const found = await admin.endsOfLed(topic);
-    const ends = found.filter((each) => each !== undefined);
-    if (ends.length === 0) throw error;
-    return { ends, leaderless: found.flatMap((each, partition) => (each ? [] : [partition])) };
+    const known = await knownEnds(admin, topic);
+    if (known.ends.length === 0) throw error;
+    return known;
   }
 }
 

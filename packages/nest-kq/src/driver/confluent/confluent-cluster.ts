@@ -98,9 +98,7 @@ export class ConfluentCluster extends Cluster {
     await this.withPartitions(topic, [partition]);
     const what = `cannot read offset ${offset} of ${topic}/${partition}`;
     const read = await this.trying(what, () => this.reader.read({ topic, partition }, offset, maxBytes));
-    if (read) return read;
-    const first = (await this.ends(topic)).find((each) => each.partition === partition)?.first ?? offset;
-    return { messages: [], next: first > offset ? first : offset };
+    return read ?? this.readNothing(topic, partition, offset);
   }
 
   async committed(group: string, topic: string) {

@@ -77,9 +77,7 @@ export class KafkajsCluster extends Cluster {
         throw error;
       }
     });
-    if (read) return read;
-    const first = (await this.ends(topic)).find((each) => each.partition === partition)?.first ?? offset;
-    return { messages: [], next: first > offset ? first : offset };
+    return read ?? this.readNothing(topic, partition, offset);
   }
 
   async committed(group: string, topic: string) {

@@ -96,9 +96,10 @@ class MemoryAdmin implements LogAdmin {
     return this.ends(topic);
   }
 
-  async offsetsAt(topic: string, time: number) {
-    const logs = this.store.log.partitions(topic);
-    return logs.map((log) => ({ partition: log.partition, offset: log.offsetAt(time) }));
+  async offsetsAt(topic: string, time: number, asked?: readonly number[]) {
+    const { log } = this.store;
+    const logs = asked ? asked.map((each) => log.partition(topic, each)) : log.partitions(topic);
+    return logs.map((each) => ({ partition: each.partition, offset: each.offsetAt(time) }));
   }
 
   async read(topic: string, partition: number, offset: bigint) {

@@ -1,0 +1,35 @@
+import { KqError } from '../errors.js';
+import type { LogAdmin, PartitionEnds } from './driver.js';
+
+/** What can be known of the partitions of a topic now. */
+export interface KnownEnds {
+  readonly ends: readonly PartitionEnds[];
+  /** Partitions without a leader, whose ends nobody knows. */
+  readonly leaderless: readonly number[];
+}
+
+/** Waits for no leader. Rejects as the admin. */
+export async function knownEnds(admin: LogAdmin, topic: string): Promise<KnownEnds> {
+  const found = await admin.endsOfLed(topic);
+  return {
+    ends: found.filter((each) => each !== undefined),
+    leaderless: found.flatMap((each, partition) => (each ? [] : [partition])),
+  };
+}
+
+/** As `orders/0, orders/1`. */
+export function placesOf(topic: string, partitions: readonly number[]): string {
+  return partitions.map((partition) => `${topic}/${partition}`).join(', ');
+}
+
+/** As `orders/0 has no leader`. */
+export function leaderlessFact(topic: string, partitions: readonly number[]): string {
+  return `${placesOf(topic, partitions)} ${partitions.length === 1 ? 'has' : 'have'} no leader`;
+}
+
+/** Nothing is read or stored there now. */
+export class Leaderless extends KqError {
+  constructor(topic: string, partitions: readonly number[]) {
+    super('KQ_AWAY', leaderlessFact(topic, partitions));
+  }
+}
