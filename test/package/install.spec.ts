@@ -88,6 +88,59 @@ describe('nest-kq without nest-dq', () => {
   });
 });
 
+describe('nest-kq without kafkajs', () => {
+  let folder: BareFolder;
+  beforeAll(async () => {
+    folder = await BareFolder.make();
+    await folder.add('ms', '@nestjs/common', '@nestjs/core', '@nestjs/testing', 'rxjs', 'reflect-metadata');
+  }, 60_000);
+  afterAll(() => folder.remove());
+
+  it.each(['module', 'commonjs'] as const)(
+    'runs in memory, in its test kit and by another driver, and says what is missing where it is the driver: as %s',
+    async (format) => {
+      const load = (name: string) => (format === 'module' ? `await import('${name}')` : `require('${name}')`);
+      const code = `
+        ${load('reflect-metadata')};
+        const { Test } = ${load('@nestjs/testing')};
+        const { KqModule, KqPusher } = ${load('nest-kq')};
+        const { KqTestKit } = ${load('nest-kq/testing')};
+        const logger = { log() {}, warn() {}, error: console.error };
+        const building = (options) =>
+          Test.createTestingModule({ imports: [KqModule.forRoot({ logger, ...options })] });
+        const brokers = ['none:1'];
+        const names = [];
+        const driver = () => {
+          names.push('asked');
+          return { admin: {}, producer: () => ({ close: async () => {} }), close: async () => {} };
+        };
+        const run = async () => {
+          const memory = await building({ brokers: 'memory' }).compile();
+          await memory.init();
+          names.push((await memory.get(KqPusher).push('orders', 'v')).topic);
+          await memory.close();
+          const kit = new KqTestKit();
+          await (await kit.override(building({ brokers, group: 'shop' })).compile()).close();
+          await kit.close();
+          await (await building({ brokers, driver }).compile()).close();
+          await building({ brokers }).compile().catch(({ message }) => names.push(message));
+          console.log(JSON.stringify(names));
+        };
+        run();`;
+      const args = ['--input-type', format, '--eval', code];
+      const { stdout, stderr } = await run(process.execPath, args, { cwd: folder.path });
+      expect(stderr).toBe('');
+      expect(JSON.parse(stdout)).toEqual([
+        'orders',
+        'asked',
+        expect.stringMatching(
+          /^KQ_CONFIG: kafkajs cannot be loaded: Cannot find (module|package) 'kafkajs'[^]*; npm install kafkajs, or name another `driver`$/,
+        ),
+      ]);
+    },
+  );
+});
+
 describe('the command', () => {
   let folder: BareFolder;
   beforeAll(async () => {

@@ -47,7 +47,7 @@ export function clusterCommand(command: ClusterCommand): Command {
     ...command,
     flags: { ...command.flags, ...JSON_FLAG, ...CONNECTION_FLAGS },
     run: async (args) => {
-      const runtime = new KqRuntime(settingsOf(args), realEnvironment);
+      const runtime = await KqRuntime.make(realEnvironment, settingsOf(args));
       try {
         return await command.run(args, runtime);
       } finally {

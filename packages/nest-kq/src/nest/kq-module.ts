@@ -40,7 +40,7 @@ const modules = clusterModule(kqTokens, {
   optionNames: OPTION_NAMES,
   environment: { provide: ENVIRONMENT, useValue: realEnvironment },
   runtime: (given: KqOptions, environment: Environment, cluster) =>
-    new KqRuntime(environment.resolve(given, cluster), environment, cluster),
+    KqRuntime.make(environment, environment.resolve(given, cluster), cluster),
   lifecycle: KqLifecycle,
   more: (runtime) => [{ provide: DASHBOARD, inject: [runtime], useFactory: dashboardPart }],
 });

@@ -28,7 +28,6 @@ export class KqRuntime {
   readonly groups: LogGroups;
   readonly deadLetters: LogDeadLetters;
   readonly events: EventHub;
-  private readonly driver: LogDriver;
   private readonly report: LogReport;
   /** Of all groups and pushes. */
   private readonly budget: MemoryBudget;
@@ -46,11 +45,11 @@ export class KqRuntime {
 
   constructor(
     readonly options: ResolvedOptions,
-    private readonly environment: Environment,
+    private readonly environment: Pick<Environment, 'clock' | 'stopped'>,
+    private readonly driver: LogDriver,
     /** The name of the cluster. */
     readonly name?: string,
   ) {
-    this.driver = environment.driver(options, name);
     this.report = new LogReport(options.logger, options.logLevels, environment.clock);
     this.events = new EventHub((who, error) => this.report.listenerFailed(who, error));
     this.report.listen(this.events);
@@ -69,6 +68,11 @@ export class KqRuntime {
       (line) => options.logger.log(line),
     );
     this.deadLetters = new LogDeadLetters(admin, this.letters, (line) => options.logger.log(line));
+  }
+
+  /** With the log of the environment. `KQ_CONFIG`. */
+  static async make(environment: Environment, options: ResolvedOptions, name?: string): Promise<KqRuntime> {
+    return new KqRuntime(options, environment, await environment.driver(options, name), name);
   }
 
   get admin(): LogAdmin {

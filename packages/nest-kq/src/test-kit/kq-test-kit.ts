@@ -8,6 +8,7 @@ import { KitTime, present } from 'nest-handlers/testing';
 import { readWhen, type Duration, type When } from 'nest-handlers/time';
 import { checkOptions, milliseconds, wholeNumber } from '../api/checks.js';
 import type { Topic } from '../api/topic.js';
+import type { LogDriver } from '../driver/driver.js';
 import { KqError, show } from '../errors.js';
 import { ENVIRONMENT, driverLog, type Environment } from '../nest/environment.js';
 import { resolveOptions, type KqOptions, type ResolvedOptions } from '../nest/options.js';
@@ -80,7 +81,7 @@ export class KqTestKit {
     this.environment = {
       clock: this.time.clock,
       resolve: (given, name) => this.resolve(given, name),
-      driver: (settings, name) => this.logOf(name, settings).reach(() => this.idle.delete(settings)),
+      driver: (settings, name) => this.driver(settings, name),
       stopped: async (stop) => {
         await this.time.until(stop);
         await stop;
@@ -101,7 +102,7 @@ export class KqTestKit {
   get pusher(): KqPusher {
     if (!this.own) {
       const settings = this.resolve({}, undefined);
-      this.own = new KqRuntime(settings, this.environment);
+      this.own = new KqRuntime(settings, this.environment, this.driver(settings));
       this.own.start();
     }
     return this.own.pusher;
@@ -171,6 +172,10 @@ export class KqTestKit {
     };
     this.idle.add(app);
     return app;
+  }
+
+  private driver(settings: ResolvedOptions, name?: string): LogDriver {
+    return this.logOf(name, settings).reach(() => this.idle.delete(settings));
   }
 
   private logOf(name: string | undefined, { logger }: ResolvedOptions): KitLog {
