@@ -1,6 +1,7 @@
 /** One producer of Confluent's client: it stores each message once, and says of each what became of it. */
 import { detached } from 'nest-handlers/context';
 import { KqError } from '../../errors.js';
+import { keyOf } from '../assignment.js';
 import type { BrokerClient } from '../broker-client.js';
 import { PATIENCE, type ProducerOptions, type Sent } from '../driver.js';
 import { pairsOf } from '../message.js';
@@ -14,14 +15,15 @@ import {
 } from './confluent-api.js';
 import { producerConfig } from './confluent-config.js';
 import { isFatal, meant, ofEvent } from './confluent-errors.js';
+import { FirstSends } from './first-sends.js';
 
 const CONNECT_LIMIT = 5_000;
 
 /**
- * librdkafka then reports success without an offset. Seen on a new topic beside a message too large for it: such a message was
- * not stored.
+ * librdkafka reports a message so that it takes for stored because a later one of its partition is; see `FirstSends`, where it is
+ * wrong.
  */
-const REPEATED = 'its broker takes the message for a repeated one, and has no offset for it';
+const UNCERTAIN = 'the brokers have told no offset for the message';
 
 type Settle = (error: unknown, offset: number) => void;
 
@@ -31,6 +33,7 @@ export class ConfluentSession {
   failure: Error | undefined;
   private connecting: Promise<unknown> | undefined;
   private readonly underWay = new Set<Promise<unknown>>();
+  private readonly firsts = new FirstSends();
 
   constructor(
     private readonly client: BrokerClient,
@@ -60,14 +63,15 @@ export class ConfluentSession {
     }
   }
 
-  /** Hands all of them over before it returns, in their order; resolves with what became of each, and never rejects. */
+  /** Hands them over in their order, also over several calls; resolves with what became of each, and never rejects. */
   send(
     topic: string,
     placed: readonly Placed[],
     answered: (index: number, sent: Sent) => void = () => {},
   ): Promise<Sent[]> {
     const handing = placed.map(async (each) => {
-      const sent = await this.hand(topic, each);
+      const place = keyOf({ topic, partition: each.partition });
+      const sent = await this.firsts.send(place, () => this.hand(topic, each));
       answered(each.index, sent);
       return sent;
     });
@@ -96,7 +100,7 @@ export class ConfluentSession {
         if (error) resolve(meant(error, `cannot store in ${topic}`, true));
         else if (offset >= 0) resolve({ partition, offset: BigInt(offset) });
         else
-          resolve(new KqError('KQ_AWAY', `cannot store in ${topic}: ${REPEATED}`, { indeterminate: true }));
+          resolve(new KqError('KQ_AWAY', `cannot store in ${topic}: ${UNCERTAIN}`, { indeterminate: true }));
       };
       try {
         this.producer.produce(topic, partition, value, key, timestamp, settle, pairs);
