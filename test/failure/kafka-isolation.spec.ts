@@ -13,7 +13,7 @@ import type { OutgoingMessage } from 'nest-kq/src/driver/message.js';
 import { partitionOf } from 'nest-kq/src/driver/partitioning.js';
 import { LogGroups } from 'nest-kq/src/groups/log-groups.js';
 import { CommandHosts, type Ran } from '../cli/command-hosts.js';
-import { MemberUnderTest, message, stored } from '../contract/log-facts.js';
+import { failing, MemberUnderTest, message, stored } from '../contract/log-facts.js';
 import { confluentDriver } from '../contract/log-harness.js';
 
 const LIMIT = 120_000;
@@ -303,6 +303,22 @@ it.each(DRIVERS)(
     await sendsAndGets(producer, [member], topic, [0, 1], 'new');
     await eventually('nothing is missing', () => member.missing.length === 0);
     expect(member.failures).toEqual([]);
+  },
+  LIMIT,
+);
+
+it.each(DRIVERS)(
+  'refuses who joins its group by another client, and goes on without a rebalance, by %s',
+  async (name, make) => {
+    const group = `mixed.${name}`;
+    const driver = open({}, make);
+    const member = await join(driver, group, 'orders');
+    for (const [other, makeOther] of DRIVERS)
+      if (other !== name)
+        await expect(join(open({}, makeOther), group, 'orders')).rejects.toEqual(failing('KQ_CONFIG'));
+    const producer = driver.producer({ patience: 60_000 });
+    await sendsAndGets(producer, [member], 'orders', [0, 1, 2, 3, 4, 5], 'mixed');
+    expect(member.told).toEqual(['rejoining', expect.objectContaining({ continued: false })]);
   },
   LIMIT,
 );
