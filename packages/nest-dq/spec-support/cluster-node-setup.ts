@@ -46,7 +46,8 @@ export function setup() {
     node.put({
       tube: 't',
       body: [text],
-      options: { priority: 1, delay: 0, ttr: 60 },
+      priority: 1,
+      delay: () => 0,
       done: (failure, location) => results.push({ failure, location, at: clock.now() }),
     });
   return { clock, server, node, told, stop, put, results };

@@ -1,6 +1,6 @@
 import { ScriptedNode } from './scripted-node.js';
 import { VirtualClock } from 'nest-handlers/testing';
-import { Cluster, type StoreResult } from '../src/cluster/cluster.js';
+import { Cluster, type StoreResult, type WrittenCopies } from '../src/cluster/cluster.js';
 import { ClusterNode } from '../src/cluster/cluster-node.js';
 import type { Place } from '../src/copies/location.js';
 
@@ -37,15 +37,14 @@ export async function setup(
   /** Stores a job. The body of each copy has its index and its siblings. */
   const start = (): Promise<StoreResult> =>
     new Promise((resolve) => {
-      cluster.put(
-        {
-          tube: 't',
-          body: (copies, index, siblings) => [JSON.stringify({ copies, index, siblings })],
-          delay: (index) => 10 + index,
-          priority: (index) => 100 + index,
-        },
-        resolve,
-      );
+      const envelope: WrittenCopies = {
+        job: { due: 10_000 },
+        with: () => envelope,
+        body: (index, siblings) => [JSON.stringify({ index, siblings })],
+        delay: (index) => 10 + index,
+        priority: (index) => 100 + index,
+      };
+      cluster.put({ tube: 't', envelope, backupDelay: 1_000, ledger: { now: () => 0 } }, resolve);
     });
   const put = async (): Promise<StoreResult> => {
     const result = start();

@@ -18,7 +18,8 @@ describe('ClusterNode: delete', () => {
         node.put({
           tube: 't',
           body: [body],
-          options: { priority: 1, delay: 100, ttr: 60 },
+          priority: 1,
+          delay: () => 100,
           done: (_failure, location) => resolve(location),
         });
       });

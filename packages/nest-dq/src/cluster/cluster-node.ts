@@ -1,13 +1,5 @@
 import type { BeanstalkError } from '../beanstalk/codec/beanstalk-error.js';
-import type {
-  Body,
-  Connection,
-  Done,
-  PutOptions,
-  PutReply,
-  Reserved,
-  Stats,
-} from '../beanstalk/connection.js';
+import type { Body, Connection, Done, PutReply, Reserved, Stats } from '../beanstalk/connection.js';
 import { UNKNOWN_COPY, type Location } from '../copies/location.js';
 import type { Clock } from 'nest-handlers/time';
 import { LaneHealth, LOG_STOPPED, StoreHealth } from './store-health.js';
@@ -15,6 +7,8 @@ import { NodeLink, type Dial, type Store } from './node-link.js';
 
 /** Milliseconds. Together with the deadline this finds a frozen node within a second. */
 const PING_EVERY = 500;
+/** Seconds. Time to run of every copy: after it, the copies of a silent consumer surface again. Held copies are touched. */
+const TTR = 60;
 
 export type DeleteResult =
   /** The server deleted it. */
@@ -24,11 +18,13 @@ export type DeleteResult =
   /** The node could not be asked, or its binlog stopped, so that a restart brings the copy back. */
   | 'away';
 
-/** A copy for a node. The node reads its body and its numbers when it can send them. */
+/** A copy for a node. */
 export interface CopyToPut {
   readonly tube: string;
   readonly body: Body;
-  readonly options: PutOptions;
+  readonly priority: number;
+  /** Whole seconds until it surfaces. Read when it is sent: the node may have to connect first. */
+  readonly delay: () => number;
   /** Stored at `location`, unless there is a failure. */
   done(failure: PutFailure | undefined, location: string): void;
 }
@@ -253,7 +249,8 @@ export class ClusterNode {
     const { health } = this;
     const { unfit } = health;
     if (unfit !== undefined) return copy.done({ reason: unfit }, '');
-    store.connection.put(copy.tube, copy.body, copy.options, (error, reply) => {
+    const { tube, body, priority } = copy;
+    store.connection.put(tube, body, { priority, delay: copy.delay(), ttr: TTR }, (error, reply) => {
       if (error) this.putFailed(store, copy, error);
       else if (reply.status !== 'INSERTED') this.putBuried(store, copy, reply);
       else if (health.logStopped) takeBack(store, copy, reply.id, LOG_STOPPED);

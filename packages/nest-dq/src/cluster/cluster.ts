@@ -1,8 +1,8 @@
-import type { Body, PutOptions } from '../beanstalk/connection.js';
+import type { Body } from '../beanstalk/connection.js';
 import { longestLocation, parseLocation, type Place, UNKNOWN_COPY } from '../copies/location.js';
 import type { Seal } from '../seal/seal.js';
 import type { Clock } from 'nest-handlers/time';
-import type { ClusterNode, CopyToPut, DeleteResult, PutFailure } from './cluster-node.js';
+import type { ClusterNode, DeleteResult, PutFailure } from './cluster-node.js';
 
 export interface ClusterSettings {
   /** Copies of a job. */
@@ -13,14 +13,28 @@ export interface ClusterSettings {
   readonly seal?: Seal | undefined;
 }
 
-/** A job on its way to the nodes. The methods are called at each put, so that they can read the time. */
-export interface NewCopies {
-  readonly tube: string;
-  /** `copies` were planned. Only the primary gets `siblings`. */
-  body(copies: number, index: number, siblings: readonly Place[]): Body;
-  /** Whole seconds until the copy surfaces. */
-  delay(index: number): number;
+/** A job as its format writes it. */
+export interface WrittenCopies {
+  /** `due`: ledger time, ms. */
+  readonly job: { readonly due: number };
+  /** The same job with another number of copies. */
+  with(copies: number): WrittenCopies;
+  /** One copy, as it is put. Only the primary gets `siblings`. */
+  body(index: number, siblings: readonly Place[]): Body;
+  /** Whole seconds after which copy `index` surfaces when the job is due in `msUntilDue`. */
+  delay(index: number, msUntilDue: number, backupDelay: number): number;
+  /** As beanstalkd has it: smaller is sooner. */
   priority(index: number): number;
+}
+
+/** A job on its way to the nodes. */
+export interface JobToPut {
+  readonly tube: string;
+  readonly envelope: WrittenCopies;
+  /** Milliseconds by which a backup surfaces later than the copy before it. */
+  readonly backupDelay: number;
+  /** Whose time it is. */
+  readonly ledger: { now(): number };
 }
 
 export interface StoreResult {
@@ -34,8 +48,6 @@ export interface StoreResult {
   readonly reasons: Readonly<Record<string, string>>;
 }
 
-/** Time to run of every copy, in seconds: after it, the copies of a silent consumer surface again. Held copies are touched. */
-const TTR = 60;
 const NO_PLACES: readonly Place[] = [];
 
 /** All nodes as one place for copies. It decides the quorum, and does not know what a copy says. */
@@ -91,7 +103,7 @@ export class Cluster {
   }
 
   /** Stores the copies of a job. It never fails: the result tells what is stored where. Calls back after it returned. */
-  put(job: NewCopies, done: (result: StoreResult) => void): void {
+  put(job: JobToPut, done: (result: StoreResult) => void): void {
     const { replicas, minWritten } = this.settings;
     const placement = place(this.nodes, this.turn++, replicas, minWritten);
     new JobPut(job, placement, minWritten, done).begin();
@@ -165,18 +177,20 @@ class JobPut implements StoreResult {
   readonly stored: Place[] = [];
   readonly doubtful: Place[] = [];
   readonly reasons: Record<string, string> = {};
+  private readonly envelope: WrittenCopies;
   /** The next node that may replace one. */
   private next: number;
   private backupsLeft: number;
 
   constructor(
-    readonly job: NewCopies,
+    private readonly job: JobToPut,
     private readonly placement: Placement,
     private readonly minWritten: number,
     private readonly done: (result: StoreResult) => void,
   ) {
     const { copies } = placement;
     this.planned = copies;
+    this.envelope = job.envelope.with(copies); // there may be fewer nodes than there should be copies
     this.next = copies;
     this.backupsLeft = copies - 1;
   }
@@ -186,10 +200,6 @@ class JobPut implements StoreResult {
     for (let index = 1; index < this.planned; index++) this.put(index, this.placement.nodes[index]!);
   }
 
-  private put(index: number, node: ClusterNode): void {
-    node.put(new CopyPut(this, index, node));
-  }
-
   private putPrimary(): void {
     const [node] = this.placement.nodes as [ClusterNode];
     if (this.stored.length + 1 >= this.minWritten) return this.put(0, node);
@@ -197,26 +207,33 @@ class JobPut implements StoreResult {
     this.done(this);
   }
 
-  bodyOf(index: number): Body {
-    const { stored, doubtful } = this;
+  private put(index: number, node: ClusterNode): void {
+    const { envelope, stored, doubtful } = this;
+    const { tube, backupDelay, ledger } = this.job;
     const siblings = index > 0 ? NO_PLACES : doubtful.length === 0 ? stored : [...stored, ...doubtful];
-    return this.job.body(this.planned, index, siblings);
+    node.put({
+      tube,
+      body: envelope.body(index, siblings),
+      priority: envelope.priority(index),
+      delay: () => envelope.delay(index, envelope.job.due - ledger.now(), backupDelay),
+      done: (failure, location) => this.answered(index, node, failure, location),
+    });
   }
 
-  answered(index: number, node: ClusterNode, failure: PutFailure | undefined, location: string): void {
-    if (!failure) {
-      this.stored.push({ index, location });
-      return this.settled(index);
+  private answered(
+    index: number,
+    node: ClusterNode,
+    failure: PutFailure | undefined,
+    location: string,
+  ): void {
+    if (!failure) this.stored.push({ index, location });
+    else {
+      this.reasons[node.endpoint] = failure.reason;
+      if (failure.doubtful) this.doubtful.push({ index, location: failure.doubtful });
+      // A primary without an answer is not put again ◆: the first, if it was stored, could not know of the second.
+      const other = index > 0 || !failure.doubtful ? this.replacement() : undefined;
+      if (other) return this.put(index, other);
     }
-    this.reasons[node.endpoint] = failure.reason;
-    if (failure.doubtful) this.doubtful.push({ index, location: failure.doubtful });
-    // A primary without an answer is not put again ◆: the first, if it was stored, could not know of the second.
-    const other = index > 0 || !failure.doubtful ? this.replacement() : undefined;
-    if (other) this.put(index, other);
-    else this.settled(index);
-  }
-
-  private settled(index: number): void {
     if (index === 0) this.done(this);
     else if (--this.backupsLeft === 0) this.putPrimary();
   }
@@ -226,31 +243,6 @@ class JobPut implements StoreResult {
     // Copies that are stored or may still be. The failed one is among those left, unless it is the primary.
     const reachable = this.stored.length + this.backupsLeft;
     return this.next < healthy || reachable < this.minWritten ? nodes[this.next++] : undefined;
-  }
-}
-
-class CopyPut implements CopyToPut {
-  readonly tube: string;
-
-  constructor(
-    private readonly put: JobPut,
-    private readonly index: number,
-    private readonly node: ClusterNode,
-  ) {
-    this.tube = put.job.tube;
-  }
-
-  get body(): Body {
-    return this.put.bodyOf(this.index);
-  }
-
-  get options(): PutOptions {
-    const { job } = this.put;
-    return { priority: job.priority(this.index), delay: job.delay(this.index), ttr: TTR };
-  }
-
-  done(failure: PutFailure | undefined, location: string): void {
-    this.put.answered(this.index, this.node, failure, location);
   }
 }
 

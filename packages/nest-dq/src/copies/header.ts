@@ -1,4 +1,4 @@
-import type { Body } from '../beanstalk/connection.js';
+import type { WrittenCopies } from '../cluster/cluster.js';
 import type { ResolvedBackoff } from '../time/backoff.js';
 import type { Place } from './location.js';
 import type { Content } from './payload.js';
@@ -48,17 +48,11 @@ export interface Envelope {
 }
 
 /** A job as a format writes it. */
-export interface WrittenJob {
+export interface WrittenJob extends WrittenCopies {
   readonly job: JobHeader;
   readonly content: Content;
-  /** One copy, as it is put. */
-  body(index: number, siblings: readonly Place[]): Body;
-  /** The same job as another generation, or with another number of copies. */
-  with(generation: number, copies: number): WrittenJob;
-  /** Whole seconds after which copy `index` surfaces when the job is due in `msUntilDue`. */
-  delay(index: number, msUntilDue: number, backupDelay: number): number;
-  /** As beanstalkd has it: smaller is sooner. */
-  priority(index: number): number;
+  /** The same job with another number of copies, or as another generation. */
+  with(copies: number, generation?: number): WrittenJob;
   /**
    * Bytes. No copy of the job is larger that names at most so many siblings, at places of at most this length; nor is one of a later
    * generation of it, so that what was stored can always be moved, repaired and revived.
@@ -66,11 +60,11 @@ export interface WrittenJob {
   largestCopy(mostSiblings: number, longestLocation: number): number;
 }
 
-/** The same job as another generation, or with another number of copies. By hand: `{ ...job }` takes ten times as long. */
+/** The same job with another number of copies, or as another generation. By hand: `{ ...job }` takes ten times as long. */
 export function headerWith(
   { id, due, born, key, priority, attempts, backoff, headers, group }: JobHeader,
-  generation: number,
   copies: number,
+  generation: number,
 ): JobHeader {
   return { id, due, generation, born, key, copies, priority, attempts, backoff, headers, group };
 }

@@ -1,8 +1,7 @@
-import type { Cluster, StoreResult } from '../cluster/cluster.js';
+import type { Cluster, JobToPut } from '../cluster/cluster.js';
 import type { StoredTube } from '../api/tube.js';
 import { LARGEST_BODY } from '../beanstalk/codec/reply-parser.js';
 import { DqError } from '../errors.js';
-import type { TubeLedger } from '../ledger/ledger.js';
 import type { AnnouncedGeneration, OwedCopies } from '../ledger/requests.js';
 import { JobEnvelope } from './formats/dq1.js';
 import { SealedEnvelope } from './formats/sealed.js';
@@ -11,17 +10,16 @@ import { hasUnknown, maskOf, type Place } from './location.js';
 import type { Content } from './payload.js';
 
 /** One generation of a job that is to be stored. */
-interface NewGeneration {
-  readonly tube: StoredTube;
+interface NewGeneration extends JobToPut {
   readonly envelope: WrittenJob;
-  /** Milliseconds by which a backup surfaces later than the copy before it. */
-  readonly backupDelay: number;
-  /** Whose time it is. */
-  readonly ledger: Pick<TubeLedger, 'now'>;
 }
 
 /** What became of the copies of one generation of a job. */
-export interface Stored extends AnnouncedGeneration {
+export interface Stored {
+  readonly generation: number;
+  /** Ledger time, ms. */
+  readonly due: number;
+  readonly places: readonly Place[];
   /** Confirmed by INSERTED. */
   readonly copies: number;
   /** How many were meant to be. */
@@ -62,32 +60,16 @@ export function refuseTooLarge(cluster: Cluster, envelope: WrittenJob): void {
 }
 
 /** Stores the copies of one generation. It never fails: the result tells what is stored where. */
-export function storeCopies(
-  cluster: Cluster,
-  { tube, envelope, backupDelay, ledger }: NewGeneration,
-): Promise<Stored> {
-  const { generation, due } = envelope.job;
-  let written = envelope;
-  const copies = {
-    tube,
-    body: (planned: number, index: number, siblings: readonly Place[]) => {
-      // There are fewer nodes than there should be copies.
-      written = written.with(generation, planned);
-      return written.body(index, siblings);
-    },
-    delay: (index: number) => envelope.delay(index, due - ledger.now(), backupDelay),
-    priority: (index: number) => envelope.priority(index),
-  };
+export function storeCopies(cluster: Cluster, generation: NewGeneration): Promise<Stored> {
+  const { job } = generation.envelope;
   return new Promise((resolve) => {
-    cluster.put(copies, ({ planned, stored, doubtful, reasons }: StoreResult) => {
+    cluster.put(generation, ({ planned, stored, doubtful, reasons }) => {
       const enough = stored.length >= cluster.settings.minWritten;
       const places = doubtful.length === 0 ? stored : [...stored, ...doubtful];
       resolve({
-        generation,
-        due,
+        generation: job.generation,
+        due: job.due,
         places,
-        announced: announcedBy(cluster),
-        owed: owedAt(places),
         copies: stored.length,
         planned,
         enough,
@@ -107,6 +89,14 @@ function whyTwins({ nodes }: Cluster): Record<string, string> {
 /** The copies that a coming put may store, a bit each. */
 export function announcedBy(cluster: Cluster): number {
   return 2 ** cluster.settings.replicas - 1;
+}
+
+/** What the ledger keeps of a stored generation that was opened before. */
+export function announcedGeneration(
+  cluster: Cluster,
+  { generation, due, places }: Pick<Stored, 'generation' | 'due' | 'places'>,
+): AnnouncedGeneration {
+  return { generation, due, places, announced: announcedBy(cluster), owed: owedAt(places) };
 }
 
 export function owedAt(places: readonly Place[]): OwedCopies {

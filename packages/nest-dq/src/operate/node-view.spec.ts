@@ -20,12 +20,7 @@ describe('the view of a node', () => {
     node.start();
     await clock.advance(3_000);
     for (const delay of [0, 60, 60]) {
-      node.put({
-        tube: 't',
-        body: ['x'],
-        options: { priority: 1, delay, ttr: 60 },
-        done: () => undefined,
-      });
+      node.put({ tube: 't', body: ['x'], priority: 1, delay: () => delay, done: () => undefined });
     }
     expect(await viewed(clock, node)).toEqual({
       endpoint: 'n1:11300',

@@ -167,8 +167,8 @@ describe('the view of a tube', () => {
 describe('the list of tubes', () => {
   it('has those of the prefix, by name, without it', async () => {
     const { inspector, producer, nodes, clock } = await embedded(3, 'app.');
-    const options = { priority: 1, delay: 60, ttr: 60 };
-    nodes[0]!.put({ tube: 'other.a', body: ['x'], options, done: () => undefined });
+    const copy = { body: ['x'], priority: 1, delay: () => 60, done: () => undefined };
+    nodes[0]!.put({ tube: 'other.a', ...copy });
     await clock.advance(0);
     await producer.delay('b', 1, '1m');
     await producer.delay('a', 1, '1m');

@@ -1,6 +1,12 @@
 import { deleteCopies } from '../copies/deletion.js';
 import type { WrittenJob } from '../copies/header.js';
-import { announcedBy, refuseTooLarge, tooFewCopies, type Stored } from '../copies/storing.js';
+import {
+  announcedBy,
+  announcedGeneration,
+  refuseTooLarge,
+  tooFewCopies,
+  type Stored,
+} from '../copies/storing.js';
 import type { StoredTube } from '../api/tube.js';
 import { DqError, factOf } from '../errors.js';
 import { AHEAD, YOUNG } from '../ledger/ledger.js';
@@ -71,17 +77,16 @@ export async function storeGeneration(
   const opened = await beforeStoring(batched.ask(tube, 'open', { id, opening, due, announced, known }));
   if (opened.kind === 'refused') return { answer: opened };
   const { generation, present } = opened;
-  const written = envelope.with(generation, copies);
+  const written = envelope.with(copies, generation);
   const stored = await context.store(tube, written);
   if (!stored.enough) {
     const isUndone = await abortAndDelete(context, tube, id, stored, until);
     const [undone, doubtful] = known ? ['it stays as it was', 'it may be moved'] : [NOTHING_RUNS, MAY_RUN];
     throw tooFewCopies(cluster, stored, isUndone ? undone : doubtful, !isUndone);
   }
-  const { owed, places } = stored;
   const born = known?.born ?? generation;
   const undecidedUntil = Math.floor(firstClaim(generation, due, present));
-  const request = { id, opening, born, generation, due, announced, owed, places, undecidedUntil };
+  const request = { ...announcedGeneration(cluster, stored), id, opening, born, undecidedUntil };
   const answer = await commit(context, tube, request, until);
   if (answer.kind !== 'committed') void deleteCopies(parts, tube, { id, generation }, stored.places);
   if (answer.kind === 'forgotten') {
@@ -138,9 +143,10 @@ async function abortAndDelete(
   until: number,
 ): Promise<boolean> {
   const { batched, parts } = context;
-  const answer = await insist(parts.clock, until, () => batched.ask(tube, 'abort', { ...stored, id }));
-  if (answer === 'started') return false;
   const { generation, places } = stored;
+  const request = { ...announcedGeneration(parts.cluster, stored), id };
+  const answer = await insist(parts.clock, until, () => batched.ask(tube, 'abort', request));
+  if (answer === 'started') return false;
   const deleted = await deleteCopies(parts, tube, { id, generation }, places);
   // A deleted copy may have run before, if a claim adopted the generation.
   const young = context.now(tube) - generation < YOUNG;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { Cluster, NewCopies, StoreResult } from '../../cluster/cluster.js';
+import type { Cluster, JobToPut, StoreResult } from '../../cluster/cluster.js';
 import type { JobGeneration } from '../../copies/deletion.js';
 import { unwrap } from '../../../spec-support/unwrap.js';
 import type { Envelope } from '../../copies/header.js';
@@ -22,7 +22,7 @@ describe('AgainScheduler', () => {
   let clock: VirtualClock;
   let ledger: ScriptedLedger;
   let context: ReturnType<typeof tubeContext>;
-  let puts: { readonly copies: NewCopies; readonly done: (result: StoreResult) => void }[];
+  let puts: { readonly copies: JobToPut; readonly done: (result: StoreResult) => void }[];
   let maxJobSize: number;
   let nodes: { writable: boolean }[];
   let deleted: { readonly job: JobGeneration; readonly places: readonly Place[] }[];
@@ -50,7 +50,7 @@ describe('AgainScheduler', () => {
       get maxJobSize() {
         return maxJobSize;
       },
-      put: (copies: NewCopies, done: (result: StoreResult) => void) => puts.push({ copies, done }),
+      put: (copies: JobToPut, done: (result: StoreResult) => void) => puts.push({ copies, done }),
     } as unknown as Cluster;
     const deleter = {
       deleteVoid: (job: JobGeneration, places: readonly Place[]) => deleted.push({ job, places }),
@@ -106,7 +106,12 @@ describe('AgainScheduler', () => {
     expect(again.size).toBe(1);
     const { copies } = puts[0]!;
     expect(copies.tube).toBe('app.tube');
-    const body = Buffer.concat(copies.body(3, 0, ONE).map((part) => Buffer.from(part)));
+    const body = Buffer.concat(
+      copies.envelope
+        .with(3)
+        .body(0, ONE)
+        .map((part) => Buffer.from(part)),
+    );
     const envelope = unwrap(body) as Envelope;
     expect(envelope.header).toEqual({
       ...same,
@@ -117,7 +122,9 @@ describe('AgainScheduler', () => {
       index: 0,
       siblings: ONE,
     });
-    expect([copies.delay(0), copies.delay(1)]).toEqual([4, 7]);
+    const untilDue = envelope.header.due - copies.ledger.now();
+    const delay = (index: number) => copies.envelope.delay(index, untilDue, copies.backupDelay);
+    expect([delay(0), delay(1)]).toEqual([4, 7]);
     await storedAt(THREE);
     expect(told).toEqual(['again a']);
     expect(stored[0]).toMatchObject({

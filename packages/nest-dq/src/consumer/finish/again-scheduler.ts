@@ -1,5 +1,12 @@
 import { showInstant } from 'nest-handlers/time';
-import { announcedBy, envelopeFor, refuseTooLarge, storeCopies, tooFewOf } from '../../copies/storing.js';
+import {
+  announcedBy,
+  envelopeFor,
+  refuseTooLarge,
+  storeCopies,
+  announcedGeneration,
+  tooFewOf,
+} from '../../copies/storing.js';
 import { LONGEST_DELAY } from '../../copies/timing.js';
 import type { WrittenJob } from '../../copies/header.js';
 import { DqError, toError } from '../../errors.js';
@@ -134,8 +141,8 @@ export class AgainScheduler {
     void storeCopies(cluster, { tube, envelope, backupDelay, ledger }).then((stored) => {
       if (!this.storing.delete(run))
         this.deleter.deleteVoid({ id: run.id, generation }, stored.places); // aborted
-      else if (stored.enough) decide({ kind: 'again', next: stored });
-      else decide(this.notStored(run, stored, tooFewOf(cluster, stored)));
+      else if (stored.enough) decide({ kind: 'again', next: announcedGeneration(cluster, stored) });
+      else decide(this.notStored(run, announcedGeneration(cluster, stored), tooFewOf(cluster, stored)));
     });
   }
 

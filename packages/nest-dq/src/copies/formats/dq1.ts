@@ -40,10 +40,10 @@ export class JobEnvelope implements WrittenJob {
     return [`${this.common}${copyFields(index, siblings)}}\n`, this.content.bytes];
   }
 
-  with(generation: number, copies: number): JobEnvelope {
+  with(copies: number, generation = this.job.generation): JobEnvelope {
     const { job, content } = this;
     if (generation === job.generation && copies === job.copies) return this;
-    return new JobEnvelope(headerWith(job, generation, copies), content, this.privateFields);
+    return new JobEnvelope(headerWith(job, copies, generation), content, this.privateFields);
   }
 
   delay(index: number, msUntilDue: number, backupDelay: number): number {

@@ -75,10 +75,10 @@ export class SealedEnvelope implements WrittenJob {
     return this.seal.settings.encrypt ? [head] : [head, this.content.bytes];
   }
 
-  with(generation: number, copies: number): SealedEnvelope {
+  with(copies: number, generation = this.job.generation): SealedEnvelope {
     const { seal, key, tube, job, content } = this;
     if (generation === job.generation && copies === job.copies) return this;
-    const header = headerWith(job, generation, copies);
+    const header = headerWith(job, copies, generation);
     return new SealedEnvelope(seal, key, tube, header, content, this.privateFields);
   }
 
