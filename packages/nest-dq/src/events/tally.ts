@@ -15,12 +15,10 @@ export const NUMBERS: number = FIRST_CLASS + LATENESS_CLASSES.length + 1;
 
 /** Counts what happens in this process, by tube. It is called for each job, so it does nothing else. */
 export class Tally {
-  /** Called at the first that is counted since `take`. */
-  begun: () => void = () => undefined;
   private byTube = new Map<string, number[]>();
 
   count(tube: string, what: Counted): void {
-    this.of(tube)[PLACES[what]]!++;
+    this.add(tube, PLACES[what]);
   }
 
   /** @param lateness Milliseconds. */
@@ -30,7 +28,7 @@ export class Tally {
       if (lateness <= most) break;
       place++;
     }
-    this.of(tube)[place]!++;
+    this.add(tube, place);
   }
 
   /** Everything since it was called before. */
@@ -40,12 +38,9 @@ export class Tally {
     return taken;
   }
 
-  private of(tube: string): number[] {
+  private add(tube: string, place: number): void {
     let counts = this.byTube.get(tube);
-    if (!counts) {
-      if (this.byTube.size === 0) this.begun();
-      this.byTube.set(tube, (counts = Array.from({ length: NUMBERS }, () => 0)));
-    }
-    return counts;
+    if (!counts) this.byTube.set(tube, (counts = Array.from({ length: NUMBERS }, () => 0)));
+    counts[place]!++;
   }
 }

@@ -34,6 +34,7 @@ describe('HistoryWriter', () => {
       },
     };
     writer = new HistoryWriter(tally, reached, clock);
+    writer.start();
   });
 
   const minuteNow = () => Math.floor(clock.wall() / MINUTE);

@@ -17,7 +17,6 @@ const LAST_CALL = 500;
 /** Adds what this process counted to the history of all, every 10 s in which it counted anything. */
 export class HistoryWriter {
   private readonly waiting = new Map<string, MinuteOfTube>();
-  private minute = 0;
   private timer: Timer | undefined;
   private underWay: Promise<void> = Promise.resolve();
   private closed = false;
@@ -26,8 +25,14 @@ export class HistoryWriter {
     private readonly tally: Tally,
     private readonly history: History,
     private readonly clock: Clock,
-  ) {
-    tally.begun = () => this.begin();
+  ) {}
+
+  start(): void {
+    if (this.closed) return;
+    this.timer = this.clock.after(EVERY - (this.history.now() % EVERY), () => {
+      this.collect(this.history.now() - EVERY / 2); // it may fire late
+      this.start();
+    });
   }
 
   /** Writes the rest, as far as that takes little time. Idempotent. */
@@ -35,19 +40,13 @@ export class HistoryWriter {
     if (this.closed) return;
     this.closed = true;
     this.timer?.cancel();
-    this.collect();
+    this.collect(this.history.now());
     await withinLimit(this.clock, LAST_CALL, this.underWay).catch(() => undefined);
   }
 
-  private begin(): void {
-    if (this.closed) return;
-    const now = this.history.now();
-    this.minute = Math.floor(now / 60_000);
-    this.timer = this.clock.after(EVERY - (now % EVERY), () => this.collect());
-  }
-
-  private collect(): void {
-    const { minute } = this;
+  /** @param at A time of the interval, in ledger time. */
+  private collect(at: number): void {
+    const minute = Math.floor(at / 60_000);
     const taken = this.tally.take();
     if (taken.size > 0) {
       const sum = Array.from({ length: NUMBERS }, () => 0);

@@ -254,6 +254,7 @@ export class DqRuntime {
     this.settleQueue.start();
     for (const duty of this.upkeep) void duty.start();
     this.process.start();
+    this.historyWriter.start();
   }
 
   /**
