@@ -26,7 +26,7 @@ import { encodePayload } from '../copies/payload.js';
 import { DqError, toError } from '../errors.js';
 import type { AdoptedAs } from '../go-queue/locks.js';
 import { addAll, listOf } from './add-many.js';
-import { BoundProducer } from './bound-producer.js';
+import { boundProducer } from './bound-producer.js';
 import { checkBoolean, checkObject } from './call-options.js';
 import { GoQueueJobs, refuseForGoQueue } from './go-queue-jobs.js';
 import { dueAfter, dueAt, dueNow, type Due } from './due.js';
@@ -179,7 +179,7 @@ export class ClusterProducer extends DqProducer {
   }
 
   override tube(tube: string | Tube): TubeProducer<any> {
-    return new BoundProducer(this, tube, storedTube(tube, this.parts.settings.prefix));
+    return boundProducer(this, tube, storedTube(tube, this.parts.settings.prefix));
   }
 
   /**
