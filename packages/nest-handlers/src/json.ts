@@ -66,7 +66,9 @@ function lossIn(value: unknown, key: string | number, depth: number): JsonLoss |
     case 'number':
       return Number.isFinite(value) ? undefined : lost(`is ${value}: expected a finite number`);
     case 'object':
-      return value === null ? undefined : lossInObject(value, key, depth);
+      if (value === null) return undefined;
+      if (depth > DEEPEST) throw TOO_DEEP;
+      return convertsItself(value) ? lossInConverted(value, key, depth) : lossInFields(value, depth);
     case 'bigint':
       // Some applications give all of them a `toJSON`.
       if (convertsItself(value)) return lossInConverted(value, key, depth);
@@ -78,11 +80,6 @@ function lossIn(value: unknown, key: string | number, depth: number): JsonLoss |
     case 'undefined':
       return lost('is undefined: expected what JSON can hold');
   }
-}
-
-function lossInObject(value: object, key: string | number, depth: number): JsonLoss | undefined {
-  if (depth > DEEPEST) throw TOO_DEEP;
-  return convertsItself(value) ? lossInConverted(value, key, depth) : lossInFields(value, depth);
 }
 
 function lossInFields(value: object, depth: number): JsonLoss | undefined {

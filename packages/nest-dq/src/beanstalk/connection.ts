@@ -63,7 +63,7 @@ export class Connection {
   /** DRAINING, JOB_TOO_BIG, OUT_OF_MEMORY and INTERNAL_ERROR: not stored. See also `unknown` of the error. */
   put(tube: string, body: Body, options: PutOptions, done: Done<PutReply>): void {
     const size = sizeOf(body);
-    const command = this.tooBig(size) ?? commands.put(options, size);
+    const command = size > this.maxJobSize ? this.tooBig(size) : commands.put(options, size);
     if (typeof command === 'string' && tube !== this.used) {
       const use = commands.use(tube);
       if (typeof use !== 'string') return this.pipeline.send(use, answers.put, done);
@@ -151,8 +151,7 @@ export class Connection {
     });
   }
 
-  private tooBig(size: number): BeanstalkError | undefined {
-    if (size <= this.maxJobSize) return undefined;
+  private tooBig(size: number): BeanstalkError {
     const fact = `the body has ${size} bytes: expected at most ${this.maxJobSize}`;
     return new BeanstalkError('JOB_TOO_BIG', fact);
   }

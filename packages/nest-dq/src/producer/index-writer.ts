@@ -44,7 +44,10 @@ export class IndexWriter {
     }
     this.kept++;
     let writer = this.tubes.get(tube);
-    if (!writer) this.tubes.set(tube, (writer = this.writerOf(tube)));
+    if (!writer) {
+      writer = new TubeWriter(this.clock, (jobs) => this.write(tube, jobs));
+      this.tubes.set(tube, writer);
+    }
     writer.add(job);
   }
 
@@ -63,20 +66,15 @@ export class IndexWriter {
     for (const writer of writers) writer.close();
   }
 
-  private writerOf(tube: StoredTube): TubeWriter {
-    return new TubeWriter(this.clock, async (jobs) => {
-      const begins = Array.from(
-        { length: Math.ceil(jobs.length / LARGEST_CALL) },
-        (_, i) => i * LARGEST_CALL,
-      );
-      const calls = begins.map((begin) =>
-        this.ledger.tube(tube).ask('index', jobs.slice(begin, begin + LARGEST_CALL)),
-      );
-      const answers = (await Promise.all(calls)).flat();
-      this.kept -= jobs.length;
-      this.unlisted += answers.filter((answer) => answer === 'full').length;
-      if (this.tubes.get(tube)?.size === jobs.length) this.tubes.delete(tube);
-    });
+  private async write(tube: StoredTube, jobs: readonly IndexRequest[]): Promise<void> {
+    const ledger = this.ledger.tube(tube);
+    const calls: Promise<unknown[]>[] = [];
+    for (let begin = 0; begin < jobs.length; begin += LARGEST_CALL)
+      calls.push(ledger.ask('index', jobs.slice(begin, begin + LARGEST_CALL)));
+    const answers = (await Promise.all(calls)).flat();
+    this.kept -= jobs.length;
+    this.unlisted += answers.filter((answer) => answer === 'full').length;
+    if (this.tubes.get(tube)?.size === jobs.length) this.tubes.delete(tube);
   }
 }
 
