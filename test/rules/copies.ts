@@ -25,9 +25,9 @@ export const COPIES: readonly Rule[] = [
         'if (!this.time.known) this.time.observe(sent, received, reply[1] / 1_000);',
       ]),
       ...unit('producer/producer.spec.ts', 'is due by ledger time, to the millisecond', [
-        'producer/producer-context.ts',
-        'return due(this.now(tube) - (this.parts.clock.now() - calledAt));',
-        'return due(this.parts.clock.wall() - (this.parts.clock.now() - calledAt));',
+        'producer/due.ts',
+        'return due(this.ledger.tube(tube).now() - (this.clock.now() - calledAt));',
+        'return due(this.clock.wall() - (this.clock.now() - calledAt));',
       ]),
       ...contract(
         'ledger-claims.spec.ts',
@@ -154,8 +154,8 @@ export const COPIES: readonly Rule[] = [
         'waits for them, and is due as if it had been stored at once: %s',
         [
           'producer/job-adder.ts',
-          'const id = this.nextId(Math.floor(this.context.now(storedAs)));',
-          'const id = ((job as { id?: string }).id ??= this.nextId(Math.floor(this.context.now(storedAs))));',
+          'const id = this.nextId(Math.floor(ledger.now()));',
+          'const id = ((job as { id?: string }).id ??= this.nextId(Math.floor(ledger.now())));',
         ],
       ),
     ],

@@ -80,9 +80,15 @@ function checkWire(wire: unknown, name: string): TubeWire {
 /** The name of a tube as nodes and ledger know it: with the prefix. A plain text `tube` is always the user's name. */
 export type StoredTube = string & { readonly '~stored': 'tube' };
 
+/** The user's name of a tube, and the one with the prefix. `DQ_BAD_TUBE`. */
+export function tubeNames(tube: string | Tube, prefix: string): { name: string; storedAs: StoredTube } {
+  const name = tubeName(tube, prefix);
+  return { name, storedAs: (prefix + name) as StoredTube };
+}
+
 /** `DQ_BAD_TUBE`. */
 export function storedTube(tube: string | Tube, prefix: string): StoredTube {
-  return (prefix + tubeName(tube, prefix)) as StoredTube;
+  return tubeNames(tube, prefix).storedAs;
 }
 
 /** The user's name of a tube. A tube of another prefix keeps it. */

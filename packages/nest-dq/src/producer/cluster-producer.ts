@@ -16,6 +16,7 @@ import {
   schemaOf,
   storedTube,
   tubeName,
+  tubeNames,
   withoutPrefix,
   type StoredTube,
   type Tube,
@@ -24,6 +25,7 @@ import { goQueueCopies, isGoQueueId } from '../copies/formats/go-queue.js';
 import type { Envelope } from '../copies/header.js';
 import { encodePayload } from '../copies/payload.js';
 import { DqError, toError } from '../errors.js';
+import type { DqHooks } from '../events/hooks.js';
 import type { AdoptedAs } from '../go-queue/locks.js';
 import { addAll, listOf } from './add-many.js';
 import { boundProducer } from './bound-producer.js';
@@ -39,7 +41,6 @@ import { Rescheduler } from './rescheduler.js';
 import type { Together } from './retries.js';
 import { Revoker } from './revoker.js';
 import type { TubeProducer } from './tube-producer.js';
-import { TubeTimes } from './tube-times.js';
 
 interface AddCall {
   /** By the clock. */
@@ -56,16 +57,14 @@ export class ClusterProducer extends DqProducer {
   private readonly goQueue: GoQueueJobs;
   private readonly revoker: Revoker;
   private readonly rescheduler: Rescheduler;
-  private readonly times: TubeTimes;
 
   constructor(private readonly context: ProducerContext) {
     super();
-    const { ledger, clock, goQueue } = (this.parts = context.parts);
+    this.parts = context.parts;
     this.adder = new JobAdder(context);
-    this.goQueue = new GoQueueJobs(context, goQueue.locks);
+    this.goQueue = new GoQueueJobs(context, this.parts.goQueue.locks);
     this.revoker = new Revoker(context, this.goQueue);
-    this.times = new TubeTimes(ledger, clock);
-    this.rescheduler = new Rescheduler(context, this.times);
+    this.rescheduler = new Rescheduler(context);
   }
 
   override now(tube: string | Tube, payload: unknown, options?: JobOptions): Promise<JobReceipt> {
@@ -171,11 +170,15 @@ export class ClusterProducer extends DqProducer {
   async adopt(stored: StoredTube, { content }: Envelope, { key, due }: AdoptedAs): Promise<JobReceipt> {
     const storedAs = nestTube(stored);
     const options = resolveJobOptions({ key, onDuplicate: 'keep' });
-    const { cluster, clock, settings } = this.parts;
+    const { cluster, clock, events, settings } = this.parts;
     const tube = withoutPrefix(storedAs, settings.prefix);
     const { seal } = cluster.settings;
-    const job = { tube, storedAs, seal, content, options, due, calledAt: clock.now() };
-    return this.report(await this.adder.add(job));
+    const { patience } = settings;
+    const job = { tube, storedAs, seal, content, options, due, until: clock.now() + patience };
+    const call = { patience, bytes: content.bytes.length };
+    const receipt = await this.context.retries.run(call, () => this.adder.add(job));
+    if (receipt.status !== 'kept') events.scheduled(receipt);
+    return receipt;
   }
 
   override tube(tube: string | Tube): TubeProducer<any> {
@@ -190,10 +193,7 @@ export class ClusterProducer extends DqProducer {
     await Promise.all([this.context.close(), this.revoker.close()]);
   }
 
-  /**
-   * The life of an add: it is checked, its time is computed, its copies are stored, and it is reported. What the caller did wrong
-   * rejects before anything is stored.
-   */
+  /** The life of an add. What the caller did wrong rejects before anything is stored. */
   private async add(
     tube: string | Tube,
     payload: unknown,
@@ -201,42 +201,36 @@ export class ClusterProducer extends DqProducer {
     when: (options: ResolvedJobOptions) => Due,
     { calledAt = this.parts.clock.now(), beside, together }: Partial<AddCall> = {},
   ): Promise<JobReceipt> {
-    this.context.refuseIfClosed();
-    const { cluster, goQueue, settings } = this.parts;
-    const resolved = resolveJobOptions(given, beside);
-    const dueGiven = when(resolved);
-    const storedAs = storedTube(tube, settings.prefix);
-    const name = withoutPrefix(storedAs, settings.prefix);
+    const { context } = this;
+    context.refuseIfClosed();
+    const { cluster, events, goQueue, onSchedule, settings } = this.parts;
+    let options = resolveJobOptions(given, beside);
+    const dueGiven = when(options);
+    const { name, storedAs } = tubeNames(tube, settings.prefix);
     const content = encodePayload(payload);
     const forGoQueue = goQueue.wires.of(tube, name) === 'go-queue';
-    if (forGoQueue) refuseForGoQueue(name, resolved, content);
-    const options = forGoQueue ? resolved : this.withHookHeaders(resolved, name);
-    const learning = this.times.learning(storedAs);
+    if (forGoQueue) refuseForGoQueue(name, options, content);
+    else if (onSchedule) options = withHookHeaders(onSchedule, options, name); // in the caller's context
+    const learning = context.dueTimes.learning(storedAs);
     const schema = schemaOf(tube);
     const checking = schema && refuseInvalid(schema, content, name);
-    if (checking || learning) await Promise.all([checking, learning]);
-    const due = this.context.dueOf(storedAs, dueGiven, calledAt);
-    const { seal } = cluster.settings;
-    const job = { tube: name, storedAs, seal, content, options, due, calledAt, together };
-    return this.report(await (forGoQueue ? this.goQueue : this.adder).add(job));
-  }
-
-  /** Called in the context of the caller: hooks may add headers. */
-  private withHookHeaders(options: ResolvedJobOptions, tube: string): ResolvedJobOptions {
-    const { onSchedule } = this.parts;
-    if (!onSchedule) return options;
-    const headers = { ...options.headers };
-    try {
-      onSchedule(headers, { tube, key: options.key });
-    } catch (cause) {
-      const fact = `the \`onSchedule\` of a hook failed: ${toError(cause).message}`;
-      throw new DqError('DQ_BAD_OPTION', fact, { cause });
+    if (checking || learning) {
+      await Promise.all([checking, learning]);
+      context.refuseIfClosed();
     }
-    return withHeaders(options, headers);
-  }
-
-  private report(receipt: JobReceipt): JobReceipt {
-    if (receipt.status !== 'kept') this.parts.events.scheduled(receipt);
+    const due = context.dueTimes.of(storedAs, dueGiven, calledAt);
+    const { patience = settings.patience } = options;
+    const { seal } = cluster.settings;
+    const job = { tube: name, storedAs, seal, content, options, due, until: calledAt + patience };
+    const adder = forGoQueue ? this.goQueue : this.adder;
+    let receipt: JobReceipt;
+    try {
+      receipt = await adder.add(job);
+    } catch (failure) {
+      const call = { patience, together, bytes: content.bytes.length };
+      receipt = await context.retries.again(failure, call, () => adder.add(job));
+    }
+    if (receipt.status !== 'kept') events.scheduled(receipt);
     return receipt;
   }
 
@@ -257,4 +251,19 @@ export class ClusterProducer extends DqProducer {
       return this.add(tube, job.payload, job, (options) => when(job, options), call);
     });
   }
+}
+
+function withHookHeaders(
+  onSchedule: NonNullable<DqHooks['onSchedule']>,
+  options: ResolvedJobOptions,
+  tube: string,
+): ResolvedJobOptions {
+  const headers = { ...options.headers };
+  try {
+    onSchedule(headers, { tube, key: options.key });
+  } catch (cause) {
+    const fact = `the \`onSchedule\` of a hook failed: ${toError(cause).message}`;
+    throw new DqError('DQ_BAD_OPTION', fact, { cause });
+  }
+  return withHeaders(options, headers);
 }

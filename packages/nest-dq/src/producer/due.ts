@@ -1,6 +1,9 @@
-import { showInstant, type Duration, type FromNow, type When } from 'nest-handlers/time';
+import { showInstant, type Clock, type Duration, type FromNow, type When } from 'nest-handlers/time';
+import type { StoredTube } from '../api/tube.js';
 import { LONGEST_DELAY } from '../copies/timing.js';
 import { DqError, wrongValue } from '../errors.js';
+import type { Ledger } from '../ledger/ledger.js';
+import { withinLimit } from '../time/call-limit.js';
 import { parseDuration } from '../time/duration.js';
 import { parseWhen } from '../time/instant.js';
 import { checkObject } from './call-options.js';
@@ -52,4 +55,42 @@ export function dueAgain(when: When | { readonly delay: Duration }, allowPast: b
 
 function isDelay(when: When | { readonly delay: Duration }): when is { readonly delay: Duration } {
   return typeof when === 'object' && when !== null && 'delay' in when;
+}
+
+/** Milliseconds. How long a first add waits for ledger time. */
+const TIME_LIMIT = 500;
+/** Tubes. With more, all are asked for once more, and are answered at once. */
+const MOST_KNOWN = 1_000;
+
+/** Due times in ledger time. The first call of each tube waits a little until that was read. */
+export class DueTimes {
+  private readonly known = new Set<StoredTube>();
+  private readonly asked = new Map<StoredTube, Promise<void>>();
+
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Undefined: no wait is needed. */
+  learning(tube: StoredTube): Promise<void> | undefined {
+    return this.known.has(tube) ? undefined : (this.asked.get(tube) ?? this.learn(tube));
+  }
+
+  /** When a job is due, in ledger time, ms: `due` counts from the time of the call, by the clock. Throws as `due` does. */
+  of(tube: StoredTube, due: Due, calledAt: number): number {
+    return due(this.ledger.tube(tube).now() - (this.clock.now() - calledAt));
+  }
+
+  private learn(tube: StoredTube): Promise<void> {
+    const go = () => {
+      if (this.known.size >= MOST_KNOWN) this.known.clear();
+      this.known.add(tube);
+      this.asked.delete(tube);
+    };
+    // If it was not read by then, the machine's clock must serve.
+    const learnt = withinLimit(this.clock, TIME_LIMIT, this.ledger.tube(tube).readTime()).then(go, go);
+    this.asked.set(tube, learnt);
+    return learnt;
+  }
 }

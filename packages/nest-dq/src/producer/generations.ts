@@ -4,6 +4,7 @@ import {
   announcedBy,
   announcedGeneration,
   refuseTooLarge,
+  storeCopies,
   tooFewCopies,
   type Stored,
 } from '../copies/storing.js';
@@ -70,15 +71,19 @@ export async function storeGeneration(
   { tube, id, opening, known, envelope, until }: NextGeneration,
 ): Promise<GenerationResult> {
   const { batched, parts } = context;
-  const { cluster } = parts;
+  const { cluster, ledger, settings } = parts;
   const { due, copies } = envelope.job;
   refuseTooLarge(cluster, envelope);
   const announced = announcedBy(cluster);
   const opened = await beforeStoring(batched.ask(tube, 'open', { id, opening, due, announced, known }));
   if (opened.kind === 'refused') return { answer: opened };
   const { generation, present } = opened;
-  const written = envelope.with(copies, generation);
-  const stored = await context.store(tube, written);
+  const stored = await storeCopies(cluster, {
+    tube,
+    envelope: envelope.with(copies, generation),
+    backupDelay: settings.backupDelay,
+    ledger: ledger.tube(tube),
+  });
   if (!stored.enough) {
     const isUndone = await abortAndDelete(context, tube, id, stored, until);
     const [undone, doubtful] = known ? ['it stays as it was', 'it may be moved'] : [NOTHING_RUNS, MAY_RUN];

@@ -15,7 +15,7 @@ import {
 import { formatRef, keyedId, type JobTarget } from '../copies/job-ref.js';
 import { formatLocation, parseLocation, type Place } from '../copies/location.js';
 import { isJson, type Content } from '../copies/payload.js';
-import { refuseTooLarge, tooFewCopies } from '../copies/storing.js';
+import { refuseTooLarge, storeCopies, tooFewCopies } from '../copies/storing.js';
 import { openHeaderOf } from '../copies/formats/unwrap.js';
 import { DqError, show } from '../errors.js';
 import { type GoQueueLocks, LOCK_TIME } from '../go-queue/locks.js';
@@ -46,10 +46,39 @@ export class GoQueueJobs {
 
   /** Rejects with what is wrong with the job, before anything is stored. */
   async add(job: NewJob): Promise<JobReceipt> {
-    const { patience = this.context.parts.settings.patience } = job.options;
-    const call = { patience, together: job.together, bytes: job.content.bytes.length };
-    refuseTooLarge(this.context.parts.cluster, this.envelopeOf(job));
-    return this.context.retries.run(call, () => this.addNow(job));
+    const { parts } = this.context;
+    const { cluster, settings } = parts;
+    const { storedAs: tube } = job;
+    const ledger = parts.ledger.tube(tube);
+    const envelope = this.envelopeOf(job);
+    refuseTooLarge(cluster, envelope);
+    const { id } = envelope.job;
+    const inOrder = await storeCopies(cluster, {
+      tube,
+      envelope,
+      backupDelay: settings.backupDelay,
+      ledger,
+    });
+    const places = inOrder.places.map(({ location }) => {
+      const { endpoint } = parseLocation(location)!;
+      return { index: goQueueIndex(cluster.nodes.find((node) => node.endpoint === endpoint)!), location };
+    });
+    const stored = { ...inOrder, places };
+    if (stored.enough) {
+      const goQueueIds = goQueueIdsOf(tube, stored.places);
+      return { ...receipt(job, id, stored, 'added'), goQueueIds };
+    }
+    if (stored.places.length === 0) throw tooFewCopies(cluster, stored, NOTHING_RUNS, false);
+    const time = Math.max(0, job.due - ledger.now()) + LOCK_TIME;
+    const owed = goQueueOwed(cluster.nodes.length);
+    const revoke = { id, born: 0, due: job.due, owed, abort: false };
+    const lock = await this.context.batched
+      .ask(tube, 'revoke', revoke) // a copy may surface when the lock is over
+      .then(() => this.locks.revoke(id, time))
+      .catch((error: unknown) => error as DqError);
+    await deleteCopies(parts, tube, { id, generation: 0 }, stored.places);
+    if (lock === 'revoked') throw tooFewCopies(cluster, stored, NOTHING_RUNS, false);
+    throw tooFewCopies(cluster, stored, MAY_RUN, true);
   }
 
   /**
@@ -143,36 +172,6 @@ export class GoQueueJobs {
       adopted?.ref ??
       (copies ? formatRef({ ...target, born: 0 }, this.context.parts.cluster.settings.seal) : ref)
     );
-  }
-
-  private async addNow(job: NewJob): Promise<JobReceipt> {
-    const { parts } = this.context;
-    const envelope = this.envelopeOf(job);
-    const { id } = envelope.job;
-    const inOrder = await this.context.store(job.storedAs, envelope);
-    const places = inOrder.places.map(({ location }) => {
-      const { endpoint } = parseLocation(location)!;
-      return {
-        index: goQueueIndex(parts.cluster.nodes.find((node) => node.endpoint === endpoint)!),
-        location,
-      };
-    });
-    const stored = { ...inOrder, places };
-    if (stored.enough) {
-      const goQueueIds = goQueueIdsOf(job.storedAs, stored.places);
-      return { ...receipt(job, id, stored, 'added'), goQueueIds };
-    }
-    if (stored.places.length === 0) throw tooFewCopies(parts.cluster, stored, NOTHING_RUNS, false);
-    const time = Math.max(0, job.due - this.context.now(job.storedAs)) + LOCK_TIME;
-    const owed = goQueueOwed(parts.cluster.nodes.length);
-    const revoke = { id, born: 0, due: job.due, owed, abort: false };
-    const lock = await this.context.batched
-      .ask(job.storedAs, 'revoke', revoke) // a copy may surface when the lock is over
-      .then(() => this.locks.revoke(id, time))
-      .catch((error: unknown) => error as DqError);
-    await deleteCopies(parts, job.storedAs, { id, generation: 0 }, stored.places);
-    if (lock === 'revoked') throw tooFewCopies(parts.cluster, stored, NOTHING_RUNS, false);
-    throw tooFewCopies(parts.cluster, stored, MAY_RUN, true);
   }
 
   private envelopeOf({ due, content }: NewJob): GoQueueEnvelope {

@@ -8,14 +8,20 @@ import type { WrittenJob } from '../copies/header.js';
 import { formatRef, keyedId } from '../copies/job-ref.js';
 import { isUnknown, type Place } from '../copies/location.js';
 import type { Content } from '../copies/payload.js';
-import { envelopeFor, owedAt, refuseTooLarge, tooFewCopies, type Stored } from '../copies/storing.js';
+import {
+  envelopeFor,
+  owedAt,
+  refuseTooLarge,
+  storeCopies,
+  tooFewCopies,
+  type Stored,
+} from '../copies/storing.js';
 import { stagger } from '../copies/timing.js';
 import { DqError, show } from '../errors.js';
 import type { Schedule } from '../ledger/requests.js';
 import type { Seal } from '../seal/seal.js';
 import { conflict, insist, isEnough, MAY_RUN, NOTHING_RUNS, storeGeneration } from './generations.js';
 import type { ProducerContext } from './producer-context.js';
-import type { PatientCall, Together } from './retries.js';
 
 /** A job that is to be scheduled, checked. */
 export interface NewJob {
@@ -27,10 +33,8 @@ export interface NewJob {
   readonly options: ResolvedJobOptions;
   /** Ledger time, ms. */
   readonly due: number;
-  /** The time of the call, by the clock: before anything was stored. */
-  readonly calledAt: number;
-  /** The jobs of one call. */
-  readonly together?: Together;
+  /** By the clock: until then a call to the ledger is repeated. */
+  readonly until: number;
 }
 
 /** Adds jobs: a plain one without the ledger, a keyed one by opening a generation and committing it. */
@@ -39,44 +43,31 @@ export class JobAdder {
 
   constructor(private readonly context: ProducerContext) {}
 
-  /** Rejects with what is wrong with the job, before anything is stored. */
+  /** Rejects with what is wrong with the job, before anything is stored. A failed add may be repeated. */
   add(job: NewJob): Promise<JobReceipt> {
-    const { key } = job.options;
-    const id = key === undefined ? undefined : keyedId(job.storedAs, key);
-    const { retries } = this.context;
-    return retries.run(this.patientCall(job), () =>
-      id === undefined ? this.addPlain(job) : this.addKeyed(job, id),
-    );
+    return job.options.key === undefined ? this.addPlain(job) : this.addKeyed(job, job.options.key);
   }
 
   /** With a new id at each try: the ledger may have a tombstone for the last. */
   private async addPlain(job: NewJob): Promise<JobReceipt> {
-    const { storedAs } = job;
+    const { storedAs: tube } = job;
     const { index, parts } = this.context;
-    const begunAt = parts.clock.now();
-    const id = this.nextId(Math.floor(this.context.now(storedAs)));
+    const { clock, cluster, settings } = parts;
+    const begunAt = clock.now();
+    const ledger = parts.ledger.tube(tube);
+    const id = this.nextId(Math.floor(ledger.now()));
     const envelope = this.envelopeOf(job, id, 0);
-    refuseTooLarge(parts.cluster, envelope);
-    const stored = await this.context.store(storedAs, envelope);
+    refuseTooLarge(cluster, envelope);
+    const stored = await storeCopies(cluster, { tube, envelope, backupDelay: settings.backupDelay, ledger });
     if (!stored.enough) throw await this.undo(job, id, stored, begunAt);
-    index?.add(storedAs, { id, due: stored.due, places: stored.places });
+    index?.add(tube, { id, due: stored.due, places: stored.places });
     return receipt(job, id, stored, 'added');
   }
 
-  private patientCall({ content, options, together }: NewJob): PatientCall {
-    const { patience = this.context.parts.settings.patience } = options;
-    return { patience, together, bytes: content.bytes.length };
-  }
-
-  /** By the clock: until then a call to the ledger is repeated. */
-  private until(job: NewJob): number {
-    return job.calledAt + this.patientCall(job).patience;
-  }
-
-  private async addKeyed(job: NewJob, id: string, tries = 1): Promise<JobReceipt> {
-    const { storedAs } = job;
+  private async addKeyed(job: NewJob, key: string, tries = 1): Promise<JobReceipt> {
+    const { storedAs, until } = job;
     const { parts } = this.context;
-    const until = this.until(job);
+    const id = keyedId(storedAs, key);
     const result = await storeGeneration(this.context, {
       tube: storedAs,
       id,
@@ -93,8 +84,8 @@ export class JobAdder {
       // Nothing newer has the key: its job was only moved in between, or a run of it was granted.
       const isOutdone = present && present.generation > stored.generation && present.born !== before?.born;
       if (why !== 'taken' && !isOutdone) {
-        if (isEnough(tries, parts.clock, until)) throw conflict(`the key ${show(job.options.key)}`, tries);
-        return this.addKeyed(job, id, tries + 1);
+        if (isEnough(tries, parts.clock, until)) throw conflict(`the key ${show(key)}`, tries);
+        return this.addKeyed(job, key, tries + 1);
       }
       return why === 'overtaken' ? overtaken(job, id, stored, before, present) : taken(job, id, present);
     }
@@ -129,7 +120,7 @@ export class JobAdder {
     }
     const revoke = { id, born: 0, due, owed: owedAt(places), abort: false };
     const ask = () => batched.ask(storedAs, 'revoke', revoke);
-    const answer = await insist(clock, this.until(job), ask);
+    const answer = await insist(clock, job.until, ask);
     if (answer instanceof DqError) return tooFewCopies(cluster, stored, MAY_RUN, true);
     if (answer.begun) return tooFewCopies(cluster, stored, 'a run of it was begun already', true);
     // A copy of a claim that failed can be deleted, too: only the record knows.

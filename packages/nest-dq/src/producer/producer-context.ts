@@ -1,9 +1,7 @@
 import type { JobRef } from '../api/job.js';
 import type { StoredTube } from '../api/tube.js';
 import type { Cluster } from '../cluster/cluster.js';
-import type { WrittenJob } from '../copies/header.js';
 import { parseRef, type JobTarget } from '../copies/job-ref.js';
-import { storeCopies, type Stored } from '../copies/storing.js';
 import { DqError } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { DqHooks } from '../events/hooks.js';
@@ -14,7 +12,7 @@ import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import type { Clock, Duration } from 'nest-handlers/time';
 import { parseDuration } from '../time/duration.js';
 import { BatchedLedger } from './batched-ledger.js';
-import type { Due } from './due.js';
+import { DueTimes } from './due.js';
 import { IndexWriter } from './index-writer.js';
 import { Retries } from './retries.js';
 
@@ -50,6 +48,7 @@ export interface ProducerParts {
  */
 export class ProducerContext {
   readonly retries: Retries;
+  readonly dueTimes: DueTimes;
   /** For requests about one job. */
   readonly batched: BatchedLedger;
   /** Undefined: plain jobs are not indexed. */
@@ -58,6 +57,7 @@ export class ProducerContext {
 
   constructor(readonly parts: ProducerParts) {
     this.retries = new Retries(parts.clock);
+    this.dueTimes = new DueTimes(parts.ledger, parts.clock);
     this.batched = new BatchedLedger(parts.ledger, parts.clock);
     const { mostIndexed = 0 } = parts.settings;
     this.index = mostIndexed > 0 ? new IndexWriter(parts.ledger, parts.clock) : undefined;
@@ -91,18 +91,5 @@ export class ProducerContext {
   /** Ledger time of a tube, ms. */
   now(tube: StoredTube): number {
     return this.parts.ledger.tube(tube).now();
-  }
-
-  /** When a job is due, in ledger time: `due` counts from the time of the call, by the clock. `DQ_CLOSED`, and what `due` throws. */
-  dueOf(tube: StoredTube, due: Due, calledAt: number): number {
-    this.refuseIfClosed();
-    return due(this.now(tube) - (this.parts.clock.now() - calledAt));
-  }
-
-  /** Stores the copies of one generation. It never fails: the result tells what is stored where. */
-  store(tube: StoredTube, envelope: WrittenJob): Promise<Stored> {
-    const { cluster, ledger, settings } = this.parts;
-    const { backupDelay } = settings;
-    return storeCopies(cluster, { tube, envelope, backupDelay, ledger: ledger.tube(tube) });
   }
 }

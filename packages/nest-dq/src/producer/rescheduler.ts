@@ -9,7 +9,6 @@ import { cannotMove, reschedule, type Change } from './job-mover.js';
 import { refuseInvalid } from './payload-check.js';
 import type { ProducerContext } from './producer-context.js';
 import type { PatientCall } from './retries.js';
-import type { TubeTimes } from './tube-times.js';
 
 /** What a reschedule was asked for, beside the time. */
 export interface RescheduleCall extends PatientCall {
@@ -20,10 +19,7 @@ export interface RescheduleCall extends PatientCall {
 
 /** Checks what jobs are to be from now on, and moves them. */
 export class Rescheduler {
-  constructor(
-    private readonly context: ProducerContext,
-    private readonly times: TubeTimes,
-  ) {}
+  constructor(private readonly context: ProducerContext) {}
 
   async reschedule(
     ref: JobRef,
@@ -60,8 +56,9 @@ export class Rescheduler {
     call: PatientCall,
   ): Promise<RescheduleResult> {
     const { context } = this;
-    await this.times.learning(target.tube);
-    const due = context.dueOf(target.tube, dueGiven, calledAt);
+    await context.dueTimes.learning(target.tube);
+    context.refuseIfClosed();
+    const due = context.dueTimes.of(target.tube, dueGiven, calledAt);
     const until = context.parts.clock.now() + call.patience;
     return context.retries.run(call, () => reschedule(context, target, { ...change, due, until }));
   }

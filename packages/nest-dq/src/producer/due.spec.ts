@@ -2,13 +2,13 @@ import { expect, it } from '@jest/globals';
 import type { Ledger } from '../ledger/ledger.js';
 import { VirtualClock } from 'nest-handlers/testing';
 import { ScriptedLedger } from '../../spec-support/scripted-ledger.js';
-import { TubeTimes } from './tube-times.js';
+import { DueTimes } from './due.js';
 import { stored } from '../../spec-support/stored.js';
 
 it('asks for the time of a tube once, and keeps a thousand tubes in mind at most', async () => {
   const clock = new VirtualClock();
   const tube = new ScriptedLedger(clock);
-  const times = new TubeTimes({ tube: () => tube } as unknown as Ledger, clock);
+  const times = new DueTimes({ tube: () => tube } as unknown as Ledger, clock);
   const asks = async (name: string) => {
     const learning = times.learning(stored(name));
     await learning;
