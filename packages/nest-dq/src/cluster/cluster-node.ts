@@ -24,7 +24,7 @@ export interface CopyToPut {
   readonly body: Body;
   readonly priority: number;
   /** Whole seconds until it surfaces. Read when it is sent: the node may have to connect first. */
-  readonly delay: () => number;
+  delay(): number;
   /** Stored at `location`, unless there is a failure. */
   done(failure: PutFailure | undefined, location: string): void;
 }

@@ -2,7 +2,7 @@ import type { Body } from '../beanstalk/connection.js';
 import { longestLocation, parseLocation, type Place, UNKNOWN_COPY } from '../copies/location.js';
 import type { Seal } from '../seal/seal.js';
 import type { Clock } from 'nest-handlers/time';
-import type { ClusterNode, DeleteResult, PutFailure } from './cluster-node.js';
+import type { ClusterNode, CopyToPut, DeleteResult, PutFailure } from './cluster-node.js';
 
 export interface ClusterSettings {
   /** Copies of a job. */
@@ -177,13 +177,13 @@ class JobPut implements StoreResult {
   readonly stored: Place[] = [];
   readonly doubtful: Place[] = [];
   readonly reasons: Record<string, string> = {};
-  private readonly envelope: WrittenCopies;
+  readonly envelope: WrittenCopies;
   /** The next node that may replace one. */
   private next: number;
   private backupsLeft: number;
 
   constructor(
-    private readonly job: JobToPut,
+    readonly job: JobToPut,
     private readonly placement: Placement,
     private readonly minWritten: number,
     private readonly done: (result: StoreResult) => void,
@@ -208,24 +208,12 @@ class JobPut implements StoreResult {
   }
 
   private put(index: number, node: ClusterNode): void {
-    const { envelope, stored, doubtful } = this;
-    const { tube, backupDelay, ledger } = this.job;
+    const { stored, doubtful } = this;
     const siblings = index > 0 ? NO_PLACES : doubtful.length === 0 ? stored : [...stored, ...doubtful];
-    node.put({
-      tube,
-      body: envelope.body(index, siblings),
-      priority: envelope.priority(index),
-      delay: () => envelope.delay(index, envelope.job.due - ledger.now(), backupDelay),
-      done: (failure, location) => this.answered(index, node, failure, location),
-    });
+    node.put(new CopyPut(this, index, node, siblings));
   }
 
-  private answered(
-    index: number,
-    node: ClusterNode,
-    failure: PutFailure | undefined,
-    location: string,
-  ): void {
+  answered(index: number, node: ClusterNode, failure: PutFailure | undefined, location: string): void {
     if (!failure) this.stored.push({ index, location });
     else {
       this.reasons[node.endpoint] = failure.reason;
@@ -243,6 +231,37 @@ class JobPut implements StoreResult {
     // Copies that are stored or may still be. The failed one is among those left, unless it is the primary.
     const reachable = this.stored.length + this.backupsLeft;
     return this.next < healthy || reachable < this.minWritten ? nodes[this.next++] : undefined;
+  }
+}
+
+/** Makes its bytes when they are sent, and keeps none while it waits for the answer. */
+class CopyPut implements CopyToPut {
+  constructor(
+    private readonly put: JobPut,
+    private readonly index: number,
+    private readonly node: ClusterNode,
+    private readonly siblings: readonly Place[],
+  ) {}
+
+  get tube(): string {
+    return this.put.job.tube;
+  }
+
+  get body(): Body {
+    return this.put.envelope.body(this.index, this.siblings);
+  }
+
+  get priority(): number {
+    return this.put.envelope.priority(this.index);
+  }
+
+  delay(): number {
+    const { envelope, job } = this.put;
+    return envelope.delay(this.index, envelope.job.due - job.ledger.now(), job.backupDelay);
+  }
+
+  done(failure: PutFailure | undefined, location: string): void {
+    this.put.answered(this.index, this.node, failure, location);
   }
 }
 
