@@ -23,23 +23,23 @@ import { type Grant, loseLease, Run } from './run/run.js';
 import type { ConsumerParts, ConsumerSettings, TubeContext, TubeLife } from './tube-context.js';
 
 const BACK = { kind: 'back' } as const;
-/** Milliseconds. A copy that surfaces earlier than this is released: its node's clock runs ahead. */
-const EARLIEST = 1_100;
-/** Milliseconds. After a copy that is early by more than this, those behind it may rest. */
-const UNHURRIED = 10;
-/** Milliseconds. How long handlers that heed their aborted signal have to end by themselves. */
-const ABORT_GRACE = 250;
-/** Milliseconds. How long a stop waits for copies that are being stored. */
-const STORING = 500;
-/** Milliseconds. How long a stop waits for the ledger and the nodes to take the last words. */
-const LAST_WORDS = 1_500;
+/** A copy that surfaces earlier than this is released: its node's clock is fast. */
+const MAX_EARLY_MS = 1_100;
+/** After a copy that is earlier than this, its node may pause: the copies after it are early, too. */
+const NO_HURRY_MS = 10;
+/** How long handlers have to return once their signal has aborted. */
+const ABORT_GRACE_MS = 250;
+/** How long a stop waits for copies that are being stored. */
+const STORING_LIMIT_MS = 500;
+/** How long a stop waits for the last answers of the ledger and the nodes. */
+const LAST_ANSWERS_MS = 1_500;
 
-/** One tube in one process. `live` is the life of one copy, from the node that handed it over until it is out of our hands. */
+/** Consumes one tube in one process. `live` follows one copy from its reservation until it is released, buried or deleted. */
 export class TubeConsumer implements TubeLife, GateListener {
   private readonly context: TubeContext;
   private readonly reserver: Reserver;
   private readonly claims: ClaimQueue;
-  /** Undefined: the tube has no limits. */
+  /** Undefined if the tube has no limits. */
   private readonly limited: LimitedCopies | undefined;
   private readonly starts: StartScheduler;
   private readonly executor: Executor;
@@ -48,11 +48,11 @@ export class TubeConsumer implements TubeLife, GateListener {
   private readonly deleter: CopyDeleter;
   private readonly burier: CopyBurier;
   private readonly heartbeat: Heartbeat;
-  /** Runs from their grant until the ledger has taken their completion. */
+  /** Runs granted by the ledger whose completion it hasn't answered yet. */
   private granted = 0;
   private started = false;
   private stopping: Promise<void> | undefined;
-  /** Checks what the drain waits for; undefined while it waits for nothing. */
+  /** Rechecks the condition a drain waits for; undefined while there is none. */
   private lookAgain: (() => void) | undefined;
 
   constructor(
@@ -90,12 +90,12 @@ export class TubeConsumer implements TubeLife, GateListener {
     this.heartbeat = new Heartbeat(context, this.reserver);
   }
 
-  /** What it has at hand. */
+  /** What this process holds and runs of the tube. */
   get load(): TubeLoad {
     return loadOf(this.context, this.claims.size);
   }
 
-  /** Begins as soon as the ledger and a node answer. Idempotent, and nothing after `stop`. */
+  /** Starts consuming once the ledger and a node answer. Idempotent; does nothing after `stop`. */
   start(): void {
     if (this.started || this.stopping) return;
     this.started = true;
@@ -103,8 +103,8 @@ export class TubeConsumer implements TubeLife, GateListener {
   }
 
   /**
-   * Drains: reserves nothing more, releases what has not begun, waits `limit` ms for handlers, then raises their signals
-   * and hands their runs back, without counting the attempt. Idempotent; also before `start`.
+   * Drains: reserves nothing more, releases copies whose run hasn't started, waits `limit` ms for handlers, then aborts their
+   * signals and hands their runs back without counting the attempt. Idempotent, also before `start`.
    */
   stop(limit: number): Promise<void> {
     return (this.stopping ??= this.drain(limit));
@@ -117,15 +117,15 @@ export class TubeConsumer implements TubeLife, GateListener {
     const { index, due } = delivery.header;
     const early = due - ledger.now();
     if (this.reserver.releasesAll) delivery.release(0);
-    else if (early > EARLIEST) delivery.release(copyDelay(index, early, backupDelay));
+    else if (early > MAX_EARLY_MS) delivery.release(copyDelay(index, early, backupDelay));
     else void this.live(delivery);
-    return early > UNHURRIED;
+    return early > NO_HURRY_MS;
   }
 
-  /** Never rejects. Ends when the copy was released, buried or deleted, or when its node has taken it back. */
+  /** Never rejects. Resolves when the copy was released, buried or deleted, or its node has taken it back. */
   private async live(delivery: Delivery): Promise<void> {
     const { budget } = this.context;
-    // Only a primary is held until its time; a backup asks at once whether it is needed.
+    // Only a primary is held until its due time; a backup is claimed at once, to find out whether it is needed.
     let heldUntil: HeldUntil = delivery.primary ? delivery.due : 0;
     while (heldUntil !== undefined) {
       const claim = await this.claims.claim(delivery, heldUntil);
@@ -139,7 +139,7 @@ export class TubeConsumer implements TubeLife, GateListener {
     }
   }
 
-  /** A granted run, and what follows it. */
+  /** Runs the handler, completes the run in the ledger, and disposes of the copy. */
   private async run(delivery: Delivery, grant: Grant, sent: Sent): Promise<HeldUntil> {
     const { context } = this;
     const { budget } = context;
@@ -150,7 +150,7 @@ export class TubeConsumer implements TubeLife, GateListener {
       await this.starts.due(run);
       budget.starting--;
     }
-    // Somebody else may have the job by now ◆: the handlers of the batch before this one may have blocked, too.
+    // Another process may have the job by now ◆: handlers granted in the same batch may have blocked the event loop.
     const tooLate = context.clock.now() > run.usableUntil;
     const handedBack = tooLate || this.reserver.stopped;
     const outcome = handedBack ? BACK : await this.executor.run(run);
@@ -161,7 +161,7 @@ export class TubeConsumer implements TubeLife, GateListener {
     return this.dispose(run, answer);
   }
 
-  /** A run said `Again`: its next copies are stored before the ledger is told. */
+  /** The handler returned `Again`: the next copies are stored before the run is completed. */
   private async goOn(
     run: Run,
     outcome: Extract<RunOutcome, { kind: 'again' }>,
@@ -172,7 +172,7 @@ export class TubeConsumer implements TubeLife, GateListener {
     return failure.kind === 'again' ? BACK : failure;
   }
 
-  /** All that can follow a claim without a grant. */
+  /** Handles every answer to a claim except a grant. */
   private putBack(delivery: Delivery, answer: Exclude<ClaimAnswer, Grant>): HeldUntil {
     const { context } = this;
     const { ledger, handling, gate } = context;
@@ -192,7 +192,7 @@ export class TubeConsumer implements TubeLife, GateListener {
         if (this.reserver.releasesAll) return released(delivery, 0);
         return this.limited!.hold(delivery, answer);
       case 'gone':
-        this.deleter.delete(delivery, false); // who ended the job could not delete it
+        this.deleter.delete(delivery, false); // whoever ended the job could not delete this copy
         return undefined;
       case 'dead':
       case 'stale':
@@ -203,7 +203,7 @@ export class TubeConsumer implements TubeLife, GateListener {
     }
   }
 
-  /** All that can follow a run. */
+  /** Handles every answer to a completion. */
   private dispose(run: Run, answer: CompleteAnswer): HeldUntil {
     const { delivery, completion, nextDue } = run;
     const aborted = completion && answer !== (completion.kind === 'again' ? 'ok' : 'refused');
@@ -216,8 +216,8 @@ export class TubeConsumer implements TubeLife, GateListener {
     reportRun(this.context, run, answer);
     switch (answer === 'over' ? 'over' : completion!.kind) {
       case 'done':
-      case 'again': // the new copies are the job
-      case 'over': // it was revoked or replaced meanwhile
+      case 'again': // the job lives on in its new copies
+      case 'over': // revoked or replaced while it ran
         this.deleter.delete(delivery, true);
         return undefined;
       case 'retry':
@@ -231,17 +231,17 @@ export class TubeConsumer implements TubeLife, GateListener {
     }
   }
 
-  /** Another run has taken over: the lease was lost. */
+  /** The lease was lost, and another run has taken over. */
   private lose(run: Run): HeldUntil {
-    loseLease(this.context, run); // reported here too: the handler may have ended before a renewal was refused
+    loseLease(this.context, run); // reported here as well: the handler may have returned before a renewal was refused
     return released(run.delivery, leasePause(run.delivery.header.index, this.context));
   }
 
-  /** Lets a copy wait until `due`, ledger time: held here if it is a primary and that is soon, else on its node. */
+  /** Makes a copy wait until `due` (ledger time): held here if it is a primary and due soon, otherwise on its node. */
   private waitUntil(delivery: Delivery, due: number): HeldUntil {
     const { ledger, backupDelay } = this.context;
     const delay = copyDelay(delivery.header.index, due - ledger.now(), backupDelay);
-    // A copy that is released for no time would be back at once, and again, until its time has come.
+    // Released without a delay, the copy would come straight back, again and again, until it is due.
     if (delay > 0 || this.reserver.releasesAll) return released(delivery, delay);
     return delivery.held ? due : undefined;
   }
@@ -258,12 +258,12 @@ export class TubeConsumer implements TubeLife, GateListener {
         return this.changed();
       case 'back':
         this.flush();
-        return this.heartbeat.beat(); // what this process still runs
+        return this.heartbeat.beat(); // reports what this process still runs
     }
   }
 
   changed(): void {
-    // Others may reach the ledger, or run what this process does not begin any more.
+    // Other processes may reach the ledger, or run what this one no longer starts.
     if (this.reserver.releasesAll) this.claims.releaseAll();
     this.reserver.schedule();
     this.disposed();
@@ -273,7 +273,7 @@ export class TubeConsumer implements TubeLife, GateListener {
     this.lookAgain?.();
   }
 
-  /** Sends to the ledger at once what waits to be sent. */
+  /** Sends all queued ledger calls at once. */
   private flush(): void {
     this.completion.flush();
     this.again.flush();
@@ -292,23 +292,23 @@ export class TubeConsumer implements TubeLife, GateListener {
       this.executor.abortAll(
         new DqError('DQ_SHUTDOWN', `the process shuts down, and its drain limit of ${limit} ms is over`),
       );
-      await this.until(idle, ABORT_GRACE);
+      await this.until(idle, ABORT_GRACE_MS);
       this.executor.giveUp();
     }
     this.flush();
-    const told = () => this.granted + this.burier.size + this.deleter.size === 0;
-    await this.until(told, STORING);
+    const answered = () => this.granted + this.burier.size + this.deleter.size === 0;
+    await this.until(answered, STORING_LIMIT_MS);
     this.again.stopStoring();
-    await this.until(told, LAST_WORDS);
+    await this.until(answered, LAST_ANSWERS_MS);
     gate.close();
     this.heartbeat.stop();
     for (const part of [this.completion, this.again, this.burier, this.claims, this.limited, this.starts])
       part?.close();
-    ledger.abandonRuns(); // with Redis away not every run could be ended
+    ledger.abandonRuns(); // with Redis away, not every run could be completed
     await this.reserver.close();
   }
 
-  /** Resolves when the condition holds, which is checked after every change, or after `limit` ms. One at a time. */
+  /** Resolves when the condition holds, which is checked after every change, or after `limit` ms. One call at a time. */
   private until(condition: () => boolean, limit: number): Promise<void> {
     if (condition()) return Promise.resolve();
     return new Promise((resolve) => {
@@ -325,23 +325,23 @@ export class TubeConsumer implements TubeLife, GateListener {
   }
 }
 
-/** Releases a copy for any process, after so many whole seconds. */
+/** Releases a copy to any process, after `delay` whole seconds. */
 function released(delivery: Delivery, delay: number): HeldUntil {
   delivery.release(delay);
   return undefined;
 }
 
-/** Milliseconds. */
-const LONG = 1_000;
-const MOST_LONG = 100;
+/** Runs that have taken this long are listed one by one. */
+const LONG_RUN_MS = 1_000;
+const MAX_LONG_RUNS = 100;
 
-/** What this process has at hand of a tube, without asking anybody. */
+/** What this process holds and runs of a tube, from memory. */
 export function loadOf({ tube, budget, runs, clock, handling }: TubeContext, held: number): TubeLoad {
   const now = clock.now();
   const long: LongRun[] = [];
   for (const { id, grant, hasSlot, startedAt } of runs.values()) {
     const runFor = now - startedAt;
-    if (hasSlot && runFor >= LONG && long.length < MOST_LONG)
+    if (hasSlot && runFor >= LONG_RUN_MS && long.length < MAX_LONG_RUNS)
       long.push({ id, attempt: grant.attempt, runFor });
   }
   const { limit } = handling;

@@ -14,7 +14,7 @@ import type { Run, TubeNames } from './run/run.js';
 import type { Delivery } from './reserve/delivery.js';
 import type { SharedInterval } from './shared-interval.js';
 
-/** What the consumers of all tubes of a process work with. */
+/** Shared by the consumers of all tubes in a process. */
 export interface ConsumerParts {
   readonly cluster: Cluster;
   readonly ledger: Ledger;
@@ -23,9 +23,9 @@ export interface ConsumerParts {
   readonly report: ConsumerReport;
   readonly events: EventHub;
   readonly goQueue: GoQueueParts;
-  /** Absent: no other ledger can be there. */
+  /** Absent if no other ledger can exist. */
   readonly admission?: AdmissionView | undefined;
-  /** Puts something around each handler. */
+  /** Wraps each handler. */
   readonly around?: (handler: HandlerMethod) => HandlerMethod;
 }
 
@@ -35,9 +35,9 @@ export interface ConsumerParts {
  */
 export type GoQueueRole = { readonly adopts: true; readonly late: number } | { readonly locks: true };
 
-/** What all processes should agree on. */
+/** Settings that all processes should agree on. */
 export interface ConsumerSettings {
-  /** Before every tube name. */
+  /** Prefix of every stored tube name. */
   readonly prefix: string;
   /** Milliseconds. */
   readonly backupDelay: number;
@@ -45,26 +45,26 @@ export interface ConsumerSettings {
   readonly lease: number;
 }
 
-/** When all tubes of a process renew what they hold. */
+/** When all tubes of a process renew their leases, and touch their copies. */
 export interface Beats {
   readonly leases: SharedInterval;
-  /** Of copies, on their nodes. */
+  /** For reserved copies, on their nodes. */
   readonly touches: SharedInterval;
 }
 
-/** The consumer of a tube, as its parts know it. */
+/** The consumer of a tube, as its parts see it. */
 export interface TubeLife {
-  /** A copy was reserved. True if it is so early that the copies behind it are in no hurry. */
+  /** A copy was reserved. Returns true if it is so early that the copies after it can wait a few milliseconds. */
   arrived(delivery: Delivery): boolean;
-  /** A slot may be free, or a copy may be due: there may be something to claim or to reserve. */
+  /** A slot may be free or a copy due, so there may be something to claim or to reserve. */
   changed(): void;
   /** A copy of a job that is over was deleted or buried: a drain may wait for that. */
   disposed(): void;
 }
 
-/** What all parts of one tube's consumer work with, and share. */
+/** Shared by all parts of one tube's consumer. */
 export interface TubeContext extends Omit<ConsumerParts, 'ledger' | 'around'>, TubeNames {
-  /** Who else has to do with the tube's jobs. @default nobody */
+  /** What go-queue has to do with the tube. @default nothing */
   readonly goQueueRole?: GoQueueRole | undefined;
   /** The tube's part of the ledger. */
   readonly ledger: TubeLedger;
@@ -78,6 +78,6 @@ export interface TubeContext extends Omit<ConsumerParts, 'ledger' | 'around'>, T
   readonly gate: LedgerGate;
   readonly budget: ReserveBudget;
   readonly life: TubeLife;
-  /** All runs of this process whose completion the ledger has not taken, by the ids of their jobs. */
+  /** Runs of this process whose completion the ledger hasn't answered, by job id. */
   readonly runs: Map<string, Run>;
 }

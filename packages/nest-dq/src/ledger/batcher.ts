@@ -2,40 +2,40 @@ import { toError } from '../errors.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 import type { TubeLedger } from './ledger.js';
 
-/** How items are asked about, and what follows. */
+/** How a batcher calls the ledger, and where the answers go. */
 export interface Batches<Item, Answer> {
-  /** Items of one call at most. */
+  /** Maximum items per call. */
   readonly largest: number;
-  /** Calls without an answer at most. What comes meanwhile waits here, and goes with the next one. @default no limit */
+  /** Maximum calls in flight. Items added meanwhile go with the next call. @default no limit */
   readonly mostCalls?: number;
-  /** What waits is sent when the code that runs now is done (`next`), or once all input was read (`soon`). @default soon */
+  /** When waiting items are sent: after the current code (`next`), or once all input is read (`soon`). @default soon */
   readonly tick?: 'next' | 'soon';
-  /** After a failure, each item is asked about alone, and so no more than twice. @default the call is halved */
+  /** Retries a failed call one item at a time, so that no item is sent more than twice. @default halves the call */
   readonly alone?: boolean;
-  /** `repeat`: the items were part of a call that failed. */
+  /** `repeat`: the items were part of a failed call. */
   call(items: readonly Item[], repeat: boolean): Promise<readonly Answer[]>;
   answered(items: readonly Item[], answers: readonly Answer[], sent: Sent): void;
-  /** The ledger is away, or the batcher is closed. */
+  /** The ledger is away, or the batcher was closed. */
   unanswered(items: readonly Item[], error: Error): void;
-  /** The ledger answers, but fails at this very item. */
+  /** The ledger answers, but fails on this item. */
   failed(item: Item, error: Error): void;
 }
 
 /** When a call was sent. */
 export interface Sent {
-  /** Milliseconds of the clock. */
+  /** Clock time in ms. */
   readonly at: number;
-  /** Ledger time, ms. */
+  /** Ledger time in ms. */
   readonly ledgerTime: number;
 }
 
 /**
- * Asks the ledger about many items with few calls: one for all that is added in a turn of the event loop. A call that fails
- * although the ledger is there is split until it is clear at which item it fails, so that this one holds up no other.
+ * Batches calls to the ledger: one call for everything added in a turn of the event loop. A call that fails although the
+ * ledger is there is split until the failing item is found, so that it holds up no other.
  */
 export class Batcher<Item, Answer> {
   private readonly waiting: Item[] = [];
-  /** Parts of calls that failed. */
+  /** Parts of failed calls. */
   private readonly parts: (readonly Item[])[] = [];
   private scheduled = false;
   private calls = 0;
@@ -58,7 +58,7 @@ export class Batcher<Item, Answer> {
     this.flushSoon();
   }
 
-  /** Sends what waits, at once. */
+  /** Sends all waiting items at once. */
   flush(): void {
     this.sendWaiting();
   }
@@ -75,7 +75,7 @@ export class Batcher<Item, Answer> {
     }
   };
 
-  /** Asks about these items at once, with one call. */
+  /** Sends these items at once, in one call. */
   ask(items: readonly Item[]): void {
     this.unsettled += items.length;
     this.send(items, false);
@@ -128,24 +128,23 @@ export class Batcher<Item, Answer> {
   }
 }
 
-/** Milliseconds. */
-const AGAIN_AFTER = 500;
-const SLOWLY_AGAIN_AFTER = 10_000;
+const RETRY_AFTER_MS = 500;
+const SLOW_RETRY_AFTER_MS = 10_000;
 const LARGEST = 1_000;
 
 export interface InsistentBatches<Item, Answer> extends Pick<Batches<Item, Answer>, 'call'> {
   answered(item: Item, answer: Answer): void;
-  /** The ledger answers, but fails at this very item. Told once for each. */
+  /** The ledger answers, but fails on this item. Called once per item. */
   trouble(item: Item, error: Error): void;
 }
 
 /**
- * A batcher that asks until the ledger answers; the ledger must know a repeat. An item at which the ledger fails is asked
- * about slowly.
+ * A batcher that retries until the ledger answers, which must recognize a repeat. An item the ledger fails on is retried
+ * slowly.
  */
 export class InsistentBatcher<Item, Answer> extends Batcher<Item, Answer> {
   private unanswered: Item[] = [];
-  /** Those that the ledger failed at. */
+  /** Items the ledger failed on. */
   private slow: Item[] = [];
   private readonly told = new Set<Item>();
   private again: Timer | undefined;
@@ -167,11 +166,11 @@ export class InsistentBatcher<Item, Answer> extends Batcher<Item, Answer> {
       },
       unanswered: (items) => {
         this.unanswered.push(...items);
-        if (!this.closed) this.again ??= clock.after(AGAIN_AFTER, () => this.flush());
+        if (!this.closed) this.again ??= clock.after(RETRY_AFTER_MS, () => this.flush());
       },
       failed: (item, error) => {
         this.slow.push(item);
-        this.slowlyAgain ??= clock.after(SLOWLY_AGAIN_AFTER, () => this.askSlowly());
+        this.slowlyAgain ??= clock.after(SLOW_RETRY_AFTER_MS, () => this.askSlowly());
         if (this.told.has(item)) return;
         this.told.add(item);
         batches.trouble(item, error);

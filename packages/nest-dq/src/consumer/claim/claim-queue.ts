@@ -9,28 +9,27 @@ import type { TubeContext } from '../tube-context.js';
 import type { TubeLedger } from '../../ledger/ledger.js';
 import { WakeTimer } from '../../time/wake-timer.js';
 
-/** Milliseconds. A due copy that waits longer than this without a slot may be released to other processes. */
-const PATIENCE = 250;
-/** Milliseconds. */
-const SURPLUS_EVERY = 100;
-/** Milliseconds between a call without an answer and the next call. */
-const ASK_AGAIN_AFTER = 500;
-/** Seconds. The release delay of a copy whose claim makes the ledger fail. */
-const TROUBLE_PAUSE = 10;
+/** A due copy that has waited this long for a slot may be released to other processes. */
+const MAX_WAIT_MS = 250;
+const SURPLUS_CHECK_MS = 100;
+/** Pause after a call without an answer. */
+const RETRY_AFTER_MS = 500;
+/** Release delay of a copy on whose claim the ledger fails. */
+const FAILED_CLAIM_DELAY_S = 10;
 const MOST_ATTEMPTS = 2 ** 31 - 1;
 const NOTHING_SETTLED: readonly SettledCopies[] = [];
 /**
- * Claims per call. With several calls under way, the ledger works on one while this process runs what another granted. And
+ * Claims per call. With several calls in flight, the ledger works on one while this process runs what another granted, and
  * no call blocks the ledger for long.
  */
 const MOST_CLAIMED = 128;
 
-/** The held copies that are not claimed yet: those with a time to come, and due ones without a slot. Claims due ones while slots are free. */
+/** The copies held here that aren't claimed yet: early ones, and due ones that wait for a slot. Claims due copies while slots are free. */
 export class ClaimQueue {
   private readonly waiting = new Heap<Delivery>((a, b) => a.priority < b.priority);
-  /** Those that surfaced before their time. */
+  /** Copies that surfaced before they are due. */
   private readonly surfaced: DueBuffer;
-  /** Those that are to be claimed later, or again: they were asked for before. */
+  /** Copies that were claimed before, and will be claimed again. */
   private readonly postponed: DueBuffer;
   private readonly batcher: Batcher<Delivery, ClaimAnswer>;
   private pause: Timer | undefined;
@@ -58,36 +57,36 @@ export class ClaimQueue {
       failed: (delivery, error) => {
         budget.claiming--;
         const { id, index } = delivery.header;
-        letGo(delivery, TROUBLE_PAUSE + stagger(index, context.backupDelay));
+        letGo(delivery, FAILED_CLAIM_DELAY_S + stagger(index, context.backupDelay));
         context.report.ledgerTrouble(context.tube, id, error);
         life.changed();
       },
     });
   }
 
-  /** Free slots that no due copy waits for. */
+  /** Free slots for which no due copy is waiting. */
   get spare(): number {
     return this.context.budget.free - this.waiting.size;
   }
 
-  /** How many are due without a slot. */
+  /** Due copies that wait for a slot. */
   get due(): number {
     return this.waiting.size;
   }
 
-  /** How many surfaced before their time and wait for it. */
+  /** Copies that surfaced early and wait until they are due. */
   get early(): number {
     return this.surfaced.size;
   }
 
-  /** How many are not claimed. */
+  /** All copies held here. */
   get size(): number {
     return this.surfaced.size + this.postponed.size + this.waiting.size;
   }
 
   /**
-   * Holds a copy until `due`, ledger time, and until a slot is free, and claims it. The slot is the caller's then. Undefined: the copy
-   * was released, or its node has taken it back.
+   * Holds a copy until `due` (ledger time) and until a slot is free, then claims it; the caller then owns the slot. Resolves with undefined
+   * if the copy was released, or its node has taken it back.
    */
   claim(delivery: Delivery, due: number): Promise<Claim | undefined> {
     return new Promise((resolve) => {
@@ -98,7 +97,7 @@ export class ClaimQueue {
     });
   }
 
-  /** It is held, and will be claimed again. */
+  /** Whether it is held here to be claimed again. */
   isPostponed(delivery: Delivery): boolean {
     return this.postponed.has(delivery);
   }
@@ -109,7 +108,7 @@ export class ClaimQueue {
     this.add([delivery]);
   }
 
-  /** Its node has taken it back. Nothing changes for a copy that is being claimed. */
+  /** Drops a copy that its node has taken back. A claim in flight is not affected. */
   lost(delivery: Delivery): void {
     for (const held of [this.surfaced, this.postponed, this.waiting]) {
       if (!held.has(delivery)) continue;
@@ -142,7 +141,7 @@ export class ClaimQueue {
     this.surplusTimer?.cancel();
   }
 
-  /** Takes the first copies, but for those whose job this process runs. */
+  /** Takes the first copies, except those whose job this process is running. */
   private next(most: number): Delivery[] {
     const { clock, runs } = this.context;
     const batch: Delivery[] = [];
@@ -173,26 +172,26 @@ export class ClaimQueue {
       born,
       due,
       token,
-      // What go-queue stored is adopted, however long that takes.
+      // A job stored by go-queue is adopted, however many attempts that takes.
       attempts: wire ? MOST_ATTEMPTS : (attempts ?? handling.attempts),
       timeout: handling.timeout,
       permit: handling.limits && permitOf(handling.limits, ledgerGroup(header)),
     };
   }
 
-  /** The outcome is unknown: the copies are claimed again with the same token, unless they are released before. */
+  /** The outcome is unknown, so the copies are claimed again with the same token, unless they are released first. */
   private askLater(batch: readonly Delivery[]): void {
     for (const delivery of batch) {
       if (delivery.held) this.waiting.add(delivery);
       else endWait(delivery, undefined);
     }
-    this.pause ??= this.context.clock.after(ASK_AGAIN_AFTER, () => {
+    this.pause ??= this.context.clock.after(RETRY_AFTER_MS, () => {
       this.pause = undefined;
       this.context.life.changed();
     });
   }
 
-  /** Copies that are due. */
+  /** Adds due copies. */
   add(deliveries: readonly Delivery[]): void {
     for (const delivery of deliveries) {
       delivery.waitingSince = this.context.clock.now();
@@ -203,18 +202,18 @@ export class ClaimQueue {
   }
 
   private armSurplus(): void {
-    this.surplusTimer ??= this.context.clock.after(SURPLUS_EVERY, () => {
+    this.surplusTimer ??= this.context.clock.after(SURPLUS_CHECK_MS, () => {
       this.surplusTimer = undefined;
-      this.releaseSurplus(this.context.budget.within(PATIENCE));
+      this.releaseSurplus(this.context.budget.within(MAX_WAIT_MS));
       if (this.waiting.size > 0) this.armSurplus();
       this.context.life.changed();
     });
   }
 
-  /** Releases the copies behind the first `most` that have waited too long. */
+  /** Releases copies that have waited too long, except the first `most`. */
   private releaseSurplus(most: number): void {
     if (this.waiting.size <= most) return;
-    const before = this.context.clock.now() - PATIENCE;
+    const before = this.context.clock.now() - MAX_WAIT_MS;
     this.waiting.takeAll().forEach((delivery, position) => {
       if (position < most || delivery.waitingSince >= before) this.waiting.add(delivery);
       else letGo(delivery, 0);
@@ -222,7 +221,7 @@ export class ClaimQueue {
   }
 }
 
-/** Releases a copy that is not claimed, for any process, after so many whole seconds. */
+/** Releases an unclaimed copy to any process, after `delay` whole seconds. */
 function letGo(delivery: Delivery, delay: number): void {
   delivery.release(delay);
   endWait(delivery, undefined);
@@ -234,13 +233,13 @@ function endWait(delivery: Delivery, claim: Claim | undefined): void {
   endWait?.(claim);
 }
 
-/** Milliseconds. Ledger time and the timer's time drift apart, so no timer runs for longer. */
-const LONGEST_WAIT = 1_000;
+/** Ledger time and the timer's clock drift apart, so no timer runs for longer. */
+const MAX_TIMER_MS = 1_000;
 
 /**
- * Holds early copies until they are claimed. While slots are free, a copy is claimed as long before its due time as the
- * ledger allows (`ahead`): then the answer is there in time, and one call claims several. Else it is claimed at its due
- * time. One timer waits for the earliest copy; an interval would cost 5 % of a core.
+ * Holds early copies until they are claimed. While slots are free, a copy is claimed as early as the ledger allows (`ahead`), so
+ * that the answer is there when it is due and one call claims several. Otherwise it is claimed when due. One timer waits for
+ * the earliest copy; an interval would cost 5 % of a core.
  */
 export class DueBuffer {
   private readonly heap = new Heap<Delivery>((a, b) => a.due < b.due);
@@ -268,12 +267,12 @@ export class DueBuffer {
     return this.heap.has(delivery);
   }
 
-  /** Does nothing when it does not hold the copy. */
+  /** Does nothing if the copy isn't held here. */
   remove(delivery: Delivery): void {
     this.heap.remove(delivery);
   }
 
-  /** Empties it. */
+  /** Removes and returns all. */
   takeAll(): Delivery[] {
     this.timer.cancel();
     return this.heap.takeAll();
@@ -284,7 +283,7 @@ export class DueBuffer {
     if (!first) return;
     const { ledger } = this;
     const ahead = this.queue.spare > 0 ? ledger.ahead / 2 : 0;
-    this.timer.within(Math.min(LONGEST_WAIT, Math.max(0, first.due - ahead - ledger.now())));
+    this.timer.within(Math.min(MAX_TIMER_MS, Math.max(0, first.due - ahead - ledger.now())));
   }
 
   private wake(): void {
@@ -298,12 +297,12 @@ export class DueBuffer {
       due.push(next);
     }
     if (due.length > 0) queue.add(due);
-    this.arm(); // also after a timer that fired too soon
+    this.arm(); // also after a timer that fired early
   }
 }
 
-/** Seconds. The backups of a long run do not ask more often than this. */
-const LONGEST_BACKUP_PAUSE = 60;
+/** The backups of a long run are claimed at most this often. */
+const MAX_BACKUP_PAUSE_S = 60;
 
 type Timing = Pick<TubeContext, 'backupDelay' | 'lease'>;
 
@@ -332,5 +331,5 @@ export function busyPause(
 ): number {
   // Never at once ◆, or the copy would come back as fast as it is released.
   const pause = Math.max(1, Math.ceil(ms / 1000)) + stagger(index, backupDelay);
-  return index === 0 ? pause : Math.min(LONGEST_BACKUP_PAUSE, Math.max(pause, Math.ceil(ranFor / 1000)));
+  return index === 0 ? pause : Math.min(MAX_BACKUP_PAUSE_S, Math.max(pause, Math.ceil(ranFor / 1000)));
 }

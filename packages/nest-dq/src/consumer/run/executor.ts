@@ -12,17 +12,17 @@ import { deathOf, isOutcome, outcomeOf, type RunOutcome } from './outcome.js';
 import { RunningJob, type Run } from './run.js';
 import { WakeTimer } from '../../time/wake-timer.js';
 
-/** Milliseconds. For so long a handler has its slot after its run has ended. */
-const GRACE = 5_000;
+/** How long a handler keeps its slot after its run has ended. */
+const GRACE_MS = 5_000;
 const OUTCOMES = ['Retry', 'Again', 'Discard'];
 const DONE: RunOutcome = { kind: 'done' };
 const BACK: RunOutcome = { kind: 'back' };
 
-/** Calls the handler of one tube, and finds out what each run came to. It knows nothing of nodes. */
+/** Calls the handler of one tube and determines the outcome of each run. It knows nothing of nodes. */
 export class Executor {
-  /** Of runs that have a timeout, or whose handler did not return by then: one each. */
+  /** One timer per run with a timeout, or whose handler hasn't returned yet. */
   private readonly timers = new Map<Run, Timer>();
-  /** Undefined: go-queue has nothing to do with the tube. */
+  /** Undefined if go-queue doesn't use the tube. */
   private readonly goQueue: GoQueueRuns | undefined;
   private shuttingDown = false;
 
@@ -33,7 +33,7 @@ export class Executor {
     this.goQueue = context.goQueueRole && new GoQueueRuns(context);
   }
 
-  /** Takes a slot, and calls the handler. Resolves with the outcome; after a timeout the handler may still run. */
+  /** Takes a slot and calls the handler. Resolves with the outcome; after a timeout the handler may still be running. */
   run(run: Run): Promise<RunOutcome> {
     return new Promise((resolve) => {
       run.end = resolve;
@@ -48,12 +48,12 @@ export class Executor {
     if (run.delivery.header.wire) return this.adopt(run);
     let payload: unknown;
     try {
-      payload = decodePayload(run.delivery.content); // first: what cannot be read never starts
+      payload = decodePayload(run.delivery.content); // first: an unreadable job never starts
     } catch (unreadable) {
       return this.refuse(run, toError(unreadable));
     }
     run.startedAt = context.clock.now();
-    detached(() => this.begin(run, payload)); // what made the run possible may be the call of a producer, or another run
+    detached(() => this.begin(run, payload)); // or it would run in the async context of a producer or of another run
   }
 
   private begin(run: Run, payload: unknown): void {
@@ -63,19 +63,19 @@ export class Executor {
     else this.lock(run, payload);
   }
 
-  /** The ledger has answered to the run's completion. */
+  /** The ledger has answered the run's completion. */
   forget(run: Run): void {
     const { runs } = this.context;
     if (runs.get(run.id) === run) runs.delete(run.id);
   }
 
-  /** Raises the signal of every handler that still runs: the drain limit is over. */
+  /** Aborts the signal of every running handler: the drain limit has passed. */
   abortAll(reason: DqError): void {
     this.shuttingDown = true;
     for (const run of this.context.runs.values()) if (run.handling) run.abort(reason);
   }
 
-  /** Hands back what still runs, without its attempt; what the handlers come to no longer counts. */
+  /** Hands back every run that hasn't ended, without its attempt. Later results of their handlers are ignored. */
   giveUp(): void {
     for (const timer of this.timers.values()) timer.cancel();
     this.timers.clear();
@@ -86,9 +86,9 @@ export class Executor {
     }
   }
 
-  /** An invalid payload is dead at once; where the schema itself fails, that is the run's failure. */
+  /** An invalid payload makes the job dead at once; an error thrown by the schema fails the run. */
   private check(run: Run, schema: StandardSchemaV1, stored: unknown): void {
-    run.job = this.jobOf(run, stored); // whose failure is told
+    run.job = this.jobOf(run, stored); // for the report of a failure
     let checked: Checked<DqError> | PromiseLike<Checked<DqError>>;
     try {
       checked = checkPayload(schema, stored, refusalOf(this.context.tube));
@@ -108,14 +108,14 @@ export class Executor {
     this.threw(run, run.signal.reason); // too late to begin
   }
 
-  /** Its handler never sees it. */
+  /** The handler never sees the job. */
   private refuse(run: Run, error: Error): void {
     run.job = undefined;
     if (run.handling) this.end(run, { kind: 'dead', death: deathOf('invalid', error), error });
     this.free(run);
   }
 
-  /** go-queue stored it. */
+  /** A job stored by go-queue. */
   private adopt(run: Run): void {
     run.startedAt = this.context.clock.now();
     void this.goQueue!.adopt(run).then((outcome) => {
@@ -124,13 +124,13 @@ export class Executor {
     });
   }
 
-  /** A job that go-queue stored runs only with its lock. */
+  /** A job stored by go-queue runs only with go-queue's lock. */
   private lock(run: Run, payload: unknown): void {
     const { goQueue } = this;
     if (!goQueue?.locks(run)) return this.handle(run, payload);
     void goQueue.lock(run).then((refused) => {
       if (!refused && run.handling && !this.shuttingDown) return this.handle(run, payload);
-      run.job = undefined; // nobody has begun it here
+      run.job = undefined; // it was not started here
       if (run.handling) this.end(run, refused ?? BACK);
       this.free(run);
     });
@@ -142,7 +142,7 @@ export class Executor {
     let result: unknown;
     try {
       result = this.handler(job.payload, job);
-      // A promise costs a turn; a plain value is taken at once.
+      // A promise costs a turn of the microtask queue, so a plain value is taken as it is.
       if (isThenable(result)) {
         return void result.then(
           (value) => this.returned(run, value),
@@ -170,7 +170,7 @@ export class Executor {
   }
 
   private threw(run: Run, error: unknown): void {
-    this.conclude(run, error, true); // an outcome may be thrown, too
+    this.conclude(run, error, true); // an outcome may also be thrown
   }
 
   private conclude(run: Run, result: unknown, judged: boolean): void {
@@ -192,14 +192,14 @@ export class Executor {
     this.grace(run);
     const fact = `the handler of ${this.context.tube} took longer than its timeout of ${timeout} ms`;
     const error = new DqError('DQ_TIMEOUT', fact);
-    this.end(run, this.outcomeOf(run, error)); // before the signal: what the handler says to that is too late
+    this.end(run, this.outcomeOf(run, error)); // before the abort: the handler's reaction to it comes too late
     run.abort(error);
   }
 
-  /** The run ends before its handler has returned. */
+  /** The run has ended, and its handler has not returned. */
   private grace(run: Run): void {
     const { tube, report } = this.context;
-    this.arm(run, GRACE, () => {
+    this.arm(run, GRACE_MS, () => {
       report.overran(tube, run.id, run.grant.attempt);
       this.free(run);
     });
@@ -222,7 +222,7 @@ export class Executor {
   }
 
   private free(run: Run): void {
-    if (!run.hasSlot) return; // its return was not waited for
+    if (!run.hasSlot) return; // the slot was freed before the handler returned
     run.hasSlot = false;
     this.disarm(run);
     const { budget, clock, life } = this.context;
@@ -230,9 +230,9 @@ export class Executor {
     life.changed();
   }
 
-  /** What a run comes to that has thrown this. */
+  /** The outcome of a run whose handler threw this. */
   outcomeOf(run: Run, thrown: unknown): RunOutcome {
-    // What our own signal ended is no failure: a shutdown costs no attempt, and a revoked job becomes no dead letter.
+    // A run we aborted hasn't failed: a shutdown costs no attempt, and a revoked job doesn't become a dead letter.
     if ((this.shuttingDown || run.revoked) && !isOutcome(thrown)) return BACK;
     const { grant, delivery } = run;
     const backoff = delivery.header.backoff ?? this.context.handling.backoff;
@@ -244,7 +244,7 @@ export class Executor {
   }
 }
 
-/** Runs that were granted ahead of their due time wait here until ledger time has certainly reached it. */
+/** Holds runs granted ahead of their due time until ledger time has certainly reached it. */
 export class StartScheduler {
   private readonly heap = new Heap<Run>((a, b) => a.startsAt < b.startsAt);
   private readonly timer: WakeTimer;
@@ -281,6 +281,6 @@ export class StartScheduler {
       this.heap.remove(next);
       next.start();
     }
-    this.arm(); // also after a timer that fired too soon
+    this.arm(); // also after a timer that fired early
   }
 }
