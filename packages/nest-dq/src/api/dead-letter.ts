@@ -1,31 +1,31 @@
 import type { JobRefText } from './job.js';
 
-/** A job that does not run again unless it is revived. */
+/** A job that won't run again unless it is revived. */
 export interface DeadLetter<P = unknown> {
-  /** A ULID, or made from tube and key. */
+  /** A ULID, or derived from tube and key. */
   readonly id: string;
   /** Finds this letter, even if its key has a newer job. */
   readonly ref: JobRefText;
-  /** Without the prefix. */
+  /** Tube name without the prefix. */
   readonly tube: string;
-  /** Absent for a plain job, and while no copy is in reach. */
+  /** Absent for a plain job, and while no copy is reachable. */
   readonly key?: string;
-  /** Absent while no copy is in reach, and when it cannot be read. */
+  /** Absent while no copy is reachable, and if it can't be read. */
   readonly payload?: P;
-  /** The name of the key of `seal` that its copies are sealed with and this process does not have, so it has no payload and no key. */
+  /** Name of the `seal` key that its copies are sealed with but this process doesn't have, so payload and key are absent. */
   readonly missingKey?: string;
   /** When its last run was due. */
   readonly dueAt: Date;
-  /** By the clock of the ledger. */
+  /** Time of death, in ledger time. */
   readonly diedAt: Date;
-  /** Runs begun. */
+  /** Number of runs started. */
   readonly attempt: number;
   /**
-   * `attempts`: they are used up. `discarded`: by its handler. `invalid`: the payload cannot be read. `stale`: the ledger
-   * knows nothing of it, and it is overdue by more than `staleAfter`. Such a copy comes from a node that was away; the job
-   * was done long ago, or never ran.
+   * `attempts`: none left. `discarded`: by its handler. `invalid`: the payload can't be read. `stale`: the ledger has no record
+   * of the job, and it is overdue by more than `staleAfter`. Such a copy comes from a node that was away; the job was done long
+   * ago, or never ran.
    */
   readonly why: 'attempts' | 'discarded' | 'invalid' | 'stale';
-  /** The error of the last run, with the first lines of its stack; absent if a crash used up the last attempt. */
+  /** Error of the last run, with the first lines of its stack; absent if a crash used up the last attempt. */
   readonly error?: { readonly name: string; readonly message: string; readonly stack?: string };
 }

@@ -4,27 +4,27 @@ import { DqError, show, unknownName, wrongValue } from '../errors.js';
 import type { JobOptions, OnDuplicate, Priority } from './job.js';
 import { parseDuration } from '../time/duration.js';
 
-/** Job options after they were checked. */
+/** Checked job options. */
 export interface ResolvedJobOptions {
   readonly key?: string;
   readonly onDuplicate: OnDuplicate;
-  /** 0 high, 1 normal, 2 low. */
+  /** 0 high, 1 normal, 2 low; an index into `PRIORITIES`. */
   readonly priority: number;
   readonly attempts?: number;
   readonly backoff?: ResolvedBackoff;
   readonly headers?: Readonly<Record<string, string>>;
   readonly group?: string;
   readonly allowPast: boolean;
-  /** Milliseconds. */
+  /** In ms. */
   readonly patience?: number;
 }
 
-/** As a copy has them: by their index. */
+/** Indexed by the number stored in a copy. */
 export const PRIORITIES: readonly Priority[] = ['high', 'normal', 'low'];
 const ON_DUPLICATE = ['replace', 'keep', 'reject'];
 export const LONGEST_KEY = 500;
 const LONGEST_GROUP = 100;
-/** Characters of all headers together. In the header of a copy they take six times as much at most, which is less than it may have. */
+/** Max total characters of all headers. Encoded in a copy's header they take at most six times as much, which still fits. */
 const LONGEST_HEADERS = 100_000;
 const KNOWN = new Set([
   'key',
@@ -41,8 +41,8 @@ const NONE: readonly string[] = [];
 const DEFAULTS: ResolvedJobOptions = { onDuplicate: 'replace', priority: 1, allowPast: false };
 
 /**
- * Checks the options of one job. `DQ_BAD_OPTION`; `DQ_BAD_DURATION` for `patience` and inside `backoff`. `beside`: the names of what
- * else is in that object.
+ * Validates the options of one job. `beside` lists other field names allowed in the same object. Throws `DQ_BAD_OPTION`, or
+ * `DQ_BAD_DURATION` for `patience` and inside `backoff`.
  */
 export function resolveJobOptions(
   options: JobOptions | undefined,
@@ -53,7 +53,7 @@ export function resolveJobOptions(
     throw wrongValue('DQ_BAD_OPTION', 'the job options', options, 'an object');
   refuseUnknown(options, KNOWN, 'job', beside);
   const { key, onDuplicate, priority, attempts, backoff, headers, group, allowPast, patience } = options;
-  // An undefined key is usually an id that somebody forgot. Without it the job could never be found by its key.
+  // An undefined key is usually a forgotten id; the job could never be found by its key.
   if ('key' in options) checkKey(key, '`key`', 'DQ_BAD_OPTION');
   if (group !== undefined) checkName(group, '`group`', 'DQ_BAD_OPTION', LONGEST_GROUP);
   if (onDuplicate !== undefined) {
@@ -74,7 +74,7 @@ export function resolveJobOptions(
     priority: priority === undefined ? 1 : PRIORITIES.indexOf(priority),
     attempts: attempts === undefined ? undefined : checkCount('attempts', attempts),
     backoff: backoff === undefined ? undefined : resolveBackoff(backoff),
-    // A copy, because the caller may change its own object later.
+    // Copied, because the caller may mutate its object later.
     headers: headers && { ...headers },
     group,
     allowPast: allowPast ?? false,
@@ -82,7 +82,7 @@ export function resolveJobOptions(
   };
 }
 
-/** The same options with the headers that a hook made. `DQ_BAD_OPTION`. */
+/** Returns the options with the headers a hook produced. `DQ_BAD_OPTION`. */
 export function withHeaders(
   options: ResolvedJobOptions,
   headers: Record<string, string>,
@@ -99,7 +99,7 @@ export function isGroup(value: unknown): value is string {
   return isName(value, LONGEST_GROUP);
 }
 
-/** A text of 1 to 500 characters. */
+/** Checks for a string of 1 to 500 characters. */
 export function checkKey(key: unknown, what: string, code: 'DQ_BAD_OPTION' | 'DQ_BAD_REF'): string {
   return checkName(key, what, code, LONGEST_KEY);
 }
@@ -119,7 +119,7 @@ function isName(name: unknown, longest: number): name is string {
   return typeof name === 'string' && name.length > 0 && name.length <= longest;
 }
 
-/** A whole number of 1 or more, else `DQ_BAD_OPTION`. */
+/** Checks for an integer of at least 1. `DQ_BAD_OPTION`. */
 export function checkCount(name: string, value: unknown): number {
   if (!Number.isSafeInteger(value) || (value as number) < 1) {
     throw wrongValue('DQ_BAD_OPTION', `\`${name}\``, value, 'a whole number of 1 or more');
@@ -127,7 +127,7 @@ export function checkCount(name: string, value: unknown): number {
   return value as number;
 }
 
-/** Refuses a misspelt name. */
+/** Rejects unknown option names, such as misspelt ones. `DQ_BAD_OPTION`. */
 export function refuseUnknown(
   options: object,
   known: ReadonlySet<string>,
@@ -143,7 +143,7 @@ export function refuseUnknown(
 }
 
 function checkHeaders(headers: Record<string, string>): void {
-  // A Map or fetch's Headers has no own properties, so all its entries would be lost.
+  // A Map or fetch's Headers has no own properties, so its entries would be lost.
   if (typeof headers !== 'object' || headers === null || !hasFieldsOnly(headers)) {
     throw wrongValue('DQ_BAD_OPTION', '`headers`', headers, 'an object of texts');
   }

@@ -1,18 +1,18 @@
 import type { Duration, When } from 'nest-handlers/time';
 
-/** What a handler returns or throws to say more than «done» or «failed». */
+/** A handler's result beyond "done" or "failed"; may be returned or thrown. */
 export abstract class Outcome extends Error {
-  /** Which of the three. */
+  /** Kind of outcome. */
   abstract readonly '~outcome': 'retry' | 'again' | 'discard';
 }
 
-/** The run failed, and the next one comes after this delay instead of the backoff's. It counts as an attempt. */
+/** A failed run whose retry comes after this delay instead of the backoff's. Counts as an attempt. */
 export class Retry extends Outcome {
-  /** Which of the three. */
+  /** Kind of outcome. */
   readonly '~outcome' = 'retry';
 
   private constructor(
-    /** From the end of this run. */
+    /** Delay from the end of this run. */
     readonly delay: Duration,
     cause: unknown,
   ) {
@@ -21,8 +21,9 @@ export class Retry extends Outcome {
   }
 
   /**
-   * If no attempt is left, the job becomes a dead letter. A wrong delay is a failure like any other, `DQ_BAD_DURATION`.
-   * @param cause Why, for events and the dead letter.
+   * Retries after `delay`. If no attempts are left, the job becomes a dead letter. An invalid delay is an ordinary failure,
+   * `DQ_BAD_DURATION`.
+   * @param cause The reason, for events and the dead letter.
    */
   static after(delay: Duration, cause?: unknown): Retry {
     return new Retry(delay, cause);
@@ -30,46 +31,49 @@ export class Retry extends Outcome {
 }
 
 /**
- * The run went well, but the job is not over: it runs again at that time, with the same key and payload, and its attempts
- * begin anew. For polling, stages, and jobs that recur.
+ * A successful run of a job that isn't finished: it runs again at the given time, with the same key and payload and a fresh set
+ * of attempts. For polling, multi-stage jobs and jobs that recur.
  */
 export class Again extends Outcome {
-  /** Which of the three. */
+  /** Kind of outcome. */
   readonly '~outcome' = 'again';
 
   private constructor(
-    /** A delay from the end of this run, or an instant. */
+    /** A delay from the end of this run, or a time. */
     readonly when: { readonly delay: Duration } | { readonly at: When },
   ) {
     super('again');
     this.name = 'Again';
   }
 
-  /** The delay counts from the end of this run. A wrong one is a failure, `DQ_BAD_DURATION`. */
+  /** Runs again after `delay`, counted from the end of this run. An invalid delay is a failure, `DQ_BAD_DURATION`. */
   static after(delay: Duration): Again {
     return new Again({ delay });
   }
 
-  /** If the instant is over, the job runs a second after this run was due, or at once if that is over too. A value that is no instant is a failure, `DQ_BAD_TIME`. */
+  /**
+   * Runs again at `when`. If that is in the past, the job runs one second after this run was due, or at once if that has passed
+   * too. A value that isn't a time is a failure, `DQ_BAD_TIME`.
+   */
   static at(when: When): Again {
     return new Again({ at: when });
   }
 }
 
-/** The job can never succeed: it becomes a dead letter at once, with this reason. */
+/** A job that can never succeed: it becomes a dead letter at once, with this reason. */
 export class Discard extends Outcome {
-  /** Which of the three. */
+  /** Kind of outcome. */
   readonly '~outcome' = 'discard';
 
   private constructor(
-    /** Why, as it was given. */
+    /** The reason as given. */
     readonly reason: string,
   ) {
     super(reason);
     this.name = 'Discard';
   }
 
-  /** The dead letter has the reason as its error's message. */
+  /** Discards the job; `reason` becomes the message of the dead letter's error. */
   static because(reason: string): Discard {
     return new Discard(reason);
   }

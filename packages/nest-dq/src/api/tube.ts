@@ -3,51 +3,51 @@ import { isTubeName } from '../beanstalk/codec/commands.js';
 import { DqError, show, wrongValue } from '../errors.js';
 import { checkSchema } from './schema.js';
 
-/** A name with a payload type: `In` is what a producer gives, `Out` what a handler gets. Made by `defineTube`. */
+/** A tube name with a payload type: `In` is what a producer passes, `Out` what a handler receives. Created by `defineTube`. */
 export interface Tube<In = any, Out = any> {
-  /** Without the prefix. */
+  /** Name without the prefix. */
   readonly name: string;
-  /** Checks a payload when it is added and when it runs. */
+  /** Validates a payload on add and before each run. */
   readonly schema?: StandardSchemaV1<unknown, Out>;
-  /** How its jobs are stored, where another program has to do with them. @default as nest-dq stores jobs */
+  /** Storage format, for tubes shared with another program. @default nest-dq's own format */
   readonly wire?: TubeWire;
-  /** Carries the types only; absent at run time. */
+  /** Type-level only; absent at run time. */
   readonly '~in'?: (payload: In) => void;
-  /** Carries the types only; absent at run time. */
+  /** Type-level only; absent at run time. */
   readonly '~out'?: () => Out;
 }
 
 /**
- * A tube that services with go-queue's dq use as well. `'go-queue'`: jobs are stored as go-queue stores them, so that its consumers
- * and ours may run them, and ours run what it stored. `{ read: 'go-queue' }`: no consumer of go-queue is left; ours still run what
- * it stored, and jobs are stored as nest-dq stores them. See docs/from-go-queue.md.
+ * Wire format of a tube shared with services that use go-queue's dq. `'go-queue'`: jobs are stored in go-queue's format, so both
+ * its consumers and ours can run them, and ours run jobs that go-queue stored. `{ read: 'go-queue' }`: for when no go-queue
+ * consumer is left; ours still run what go-queue stored, but new jobs are stored in nest-dq's format. See docs/from-go-queue.md.
  */
 export type TubeWire = 'go-queue' | { readonly read: 'go-queue' };
 
 /**
- * Names a tube whose payloads a schema checks: any Standard Schema, such as Zod's, Valibot's or ArkType's, also an
- * asynchronous one. It gets the payload as the handler will read it, after JSON. An add that it refuses is
- * `DQ_BAD_PAYLOAD` with its issues; its output is not stored. Before a run its output becomes the payload, and a payload
- * that it refuses is a dead letter at once. A handler of the tube's plain name gets the stored payload, unchecked.
- * `DQ_BAD_OPTION`: it is no such schema. `DQ_BAD_TUBE`: see below.
+ * Defines a tube whose payloads are validated by a schema: any Standard Schema, such as Zod, Valibot or ArkType, sync or async.
+ * The schema sees the payload as the handler will, after JSON. On add, an invalid payload fails with `DQ_BAD_PAYLOAD` and the
+ * issues; the schema's output is not stored. Before a run, the schema's output becomes the payload, and an invalid payload
+ * becomes a dead letter at once. A handler registered under the plain tube name gets the stored payload, unvalidated. Throws
+ * `DQ_BAD_OPTION` if `schema` is not a Standard Schema, `DQ_BAD_TUBE` for an invalid name (see the other overload).
  */
 export function defineTube<S extends StandardSchemaV1>(
   name: string,
   options: { schema: S; wire?: TubeWire },
 ): Tube<StandardSchemaV1.InferInput<S>, StandardSchemaV1.InferOutput<S>>;
 /**
- * Names a tube and says what its payloads are, for producer and handler alike:
+ * Defines a tube and its payload type, for producers and handlers alike:
  * `const OrderCancel = defineTube<{ id: string }>('order.cancel')`.
- * The name is 1 to 200 bytes of `A-Z a-z 0-9 - + / ; . $ _ ( )`, otherwise `DQ_BAD_TUBE`. If it is too long only with the
- * configured prefix, or begins with - and there is no prefix, the first use throws that. A handler gets the payload after
- * JSON (a Date arrives as a string); give `Out` to say otherwise.
+ * The name is 1 to 200 bytes of `A-Z a-z 0-9 - + / ; . $ _ ( )`, otherwise `DQ_BAD_TUBE`. If only the configured prefix makes it
+ * too long, or it begins with - and there is no prefix, the first use throws `DQ_BAD_TUBE`. A handler gets the payload after JSON
+ * (a Date arrives as a string); set `Out` to override its type.
  */
 export function defineTube<In = unknown, Out = AsJson<In>>(
   name: string,
   options?: { wire?: TubeWire },
 ): Tube<In, Out>;
 export function defineTube(name: string, options?: { schema?: StandardSchemaV1; wire?: TubeWire }): Tube {
-  // A name may begin with - if a prefix stands before it, and the prefix is known later.
+  // A leading - is fine after a prefix, and the prefix isn't known yet.
   if (typeof name !== 'string' || !isTubeName(name.replace(/^-/, 'x'))) throw badTube(show(name));
   if (options === undefined) return { name };
   const isKnown = (field: string) => field === 'schema' || field === 'wire';
@@ -77,26 +77,26 @@ function checkWire(wire: unknown, name: string): TubeWire {
   throw wrongValue('DQ_BAD_OPTION', `the wire of ${show(name)}`, wire, "'go-queue' or { read: 'go-queue' }");
 }
 
-/** The name of a tube as nodes and ledger know it: with the prefix. A plain text `tube` is always the user's name. */
+/** Tube name with the prefix, as nodes and the ledger know it. A plain string `tube` is always the user's name. */
 export type StoredTube = string & { readonly '~stored': 'tube' };
 
-/** The user's name of a tube, and the one with the prefix. `DQ_BAD_TUBE`. */
+/** Returns the user's name of a tube and the name with the prefix. `DQ_BAD_TUBE`. */
 export function tubeNames(tube: string | Tube, prefix: string): { name: string; storedAs: StoredTube } {
   const name = tubeName(tube, prefix);
   return { name, storedAs: (prefix + name) as StoredTube };
 }
 
-/** `DQ_BAD_TUBE`. */
+/** Returns the tube name with the prefix. `DQ_BAD_TUBE`. */
 export function storedTube(tube: string | Tube, prefix: string): StoredTube {
   return tubeNames(tube, prefix).storedAs;
 }
 
-/** The user's name of a tube. A tube of another prefix keeps it. */
+/** Returns the user's name of a tube. A tube with another prefix keeps it. */
 export function withoutPrefix(stored: StoredTube, prefix: string): string {
   return stored.startsWith(prefix) ? stored.slice(prefix.length) : stored;
 }
 
-/** The user's name of a tube, checked together with the prefix that will stand before it; `DQ_BAD_TUBE`. */
+/** Returns the user's name of a tube, validated together with the prefix. `DQ_BAD_TUBE`. */
 export function tubeName(tube: string | Tube, prefix: string): string {
   const name: unknown = typeof tube === 'object' && tube !== null ? tube.name : tube;
   if (typeof name === 'string' && name !== '' && isTubeName(prefix + name)) return name;
@@ -115,21 +115,24 @@ function badTube(given: string): DqError {
   );
 }
 
-/** The schema of a tube, if it has one; a plain name has none. */
+/** Returns the schema of a tube; undefined for a plain name. */
 export function schemaOf(tube: string | Tube): StandardSchemaV1 | undefined {
   return typeof tube === 'object' ? tube.schema : undefined;
 }
 
-/** Where jobs that go-queue stored go on as jobs of ours. Ours never stand in a tube that go-queue's consumers use: they would delete them. */
+/**
+ * Tube in which jobs stored by go-queue continue as ours. Ours never go in a tube that go-queue's consumers read: they would
+ * delete them.
+ */
 export function nestTube<T extends string>(tube: T): T {
   return `${tube}.nest` as T;
 }
 
-/** What a process knows of the tubes that other programs use: one that is given by its name alone is stored as its definition says. */
+/** The wire formats this process has seen, so that a tube passed by name alone is stored as its definition says. */
 export class TubeWires {
   private readonly known = new Map<string, TubeWire>();
 
-  /** `name`: with which the tube was given, without the prefix. */
+  /** `name` is the tube's name without the prefix. */
   of(tube: string | Tube, name: string): TubeWire | undefined {
     const own = wireOf(tube);
     if (own !== undefined) this.known.set(name, own);
@@ -137,15 +140,15 @@ export class TubeWires {
   }
 }
 
-/** How jobs of a tube are stored, if another program has to do with them. */
+/** Returns the tube's wire format, if it's shared with another program. */
 export function wireOf(tube: string | Tube): TubeWire | undefined {
   return typeof tube === 'object' ? tube.wire : undefined;
 }
 
-/** What a handler of the tube gets. */
+/** The payload type a handler of the tube receives. */
 export type PayloadOf<T extends Tube> = T extends Tube<any, infer Out> ? Out : never;
 
-/** The type of a value after JSON: a Date is a string, methods are gone, a top-level Uint8Array is a Buffer. */
+/** The type of a value after JSON: a Date becomes a string, methods are dropped, a top-level Uint8Array becomes a Buffer. */
 export type AsJson<T> = unknown extends T ? T : T extends Uint8Array ? Buffer : JsonOf<T>;
 
 type JsonOf<T> = unknown extends T
