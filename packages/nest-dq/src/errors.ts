@@ -2,7 +2,7 @@ import { types } from 'node:util';
 import { escaped } from 'nest-handlers/log';
 import type { PayloadIssue } from 'nest-handlers/schema';
 
-/** What each code means, and whose turn it is; docs/errors.md says what to do about each. */
+/** Meaning of each code, and who has to act; docs/errors.md says what to do about each. */
 const CODES = {
   DQ_CONFIG: 'the module is configured wrongly; the application does not start',
   DQ_LISTEN: 'the embedded node, or the command `nest-dq dashboard`, cannot listen there',
@@ -31,49 +31,49 @@ const CODES = {
   DQ_LEASE_LOST: 'the right to run this job was lost; another process may run it',
 } as const;
 
-/** What an error is about; docs/errors.md has a line for each. */
+/** Stable code of an error; docs/errors.md has an entry for each. */
 export type DqErrorCode = keyof typeof CODES;
 
-/** Every code there is; the documentation is checked against it. */
+/** All codes; the documentation is checked against it. */
 export const DQ_ERROR_CODES = Object.keys(CODES) as readonly DqErrorCode[];
 
-/** How far an act on many has come. */
+/** Progress of a bulk operation. */
 export interface ActProgress {
-  /** Changed; in a dry run: what would be. */
+  /** Number of jobs changed; in a dry run, number that would be. */
   readonly done: number;
-  /** They stay as they were, because of an error of their own, such as `DQ_NO_COPY`. With `DQ_UNCONFIRMED` a job is revoked. */
+  /** Number left unchanged because of an error of their own, such as `DQ_NO_COPY`. With `DQ_UNCONFIRMED` the job is revoked. */
   readonly failed: number;
-  /** Others changed them in between, so they were left alone. */
+  /** Number skipped because something else changed them in the meantime. */
   readonly skipped: number;
-  /** Give it to the same act to go on from here. Undefined: the act is through, or has not begun. */
+  /** Pass it to the same operation to continue from here. Undefined if the operation is complete or has not started. */
   readonly cursor?: string;
 }
 
-/** What a `DqError` says beside its code and message; the fields are the error's own. */
+/** Details of a `DqError`, which become its fields. */
 export interface DqErrorDetails {
-  /** What was underneath, such as the error of a node. @default none */
+  /** Underlying error, such as a node's. @default none */
   cause?: unknown;
   /** Whether the job may still run. @default false */
   indeterminate?: boolean;
-  /** Each node's reason, by endpoint. @default none */
+  /** Reason per node, by endpoint. @default none */
   nodes?: Readonly<Record<string, string>>;
-  /** What the tube's schema finds wrong. @default none */
+  /** Issues reported by the tube's schema. @default none */
   issues?: readonly PayloadIssue[];
-  /** How far an act on many came before this error ended it. @default none */
+  /** Progress of a bulk operation before this error ended it. @default none */
   progress?: ActProgress;
 }
 
-/** The one error class of this library. Match on `code`; the message is for people. */
+/** The only error class of this library. Match on `code`; the message is for people. */
 export class DqError extends Error {
-  /** What it is about; the message begins with it. */
+  /** Stable code; the message begins with it. */
   readonly code: DqErrorCode;
-  /** True: the job may still run although the call failed; do not add it again blindly. */
+  /** True if the job may still run although the call failed; don't blindly add it again. */
   readonly indeterminate: boolean;
-  /** Each node's reason, by endpoint, where nodes were asked. */
+  /** Reason per node, by endpoint, if nodes were asked. */
   declare readonly nodes?: Readonly<Record<string, string>>;
-  /** What the tube's schema finds wrong, where it was asked. */
+  /** Issues reported by the tube's schema, if it was consulted. */
   declare readonly issues?: readonly PayloadIssue[];
-  /** How far an act on many came before this error ended it. */
+  /** Progress of a bulk operation before this error ended it. */
   declare readonly progress?: ActProgress;
 
   constructor(code: DqErrorCode, message: string, details: DqErrorDetails = {}) {
@@ -87,27 +87,27 @@ export class DqError extends Error {
   }
 }
 
-/** What an error says, without its code: for the message of another. */
+/** Returns the message without the code, for use in another error's message. */
 export function factOf({ code, message }: DqError): string {
   return message.slice(`${code}: `.length);
 }
 
-/** The error of a value that is wrong, which says what was expected. */
+/** Returns the error for an invalid value, with what was expected. */
 export function wrongValue(code: DqErrorCode, what: string, value: unknown, expected: string): DqError {
   return new DqError(code, `${what} is ${show(value)}: expected ${expected}`);
 }
 
-/** The error of a name that does not exist, such as an option's, with the names that do. */
+/** Returns the error for an unknown name, such as an option's, listing the valid ones. */
 export function unknownName(code: DqErrorCode, what: string, known: Iterable<string>): DqError {
   return new DqError(code, `there is no ${what}: expected one of ${[...known].join(', ')}`);
 }
 
-/** A value as an error message shows it: in one line, short, quoted, never throwing. */
+/** Formats a value for an error message: one line, short, quoted. Never throws. */
 export function show(value: unknown): string {
   return escaped(shown(value));
 }
 
-/** A text of somebody else, such as a server's error, as a log or a terminal may show it: in one line, of 300 characters at most. */
+/** Makes a foreign string, such as a server's error, safe for a log or a terminal: one line, at most 300 characters. */
 export function printable(text: string): string {
   return escaped(text.length > 300 ? `${text.slice(0, 300)}…` : text);
 }
@@ -128,22 +128,22 @@ function safeJson(value: object): string {
   try {
     return JSON.stringify(value) ?? Object.prototype.toString.call(value);
   } catch {
-    return Object.prototype.toString.call(value); // a cycle or a throwing getter: the kind must do
+    return Object.prototype.toString.call(value); // a cycle or a throwing getter: its kind is all we can show
   }
 }
 
-/** Characters that are kept of a text of the application's: an error's message, or its stack. */
+/** Max characters kept of an application's string: an error's message, or its stack. */
 export const TEXT_LIMIT = 2_000;
 
-/** For the log: a text of any length, of which the first `TEXT_LIMIT` characters stay. */
+/** Truncates a string to `TEXT_LIMIT` characters, for the log. */
 export function shorten(text: string): string {
   const more = text.length - TEXT_LIMIT;
   return more <= 0 ? text : `${text.slice(0, TEXT_LIMIT)}… (${more} characters more)`;
 }
 
 /**
- * What was thrown, as an Error that can be logged and written as JSON: handlers may throw anything, an Error of another
- * realm too (Node's own, under Jest), or one whose name, message or stack is no text.
+ * Converts anything thrown to an Error that can be logged and serialized as JSON. Handlers may throw anything, including an Error
+ * of another realm (Node's own, under Jest), or one whose name, message or stack isn't a string.
  */
 export function toError(thrown: unknown): Error {
   try {
@@ -158,7 +158,7 @@ export function toError(thrown: unknown): Error {
   }
 }
 
-/** An error with words: Node has none for a connection to a host with several addresses, of which each failed. */
+/** Gives an error without a message one: Node sets none when a connection failed at every address of a host. */
 export function inWords(error: Error): Error {
   if (error.message !== '' || !(error instanceof AggregateError)) return error;
   const reasons = error.errors.map((each: unknown) => toError(each).message);

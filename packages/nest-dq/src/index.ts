@@ -1,5 +1,5 @@
 /**
- * All that an application needs.
+ * The public API of nest-dq.
  * @module nest-dq
  */
 export {

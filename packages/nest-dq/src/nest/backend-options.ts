@@ -11,27 +11,27 @@ import { checkDuration, wrong } from './option-checks.js';
 import { checkRedisClient, checkRedisOptions, redisOptionFault } from './redis-option.js';
 import { resolveTls, type NodeTls, type TlsOptions } from './tls-option.js';
 
-/** The servers that options name. */
+/** Servers named in the options. */
 export interface Servers {
   readonly beanstalks: readonly Endpoint[];
-  /** Undefined: no endpoint is reached over TLS. */
+  /** Undefined if no endpoint uses TLS. */
   readonly tls: NodeTls | undefined;
   readonly redis: RedisSource;
-  /** With go-queue's locks. */
+  /** Redis with go-queue's locks. */
   readonly goQueueRedis: RedisSource;
 }
 
-/** Where the embedded node and ledger store everything. */
+/** Storage folder of the embedded node and ledger. */
 export interface Folder {
-  /** An absolute path. */
+  /** Absolute path. */
   readonly dir: string;
-  /** Milliseconds. How long a start waits while another process uses the folder. */
+  /** How long startup waits while another process uses the folder, in ms. */
   readonly patience: number;
-  /** Bytes. While the file system has less free, adds fail; 0: no limit. */
+  /** Free space below which adds fail, in bytes; 0 for no limit. */
   readonly minFree: number;
 }
 
-/** The options that say where the jobs are stored, as the user gave them. */
+/** The options that decide where jobs are stored, as the user gave them. */
 export interface BackendOptions {
   readonly beanstalks?: unknown;
   readonly tls?: TlsOptions | undefined;
@@ -40,7 +40,7 @@ export interface BackendOptions {
   readonly embedded?: unknown;
 }
 
-/** Both `beanstalks` and `redis`, or neither; `DQ_CONFIG`. */
+/** Returns the servers if both `beanstalks` and `redis` are given, undefined if neither; otherwise `DQ_CONFIG`. */
 export function resolveServers(options: BackendOptions): Servers | undefined {
   const beanstalks = 'beanstalks' in options ? resolveBeanstalks(options.beanstalks) : undefined;
   const redis = 'redis' in options ? checkRedis('redis', options.redis) : undefined;
@@ -56,7 +56,7 @@ export function resolveServers(options: BackendOptions): Servers | undefined {
   throw new DqError('DQ_CONFIG', `${alone}; give both, or neither for an embedded node`);
 }
 
-/** The folder of `embedded`; undefined: in memory. `DQ_CONFIG`. */
+/** Returns the folder of `embedded`; undefined if in memory. `DQ_CONFIG`. */
 export function resolveFolder({ embedded, beanstalks }: BackendOptions): Folder | undefined {
   if (embedded === undefined) return undefined;
   const expected = "{ dir: './data' }, or 'memory'";
@@ -129,7 +129,7 @@ function checkGoQueue(goQueue: unknown): RedisSource {
   throw wrong('`goQueue`', fields, '{ redis }');
 }
 
-/** Its password is never shown. */
+/** Never shows the password. */
 function checkRedis(name: string, redis: unknown): RedisSource {
   if (typeof redis === 'string' && redis !== '') {
     const fault = redisUrlFault(redis);
@@ -152,7 +152,7 @@ function checkRedis(name: string, redis: unknown): RedisSource {
   );
 }
 
-/** ioredis would go to the master without TLS, and say nothing. */
+/** Otherwise ioredis would silently connect to the master without TLS. */
 function refuseIgnoredTls(name: string, options: RedisOptions | undefined): void {
   if (!options?.sentinels || !options.tls || options.enableTLSForSentinelMode === true) return;
   throw new DqError(
@@ -161,7 +161,7 @@ function refuseIgnoredTls(name: string, options: RedisOptions | undefined): void
   );
 }
 
-/** What is wrong with the text `redis`, as the error says it; undefined if it is the URL of a Redis. */
+/** Returns what is wrong with the Redis URL `text`, worded for an error message; undefined if it is valid. */
 function redisUrlFault(text: string): string | undefined {
   const expected = 'expected redis://… or rediss://…';
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1];
@@ -173,14 +173,14 @@ function redisUrlFault(text: string): string | undefined {
 function leadsToRedis(text: string): boolean {
   try {
     const { hostname, pathname, username, password } = new URL(text);
-    decodeURIComponent(username + password); // a percent sign that stands for itself
+    decodeURIComponent(username + password); // throws on a stray percent sign
     return hostname !== '' && /^\/?\d*$/.test(pathname);
   } catch {
-    return false; // both only throw where the text is malformed
+    return false; // both throw only on malformed input
   }
 }
 
-/** ioredis takes the query of a URL for options. */
+/** ioredis reads the query of a URL as options. */
 function queryFault(text: string): string | undefined {
   for (const name of new URL(text).searchParams.keys()) {
     const fault = redisOptionFault(name);
@@ -190,10 +190,10 @@ function queryFault(text: string): string | undefined {
   return undefined;
 }
 
-/** A host with a dot, or behind a scheme, and what may follow it. */
+/** A host with a dot, or any host after a scheme, and what may follow it. */
 const ADDRESS = /^(?:rediss?:(?:\/\/)?)?(?:[\w-]+(?:\.[\w-]+)+|(?<=\/\/)[\w.-]+)?(?::\d{1,5})?(?:\/\w*)?$/i;
 
-/** The text for a log. If it is no address, the password may be anywhere in it, so little of it is shown. */
+/** Returns the URL as shown in a log. If it isn't an address, the password may be anywhere in it, so hardly any of it is shown. */
 function shownUrl(text: string): string {
   if (/^[\w.-]+:\d{1,5}$/.test(text) || ADDRESS.test(text)) return JSON.stringify(text);
   const [scheme = ''] = /^rediss?:(\/\/)?/i.exec(text) ?? [];

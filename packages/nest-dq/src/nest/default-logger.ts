@@ -1,6 +1,6 @@
 import { Logger, type LoggerService } from '@nestjs/common';
 
-/** The logger of an application whose options have none. */
+/** Returns the logger used if the options have none. */
 export function defaultLogger(): LoggerService {
   return new Logger('Dq');
 }

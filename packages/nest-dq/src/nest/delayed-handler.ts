@@ -6,8 +6,9 @@ import type { Tube } from '../api/tube.js';
 import { JOB_HANDLERS } from './job-handlers.js';
 
 /**
- * A method that `@DelayedHandler` takes: `(payload, job, ...decorated)`. The third parameter and later ones need a
- * parameter decorator. Payload and job may have one too, and stand elsewhere, if the tube is a text and so has no type.
+ * A method that `@DelayedHandler` accepts: `(payload, job, ...decorated)`. The third and later parameters need a parameter
+ * decorator. Payload and job may have one too, and may then be in other positions if the tube is a plain string and so has no
+ * type.
  */
 export type DecoratedHandler<Out = any> = (
   payload: Out,
@@ -15,22 +16,22 @@ export type DecoratedHandler<Out = any> = (
   ...decorated: any[]
 ) => HandlerResult;
 
-/** What a `@DelayedHandler` or a `@Recurring` says; checked at the start of the application. */
+/** Arguments of a `@DelayedHandler` or a `@Recurring`, validated when the application starts. */
 export interface HandlerMark {
   readonly tube: string | Tube;
   readonly options?: HandlerOptions;
-  /** Of a `@Recurring`. */
+  /** Only for `@Recurring`. */
   readonly recurrence?: { readonly plan: RecurrencePlan; readonly tz?: string | undefined };
 }
 
-/** The `@DelayedHandler`s and `@Recurring`s of methods. */
+/** Marks of all `@DelayedHandler` and `@Recurring` methods. */
 export const handlerMarks = new HandlerMarks<HandlerMark>(JOB_HANDLERS, 'handlers');
 
 /**
- * Runs the jobs of a tube by this method `(payload, job)` of a provider or controller. A process has one handler for each
- * tube of a cluster. Two handlers, wrong options, or a `cluster` that no module registers, are `DQ_CONFIG` at the start of
- * the application. The method can return `Retry`, `Again` or `Discard`; throwing is a failure; anything else means done.
- * The last value of an Observable counts. Guards, pipes, interceptors and exception filters apply, global ones too.
+ * Runs the jobs of a tube with this method `(payload, job)` of a provider or controller. A process has one handler per tube of a
+ * cluster. A second handler, invalid options, or a `cluster` that no module registers fail application startup with `DQ_CONFIG`.
+ * The method may return `Retry`, `Again` or `Discard`; throwing is a failure; anything else means done. Of an Observable, the
+ * last value counts. Guards, pipes, interceptors and exception filters apply, including global ones.
  */
 export function DelayedHandler<Out = any>(
   tube: string | Tube<any, Out>,

@@ -7,28 +7,28 @@ import { OPTION_NAMES, type DqOptions } from './options.js';
 import { DqRuntime } from './runtime.js';
 import { dqTokens } from './tokens.js';
 
-/** What belongs to the module itself, beside its options. */
+/** Settings of the module itself, next to its options. */
 export interface DqExtras {
   /**
-   * The name of a cluster beside the one without a name: `@InjectDq(name)` injects its producer, and handlers choose it by
-   * `{ cluster: name }`. @default the one without a name
+   * Name of this cluster, if it isn't the unnamed one: `@InjectDq(name)` injects its producer, and handlers select it with
+   * `{ cluster: name }`. @default the unnamed cluster
    */
   name?: string;
   /** Whether every module can inject the producer without importing this one. @default true */
   isGlobal?: boolean;
 }
 
-/** What `useClass` and `useExisting` of `forRootAsync` name. */
+/** Interface of a class passed to `forRootAsync` as `useClass` or `useExisting`. */
 export interface DqOptionsFactory {
-  /** Called once, at the start. */
+  /** Returns the options. Called once, at startup. */
   createDqOptions(): DqOptions | Promise<DqOptions>;
 }
 
-/** What `DqModule.forRootAsync` takes: `useFactory` with `inject`, or `useClass` or `useExisting`; `imports`. */
+/** Options of `DqModule.forRootAsync`: `useFactory` with `inject`, or `useClass` or `useExisting`; `imports`. */
 export type DqModuleAsyncOptions = ConfigurableModuleAsyncOptions<DqOptions, keyof DqOptionsFactory> &
   DqExtras;
 
-/** What `forRoot` and `forRootAsync` import. */
+/** Module imported by `forRoot` and `forRootAsync`. */
 @Module({})
 class DqClusterModule {}
 
@@ -47,18 +47,18 @@ const modules = clusterModule(dqTokens, {
   lifecycle: DqLifecycle,
 });
 
-/** Delayed jobs: import it once for each cluster, then inject `DqProducer` and decorate methods with `@DelayedHandler`. */
+/** Delayed jobs for Nest: import it once per cluster, then inject `DqProducer` and decorate methods with `@DelayedHandler`. */
 @Module({ imports: [modules.withoutOptions] })
 export class DqModule {
   /**
-   * Without options: an embedded node and ledger in memory, with a warning at each start, and not in production. With
-   * `embedded: { dir }` they are stored. `DQ_CONFIG`: see `DqOptions`.
+   * Without options: an embedded node and ledger in memory, with a warning at every start; not allowed in production.
+   * `embedded: { dir }` makes them persistent. `DQ_CONFIG`: see `DqOptions`.
    */
   static forRoot(options: DqOptions & DqExtras = {}): DynamicModule {
     return modules.forRoot(options);
   }
 
-  /** With `useFactory`, or `useClass` or `useExisting` of a `DqOptionsFactory`. */
+  /** Takes options from `useFactory`, or from a `DqOptionsFactory` by `useClass` or `useExisting`. */
   static forRootAsync(options: DqModuleAsyncOptions): DynamicModule {
     return modules.forRootAsync(options);
   }

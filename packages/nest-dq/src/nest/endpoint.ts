@@ -1,9 +1,9 @@
-/** Where a node listens. */
+/** Address of a node. */
 export interface Endpoint {
-  /** As the user wrote it, and as logs, metrics and locations name the node. */
+  /** As the user wrote it; logs, metrics and locations name the node by it. */
   readonly text: string;
   readonly address: { readonly host: string; readonly port: number } | { readonly path: string };
-  /** Whether it is reached over TLS, and in no other way. */
+  /** Whether it is only reached over TLS. */
   readonly tls: boolean;
 }
 
@@ -12,12 +12,12 @@ export const EXPECTED_ENDPOINT =
 
 const ENDPOINT =
   /^(?<tls>tls:\/\/)?(?:\[(?<v6>[0-9a-fA-F:.]+(?:%[\w.-]+)?)\]|(?<name>[\w.-]+)):(?<port>\d{1,5})$/;
-/** Locations and lists give a meaning to other characters. */
+/** Other characters have a meaning in locations and lists. */
 const SOCKET = /^unix:(?<path>\/[\w./@+~-]+)$/;
-/** Bytes. Some systems take a few more. */
+/** In bytes. Some systems allow a few more. */
 const LONGEST_PATH = 103;
 
-/** Undefined if the text is none of `host:port`, with an IPv6 address in brackets, `tls://host:port`, `unix:/path`. */
+/** Parses `host:port` (an IPv6 address in brackets), `tls://host:port` or `unix:/path`. Returns undefined for anything else. */
 export function parseEndpoint(text: string): Endpoint | undefined {
   const { path } = SOCKET.exec(text)?.groups ?? {};
   if (path !== undefined)

@@ -23,40 +23,42 @@ import type { Servers } from './backend-options.js';
 import { dialTo } from './dial.js';
 import { resolveOptions, type DqOptions, type ResolvedOptions } from './options.js';
 
-/** The nodes and the ledger of a cluster, as one application reaches them. */
+/** A cluster's nodes and ledger, as seen from one application. */
 export interface Backend {
   readonly cluster: Cluster;
   readonly ledger: Ledger;
   readonly fleet: Fleet;
-  /** Of go-queue, for tubes that its services use. */
+  /** go-queue's locks, for tubes shared with its services. */
   readonly goQueueLocks: GoQueueLocks;
-  /** The jobs that wait, for those who look. */
+  /** Waiting jobs, for inspection. */
   readonly waiting: WaitingJobs;
-  /** Why Redis does not answer now, if it does not; absent if there is no Redis. */
+  /** Resolves with the reason Redis isn't answering, if it isn't; absent if there is no Redis. */
   readonly askRedis?: () => Promise<RedisDownState | undefined>;
-  /** How the ledger is now. Never rejects. */
+  /** Resolves with the current state of the ledger. Never rejects. */
   readonly viewLedger: () => Promise<LedgerView>;
-  /** Comes first, before anything is asked of it. `DQ_DISK`, `DQ_CONFIG`. */
+  /** Opens the backend; must be called before anything else. `DQ_DISK`, `DQ_CONFIG`. */
   open(): Promise<void>;
-  /** Awaits a stop of the consumer, which may take some of the clock's time. Default: the clock moves by itself. */
+  /** Awaits a consumer's stop, which may need the clock to advance. Only needed if the clock doesn't run on its own. */
   readonly stopped?: (stop: Promise<void>) => Promise<void>;
-  /** After the cluster and the ledger were closed. Idempotent, and allowed before `open`. */
+  /** Closes the backend, after the cluster and the ledger. Idempotent; may be called before `open`. */
   close(): Promise<void>;
 }
 
-/** Makes the clock and the backend of every cluster of an application. The test kit puts another one in its place. */
+/** Creates the clock and the backend of every cluster of an application. The test kit replaces it. */
 export interface Environment {
   readonly clock: Clock;
-  /** `DQ_CONFIG`. `logger`: where the options have none. `name`: of the cluster. */
+  /** Validates the options; `DQ_CONFIG`. `logger` is the default logger, `name` the cluster's name. */
   resolve(options: DqOptions, logger: LoggerService, name: string | undefined): ResolvedOptions;
-  /** Opens nothing, because nobody closes the backend of an application whose modules cannot be made. */
+  /**
+   * Creates the backend but opens nothing, because nobody closes the backend of an application whose modules fail to initialize.
+   */
   backend(options: ResolvedOptions, name: string | undefined): Backend;
 }
 
-/** The same for all clusters: each module has its own provider of it. */
+/** Shared by all clusters; each module has its own provider of it. */
 export const ENVIRONMENT = 'nest-dq:environment';
 
-/** The machine's time, and the servers that the options name; without any, a node and a ledger in this process. */
+/** The system clock, with the servers named in the options, or an in-process node and ledger if there are none. */
 export const realEnvironment: Environment = {
   clock: systemClock,
   resolve: resolveOptions,
@@ -87,7 +89,7 @@ function onServers(
   };
 }
 
-/** In memory. With a folder, a disk stores what the node and the ledger have in memory. */
+/** In memory; with a folder, a disk persists the contents of the node and the ledger. */
 function inProcess(settings: ResolvedOptions, clock: Clock): Backend {
   const { folder, logger } = settings;
   const warn = (message: string) => void logger.warn(message);

@@ -17,17 +17,17 @@ import { asConfigError } from './option-checks.js';
 import type { ResolvedOptions } from './options.js';
 
 export interface FoundHandler {
-  /** For messages: class, method and module. */
+  /** Class, method and module, for messages. */
   readonly name: string;
   readonly tube: string;
-  /** The tube as it stands in the decorator, with its schema if it has one. */
+  /** The tube as given to the decorator, with its schema if any. */
   readonly token: string | Tube;
   readonly handler: HandlerMethod;
   readonly options?: Omit<HandlerOptions, 'cluster'>;
   readonly recurrence?: HandlerMark['recurrence'];
 }
 
-/** Finds the `@DelayedHandler` and `@Recurring` methods of a cluster, and checks them. */
+/** Finds and validates the `@DelayedHandler` and `@Recurring` methods of a cluster. */
 export class HandlerExplorer {
   private readonly methods: MarkedMethods<HandlerMark>;
   private readonly invoker: HandlerInvoker<DelayedJob>;
@@ -44,9 +44,8 @@ export class HandlerExplorer {
   }
 
   /**
-   * The handlers that were not found before, of all modules or of these.
-   * `DQ_CONFIG`: wrong options, two handlers of one tube, a cluster that no module registers, a transient class, or
-   * decorators that would not work.
+   * Returns handlers not found before, in all modules or in the given ones. `DQ_CONFIG`: invalid options, two handlers of one
+   * tube, a cluster that no module registers, a transient class, or decorators that wouldn't work.
    */
   explore(clusters: ClusterNames, modules?: ReadonlySet<NestModule>): FoundHandler[] {
     const handlers: FoundHandler[] = [];

@@ -1,11 +1,11 @@
 import { show, unknownName } from '../errors.js';
 import { wrong } from './option-checks.js';
 
-/** Jobs of a tube, by default. */
+/** Default for jobs per tube. */
 const MOST_INDEXED = 1_000_000;
 const MOST_EVER = 100_000_000;
 
-/** Jobs that the index of a tube may have: 0 for none, as where there are no servers. `DQ_CONFIG`. */
+/** Returns the max number of listed jobs per tube; 0 for none, as without servers. `DQ_CONFIG`. */
 export function resolveIndex(given: unknown, hasServers: boolean): number {
   const most = mostOf(given);
   return hasServers ? most : 0;

@@ -6,7 +6,7 @@ import { RunningJob } from '../consumer/run/run.js';
 import { DqError, shorten, show, toError } from '../errors.js';
 import { asConfigError } from './option-checks.js';
 
-/** The handlers of jobs. */
+/** Describes job handlers to nest-handlers. */
 export const JOB_HANDLERS: ClusterKind<DelayedJob> = {
   library: 'nest-dq',
   context: 'dq',
@@ -28,7 +28,7 @@ export const JOB_HANDLERS: ClusterKind<DelayedJob> = {
 };
 
 /**
- * Whether a guard, interceptor, filter or parameter decorator is at work for a job and not for a request. The arguments
+ * Returns whether a guard, interceptor, filter or parameter decorator is running for a job rather than a request. The arguments
  * are the payload and the `DelayedJob`: `const [payload, job] = context.getArgs()`.
  */
 export function isDqContext(host: ArgumentsHost): boolean {

@@ -16,10 +16,10 @@ import { configError } from './option-checks.js';
 import type { DqRuntime } from './runtime.js';
 import { dqTokens } from './tokens.js';
 
-/** Milliseconds after bootstrap. An application may enable its shutdown hooks only then. */
+/** Delay after bootstrap, in ms. An application may enable its shutdown hooks only then. */
 const HOOKS_WITHIN = 1_000;
 
-/** Starts and ends a cluster with the application. */
+/** Starts and stops a cluster with the application. */
 export class DqLifecycle extends ClusterLifecycle<DqRuntime, FoundHandler> {
   private readonly handlers: HandlerExplorer;
   private hooksReminder: Timer | undefined;
@@ -46,7 +46,7 @@ export class DqLifecycle extends ClusterLifecycle<DqRuntime, FoundHandler> {
 
   protected async take(clusters: ClusterNames, modules?: ReadonlySet<NestModule>): Promise<FoundHandler[]> {
     const { consumer, options } = this.runtime;
-    if (modules && consumer.stopped) return []; // the application drained by hand, and loads more modules
+    if (modules && consumer.stopped) return []; // the application drained manually, then loaded more modules
     const handlers = this.handlers.explore(clusters, modules);
     for (const found of handlers) {
       const handler = await this.recurring(found);
@@ -61,7 +61,7 @@ export class DqLifecycle extends ClusterLifecycle<DqRuntime, FoundHandler> {
     await runtime.open();
     runtime.start();
     if (servers && servers.beanstalks.length > 1) await runtime.refuseTwins();
-    await runtime.lookForOtherLedger(); // before anything is added with a key, as the series are
+    await runtime.lookForOtherLedger(); // before any add with a key, as series do
     runtime.refuseOtherKeys();
   }
 
@@ -90,13 +90,13 @@ export class DqLifecycle extends ClusterLifecycle<DqRuntime, FoundHandler> {
     }
   }
 
-  /** The handler itself. For a `@Recurring`, its series, which calls the handler. `DQ_CONFIG`: the plan is wrong. */
+  /** Returns the handler itself, or for a `@Recurring` its series, which calls the handler. `DQ_CONFIG` if the plan is invalid. */
   private async recurring({ name, token, handler, recurrence }: FoundHandler): Promise<HandlerMethod> {
     if (!recurrence) return handler;
     const { producer } = this.runtime;
     try {
       const occurrences = await occurrencesOf(recurrence.plan, recurrence.tz);
-      occurrences.after(this.runtime.now()); // throws now where the plan is wrong
+      occurrences.after(this.runtime.now()); // throws here if the plan is invalid
       const series = new Series(token as string, { producer, occurrences, handler });
       this.runtime.series.add(series);
       return (payload, job) => series.run(payload, job);

@@ -1,17 +1,17 @@
 import type { LogLevel } from '@nestjs/common';
 
-/** One of Nest's levels; `off`: no line. */
+/** One of Nest's levels; `off` logs nothing. */
 export type DqLogLevel = LogLevel | 'off';
 
-/** The levels of what happens often. Everything else has a level of its own. */
+/** Levels of frequent events. Everything else has a fixed level. */
 export interface DqLogLevels {
-  /** A run failed without a dead letter: it is tried again, or its job was revoked or replaced. @default 'warn' */
+  /** A failed run without a dead letter: it is retried, or its job was revoked or replaced. @default 'warn' */
   retries?: DqLogLevel;
-  /** A dead letter that a handler asked for with `Discard`. @default 'warn' */
+  /** A dead letter requested by a handler with `Discard`. @default 'warn' */
   discards?: DqLogLevel;
   /** Any other dead letter. @default 'error' */
   deadLetters?: DqLogLevel;
-  /** A node, or Redis, does not answer, or answers again. @default 'warn' */
+  /** A node or Redis stopped answering, or answers again. @default 'warn' */
   servers?: DqLogLevel;
 }
 

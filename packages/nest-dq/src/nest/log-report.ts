@@ -19,31 +19,31 @@ const WHY: Readonly<Record<Death['why'], string>> = {
   stale: 'it is long overdue, and nothing is known of it (see `staleAfter`)',
 };
 
-/** Turns reports of the lower layers into log lines: one for each event, and only one if it concerns all tubes. */
+/** Turns reports of the lower layers into log lines: one per event, and a single one if it concerns all tubes. */
 export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   private readonly nodesDown = new Set<string>();
   private readonly twins = new Set<string>();
-  /** Nodes of which the log says that they have no binlog. */
+  /** Nodes already logged as having no binlog. */
   private readonly withoutLog = new Set<string>();
   private readonly lines: LogLines;
-  /** By kind: copies that no line tells of yet. */
+  /** Number of unlogged copies, by kind. */
   private readonly untold = new Map<string, number>();
-  /** Whether the log says that Redis is away. */
+  /** Whether Redis was logged as being away. */
   private toldAway = false;
-  /** Whether the log says that other processes have another ledger. */
+  /** Whether another ledger was logged. */
   private isRefused = false;
 
   constructor(
     private readonly logger: LoggerService,
     private readonly levels: Required<DqLogLevels>,
     clock: Clock,
-    /** Whether to warn of how nodes are set up. */
+    /** Whether to warn about how nodes are set up. */
     private readonly advise = false,
   ) {
     this.lines = new LogLines(logger, clock);
   }
 
-  /** A listener of events failed. Nothing else stops. */
+  /** An event listener failed. Nothing else stops. */
   listenerFailed(who: string, error: Error): void {
     this.tell('error', `${who} failed: ${shorten(error.message)}`, error);
   }
@@ -51,7 +51,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   // ── jobs ──
 
   failed(job: DelayedJob, error: Error, next: AfterFailure): void {
-    // An outcome that a handler chose is no error, so its stack is not shown.
+    // An outcome chosen by the handler isn't an error, so its stack isn't shown.
     const outcome = isOutcome(error) ? error['~outcome'] : undefined;
     if (outcome === 'discard') return; // `dead` logs it, with the reason
     const { tube, attempt, attempts } = job;
@@ -136,7 +136,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   lettersRemoved(tube: string, { tooOld, tooMany }: RemovedLetters): void {
     const what = `removed ${tooOld + tooMany} dead letters of ${tube} with their copies`;
     const old = `${tooOld} older than \`deadLetters.maxAge\``;
-    // Letters that grow old are what the option is for. Too many of them need a person.
+    // Letters expiring by age is what the option is for. Too many of them need a person.
     if (tooMany === 0) this.logger.log(`${what}: ${old}`);
     else this.logger.warn(`${what}: ${old}, ${tooMany} beyond \`deadLetters.maxCount\``);
   }
@@ -194,7 +194,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     this.tellNowAndThen(`${node}: ${message}`);
   }
 
-  /** Other processes decide in another ledger, so this one must not. */
+  /** Other processes use another ledger, so this one must not run jobs. */
   refused({ id, node, ours }: OtherLedger): void {
     this.isRefused = true;
     this.tellNowAndThen(
@@ -212,7 +212,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     this.lines.forget('refused');
   }
 
-  /** Both were admitted, as when no process could reach a node that both have. */
+  /** Both were admitted, e.g. because no process could reach a node they share. */
   shared({ id, node, ours }: OtherLedger): void {
     this.tellNowAndThen(
       `jobs may run twice: this process uses the ledger ${ours}, and processes at ${node} use the ledger ${id}. ` +
@@ -230,24 +230,24 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     );
   }
 
-  /** Redis does not answer; or a disk has failed, and that is logged already. */
+  /** Redis isn't answering; or a disk has failed, which is already logged. */
   away(error: Error): void {
     if (error instanceof DqError && error.code === 'DQ_DISK') return;
     const trouble = `Redis is away, so no job starts until it answers: ${printable(error.message)}`;
     this.toldAway = this.tellNowAndThen(trouble, this.levels.servers);
   }
 
-  /** Redis answers, all of it. */
+  /** Redis answers again, completely. */
   back(): void {
     if (this.toldAway) this.tell(this.levels.servers, 'Redis answers again');
   }
 
-  /** False: this trouble, or another of its kind, was logged a short while ago. */
+  /** Returns false if this message, or another of its kind, was logged a short while ago. */
   private tellNowAndThen(trouble: string, level: DqLogLevel = 'warn', kind = trouble): boolean {
     return this.lines.nowAndThen(kind, level, trouble);
   }
 
-  /** Whoever reaches a node can store any number of such copies. */
+  /** Rate-limited: anybody who reaches a node can store any number of such copies. */
   private tellOfCopy(line: string, kind: string): void {
     const more = this.untold.get(kind) ?? 0;
     const others = more === 0 ? '' : `; ${more} more since the last such line`;
@@ -255,7 +255,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     else this.untold.set(kind, more + 1);
   }
 
-  /** With the stack of an error, if there is one. */
+  /** Includes the error's stack, if any. */
   private tell(level: DqLogLevel, message: string, error?: Error): void {
     this.lines.write(level, message, error && stackOf(error));
   }
@@ -265,7 +265,7 @@ function named(tube: string, { id, key }: NamedJob): string {
   return `job ${id} of ${tube}${key === undefined ? '' : ` with the key ${JSON.stringify(key)}`}`;
 }
 
-/** A stack begins with the message. A long message must not hide the calls behind it. */
+/** A stack begins with the message; a long message must not hide the calls after it. */
 function stackOf({ message, stack = '' }: Error): string {
   const begin = stack.indexOf(message);
   const end = begin < 0 ? 0 : begin + message.length;

@@ -3,13 +3,13 @@ import { show } from '../errors.js';
 import type { DqEventMap, DqEventName } from '../events/events.js';
 import { JOB_HANDLERS } from './job-handlers.js';
 
-/** The `@OnDq`s of methods. */
+/** Marks of all `@OnDq` methods. */
 export const listenerMarks = new MethodMarks<ListenerMark<DqEventName>>(JOB_HANDLERS, 'listeners');
 
 /**
- * Calls this method of a provider or controller with each event of that name, in this process only. An error that it
- * throws, or rejects with, is logged and changes nothing. A request-scoped or transient class, and an unknown event, are
- * `DQ_CONFIG` at the start of the application.
+ * Calls this method of a provider or controller on each event of that name, in this process only. If it throws or rejects, the
+ * error is logged and nothing else changes. A request-scoped or transient class, or an unknown event, is `DQ_CONFIG` when the
+ * application starts.
  * @param options `cluster`: the name of the cluster, if it has one.
  */
 export function OnDq<N extends DqEventName>(

@@ -24,155 +24,160 @@ import {
   wrong,
 } from './option-checks.js';
 
-/** A client of ioredis 5 or 6, of one server or of a Redis Cluster; taken by its shape, so it may be another copy of ioredis. */
+/** An ioredis 5 or 6 client, standalone or Redis Cluster; matched by shape, so it may come from another copy of ioredis. */
 export interface RedisClient {
-  /** Distinguishes a client from options. */
+  /** Tells a client from options. */
   readonly status: string;
-  /** Makes the client that is used. */
+  /** Creates the client that is actually used. */
   duplicate(...args: never[]): unknown;
 }
 
-/** What `DqModule.forRoot` takes. Anything wrong in it is `DQ_CONFIG`, and the application does not start. */
+/** Options of `DqModule.forRoot`. An invalid option is `DQ_CONFIG`, and the application does not start. */
 export interface DqOptions {
   /**
-   * `host:port` of each beanstalkd, 100 at most; an IPv6 address in brackets. `tls://host:port` where TLS is in front of it, and
-   * `unix:/path` for its socket on this machine. Needs `redis`. Each server once: two names of one server are `DQ_CONFIG` if
-   * it answers to both at the start; if that shows later, one of them gets no copies.
-   * A value that is undefined or empty is `DQ_CONFIG`, and never a silent embedded node.
+   * `host:port` of each beanstalkd, at most 100; an IPv6 address in brackets. `tls://host:port` if it sits behind TLS, and
+   * `unix:/path` for a socket on this machine. Needs `redis`. List each server once: two names of one server are `DQ_CONFIG` if
+   * it answers to both at startup; if that only shows later, one of them gets no copies. An undefined or empty value is
+   * `DQ_CONFIG`, never a silent embedded node.
    * @default an embedded node and ledger: see `embedded`
    */
   beanstalks?: readonly string[];
   /**
-   * For all `tls://` endpoints of `beanstalks`, of which it needs one.
-   * @default certificates of authorities that Node trusts, for the host of the endpoint
+   * TLS settings of all `tls://` endpoints in `beanstalks`; needs at least one.
+   * @default certificates from authorities that Node trusts, for the host of the endpoint
    */
   tls?: TlsOptions;
   /**
-   * A URL that begins with `redis://` or `rediss://`; ioredis options; or a client of yours, which is only copied and never
-   * closed. Needs `beanstalks`.
+   * A `redis://` or `rediss://` URL, ioredis options, or your own client, which is only duplicated and never closed. Needs
+   * `beanstalks`.
    */
   redis?: string | RedisOptions | RedisClient;
   /**
-   * Of services with go-queue, whose tubes `defineTube(…, { wire: 'go-queue' })` names. `redis`: where go-queue has its locks, in the
-   * forms of the option `redis`; always their database 0, and keys without a prefix, as go-queue has it. Needs `redis`.
+   * Settings for tubes shared with go-queue services, as named by `defineTube(…, { wire: 'go-queue' })`. `redis`: where go-queue
+   * keeps its locks, in the same forms as the option `redis`; always database 0 and no key prefix, as in go-queue. Needs `redis`.
    * @default the server of `redis`
    */
   goQueue?: { redis: string | RedisOptions | RedisClient };
   /**
-   * `dir`: a folder in which the embedded node and ledger store everything, so that a restart loses nothing. It is made if
-   * it does not exist; a relative path is below the working directory. One process and one cluster at a time can use it.
-   * It needs the package `classic-level`. `patience`: how long a start waits while another process uses the folder, as the
-   * process before does while it drains; 0 fails at once, the default is 15 s. `minFree`: bytes; while the file system of the folder has
-   * less free, adds fail with `DQ_TOO_FEW_COPIES`, before a write could; 0: no limit, the default is 64 MiB.
-   * `'memory'`: they have everything in the memory of this process, and it is lost with the process. Without `embedded` it
-   * is the same, with a warning; where `NODE_ENV` is `production`, `'memory'` must be given.
-   * Not together with `beanstalks`. A `dir` that is undefined or empty is `DQ_CONFIG`, and never a silent memory.
-   * @default in memory, with a warning; where `NODE_ENV` is `production`, `DQ_CONFIG`
+   * Embedded node and ledger. `dir`: a folder where they store everything, so that a restart loses nothing. Created if missing; a
+   * relative path is relative to the working directory. Used by one process and one cluster at a time. Needs the package
+   * `classic-level`. `patience`: how long startup waits while another process uses the folder, such as the previous one while it
+   * drains; 0 fails at once, default 15 s. `minFree`: free space required on the folder's file system, in bytes; below it, adds
+   * fail with `DQ_TOO_FEW_COPIES` before a write could fail; 0 means no limit, default 64 MiB.
+   * `'memory'`: everything is kept in this process's memory and lost with it. Omitting `embedded` means the same, with a warning;
+   * if `NODE_ENV` is `production`, `'memory'` must be explicit.
+   * Can't be combined with `beanstalks`. An undefined or empty `dir` is `DQ_CONFIG`, never silently memory.
+   * @default in memory, with a warning; `DQ_CONFIG` if `NODE_ENV` is `production`
    */
   embedded?: 'memory' | { dir?: string; patience?: Duration; minFree?: number };
-  /** Copies of a job. @default 3, or the number of nodes if there are fewer */
+  /** Number of copies of a job. @default 3, or the number of nodes if there are fewer */
   replicas?: number;
   /** Copies that must be confirmed before an add succeeds. @default 2, or `replicas` if that is less */
   minWritten?: number;
-  /** How much later a backup copy comes due; at least a second. @default '2s' */
+  /** How much later a backup copy becomes due; at least a second. @default '2s' */
   backupDelay?: Duration;
   /**
-   * How long a call (an add, a revoke, a move, a find, a call of dead letters) is tried again while servers are away and it
-   * certainly had no effect. 0: it fails at once. Each call can have its own. @default '5s'
+   * How long to retry a call (an add, a revoke, a move, a find, a dead letter call) while servers are away and it certainly had
+   * no effect. 0 fails at once. Can be overridden per call. @default '5s'
    */
   patience?: Duration;
   /**
-   * Stands before every tube name and Redis key, so that two applications can share servers. It counts in the 200 bytes of
-   * a tube's name.
+   * Prefix of every tube name and Redis key, so that two applications can share servers. Counts toward the 200 bytes of a tube
+   * name.
    * @default ''
    */
   prefix?: string;
-  /** False: this process only produces; its handlers are checked but not run. @default true */
+  /** Whether this process runs jobs. With `false` it only produces; its handlers are checked but not run. @default true */
   consume?: boolean;
-  /** The defaults of handlers. @default concurrency 10, attempts 10, backoff exponential from 2 s to 1 h, jitter 0.2 */
+  /** Handler defaults. @default concurrency 10, attempts 10, backoff exponential from 2 s to 1 h, jitter 0.2 */
   handlers?: Omit<HandlerOptions, 'cluster' | 'deadLetters' | 'limit'>;
-  /** How long a shutdown waits for running handlers before their signals abort and their runs are handed back. @default '10s' */
+  /** How long a shutdown waits for running handlers before it aborts their signals and hands their runs back. @default '10s' */
   drainLimit?: Duration;
   /**
-   * How long a process that is silent keeps the right to run its jobs; at least 3 seconds, the same in all processes. It is
-   * renewed automatically, so a handler can take longer.
+   * How long a silent process keeps the right to run its jobs; at least 3 seconds, the same in all processes. Renewed
+   * automatically, so a handler may take longer.
    * @default '15s'
    */
   lease?: Duration;
   /**
-   * How long the end of a job is remembered after the last of its copies is gone; at least a minute and four leases, the same
-   * in all processes. `'untilStale'`: until no copy of it that was ever stored could run, which is twice `staleAfter` and a minute after its last
-   * due time. Then nobody who stores such a copy again, as a server that lost its disk does, makes a job run that is over: better with a short
-   * `staleAfter`, as each job has a record for so long.
+   * How long the end of a job is remembered after its last copy is gone; at least a minute and four leases, the same in all
+   * processes. `'untilStale'`: until no copy ever stored could still run, i.e. twice `staleAfter` plus a minute after its last
+   * due time. Then a finished job can't run again even if an old copy reappears, as from a server that lost its disk. Prefer a
+   * short `staleAfter` with it, because every job keeps a record that long.
    * @default '10m'
    */
   doneTtl?: Duration | 'untilStale';
-  /** If a copy is overdue by more than this, and the ledger knows nothing of its job, it becomes a dead letter; at least a minute. @default '7d' */
+  /**
+   * A copy overdue by more than this whose job the ledger has no record of becomes a dead letter; at least a minute. @default
+   * '7d'
+   */
   staleAfter?: Duration;
   /**
-   * How long dead letters stay. About every minute, each process removes letters of the tubes that it consumes, with their
-   * copies: those that are older than `maxAge` (at least a minute), and the oldest of a tube that has more than `maxCount`.
-   * Better the same in all processes, as the strictest one decides. A handler can have its own.
+   * Retention of dead letters. About once a minute, each process removes letters of the tubes it consumes, with their copies:
+   * those older than `maxAge` (at least a minute), and the oldest beyond `maxCount` per tube. Preferably the same in all
+   * processes, since the strictest wins. Can be overridden per handler.
    * @default { maxAge: '30d', maxCount: 10_000 }
    */
   deadLetters?: RetentionOptions;
   /**
-   * Whether jobs that wait are listed in Redis, some 240 bytes a job, so that they can be looked at and found by their id:
-   * at most `most` jobs of a tube, 0 to 100,000,000; `true` means 1,000,000. Jobs are listed behind their adds, and no add waits
-   * for it or fails by it. With `false` this process lists none, and `revokeMany`, `rescheduleMany` and `repair` fail. An
-   * embedded node lists its jobs itself, whatever this says.
+   * Whether waiting jobs are listed in Redis, at some 240 bytes a job, so that they can be inspected and found by id: at most
+   * `most` jobs per tube, 0 to 100,000,000; `true` means 1,000,000. Listing happens after the add, which never waits for it or
+   * fails because of it. With `false` this process lists nothing, and `revokeMany`, `rescheduleMany` and `repair` fail. An
+   * embedded node lists its own jobs regardless.
    * @default true
    */
   index?: boolean | { most?: number };
   /**
-   * Whether jobs that miss copies, as after a node lost its disk, get them again by themselves: one process of all looks for them,
-   * and does what `DqControl.repair` does. The same in all processes, as that one decides. Without an index, with one copy of
-   * each job, or on an embedded node there is nothing to repair.
+   * Whether jobs that are missing copies, for example after a node lost its disk, are repaired automatically: one elected process
+   * looks for them and does what `DqControl.repair` does. Set it the same in all processes, since the elected one decides.
+   * Without an index, with one copy per job, or on an embedded node there is nothing to repair.
    * @default true
    */
   repair?: boolean;
   /**
-   * A run that starts this much later than due makes the event `late`. An idle cluster takes some milliseconds, or two seconds
-   * and more if the primary's node is away. So the default shows both a backlog and a missing node.
+   * A run that starts this much later than due emits the event `late`. An idle cluster takes a few milliseconds, or two seconds
+   * and more if the primary's node is away, so the default shows both a backlog and a missing node.
    * @default '1s'
    */
   lateAfter?: Duration;
   /**
-   * Seals jobs, so that nobody without the keys can read or change them, or make a handler run. All processes need the keys. @default they are not
-   * sealed
+   * Seals jobs, so that nobody without the keys can read or change them, or make a handler run. All processes need the keys.
+   * @default not sealed
    */
   seal?: SealOptions;
-  /** They carry contexts from where jobs are scheduled to where they run; the first is outermost. @default none */
+  /** Hooks that carry context from where jobs are scheduled to where they run; the first is outermost. @default none */
   hooks?: readonly DqHooks[];
-  /** For warnings and failures; lines of a cluster with a name begin with the name. @default Nest's logger with the context 'Dq' */
+  /**
+   * Logger for warnings and failures; lines of a named cluster begin with its name. @default Nest's logger with the context 'Dq'
+   */
   logger?: LoggerService;
-  /** The log levels of what happens often. @default { retries: 'warn', discards: 'warn', deadLetters: 'error', servers: 'warn' } */
+  /** Log levels of frequent events. @default { retries: 'warn', discards: 'warn', deadLetters: 'error', servers: 'warn' } */
   logLevels?: DqLogLevels;
 }
 
-/** The options after they were checked and filled. */
+/** Options after validation, with defaults applied. */
 export interface ResolvedOptions
   extends Milliseconds, Required<Pick<DqOptions, 'prefix' | 'consume' | 'repair'>> {
-  /** Undefined: an embedded node and ledger. */
+  /** Undefined for an embedded node and ledger. */
   readonly servers?: Servers;
-  /** Where the embedded node and ledger store everything. Undefined: in memory. */
+  /** Storage folder of the embedded node and ledger. Undefined if in memory. */
   readonly folder?: Folder;
-  /** Memory was asked for by name. */
+  /** Whether `'memory'` was set explicitly. */
   readonly memory: boolean;
   readonly replicas: number;
   readonly minWritten: number;
-  /** One copy of each job was asked for by name. */
+  /** Whether `replicas: 1` was set explicitly. */
   readonly oneCopyWanted: boolean;
   readonly handlers: HandlerSettings;
   readonly deadLetters: Retention;
-  /** Jobs that the index of a tube may have. 0: there is none. */
+  /** Max listed jobs per tube. 0 if there is no index. */
   readonly mostIndexed: number;
-  /** How jobs are sealed. Undefined: they are not. */
+  /** Undefined if jobs are not sealed. */
   readonly seal: Seal | undefined;
   readonly hooks: readonly DqHooks[];
   readonly logger: LoggerService;
   readonly logLevels: Required<DqLogLevels>;
-  /** Whether to warn of how the application is run. The test kit does not. */
+  /** Whether to warn about how the application is set up. The test kit doesn't. */
   readonly advise: boolean;
 }
 
@@ -198,7 +203,7 @@ const DEFAULTS = {
   hooks: [],
 } satisfies DqOptions;
 
-/** Every option there is. */
+/** Names of all options. */
 export const OPTION_NAMES: readonly string[] = [
   'beanstalks',
   'tls',
@@ -213,14 +218,14 @@ export const OPTION_NAMES: readonly string[] = [
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
-/** The ledger counts the copies of a job in the bits of one number. */
+/** The ledger tracks a job's copies as bits of one number. */
 const MOST_REPLICAS = 16;
-/** The default: thirty days. */
+/** Default: 30 days. */
 const RETENTION: Retention = { maxAge: 30 * 86_400 * SECOND, maxCount: 10_000 };
 
 /**
- * Checks what the user gave, all of it, and fills the rest; `DQ_CONFIG`. `defaultLogger` is given, as the command has one of its
- * own, and would load Nest for nothing.
+ * Validates all options and applies defaults; `DQ_CONFIG`. `defaultLogger` is a parameter because the CLI has its own and would
+ * load Nest for nothing.
  */
 export function resolveOptions(
   options: DqOptions,

@@ -2,14 +2,14 @@ import type { PipeTransform, Type } from '@nestjs/common';
 import { itemParameter, payloadParameter } from 'nest-handlers';
 
 /**
- * The payload, after these pipes. The first parameter is the payload without a decorator, too: use this to run pipes on
- * it, or to have it in another place.
+ * Injects the payload, after these pipes. The first parameter is the payload even without a decorator: use this to run pipes on
+ * it, or to put it in another position.
  */
 export function DelayedPayload(...pipes: (Type<PipeTransform> | PipeTransform)[]): ParameterDecorator {
   return payloadParameter(...pipes);
 }
 
-/** The `DelayedJob`. The second parameter is the job without a decorator, too: use this to have it in another place. */
+/** Injects the `DelayedJob`. The second parameter is the job even without a decorator: use this to put it in another position. */
 export function CurrentJob(): ParameterDecorator {
   return itemParameter();
 }

@@ -4,21 +4,21 @@ import type { HandlerOptions } from '../api/job.js';
 import type { RecurrencePlan } from '../recurring/occurrences.js';
 import { handlerMarks, type DecoratedHandler } from './delayed-handler.js';
 
-/** How a series runs. */
+/** Options of a series. */
 export interface RecurringOptions extends HandlerOptions {
-  /** The time zone of the cron expression, such as 'Europe/Berlin'. @default 'UTC' */
+  /** Time zone of the cron expression, such as 'Europe/Berlin'. @default 'UTC' */
   tz?: string;
 }
 
 /**
- * Runs this method `(payload, job)` of a provider or controller at each occurrence of a plan: once, no matter how many
- * processes have it. The payload is undefined. An occurrence is a job of the tube: it fails, is retried and dies like any
- * other, and the series goes on. While one runs or is retried, no other one begins. Wrong options are `DQ_CONFIG` at the
- * start of the application.
- * @param tube The name of the series, for this method alone. Keep it: another name is another series.
+ * Runs this method `(payload, job)` of a provider or controller at each occurrence of a plan: once, no matter how many processes
+ * have it. The payload is undefined. An occurrence is an ordinary job of the tube: it can fail, be retried and become a dead
+ * letter, and the series continues. While one occurrence is running or being retried, no other starts. Invalid options are
+ * `DQ_CONFIG` when the application starts.
+ * @param tube Name of the series, used by this method only. Keep it stable: another name is another series.
  * @param plan A cron expression of 5 fields, or 6 with seconds first, which needs the package `croner`; or
- * `{ name, next: (after) => … }`, whose function tells the first occurrence after an instant, or undefined if there is none
- * any more. Another expression, zone or name is another plan: the waiting job is moved to the next occurrence of that plan.
+ *   `{ name, next: (after) => … }`, whose function returns the first occurrence after a time, or undefined if there are no more.
+ *   A different expression, zone or name is a different plan: the waiting job is moved to that plan's next occurrence.
  */
 export function Recurring(
   tube: string,

@@ -2,7 +2,7 @@ import type { RedisOptions } from 'ioredis';
 import { DqError, show } from '../errors.js';
 import { wrong } from './option-checks.js';
 
-/** Every option of ioredis. It ignores any other without a word, and then may go to 127.0.0.1:6379. */
+/** All ioredis options. ioredis silently ignores any other, and may then connect to 127.0.0.1:6379. */
 const KNOWN = Object.keys({
   Connector: 1,
   autoPipeliningIgnoredCommands: 1,
@@ -63,7 +63,7 @@ const KNOWN = Object.keys({
   username: 1,
 } satisfies Record<keyof RedisOptions, 1>);
 
-/** What other clients and frameworks call these. */
+/** Names that other clients and frameworks use for these. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   url: 'the URL itself in place of the object',
   uri: 'the URL itself in place of the object',
@@ -83,7 +83,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   masterName: '`name`',
 };
 
-/** The options of ioredis that say where the server is. `DQ_CONFIG`; no value of a password is shown. */
+/** Validates the ioredis options that locate the server. `DQ_CONFIG`; passwords are never shown. */
 export function checkRedisOptions(what: string, given: object): void {
   for (const [name, value] of Object.entries(given)) {
     const fault = value === undefined ? undefined : redisOptionFault(name);
@@ -117,7 +117,7 @@ export function checkRedisOptions(what: string, given: object): void {
     );
 }
 
-/** A client of another package has none of our calls. `DQ_CONFIG`. */
+/** Rejects a client of another package, which lacks the calls we need. `DQ_CONFIG`. */
 export function checkRedisClient(what: string, given: object): void {
   const { duplicate, defineCommand, options, isOpen } = given as Record<string, unknown>;
   if (typeof duplicate !== 'function' || (typeof defineCommand === 'function' && typeof options === 'object'))
@@ -146,7 +146,7 @@ function checkText(what: string, value: unknown, expected: string): void {
   if (typeof value !== 'string' || value.trim() === '') throw wrong(`\`${what}\``, value, expected);
 }
 
-/** ioredis takes a text of digits, too, as the environment gives it. */
+/** ioredis also accepts a string of digits, as from an environment variable. */
 function checkPort(what: string, value: unknown): void {
   const isPort =
     (typeof value === 'number' || typeof value === 'string') &&
@@ -165,19 +165,19 @@ function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-/** What was expected in place of a name that ioredis does not know; undefined: it knows the name. */
+/** Returns what was expected in place of an option name unknown to ioredis; undefined if it knows the name. */
 export function redisOptionFault(name: string): string | undefined {
   if (KNOWN.includes(name)) return undefined;
   const meant = (Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : undefined) ?? nearest(name);
   return `expected ${meant ?? 'an option of ioredis, such as `host` and `port`'}`;
 }
 
-/** A name of the user's, as a message shows it between backticks. */
+/** Formats a name given by the user for use between backticks in a message. */
 function shown(name: string): string {
   return show(name).slice(1, -1);
 }
 
-/** The known name from which this one differs by two letters at most, and by half of its letters. */
+/** Returns the closest known name, at most two edits and half of the name's letters away. */
 function nearest(name: string): string | undefined {
   const distances = KNOWN.map((known) => ({
     known,
@@ -187,7 +187,7 @@ function nearest(name: string): string | undefined {
   return first && first.distance <= Math.min(2, name.length / 2) ? `\`${first.known}\`` : undefined;
 }
 
-/** How many letters must be added, removed or replaced. */
+/** Edit distance: the number of letters to add, remove or replace. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {

@@ -33,47 +33,46 @@ import type { Backend } from './environment.js';
 import { LogReport } from './log-report.js';
 import type { ResolvedOptions } from './options.js';
 
-/** Milliseconds. How long a start waits for the nodes' first answers. */
+/** How long startup waits for the nodes' first answers, in ms. */
 const FIRST_ANSWERS = 500;
 
-/** What a process does in the background. */
+/** A background duty of a process. */
 interface Duty {
-  /** Idempotent, and nothing after `close`. */
+  /** Idempotent. Does nothing after `close`. */
   start(): unknown;
-  /** Idempotent, also before `start`. */
+  /** Idempotent; may be called before `start`. */
   close(): void | Promise<void>;
 }
 
-/** All parts of one cluster in one application. The constructor puts them together, and opens nothing. */
+/** All parts of one cluster in one application. The constructor wires them up but opens nothing. */
 export class DqRuntime {
   readonly producer: ClusterProducer;
   readonly consumer: ClusterConsumer;
   readonly deadLetters: ClusterDeadLetters;
   readonly inspector: ClusterInspector;
   readonly control: ClusterControl;
-  /** Those of the `@Recurring` methods. */
+  /** Series of the `@Recurring` methods. */
   readonly series: SeriesScheduler;
   readonly events: EventHub;
   readonly health: ClusterHealth;
 
-  /** This process among the others. */
+  /** This process, as one of the fleet. */
   readonly process: ThisProcess;
 
-  /** Absent: no other process can have another ledger. */
+  /** Undefined if no other process can have another ledger. */
   private readonly admission: Admission | undefined;
   private readonly tubeWatch: TubeWatch;
-  /** Undefined: there is nothing that it could do, or nobody wants it. */
+  /** Undefined if there is nothing to repair, or repair is off. */
   private readonly selfRepair: SelfRepair | undefined;
-  /** Undefined: what waits is listed from its copies, so what is listed has copies. */
+  /** Undefined if waiting jobs are listed from their copies: a listed job then has copies. */
   private readonly lostJobs: LostJobs | undefined;
-  /** The background duties of this process. */
   private readonly upkeep: readonly Duty[];
   private readonly historyWriter: HistoryWriter;
   readonly actWriter: ActWriter;
   private readonly settleQueue: SettleQueue;
-  /** Undefined: the keys of the seal were given, or there is no seal. */
+  /** Undefined if the seal's keys were given directly, or there is no seal. */
   private readonly sealKeys: KeyFetcher | undefined;
-  /** Undefined: there is no seal, or no other process. */
+  /** Undefined if there is no seal, or no other process. */
   private readonly keyCheck: KeyCheck | undefined;
   private readonly hooksToStart: DqHooks[];
   private readonly unhook: (() => void)[] = [];
@@ -85,7 +84,7 @@ export class DqRuntime {
     readonly options: ResolvedOptions,
     readonly clock: Clock,
     private readonly backend: Backend,
-    /** The name of the cluster. */
+    /** Name of the cluster. */
     readonly name?: string,
   ) {
     const report = new LogReport(
@@ -117,14 +116,14 @@ export class DqRuntime {
     const log = (message: string) => void options.logger.log(message);
     const { keyPrints: prints } = ledger;
     const error = (message: string) => void options.logger.error(message);
-    // A command does not start, and only looks.
+    // A CLI command never starts the runtime, so it only peeks.
     const read = (own: ReadonlyMap<string, string>) =>
       this.started ? prints!.store(own) : prints!.peek(own);
     const peek = (own: ReadonlyMap<string, string>) => prints!.peek(own);
     this.keyCheck = seal && prints && new KeyCheck({ seal, read, peek, clock, log, error });
-    // The keys are looked at in the same rounds: after each start and reconnection, and so soon after Redis lost its data.
+    // Checks the keys in the same rounds: after each start and reconnection, and so soon after Redis lost its data.
     const identify = async (known: string) => {
-      // A command leaves nothing behind.
+      // A CLI command must leave nothing in Redis.
       const id = this.started ? await identity!.read(known) : ((await identity!.peek()) ?? known);
       await this.keyCheck?.look();
       return id;
@@ -226,18 +225,18 @@ export class DqRuntime {
     this.control = new ClusterControl(context, { producer, presence });
   }
 
-  /** Before anything is added: fetches the keys of the seal. Idempotent. `DQ_CONFIG`. */
+  /** Fetches the seal's keys; call before adding anything. Idempotent. `DQ_CONFIG`. */
   async loadKeys(): Promise<void> {
     await this.sealKeys?.load();
   }
 
-  /** Comes first: opens what stores the jobs. `DQ_DISK`, `DQ_CONFIG`. */
+  /** Opens the job store; must be called first. `DQ_DISK`, `DQ_CONFIG`. */
   async open(): Promise<void> {
     await this.loadKeys();
     await this.backend.open();
   }
 
-  /** Connects in the background, and goes on trying. Idempotent. Throws what a hook throws, before anything connects. */
+  /** Connects in the background and keeps retrying. Idempotent. Throws what a hook throws, before anything connects. */
   start(): void {
     for (const hook of this.hooksToStart.splice(0)) {
       const stop = hook.onStart?.({
@@ -258,8 +257,8 @@ export class DqRuntime {
   }
 
   /**
-   * After the start. `DQ_CONFIG`: the first answers show that two nodes are one server. If that shows later, it is logged,
-   * and one of them gets no copies.
+   * Rejects with `DQ_CONFIG` if the first answers show that two nodes are one server. Call after `start`. If it only shows later,
+   * it is logged and one of them gets no copies.
    */
   async refuseTwins(): Promise<void> {
     const { cluster } = this.backend;
@@ -275,20 +274,23 @@ export class DqRuntime {
   }
 
   /**
-   * After the start, or in its place for one that nobody should see. Resolves when it is known, as far as servers answer, whether the
-   * other processes have the same ledger. Never rejects.
+   * Resolves once it is known, as far as servers answer, whether the other processes use the same ledger. Call after `start`, or
+   * instead of it to stay invisible. Never rejects.
    */
   async lookForOtherLedger(): Promise<void> {
     await this.admission?.start();
   }
 
-  /** After `lookForOtherLedger`. `DQ_CONFIG`: other processes have other bytes under the name of a key of the seal, as far as Redis answered. */
+  /**
+   * Throws `DQ_CONFIG` if other processes have different bytes under the name of a seal key, as far as Redis answered. Call after
+   * `lookForOtherLedger`.
+   */
   refuseOtherKeys(): void {
     const refused = this.options.seal?.refused ?? [];
     if (refused.length > 0) throw otherBytesError(refused);
   }
 
-  /** Ledger time, ms: see `Ledger.now`. */
+  /** Returns the ledger time in ms; see `Ledger.now`. */
   now(): number {
     return this.backend.ledger.now();
   }
@@ -298,14 +300,18 @@ export class DqRuntime {
     return this.consumer.stop();
   }
 
-  /** After `stop`. Idempotent, and allowed before `open` and `start`. What fails is logged, and the rest goes on. */
+  /**
+   * Closes everything, after `stop`. Idempotent; may be called before `open` and `start`. A part that fails to close is logged,
+   * and the rest is still closed.
+   */
   close(): Promise<void> {
     return (this.closing ??= this.end());
   }
 
   /**
-   * What an operator does to one job by the producer or the dead letters, told as an act of `DqControl` is: those who call them in
-   * code are no operators. `changed`: the result that says that it changed the job. Rejects as `work` does.
+   * Performs an operator's action on one job, using the producer or the dead letters, and records it like an action of
+   * `DqControl`; code that calls those directly isn't an operator. `changed` is the result that means the job was changed.
+   * Rejects as `work` does.
    */
   actOnJob<Result>(
     name: string,
@@ -333,7 +339,7 @@ export class DqRuntime {
     };
   }
 
-  /** About how many jobs the repair by itself has still to look at, here. */
+  /** Approximate number of jobs left for this process's automatic repair to examine. */
   private get toRepair(): number {
     return this.selfRepair?.left ?? 0;
   }

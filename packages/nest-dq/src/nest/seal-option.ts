@@ -4,49 +4,63 @@ import { KEY_BYTES, Seal, type SealKeys } from '../seal/seal.js';
 import { DqError, show } from '../errors.js';
 import { asConfigError, checkBoolean, checkDuration, wrong } from './option-checks.js';
 
-/** Keys by their names: 32 bytes each, or their text in base64 or hex. A name has 1 to 40 letters, digits, dots, dashes and underscores. */
+/**
+ * Keys by name: 32 bytes each, raw or as a base64 or hex string. A name has 1 to 40 letters, digits, dots, dashes and
+ * underscores.
+ */
 export type SealKeyTexts = Readonly<Record<string, Uint8Array | string>>;
 
-/** What a function gives that `seal.keys` is. */
+/** Result of a `seal.keys` function. */
 export interface FetchedSealKeys {
-  /** What was sealed with any of them is taken. */
+  /** Keys to open copies with. A copy sealed with any of them is accepted. */
   keys: SealKeyTexts;
-  /** The name of the key that seals. @default none: nothing is sealed yet, which needs `accept: 'unsealed'` */
+  /** Name of the key to seal with. @default none: nothing is sealed yet, which needs `accept: 'unsealed'` */
   current?: string;
 }
 
-/** How jobs are sealed, so that nobody without the keys can read or change them, or make a handler run. docs/security.md. */
+/**
+ * Settings for sealing jobs, so that nobody without the keys can read or change them, or make a handler run. See
+ * docs/security.md.
+ */
 export interface SealOptions {
   /**
-   * What was sealed with any of them is taken. Or a function that gives `{ keys, current }`, as from a service for secrets: it is called at the
-   * start, which fails if it does; then after each `refresh`, and when a copy names a key that is unknown, at most every 10 s. It has 30 s.
-   * If it fails then, a warning says so, and the keys of before stay in use. A name must never mean another key.
+   * Keys to open copies with; a copy sealed with any of them is accepted. Or a function that returns `{ keys, current }`, for
+   * example from a secrets service. It is called at startup, and if it fails, startup fails; then after each `refresh`, and when
+   * a copy names an unknown key, at most every 10 s. It has 30 s to answer. If a later call fails, a warning is logged and the
+   * previous keys stay in use. Never reuse a name for another key.
    */
   keys: SealKeyTexts | (() => FetchedSealKeys | Promise<FetchedSealKeys>);
-  /** The name of the key that seals. Not with a function. @default none: nothing is sealed yet, which needs `accept: 'unsealed'` */
+  /**
+   * Name of the key to seal with. Not allowed if `keys` is a function. @default none: nothing is sealed yet, which needs
+   * `accept: 'unsealed'`
+   */
   current?: string;
-  /** With a function: how long its keys are used before it is asked again, in a `Duration`; at least 10 seconds. @default '5m' */
+  /**
+   * How long fetched keys are used before the function is called again; at least 10 seconds. Only if `keys` is a function.
+   * @default '5m'
+   */
   refresh?: Duration;
-  /** False: payloads, keys, headers and groups can be read by anybody, but not changed. @default true */
+  /** With `false`, anybody can read payloads, keys, headers and groups, but not change them. @default true */
   encrypt?: boolean;
-  /** `'unsealed'`: copies without a seal run, too, for the time of a change. @default 'sealed' */
+  /** `'unsealed'` also runs copies without a seal, for a migration. @default 'sealed' */
   accept?: 'sealed' | 'unsealed';
   /**
-   * Which cluster it is, such as `'production'`, the same in all its processes. What was sealed with another context is refused, also with the same
-   * keys. Up to 100 characters of ASCII. @default none: what any cluster without a context sealed with the same keys runs in this one
+   * Name of the cluster, such as `'production'`, the same in all its processes. Anything sealed with another context is rejected,
+   * even with the same keys. Up to 100 ASCII characters. @default none: this cluster then runs anything sealed with the same keys
+   * by a cluster without a context
    */
   context?: string;
-  /** Tubes that are not sealed, as others use them who have no seal. @default none */
+  /** Tubes that are not sealed, because others without a seal use them. @default none */
   unsealed?: readonly (string | Tube)[];
 }
 
 const NAMES = ['keys', 'current', 'refresh', 'encrypt', 'accept', 'context', 'unsealed'];
 const KEY_NAME = /^[\w.-]{1,40}$/;
 const EXPECTED_KEY = `${KEY_BYTES} bytes, or their text in base64 or hex`;
-/** Milliseconds. */
+/** In ms. */
 const LEAST_REFRESH = 10_000;
 
-/** `DQ_CONFIG`. No message shows a key. */
+/** Validates the `seal` option. `DQ_CONFIG`. No message shows a key. */
 export function resolveSeal(seal: SealOptions | undefined, prefix: string): Seal | undefined {
   if (seal === undefined) return undefined;
   if (typeof seal !== 'object' || seal === null)

@@ -5,23 +5,23 @@ import { certificatesOf, checkPair, kindOf, type Pem } from '../pem.js';
 import { wrong } from './option-checks.js';
 
 /**
- * How nodes are reached whose endpoints begin with `tls://`: with TLS 1.2 at least, and never if the certificate of the node does not
- * verify. Certificates and keys are texts in PEM, or their bytes.
+ * TLS settings of nodes whose endpoints begin with `tls://`. TLS 1.2 or later; a node whose certificate doesn't verify is never
+ * used. Certificates and keys are PEM strings, or their bytes.
  */
 export interface TlsOptions {
-  /** The authorities whose certificates are trusted, and no others. @default those that Node trusts */
+  /** Trusted certificate authorities, replacing the default ones. @default those that Node trusts */
   ca?: string | Uint8Array | readonly (string | Uint8Array)[];
-  /** The client certificate, with those between it and its authority behind it. Needs `key`. @default none */
+  /** Client certificate, followed by any intermediates. Needs `key`. @default none */
   cert?: string | Uint8Array;
-  /** The private key of `cert`. */
+  /** Private key of `cert`. */
   key?: string | Uint8Array;
-  /** Opens `key` if it is encrypted. */
+  /** Passphrase of `key` if it is encrypted. */
   passphrase?: string;
-  /** The name for which the certificate of each node must be. @default the host of the endpoint */
+  /** Name that each node's certificate must match. @default the host of the endpoint */
   servername?: string;
 }
 
-/** The option after it was checked. */
+/** The `tls` option after validation. */
 export interface NodeTls {
   readonly context: SecureContext;
   readonly servername: string | undefined;
@@ -29,7 +29,7 @@ export interface NodeTls {
 
 const NAMES: readonly string[] = ['ca', 'cert', 'key', 'passphrase', 'servername'];
 
-/** `DQ_CONFIG`. No message shows what is in a key or a certificate. */
+/** Validates the `tls` option. `DQ_CONFIG`. No message shows any part of a key or a certificate. */
 export function resolveTls(tls: TlsOptions | undefined): NodeTls {
   if (tls === undefined) tls = {};
   if (typeof tls !== 'object' || tls === null || Array.isArray(tls))
@@ -42,7 +42,7 @@ export function resolveTls(tls: TlsOptions | undefined): NodeTls {
   const authorities = ca === undefined ? undefined : checkAuthorities(ca);
   const pair = ownPair(tls);
   try {
-    // The context that all connections share.
+    // Shared by all connections.
     const context = createSecureContext({ minVersion: 'TLSv1.2', ca: authorities, ...pair });
     return { context, servername };
   } catch (thrown) {

@@ -9,7 +9,7 @@ import { DqDeadLetters } from '../producer/dead-letters.js';
 import { DqProducer } from '../producer/producer.js';
 import { JOB_HANDLERS } from './job-handlers.js';
 
-/** The parts of each cluster that an application injects, by their names in the runtime. */
+/** Injectable parts of each cluster, by their names in the runtime. */
 const INJECTABLES = {
   producer: DqProducer,
   consumer: DqConsumer,
@@ -20,15 +20,15 @@ const INJECTABLES = {
   health: DqHealth,
 } as const;
 
-/** What an application injects. For the cluster without a name the class itself is the token. */
+/** An injectable class. For the unnamed cluster, the class itself is the token. */
 export type DqInjectable = (typeof INJECTABLES)[keyof typeof INJECTABLES];
 
-/** The token of each part of each cluster. */
+/** Tokens of each part of each cluster. */
 export const dqTokens = new ClusterTokens(JOB_HANDLERS, INJECTABLES);
 
 /**
- * The injection token of a part of a cluster, for `app.get` and for providers made by a factory. Without a name it is the
- * class itself. `DQ_CONFIG`: the name is empty or no text, or `type` cannot be injected.
+ * Returns the injection token of a part of a cluster, for `app.get` and factory providers. Without a name it is the class itself.
+ * `DQ_CONFIG` if the name isn't a non-empty string, or `type` can't be injected.
  * @param type The class. Default: `DqProducer`.
  */
 export function getDqToken(cluster?: string, type: DqInjectable = DqProducer): InjectionToken {
@@ -36,8 +36,8 @@ export function getDqToken(cluster?: string, type: DqInjectable = DqProducer): I
 }
 
 /**
- * Injects a part of the cluster of that name: `@InjectDq('mails') mails: DqProducer`,
- * `@InjectDq('mails', DqConsumer) consumer: DqConsumer`. The cluster without a name needs no decorator.
+ * Injects a part of the named cluster: `@InjectDq('mails') mails: DqProducer`,
+ * `@InjectDq('mails', DqConsumer) consumer: DqConsumer`. The unnamed cluster needs no decorator.
  * @param type The class. Default: `DqProducer`.
  */
 export function InjectDq(cluster: string, type?: DqInjectable): ParameterDecorator & PropertyDecorator {
