@@ -2,10 +2,10 @@ import { DqError, show, wrongValue } from '../errors.js';
 import type { AddResult, JobReceipt } from '../api/job.js';
 import type { Together } from './retries.js';
 
-/** Adds of one call of `delayMany` or `atMany` that are on their way at a time: more are no faster. */
+/** Max concurrent adds of one `delayMany` or `atMany` call: more are no faster. */
 const MANY_AT_ONCE = 512;
 
-/** Adds all, some at a time. The results are in the order of the jobs. */
+/** Adds all jobs, some at a time. Resolves with the results in the order of the jobs. */
 export async function addAll<Job>(
   jobs: readonly Job[],
   add: (job: Job, together: Together) => Promise<JobReceipt>,
@@ -28,7 +28,7 @@ export async function addAll<Job>(
   return results;
 }
 
-/** Reads the whole list before anything is stored: an iterator may fail on its way. */
+/** Reads the whole list before anything is stored: an iterator may fail midway. */
 export function listOf<Job>(jobs: Iterable<Job>): Job[] {
   const iterable = typeof jobs === 'object' && jobs !== null && Symbol.iterator in jobs;
   if (!iterable) {

@@ -5,7 +5,7 @@ import type { Clock } from 'nest-handlers/time';
 
 /** A script blocks Redis while it runs. */
 const LARGEST_BATCH = 128;
-/** Script calls under way. Later requests wait here, where no deadline runs, and go together with the next call. */
+/** Max script calls in flight. Later requests wait here, where no deadline runs, and are batched into the next call. */
 const MOST_UNDER_WAY = 2;
 
 interface Call<V extends Verb> {
@@ -17,11 +17,11 @@ interface Call<V extends Verb> {
 type VerbBatcher<V extends Verb> = Batcher<Call<V>, AnswerOf<V>>;
 
 /**
- * Sends the requests of many calls, of one job each, with few script calls: one for all requests of a tube and a verb in a
- * tick, and for all that come while other calls are under way.
+ * Batches requests about single jobs into few script calls: one for all requests of a tube and verb in a tick, and one for all
+ * that arrive while other calls are in flight.
  */
 export class BatchedLedger {
-  /** Those with requests that have no answer, by tube and verb. */
+  /** Batchers with unanswered requests, by tube and verb. */
   private readonly batchers = new Map<string, { readonly size: number }>();
 
   constructor(

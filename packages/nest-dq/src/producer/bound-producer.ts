@@ -6,7 +6,7 @@ import { DqError, show } from '../errors.js';
 import type { DqProducer } from './producer.js';
 import type { TubeProducer } from './tube-producer.js';
 
-/** Passes each call to the producer of all tubes, with its tube. */
+/** Returns a producer that forwards each call to `producer` with its tube. */
 export function boundProducer(
   producer: DqProducer,
   tube: string | Tube,
@@ -24,7 +24,7 @@ export function boundProducer(
   };
 }
 
-/** The tube beside a text, too: its schema checks another payload. `DQ_BAD_REF`. */
+/** Adds the tube, even to a plain `ref`: its schema validates a new payload. `DQ_BAD_REF`. */
 function within(tube: string | Tube, storedAs: StoredTube, given: TubeJobRef): JobRef {
   const { ref, key, id }: { ref?: string; key?: string; id?: string } =
     typeof given === 'object' && given !== null ? given : { ref: given };

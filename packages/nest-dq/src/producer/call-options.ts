@@ -1,6 +1,6 @@
 import { unknownName, wrongValue } from '../errors.js';
 
-/** The options of a call. `DQ_BAD_OPTION`: one has a name that the call does not know. */
+/** Checks and returns the options of a call. `DQ_BAD_OPTION` if there is an unknown one. */
 export function checkObject<T extends object>(
   what: string,
   options: T | undefined,

@@ -43,9 +43,9 @@ import { Revoker } from './revoker.js';
 import type { TubeProducer } from './tube-producer.js';
 
 interface AddCall {
-  /** By the clock. */
+  /** Clock time. */
   readonly calledAt: number;
-  /** Names that the options have beside those of a job. */
+  /** Allowed options besides those of a job. */
   readonly beside: readonly string[];
   readonly together: Together;
 }
@@ -137,19 +137,24 @@ export class ClusterProducer extends DqProducer {
     return this.context.retries.run(call, find);
   }
 
-  /** What finds a job where it is now: another reference if it is a job of go-queue's that was adopted. `DQ_BAD_REF`. */
+  /**
+   * Resolves with a reference to the job where it is now: a different one if it is a go-queue job that was adopted. `DQ_BAD_REF`.
+   */
   present(ref: JobRef): Promise<JobRef> {
     return this.goQueue.present(ref);
   }
 
-  /** Ledger time of a tube, ms, as its server has told it: never the machine's clock. `DQ_LEDGER_DOWN`. For series. */
+  /**
+   * Resolves with the ledger time of a tube in ms, as reported by its server, never from the local clock. For series.
+   * `DQ_LEDGER_DOWN`.
+   */
   async ledgerTime(tube: string): Promise<number> {
     const ledger = this.parts.ledger.tube(storedTube(tube, this.parts.settings.prefix));
     await ledger.readTime();
     return ledger.now();
   }
 
-  /** The headers in a copy of a job that the ledger knows. Undefined: no copy is in reach. For series. */
+  /** Resolves with the headers in a copy of a job known to the ledger. Undefined if no copy is reachable. For series. */
   async headersOf(ref: JobRef): Promise<Readonly<Record<string, string>> | undefined> {
     const target = this.context.parse(ref);
     return this.context.retries.run({ patience: this.context.patienceOf() }, () =>
@@ -157,7 +162,7 @@ export class ClusterProducer extends DqProducer {
     );
   }
 
-  /** Reschedules a job, and replaces its headers of the same names. For series. */
+  /** Reschedules a job and overwrites the given headers. For series. */
   async replan(
     ref: JobRef,
     when: number,
@@ -166,7 +171,7 @@ export class ClusterProducer extends DqProducer {
     return this.rescheduler.replan(ref, when, headers, { patience: this.context.patienceOf() });
   }
 
-  /** Makes a job of ours of one that go-queue stored. One that was made before stays as it is. For consumers. */
+  /** Turns a job stored by go-queue into one of ours. One that already exists is left as it is. For consumers. */
   async adopt(stored: StoredTube, { content }: Envelope, { key, due }: AdoptedAs): Promise<JobReceipt> {
     const storedAs = nestTube(stored);
     const options = resolveJobOptions({ key, onDuplicate: 'keep' });
@@ -186,14 +191,14 @@ export class ClusterProducer extends DqProducer {
   }
 
   /**
-   * Closes its context, so everything fails from now on, also for others that use it. Resolves once what was stored is indexed, and
-   * the copies of what was revoked are deleted, within half a second. Idempotent.
+   * Closes its context, so that everything fails from now on, also for others that use it. Resolves once stored jobs are indexed
+   * and copies of revoked jobs are deleted, within half a second. Idempotent.
    */
   async close(): Promise<void> {
     await Promise.all([this.context.close(), this.revoker.close()]);
   }
 
-  /** The life of an add. What the caller did wrong rejects before anything is stored. */
+  /** The whole life of an add. Caller errors reject before anything is stored. */
   private async add(
     tube: string | Tube,
     payload: unknown,
@@ -234,7 +239,7 @@ export class ClusterProducer extends DqProducer {
     return receipt;
   }
 
-  /** `time`: the name of what tells when a job is due. */
+  /** `time` is the name of the field with the job's due time. */
   private async addMany<Job extends JobOptions & { payload: unknown }>(
     tube: string | Tube,
     jobs: Iterable<Job>,

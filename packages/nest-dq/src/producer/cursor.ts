@@ -1,6 +1,6 @@
 import { wrongValue } from '../errors.js';
 
-/** Characters: those of ours have a number or two, and the id of a job. */
+/** In characters. Ours hold a number or two and a job id. */
 const LONGEST = 1_000;
 
 type Kind = 'number' | 'string';
@@ -8,14 +8,14 @@ type ValuesOf<Shape extends readonly Kind[]> = {
   readonly [I in keyof Shape]: Shape[I] extends 'number' ? number : string;
 };
 
-/** Where a list goes on, as an opaque text. */
+/** Formats a list position as an opaque string. */
 export function formatCursor(...values: readonly (number | string)[]): string {
   return Buffer.from(JSON.stringify(values)).toString('base64url');
 }
 
 /**
- * The values of a cursor. `DQ_BAD_OPTION`: it has none of these shapes.
- * @param of Where the cursor is from, for the error.
+ * Returns the values of a cursor. `DQ_BAD_OPTION` if they match none of the shapes.
+ * @param of Where the cursor comes from, for the error.
  */
 export function parseCursor<const Shape extends readonly Kind[]>(
   cursor: string,
@@ -29,7 +29,7 @@ export function parseCursor<const Shape extends readonly Kind[]>(
   throw wrongValue('DQ_BAD_OPTION', '`cursor`', cursor, `the \`cursor\` of ${of}`);
 }
 
-/** None, if it is no cursor. */
+/** Returns an empty list if it isn't a cursor. */
 function valuesIn(cursor: string): readonly unknown[] {
   if (cursor.length > LONGEST) return [];
   try {

@@ -15,31 +15,32 @@ import type { ProducerContext } from './producer-context.js';
 import type { PatientCall } from './retries.js';
 
 /**
- * Lists, revives and discards dead letters. Inject it. Their copies stay buried on the nodes, and Redis has the list. The
- * option `deadLetters` of the module says how long they stay. Every call may throw `DQ_LEDGER_DOWN`, `DQ_CLOSED`, and
- * `DQ_BAD_REF` or `DQ_BAD_TUBE`.
+ * Lists, revives and discards dead letters. Inject it. Their copies stay buried on the nodes, and Redis holds the list. The
+ * module option `deadLetters` sets how long they stay. Every call may reject with `DQ_LEDGER_DOWN`, `DQ_CLOSED`, and `DQ_BAD_REF`
+ * or `DQ_BAD_TUBE`.
  */
 export abstract class DqDeadLetters {
   /**
-   * Returns a page of the dead letters of a tube, the newest first. A page has at most `limit` letters: 50 by default, 1000 at
-   * most. If more letters follow, it has a `cursor`: pass it to get the next page. `DQ_BAD_OPTION`.
+   * Resolves with a page of a tube's dead letters, newest first. A page has at most `limit` letters: 50 by default, max 1000. If
+   * there are more, it has a `cursor`: pass it to get the next page. `DQ_BAD_OPTION`.
    */
   abstract list<In = unknown>(
     tube: string | Tube<In>,
     page?: PatienceOptions & { limit?: number; cursor?: string },
   ): Promise<{ letters: DeadLetter<AsJson<In>>[]; cursor?: string }>;
 
-  /** Undefined: the job is no dead letter. A key means the job that is scheduled under it now. */
+  /** Resolves with a dead letter, or undefined if the job isn't one. A key means the job currently scheduled under it. */
   abstract get(ref: JobRef, options?: PatienceOptions): Promise<DeadLetter | undefined>;
 
   /**
-   * Runs the job again, now or after a delay, and its attempts begin anew. If it is no dead letter (any more), the result is
-   * the state of the job. `DQ_NO_COPY`: every node that has a copy is away, and the job stays dead. `DQ_TOO_FEW_COPIES`.
+   * Runs the job again, now or after a delay, with a fresh set of attempts. If it isn't, or is no longer, a dead letter, the
+   * result is the state of the job. `DQ_NO_COPY`: every node that has a copy is away, and the job stays dead.
+   * `DQ_TOO_FEW_COPIES`.
    */
   abstract revive(ref: JobRef, options?: PatienceOptions & { delay?: Duration }): Promise<ReviveResult>;
 
   /**
-   * Gives the job up for good, and deletes its copies. If it is no dead letter (any more), the result is the state of the
+   * Gives the job up for good and deletes its copies. If it isn't, or is no longer, a dead letter, the result is the state of the
    * job.
    */
   abstract discard(ref: JobRef, options?: PatienceOptions): Promise<DiscardResult>;
@@ -99,7 +100,7 @@ export class ClusterDeadLetters extends DqDeadLetters {
       if (await revive(this.context, target.tube, letter, change)) return 'revived';
       const still = await this.letter(target);
       if (still?.generation === letter.generation) return 'replaced';
-      // Somebody else revived it in between; where it is dead again, this is another letter.
+      // Somebody else revived it in the meantime; if it is dead again, this is another letter.
       letter = still;
     }
     return this.stateOf(target);
@@ -117,7 +118,7 @@ export class ClusterDeadLetters extends DqDeadLetters {
       tries++;
       return batched.ask(tube, 'discard', { id, born: letter.born });
     });
-    // Asked once more, it finds nothing where it took the letter away before and its answer was lost.
+    // A retry finds nothing if an earlier try removed the letter but its answer was lost.
     if (!taken && tries === 1) return this.stateOf(target);
     // Others may have found copies since the letter was read.
     await deleteCopies(parts, tube, letter, (taken ?? letter).places);
@@ -132,10 +133,10 @@ export class ClusterDeadLetters extends DqDeadLetters {
     return { patience: this.context.patienceOf(checkObject(what, options, ['patience']).patience) };
   }
 
-  /** Of a job that has no letter. */
+  /** State of a job that has no letter. */
   private async stateOf(target: JobTarget): Promise<Exclude<DiscardResult, 'discarded'>> {
     const state = (await findJob(this.context, target))?.state;
-    // Dead, it died since it was asked for.
+    // If dead, it died since we asked for the letter.
     return state === undefined || state === 'dead' ? 'unknown' : state;
   }
 }

@@ -4,33 +4,33 @@ import type { Place } from '../copies/location.js';
 import { withinLimit } from '../time/call-limit.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 
-/** Jobs that wait for their deletions. A revoke beyond waits for room, so that no more is kept, however slow the nodes are. */
+/** Max jobs waiting for deletion. Further revokes wait for room, so memory stays bounded however slow the nodes are. */
 export const MOST_WAITING = 50_000;
-/** Jobs whose deletions are under way at a time, and leave in one write to each node. */
+/** Jobs per turn, sent in one write to each node. */
 const TOGETHER = 512;
-/** The share of what waits that goes at least with one turn: in a long burst, so much more waits that the deletions keep pace. */
+/** Min share of the backlog per turn: in a long burst the backlog grows until deletions keep pace. */
 const SHARE = 1 / 8;
-/** Milliseconds between two turns while revokes come: so in a burst the answers come first. */
+/** Pause between two turns while revokes keep coming, in ms: in a burst the answers go first. */
 const PAUSE = 50;
-/** Milliseconds that a shutdown waits. What is not deleted by then comes back by itself, and the ledger says `gone`. */
+/** How long a shutdown waits, in ms. A copy not deleted by then surfaces later, and the ledger says `gone`. */
 const CLOSING_LIMIT = 500;
 
-/** The copies of one job that are to be deleted. */
+/** Copies of one job to delete. */
 interface Deletion {
   readonly tube: StoredTube;
   readonly job: JobGeneration;
   readonly places: readonly Place[];
 }
 
-/** Deletes the copies of revoked jobs behind the answers: at once where nothing is under way, and else many jobs together. */
+/** Deletes copies of revoked jobs after the revoke has been answered: at once if idle, otherwise many jobs together. */
 export class DeletionsBehind {
   private readonly waiting: Deletion[] = [];
-  /** Revokes that wait for room, in order. */
+  /** Revokes waiting for room, in order. */
   private readonly blocked: (() => void)[] = [];
-  /** There is a turn, or the pause behind one. */
+  /** True during a turn and the pause after it. */
   private busy = false;
   private pause: Timer | undefined;
-  /** Jobs that waited when the turn began. */
+  /** Jobs left waiting when the turn began. */
   private left = 0;
   private closed = false;
   private readonly atEnd: (() => void)[] = [];
@@ -40,7 +40,7 @@ export class DeletionsBehind {
     private readonly clock: Clock,
   ) {}
 
-  /** A promise: there is too much that waits, and it resolves once there is room. */
+  /** Queues a deletion. If the queue is full, returns a promise that resolves once there is room. */
   add(tube: StoredTube, job: JobGeneration, places: readonly Place[]): Promise<void> | undefined {
     this.waiting.push({ tube, job, places });
     if (!this.busy) {
@@ -60,7 +60,7 @@ export class DeletionsBehind {
       this.pause.cancel();
       this.take();
     }
-    await withinLimit(this.clock, CLOSING_LIMIT, end).catch(() => undefined); // the ledger knows what is left
+    await withinLimit(this.clock, CLOSING_LIMIT, end).catch(() => undefined); // the ledger remembers what is left
   }
 
   private readonly take = (): void => {

@@ -8,15 +8,15 @@ import { parseDuration } from '../time/duration.js';
 import { parseWhen } from '../time/instant.js';
 import { checkObject } from './call-options.js';
 
-/** Makes the due time from ledger time at the call; both in whole ms. `DQ_PAST_TIME`, `DQ_TOO_FAR`. */
+/** Returns the due time for a call at ledger time `now`; both in whole ms. `DQ_PAST_TIME`, `DQ_TOO_FAR`. */
 export type Due = (now: number) => number;
 
-/** Milliseconds. `at(…, new Date())` would otherwise always be in the past. */
+/** In ms. Without it, `at(…, new Date())` would always be in the past. */
 const PAST_TOLERANCE = 1_000;
 
 export const dueNow: Due = (now) => Math.floor(now);
 
-/** `DQ_BAD_DURATION`. */
+/** Due after a delay. `DQ_BAD_DURATION`. */
 export function dueAfter(delay: Duration): Due {
   const ms = parseDuration(delay, 'the delay');
   return (now) => Math.ceil(now + ms);
@@ -24,7 +24,7 @@ export function dueAfter(delay: Duration): Due {
 
 const BY_DELAY: FromNow = (given) => `delay(tube, payload, ${given})`;
 
-/** `DQ_BAD_TIME`. `fromNow`: how the call takes a time from now. */
+/** Due at a given time. `fromNow` shows how to pass a time from now instead, for the error. `DQ_BAD_TIME`. */
 export function dueAt(when: When, allowPast: boolean, fromNow = BY_DELAY): Due {
   const instant = parseWhen(when, fromNow);
   return (now) => {
@@ -43,7 +43,7 @@ export function dueAt(when: When, allowPast: boolean, fromNow = BY_DELAY): Due {
   };
 }
 
-/** For a reschedule. `DQ_BAD_TIME`, `DQ_BAD_DURATION`. */
+/** Due time of a reschedule. `DQ_BAD_TIME`, `DQ_BAD_DURATION`. */
 export function dueAgain(when: When | { readonly delay: Duration }, allowPast: boolean): Due {
   if (typeof when === 'string') {
     throw wrongValue('DQ_BAD_TIME', 'the new time', when, "an instant, or { delay: '15m' }");
@@ -57,12 +57,12 @@ function isDelay(when: When | { readonly delay: Duration }): when is { readonly 
   return typeof when === 'object' && when !== null && 'delay' in when;
 }
 
-/** Milliseconds. How long a first add waits for ledger time. */
+/** How long a tube's first add waits for ledger time, in ms. */
 const TIME_LIMIT = 500;
-/** Tubes. With more, all are asked for once more, and are answered at once. */
+/** In tubes. Beyond it, the set is cleared and each tube is asked again, which is quick. */
 const MOST_KNOWN = 1_000;
 
-/** Due times in ledger time. The first call of each tube waits a little until that was read. */
+/** Computes due times in ledger time. The first call of each tube waits briefly for it to be read. */
 export class DueTimes {
   private readonly known = new Set<StoredTube>();
   private readonly asked = new Map<StoredTube, Promise<void>>();
@@ -72,12 +72,12 @@ export class DueTimes {
     private readonly clock: Clock,
   ) {}
 
-  /** Undefined: no wait is needed. */
+  /** Returns undefined if there is no need to wait. */
   learning(tube: StoredTube): Promise<void> | undefined {
     return this.known.has(tube) ? undefined : (this.asked.get(tube) ?? this.learn(tube));
   }
 
-  /** When a job is due, in ledger time, ms: `due` counts from the time of the call, by the clock. Throws as `due` does. */
+  /** Returns when a job is due, in ledger time in ms; `due` counts from `calledAt`, in clock time. Throws as `due` does. */
   of(tube: StoredTube, due: Due, calledAt: number): number {
     return due(this.ledger.tube(tube).now() - (this.clock.now() - calledAt));
   }
@@ -88,7 +88,7 @@ export class DueTimes {
       this.known.add(tube);
       this.asked.delete(tube);
     };
-    // If it was not read by then, the machine's clock must serve.
+    // If it can't be read in time, fall back to the local clock.
     const learnt = withinLimit(this.clock, TIME_LIMIT, this.ledger.tube(tube).readTime()).then(go, go);
     this.asked.set(tube, learnt);
     return learnt;

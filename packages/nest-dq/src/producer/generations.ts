@@ -15,16 +15,16 @@ import type { CommitAnswer, CommitRequest, OpenAnswer, OpenRequest, Schedule } f
 import type { Clock } from 'nest-handlers/time';
 import type { ProducerContext } from './producer-context.js';
 
-/** A commit, and a call that others come in between of, is tried so often at least before it is given up. */
+/** Min tries of a commit, or of a call that loses to concurrent ones, before giving up. */
 const LEAST_TRIES = 3;
-/** Milliseconds. A lost connection may come back in this time: without one, calls fail at once. */
+/** In ms. Gives a lost connection time to come back: without one, calls fail at once. */
 const ASKED_EVERY = 500;
 
-/** How the error for too few copies ends: when all is as it was before, and when it may not be. */
+/** Endings of the error for too few copies: if everything is as before, and if it may not be. */
 export const NOTHING_RUNS = 'nothing of it will run';
 export const MAY_RUN = 'it may still run';
 
-/** The answer to a call that comes before anything is stored. Without an answer, nothing is stored and nothing will be. */
+/** Awaits a ledger call made before anything is stored. If it gets no answer, nothing is stored, nor will be. */
 export function beforeStoring<T>(call: Promise<T>, outcome = 'nothing was stored'): Promise<T> {
   return call.catch((cause: unknown) => {
     if (!isDown(cause)) throw cause;
@@ -32,39 +32,38 @@ export function beforeStoring<T>(call: Promise<T>, outcome = 'nothing was stored
   });
 }
 
-/** The same for a question that changes nothing. */
+/** Like `beforeStoring`, for a query that changes nothing. */
 export function look<T>(call: Promise<T>): Promise<T> {
   return beforeStoring(call, 'nothing is known');
 }
 
-/** The next generation of a job that the ledger knows. */
+/** The next generation of a job. */
 export interface NextGeneration {
   readonly tube: StoredTube;
   readonly id: string;
   readonly opening: CommitRequest['opening'];
-  /** The generation that gives way; undefined for an add. */
+  /** The generation being replaced; undefined for an add. */
   readonly known?: OpenRequest['known'];
-  /** The copies, but for the number of the generation: this one has as many digits. */
+  /** The copies, except that the real generation number isn't known yet: this one has as many digits. */
   readonly envelope: WrittenJob;
-  /** By the clock: until then a call to the ledger is repeated. */
+  /** Clock time until which ledger calls are retried. */
   readonly until: number;
 }
 
-/** What became of it. */
+/** Result of `storeGeneration`. */
 export type GenerationResult =
   | { readonly stored?: undefined; readonly answer: Extract<OpenAnswer, { kind: 'refused' }> }
   | {
       readonly stored: Stored;
       readonly answer: Exclude<CommitAnswer, { kind: 'forgotten' }>;
-      /** The job that waited or ran when it was opened. */
+      /** The job that was waiting or running when the generation was opened. */
       readonly before: Schedule | undefined;
     };
 
 /**
- * Opens a generation, stores its copies, and commits it. The copies of one that the commit refuses are deleted. `stored` is
- * missing when the opening was refused. `DQ_TOO_FEW_COPIES`: it was taken back, or, with `indeterminate`, it may still count.
- * `DQ_LEDGER_DOWN` with `indeterminate`: it may have run, and may still run only where the ledger gave no answer.
- * `DQ_BAD_PAYLOAD`.
+ * Opens a generation, stores its copies and commits it. If the commit is refused, the copies are deleted. `stored` is missing if
+ * opening was refused. `DQ_TOO_FEW_COPIES`: it was undone, or, with `indeterminate`, may still count. `DQ_LEDGER_DOWN` with
+ * `indeterminate`: it may have run, and may still run only if the ledger didn't answer. `DQ_BAD_PAYLOAD`.
  */
 export async function storeGeneration(
   context: ProducerContext,
@@ -102,7 +101,7 @@ export async function storeGeneration(
   return { stored, answer, before: present };
 }
 
-/** Ledger time, ms: no claim of this generation, or of the one that it replaces, is granted before. */
+/** Returns the ledger time, in ms, before which no claim of this generation, or of the one it replaces, is granted. */
 function firstClaim(generation: number, due: number, replaced: Schedule | undefined): number {
   const own = Math.max(due, generation + YOUNG);
   const first = !replaced ? own : replaced.state === 'waiting' ? Math.min(own, replaced.due) : generation;
@@ -110,8 +109,8 @@ function firstClaim(generation: number, due: number, replaced: Schedule | undefi
 }
 
 /**
- * Commits a stored generation. `DQ_LEDGER_DOWN` or `DQ_CLOSED`, with `indeterminate`: no copy may be deleted, because a
- * claim decides.
+ * Commits a stored generation. `DQ_LEDGER_DOWN` or `DQ_CLOSED`, with `indeterminate`: no copy may be deleted, because a claim
+ * decides.
  */
 async function commit(
   { batched, parts }: ProducerContext,
@@ -132,14 +131,14 @@ async function commit(
   return tries > 1 ? ofRepeat(answer, request) : answer;
 }
 
-/** An earlier call may have committed it, before a newer generation was committed. */
+/** An earlier try may have committed it, before a newer generation was committed. */
 function ofRepeat(answer: CommitAnswer, { generation }: CommitRequest): CommitAnswer {
   if (answer.kind !== 'refused' || answer.why !== 'changed') return answer;
   const { present } = answer;
   return present && present.generation > generation ? { ...answer, why: 'overtaken' } : answer;
 }
 
-/** Takes an opened generation back, and deletes its copies. True: nothing of it ran, nor can run. */
+/** Undoes an opened generation and deletes its copies. Resolves with true if nothing of it ran or can run. */
 async function abortAndDelete(
   context: ProducerContext,
   tube: StoredTube,
@@ -159,8 +158,8 @@ async function abortAndDelete(
 }
 
 /**
- * The answer to a call that may be repeated without harm. While the ledger is down, it asks `until` then, by the clock, and
- * so often at least. A DqError: it got no answer, or the ledger is closed.
+ * Repeats an idempotent call while the ledger is down, until the clock time `until` and at least `leastTries` times. Resolves
+ * with a DqError if there was no answer, or the ledger is closed.
  */
 export function insist<T>(
   clock: Clock,
@@ -176,7 +175,7 @@ export function insist<T>(
   });
 }
 
-/** False: others came in between, and the call should be tried again: three times at least, and `until` then. */
+/** Returns false if a call that lost to concurrent ones should be retried: until `until`, and at least three times. */
 export function isEnough(tries: number, clock: Clock, until: number): boolean {
   return tries >= LEAST_TRIES && clock.now() >= until;
 }

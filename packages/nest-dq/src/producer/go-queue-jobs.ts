@@ -1,4 +1,4 @@
-/** Jobs of tubes that services with go-queue use as well: stored in its format, adopted into a tube of ours, and revoked for both. */
+/** Jobs of tubes shared with go-queue services: stored in its format, adopted into a tube of ours, and revoked for both. */
 import type { JobReceipt, JobRef, JobView, RevokeResult } from '../api/job.js';
 import { nestTube } from '../api/tube.js';
 import type { Stats } from '../beanstalk/codec/yaml.js';
@@ -27,7 +27,7 @@ import type { ProducerContext } from './producer-context.js';
 
 const BELOW_A_MS = 1_000_000;
 
-/** What go-queue's format has no place for, and why that matters. */
+/** Options that go-queue's format can't hold, and why. */
 const REFUSED: readonly [option: keyof ResolvedJobOptions, why: string][] = [
   ['key', 'go-queue knows no keys'],
   ['attempts', "they are the handler's options, as go-queue runs a job once"],
@@ -44,7 +44,7 @@ export class GoQueueJobs {
     private readonly locks: GoQueueLocks,
   ) {}
 
-  /** Rejects with what is wrong with the job, before anything is stored. */
+  /** Adds a job. Rejects an invalid job before anything is stored. */
   async add(job: NewJob): Promise<JobReceipt> {
     const { parts } = this.context;
     const { cluster, settings } = parts;
@@ -73,7 +73,7 @@ export class GoQueueJobs {
     const owed = goQueueOwed(cluster.nodes.length);
     const revoke = { id, born: 0, due: job.due, owed, abort: false };
     const lock = await this.context.batched
-      .ask(tube, 'revoke', revoke) // a copy may surface when the lock is over
+      .ask(tube, 'revoke', revoke) // a copy may surface after the lock expires
       .then(() => this.locks.revoke(id, time))
       .catch((error: unknown) => error as DqError);
     await deleteCopies(parts, tube, { id, generation: 0 }, stored.places);
@@ -82,8 +82,8 @@ export class GoQueueJobs {
   }
 
   /**
-   * The job of which these are copies. Undefined: no copy of it is there, or in reach. `DQ_BAD_REF`, also where jobs of the tube are sealed:
-   * such a reference has no tag, so anybody can write one for a job of others.
+   * Resolves with the job of these copies, or undefined if no copy of it exists or is reachable. `DQ_BAD_REF`, including if jobs
+   * of the tube are sealed: such a reference has no tag, so anybody could forge one for other people's jobs.
    */
   async find(named: readonly [NamedCopy, ...NamedCopy[]]): Promise<JobTarget | undefined> {
     const { cluster } = this.context.parts;
@@ -118,7 +118,7 @@ export class GoQueueJobs {
     return undefined;
   }
 
-  /** The tube in which a copy is. Undefined: it is gone, or its node is away. */
+  /** Resolves with the tube a copy is in, or undefined if it is gone or its node is away. */
   private async tubeAt(location: string): Promise<string | undefined> {
     const { endpoint, instance, copyId } = parseLocation(location)!;
     const node = this.context.parts.cluster.find(endpoint, instance);
@@ -129,8 +129,8 @@ export class GoQueueJobs {
   }
 
   /**
-   * Takes go-queue's lock, so that nobody begins the job, also while nodes are away.
-   * @param revoke Revokes a job of ours. go-queue does not ask the ledger, so what is revoked is deleted before the answer.
+   * Takes go-queue's lock, so that nobody starts the job, even while nodes are away.
+   * @param revoke Revokes a job of ours. go-queue doesn't consult the ledger, so copies are deleted before it resolves.
    */
   async revoke(
     target: JobTarget,
@@ -145,7 +145,7 @@ export class GoQueueJobs {
     return lock === 'revoked' ? 'revoked' : ofAdopted === 'unknown' ? ofCopies : ofAdopted;
   }
 
-  /** What is known of a job: as we run it, or else as go-queue stored it. `done`: also if go-queue has begun it. */
+  /** Resolves with the state of a job: as we run it, or else as go-queue stored it. `done` also if go-queue has started it. */
   async view(target: JobTarget): Promise<JobView | undefined> {
     const adopted = await findJob(this.context, adoptedOf(target));
     if (adopted) return adopted;
@@ -156,7 +156,7 @@ export class GoQueueJobs {
     return view(this.context, target, { state, born: 0, generation: 0, due, attempt: 0, places });
   }
 
-  /** What finds a job where it is now: in our tube if it was adopted. `DQ_BAD_REF`. */
+  /** Resolves with a reference to the job where it is now: in our tube if it was adopted. `DQ_BAD_REF`. */
   async present(ref: JobRef): Promise<JobRef> {
     const copies = goQueueCopies(ref);
     const target = copies ? await this.find(copies) : this.context.parse(ref);
@@ -167,7 +167,7 @@ export class GoQueueJobs {
       );
     }
     if (!isGoQueueId(target.id)) return ref;
-    const adopted = await findJob(this.context, adoptedOf(target)).catch(() => undefined); // who asks sees that the ledger is away
+    const adopted = await findJob(this.context, adoptedOf(target)).catch(() => undefined); // the caller will see that the ledger is away
     return (
       adopted?.ref ??
       (copies ? formatRef({ ...target, born: 0 }, this.context.parts.cluster.settings.seal) : ref)
@@ -180,7 +180,7 @@ export class GoQueueJobs {
   }
 }
 
-/** The job of ours that a job of go-queue's becomes. */
+/** Returns our job that a go-queue job turns into when adopted. */
 function adoptedOf({ tube, id: key }: JobTarget): JobTarget {
   const adopted = nestTube(tube);
   return {
@@ -194,7 +194,7 @@ function adoptedOf({ tube, id: key }: JobTarget): JobTarget {
   };
 }
 
-/** `DQ_BAD_OPTION`, `DQ_BAD_PAYLOAD`: go-queue's format cannot carry it. */
+/** Throws `DQ_BAD_OPTION` or `DQ_BAD_PAYLOAD` if go-queue's format can't hold the job. */
 export function refuseForGoQueue(tube: string, options: ResolvedJobOptions, content: Content): void {
   const refuse = (what: string, why: string) => {
     throw new DqError(

@@ -4,28 +4,28 @@ import type { IndexRequest } from '../ledger/requests.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 import { withinLimit } from '../time/call-limit.js';
 
-/** Jobs that wait for their call, of all tubes. What is beyond is not listed. */
+/** Max jobs waiting for their call, across all tubes. Beyond that, jobs are not listed. */
 const MOST_KEPT = 100_000;
 /** A script blocks Redis while it runs. */
 const LARGEST_CALL = 256;
-/** Calls of a tube that are sent together. In a burst, an answer waits for a turn of the busy event loop. */
+/** Calls of a tube sent together. In a burst, each answer has to wait for the busy event loop. */
 const CALLS = 4;
-/** The share of what is kept that goes at least with one turn: in a long burst, so much more waits that the writer keeps pace. */
+/** Min share of the backlog per turn: in a long burst the backlog grows until the writer keeps pace. */
 const SHARE = 1 / 8;
-/** Milliseconds. What comes within this time goes with one call: a full call costs half as much for a job as a small one. */
+/** Batching window, in ms: in a full call, a job costs half as much as in a small one. */
 const TOGETHER = 50;
-/** Milliseconds after a call without an answer, such as while Redis is away. */
+/** Pause after a call without an answer, e.g. while Redis is away, in ms. */
 const PAUSE = 500;
-/** Milliseconds that a shutdown waits. */
+/** How long a shutdown waits, in ms. */
 const CLOSING_LIMIT = 500;
 
 /**
- * Writes the plain jobs that this process stored into the ledger's index, behind their adds: no add waits for it or fails by
- * it. A tube has some calls under way at a time, the more the more waits; what comes meanwhile goes with the next ones. While
- * Redis is away, jobs are kept up to a bound.
+ * Writes plain jobs stored by this process to the ledger's index, after their adds: no add waits for it or fails because of it.
+ * Each tube has some calls in flight, more the larger its backlog; new jobs go with the next ones. While Redis is away, jobs are
+ * kept up to a limit.
  */
 export class IndexWriter {
-  /** Jobs that are in no index, because there were too many. */
+  /** Number of jobs not listed because there were too many. */
   unlisted = 0;
   private readonly tubes = new Map<StoredTube, TubeWriter>();
   private kept = 0;
@@ -51,18 +51,18 @@ export class IndexWriter {
     writer.add(job);
   }
 
-  /** Resolves once the jobs of a tube that were added until now are written. Rejects as the ledger does. */
+  /** Resolves once all jobs of a tube added so far are written. Rejects as the ledger does. */
   async written(tube: StoredTube): Promise<void> {
     await this.tubes.get(tube)?.flush();
   }
 
-  /** Writes what it can within half a second. Idempotent. */
+  /** Writes as much as it can within half a second. Idempotent. */
   async close(): Promise<void> {
     if (this.closed) return;
     this.closed = true;
     const writers = [...this.tubes.values()];
     const flushed = Promise.allSettled(writers.map((writer) => writer.flush()));
-    await withinLimit(this.clock, CLOSING_LIMIT, flushed).catch(() => undefined); // what is left is not listed
+    await withinLimit(this.clock, CLOSING_LIMIT, flushed).catch(() => undefined); // the rest is not listed
     for (const writer of writers) writer.close();
   }
 
@@ -78,7 +78,7 @@ export class IndexWriter {
   }
 }
 
-/** The jobs of one tube. They wait here until their call is answered. */
+/** Jobs of one tube, kept until their call is answered. */
 class TubeWriter {
   private readonly waiting: IndexRequest[] = [];
   private call: Promise<number> | undefined;
@@ -108,7 +108,7 @@ class TubeWriter {
     this.timer?.cancel();
   }
 
-  /** How many jobs were written. Rejects as the ledger does: then they wait for the next call. */
+  /** Resolves with the number of jobs written. Rejects as the ledger does; the jobs then wait for the next call. */
   private send(): Promise<number> {
     this.call ??= this.sendNow();
     return this.call;

@@ -23,32 +23,32 @@ import type { Seal } from '../seal/seal.js';
 import { conflict, insist, isEnough, MAY_RUN, NOTHING_RUNS, storeGeneration } from './generations.js';
 import type { ProducerContext } from './producer-context.js';
 
-/** A job that is to be scheduled, checked. */
+/** A validated job to schedule. */
 export interface NewJob {
   readonly tube: string;
   readonly storedAs: StoredTube;
-  /** Of its cluster. */
+  /** The cluster's seal, if any. */
   readonly seal: Seal | undefined;
   readonly content: Content;
   readonly options: ResolvedJobOptions;
-  /** Ledger time, ms. */
+  /** Ledger time in ms. */
   readonly due: number;
-  /** By the clock: until then a call to the ledger is repeated. */
+  /** Clock time until which ledger calls are retried. */
   readonly until: number;
 }
 
-/** Adds jobs: a plain one without the ledger, a keyed one by opening a generation and committing it. */
+/** Adds jobs: a plain one without the ledger, a keyed one by opening and committing a generation. */
 export class JobAdder {
   private readonly nextId = monotonicFactory(randomFractions());
 
   constructor(private readonly context: ProducerContext) {}
 
-  /** Rejects with what is wrong with the job, before anything is stored. A failed add may be repeated. */
+  /** Adds a job. Rejects an invalid job before anything is stored. A failed add may be retried. */
   add(job: NewJob): Promise<JobReceipt> {
     return job.options.key === undefined ? this.addPlain(job) : this.addKeyed(job, job.options.key);
   }
 
-  /** With a new id at each try: the ledger may have a tombstone for the last. */
+  /** Uses a new id for each try: the ledger may have a tombstone for the previous one. */
   private async addPlain(job: NewJob): Promise<JobReceipt> {
     const { storedAs: tube } = job;
     const { index, parts } = this.context;
@@ -72,16 +72,16 @@ export class JobAdder {
       tube: storedAs,
       id,
       opening: { by: 'add', onDuplicate: job.options.onDuplicate },
-      envelope: this.envelopeOf(job, id, job.due), // a number with as many digits as the real one
+      envelope: this.envelopeOf(job, id, job.due), // same number of digits as the real one
       until,
     });
     if (!result.stored) return taken(job, id, result.answer.present);
     const { stored, answer, before } = result;
     if (answer.kind === 'refused') {
       const { why, present } = answer;
-      // It was scheduled, and then revoked before this call had ended.
+      // Scheduled, then revoked before this call ended.
       if (why === 'revoked') return receipt(job, id, stored, 'added');
-      // Nothing newer has the key: its job was only moved in between, or a run of it was granted.
+      // If nothing newer has the key, the job was only moved in the meantime, or a run of it was granted.
       const isOutdone = present && present.generation > stored.generation && present.born !== before?.born;
       if (why !== 'taken' && !isOutdone) {
         if (isEnough(tries, parts.clock, until)) throw conflict(`the key ${show(key)}`, tries);
@@ -89,7 +89,7 @@ export class JobAdder {
       }
       return why === 'overtaken' ? overtaken(job, id, stored, before, present) : taken(job, id, present);
     }
-    // If an earlier call or a claim has committed it, the opening saw the replaced job, unless another came in between.
+    // If an earlier call or a claim committed it, the job seen when opening is the one replaced, unless another got in between.
     const replaced = answer.replaced ?? (answer.already ? before : undefined);
     if (replaced) void deleteCopies(parts, storedAs, { id, ...replaced }, replaced.places);
     return receipt(job, id, stored, replaced ? 'replaced' : 'added');
@@ -107,7 +107,7 @@ export class JobAdder {
     return envelopeFor(cluster, storedAs, header, content);
   }
 
-  /** Takes back a plain job that was stored on too few nodes. The error tells whether that is certain. */
+  /** Undoes a plain job that was stored on too few nodes. The returned error says whether that is certain. */
   private async undo(job: NewJob, id: string, stored: Stored, begunAt: number): Promise<DqError> {
     const { batched, parts } = this.context;
     const { cluster, clock } = parts;
@@ -123,12 +123,12 @@ export class JobAdder {
     const answer = await insist(clock, job.until, ask);
     if (answer instanceof DqError) return tooFewCopies(cluster, stored, MAY_RUN, true);
     if (answer.begun) return tooFewCopies(cluster, stored, 'a run of it was begun already', true);
-    // A copy of a claim that failed can be deleted, too: only the record knows.
+    // A copy whose claim failed can be deleted too: only the record knows.
     const undone = answer.result === 'revoked';
     return tooFewCopies(cluster, stored, undone ? NOTHING_RUNS : MAY_RUN, !undone);
   }
 
-  /** A backup surfaces a second after its put at the earliest. If it was deleted by then, it has never run. */
+  /** A backup surfaces at the earliest one second after its put. If it was deleted before then, it never ran. */
   private noneSurfaced(places: readonly Place[], begunAt: number): boolean {
     const { clock, settings } = this.context.parts;
     const firstSurfaces = begunAt + stagger(1, settings.backupDelay) * 1_000;
@@ -136,7 +136,7 @@ export class JobAdder {
   }
 }
 
-/** From a stock of random bytes: to ask for each byte takes longer than all the rest of an id. */
+/** Draws from a buffer of random bytes: asking for each byte takes longer than the rest of an id. */
 function randomFractions(): () => number {
   const stock = new Uint8Array(4_096);
   let next = stock.length;
@@ -149,7 +149,7 @@ function randomFractions(): () => number {
   };
 }
 
-/** The key's present job stays: its receipt, or an error if the caller asked for that. */
+/** The key's existing job stays. Returns its receipt, or throws if the caller asked for that. */
 function taken(job: NewJob, id: string, present: Schedule | undefined): JobReceipt {
   const { tube, options } = job;
   const { key } = options;
@@ -166,8 +166,8 @@ function taken(job: NewJob, id: string, present: Schedule | undefined): JobRecei
 }
 
 /**
- * A newer job has the key. This one may have had it before, and may have run. With `replace` it counts as added right
- * before the newer one. Otherwise it is open whether it had to give way to the newer one.
+ * A newer job has the key. This one may have had it before, and may have run. With `replace` it counts as added right before the
+ * newer one; otherwise it is unknown whether the newer one took precedence.
  */
 function overtaken(
   job: NewJob,
@@ -177,7 +177,7 @@ function overtaken(
   present: Schedule | undefined,
 ): JobReceipt {
   const { tube, options } = job;
-  // It was moved, or it came again.
+  // Moved, or came again.
   const goesOn = present?.born === stored.generation;
   if (goesOn || options.onDuplicate === 'replace') {
     return receipt(job, id, stored, before ? 'replaced' : 'added');

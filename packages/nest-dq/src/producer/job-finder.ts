@@ -7,7 +7,7 @@ import { look } from './generations.js';
 import { located } from './job-locator.js';
 import type { ProducerContext } from './producer-context.js';
 
-/** Tells the state of a job: the ledger's, or, if the ledger does not know the job, that of a copy. */
+/** Resolves with the state of a job, from the ledger, or from a copy if the ledger has no record of it. */
 export async function findJob(context: ProducerContext, given: JobTarget): Promise<JobView | undefined> {
   const target = await located(context, given);
   if (!target) return undefined;
@@ -21,7 +21,7 @@ export async function findJob(context: ProducerContext, given: JobTarget): Promi
   return view(context, target, { state: 'waiting', born, generation: born, due, attempt: 0, places });
 }
 
-/** The headers in a copy of a job that the ledger knows. Undefined: no copy is in reach. */
+/** Resolves with the headers in a copy of a job known to the ledger. Undefined if no copy is reachable. */
 export async function headersOf(
   context: ProducerContext,
   target: JobTarget,
@@ -36,7 +36,7 @@ function known({ batched }: ProducerContext, { tube, id }: JobTarget): Promise<S
   return look(batched.ask(tube, 'find', id));
 }
 
-/** What is known of a job as a user sees it. */
+/** Returns the state of a job as a user sees it. */
 export function view(context: ProducerContext, target: JobTarget, found: Schedule): JobView {
   const { cluster, settings } = context.parts;
   const { tube, id, key, copies, places } = target;

@@ -3,14 +3,14 @@ import { look } from './generations.js';
 import type { ProducerContext } from './producer-context.js';
 
 /**
- * What a receipt would tell of a job of which only the id was given: from its record, or, without one, from the list of the
- * jobs that wait. Other references stay as they are. Undefined: nobody knows the job. It writes nothing about the job.
+ * Completes a target given by id alone, from the job's record or, if there is none, from the list of waiting jobs. Other targets
+ * are returned unchanged. Resolves with undefined if nobody knows the job. Read-only.
  */
 export async function located(context: ProducerContext, target: JobTarget): Promise<JobTarget | undefined> {
   if (!target.byId) return target;
   const { tube, id } = target;
   const { batched, index, parts } = context;
-  // A job that this process has just added is found, too.
+  // So that a job just added by this process is found.
   if (index) await look(index.written(tube));
   const found = (await look(batched.ask(tube, 'find', id))) ?? (await look(parts.waiting.find(tube, id)));
   if (!found) return undefined;

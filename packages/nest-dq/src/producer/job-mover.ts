@@ -13,23 +13,23 @@ import { beforeStoring, conflict, isEnough, storeGeneration, type NextGeneration
 import { located } from './job-locator.js';
 import type { ProducerContext } from './producer-context.js';
 
-/** What a job is to be from now on. */
+/** Changes to a job. */
 export interface Change {
-  /** Ledger time, ms. */
+  /** Ledger time in ms. */
   readonly due: number;
-  /** @default the same */
+  /** New payload. @default unchanged */
   readonly content?: Content | undefined;
-  /** They replace headers of the same names. */
+  /** Headers to add or overwrite. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** By the clock: until then it is tried again while others come in between, and a call to the ledger is repeated. */
+  /** Clock time until which the move is retried if it loses to concurrent changes, and ledger calls are retried. */
   readonly until: number;
-  /** Moves the job only while this is its generation; otherwise the result is `unknown`. @default whatever it is */
+  /** Moves the job only if this is its generation; otherwise the result is `unknown`. @default any */
   readonly only?: number;
-  /** True: the call ends only when the old copies are deleted. @default that goes on in the background */
+  /** Resolve only once the old copies are deleted. @default they are deleted in the background */
   readonly thorough?: boolean;
 }
 
-/** Moves a job that waits. The new copies are stored before the ledger decides. `DQ_CONFLICT`: others came in between. */
+/** Moves a waiting job. The new copies are stored before the ledger decides. `DQ_CONFLICT`: concurrent changes kept winning. */
 export async function reschedule(
   context: ProducerContext,
   given: JobTarget,
@@ -46,12 +46,14 @@ export async function reschedule(
     if (isEnough(tries, context.parts.clock, change.until)) {
       throw conflict(key === undefined ? id : `the key ${show(key)}`, tries);
     }
-    // Somebody else moved it in between: again, from what it is now.
+    // Somebody else moved it in the meantime: retry from its new state.
     found = outcome.present ?? (await find());
   }
 }
 
-/** False: the letter's job is not dead any more. `DQ_NO_COPY`: no copy is in reach, and it stays dead. */
+/**
+ * Revives a dead letter. Resolves with false if its job is no longer dead. `DQ_NO_COPY`: no copy is reachable, and it stays dead.
+ */
 export async function revive(
   context: ProducerContext,
   tube: StoredTube,
@@ -61,7 +63,7 @@ export async function revive(
   const { id, born, generation, places } = letter;
   const envelope = await lookForCopy(context.parts.cluster, tube, letter, places);
   if (!envelope || isUnreadable(envelope)) {
-    // Somebody else may have revived or discarded it in between.
+    // Somebody else may have revived or discarded it in the meantime.
     const still = await beforeStoring(context.batched.ask(tube, 'letter', { id, born }));
     if (!still) return false;
     throw envelope ? unreadable(id, envelope) : noCopy(id, places);
@@ -73,7 +75,7 @@ export async function revive(
   return refused === undefined;
 }
 
-/** go-queue stored it: it runs as a job of ours, without go-queue's lock, as an operator wants it to. */
+/** Revives a letter stored by go-queue as a job of ours, without go-queue's lock, since an operator asked for it. */
 async function reviveElsewhere(
   context: ProducerContext,
   tube: StoredTube,
@@ -83,14 +85,16 @@ async function reviveElsewhere(
 ): Promise<boolean> {
   const { id, born } = letter;
   const { parts } = context;
-  // By this key once, if this call ends half way and is repeated.
+  // This key makes it happen once, even if this call fails halfway and is repeated.
   await parts.goQueue.adopt(tube, { ...envelope, content }, { key: `${id}, revived`, due });
   const taken = await beforeStoring(context.batched.ask(tube, 'discard', { id, born }));
   await deleteCopies(parts, tube, letter, (taken ?? letter).places);
   return true;
 }
 
-/** An object: others came in between, and this is the job that they left, as far as the ledger told. */
+/**
+ * Resolves with an object if the move lost to a concurrent change; `present` is the job as it is now, if the ledger returned it.
+ */
 async function tryReschedule(
   context: ProducerContext,
   { tube, id, born, places: given, due: dueBefore }: JobTarget,
@@ -109,7 +113,7 @@ async function tryReschedule(
     const present = await beforeStoring(context.batched.ask(tube, 'find', id));
     if (present?.generation !== found?.generation || present?.state !== found?.state) return { present };
     if (envelope) throw unreadable(id, envelope);
-    // Nothing may be written of a job that was perhaps done long ago.
+    // Nothing may be recorded about a job that may have finished long ago.
     if (!found) return 'unknown';
     throw noCopy(id, places);
   }
@@ -130,7 +134,7 @@ async function tryReschedule(
 
 type Move = Required<Pick<NextGeneration, 'tube' | 'id' | 'opening' | 'known'>>;
 
-/** The envelope is of a copy of the generation that gives way, and says what the job is. Undefined: it is moved. */
+/** Moves a job given the envelope of a copy of the generation being replaced. Resolves with undefined if it was moved. */
 async function move(
   context: ProducerContext,
   next: Move,
@@ -138,13 +142,13 @@ async function move(
   { due, content = present, headers, until, thorough = false }: Change,
 ): Promise<{ readonly why: Refusal; readonly present?: Schedule | undefined } | undefined> {
   const { tube, id, known } = next;
-  if (header.wire) throw cannotMove(id); // go-queue's consumers would delete copies of ours
+  if (header.wire) throw cannotMove(id); // go-queue's consumers would delete our copies
   const { born } = known;
   const { cluster } = context.parts;
   const job = {
     ...header,
     due,
-    generation: due, // with as many digits as the real one
+    generation: due, // same number of digits as the real one
     born,
     copies: cluster.settings.replicas,
     headers: headers ? { ...header.headers, ...headers } : header.headers,
@@ -156,12 +160,13 @@ async function move(
     const deletion = deleteCopies(context.parts, tube, { id, ...known }, answer.left ?? known.places);
     if (thorough) await deletion;
   }
-  // Overtaken: it was moved, and then replaced or moved again. If that came first, this counts as right before it.
+  // Overtaken: either this move was committed and the job then replaced or moved again, or that came first, and this move counts
+  // as right before it.
   if (answer.kind === 'committed' || answer.why === 'overtaken') return undefined;
   return { why: answer.why, present: answer.present };
 }
 
-/** What go-queue stored has one time for ever. */
+/** Returns the error for moving a job stored by go-queue, whose time is fixed. */
 export function cannotMove(id: string): DqError {
   return new DqError(
     'DQ_BAD_REF',

@@ -1,4 +1,4 @@
-// What lists of dead letters share: their cursors, and letters as users see them.
+// Shared by lists of dead letters: cursors, and letters as users see them.
 import type { DeadLetter } from '../api/dead-letter.js';
 import { withoutPrefix, type StoredTube } from '../api/tube.js';
 import { makeDeadLetter } from '../copies/make-dead-letter.js';
@@ -7,13 +7,13 @@ import type { Letter, LetterPage } from '../ledger/requests.js';
 import { formatCursor, parseCursor } from './cursor.js';
 import type { ProducerParts } from './producer-context.js';
 
-/** Where a page of letters ended. */
+/** Position at which a page of letters ended. */
 export type LetterPosition = NonNullable<LetterPage['after']>;
 
-/** Letters are told the newest first, those of one ms by descending names. No id of a job has such a character. */
+/** Letters are listed newest first, and within one ms by descending id. No job id contains this character. */
 const BEFORE_ALL_IDS = '~';
 
-/** Right before all letters of this ms. */
+/** Position right before all letters of this ms. */
 export function beforeLettersOf(died: number): LetterPosition {
   return { died, id: BEFORE_ALL_IDS, born: 0 };
 }
@@ -22,13 +22,13 @@ export function letterCursor({ died, id, born }: LetterPosition): string {
   return formatCursor(died, id, born);
 }
 
-/** `DQ_BAD_OPTION`. `of`: where the cursor is from, for the error. */
+/** Parses a cursor. `of` says where it comes from, for the error. `DQ_BAD_OPTION`. */
 export function readLetterCursor(cursor: string, of: string): LetterPosition {
   const [died, id, born] = parseCursor(cursor, of, ['number', 'string', 'number']);
   return { died, id, born };
 }
 
-/** The payload, and the key, are in the copies only. */
+/** Reads the payload and the key, which are only in the copies. */
 export async function openLetter(
   { cluster, settings }: ProducerParts,
   storedAs: StoredTube,

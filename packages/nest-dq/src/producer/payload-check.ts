@@ -6,8 +6,8 @@ import { refusalOf } from '../api/schema.js';
 import { isThenable } from 'nest-handlers/context';
 
 /**
- * Throws `DQ_BAD_PAYLOAD` if the tube's schema refuses the payload as a handler would read it, or fails itself. Returns a
- * promise only for a schema that answers later. The value that the schema returns is not stored.
+ * Throws `DQ_BAD_PAYLOAD` if the tube's schema rejects the payload as a handler would see it, or fails itself. Returns a promise
+ * only if the schema is asynchronous. The schema's output is not stored.
  */
 export function refuseInvalid(
   schema: StandardSchemaV1,

@@ -17,41 +17,41 @@ import { IndexWriter } from './index-writer.js';
 import { Retries } from './retries.js';
 
 export interface ProducerSettings {
-  /** Before every tube name. */
+  /** Prefix of every tube name. */
   readonly prefix: string;
-  /** Milliseconds by which a backup surfaces later than the copy before it. */
+  /** How much later a backup surfaces than the copy before it, in ms. */
   readonly backupDelay: number;
-  /** Milliseconds that a call goes on trying while its outcome is certainly nothing, unless the call says otherwise. */
+  /** Default for how long a call that certainly had no effect is retried, in ms. */
   readonly patience: number;
-  /** Jobs that the index of a tube's waiting jobs may have. 0: none are added. @default 0 */
+  /** Max listed waiting jobs per tube. 0 lists none. @default 0 */
   readonly mostIndexed?: number;
 }
 
-/** What a cluster schedules jobs with. */
+/** Dependencies of a cluster's producer. */
 export interface ProducerParts {
   readonly cluster: Cluster;
   readonly ledger: Ledger;
   readonly goQueue: GoQueueParts;
-  /** Finds a job by its id alone. */
+  /** Finds a job by id alone. */
   readonly waiting: WaitingJobs;
   readonly settleQueue: SettleQueue;
   readonly clock: Clock;
   readonly settings: ProducerSettings;
   readonly events: EventHub;
-  /** Adds to the headers of each job. */
+  /** Hook that may add headers to each job. */
   readonly onSchedule?: DqHooks['onSchedule'];
 }
 
 /**
- * The parts, and what every call of a producer needs of them. A cluster has one, for all that stores, moves or ends jobs: so its
- * bounds are those of the process.
+ * The parts, plus what every producer call needs from them. A cluster has one, shared by everything that stores, moves or ends
+ * jobs, so its limits apply to the whole process.
  */
 export class ProducerContext {
   readonly retries: Retries;
   readonly dueTimes: DueTimes;
-  /** For requests about one job. */
+  /** Batches requests about single jobs. */
   readonly batched: BatchedLedger;
-  /** Undefined: plain jobs are not indexed. */
+  /** Undefined if plain jobs are not indexed. */
   readonly index: IndexWriter | undefined;
   private closed = false;
 
@@ -63,32 +63,32 @@ export class ProducerContext {
     this.index = mostIndexed > 0 ? new IndexWriter(parts.ledger, parts.clock) : undefined;
   }
 
-  /** Everything fails from now on. Resolves once what was stored is indexed, within half a second. Idempotent. */
+  /** Closes the context: everything fails from now on. Resolves once stored jobs are indexed, within half a second. Idempotent. */
   async close(): Promise<void> {
     this.closed = true;
     this.retries.close();
     await this.index?.close();
   }
 
-  /** `DQ_CLOSED`. */
+  /** Throws `DQ_CLOSED` after `close`. */
   refuseIfClosed(): void {
     if (this.closed)
       throw new DqError('DQ_CLOSED', 'the module is closed, so no job can be added or changed');
   }
 
-  /** `DQ_CLOSED`, `DQ_BAD_REF`, `DQ_BAD_TUBE`. */
+  /** Parses a reference. `DQ_CLOSED`, `DQ_BAD_REF`, `DQ_BAD_TUBE`. */
   parse(ref: JobRef): JobTarget {
     this.refuseIfClosed();
     const { cluster, settings } = this.parts;
     return parseRef(ref, settings.prefix, cluster.settings.seal);
   }
 
-  /** How long a call goes on trying, in ms. `DQ_BAD_DURATION`. */
+  /** Returns how long to retry a call, in ms. `DQ_BAD_DURATION`. */
   patienceOf(patience?: Duration): number {
     return patience === undefined ? this.parts.settings.patience : parseDuration(patience, '`patience`');
   }
 
-  /** Ledger time of a tube, ms. */
+  /** Returns the ledger time of a tube in ms. */
   now(tube: StoredTube): number {
     return this.parts.ledger.tube(tube).now();
   }

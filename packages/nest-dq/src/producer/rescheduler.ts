@@ -10,14 +10,14 @@ import { refuseInvalid } from './payload-check.js';
 import type { ProducerContext } from './producer-context.js';
 import type { PatientCall } from './retries.js';
 
-/** What a reschedule was asked for, beside the time. */
+/** Options of a reschedule, besides the time. */
 export interface RescheduleCall extends PatientCall {
-  /** Undefined: the same. */
+  /** Undefined if unchanged. */
   readonly payload: unknown;
   readonly allowPast: boolean;
 }
 
-/** Checks what jobs are to be from now on, and moves them. */
+/** Validates changes to jobs, and moves the jobs. */
 export class Rescheduler {
   constructor(private readonly context: ProducerContext) {}
 
@@ -36,7 +36,7 @@ export class Rescheduler {
     return this.move(target, due, calledAt, { content }, { patience, bytes: content.bytes.length });
   }
 
-  /** Replaces the headers of the same names. `when`: epoch milliseconds, also in the past. */
+  /** Overwrites the given headers. `when` is in epoch ms and may be in the past. */
   async replan(
     ref: JobRef,
     when: number,
@@ -47,7 +47,7 @@ export class Rescheduler {
     return this.move(this.context.parse(ref), dueAt(when, true), calledAt, { headers }, call);
   }
 
-  /** The first call of a tube waits a little for ledger time. */
+  /** The first call of a tube waits briefly for ledger time. */
   private async move(
     target: JobTarget,
     dueGiven: Due,
@@ -64,7 +64,7 @@ export class Rescheduler {
   }
 }
 
-/** Only a reference by key knows its tube, and so its schema. The payload of any other is checked when it runs. */
+/** Only a reference with a tube gives us its schema. Any other payload is validated when it runs. */
 async function checkFor(ref: JobRef, content: Content): Promise<void> {
   if (typeof ref !== 'object' || !('tube' in ref)) return;
   const schema = schemaOf(ref.tube);

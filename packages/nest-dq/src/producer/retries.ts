@@ -1,38 +1,38 @@
 import { DqError, factOf, type DqErrorCode } from '../errors.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 
-/** At most so many calls wait for their next try, with so many bytes of payloads. Any more fail. */
+/** Max calls waiting for their next try, and max total bytes of their payloads. Further calls fail. */
 const MOST_CALLS = 50_000;
 const MOST_BYTES = 64 * 1024 * 1024;
-/** Milliseconds from the end of a try to the next of the same call, at least. */
+/** Min pause before the next try of the same call, in ms. */
 const PAUSE = 100;
-/** Milliseconds between two looks at what waits. */
+/** Polling interval of the waiting calls, in ms. */
 const LOOK_EVERY = 50;
-/** Tries under way: few while they fail, twice as many with each that succeeds. */
+/** Tries in flight: few while they fail, doubling with each success. */
 const FEWEST_UNDER_WAY = 16;
 const MOST_UNDER_WAY = 512;
-/** Failures that pass when servers come back. With `indeterminate: false` the call had no effect. */
+/** Failures that pass once servers are back. With `indeterminate: false` the call had no effect. */
 const PASSING: ReadonlySet<DqErrorCode> = new Set(['DQ_TOO_FEW_COPIES', 'DQ_LEDGER_DOWN', 'DQ_NO_COPY']);
 
-/** What the next try of a call depends on. */
+/** Retry settings of a call. */
 export interface PatientCall {
-  /** Milliseconds, counted from the first failure. */
+  /** How long to retry, in ms from the first failure. */
   readonly patience: number;
-  /** For calls that belong together: their patience counts from the first failure since one of them succeeded. */
+  /** Shared by the calls of a batch: their patience counts from the first failure since one of them succeeded. */
   readonly together?: Together;
-  /** Bytes of the payload that waits. @default 0 */
+  /** Size of the payload being kept, in bytes. @default 0 */
   readonly bytes?: number;
-  /** It may be repeated without harm, so that an unknown outcome is no reason to stop. @default false */
+  /** Whether the call is idempotent, so that it may be retried even if its outcome is unknown. @default false */
   readonly repeatable?: boolean;
 }
 
 export interface Together {
-  /** By the clock. */
+  /** Clock time. */
   failingSince: number | undefined;
 }
 
 interface Waiting {
-  /** By the clock: when its patience is over, unless other calls succeed. */
+  /** Clock time when its patience runs out, unless other calls succeed. */
   readonly until: number;
   readonly patience: number;
   readonly notBefore: number;
@@ -40,9 +40,9 @@ interface Waiting {
 }
 
 /**
- * Tries calls again that had no effect because servers were away, each until its patience is over. They go on in their order,
- * some at a time. While some of them succeed, a call fails for its patience only after its own try has failed: so a burst of
- * any length is worked off. A call that succeeds at once costs nothing here.
+ * Retries calls that had no effect because servers were away, until each one's patience runs out. They are retried in order, some
+ * at a time. While some of them succeed, a call only runs out of patience after its own try has failed, so a burst of any length
+ * is worked off. A call that succeeds at once costs nothing here.
  */
 export class Retries {
   private readonly waiting = new Set<Waiting>();
@@ -65,8 +65,8 @@ export class Retries {
   }
 
   /**
-   * The result of a call whose first try ended with `failure`. The error says how often it was tried, and for how long.
-   * `DQ_OVERLOADED`: too many calls wait already.
+   * Retries a call whose first try ended with `failure`. A final error says how often and for how long it was tried.
+   * `DQ_OVERLOADED`: too many calls are waiting already.
    */
   async again<T>(failure: unknown, call: PatientCall, attempt: () => Promise<T>): Promise<T> {
     if (!isPassing(failure, call)) throw failure;
@@ -83,7 +83,7 @@ export class Retries {
     }
   }
 
-  /** All calls that wait fail. Idempotent. */
+  /** Fails all waiting calls. Idempotent. */
   close(): void {
     this.closed = true;
     this.timer?.cancel();
@@ -177,7 +177,7 @@ function isPassing(error: unknown, { repeatable }: PatientCall): error is DqErro
   return error instanceof DqError && PASSING.has(error.code) && (!error.indeterminate || repeatable === true);
 }
 
-/** The same failure with other words. */
+/** Copies a failure with another code and message. */
 function changed({ cause, indeterminate, nodes }: DqError, code: DqErrorCode, fact: string): DqError {
   return new DqError(code, fact, { cause, indeterminate, nodes });
 }

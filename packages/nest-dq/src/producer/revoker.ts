@@ -14,18 +14,18 @@ import { DeletionsBehind } from './deletions-behind.js';
 import type { ProducerContext } from './producer-context.js';
 import type { PatientCall } from './retries.js';
 
-/** Copies may exist, at unknown places. */
+/** Copies may exist, in unknown places. */
 const SOMEWHERE = { mask: 0, unknown: true } as const;
 
-/** What a revoke was asked for. */
+/** Options of a revoke. */
 export interface RevokeCall extends PatientCall {
-  /** Asks a handler that runs to stop. */
+  /** Ask a running handler to stop. */
   readonly abort: boolean;
-  /** It is answered when the copies are deleted, as far as their nodes can be asked. `DQ_UNCONFIRMED`: others hold some. */
+  /** Resolve only once the copies are deleted, as far as their nodes are reachable. `DQ_UNCONFIRMED`: others hold some. */
   readonly confirmed: boolean;
 }
 
-/** Stops jobs: their ledger decides, which is the answer, and their copies are deleted behind it. */
+/** Stops jobs: the ledger decides, which is the answer, and copies are deleted afterwards. */
 export class Revoker {
   private readonly behind: DeletionsBehind;
 
@@ -46,7 +46,7 @@ export class Revoker {
     return this.context.retries.run(call, () => this.goQueue.revoke(given, revoke));
   }
 
-  /** Resolves once the copies of the revoked jobs are deleted, within half a second. */
+  /** Resolves once the copies of revoked jobs are deleted, within half a second. */
   close(): Promise<void> {
     return this.behind.close();
   }
@@ -70,7 +70,7 @@ export class Revoker {
     }
     if (!call.confirmed || result === 'running') {
       const everywhere = await deleteCopies(parts, tube, job, known);
-      // Nobody had a copy reserved, and the tombstone came first: an overdue job in a backlog is revoked in time.
+      // Nobody had a copy reserved, and the tombstone was written first: an overdue job in a backlog is revoked in time.
       return this.ended(target, result === 'unknown' && everywhere ? 'revoked' : result, revoked);
     }
     const { everywhere, held } = await deleteForCertain(parts, tube, job, known);
@@ -82,7 +82,7 @@ export class Revoker {
 
   private owedOf({ id, places }: JobTarget, byId = false): OwedCopies {
     if (isGoQueueId(id)) return goQueueOwed(this.context.parts.cluster.nodes.length);
-    // A job that was found by its id may have copies at places that nobody knows.
+    // A job found by id may have copies in places that nobody knows.
     return byId && places.length === 0 ? SOMEWHERE : owedAt(places);
   }
 
@@ -102,7 +102,7 @@ export class Revoker {
   }
 }
 
-/** None held: nobody knows where the copies are. */
+/** If `held` is empty, nobody knows where the copies are. */
 function unconfirmed({ id, key }: JobTarget, held: readonly Place[]): DqError {
   const job = key === undefined ? `the job ${id}` : `the job of the key ${show(key)}`;
   const where = held.map(({ location }) => location).join(', ');
@@ -115,7 +115,7 @@ function unconfirmed({ id, key }: JobTarget, held: readonly Place[]): DqError {
   return new DqError('DQ_UNCONFIRMED', message, held.length > 0 ? { nodes: Object.fromEntries(nodes) } : {});
 }
 
-/** The text of the reference itself. For one by key: of the job that the ledger knew. */
+/** Returns the reference itself as a string; for a lookup by key, a reference to the job the ledger knew. */
 function refOf(
   target: JobTarget,
   known: Schedule | undefined,
