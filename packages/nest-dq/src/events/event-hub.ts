@@ -5,9 +5,9 @@ import type { DqEventMap, DqEventName, DqEvents } from './events.js';
 import { Tally } from './tally.js';
 
 interface EventHubOptions {
-  /** Milliseconds. A run that starts later than this is a `late` event. */
+  /** A run that starts later than this, in ms, emits `late`. */
   readonly lateAfter: number;
-  /** `who` is for people: which listener failed, and at which event. */
+  /** `who` names the failed listener and event, for people. */
   readonly listenerFailed: (who: string, error: Error) => void;
 }
 
@@ -28,9 +28,9 @@ const NAMES = Object.keys({
   operated: true,
 } satisfies Record<DqEventName, true>) as DqEventName[];
 
-/** Brings events to their listeners. Most have none, so ask `heard` before you make an event of a job. */
+/** Dispatches events to listeners. Most events have none, so check `heard` before building one for a job. */
 export class EventHub extends Hub<DqEventMap> implements DqEvents {
-  /** Counts jobs, also those whose events nobody hears. */
+  /** Counts jobs, including those whose events nobody listens to. */
   readonly tally = new Tally();
 
   constructor(private readonly options: EventHubOptions) {
@@ -41,13 +41,13 @@ export class EventHub extends Hub<DqEventMap> implements DqEvents {
     });
   }
 
-  /** An add stored a job, or replaced one. */
+  /** An add stored or replaced a job. */
   scheduled(receipt: JobReceipt): void {
     this.tally.count(receipt.tube, 'scheduled');
     if (this.heard('scheduled')) this.tell('scheduled', { receipt });
   }
 
-  /** A run begins. */
+  /** A run starts. */
   started(job: DelayedJob): void {
     this.tally.started(job.tube, job.lateness);
     if (this.heard('started')) this.tell('started', { job });

@@ -2,20 +2,20 @@ import type { Observable } from 'rxjs';
 import type { DeadLetter } from '../api/dead-letter.js';
 import type { DelayedJob, JobReceipt, JobRefText } from '../api/job.js';
 
-/** What each event carries. All come from this process: the jobs that it scheduled, revoked and ran, and its nodes. */
+/** Payload of each event. All events come from this process: the jobs it scheduled, revoked and ran, and its nodes. */
 export interface DqEventMap {
-  /** An add stored a job, or replaced one. An add whose status is `kept` makes no event. */
+  /** An add stored or replaced a job. Not emitted for an add with status `kept`. */
   scheduled: { readonly receipt: JobReceipt };
   /** A handler is about to be called. */
   started: { readonly job: DelayedJob };
   /**
-   * A run went well, and the ledger has taken it; also a run that returned `Again`. `took`: ms that the handler took.
-   * `result`: what it returned.
+   * A run succeeded and the ledger accepted it, including a run that returned `Again`. `took`: duration of the handler in ms.
+   * `result`: its return value.
    */
   completed: { readonly job: DelayedJob; readonly took: number; readonly result: unknown };
   /**
-   * A run failed, and the ledger has taken it. `took`: ms until it failed. Without `retryAt` no other run follows: the
-   * job is dead (the event `dead` follows), or was revoked or replaced meanwhile.
+   * A run failed and the ledger accepted that. `took`: time until it failed, in ms. Without `retryAt` no other run follows: the
+   * job is dead (the event `dead` follows), or was revoked or replaced in the meantime.
    */
   failed: {
     readonly job: DelayedJob;
@@ -23,108 +23,114 @@ export interface DqEventMap {
     readonly took: number;
     readonly retryAt?: Date;
   };
-  /** A job became a dead letter here. No node is asked: the letter is made of the copy in hand. */
+  /** A job became a dead letter in this process. The letter is built from the copy it holds; no node is asked. */
   dead: { readonly letter: DeadLetter };
   /**
-   * A revoke by this process ended as `revoked`. `ref` is the text of the receipt that it was given. After a revoke by key
-   * it comes from the ledger, and is absent if the revoke only stopped an add on its way.
+   * A revoke by this process ended as `revoked`. `ref` is the reference it was given. For a revoke by key it comes from the
+   * ledger, and is absent if the revoke only stopped an add in flight.
    */
   revoked: { readonly id: string; readonly ref?: JobRefText; readonly tube: string; readonly key?: string };
   /**
-   * This process removed dead letters of a tube: so many were older than `maxAge`, and so many were younger, but beyond
-   * `maxCount`. Once a round, which is about every minute.
+   * This process removed dead letters of a tube: `tooOld` were older than `maxAge`, and `tooMany` were younger but beyond
+   * `maxCount`. Emitted once per round, about once a minute.
    */
   lettersRemoved: { readonly tube: string; readonly tooOld: number; readonly tooMany: number };
-  /** A run starts more than `lateAfter` after it was due; told after `started`. */
+  /** A run starts more than `lateAfter` after it was due. Follows `started`. */
   late: { readonly job: DelayedJob };
-  /** A node does not answer any more: once each time. Also once if the first connection fails. */
+  /** A node stopped answering; once per outage. Also emitted once if the first connection fails. */
   nodeDown: { readonly node: string; readonly error: Error };
   /** A node answers for the first time, or again. */
   nodeUp: { readonly node: string };
-  /** A node answers, but refuses to store, or takes no connection that reserves. The text says what it is, and what to do. */
+  /** A node answers but refuses to store, or accepts no connections for reserving. `message` says what is wrong and what to do. */
   nodeTrouble: { readonly node: string; readonly message: string };
-  /** A copy did not run, as its seal is not as it should be: each time that this process gets such a copy. */
+  /** A copy was not run because its seal is wrong. Emitted each time this process gets such a copy. */
   badSeal: BadSeal;
-  /** A job that waited is lost: no node has a copy of it any more. Each process that consumes its tube tells it once. */
+  /** A waiting job is lost: no node has a copy of it any more. Emitted once by each process that consumes its tube. */
   lost: LostJob;
-  /** An act of `DqControl` or of the dashboard of this process ended, or a repair by itself. A dry run makes no event. */
+  /** An action of `DqControl` or of this process's dashboard ended, or an automatic repair. Not emitted for a dry run. */
   operated: Operated;
 }
 
-/** A copy that did not run, as its seal is not as it should be. */
+/** A copy that was not run because its seal is wrong. */
 export interface BadSeal {
-  /** Without the prefix. */
+  /** Tube name without the prefix. */
   readonly tube: string;
-  /** Its node. */
+  /** Endpoint of its node. */
   readonly node: string;
-  /** beanstalkd's number of it. */
+  /** Job id in beanstalkd. */
   readonly copyId: string;
-  /** With the code `DQ_BAD_SEAL`, for people. */
+  /** Reason for people, including the code `DQ_BAD_SEAL`. */
   readonly reason: string;
-  /** False: it is sealed with a key that this process does not have. It was handed back, as another process may have it. */
+  /**
+   * False if it is sealed with a key that this process doesn't have. It was then handed back, since another process may have the
+   * key.
+   */
   readonly buried: boolean;
 }
 
-/** A job that waited, and whose copies are all gone. It will not run, unless a node comes back with one of them. */
+/** A waiting job whose copies are all gone. It won't run unless a node comes back with a copy. */
 export interface LostJob {
-  /** Without the prefix. */
+  /** Tube name without the prefix. */
   readonly tube: string;
-  /** Of the job. */
+  /** Id of the job. */
   readonly id: string;
-  /** When it was due. */
+  /** When the job was due. */
   readonly dueAt: Date;
-  /** Runs begun that count: more than 0 if it waited for a retry. */
+  /** Number of runs started that count; more than 0 if the job was waiting for a retry. */
   readonly attempt: number;
-  /** How many copies of it were stored. */
+  /** Number of copies that were stored. */
   readonly copies: number;
 }
 
-/** An act of `DqControl`, as the event tells it. `DqInspector.acts` shows those of all processes. */
+/** An action of `DqControl`, as reported by the event. `DqInspector.acts` lists those of all processes. */
 export interface Operated {
-  /** Who, as the act was told; by default host and process. `nest-dq`: it began by itself. */
+  /** Who did it, as passed to the action; host and process by default. `nest-dq` if it started automatically. */
   readonly by: string;
   /**
-   * The method of `DqControl`; from the dashboard also `reschedule` and `revoke` of `DqProducer`, `revive` and `discard` of
-   * `DqDeadLetters`; on dead letters of Kafka `kafkaReplay`, `kafkaDiscard`, `kafkaReplayMany` and `kafkaDiscardMany`.
+   * Method of `DqControl`; from the dashboard also `reschedule` and `revoke` of `DqProducer`, `revive` and `discard` of
+   * `DqDeadLetters`; for Kafka dead letters `kafkaReplay`, `kafkaDiscard`, `kafkaReplayMany` and `kafkaDiscardMany`.
    */
   readonly act: string;
-  /** On what. */
+  /** Target of the action. */
   readonly on: OperatedOn;
-  /** How many jobs, letters, tubes or nodes it changed. */
+  /** Number of jobs, letters, tubes or nodes changed. */
   readonly count: number;
-  /** What ended it before it was through; absent if it was. */
+  /** Error that ended it early; absent if it completed. */
   readonly error?: Error;
 }
 
-/** What an act was on: what was given to it. */
+/** Target of an action, from its arguments. */
 export interface OperatedOn {
-  /** Without the prefix. */
+  /** Tube name without the prefix. */
   readonly tube?: string;
-  /** Of a job; of a dead letter of Kafka its partition and offset, as in `0/12`. */
+  /** Id of a job; for a Kafka dead letter its partition and offset, as in `0/12`. */
   readonly id?: string;
-  /** Of a job, if it was named by it. */
+  /** Key of a job, if it was referred to by key. */
   readonly key?: string;
-  /** The endpoint of a node. */
+  /** Endpoint of a node. */
   readonly node?: string;
-  /** Of dead letters of Kafka. */
+  /** Topic of the Kafka dead letters. */
   readonly topic?: string;
-  /** Of Kafka, if it has a name. */
+  /** Name of the Kafka cluster, if it has one. */
   readonly cluster?: string;
-  /** Of an act on many. */
+  /** Filter of a bulk action. */
   readonly filter?: object;
-  /** Of a move of many: the new time. */
+  /** New time of a bulk move. */
   readonly change?: unknown;
 }
 
-/** The names of events. */
+/** Name of an event. */
 export type DqEventName = keyof DqEventMap;
 
 /**
- * What happens to jobs and nodes, of this process only. Inject it, or decorate methods with `@OnDq`.
- * Listeners are called at once, between the steps of a job, so they should be quick. One that throws or rejects is logged,
- * and changes nothing.
+ * Events of jobs and nodes, of this process only. Inject it, or decorate methods with `@OnDq`. Listeners are called
+ * synchronously, between the steps of a job, so they should be quick. If one throws or rejects, the error is logged and nothing
+ * else changes.
  */
 export abstract class DqEvents {
-  /** Hot: tells what happens after the subscription, and completes when the module is closed. `DQ_BAD_OPTION`: there is no such event. */
+  /**
+   * Returns a hot observable that emits events from the time of subscription and completes when the module is closed.
+   * `DQ_BAD_OPTION` if there is no such event.
+   */
   abstract on<N extends DqEventName>(name: N): Observable<DqEventMap[N]>;
 }

@@ -3,112 +3,112 @@ import type { DqEvents } from './events.js';
 import { wrongValue } from '../errors.js';
 import type { DelayedJob, HandlerMethod } from '../api/job.js';
 
-/** The job that is about to be scheduled, as far as hooks see it. */
+/** The job about to be scheduled, as seen by hooks. */
 export interface ScheduledTo {
-  /** Without the prefix. */
+  /** Tube name without the prefix. */
   readonly tube: string;
   /** Absent for a plain job. */
   readonly key?: string;
 }
 
 /**
- * Carries what surrounds a call (a trace, a tenant, a logger's context) from where a job is scheduled to where it runs.
- * Given as the module's option `hooks`. `nest-dq/opentelemetry` uses nothing but this.
+ * Hooks that carry the context of a call (a trace, a tenant, a logger's context) from where a job is scheduled to where it runs.
+ * Set with the module option `hooks`. `nest-dq/opentelemetry` uses nothing else.
  */
 export interface DqHooks {
   /**
-   * Called at each add, in the caller's context, before anything is stored. The headers that it writes travel with the
-   * job, beside those of the add. If it throws, the add fails. A reschedule, a retry and `Again` keep all these headers.
+   * Called on each add, in the caller's context, before anything is stored. Headers it adds travel with the job, in addition to
+   * those of the add. If it throws, the add fails. A reschedule, a retry and `Again` keep all these headers.
    */
   onSchedule?(headers: Record<string, string>, job: ScheduledTo): void;
   /**
-   * Called around each run of a handler, with its guards, pipes and filters. It calls `next` once, in any context, and
-   * returns what that returned. If it throws or returns something else, that counts as the handler's.
+   * Called around each run of a handler, including its guards, pipes and filters. Must call `next` once, in any context, and
+   * return its result. Throwing or returning something else counts as if the handler had done it.
    */
   aroundHandler?(job: DelayedJob, next: () => unknown): unknown;
   /**
-   * Called once, before anything of the cluster starts. The function that it returns is called when the module is closed.
-   * If it throws, the start of the application fails.
+   * Called once, before anything in the cluster starts. May return a function to call when the module is closed. If it throws,
+   * the application fails to start.
    */
   onStart?(cluster: DqClusterView): (() => void) | void;
 }
 
-/** A cluster as a hook sees it. */
+/** A cluster, as seen by a hook. */
 export interface DqClusterView {
-  /** Undefined: the one without a name. */
+  /** Undefined for the unnamed cluster. */
   readonly name: string | undefined;
-  /** Those of this process. */
+  /** Events of this process. */
   readonly events: DqEvents;
-  /** What this process knows now, without asking anybody. */
+  /** Returns what this process knows now, without asking anybody. */
   readonly load: () => DqLoad;
   /**
-   * About how many jobs each tube of the whole cluster has, at most about 15 s ago. One process of all tells it, so that the
-   * servers are asked once: in the others, and until the first look, it is undefined. The looking begins with the first call.
+   * Returns approximate job counts of each tube in the whole cluster, at most about 15 s old. Only the elected process has them,
+   * so that servers are queried once; undefined in the others, and until the first query. Querying starts with the first call.
    */
   readonly allTubes: () => readonly DqTubeCounts[] | undefined;
 }
 
-/** A tube of the whole cluster. What is unknown is absent. `DqInspector.tubes` tells more. */
+/** Counts of one tube in the whole cluster. Unknown values are absent. `DqInspector.tubes` has more detail. */
 export interface DqTubeCounts {
-  /** Without the prefix. */
+  /** Tube name without the prefix. */
   readonly tube: string;
-  /** About how many jobs wait for their time, or for a retry. */
+  /** Approximate number of jobs waiting for their time, or for a retry. */
   readonly waiting?: number;
-  /** About how many jobs are due and were not taken yet. */
+  /** Approximate number of jobs due but not yet taken. */
   readonly due?: number;
-  /** About how many jobs run, or were taken and are about to run. */
+  /** Approximate number of jobs running, or taken and about to run. */
   readonly running?: number;
-  /** How many dead letters there are. Absent: the ledger did not tell. */
+  /** Number of dead letters. Absent if the ledger didn't answer. */
   readonly dead?: number;
-  /** Absent: the tube is not paused, or, if `dead` is absent too, nobody knows. */
+  /** Pause of the tube. Absent if it isn't paused, or, if `dead` is absent too, unknown. */
   readonly paused?: { readonly since: Date; readonly until?: Date };
-  /** How many jobs that wait are in the index. */
+  /** Number of waiting jobs in the index. */
   readonly listed?: number;
-  /** How many of the listed jobs have failed and wait for a retry. */
+  /** Number of listed jobs that failed and are waiting for a retry. */
   readonly retrying?: number;
-  /** Milliseconds since the oldest of the listed jobs was due; 0 if none is due. */
+  /** Time since the oldest listed job was due, in ms; 0 if none is due. */
   readonly overdueFor?: number;
-  /** How many connections of all processes take jobs of this tube. 0: nobody consumes it, or it is paused. */
+  /** Number of connections, across all processes, that take jobs of this tube. 0 if nobody consumes it, or it is paused. */
   readonly watching?: number;
 }
 
-/** What this process has at hand. */
+/** Load of this process. */
 export interface DqLoad {
-  /** By endpoint. */
+  /** Nodes by endpoint. */
   readonly nodes: Readonly<Record<string, DqNodeLoad>>;
-  /** How many nodes an add needs: the option `minWritten`. */
+  /** Number of nodes an add needs: the option `minWritten`. */
   readonly nodesNeeded: number;
-  /** Whether the ledger answers: false from its first silence on until it answers again. */
+  /** Whether the ledger answers: false from its first missed answer until it answers again. */
   readonly ledgerUp: boolean;
-  /** Whether this process does what one process does for all. */
+  /** Whether this process is the elected one, which acts for all. */
   readonly elected: boolean;
-  /** Of each tube that has a handler here. */
+  /** Load of each tube with a handler in this process. */
   readonly tubes: readonly {
-    /** Without the prefix. */
+    /** Tube name without the prefix. */
     readonly tube: string;
-    /** Handlers that have not returned. */
+    /** Number of handlers that have not returned. */
     readonly running: number;
-    /** Copies in hand that are early, or due without a slot. */
+    /** Number of copies held because they are early, or due without a free slot. */
     readonly held: number;
   }[];
-  /** Jobs whose copies this process deleted a moment ago, so that the ledger still has to remember them. */
+  /** Number of jobs whose copies this process deleted so recently that the ledger must still remember them. */
   readonly owed: number;
-  /** About how many jobs the repair that goes on here has still to look at. 0: none goes on here. */
+  /** Approximate number of jobs left for the repair running in this process. 0 if none is running. */
   readonly toRepair: number;
 }
 
-/** A node as this process sees it. */
+/** A node, as seen by this process. */
 export interface DqNodeLoad {
-  /** It answers. */
+  /** Whether it answers. */
   readonly up: boolean;
-  /** It also stores jobs, and lets this process reserve them. */
+  /** Whether it also stores jobs and lets this process reserve them. */
   readonly well: boolean;
 }
 
 type OnSchedule = NonNullable<DqHooks['onSchedule']>;
 type Around = (handler: HandlerMethod) => HandlerMethod;
 
-/** Calls all `onSchedule`; undefined if there are none. */
+/** Combines all `onSchedule` hooks; undefined if there are none. */
 export function scheduleHook(hooks: readonly DqHooks[]): OnSchedule | undefined {
   const asked = hooks.filter((hook) => hook.onSchedule !== undefined);
   if (asked.length === 0) return undefined;
@@ -117,7 +117,7 @@ export function scheduleHook(hooks: readonly DqHooks[]): OnSchedule | undefined 
   };
 }
 
-/** Puts all hooks of handlers around one, the first outermost; undefined if there are none. */
+/** Combines all handler hooks, the first outermost; undefined if there are none. */
 export function handlerHook(hooks: readonly DqHooks[]): Around | undefined {
   const around = hooks.filter((hook) => hook.aroundHandler !== undefined);
   if (around.length === 0) return undefined;
@@ -128,7 +128,7 @@ export function handlerHook(hooks: readonly DqHooks[]): Around | undefined {
     );
 }
 
-/** `DQ_CONFIG`: these are no hooks, or a name is misspelt. */
+/** Validates hooks. `DQ_CONFIG` if they aren't hooks, or a name is misspelt. */
 export function checkHooks(hooks: unknown): readonly DqHooks[] {
   return check<DqHooks>(hooks, ['onSchedule', 'aroundHandler', 'onStart'], (what, value, expected) =>
     wrongValue('DQ_CONFIG', what, value, expected),

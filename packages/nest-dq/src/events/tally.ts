@@ -1,19 +1,19 @@
-/** Milliseconds: a run that starts at most this late belongs to the class, and one that is later than all to one more. */
+/** Upper bounds of the lateness classes, in ms, inclusive. Later runs fall into one more class. */
 export const LATENESS_CLASSES = [10, 100, 1_000, 10_000, 60_000] as const;
 
-/** What is counted beside the starts. */
+/** Counters besides the starts. */
 const COUNTED = ['scheduled', 'completed', 'failed', 'dead'] as const;
 type Counted = (typeof COUNTED)[number];
 
-/** Where the numbers of a tube are in its list: those of COUNTED, then the starts of each class of lateness. */
+/** Index of each number in a tube's list: first those of COUNTED, then the starts per lateness class. */
 export const PLACES = Object.fromEntries(COUNTED.map((name, i) => [name, i])) as Readonly<
   Record<Counted, number>
 >;
 export const FIRST_CLASS: number = COUNTED.length;
-/** How many numbers a tube has. */
+/** Numbers per tube. */
 export const NUMBERS: number = FIRST_CLASS + LATENESS_CLASSES.length + 1;
 
-/** Counts what happens in this process, by tube. It is called for each job, so it does nothing else. */
+/** Counts what happens in this process, by tube. Called for each job, so it does nothing else. */
 export class Tally {
   private byTube = new Map<string, number[]>();
 
@@ -21,7 +21,7 @@ export class Tally {
     this.add(tube, PLACES[what]);
   }
 
-  /** @param lateness Milliseconds. */
+  /** @param lateness In ms. */
   started(tube: string, lateness: number): void {
     let place = FIRST_CLASS;
     for (const most of LATENESS_CLASSES) {
@@ -31,7 +31,7 @@ export class Tally {
     this.add(tube, place);
   }
 
-  /** Everything since it was called before. */
+  /** Returns the counts since the last call. */
   take(): Map<string, number[]> {
     const taken = this.byTube;
     this.byTube = new Map();

@@ -1,94 +1,96 @@
 import type { Admission } from '../cluster/admission.js';
 import type { Cluster } from '../cluster/cluster.js';
 
-/** How a cluster is, as this process sees it. */
+/** Health of a cluster, as seen by this process. */
 export interface DqHealthState {
   /**
-   * `down`: fewer nodes than `minWritten` store jobs and let this process reserve them, or Redis does not answer, or this process
-   * was refused because other processes have another Redis, or cannot read the identity of its ledger, or a key of its seal was refused.
-   * If only some of the nodes are down, and enough are left, the cluster is up.
+   * `down` if fewer nodes than `minWritten` store jobs and let this process reserve them, or Redis isn't answering, or this
+   * process was refused because other processes use another Redis, or it can't read the identity of its ledger, or a key of its
+   * seal was refused. If some nodes are down but enough are left, the cluster is up.
    */
   readonly status: 'up' | 'down';
-  /** By endpoint: `up`, or why the node cannot store or reserve. */
+  /** By endpoint: `up`, or why the node can't store or reserve. */
   readonly nodes: Readonly<Record<string, string>>;
-  /** `none`: the ledger is in the memory of this process. */
+  /** `none` if the ledger is in this process's memory. */
   readonly redis: 'up' | 'down' | 'none';
-  /** Why `redis` is `down`. Absent if it is not. */
+  /** Why `redis` is `down`. Absent if it isn't. */
   readonly redisDown?: RedisDownState;
   /**
-   * Other processes decide about the same jobs in another Redis: the identity of their ledger and of this one's, and a node at which
-   * they are. With `refused` this process runs nothing, and `status` is `down`. Otherwise both run jobs, and some may run twice.
-   * Absent if there are none.
+   * Set if other processes decide about the same jobs in another Redis: the identities of both ledgers, and a node where both are
+   * in use. With `refused` this process runs nothing, and `status` is `down`. Otherwise both run jobs, and some may run twice.
    */
   readonly otherLedger?: OtherLedgerState;
   /** Why the identity of the ledger can't be read: no job starts, and `status` is `down`. Absent if it can. */
   readonly unidentified?: string;
-  /** For people: each setting that should be the same in all processes, and is not. Absent if there is none. */
+  /** Settings that should be the same in all processes but differ, for people. Absent if there are none. */
   readonly unequalSettings?: readonly string[];
   /**
-   * Jobs of which no node has a copy any more, as this process found since its start: they were stored on nodes that lost their
-   * data. Absent if there are none. `status` does not depend on it.
+   * Jobs of which no node has a copy any more, as found by this process since it started: they were on nodes that lost their
+   * data. Absent if there are none. Does not affect `status`.
    */
   readonly lost?: LostJobsState;
   /**
-   * Jobs that miss copies and that this process should have repaired and could not, because they are sealed with keys that it does
-   * not have. Another process repairs them, if one has the keys. Absent if there are none. `status` does not depend on it.
+   * Jobs with missing copies that this process should have repaired but couldn't, because they are sealed with keys it doesn't
+   * have. A process that has the keys repairs them. Absent if there are none. Does not affect `status`.
    */
   readonly unreadable?: UnreadableState;
   /**
-   * The names of keys in `seal.keys` that mean other bytes in other processes: this process neither seals nor reads with them, and
+   * Names of keys in `seal.keys` that mean other bytes in other processes: this process neither seals nor reads with them, and
    * `status` is `down`. Absent if there are none.
    */
   readonly refusedKeys?: readonly string[];
 }
 
-/** What the repair of this process could not read. */
+/** Jobs that this process's repair could not read. */
 export interface UnreadableState {
-  /** Of jobs. */
+  /** Number of jobs. */
   readonly count: number;
-  /** The names of the keys that this process misses. */
+  /** Names of the keys that this process is missing. */
   readonly keys: readonly string[];
 }
 
-/** Why Redis does not answer. */
+/** Why Redis isn't answering. */
 export interface RedisDownState {
-  /** For people; it has no secrets. */
+  /** Reason, for people; contains no secrets. */
   readonly reason: string;
-  /** When this process noticed it, by the clock of its machine. Absent: Redis has not answered this process yet. */
+  /** When this process noticed, by the clock of its machine. Absent if Redis has not answered this process yet. */
   readonly since?: Date;
 }
 
-/** Two ledgers over one set of nodes. */
+/** Two ledgers used with the same nodes. */
 export interface OtherLedgerState {
-  /** The identity of the other ledger. */
+  /** Identity of the other ledger. */
   readonly id: string;
-  /** The identity of this process's ledger. */
+  /** Identity of this process's ledger. */
   readonly ours: string;
-  /** The endpoint of a node at which both are. */
+  /** Endpoint of a node where both are in use. */
   readonly node: string;
   /** Whether this process runs nothing because of it. */
   readonly refused: boolean;
 }
 
-/** Lost jobs, as the event `lost` told of each. */
+/** Lost jobs, as reported by the event `lost`. */
 export interface LostJobsState {
-  /** Since this process started. */
+  /** Number since this process started. */
   readonly count: number;
-  /** The last one that was told. */
+  /** The last one reported. */
   readonly latest: {
-    /** Without the prefix. */
+    /** Tube name without the prefix. */
     readonly tube: string;
-    /** Of the job. */
+    /** Id of the job. */
     readonly id: string;
-    /** When it was due. */
+    /** When the job was due. */
     readonly dueAt: Date;
   };
 }
 
-/** Whether jobs can be stored and run, in the form that @nestjs/terminus takes: `health.check([() => dq.check()])`. Inject it. */
+/**
+ * Reports whether jobs can be stored and run, in the form @nestjs/terminus expects: `health.check([() => dq.check()])`. Inject
+ * it.
+ */
 export abstract class DqHealth {
   /**
-   * Asks Redis, which takes at most a second. The state of the nodes is known without asking. Never rejects.
+   * Asks Redis, which takes at most a second; the state of the nodes is already known. Never rejects.
    * @param key The name in the result. Default: `dq`.
    */
   abstract check<Key extends string = 'dq'>(key?: Key): Promise<Record<Key, DqHealthState>>;
@@ -97,7 +99,7 @@ export abstract class DqHealth {
 export class ClusterHealth extends DqHealth {
   constructor(
     private readonly cluster: Cluster,
-    /** Why Redis does not answer now, if it does not; absent if there is no Redis. */
+    /** Resolves with the reason Redis isn't answering, if it isn't; absent if there is no Redis. */
     private readonly askRedis: (() => Promise<RedisDownState | undefined>) | undefined,
     private readonly unequalSettings: () => readonly string[] = () => [],
     private readonly lost: () => LostJobsState | undefined = () => undefined,

@@ -5,28 +5,31 @@ import { parseWhen } from '../time/instant.js';
 /** When a series occurs: a cron expression, or your own calendar. */
 export type RecurrencePlan = string | RecurrenceCalendar;
 
-/** A plan as a function. */
+/** A plan defined by a function. */
 export interface RecurrenceCalendar {
-  /** All processes know the plan by it: another name is another plan, the same name is the same plan. */
+  /** Identifies the plan in all processes: another name is another plan, the same name the same plan. */
   readonly name: string;
-  /** The first occurrence after an instant; undefined if there is none any more. */
+  /** Returns the first occurrence after a time; undefined if there are no more. */
   readonly next: (after: Date) => When | undefined;
 }
 
-/** A checked plan. */
+/** A validated plan. */
 export interface Occurrences {
-  /** The plan as a text, the same in all processes: a cron expression with its zone, or the name of a calendar. */
+  /** The plan as a string, the same in all processes: a cron expression with its zone, or the name of a calendar. */
   readonly plan: string;
-  /** The first one after an instant, both in milliseconds since 1970; undefined: there is none any more. */
+  /** Returns the first occurrence after a time, both in epoch ms; undefined if there are no more. */
   readonly after: (instant: number) => number | undefined;
 }
 
 /** The same on all machines, in any time zone. */
 const DEFAULT_ZONE = 'UTC';
-/** The most characters of a calendar's name, which each of its jobs carries. */
+/** Max characters of a calendar's name, which each of its jobs carries. */
 const LONGEST_NAME = 200;
 
-/** `DQ_CONFIG`: no plan, one that never occurs, no such time zone, or no package to read cron expressions with. */
+/**
+ * Validates a plan. `DQ_CONFIG`: not a plan, one that never occurs, an unknown time zone, or a missing package for cron
+ * expressions.
+ */
 export async function occurrencesOf(plan: RecurrencePlan, tz?: string): Promise<Occurrences> {
   if (typeof plan === 'string') return cron(plan, checkZone(tz ?? DEFAULT_ZONE));
   const { name, next } = checkCalendar(plan);
@@ -48,15 +51,16 @@ function checkCalendar(plan: unknown): RecurrenceCalendar {
 async function cron(expression: string, timezone: string): Promise<Occurrences> {
   const { Cron } = await loadCroner();
   const is = `the cron expression is ${show(expression)}`;
-  // croner would also take a seventh field of years, or a single instant.
+  // croner would also accept a seventh field of years, or a single time.
   const fields = expression.trim().split(/\s+/).length;
   if (fields !== 5 && fields !== 6) {
     throw new DqError('DQ_CONFIG', `${is}: expected 5 fields, or 6 with seconds first`);
   }
   try {
-    // By croner's default only a single time of day would come once where the clock is changed: a list or a range loses one, or has it twice.
+    // With croner's default, only a single time of day would occur once across a clock change: a list or a range loses one, or
+    // gets it twice.
     const parsed = new Cron(expression, { timezone, fixedTimeRule: 'no-wildcard' });
-    // An expression without years occurs for ever, or never.
+    // Without years, an expression occurs forever or never.
     if (parsed.nextRun(new Date(0)) === null) throw new Error('it never occurs');
     const after = (instant: number) => parsed.nextRun(new Date(instant))?.getTime();
     return { plan: `${expression} ${timezone}`, after };
@@ -66,7 +70,7 @@ async function cron(expression: string, timezone: string): Promise<Occurrences> 
   }
 }
 
-/** An optional peer that only cron expressions need. */
+/** Loads croner, an optional peer dependency that only cron expressions need. */
 async function loadCroner(): Promise<typeof import('croner')> {
   try {
     return await import('croner');
@@ -106,7 +110,7 @@ function checkZone(tz: unknown): string {
       return tz;
     }
   } catch {
-    // said below
+    // reported below
   }
   throw wrongValue('DQ_CONFIG', '`tz`', tz, "a time zone such as 'Europe/Berlin'");
 }

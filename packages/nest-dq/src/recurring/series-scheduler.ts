@@ -4,7 +4,7 @@ import type { DqEvents } from '../events/events.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 import { SERIES_KEY, type Series } from './series.js';
 
-/** Milliseconds. The longest that a series waits if the process that ran its occurrence has died. */
+/** In ms. Max delay of a series if the process that ran its occurrence has died. */
 const EVERY = 60_000;
 
 interface SeriesSchedulerParts {
@@ -13,7 +13,7 @@ interface SeriesSchedulerParts {
   readonly trouble: (message: string) => void;
 }
 
-/** Looks that each series of one cluster has a job: at bootstrap, when a series' job ended here, and every minute. */
+/** Ensures that each series of one cluster has a job: at bootstrap, when a series' job ended here, and every minute. */
 export class SeriesScheduler {
   private readonly series = new Map<string, Series>();
   /** Series that could not be scheduled the last time. */
@@ -24,17 +24,17 @@ export class SeriesScheduler {
 
   constructor(private readonly parts: SeriesSchedulerParts) {}
 
-  /** A tube has one series. A series that is added after a start is scheduled by the next start. */
+  /** Adds a series; a tube has one. A series added after a start is scheduled by the next start. */
   add(series: Series): void {
     this.series.set(series.tube, series);
   }
 
-  /** All series of this process, in the order in which they were added. */
+  /** Returns all series of this process, in the order they were added. */
   all(): Series[] {
     return [...this.series.values()];
   }
 
-  /** Resolves when it has looked at each. A failure is reported, and tried again. */
+  /** Resolves once each series has been checked. A failure is reported and retried. */
   async start(): Promise<void> {
     if (this.series.size === 0 || this.stopped) return;
     if (this.timer) this.scheduleAll();
@@ -42,7 +42,7 @@ export class SeriesScheduler {
     await this.calm();
   }
 
-  /** Schedules nothing any more. Idempotent. */
+  /** Stops scheduling. Idempotent. */
   async stop(): Promise<void> {
     this.stopped = true;
     this.timer?.cancel();
@@ -67,7 +67,7 @@ export class SeriesScheduler {
     for (const series of this.series.values()) this.schedule(series);
   }
 
-  /** A job ended here; perhaps it is that of a series. */
+  /** A job ended here; it may be a series' job. */
   private ended({ tube, key }: { readonly tube: string; readonly key?: string }): void {
     const series = key === SERIES_KEY ? this.series.get(tube) : undefined;
     if (series) this.schedule(series);

@@ -5,13 +5,13 @@ import { Again } from '../api/outcome.js';
 import type { ClusterProducer } from '../producer/cluster-producer.js';
 import type { Occurrences } from './occurrences.js';
 
-/** The key of a series' one job, in its tube. */
+/** Key of a series' only job, in its tube. */
 export const SERIES_KEY = 'recurring';
 
-/** The header with the plan by which that job is scheduled. */
+/** Header with the plan that the job was scheduled by. */
 const PLAN_HEADER = 'dq-plan';
 
-/** What a series needs of the producer. */
+/** The part of the producer that a series uses. */
 export type SeriesProducer = Pick<
   ClusterProducer,
   'find' | 'headersOf' | 'at' | 'replan' | 'revoke' | 'ledgerTime'
@@ -24,8 +24,8 @@ interface SeriesParts {
 }
 
 /**
- * One job under one key, which comes again at each occurrence. So an occurrence runs once, no matter how many processes
- * have the series, and none runs while the one before still runs or waits for a retry.
+ * One job with one key, which comes again at each occurrence. So an occurrence runs once no matter how many processes have the
+ * series, and none starts while the previous one is still running or waiting for a retry.
  */
 export class Series {
   constructor(
@@ -34,15 +34,15 @@ export class Series {
   ) {}
 
   /**
-   * Runs an occurrence, and says when the next one is. If another plan had scheduled the job, the run ends the job instead,
-   * and `schedule` adds a new one: `Again` would keep the header of the other plan. Any other job of the tube just runs.
+   * Runs an occurrence and returns when the next one is. If the job was scheduled by another plan, this run ends it, and
+   * `schedule` adds a new one: `Again` would keep the other plan's header. Any other job of the tube just runs.
    */
   async run(payload: unknown, job: DelayedJob): Promise<HandlerResult> {
     const { handler, occurrences } = this.parts;
     if (job.key !== SERIES_KEY) return handler(payload, job);
-    // Ledger time, as due times are. With the machine's clock, a clock that is ahead would skip an occurrence.
+    // Ledger time, like due times. A local clock that is ahead would skip an occurrence.
     const started = job.dueAt.getTime() + job.lateness;
-    // Before the run, so that a plan that fails leaves no effect to be repeated.
+    // Before the run, so that a failing plan leaves no side effects to repeat.
     const next = occurrences.after(started);
     const result = await outcomeOf(handler, payload, job);
     if (isOutcome(result)) {
@@ -56,17 +56,17 @@ export class Series {
   }
 
   /**
-   * Looks that an occurrence is scheduled, and by this plan: a job that died or was revoked is over, and a new version of
-   * the application may have another plan. Under the same plan the job is not moved, because a calendar may answer
-   * differently at each instant, and people may have skipped or moved an occurrence. What is next goes by ledger time only: the
-   * machine's clock may be wrong, and nobody would put its occurrence right. `DQ_LEDGER_DOWN`.
+   * Ensures that an occurrence is scheduled, by this plan: a job that died or was revoked is over, and a new version of the
+   * application may have another plan. With the same plan the job isn't moved, because a calendar may answer differently at any
+   * time, and people may have skipped or moved an occurrence. The next occurrence depends on ledger time only: the local clock
+   * may be wrong, and nobody would correct the occurrence. `DQ_LEDGER_DOWN`.
    */
   async schedule(): Promise<void> {
     const { producer, occurrences } = this.parts;
     const now = await producer.ledgerTime(this.tube);
     const job = await producer.find({ tube: this.tube, key: SERIES_KEY });
     if (!job || isOver(job)) return this.begin(Math.max(now, job?.dueAt.getTime() ?? 0));
-    // An overdue job still runs, even if its plan was another.
+    // An overdue job still runs, even under another plan.
     if (job.state !== 'waiting' || job.dueAt.getTime() <= now) return;
     const headers = await producer.headersOf(job);
     if (!headers || this.isPlanned(headers)) return;
@@ -83,12 +83,12 @@ export class Series {
     await producer.at(this.tube, undefined, next, options);
   }
 
-  /** The plan as a text, the same in all processes. */
+  /** The plan as a string, the same in all processes. */
   get plan(): string {
     return this.parts.occurrences.plan;
   }
 
-  /** The first occurrence after an instant, both in milliseconds since 1970; undefined: there is none any more. */
+  /** Returns the first occurrence after a time, both in epoch ms; undefined if there are no more. */
   after(instant: number): number | undefined {
     return this.parts.occurrences.after(instant);
   }
@@ -102,7 +102,7 @@ export class Series {
   }
 }
 
-/** What the handler returned, or the Outcome that it threw. */
+/** Resolves with what the handler returned, or the Outcome it threw. */
 async function outcomeOf(handler: HandlerMethod, payload: unknown, job: DelayedJob): Promise<unknown> {
   try {
     return await handler(payload, job);
