@@ -9,8 +9,8 @@ import { isCopyOf } from './header.js';
 import { hasUnknown, isUnknown, type Place } from './location.js';
 
 /**
- * How long `deleteForCertain` waits for copies that other connections have reserved. A consumer asks the ledger about a copy
- * that it holds within a second or two, and then deletes or releases it.
+ * How long `deleteForCertain` waits for copies reserved by other connections. A consumer asks the ledger about a copy it holds
+ * within a second or two, and then deletes or releases it.
  */
 const HELD_LIMIT_MS = 5_000;
 const LOOK_INTERVAL_MS = 50;
@@ -21,7 +21,7 @@ export interface JobGeneration {
   readonly generation: number;
 }
 
-/** Deletes one copy of a job, unless another job has its place by now. Calls back with it if the server said DELETED. */
+/** Deletes one copy of a job, unless another job is in its place by now. Calls back with the copy if the server said DELETED. */
 export function deleteCopy(
   cluster: Cluster,
   tube: StoredTube,
@@ -36,15 +36,15 @@ export function deleteCopy(
   });
 }
 
-/** What deletes, and what tells the ledger of it. */
+/** Parts needed to delete copies and to settle them in the ledger. */
 export interface DeletingParts {
   readonly cluster: Cluster;
   readonly settleQueue: SettleQueue;
 }
 
 /**
- * Deletes the copies of a generation that is void, and settles those that are certainly gone. True: every copy was there
- * and is deleted, so that none can surface. It never rejects.
+ * Deletes the copies of a void generation, and settles those that are certainly gone. Resolves with true if every copy was there
+ * and is deleted, so that none can surface. Never rejects.
  */
 export async function deleteCopies(
   parts: DeletingParts,
@@ -56,17 +56,17 @@ export async function deleteCopies(
   return isAll(deleted, places);
 }
 
-/** What became of copies of which none may surface. */
+/** Result of a certain deletion. */
 interface CertainDeletion {
-  /** Every copy was there and is deleted. */
+  /** Whether every copy was there and is deleted. */
   readonly everywhere: boolean;
-  /** Copies that are there, and that other connections have reserved: nobody else can delete them. */
+  /** Copies still there and reserved by other connections, so nobody else can delete them. */
   readonly held: readonly Place[];
 }
 
 /**
- * The same, and waits for copies that consumers hold: these delete a copy once the ledger says `gone`, or release it. A copy
- * whose node cannot be asked is not waited for. It never rejects.
+ * Like `deleteCopies`, but also waits for copies held by consumers: they delete a copy once the ledger says `gone`, or release
+ * it. Doesn't wait for copies on unreachable nodes. Never rejects.
  */
 export async function deleteForCertain(
   parts: DeletingParts & { readonly clock: Clock },
@@ -90,7 +90,7 @@ export async function deleteForCertain(
   }
 }
 
-/** `deleted`: how many the servers have deleted. `missing`: those that are not there, or that others have reserved. */
+/** `deleted`: number deleted by the servers. `missing`: copies that are not there, or are reserved by others. */
 function deleteOnce(
   { cluster, settleQueue }: DeletingParts,
   tube: StoredTube,
@@ -118,7 +118,7 @@ function deleteOnce(
   });
 }
 
-/** The copies at unknown places are never deleted, so they are never all. */
+/** Copies at unknown places are never deleted, so they never count as all. */
 function isAll(deleted: number, { length }: readonly Place[]): boolean {
   return deleted === length && length > 0;
 }
@@ -131,7 +131,7 @@ function isCopyAt(
 ): (body: Buffer) => boolean {
   return (body) => {
     const found = unwrap(body, tube, cluster.settings.seal);
-    // A copy that this process can't read is there all the same.
+    // A copy that this process can't read is still there.
     const header = typeof found === 'object' ? found.header : openHeaderOf(body);
     return header !== undefined && isCopyOf({ header }, job.id, job.generation, index);
   };

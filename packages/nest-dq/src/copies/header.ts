@@ -3,64 +3,64 @@ import type { ResolvedBackoff } from '../time/backoff.js';
 import type { Place } from './location.js';
 import type { Content } from './payload.js';
 
-/** What all copies of a job have in common. */
+/** Header fields shared by all copies of a job. */
 export interface JobHeader {
   readonly id: string;
-  /** Ledger time, ms. */
+  /** Ledger time in ms. */
   readonly due: number;
-  /** 0 for the first of a plain job. */
+  /** 0 for the first generation of a plain job. */
   readonly generation: number;
-  /** The generation of the add. It differs from `generation` if the job was moved since. @default the generation */
+  /** Generation of the add. Differs from `generation` if the job was moved since. @default the generation */
   readonly born?: number;
   /** The user's name for the job. */
   readonly key?: string;
-  /** How many copies were meant to be stored. */
+  /** Number of copies planned. */
   readonly copies: number;
   /** 0 high, 1 normal, 2 low. */
   readonly priority: number;
   readonly attempts?: number;
   readonly backoff?: ResolvedBackoff;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Of which so many run at the same time, if the handler has the limit `perGroup`. */
+  /** Group whose concurrent runs the handler's `perGroup` limits. */
   readonly group?: string;
 }
 
-/** What a copy says of its job and of itself. */
+/** Header of one copy: its job's fields and its own. */
 export interface CopyHeader extends JobHeader {
   readonly born: number;
-  /** 0 is the primary. Copies of another program have no other. */
+  /** 0 is the primary. Always 0 for copies of another program. */
   readonly index: number;
-  /** In the primary: the other copies, those of puts with an unknown outcome too. */
+  /** For the primary: the other copies, including puts with an unknown outcome. */
   readonly siblings: readonly Place[];
-  /** What the ledger calls the group, where the copy hides it. @default the group */
+  /** The ledger's id of the group, if the copy hides it. @default the group */
   readonly groupId?: string;
-  /** It is stored as another program stores its jobs. @default ours */
+  /** Set if it is stored in another program's format. @default ours */
   readonly wire?: 'go-queue';
 }
 
-/** Of which job, and of which of its generations, a copy is. */
+/** Identifies the job and generation of a copy. */
 export type JobIdentity = Pick<CopyHeader, 'id' | 'due' | 'generation' | 'born'>;
 
-/** A copy, as its format was read. */
+/** A parsed copy. */
 export interface Envelope {
   readonly header: CopyHeader;
   readonly content: Content;
 }
 
-/** A job as a format writes it. */
+/** A job in its storage format. */
 export interface WrittenJob extends WrittenCopies {
   readonly job: JobHeader;
   readonly content: Content;
-  /** The same job with another number of copies, or as another generation. */
+  /** Returns the same job with another number of copies, or as another generation. */
   with(copies: number, generation?: number): WrittenJob;
   /**
-   * Bytes. No copy of the job is larger that names at most so many siblings, at places of at most this length; nor is one of a later
-   * generation of it, so that what was stored can always be moved, repaired and revived.
+   * Returns an upper bound for the size of a copy, in bytes, with at most `mostSiblings` siblings at places of at most
+   * `longestLocation` bytes. Also holds for later generations, so that a stored job can always be moved, repaired and revived.
    */
   largestCopy(mostSiblings: number, longestLocation: number): number;
 }
 
-/** The same job with another number of copies, or as another generation. By hand: `{ ...job }` takes ten times as long. */
+/** Returns the same job with another number of copies, or as another generation. By hand: `{ ...job }` takes ten times as long. */
 export function headerWith(
   { id, due, born, key, priority, attempts, backoff, headers, group }: JobHeader,
   copies: number,
@@ -69,7 +69,7 @@ export function headerWith(
   return { id, due, generation, born, key, copies, priority, attempts, backoff, headers, group };
 }
 
-/** Whether it is this very copy: a server's copy ids are no identities, they begin again when it loses its log. */
+/** Returns whether it is this very copy: a server's copy ids are not unique, they start over when it loses its log. */
 export function isCopyOf(
   { header }: Pick<Envelope, 'header'>,
   id: string,
@@ -80,12 +80,12 @@ export function isCopyOf(
   return header.id === id && header.generation === generation && header.index === index;
 }
 
-/** The group as the ledger knows it. */
+/** Returns the group as the ledger knows it. */
 export function ledgerGroup({ group, groupId = group }: CopyHeader): string | undefined {
   return groupId;
 }
 
-/** True for a text that may be part of a key of the ledger, and is none of the names beside the records. */
+/** Returns whether a string may be part of a ledger key and doesn't clash with the names next to the records. */
 export function isJobId(value: unknown): value is string {
   return typeof value === 'string' && /^[\w-]{1,100}$/.test(value);
 }

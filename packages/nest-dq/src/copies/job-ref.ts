@@ -8,25 +8,25 @@ import type { JobRef, JobRefText } from '../api/job.js';
 import { storedTube, type StoredTube } from '../api/tube.js';
 import type { Seal } from '../seal/seal.js';
 
-/** The content of a receipt's `ref`, which finds the job again. */
+/** Content of a receipt's `ref`, which finds the job again. */
 export interface RefContent {
-  /** With the prefix, so that a reference of another prefix is decided where it belongs. */
+  /** With the prefix, so that a reference from another prefix still goes to the right tube. */
   readonly tube: StoredTube;
   readonly id: string;
   readonly key?: string;
-  /** The generation of the add; 0 for plain jobs. */
+  /** Generation of the add; 0 for plain jobs. */
   readonly born: number;
-  /** Ledger time, ms. */
+  /** Ledger time in ms. */
   readonly due: number;
-  /** How many copies were meant to be stored. */
+  /** Number of copies planned. */
   readonly copies: number;
-  /** Where they are, as far as is known; a put without an answer has a location with the id `?`. */
+  /** Where the copies are, as far as is known; a put without an answer has a location with the id `?`. */
   readonly places: readonly Place[];
 }
 
 /**
- * A reference, read. One by key or by id means the job that is scheduled under it now, so it knows neither `born` nor places.
- * `byId`: they have to be looked up.
+ * A parsed reference. One by key or by id means the job currently scheduled under it, so `born` and places are unknown. `byId`:
+ * they have to be looked up.
  */
 export type JobTarget = Omit<RefContent, 'born'> & {
   readonly born: number | undefined;
@@ -37,9 +37,9 @@ const MARK = 'dq1.';
 const TAGGED_MARK = 'dqs.';
 /** A reference with a tag: the text, the tag, and the name of its key. */
 const TAGGED = /^dqs\.([\w-]+)\.([\w-]{22})\.([\w.-]{1,40})$/;
-/** Characters. No reference of ours has as many: its places take 40,000 at most, its key 4,000. */
+/** In characters. Ours are always shorter: places take at most 40,000, the key 4,000. */
 export const LONGEST_REF = 2 ** 16;
-/** Milliseconds since 1970. No Date is later. */
+/** Latest possible Date, in epoch ms. */
 const LATEST = 8.64e15;
 
 type Wire = [
@@ -52,12 +52,15 @@ type Wire = [
   key?: string,
 ];
 
-/** Each text becomes bytes here. */
+/** Reused to encode each reference. */
 let scratch = Buffer.allocUnsafeSlow(4_096);
 
-/** One line of text that fits a column, a URL and a header. With a seal that is used for the tube it has a tag, so that nobody without the key can change it. */
+/**
+ * Formats a reference as one line that fits a column, a URL and a header. If the tube is sealed, it gets a tag, so that nobody
+ * without the key can change it.
+ */
 export function formatRef({ tube, id, born, due, copies, places, key }: RefContent, seal?: Seal): JobRefText {
-  // By hand, because each receipt has one: it takes a quarter of the time. All of it is ASCII.
+  // Formatted by hand, because every receipt has one: a quarter of the time. All of it is ASCII.
   let wire = `["${tube}","${id}",${born},${due},${copies},[${placesJson(places)}`;
   wire += key === undefined ? ']]' : `],${asciiJson(key)}]`;
   if (wire.length > scratch.length) scratch = Buffer.allocUnsafeSlow(2 * wire.length);
@@ -68,16 +71,16 @@ export function formatRef({ tube, id, born, due, copies, places, key }: RefConte
   return ref as JobRefText;
 }
 
-/** The id of a keyed job. It does not contain the key, which may be long or private. */
+/** Returns the id of a keyed job. It doesn't reveal the key, which may be long or private. */
 export function keyedId(tube: StoredTube, key: string): string {
-  const text = JSON.stringify([tube, key]); // escapes what UTF-8 cannot tell apart
+  const text = JSON.stringify([tube, key]); // escapes what UTF-8 can't distinguish
   return hash('sha256', text, 'base64url').slice(0, 24);
 }
 
 /**
- * Takes a receipt, a receipt after JSON, its `ref`, or a tube and a key or an id, where `prefix` stands before the tube.
- * `DQ_BAD_REF` for anything else, and for a text whose tag is not as the seal has it; `DQ_BAD_TUBE` for a wrong tube beside a key or an id.
- * Without a seal, tags are not looked at.
+ * Parses a receipt (also after JSON), its `ref`, or a tube with a key or an id, where `prefix` is added to the tube. `DQ_BAD_REF`
+ * for anything else, and for a tag that doesn't match the seal; `DQ_BAD_TUBE` for an invalid tube given with a key or an id.
+ * Without a seal, tags are not checked.
  */
 export function parseRef(ref: JobRef, prefix: string, seal?: Seal): JobTarget {
   const fields: { ref?: unknown; tube?: unknown; key?: unknown; id?: unknown } | undefined =
@@ -106,14 +109,14 @@ export function parseRef(ref: JobRef, prefix: string, seal?: Seal): JobTarget {
   );
 }
 
-/** Whether it looks like the text of a reference. */
+/** Returns whether `text` looks like a reference. */
 export function isRefText(text: string): boolean {
   return text.startsWith(MARK) || text.startsWith(TAGGED_MARK);
 }
 
 interface RefText {
   readonly content: RefContent;
-  /** What the tag is of. */
+  /** The text that the tag covers. */
   readonly text: string;
   readonly tag?: string | undefined;
   readonly keyName?: string | undefined;
@@ -126,7 +129,7 @@ function readText(ref: string): RefText | undefined {
   return content && { content, text: text!, tag, keyName };
 }
 
-/** `DQ_BAD_REF` */
+/** Throws `DQ_BAD_REF` if the tag is missing or wrong. */
 function refuseUntrue({ content, text, tag, keyName }: RefText, seal: Seal | undefined): void {
   if (!seal) return;
   let why: string | undefined;
@@ -154,7 +157,7 @@ function parse(text: string): RefContent | undefined {
   try {
     wire = JSON.parse(Buffer.from(text, 'base64url').toString()) as Wire;
   } catch {
-    return undefined; // the caller says what was expected
+    return undefined; // the caller reports what was expected
   }
   const places = Array.isArray(wire) && readPlaces(wire[5]);
   const right =

@@ -1,11 +1,11 @@
 /**
  * Where a copy is: `endpoint#instance:copyId`. A copy whose put got no answer has the id `?`.
- * A later format may put several copies into one beanstalkd job, and name one of them as `…:copyId/entry`. A place that
- * cannot be read counts as away: so this version never deletes such a job, and no copy in it is taken for gone.
+ * A later format may put several copies into one beanstalkd job and name one of them `…:copyId/entry`. An unreadable place counts
+ * as away, so this version never deletes such a job, nor takes a copy in it for gone.
  */
 export interface Location {
   readonly endpoint: string;
-  /** The `id` that the server's `stats` gave. If it is another one now, the server may have given the copy's id again. */
+  /** The `id` from the server's `stats`. If it has changed, the server may have reused the copy's id. */
   readonly instance: string;
   readonly copyId: string;
 }
@@ -13,21 +13,21 @@ export interface Location {
 export const UNKNOWN_COPY = '?';
 const UNKNOWN_END = `:${UNKNOWN_COPY}`;
 const COPY_ID = /^(\d{1,20}|\?)$/;
-/** Places that a job may have, as a put without an answer has one, too: at most one on each node, so there are no more nodes. */
+/** Max places of a job: at most one per node, including puts without an answer. So also the max number of nodes. */
 export const MOST_PLACES = 100;
-/** Characters: a host's name of 253, a port, an instance, and an id. */
+/** In characters: a host name of 253, a port, an instance and an id. */
 const LONGEST_LOCATION = 300;
 
 export function formatLocation(endpoint: string, instance: string, copyId: string): string {
   return locationStart(endpoint, instance) + copyId;
 }
 
-/** All locations of one server begin with this. The copy's id follows. */
+/** Returns the prefix of all locations of one server. The copy's id follows. */
 export function locationStart(endpoint: string, instance: string): string {
   return `${endpoint}#${instance}:`;
 }
 
-/** Undefined when the text is no location. */
+/** Returns undefined if `text` isn't a location. */
 export function parseLocation(text: string): Location | undefined {
   const hash = text.indexOf('#');
   const colon = text.indexOf(':', hash);
@@ -37,38 +37,38 @@ export function parseLocation(text: string): Location | undefined {
   return { endpoint: text.slice(0, hash), instance: text.slice(hash + 1, colon), copyId };
 }
 
-/** True: the copy's put got no answer, so nobody knows whether and where it is. */
+/** Returns whether the copy's put got no answer, so that nobody knows if and where it exists. */
 export function isUnknown(location: string): boolean {
   return location.endsWith(UNKNOWN_END);
 }
 
-/** One copy of a job and where it is; `location` as `formatLocation` writes it. */
+/** One copy of a job and where it is; `location` as returned by `formatLocation`. */
 export interface Place {
   /** 0 is the primary. */
   readonly index: number;
   readonly location: string;
 }
 
-/** Bit i is set for copy i. */
+/** Returns a bitmask in which bit i stands for copy i. */
 export function maskOf(places: Iterable<{ readonly index: number }>): number {
   let mask = 0;
   for (const { index } of places) mask |= 1 << index;
   return mask;
 }
 
-/** True: a put got no answer, so one more copy may be somewhere. */
+/** Returns whether a put got no answer, so that one more copy may exist somewhere. */
 export function hasUnknown(places: readonly Place[]): boolean {
   return places.some(({ location }) => isUnknown(location));
 }
 
-/** As copies and references name them: `[0,"host:11300#instance:7"],[1,…`, in ASCII. */
+/** Formats places as in copies and references: `[0,"host:11300#instance:7"],[1,…`, in ASCII. */
 export function placesJson(places: readonly Place[]): string {
   let json = '';
   for (const { index, location } of places) json += `${json && ','}[${index},${asciiJson(location)}]`;
   return json;
 }
 
-/** The same, read. Undefined: it is no list of places, or too long for one. */
+/** Parses the JSON of `placesJson`. Undefined if it isn't a list of places, or is too long. */
 export function readPlaces(wire: unknown): Place[] | undefined {
   if (!Array.isArray(wire) || wire.length > MOST_PLACES) return undefined;
   const places: Place[] = [];
@@ -85,12 +85,12 @@ function isPlace(index: number, location: string): boolean {
   return Number.isInteger(index) && index >= 0 && index <= 30 && location.length <= LONGEST_LOCATION;
 }
 
-/** As the ledger stores them: ` 0=host:11300#instance:7 1=…`, a blank before each. */
+/** Formats places as the ledger stores them: ` 0=host:11300#instance:7 1=…`, with a space before each. */
 export function formatPlaces(places: readonly Place[]): string {
   return places.map(({ index, location }) => ` ${index}=${location}`).join('');
 }
 
-/** The same without the ids of the copies: on which server each copy is. */
+/** Like `formatPlaces`, without the copy ids: the server of each copy. */
 export function layoutOf(places: readonly Place[]): string {
   let layout = '';
   for (const { index, location } of places)
@@ -98,7 +98,7 @@ export function layoutOf(places: readonly Place[]): string {
   return layout;
 }
 
-/** What `layoutOf` leaves out, in the same order: `7,18`. */
+/** Returns the copy ids that `layoutOf` leaves out, in the same order: `7,18`. */
 export function copyIdsOf(places: readonly Place[]): string {
   let ids = '';
   for (const { location } of places) ids += `${ids && ','}${location.slice(location.lastIndexOf(':') + 1)}`;
@@ -107,7 +107,10 @@ export function copyIdsOf(places: readonly Place[]): string {
 
 const STORED_PLACE = / (\d+)=(\S+)/g;
 
-/** The same, read. What is no place is left out: its copy comes back by itself, and the ledger knows what to do with it. */
+/**
+ * Parses the string of `formatPlaces`. Skips anything that isn't a place: its copy surfaces on its own, and the ledger knows what
+ * to do with it.
+ */
 export function parsePlaces(text: string): Place[] {
   const places: Place[] = [];
   STORED_PLACE.lastIndex = 0;
@@ -118,19 +121,19 @@ export function parsePlaces(text: string): Place[] {
   return places;
 }
 
-/** The longest text that a location on this endpoint can have, in bytes. */
+/** Returns the max length of a location on this endpoint, in bytes. */
 export function longestLocation(endpoint: string): number {
   return Buffer.byteLength(endpoint) + 1 + 16 + 1 + 20;
 }
 
-/** Texts whose JSON is the text in quotation marks. */
+/** Strings whose JSON is just the string in quotes. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 // oxlint-disable-next-line no-control-regex
 const NOT_ASCII = /[^\0-\x7f]/g;
 
-/** JSON in ASCII alone, so that its length is its size in bytes. */
+/** Returns JSON in ASCII only, so that its length is its size in bytes. */
 export function asciiJson(value: unknown): string {
-  // Nearly all texts are so, and it takes half the time.
+  // The fast path for nearly all strings: half the time.
   if (typeof value === 'string' && PLAIN.test(value)) return `"${value}"`;
   return JSON.stringify(value).replace(
     NOT_ASCII,

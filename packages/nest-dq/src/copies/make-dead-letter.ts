@@ -7,21 +7,21 @@ import type { DeadLetter } from '../api/dead-letter.js';
 import type { Seal } from '../seal/seal.js';
 import type { Letter } from '../ledger/requests.js';
 
-/** What the ledger knows of a letter, and a copy of its job: only the copy has the payload and the key. */
+/** The ledger's letter, and a copy of its job: only the copy has the payload and the key. */
 interface LetterParts {
-  /** Without the prefix. */
+  /** Tube name without the prefix. */
   readonly tube: string;
   readonly storedAs: StoredTube;
   readonly letter: Letter;
-  /** Undefined while none is in reach. */
+  /** Undefined while no copy is reachable. */
   readonly copy: Envelope | undefined;
-  /** The name of the key that opens its copies, and that is not at hand. @default none */
+  /** Name of the missing key that would open its copies. @default none */
   readonly missingKey?: string | undefined;
-  /** Of its cluster. */
+  /** The cluster's seal, if any. */
   readonly seal: Seal | undefined;
 }
 
-/** A letter as users see it. */
+/** Builds a letter as users see it. */
 export function makeDeadLetter({ tube, storedAs, letter, copy, missingKey, seal }: LetterParts): DeadLetter {
   const { id, born, due, attempt, died, why, error, places } = letter;
   const key = copy?.header.key;

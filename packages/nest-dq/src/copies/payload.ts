@@ -4,25 +4,25 @@ import { DqError, show, wrongValue } from '../errors.js';
 /** json; bytes (a Buffer); text (a string); void (undefined). */
 export type ContentType = 'json' | 'bytes' | 'text' | 'void';
 
-/** Arrays and objects within each other, as at the write. More of them overflow the stack of what looks through them. */
+/** Max nesting of arrays and objects, the same as when writing. Deeper ones overflow the stack of whatever walks them. */
 const DEEPEST = 1_000;
 
-/** A payload as it is stored. */
+/** A payload as stored. */
 export interface Content {
   readonly type: ContentType;
-  /** A text is ASCII, so that its length is its size: it goes to the socket as it is, which costs less than a Buffer. */
+  /** A string is ASCII, so that its length is its size in bytes: it is sent to the socket as is, which is cheaper than a Buffer. */
   readonly bytes: Buffer | string;
 }
 
 /**
- * A payload as bytes: a Uint8Array and a string as they are, undefined as nothing, everything else as JSON.
- * `DQ_BAD_PAYLOAD`: JSON cannot hold it, or would silently drop a part of it.
+ * Encodes a payload: a Uint8Array and a string as is, undefined as nothing, everything else as JSON. `DQ_BAD_PAYLOAD` if JSON
+ * can't represent it, or would silently drop a part of it.
  */
 export function encodePayload(payload: unknown): Content {
   if (payload === undefined) return { type: 'void', bytes: '' };
   if (typeof payload === 'string') return { type: 'text', bytes: textOf(payload) };
   if (payload instanceof Uint8Array) {
-    // A copy: the caller may go on writing into its own.
+    // Copied, because the caller may keep writing into its own.
     return { type: 'bytes', bytes: Buffer.from(payload) };
   }
   const json = writeJson(payload);
@@ -48,7 +48,7 @@ function bytesOf(text: string): Buffer | string {
   return Buffer.byteLength(text) === text.length ? text : Buffer.from(text);
 }
 
-/** The payload again. `DQ_BAD_PAYLOAD`: it should be JSON and is not. */
+/** Decodes a payload. `DQ_BAD_PAYLOAD` if it should be JSON but isn't. */
 export function decodePayload({ type, bytes }: Content): unknown {
   switch (type) {
     case 'void':
@@ -72,7 +72,7 @@ function parsed(json: string): unknown {
   }
 }
 
-/** Each level takes two characters at least, so most texts need no look. Brackets in texts do not count. */
+/** Each level takes at least two characters, so most payloads need no scan. Brackets in strings don't count. */
 function isTooDeep(json: string): boolean {
   if (json.length <= 2 * DEEPEST) return false;
   let depth = 0;
@@ -86,7 +86,7 @@ function isTooDeep(json: string): boolean {
   return false;
 }
 
-/** Where the text ends that begins here. */
+/** Returns the end of the string that starts here. */
 function endOfText(json: string, start: number): number {
   for (let end = json.indexOf('"', start + 1); end > 0; end = json.indexOf('"', end + 1)) {
     let escapes = end;

@@ -7,16 +7,16 @@ import { openHeaderOf, unwrap } from './formats/unwrap.js';
 import { isCopyOf, type Envelope } from './header.js';
 import type { Place } from './location.js';
 
-/** A copy of the job that is there, by what it says of itself, and that this process can't read. */
+/** An existing copy that claims to be of the job, but that this process can't read. */
 export interface UnreadableCopy {
   readonly location: string;
-  /** For people. */
+  /** Reason, for people. */
   readonly reason: string;
-  /** The key that would open it. Undefined: no key would, because its seal is wrong. */
+  /** Name of the key that would open it. Undefined if none would, because its seal is wrong. */
   readonly missingKey: string | undefined;
 }
 
-/** Reads one copy of a generation. It asks one place after the other. Undefined: no copy that this process can read is in reach. */
+/** Reads one copy of a generation, trying one place after another. Undefined if no copy that this process can read is reachable. */
 export async function readCopy(
   cluster: Cluster,
   tube: StoredTube,
@@ -27,7 +27,7 @@ export async function readCopy(
   return isUnreadable(found) ? undefined : found;
 }
 
-/** The same, and tells a copy that can't be read from none: one that a missing key would open before one that is broken. */
+/** Like `readCopy`, but distinguishes an unreadable copy from none: preferring one that only lacks a key over a broken one. */
 export async function lookForCopy(
   cluster: Cluster,
   tube: StoredTube,
@@ -40,7 +40,7 @@ export async function lookForCopy(
     const body = await cluster.peek(location);
     if (!body) continue;
     const found = unwrap(body, tube, seal);
-    // A server that lost its log gives the same ids again, so another job may have this one.
+    // A server that lost its log reuses ids, so another job may have this one.
     const isSame = (header: Envelope['header']) => isCopyOf({ header }, id, generation, index);
     if (typeof found === 'object') {
       if (isSame(found.header)) return found;
@@ -56,12 +56,12 @@ export async function lookForCopy(
   return unreadable;
 }
 
-/** A generation, and where its copies are. */
+/** A generation and where its copies are. */
 export type JobAt = JobGeneration & { readonly places: readonly Place[] };
 
 /**
- * The name of the key that a job's copies say to be sealed with, which nothing proves; an empty text: they have no seal. Undefined: no
- * copy is in reach. It asks one place after the other.
+ * Resolves with the name of the key that a job's copies claim to be sealed with, unverified; an empty string if they are not
+ * sealed, undefined if no copy is reachable. Tries one place after another.
  */
 export async function sealedWith(
   cluster: Cluster,
@@ -79,7 +79,7 @@ export function isUnreadable(found: Envelope | UnreadableCopy | undefined): foun
   return found !== undefined && 'reason' in found;
 }
 
-/** The error of an act on a job that needs its content. */
+/** Returns the error of an action that needs the content of a job. */
 export function unreadable(id: string, { location, reason, missingKey }: UnreadableCopy): DqError {
   const expected =
     missingKey === undefined

@@ -9,28 +9,28 @@ import type { JobHeader, WrittenJob } from './header.js';
 import { hasUnknown, maskOf, type Place } from './location.js';
 import type { Content } from './payload.js';
 
-/** One generation of a job that is to be stored. */
+/** One generation of a job to store. */
 interface NewGeneration extends JobToPut {
   readonly envelope: WrittenJob;
 }
 
-/** What became of the copies of one generation of a job. */
+/** Result of storing the copies of one generation of a job. */
 export interface Stored {
   readonly generation: number;
-  /** Ledger time, ms. */
+  /** Ledger time in ms. */
   readonly due: number;
   readonly places: readonly Place[];
-  /** Confirmed by INSERTED. */
+  /** Number confirmed by INSERTED. */
   readonly copies: number;
-  /** How many were meant to be. */
+  /** Number planned. */
   readonly planned: number;
-  /** As many as `minWritten`. */
+  /** Whether `minWritten` was reached. */
   readonly enough: boolean;
-  /** Why nodes failed, by endpoint. If it was not enough, also why nodes get no copies. */
+  /** Why nodes failed, by endpoint. If not enough copies were stored, also why nodes get no copies. */
   readonly reasons: Readonly<Record<string, string>>;
 }
 
-/** A generation as it is written on this cluster. */
+/** Returns a generation in this cluster's format. */
 export function envelopeFor(
   { settings: { seal } }: Cluster,
   tube: StoredTube,
@@ -43,7 +43,7 @@ export function envelopeFor(
     : new SealedEnvelope(seal!, key, tube, job, content);
 }
 
-/** `DQ_BAD_PAYLOAD`: a node would refuse it. Call it before anything is written, to the ledger too. */
+/** Throws `DQ_BAD_PAYLOAD` if a node would refuse the job. Call it before anything is written, including to the ledger. */
 export function refuseTooLarge(cluster: Cluster, envelope: WrittenJob): void {
   // The primary may name all other nodes: after a put without an answer, the copy is put on another node.
   const size = envelope.largestCopy(cluster.nodes.length - 1, cluster.longestLocation);
@@ -59,7 +59,7 @@ export function refuseTooLarge(cluster: Cluster, envelope: WrittenJob): void {
   throw new DqError('DQ_BAD_PAYLOAD', fact);
 }
 
-/** Stores the copies of one generation. It never fails: the result tells what is stored where. */
+/** Stores the copies of one generation. Never rejects: the result says what is stored where. */
 export function storeCopies(cluster: Cluster, generation: NewGeneration): Promise<Stored> {
   const { job } = generation.envelope;
   return new Promise((resolve) => {
@@ -79,19 +79,19 @@ export function storeCopies(cluster: Cluster, generation: NewGeneration): Promis
   });
 }
 
-/** Why nodes that are the server of another node were not asked. */
+/** Reasons of nodes that weren't asked because they are the same server as another node. */
 function whyTwins({ nodes }: Cluster): Record<string, string> {
   return Object.fromEntries(
     nodes.filter(({ twin }) => twin).map(({ endpoint, reason }) => [endpoint, reason]),
   );
 }
 
-/** The copies that a coming put may store, a bit each. */
+/** Bitmask of the copies that an upcoming put may store. */
 export function announcedBy(cluster: Cluster): number {
   return 2 ** cluster.settings.replicas - 1;
 }
 
-/** What the ledger keeps of a stored generation that was opened before. */
+/** Returns what the ledger keeps of a stored generation that was opened before. */
 export function announcedGeneration(
   cluster: Cluster,
   { generation, due, places }: Pick<Stored, 'generation' | 'due' | 'places'>,
@@ -103,7 +103,7 @@ export function owedAt(places: readonly Place[]): OwedCopies {
   return { mask: maskOf(places), unknown: hasUnknown(places) };
 }
 
-/** Why it was not enough: for people. */
+/** Returns why too few copies were stored, for people. */
 export function tooFewOf(cluster: Cluster, { copies, reasons }: Stored): string {
   return (
     `stored on ${copies} of ${cluster.nodes.length} nodes, need ${cluster.settings.minWritten}: ` +
@@ -113,7 +113,7 @@ export function tooFewOf(cluster: Cluster, { copies, reasons }: Stored): string 
   );
 }
 
-/** `outcome` says what is left of it, `indeterminate` whether that is certain. */
+/** `outcome` says what is left of the job; `indeterminate` means that this is uncertain. */
 export function tooFewCopies(
   cluster: Cluster,
   stored: Stored,

@@ -1,11 +1,11 @@
 /**
- * The bytes of a copy: `dq1 `, a header of one line of compact JSON, a line feed, the payload's bytes.
+ * Format of a copy: `dq1 `, a header of one line of compact JSON, a line feed, the payload's bytes.
  *
  * To change the format:
- * 1. Copies wait for months, and processes of two versions run side by side: everything that was written must stay readable.
- * 2. A new field of the header must be optional, and an old reader must be right when it ignores it.
- * 3. Any other change is a new format with a new mark (`dq2 `), in a file beside this one: first release a version that
- *    reads both, then one that writes the new one.
+ * 1. Copies wait for months, and processes of two versions run side by side: everything ever written must stay readable.
+ * 2. A new header field must be optional, and an old reader must still be correct when it ignores it.
+ * 3. Any other change is a new format with a new mark (`dq2 `), in a file next to this one: first release a version that reads
+ *    both, then one that writes the new one.
  * 4. Keep the specs of every format that was ever written.
  */
 import type { Body } from '../../beanstalk/connection.js';
@@ -20,8 +20,8 @@ const MARK_BYTES = Buffer.from(MARK).readUInt32BE();
 const LINE_FEED = 0x0a;
 
 /**
- * One job's copies. Each is a header and the payload. The headers differ in the index, and the primary's names its
- * siblings. They are ASCII, so that their length is their size.
+ * One job's copies, each a header and the payload. The headers differ in the index, and the primary's names its siblings. They
+ * are ASCII, so that their length is their size in bytes.
  */
 export class JobEnvelope implements WrittenJob {
   /** The header without its end. Each copy appends its own. */
@@ -35,7 +35,7 @@ export class JobEnvelope implements WrittenJob {
     this.common = MARK + openFields(job) + this.privateFields;
   }
 
-  /** One copy, as it is put. */
+  /** Returns one copy, as it is put. */
   body(index: number, siblings: readonly Place[] = []): Body {
     return [`${this.common}${copyFields(index, siblings)}}\n`, this.content.bytes];
   }
@@ -64,13 +64,13 @@ export function isDq1(body: Buffer): boolean {
   return body.length >= MARK.length && body.readUInt32BE() === MARK_BYTES;
 }
 
-/** The first fields of a header, as `JobEnvelope` writes them, up to a field that comes behind them. */
+/** The first header fields, as written by `JobEnvelope`, up to a field that comes after them. */
 const FIRST_FIELDS =
   /^dq1 \{"id":"([\w-]{1,100})","due":(\d{1,15}),"n":\d+(?:,"g":(\d{1,15}))?(?:,"o":(\d{1,15}))?,"[kpabhuti]":/;
 
 /**
- * Tells of which job a copy is, without a look at the rest of it: in a small part of the time, for those who look at many.
- * `body` in latin1. Undefined: only `unwrapDq1` can tell.
+ * Returns which job a copy belongs to, without parsing the rest: much faster, for code that scans many. `body` in latin1.
+ * Undefined if only `unwrapDq1` can tell.
  */
 export function identifyDq1(body: string): JobIdentity | undefined {
   const fields = FIRST_FIELDS.exec(body);
@@ -79,7 +79,7 @@ export function identifyDq1(body: string): JobIdentity | undefined {
   return { id: id!, due: Number(due), generation: Number(generation), born: Number(born) };
 }
 
-/** Takes a body of this format apart. A text says why it cannot be read. */
+/** Parses a body of this format. Returns a string if it can't be read, with the reason. */
 export function unwrapDq1(body: Buffer): Envelope | string {
   const end = body.indexOf(LINE_FEED, MARK.length);
   if (end < 0) return 'its header has no end';

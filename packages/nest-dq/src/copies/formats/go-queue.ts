@@ -1,6 +1,7 @@
 /**
- * The bytes of go-queue's dq (v1.2): the due time in nanoseconds since 1970, a slash, the payload's bytes. All copies of a
- * job are equal, so they name neither their job nor each other: a job is the MD5 of its bytes, as in go-queue's own locks.
+ * Format of go-queue's dq (v1.2): the due time in nanoseconds since 1970, a slash, the payload's bytes. All copies of a job are
+ * identical, so they name neither their job nor each other: a job is identified by the MD5 of its bytes, as in go-queue's own
+ * locks.
  */
 import { createHash } from 'node:crypto';
 import type { JobRef } from '../../api/job.js';
@@ -12,28 +13,28 @@ import { MOST_PLACES, parseLocation, UNKNOWN_COPY, type Place } from '../locatio
 import { type Content, isJson } from '../payload.js';
 import type { OwedCopies } from '../../ledger/requests.js';
 
-/** go-queue looks for the slash no further. */
+/** go-queue doesn't look for the slash beyond this. */
 const STAMP = /^(\d{1,20})\//;
 const NS_PER_MS = 1_000_000n;
 /** go-queue's own: every copy has it. */
 const PRIORITY = 2;
-/** Copies that a mask has bits for. */
+/** Copies that fit into a mask. */
 const MOST_COPIES = 31;
 
-/** Copies are equal, and no node has two of a job: so the index of each is that of its node. */
+/** Returns the index of a copy. Copies are identical, and no node has two of a job, so each gets its node's index. */
 export function goQueueIndex({ rank }: { readonly rank: number }): number {
   return Math.min(rank, MOST_COPIES - 1);
 }
 
 /**
- * The copies that may exist: one on each node. Up to three nodes have one each. Of more, go-queue picks three, and nobody knows which,
- * so the ledger remembers the job for as long as one could come.
+ * Returns the copies that may exist: one per node. With up to three nodes, each has one. With more, go-queue picks three, and
+ * nobody knows which, so the ledger remembers the job for as long as one could surface.
  */
 export function goQueueOwed(nodes: number): OwedCopies {
   return { mask: 2 ** Math.min(nodes, MOST_COPIES) - 1, unknown: false };
 }
 
-/** True for the id of a job that is stored in this format. */
+/** Returns whether `id` is of a job stored in this format. */
 export function isGoQueueId(id: string | undefined): boolean {
   return id !== undefined && /^[0-9a-f]{32}$/.test(id);
 }
@@ -42,10 +43,10 @@ export function isGoQueue(body: Buffer): boolean {
   return STAMP.test(body.toString('latin1', 0, 21));
 }
 
-/** Takes a body of this format apart. */
+/** Parses a body of this format. */
 export function unwrapGoQueue(body: Buffer): Envelope {
   const [stamp = '', digits = ''] = STAMP.exec(body.toString('latin1', 0, 21)) ?? [];
-  // Not before the nanosecond.
+  // Rounded up, so that it doesn't run before the nanosecond.
   const due = (BigInt(digits) + NS_PER_MS - 1n) / NS_PER_MS;
   const bytes = body.subarray(stamp.length);
   return {
@@ -64,7 +65,7 @@ export function unwrapGoQueue(body: Buffer): Envelope {
   };
 }
 
-/** What go-queue's handlers get as it is: JSON, or a text that is none, or other bytes, or nothing. */
+/** The payload as go-queue's handlers get it: JSON, other text, other bytes, or nothing. */
 function contentOf(bytes: Buffer): Content {
   if (bytes.length === 0) return { type: 'void', bytes };
   const text = bytes.toString();
@@ -72,17 +73,17 @@ function contentOf(bytes: Buffer): Content {
   return { type: Buffer.from(text).equals(bytes) ? 'text' : 'bytes', bytes };
 }
 
-/** `endpoint/tube/id`. An endpoint of ours may have slashes, as in tls://host:port. */
+/** `endpoint/tube/id`. One of our endpoints may contain slashes, as in tls://host:port. */
 const COPY = /^([^,\s]+)\/([^/,\s]+)\/(\d{1,20})$/;
 
-/** A copy, as go-queue's reference of a job names it. */
+/** A copy named in a go-queue reference. */
 export interface NamedCopy {
   readonly endpoint: string;
   readonly tube: StoredTube;
   readonly copyId: string;
 }
 
-/** The copies that go-queue's reference names, which stands as it is, or as `ref`. Undefined: it is another reference. */
+/** Returns the copies named in a go-queue reference, given as is or as `ref`. Undefined if it is another kind of reference. */
 export function goQueueCopies(ref: JobRef): [NamedCopy, ...NamedCopy[]] | undefined {
   const text: unknown = typeof ref === 'object' && ref !== null && 'ref' in ref ? ref.ref : ref;
   if (typeof text !== 'string' || text.length > LONGEST_REF || !text.includes('/')) return undefined;
@@ -97,7 +98,7 @@ export function goQueueCopies(ref: JobRef): [NamedCopy, ...NamedCopy[]] | undefi
   return copies as [NamedCopy, ...NamedCopy[]];
 }
 
-/** The same, as go-queue's producer would have returned it. A copy whose put got no answer is not in it. */
+/** Formats copies as go-queue's producer would have returned them. Leaves out a copy whose put got no answer. */
 export function goQueueIdsOf(tube: StoredTube, places: readonly Place[]): string {
   return places
     .map(({ location }) => parseLocation(location)!)
@@ -106,12 +107,15 @@ export function goQueueIdsOf(tube: StoredTube, places: readonly Place[]): string
     .join();
 }
 
-/** One job as it is stored: all copies are the same. */
+/** One job in storage format: all copies are identical. */
 export class GoQueueEnvelope implements WrittenJob {
   readonly job: JobHeader;
   private readonly whole: Buffer;
 
-  /** @param below Nanoseconds below a millisecond: two equal payloads of one instant must differ in them, or one run is all they get. */
+  /**
+   * @param below Nanoseconds within the millisecond: two equal payloads due at the same time must differ in it, or they share a
+   *   single run.
+   */
   constructor(
     due: number,
     below: number,
@@ -128,12 +132,12 @@ export class GoQueueEnvelope implements WrittenJob {
     return [this.whole];
   }
 
-  /** It names no copies, so it does not matter how many there are, and it has one generation. */
+  /** Returns itself: the number of copies doesn't matter because none are named, and there is only one generation. */
   with(): this {
     return this;
   }
 
-  /** Whole seconds, rounded up: go-queue runs what surfaces. */
+  /** In whole seconds, rounded up: go-queue runs whatever surfaces. */
   delay(_index: number, msUntilDue: number): number {
     return Math.max(0, Math.ceil(msUntilDue / 1_000));
   }

@@ -1,9 +1,9 @@
 /**
- * The bytes of a sealed copy: a line with `dqs`, the name of the key, how many bytes are encrypted, and the job's open header; a line with
- * the copy's fields; the copy's proof; the seal; what is encrypted; and, where the payload is not, the payload. The seal covers the
- * first line, the tube, the secrets and the payload, and is the same in all copies of a job, as it is what takes time. Each copy proves
- * that its own fields belong to the job: a backup with a secret of the job that no other copy tells, the primary with an HMAC, as its
- * siblings are known only after the seal.
+ * Layout of a sealed copy: a line with `dqs`, the name of the key, the number of encrypted bytes, and the job's open header; a
+ * line with the copy's fields; the copy's proof; the seal; the encrypted part; and, if the payload isn't encrypted, the payload.
+ * The seal covers the first line, the tube, the secrets and the payload. It is the expensive part, so all copies of a job share
+ * it. Each copy proves that its own fields belong to the job: a backup with a secret of the job that no other copy reveals, the
+ * primary with an HMAC, since its siblings are only known after sealing.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { StoredTube } from '../../api/tube.js';
@@ -36,18 +36,18 @@ const LINE_FEED = 0x0a;
 /** In bytes: the mark, the name of the key, the length of the secrets, and the copy's index. */
 const MORE_FIELDS = 100;
 
-/** What begins so is no copy that this process may run: the text tells why. */
+/** Prefix of the reason why this process may not run a copy. */
 export const BAD_SEAL = 'DQ_BAD_SEAL: ';
 const CHANGED = `${BAD_SEAL}it was changed, or sealed for another tube or another \`seal.context\``;
 const NO_COPY = `${BAD_SEAL}it is no copy of its job`;
 const CUT = `${BAD_SEAL}it is not whole`;
-/** The same, but the copy may be right: another process may have the key. */
+/** Like `BAD_SEAL`, but the copy may be fine: another process may have the key. */
 export const NO_KEY = `${BAD_SEAL}no key: `;
 
 interface Written {
   readonly sealed: SealedJob;
   readonly line: string;
-  /** The proofs of the backups, one after the other; in latin1. */
+  /** Concatenated proofs of the backups, in latin1. */
   readonly proofs: string;
 }
 
@@ -113,16 +113,19 @@ export function isSealed(body: Buffer): boolean {
   return body.length >= MARK.length && body.readUInt32BE() === MARK_BYTES;
 }
 
-/** The first line: the name of the key, how many bytes are encrypted, and the open header, as `SealedEnvelope` writes it, with its first fields. */
+/**
+ * The first line, as written by `SealedEnvelope`: the name of the key, the number of encrypted bytes, and the open header with
+ * its first fields.
+ */
 const FIRST_LINE =
   /^dqs ([\w.-]{1,40}) (\d{1,10}) (\{"id":"([\w-]{1,100})","due":(\d{1,16}),"n":(\d{1,2})(?:,"g":(\d{1,16}))?(?:,"o":(\d{1,16}))?(?:,"[^\n]*)?)\n/;
 
-/** The key that a sealed copy names; nothing is proved of it. */
+/** Returns the name of the key that a sealed copy claims to use; unverified. */
 export function keyNameOf(body: Buffer): string | undefined {
   return FIRST_LINE.exec(body.toString('latin1', 0, body.indexOf(LINE_FEED) + 1))?.[1];
 }
 
-/** See `identifyDq1`. Nothing is proved of what it tells. */
+/** Like `identifyDq1`, for a sealed copy. Unverified. */
 export function identifySealed(body: string): JobIdentity | undefined {
   const found = FIRST_LINE.exec(body);
   if (!found) return undefined;
@@ -130,14 +133,17 @@ export function identifySealed(body: string): JobIdentity | undefined {
   return { id: id!, due: Number(due), generation: Number(generation), born: Number(born) };
 }
 
-/** What anybody may read of the header; nothing is proved of it. */
+/** Returns the readable part of the header; unverified. */
 export function fieldsOfSealed(body: Buffer): CopyHeader | undefined {
   const parts = partsOf(body);
   const parsed = typeof parts === 'object' ? parseHeader(`${parts.open}${parts.fields}}`) : undefined;
   return typeof parsed === 'object' ? parsed.header : undefined;
 }
 
-/** Takes a sealed copy apart. A text says why it must not run. No JSON is parsed before the seal proves that one of us wrote it. */
+/**
+ * Opens a sealed copy. Returns a string if it must not run, with the reason. Parses no JSON before the seal proves that one of us
+ * wrote it.
+ */
 export function unwrapSealed(body: Buffer, tube: StoredTube, seal: Seal): Envelope | string {
   const parts = partsOf(body);
   if (typeof parts === 'string') return parts;
@@ -164,29 +170,29 @@ export function unwrapSealed(body: Buffer, tube: StoredTube, seal: Seal): Envelo
   if (typeof parsed === 'string') return BAD_SEAL + parsed;
   const { type } = parsed;
   const { group } = parsed.header;
-  // A hash, as the id of a job with a key is one.
+  // Hashed, like the id of a keyed job.
   const header =
     isEncrypted && group !== undefined ? { ...parsed.header, groupId: keyedId(tube, group) } : parsed.header;
   return { header, content: { type, bytes: isEncrypted ? secret.subarray(privateEnd + 1) : payload } };
 }
 
-/** The fields of a backup. */
+/** Fields of a backup. */
 const BACKUP = /^,"i":([1-9]\d?)$/;
 
-/** A sealed copy, taken apart and not yet proved. */
+/** A sealed copy, split up but not yet verified. */
 interface Parts {
   readonly keyName: string;
-  /** Of the job. */
+  /** Number of copies of the job. */
   readonly copies: number;
-  /** The open header, without the brace at its end. */
+  /** The open header, without the closing brace. */
   readonly open: string;
-  /** Those of the copy. */
+  /** Fields of the copy. */
   readonly fields: string;
   readonly proof: Buffer;
-  /** Behind the first line. */
+  /** Offset after the first line. */
   readonly lineEnd: number;
   readonly sealStart: number;
-  /** Of a payload that is not encrypted. */
+  /** Offset of an unencrypted payload. */
   readonly payloadStart: number;
 }
 
@@ -211,12 +217,12 @@ function partsOf(body: Buffer): Parts | string {
   };
 }
 
-/** Where the proof of a backup is among those of its job. */
+/** Range of a backup's proof among those of its job. */
 function proofRange(index: number): [from: number, to: number] {
   return [(index - 1) * PROOF_BYTES, index * PROOF_BYTES];
 }
 
-/** What the seal covers begins so. No tube has a line feed, so no two jobs are covered alike. */
+/** Prefix of what the seal covers. Tubes contain no line feed, so no two jobs share the same covered bytes. */
 function coveredBy(tube: StoredTube): string {
   return `nest-dq seal 2\n${tube}\n`;
 }
@@ -230,7 +236,7 @@ function joined(head: string, tail: Buffer | string): Buffer {
 
 let stock = '';
 
-/** In latin1, from a stock of random bytes, each of which is used once: to ask for those of each job takes longer. */
+/** Returns random bytes in latin1, from a buffer in which each is used once: asking for each job's bytes takes longer. */
 function randoms(count: number): string {
   if (stock.length < count) stock = randomBytes(8_192).toString('latin1');
   const taken = stock.slice(0, count);

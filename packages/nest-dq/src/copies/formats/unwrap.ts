@@ -1,6 +1,6 @@
 /**
- * Reads what lies in a beanstalkd job, in whatever format it was written. A format is a file of this folder with its own
- * `unwrap`, and a line here that knows its bodies.
+ * Reads the body of a beanstalkd job in any format. A format is a file in this folder with its own `unwrap`, and a line here that
+ * recognizes its bodies.
  */
 import { LARGEST_BODY } from '../../beanstalk/codec/reply-parser.js';
 import { show } from '../../errors.js';
@@ -14,8 +14,8 @@ import { BAD_SEAL, fieldsOfSealed, identifySealed, isSealed, NO_KEY, unwrapSeale
 const NO_SEAL = `${BAD_SEAL}it has no seal`;
 
 /**
- * A text says why the body cannot be read: such a copy is buried and reported, never dropped. Where jobs are sealed, it also says that the
- * copy is not, or not for this tube.
+ * Returns a string if the body can't be read, with the reason: such a copy is buried and reported, never dropped. If jobs are
+ * sealed, also if the copy isn't, or not for this tube.
  */
 export function unwrap(body: Buffer, tube: StoredTube, seal: Seal | undefined): Envelope | string {
   const takesOpen = !seal || seal.takesUnsealed(tube);
@@ -29,15 +29,15 @@ export function unwrap(body: Buffer, tube: StoredTube, seal: Seal | undefined): 
   return `it does not begin with "dq1 " but with ${show(body.toString('latin1', 0, 20))}`;
 }
 
-/** Of which job a copy is. `body` in latin1. Undefined: it is no copy of a job. Nothing is proved of what it tells. */
+/** Returns which job a copy belongs to; unverified. `body` in latin1. Undefined if it isn't a copy of a job. */
 export function identify(body: string): JobIdentity | undefined {
   return identifyDq1(body) ?? identifySealed(body) ?? openHeaderOf(Buffer.from(body, 'latin1'));
 }
 
-/** What anybody may read of the header of a copy. Undefined: it is no copy of a job. Nothing is proved of what it tells. */
+/** Returns the readable part of a copy's header; unverified. Undefined if it isn't a copy of a job. */
 export function openHeaderOf(bytes: Buffer): CopyHeader | undefined {
   if (isSealed(bytes)) return fieldsOfSealed(bytes);
-  // Only of ours the header tells all.
+  // Only our own format has everything in the header.
   const envelope = isDq1(bytes)
     ? unwrapDq1(bytes.subarray(0, bytes.indexOf('\n') + 1))
     : isGoQueue(bytes) && unwrapGoQueue(bytes);

@@ -1,4 +1,4 @@
-/** The header of our copies as JSON: what each format of ours writes and reads. */
+/** The JSON header of our copies, as written and read by each of our formats. */
 import { FIRST_TIMESTAMP } from 'nest-handlers/time';
 import { isGroup, isKey } from '../../api/job-options.js';
 import { printable, show } from '../../errors.js';
@@ -8,10 +8,10 @@ import { isJobId, type CopyHeader, type JobHeader } from '../header.js';
 import type { ContentType } from '../payload.js';
 
 const NO_SIBLINGS: readonly Place[] = [];
-/** Characters. With the longest key, group, headers and places it has less. */
+/** In characters. With the longest key, group, headers and places it still has less. */
 const LONGEST_HEADER = 2 ** 20;
 
-/** The header as it is written: short names, without usual values. */
+/** The header as written: short names, without default values. */
 interface WireHeader {
   id: string;
   due: number;
@@ -39,7 +39,7 @@ interface WireHeader {
   l?: [number, string][];
 }
 
-/** What anybody may know of a job: the fields of its header from the first on, without the brace at their end. */
+/** Returns the public fields of a job's header, from the first, without the closing brace. */
 export function openFields({
   id,
   due,
@@ -50,7 +50,7 @@ export function openFields({
   attempts,
   backoff,
 }: JobHeader): string {
-  // By hand: this is half the time that JSON.stringify takes for the whole.
+  // Formatted by hand: half the time JSON.stringify takes for the whole.
   let fields = `{"id":"${id}","due":${due},"n":${copies}`;
   if (generation !== 0) fields += `,"g":${generation}`;
   if (born !== undefined && born !== generation) fields += `,"o":${born}`;
@@ -60,13 +60,13 @@ export function openFields({
   return fields;
 }
 
-/** Digits of a time until the year 2286. */
+/** Digits of an epoch ms time until the year 2286. */
 const TIME_DIGITS = 13;
 const FIRST_OF_TIME_DIGITS = 1e12;
 
 /**
- * Bytes by which the open fields may still grow: a move, a revival and `Again` give the job a generation, which tells that of its
- * add from it, and perhaps a time with more digits.
+ * Returns how much the open fields may still grow, in bytes: a move, a revival and `Again` give the job a new generation, next to
+ * that of its add, and perhaps a time with more digits.
  */
 export function growthOf({ due, generation, born = generation }: JobHeader): number {
   const time = due < FIRST_OF_TIME_DIGITS ? TIME_DIGITS - String(due).length : 0;
@@ -76,7 +76,7 @@ export function growthOf({ due, generation, born = generation }: JobHeader): num
     : time + ',"o":'.length + TIME_DIGITS;
 }
 
-/** The fields that tell what the job is about. Each begins with a comma. */
+/** Returns the fields that reveal what the job is about. Each begins with a comma. */
 export function privateFieldsOf({ key, headers, group }: JobHeader, type: ContentType): string {
   let fields = '';
   if (key !== undefined) fields += `,"k":${asciiJson(key)}`;
@@ -86,12 +86,15 @@ export function privateFieldsOf({ key, headers, group }: JobHeader, type: Conten
   return fields;
 }
 
-/** The fields of one copy, which begin with a comma. */
+/** Returns the fields of one copy, beginning with a comma. */
 export function copyFields(index: number, siblings: readonly Place[]): string {
   return siblings.length === 0 ? `,"i":${index}` : `,"i":${index},"l":[${placesJson(siblings)}]`;
 }
 
-/** Reads a header. A text says what is wrong: another program may write into our tubes, so every field is checked. */
+/**
+ * Parses a header. Returns a string if it is invalid, with the reason: other programs may write into our tubes, so every field is
+ * checked.
+ */
 export function parseHeader(json: string): { header: CopyHeader; type: ContentType } | string {
   if (json.length > LONGEST_HEADER) return `its header has more than ${LONGEST_HEADER} characters`;
   let wire: WireHeader;
