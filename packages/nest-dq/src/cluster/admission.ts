@@ -5,38 +5,38 @@ import type { Clock, Timer } from 'nest-handlers/time';
 import type { ClusterNode } from './cluster-node.js';
 import type { Cluster } from './cluster.js';
 
-/** Milliseconds. How long the first look waits for the nodes' first answers. */
+/** How long the first look waits for the nodes' first answers, in ms. */
 const FIRST_ANSWERS = 500;
-/** Milliseconds between two rounds. So soon after a loss of its data, a ledger has its identity back. */
+/** Interval between two rounds, in ms. A ledger that lost its data has its identity back within it. */
 const ROUND_EVERY = 5_000;
-/** Milliseconds. How long a newcomer leaves it to the others to store the identity that its Redis has lost, and how often it looks. */
+/** How long a newcomer leaves it to the others to restore the identity its Redis has lost, and how often it looks, in ms. */
 const LOST_IDENTITY = ROUND_EVERY + 1_000;
 const LOST_IDENTITY_LOOK = 500;
-/** Milliseconds between two looks at the nodes' tubes by an admitted process; up to a half more, so that processes take turns. */
+/** Interval between two looks at the nodes' tubes by an admitted process, in ms; up to half more, so that processes take turns. */
 const LOOK_EVERY = 60_000;
-/** Milliseconds. By then, the other of two processes that announced at the same time has withdrawn. */
+/** In ms. By then, one of two processes that announced at the same time has withdrawn. */
 const TIE = 1_000;
 
 const IDENTITY = /^[0-9a-f]{16}$/;
 
-/** The ledger of other processes, as one node shows it. */
+/** The ledger of other processes, as seen on one node. */
 export interface OtherLedger {
-  /** Its identity. */
+  /** Identity of the other ledger. */
   readonly id: string;
-  /** The endpoint of the node. */
+  /** Endpoint of the node. */
   readonly node: string;
-  /** The identity of this process's ledger. */
+  /** Identity of this process's ledger. */
   readonly ours: string;
 }
 
 interface AdmissionListener {
   /** This process may run jobs. */
   admitted?(): void;
-  /** It may not, for now. Told with each look that finds the other ledger. */
+  /** It may not run jobs for now. Called on each look that finds the other ledger. */
   refused?(other: OtherLedger): void;
-  /** The identity of the ledger cannot be read. Told with each look. */
+  /** The ledger's identity can't be read. Called on each look. */
   unidentified?(error: Error): void;
-  /** It goes on to run jobs, and so does another ledger. Told with each look. */
+  /** It keeps running jobs, and so does another ledger. Called on each look. */
   shared?(other: OtherLedger): void;
 }
 
@@ -44,15 +44,15 @@ interface AdmissionParts {
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly prefix: string;
-  /** False: this process runs no jobs. It looks, and announces nothing. */
+  /** If false, this process runs no jobs: it looks, but announces nothing. */
   readonly consume: boolean;
-  /** The identity of the ledger, which becomes `known` if it has none. Rejects while the ledger is away. */
+  /** Resolves with the ledger's identity, which becomes `known` if it has none. Rejects while the ledger is away. */
   readonly identify: (known: string) => Promise<string>;
-  /** Whether the ledger has no identity, so that `identify` would store one. */
+  /** Resolves with whether the ledger has no identity, so that `identify` would store one. */
   readonly isUnknown: () => Promise<boolean>;
 }
 
-/** What calls fail with in a process that was refused. */
+/** Returns the error of calls in a process that was refused. */
 export function otherLedgerError({ id, node, ours }: OtherLedger): DqError {
   return new DqError(
     'DQ_OTHER_LEDGER',
@@ -60,17 +60,17 @@ export function otherLedgerError({ id, node, ours }: OtherLedger): DqError {
   );
 }
 
-/** All tubes that announce ledgers of a prefix begin with this. It has a hash in place of the prefix, which may be too long. */
+/** Returns the prefix of all tubes that announce ledgers of a prefix. It contains a hash of the prefix, which may be too long. */
 export function announcementsOf(prefix: string): string {
   return `dq-ledger.${createHash('sha256').update(prefix).digest('hex').slice(0, 16)}.`;
 }
 
-/** Whether a tube only announces a ledger, of any prefix. */
+/** Returns whether a tube only announces a ledger, of any prefix. */
 export function isAnnouncement(tube: string): boolean {
   return /^dq-ledger\.[0-9a-f]{16}\.[0-9a-f]{16}$/.test(tube);
 }
 
-/** The identities of the ledgers that these tubes of a node announce. */
+/** Returns the identities of the ledgers announced by these tubes of a node. */
 export function announcedIn(tubes: readonly string[], prefix: string): string[] {
   const beginning = announcementsOf(prefix);
   return tubes.flatMap((tube) => {
@@ -80,65 +80,65 @@ export function announcedIn(tubes: readonly string[], prefix: string): string[] 
 }
 
 /**
- * Sees to it that the jobs of a node are decided in one ledger: processes with two would run each job twice ◆.
+ * Ensures that the jobs of a node are decided in one ledger: processes with two would run each job twice ◆.
  *
- * An admitted process watches a tube on each node that is named after its ledger's identity. A node has that tube exactly as
- * long as somebody watches it, so it tells which ledgers are used now, without a clock and without anything that stays behind.
- * A process looks for tubes of other ledgers before it watches its own and once more after that: of two that begin at the same
+ * An admitted process watches a tube on each node that is named after its ledger's identity. The tube exists on a node exactly as
+ * long as somebody watches it, so it shows which ledgers are in use now, without a clock and without leaving anything behind. A
+ * process looks for tubes of other ledgers before it watches its own and once more afterwards: of two that start at the same
  * time, at least one sees the other. The newcomer is refused until no other ledger is left.
  */
 export class Admission {
-  /** Whether this process may reserve and claim. Not before its first look. */
+  /** Whether this process may reserve and claim. False until its first look. */
   admitted = false;
-  /** Why not, if it was refused; or whom it shares the nodes with. */
+  /** The other ledger that caused the refusal, or that it shares the nodes with. */
   other: OtherLedger | undefined;
 
   private id = randomBytes(8).toString('hex');
   private refused = false;
-  /** Milliseconds of the clock: since then, no look of a refused process found another ledger. */
+  /** Clock time in ms since when no look of a refused process has found another ledger. */
   private clearSince: number | undefined;
-  /** Where the own ledger is announced. The announcement ends with the connection. */
+  /** Nodes where the own ledger is announced. An announcement ends with its connection. */
   private readonly announced = new Map<ClusterNode, Connection>();
-  /** Nodes that deny a command, which costs the connection: they are not asked again. */
+  /** Nodes that reject a command, which costs the connection: they are not asked again. */
   private readonly denying = new Set<ClusterNode>();
   private readonly listeners = new Set<AdmissionListener>();
   private readonly unlisten: (() => void)[] = [];
   private nextLook = 0;
-  /** The ledger's identity is known. */
+  /** Whether the ledger's identity is known. */
   private identified = false;
-  /** Milliseconds of the clock: until then, a newcomer stores no identity while nodes show one. */
+  /** Clock time in ms until which a newcomer stores no identity while nodes show one. */
   private leavesUntil = 0;
   private leavesIdentity = false;
-  /** Why the last look couldn't read the identity of the ledger. Undefined: it could. */
+  /** Why the last look couldn't read the ledger's identity. Undefined if it could. */
   unread: Error | undefined;
   private timer: Timer | undefined;
   private first: Promise<void> | undefined;
-  /** The last round that was asked for. One comes after the other. */
+  /** The last round requested. Rounds run one after another. */
   private rounds: Promise<void> = Promise.resolve();
-  /** It has not begun. */
+  /** The round that has not started yet. */
   private next: Promise<void> | undefined;
   private closed = false;
 
   constructor(private readonly parts: AdmissionParts) {}
 
-  /** Returns how to stop listening. */
+  /** Returns a function that stops listening. */
   listen(listener: AdmissionListener): () => void {
     this.listeners.add(listener);
     return () => void this.listeners.delete(listener);
   }
 
-  /** Goes on to look. Resolves after the first look, which may find no node and no ledger. Never rejects. Idempotent. */
+  /** Starts looking. Resolves after the first look, which may find no node and no ledger. Never rejects. Idempotent. */
   start(): Promise<void> {
     return (this.first ??= this.begin());
   }
 
-  /** Now, beside the regular rounds: the ledger answers again. */
+  /** Looks now, in addition to the regular rounds, e.g. because the ledger answers again. */
   lookNow(): void {
     this.nextLook = 0;
     if (this.unlisten.length > 0) void this.round();
   }
 
-  /** The announcements end with the connections. Idempotent. */
+  /** Stops looking. Announcements end with the connections. Idempotent. */
   close(): void {
     this.closed = true;
     this.timer?.cancel();
@@ -170,7 +170,7 @@ export class Admission {
     const id = await this.identity().catch((error: unknown) => this.unidentified(toError(error)));
     if (this.closed || this.leavesIdentity) return;
     if (id === undefined) {
-      // Nodes that were restarted have forgotten it, and a refused process must not take that for the end of this ledger.
+      // Restarted nodes have forgotten the announcement; to a refused process that must not look like the end of this ledger.
       if (this.admitted && consume) await this.announce();
       return;
     }
@@ -186,7 +186,7 @@ export class Admission {
     if (found) return this.admitted && consume ? this.share(found) : this.refuse(found);
     this.other = undefined;
     if (this.admitted) return;
-    // The processes of the other ledger may be about to connect again, as to nodes that were restarted.
+    // Processes of the other ledger may be about to reconnect, e.g. to restarted nodes.
     this.clearSince ??= clock.now();
     if (this.refused && clock.now() - this.clearSince < ROUND_EVERY) return;
     if (!consume) return this.admit();
@@ -202,7 +202,7 @@ export class Admission {
     if (tied !== 'not known') this.refuse(tied);
   }
 
-  /** Undefined: the ledger has lost it, and a newcomer leaves it to the others to store it again. */
+  /** Resolves with undefined if the ledger lost its identity, and a newcomer leaves it to the others to restore it. */
   private async identity(): Promise<string | undefined> {
     const { clock, identify, isUnknown } = this.parts;
     this.leavesIdentity = false;
@@ -211,7 +211,7 @@ export class Admission {
     return this.leavesIdentity ? undefined : identify(this.id);
   }
 
-  /** The ledger has another identity, because it is another one, or lost its data while a new process came. */
+  /** The ledger has another identity: either it is another ledger, or it lost its data when a new process came. */
   private async become(id: string): Promise<void> {
     await this.withdraw();
     this.id = id;
@@ -243,9 +243,7 @@ export class Admission {
     for (const listener of this.listeners) listener.shared?.(other);
   }
 
-  /**
-   * The first of the other ledgers that the nodes in reach show. Undefined: there is none. `not known`: no node could be asked.
-   */
+  /** Resolves with the first of the other ledgers seen on reachable nodes. Undefined: none. `not known`: no node was reachable. */
   private async otherLedger(): Promise<OtherLedger | undefined | 'not known'> {
     const { cluster, prefix } = this.parts;
     const lists = await Promise.all(
@@ -261,7 +259,7 @@ export class Admission {
     return others.toSorted((a, b) => (a.id < b.id ? -1 : 1))[0];
   }
 
-  /** Undefined: the node is down. */
+  /** Resolves with undefined if the node is down. */
   private async tubesOf(node: ClusterNode): Promise<string[] | undefined> {
     if (this.denying.has(node) || !node.up) return node.up ? [] : undefined;
     return node.ask<string[]>((connection, done) =>
@@ -272,7 +270,7 @@ export class Admission {
     );
   }
 
-  /** A node that does not answer connects again, and then there is another look. */
+  /** A node that doesn't answer reconnects, which triggers another look. */
   private async announce(): Promise<void> {
     const nodes = this.parts.cluster.nodes.filter((node) => node.up && !this.denying.has(node));
     await Promise.all(

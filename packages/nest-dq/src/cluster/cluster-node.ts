@@ -5,17 +5,17 @@ import type { Clock } from 'nest-handlers/time';
 import { LaneHealth, LOG_STOPPED, StoreHealth } from './store-health.js';
 import { NodeLink, type Dial, type Store } from './node-link.js';
 
-/** Milliseconds. Together with the deadline this finds a frozen node within a second. */
+/** In ms. Together with the deadline, detects a frozen node within a second. */
 const PING_EVERY = 500;
-/** Seconds. Time to run of every copy: after it, the copies of a silent consumer surface again. Held copies are touched. */
+/** Time to run of every copy, in seconds: the copies of a silent consumer surface again after it. Held copies are touched. */
 const TTR = 60;
 
 export type DeleteResult =
-  /** The server deleted it. */
+  /** Deleted by the server. */
   | 'deleted'
-  /** It is not there, or somebody has it reserved. */
+  /** Not there, or reserved by somebody. */
   | 'missing'
-  /** The node could not be asked, or its binlog stopped, so that a restart brings the copy back. */
+  /** The node is unreachable, or its binlog stopped, so that a restart brings the copy back. */
   | 'away';
 
 /** A copy for a node. */
@@ -23,26 +23,26 @@ export interface CopyToPut {
   readonly tube: string;
   readonly body: Body;
   readonly priority: number;
-  /** Whole seconds until it surfaces. Read when it is sent: the node may have to connect first. */
+  /** Returns the delay until it surfaces, in whole seconds. Called when it is sent: the node may have to connect first. */
   delay(): number;
-  /** Stored at `location`, unless there is a failure. */
+  /** Called with the location, or with a failure if it was not stored. */
   done(failure: PutFailure | undefined, location: string): void;
 }
 
-/** Why a copy was not stored, and whether it may have been stored all the same. */
+/** Why a copy was not stored, and whether it may have been stored anyway. */
 export interface PutFailure {
   readonly reason: string;
-  /** The place for the primary's header, if the copy may be there. Its id is `?` when nobody may delete the copy. */
+  /** Location for the primary's header, if the copy may exist. Its id is `?` if nobody may delete the copy. */
   readonly doubtful?: string;
 }
 
 export interface NodeListener {
-  /** It answers, and it is the same server as another node: told once for each connection. */
+  /** The node answers and is the same server as another node. Once per connection. */
   sameServer?(node: ClusterNode, other: ClusterNode): void;
   up?(node: ClusterNode): void;
-  /** Once for each time the node goes down, and once if the first connection fails. */
+  /** Once per outage, and once if the first connection fails. */
   down?(node: ClusterNode, error: Error): void;
-  /** It answers, but it does not store, or takes no connection that reserves. */
+  /** The node answers, but doesn't store, or accepts no connections for reserving. */
   trouble?(node: ClusterNode, message: string): void;
 }
 
@@ -50,13 +50,13 @@ export interface NodeListener {
 export class ClusterNode {
   /** All nodes of the cluster. */
   siblings: readonly ClusterNode[] = [];
-  /** Its place among them in the order of their endpoints, which is the same in all processes. */
+  /** Its rank by endpoint, the same in all processes. */
   rank = 0;
   /** Another node that is the same server, as of the last greeting. Only that one gets copies. */
   twin: ClusterNode | undefined;
-  /** Marked by an operator: it gets no new copies, as far as the others can store enough. Everything else goes on. */
+  /** Drained by an operator: gets no new copies as long as the others can store enough. Everything else continues. */
   drained = false;
-  /** Whether the node takes connections that reserve, as their owners tell. */
+  /** Whether the node accepts connections for reserving, as reported by their owners. */
   readonly lanes: LaneHealth;
 
   private readonly link: NodeLink;
@@ -67,7 +67,7 @@ export class ClusterNode {
     readonly endpoint: string,
     dial: Dial,
     clock: Clock,
-    /** Milliseconds. Infinity: never, for a node that cannot fall silent while its connections are open. */
+    /** In ms. Infinity for never, for a node that can't fall silent while its connections are open. */
     pingEvery = PING_EVERY,
   ) {
     const tell = (message: string) => {
@@ -93,53 +93,56 @@ export class ClusterNode {
     });
   }
 
-  /** It answers. */
+  /** Whether the node answers. */
   get up(): boolean {
     return this.link.store !== undefined;
   }
 
-  /** The running server's `id`. It changes with a restart, and is undefined while the node is down. */
+  /** The running server's `id`. Changes with a restart; undefined while the node is down. */
   get instance(): string | undefined {
     return this.link.store?.instance;
   }
 
-  /** The largest body that the server takes, in bytes. Infinity until it told. */
+  /** Largest body the server accepts, in bytes. Infinity until known. */
   get maxJobSize(): number {
     return this.link.maxJobSize;
   }
 
-  /** Worth a put: it answers or was never tried, did not refuse lately, and its binlog works, if it has one. */
+  /**
+   * Whether a put is worth trying: the node answers or was never tried, didn't refuse lately, and its binlog works, if it has
+   * one.
+   */
   get writable(): boolean {
     return (this.up || !this.link.tried) && this.health.problem === undefined;
   }
 
-  /** A restart would bring back the copies that are deleted now. */
+  /** Whether a restart would bring back copies deleted now. */
   get logStopped(): boolean {
     return this.health.logStopped;
   }
 
-  /** It has no room for the next file of its log: a copy that is buried or released with a delay may get out of reach ◆. */
+  /** Whether there is no room for its next log file: a copy that is buried or released with a delay may become unreachable ◆. */
   get full(): boolean {
     return this.health.full;
   }
 
-  /** It has a binlog, as of its last answer. */
+  /** Whether it has a binlog, as of its last answer. */
   get hasLog(): boolean {
     return this.health.hasLog;
   }
 
-  /** It is a beanstalkd without a binlog, as of its last answer. */
+  /** Whether it is a beanstalkd without a binlog, as of its last answer. */
   get lacksLog(): boolean {
     return this.health.lacksLog;
   }
 
-  /** `up`, or why it is down or unfit for storing or reserving: for people. */
+  /** `up`, or why it is down or unfit for storing or reserving; for people. */
   get reason(): string {
     if (this.up) return this.health.problem ?? this.lanes.problem ?? 'up';
     return this.link.lastError?.message ?? 'not connected yet';
   }
 
-  /** Returns how to stop listening. */
+  /** Returns a function that stops listening. */
   listen(listener: NodeListener): () => void {
     this.listeners.add(listener);
     return () => void this.listeners.delete(listener);
@@ -150,12 +153,12 @@ export class ClusterNode {
     this.link.start();
   }
 
-  /** Ends everything. Calls that wait for the node fail. Idempotent. */
+  /** Ends everything. Calls waiting for the node fail. Idempotent. */
   close(): void {
     this.link.close();
   }
 
-  /** Stores one copy. It is stored only if the answer is INSERTED, the log works, and no other node is the same server ◆. */
+  /** Stores one copy. It counts as stored only if the answer is INSERTED, the log works, and no other node is the same server ◆. */
   put(copy: CopyToPut): void {
     const { store } = this.link;
     if (store) return this.putOn(store, copy); // nearly always
@@ -166,8 +169,8 @@ export class ClusterNode {
   }
 
   /**
-   * Deletes the copy at a place. A server that lost its log gives the same ids again. So if the instance is not the
-   * location's, the node looks at the copy first, on the same connection, and deletes it only if `isSame` knows it.
+   * Deletes the copy at a place. A server that lost its log reuses ids. So if the instance isn't the location's, the node first
+   * looks at the copy, on the same connection, and deletes it only if `isSame` recognizes it.
    */
   delete(
     location: Location,
@@ -190,28 +193,28 @@ export class ClusterNode {
     });
   }
 
-  /** Whether the copy at a place is still there, in any state. False also if the node cannot be asked. */
+  /** Resolves with whether the copy at a place still exists, in any state. False also if the node is unreachable. */
   async has({ instance, copyId }: Location, isSame: (body: Buffer) => boolean): Promise<boolean> {
     if (copyId === UNKNOWN_COPY) return false;
     if (instance !== this.instance) {
       const body = await this.peek(copyId);
       return typeof body === 'object' && isSame(body);
     }
-    // While a server runs it gives no id twice.
+    // A running server never reuses an id.
     const stats = await this.ask<Stats | 'NOT_FOUND'>((connection, done) =>
       connection.statsJob(copyId, done),
     );
     return typeof stats === 'object';
   }
 
-  /** Reads the job that has this id now, in any state. Undefined: the node cannot be asked. */
+  /** Reads the job that has this id now, in any state. Undefined if the node is unreachable. */
   async peek(copyId: string): Promise<Buffer | 'NOT_FOUND' | undefined> {
     if (copyId === UNKNOWN_COPY) return undefined;
     const reply = await this.ask<Reserved | 'NOT_FOUND'>((connection, done) => connection.peek(copyId, done));
     return typeof reply === 'object' ? reply.body : reply;
   }
 
-  /** Asks on the connection for puts and deletions. Undefined: the node does not answer, or refuses. */
+  /** Asks on the connection used for puts and deletions. Undefined if the node doesn't answer, or refuses. */
   ask<T>(start: (connection: Connection, done: Done<T>) => void): Promise<T | undefined> {
     return new Promise((resolve) => {
       if (!this.up && this.link.tried) return resolve(undefined);
@@ -222,24 +225,24 @@ export class ClusterNode {
     });
   }
 
-  /** A command other than a put was answered with this word. */
+  /** Records that a command other than a put was answered with this word. */
   refused(word: string): void {
     this.health.refused(word);
   }
 
   /** Makes a copy ready again that a release left buried. */
   kickJob(copyId: string): void {
-    // A server with a log could not write it, and kept the delay too: the copy comes back by itself, and an earlier kick
+    // A server with a log could not write it, and kept the delay too: the copy surfaces on its own, and kicking it before then
     // corrupts beanstalkd (1.12) ◆. Nothing depends on the kick: if it fails, the copy's siblings run the job.
     if (!this.health.hasLog) this.link.whenUp((store) => store?.connection.kickJob(copyId, () => undefined));
   }
 
-  /** One more connection to the node, for reserving. Undefined while the node is down: listen for `up` first. */
+  /** Opens another connection to the node, for reserving. Undefined while the node is down: listen for `up` first. */
   connectLane(onClose: (reason: BeanstalkError) => void): Connection | undefined {
     return this.up ? this.link.open(onClose) : undefined;
   }
 
-  /** Called before any put that waits: two copies of a job on one server are lost together ◆. */
+  /** Called before any waiting put: two copies of a job on one server are lost together ◆. */
   private lookForTwin(instance: string): void {
     this.twin = this.siblings.find((other) => other !== this && !other.twin && other.instance === instance);
     this.health.twin = this.twin?.endpoint;
@@ -273,8 +276,8 @@ export class ClusterNode {
     health.refused(status);
     if (!health.hasLog) return takeBack(store, copy, id, status); // out of memory: it would stay buried
     health.doubtLog();
-    // The server has it in two places, buried and queued: it surfaces by itself, and beanstalkd (1.12) crashes when it
-    // is deleted before ◆.
+    // The server has it in two places, buried and queued: it surfaces on its own, and beanstalkd (1.12) crashes if it is deleted
+    // before ◆.
     copy.done({ reason: status, doubtful: store.locationStart + UNKNOWN_COPY }, '');
   }
 

@@ -5,25 +5,25 @@ import type { Clock } from 'nest-handlers/time';
 import type { ClusterNode, CopyToPut, DeleteResult, PutFailure } from './cluster-node.js';
 
 export interface ClusterSettings {
-  /** Copies of a job. */
+  /** Number of copies of a job. */
   readonly replicas: number;
-  /** Copies that must be confirmed. */
+  /** Number of copies that must be confirmed. */
   readonly minWritten: number;
-  /** How copies are sealed. @default they are not */
+  /** @default not sealed */
   readonly seal?: Seal | undefined;
 }
 
-/** A job as its format writes it. */
+/** A job in its storage format. */
 export interface WrittenCopies {
-  /** `due`: ledger time, ms. */
+  /** `due`: ledger time in ms. */
   readonly job: { readonly due: number };
-  /** The same job with another number of copies. */
+  /** Returns the same job with another number of copies. */
   with(copies: number): WrittenCopies;
-  /** One copy, as it is put. Only the primary gets `siblings`. */
+  /** Returns one copy, as it is put. Only the primary gets `siblings`. */
   body(index: number, siblings: readonly Place[]): Body;
-  /** Whole seconds after which copy `index` surfaces when the job is due in `msUntilDue`. */
+  /** Returns the delay after which copy `index` surfaces, in whole seconds, if the job is due in `msUntilDue`. */
   delay(index: number, msUntilDue: number, backupDelay: number): number;
-  /** As beanstalkd has it: smaller is sooner. */
+  /** Returns the priority for beanstalkd: smaller is sooner. */
   priority(index: number): number;
 }
 
@@ -31,18 +31,18 @@ export interface WrittenCopies {
 export interface JobToPut {
   readonly tube: string;
   readonly envelope: WrittenCopies;
-  /** Milliseconds by which a backup surfaces later than the copy before it. */
+  /** How much later a backup surfaces than the copy before it, in ms. */
   readonly backupDelay: number;
-  /** Whose time it is. */
+  /** Source of the time. */
   readonly ledger: { now(): number };
 }
 
 export interface StoreResult {
-  /** How many copies were planned. */
+  /** Number of copies planned. */
   readonly planned: number;
   /** Confirmed by INSERTED. */
   readonly stored: readonly Place[];
-  /** May exist: puts without an answer, and copies that were stored buried. */
+  /** Copies that may exist: puts without an answer, and copies that were stored buried. */
   readonly doubtful: readonly Place[];
   /** Why nodes failed, by endpoint. */
   readonly reasons: Readonly<Record<string, string>>;
@@ -50,9 +50,9 @@ export interface StoreResult {
 
 const NO_PLACES: readonly Place[] = [];
 
-/** All nodes as one place for copies. It decides the quorum, and does not know what a copy says. */
+/** All nodes as one store for copies. It decides the quorum and doesn't know the content of a copy. */
 export class Cluster {
-  /** The longest text that a location on any of the nodes can have, in bytes. */
+  /** Max length of a location on any of the nodes, in bytes. */
   readonly longestLocation: number;
   private turn = Math.floor(Math.random() * 1_000);
 
@@ -72,7 +72,7 @@ export class Cluster {
     for (const node of this.nodes) node.start();
   }
 
-  /** Resolves when each node has answered or failed once, or after this many milliseconds. */
+  /** Resolves once each node has answered or failed once, or after `limit` ms. */
   firstAnswers(clock: Clock, limit: number): Promise<void> {
     return new Promise((resolve) => {
       const missing = new Set(this.nodes.filter(({ up }) => !up));
@@ -95,21 +95,21 @@ export class Cluster {
     for (const node of this.nodes) node.close();
   }
 
-  /** The smallest known limit of a body among the nodes, in bytes; Infinity while none is known. */
+  /** Smallest known body limit among the nodes, in bytes; Infinity while none is known. */
   get maxJobSize(): number {
     let smallest = Infinity;
     for (const { maxJobSize } of this.nodes) smallest = Math.min(smallest, maxJobSize);
     return smallest;
   }
 
-  /** Stores the copies of a job. It never fails: the result tells what is stored where. Calls back after it returned. */
+  /** Stores the copies of a job. Never fails: the result says what is stored where. Calls back asynchronously. */
   put(job: JobToPut, done: (result: StoreResult) => void): void {
     const { replicas, minWritten } = this.settings;
     const placement = place(this.nodes, this.turn++, replicas, minWritten);
     new JobPut(job, placement, minWritten, done).begin();
   }
 
-  /** Deletes the copy at a location. `isSame` tells it from another job that has the same id by now. */
+  /** Deletes the copy at a location. `isSame` distinguishes it from another job that has the same id by now. */
   delete(
     location: string,
     isSame: (body: Buffer) => boolean,
@@ -130,7 +130,7 @@ export class Cluster {
       });
   }
 
-  /** Whether the copy at a location is still there, in any state. False also if its node is away. */
+  /** Resolves with whether the copy at a location still exists, in any state. False also if its node is away. */
   async has(location: string, isSame: (body: Buffer) => boolean): Promise<boolean> {
     const place = parseLocation(location);
     if (!place) return false;
@@ -139,7 +139,7 @@ export class Cluster {
     return (await Promise.all(there)).includes(true);
   }
 
-  /** Reads the job that is at a location now. Undefined: there is none, or its node is away. */
+  /** Reads the job now at a location. Undefined if there is none, or its node is away. */
   async peek(location: string): Promise<Buffer | undefined> {
     const place = parseLocation(location);
     const body = place && (await this.find(place.endpoint, place.instance)?.peek(place.copyId));
@@ -147,8 +147,9 @@ export class Cluster {
   }
 
   /**
-   * Whether the copy at a location is gone without anybody having deleted it: all nodes answer, none of them is the server that
-   * stored it, and none has it. If that server runs still, a copy that it does not have was deleted, because its job is over.
+   * Resolves with whether the copy at a location is gone without anybody having deleted it: all nodes answer, none of them is the
+   * server that stored it, and none has it. If that server is still running, a copy it doesn't have was deleted, because its job
+   * is over.
    */
   async hasLost(location: string, isSame: (body: Buffer) => boolean): Promise<boolean> {
     const place = parseLocation(location);
@@ -161,7 +162,7 @@ export class Cluster {
     return (await Promise.all(this.nodes.map(lacks))).every(Boolean);
   }
 
-  /** The node of a location. By the instance first: two processes may know one node by two names. */
+  /** Returns the node of a location. By instance first: two processes may know one node by two names. */
   find(endpoint: string, instance: string): ClusterNode | undefined {
     for (const node of this.nodes) if (node.instance === instance) return node;
     return this.nodes.find((node) => node.endpoint === endpoint);
@@ -169,8 +170,8 @@ export class Cluster {
 }
 
 /**
- * Puts one job: the backups at once and in parallel, then the primary, which names them. If a node fails, the next
- * healthy one replaces it.
+ * Puts one job: the backups first, in parallel, then the primary, which names them. If a node fails, the next healthy one
+ * replaces it.
  */
 class JobPut implements StoreResult {
   readonly planned: number;
@@ -178,7 +179,7 @@ class JobPut implements StoreResult {
   readonly doubtful: Place[] = [];
   readonly reasons: Record<string, string> = {};
   readonly envelope: WrittenCopies;
-  /** The next node that may replace one. */
+  /** Index of the next node that may replace a failed one. */
   private next: number;
   private backupsLeft: number;
 
@@ -190,7 +191,7 @@ class JobPut implements StoreResult {
   ) {
     const { copies } = placement;
     this.planned = copies;
-    this.envelope = job.envelope.with(copies); // there may be fewer nodes than there should be copies
+    this.envelope = job.envelope.with(copies); // there may be fewer nodes than `replicas`
     this.next = copies;
     this.backupsLeft = copies - 1;
   }
@@ -218,7 +219,7 @@ class JobPut implements StoreResult {
     else {
       this.reasons[node.endpoint] = failure.reason;
       if (failure.doubtful) this.doubtful.push({ index, location: failure.doubtful });
-      // A primary without an answer is not put again ◆: the first, if it was stored, could not know of the second.
+      // A primary without an answer is not put again ◆: if the first was stored, it couldn't know of the second.
       const other = index > 0 || !failure.doubtful ? this.replacement() : undefined;
       if (other) return this.put(index, other);
     }
@@ -234,7 +235,7 @@ class JobPut implements StoreResult {
   }
 }
 
-/** Makes its bytes when they are sent, and keeps none while it waits for the answer. */
+/** Builds its bytes when they are sent, and keeps none while it waits for the answer. */
 class CopyPut implements CopyToPut {
   constructor(
     private readonly put: JobPut,
@@ -266,18 +267,18 @@ class CopyPut implements CopyToPut {
 }
 
 interface Placement {
-  /** How many copies to store. The first node takes the primary. */
+  /** Number of copies to store. The first node takes the primary. */
   readonly copies: number;
-  /** The nodes in the order in which they are tried. Nodes after the first `copies` replace one that fails. */
+  /** Nodes in the order they are tried. Nodes after the first `copies` replace failed ones. */
   readonly nodes: readonly ClusterNode[];
-  /** How many of them, from the front, are healthy. */
+  /** Number of them, from the front, that are healthy. */
   readonly healthy: number;
 }
 
 /**
- * Chooses the nodes of one job: healthy ones, and each takes the primary in turn. The others are tried only if the healthy ones
- * cannot make `minWritten`: first as many drained nodes as it needs, and as a last resort those that are down. If two nodes are
- * one server, only the first is tried.
+ * Chooses the nodes of one job: healthy ones, which take the primary in turn. The others are tried only if the healthy ones can't
+ * reach `minWritten`: first as many drained nodes as needed, and as a last resort those that are down. If two nodes are one
+ * server, only the first is tried.
  */
 export function place(
   nodes: readonly ClusterNode[],
@@ -285,7 +286,7 @@ export function place(
   replicas: number,
   minWritten: number,
 ): Placement {
-  // Nearly always.
+  // The fast path, nearly always.
   if (nodes.every((node) => node.writable && !node.drained)) {
     return { copies: Math.min(replicas, nodes.length), nodes: rotated(nodes, turn), healthy: nodes.length };
   }

@@ -7,60 +7,60 @@ import { locationStart } from '../copies/location.js';
 import { detached } from 'nest-handlers/context';
 import type { Clock, Timer } from 'nest-handlers/time';
 
-/** Opens a byte stream to a node: a socket, or a pair of streams in the process. */
+/** Opens a byte stream to a node: a socket, or an in-process pair of streams. */
 export type Dial = () => Duplex;
 
 /** A server that answers. */
 export interface Store {
   readonly connection: Connection;
-  /** The server's `id`. It changes when the server restarts. */
+  /** The server's `id`. Changes when the server restarts. */
   readonly instance: string;
-  /** All locations of its copies begin with this. */
+  /** Prefix of all locations of its copies. */
   readonly locationStart: string;
 }
 
 interface LinkEvents {
-  /** The first answer of a connection. Commands that wait for the server are not sent yet. */
+  /** First answer of a connection. Commands waiting for the server have not been sent yet. */
   greeted(instance: string, stats: Stats): void;
-  /** It answers, and the commands that waited were sent. */
+  /** The server answers, and waiting commands were sent. */
   up(): void;
-  /** The answer to a ping. */
+  /** Answer to a ping. */
   pinged(stats: Stats): void;
-  /** A connection was lost, or could not be made. `first` since the last answer. */
+  /** A connection was lost or could not be established. `first` since the last answer. */
   lost(reason: Error, first: boolean): void;
 }
 
-/** Milliseconds. */
+/** In ms. */
 const COMMAND_DEADLINE = 500;
-/** Milliseconds. A server replays its binlog before its first reply, so that one may take longer. */
+/** In ms. A server replays its binlog before its first reply, which may take longer. */
 const GREETING_DEADLINE = 5_000;
-/** Milliseconds. A timer that comes later than this tells of a blocked event loop. */
+/** In ms. A timer later than this means the event loop was blocked. */
 const LATE = 100;
-/** Milliseconds. The pause doubles from the first to the longest. */
+/** In ms. The pause doubles from the first to the longest. */
 const FIRST_RETRY = 50;
 const LONGEST_RETRY = 2_000;
 
 /**
- * The control connection to one node. It is opened when it is first needed, opened again with growing pauses while the
- * node is away, and pinged, because a connect alone proves nothing.
+ * The control connection to one node. Opened when first needed, reopened with growing pauses while the node is away, and pinged,
+ * because a successful connect proves nothing.
  */
 export class NodeLink {
-  /** While the server answers. */
+  /** Set while the server answers. */
   store: Store | undefined;
   /** Why the last connection ended. */
   lastError: Error | undefined;
-  /** The largest body that the server takes and that we take from it, in bytes. Infinity until it told. */
+  /** Largest body that both the server and we accept, in bytes. Infinity until known. */
   maxJobSize = Infinity;
 
-  /** From the dialling on. */
+  /** Set as soon as we dial. */
   private connection: Connection | undefined;
   private started = false;
   private closed = false;
   private failures = 0;
-  /** Connections that ended, each before it had answered for `LONGEST_RETRY`. */
+  /** Consecutive connections that ended within `LONGEST_RETRY` of their first answer. */
   private shortLived = 0;
   private greetedAt = Infinity;
-  /** It took the connection but did not answer in time, like a server that replays its binlog. */
+  /** It accepted the connection but didn't answer in time, like a server replaying its binlog. */
   private silent = false;
   private dialledAt = -Infinity;
   private timer: Timer | undefined;
@@ -70,12 +70,12 @@ export class NodeLink {
     private readonly endpoint: string,
     private readonly dial: Dial,
     private readonly clock: Clock,
-    /** Milliseconds; Infinity: never. */
+    /** In ms; Infinity for never. */
     private readonly pingEvery: number,
     private readonly events: LinkEvents,
   ) {}
 
-  /** A connection failed, or the server was silent, since it last answered. */
+  /** True if a connection failed, or the server was silent, since it last answered. */
   get tried(): boolean {
     return this.failures > 0 || this.silent;
   }
@@ -87,7 +87,7 @@ export class NodeLink {
     this.connect();
   }
 
-  /** Ends everything. All calls of `whenUp` that wait get no store. Idempotent. */
+  /** Ends everything. Pending `whenUp` calls get no store. Idempotent. */
   close(): void {
     this.closed = true;
     this.timer?.cancel();
@@ -95,9 +95,9 @@ export class NodeLink {
     this.release();
   }
 
-  /** One more connection to the node. */
+  /** Opens another connection to the node. */
   open(onClose: (reason: BeanstalkError) => void): Connection {
-    // It may be the call of a producer that opens it, and it goes on for others.
+    // Detached: it may be opened during a producer's call but outlives it.
     const connection = detached(
       () => new Connection(this.dial(), { clock: this.clock, deadline: COMMAND_DEADLINE, onClose }),
     );
@@ -105,7 +105,7 @@ export class NodeLink {
     return connection;
   }
 
-  /** Calls back with the store. After one command's deadline it calls back without. */
+  /** Calls back with the store, or with undefined after one command's deadline. */
   whenUp(callback: (store: Store | undefined) => void): void {
     if (this.store) return callback(this.store);
     if (this.closed) return callback(undefined);
@@ -126,13 +126,13 @@ export class NodeLink {
     };
     wait();
     this.started = true;
-    // Many jobs may ask for a node that is away: together they dial no faster than the first retry would.
+    // Many jobs may ask for a node that is away: together they dial no more often than the first retry would.
     if (this.clock.now() - this.dialledAt >= FIRST_RETRY) this.connect();
   }
 
-  /** Calls back all that wait, with the store or without. */
+  /** Calls back everything that waits, with or without the store. */
   private release(): void {
-    // A snapshot: a caller that gets no store may come back at once.
+    // A snapshot: a caller that gets no store may call again at once.
     for (const waiting of Array.from(this.waiting)) waiting(this.store);
   }
 
@@ -143,7 +143,7 @@ export class NodeLink {
     const connection = (this.connection = this.open((reason) => this.lost(reason)));
     connection.stats((error, stats) => {
       if (error)
-        connection.close(); // and `lost` goes on
+        connection.close(); // and `lost` continues
       else this.greeted(connection, stats);
     }, GREETING_DEADLINE);
   }
@@ -151,7 +151,7 @@ export class NodeLink {
   private greeted(connection: Connection, stats: Stats): void {
     this.maxJobSize = Math.min(LARGEST_BODY, Number(stats['max-job-size'] ?? 65_535));
     connection.maxJobSize = this.maxJobSize;
-    // A server that does not tell is taken for a new one each time: its copies are looked at before they are deleted.
+    // A server without an id counts as a new one each time: its copies are checked before they are deleted.
     const instance = stats['id'] ?? randomBytes(8).toString('hex');
     this.store = { connection, instance, locationStart: locationStart(this.endpoint, instance) };
     this.failures = 0;
@@ -179,7 +179,7 @@ export class NodeLink {
     this.connection = undefined;
     this.store = undefined;
     this.failures++;
-    // A server that answers, and then breaks the protocol at once, is not asked without end.
+    // Don't keep redialling a server that answers and then breaks the protocol at once.
     const livedLong = this.clock.now() - this.greetedAt >= LONGEST_RETRY;
     this.shortLived = livedLong ? 1 : this.shortLived + 1;
     this.greetedAt = Infinity;

@@ -2,49 +2,49 @@ import type { Stats } from '../beanstalk/codec/yaml.js';
 import type { Clock } from 'nest-handlers/time';
 import type { BeanstalkError } from '../beanstalk/codec/beanstalk-error.js';
 
-/** Milliseconds. After a refusal to store, a node gets no copies for so long. */
+/** How long a node gets no copies after refusing to store, in ms. */
 const REFUSAL_PAUSE = 5_000;
-/** Why a copy was not stored, or a node is unfit: for people. */
+/** Why a copy was not stored, or a node is unfit; for people. */
 export const LOG_STOPPED = 'its binlog has stopped';
 
 interface Counters {
-  /** Jobs that were ever put. */
+  /** Total puts. */
   readonly puts: number;
-  /** Jobs that are there. */
+  /** Jobs present. */
   readonly jobs: number;
-  /** Records that were written to the log. */
+  /** Records written to the log. */
   readonly records: number;
 }
 
 /**
- * Whether a node stores for sure: it did not refuse lately, and its log works, if it has one. When beanstalkd cannot write
- * its log, it switches it off until a restart, and goes on to answer INSERTED and DELETED. Only its counters show it.
+ * Whether a node reliably stores: it didn't refuse lately, and its log works, if it has one. When beanstalkd can't write its log,
+ * it switches the log off until a restart and keeps answering INSERTED and DELETED. Only its counters show it.
  */
 export class StoreHealth {
-  /** Another node of the cluster, by its endpoint, that is the same server. */
+  /** Endpoint of another node of the cluster that is the same server. */
   twin: string | undefined;
   /** It refused to write its log, and nobody has put a job since. */
   full = false;
   hasLog = false;
-  /** It could have a log and has none. An embedded node that is served tells of no log, whatever it stores. */
+  /** It could have a log but has none. An embedded node that is served reports no log, whatever it stores. */
   lacksLog = false;
-  /** The server's restart undoes everything that it stored or deleted since then. */
+  /** A restart of the server undoes everything it stored or deleted since then. */
   logStopped = false;
-  /** As of the last answer of this instance; undefined: the next answer is the first that counts. */
+  /** As of the last answer of this instance; undefined if the next answer is the first that counts. */
   private counters: Counters | undefined;
   private instance: string | undefined;
   private refusedUntil = -Infinity;
   private refusal = '';
-  /** How many jobs were ever put, as of the first answer after the refusal. */
+  /** Total puts, as of the first answer after the refusal. */
   private putsThen: number | undefined;
 
   constructor(
     private readonly clock: Clock,
-    /** Called once each time that a problem begins. */
+    /** Called once whenever a problem begins. */
     private readonly trouble: (message: string) => void,
   ) {}
 
-  /** Why it is unfit, in a few words. */
+  /** Short reason why it is unfit. */
   get problem(): string | undefined {
     if (this.unfit !== undefined) return this.unfit;
     return this.clock.now() < this.refusedUntil ? `it refuses to store (${this.refusal})` : undefined;
@@ -56,7 +56,7 @@ export class StoreHealth {
     return this.logStopped ? LOG_STOPPED : undefined;
   }
 
-  /** The first answer of a new connection. After a restart of the server everything begins anew. */
+  /** Handles the first answer of a new connection. A restarted server starts from scratch. */
   greeted(instance: string, stats: Stats): void {
     if (instance !== this.instance) {
       this.instance = instance;
@@ -68,7 +68,7 @@ export class StoreHealth {
     this.learn(stats);
   }
 
-  /** Call it with the answers of one instance, in their order. */
+  /** Call it with the answers of one instance, in order. */
   learn(stats: Stats): void {
     const now = countersOf(stats);
     this.hasLog = now.records > 0 || count(stats, 'binlog-current-index') > 0;
@@ -78,7 +78,7 @@ export class StoreHealth {
     if (this.full) this.lookForRoom(now.puts);
   }
 
-  /** A command that the log must note was answered with this word, so the next puts go elsewhere for a while. */
+  /** A command that must be logged was answered with this word, so the next puts go elsewhere for a while. */
   refused(word: string): void {
     if (this.hasLog && (word === 'OUT_OF_MEMORY' || word === 'INTERNAL_ERROR')) {
       this.full = true;
@@ -93,14 +93,14 @@ export class StoreHealth {
     }
   }
 
-  /** The server gave an answer that tells of a log that cannot be written. From now on the log must be seen to advance. */
+  /** The server's answer means that its log could not be written. From now on the log must be seen to advance. */
   doubtLog(): void {
     if (!this.hasLog) return;
     this.stopLog();
     this.counters = undefined; // the server counts the failed record too
   }
 
-  /** A working log gets at least one record for each put and each deletion, so fewer records mean that it stopped. */
+  /** A working log gets at least one record per put and per deletion, so fewer records mean that it stopped. */
   private compare(last: Counters, now: Counters): void {
     const records = now.records - last.records;
     const puts = now.puts - last.puts;
@@ -138,19 +138,19 @@ function count(stats: Stats, name: string): number {
   return Number(stats[name] ?? 0);
 }
 
-/** Tries in a row. After one failure the node may just have gone away. */
+/** Consecutive failures. After one, the node may just have gone away. */
 const CERTAIN = 2;
-/** Milliseconds. */
+/** In ms. */
 const TELL_EVERY = 60_000;
 const MOST_NAMES = 5;
 const OWN_LIMIT = /\bE[MN]FILE\b/;
 
 /**
- * Whether a node takes connections that reserve. At its limit of open files beanstalkd accepts no more: open connections go
- * on, and a new one gets no answer.
+ * Whether a node accepts connections for reserving. At its limit of open files, beanstalkd accepts no more: open connections keep
+ * working, and a new one gets no answer.
  */
 export class LaneHealth {
-  /** Failed tries in a row, by tube. */
+  /** Consecutive failures, by tube. */
   private readonly failures = new Map<string, number>();
   private error: BeanstalkError | undefined;
   private toldAt = -Infinity;
@@ -160,7 +160,7 @@ export class LaneHealth {
     private readonly trouble: (message: string) => void,
   ) {}
 
-  /** Why tubes have no connection, in a few words. */
+  /** Short reason why tubes have no connection. */
   get problem(): string | undefined {
     const tubes = this.tubes();
     return tubes.length === 0
@@ -168,7 +168,7 @@ export class LaneHealth {
       : `no connection for reserving can be opened for ${named(tubes)} (${this.error?.message})`;
   }
 
-  /** A tube's connection was lost, or got a refusal, before it could reserve. */
+  /** A tube's connection was lost or refused before it could reserve. */
   refused(tube: string, error: BeanstalkError): void {
     const failures = (this.failures.get(tube) ?? 0) + 1;
     this.failures.set(tube, failures);
@@ -179,12 +179,12 @@ export class LaneHealth {
     this.trouble(`${this.problem}, so jobs run late, from other nodes, or not at all; ${adviceOn(error)}`);
   }
 
-  /** The tube's connection reserves, or the tube needs none any more. */
+  /** The tube's connection is reserving, or no longer needed. */
   done(tube: string): void {
     this.failures.delete(tube);
   }
 
-  /** The node is away. That is told elsewhere. */
+  /** The node is away, which is reported elsewhere. */
   forget(): void {
     this.failures.clear();
   }

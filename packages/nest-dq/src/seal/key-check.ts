@@ -4,29 +4,29 @@ import { factOf } from '../errors.js';
 
 interface KeyCheckParts {
   readonly seal: Seal;
-  /** The fingerprints that are stored for all processes, of these names. Those of `own` may be stored where there are none. */
+  /** Resolves with the fingerprints stored for all processes under these names. May store those of `own` where there are none. */
   readonly read: (own: ReadonlyMap<string, string>) => Promise<ReadonlyMap<string, string>>;
-  /** The same, and stores none. */
+  /** Like `read`, but stores nothing. */
   readonly peek: (own: ReadonlyMap<string, string>) => Promise<ReadonlyMap<string, string>>;
   readonly clock: Clock;
   readonly log: (message: string) => void;
   readonly error: (message: string) => void;
 }
 
-/** Milliseconds. In three rounds of the admission, every other process has stored what it has. */
+/** In ms. Within three admission rounds, every other process has stored its fingerprints. */
 const LEFT_TO_OTHERS = 15_000;
 
 /**
- * Refuses keys of the seal that mean other bytes than in the other processes of the prefix, now or before a restart: what was sealed
- * with them here, nobody else could open, and what others sealed would be taken for altered, and buried.
+ * Refuses seal keys that mean other bytes than in the other processes of the prefix, now or before a restart: nobody else could
+ * open what is sealed with them here, and what others sealed would look altered and be buried.
  */
 export class KeyCheck {
-  /** By the name of a refused key, since when nothing is stored for it, in ms of the clock. */
+  /** By name of a refused key: clock time in ms since when nothing is stored for it. */
   private readonly absentSince = new Map<string, number>();
 
   constructor(private readonly parts: KeyCheckParts) {}
 
-  /** `DQ_LEDGER_DOWN`: nothing has changed. */
+  /** Compares the keys with the stored fingerprints. `DQ_LEDGER_DOWN`: nothing has changed. */
   async look(): Promise<void> {
     const { seal, log, error } = this.parts;
     const own = seal.prints();
@@ -44,8 +44,8 @@ export class KeyCheck {
   }
 
   /**
-   * What is stored of these. After Redis lost its data, a refused key must not become the one that those of the others are compared with,
-   * so it is stored only if nobody else has stored it for a while.
+   * Resolves with the stored fingerprints of these keys. After Redis lost its data, a refused key must not become the reference
+   * for the others, so it is stored only if nobody else has stored one for a while.
    */
   private async stored(own: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, string>> {
     const { seal, read, peek, clock } = this.parts;

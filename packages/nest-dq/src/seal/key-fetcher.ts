@@ -4,14 +4,14 @@ import { DqError, factOf, toError } from '../errors.js';
 import { NoAnswer, withinLimit } from '../time/call-limit.js';
 import type { KeySource, Seal } from './seal.js';
 
-/** Milliseconds. A function that gives keys may take so long. */
+/** Time limit of a function that returns keys, in ms. */
 const LIMIT = 30_000;
-/** Milliseconds. Copies with an unknown key have them fetched at most so often. */
+/** Min interval between fetches caused by unknown keys of copies, in ms. */
 const SELDOM = 10_000;
 
 /**
- * Fetches the keys of a seal at the start, again and again, and when a copy names a key that is unknown: so a process learns of a new key
- * without a restart. If that fails, the keys of before stay in use.
+ * Fetches a seal's keys at startup, periodically, and when a copy names an unknown key, so that a process learns of new keys
+ * without a restart. If a fetch fails, the previous keys stay in use.
  */
 export class KeyFetcher {
   private loading: Promise<void> | undefined;
@@ -25,16 +25,16 @@ export class KeyFetcher {
     private readonly source: KeySource,
     private readonly clock: Clock,
     private readonly warn: (message: string) => void,
-    /** Is called after each fetch but the first: there may be other keys. */
+    /** Called after each fetch except the first: there may be other keys. */
     private readonly renewed: () => void = () => undefined,
   ) {}
 
-  /** The first keys. Idempotent. `DQ_CONFIG`: there are none. */
+  /** Fetches the first keys. Idempotent. `DQ_CONFIG` if there are none. */
   load(): Promise<void> {
     return (this.loading ??= this.fetch());
   }
 
-  /** After `load`. Idempotent. */
+  /** Starts refreshing; call after `load`. Idempotent. */
   start(): void {
     this.seal.askForKeys = () => this.ask();
     this.schedule();

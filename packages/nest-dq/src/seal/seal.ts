@@ -1,8 +1,9 @@
 /**
- * The keys of sealed copies. docs/security.md has the whole construction.
+ * Keys of sealed copies. See docs/security.md for the whole construction.
  *
- * Each process derives keys of its own from the current one (HKDF-SHA256, with a random salt that every copy names), and counts the
- * nonces of AES-256-GCM. So no nonce comes twice, however many jobs there are, and no two processes have to agree.
+ * Each process derives its own keys from the current one (HKDF-SHA256, with a random salt that every copy names), and uses a
+ * counter as the nonce of AES-256-GCM. So no nonce is ever reused, however many jobs there are, and no two processes have to
+ * coordinate.
  */
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
 import { DqError, show } from '../errors.js';
@@ -11,50 +12,52 @@ const CIPHER = 'aes-256-gcm';
 export const KEY_BYTES = 32;
 const SALT_BYTES = 16;
 const NONCE_BYTES = 12;
-/** Those of the nonce that count. */
+/** Counter part of the nonce. */
 const COUNTER_BYTES = 6;
 const TAG_BYTES = 16;
-/** Of a proof, which tells that a copy belongs to its job. */
+/** Size of a proof that a copy belongs to its job. */
 export const PROOF_BYTES = 16;
 /** Salt, nonce and tag. */
 export const SEAL_BYTES = SALT_BYTES + NONCE_BYTES + TAG_BYTES;
-/** Derived keys that are kept: more processes have hardly written what waits here. */
+/** Max cached derived keys: waiting jobs are unlikely to come from more processes. */
 const MOST_DERIVED = 1_000;
-/** Jobs that one derived key seals. */
+/** Max jobs sealed with one derived key. */
 const MOST_SEALED = 2 ** 40;
 
 export interface SealKeys {
-  /** By their names; each has 32 bytes. What was sealed with any of them is read. */
+  /** By name; 32 bytes each. Copies sealed with any of them can be read. */
   readonly keys: ReadonlyMap<string, Buffer>;
-  /** The name of the key that seals. Undefined: nothing is sealed yet. */
+  /** Name of the key to seal with. Undefined if nothing is sealed yet. */
   readonly current: string | undefined;
 }
 
-/** Where keys come from that are not given at once. */
+/** Source of keys that are not given directly. */
 export interface KeySource {
-  /** `DQ_CONFIG`: what came is no keys. */
+  /** Fetches the keys. `DQ_CONFIG` if the result isn't valid keys. */
   fetch(): Promise<SealKeys>;
-  /** Milliseconds after which they are fetched again. */
+  /** Refresh interval, in ms. */
   readonly refresh: number;
 }
 
 export interface SealSettings {
-  /** Nobody without the key reads payloads, keys, headers and groups. Otherwise nobody can only change them. */
+  /**
+   * If true, nobody without the key can read payloads, keys, headers and groups. Otherwise they are only protected from changes.
+   */
   readonly encrypt: boolean;
-  /** Copies without a seal are taken, too. */
+  /** Whether copies without a seal are accepted too. */
   readonly acceptsUnsealed: boolean;
-  /** Jobs of these tubes have no seal. */
+  /** Tubes whose jobs are not sealed. */
   readonly unsealed: ReadonlySet<string>;
-  /** Which cluster it is: what another one sealed is refused, also with the same keys. @default '' */
+  /** Name of the cluster: anything sealed by another one is rejected, even with the same keys. @default '' */
   readonly context?: string;
-  /** @default the keys are given */
+  /** @default the keys are given directly */
   readonly source?: KeySource;
 }
 
-/** Why a sealed copy does not open. `unknownKey`: it is no fault of the copy. */
+/** Why a sealed copy can't be opened. `unknownKey` isn't the copy's fault. */
 type SealFault = 'unknownKey' | 'broken';
 
-/** What was derived from a key for one salt. */
+/** Keys derived from a key for one salt. */
 interface DerivedKeys {
   /** In latin1. */
   readonly salt: string;
@@ -62,19 +65,19 @@ interface DerivedKeys {
   readonly copy: Hmac;
 }
 
-/** A key that seals, for one salt. */
+/** A sealing key, for one salt. */
 export interface SealingKey extends DerivedKeys {
   readonly name: string;
-  /** How many jobs. */
+  /** Number of jobs sealed with it. */
   sealed: number;
 }
 
-/** One job, sealed. */
+/** A sealed job. */
 export interface SealedJob {
   readonly key: DerivedKeys;
   /** In latin1. */
   readonly nonce: string;
-  /** Salt, nonce, tag, and what is encrypted; in latin1. */
+  /** Salt, nonce, tag and the encrypted part, in latin1. */
   readonly text: string;
 }
 
@@ -86,26 +89,31 @@ interface OpenedJob {
 }
 
 export class Seal {
-  /** Asks for keys anew. True: it did, so a key that is unknown may soon be known. @default false, as the keys were given */
+  /**
+   * Requests a refresh of the keys. Returns true if it did, so that an unknown key may soon be known. @default returns false,
+   * since the keys were given
+   */
   askForKeys: () => boolean = () => false;
 
-  /** The names of keys that mean other bytes in other processes: nothing is sealed or read with them here. */
+  /** Names of keys that mean other bytes in other processes: nothing is sealed or read with them here. */
   refused: readonly string[] = [];
 
   private own: SealingKey | undefined;
   private readonly nonce = Buffer.alloc(NONCE_BYTES);
-  /** By the key's name and the salt; the oldest first. */
+  /** By key name and salt; the oldest first. */
   private readonly derived = new Map<string, DerivedKeys>();
-  /** By the key's name. */
+  /** By key name. */
   private readonly ofReferences = new Map<string, Hmac>();
 
   constructor(
     readonly settings: SealSettings,
-    /** Undefined: they are still to be fetched. */
+    /** Undefined until they are fetched. */
     private keys?: SealKeys,
   ) {}
 
-  /** From now on these keys. `DQ_CONFIG`: a name means other bytes than before, so that nobody could tell what was sealed with which. */
+  /**
+   * Replaces the keys. `DQ_CONFIG` if a name means other bytes than before, since nobody could tell which of them sealed a copy.
+   */
   use(keys: SealKeys): void {
     for (const [name, key] of keys.keys) {
       if (this.keys?.keys.get(name)?.equals(key) === false)
@@ -117,12 +125,12 @@ export class Seal {
     this.keys = keys;
   }
 
-  /** The name of the key of the tube's next job. Undefined: it has no seal. */
+  /** Returns the name of the key for the tube's next job. Undefined if it isn't sealed. */
   keyNameFor(tube: string): string | undefined {
     return this.settings.unsealed.has(tube) ? undefined : this.known.current;
   }
 
-  /** What seals the next job of the tube. Undefined: it has no seal. `DQ_CONFIG`: the key is refused. */
+  /** Returns the sealing key for the tube's next job. Undefined if it isn't sealed. `DQ_CONFIG` if the key is refused. */
   keyFor(tube: string): SealingKey | undefined {
     const current = this.keyNameFor(tube);
     if (current === undefined) return undefined;
@@ -135,20 +143,20 @@ export class Seal {
     return this.own;
   }
 
-  /** Whether a copy in the tube may have no seal. */
+  /** Returns whether a copy in the tube may be unsealed. */
   takesUnsealed(tube: string): boolean {
     return this.settings.acceptsUnsealed || this.settings.unsealed.has(tube);
   }
 
   /**
-   * @param covered What anybody may read, and nobody may change.
-   * @param secret What nobody may read.
+   * @param covered Authenticated but not encrypted.
+   * @param secret Encrypted.
    */
   seal(key: SealingKey, covered: Uint8Array, secret: Uint8Array): SealedJob {
     this.nonce.writeUIntBE(key.sealed++, NONCE_BYTES - COUNTER_BYTES, COUNTER_BYTES);
     const cipher = createCipheriv(CIPHER, key.job, this.nonce);
     cipher.setAAD(covered);
-    // One text and no sum of texts, which each copy would put together anew.
+    // One string rather than a concatenation, which each copy would have to flatten again.
     const bytes = Buffer.allocUnsafe(SEAL_BYTES + secret.length);
     bytes.write(key.salt, 'latin1');
     this.nonce.copy(bytes, SALT_BYTES);
@@ -180,7 +188,7 @@ export class Seal {
     return this.known.keys.has(name) && !this.refused.includes(name);
   }
 
-  /** Of each key: 16 hexadecimal digits that tell it from others, and of which nobody learns more than that. */
+  /** Returns a fingerprint of each key: 16 hex digits that distinguish it from others and reveal nothing else. */
   prints(): Map<string, string> {
     const keys = this.keys ? [...this.keys.keys] : [];
     return new Map(
@@ -188,7 +196,7 @@ export class Seal {
     );
   }
 
-  /** What proves that somebody with this key wrote the text of a reference, in ASCII; 22 characters. */
+  /** Returns the tag that proves that a holder of this key wrote the text of a reference: 22 ASCII characters. */
   tagOf(name: string, text: string): string {
     let hmac = this.ofReferences.get(name);
     if (!hmac) {
@@ -227,7 +235,7 @@ export class Seal {
   }
 }
 
-/** What fails where keys have names that mean other bytes. */
+/** Returns the error for key names that mean other bytes. */
 export function otherBytesError(names: readonly string[]): DqError {
   const keys = names.map((name) => show(name)).join(', ');
   return new DqError(
@@ -236,23 +244,23 @@ export function otherBytesError(names: readonly string[]): DqError {
   );
 }
 
-/** The proof that the primary, of which `fields` tell in ASCII, is one of this job's copies; in latin1. */
+/** Returns the proof that the primary with these `fields` (ASCII) is one of this job's copies; in latin1. */
 export function proofOf({ key, nonce }: Omit<SealedJob, 'text'>, fields: string): string {
   return key.copy.of(nonce + fields).slice(0, PROOF_BYTES);
 }
 
 const HASH = 'sha256';
-/** Bytes. */
+/** In bytes. */
 const BLOCK = 64;
 const DIGEST = 32;
 
 /**
- * HMAC-SHA256 (RFC 2104) with one key. It answers as `createHmac` of Node, in half of the time: Node makes an object for each message, and
- * this asks for two hashes.
+ * HMAC-SHA256 (RFC 2104) with one key. Same result as Node's `createHmac` in half the time: Node creates an object per message,
+ * while this computes two hashes.
  */
 export class Hmac {
   private readonly inner: string;
-  /** The key's block, and behind it the digest of the moment. */
+  /** The key's block, followed by the current digest. */
   private readonly outer = Buffer.alloc(BLOCK + DIGEST, 0x5c);
 
   /** @param key At most 64 bytes. */
@@ -265,7 +273,7 @@ export class Hmac {
     this.inner = inner.toString('latin1');
   }
 
-  /** 32 bytes. Both texts are latin1, a character a byte. */
+  /** Returns 32 bytes. Both strings are latin1, one character per byte. */
   of(message: string): string {
     const digest = hash(HASH, Buffer.from(this.inner + message, 'latin1'), 'binary');
     this.outer.write(digest, BLOCK, 'latin1');

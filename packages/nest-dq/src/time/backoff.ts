@@ -2,25 +2,25 @@ import type { Duration } from 'nest-handlers/time';
 import { DqError, show, unknownName, wrongValue } from '../errors.js';
 import { parseDuration } from './duration.js';
 
-/** How long to wait before the next attempt. */
+/** Delay before the next attempt. */
 export interface BackoffPlan {
-  /** `fixed`: the same wait each time. `exponential`: twice as long each time. */
+  /** `fixed`: the same delay each time. `exponential`: doubles each time. */
   type: 'fixed' | 'exponential';
-  /** The first wait. @default '2s' */
+  /** First delay. @default '2s' */
   delay?: Duration;
-  /** No wait is longer; at least `delay`. @default '1h', of a fixed one none */
+  /** Max delay; at least `delay`. @default '1h', none for `fixed` */
   max?: Duration;
   /**
-   * Part of the wait that is left to chance, 0 to 1, so that jobs which failed together do not return together: 0.2 waits
-   * for 80 to 100 % of it. @default 0.2, of a fixed one 0
+   * Random part of the delay, 0 to 1, so that jobs which failed together don't return together: with 0.2, the delay is 80 to 100
+   * % of its full length. @default 0.2, 0 for `fixed`
    */
   jitter?: number;
 }
 
-/** A plan, or how long to wait after the run that failed: `attempt` counts from 1. */
+/** A plan, or a function that returns the delay after a failed run; `attempt` counts from 1. */
 export type Backoff = BackoffPlan | ((attempt: number, error: Error) => Duration);
 
-/** A plan whose durations were checked; this is what the envelope carries. Milliseconds. */
+/** A validated plan, as carried by the envelope. In ms. */
 export interface ResolvedBackoff {
   readonly type: 'fixed' | 'exponential';
   readonly delay: number;
@@ -35,7 +35,7 @@ export const DEFAULT_BACKOFF: ResolvedBackoff = {
   jitter: 0.2,
 };
 
-/** Checks a plan and fills its defaults; `DQ_BAD_OPTION`, or `DQ_BAD_DURATION` for its durations. */
+/** Validates a plan and applies defaults. `DQ_BAD_OPTION`, or `DQ_BAD_DURATION` for its durations. */
 export function resolveBackoff(plan: BackoffPlan): ResolvedBackoff {
   if (typeof plan !== 'object' || plan === null || (plan.type !== 'fixed' && plan.type !== 'exponential')) {
     const expected = "{ type: 'fixed' or 'exponential', delay?, max?, jitter? }";
@@ -65,7 +65,7 @@ function resolveMax({ type, delay: given, max }: BackoffPlan, delay: number): nu
   throw new DqError('DQ_BAD_OPTION', why);
 }
 
-/** Milliseconds to wait after the given failed attempt (from 1). `random` is in [0, 1). */
+/** Returns the delay after the given failed attempt (from 1), in ms. `random` is in [0, 1). */
 export function backoffDelay(plan: ResolvedBackoff, attempt: number, random: number): number {
   const grown = plan.type === 'fixed' ? plan.delay : plan.delay * 2 ** Math.min(attempt - 1, 52);
   const wait = Math.min(grown, plan.max);

@@ -2,14 +2,14 @@ import { readDuration } from 'nest-handlers/time';
 import { DqError, show } from '../errors.js';
 
 /**
- * Milliseconds of a duration, with fractions rounded up: checks a text that comes from the environment or a configuration,
- * as in `drainLimit: duration(config.getOrThrow('DRAIN_LIMIT'))`. `DQ_BAD_DURATION`: no duration.
+ * Returns a duration in ms, rounded up. Validates a string from the environment or a configuration, as in
+ * `drainLimit: duration(config.getOrThrow('DRAIN_LIMIT'))`. `DQ_BAD_DURATION` if it isn't a duration.
  */
 export function duration(text: string | number): number {
   return parseDuration(text, 'the duration');
 }
 
-/** Milliseconds of a duration, with fractions rounded up. `what` names the field in the error, `DQ_BAD_DURATION`. */
+/** Returns a duration in ms, rounded up. `what` names the field in the error, `DQ_BAD_DURATION`. */
 export function parseDuration(value: string | number, what: string): number {
   const read = readDuration(value);
   if (typeof read === 'number') return read;

@@ -2,8 +2,8 @@ import { readWhen, type FromNow, type When } from 'nest-handlers/time';
 import { DqError, show } from '../errors.js';
 
 /**
- * Milliseconds since 1970 of an instant, rounded up; `DQ_BAD_TIME` otherwise. Seconds, and a time from now, are refused, as common
- * slips. `fromNow`: how the call takes a time from now, if it does.
+ * Returns a time in epoch ms, rounded up; otherwise `DQ_BAD_TIME`. Rejects seconds and a time from now, which are common
+ * mistakes. `fromNow` shows how the call accepts a time from now, if it does.
  */
 export function parseWhen(value: When, fromNow?: FromNow): number {
   const read = readWhen(value, fromNow);

@@ -1,8 +1,8 @@
 import type { Clock, Timer } from 'nest-handlers/time';
 
 /**
- * One timer for the earliest of many times, which is far cheaper than a timer for each. It is set again only for an earlier
- * time, so it wakes too soon if the earliest time has moved away.
+ * One timer for the earliest of many times, which is far cheaper than one timer each. It is only reset for an earlier time, so it
+ * wakes too soon if the earliest time has been removed.
  */
 export class WakeTimer {
   private timer: Timer | undefined;
@@ -13,12 +13,12 @@ export class WakeTimer {
     private readonly wake: () => void,
   ) {}
 
-  /** Wakes in so many ms, unless it does so sooner. */
+  /** Wakes in `ms` ms, unless it wakes sooner. */
   within(ms: number): void {
     this.at(this.clock.now() + ms);
   }
 
-  /** The same, at a time by `clock.now()`; Infinity for never. */
+  /** Like `within`, at a time of `clock.now()`; Infinity for never. */
   at(time: number): void {
     if (this.wakesAt <= time) return;
     this.timer?.cancel();
