@@ -9,29 +9,30 @@ export type { Body, Done, PutOptions, PutReply, Reserved, Stats };
 
 export interface ConnectionOptions {
   readonly clock: Clock;
-  /** Milliseconds that a command may wait for its reply, once it was sent and all before it are answered. @default 500 */
+  /** Time limit for a command's reply, in ms, once it was sent and all before it are answered. @default 500 */
   readonly deadline?: number;
-  /** Called once, when all waiting commands have failed. */
+  /** Called once, after all pending commands have failed. */
   readonly onClose?: (reason: BeanstalkError) => void;
 }
 
 /**
- * One connection to one beanstalkd: the commands that we use, in order, as many in flight as you like.
+ * One connection to one beanstalkd: the commands we use, in order, with any number in flight.
  *
- * Expected replies are values; all other replies are a BeanstalkError. A bad argument, a call after the close and a body
- * over `maxJobSize` fail like a refused command: later, through the callback, and without harm to other commands.
- * The connection closes for good after BAD_FORMAT, UNKNOWN_COMMAND, EXPECTED_CRLF, BAD_REPLY, a missed deadline, or when
- * the stream ends or fails. Then the command at fault gets that error, and all others that wait get CONNECTION_LOST. It
- * never reconnects.
+ * Expected replies are values; all others are a BeanstalkError. An invalid argument, a call after close and a body over
+ * `maxJobSize` fail like a refused command: asynchronously, through the callback, and without affecting other commands. The
+ * connection closes for good after BAD_FORMAT, UNKNOWN_COMMAND, EXPECTED_CRLF, BAD_REPLY, a missed deadline, or when the stream
+ * ends or fails. The command at fault then gets that error, and all other pending ones get CONNECTION_LOST. It never reconnects.
  */
 export class Connection {
-  /** Bytes. A longer body is refused before it is sent. The server tells its own limit in `stats`, as `max-job-size`. */
+  /**
+   * Max body size, in bytes. A larger body is refused before it is sent. The server's own limit is in `stats`, as `max-job-size`.
+   */
   maxJobSize = 65_535;
 
   private readonly pipeline: Pipeline;
   private used = 'default';
 
-  /** From now on the stream belongs to the connection. It may still be connecting. */
+  /** Takes ownership of the stream, which may still be connecting. */
   constructor(stream: Duplex, { clock, deadline = 500, onClose }: ConnectionOptions) {
     this.pipeline = new Pipeline(stream, clock, deadline, onClose);
   }
@@ -41,8 +42,8 @@ export class Connection {
   }
 
   /**
-   * Idempotent. Waiting commands fail with CLOSED before it returns, and commands of this tick are not sent any more.
-   * The server makes all jobs ready again that were reserved here.
+   * Closes at once. Idempotent. Pending commands fail with CLOSED before it returns, and commands of this tick are not sent. The
+   * server makes all jobs reserved here ready again.
    */
   close(): void {
     this.pipeline.close(new BeanstalkError('CLOSED', 'close() was called'));
@@ -53,14 +54,14 @@ export class Connection {
     this.pipeline.quit();
   }
 
-  /** A promise for places where speed does not matter: `connection.ask((done) => connection.stats(done))`. */
+  /** Promise wrapper for when speed doesn't matter: `connection.ask((done) => connection.stats(done))`. */
   ask<T>(start: (done: Done<T>) => void): Promise<T> {
     return new Promise((resolve, reject) => {
       start((error, value) => (error === undefined ? resolve(value) : reject(error)));
     });
   }
 
-  /** DRAINING, JOB_TOO_BIG, OUT_OF_MEMORY and INTERNAL_ERROR: not stored. See also `unknown` of the error. */
+  /** Stores a job. DRAINING, JOB_TOO_BIG, OUT_OF_MEMORY and INTERNAL_ERROR: not stored. See also `unknown` of the error. */
   put(tube: string, body: Body, options: PutOptions, done: Done<PutReply>): void {
     const size = sizeOf(body);
     const command = size > this.maxJobSize ? this.tooBig(size) : commands.put(options, size);
@@ -77,17 +78,17 @@ export class Connection {
     this.pipeline.send(commands.reserveWithTimeout(seconds), answers.reserveWithTimeout, done, allowance);
   }
 
-  /** A ready, delayed or buried job. */
+  /** Reserves a ready, delayed or buried job. */
   reserveJob(id: string, done: Done<Reserved | 'NOT_FOUND'>): void {
     this.pipeline.send(commands.reserveJob(id), answers.reserveJob, done);
   }
 
-  /** A job that another connection has reserved is NOT_FOUND. */
+  /** Deletes a job. NOT_FOUND also if another connection has reserved it. */
   delete(id: string, done: Done<'DELETED' | 'NOT_FOUND'>): void {
     this.pipeline.send(commands.delete(id), answers.delete, done);
   }
 
-  /** `delay` in whole seconds. BURIED: the server had no memory, or could not write its log. */
+  /** Releases a job; `delay` in whole seconds. BURIED: the server had no memory, or could not write its log. */
   release(
     id: string,
     priority: number,
@@ -105,12 +106,12 @@ export class Connection {
     this.pipeline.send(commands.touch(id), answers.touch, done);
   }
 
-  /** The number of watched tubes. */
+  /** Watches a tube. Calls back with the number of watched tubes. */
   watch(tube: string, done: Done<number>): void {
     this.pipeline.send(commands.watch(tube), answers.watch, done);
   }
 
-  /** The number of watched tubes. NOT_IGNORED: it is the only one. */
+  /** Stops watching a tube. Calls back with the number of watched tubes. NOT_IGNORED: it is the only one. */
   ignore(tube: string, done: Done<number>): void {
     this.pipeline.send(commands.ignore(tube), answers.watch, done);
   }
@@ -124,7 +125,7 @@ export class Connection {
     this.pipeline.send(commands.kickJob(id), answers.kickJob, done);
   }
 
-  /** `deadline` in milliseconds: a server that reads its log answers nothing for seconds. @default the connection's */
+  /** `deadline` in ms: a server reading its log doesn't answer for seconds. @default the connection's */
   stats(done: Done<Stats>, deadline?: number): void {
     this.pipeline.send(commands.stats(), answers.stats, done, deadline);
   }
@@ -137,16 +138,16 @@ export class Connection {
     this.pipeline.send(commands.statsTube(tube), answers.statsOrNotFound, done);
   }
 
-  /** The names of all tubes that the server has now, of all prefixes. */
+  /** Lists all tubes on the server now, with any prefix. */
   listTubes(done: Done<string[]>): void {
     this.pipeline.send(commands.listTubes(), answers.names, done);
   }
 
-  /** Where it fails, the put behind it fails too and tells its caller. */
+  /** If it fails, the put after it fails too and reports it to its caller. */
   private use(tube: string, command: string): void {
     this.used = tube;
     this.pipeline.send(command, answers.use(tube), (error) => {
-      // The puts behind it are under way, and would go to the tube that was used before.
+      // The puts after it are in flight, and would go to the previously used tube.
       if (error !== undefined) this.pipeline.close(error);
     });
   }

@@ -10,24 +10,24 @@ import { type Command, commands } from './codec/commands.js';
 import { type Reply, ReplyParser, type ReplyWord } from './codec/reply-parser.js';
 import { parseNames, parseStats, type Stats } from './codec/yaml.js';
 
-/** Called exactly once, and never before the method that took it has returned. There is a `value` unless there is an `error`. */
+/** Called exactly once, never before the method it was passed to has returned. `value` is set unless there is an `error`. */
 export type Done<T> = (error: BeanstalkError | undefined, value: T) => void;
 
 type Refusal = ReplyWord & BeanstalkErrorCode;
 
-/** After these replies the two sides no longer agree on where a command begins. */
+/** After these replies, the two sides no longer agree on where a command begins. */
 const FATAL: readonly Refusal[] = ['BAD_FORMAT', 'UNKNOWN_COMMAND', 'EXPECTED_CRLF'];
-/** Any command may get these, and the connection goes on. Some commands may get others too. */
+/** Any command may get these, and the connection stays open. Some commands may get others too. */
 const REFUSALS: readonly Refusal[] = ['OUT_OF_MEMORY', 'INTERNAL_ERROR'];
 const REFUSALS_OF: Readonly<Record<string, readonly Refusal[]>> = {
   put: [...REFUSALS, 'DRAINING', 'JOB_TOO_BIG'],
   ignore: [...REFUSALS, 'NOT_IGNORED'],
 };
 
-/** Bytes of a wrong reply. */
+/** Bytes shown of an unexpected reply. */
 const MOST_SHOWN = 60;
 
-/** A command whose reply is awaited. */
+/** A command awaiting its reply. */
 class Awaited {
   next: Awaited | undefined;
 
@@ -35,15 +35,15 @@ class Awaited {
     readonly line: string,
     readonly answer: Answer<unknown>,
     readonly done: Done<never>,
-    /** Milliseconds. */
+    /** In ms. */
     readonly allowance: number,
   ) {}
 }
 
 /**
- * Commands out, replies in, in order, over one stream: one write per tick, the queue of awaited replies, one timer.
- * The deadline runs for the oldest command that was sent: those behind it wait for that one, not for the server.
- * It closes once and for good. Every command that still waits then fails.
+ * Commands out, replies in, in order, over one stream: one write per tick, a queue of awaited replies, one timer. The deadline
+ * applies to the oldest sent command: those after it wait for that one, not for the server. It closes once and for good, which
+ * fails all pending commands.
  */
 export class Pipeline {
   /** Why it closed; undefined while it is open. */
@@ -56,20 +56,20 @@ export class Pipeline {
   private sent = 0;
   private unsent = 0;
   private quitting = false;
-  /** While its socket still connects, which includes the handshake of TLS, nothing was transmitted. */
+  /** While the socket is connecting, including the TLS handshake, nothing has been transmitted. */
   private connecting: boolean;
   private readonly overTls: boolean;
-  /** The server said something. */
+  /** Whether the server has sent anything. */
   private heard = false;
 
-  /** Since when the oldest command is the oldest, and sent. */
+  /** When the oldest command became the oldest one sent. */
   private since = 0;
   private readonly timer: WakeTimer;
 
   constructor(
     private readonly stream: Duplex,
     private readonly clock: Clock,
-    /** Milliseconds until the reply must be there, unless a command has its own. */
+    /** Time limit for a reply, in ms, unless a command has its own. */
     readonly deadline: number,
     private readonly onClose?: (reason: BeanstalkError) => void,
   ) {
@@ -87,7 +87,7 @@ export class Pipeline {
     stream.on('close', () => this.onEnd('the connection was closed'));
   }
 
-  /** `allowance`: the command's own deadline. */
+  /** `allowance` is the command's own deadline, in ms. */
   send<T>(command: Command, answer: Answer<T>, done: Done<T>, allowance = this.deadline, body?: Body): void {
     if (typeof command !== 'string') return this.failLater(done, command);
     if (this.reason !== undefined || this.quitting) {
@@ -101,15 +101,15 @@ export class Pipeline {
     this.outbox.add(command, body);
   }
 
-  /** The server answers by closing. Earlier commands are still answered, later ones are refused. */
+  /** Asks the server to close. Earlier commands are still answered, later ones are refused. */
   quit(): void {
     this.send(commands.quit(), noAnswer, noAnswer);
     this.quitting = true;
   }
 
   /**
-   * Idempotent. When it returns, all waiting commands have failed and `onClose` was called. The culprit fails with the reason
-   * itself, the others like commands of a closed connection.
+   * Idempotent. By the time it returns, all pending commands have failed and `onClose` was called. The culprit fails with
+   * `reason` itself, the others like commands of a closed connection.
    */
   close(reason: BeanstalkError, culprit?: Awaited): void {
     if (this.reason !== undefined) return;
@@ -198,7 +198,7 @@ export class Pipeline {
     }
   }
 
-  /** Closes, and the oldest command is at fault. */
+  /** Closes, blaming the oldest command. */
   private giveUp(reason: BeanstalkError): void {
     this.close(reason, this.sent > 0 ? this.head : undefined);
   }
@@ -207,7 +207,7 @@ export class Pipeline {
     this.clock.next(() => (done as (error: BeanstalkError) => void)(error));
   }
 
-  /** An error that a callback throws becomes an uncaught exception. The callbacks behind it are still called. */
+  /** If a callback throws, the error becomes an uncaught exception. The callbacks after it are still called. */
   private call<E extends BeanstalkError | undefined>(
     done: (error: E, value: never) => void,
     error: E,
@@ -222,16 +222,16 @@ export class Pipeline {
     }
   }
 
-  /** When the next reply must be there, by `clock.now()`; Infinity if none is awaited. */
+  /** Deadline of the next reply, in `clock.now()` time; Infinity if none is awaited. */
   private get dueAt(): number {
     return this.sent === 0 || this.head === undefined ? Infinity : this.since + this.head.allowance;
   }
 
-  /** Each reply moves the deadline on, and the timer stays: where it wakes too early, it is set again for the rest. */
+  /** Each reply extends the deadline without resetting the timer: if it wakes too early, it is set again for the rest. */
   private checkDeadline(): void {
     const { clock } = this;
     if (clock.now() < this.dueAt) return this.timer.at(this.dueAt);
-    // The reply may be waiting in the socket behind a blocked event loop: read it first.
+    // A blocked event loop may have left the reply in the socket: read it first.
     clock.soon(() => (clock.now() < this.dueAt ? this.timer.at(this.dueAt) : this.missed()));
   }
 
@@ -249,7 +249,7 @@ export class Pipeline {
     );
   }
 
-  /** What may be wrong if the server took the connection, and ends it without having said anything. */
+  /** Possible cause if the server accepted the connection and ended it without sending anything. */
   private get silence(): string {
     if (this.heard || this.connecting || !(this.stream instanceof Socket)) return '';
     const doubt = this.overTls
@@ -263,7 +263,7 @@ function refused(code: Refusal, command: string): BeanstalkError {
   return new BeanstalkError(code, `the server's answer to \`${command}\``);
 }
 
-/** The error of a command that is not at fault. */
+/** Returns the error of a command that isn't at fault. */
 function closedBy(reason: BeanstalkError, unknown: boolean): BeanstalkError {
   const code = reason.code === 'CLOSED' ? 'CLOSED' : 'CONNECTION_LOST';
   const when = unknown ? 'before the reply came' : 'before the command was sent';
@@ -273,16 +273,16 @@ function closedBy(reason: BeanstalkError, unknown: boolean): BeanstalkError {
   });
 }
 
-/** To a quit the server closes the connection, and `onClose` tells it. */
+/** The server answers a quit by closing the connection, which `onClose` reports. */
 function noAnswer(): undefined {}
 
 /**
- * The body of a job, in parts that follow each other. A text is latin1, a character a byte, so that its length is its size: it
- * goes to the socket as it is, which costs less than a Buffer.
+ * The body of a job, in consecutive parts. A string is latin1, one character per byte, so that its length is its size: it is sent
+ * to the socket as is, which is cheaper than a Buffer.
  */
 export type Body = readonly (string | Uint8Array)[];
 
-/** Bytes. */
+/** Returns the size in bytes. */
 export function sizeOf(body: Body): number {
   let size = 0;
   for (const part of body) size += part.length;
@@ -293,20 +293,19 @@ const SLAB_SIZE = 64 * 1024;
 const NO_SLAB = Buffer.alloc(0);
 
 /**
- * Collects what is sent in one tick, so that it leaves in one write.
- * Texts leave as one text. Bytes are copied between it into a slab. No byte of a slab is written twice, so a stream may
- * keep what it was given.
+ * Collects what is sent in one tick, so that it leaves in one write. Strings alone are written as one string. As soon as there
+ * are bytes, everything is copied into a slab. No byte of a slab is written twice, so a stream may keep what it was given.
  */
 class Outbox {
   private text = '';
   private slab = NO_SLAB;
-  /** The part of the slab that is collected and not yet sent. */
+  /** Range of the slab that is collected and not yet sent. */
   private start = 0;
   private end = 0;
-  /** The ends of slabs that became full in this tick. */
+  /** Tails of slabs that filled up in this tick. */
   private full: Buffer[] = [];
 
-  /** A command, with its CRLF, and the body that it announces. */
+  /** Adds a command, with its CRLF, and the body it announces. */
   add(line: string, body: Body | undefined): void {
     this.text += line;
     if (body === undefined) return;
@@ -317,7 +316,7 @@ class Outbox {
     this.text += '\r\n';
   }
 
-  /** One write. Where bytes overflowed a slab: one writev, if the stream has it. */
+  /** Sends everything in one write, or, if bytes overflowed a slab, in one writev if the stream supports it. */
   sendTo(stream: Writable): void {
     if (this.end === this.start && this.full.length === 0) {
       stream.write(this.text, 'latin1');
@@ -360,29 +359,29 @@ class Outbox {
   }
 }
 
-/** The replies that each command expects, as the values that its caller gets. */
+/** Expected replies of each command, converted to the values its caller gets. */
 
-/** Undefined: this reply does not belong to the command. */
+/** Returns undefined if the reply doesn't belong to the command. */
 type Answer<T> = (reply: Reply) => T | undefined;
 
 export interface PutReply {
-  /** Only INSERTED is a stored copy. BURIED: the server had no memory to queue the job. */
+  /** Only INSERTED means a stored copy. BURIED: the server had no memory to queue the job. */
   readonly status: 'INSERTED' | 'BURIED';
   readonly id: string;
 }
 
-/** A job as the server gave it. After a peek it stays where it is. */
+/** A job as returned by the server. After a peek it stays where it is. */
 export interface Reserved {
   readonly id: string;
   readonly body: Buffer;
 }
 
-/** One of these words, alone. */
+/** Expects one of these words, alone. */
 function word<W extends ReplyWord>(...words: W[]): Answer<W> {
   return ({ word, value }) => (value === '' && words.includes(word as W) ? (word as W) : undefined);
 }
 
-/** A job under this word, or one of the other words. */
+/** Expects a job under the word `found`, or one of the other words. */
 function job<W extends ReplyWord>(found: ReplyWord, ...others: W[]): Answer<Reserved | W> {
   const other = word(...others);
   return (reply) => (reply.word === found ? { id: reply.value, body: reply.body } : other(reply));
@@ -390,13 +389,13 @@ function job<W extends ReplyWord>(found: ReplyWord, ...others: W[]): Answer<Rese
 
 const stats: Answer<Stats> = (reply) => (reply.word === 'OK' ? parseStats(reply.body) : undefined);
 
-/** Those of a server. What else we read of them are numbers by which it is only judged itself. */
+/** Statistics of a server. The other values we read from them are numbers that only affect how we judge the server itself. */
 const serverStats: Answer<Stats> = (reply) => {
   const found = stats(reply);
   return found && isInstance(found['id']) && isSize(found['max-job-size']) ? found : undefined;
 };
 
-/** Undefined, as it does not tell; or a text that every location of its copies has. */
+/** True if the server has no id, or one that fits into a location. */
 function isInstance(id: string | undefined): boolean {
   return id === undefined || /^\w{1,16}$/.test(id);
 }

@@ -1,4 +1,4 @@
-/** What each code means; the first group are the server's own words. */
+/** Meaning of each code; the first group are the server's own words. */
 const CODES = {
   OUT_OF_MEMORY: 'the server has no memory for it',
   INTERNAL_ERROR: 'a bug in the server',
@@ -18,10 +18,10 @@ const CODES = {
 
 export type BeanstalkErrorCode = keyof typeof CODES;
 
-/** A command that failed, or the reason why a connection closed. Match on `code`. */
+/** A failed command, or the reason why a connection closed. Match on `code`. */
 export class BeanstalkError extends Error {
   readonly code: BeanstalkErrorCode;
-  /** True: the command was handed to the socket and got no reply, so it may have been executed. False: it was not. */
+  /** True if the command was handed to the socket but got no reply, so that it may have been executed. False if it was not. */
   readonly unknown: boolean;
 
   constructor(

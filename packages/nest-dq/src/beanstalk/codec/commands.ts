@@ -1,21 +1,21 @@
 /**
- * The commands that we send, each as its line. Pure: no socket, no state.
+ * The commands we send, each as its line. Pure: no socket, no state.
  * A line is ASCII and ends with CRLF, so 'latin1' gives its bytes. Only `put` is followed by more: its body and a CRLF.
- * An argument that the server would refuse is refused here (BAD_ARGUMENT), because BAD_FORMAT costs the connection.
- * The server takes 224 bytes a line, and no line with valid arguments is longer.
+ * An argument the server would refuse is refused here (BAD_ARGUMENT), because BAD_FORMAT costs the connection.
+ * The server accepts 224 bytes per line, and no line with valid arguments is longer.
  */
 import { show } from '../../errors.js';
 import { BeanstalkError } from './beanstalk-error.js';
 
-/** The line, or the reason why it cannot be sent. */
+/** The line, or the reason why it can't be sent. */
 export type Command = string | BeanstalkError;
 
 export interface PutOptions {
   /** 0 is the most urgent, 2^32−1 the least. */
   readonly priority: number;
-  /** Whole seconds. */
+  /** In whole seconds. */
   readonly delay: number;
-  /** Whole seconds a reserver has before the job is ready again; 0 is taken as 1. */
+  /** How long a reserver has before the job is ready again, in whole seconds; 0 counts as 1. */
   readonly ttr: number;
 }
 
@@ -61,7 +61,7 @@ export const commands = {
 const TUBE_NAME = /^(?!-)[A-Za-z0-9\-+/;.$_()]{1,200}$/;
 const LARGEST_ID = '18446744073709551615';
 
-/** True for a tube name that beanstalkd takes: 1 to 200 of `A-Za-z0-9-+/;.$_()`, not beginning with `-`. */
+/** Returns whether beanstalkd accepts a tube name: 1 to 200 of `A-Za-z0-9-+/;.$_()`, not beginning with `-`. */
 export function isTubeName(name: unknown): name is string {
   return typeof name === 'string' && TUBE_NAME.test(name);
 }

@@ -1,12 +1,12 @@
 import { show } from '../../errors.js';
 import { BeanstalkError } from './beanstalk-error.js';
 
-/** The arguments that may follow a word. */
+/** Arguments that may follow a word. */
 type Shape = 'none' | 'number' | 'number?' | 'name' | 'body' | 'number and body';
 
 const SHAPES = {
   INSERTED: 'number',
-  BURIED: 'number?', // with the id as the answer to a put
+  BURIED: 'number?', // with the id in reply to a put
   USING: 'name',
   RESERVED: 'number and body',
   TIMED_OUT: 'none',
@@ -16,7 +16,7 @@ const SHAPES = {
   TOUCHED: 'none',
   WATCHING: 'number',
   FOUND: 'number and body',
-  KICKED: 'number?', // with the count as the answer to a kick
+  KICKED: 'number?', // with the count in reply to a kick
   PAUSED: 'none',
   OK: 'body',
   NOT_FOUND: 'none',
@@ -32,19 +32,19 @@ const SHAPES = {
 
 export type ReplyWord = keyof typeof SHAPES;
 
-/** One reply. Always these three fields, so that all replies look alike to the engine. */
+/** One reply. Always these three fields, so that all replies have the same shape for the engine. */
 export interface Reply {
   readonly word: ReplyWord;
-  /** The job's id, the number or the tube's name; '' where there is none. Never a number: ids have 64 bits. */
+  /** The job's id, the number or the tube's name; '' if there is none. A string, because ids have 64 bits. */
   readonly value: string;
-  /** The job's or the statistics' bytes as they are; empty where there are none, or more than `LARGEST_BODY`. */
+  /** Raw bytes of the job or the statistics; empty if there are none, or more than `LARGEST_BODY`. */
   readonly body: Buffer;
 }
 
 interface Word {
   readonly bytes: Buffer;
   readonly shape: Shape;
-  /** The reply of the word alone, shared by all replies without arguments. */
+  /** The reply with the word alone, shared by all replies without arguments. */
   readonly bare: Reply;
 }
 
@@ -52,13 +52,13 @@ const LF = 10;
 const CR = 13;
 const SPACE = 32;
 const LONGEST_LINE = 224;
-/** Bytes of a body that we take: 256 times beanstalkd's default for a job. A process has many of them at once. */
+/** Largest body we accept, in bytes: 256 times beanstalkd's default for a job. A process holds many of them at once. */
 export const LARGEST_BODY = 2 ** 24;
-/** Bytes. beanstalkd's own limit for `-z`: no server announces more. */
+/** In bytes. beanstalkd's own limit for `-z`: no server announces more. */
 const LARGEST_ANNOUNCED = 2 ** 30;
-/** Bytes. A body of several chunks gets so much room at first, and more as it comes: an announcement alone costs nothing. */
+/** Initial buffer of a body in several chunks, in bytes. It grows as data arrives: an announcement alone costs nothing. */
 const FIRST_ROOM = 2 ** 16;
-/** So many digits are exact as a number. */
+/** Number of digits that are exact as a number. */
 const SAFE_DIGITS = 15;
 const LARGEST_ID_DIGITS = 20;
 const NOTHING = Buffer.alloc(0);
@@ -68,14 +68,14 @@ const WORDS: readonly Word[] = Object.entries(SHAPES).map(([word, shape]) => ({
   shape,
   bare: { word: word as ReplyWord, value: '', body: NOTHING },
 }));
-/** By the first byte: at most three share one. */
+/** By first byte: at most three share one. */
 const WORDS_BY_FIRST: readonly (readonly Word[])[] = Array.from({ length: 256 }, (_, first) =>
   WORDS.filter((word) => word.bytes[0] === first),
 );
 
 /**
- * Bytes to replies, however they are split: `feed` a chunk, then ask for `next` until it has none.
- * A body that came in one chunk is a view of that chunk, which must not be changed afterwards. Any other has its own memory.
+ * Parses bytes into replies, however they are split: `feed` a chunk, then call `next` until it returns undefined. A body that
+ * arrived in one chunk is a view of that chunk, which must not be modified afterwards. Any other has its own memory.
  */
 export class ReplyParser {
   private chunk: Buffer = NOTHING;
@@ -87,19 +87,19 @@ export class ReplyParser {
   private word: Word | undefined;
   private value = '';
   private size = 0;
-  /** Bytes that are still to come of a body that is too long. Only its CRLF is read. */
+  /** Remaining bytes to skip of a body that is too long. Only its CRLF is read. */
   private toSkip = 0;
-  /** A body that goes on in a later chunk, with its CRLF. */
+  /** A body that continues in a later chunk, with its CRLF. */
   private body: Buffer | undefined;
   private bodyLength = 0;
 
-  /** Takes the next bytes; all replies of the chunk before must have been taken. */
+  /** Takes the next bytes; all replies of the previous chunk must have been read. */
   feed(chunk: Buffer): void {
     this.chunk = chunk;
     this.at = 0;
   }
 
-  /** The next reply, or undefined when more bytes are needed. Throws BAD_REPLY; the parser is of no use after that. */
+  /** Returns the next reply, or undefined if more bytes are needed. Throws BAD_REPLY; the parser is unusable after that. */
   next(): Reply | undefined {
     if (this.word === undefined) {
       const bare = this.readLine();
@@ -114,7 +114,7 @@ export class ReplyParser {
     return { word: word.bare.word, value, body };
   }
 
-  /** The reply, if the line is all of it. Otherwise undefined, and `word` is set if the line was complete. */
+  /** Returns the reply if it is only a line. Otherwise undefined, with `word` set if the line was complete. */
   private readLine(): Reply | undefined {
     const chunk = this.chunk;
     const start = this.at;
@@ -139,7 +139,7 @@ export class ReplyParser {
     if (end === this.chunk.length) this.letGo();
   }
 
-  /** `lf` is where the line feed stands, or would. */
+  /** `lf` is the position of the line feed, or where it should be. */
   private parseLine(bytes: Buffer, start: number, lf: number): Reply | undefined {
     const end = lf - 1;
     if (end < start || bytes[end] !== CR) throw badLine('no CRLF', bytes, start, lf);
@@ -191,7 +191,7 @@ export class ReplyParser {
     if (this.at === this.chunk.length) this.letGo();
   }
 
-  /** The body without the CRLF that `length` counts. */
+  /** Returns the body without the CRLF that `length` includes. */
   private takeBody(length: number): Buffer | undefined {
     const { chunk, at } = this;
     if (this.body === undefined) {
@@ -222,7 +222,7 @@ export class ReplyParser {
     body.copy(this.body, 0, 0, this.bodyLength);
   }
 
-  /** An idle connection must not keep a chunk in memory that was read to its end. */
+  /** So that an idle connection doesn't keep a fully read chunk in memory. */
   private letGo(): void {
     this.chunk = NOTHING;
     this.at = 0;
@@ -263,7 +263,7 @@ function withoutEnd(bytes: Buffer, start: number, end: number): Buffer {
 
 function badLine(why: string, bytes: Buffer, start: number, end: number): BeanstalkError {
   const text = bytes.toString('latin1', start, Math.min(end, start + 60));
-  // No line of beanstalkd begins like this. `redis` and `beanstalks` may have been swapped.
+  // beanstalkd never sends such a line. `redis` and `beanstalks` may have been swapped.
   const fact = text.startsWith('-') ? 'it is no beanstalkd, as it answers like a Redis' : why;
   return new BeanstalkError('BAD_REPLY', `${fact}: ${show(text)}`, { unknown: true });
 }

@@ -1,19 +1,19 @@
 /**
- * The YAML of beanstalkd: its statistics are a flat dictionary, and its tubes are a list.
- * All values stay texts: ids have 64 bits, and an instance id may look like a number ("1e10").
+ * Parses beanstalkd's YAML: statistics are a flat dictionary, tubes a list.
+ * All values stay strings: ids have 64 bits, and an instance id may look like a number ("1e10").
  * Strings are bare in 1.12 and quoted in later versions; neither escapes anything.
  */
 import { isTubeName } from './commands.js';
 
-/** Bytes. beanstalkd's statistics have less than 2 KiB. */
+/** In bytes. beanstalkd's statistics have less than 2 KiB. */
 const LARGEST_STATS = 2 ** 16;
-/** Bytes. More than 100,000 names of usual length. */
+/** In bytes. More than 100,000 names of usual length. */
 const LARGEST_LIST = 2 ** 22;
 
-/** As the server names them, such as `max-job-size`. */
+/** Values by the server's names, such as `max-job-size`. */
 export type Stats = Readonly<Record<string, string>>;
 
-/** Undefined when it is no dictionary, or too long for one of beanstalkd's. */
+/** Returns undefined if it isn't a dictionary, or is too long for one of beanstalkd's. */
 export function parseStats(bytes: Buffer): Stats | undefined {
   if (bytes.length > LARGEST_STATS) return undefined;
   const [head, ...lines] = bytes.toString('utf8').split('\n');
@@ -28,7 +28,7 @@ export function parseStats(bytes: Buffer): Stats | undefined {
   return stats;
 }
 
-/** The names of tubes in a list. Undefined when it is none, or too long. */
+/** Returns the tube names in a list. Undefined if it isn't one, or is too long. */
 export function parseNames(bytes: Buffer): string[] | undefined {
   if (bytes.length > LARGEST_LIST) return undefined;
   const [head, ...lines] = bytes.toString('utf8').split('\n');
