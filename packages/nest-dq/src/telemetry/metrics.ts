@@ -3,14 +3,14 @@ import type { DqEventMap, DqEventName } from '../events/events.js';
 import type { DqClusterView, DqTubeCounts } from '../events/hooks.js';
 import { SCOPE, tubeAttributes } from './names.js';
 
-/** Seconds. */
+/** In seconds. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
-/** Seconds. From the lateness of an idle cluster to a day of downtime. */
+/** In seconds. From the lateness of an idle cluster to a day of downtime. */
 const LATENESSES = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600, 86_400,
 ];
 
-/** Counts the events of this process. When a reader asks, it also tells the load. Returns a function that stops it. */
+/** Counts the events of this process, and reports its load when a reader collects. Returns a function that stops it. */
 export function recordMetrics(view: DqClusterView): () => void {
   const { name, events, load } = view;
   const meter = metrics.getMeter(SCOPE);
@@ -40,7 +40,7 @@ export function recordMetrics(view: DqClusterView): () => void {
     'Copies that did not run, as their seals are not as they should be',
   );
   refused.add(0, ofCluster);
-  lost.add(0, ofCluster); // so that a reader knows it before there is a first one
+  lost.add(0, ofCluster); // so that a reader knows the metric before the first one is lost
   const subscriptions = [
     on('scheduled', ({ receipt }) => sent.add(1, of(receipt.tube, 'schedule'))),
     on('started', ({ job }) => {
@@ -120,7 +120,7 @@ export function recordMetrics(view: DqClusterView): () => void {
   }
 }
 
-/** A reader of metrics remembers each tube for ever, so no more than these are told. */
+/** A metrics reader remembers each tube forever, so at most this many are reported. */
 const MOST_TUBES = 300;
 const STATES = ['waiting', 'due', 'running', 'dead'] as const;
 const NOTHING = {
@@ -134,7 +134,7 @@ const NOTHING = {
   watching: 0,
 };
 
-/** What one process tells of all tubes. When a reader asks, it gets what was learned last. Returns a function that stops it. */
+/** Reports all tubes from the elected process. A reader gets the last known values. Returns a function that stops it. */
 export function recordTubes(meter: Meter, ofCluster: Attributes, { allTubes }: DqClusterView): () => void {
   const jobs = meter.createObservableGauge('dq.tube.jobs', {
     unit: '{job}',
@@ -166,7 +166,7 @@ export function recordTubes(meter: Meter, ofCluster: Attributes, { allTubes }: D
     const all = new Map<string, Partial<DqTubeCounts>>(allTubes()?.map((each) => [each.tube, each]));
     for (const tube of all.keys()) if (told.size < MOST_TUBES) told.add(tube);
     for (const tube of told) {
-      // A reader repeats what it is not told anew. So a tube that is gone, or that another process tells of now, has 0.
+      // A reader repeats the last value it got. So a tube that is gone, or is now reported by another process, is set to 0.
       const counts: Partial<DqTubeCounts> = all.get(tube) ?? NOTHING;
       const attributes = { ...ofCluster, 'messaging.destination.name': tube };
       for (const state of STATES) {
@@ -174,7 +174,7 @@ export function recordTubes(meter: Meter, ofCluster: Attributes, { allTubes }: D
         if (count !== undefined) result.observe(jobs, count, { ...attributes, 'dq.job.state': state });
       }
       if (counts.watching !== undefined) result.observe(watching, counts.watching, attributes);
-      // Whoever told the dead letters knew of a pause, too.
+      // If the number of dead letters is known, so is the pause.
       if (counts.dead !== undefined) result.observe(paused, counts.paused ? 1 : 0, attributes);
       if (counts.overdueFor !== undefined) result.observe(overdue, counts.overdueFor / 1_000, attributes);
       if (counts.listed !== undefined) result.observe(listed, counts.listed, attributes);

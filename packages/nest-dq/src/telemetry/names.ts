@@ -1,9 +1,9 @@
-/** The name of our tracer and our meter. */
+/** Name of our tracer and our meter. */
 export const SCOPE = 'nest-dq';
 
 /**
- * The conventions' attributes of a tube: https://opentelemetry.io/docs/specs/semconv/messaging/. `messaging.system` is what they
- * had before `messaging.system.name`.
+ * Returns a tube's attributes by the semantic conventions: https://opentelemetry.io/docs/specs/semconv/messaging/.
+ * `messaging.system` is the former name of `messaging.system.name`.
  */
 export function tubeAttributes(tube: string, operation: 'schedule' | 'process') {
   return {

@@ -1,5 +1,5 @@
 /**
- * Metrics and traces. Only this entry needs the package `@opentelemetry/api`.
+ * Metrics and traces. Only this entry point needs the package `@opentelemetry/api`.
  * @module nest-dq/opentelemetry
  */
 import type { DqHooks } from '../events/hooks.js';
@@ -7,8 +7,8 @@ import { recordMetrics } from './metrics.js';
 import { carryTrace, spanAround } from './tracing.js';
 
 /**
- * Metrics, spans and the context of traces: `DqModule.forRoot({ hooks: [openTelemetry()] })`. It uses the providers and the
- * propagator that are registered with OpenTelemetry before the application starts. If none is registered, it does nothing.
+ * Returns hooks for metrics, spans and trace context: `DqModule.forRoot({ hooks: [openTelemetry()] })`. Uses the providers and
+ * the propagator registered with OpenTelemetry before the application starts; does nothing if none is registered.
  * docs/observability.md lists all names.
  */
 export function openTelemetry(): DqHooks {

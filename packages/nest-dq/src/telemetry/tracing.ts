@@ -13,14 +13,14 @@ import type { DelayedJob } from '../api/job.js';
 import { isThenable } from 'nest-handlers/context';
 import { SCOPE, tubeAttributes } from './names.js';
 
-/** Writes the caller's trace, and its baggage, into the job's headers. */
+/** Injects the caller's trace and baggage into the job's headers. */
 export function carryTrace(headers: Record<string, string>): void {
   propagation.inject(context.active(), headers);
 }
 
 /**
- * Runs a handler inside a span. The span begins a trace of its own, because the job may run days later, and links to the
- * span that scheduled the job. The handler gets the baggage of the add.
+ * Runs a handler inside a span. The span starts its own trace, because the job may run days later, and links to the span that
+ * scheduled the job. The handler gets the baggage of the add.
  */
 export function spanAround(job: DelayedJob, next: () => unknown): unknown {
   const carried = propagation.extract(ROOT_CONTEXT, job.headers);
@@ -50,7 +50,7 @@ function ending(span: Span, next: () => unknown): unknown {
     return value;
   };
   const threw = (thrown: unknown): never => {
-    // An outcome that the handler chose is no error.
+    // An outcome chosen by the handler isn't an error.
     end(span, isOutcome(thrown) ? thrown['~outcome'] : toError(thrown));
     throw thrown;
   };

@@ -1,5 +1,5 @@
 /**
- * Delayed jobs in tests, on a clock that the test moves. It needs the package `@nestjs/testing`, which nothing else here does.
+ * Delayed jobs in tests, on a clock moved by the test. The only entry point that needs the package `@nestjs/testing`.
  * @module nest-dq/testing
  */
 import type { TestingModuleBuilder } from '@nestjs/testing';
@@ -23,21 +23,21 @@ import { RunTally, type RunCounts } from './run-tally.js';
 
 export type { RunCounts, ScheduledJob };
 
-/** How a test kit is made. */
+/** Options of a test kit. */
 export interface DqTestKitOptions {
-  /** The time at the beginning. @default the present, by fake timers if there are any */
+  /** Initial time. @default now, from fake timers if there are any */
   now?: When;
-  /** Nodes of each cluster, 1 to 16. @default 3 */
+  /** Nodes per cluster, 1 to 16. @default 3 */
   nodes?: number;
   /**
-   * How long, in real time, a run is waited for before the kit's time goes on without it: for a handler that waits for
-   * its own timeout, or for ever. @default '2s'
+   * How long, in real time, the kit waits for a run before its time moves on without it: for a handler that waits for its own
+   * timeout, or forever. @default '2s'
    */
   patience?: Duration;
   /**
-   * Tubes, of every cluster, whose jobs only look whether there is something to do, such as the series of an outbox. One
-   * that has run since anything else ran does not stop the time: it is leapt over, up to the next job of another tube,
-   * the end of the journey, or a day, and runs once then. @default none
+   * Tubes, of every cluster, whose jobs only check whether there is something to do, such as the series of an outbox. A poll that
+   * has run since anything else ran doesn't stop the time: it is skipped until the next job of another tube, the end of the
+   * advance, or a day, and then runs once. @default none
    */
   polls?: readonly (string | Tube<any>)[];
 }
@@ -46,12 +46,12 @@ const MOST_NODES = 16;
 const KNOWN = new Set(['now', 'nodes', 'patience', 'polls']);
 
 /**
- * Embedded nodes, a ledger in memory and a clock that stands still: under an application's own module, or alone for a
- * unit test. All the rest is real: producer, consumer, retries, dead letters. Handlers run only inside of
- * `advance`, `advanceTo` and `drain`.
+ * Embedded nodes, an in-memory ledger and a clock that stands still: under an application's own module, or alone for a unit test.
+ * Everything else is real: producer, consumer, retries, dead letters. Handlers run only during `advance`, `advanceTo` and
+ * `drain`.
  */
 export class DqTestKit {
-  /** For a kit of nest-kq, which then moves with this one: `new KqTestKit({ dq })`. */
+  /** For a kit of nest-kq, which then moves along with this one: `new KqTestKit({ dq })`. */
   readonly time: KitTime;
   private readonly nodes: number;
   private readonly tally = new RunTally((ofTube) =>
@@ -59,16 +59,16 @@ export class DqTestKit {
   );
   /** Without a prefix. */
   private readonly polled: readonly string[];
-  /** Of each application that was not stopped. */
+  /** Ledgers of all applications not yet stopped. */
   private readonly ledgers = new Set<KitLedger>();
-  /** By their names; undefined is that of the one without a name. */
+  /** By name; undefined is the unnamed cluster. */
   private readonly clusters = new Map<string | undefined, KitCluster>();
   private readonly asleep = new Set<number>();
   private readonly environment: Environment;
   private own: DqRuntime | undefined;
   private closed = false;
 
-  /** `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_BAD_DURATION`. */
+  /** Throws `DQ_BAD_OPTION`, `DQ_BAD_TIME` or `DQ_BAD_DURATION`. */
   constructor(options: DqTestKitOptions = {}) {
     refuseUnknown(options, KNOWN, 'test kit');
     const { now = present(), nodes = 3, patience = '2s', polls = [] } = options;
@@ -91,39 +91,39 @@ export class DqTestKit {
 
   /**
    * Replaces the nodes, the ledger and the clock of every DqModule in the module under test; its other options stay, and
-   * `beanstalks`, `tls`, `redis` and `embedded` are not looked at. Modules under one kit are processes on the same servers, as far
-   * as their clusters have the same name.
+   * `beanstalks`, `tls`, `redis` and `embedded` are ignored. Modules under one kit act as processes on the same servers if their
+   * clusters have the same name.
    */
   override(builder: TestingModuleBuilder): TestingModuleBuilder {
     return builder.overrideProvider(ENVIRONMENT).useValue(this.environment);
   }
 
-  /** For unit tests without Nest: on the cluster without a name, with that one's `prefix` if a module has set it up. */
+  /** Producer for unit tests without Nest: on the unnamed cluster, with its `prefix` if a module has set it up. */
   get producer(): DqProducer {
     return this.runtime.producer;
   }
 
-  /** The same for handlers. */
+  /** Consumer for unit tests without Nest; see `producer`. */
   get consumer(): DqConsumer {
     return this.runtime.consumer;
   }
 
-  /** The time as the module under test has it. */
+  /** Current time, as the module under test sees it. */
   get now(): Date {
     return new Date(this.time.clock.wall());
   }
 
   /**
-   * Moves the clock, running all that comes due on the way, retries too. Resolves when all handlers have ended, but for
-   * those that take longer than `patience`. Fake timers of Jest and Vitest move along. `DQ_BAD_DURATION`, `DQ_CLOSED`;
-   * `DQ_CONFIG`: no application uses this kit, or `init` was not called on one.
+   * Moves the clock, running everything that becomes due on the way, including retries. Resolves once all handlers have ended,
+   * except those that take longer than `patience`. Fake timers of Jest and Vitest move along. `DQ_BAD_DURATION`, `DQ_CLOSED`;
+   * `DQ_CONFIG` if no application uses this kit, or `init` was not called on one.
    */
   async advance(by: Duration): Promise<RunCounts> {
     const ms = parseDuration(by, 'the time to advance by');
     return this.go(() => this.time.clock.now() + ms);
   }
 
-  /** The same up to an instant. `DQ_PAST_TIME`: it is before `now`. */
+  /** Like `advance`, up to a given time. `DQ_PAST_TIME` if it is before `now`. */
   async advanceTo(when: When): Promise<RunCounts> {
     const instant = parseWhen(when, (given) => `advance(${given})`);
     return this.go(() => {
@@ -134,15 +134,15 @@ export class DqTestKit {
     });
   }
 
-  /** Runs what is due now. The clock stands still. */
+  /** Runs everything due now. The clock stands still. */
   async drain(): Promise<RunCounts> {
     return this.go(() => this.time.clock.now());
   }
 
   /**
-   * The jobs of a tube that wait for their time, for a retry, or for `drain`; the soonest first. `DQ_CONFIG`: no such
+   * Returns the jobs of a tube that wait for their time, for a retry, or for `drain`, soonest first. `DQ_CONFIG` if no such
    * cluster uses this kit.
-   * @param cluster Its name. Default: the cluster without a name.
+   * @param cluster Name of the cluster. Default: the unnamed one.
    */
   scheduled<In = unknown>(tube: string | Tube<In>, cluster?: string): ScheduledJob<AsJson<In>>[] {
     this.checkUsed();
@@ -157,21 +157,21 @@ export class DqTestKit {
     return known.scheduled(tubeName(tube, known.settings.prefix)) as ScheduledJob<AsJson<In>>[];
   }
 
-  /** A node is out of reach from now on, in every cluster, and keeps what it has. The first has the index 0. Idempotent. */
+  /** Makes a node unreachable in every cluster; it keeps its data. Indexes start at 0. Idempotent. */
   sleepNode(index: number): void {
     this.checkIndex(index);
     this.asleep.add(index);
     for (const { nodes } of this.clusters.values()) nodes[index]!.sleep();
   }
 
-  /** It is in reach again; it takes part two seconds later at most, by the kit's time. Idempotent. */
+  /** Makes a node reachable again; it takes part within two seconds, in the kit's time. Idempotent. */
   wakeNode(index: number): void {
     this.checkIndex(index);
     this.asleep.delete(index);
     for (const { nodes } of this.clusters.values()) nodes[index]!.wake();
   }
 
-  /** After the application was closed. Nothing runs any more. Idempotent. */
+  /** Stops everything; call after closing the application. Idempotent. */
   async close(): Promise<void> {
     if (this.closed) return;
     await this.own?.stop();
@@ -196,7 +196,7 @@ export class DqTestKit {
     const { replicas, minWritten, ...rest } = others;
     const fitting = {
       ...rest,
-      patience: 0, // a call that is tried again would wait for time that stands still
+      patience: 0, // a retry would wait for time that stands still
       ...(replicas === undefined ? {} : { replicas: Math.min(replicas, this.nodes) }),
       ...(minWritten === undefined ? {} : { minWritten: Math.min(minWritten, replicas ?? 3, this.nodes) }),
     };
@@ -258,7 +258,7 @@ export class DqTestKit {
     for (const ledger of this.ledgers) ledger.holdClaims();
   }
 
-  /** Without this check a test would see that nothing runs, but not why. */
+  /** Without this check, a test would see that nothing runs, but not why. */
   private checkUsed(): void {
     if (this.clusters.size > 0) return;
     throw new DqError(

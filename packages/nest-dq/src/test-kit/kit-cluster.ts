@@ -16,28 +16,28 @@ import type { ResolvedOptions } from '../nest/options.js';
 import type { Duplex } from 'node:stream';
 import { InProcessNode } from '../embedded/in-process-node.js';
 
-/** A job that waits for its time, or for its next attempt. */
+/** A job waiting for its time, or for its next attempt. */
 export interface ScheduledJob<P = unknown> {
-  /** The receipt's. */
+  /** Same as the receipt's. */
   readonly id: string;
-  /** Without the prefix. */
+  /** Tube name without the prefix. */
   readonly tube: string;
   /** Absent for a plain job. */
   readonly key?: string;
-  /** As it is stored: after JSON, and before the tube's schema makes something of it. */
+  /** Payload as stored: after JSON, before the tube's schema transforms it. */
   readonly payload: P;
-  /** By the kit's clock: when it runs (next). */
+  /** When the job runs (next), by the kit's clock. */
   readonly dueAt: Date;
-  /** What was said of it on adding. */
+  /** Options of the add. */
   readonly options: JobOptions;
 }
 
-/** Stands for the servers of one cluster. All applications under the kit share it, as far as their cluster has its name. */
+/** Stands in for the servers of one cluster. Shared by all applications under the kit whose cluster has its name. */
 export class KitCluster {
   readonly nodes: readonly KitNode[];
   readonly ledger: MemoryLedger;
   readonly waiting: StoredWaitingJobs;
-  /** The applications see each other. */
+  /** Shared, so that the applications see each other. */
   readonly fleet: LocalFleet;
   readonly goQueueLocks: MemoryGoQueueLocks;
 
@@ -54,7 +54,7 @@ export class KitCluster {
     this.fleet = new LocalFleet(this.ledger);
   }
 
-  /** One application's way to the nodes. It sends no pings, as they took most of the time of a journey. */
+  /** Returns one application's view of the nodes. Sends no pings, which would take most of the time of an advance. */
   reach(settings: ClusterSettings): Cluster {
     const nodes = this.nodes.map(
       (node, index) => new ClusterNode(`node-${index}`, () => node.dial(), node.clock, Infinity),
@@ -62,7 +62,10 @@ export class KitCluster {
     return new Cluster(nodes, settings);
   }
 
-  /** When the next job of these tubes changes its state by itself, or a pause ends, by `Clock.now`; -Infinity while a job is held. */
+  /**
+   * Returns when the next job of these tubes changes state on its own, or a pause ends, in `Clock.now` time; -Infinity while a
+   * job is held.
+   */
   nextChange(ofTube: (name: string) => boolean): number {
     const { clock, ledger } = this;
     const now = ledger.now();
@@ -70,7 +73,7 @@ export class KitCluster {
     return Math.min(pauseEnd, ...this.nodes.map(({ node }) => node.nextChange(ofTube)));
   }
 
-  /** The soonest first. */
+  /** Returns the waiting jobs of a tube, soonest first. */
   scheduled(tube: string): ScheduledJob[] {
     const storedAs = storedTube(tube, this.settings.prefix);
     const ledger = this.ledger.tube(storedAs);
@@ -110,13 +113,16 @@ function optionsOf({ key, priority, attempts, backoff, headers, group }: CopyHea
   };
 }
 
-/** Milliseconds. A shorter timer is a pause before the next try, or waits for a node that does not answer. */
+/** In ms. A shorter timer is a pause before a retry, or waits for an unresponsive node. */
 const SHORT = 500;
 
-/** An embedded node that can be out of reach: its time goes on then, and it keeps what it has. */
+/** An embedded node that can be made unreachable: its time continues meanwhile, and it keeps its data. */
 class KitNode {
   readonly node: InProcessNode;
-  /** For the clients of the node. No time passes for a node that sleeps, or an add would wait for the test to move the clock. */
+  /**
+   * Clock for the node's clients. Short timers of a sleeping node fire at once, or an add would wait for the test to move the
+   * clock.
+   */
   readonly clock: Clock;
   private asleep = false;
   private readonly streams = new Set<Duplex>();
@@ -141,7 +147,7 @@ class KitNode {
     return stream;
   }
 
-  /** Cuts all connections, which releases the jobs that were held. Idempotent. */
+  /** Cuts all connections, which releases held jobs. Idempotent. */
   sleep(): void {
     this.asleep = true;
     for (const stream of this.streams) stream.destroy();

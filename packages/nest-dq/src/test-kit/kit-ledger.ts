@@ -3,11 +3,11 @@ import type { MemoryLedger } from '../ledger/memory/memory-ledger.js';
 import type { RunTally } from './run-tally.js';
 
 /**
- * One application's way to a ledger that it may share with others. Its runs are counted, and its claims wait until the kit
- * lets them pass: without an answer no handler begins.
+ * One application's access to a ledger that may be shared. Counts its runs, and holds its claims until the kit lets them pass:
+ * without an answer no handler starts.
  */
 export class KitLedger implements Ledger {
-  /** The application was compiled, and neither initialized nor closed. */
+  /** Whether the application was compiled but neither initialized nor closed. */
   isIdle = true;
   private isOpen = false;
   private waiting: (() => void)[] = [];
@@ -54,7 +54,7 @@ export class KitLedger implements Ledger {
     return this.ledger.listen();
   }
 
-  /** The others' ledger stays open. */
+  /** Keeps the ledger open for the others. */
   close(): Promise<void> {
     return Promise.resolve();
   }

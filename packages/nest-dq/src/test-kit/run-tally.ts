@@ -1,11 +1,11 @@
 import type { Work } from 'nest-handlers/testing';
 import type { ClaimAnswer, CompleteAnswer, CompleteRequest } from '../ledger/requests.js';
 
-/** The outcomes of the runs in a stretch of time. */
+/** Outcomes of the runs during an advance. */
 export interface RunCounts {
-  /** Runs begun, retries too. */
+  /** Runs started, including retries. */
   readonly started: number;
-  /** Runs that went well, with `Again` too. */
+  /** Runs that succeeded, including those that returned `Again`. */
   readonly completed: number;
   /** Runs that failed, whatever followed. */
   readonly failed: number;
@@ -18,14 +18,14 @@ const NONE: RunCounts = { started: 0, completed: 0, failed: 0, dead: 0 };
 
 interface Run {
   readonly isPoll: boolean;
-  /** The kit does not wait for it any more. */
+  /** The kit no longer waits for it. */
   givenUp: boolean;
 }
 
 /**
- * Counts runs as the ledger hears of them, and knows which go on. It also knows which polls rest: tubes whose jobs only look
- * whether there is something to do. A poll rests once it has looked since anything else happened: its next looks would find
- * the same, so the time need not stop for them.
+ * Counts runs as the ledger sees them, and tracks those in progress. Also tracks which polls rest: tubes whose jobs only check
+ * whether there is something to do. A poll rests once it has checked since anything else happened: its next checks would find the
+ * same, so the time needn't stop for them.
  */
 export class RunTally implements Work {
   private counts = NONE;
@@ -34,20 +34,20 @@ export class RunTally implements Work {
   private ended: () => void = () => undefined;
   /** Tubes, by their names on the nodes. */
   private readonly polls = new Set<string>();
-  /** Counts what happened: runs of other tubes that began or ended, and journeys. */
+  /** Counts events: runs of other tubes that started or ended, and advances. */
   private happened = 0;
-  /** By poll: how much had happened at the last look. */
+  /** By poll: the count at its last check. */
   private readonly looked = new Map<string, number>();
 
-  /** @param nextChangeOf When the next job of these tubes changes its state by itself; -Infinity while one is held. */
+  /** @param nextChangeOf Returns when the next job of these tubes changes state on its own; -Infinity while one is held. */
   constructor(private readonly nextChangeOf: (ofTube: (name: string) => boolean) => number) {}
 
-  /** By its name on the nodes. Idempotent. */
+  /** Adds a poll by its name on the nodes. Idempotent. */
   addPoll(tube: string): void {
     this.polls.add(tube);
   }
 
-  /** A journey begins: the test may have done anything before. */
+  /** An advance begins: the test may have done anything before. */
   journey(): void {
     this.happened++;
   }
@@ -79,7 +79,7 @@ export class RunTally implements Work {
     return this.running.size > 0;
   }
 
-  /** A run goes on that is no poll's. */
+  /** Whether a run of anything but a poll is in progress. */
   get works(): boolean {
     return this.runs.some(({ isPoll }) => !isPoll);
   }
@@ -112,7 +112,7 @@ export class RunTally implements Work {
     return Array.from(this.looked.keys()).some((tube) => this.rests(tube));
   }
 
-  /** The counts since they were taken last. */
+  /** Returns the counts since the last call. */
   take(): RunCounts {
     const { counts } = this;
     this.counts = NONE;
