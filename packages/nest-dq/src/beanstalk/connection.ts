@@ -24,9 +24,7 @@ export interface ConnectionOptions {
  * ends or fails. The command at fault then gets that error, and all other pending ones get CONNECTION_LOST. It never reconnects.
  */
 export class Connection {
-  /**
-   * Max body size, in bytes. A larger body is refused before it is sent. The server's own limit is in `stats`, as `max-job-size`.
-   */
+  /** Max body size, in bytes. A larger body is refused before it is sent. The server's own limit is in `stats`, as `max-job-size`. */
   maxJobSize = 65_535;
 
   private readonly pipeline: Pipeline;

@@ -108,10 +108,7 @@ export class ClusterNode {
     return this.link.maxJobSize;
   }
 
-  /**
-   * Whether a put is worth trying: the node answers or was never tried, didn't refuse lately, and its binlog works, if it has
-   * one.
-   */
+  /** Whether a put is worth trying: the node answers or was never tried, didn't refuse lately, and its binlog works, if it has one. */
   get writable(): boolean {
     return (this.up || !this.link.tried) && this.health.problem === undefined;
   }

@@ -9,7 +9,7 @@ export interface ClusterSettings {
   readonly replicas: number;
   /** Number of copies that must be confirmed. */
   readonly minWritten: number;
-  /** @default not sealed */
+  /** Seal of the copies. @default not sealed */
   readonly seal?: Seal | undefined;
 }
 
@@ -33,7 +33,7 @@ export interface JobToPut {
   readonly envelope: WrittenCopies;
   /** How much later a backup surfaces than the copy before it, in ms. */
   readonly backupDelay: number;
-  /** Source of the time. */
+  /** Source of ledger time. */
   readonly ledger: { now(): number };
 }
 
@@ -169,10 +169,7 @@ export class Cluster {
   }
 }
 
-/**
- * Puts one job: the backups first, in parallel, then the primary, which names them. If a node fails, the next healthy one
- * replaces it.
- */
+/** Puts one job: the backups first, in parallel, then the primary, which names them. If a node fails, the next healthy one replaces it. */
 class JobPut implements StoreResult {
   readonly planned: number;
   readonly stored: Place[] = [];

@@ -18,9 +18,7 @@ const EPOCH_2020 = Date.UTC(2020, 0, 1) / 1000;
 /** beanstalkd's longest delay, in seconds. */
 export const LONGEST_DELAY = 2 ** 32 - 1;
 
-/**
- * Returns the delay after which copy `index` surfaces, in whole seconds, if its job is due in `msUntilDue`; `backupDelay` in ms.
- */
+/** Returns the delay after which copy `index` surfaces, in whole seconds, if its job is due in `msUntilDue`; `backupDelay` in ms. */
 export function copyDelay(index: number, msUntilDue: number, backupDelay: number): number {
   const delay =
     index === 0 ? Math.floor((msUntilDue - EARLY) / 1000) : Math.ceil((msUntilDue - EARLY_BACKUP) / 1000);

@@ -61,10 +61,7 @@ export interface BadSeal {
   readonly copyId: string;
   /** Reason for people, including the code `DQ_BAD_SEAL`. */
   readonly reason: string;
-  /**
-   * False if it is sealed with a key that this process doesn't have. It was then handed back, since another process may have the
-   * key.
-   */
+  /** False if it is sealed with a key that this process doesn't have. It was then handed back, since another process may have the key. */
   readonly buried: boolean;
 }
 

@@ -84,10 +84,7 @@ export interface LostJobsState {
   };
 }
 
-/**
- * Reports whether jobs can be stored and run, in the form @nestjs/terminus expects: `health.check([() => dq.check()])`. Inject
- * it.
- */
+/** Reports whether jobs can be stored and run, in the form @nestjs/terminus expects: `health.check([() => dq.check()])`. Inject it. */
 export abstract class DqHealth {
   /**
    * Asks Redis, which takes at most a second; the state of the nodes is already known. Never rejects.

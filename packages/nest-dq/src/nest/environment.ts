@@ -49,9 +49,7 @@ export interface Environment {
   readonly clock: Clock;
   /** Validates the options; `DQ_CONFIG`. `logger` is the default logger, `name` the cluster's name. */
   resolve(options: DqOptions, logger: LoggerService, name: string | undefined): ResolvedOptions;
-  /**
-   * Creates the backend but opens nothing, because nobody closes the backend of an application whose modules fail to initialize.
-   */
+  /** Creates the backend but opens nothing, because nobody closes the backend of an application whose modules fail to initialize. */
   backend(options: ResolvedOptions, name: string | undefined): Backend;
 }
 

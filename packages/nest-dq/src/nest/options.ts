@@ -107,10 +107,7 @@ export interface DqOptions {
    * @default '10m'
    */
   doneTtl?: Duration | 'untilStale';
-  /**
-   * A copy overdue by more than this whose job the ledger has no record of becomes a dead letter; at least a minute. @default
-   * '7d'
-   */
+  /** A copy overdue by more than this whose job the ledger has no record of becomes a dead letter; at least a minute. @default '7d' */
   staleAfter?: Duration;
   /**
    * Retention of dead letters. About once a minute, each process removes letters of the tubes it consumes, with their copies:
@@ -147,9 +144,7 @@ export interface DqOptions {
   seal?: SealOptions;
   /** Hooks that carry context from where jobs are scheduled to where they run; the first is outermost. @default none */
   hooks?: readonly DqHooks[];
-  /**
-   * Logger for warnings and failures; lines of a named cluster begin with its name. @default Nest's logger with the context 'Dq'
-   */
+  /** Logger for warnings and failures; lines of a named cluster begin with its name. @default Nest's logger with the context 'Dq' */
   logger?: LoggerService;
   /** Log levels of frequent events. @default { retries: 'warn', discards: 'warn', deadLetters: 'error', servers: 'warn' } */
   logLevels?: DqLogLevels;

@@ -4,10 +4,7 @@ import { KEY_BYTES, Seal, type SealKeys } from '../seal/seal.js';
 import { DqError, show } from '../errors.js';
 import { asConfigError, checkBoolean, checkDuration, wrong } from './option-checks.js';
 
-/**
- * Keys by name: 32 bytes each, raw or as a base64 or hex string. A name has 1 to 40 letters, digits, dots, dashes and
- * underscores.
- */
+/** Keys by name: 32 bytes each, raw or as a base64 or hex string. A name has 1 to 40 letters, digits, dots, dashes and underscores. */
 export type SealKeyTexts = Readonly<Record<string, Uint8Array | string>>;
 
 /** Result of a `seal.keys` function. */
@@ -18,10 +15,7 @@ export interface FetchedSealKeys {
   current?: string;
 }
 
-/**
- * Settings for sealing jobs, so that nobody without the keys can read or change them, or make a handler run. See
- * docs/security.md.
- */
+/** Settings for sealing jobs, so that nobody without the keys can read or change them, or make a handler run. See docs/security.md. */
 export interface SealOptions {
   /**
    * Keys to open copies with; a copy sealed with any of them is accepted. Or a function that returns `{ keys, current }`, for

@@ -137,17 +137,12 @@ export class ClusterProducer extends DqProducer {
     return this.context.retries.run(call, find);
   }
 
-  /**
-   * Resolves with a reference to the job where it is now: a different one if it is a go-queue job that was adopted. `DQ_BAD_REF`.
-   */
+  /** Resolves with a reference to the job where it is now: a different one if it is a go-queue job that was adopted. `DQ_BAD_REF`. */
   present(ref: JobRef): Promise<JobRef> {
     return this.goQueue.present(ref);
   }
 
-  /**
-   * Resolves with the ledger time of a tube in ms, as reported by its server, never from the local clock. For series.
-   * `DQ_LEDGER_DOWN`.
-   */
+  /** Resolves with the ledger time of a tube in ms, as reported by its server, never from the local clock. For series. `DQ_LEDGER_DOWN`. */
   async ledgerTime(tube: string): Promise<number> {
     const ledger = this.parts.ledger.tube(storedTube(tube, this.parts.settings.prefix));
     await ledger.readTime();

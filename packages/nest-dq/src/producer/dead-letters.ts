@@ -39,10 +39,7 @@ export abstract class DqDeadLetters {
    */
   abstract revive(ref: JobRef, options?: PatienceOptions & { delay?: Duration }): Promise<ReviveResult>;
 
-  /**
-   * Gives the job up for good and deletes its copies. If it isn't, or is no longer, a dead letter, the result is the state of the
-   * job.
-   */
+  /** Gives the job up for good and deletes its copies. If it isn't, or is no longer, a dead letter, the result is the state of the job. */
   abstract discard(ref: JobRef, options?: PatienceOptions): Promise<DiscardResult>;
 }
 

@@ -108,10 +108,7 @@ function firstClaim(generation: number, due: number, replaced: Schedule | undefi
   return first - AHEAD;
 }
 
-/**
- * Commits a stored generation. `DQ_LEDGER_DOWN` or `DQ_CLOSED`, with `indeterminate`: no copy may be deleted, because a claim
- * decides.
- */
+/** Commits a stored generation. `DQ_LEDGER_DOWN` or `DQ_CLOSED`, with `indeterminate`: no copy may be deleted, because a claim decides. */
 async function commit(
   { batched, parts }: ProducerContext,
   tube: StoredTube,

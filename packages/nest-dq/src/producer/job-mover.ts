@@ -51,9 +51,7 @@ export async function reschedule(
   }
 }
 
-/**
- * Revives a dead letter. Resolves with false if its job is no longer dead. `DQ_NO_COPY`: no copy is reachable, and it stays dead.
- */
+/** Revives a dead letter. Resolves with false if its job is no longer dead. `DQ_NO_COPY`: no copy is reachable, and it stays dead. */
 export async function revive(
   context: ProducerContext,
   tube: StoredTube,
@@ -92,9 +90,7 @@ async function reviveElsewhere(
   return true;
 }
 
-/**
- * Resolves with an object if the move lost to a concurrent change; `present` is the job as it is now, if the ledger returned it.
- */
+/** Resolves with an object if the move lost to a concurrent change; `present` is the job as it is now, if the ledger returned it. */
 async function tryReschedule(
   context: ProducerContext,
   { tube, id, born, places: given, due: dueBefore }: JobTarget,

@@ -26,10 +26,7 @@ const DEFAULT_ZONE = 'UTC';
 /** Max characters of a calendar's name, which each of its jobs carries. */
 const LONGEST_NAME = 200;
 
-/**
- * Validates a plan. `DQ_CONFIG`: not a plan, one that never occurs, an unknown time zone, or a missing package for cron
- * expressions.
- */
+/** Validates a plan. `DQ_CONFIG`: not a plan, one that never occurs, an unknown time zone, or a missing package for cron expressions. */
 export async function occurrencesOf(plan: RecurrencePlan, tz?: string): Promise<Occurrences> {
   if (typeof plan === 'string') return cron(plan, checkZone(tz ?? DEFAULT_ZONE));
   const { name, next } = checkCalendar(plan);

@@ -40,9 +40,7 @@ export interface KeySource {
 }
 
 export interface SealSettings {
-  /**
-   * If true, nobody without the key can read payloads, keys, headers and groups. Otherwise they are only protected from changes.
-   */
+  /** If true, nobody without the key can read payloads, keys, headers and groups. Otherwise they are only protected from changes. */
   readonly encrypt: boolean;
   /** Whether copies without a seal are accepted too. */
   readonly acceptsUnsealed: boolean;
@@ -50,7 +48,7 @@ export interface SealSettings {
   readonly unsealed: ReadonlySet<string>;
   /** Name of the cluster: anything sealed by another one is rejected, even with the same keys. @default '' */
   readonly context?: string;
-  /** @default the keys are given directly */
+  /** Source of the keys, if they are fetched. @default the keys are given directly */
   readonly source?: KeySource;
 }
 
@@ -111,9 +109,7 @@ export class Seal {
     private keys?: SealKeys,
   ) {}
 
-  /**
-   * Replaces the keys. `DQ_CONFIG` if a name means other bytes than before, since nobody could tell which of them sealed a copy.
-   */
+  /** Replaces the keys. `DQ_CONFIG` if a name means other bytes than before, since nobody could tell which of them sealed a copy. */
   use(keys: SealKeys): void {
     for (const [name, key] of keys.keys) {
       if (this.keys?.keys.get(name)?.equals(key) === false)

@@ -119,10 +119,7 @@ const SHORT = 500;
 /** An embedded node that can be made unreachable: its time continues meanwhile, and it keeps its data. */
 class KitNode {
   readonly node: InProcessNode;
-  /**
-   * Clock for the node's clients. Short timers of a sleeping node fire at once, or an add would wait for the test to move the
-   * clock.
-   */
+  /** Clock for the node's clients. Short timers of a sleeping node fire at once, or an add would wait for the test to move the clock. */
   readonly clock: Clock;
   private asleep = false;
   private readonly streams = new Set<Duplex>();
