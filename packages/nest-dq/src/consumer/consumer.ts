@@ -11,18 +11,18 @@ import { sharedLanesTo } from './reserve/shared-lanes.js';
 import { resolveRetention, type Retention } from './retention.js';
 import { TubeConsumer } from './tube-consumer.js';
 
-/** What `consume` returns: the way to end it. */
+/** A running handler, returned by `consume`. */
 export interface Consumption {
   /** Drains, then stops. Idempotent. */
   stop(): Promise<void>;
 }
 
-/** Handlers made at run time. Inject it. */
+/** Registers handlers at run time. Inject it. */
 export abstract class DqConsumer {
   /**
-   * Runs the tube's jobs in this process from now on, or from the application's bootstrap.
-   * `DQ_CONFIG` when the tube has a handler in this process, or `consume` is false; `DQ_BAD_TUBE`, `DQ_BAD_OPTION`,
-   * `DQ_CLOSED`.
+   * Runs the tube's jobs in this process, from now on or from the application's bootstrap.
+   * Rejects with `DQ_CONFIG` if the tube already has a handler in this process, or `consume` is false; `DQ_BAD_TUBE`,
+   * `DQ_BAD_OPTION`, `DQ_CLOSED`.
    */
   abstract consume<Out = unknown>(
     tube: string | Tube<any, Out>,
@@ -31,35 +31,35 @@ export abstract class DqConsumer {
   ): Promise<Consumption>;
 
   /**
-   * Ends the running of jobs in this process, those of decorated handlers too, for good: nothing more is reserved, what
-   * has not begun is released, and handlers have `drainLimit` to end. Then their signals abort, and the runs that still
-   * go on 250 ms later are handed back without their attempt. Resolves when no handler is waited for any more
-   * and the nodes and Redis were told, which takes some seconds at most where they do not answer. Never rejects.
-   * Producers go on working, and a shutdown calls this itself. Idempotent, also before the bootstrap.
+   * Stops running jobs in this process for good, including those of decorated handlers: reserves nothing more, releases copies
+   * whose run hasn't started, and gives handlers `drainLimit` to return. Then their signals abort, and runs still going 250 ms
+   * later are handed back without counting the attempt. Resolves when no handler is waited for and the nodes and Redis have been
+   * informed; if they don't answer, that takes a few seconds at most. Never rejects. Producers keep working. A shutdown calls this
+   * itself. Idempotent, also before the bootstrap.
    */
   abstract stop(): Promise<void>;
 }
 
 export interface ClusterConsumerSettings extends ConsumerSettings {
-  /** Milliseconds. */
+  /** How long handlers have to return on a stop, in ms. */
   readonly drainLimit: number;
-  /** What each handler starts from. */
+  /** Defaults of all handlers. */
   readonly handlers: HandlerSettings;
-  /** Of the dead letters of a tube whose handler does not say anything else. */
+  /** Default retention of dead letters. */
   readonly deadLetters: Retention;
-  /** False: this process only produces. */
+  /** False if this process only produces. */
   readonly consume: boolean;
 }
 
 export interface ClusterConsumerParts extends ConsumerParts {
-  /** Awaits a stop, which may take some of the clock's time. Default: the clock moves by itself. */
+  /** Wraps a stop, so that a test can advance the clock meanwhile. Defaults to awaiting it as it is. */
   readonly stopped?: (stop: Promise<void>) => Promise<void>;
 }
 
-/** All tubes that this process consumes: one handler each. */
+/** All tubes consumed by this process, with one handler each. */
 export class ClusterConsumer extends DqConsumer {
   private readonly tubes = new Map<string, TubeConsumer>();
-  /** How long dead letters are kept, by tube, without the prefix. */
+  /** Retention of dead letters by tube, without the prefix. */
   readonly retentions = new Map<string, Retention>();
   private readonly shared: Pick<TubeContext, 'sharedLanes' | 'beats'>;
   private started = false;
@@ -96,7 +96,7 @@ export class ClusterConsumer extends DqConsumer {
     }
     const { around, goQueue } = this.parts;
     const wire = goQueue.wires.of(tube, name);
-    // What go-queue stored goes on in a tube of ours.
+    // Jobs stored by go-queue continue in a tube of ours.
     const names = wire === undefined ? [name] : [name, tubeName(nestTube(name), this.settings.prefix)];
     const taken = names.find((each) => this.tubes.has(each));
     if (taken !== undefined) {
@@ -116,7 +116,7 @@ export class ClusterConsumer extends DqConsumer {
     if (wire === undefined) return begin(name);
     goQueue.locks.start();
     const late = wire === 'go-queue' ? UNCERTAIN_AFTER : Infinity;
-    // An adoption is no run: the limits hold for what is adopted.
+    // An adoption isn't a run: the limits apply to the adopted job.
     const unlimited = { ...handling, limit: undefined, limits: undefined };
     const both = [begin(name, { adopts: true, late }, unlimited), begin(nestTube(name), { locks: true })];
     return { stop: async () => void (await Promise.all(both.map((each) => each.stop()))) };
@@ -133,7 +133,7 @@ export class ClusterConsumer extends DqConsumer {
     const consumer = new TubeConsumer(name, handler, handling, this.settings, parts);
     this.tubes.set(name, consumer);
     this.retentions.set(name, retention);
-    if (this.started) detached(() => consumer.start()); // it outlives a request that consumes
+    if (this.started) detached(() => consumer.start()); // outlives the request that called `consume`
     return {
       stop: async () => {
         await consumer.stop(this.settings.drainLimit);
@@ -144,19 +144,19 @@ export class ClusterConsumer extends DqConsumer {
     };
   }
 
-  /** What each tube has at hand. */
+  /** What this process holds and runs, by tube. */
   load(): TubeLoad[] {
     return Array.from(this.tubes.values(), ({ load }) => load);
   }
 
-  /** Begins to reserve for all handlers, and for those to come. Idempotent, and nothing after `stop`. */
+  /** Starts reserving for all handlers, present and future. Idempotent; does nothing after `stop`. */
   start(): void {
     if (this.started || this.stopping) return;
     this.started = true;
     for (const consumer of this.tubes.values()) consumer.start();
   }
 
-  /** Nothing can be consumed any more. */
+  /** Whether consuming has ended for good. */
   get stopped(): boolean {
     return this.stopping !== undefined;
   }

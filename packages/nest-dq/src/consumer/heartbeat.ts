@@ -7,20 +7,20 @@ import { SharedInterval } from './shared-interval.js';
 import type { Beats, TubeContext } from './tube-context.js';
 
 const LARGEST_BATCH = 1_000;
-/** Milliseconds. A third of the copies' time to run. */
+/** Interval between touches, in ms. A third of the copies' time to run. */
 const TOUCH_EVERY = 20_000;
-/** Milliseconds. The answer also tells of a revoke, and a handler must hear of it within 5 s. */
+/** Longest interval between renewals, in ms. The answer also carries revokes, which a handler must learn of within 5 s. */
 const LONGEST_PAUSE = 4_500;
 
-/** `lease`: milliseconds. */
+/** The shared intervals of all tubes. `lease` is in ms. */
 export function beatsOf(clock: Clock, lease: number): Beats {
   const leases = new SharedInterval(clock, Math.min(lease / 3, LONGEST_PAUSE));
   return { leases, touches: new SharedInterval(clock, TOUCH_EVERY) };
 }
 
 /**
- * Renews what this process runs: the leases in the ledger, every third of a lease or sooner, and the reserved copies on
- * their nodes. A refused renewal ends the run's right to go on; a ledger that is silent does not ◆.
+ * Renews what this process runs: the leases in the ledger, every third of a lease or sooner, and the reserved copies on their
+ * nodes. A refused renewal ends the run's right to continue; a silent ledger does not ◆.
  */
 export class Heartbeat {
   private readonly batcher: Batcher<Run, ExtendAnswer>;
@@ -57,7 +57,7 @@ export class Heartbeat {
     this.ends = undefined;
   }
 
-  /** Renews all leases at once. */
+  /** Renews all leases now. */
   beat(): void {
     for (const run of this.context.runs.values()) this.batcher.add(run);
     this.batcher.flush();

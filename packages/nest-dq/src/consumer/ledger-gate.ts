@@ -2,18 +2,18 @@ import type { TubeLedger } from '../ledger/ledger.js';
 import type { Pause } from '../ledger/requests.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 
-/** Milliseconds. A ledger that is away for longer stops reserving: other processes get what this one cannot claim ◆. */
+/** Once the ledger has been away this long, in ms, reserving stops: other processes get what this one can't claim ◆. */
 const AWAY_LIMIT = 1_000;
-/** Milliseconds. How often a paused tube is looked at. */
+/** How often the pause of a tube is checked, in ms. */
 const LOOK_AT_PAUSE = 1_000;
-/** Milliseconds. By then after the ledger is back, all other processes have told it what they still run ◆. */
+/** Time after the ledger is back, in ms, by which all other processes have reported what they still run ◆. */
 const BACK_PAUSE = 2_000;
 
 const NOT_KNOWN: Pause = { since: 0 };
 
 /**
- * `open`: the ledger answers, and claims may begin or go on. `suspended`: the ledger is away for longer than a moment, or the
- * tube is paused. `back`: it answers again, so this process tells it at once what it still runs.
+ * `open`: the ledger answers; claims may start or continue. `suspended`: the ledger has been away for longer than a moment, or the
+ * tube is paused. `back`: the ledger answers again, so this process reports at once what it still runs.
  */
 export type GateChange = 'open' | 'suspended' | 'back';
 
@@ -28,22 +28,21 @@ export interface AdmissionView {
 }
 
 /**
- * Decides whether this process may reserve and claim: the ledger may answer, be away, be just back, or have paused the tube; and
- * other processes may decide in another ledger.
+ * Decides whether this process may reserve and claim. The ledger may answer, be away, be just back, or have paused the tube, and
+ * other processes may be using another ledger.
  */
 export class LedgerGate {
   /**
-   * Set until all other processes have told what they still run. Leases that ended since this ledger time may have ended
-   * only because their processes were cut off. Jobs that nobody ever ran can be claimed all the time, however often the
-   * ledger comes and goes.
+   * Set until all other processes have reported what they still run. Leases that ended since this ledger time may have ended only
+   * because their processes were cut off. Jobs that never ran can be claimed throughout, however often the ledger goes away.
    */
   sparedFrom: number | undefined;
   private begun = false;
   private closed = false;
   private cutOff = false;
-  /** As far as this process knows: a claim is the first to tell. */
+  /** As far as this process knows; a claim is the first to learn of it. */
   private paused = false;
-  /** The ledger may have forgotten runs that go on: nothing is claimed until it was told of them again. */
+  /** The ledger may have forgotten ongoing runs: nothing is claimed until they have been reported to it again. */
   private recovering = false;
   private awayTimer: Timer | undefined;
   private backTimer: Timer | undefined;
@@ -55,16 +54,16 @@ export class LedgerGate {
   constructor(
     private readonly ledger: TubeLedger,
     private readonly clock: Clock,
-    /** Absent: no other process can be there. */
+    /** Absent if there can be no other process. */
     private readonly admission?: AdmissionView,
   ) {}
 
-  /** This process must hold nothing that is not claimed. */
+  /** Whether this process must hold nothing unclaimed. */
   get suspended(): boolean {
     return this.cutOff || this.paused || this.closed || this.admission?.admitted === false;
   }
 
-  /** This process may reserve and claim. */
+  /** Whether this process may reserve and claim. */
   get open(): boolean {
     return this.begun && !this.suspended && !this.recovering && !this.ledger.away;
   }
@@ -86,7 +85,7 @@ export class LedgerGate {
     );
   }
 
-  /** A claim was answered `paused`: nothing is reserved until the ledger says, asked once a second, that the tube goes on. */
+  /** A claim was answered `paused`: nothing is reserved until the ledger, asked once a second, says the tube is resumed. */
   pause(ms: number): void {
     if (this.paused || this.closed) return;
     this.paused = true;
@@ -94,7 +93,7 @@ export class LedgerGate {
     this.listener?.gateChanged('suspended');
   }
 
-  /** Sends no more events. Idempotent, also before `start`. */
+  /** Stops notifying the listener. Idempotent, also before `start`. */
   close(): void {
     this.begun = true;
     this.closed = true;

@@ -3,14 +3,14 @@ import type { RetentionOptions } from '../api/job.js';
 import type { SurplusRequest } from '../ledger/requests.js';
 import { parseDuration } from '../time/duration.js';
 
-/** How long the dead letters of a tube stay. */
+/** How long the dead letters of a tube are kept. */
 export type Retention = Omit<SurplusRequest, 'limit'>;
 
 const LEAST_AGE = 60_000;
 const MOST_LETTERS = 1_000_000_000;
 const KNOWN = ['maxAge', 'maxCount'];
 
-/** Checks an option `deadLetters`, and fills what it does not say. `DQ_BAD_OPTION`, `DQ_BAD_DURATION`. */
+/** Checks an option `deadLetters` and fills in the defaults. Throws `DQ_BAD_OPTION`, `DQ_BAD_DURATION`. */
 export function resolveRetention(given: RetentionOptions | undefined, defaults: Retention): Retention {
   if (given === undefined) return defaults;
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {

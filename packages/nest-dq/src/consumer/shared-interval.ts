@@ -1,6 +1,6 @@
 import type { Clock, Timer } from 'nest-handlers/time';
 
-/** Calls many back every so many ms, all of them with one timer: for thousands, timers would cost more than what they do. */
+/** Calls many callbacks every `ms` with one timer: thousands of timers would cost more than the work itself. */
 export class SharedInterval {
   private readonly callbacks = new Set<(late: number) => void>();
   private timer: Timer | undefined;
@@ -10,7 +10,7 @@ export class SharedInterval {
     private readonly ms: number,
   ) {}
 
-  /** Calls back the first time within `ms`, with how late that is, in ms. Returns how to end it, which is idempotent. */
+  /** Adds a callback, first called within `ms`; it gets its delay in ms. Returns an idempotent function that removes it. */
   add(callback: (late: number) => void): () => void {
     this.callbacks.add(callback);
     this.timer ??= this.arm();

@@ -6,22 +6,22 @@ import type { Delivery, HeldUntil } from '../reserve/delivery.js';
 import type { TubeContext } from '../tube-context.js';
 import type { ClaimQueue } from './claim-queue.js';
 
-/** Milliseconds. What has to wait for longer is released, so that another process, or a more urgent job, may come first. */
+/** Longest hold, in ms. A copy that must wait longer is released, so that another process or a more urgent job can go first. */
 const LONGEST_HOLD = 1_000;
-/** Milliseconds. Copies refused by the rate are held for the runs of this time: what is held goes ahead of a more urgent job. */
+/** Copies refused by the rate are held for at most this many ms of runs: a held copy goes ahead of a more urgent job. */
 const RATE_WINDOW = 200;
-/** Copies that are held for groups, for each slot. More would leave no room to find jobs of other groups. */
+/** Copies held for groups, per slot. More would leave no room to find jobs of other groups. */
 const HELD_FOR_GROUPS = 2;
 
 /**
- * The copies that a limit of the tube has refused. Those that may run soon are held and claimed again at their time, or as soon
- * as a run of this process returns the permit they wait for. While the tube itself is at its limit, nothing more is reserved: the
- * next copies would be refused, too.
+ * Copies refused by a limit of the tube. Those that may run soon are held, and claimed again when their time comes or when a run of
+ * this process returns the permit they wait for. While the tube itself is at its limit, nothing more is reserved, since the next
+ * copies would be refused too.
  */
 export class LimitedCopies {
-  /** By the permit that they wait for. Some of them may have gone. */
+  /** Held copies by the permit they wait for. Some may be gone already. */
   private readonly waiting = new Map<string, Set<Delivery>>();
-  /** Those that wait for their turn by the rate. Some of them may have gone. */
+  /** Copies waiting for their turn by the rate. Some may be gone already. */
   private readonly forTurn = new Set<Delivery>();
   private readonly mostForTurn: number;
   private rest: { readonly by: LimitKind; readonly until: number; readonly timer: Timer } | undefined;
@@ -34,7 +34,7 @@ export class LimitedCopies {
     this.mostForTurn = interval === undefined ? Infinity : Math.ceil((RATE_WINDOW * 1_000) / interval);
   }
 
-  /** How many copies may be reserved for now. */
+  /** Copies that may be reserved now. */
   get room(): number {
     if (this.rest) return 0;
     this.forgetGone(this.forTurn);
@@ -45,7 +45,7 @@ export class LimitedCopies {
   hold(delivery: Delivery, { by, ms }: Extract<ClaimAnswer, { kind: 'limited' }>): HeldUntil {
     const { index, group = '' } = delivery.header;
     if (by === 'group') {
-      // Backups are not held: their primary asks for the same job.
+      // Backups aren't held: their primary claims the same job.
       const delay = copyDelay(index, ms, this.context.backupDelay);
       if (delay > 0 || !this.hasRoom) {
         delivery.release(Math.max(1, delay));
@@ -62,7 +62,7 @@ export class LimitedCopies {
     return this.context.ledger.now() + ms;
   }
 
-  /** A run of this process is over, and with it its permit is free: who waits for it asks at once. */
+  /** A run of this process returned its permit: claims the next copy that waits for it. */
   returned(permit: string | undefined): void {
     if (permit === undefined) return;
     if (permit !== '') this.askNext(permit);
@@ -88,8 +88,8 @@ export class LimitedCopies {
   }
 
   /**
-   * Whether the copy is to be held until its turn. Reserving goes on when half of the held ones had theirs; if none is held, the
-   * next turn is far away. Each refusal rests: a copy that is released is ready at once, and would be refused again.
+   * Whether to hold the copy until its turn. Reserving resumes when half of the held copies have had theirs; if none is held, the
+   * next turn is far away. Every refusal pauses reserving: a released copy is ready at once and would be refused again.
    */
   private holdsForTurn(delivery: Delivery, ms: number): boolean {
     this.forgetGone(this.forTurn);
@@ -109,13 +109,13 @@ export class LimitedCopies {
     else this.waiting.set(permit, new Set([delivery]));
   }
 
-  /** False: none waits. */
+  /** Returns false if no copy waits for the permit. */
   private askNext(permit: string): boolean {
     const deliveries = this.waiting.get(permit);
     if (!deliveries) return false;
     for (const delivery of deliveries) {
       deliveries.delete(delivery);
-      if (!this.claims.isPostponed(delivery)) continue; // it is asked for, or gone
+      if (!this.claims.isPostponed(delivery)) continue; // claimed meanwhile, or gone
       this.claims.hasten(delivery);
       return true;
     }

@@ -29,20 +29,19 @@ interface Opening {
   readonly decide: Decide;
 }
 
-/** Milliseconds. The pause before a run that was asked for at a past instant: without it such runs would make a hot loop. */
+/** Least delay between runs if `Again.at` is in the past, in ms. Without it such runs would form a hot loop. */
 const LEAST_STEP = 1_000;
-/** No generation was opened. */
+/** Stands in for a generation that wasn't opened. */
 const NOT_OPENED = { generation: -1, announced: 0, owed: { mask: 0, unknown: false }, places: [] } as const;
 
 /**
- * Schedules the next run of a job whose run went well and said `Again`: the ledger opens a new generation, its copies are
- * stored, and then the run's completion commits it in place of the old one. Until then its claims have to wait. If too few
- * nodes store it, the old one goes on, as after a retry: a run that went well is not repeated because of nodes that are
- * away ◆.
+ * Schedules the next run of a job whose run succeeded with an `Again`: the ledger opens a new generation, its copies are stored,
+ * and the run's completion then commits it in place of the old one. Until then its claims have to wait. If too few nodes store it,
+ * the old generation continues, as after a retry: a successful run isn't repeated because nodes are away ◆.
  */
 export class AgainScheduler {
   private readonly openings: InsistentBatcher<Opening, OpenAnswer>;
-  /** Those whose copies are being stored. */
+  /** Runs whose next copies are being stored. */
   private readonly storing = new Map<Run, { readonly next: AnnouncedGeneration; readonly decide: Decide }>();
 
   constructor(
@@ -65,12 +64,12 @@ export class AgainScheduler {
     });
   }
 
-  /** Runs without a decision yet. */
+  /** Number of runs without a decision yet. */
   get size(): number {
     return this.openings.size + this.storing.size;
   }
 
-  /** Resolves with what follows; never after `close`. */
+  /** Resolves with what follows; never settles after `close`. */
   schedule(run: Run, again: Extract<RunOutcome, { kind: 'again' }>): Promise<AfterAgain> {
     return new Promise((decide) => this.begin(run, again, decide));
   }
@@ -81,7 +80,7 @@ export class AgainScheduler {
     const isOver = delay === 0 && at !== 0 && at < now;
     const least = run.grant.due + LEAST_STEP;
     if (isOver && least > now) report.instantOver(tube, run.id, new Date(at));
-    // An instant that came during the run keeps its time: it is the occurrence that the next run is for.
+    // A time that passed during the run is kept: it is the occurrence the next run is for.
     const started = run.grant.due + (run.job?.lateness ?? 0);
     const due = Math.ceil(isOver ? Math.max(at < started ? now : at, least) : Math.max(now + delay, at));
     if (due - now > LONGEST_DELAY * 1000) {
@@ -97,18 +96,18 @@ export class AgainScheduler {
     this.openings.flush();
   }
 
-  /** Asks no more. No claim starts an uncommitted generation while the run's record says otherwise. */
+  /** Stops asking the ledger. No claim starts an uncommitted generation while the run's record forbids it. */
   close(): void {
     this.openings.close();
   }
 
-  /** Waits no longer for the nodes: the jobs wait as their old generations. */
+  /** Stops waiting for the nodes: the jobs wait as their old generations. */
   stopStoring(): void {
     for (const { next, decide } of this.storing.values()) decide({ kind: 'later', next });
     this.storing.clear();
   }
 
-  /** Why storing is not even tried, in words for people. */
+  /** The reason not even to try storing, for people to read; undefined if there is none. */
   private whyNot(run: Run, due: number): string | undefined {
     const { cluster } = this.context;
     const { minWritten } = cluster.settings;
@@ -116,7 +115,7 @@ export class AgainScheduler {
     if (writable < minWritten)
       return `${writable} of ${cluster.nodes.length} nodes store, need ${minWritten}`;
     try {
-      // The header grew by a generation, whose number has as many digits as the due time.
+      // The header grew by a generation number, which has as many digits as the due time.
       refuseTooLarge(cluster, this.envelopeOf(run, due, due));
       return undefined;
     } catch (error) {
@@ -127,7 +126,7 @@ export class AgainScheduler {
   private opened(opening: Opening, answer: OpenAnswer): void {
     if (answer.kind === 'opened') return this.store(opening, answer.generation);
     const isOver = answer.why === 'revoked' || answer.why === 'changed';
-    // A completion as `back` ends as revoked, or only ends a hold.
+    // A completion of kind `back` ends as revoked, or merely ends a hold.
     opening.decide({ kind: isOver ? 'back' : 'lost' });
   }
 
@@ -135,7 +134,7 @@ export class AgainScheduler {
     const { cluster, ledger, storedAs: tube, backupDelay } = this.context;
     const envelope = this.envelopeOf(run, due, generation);
     const announced = announcedBy(cluster);
-    // All of them may be stored.
+    // Any of them may have been stored.
     const owed = { mask: announced, unknown: false };
     this.storing.set(run, { next: { generation, due, announced, owed, places: [] }, decide });
     void storeCopies(cluster, { tube, envelope, backupDelay, ledger }).then((stored) => {
@@ -152,7 +151,7 @@ export class AgainScheduler {
     return { kind: 'later', next };
   }
 
-  /** The same job, another generation of it. */
+  /** Another generation of the same job. */
   private envelopeOf({ delivery }: Run, due: number, generation: number): WrittenJob {
     const { id, born, key, priority, attempts, backoff, headers, group } = delivery.header;
     const { cluster } = this.context;

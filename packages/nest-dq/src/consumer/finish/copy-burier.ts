@@ -6,23 +6,23 @@ import type { CopyDeleter } from './copy-deleter.js';
 
 interface Burial {
   readonly delivery: Delivery;
-  /** The node was asked to bury it. */
+  /** Whether the node was asked to bury it. */
   readonly asked: boolean;
 }
 
 /**
- * Buries the copies of dead jobs. While a copy is in our hand, nobody else can delete it. So the letter may go meanwhile, and
- * whoever discarded or revived it has to leave the copy to us:
+ * Buries the copies of dead jobs. While this process holds a copy, nobody else can delete it. The letter may go meanwhile, and
+ * whoever discarded or revived it has to leave the copy to this process:
  *
- * 1. The letter learns where the copy is. If the process ends now, the copy comes back from its node, and is claimed again.
+ * 1. The letter learns where the copy is. If the process dies now, the copy comes back from its node and is claimed again.
  * 2. The node buries it.
- * 3. The ledger is asked again ◆. If the letter is there, whoever takes it away from now on knows of the copy and can delete it. If it
- *    is gone, we delete the copy.
+ * 3. The ledger is asked again ◆. If the letter exists, whoever removes it later knows of the copy and can delete it. If it is
+ *    gone, this process deletes the copy.
  *
- * Only `gone` deletes: it means that a claim of the copy would delete it, too, so it never costs a job its last copy.
+ * Only `gone` deletes: a claim of the copy would delete it too, so this never costs a job its last copy.
  */
 export class CopyBurier extends InsistentBatcher<Burial, BuriedAnswer> {
-  /** Burials that the nodes have not answered. */
+  /** Burials the nodes haven't answered. */
   private open = 0;
 
   constructor(
@@ -37,7 +37,7 @@ export class CopyBurier extends InsistentBatcher<Burial, BuriedAnswer> {
     });
   }
 
-  /** Copies that are not dealt with. */
+  /** Number of copies not settled yet. */
   override get size(): number {
     return super.size + this.open;
   }
@@ -46,7 +46,7 @@ export class CopyBurier extends InsistentBatcher<Burial, BuriedAnswer> {
     this.add({ delivery, asked: false });
   }
 
-  /** The letter knows already where the copy is. */
+  /** Buries a copy whose place the letter already knows. */
   buryNoted(delivery: Delivery): void {
     this.open++;
     delivery.bury((asked) => {
@@ -59,7 +59,7 @@ export class CopyBurier extends InsistentBatcher<Burial, BuriedAnswer> {
   private noted({ delivery, asked }: Burial, answer: BuriedAnswer): void {
     if (answer === 'gone') this.deleter.delete(delivery, false);
     else if (answer === 'dead' && !asked) this.buryNoted(delivery);
-    // Redis lost the letter. The next claim decides; what is buried already stays, because the job may have no other copy.
+    // Redis lost the letter. The next claim decides; an already buried copy stays, because it may be the job's only one.
     else if (!asked) delivery.release(0);
     this.context.life.disposed();
   }

@@ -4,7 +4,10 @@ import type { DeletedCopy } from '../../ledger/handover.js';
 import type { Delivery } from '../reserve/delivery.js';
 import type { TubeContext } from '../tube-context.js';
 
-/** Milliseconds. While many jobs end, deleting the copies of several together costs little more than those of one. */
+/**
+ * Interval at which deletions are sent, in ms. Under load, deleting the copies of several jobs together costs little more than
+ * those of one.
+ */
 const INTERVAL = 10;
 
 interface Deletion {
@@ -13,11 +16,11 @@ interface Deletion {
 }
 
 /**
- * Deletes the copies of a job that is over: the held one on its lane, and its siblings, which still sleep on their nodes.
- * The first deletions are sent in the same turn. While more jobs end, those of each interval are sent together.
+ * Deletes the copies of a finished job: the held one on its lane, and its siblings, which are still delayed on their nodes. The
+ * first deletions go out in the same turn of the event loop. While more jobs end, those of each interval are sent together.
  */
 export class CopyDeleter {
-  /** Jobs whose deletions have no answer. */
+  /** Number of jobs whose deletions are unanswered. */
   size = 0;
   private gathered: Deletion[] = [];
   private gathers = false;
@@ -25,7 +28,7 @@ export class CopyDeleter {
 
   constructor(private readonly context: TubeContext) {}
 
-  /** `siblings` false: only the copy in hand, as when the process that ended the job dealt with the others. */
+  /** Deletes the held copy, and its siblings unless the process that ended the job has dealt with them. */
   delete(delivery: Delivery, siblings: boolean): void {
     this.size++;
     const deletion = { delivery, siblings };
@@ -42,7 +45,7 @@ export class CopyDeleter {
     });
   }
 
-  /** The same for a generation that was stored and does not count. */
+  /** Deletes the copies of a generation that was stored but doesn't count. */
   deleteVoid(job: JobGeneration, places: readonly Place[]): void {
     this.size++;
     void deleteCopies(this.context, this.context.storedAs, job, places).then(() => {
@@ -67,7 +70,7 @@ export class CopyDeleter {
     const { cluster, settleQueue, storedAs: tube } = this.context;
     const { header, index, lane } = delivery;
     const copies: DeletedCopy[] = [];
-    let left = 1; // until all are asked for
+    let left = 1; // 1 until all are asked for
     const answered = (copy: DeletedCopy | undefined) => {
       if (copy) copies.push(copy);
       if (--left > 0) return;

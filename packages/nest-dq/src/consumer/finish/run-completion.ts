@@ -8,8 +8,8 @@ import type { AfterFailure } from '../report.js';
 import type { Delivery } from '../reserve/delivery.js';
 
 /**
- * Tells the ledger the completions of runs, until it has taken them; it knows a repeat by its fence. If it never takes one,
- * the end of the lease decides.
+ * Sends the completions of runs to the ledger until it accepts them; the fence makes repeats harmless. If it never does, the end of
+ * the lease decides.
  */
 export class RunCompletion extends InsistentBatcher<Run, CompleteAnswer> {
   constructor(private readonly context: TubeContext) {
@@ -21,7 +21,7 @@ export class RunCompletion extends InsistentBatcher<Run, CompleteAnswer> {
     });
   }
 
-  /** Resolves with the answer of the ledger; never after `close`. */
+  /** Resolves with the ledger's answer; never settles after `close`. */
   tell(run: Run, completion: Completion): Promise<CompleteAnswer> {
     run.completion = completion;
     if (completion.kind === 'later') run.nextDue = completion.next.due;
@@ -40,9 +40,9 @@ function requestOf(run: Run): CompleteRequest {
   const { fence, attempt, due } = grant;
   const { owed } = delivery;
   const outcome = outcomeIn(run);
-  // Field by field: a spread of `run.ref` costs ten times as much.
+  // Field by field, since spreading `run.ref` costs ten times as much.
   const request = { id, generation, born, due, fence, attempt, lastOk, permit, owed, outcome };
-  // A plain job that goes on to wait gets a record that says where its copies are. Only a primary knows all of them.
+  // A plain job that waits again gets a record of where its copies are. Only a primary knows all of them.
   const { kind } = outcome;
   const goesOn = kind === 'retry' || kind === 'back' || kind === 'later';
   if (!goesOn || generation !== 0 || !delivery.primary) return request;
@@ -65,7 +65,7 @@ function outcomeIn({ completion, delivery, nextDue }: Run): CompleteRequest['out
   }
 }
 
-/** Tells the log and the events what a run came to, once the ledger has taken its completion. */
+/** Logs and emits the outcome of a run, once the ledger has accepted its completion. */
 export function reportRun(context: TubeContext, run: Run, answer: Exclude<CompleteAnswer, 'refused'>): void {
   const completion = run.completion!;
   if (completion.kind === 'back') return;
@@ -83,7 +83,7 @@ export function reportRun(context: TubeContext, run: Run, answer: Exclude<Comple
   reportDeath(context, run.delivery, { ...completion.death, due, attempt });
 }
 
-/** Tells the log and the events of a dead job. Its letter is made of the copy in hand: nobody is asked. */
+/** Logs and emits a dead job. The letter is built from the held copy, without asking anybody. */
 export function reportDeath(
   { cluster, tube, storedAs, report, events, ledger }: TubeContext,
   { header, content, places }: Delivery,
@@ -101,7 +101,7 @@ export function reportDeath(
 
 function reportFailure({ report, events }: TubeContext, run: Run, error: Error, next: AfterFailure): void {
   const { job } = run;
-  // A run that never began is told as dead; and a run that its raised signal ended is no failure.
+  // A run that never started is reported as dead only, and a run ended by its aborted signal is no failure.
   if (!job || run.revoked) return;
   report.failed(job, error, next);
   events.tally.count(job.tube, 'failed');
@@ -110,7 +110,7 @@ function reportFailure({ report, events }: TubeContext, run: Run, error: Error, 
   events.tell('failed', { job, error, took: tookOf(run), ...retry });
 }
 
-/** Milliseconds. */
+/** Time the handler took, in ms. */
 function tookOf({ startedAt, endedAt }: Run): number {
   return endedAt - startedAt;
 }

@@ -8,53 +8,53 @@ import { MOST_HELD, type Lane } from './lane.js';
 import { Lanes, type LanesChange, type LanesUser } from './lanes.js';
 import type { SharedLanes, SharedTube } from './shared-lanes.js';
 
-/** Seconds after which a copy is tried again whose key this process does not have. */
+/** Release delay, in seconds, of a copy whose key this process lacks. */
 const WITHOUT_KEY = 30;
-/** Seconds, while the process asks for keys anew. */
+/** The same while the process is fetching keys. */
 const WHILE_ASKING = 1;
 /** beanstalkd's lowest priority. */
 const LAST_OF_ALL = 2 ** 32 - 1;
 const MOST_LANES = 3;
 const SMALLEST_BATCH = 4;
 const LARGEST_BATCH = 256;
-/** Milliseconds. Two copies within this time make a tube busy. */
+/** Two copies within this time, in ms, make a tube busy. */
 const OFTEN = 1_000;
-/** So many waits of five seconds without a copy make a tube quiet. */
+/** Consecutive waits of five seconds without a copy that make a tube quiet. */
 const QUIET_WAITS = 2;
-/** Milliseconds. */
+/** Pause between polls if no lane can wait, in ms. */
 const POLL_WITHOUT_WAIT = 50;
-/** Milliseconds. Well below the time by which every primary surfaces early, so that no copy becomes late. */
+/** Pause after an early copy, in ms. Well below how early every primary surfaces, so that no copy becomes late. */
 const REST = 5;
-/** Milliseconds. The same where each copy that is not urgent is one too many. */
+/** The same where every copy that isn't urgent is one too many. */
 const LONG_REST = 20;
 
 /**
- * Reserves the copies of one tube on one beanstalkd. A quiet tube has no connection of its own: it waits on the lanes that
- * all quiet tubes of the process share (`shared-lanes.ts`). A busy tube has up to three lanes (`lanes.ts`). One of them
- * waits whenever the node is empty, so that it sees a new copy at once, while the others hold the copies of running jobs:
+ * Reserves the copies of one tube on one beanstalkd. A quiet tube has no connection of its own: it waits on the lanes that all
+ * quiet tubes of the process share (`shared-lanes.ts`). A busy tube has up to three lanes (`lanes.ts`). One of them waits whenever
+ * the node is empty, so that it sees a new copy at once, while the others hold the copies of running jobs:
  *
  * 1. Quiet: the tube uses the shared lanes. A second copy within a second, or a copy without room, makes it busy.
- * 2. Busy: it uses the shared lanes until a lane of its own is open. If none can be opened, or other busy tubes have all
- *    that there may be (`lanes.ts`), it is quiet again, and then uses the shared lanes only while there is room.
- * 3. It asks for a batch of ready copies. After a full batch it asks for a larger one; else the node is empty.
- * 4. The node is empty, there is room, and no lane waits: a lane waits. If the copy is early, those behind it are early
- *    too: the tube rests for some milliseconds, and then 3 brings several copies for one question. Where as many are early
- *    as may be, it goes on like that with one copy at a time, as the next may be urgent.
+ * 2. Busy: it uses the shared lanes until a lane of its own is open. If none can be opened, or other busy tubes use up the limit
+ *    (`lanes.ts`), it is quiet again, and then uses the shared lanes only while there is room.
+ * 3. It asks for a batch of ready copies. After a full batch it asks for a larger one; otherwise the node is empty.
+ * 4. The node is empty, there is room, and no lane waits: a lane waits. If the copy is early, those queued after it are early too:
+ *    the tube rests for some milliseconds, and then 3 brings several copies per call. Once it holds all the early copies it may, it
+ *    continues like that with one copy at a time, since the next may be urgent.
  * 5. There is room again, or a lane holds nothing any more: 3 or 4.
  * 6. Ten seconds without a copy, and nothing held: it joins the shared wait. Once that wait covers it, it is quiet.
  */
 export class ConsumerNode implements LanesUser, SharedTube {
-  /** The stored tube. */
+  /** The tube as stored. */
   readonly tube: string;
   readonly tubes: ReadonlySet<string>;
   private readonly own: Lanes;
   private readonly shared: SharedLanes;
   private active = false;
   private busy = false;
-  /** When a copy came over a shared lane. */
+  /** When a copy last came over a shared lane. */
   private cameAt = -Infinity;
   private quietWaits = 0;
-  /** The last reply said that nothing is ready, and asking has not stopped since. */
+  /** The last reply said that nothing is ready, and asking hasn't stopped since. */
   private empty = false;
   private batch = SMALLEST_BATCH;
   /** Reserves of a batch without a reply. */
@@ -78,12 +78,12 @@ export class ConsumerNode implements LanesUser, SharedTube {
     this.own = new Lanes(node, logWrites, clock, report, MOST_LANES, this, ownLanes);
   }
 
-  /** Reserves without a reply: they count against the room. */
+  /** Reserves without a reply; they count against the room. */
   get asked(): number {
     return this.outstanding + this.own.asked;
   }
 
-  /** Begins, or goes on, to reserve. Idempotent. */
+  /** Starts or resumes reserving. Idempotent. */
   start(): void {
     this.active = true;
     this.own.start();
@@ -91,13 +91,13 @@ export class ConsumerNode implements LanesUser, SharedTube {
     this.reopen();
   }
 
-  /** Asks for no more. What an open wait still brings arrives all the same. */
+  /** Asks for no more. An open wait may still bring a copy. */
   pause(): void {
     this.active = false;
     this.shared.leave(this);
   }
 
-  /** Asks for no more and ends the waits. What is held stays held. */
+  /** Asks for no more and ends the waits. Held copies stay held. */
   stop(): void {
     this.active = false;
     this.polling?.cancel();
@@ -118,7 +118,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
     this.shared.touchAll(this);
   }
 
-  /** Rules 1, 3 and 4: asks for more if there is room. To be called whenever something changed. */
+  /** Rules 1, 3 and 4: asks for more if there is room. Call it after every change. */
   advance(): void {
     if (!this.active || !this.node.up || this.resting) return;
     const room = this.taker.room();
@@ -138,14 +138,14 @@ export class ConsumerNode implements LanesUser, SharedTube {
     if (this.own.wait() === 'none') this.poll();
   }
 
-  /** The tube gets so many copies that it needs lanes of its own. */
+  /** The tube gets enough copies to need lanes of its own. */
   becomeBusy(): void {
     this.busy = true;
     this.empty = false;
     this.advance();
   }
 
-  // ── what the shared lanes bring ──
+  // // ── copies from the shared lanes ──
 
   came(lane: Lane, reserved: Reserved): void {
     const crowded = this.context.clock.now() - this.cameAt < OFTEN || this.taker.room() <= 0;
@@ -162,7 +162,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
     this.own.drop();
   }
 
-  // ── what its own lanes bring ──
+  // // ── copies from its own lanes ──
 
   awaited(lane: Lane, reserved: Reserved): void {
     if (this.accept(lane, reserved)) this.rest();
@@ -199,7 +199,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
     this.advance();
   }
 
-  /** The tube needs no lane of its own any more. */
+  /** Whether the tube needs no lane of its own any more. */
   private get quiet(): boolean {
     return this.quietWaits >= QUIET_WAITS && this.own.held === 0 && this.asked === 0;
   }
@@ -235,7 +235,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
     this.taker.roomLeft();
   }
 
-  /** True when the copies behind it are in no hurry. */
+  /** Returns true if the copies queued after it are in no hurry. */
   private accept(lane: Lane, { id, body }: Reserved): boolean {
     const envelope = this.taker.read(body);
     if (typeof envelope === 'string') {
@@ -271,7 +271,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
     });
   }
 
-  /** Every lane holds something, so none can wait: asks again soon. A lane that opens does that by itself. */
+  /** Every lane holds something, so none can wait: asks again soon. A lane being opened reports back on its own. */
   private poll(): void {
     if (this.own.opening || this.own.none) return;
     this.polling ??= this.context.clock.after(POLL_WITHOUT_WAIT, () => {

@@ -15,47 +15,47 @@ export interface Holder {
   /** The server's `id` when the lane was opened. */
   readonly instance: string;
   holds(delivery: Delivery): boolean;
-  /** `delay` in whole seconds. */
+  /** Releases the copy, after `delay` whole seconds. */
   release(delivery: Delivery, delay: number): void;
   bury(delivery: Delivery, done: (asked: boolean) => void): void;
-  /** True when the server said DELETED. */
+  /** Calls back with true if the server answered DELETED. */
   delete(delivery: Delivery, done: (deleted: boolean) => void): void;
 }
 
-/** The consumer of one tube, for which the nodes reserve. */
+/** The consumer of one tube, on whose behalf the nodes reserve. */
 export interface Taker {
-  /** A body, read; a text says why it cannot be. */
+  /** Parses a body, or returns the reason it can't be read. */
   read(body: Buffer): Envelope | string;
   /** How many more copies one node may reserve now. */
   room(): number;
-  /** It holds as many early copies as it may: a node that brings one more rests after it. */
+  /** Whether it holds as many early copies as it may: a node that brings one more rests afterwards. */
   readonly unhurried: boolean;
-  /** A node has answered all questions: the other nodes may use the room that is left. */
+  /** All reserves of a node are answered: the other nodes may use the room that is left. */
   roomLeft(): void;
-  /** The server no longer has it reserved for this process. */
+  /** The server no longer has the copy reserved for this process. */
   lost(delivery: Delivery): void;
 }
 
-/** Ledger time, ms: until then a copy is held here, and then it is claimed. Undefined: it is out of our hands. */
+/** Ledger time in ms until which a copy is held here and then claimed; undefined once this process no longer holds it. */
 export type HeldUntil = number | undefined;
 
-/** What the ledger answered to the claim of a copy, and when it was asked. */
+/** The ledger's answer to the claim of a copy, and when it was asked. */
 export interface Claim {
   readonly answer: ClaimAnswer;
   readonly sent: Sent;
 }
 
-/** A copy in our hand: reserved on a lane, and held until it is released, buried or deleted there. */
+/** A copy held by this process: reserved on a lane, until it is released, buried or deleted there. */
 export class Delivery {
-  /** Its place in beanstalkd's order: by the user's priority, then the due time. Backups follow the primaries of their time. */
+  /** Priority in beanstalkd's order: by the user's priority, then the due time. Backups follow the primaries of their time. */
   readonly priority: number;
-  /** As far as this copy knows, a put got no answer, so one more copy may exist. */
+  /** Whether a put got no answer, as far as this copy knows, so that one more copy may exist. */
   readonly unknown: boolean;
-  /** Ledger time, ms: not before this. */
+  /** Earliest ledger time of its claim, in ms. */
   due: number;
-  /** By the clock: since when it is due without a slot. */
+  /** Time on the local clock since which it has been due without a slot. */
   waitingSince = 0;
-  /** The ledger was asked for it before. */
+  /** Whether it was claimed before. */
   wasClaimed = false;
   /** Ends the wait for its claim; undefined while there is none. */
   endWait: ((claim: Claim | undefined) => void) | undefined;
@@ -68,9 +68,9 @@ export class Delivery {
     readonly lane: Holder,
     readonly copyId: string,
     private readonly body: Buffer,
-    /** The read body; undefined while it is folded. */
+    /** The parsed body; undefined while it is folded. */
     private envelope: Envelope | undefined,
-    /** For whom it is held: a lane may hold copies of several tubes. */
+    /** The consumer it is held for: a lane may hold copies of several tubes. */
     readonly taker: Taker,
   ) {
     const { header } = this.unfolded;
@@ -87,12 +87,12 @@ export class Delivery {
     return this.unfolded.content;
   }
 
-  /** The token of its claim. Repeats of the call have the same token, so that the ledger knows them as one claim. */
+  /** The token of its claim. Repeats of the call carry the same token, so that the ledger recognises them as one claim. */
   get token(): string {
     return `${PROCESS}-${this.number.toString(36)}`;
   }
 
-  /** The copy that surfaces first, and is held until the millisecond. */
+  /** Whether it is the copy that surfaces first, and is held until the exact millisecond. */
   get primary(): boolean {
     return this.header.index === 0;
   }
@@ -106,7 +106,7 @@ export class Delivery {
     return this.lane.holds(this);
   }
 
-  /** Which of the job's copies it is. */
+  /** Index among the job's copies. */
   get index(): number {
     const { wire, index } = this.header;
     return wire ? goQueueIndex(this.node) : index;
@@ -120,12 +120,12 @@ export class Delivery {
     return { mask: maskOf(siblings) | 1, unknown: this.unknown };
   }
 
-  /** Where copies of the job are, as far as this one knows: itself, and for a primary the other confirmed copies. */
+  /** Places of the job's copies, as far as this one knows: itself, and for a primary the other confirmed copies. */
   get places(): Place[] {
     return this.allPlaces.filter(({ location }) => !isUnknown(location));
   }
 
-  /** The same, with those of puts without an answer. */
+  /** The same, including puts without an answer. */
   get allPlaces(): Place[] {
     const { index } = this;
     const { siblings } = this.header;
@@ -133,22 +133,22 @@ export class Delivery {
   }
 
   /**
-   * Forgets the read body. The next use reads it again, which takes 3 µs. The garbage collector treats what lives for a
-   * second as old: it moves all of it, and keeps alive what it points to. At 2,000 jobs a second, folding lets it copy a
-   * fifth less per job, and its pauses take three quarters of the time.
+   * Drops the parsed body. The next use parses it again, which takes 3 µs. The garbage collector promotes whatever lives for a
+   * second: it moves all of it, and keeps alive what it references. At 2,000 jobs a second, folding cuts the copying per job by a
+   * fifth, and GC pauses by a quarter.
    */
   fold(): void {
     this.envelope = undefined;
   }
 
-  /** Releases the copy for any process, after so many whole seconds. Does nothing when it is not held. */
+  /** Releases the copy to any process, after `delay` whole seconds. Does nothing if it isn't held. */
   release(delay: number): void {
     this.lane.release(this, delay);
   }
 
   /**
-   * Buries the copy: nobody reserves it until a person has looked at it. Calls back with true once the server has answered, or
-   * cannot answer any more. False: nothing was asked of it, because the copy is not held, or stays held as the server is full.
+   * Buries the copy: nobody reserves it until a person has looked at it. Calls back with true once the server has answered or can't
+   * answer any more, and with false if it wasn't asked, because the copy isn't held, or stays held since the server is full.
    */
   bury(done: (asked: boolean) => void): void {
     this.lane.bury(this, done);

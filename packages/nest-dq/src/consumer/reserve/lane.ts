@@ -3,14 +3,14 @@ import type { Connection, Reserved, Stats } from '../../beanstalk/connection.js'
 import type { Delivery, Taker } from './delivery.js';
 import type { LogWrite, LogWrites } from './log-writes.js';
 
-/** Copies that one connection may hold: each delete and touch costs the server O(held). */
+/** Copies one connection may hold: each delete and touch costs the server O(held). */
 export const MOST_HELD = 1_024;
 
-/** Seconds. A blocking reserve cannot be cancelled, and an idle connection should send something now and then. */
+/** Timeout of a blocking reserve, in seconds. It can't be cancelled, and an idle connection should send something now and then. */
 const WAIT_SECONDS = 5;
 
 export interface LaneEvents {
-  /** The lane now watches the tubes that it was told to watch, and no other. */
+  /** The lane now watches exactly the requested tubes. */
   opened(): void;
   /** The server refused a `watch` or an `ignore`, so the lane is closed. */
   refused(error: BeanstalkError): void;
@@ -18,19 +18,18 @@ export interface LaneEvents {
   freed(): void;
   /** A release was answered BURIED: nobody can reach the copy until it is kicked. */
   releaseBuried(copyId: string): void;
-  /** The server has no room to log the command, so the copy stays held for so many seconds. */
+  /** The server has no room to log the command, so the copy stays held for `seconds`. */
   postponed(delivery: Delivery, seconds: number): void;
   /** The server refused a release or a burial: nobody can reach the copy until the server restarts. */
   writeRefused(error: BeanstalkError): void;
 }
 
 /**
- * One connection that reserves. While it waits in a blocking reserve it can do nothing else, so a lane that holds
- * deliveries never waits. It also sends the commands for its deliveries: the server takes them only from the connection
- * that has reserved the copy.
+ * One connection that reserves. It can do nothing else while it waits in a blocking reserve, so a lane that holds deliveries never
+ * waits. It also sends the commands for its deliveries: the server accepts them only from the connection that reserved the copy.
  */
 export class Lane {
-  /** It does not reserve yet: a new connection watches `default`, which may have jobs of other programs. */
+  /** It doesn't reserve yet: a new connection watches `default`, which may have jobs of other programs. */
   opening = true;
   /** It is in a blocking reserve. */
   waiting = false;
@@ -38,9 +37,9 @@ export class Lane {
   readonly gone: Promise<void>;
   private readonly deliveries = new Map<string, Delivery>();
   private readonly watched = new Set(['default']);
-  /** What it was last told to watch. */
+  /** The set it was last asked to watch. */
   private asked: ReadonlySet<string> | undefined;
-  /** Reserved copies that nobody holds yet, because their tube is not known. */
+  /** Number of reserved copies nobody holds yet, because their tube is unknown. */
   private unknown = 0;
   private tellGone!: () => void;
 
@@ -54,7 +53,7 @@ export class Lane {
     this.gone = new Promise((resolve) => (this.tellGone = resolve));
   }
 
-  /** How many deliveries it holds. */
+  /** Number of deliveries it holds. */
   get held(): number {
     return this.deliveries.size;
   }
@@ -63,19 +62,19 @@ export class Lane {
     return !this.opening && !this.waiting && !this.closed && this.deliveries.size === 0 && this.unknown === 0;
   }
 
-  /** It can wait now or soon. */
+  /** Whether it can wait now or soon. */
   get free(): boolean {
     return this.idle || this.opening;
   }
 
-  /** It answers no more. Its deliveries may not be forgotten yet. */
+  /** Whether it answers no more. Its deliveries may not be forgotten yet. */
   get closed(): boolean {
     return this.connection.closed;
   }
 
   /**
-   * The tube of every copy that a reserve sent now can bring; undefined: it watches several. A tube that is watched later
-   * does not change that, because the server takes the commands of a connection in their order.
+   * The tube of every copy that a reserve sent now can bring; undefined if the lane watches several. Watching a tube later doesn't
+   * change that, because the server handles the commands of a connection in order.
    */
   get onlyTube(): string | undefined {
     return this.watched.size === 1 ? Array.from(this.watched)[0] : undefined;
@@ -85,7 +84,7 @@ export class Lane {
     return this.watched.has(tube);
   }
 
-  /** True: it watches these tubes and no other. False: it soon does, and `opened` tells when. The set must never change. */
+  /** Returns true if it watches exactly these tubes, false if it soon will, which `opened` reports. The set must never change. */
   watch(tubes: ReadonlySet<string>): boolean {
     if (tubes === this.asked && !this.opening) return true; // there may be thousands
     this.asked = tubes;
@@ -116,7 +115,7 @@ export class Lane {
     this.deliveries.set(delivery.copyId, delivery);
   }
 
-  /** Waits up to some seconds for one copy. Undefined: none came, or the lane is closed. */
+  /** Waits some seconds for one copy. Calls back with undefined if none came, or the lane is closed. */
   wait(done: (reserved: Reserved | undefined) => void): void {
     this.waiting = true;
     this.connection.reserveWithTimeout(WAIT_SECONDS, (error, reply) => {
@@ -125,7 +124,7 @@ export class Lane {
     });
   }
 
-  /** Asks for `count` copies that are ready now. Calls `each` for every reply; undefined: there are no more. */
+  /** Asks for `count` copies that are ready now. Calls `each` for every reply, with undefined if there are no more. */
   refill(count: number, each: (reserved: Reserved | undefined) => void): void {
     for (let i = 0; i < count; i++) {
       this.connection.reserveWithTimeout(0, (error, reply) => {
@@ -136,7 +135,7 @@ export class Lane {
     }
   }
 
-  /** Asks for the tube of a copy that it has reserved. Until the answer the lane is not idle. Undefined: the lane is closed. */
+  /** Asks for the tube of a copy it has reserved; the lane isn't idle until the answer. Calls back with undefined if the lane is closed. */
   statsOf(copyId: string, done: (stats: Stats | undefined) => void): void {
     this.unknown++;
     this.connection.statsJob(copyId, (error, reply) => {
@@ -145,14 +144,14 @@ export class Lane {
     });
   }
 
-  /** Takes one copy by its id. Undefined: somebody else has it. */
+  /** Reserves one copy by its id. Calls back with undefined if somebody else has it. */
   take(copyId: string, done: (reserved: Reserved | undefined) => void): void {
     this.connection.reserveJob(copyId, (error, reply) =>
       done(error || reply === 'NOT_FOUND' ? undefined : reply),
     );
   }
 
-  /** Releases a reserved copy that was never held. `delay` in whole seconds. */
+  /** Releases a reserved copy that was never held, after `delay` whole seconds. */
   releaseReserved(copyId: string, priority: number, delay: number, done: (released: boolean) => void): void {
     this.connection.release(copyId, priority, this.logWrites.full ? 0 : delay, (error, reply) => {
       if (reply === 'BURIED') this.events.releaseBuried(copyId);
@@ -161,7 +160,7 @@ export class Lane {
     });
   }
 
-  /** Releases a copy for any process. `delay` in whole seconds. */
+  /** Releases a copy to any process, after `delay` whole seconds. */
   release(delivery: Delivery, delay: number): void {
     if (!this.holds(delivery)) return;
     const send = (done: (taken: boolean) => void) => {
@@ -186,7 +185,7 @@ export class Lane {
     this.write(delivery, Infinity, send, () => done(false));
   }
 
-  /** Buries a reserved copy whose body is no envelope. */
+  /** Buries a reserved copy whose body isn't an envelope. */
   buryBody(copyId: string, done: () => void): void {
     this.connection.bury(copyId, 0, (error) => {
       if (error) this.failed(error);
@@ -194,19 +193,19 @@ export class Lane {
     });
   }
 
-  /** Deletes a copy. True when the server said DELETED. */
+  /** Deletes a copy. Calls back with true if the server answered DELETED. */
   delete(delivery: Delivery, done: (deleted: boolean) => void): void {
     this.connection.delete(delivery.copyId, (error, reply) => done(!error && reply === 'DELETED'));
     this.unhold(delivery);
   }
 
-  /** Releases at once what is held for one taker. */
+  /** Releases at once everything held for one taker. */
   releaseAll(of: Taker): void {
     for (const delivery of Array.from(this.deliveries.values()))
       if (delivery.taker === of) delivery.release(0);
   }
 
-  /** Renews the time to run of what is held: of all, or of one taker. */
+  /** Renews the time to run of everything held, or of what is held for one taker. */
   touchAll(of?: Taker): void {
     for (const delivery of this.deliveries.values()) {
       if (of && delivery.taker !== of) continue;
@@ -218,7 +217,7 @@ export class Lane {
     }
   }
 
-  /** Closes at once. The server makes ready what was held. */
+  /** Closes at once. The server makes the held copies ready again. */
   close(): void {
     this.connection.close();
   }
@@ -229,7 +228,7 @@ export class Lane {
     this.connection.quit();
   }
 
-  /** To be called when the connection has closed: the lane then holds nothing. */
+  /** Call it when the connection has closed: the lane then holds nothing. */
   forget(): void {
     this.tellGone();
     const lost = [...this.deliveries.values()];
@@ -237,7 +236,7 @@ export class Lane {
     for (const delivery of lost) delivery.taker.lost(delivery);
   }
 
-  /** A command that the server writes to its log. Without room for that, the copy stays held for so many seconds. */
+  /** Sends a command that the server writes to its log. Without room for that, the copy stays held for `seconds`. */
   private write(delivery: Delivery, seconds: number, send: LogWrite['send'], unsent: () => void): void {
     const postpone = () => {
       this.events.postponed(delivery, seconds);
@@ -268,5 +267,5 @@ export class Lane {
   }
 }
 
-/** What follows a release: if it fails, the connection is closed, and `forget` handles that. */
+/** Nothing follows a release: if it fails, the connection is closed, and `forget` handles that. */
 function nothing(): void {}

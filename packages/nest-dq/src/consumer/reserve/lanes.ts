@@ -9,33 +9,33 @@ import type { Delivery, Taker } from './delivery.js';
 import { Lane, type LaneEvents, MOST_HELD } from './lane.js';
 import type { LogWrites } from './log-writes.js';
 
-/** Milliseconds. The pause before a lane is opened again: it doubles from the first to the longest. */
+/** Pause before a lane is reopened, in ms; doubles from the first to the longest. */
 const FIRST_REOPEN = 250;
 const LONGEST_REOPEN = 5_000;
-/** Milliseconds. After this a copy is kicked whose release was answered BURIED. */
+/** Time until a copy is kicked whose release was answered BURIED, in ms. */
 const KICK_AFTER = 5_000;
-/** Seconds. How often postponed releases check whether the node has room again. */
+/** How often postponed releases check whether the node has room again, in seconds. */
 const CHECK_ROOM_EVERY = 5;
 
 /**
- * Up to `most` lanes to one node, as far as the limit allows. One of them waits and holds nothing, whenever the user wants to wait:
+ * Up to `most` lanes to one node, as far as the limit allows. One of them waits, holding nothing, whenever the user wants to wait:
  *
  * 1. A wait begins on an idle lane, which first watches the user's tubes. If none is idle, a new one is opened.
  * 2. The wait brings nothing: the user decides what follows.
  * 3. The wait brings a copy, and another lane is free or can be opened: this lane holds the copy.
- * 4. Else this lane releases the copy with a delay of a second, so that no other process takes it, and the lane that holds
+ * 4. Otherwise this lane releases the copy with a delay of a second, so that no other process takes it, and the lane that holds
  *    least reserves it by its id.
- * 5. A lane that loses its connection forgets its deliveries. A lane is opened again once the node's control connection is
- *    up. If the node never answered on a new connection, that is reported, and the pauses between the tries grow.
+ * 5. A lane that loses its connection forgets its deliveries. It is reopened once the node's control connection is up. If the node
+ *    never answered on a new connection, that is reported, and the pauses between attempts grow.
  */
 export class Lanes implements LaneEvents {
   private lanes: Lane[] = [];
-  /** The lane of the last `wait`. Another lane may still wait for the tubes of before. */
+  /** The lane of the last `wait`. Another lane may still wait for the earlier set of tubes. */
   private waiter: Lane | undefined;
-  /** Reserves without a reply, except those of waits: copies that are moved from one lane to another now. */
+  /** Reserves without a reply, except waits: copies being moved from one lane to another. */
   asked = 0;
   private stopListening: (() => void) | undefined;
-  /** A lane was just lost or could not be opened: the control connection may not know yet that the node is away. */
+  /** A lane was just lost or couldn't be opened: the control connection may not know yet that the node is away. */
   paused = false;
   private reopenAfter = FIRST_REOPEN;
   private readonly timers = new Set<Timer>();
@@ -47,7 +47,7 @@ export class Lanes implements LaneEvents {
     private readonly report: Pick<ConsumerReport, 'nodeTrouble'>,
     private readonly most: number,
     private readonly user: LanesUser,
-    /** Of the lanes of several users together. @default none */
+    /** Shared limit on the lanes of several users. @default none */
     private readonly limit?: LaneLimit,
   ) {}
 
@@ -63,7 +63,7 @@ export class Lanes implements LaneEvents {
     return this.lanes.length === 0;
   }
 
-  /** It has no lane, and other users have all that there may be. */
+  /** Whether it has no lane, and other users have used up the limit. */
   get crowdedOut(): boolean {
     return this.none && this.limit?.allows(0) === false;
   }
@@ -83,7 +83,7 @@ export class Lanes implements LaneEvents {
     this.node.start();
   }
 
-  /** Ends all waits. What is held stays held. Idempotent. */
+  /** Ends all waits. Held copies stay held. Idempotent. */
   stop(): void {
     this.stopListening?.();
     this.stopListening = undefined;
@@ -116,12 +116,12 @@ export class Lanes implements LaneEvents {
     for (const lane of this.lanes) lane.releaseAll(of);
   }
 
-  /** The current wait also brings copies of this tube. */
+  /** Whether the current wait also covers this tube. */
   waitsFor(tube: string): boolean {
     return this.waiter?.watches(tube) === true;
   }
 
-  /** Rule 1. `later`: a lane is being prepared, and `free` tells when it is ready. */
+  /** Rule 1. Returns `later` if a lane is being prepared; `free` reports when it is ready. */
   wait(): 'waits' | 'later' | 'none' {
     const lane = this.lanes.find(({ idle }) => idle);
     if (!lane) return this.open() ? 'later' : 'none';
@@ -137,8 +137,8 @@ export class Lanes implements LaneEvents {
   }
 
   /**
-   * Asks for so many copies that are ready now, or for less if the lane cannot hold them. False: no lane can ask. `done` is
-   * told how many were asked for and how many came.
+   * Asks for at most `most` copies that are ready now, fewer if the lane can't hold them. Returns false if no lane can ask. Calls
+   * `done` with how many were asked for and how many came.
    */
   refill(most: number, done: (asked: number, got: number) => void): boolean {
     const lane = this.refillLane();
@@ -165,7 +165,7 @@ export class Lanes implements LaneEvents {
     return this.open() ? undefined : this.leastHolding();
   }
 
-  /** Closes the lanes that wait: a wait from before the node was away may be on a dead connection. They hold nothing. */
+  /** Closes the lanes that wait: a wait from before the node went away may be on a dead connection. They hold nothing. */
   endWaits(): void {
     for (const lane of Array.from(this.lanes)) if (lane.waiting) lane.close();
   }
@@ -231,7 +231,7 @@ export class Lanes implements LaneEvents {
     return length < this.most && !this.paused && this.limit?.allows(length) !== false;
   }
 
-  /** Of the lanes that can hold more now. */
+  /** The lane that holds least, among those that can hold more now. */
   private leastHolding(fits: (lane: Lane) => boolean = () => true): Lane | undefined {
     let least: Lane | undefined;
     for (const lane of this.lanes) {
@@ -241,7 +241,7 @@ export class Lanes implements LaneEvents {
     return least;
   }
 
-  /** True: a lane is being opened, and `free` tells when it is ready. */
+  /** Returns true if a lane is being opened; `free` reports when it is ready. */
   private open(): boolean {
     if (this.opening) return true;
     if (!this.mayOpen || this.lanes.some(({ closed }) => closed)) return false;
@@ -289,19 +289,22 @@ export class Lanes implements LaneEvents {
   }
 }
 
-/** With those that all quiet tubes share, and the one for control, a process has less than 50 connections to a node. */
+/**
+ * Lanes of busy tubes per node. With those shared by all quiet tubes, and the control connection, a process has fewer than 50
+ * connections to a node.
+ */
 const MOST = 40;
-/** So many may be there when a tube gets its second or third lane. */
+/** Limit on open lanes for a tube's second or third lane. */
 const MOST_FOR_FURTHER = 24;
 
 /**
- * How many lanes all busy tubes of a process have to one node, together. Few busy tubes get three lanes each. Where there
- * are more, later ones get one each, and then none: their copies come over the shared lanes.
+ * Limits the lanes of all busy tubes of a process to one node. A few busy tubes get three lanes each. With more of them, later ones
+ * get one each, and then none: their copies come over the shared lanes.
  */
 export class LaneLimit {
   private open = 0;
 
-  /** A tube that has so many may open one more. */
+  /** Whether a tube with `has` lanes may open one more. */
   allows(has: number): boolean {
     return this.open < (has === 0 ? MOST : MOST_FOR_FURTHER);
   }
@@ -319,15 +322,14 @@ export class LaneLimit {
 export interface LanesUser {
   /** The tubes to reserve from: a set that never changes. Read whenever a lane asks. */
   readonly tubes: ReadonlySet<string>;
-  /** A wait brought a copy, and this lane has it reserved now. `tube`: the copy's; undefined if the wait watched several. */
+  /** A wait brought a copy, which this lane has now reserved. `tube` is the copy's tube; undefined if the wait watched several. */
   awaited(lane: Lane, reserved: Reserved, tube: string | undefined): void;
   changed(change: LanesChange): void;
 }
 
 /**
- * `brought`: a wait is over and brought a copy; `awaited` came before. `nothing`: a wait is over and brought none.
- * `moved`: the move of a copy to another lane is over; that lane has it, or another process took it. `free`: a lane is
- * open, or holds nothing any more. `notOpened`: a lane could not be opened; `reopen` tells when to try again. `reopen`: lanes
- * were lost, and may be opened again.
+ * `brought`: a wait ended with a copy; `awaited` came before. `nothing`: a wait ended without one. `moved`: the move of a copy to
+ * another lane ended; that lane has it, or another process took it. `free`: a lane is open, or holds nothing any more. `notOpened`:
+ * a lane couldn't be opened; `reopen` reports when to retry. `reopen`: lanes were lost, and may be reopened.
  */
 export type LanesChange = 'brought' | 'nothing' | 'moved' | 'free' | 'notOpened' | 'reopen';

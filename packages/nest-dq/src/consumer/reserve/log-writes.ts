@@ -5,18 +5,18 @@ const LARGEST_BATCH = 64;
 /** A command that the server writes to its log. */
 export interface LogWrite {
   readonly delivery: Delivery;
-  /** `taken`: the server did it. */
+  /** Sends the command. `taken` is true if the server executed it. */
   readonly send: (done: (taken: boolean) => void) => void;
-  /** Called instead of `send` when the server has no room. */
+  /** Called instead of `send` if the server has no room. */
   readonly postpone: () => void;
-  /** Called instead of `send` when the delivery is no longer held. */
+  /** Called instead of `send` if the delivery is no longer held. */
   readonly drop: () => void;
 }
 
 /**
- * Sends releases with a delay, and burials. A server without room for its log refuses them, and then nobody can reach the
- * copy until the server restarts ◆. So the first batch has one command, and the batches double while the server takes all.
- * When a node is known to have no room, the copies stay held. All lanes to a node share one.
+ * Sends delayed releases and burials. A server without room for its log refuses them, and then nobody can reach the copy until the
+ * server restarts ◆. So the first batch is one command, and batches double while the server accepts all. While a node is known to
+ * have no room, copies stay held. All lanes to a node share one instance.
  */
 export class LogWrites {
   private queue: LogWrite[] = [];
@@ -24,11 +24,11 @@ export class LogWrites {
   private open = 0;
 
   constructor(
-    /** `full`: the server has no room for the next file of its log. */
+    /** `full` is true if the server has no room for the next file of its log. */
     private readonly node: { readonly full: boolean },
   ) {}
 
-  /** The server has no room to log a release or a burial. */
+  /** Whether the server has no room to log a release or a burial. */
   get full(): boolean {
     return this.node.full;
   }
@@ -38,7 +38,7 @@ export class LogWrites {
     if (this.open === 0) this.next();
   }
 
-  /** Sends at once what waits for a lane. */
+  /** Sends at once everything queued for a lane. */
   flush(lane: Holder): void {
     const own = this.queue.filter(({ delivery }) => delivery.lane === lane);
     this.queue = this.queue.filter(({ delivery }) => delivery.lane !== lane);

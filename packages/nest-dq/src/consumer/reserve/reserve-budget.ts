@@ -1,42 +1,42 @@
 import type { Clock } from 'nest-handlers/time';
 
 const SLICES = 10;
-/** Milliseconds. */
+/** Length of a slice, in ms. */
 const SLICE = 10;
 const RECENT = SLICES * SLICE;
-/** Milliseconds. What runs in this time is reserved ahead: more than nodes take to answer, and no more than must be held. */
+/** Copies are reserved for the runs of this time, in ms: longer than nodes take to answer, and no more than must be held. */
 const RESERVED_AHEAD = 40;
-/** Milliseconds. */
+/** Time without a free slot or an ended handler after which the tube is stuck, in ms. */
 const STUCK_AFTER = 1_000;
-/** Milliseconds. So much earlier than its time a copy surfaces at most. */
+/** How much earlier than its due time a copy surfaces at most, in ms. */
 const EARLY = 1_000;
-/** Handlers over which their time is averaged. */
+/** Handlers over which their duration is averaged. */
 const AVERAGED = 100;
 
 /**
  * The slots of a tube in this process, and how much it may reserve for them.
  *
- * - Copies that are due and wait are limited by how fast handlers ended in the last 100 ms: fast handlers are kept busy, and
- *   slow ones leave the jobs to others. When every slot was taken for a second and no handler ended, nobody knows when one
- *   will end, and nothing may wait for it.
- * - Copies that are early wait without a slot, and are limited by how long handlers took, also before a pause: more than all
- *   slots can run in the second for which copies are early would only be released again when they are due. While no handler
- *   has ended, nobody knows how many those are.
+ * - Due copies waiting for a slot are limited by how fast handlers ended in the last 100 ms: fast handlers are kept busy, and slow
+ *   ones leave the jobs to others. If every slot was taken for a second and no handler ended, nobody knows when one will, and
+ *   nothing may wait for it.
+ * - Early copies wait without a slot, and are limited by how long handlers took, also before a pause: more than all slots can run
+ *   in the second by which copies are early would only be released again when due. Until a handler has ended, nobody knows how many
+ *   that is.
  */
 export class ReserveBudget {
-  /** Slots of handlers that have not returned, and are still waited for. */
+  /** Slots of handlers that haven't returned and are still waited for. */
   handling = 0;
   /** Slots of claims without an answer. */
   claiming = 0;
-  /** Slots of runs that were granted ahead of their time. */
+  /** Slots of runs granted ahead of their time. */
   starting = 0;
   private readonly counts = Array.from({ length: SLICES }, () => 0);
   private slice = 0;
   private recent = 0;
   private ends = 0;
-  /** How long handlers take on average, in ms. */
+  /** Average duration of a handler, in ms. */
   private handlerTime = 0;
-  /** When a slot was free, or a handler ended. */
+  /** When a slot was last free, or a handler ended. */
   private movedAt: number;
 
   constructor(
@@ -46,7 +46,7 @@ export class ReserveBudget {
     this.movedAt = clock.now();
   }
 
-  /** Slots that are taken. */
+  /** Number of taken slots. */
   get taken(): number {
     return this.handling + this.claiming + this.starting;
   }
@@ -55,7 +55,7 @@ export class ReserveBudget {
     return this.concurrency - this.taken;
   }
 
-  /** A handler returned, or is no longer waited for, so many ms after it began. */
+  /** A handler returned, or is no longer waited for, `took` ms after it started. */
   ended(took: number): void {
     this.handling--;
     this.ends = Math.min(AVERAGED, this.ends + 1);
@@ -66,7 +66,7 @@ export class ReserveBudget {
     this.movedAt = this.clock.now();
   }
 
-  /** How many of the copies that are due and wait will have a slot within so many ms. */
+  /** How many due copies will get a slot within `ms`. */
   within(ms: number): number {
     const now = this.clock.now();
     if (this.free > 0) this.movedAt = now;
@@ -76,8 +76,8 @@ export class ReserveBudget {
   }
 
   /**
-   * How many more may be reserved; none at 0 or less ◆. `waiting` copies are due, and `asked` reserves have no reply. Where
-   * there is enough for all slots, half of what may wait is asked for at once: many small questions cost the nodes 6 % more.
+   * How many more copies may be reserved; none at 0 or less ◆. `waiting` copies are due, and `asked` reserves have no reply. Once
+   * there is enough for all slots, half of what may wait is asked for at once: many small requests cost the nodes 6 % more.
    */
   left(waiting: number, asked: number): number {
     const most = this.within(RESERVED_AHEAD) + this.free;

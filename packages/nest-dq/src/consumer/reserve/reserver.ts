@@ -22,7 +22,7 @@ export class Reserver implements Taker {
     this.nodes = context.cluster.nodes.map((node) => new ConsumerNode(context, node, this));
   }
 
-  /** Releases at once what is not claimed. */
+  /** Whether unclaimed copies are released at once. */
   get releasesAll(): boolean {
     return this.stopped || this.context.gate.suspended;
   }
@@ -36,7 +36,7 @@ export class Reserver implements Taker {
     return `${mark}it is stored as go-queue stores jobs: expected a handler of defineTube(…, { wire: 'go-queue' })`;
   }
 
-  /** Begins, or goes on. Nothing after `stop`: a ledger that comes back while the tube drains changes nothing. */
+  /** Starts or resumes reserving. Does nothing after `stop`: a ledger that comes back during a drain changes nothing. */
   start(): void {
     if (this.stopped) return;
     for (const node of this.nodes) node.start();
@@ -48,7 +48,7 @@ export class Reserver implements Taker {
     for (const node of this.nodes) node.pause();
   }
 
-  /** Reserves no more for good. What is held stays held. */
+  /** Reserves no more for good. Held copies stay held. */
   stop(): void {
     this.stopped = true;
     for (const node of this.nodes) node.stop();
@@ -59,12 +59,12 @@ export class Reserver implements Taker {
     await Promise.all(this.nodes.map((node) => node.close()));
   }
 
-  /** Renews the time to run of all copies in hand. */
+  /** Renews the time to run of all held copies. */
   touchAll(): void {
     for (const node of this.nodes) node.touchAll();
   }
 
-  /** One round of claims and one look at the nodes for all that happens in a turn of the event loop. */
+  /** Schedules one round of claims and one pass over the nodes for everything that happens in a turn of the event loop. */
   schedule(): void {
     if (this.turnScheduled) return;
     this.turnScheduled = true;
@@ -74,7 +74,7 @@ export class Reserver implements Taker {
     else clock.soon(this.takeTurn);
   }
 
-  // ── what the nodes ask and bring ──
+  // // ── requests and events of the nodes ──
 
   room(): number {
     const room = this.limited?.room ?? Infinity;
@@ -83,9 +83,9 @@ export class Reserver implements Taker {
     for (const node of this.nodes) asked += node.asked;
     const { claims } = this;
     const { budget } = this.context;
-    // What comes next may be due sooner than all that is held: one more is always asked for.
+    // The next copy may be due sooner than all held ones, so one more is always asked for.
     const most = Math.max(1, budget.mostEarly - claims.early - asked);
-    // Each node has its share: else the first would be drained while backups surface on the others.
+    // Each node gets its share; otherwise the first would be drained while backups surface on the others.
     return Math.ceil(Math.min(most, room, budget.left(claims.due, asked)) / this.nodes.length);
   }
 
@@ -102,7 +102,7 @@ export class Reserver implements Taker {
     this.schedule();
   }
 
-  /** Copies may be reserved and claimed now. */
+  /** Whether copies may be reserved and claimed now. */
   private get open(): boolean {
     return this.context.gate.open && !this.stopped;
   }

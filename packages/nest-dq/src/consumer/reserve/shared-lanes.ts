@@ -9,9 +9,9 @@ import type { Taker } from './delivery.js';
 
 /** One waits, one takes over the wait, and two hold the copies of running jobs. */
 const MOST_LANES = 4;
-/** Of all tubes together. They are asked for before anybody knows whose they are, so their tubes may have no room for them. */
+/** Largest batch of all tubes together. The copies are requested before their tubes are known, so those may have no room for them. */
 const LARGEST_BATCH = 32;
-/** Milliseconds. */
+/** Pause before the next look if no lane can ask, in ms. */
 const LOOK_AGAIN_AFTER = 50;
 
 /** One tube of the process, as the shared lanes of a node see it. */
@@ -25,37 +25,37 @@ export interface SharedTube {
 }
 
 /**
- * The lanes to one node on which all quiet tubes of the process wait. One lane waits in a blocking reserve from all these
- * tubes together. Such a reserve costs the server a time that grows with the number of tubes, and its reply does not name
- * the tube, so the server is asked for it if the wait watched several. That is good enough for rare jobs. After a wait that
- * brought a copy, a lane asks for one more that is ready, then for two, and so on, until there is none: then one waits again.
+ * The lanes to one node on which all quiet tubes of the process wait. One lane waits in a blocking reserve on all these tubes
+ * together. Such a reserve costs the server time that grows with the number of tubes, and its reply doesn't name the tube, so the
+ * server is asked for it if the wait watched several. That is good enough for rare jobs. After a wait that brought a copy, a lane
+ * asks for one more that is ready, then for two, and so on, until there are none: then one waits again.
  *
- * A tube cannot be added to a wait that has begun. For a tube without a lane of its own, another lane waits at once, and
- * the older wait goes on beside it for the rest of its seconds. If no lane is left for that, all waits end, and a new one
- * begins. A tube that still has a lane of its own joins when the current wait is over. A wait may still bring a copy of a
- * tube that has left: the tube takes it all the same. A copy of a tube that has stopped is released.
+ * A tube can't be added to a wait that has begun. For a tube without a lane of its own, another lane waits at once, and the older
+ * wait runs in parallel until its timeout. If no lane is left for that, all waits end, and a new one begins. A tube that still has
+ * a lane of its own joins when the current wait ends. A wait may still bring a copy of a tube that has left: the tube accepts it
+ * all the same. A copy of a tube that has stopped is released.
  */
 export class SharedLanes implements LanesUser {
   /** The names of the tubes of the next wait. */
   private readonly names = new Set<string>();
-  /** The same, until one of them joins or leaves. */
+  /** A snapshot of `names`, until a tube joins or leaves. */
   private listed: ReadonlySet<string> | undefined;
-  /** Of all lanes to the node, also those of busy tubes. */
+  /** Shared by all lanes to the node, including those of busy tubes. */
   readonly logWrites: LogWrites;
-  /** Of the lanes of busy tubes. */
+  /** Limits the lanes of busy tubes. */
   readonly ownLanes = new LaneLimit();
-  /** The tubes that take copies. */
+  /** The tubes that accept copies. */
   private readonly attached = new Map<string, SharedTube>();
   /** The tubes that may hold copies. */
   private readonly users = new Set<SharedTube>();
-  /** The tubes that no wait covers yet. */
+  /** The tubes no wait covers yet. */
   private readonly joining = new Set<SharedTube>();
-  /** Those of them that have no lane of their own. */
+  /** Those of `joining` that have no lane of their own. */
   private readonly urgent = new Set<SharedTube>();
   private readonly lanes: Lanes;
-  /** How many to ask for: a wait, or the last question, has brought what it could. 0: nothing is known to be ready. */
+  /** Copies to ask for next: a wait or the last batch brought all it could. 0 if none is known to be ready. */
   private batch = 0;
-  /** A batch is being asked for. */
+  /** Whether a batch is being asked for. */
   private asking = false;
   private scheduled = false;
   private timer: Timer | undefined;
@@ -74,7 +74,7 @@ export class SharedLanes implements LanesUser {
     return (this.listed ??= new Set(this.names));
   }
 
-  /** The tube may join from now on. Idempotent. */
+  /** Lets the tube join. Idempotent. */
   attach(tube: SharedTube): void {
     this.attached.set(tube.tube, tube);
     this.users.add(tube);
@@ -94,14 +94,14 @@ export class SharedLanes implements LanesUser {
     this.schedule();
   }
 
-  /** Waits for the tube's copies no more, once the current wait is over. Idempotent. */
+  /** Stops waiting for the tube's copies once the current wait ends. Idempotent. */
   leave(tube: SharedTube): void {
     if (this.names.delete(tube.tube)) this.listed = undefined;
     this.joining.delete(tube);
     this.urgent.delete(tube); // or no wait would begin for it when it joins again
   }
 
-  /** Takes no copy of the tube any more. What is held of it stays held. Idempotent. */
+  /** Accepts no more copies of the tube. Held ones stay held. Idempotent. */
   detach(tube: SharedTube): void {
     this.leave(tube);
     this.attached.delete(tube.tube);
@@ -111,7 +111,7 @@ export class SharedLanes implements LanesUser {
     this.lanes.stop();
   }
 
-  /** After `detach`: releases what is held of the tube. With the last tube the lanes close; resolves when they are closed. */
+  /** After `detach`: releases the held copies of the tube. With the last tube the lanes close; resolves when they are closed. */
   async close(tube: SharedTube): Promise<void> {
     this.lanes.releaseAll(tube.taker);
     this.users.delete(tube);
@@ -122,7 +122,7 @@ export class SharedLanes implements LanesUser {
     this.lanes.touchAll(tube.taker);
   }
 
-  // ── what the lanes bring ──
+  // // ── copies from the lanes ──
 
   awaited(lane: Lane, reserved: Reserved, onlyTube: string | undefined): void {
     const only = onlyTube !== undefined && this.attached.get(onlyTube);
@@ -144,7 +144,7 @@ export class SharedLanes implements LanesUser {
     else this.schedule();
   }
 
-  /** Calls `look` once for all that happens in a turn of the event loop. */
+  /** Calls `look` once for everything that happens in a turn of the event loop. */
   private schedule(): void {
     if (this.scheduled) return;
     this.scheduled = true;
@@ -168,7 +168,7 @@ export class SharedLanes implements LanesUser {
     for (const tube of joined) tube.covered();
   }
 
-  /** Asks for copies that are ready now. False: no lane can ask now. */
+  /** Asks for copies that are ready now. Returns false if no lane can ask. */
   private ask(most: number): boolean {
     if (this.asking) return true; // else a lane could wait whose reserves have no reply, and then hold a copy
     this.asking = this.lanes.refill(most, (asked, got) => {
@@ -179,7 +179,7 @@ export class SharedLanes implements LanesUser {
     return this.asking;
   }
 
-  /** All lanes wait or hold something, and no more can be opened, or none could be. */
+  /** All lanes wait or hold something, and no more can be opened, or none could be: looks again after a pause. */
   private lookAgain(): void {
     this.timer ??= this.clock.after(LOOK_AGAIN_AFTER, () => {
       this.timer = undefined;
@@ -192,7 +192,7 @@ export class SharedLanes implements LanesUser {
 
 export type SharedLanesByNode = ReadonlyMap<ClusterNode, SharedLanes>;
 
-/** The shared lanes of a process. */
+/** Creates the shared lanes of a process. */
 export function sharedLanesTo(
   nodes: readonly ClusterNode[],
   clock: Clock,

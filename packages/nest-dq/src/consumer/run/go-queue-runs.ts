@@ -5,16 +5,16 @@ import type { TubeContext } from '../tube-context.js';
 import { deathOf, type RunOutcome } from './outcome.js';
 import type { Run } from './run.js';
 
-/** Milliseconds. */
+/** Pause between attempts to adopt a job, in ms. */
 const ADOPT_AGAIN = 1_000;
-/** Milliseconds from a lock without an answer until the run is handed back. */
+/** Time from a lock without an answer until the run is handed back, in ms. */
 const LOCK_AGAIN = 1_000;
 
-/** What is different for jobs that go-queue stored. */
+/** The special treatment of jobs stored by go-queue. */
 export class GoQueueRuns {
   constructor(private readonly context: TubeContext) {}
 
-  /** The job goes on as one of ours, after which this copy is not needed any more. Never rejects. */
+  /** Turns the job into one of ours, after which this copy isn't needed any more. Never rejects. */
   async adopt(run: Run): Promise<RunOutcome> {
     const { delivery, id } = run;
     const { goQueueRole: role, goQueue, storedAs, tube, ledger, report } = this.context;
@@ -27,7 +27,7 @@ export class GoQueueRuns {
       );
       return { kind: 'dead', death: deathOf('stale', error), error };
     }
-    // Not by a retry of the ledger: it would list the job, which go-queue may run meanwhile without a word to the ledger.
+    // Not by a ledger retry: that would list the job, which go-queue may run meanwhile without informing the ledger.
     for (; run.handling; await this.pause(ADOPT_AGAIN)) {
       try {
         await goQueue.adopt(storedAs, delivery, { key: id, due });
@@ -39,18 +39,18 @@ export class GoQueueRuns {
     return { kind: 'back' };
   }
 
-  /** It runs only with go-queue's lock. */
+  /** Whether it runs only with go-queue's lock. */
   locks({ delivery }: Run): boolean {
     const { goQueueRole: role } = this.context;
     return role !== undefined && 'locks' in role && isGoQueueId(delivery.header.key);
   }
 
-  /** Undefined: it has the lock. Else what the run came to, without its handler. Never rejects. */
+  /** Resolves with undefined if it has the lock, otherwise with the outcome of the run without its handler. Never rejects. */
   async lock({ delivery, id }: Run): Promise<RunOutcome | undefined> {
     const { goQueue, report, tube } = this.context;
     const { key, born } = delivery.header;
     try {
-      // If go-queue has begun it, or it is revoked, it is over for us.
+      // If go-queue has started it, or it is revoked, it is finished here.
       return (await goQueue.locks.take(key!, ownerOf(born))) ? undefined : { kind: 'done' };
     } catch (thrown) {
       report.ledgerTrouble(tube, id, toError(thrown));

@@ -14,9 +14,9 @@ export interface HandlerSettings {
   readonly concurrency: number;
   readonly attempts: number;
   readonly backoff: ResolvedBackoff | BackoffFunction;
-  /** Milliseconds. */
+  /** Time limit of a run, in ms. */
   readonly timeout?: number;
-  /** As the ledger takes `limit`. */
+  /** `limit` in the form the ledger takes. */
   readonly limits?: Limits;
   readonly limit?: TubeLimits;
   /** The tube's schema, which checks payloads before the handler gets them. */
@@ -61,7 +61,7 @@ export function resolveHandlerOptions(
   };
 }
 
-/** The same for the defaults of all handlers. */
+/** Checks the defaults of all handlers in the same way. */
 export function resolveHandlerDefaults(
   options?: Omit<HandlerOptions, 'cluster' | 'deadLetters' | 'limit'>,
 ): HandlerSettings {

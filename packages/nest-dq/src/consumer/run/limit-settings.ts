@@ -8,7 +8,7 @@ import { parseDuration } from '../../time/duration.js';
 const KNOWN = new Set(['rate', 'per', 'burst', 'concurrency', 'perGroup']);
 const DEFAULT_PER = 1_000;
 
-/** Checks the option `limit` of a handler. `DQ_BAD_OPTION`; `DQ_BAD_DURATION` for `per`. */
+/** Checks the option `limit` of a handler. Throws `DQ_BAD_OPTION`, or `DQ_BAD_DURATION` for `per`. */
 export function resolveLimit(options: LimitOptions): TubeLimits {
   if (typeof options !== 'object' || options === null)
     throw wrongValue('DQ_BAD_OPTION', '`limit`', options, 'an object such as { rate: 100 }');

@@ -6,34 +6,34 @@ import type { AnnouncedGeneration, Death } from '../../ledger/requests.js';
 import { parseDuration } from '../../time/duration.js';
 import { parseWhen } from '../../time/instant.js';
 
-/** The outcome of a run: what its handler said, or what its failure means. */
+/** The outcome of a run: what its handler returned, or what its failure means. */
 export type RunOutcome =
   | { readonly kind: 'done' }
-  /** Once more after `delay` ms. */
+  /** Retries after `delay` ms. */
   | { readonly kind: 'retry'; readonly delay: number; readonly error: Error }
   | { readonly kind: 'dead'; readonly death: Death; readonly error: Error }
-  /** The run went well, and the job runs again: after `delay` ms, and not before the instant `at`. */
+  /** The run succeeded, and the job runs again: after `delay` ms, and not before the time `at`. */
   | { readonly kind: 'again'; readonly delay: number; readonly at: number }
-  /** Handed back by a shutdown: its attempt does not count. */
+  /** Handed back by a shutdown: its attempt doesn't count. */
   | { readonly kind: 'back' };
 
-/** An outcome as the ledger takes it. After an `Again` the new copies are stored (`again`), or too few of them are (`later`). */
+/** An outcome in the form the ledger takes. After an `Again`, the new copies are stored (`again`), or too few of them are (`later`). */
 export type Completion =
   | Exclude<RunOutcome, { kind: 'again' }>
   | { readonly kind: 'again' | 'later'; readonly next: AnnouncedGeneration };
 
-/** A handler's own way to say how long to wait after a failed run. */
+/** Computes the delay after a failed run. */
 export type BackoffFunction = (attempt: number, error: Error) => Duration;
 
 export interface Limits {
-  /** The run that ended, from 1. */
+  /** Number of the run that ended, from 1. */
   readonly attempt: number;
-  /** Runs at most. */
+  /** Maximum number of runs. */
   readonly attempts: number;
   readonly backoff: ResolvedBackoff | BackoffFunction;
 }
 
-/** The outcome of a handler that failed, or that returned or threw an `Outcome`. */
+/** Returns the outcome of a handler that failed, or that returned or threw an `Outcome`. */
 export function outcomeOf(thrown: unknown, limits: Limits): RunOutcome {
   return isOutcome(thrown) ? outcomeSaid(thrown, limits) : failed(toError(thrown), limits);
 }
@@ -46,7 +46,7 @@ export function deathOf(why: Death['why'], error: Error): Death {
   };
 }
 
-/** The messages of an error and of the errors inside it. An HttpException has some only in its response, such as a ValidationPipe's. */
+/** The messages of an error and of the errors inside it. Some of an HttpException, such as a ValidationPipe's, are only in its response. */
 export function textOf(error: Error): string {
   const { message } = inWords(error);
   const found = responseOf(error)
@@ -62,11 +62,11 @@ function responseOf(error: Error & { getResponse?: unknown }): unknown[] {
     const found = response?.message ?? [];
     return Array.isArray(found) ? found : [found];
   } catch {
-    return []; // another method of that name
+    return []; // an unrelated method of that name
   }
 }
 
-/** Checks its mark, not its class: an application may load this library twice. */
+/** Checks for a mark, not the class: an application may load this library twice. */
 export function isOutcome(value: unknown): value is Outcome {
   try {
     return typeof value === 'object' && value !== null && '~outcome' in value;
@@ -91,7 +91,7 @@ function outcomeSaid(outcome: Outcome, limits: Limits): RunOutcome {
       }
     }
   } catch (slip) {
-    return failed(toError(slip), limits); // the job fails but is not lost, and the log shows the handler's mistake
+    return failed(toError(slip), limits); // the job fails but isn't lost, and the log shows the handler's mistake
   }
 }
 
@@ -104,7 +104,7 @@ function outcomeOfAgain({ when }: Again): RunOutcome {
           1,
           parseWhen(when.at, (given) => `Again.after(${given})`),
         ),
-      } // 0 is none
+      } // 0 means none
     : { kind: 'again', delay: parseDuration(when.delay, 'the delay of Again.after'), at: 0 };
 }
 
@@ -114,7 +114,7 @@ function failed(error: Error, { attempt, attempts, backoff }: Limits, delay?: nu
   if (typeof backoff !== 'function') return { kind: 'retry', delay: delayOf(backoff, attempt), error };
   try {
     const asked: unknown = backoff(attempt, error);
-    // A promise is no duration, which is reported below. Its rejection must not end the process as well.
+    // A promise isn't a duration, which is reported below. Its rejection must not end the process as well.
     if (asked instanceof Promise) asked.catch(() => undefined);
     return { kind: 'retry', delay: parseDuration(asked as Duration, 'what it returned'), error };
   } catch (thrown) {

@@ -16,53 +16,53 @@ import type { ConsumerReport } from '../report.js';
 /** The ledger's permission for one run. */
 export type Grant = Extract<ClaimAnswer, { kind: 'run' }>;
 
-/** Milliseconds. A grant is not used that is answered, or begun, less than this before its lease may end. */
+/** A grant isn't used if it is answered, or would start, less than this many ms before its lease may end. */
 const LEASE_RESERVE = 1_000;
 const nothing = (): void => undefined;
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 
-/** One run of one job, from its grant until the ledger has taken its completion. */
+/** One run of one job, from its grant until the ledger has accepted its completion. */
 export class Run extends RunSignal {
-  /** Where the start scheduler keeps it. */
+  /** Its index in the heap of the start scheduler. */
   heapIndex = -1;
-  /** Milliseconds of the clock: after that, somebody else may have been granted the job. */
+  /** Time on the local clock, in ms, after which the job may have been granted to somebody else. */
   readonly usableUntil: number;
-  /** See `permitOf`. */
+  /** The permit it holds; see `permitOf`. */
   readonly permit: string | undefined;
-  /** What its handler sees; undefined if that could not be read. */
+  /** What its handler sees; undefined if that couldn't be read. */
   job: DelayedJob | undefined;
   /** Ledger time of the ledger's last OK, in ms. */
   lastOk: number;
-  /** The handler can still say the outcome. */
+  /** The handler can still determine the outcome. */
   handling = true;
-  /** Its handler has not returned, and nobody gave up waiting for that. */
+  /** Its handler hasn't returned and is still waited for. */
   hasSlot = true;
-  /** The lease was lost, and with it the right to say the outcome. */
+  /** The lease was lost, and with it the right to determine the outcome. */
   lost = false;
-  /** Revoked while it runs: nothing follows it. */
+  /** Revoked while running: nothing follows it. */
   revoked = false;
-  /** Milliseconds of the clock: when it began, and when its outcome was known. */
+  /** Times on the local clock, in ms: when it started, and when its outcome was known. */
   startedAt = 0;
   endedAt = 0;
   /** What its handler returned. */
   result: unknown;
-  /** Settles when its handler returns, if an interceptor around it has ended before; never rejects. */
+  /** Settles when its handler returns, if an interceptor around it ended before; never rejects. */
   abandoned: Promise<unknown> | undefined;
-  /** Its time has come. Set while it waits for that. */
+  /** Starts it. Set while it waits for its time. */
   start = nothing;
-  /** Its outcome is known. Set while its handler runs. */
+  /** Ends it with its outcome. Set while its handler runs. */
   end: (outcome: RunOutcome) => void = nothing;
-  /** The ledger has answered to its completion. Set while it is told. */
+  /** Called with the ledger's answer to its completion. Set while that is being sent. */
   taken: (answer: CompleteAnswer) => void = nothing;
-  /** What the ledger is told; undefined until that is known. */
+  /** The completion sent to the ledger; undefined until it is known. */
   completion: Completion | undefined;
-  /** Ledger time, ms: when the job is due next, if it goes on as the generation that it is. */
+  /** Ledger time in ms at which the job is due next, if it continues as the same generation. */
   nextDue = 0;
 
   constructor(
     readonly delivery: Delivery,
     readonly grant: Grant,
-    /** The claim. */
+    /** When the claim was sent. */
     sent: Sent,
     { lease, handling }: { readonly lease: number; readonly handling: HandlerSettings },
   ) {
@@ -76,13 +76,13 @@ export class Run extends RunSignal {
     return this.delivery.header.id;
   }
 
-  /** Ledger time, ms. */
+  /** Start time, as ledger time in ms. */
   get startsAt(): number {
     const { due, notBefore = due } = this.grant;
     return Math.max(due, notBefore);
   }
 
-  /** What each call to the ledger about this run carries. */
+  /** Identifies this run in each call to the ledger. */
   get ref(): RunRef {
     const { id, generation, born } = this.delivery.header;
     const { fence, attempt, due } = this.grant;
@@ -90,11 +90,11 @@ export class Run extends RunSignal {
   }
 }
 
-/** A tube's two names. */
+/** The two names of a tube. */
 export interface TubeNames {
-  /** As the user calls it. */
+  /** The name the user gave it. */
   readonly tube: string;
-  /** Its prefix is part of it for nodes and ledger alike, so that one beanstalkd tube always means the same records. */
+  /** The name including the prefix, for nodes and ledger alike, so that one beanstalkd tube always means the same records. */
   readonly storedAs: StoredTube;
 }
 
@@ -167,7 +167,7 @@ interface Reporting {
   readonly report: ConsumerReport;
 }
 
-/** Raises a run's signal and reports it, once: another process may run the job now. */
+/** Aborts a run's signal and reports it, once: another process may run the job now. */
 export function loseLease({ tube, report }: Reporting, run: Run): void {
   if (run.lost) return;
   run.lost = true;
@@ -176,7 +176,7 @@ export function loseLease({ tube, report }: Reporting, run: Run): void {
   report.leaseLost(tube, run.id, run.grant.attempt);
 }
 
-/** Raises a run's signal and reports it, once: the job was revoked, and its handler is asked to stop. */
+/** Aborts a run's signal and reports it, once: the job was revoked, and its handler is asked to stop. */
 export function revokeRun({ tube, report }: Reporting, run: Run): void {
   if (run.revoked) return;
   run.revoked = true;
