@@ -1,7 +1,7 @@
 import type { Clock } from 'nest-handlers/time';
 import { type GoQueueLocks, holderOf, LOCK_TIME, type LockHolder, REVOKED } from './locks.js';
 
-/** Locks of one process, where no go-queue can be: for a start without servers, and for tests. */
+/** Locks of one process, without any go-queue: for a start without servers, and for tests. */
 export class MemoryGoQueueLocks implements GoQueueLocks {
   private readonly locks = new Map<string, { readonly owner: string; readonly until: number }>();
 

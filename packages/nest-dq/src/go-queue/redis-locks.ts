@@ -5,12 +5,12 @@ import { DqError, printable, toError } from '../errors.js';
 import { isCluster, ownClient, type RedisSource, withoutArguments } from '../ledger/redis/connection.js';
 import { type GoQueueLocks, holderOf, LOCK_TIME, type LockHolder, REVOKED } from './locks.js';
 
-/** Milliseconds. */
+/** Time limit of a call, in ms. */
 const CALL_LIMIT = 1_000;
-/** Milliseconds. */
+/** Pause before loading the script again, in ms. */
 const LOAD_AGAIN = 100;
 
-/** The key's value, or what was written as there was none. */
+/** Returns the key's value, or what was written since there was none. */
 const TAKE = `
 local owner = redis.call('GET', KEYS[1])
 if owner and owner ~= ARGV[1] then return owner end
@@ -18,8 +18,9 @@ redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return ARGV[1]`;
 
 /**
- * go-zero's own script, by which go-queue locks. go-zero calls it by its hash, which a restarted Redis does not know. It takes the failures
- * for an overloaded server and calls it less, and meanwhile go-queue deletes jobs without running them. So we let Redis know it.
+ * go-zero's own locking script, used by go-queue. go-zero calls it by its hash, which a restarted Redis doesn't know. It takes
+ * the failures for an overloaded server and calls it less, and meanwhile go-queue deletes jobs without running them. So the
+ * script is loaded into Redis here.
  */
 const GO_ZERO_LOCK = `if redis.call("GET", KEYS[1]) == ARGV[1] then
     redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])
@@ -32,21 +33,21 @@ type Client = (Redis | Cluster) & {
   takeGoQueueLock(key: string, owner: string, time: number): Promise<string>;
 };
 
-/** In database 0 of go-queue's Redis, by keys without a prefix: there go-queue looks for them. */
+/** Locks in database 0 of go-queue's Redis, under keys without a prefix, where go-queue looks for them. */
 export class RedisGoQueueLocks implements GoQueueLocks {
   private readonly client: Client;
 
   constructor(
     source: RedisSource,
     private readonly clock: Clock,
-    /** What an operator should know. */
+    /** Warns the operator. */
     private readonly warn: (message: string) => void,
   ) {
-    // It may act late: an owner stays the owner of its job.
+    // A late call is harmless: an owner stays the owner of its job.
     const settings = { db: 0, enableOfflineQueue: true, commandTimeout: CALL_LIMIT };
     const client = ownClient(source, settings);
     client.defineCommand('takeGoQueueLock', { numberOfKeys: 1, lua: TAKE });
-    // Each call tells by itself, and the ledger's connection says that Redis is away.
+    // Each call reports its own failure, and the ledger's connection reports that Redis is away.
     client.on('error', () => undefined);
     client.on('ready', () => this.load());
     this.client = client as Client;
@@ -66,7 +67,7 @@ export class RedisGoQueueLocks implements GoQueueLocks {
   }
 
   start(): void {
-    if (this.client.status === 'wait') detached(() => this.client.connect()).catch(() => undefined); // it goes on trying
+    if (this.client.status === 'wait') detached(() => this.client.connect()).catch(() => undefined); // it keeps trying
   }
 
   async close(): Promise<void> {
@@ -79,13 +80,13 @@ export class RedisGoQueueLocks implements GoQueueLocks {
 
   private load(): void {
     const { client } = this;
-    if (client.status !== 'ready') return; // it is loaded once it is connected again
+    if (client.status !== 'ready') return; // it is loaded on the next connection
     const masters = isCluster(client) ? client.nodes('master') : [client];
     for (const master of masters) {
       master.script('LOAD', GO_ZERO_LOCK).catch((error: unknown) => {
         const { message } = toError(error);
         if (client.status !== 'ready') return;
-        // While it reads its file at a start, it answers so to everything.
+        // While loading its file at startup, Redis answers this to everything.
         if (message.startsWith('LOADING')) this.clock.after(LOAD_AGAIN, () => this.load());
         else this.warn(`go-queue's lock script could not be loaded into Redis: ${printable(message)}`);
       });

@@ -1,6 +1,6 @@
 import { show } from '../errors.js';
 
-/** How a value of JSON has to look. A field whose shape ends with `?`, or is optional, may be absent; further fields do no harm. */
+/** The expected shape of a JSON value. A field whose shape ends with `?` or is optional may be absent; extra fields are ignored. */
 export type Shape =
   | 'text'
   | 'number'
@@ -12,21 +12,27 @@ export type Shape =
   | { readonly values: Shape }
   | { readonly fields: Readonly<Record<string, Shape>> };
 
-/** Characters. Nothing that we write is longer: the record of a process with 1,000 tubes has 400,000. */
+/** Longest accepted string, in characters. We write nothing longer: the record of a process with 1,000 tubes has 400,000. */
 const LONGEST = 2 ** 20;
-/** Nothing that we write is greater, or less than its negative: the last time in ms that a Date has. A page cannot show a later one. */
+/**
+ * Greatest accepted number, negative or positive: the last time in ms a Date can hold. We write none beyond it, and a page
+ * couldn't show one.
+ */
 const GREATEST = 8.64e15;
 
 /**
- * JSON out of Redis, where another program may have written, or a version that knows better. What is not as expected is left out,
- * and told, once of each kind.
+ * Reads JSON from Redis, which another program or a newer version may have written. Unexpected values are skipped and logged,
+ * once of each kind.
  */
 export class ForeignJson {
   private readonly told = new Set<string>();
 
   constructor(private readonly warn: (message: string) => void) {}
 
-  /** @param what In Redis, for people. @returns Undefined: it is not as expected. */
+  /**
+   * @param what Name of the value in Redis, for the log.
+   * @returns Undefined if the value isn't as expected.
+   */
   read<T>(what: string, text: string, shape: Shape): T | undefined {
     const value = readShaped<T>(text, shape);
     if (value !== undefined) return value;
@@ -34,7 +40,7 @@ export class ForeignJson {
     return undefined;
   }
 
-  /** It is not what nest-dq writes. */
+  /** Logs a value that nest-dq didn't write. */
   tell(what: string, text: string): void {
     if (this.told.has(what)) return;
     this.told.add(what);
@@ -42,18 +48,18 @@ export class ForeignJson {
   }
 }
 
-/** Undefined: it is not of this shape. */
+/** Parses JSON; returns undefined if the value isn't of this shape. */
 export function readShaped<T>(text: string, shape: Shape): T | undefined {
   const value = text.length > LONGEST ? undefined : parsed(text);
   return isShaped(value, shape) ? (value as T) : undefined;
 }
 
-/** Undefined: it is no JSON. */
+/** Returns undefined if it isn't JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // no shape takes it
+    return undefined; // fits no shape
   }
 }
 

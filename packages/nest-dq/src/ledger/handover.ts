@@ -1,14 +1,14 @@
-// What a process that ends leaves to the others.
+// What an ending process leaves to the others.
 import type { StoredTube } from '../api/tube.js';
 
-/** Where a process that ends leaves what it could not tell the ledger yet. Any other process takes it once it is certain. */
+/** Where an ending process leaves what it couldn't report to the ledger yet. Any other process takes it over once it is certain. */
 export interface Handover {
   leave(left: readonly LeftDeletions[]): Promise<void>;
-  /** Takes some deletions whose time has come; nobody else gets them. An empty list means that there are no more. */
+  /** Takes some deletions that are certain by now; nobody else gets them. An empty list means there are no more. */
   take(): Promise<LeftDeletions[]>;
 }
 
-/** A copy that a node deleted. */
+/** A copy deleted by a node. */
 export interface DeletedCopy {
   readonly index: number;
   /** The server that answered DELETED. */
@@ -19,11 +19,11 @@ export interface DeletedCopy {
 export interface LeftDeletions {
   readonly tube: StoredTube;
   readonly ids: readonly string[];
-  /** In the order of the ids. */
+  /** Generations in the order of the ids. */
   readonly generations: readonly number[];
   readonly copies: readonly DeletedCopy[];
-  /** The headers of the copies tell of a put of unknown outcome. */
+  /** Whether the headers of the copies record a put of unknown outcome. */
   readonly unknown: boolean;
-  /** Milliseconds from now until the deletions are certain, if the servers are still the same then. */
+  /** Time from now until the deletions are certain, in ms, provided the servers are still the same then. */
   readonly certainIn: number;
 }

@@ -5,17 +5,17 @@ import type { Schedule, Tally } from './requests.js';
 import type { WaitingCounts, WaitingJob, WaitingJobs, WaitingList, WaitingPage } from './waiting-jobs.js';
 
 /**
- * The jobs that wait, as the ledger's index tells of them. Producers write it behind their adds, and it has a bound, so
- * some jobs may be missing.
+ * The waiting jobs according to the ledger's index. Producers update it after their adds, and it is bounded, so some jobs may be
+ * missing.
  */
 export class LedgerIndex implements WaitingJobs {
   readonly complete = false;
-  /** The tubes of which a job was told that is left out. */
+  /** Tubes for which an unreadable job was already logged. */
   private readonly told = new Set<StoredTube>();
 
   constructor(
     private readonly ledger: Pick<Ledger, 'tube'>,
-    /** Is told of the first job of each tube whose record cannot be read. */
+    /** Called for the first unreadable record of each tube. */
     private readonly warn: (message: string) => void = () => undefined,
   ) {}
 
@@ -23,7 +23,7 @@ export class LedgerIndex implements WaitingJobs {
     const ledger = this.ledger.tube(tube);
     const [list] = await ledger.ask('waiting', [page]);
     const { ids, more } = list!;
-    // A record says more than the index. Jobs that are over leave the index here.
+    // A record knows more than the index. Finished jobs leave the index here.
     const schedules = await this.locate(
       ledger,
       tube,
@@ -49,7 +49,7 @@ export class LedgerIndex implements WaitingJobs {
     return waitingJob(id, schedule);
   }
 
-  /** A job whose record cannot be read, as another program has written it, is left out: it hides no other. */
+  /** Skips a job whose record can't be read, because another program wrote it: it hides no other job. */
   private async locate(
     ledger: TubeLedger,
     tube: StoredTube,

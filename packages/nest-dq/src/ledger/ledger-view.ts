@@ -1,41 +1,41 @@
-/** The ledger, as this process sees it. */
+/** The ledger as this process sees it. */
 export interface LedgerView {
-  /** `redis`: one Redis. `cluster`: a Redis Cluster. `memory`, `disk`: the ledger of an embedded node. */
+  /** `redis`: a single Redis. `cluster`: a Redis Cluster. `memory`, `disk`: the ledger of an embedded node. */
   readonly kind: 'redis' | 'cluster' | 'memory' | 'disk';
-  /** Whether it decides now. While it does not, nothing runs. */
+  /** Whether it decides now. Nothing runs while it doesn't. */
   readonly up: boolean;
-  /** Why it does not; absent if it does. */
+  /** Why it doesn't decide; absent if it does. */
   readonly reason?: string;
   /**
-   * Milliseconds by which this machine's clock is ahead of the ledger's, which alone counts; negative if it is behind. Absent
-   * until the ledger's clock was read.
+   * How far this machine's clock is ahead of the ledger's, in ms; negative if it is behind. Only the ledger's clock counts.
+   * Absent until it has been read.
    */
   readonly clockAhead?: number;
-  /** The Redis, or each master of a Redis Cluster that is known now. Empty for an embedded node. */
+  /** The Redis, or each known master of a Redis Cluster. Empty for an embedded node. */
   readonly servers: readonly RedisView[];
-  /** What makes a server unfit, each in a sentence that says what to do. */
+  /** What makes a server unfit, each as a sentence that says what to do. */
   readonly problems: readonly string[];
 }
 
-/** One Redis server. What it did not tell is absent. */
+/** One Redis server. Values it didn't report are absent. */
 export interface RedisView {
   /** `host:port`, or the path of a socket. */
   readonly address: string;
   /** Whether it answered within a second. */
   readonly up: boolean;
-  /** Why it did not, or which right is missing to ask it; absent if it told everything. */
+  /** Why it didn't answer, or which permission is missing; absent if it reported everything. */
   readonly reason?: string;
-  /** Milliseconds from the question to the answer. */
+  /** Round-trip time, in ms. */
   readonly roundTrip?: number;
-  /** Of Redis. */
+  /** Version of Redis. */
   readonly version?: string;
-  /** `master` or `slave`, in the words of Redis. */
+  /** `master` or `slave`, in Redis terms. */
   readonly role?: string;
-  /** Bytes in use. */
+  /** Used memory, in bytes. */
   readonly memory?: number;
-  /** Bytes, its `maxmemory`; absent if there is no limit. */
+  /** `maxmemory`, in bytes; absent if there is no limit. */
   readonly memoryLimit?: number;
-  /** Its `maxmemory-policy`. */
+  /** `maxmemory-policy`. */
   readonly policy?: string;
   /** Whether it writes an append-only file. */
   readonly appendOnly?: boolean;

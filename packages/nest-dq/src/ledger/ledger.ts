@@ -8,88 +8,91 @@ import type * as Asked from './requests.js';
 import type { WaitingPage } from './waiting-jobs.js';
 
 /**
- * Everything that is decided about jobs: claimed, waiting for a retry, done, revoked, dead. Never the job itself.
- * Implementations: Redis (many processes) and memory (the embedded node). One contract suite holds both.
+ * Everything decided about jobs: claimed, waiting for a retry, done, revoked, dead. Never the job itself. Implementations: Redis
+ * (many processes) and memory (the embedded node). One contract suite tests both.
  */
 export interface Ledger {
-  /** Ledger time, ms, for what is shown and what is of no tube. Before the first reading this is the machine's clock. */
+  /** Ledger time in ms, for display and for what belongs to no tube. Before the first reading this is the machine's clock. */
   now(): number;
-  /** The part of one tube. One call acts on one tube, which is one Redis Cluster slot. */
+  /** The ledger of one tube. A call concerns one tube, which is one Redis Cluster slot. */
   tube(name: StoredTube): TubeLedger;
   /** Shared by all processes with the same prefix; absent where there is no other process. */
   readonly handover?: Handover;
-  /** What tells it from other ledgers; absent where no other process can have another one. */
+  /** Distinguishes this ledger from others; absent where no other process can use another one. */
   readonly identity?: LedgerIdentity;
-  /** Of the keys of seals; absent where no other process can have others. */
+  /** Fingerprints of seal keys; absent where no other process can have other keys. */
   readonly keyPrints?: KeyPrints;
   /** Connects in the background and checks the server. Idempotent. */
   start(): void;
-  /** Tells when any server stops to answer, and when all answer again. Returns a function that ends the listening. */
+  /** Reports when any server stops answering, and when all answer again. Returns a function that stops listening. */
   listen(listener: LedgerListener): () => void;
-  /** Ends everything that was begun; calls after it fail. A client of the user's is left open. Idempotent. */
+  /** Ends everything that was started; later calls fail. A client provided by the user stays open. Idempotent. */
   close(): Promise<void>;
 }
 
 export interface LedgerIdentity {
   /**
-   * The identity that is stored in the ledger. If there is none, as in a new ledger or after a loss of its data, `known` is
-   * stored. `DQ_LEDGER_DOWN`.
+   * Resolves with the identity stored in the ledger. If there is none, as in a new ledger or after a loss of its data, `known` is
+   * stored. Rejects with `DQ_LEDGER_DOWN`.
    */
   read(known: string): Promise<string>;
-  /** The same, and nothing is stored. */
+  /** Resolves with the stored identity, and stores nothing. */
   peek(): Promise<string | undefined>;
   /**
-   * From now on all calls that begin or look for something fail with what this returns, because other processes decide in
-   * another ledger. What was begun can end. Undefined: they are sent again.
+   * Makes all calls that start or look up something fail with the returned error, because other processes use another ledger.
+   * What was started can end. Undefined lifts the refusal.
    */
   refuse(why: (() => DqError) | undefined): void;
 }
 
-/** Fingerprints of the keys of seals, by the names of the keys: so each name means the same bytes for all processes of a prefix. */
+/** Fingerprints of seal keys by key name, so that each name means the same bytes for all processes of a prefix. */
 export interface KeyPrints {
-  /** Stores those of `own` whose names have none yet. Returns what is stored for the names of `own`. `DQ_LEDGER_DOWN`. */
+  /**
+   * Stores those of `own` whose names have no fingerprint yet. Resolves with what is stored for the names of `own`. Rejects with
+   * `DQ_LEDGER_DOWN`.
+   */
   store(own: ReadonlyMap<string, string>): Promise<Map<string, string>>;
-  /** The same, and nothing is stored. */
+  /** Resolves with what is stored for the names of `own`, and stores nothing. */
   peek(own: ReadonlyMap<string, string>): Promise<Map<string, string>>;
 }
 
 export interface LedgerListener {
-  /** `heardAt`: ledger time, ms, of its last answer; 0 if there was none. */
+  /** `heardAt` is the ledger time of its last answer, in ms; 0 if there was none. */
   away(error: Error, heardAt: number): void;
-  /** `sameServer`: it was not restarted, and no other server took its place, so it still knows everything. */
+  /** `sameServer`: it was neither restarted nor replaced by another server, so it still knows everything. */
   back(sameServer: boolean): void;
 }
 
-/** Milliseconds: the `ahead` of a ledger whose answers take some time. A stall that is shorter makes no run late. */
+/** The `ahead` of a ledger whose answers take some time, in ms. A shorter stall makes no run late. */
 export const AHEAD = 20;
 
 /**
- * Milliseconds. Claims leave an opened generation alone while it is younger than this, because its commit or its abort may
- * still come. The first claim of an older one makes it the job.
+ * Claims leave an opened generation alone while it is younger than this, in ms, because its commit or abort may still come. The
+ * first claim of an older one makes it the job.
  */
 export const YOUNG = 10_000;
 
-/** The settings that must be the same in all processes. Milliseconds. */
+/** The settings that must be the same in all processes. Times are in ms. */
 export interface LedgerSettings {
   /** How long a silent runner keeps a job. */
   readonly lease: number;
   /** How long an end is remembered once no copy can be left. */
   readonly doneTtl: number;
-  /** A copy without a record that is overdue by more than this is stale. Of pauses so much is not counted, too. */
+  /** A copy without a record that is overdue by more than this is stale. Up to this much paused time isn't counted. */
   readonly staleAfter: number;
-  /** Jobs that the index of a tube's waiting jobs may have, for the adding of more. 0: none are added. @default 0 */
+  /** Maximum number of jobs in a tube's index of waiting jobs before adds are left out; 0 adds none. @default 0 */
   readonly mostIndexed?: number;
 }
 
 /**
- * Milliseconds after its latest time by which any copy of a job is stale, also without a record: `staleAfter` counts no time in
- * which the tube was paused, up to a second `staleAfter`.
+ * Time after a job's latest due time by which any copy of it is stale even without a record, in ms: `staleAfter` doesn't count
+ * paused time, up to another `staleAfter`.
  */
 export function keptAfter({ staleAfter }: Pick<LedgerSettings, 'staleAfter'>): number {
   return 2 * staleAfter + 60_000;
 }
 
-/** Each verb of a tube's ledger: what it is asked about a job, and what it answers. */
+/** The verbs of a tube's ledger, each with its request about a job and its answer. */
 export interface Verbs {
   // runs
   claim: [Asked.ClaimRequest, Asked.ClaimAnswer];
@@ -126,30 +129,30 @@ export type RequestOf<V extends Verb> = Verbs[V][0];
 export type AnswerOf<V extends Verb> = Verbs[V][1];
 
 /**
- * A call that got no answer rejects with `DQ_LEDGER_DOWN`: its outcome is unknown, and it is safe to ask again with the same
- * arguments. No call acts later than a second after it was sent.
+ * The ledger of one tube. A call without an answer rejects with `DQ_LEDGER_DOWN`: its outcome is unknown, and it is safe to
+ * repeat with the same arguments. No call takes effect later than a second after it was sent.
  */
 export abstract class TubeLedger {
-  /** Milliseconds before its due time from which on a run is granted, so that the answer is there when it is due. */
+  /** How long before its due time a run may be granted, in ms, so that the answer is there when it is due. */
   abstract readonly ahead: number;
-  /** True while the server does not answer. It is asked again at most every 500 ms until it does. */
+  /** Whether the server doesn't answer. Until it does, it is probed no more often than every 500 ms. */
   abstract readonly away: boolean;
   /** Ledger time: milliseconds since 1970, with fractions. Before the first reading this is the machine's clock. */
   abstract now(): number;
-  /** A time that ledger time has certainly reached, however slow the replies are that tell of it. */
+  /** A time that ledger time has certainly reached, however slow the replies that report it. */
   abstract nowAtLeast(): number;
-  /** Resolves once ledger time was read from the server at least once; rejects when the server does not answer. */
+  /** Resolves once ledger time has been read from the server at least once; rejects if the server doesn't answer. */
   abstract readTime(): Promise<void>;
-  /** Tells each change of `away`, of this tube's server. Returns a function that ends the listening. */
+  /** Reports each change of `away` for this tube's server. Returns a function that stops listening. */
   abstract listen(listener: LedgerListener): () => void;
-  /** All verbs go this way. */
+  /** The one way for all verbs. */
   abstract ask<V extends Verb>(
     verb: V,
     requests: readonly RequestOf<V>[],
     context?: Asked.ClaimContext,
   ): Promise<AnswerOf<V>[]>;
 
-  /** This process says no more about the runs that it was granted until now: their leases end by themselves. */
+  /** Gives up the runs granted so far to this process: their leases simply run out. */
   abandonRuns(): void {}
 
   claim(requests: readonly Asked.ClaimRequest[], context?: Asked.ClaimContext): Promise<Asked.ClaimAnswer[]> {
@@ -188,7 +191,7 @@ export abstract class TubeLedger {
     return this.ask('letter', refs);
   }
 
-  /** Takes letters away for good: a job that is still dead becomes revoked. Answers the letters that were taken. */
+  /** Removes letters for good: a job that is still dead becomes revoked. Resolves with the removed letters. */
   discard(refs: readonly Letters.DiscardRequest[]): Promise<(Letters.Letter | undefined)[]> {
     return this.ask('discard', refs);
   }
@@ -202,34 +205,34 @@ export abstract class TubeLedger {
     return list!;
   }
 
-  /** Finds the letters that are not retained, the oldest first, and takes none away. */
+  /** Finds letters beyond their retention, oldest first, and removes none. */
   async surplus(request: Letters.SurplusRequest): Promise<Letters.LetterList> {
     const [list] = await this.ask('surplus', [request]);
     return list!;
   }
 
   /**
-   * From now on no run is granted, until somebody resumes the tube, or until this ledger time (ms). Runs that were granted go on.
-   * Answers the pause as it is now: undefined if `until` is over already.
+   * Grants no more runs until the tube is resumed, or until this ledger time (ms). Granted runs continue. Resolves with the
+   * current pause; undefined if `until` is in the past.
    */
   async pause(until?: number): Promise<Pause | undefined> {
     const [pause] = await this.ask('pause', [{ until }]);
     return pause;
   }
 
-  /** Ends the pause. Answers it; undefined if there was none. */
+  /** Ends the pause. Resolves with it; undefined if there was none. */
   async resume(): Promise<Pause | undefined> {
     const [pause] = await this.ask('resume', [{}]);
     return pause;
   }
 
-  /** The present pause; undefined if there is none. */
+  /** Resolves with the current pause; undefined if there is none. */
   async paused(): Promise<Pause | undefined> {
     const [pause] = await this.ask('paused', [{}]);
     return pause;
   }
 
-  /** Says where copies of dead jobs are, so that their letters can be read, revived and discarded. */
+  /** Reports where copies of dead jobs are, so that their letters can be read, revived and discarded. */
   buried(requests: readonly Letters.BuriedRequest[]): Promise<Letters.BuriedAnswer[]> {
     return this.ask('buried', requests);
   }

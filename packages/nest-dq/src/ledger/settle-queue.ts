@@ -6,28 +6,28 @@ import type { DeletedCopy, Handover, LeftDeletions } from './handover.js';
 import { keptAfter, type Ledger, type LedgerSettings } from './ledger.js';
 import type { SettledCopies } from './requests.js';
 
-/** Milliseconds. A node may forget its last minute, so a deletion is certain only after that. */
+/** Time until a deletion is certain, in ms: a node may forget its last minute. */
 const CERTAIN_AFTER = 60_000;
-/** Milliseconds. Deletions of one kind within this time make one group. */
+/** Deletions of one kind within this time, in ms, form one group. */
 const TOGETHER = 1_000;
-/** Milliseconds. If no claim has taken a certain deletion along by then, it is sent in a call of its own. */
+/** If no claim has carried a certain deletion by then, it is sent in a call of its own. In ms. */
 const SEND_AFTER = 5_000;
-/** Jobs. Further ones are not held: their records then stay for the longest time, which is safe. */
+/** Maximum number of held jobs. Further ones aren't held: their records are then kept as long as possible, which is safe. */
 const MOST_HELD = 500_000;
-/** Jobs in one call. */
+/** Jobs per call. */
 const BATCH = 1_000;
-/** Milliseconds. How often this process looks for what others have left. */
+/** How often this process checks for what others have left, in ms. */
 const LOOK_EVERY = 60_000;
-/** Jobs in one LeftDeletions, and LeftDeletions in one call. */
+/** Jobs per LeftDeletions, and LeftDeletions per call. */
 const LEFT_TOGETHER = 500;
 const LEFT_IN_A_CALL = 50;
-/** Milliseconds. What a process that ends could not tell or leave by then is lost, and the ledger remembers longer. */
+/** Time limit of the last calls, in ms. What an ending process can't report or leave by then is lost, and the ledger remembers longer. */
 const LAST_CALLS = 500;
 
 /** A server whose restart would bring a deleted copy back. */
 interface Witness {
   readonly instance: string | undefined;
-  /** It deletes without noting it on disk. */
+  /** Whether it deletes without logging to disk. */
   readonly logStopped: boolean;
 }
 
@@ -37,22 +37,22 @@ export interface Deletion {
   readonly id: string;
   readonly generation: number;
   readonly copies: readonly DeletedCopy[];
-  /** Their header knows of a put of unknown outcome. */
+  /** Whether their header records a put of unknown outcome. */
   readonly unknown: boolean;
 }
 
 /**
- * Jobs of one tube whose copies were deleted on the same servers. There are few such groups in a second, although a process
- * that drains a backlog holds hundreds of thousands of jobs.
+ * Jobs of one tube whose copies were deleted on the same servers. There are few such groups per second, although a process that
+ * drains a backlog holds hundreds of thousands of jobs.
  */
 interface Group extends Omit<LeftDeletions, 'certainIn'> {
   readonly ids: string[];
   readonly generations: number[];
-  /** Milliseconds of the clock: when the last of them is certain. */
+  /** Time on the local clock, in ms, when the last of them is certain. */
   certainAt: number;
 }
 
-/** What the deletions of a group have in common. */
+/** The key of the group a deletion belongs to. */
 function keyOf({ tube, unknown }: Deletion, copies: readonly DeletedCopy[]): string {
   let key = unknown ? `${tube} unknown` : tube;
   for (const { index, instance } of copies) key += ` ${index} ${instance}`;
@@ -60,22 +60,22 @@ function keyOf({ tube, unknown }: Deletion, copies: readonly DeletedCopy[]): str
 }
 
 /**
- * Holds what was deleted until that is certain, and then tells the ledger, which may forget the job sooner. If its process
- * ends before, it leaves the rest to other processes. Nothing is lost when this is: the ledger then remembers longer.
+ * Holds deletions until they are certain, and then reports them to the ledger, which may forget the job sooner. If its process
+ * ends before that, it leaves the rest to other processes. Losing them does no harm: the ledger then remembers longer.
  */
 export class SettleQueue {
-  /** Not certain yet; oldest first. */
+  /** Groups that aren't certain yet, oldest first. */
   private waiting: Group[] = [];
-  /** Those of `waiting` that still grow. */
+  /** Groups in `waiting` that still grow. */
   private growing = new Map<string, Group>();
   private growUntil = 0;
-  /** Jobs, waiting and certain ones. */
+  /** Number of jobs, waiting and certain. */
   private held = 0;
   private readonly certain = new Map<StoredTube, SettledCopies[]>();
   private readonly handover: Handover | undefined;
   /**
-   * The end of a job should be remembered until each copy that was ever stored would be stale. Then a deletion changes nothing: somebody
-   * who has read the copy can store it again.
+   * Whether the end of a job should be remembered until every copy ever stored would be stale. Then a deletion changes nothing:
+   * somebody who has read the copy can store it again.
    */
   private readonly remembersAll: boolean;
   private certainTimer: Timer | undefined;
@@ -93,7 +93,7 @@ export class SettleQueue {
     this.handover = this.remembersAll ? undefined : ledger.handover;
   }
 
-  /** Jobs whose deletions the ledger was not told of. */
+  /** Number of jobs whose deletions haven't been reported to the ledger. */
   get size(): number {
     return this.held;
   }
@@ -113,7 +113,7 @@ export class SettleQueue {
     this.certainTimer ??= this.clock.after(CERTAIN_AFTER, () => this.ripen());
   }
 
-  /** Takes what is certain by now, for a call about this tube that is made anyway. */
+  /** Takes certain deletions to go with a call about this tube. */
   take(tube: StoredTube): SettledCopies[] {
     const certain = this.certain.get(tube);
     if (!certain) return [];
@@ -123,12 +123,12 @@ export class SettleQueue {
     return taken;
   }
 
-  /** Looks from time to time for what processes left that have ended. Idempotent. */
+  /** Checks periodically for what ended processes have left. Idempotent. */
   start(): void {
     if (this.handover) this.lookTimer ??= this.clock.after(LOOK_EVERY, () => void this.look());
   }
 
-  /** Tells what is certain, and leaves the rest to others, as far as that takes little time. Idempotent. */
+  /** Reports certain deletions, and leaves the rest to others, as far as that can be done quickly. Idempotent. */
   async close(): Promise<void> {
     if (this.closed) return;
     this.closed = true;
@@ -136,11 +136,11 @@ export class SettleQueue {
     this.sendTimer?.cancel();
     this.lookTimer?.cancel();
     if (this.held === 0) return;
-    // What is lost is as good as never deleted: the record stays longer.
+    // Losing them amounts to not having deleted: the record is kept longer.
     await withinLimit(this.clock, LAST_CALLS, this.leave()).catch(() => undefined);
   }
 
-  /** One for all orders in which the copies were deleted. */
+  /** The group of a deletion, whatever the order in which its copies were deleted. */
   private groupOf(deletion: Deletion): Group {
     const key = keyOf(deletion, deletion.copies);
     let group = this.growing.get(key);
@@ -165,7 +165,7 @@ export class SettleQueue {
     const ripe = this.waiting.splice(0, growing < 0 ? this.waiting.length : growing);
     for (const group of ripe) this.settle(group);
     const [next] = this.waiting;
-    // Not for each job by itself: what ripens within a second goes together.
+    // Whatever ripens within a second goes together.
     this.certainTimer = next && this.clock.after(Math.max(1_000, next.certainAt - now), () => this.ripen());
     this.sendSoon();
   }
@@ -177,7 +177,7 @@ export class SettleQueue {
   }
 
   /**
-   * A copy is gone for good if its server is still the same, so that it has not forgotten the deletion. If two nodes are one
+   * A copy is gone for good if its server is still the same, so that it hasn't forgotten the deletion. If two nodes are the same
    * server, its log has stopped as soon as one of them says so.
    */
   private settle({ tube, copies, unknown, ids, generations }: Omit<LeftDeletions, 'certainIn'>): void {
@@ -203,19 +203,19 @@ export class SettleQueue {
     this.sendSoon();
   }
 
-  /** One call after the other, so that none is long for others; while the ledger is away, it waits. */
+  /** One call at a time, so that none delays others for long; waits while the ledger is away. */
   private async tell(tube: StoredTube): Promise<void> {
     const ledger = this.ledger.tube(tube);
     while (!ledger.away) {
       const settled = this.take(tube);
       if (settled.length === 0) return;
-      // Unanswered is as good as never sent: the record stays longer.
+      // Unanswered amounts to never sent: the record is kept longer.
       await ledger.settle(settled).catch(() => undefined);
     }
   }
 
   private async look(): Promise<void> {
-    await this.takeOver().catch(() => undefined); // what cannot be taken now waits where it is
+    await this.takeOver().catch(() => undefined); // what can't be taken now stays there
     this.lookTimer = undefined;
     if (!this.closed) this.start();
   }

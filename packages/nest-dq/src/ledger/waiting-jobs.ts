@@ -1,65 +1,65 @@
 import type { StoredTube } from '../api/tube.js';
 import type { Place } from '../copies/location.js';
 
-/** A job that waits, as its list tells of it. */
+/** A waiting job in the list. */
 export interface WaitingJob {
   readonly id: string;
-  /** Ledger time, ms; of a job that waits for a retry, the time of the retry. */
+  /** Due time, or the time of the retry, as ledger time in ms. */
   readonly due: number;
-  /** The generation of the add; 0 for a plain job. */
+  /** Generation of the add; 0 for a plain job. */
   readonly born: number;
   readonly generation: number;
-  /** Runs begun that count: more than 0 if it waits for a retry. */
+  /** Number of started runs that count; more than 0 if it waits for a retry. */
   readonly attempt: number;
-  /** Where its copies are, as far as is known. */
+  /** Known places of its copies. */
   readonly places: readonly Place[];
 }
 
-/** A place in the list. Jobs that are due at the same millisecond come in the order of their ids. */
+/** A position in the list. Jobs due at the same millisecond are sorted by id. */
 export interface WaitingPosition {
   readonly due: number;
   readonly id: string;
 }
 
 export interface WaitingPage {
-  /** Ledger time, ms: jobs that are due at this time or later. @default all */
+  /** Earliest due time, as ledger time in ms. @default all */
   readonly from?: number;
-  /** Ledger time, ms: jobs that are due before this time. @default all */
+  /** Due before this ledger time, in ms. @default all */
   readonly to?: number;
-  /** Goes on right behind this place, even if its job is not in the list any more. */
+  /** Continues right after this position, even if its job has left the list. */
   readonly after?: WaitingPosition;
-  /** Entries that are looked at, at most: 1 to 250. */
+  /** Maximum number of entries to look at: 1 to 250. */
   readonly limit: number;
 }
 
-/** The job that is due first comes first. */
+/** A page of waiting jobs, by due time. */
 export interface WaitingList {
-  /** May be fewer than `limit`, even none, although more follow: entries of jobs that are over are left out. */
+  /** May be fewer than `limit`, even none, although more follow: entries of finished jobs are left out. */
   readonly jobs: readonly WaitingJob[];
-  /** Where the next page goes on. Undefined: this was the last one. */
+  /** Where the next page continues; undefined on the last page. */
   readonly next?: WaitingPosition;
 }
 
 export interface WaitingCounts {
   readonly listed: number;
-  /** Those of them that are due by now. */
+  /** Listed jobs that are overdue. */
   readonly overdue: number;
-  /** Those of them that wait for a retry. */
+  /** Listed jobs that wait for a retry. */
   readonly retrying: number;
-  /** Ledger time, ms: when the first of them is, or was, due. Undefined if there is none. */
+  /** Due time of the first listed job, as ledger time in ms; undefined if there is none. */
   readonly firstDue?: number;
 }
 
 /**
- * Lists the jobs of a tube that wait: not those that run or are dead. Only for those who look: nothing is decided by it. Each
- * call is bounded in work. A call may reject with `DQ_LEDGER_DOWN` or `DQ_CLOSED`.
+ * Lists the waiting jobs of a tube, not running or dead ones. For inspection only: nothing depends on it. The work of each call
+ * is bounded. A call may reject with `DQ_LEDGER_DOWN` or `DQ_CLOSED`.
  */
 export interface WaitingJobs {
-  /** True: the list has every job that waits. False: some may be missing, and the numbers of the nodes tell how many. */
+  /** Whether the list has every waiting job. If not, some may be missing, and the nodes' statistics show how many. */
   readonly complete: boolean;
   page(tube: StoredTube, page: WaitingPage): Promise<WaitingList>;
   counts(tube: StoredTube): Promise<WaitingCounts>;
-  /** For each of up to 201 times, in ms of ledger time: how many of the listed jobs are due before it. */
+  /** For each of up to 201 ledger times, in ms, the number of listed jobs due before it. */
   dueBefore(tube: StoredTube, times: readonly number[]): Promise<readonly number[]>;
   /** One job by its id, if it waits and is listed. */
   find(tube: StoredTube, id: string): Promise<WaitingJob | undefined>;

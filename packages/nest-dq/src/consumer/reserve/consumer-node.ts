@@ -145,7 +145,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
     this.advance();
   }
 
-  // // ── copies from the shared lanes ──
+  // ── copies from the shared lanes ──
 
   came(lane: Lane, reserved: Reserved): void {
     const crowded = this.context.clock.now() - this.cameAt < OFTEN || this.taker.room() <= 0;
@@ -162,7 +162,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
     this.own.drop();
   }
 
-  // // ── copies from its own lanes ──
+  // ── copies from its own lanes ──
 
   awaited(lane: Lane, reserved: Reserved): void {
     if (this.accept(lane, reserved)) this.rest();

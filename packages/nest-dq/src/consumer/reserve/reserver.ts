@@ -74,7 +74,7 @@ export class Reserver implements Taker {
     else clock.soon(this.takeTurn);
   }
 
-  // // ── requests and events of the nodes ──
+  // ── requests and events of the nodes ──
 
   room(): number {
     const room = this.limited?.room ?? Infinity;

@@ -122,7 +122,7 @@ export class SharedLanes implements LanesUser {
     this.lanes.touchAll(tube.taker);
   }
 
-  // // ── copies from the lanes ──
+  // ── copies from the lanes ──
 
   awaited(lane: Lane, reserved: Reserved, onlyTube: string | undefined): void {
     const only = onlyTube !== undefined && this.attached.get(onlyTube);

@@ -7,23 +7,23 @@ import type { RunRef } from '../requests.js';
 
 const BATCH = 1_000;
 /**
- * Parts of a lease. The main thread renews within a third of it. When this thread begins to renew, half of it is left: the
- * thread may have slept between two looks before it heard of the run, and again before its next look.
+ * Fractions of a lease. The main thread renews within a third of it. When this thread starts renewing, half of it is left: the
+ * thread may have slept between two checks before it heard of the run, and again before its next check.
  */
 const NEGLECTED = 5 / 12;
 const BETWEEN_LOOKS = 1 / 24;
 /**
- * Milliseconds. If a process is silent for longer, we assume that it hangs, and others may take its jobs. With a `timeout`
- * they may take the job of a handler sooner.
+ * A process that is silent for longer than this, in ms, is assumed to hang, and others may take its jobs. With a `timeout` they
+ * may take the job of a handler sooner.
  */
 const LONGEST_SILENCE = 600_000;
 
 interface RenewedRun {
   readonly run: RunLease;
   readonly grantedAt: number;
-  /** When this thread asked for the last renewal that was answered OK. */
+  /** When this thread sent the last renewal that was answered OK. */
   renewedAt: number;
-  /** Ledger time of the last OK that this thread knows. */
+  /** Ledger time of the last OK known to this thread. */
   lastOk: number;
   asked: boolean;
 }
@@ -35,8 +35,8 @@ interface TubeRuns {
 }
 
 /**
- * Runs in the lease thread. It renews a lease that nobody renewed for much more than a third of its length, because then
- * the main thread is blocked. For that it opens a ledger, and closes it when the next message comes.
+ * Runs in the lease thread. Renews a lease that nobody has renewed for much more than a third of its length, since the main
+ * thread is then blocked. It opens a ledger for that, and closes it when the next message arrives.
  */
 export class LeaseRenewer {
   private readonly tubes = new Map<string, TubeRuns>();
@@ -44,15 +44,15 @@ export class LeaseRenewer {
   private looking = false;
 
   constructor(
-    /** Milliseconds. */
+    /** Length of a lease, in ms. */
     private readonly lease: number,
     private readonly clock: Clock,
     private readonly open: () => Ledger,
-    /** Calls back after this time, ms. The thread may block meanwhile. */
+    /** Calls back after this time, in ms. The thread may block meanwhile. */
     private readonly pause: (ms: number, done: () => void) => void,
   ) {}
 
-  /** Takes a message of the main thread. */
+  /** Handles a message of the main thread. */
   take({ tube: name, over, granted, beat }: LeaseMessage): void {
     const now = this.clock.now();
     let tube = this.tubes.get(name);
@@ -63,7 +63,7 @@ export class LeaseRenewer {
     }
     if (beat) tube.beatAt = now;
     if (tube.runs.size === 0) this.tubes.delete(name);
-    // The outcome of calls without an answer does not matter any more.
+    // The outcome of unanswered calls doesn't matter any more.
     void this.ledger?.close();
     this.ledger = undefined;
     if (this.looking) return;
@@ -114,7 +114,7 @@ export class LeaseRenewer {
       });
     } catch (error) {
       if (!(error instanceof DqError)) throw error;
-      // No answer: the next look asks again.
+      // No answer: the next check asks again.
     }
     for (const each of batch) each.asked = false;
   }

@@ -17,8 +17,8 @@ export interface LeaseWorker {
 export type StartLeaseWorker = (data: LeaseWorkerData) => LeaseWorker;
 
 /**
- * Starts the thread of this library without the process's `--import`, `--require` and NODE_OPTIONS, because what they
- * start, such as telemetry, must run only once in a process.
+ * Starts the thread without the process's `--import`, `--require` and NODE_OPTIONS, because what they load, such as telemetry,
+ * must run only once per process.
  */
 function startThread(workerData: LeaseWorkerData): LeaseWorker {
   const { NODE_OPTIONS: _options, ...env } = process.env;
@@ -42,14 +42,14 @@ interface LeaseThreadOptions {
   readonly source: () => ThreadSource;
   readonly settings: LedgerSettings;
   readonly prefix: string;
-  /** Is told once why leases are not renewed. */
+  /** Called once with the reason if leases aren't renewed. */
   readonly warn: (message: string) => void;
 }
 
 /**
- * The main thread's side of the thread that renews leases while the event loop is blocked. It tells the thread of each run
- * before its handler is called. The thread starts with the first run and does not keep the process alive. Without the
- * thread everything works, but a blocked process loses its leases.
+ * The main thread's side of the thread that renews leases while the event loop is blocked. It announces each run to the thread
+ * before its handler is called. The thread starts with the first run and doesn't keep the process alive. Everything works without
+ * the thread, but a blocked process loses its leases.
  */
 export class LeaseThread {
   private thread: LeaseWorker | undefined;
@@ -100,9 +100,9 @@ export class LeaseThread {
   }
 }
 
-/** Tells the thread of one tube's runs. */
+/** Informs the thread of one tube's runs. */
 export class TubeLeases {
-  /** By job: the fence of the run that the thread knows. */
+  /** The fence of the run the thread knows, by job. */
   private readonly running = new Map<string, number>();
   private ended: string[] = [];
 
@@ -118,7 +118,7 @@ export class TubeLeases {
     this.send(runs, false);
   }
 
-  /** The end of a run waits for the next message. The end of the last run is told at once. */
+  /** The end of a run waits for the next message; the end of the last run is sent at once. */
   over(runs: readonly Pick<RunRef, 'id' | 'fence'>[]): void {
     for (const { id, fence } of runs) {
       if (this.running.get(id) !== fence) continue; // the job was granted again meanwhile

@@ -5,7 +5,7 @@ import { LeaseRenewer } from './lease-renewer.js';
 import { RedisLedger } from '../redis/redis-ledger.js';
 import { redisOf } from './thread-source.js';
 
-// The file of the lease thread. It does not warn of unfit settings, because the main thread does.
+// The entry file of the lease thread. It doesn't warn of unfit settings, because the main thread does.
 const { source, settings, prefix } = workerData as LeaseWorkerData;
 const open = () =>
   new RedisLedger({ redis: redisOf(source), settings, prefix, clock: systemClock, warn: () => undefined });
@@ -13,8 +13,8 @@ const open = () =>
 const nobody = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 
 /**
- * Blocks the thread, with a turn of the event loop before and after, which take the messages that came meanwhile. If each
- * message woke the thread, that would cost a process with few jobs a fifth of its CPU.
+ * Blocks the thread, with a turn of the event loop before and after, in which it handles the messages received meanwhile. Waking
+ * the thread for each message would cost a process with few jobs a fifth of its CPU.
  */
 function pause(ms: number, done: () => void): void {
   systemClock.soon(() => {

@@ -4,23 +4,23 @@ import type { ThreadSource } from './thread-source.js';
 
 /** A run whose lease the thread may have to renew. */
 export interface RunLease extends RunRef {
-  /** Milliseconds. After this time the lease is not renewed any more; Infinity for no limit. */
+  /** Time after which the lease is no longer renewed, in ms; Infinity for no limit. */
   readonly timeout: number;
 }
 
 /** Runs in a message between threads. Two values for all runs cost half as much as a list of all values. */
 interface PackedRuns {
-  /** As `packIds` writes them. */
+  /** As written by `packIds`. */
   readonly ids: string;
-  /** For each run its `NUMBERS`. */
+  /** The `NUMBERS` of each run. */
   readonly numbers: Float64Array;
-  /** For each run its permit; absent if none has one. */
+  /** The permit of each run; absent if none has one. */
   readonly permits?: readonly (string | undefined)[];
 }
 
 /** The numbers of a run, in the order in which a message has them. */
 const NUMBERS = ['generation', 'born', 'due', 'fence', 'attempt', 'lastOk', 'timeout'] as const;
-/** No id contains it: see `isJobId`. */
+/** Occurs in no id: see `isJobId`. */
 const SEPARATOR = ' ';
 const NOTHING: PackedRuns = { ids: '', numbers: new Float64Array() };
 
@@ -58,21 +58,21 @@ export function unpackRuns({ ids, numbers, permits }: PackedRuns): RunLease[] {
   });
 }
 
-/** What the main thread tells of one tube. The thread takes the parts in this order. */
+/** A message of the main thread about one tube. The thread handles the parts in this order. */
 export interface LeaseMessage {
   readonly tube: string;
-  /** Jobs whose run ended or lost its lease, as `packIds` writes them. */
+  /** Jobs whose run ended or lost its lease, as written by `packIds`. */
   readonly over: string;
-  /** Replace earlier runs of the same jobs. */
+  /** Granted runs, which replace earlier runs of the same jobs. */
   readonly granted: PackedRuns;
-  /** The main thread is renewing all runs of the tube at this moment. */
+  /** Whether the main thread is renewing all runs of the tube right now. */
   readonly beat: boolean;
 }
 
-/** What the thread gets at its start. */
+/** What the thread gets when it starts. */
 export interface LeaseWorkerData {
   readonly source: ThreadSource;
   readonly settings: LedgerSettings;
-  /** The beginning of every tube's name. */
+  /** The prefix of every tube's name. */
   readonly prefix: string;
 }

@@ -4,12 +4,12 @@ import { isCluster, type LedgerConnection, type RedisSource } from '../redis/con
 
 /** Where the ledger's Redis is, in a form that can be sent to a thread. */
 export interface ThreadSource {
-  /** Of a Redis Cluster: nodes to ask for the others. */
+  /** Nodes of a Redis Cluster from which to discover the others. */
   readonly nodes?: readonly ClusterNode[];
   readonly options: RedisOptions | ClusterOptions;
 }
 
-/** Say when to try again. The ledger has its own rules for that. */
+/** Options that determine retries. The ledger has its own rules for them. */
 const RETRIES = new Set([
   'retryStrategy',
   'reconnectOnError',
@@ -19,7 +19,7 @@ const RETRIES = new Set([
   'sentinelReconnectStrategy',
 ]);
 
-/** The connection must have been made once. Throws a TypeError that names what cannot be sent to a thread, such as a function. */
+/** The connection must have been established once. Throws a TypeError that names what can't be sent to a thread, such as a function. */
 export function threadSource(connection: LedgerConnection): ThreadSource {
   const options = copyOptions(connection.options, '');
   if (!isCluster(connection)) return { options };

@@ -6,16 +6,16 @@ import type { Records } from '../rules/records.js';
 import { DqError, toError } from '../../errors.js';
 
 /**
- * `record <tube> <id>` and `letter <tube> <id>:<born>` hold what the memory ledger has, as JSON. Without `expiresAt` a
- * record never expires; a field that is missing has the value of an empty record's. `pauses <tube>` holds a list,
- * and `turn <tube>` a number.
+ * `record <tube> <id>` and `letter <tube> <id>:<born>` hold the content of the memory ledger as JSON. A record without
+ * `expiresAt` never expires; a missing field has the value of an empty record's. `pauses <tube>` holds a list, and `turn <tube>`
+ * a number.
  */
 const RECORD = 'record ';
 const LETTER = 'letter ';
 const PAUSES = 'pauses ';
 const TURN = 'turn ';
 
-/** Adds what has changed of a tube to a batch. */
+/** Adds a tube's changes to a batch. */
 export function collectRecords(batch: DiskBatch, tube: string, records: Records): void {
   const { byId, letters, pauses, limitUse, unsaved } = records;
   collectFrom(batch, `${RECORD}${tube} `, unsaved.records, byId);
@@ -25,7 +25,7 @@ export function collectRecords(batch: DiskBatch, tube: string, records: Records)
   unsaved.pauses = unsaved.turn = false;
 }
 
-/** Reads all tubes' records, letters, pauses and turns into the tubes' own. `DQ_DISK`. */
+/** Loads the records, letters, pauses and turns of all tubes. Rejects with `DQ_DISK`. */
 export async function loadRecords(disk: Disk, recordsOf: (tube: string) => Records): Promise<void> {
   await disk.read(RECORD, (rest, value) => {
     const [tube, id] = split(rest);
@@ -62,19 +62,19 @@ function collectFrom(
   changed.clear();
 }
 
-/** No tube's name has a space in it. */
+/** A tube's name contains no space. */
 function split(rest: string): [tube: string, name: string] {
   const space = rest.indexOf(' ');
   return [rest.slice(0, space), rest.slice(space + 1)];
 }
 
-/** Whoever had a lease was of a process that is gone, as only one at a time has the folder open. */
+/** Drops leases: their holder's process is gone, since only one at a time has the folder open. */
 function readRecord(value: Buffer): JobRecord {
   const { expiresAt, ...rest } = JSON.parse(value.toString('utf8', VALUE)) as Partial<JobRecord>;
   return { ...emptyRecord(), ...rest, leaseEnd: 0, holdEnd: 0, expiresAt: expiresAt ?? Infinity };
 }
 
-/** Waits until what was changed is on disk. `DQ_LEDGER_DOWN`. */
+/** Resolves when all changes are on disk. Rejects with `DQ_LEDGER_DOWN`. */
 export async function stored(disk: Disk): Promise<void> {
   try {
     await disk.saved();

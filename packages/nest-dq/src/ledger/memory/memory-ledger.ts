@@ -22,13 +22,13 @@ import type { DiskBatch } from '../../disk/entries.js';
 interface MemoryLedgerOptions {
   readonly settings: LedgerSettings;
   readonly clock: Clock;
-  /** Of its tubes, in ms. @default 0 in memory, where an answer takes no time; 20 on a disk */
+  /** The `ahead` of its tubes, in ms. @default 0 in memory, where an answer takes no time; 20 on a disk */
   readonly ahead?: number;
 }
 
 /**
- * The ledger of one process, for the embedded node. On a disk it decides in memory, and answers once that is stored.
- * Its time starts as the machine's, or the disk's, and never jumps.
+ * The ledger of one process, for the embedded node. With a disk, it decides in memory and answers once the change is stored. Its
+ * time starts at the machine's, or the disk's, and never jumps.
  */
 export class MemoryLedger implements Ledger {
   readonly ahead: number;
@@ -39,7 +39,7 @@ export class MemoryLedger implements Ledger {
 
   constructor(
     { settings, clock, ahead }: MemoryLedgerOptions,
-    /** To be closed after the ledger. */
+    /** Close it after the ledger. */
     readonly disk?: Disk,
   ) {
     this.clock = clock;
@@ -49,7 +49,7 @@ export class MemoryLedger implements Ledger {
     this.now = disk ? () => disk.now() : () => clock.now() + offset;
   }
 
-  /** Reads what is on its disk, which is open by now, before anything is asked. `DQ_DISK`: it cannot be read. */
+  /** Loads its disk, which must be open, before the first call. Rejects with `DQ_DISK` if it can't be read. */
   async load(): Promise<void> {
     if (!this.disk) return;
     await loadRecords(this.disk, (tube) => this.records.of(tube));
@@ -85,14 +85,14 @@ export class MemoryLedger implements Ledger {
     return Promise.resolve();
   }
 
-  /** `DQ_CLOSED`, `DQ_DISK`. */
+  /** Throws `DQ_CLOSED`, `DQ_DISK`. */
   checkOpen(): void {
     if (this.closed) throw new DqError('DQ_CLOSED', 'the ledger is closed');
     this.disk?.checkOpen();
   }
 }
 
-/** A lease does not outlive its process, and a question changes nothing: these answers do not wait for the disk. */
+/** A lease doesn't outlive its process, and a read changes nothing: these answers don't wait for the disk. */
 const AT_ONCE: ReadonlySet<Verb> = new Set<Verb>([
   'extend',
   'find',
@@ -109,7 +109,7 @@ const AT_ONCE: ReadonlySet<Verb> = new Set<Verb>([
   'usage',
 ]);
 
-/** One tube's decisions in memory. The contract suite holds it to the same rules as the Lua scripts. */
+/** The decisions of one tube in memory. The contract suite holds it to the same rules as the Lua scripts. */
 export class MemoryTubeLedger extends TubeLedger {
   readonly ahead: number;
 
@@ -121,12 +121,12 @@ export class MemoryTubeLedger extends TubeLedger {
     this.ahead = ledger.ahead;
   }
 
-  /** As they are at this moment. */
+  /** The records as of now; don't keep them. */
   get records(): Records {
     return this.ledger.records.of(this.name);
   }
 
-  /** Its disk has failed. */
+  /** Whether its disk has failed. */
   get away(): boolean {
     return this.ledger.disk?.failure !== undefined;
   }
@@ -161,19 +161,19 @@ export class MemoryTubeLedger extends TubeLedger {
     return answers;
   }
 
-  /** What `find` answers, at once: also for millions of jobs, of which few have records. */
+  /** Returns what `find` answers, synchronously: usable for millions of jobs, few of which have records. */
   look(id: string): Schedule | undefined {
     this.ledger.checkOpen();
     return this.recordOf(id) && this.decide('find', [id])[0];
   }
 
-  /** Whether this generation of a job never comes about: it is older than what counts, revoked, or given up. At once. */
+  /** Whether this generation of a job can never become the job: it is older than the committed one, revoked, or given up. Synchronous. */
   isVoid(id: string, generation: number): boolean {
     const record = this.recordOf(id);
     return record !== undefined && voided(record, generation) !== undefined;
   }
 
-  /** It may have expired. */
+  /** The record may have expired. */
   private recordOf(id: string): JobRecord | undefined {
     return this.ledger.records.find(this.name)?.byId.get(id);
   }
@@ -197,10 +197,10 @@ export class MemoryTubeLedger extends TubeLedger {
   }
 }
 
-/** Records looked at for each one asked for: more than one, so that the expired never pile up. */
+/** Records checked per requested one: more than one, so that expired ones never pile up. */
 const SWEPT = 2;
 
-/** What the memory ledger keeps of all tubes. Of one without any nothing stays. */
+/** The memory ledger's records of all tubes. Nothing is kept for a tube without any. */
 class RecordsByTube implements DiskPart {
   private readonly byName = new Map<string, Records>();
   private sweeping = this.byName.entries();
@@ -208,14 +208,14 @@ class RecordsByTube implements DiskPart {
 
   constructor(
     private readonly settings: LedgerSettings,
-    /** Milliseconds before its due time from which on a run is granted. */
+    /** How long before its due time a run may be granted, in ms. */
     private readonly ahead: number,
     private readonly disk?: Disk,
   ) {
     disk?.add(this);
   }
 
-  /** Not to be kept beyond the turn of the event loop: what is empty is forgotten, and made anew. */
+  /** Don't keep the result beyond the turn of the event loop: empty records are dropped and created again. */
   of(name: string): Records {
     let records = this.byName.get(name);
     if (!records) {
@@ -226,20 +226,20 @@ class RecordsByTube implements DiskPart {
     return records;
   }
 
-  /** Undefined: it has none. */
+  /** Returns undefined if the tube has none. */
   find(name: string): Records | undefined {
     return this.byName.get(name);
   }
 
-  /** When the next pause ends by itself, ledger time; Infinity if none does. */
+  /** Ledger time at which the next pause expires; Infinity if none does. */
   nextPauseEnd(now: number): number {
     const ends = Array.from(this.byName.values(), ({ pauses }) => pauses.at(-1)?.to ?? Infinity);
     return Math.min(...ends.filter((end) => end > now));
   }
 
   /**
-   * Removes some of what has expired, for so many records that a call asks for: of all tubes in turn, as nobody may ask for
-   * some of them any more.
+   * Removes some expired records, in proportion to the `asked` records of a call, over all tubes in turn, since some may never be
+   * asked for again.
    */
   sweep(asked: number, time: Moment): void {
     for (let left = asked * SWEPT; left > 0; left--) {
@@ -255,7 +255,7 @@ class RecordsByTube implements DiskPart {
     for (const [name, records] of this.byName) collectRecords(batch, name, records);
   }
 
-  /** The tube that was swept last. */
+  /** Forgets the last swept tube if it is empty. */
   private forgetEmpty(): void {
     if (!this.swept) return;
     const [name, { byId, letters, index, pauses, limitUse, unsaved }] = this.swept;

@@ -5,13 +5,13 @@ import type { RawReply } from './script.js';
 import { REDIS_VERBS } from './verbs.js';
 import { RECORD } from './parts/record.js';
 
-/** Where the ledger's Redis is: a URL, ioredis options, or a client of the user's. */
+/** Where the ledger's Redis is: a URL, ioredis options, or a client provided by the user. */
 export type RedisSource = string | RedisOptions | Redis | Cluster;
 
 /**
- * Asks the time, as a call that is refused wherever any other is (no memory, a replica, a failing disk, a right that the
- * user lacks): runs every command that the scripts use, in a form that writes nothing. KEYS: a key of the tube that is
- * no record, and never exists. Reply: the server's run id, which changes with each start, or an empty text.
+ * Reads the time in a call that is refused wherever any other is (no memory, a replica, a failing disk, a missing permission): it
+ * runs every command the scripts use, in a form that writes nothing. KEYS: a key of the tube that isn't a record and never
+ * exists. Reply: the server's run id, which changes with each start, or an empty string.
  */
 export const PROBE: string = `
 -- The server's own words do not say in every version which command a user may not run.
@@ -44,7 +44,7 @@ local runId = type(info) == 'string' and string.match(info, 'run_id:(%x+)')
 return { 1, us, runId or '' }
 `;
 
-/** The scripts of the ledger, by the names of the connection's methods that call them. */
+/** The scripts of the ledger, by the connection's method that calls them. */
 export const SCRIPTS: Scripts = {
   ...Object.fromEntries(Object.entries(REDIS_VERBS).map(([verb, { script }]) => [`dq:${verb}`, script])),
   'dq:leave': LEAVE,
@@ -61,38 +61,38 @@ type ScriptCalls = {
 };
 export type LedgerConnection = (Redis | Cluster) & ScriptCalls;
 
-/** Milliseconds. The ledger waits so long for an answer to a call. */
+/** Time limit of a call, in ms. */
 export const CALL_LIMIT = 1_000;
-/** Milliseconds. If a connection answers nothing for so long although it was asked, it is replaced. */
+/** A connection that answers nothing for this long, in ms, although it was asked, is replaced. */
 export const SILENCE_LIMIT = 3_000;
 /**
- * Milliseconds. The time limits of ioredis include the time in which this process was blocked, so it gives up calls whose
- * replies already wait in the socket. The ledger has time limits of its own; those of ioredis act only if these fail.
+ * Time limit inside ioredis, in ms. Its limits include time during which this process was blocked, so it gives up calls whose
+ * replies are already in the socket. The ledger has time limits of its own; those of ioredis apply only if these fail.
  */
 const SAFETY_NET = 30_000;
 
-/** At most 500 ms. A part of it is random, because many processes may have lost the same server. */
+/** At most 500 ms, partly random, because many processes may have lost the same server. */
 const retryStrategy = (times: number) => Math.min(50 * 2 ** times, 350) + Math.random() * 150;
 
 /**
- * These settings replace those of the user, who decides only where the server is and how to log in. With them ioredis queues
- * no call and sends none twice: a claim must not act late, and every call must end.
+ * Settings that override the user's, who only decides where the server is and how to log in. With them ioredis neither queues a
+ * call nor sends one twice: a claim must not take effect late, and every call must end.
  */
 const OURS = {
   lazyConnect: true,
-  // This check calls INFO, which the Redis user may have no right to. Our first probe finds out the same.
+  // This check calls INFO, for which the Redis user may lack permission. Our first probe finds out the same.
   enableReadyCheck: false,
-  // Processes with different prefixes would not see each other's claims.
+  // Processes with different prefixes wouldn't see each other's claims.
   keyPrefix: '',
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
   enableAutoPipelining: false,
   connectTimeout: CALL_LIMIT,
-  // ioredis waits so long for the end of a stream that is closed already, and the process cannot end before.
+  // ioredis waits this long for the end of an already closed stream, and the process can't exit before.
   disconnectTimeout: 100,
   commandTimeout: SAFETY_NET,
-  // ioredis would wait for ever for a sentinel that is frozen, and never ask the next one.
+  // Otherwise ioredis would wait forever for a frozen sentinel and never ask the next one.
   sentinelCommandTimeout: CALL_LIMIT,
   socketTimeout: SAFETY_NET,
   // After a failover the server is a replica. The host name or the sentinels lead to the new master.
@@ -106,23 +106,23 @@ const OURS = {
 const OURS_FOR_CLUSTERS = {
   lazyConnect: true,
   keyPrefix: '',
-  // The first call opens the connection to a node. Without the queue, ioredis would refuse calls until it stands.
+  // The first call opens the connection to a node. Without the queue, ioredis would refuse calls until it is established.
   enableOfflineQueue: true,
   enableAutoPipelining: false,
   scaleReads: 'master',
   retryDelayOnFailover: 0,
   retryDelayOnClusterDown: 0,
-  // After TRYAGAIN the slot moves. The ledger then asks in another way, and this should be soon.
+  // After TRYAGAIN the slot is moving. The ledger then asks in another way, and should do so soon.
   retryDelayOnTryAgain: 1,
   maxRedirections: 5,
   clusterRetryStrategy: retryStrategy,
-  // A frozen master does not answer MOVED, so ioredis asks the other nodes which master took its place.
+  // A frozen master doesn't answer MOVED, so ioredis asks the other nodes which master took its place.
   slotsRefreshInterval: 2_000,
   slotsRefreshTimeout: CALL_LIMIT,
   shardedSubscribers: false,
 } as const;
 
-/** The ledger's own connection, not yet connected; a client given by the user is only copied. */
+/** Creates the ledger's own connection, not yet connected; a client provided by the user is only copied. */
 export function ledgerConnection(source: RedisSource): LedgerConnection {
   const client = ownClient(source);
   define(client, SCRIPTS);
@@ -134,14 +134,14 @@ export function define(connection: Redis | Cluster, scripts: Scripts): void {
   for (const [name, lua] of Object.entries(scripts)) connection.defineCommand(name, { lua });
 }
 
-/** Looks at properties, not at classes: a user's client may come from another version or copy of ioredis. */
+/** Checks properties rather than classes: a user's client may come from another version or copy of ioredis. */
 export function ownClient(source: RedisSource, more: RedisOptions = {}): Redis | Cluster {
-  // In ioredis, the query of a URL has precedence over options that are given with the URL. So these are given afterwards.
+  // In ioredis, the query of a URL takes precedence over options passed with the URL, so these are passed afterwards.
   if (typeof source === 'string')
     return new Redis(source, { lazyConnect: true }).duplicate({ ...OURS, ...more });
   if (isCluster(source)) {
     const { retryStrategy: _nodesAreLeftToTheCluster, ...redisOptions } = OURS;
-    // Only ioredis knows which of a cluster's connections is silent, so it replaces that connection itself.
+    // Only ioredis knows which connection of a cluster is silent, so it replaces that one itself.
     const silence = { socketTimeout: SILENCE_LIMIT };
     return source.duplicate([], {
       ...OURS_FOR_CLUSTERS,
@@ -152,7 +152,7 @@ export function ownClient(source: RedisSource, more: RedisOptions = {}): Redis |
   return new Redis({ ...source, ...OURS, ...more });
 }
 
-/** Whether it leads to a Redis Cluster, in which each of several masters has a part of the keys. */
+/** Whether it leads to a Redis Cluster, where each of several masters holds a part of the keys. */
 export function isCluster(client: RedisSource): client is Cluster {
   return typeof client === 'object' && 'isCluster' in client && client.isCluster;
 }
@@ -162,8 +162,8 @@ function isRedis(source: RedisOptions | Redis): source is Redis {
 }
 
 /**
- * The same error without the arguments of its command, which may be a password (AUTH) or say what a job is. The name of the command stays.
- * ioredis nests errors: those of the nodes of a Redis Cluster are fields of its own.
+ * Removes the arguments of an error's command, which may be a password (AUTH) or job data. The name of the command stays. ioredis
+ * nests errors: those of Redis Cluster nodes are in fields of its own.
  */
 export function withoutArguments(error: Error): Error {
   const { command, cause, lastNodeError, errors } = error as {
@@ -178,23 +178,22 @@ export function withoutArguments(error: Error): Error {
   return error;
 }
 
-/** Whether the server answered with an error. Such an error begins with a code, as OOM or NOPERM. */
+/** Whether the server answered with an error, which starts with a code such as OOM or NOPERM. */
 export function isRefusal(error: Error): boolean {
   return /^[A-Z]{2,} /.test(error.message);
 }
 
 /**
- * Whether a script failed because of stored data, such as a record that another program wrote. Then the server works, and
- * calls about other jobs succeed. If the server itself is the reason, the error has a code of its own (OOM, READONLY, LOADING,
- * NOPERM).
+ * Whether a script failed because of stored data, such as a record written by another program. The server then works, and calls
+ * about other jobs succeed. If the server itself is the cause, the error has its own code (OOM, READONLY, LOADING, NOPERM).
  */
 export function isAboutData(error: Error): boolean {
   return /^WRONGTYPE |^ERR .*user_script/s.test(error.message);
 }
 
 /**
- * Whether a call failed because the slot of its tube moves to another master. While it moves, only a call with a single key
- * is sent to the master that has the key. Other tubes are not concerned.
+ * Whether a call failed because its tube's slot is moving to another master. Meanwhile, only a call with a single key is sent to
+ * the master that holds the key. Other tubes aren't affected.
  */
 export function isAboutMoving(error: Error): boolean {
   return /^TRYAGAIN |^Too many Cluster redirections.*\b(TRYAGAIN|ASK|MOVED) /s.test(error.message);
@@ -205,7 +204,7 @@ export function isAboutDatabase(error: Error): boolean {
   return (error as { command?: { name?: unknown } }).command?.name === 'select';
 }
 
-/** Whether ioredis refused to send a call because there is no connection for it: an effect of `enableOfflineQueue`. */
+/** Whether ioredis refused to send a call without a connection: an effect of `enableOfflineQueue`. */
 export function isUnsent(error: Error): boolean {
   return error.message.includes('enableOfflineQueue');
 }

@@ -13,24 +13,24 @@ import {
   type LedgerConnection,
 } from './connection.js';
 
-/** Milliseconds until the next attempt where ioredis makes none. */
+/** Pause before reconnecting where ioredis doesn't, in ms. */
 const RECONNECT = 500;
 
 export interface ConnectorListener {
   connected(): void;
   lost(error: Error): void;
-  /** A Redis Cluster has one node more. */
+  /** A Redis Cluster has a new node. */
   nodeAdded(): void;
 }
 
-/** Makes the ledger's connection, and makes it again until it is closed. */
+/** Opens the ledger's connection, and reopens it until closed. */
 export class Connector {
   private closed = false;
   private reconnecting: Timer | undefined;
   private greeting: Timer | undefined;
-  /** Why there is no connection, as far as the connection told. */
+  /** Why there is no connection, as far as it reported. */
   private problem: Error | undefined;
-  /** The server refused the database of the options. */
+  /** Set if the server refused the database of the options. */
   private noDatabase: DqError | undefined;
 
   constructor(
@@ -45,8 +45,8 @@ export class Connector {
   }
 
   /**
-   * Resolves once the server accepted the database of the options, or cannot be reached now. Rejects with `DQ_CONFIG` if
-   * the server refused the database, because ioredis would go on with database 0.
+   * Resolves once the server has accepted the database of the options, or can't be reached now. Rejects with `DQ_CONFIG` if the
+   * server refused the database, because ioredis would continue with database 0.
    */
   async databaseAccepted(): Promise<void> {
     const { connection } = this;
@@ -60,7 +60,7 @@ export class Connector {
     });
   }
 
-  /** Gives up a silent connection and makes a new one. ioredis does this itself for the nodes of a Redis Cluster. */
+  /** Replaces a silent connection. ioredis does this itself for the nodes of a Redis Cluster. */
   reconnect(): void {
     if (!isCluster(this.connection)) this.connection.disconnect(true);
   }
@@ -70,7 +70,7 @@ export class Connector {
     this.closed = true;
     this.reconnecting?.cancel();
     this.greeting?.cancel();
-    // `quit` lets the calls that were sent arrive. A server that is away is not told.
+    // `quit` lets sent calls arrive. A server that is away isn't informed.
     if (connection.status === 'ready') {
       await withinLimit(this.clock, CALL_LIMIT, connection.quit()).catch(() => undefined);
     }
@@ -78,7 +78,7 @@ export class Connector {
   }
 
   private connect(): void {
-    // After a failure, `close` tells of it and the next attempt follows.
+    // After a failure, `close` reports it and the next attempt follows.
     detached(() => this.connection.connect()).catch(() => undefined);
   }
 
@@ -117,7 +117,7 @@ export class Connector {
     this.listener.connected();
   }
 
-  /** A server can accept a connection and then say nothing. */
+  /** Gives up on a server that accepted the connection but says nothing. */
   private awaitReady(): void {
     this.greeting = this.clock.after(SILENCE_LIMIT, () =>
       this.clock.soon(() => {

@@ -3,30 +3,30 @@ import type { Clock } from 'nest-handlers/time';
 interface Reading {
   /** Milliseconds to add to the monotonic clock. */
   readonly offset: number;
-  /** Milliseconds. The true offset differs from `offset` by no more: half a round trip. */
+  /** Maximum difference from the true offset, in ms: half a round trip. */
   readonly error: number;
   /** When the reply came, on the monotonic clock. */
   readonly at: number;
 }
 
-/** Milliseconds for which a reading counts. */
+/** How long a reading counts, in ms. */
 const REMEMBERED = 60_000;
-/** Milliseconds. A longer round trip tells nothing: the process stood still meanwhile, for hours if it was suspended. */
+/** Longest useful round trip, in ms. During a longer one the process stood still, for hours if it was suspended. */
 const LONGEST_TRIP = 1_000;
-/** How fast two clocks may drift apart: a system that corrects its clock changes its speed by at most 0.05 %. */
+/** Maximum drift between two clocks: a system that corrects its clock changes its speed by at most 0.05 %. */
 const DRIFT = 0.0005;
-/** Milliseconds, for the rounding of times. */
+/** Tolerance for the rounding of times, in ms. */
 const ROUNDING = 1;
 
-/** When the monotonic clock was `at`, the server's clock had certainly reached `time`. Milliseconds. */
+/** The server's clock had certainly reached `time` when the monotonic clock was `at`. In ms. */
 interface Floor {
   readonly time: number;
   readonly at: number;
 }
 
 /**
- * Ledger time as this process knows it: its monotonic clock plus an offset. Each reply of the server gives a reading of the
- * offset. Of the last 60 s, the reading with the shortest round trip counts. If no more come, the last one counts.
+ * Ledger time as this process knows it: its monotonic clock plus an offset. Each reply of the server yields a reading of the
+ * offset. Among those of the last 60 s, the one with the shortest round trip counts. If no more come, the last one counts.
  */
 export class LedgerTime {
   /** Oldest first. Each has a smaller error than the next one, so the first one counts. */
@@ -36,7 +36,7 @@ export class LedgerTime {
 
   constructor(private readonly clock: Clock) {}
 
-  /** False until the server's clock was read. Until then `now` gives the time of the machine's clock. */
+  /** False until the server's clock has been read. Until then `now` returns the machine's time. */
   get known(): boolean {
     return this.readings.length > 0;
   }
@@ -47,14 +47,11 @@ export class LedgerTime {
     if (!best) return this.clock.wall();
     const now = this.clock.now();
     const taken = now + best.offset;
-    // A slow reading may give an earlier time than the one that is certain.
+    // A slow reading may yield an earlier time than the certain one.
     return this.floor ? Math.max(taken, floorAt(this.floor, now)) : taken;
   }
 
-  /**
-   * A time that the server's clock has certainly reached, because no reply tells a time that is still to come. Before the first
-   * reply that is no time at all.
-   */
+  /** A time that the server's clock has certainly reached, since no reply reports a future time. -Infinity before the first reply. */
   nowAtLeast(): number {
     return this.floor ? floorAt(this.floor, this.clock.now()) : -Infinity;
   }
@@ -62,7 +59,7 @@ export class LedgerTime {
   /** The server's clock showed `serverTime` (ms) at some moment between `sent` and `received` of the monotonic clock. */
   observe(sent: number, received: number, serverTime: number): void {
     if (received - sent > LONGEST_TRIP) {
-      this.floor ??= { time: serverTime, at: received }; // not how late it is, but no less
+      this.floor ??= { time: serverTime, at: received }; // a lower bound only
       return;
     }
     const reading: Reading = {

@@ -18,14 +18,14 @@ import {
 } from './connection.js';
 import { isReply, nonsense, type RawReply } from './script.js';
 
-/** Milliseconds. A call that reached the server too late is repeated, at most for this time. */
+/** How long a call that reached the server too late is repeated, in ms. */
 const GIVE_UP_LATE = 3_000;
-/** Milliseconds. A longer round trip says little about the server's time. */
+/** A longer round trip, in ms, says little about the server's time. */
 const SLOW = 20;
 
 export interface RedisMasterOptions {
   readonly connection: LedgerConnection;
-  /** A key of this master that is no record. */
+  /** A key of this master that isn't a record. */
   readonly probeKey: string;
   readonly settings: LedgerSettings;
   readonly clock: Clock;
@@ -51,15 +51,15 @@ export class RedisMaster {
   /** Why it is away. */
   private reason = new Error('no connection stands yet');
   private hasConnection = false;
-  /** Who waits until the state is known. */
+  /** Callbacks waiting until the state is known. */
   private awaiting: ((error?: Error) => void)[] = [];
-  /** When it was last found away. An answer to an earlier call does not count. */
+  /** When it was last found away. An answer to an earlier call doesn't count. */
   private failedAt = -Infinity;
-  /** When its present absence began. */
+  /** When its current absence began. */
   private wentAwayAt = -Infinity;
-  /** Of the server that last answered a probe; empty if it does not tell. */
+  /** Run id of the server that last answered a probe; empty if it doesn't report one. */
   private runId = '';
-  /** Ledger time, ms, of its last answer. */
+  /** Ledger time of its last answer, in ms. */
   private heardAt = 0;
   /** When the first unanswered call after the last answer was sent. */
   private silentSince: number | undefined;
@@ -81,19 +81,19 @@ export class RedisMaster {
     return this.state === 'away';
   }
 
-  /** Why it was away the last time, or is not heard yet. */
+  /** Why it was last away, or hasn't answered yet. */
   get lastProblem(): string {
     return printable(this.reason.message);
   }
 
-  /** By the clock of the wall, ms: when it was found away, if it is away now and has answered before. */
+  /** Wall clock time in ms when it was found away, if it is away now and has answered before. */
   get awaySince(): number | undefined {
     if (!this.away || this.heardAt === 0) return undefined;
     const { clock } = this.options;
     return clock.wall() - (clock.now() - this.wentAwayAt);
   }
 
-  /** How many listen to its changes. */
+  /** Number of listeners. */
   get audience(): number {
     return this.listeners.size;
   }
@@ -103,7 +103,7 @@ export class RedisMaster {
     return () => void this.listeners.delete(listener);
   }
 
-  /** Somebody makes the connection, and then calls `connected` or `lost`. Idempotent. */
+  /** Whoever opens the connection then calls `connected` or `lost`. Idempotent. */
   start(): void {
     if (this.state !== 'new') return;
     this.state = 'unknown';
@@ -118,7 +118,7 @@ export class RedisMaster {
     this.tellAwaiting(closedError());
   }
 
-  /** Resolves once the time was read; `DQ_LEDGER_DOWN` as soon as the server is known to be away. */
+  /** Resolves once the time has been read; rejects with `DQ_LEDGER_DOWN` as soon as the server is known to be away. */
   readTime(): Promise<void> {
     if (this.state === 'closed') return Promise.reject(closedError());
     if (this.time.known) return Promise.resolve();
@@ -129,7 +129,7 @@ export class RedisMaster {
     });
   }
 
-  /** Asks the server now whether it answers. Takes at most as long as a call. */
+  /** Checks now whether the server answers. Takes at most as long as a call. */
   async ping(): Promise<boolean> {
     try {
       await this.probe();
@@ -140,9 +140,9 @@ export class RedisMaster {
   }
 
   /**
-   * Calls a script and gives its reply. `json` is a list of its arguments. Nothing is sent while the server is away. A call
-   * that reached the server too late is repeated with the time of the reply. An error about stored data rejects like any
-   * other error, but does not make the server away.
+   * Calls a script and resolves with its reply. `json` is a list of its arguments. Nothing is sent while the server is away. A
+   * call that reached the server too late is repeated with the time of the reply. An error about stored data rejects like any
+   * other, but doesn't mark the server as away.
    */
   async call(script: ScriptName, keys: string[], json: string): Promise<RawReply> {
     if (this.state !== 'answers') await this.readTime();
@@ -161,7 +161,7 @@ export class RedisMaster {
     throw this.downError(new Error(`each call reached it too late, for ${GIVE_UP_LATE} ms`));
   }
 
-  /** There is a connection, perhaps to another server: all measurements begin again. */
+  /** There is a connection, perhaps to another server: all measurements start over. */
   connected(): void {
     this.hasConnection = true;
     this.silentSince = undefined;
@@ -169,13 +169,13 @@ export class RedisMaster {
     this.probes.probe();
   }
 
-  /** The connection was lost, or none could be made. */
+  /** The connection was lost, or couldn't be established. */
   lost(error: Error): void {
     this.hasConnection = false;
     this.failed(connectionFailure(error));
   }
 
-  /** The server does not answer, or refuses everything. */
+  /** The server doesn't answer, or refuses everything. */
   private failed(error: Error): void {
     if (this.isAwayBecause(error)) this.probes.probe();
   }
@@ -186,7 +186,7 @@ export class RedisMaster {
     if (this.isAwayBecause(error) && !away) this.probes.callRefused(size);
   }
 
-  /** False before the start and after the end, when nobody listens. */
+  /** Marks the server as away. Returns false before the start and after the end, when nobody listens. */
   private isAwayBecause(error: Error): boolean {
     if (this.state === 'closed' || this.state === 'new') return false;
     this.reason = error;
@@ -205,7 +205,7 @@ export class RedisMaster {
     const sent = clock.now();
     const actUntil = String(Math.floor(this.time.now() + CALL_LIMIT));
     try {
-      // In a cluster, ioredis may connect to a node by it.
+      // In a cluster, this call may make ioredis connect to a node.
       const call = detached(() => connection[script]!(keys.length, keys, [actUntil, ...this.common, json]));
       const reply = await withinLimit(clock, CALL_LIMIT, call);
       if (!isReply(reply)) throw toError(nonsense(reply, 'what a script of ours replies').cause);
@@ -222,7 +222,7 @@ export class RedisMaster {
     }
   }
 
-  /** Why a call was not sent. The words of ioredis do not tell; the connection does. */
+  /** Why a call wasn't sent. The connection knows it; ioredis's message doesn't say. */
   private reasonOf(error: Error): Error {
     if (!isUnsent(error)) return error;
     return this.hasConnection ? new Error('a connection to one of its nodes is missing') : this.reason;
@@ -286,28 +286,28 @@ function closedError(): DqError {
   return new DqError('DQ_CLOSED', 'the ledger is closed');
 }
 
-/** Milliseconds. */
+/** Intervals between probes, in ms. */
 const PROBE_WHEN_AWAY = 500;
 const PROBE_WHEN_IDLE = 30_000;
-/** Milliseconds. While we wait for the first connection, a timer runs this often. If it is late by `LATE`, the event loop was blocked. */
+/** While waiting for the first connection, a timer runs this often, in ms. If it is late by `LATE`, the event loop was blocked. */
 const LOOK_EVERY = 100;
 const LATE = 100;
-/** Milliseconds. A server that answers probes and refuses calls is left alone for this time, which doubles each time. */
+/** A server that answers probes but refuses calls gets this rest, in ms, which doubles each time. */
 const FIRST_REST = 500;
 const LONGEST_REST = 10_000;
-/** Milliseconds. If the last refusal is older than this, the next one counts as the first. */
+/** If the last refusal is older than this, in ms, the next one counts as the first. */
 const FORGOTTEN = 60_000;
 
-/** A call that the server refused, although it had answered a probe. */
+/** A call that the server refused although it had answered a probe. */
 interface Refused {
-  /** Characters. */
+  /** Size in characters. */
   readonly size: number;
   readonly at: number;
-  /** Milliseconds until the next probe. */
+  /** Time until the next probe, in ms. */
   readonly rest: number;
 }
 
-/** When a master is probed, and how large the probe is. Only one probe runs at a time. */
+/** Decides when a master is probed, and how large the probe is. Only one probe runs at a time. */
 export class ProbeSchedule {
   private probing = false;
   private refused: Refused | undefined;
@@ -321,14 +321,14 @@ export class ProbeSchedule {
     private readonly isAway: () => boolean,
   ) {}
 
-  /** Characters. The next probe must be this large; 0 if any will do. */
+  /** Required size of the next probe, in characters; 0 if any will do. */
   get size(): number {
     return this.refused?.size ?? 0;
   }
 
   /**
-   * Waits for the first connection, and probes if there is none after `left` ms. A process that starts with much to do
-   * blocks its event loop and cannot hear of the connection, so that time does not count.
+   * Waits for the first connection, and probes if there is none after `left` ms. Time during which the event loop is blocked
+   * doesn't count, since a process with much to do at its start can't hear of the connection.
    */
   awaitConnection(left = CALL_LIMIT): void {
     const { clock } = this;
@@ -354,8 +354,8 @@ export class ProbeSchedule {
   }
 
   /**
-   * The server answered probes, but refused a call of this size. If memory is short, it refuses a probe of that size as
-   * well. If not, it rests before the next probe: without a rest, probes and refused calls would alternate at full speed.
+   * The server answered probes but refused a call of this size. If memory is short, it refuses a probe of that size as well. If
+   * not, it gets a rest before the next probe: otherwise probes and refused calls would alternate at full speed.
    */
   callRefused(size: number): void {
     const { refused } = this;
@@ -366,7 +366,7 @@ export class ProbeSchedule {
     if (!this.probing) this.probeIn(rest);
   }
 
-  /** A call as large as the refused one had an answer. */
+  /** A call as large as the refused one was answered. */
   callPassed(): void {
     this.refused = undefined;
   }

@@ -4,8 +4,8 @@ import { RECORD } from './parts/record.js';
 import { ScriptReply, type RawReply } from './script.js';
 
 /**
- * Leaves deletions to other processes. KEYS: a sorted set, which expires if nobody comes within a day.
- * Arguments, two for each LeftDeletions: in how many ms it is certain, and its JSON.
+ * Leaves deletions to other processes. KEYS: a sorted set, which expires if nobody comes within a day. Arguments, two for each
+ * LeftDeletions: in how many ms it is certain, and its JSON.
  */
 export const LEAVE: string = `${RECORD}
 for i = 1, #args, 2 do call('ZADD', KEYS[1], now + args[i], args[i + 1]) end
@@ -13,7 +13,7 @@ call('PEXPIRE', KEYS[1], 86400000)
 return { 1, us }
 `;
 
-/** Takes some deletions that are certain. KEYS: the sorted set. Reply: each as JSON. */
+/** Takes some certain deletions. KEYS: the sorted set. Reply: each as JSON. */
 export const TAKE: string = `${RECORD}
 local MOST = 10
 -- The earliest ones with their times: the last ranks of the reversed order.
@@ -27,7 +27,7 @@ end
 return reply
 `;
 
-/** Calls in which nothing but what others wrote is taken. The next look goes on from there. */
+/** Maximum number of calls that yield only foreign entries. The next check continues from there. */
 const MOST_CALLS = 100;
 
 const LEFT: Shape = {
@@ -41,7 +41,7 @@ const LEFT: Shape = {
   },
 };
 
-/** The handover of all processes of one prefix, in one key of Redis. */
+/** The handover of all processes of one prefix, in one Redis key. */
 export class RedisHandover implements Handover {
   constructor(
     private readonly foreign: ForeignJson,
@@ -62,7 +62,7 @@ export class RedisHandover implements Handover {
         const each = this.foreign.read<LeftDeletions>('what a process left', reply.text(), LEFT);
         if (each && each.ids.length === each.generations.length) left.push(each);
       }
-      if (left.length > 0) return left; // an empty list would say that there are no more
+      if (left.length > 0) return left; // an empty list would mean there are no more
     }
     return [];
   }

@@ -3,7 +3,7 @@ import type { KeyPrints, LedgerIdentity } from '../ledger.js';
 import { RECORD } from './parts/record.js';
 import { nonsense, type RawReply, ScriptReply } from './script.js';
 
-/** KEYS: the identity. Argument: what is stored if there is none, or an empty text. Reply: the identity, or an empty text. */
+/** KEYS: the identity. Argument: what to store if there is none, or an empty string. Reply: the identity, or an empty string. */
 export const IDENTITY: string = `${RECORD}
 local id = call('GET', KEYS[1])
 if id and not (#id == 16 and string.find(id, '^[0-9a-f]+$')) then id = false end
@@ -15,7 +15,7 @@ push(short(id or ''))
 return reply
 `;
 
-/** Of all processes of one prefix, in one key of Redis, which never expires. */
+/** The identity shared by all processes of one prefix, in one Redis key, which never expires. */
 export class RedisIdentity implements LedgerIdentity {
   constructor(
     private readonly call: (json: string) => Promise<RawReply>,
@@ -40,8 +40,8 @@ export class RedisIdentity implements LedgerIdentity {
 }
 
 /**
- * KEYS: a hash, the fingerprints by the names of keys. Arguments: 1 to store those that are missing, then names and fingerprints in turn.
- * Reply: of each name the fingerprint that is stored, or an empty text.
+ * KEYS: a hash of fingerprints by key name. Arguments: 1 to store the missing ones, then names and fingerprints in turn. Reply:
+ * the stored fingerprint of each name, or an empty string.
  */
 export const KEY_PRINTS: string = `${RECORD}
 for i = 2, #args, 2 do
@@ -56,7 +56,7 @@ end
 return reply
 `;
 
-/** Of all processes of one prefix, in one key of Redis, which never expires. */
+/** The fingerprints shared by all processes of one prefix, in one Redis key, which never expires. */
 export class RedisKeyPrints implements KeyPrints {
   constructor(private readonly call: (json: string) => Promise<RawReply>) {}
 

@@ -22,18 +22,18 @@ import { RedisTubeLedger } from './redis-tube-ledger.js';
 import { ServerCheck, serversOf, viewOf } from './server-check.js';
 import { threadSource } from '../lease-thread/thread-source.js';
 
-/** Milliseconds. A tube that nobody asked for within this time is forgotten until somebody asks for it again. */
+/** How often unused tubes are forgotten, in ms. A tube not used for this long is created again on its next use. */
 const FORGET_EVERY = 60_000;
 
 export interface RedisLedgerOptions {
   readonly redis: RedisSource;
   readonly settings: LedgerSettings;
-  /** The beginning of every tube's name. @default '' */
+  /** The prefix of every tube's name. @default '' */
   readonly prefix?: string;
   readonly clock: Clock;
-  /** Is told once of each wrong setting of the server, and why leases are not renewed. */
+  /** Called once for each wrong setting of the server, and with the reason if leases aren't renewed. */
   readonly warn: (message: string) => void;
-  /** Starts the thread that renews the leases while the event loop is blocked. Without it nobody does. */
+  /** Starts the thread that renews leases while the event loop is blocked. Without it nobody does. */
   readonly startLeaseWorker?: StartLeaseWorker;
 }
 
@@ -48,8 +48,8 @@ export class RedisLedger implements Ledger {
   private readonly awayMasters = new Set<RedisMaster>();
   private readonly listeners = new Set<LedgerListener>();
   /**
-   * Of the keys that all processes of the prefix share. It looks like that of a tube, as the Redis user may have rights for
-   * such keys only; no tube has a colon in its name. A Redis Cluster does not take an empty text in braces for a hash tag.
+   * Base of the keys shared by all processes of the prefix. It looks like a tube's, since the Redis user may only have permission
+   * for such keys; no tube name contains a colon. A Redis Cluster doesn't treat empty braces as a hash tag.
    */
   readonly sharedBase: string;
   readonly handover: RedisHandover;
@@ -58,7 +58,7 @@ export class RedisLedger implements Ledger {
   private state: 'new' | 'started' | 'closed' = 'new';
   private forgetting: Timer | undefined;
   private closing: Promise<void> | undefined;
-  /** Why nothing is begun here. */
+  /** Why nothing may start here. */
   private refusal: (() => DqError) | undefined;
 
   constructor(private readonly options: RedisLedgerOptions) {
@@ -94,17 +94,17 @@ export class RedisLedger implements Ledger {
     this.handover = new RedisHandover(new ForeignJson(warn), about('left'));
   }
 
-  /** Makes more scripts known, for `callShared`. */
+  /** Registers more scripts for `callShared`. */
   define(scripts: Scripts): void {
     define(this.connection, scripts);
   }
 
-  /** Calls a script about what all processes of the prefix share. Each key begins with `sharedBase`, so that all are in one slot. */
+  /** Calls a script about what all processes of the prefix share. Each key starts with `sharedBase`, so that all are in one slot. */
   callShared(script: ScriptName, keys: string[], json: string): Promise<RawReply> {
     return this.master(this.sharedBase).call(script, keys, json);
   }
 
-  /** In a cluster each master has its own time: this is that of the one that processes share. */
+  /** In a cluster each master has its own time: this is that of the master with the shared keys. */
   now(): number {
     return this.master(this.sharedBase).time.now();
   }
@@ -125,14 +125,14 @@ export class RedisLedger implements Ledger {
   start(): void {
     if (this.state !== 'new') return;
     this.state = 'started';
-    if (!isCluster(this.connection)) this.master(this.sharedBase); // so that it is probed although no tube is used yet
+    if (!isCluster(this.connection)) this.master(this.sharedBase); // so that it is probed before any tube is used
     for (const master of this.masters.values()) master.start();
     this.connector.start();
   }
 
   /**
-   * Starts, and rejects with `DQ_CONFIG` if the server does not have the database of the options, because ioredis would
-   * go on with database 0. A server that cannot be reached now stays away until it has that database.
+   * Starts, and rejects with `DQ_CONFIG` if the server doesn't have the database of the options, because ioredis would continue
+   * with database 0. A server that can't be reached now stays away until it has that database.
    */
   open(): Promise<void> {
     const accepted = this.connector.databaseAccepted();
@@ -145,14 +145,14 @@ export class RedisLedger implements Ledger {
     return () => void this.listeners.delete(listener);
   }
 
-  /** Asks all servers now whether they answer; in a cluster only those that were used. Takes at most as long as a call. */
+  /** Checks now whether all servers answer; in a cluster only those in use. Takes at most as long as a call. */
   async ping(): Promise<boolean> {
     if (this.connection.status !== 'ready') return false;
     const answers = await Promise.all(Array.from(this.masters.values(), (master) => master.ping()));
     return answers.every(Boolean);
   }
 
-  /** Asks as `ping` does. Undefined: all answer. Otherwise why not, and since when, by the clock of the machine. */
+  /** Checks as `ping` does. Resolves with undefined if all answer, otherwise with the reason, and since when by the machine's clock. */
   async whyDown(): Promise<{ reason: string; since?: Date } | undefined> {
     if (await this.ping()) return undefined;
     const masters = this.awayMasters.size > 0 ? this.awayMasters : this.masters.values();
@@ -161,7 +161,7 @@ export class RedisLedger implements Ledger {
     return { reason: this.master(this.sharedBase).lastProblem };
   }
 
-  /** Asks all servers now how they are. Takes at most as long as a call, and never rejects. */
+  /** Inspects all servers now. Takes at most as long as a call, and never rejects. */
   async view(): Promise<LedgerView> {
     const { connection, options } = this;
     const { clock } = options;
@@ -211,14 +211,17 @@ export class RedisLedger implements Ledger {
     return master;
   }
 
-  /** Tubes may come and go. A consumed tube stays, because somebody listens to it. Others may go on using a forgotten one. */
+  /**
+   * Forgets unused tubes, which may come and go. A consumed tube stays, because somebody listens to it. Others may keep using a
+   * forgotten one.
+   */
   private forgetUnused(): void {
     this.forgetting = undefined;
     for (const [name, tube] of this.tubes) {
       const { used } = tube;
       tube.used = false;
       if (used) continue;
-      const place = baseOf(name); // only in a cluster the place of a master
+      const place = baseOf(name); // the place of a master only in a cluster
       const master = this.masters.get(place);
       // The ledger itself is one listener of each.
       if (master && master.audience > 1) continue;
@@ -253,7 +256,7 @@ export class RedisLedger implements Ledger {
   }
 }
 
-/** The beginning of a tube's keys. It is a hash tag, so all keys of a tube are in one slot. */
+/** The base of a tube's keys. It is a hash tag, so all keys of a tube are in one slot. */
 function baseOf(tube: string): string {
   return `{${tube}}:`;
 }

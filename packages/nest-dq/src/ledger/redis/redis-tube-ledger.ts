@@ -24,23 +24,23 @@ import { ScriptReply, SharedTexts, TUBE_KEYS, valueOf, type Fields } from './scr
 import { REDIS_VERBS } from './verbs.js';
 import { SETTLED } from './verbs/settle.js';
 
-/** What ends what was begun. It is asked also where nothing more may begin. */
+/** Verbs that end what was started. They are allowed even where nothing more may start. */
 const ENDING: ReadonlySet<Verb> = new Set(['extend', 'complete', 'commit', 'abort', 'settle', 'buried']);
 
-/** One tube in the ledger of Redis: turns requests into script arguments, and replies into answers. It decides nothing. */
+/** One tube in the Redis ledger: turns requests into script arguments, and replies into answers. It decides nothing. */
 export class RedisTubeLedger extends TubeLedger {
   readonly ahead = AHEAD;
-  /** Somebody asked for this tube since the ledger last looked. */
+  /** Whether the tube was used since the ledger last checked. */
   used = true;
-  /** How often the runs were abandoned. The runs of claims without an answer yet are abandoned too. */
+  /** How often the runs were abandoned. Runs of claims without an answer yet are abandoned too. */
   private abandonments = 0;
 
   constructor(
     private readonly master: RedisMaster,
-    /** The beginning of the tube's keys. */
+    /** The base of the tube's keys. */
     private readonly base: string,
     private readonly leases?: TubeLeases,
-    /** Why nothing may begin. */
+    /** Why nothing may start. */
     private readonly refusal: () => DqError | undefined = () => undefined,
   ) {
     super();
@@ -104,9 +104,9 @@ export class RedisTubeLedger extends TubeLedger {
     try {
       return await this.call(verb, requests, context);
     } catch (error) {
-      // The producer keeps what it could not write, and no job waits for the index.
+      // The producer keeps what it couldn't write, and no job waits for the index.
       if (!isMoving(error) || verb === 'index') throw error;
-      // While the tube's slot moves, each job has a call of its own. If `settle` fails, records only stay longer.
+      // While the tube's slot is moving, each job gets a call of its own. If `settle` fails, records are merely kept longer.
       if (context?.settled) this.settle(context.settled).catch(() => undefined);
       const alone = context && { ...context, settled: [] };
       const answers = await Promise.all(requests.map((request) => this.call(verb, [request], alone, true)));
@@ -114,7 +114,7 @@ export class RedisTubeLedger extends TubeLedger {
     }
   }
 
-  /** `alone`: the call is about one job and names only the key of its record, in the place of the other keys too. */
+  /** If `alone`, the call is about one job and names only the key of its record, also in place of the other keys. */
   private async call<V extends Verb>(
     verb: V,
     requests: readonly RequestOf<V>[],
@@ -139,7 +139,7 @@ export class RedisTubeLedger extends TubeLedger {
   }
 }
 
-/** Of the job that a request is about. */
+/** The id of the job a request is about. */
 function idOf(request: RequestOf<Verb>): string {
   return typeof request === 'string' ? request : (request as { readonly id: string }).id;
 }

@@ -1,8 +1,8 @@
 import { DqError, show } from '../../errors.js';
 
 /**
- * What a tube has beside the records of its jobs: the keys `{<tube>}::<name>`. They come first in the KEYS of every script. In
- * Lua, the local with the name in upper case is the key, and HEAD is how many there are.
+ * The keys `{<tube>}::<name>` that a tube has in addition to its job records. They come first in the KEYS of every script. In
+ * Lua, the local with the name in upper case is the key, and HEAD is their number.
  */
 export const TUBE_KEYS = [
   'dead',
@@ -19,9 +19,9 @@ export const TUBE_KEYS = [
 export type RawReply = readonly [acted: number, us: number, ...answers: (number | string)[]];
 
 /**
- * The values of a request that a script needs: the name of each in Lua, and which field of the request it is, or the function that
- * makes it. The names are part of the script, so a call sends only the values, in this order. In Lua `false` means that a value is
- * absent; a flag is 0 or 1.
+ * The values of a request that a script needs: the Lua name of each, with the request's field or the function that computes it.
+ * The names are part of the script, so a call sends only the values, in this order. In Lua `false` means that a value is absent;
+ * a flag is 0 or 1.
  */
 export type Fields<Request> = Readonly<Record<string, Field<Request>>>;
 export type Field<Request> = keyof Request | ((request: Request, texts: SharedTexts) => unknown);
@@ -34,11 +34,11 @@ export function valueOf<Request, More extends unknown[]>(
   return (typeof field === 'function' ? field(request, ...more) : request[field]) ?? false;
 }
 
-/** Texts that many requests of a call have in common: each is sent once, and the requests have its number. */
+/** Strings shared by many requests of a call: each is sent once, and the requests refer to it by number. */
 export class SharedTexts {
   private readonly numbers = new Map<string, number>();
 
-  /** From 1 on. */
+  /** Numbers start at 1. */
   numberOf(text: string): number {
     let number = this.numbers.get(text);
     if (number === undefined) this.numbers.set(text, (number = this.numbers.size + 1));
@@ -50,12 +50,12 @@ export class SharedTexts {
   }
 }
 
-/** A verb of the ledger in Redis: its script, what the script gets of each request, and how an answer is read. */
+/** A verb of the Redis ledger: its script, the fields the script gets of each request, and how an answer is parsed. */
 export interface RedisVerb<Request, Answer> {
   readonly fields: Fields<Request>;
   readonly script: string;
   readonly read: (from: ScriptReply, request: Request) => Answer;
-  /** For requests that are about no job: the key of the tube that they are about. It stands in the place of a record's. */
+  /** For requests that are about no job: the tube key they are about, which takes the place of a record's key. */
   readonly about?: (typeof TUBE_KEYS)[number];
   /** The answer to each request if the reply has no answers. */
   readonly usual?: Answer;
@@ -67,9 +67,9 @@ export function namesOf<Request>(fields: Fields<Request>): string {
 }
 
 /**
- * Lua: calls the function `name` with the key and the fields of each request, and replies the values that it returns. `args`
- * begins with the number of requests and what is said of the whole call: `texts`, and the context of claims; then come the fields
- * of each request, one after the other.
+ * Lua: calls the function `name` with the key and the fields of each request, and replies with the values it returns. `args`
+ * starts with the number of requests and the data of the whole call: `texts`, and the context of claims; then come the fields of
+ * each request in turn.
  */
 export function replyEach<Request>(fields: Fields<Request>, name: string): string {
   return forEachRequest(fields, `push(${callOf(name, fields)})`);
@@ -99,14 +99,14 @@ export function localsOf<Request>(fields: Fields<Request>): string {
   at = at + ${count}`;
 }
 
-/** Lua: a local for each name, in upper case. Its value is the place of the name in the list, counted from 0. */
+/** Lua: a local for each name, in upper case, whose value is the name's index in the list, from 0. */
 export function codes(names: readonly string[]): string {
   return `local ${names.join(', ').toUpperCase()} = ${names.map((_, i) => i).join(', ')}`;
 }
 
 /**
- * Lua: like `replyEach`, for a function that returns one of `codes(answers)`. If it returns the second one, the usual one, for
- * all requests, the reply has no answers. `last` comes after the last request.
+ * Lua: like `replyEach`, for a function that returns one of `codes(answers)`. If it returns the second, usual one for all
+ * requests, the reply has no answers. `last` follows the last request.
  */
 export function replyCodes<Request>(fields: Fields<Request>, name: string, last = ''): string {
   return `
@@ -121,14 +121,14 @@ return usual and { 1, us } or reply
 `;
 }
 
-/** How the answers of `replyCodes` are read. */
+/** Parses the answers of `replyCodes`. */
 export function readCodes<Answer extends string>(
   answers: readonly Answer[],
 ): Pick<RedisVerb<unknown, Answer>, 'read' | 'usual'> {
   return { read: (from) => from.entry(answers), usual: answers[1]! };
 }
 
-/** The error of a reply that no script of ours makes. */
+/** The error for a reply that none of our scripts makes. */
 export function nonsense(value: unknown, expected: string): DqError {
   const cause = new Error(`a script replied ${show(value)}: expected ${expected}`);
   return new DqError('DQ_LEDGER_DOWN', `Redis answered nonsense: ${cause.message}`, {
@@ -137,14 +137,14 @@ export function nonsense(value: unknown, expected: string): DqError {
   });
 }
 
-/** Whether it begins as every reply does. */
+/** Whether it starts as every reply does. */
 export function isReply(reply: unknown): reply is RawReply {
   if (!Array.isArray(reply)) return false;
   const [acted, us] = reply as unknown[];
   return (acted === 0 || acted === 1) && Number.isSafeInteger(us) && (us as number) > 0;
 }
 
-/** Reads a script's reply from front to back, value by value. */
+/** Parses a script's reply from front to back, value by value. */
 export class ScriptReply {
   private at = 2;
 
@@ -154,14 +154,14 @@ export class ScriptReply {
     return this.at >= this.reply.length;
   }
 
-  /** The time of the server, in microseconds. */
+  /** Server time, in microseconds. */
   get time(): number {
     return this.reply[1];
   }
 
   number(): number {
     const value = this.reply[this.at++];
-    // A greater one is none of ours: what Redis makes of a time such as 1e300.
+    // A greater one isn't ours: Redis makes it from a time such as 1e300.
     if (!Number.isSafeInteger(value)) throw nonsense(value, 'a whole number');
     return value as number;
   }
@@ -172,7 +172,7 @@ export class ScriptReply {
     return value;
   }
 
-  /** Reads a number, and gives the meaning at this place of the list. */
+  /** Reads a number, and returns the list's entry at that index. */
   entry<T>(meanings: readonly T[]): T {
     const value = this.number();
     const meaning = meanings[value];

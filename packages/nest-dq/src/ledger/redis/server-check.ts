@@ -8,7 +8,7 @@ import type { RedisView } from '../ledger-view.js';
 
 export const OLDEST = [7, 0] as const;
 
-/** Warns of unfit settings once, as soon as the servers tell them. */
+/** Warns of unfit settings once, as soon as the servers report them. */
 export class ServerCheck {
   private done = false;
 
@@ -37,18 +37,18 @@ export class ServerCheck {
   }
 }
 
-/** Each master by itself. */
+/** Each master separately. */
 export function serversOf(connection: LedgerConnection): Redis[] {
   return isCluster(connection) ? connection.nodes('master') : [connection as Redis];
 }
 
-/** A line of INFO. */
+/** The value of a line of INFO. */
 export function infoValue(info: string, name: string): string | undefined {
   const value = new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
   return value === undefined ? undefined : printable(value);
 }
 
-/** Says from the INFO of a server why it is unfit for the ledger, in one sentence for each reason. */
+/** Returns why a server is unfit for the ledger according to its INFO, one sentence for each reason. */
 export function unfitness(info: string): string[] {
   const value = (name: string) => infoValue(info, name);
   const problems: string[] = [];
@@ -72,7 +72,7 @@ export function unfitness(info: string): string[] {
   return problems;
 }
 
-/** For a server whose settings this user may not read. */
+/** The warning about a server whose settings this user may not read. */
 export function unchecked(error: Error): string {
   return `Redis could not be asked for its settings (${printable(error.message)}): make sure that maxmemory-policy is noeviction and appendonly is yes.`;
 }
@@ -82,7 +82,7 @@ export function isOlder(version: string): boolean {
   return major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]);
 }
 
-/** Asks one server now how it is, and why it is unfit. Takes at most as long as a call, and never rejects. */
+/** Inspects one server now, and reports why it is unfit. Takes at most as long as a call, and never rejects. */
 export async function viewOf(
   server: Redis,
   clock: Clock,
@@ -106,7 +106,7 @@ export async function viewOf(
   }
 }
 
-/** What INFO tells. */
+/** Parses the output of INFO. */
 export function factsOf(info: string): Omit<RedisView, 'address' | 'up'> {
   const text = (name: string) => infoValue(info, name);
   const version = text('redis_version');
@@ -128,7 +128,7 @@ export function factsOf(info: string): Omit<RedisView, 'address' | 'up'> {
 function addressOf({ options, stream }: Redis): string {
   const { path, sentinels, name } = options;
   if (path !== undefined) return path;
-  // Where sentinels lead to, only the connection knows.
+  // Only the connection knows where sentinels lead.
   const { remoteAddress, remotePort } = (stream as Redis['stream'] | undefined) ?? {};
   if (sentinels && remoteAddress === undefined) return `the master ${name}`;
   const { host = 'localhost', port = 6379 } = sentinels ? { host: remoteAddress, port: remotePort } : options;

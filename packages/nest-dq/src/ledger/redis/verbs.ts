@@ -15,7 +15,7 @@ import { trace } from './verbs/trace.js';
 import { usage } from './verbs/usage.js';
 import { index, locate, tally, waiting } from './verbs/waiting.js';
 
-/** Every verb, as Redis does it. The rules in memory are their reference: ../rules. */
+/** Every verb as Redis implements it. The rules in memory are their reference: ../rules. */
 export const REDIS_VERBS: { readonly [V in Verb]: RedisVerb<RequestOf<V>, AnswerOf<V>> } = {
   claim,
   extend,

@@ -9,7 +9,7 @@ interface AbortedRange {
 export interface AbortingRecord {
   readonly committed: number;
   readonly opened: number;
-  /** The first one that this record has seen opened; negative: `opened` is the first. */
+  /** The first generation this record has seen opened; negative if `opened` is the first. */
   readonly firstOpened: number;
   aborted: AbortedRange[];
 }
@@ -24,19 +24,19 @@ export function addAborted({ aborted }: AbortingRecord, generation: number): voi
   else aborted.push({ from: generation, to: generation });
 }
 
-/** Of all that this record has seen. */
+/** The first generation this record has seen opened. */
 function firstOpened({ opened, firstOpened: first }: AbortingRecord): number {
   return first < 0 ? opened : first;
 }
 
-/** False: Redis has lost the record in which the generation was opened. */
+/** False if Redis has lost the record in which the generation was opened. */
 export function wasOpened(record: AbortingRecord, generation: number): boolean {
   return generation >= firstOpened(record) && generation <= record.opened;
 }
 
 /**
  * Aborts every generation that was opened and not committed. If the record doesn't know what was committed before, because Redis
- * lost it, it aborts only those that it has seen opened: an older one may be the job.
+ * lost it, it aborts only those it has seen opened: an older one may be the job.
  * @param before The generation that was committed before this call's verb.
  */
 export function abortOpened(record: AbortingRecord, before: number): void {

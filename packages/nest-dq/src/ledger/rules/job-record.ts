@@ -4,7 +4,7 @@ import type { AnnouncedGeneration, Refusal, Schedule, StoredGeneration } from '.
 import { addAborted, dropAborted, isAborted } from './aborted.js';
 import { countOwed, lose, narrow, owe, type OwedRecord } from './owed-copies.js';
 
-/** The record of a job as the rules see it; redis/parts/record.ts says what the fields mean. */
+/** The record of a job as the rules see it; redis/parts/record.ts explains the fields. */
 export interface JobRecord extends OwedRecord {
   state: 'waiting' | 'running' | 'done' | 'revoked' | 'dead';
   born: number;
@@ -23,13 +23,13 @@ export interface JobRecord extends OwedRecord {
   unknownEnd: boolean;
   counted: boolean;
   places: readonly Place[];
-  /** Infinity: never. */
+  /** Infinity if it never expires. */
   expiresAt: number;
 }
 
 export const NO_GENERATION = -1;
 
-/** A record of a generation that was never claimed nor revoked. */
+/** Creates the record of a generation that was never claimed or revoked. */
 export function newRecord(generation: number, born: number, due: number): JobRecord {
   return {
     state: 'waiting',
@@ -58,12 +58,12 @@ export function newRecord(generation: number, born: number, due: number): JobRec
   };
 }
 
-/** The record of a job of which nothing is committed yet. */
+/** Creates the record of a job without a committed generation. */
 export function emptyRecord(): JobRecord {
   return newRecord(NO_GENERATION, NO_GENERATION, 0);
 }
 
-/** Ends whatever run there was. The fence stays, for it only grows. */
+/** Ends any run. The fence stays, since it only grows. */
 export function endRun(record: JobRecord, state: JobRecord['state']): void {
   record.state = state;
   record.leaseEnd = 0;
@@ -72,7 +72,7 @@ export function endRun(record: JobRecord, state: JobRecord['state']): void {
   record.abortAsked = false;
 }
 
-/** Makes a generation the job: it waits, and its attempts begin anew. */
+/** Makes a generation the job: it waits, with its attempts reset. */
 export function swap(
   record: JobRecord,
   born: number,
@@ -112,36 +112,36 @@ export function isLive(record: JobRecord): boolean {
   return record.state === 'waiting' || (record.state === 'running' && !record.noFurtherStart);
 }
 
-/** Why a generation can no longer be committed, whatever the record is. */
+/** Why a generation can no longer be committed, whatever the state of the record. */
 export function voided(record: JobRecord, generation: number): Refusal | undefined {
   if (isAborted(record, generation)) return 'changed';
   if (generation <= record.floor) return 'revoked';
   return generation < record.committed ? 'changed' : undefined;
 }
 
-/** Whether no copy of a generation can be needed any more, and none may run. That never changes again. */
+/** Whether no copy of a generation can be needed any more, and none may run. Once true, that never changes. */
 export function isOver(record: JobRecord, generation: number): boolean {
   const { state, committed, floor } = record;
   if (generation < committed || isAborted(record, generation)) return true;
   if (generation > committed) return generation <= floor;
-  // A run goes on under a revoke that came after it began, and a letter stays.
+  // A run continues despite a revoke that came after it started, and a letter stays.
   return state === 'done' || state === 'revoked' || (state === 'waiting' && generation <= floor);
 }
 
-/** Whether a claim may have committed a generation, and run it, before a newer one was committed. */
+/** Whether a claim may have committed and run a generation before a newer one was committed. */
 export function mayHaveCounted(record: JobRecord, generation: number, now: number): boolean {
   return generation < record.committed && !isAborted(record, generation) && now - generation >= YOUNG;
 }
 
-/** A generation is committed already, by an earlier call or by a claim: where its copies are is new all the same. */
+/** Records the copies of a generation that an earlier call or a claim has already committed. */
 export function confirm(record: JobRecord, { due, owed, places }: StoredGeneration): void {
   if (isLive(record)) record.places = places;
   owe(record, due, owed);
 }
 
 /**
- * An opened generation does not come about, and no claim may adopt it from now on: its copies can be deleted. Where none
- * may exist there is nothing to remember.
+ * Gives up an opened generation, so that no claim may adopt it any more: its copies can be deleted. If none can exist, there is
+ * nothing to remember.
  */
 export function giveUp(record: JobRecord, stored: Omit<AnnouncedGeneration, 'places'>): void {
   const { generation, due, owed } = stored;
@@ -153,7 +153,7 @@ export function giveUp(record: JobRecord, stored: Omit<AnnouncedGeneration, 'pla
   narrow(record, stored);
 }
 
-/** When a record written now may be forgotten: soon only where no copy can be left that would ask for it. */
+/** When a record written now may be forgotten: soon only if no copy can be left that would ask for it. */
 export function expiry(record: JobRecord, now: number, settings: LedgerSettings): number {
   if (record.state === 'dead') return Infinity;
   const { state, owed, sum, sumDue, lostDue } = record;

@@ -3,19 +3,19 @@ import type { Usage, UsageRequest } from '../limits.js';
 import type { ClaimAnswer, ClaimContext, RunRef } from '../requests.js';
 import type { LimitUse, Moment, Records } from './records.js';
 
-/** Milliseconds. Whoever finds all permits taken asks again after this time, and sooner if one of its own runs ends. */
+/** Pause before asking again if all permits are taken, in ms. Shorter if a run of the same process ends. */
 export const LOOK_AT_PERMITS = 500;
 /**
- * The jobs that wait for a group ask one after the other, with a part of the time between them for which its last run has gone
- * on, in ms. So a group of quick jobs is quick, and one of slow jobs does not occupy the ledger.
+ * Jobs waiting for a group ask one after the other, spaced by a fraction of how long its last run has been going, in ms. So a
+ * group of quick jobs stays quick, and one of slow jobs doesn't load the ledger.
  */
 export const GROUP_PATIENCE = { part: 4, least: 10, most: 500 };
-/** Milliseconds. Nobody is told to wait for a group for longer. */
+/** Longest time any job is asked to wait for a group, in ms. */
 export const LONGEST_GROUP_WAIT = 60_000;
 
 /** What the claims of one call have in common. */
 export interface Claiming extends ClaimContext {
-  /** How many of them were refused by the rate. */
+  /** How many of them the rate refused. */
   refusals?: number;
 }
 
@@ -44,7 +44,7 @@ export function limited(
   return { kind: 'limited', by: 'rate', ms: Math.ceil((wait + refusals * interval) / 1_000) };
 }
 
-/** A run is granted: it counts from now on. Answers the ledger time, in ms, before which it must not begin. */
+/** Counts a granted run. Returns the ledger time, in ms, before which it must not start. */
 export function takeTurn(records: Records, claiming: Claiming, { us }: Moment): number {
   const { interval } = claiming.limits ?? {};
   if (interval === undefined) return 0;
@@ -53,7 +53,7 @@ export function takeTurn(records: Records, claiming: Claiming, { us }: Moment): 
   return Math.ceil(from / 1_000);
 }
 
-/** The lease of a run lasts until then. Nothing where the run has no permit. */
+/** Holds a run's permit until its lease ends. Does nothing for a run without a permit. */
 export function holdPermit(
   { limitUse: { running, groups } }: Records,
   id: string,
@@ -77,7 +77,7 @@ export function holdPermit(
   }
 }
 
-/** The run is over. */
+/** Returns the permit of a finished run. */
 export function returnPermit(
   { limitUse: { running, groups } }: Records,
   { id, permit }: Pick<RunRef, 'id' | 'permit'>,
@@ -88,7 +88,7 @@ export function returnPermit(
   if (group && --group.running <= 0) groups.delete(permit);
 }
 
-/** Takes the permits back whose lease is over, but for those that are spared. */
+/** Reclaims permits whose lease is over, except spared ones. */
 export function returnLapsed(
   records: Records,
   { limits, sparedFrom = Infinity }: Claiming,
@@ -106,7 +106,7 @@ export function usage({ limitUse }: Records, { group }: UsageRequest, { now }: M
   return { running: lasting, inGroup: (group && groups.get(group)?.running) || 0, turn };
 }
 
-/** Microseconds of ledger time: from when on the next run may begin. */
+/** Ledger time, in microseconds, from which the next run may start. */
 function beginning({ turn }: LimitUse, { limits: { interval = 0, burst = 1 } = {} }: Claiming): number {
   return turn - (burst - 1) * interval;
 }

@@ -1,8 +1,8 @@
-// Which copies of a job may still exist: the same rules as redis/parts/owed-copies.ts, which says what sum and marks are.
+// Which copies of a job may still exist: the same rules as redis/parts/owed-copies.ts, which explains the sum and the marks.
 import type { AnnouncedGeneration, OwedCopies, SettledCopies } from '../requests.js';
 import { abortOpened, type AbortingRecord } from './aborted.js';
 
-/** What a record says of its owed copies, and what that depends on. */
+/** A record's owed copies, and what they depend on. */
 export interface OwedRecord extends AbortingRecord {
   readonly due: number;
   owed: { readonly due: number; readonly mask: number; readonly unknown: boolean } | undefined;
@@ -12,11 +12,11 @@ export interface OwedRecord extends AbortingRecord {
   lostDue: number;
 }
 
-/** A prime below 2 ** 26: no product of two remainders is beyond the integers that a number holds. */
+/** A prime below 2 ** 26: the product of two remainders is a safe integer. */
 const PRIME = 67_108_859;
 const MARKS = PRIME * PRIME;
 
-/** Of the committed generation. What is settled already stays settled, although a header goes on naming every copy. */
+/** Records owed copies of the committed generation. What is settled stays settled, although a header keeps naming every copy. */
 export function owe(record: OwedRecord, due: number, owed: OwedCopies): void {
   if (record.counted) {
     if (record.sum !== 0) record.sumDue = Math.max(record.sumDue, due);
@@ -31,14 +31,14 @@ export function owe(record: OwedRecord, due: number, owed: OwedCopies): void {
   }
 }
 
-/** The copies that an opening announces. */
+/** Adds the copies announced by an opening. */
 export function count(record: OwedRecord, generation: number, due: number, mask: number): void {
   if (mask === 0) return;
   record.sum = (record.sum + marksOf(generation, mask)) % MARKS;
   record.sumDue = Math.max(record.sumDue, due);
 }
 
-/** From the mask to the sum: another generation is about to be the committed one. */
+/** Moves the mask into the sum, because another generation is about to be committed. */
 export function countOwed(record: OwedRecord): void {
   const { owed } = record;
   if (!owed) return;
@@ -47,7 +47,7 @@ export function countOwed(record: OwedRecord): void {
   record.owed = undefined;
 }
 
-/** Which of the copies that an opening announced really may exist. A record that was lost since knows of no opening. */
+/** Narrows the announced copies of an opening to those that may exist. A record lost since then doesn't know of the opening. */
 export function narrow(
   record: OwedRecord,
   { generation, due, announced, owed }: Omit<AnnouncedGeneration, 'places'>,
@@ -61,7 +61,7 @@ export function narrow(
   if (owed.unknown) lose(record, due);
 }
 
-/** Takes copies away that are gone for good; false if that changes nothing. */
+/** Removes copies that are gone for good; returns false if that changes nothing. */
 export function settle(record: OwedRecord, { generation, mask, unknown }: SettledCopies): boolean {
   if (generation === record.committed && !record.counted) {
     const known = record.owed;
@@ -76,7 +76,7 @@ export function settle(record: OwedRecord, { generation, mask, unknown }: Settle
   return true;
 }
 
-/** That a copy of unknown fate may exist is never forgotten, until it would be stale. */
+/** Remembers that a copy of unknown outcome may exist, until it would be stale. */
 export function lose(record: OwedRecord, due: number): void {
   record.lostDue = Math.max(record.lostDue, due);
 }
@@ -87,12 +87,12 @@ function discount(record: OwedRecord, generation: number, mask: number): void {
   if (record.sum > 0) return;
   record.sumDue = 0;
   if (record.lostDue !== 0) return;
-  // No copy of an opened generation is left, so a commit that still comes must not make one the job.
+  // No copy of an opened generation is left, so a late commit must not make one the job.
   record.aborted = [];
   abortOpened(record, record.committed);
 }
 
-/** What is neither in the mask nor unknown is dropped. */
+/** Drops copies that are neither in the mask nor unknown. */
 function setOwed(record: OwedRecord, due: number, { mask, unknown }: OwedCopies): void {
   record.owed = mask !== 0 || unknown ? { due, mask, unknown } : undefined;
 }

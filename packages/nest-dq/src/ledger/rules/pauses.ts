@@ -3,11 +3,11 @@ import type { Pause, PauseRequest, PauseSpan } from '../requests.js';
 import { keptAfter } from '../ledger.js';
 import type { Moment, Records } from './records.js';
 
-/** The end of a pause that has none: later than the last Date. */
+/** End of a pause without one: later than the last Date. */
 export const FOR_GOOD = 9e15;
-/** Pauses that are remembered. If there are more, the two oldest count as one, with the time between them. */
+/** Number of remembered pauses. Beyond it, the two oldest are merged, including the time between them. */
 export const MOST_PAUSES = 8;
-/** Milliseconds. Who is told of a pause without an end asks again after this time. */
+/** Time after which to ask again about a pause without an end, in ms. */
 export const LOOK_AT_PAUSE = 1_000;
 
 export function pause(records: Records, { until }: PauseRequest, time: Moment): Pause | undefined {
@@ -20,7 +20,7 @@ export function pause(records: Records, { until }: PauseRequest, time: Moment): 
   return paused(records, undefined, time);
 }
 
-/** Answers the pause that it ends. */
+/** Returns the pause that it ends. */
 export function resume(records: Records, _request: object, time: Moment): Pause | undefined {
   const present = presentOf(records, time);
   if (!present) return undefined;
@@ -33,18 +33,18 @@ export function paused(records: Records, _request: unknown, time: Moment): Pause
   return present && pauseOf(present);
 }
 
-/** In how many ms to ask again; undefined if the tube is not paused. */
+/** In how many ms to ask again; undefined if the tube isn't paused. */
 export function pausedFor(records: Records, time: Moment): number | undefined {
   const present = presentOf(records, time);
   if (!present) return undefined;
   return present.to === FOR_GOOD ? LOOK_AT_PAUSE : present.to - time.now;
 }
 
-/** How much of the time from `due` until now does not make a job stale, because its tube was paused. */
+/** How much of the time from `due` until now doesn't make a job stale, because its tube was paused. */
 export function forgiven({ pauses, settings }: Records, due: number, { now }: Moment): number {
   let sum = 0;
   for (const { from, to } of pauses) sum += Math.max(0, Math.min(to, now) - Math.max(from, due));
-  // No more: a leftover copy of a job that is over and forgotten would run.
+  // At most this much: otherwise a leftover copy of a finished and forgotten job would run.
   return Math.min(sum, settings.staleAfter);
 }
 

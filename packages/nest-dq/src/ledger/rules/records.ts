@@ -3,22 +3,22 @@ import { expiry, newRecord, NO_GENERATION, type JobRecord } from './job-record.j
 import { keptAfter, type LedgerSettings } from '../ledger.js';
 import type { Letter, PauseSpan, RunRef } from '../requests.js';
 
-/** A job that waits, in the index. */
+/** A waiting job in the index. */
 interface ListedJob {
-  /** Ledger time, ms. */
+  /** Ledger time in ms. */
   readonly due: number;
   readonly places: readonly Place[];
-  /** It waits for a retry. */
+  /** Whether it waits for a retry. */
   readonly isRetried: boolean;
 }
 
 /** What counts against the limits of one tube. */
 export interface LimitUse {
-  /** GCRA's theoretical arrival time of the next run: microseconds of ledger time. */
+  /** GCRA's theoretical arrival time of the next run, as ledger time in microseconds. */
   turn: number;
-  /** The runs that have a permit, by the ids of their jobs. `until`: ledger time, ms, the end of the lease. */
+  /** The runs that hold a permit, by job id. `until` is the end of the lease, as ledger time in ms. */
   readonly running: Map<string, { permit: string; until: number }>;
-  /** Only those with runs. Ledger time, ms. */
+  /** Groups with runs. Times are ledger time in ms. */
   readonly groups: Map<string, { running: number; grantedAt: number; askAt: number }>;
 }
 
@@ -28,32 +28,32 @@ export interface Moment {
   readonly us: number;
 }
 
-/** What names a dead letter in its tube: there is one at most for each (id, born). */
+/** The name of a dead letter in its tube: there is at most one for each (id, born). */
 export function letterName(id: string, born: number): string {
   return `${id}:${born}`;
 }
 
-/** What the memory ledger keeps of one tube: records until they expire, and dead letters until they are taken away. */
+/** The memory ledger's content for one tube: records until they expire, and dead letters until they are removed. */
 export class Records {
-  /** By job id, those expired but not yet swept included. */
+  /** Records by job id, including expired ones not yet swept. */
   readonly byId = new Map<string, JobRecord>();
-  /** By `letterName`. */
+  /** Letters by `letterName`. */
   readonly letters = new Map<string, Letter>();
-  /** The jobs that wait, by id, for those who look. No disk has it. */
+  /** Waiting jobs by id, for inspection. Never written to disk. */
   readonly index = new Map<string, ListedJob>();
-  /** Of the tube: those in the past that still matter, and the present one, in the order of time. */
+  /** Past pauses that still matter, and the current one, in order of time. */
   pauses: readonly PauseSpan[] = [];
-  /** Of it a disk has only the turn: no run outlives the process. */
+  /** Only its turn is on disk: no run outlives the process. */
   readonly limitUse: LimitUse = { turn: 0, running: new Map(), groups: new Map() };
-  /** What a disk has not written yet; nothing where there is no disk. Names of letters are by `letterName`. */
+  /** Changes not yet on disk; empty without a disk. Letters are named by `letterName`. */
   readonly unsaved = { records: new Set<string>(), letters: new Set<string>(), pauses: false, turn: false };
   private sweeping = this.byId.entries();
 
   constructor(
     readonly settings: LedgerSettings,
-    /** Milliseconds before its due time from which on a run is granted. */
+    /** How long before its due time a run may be granted, in ms. */
     readonly ahead = 0,
-    /** Is told of each change that a restart should know. */
+    /** Called on each change that must survive a restart. */
     private readonly changed?: () => void,
   ) {}
 
@@ -68,13 +68,13 @@ export class Records {
     this.noteChange('records', id);
   }
 
-  /** By a call that decides about the job. */
+  /** Writes the record and updates the index, for calls that decide about the job. */
   writeListed(id: string, record: JobRecord, time: Moment): void {
     this.relist(id, record);
     this.write(id, record, time);
   }
 
-  /** Puts right what the index has of a job: it is there while it waits. The places are in the record. */
+  /** Updates the index entry of a job, which exists while the job waits. The places are in the record. */
   relist(id: string, { state, committed, due, attempt }: JobRecord): void {
     if (state !== 'waiting') this.index.delete(id);
     else if (committed !== NO_GENERATION && (this.index.has(id) || this.roomInIndex > 0))
@@ -91,7 +91,7 @@ export class Records {
     this.noteChange('letters', name);
   }
 
-  /** Answers the letter; undefined: there is no such letter. */
+  /** Returns the dropped letter; undefined if there was none. */
   dropLetter(id: string, born: number): Letter | undefined {
     const name = letterName(id, born);
     const letter = this.letters.get(name);
@@ -113,14 +113,14 @@ export class Records {
     this.changed();
   }
 
-  /** The record of a run that was lost, made from what its runner knows: only while no later end can be forgotten. */
+  /** Rebuilds the lost record of a run from what its runner knows: only while no later end can have been forgotten. */
   madeAnew(run: RunRef, { now }: Moment): JobRecord | undefined {
     if (now - run.lastOk >= this.settings.doneTtl) return undefined;
     const { generation, born, due, attempt, fence } = run;
     return { ...newRecord(generation, born, due), state: 'running', attempt, fence };
   }
 
-  /** Looks at one more record, and removes it if it has expired. False: it has looked at all, and begins anew. */
+  /** Checks the next record, and removes it if it has expired. Returns false after the last one, and then starts over. */
   sweepNext({ now }: Moment): boolean {
     const next = this.sweeping.next();
     if (next.done) {
@@ -138,7 +138,7 @@ export class Records {
     }
     return true;
   }
-  /** It was written, or is gone. */
+  /** Notes that it was written or removed. */
   noteChange(kind: 'records' | 'letters', name: string): void {
     if (!this.changed) return;
     this.unsaved[kind].add(name);

@@ -8,16 +8,16 @@ import { claim, complete, extend } from './runs.js';
 import { abort, commit, find, open, revoke, trace } from './schedules.js';
 import { index, locate, tally, waiting } from './waiting.js';
 
-/** What a verb does about one job. It decides by the records, the request and the time alone. */
+/** The decision of a verb about one job. It depends only on the records, the request and the time. */
 type Rule<V extends Verb> = (
   records: Records,
   request: RequestOf<V>,
   time: Moment,
-  /** Of claims: one for all of a call. */
+  /** For claims: shared by all of a call. */
   claiming?: Claiming,
 ) => AnswerOf<V>;
 
-/** The reference of all ledgers. The scripts of Redis do the same, step by step: redis/verbs. */
+/** The reference for all ledgers. The Redis scripts do the same, step by step: redis/verbs. */
 export const RULES: { readonly [V in Verb]: Rule<V> } = {
   claim,
   extend,

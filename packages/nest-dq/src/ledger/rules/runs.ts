@@ -1,4 +1,4 @@
-// Who runs a job, and what becomes of the run: the same rules as redis/verbs/claim, complete and extend, step by step.
+// Who runs a job, and how the run ends: the same rules as redis/verbs/claim, complete and extend, step by step.
 import { abortOpened, addAborted, wasOpened } from './aborted.js';
 import {
   confirm,
@@ -29,10 +29,7 @@ import { forgiven, pausedFor } from './pauses.js';
 import type { Records, Moment } from './records.js';
 import { owe } from './owed-copies.js';
 
-/**
- * Milliseconds. A replaced run that ends tells nobody, and one that is spared may have ended: whoever waits for it looks
- * again after this.
- */
+/** Pause before checking a run whose end isn't announced, in ms: a replaced run notifies nobody, and a spared one may have ended. */
 const LOOK = 1_000;
 
 export function claim(
@@ -63,7 +60,7 @@ export function claim(
     return { kind: 'wait', ms: Math.min(500, Math.max(20, Math.abs(age))) };
   }
   if (record) {
-    // A job that was born after what is committed: Redis has lost its add, too, and there is nothing that it was moved from.
+    // The job was born after the committed one: Redis has lost its add too, and there is nothing it was moved from.
     const moved = !current && committed !== NO_GENERATION && born !== generation && born <= committed;
     const leased = Math.max(record.leaseEnd, record.holdEnd);
     const left = leased - now;
@@ -84,12 +81,13 @@ export function claim(
       records.writeListed(id, record, time);
       return { kind: 'gone' };
     }
-    // By now no run has a lease. What a lapsed run left may be all that Redis kept of an Again, and a letter of a revival.
+    // By now no run has a lease. What a lapsed run left may be all that Redis kept of an Again, and a letter may be all it kept
+    // of a revival.
     const { state, noFurtherStart } = record;
     const rests = (running && !noFurtherStart) || state === 'waiting' || state === 'dead';
     if (moved && !(rests && record.born === born)) {
-      // Whoever moved the job was lost before the commit. Its old generation is over, or it is another job by now.
-      addAborted(record, generation); // for a commit may still come, when the copies are gone
+      // Whoever moved the job was lost before the commit. Its old generation is over, or is another job by now.
+      addAborted(record, generation); // a commit may still come, when the copies are gone
       records.writeListed(id, record, time);
       return { kind: 'gone' };
     }
@@ -100,8 +98,8 @@ export function claim(
   const pausedMs = pausedFor(records, time);
   if (pausedMs !== undefined) return { kind: 'paused', ms: pausedMs };
   const next = record ?? newRecord(generation, born, due);
-  // An ended record may be of an older copy, which made it after all was forgotten. So it does not know this generation. Nor does one
-  // that was made by the opening of another.
+  // An ended record may stem from an older copy, which created it after everything was forgotten. So it doesn't know this
+  // generation. Neither does a record created by the opening of another.
   const knows = record && (committed !== NO_GENERATION || wasOpened(record, generation));
   const live = knows && (record.state === 'waiting' || running);
   if (!current && !live && due + staleAfter + forgiven(records, due, time) < now) {
@@ -116,11 +114,11 @@ export function claim(
   const refused = limited(records, permit, claiming, time);
   if (refused) return refused;
   if (!current) {
-    // A newer generation is committed by its first run ◆: a commit that was lost loses no job.
+    // A newer generation is committed by its first run ◆: a lost commit loses no job.
     if (next.state === 'dead' && next.born === born) records.dropLetter(id, born);
     swap(next, born, { generation, due, places: [] });
   }
-  // This schedule takes effect ◆. Another one that was about to replace it does not, or both would run.
+  // This schedule takes effect ◆. One that was about to replace it must not, or both would run.
   abortOpened(next, committed);
   endRun(next, 'running');
   const turn = takeTurn(records, claiming, time);
@@ -156,7 +154,7 @@ export function complete(records: Records, request: CompleteRequest, time: Momen
   if (!record || record.fence !== request.fence) return refuse(records, request, time, record);
   returnPermit(records, request);
   if (generation < record.committed) {
-    // It was replaced while it ran, and only held its successor back.
+    // It was replaced while it ran, and only held up its successor.
     record.holdEnd = 0;
     record.abortAsked = false;
     if (opened) giveUp(record, opened);
@@ -182,7 +180,7 @@ export function complete(records: Records, request: CompleteRequest, time: Momen
   } else {
     endRun(record, 'waiting');
     if (outcome.kind === 'back') {
-      // Its copies may surface at once, and the job keeps the due time of the run that did not happen.
+      // Its copies may surface at once, and the job keeps the due time of the run that didn't happen.
       surfaces = time.now;
       record.attempt = Math.max(0, record.attempt - 1);
     } else {
@@ -198,7 +196,7 @@ export function complete(records: Records, request: CompleteRequest, time: Momen
   return isOver ? 'over' : 'ok';
 }
 
-/** The outcome is dropped, and with it the generation as which the job was to go on. */
+/** Drops the outcome, and with it the generation as which the job was to continue. */
 function refuse(
   records: Records,
   { id, outcome }: CompleteRequest,
@@ -227,10 +225,10 @@ export function extend(records: Records, request: RunRef, time: Moment): ExtendA
   return record.abortAsked ? 'abort' : 'ok';
 }
 
-/** What a claim finds dead. Its new fence refuses whatever the last runner may still send. */
+/** Declares a job dead in a claim. Its new fence refuses whatever the last runner may still send. */
 function bury(records: Records, id: string, record: JobRecord, why: Death['why'], time: Moment): void {
   endRun(record, 'dead');
-  // If no run has told of its copies, one that nobody knows may come back with its node long after the letter is gone ◆.
+  // If no run reported its copies, one that nobody knows may come back with its node long after the letter is gone ◆.
   const toldOf = record.owed ?? record.counted;
   if (why === 'attempts' && !toldOf) owe(record, record.due, { mask: 0, unknown: true });
   record.fence = newFence(record, time);

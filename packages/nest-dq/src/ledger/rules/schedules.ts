@@ -31,7 +31,7 @@ import type {
 import type { Records, Moment } from './records.js';
 import { count, narrow, owe } from './owed-copies.js';
 
-/** Runs of aborted generations that a record remembers: adds of a key that fail one after the other are no end of them. */
+/** Number of ranges of aborted generations a record remembers: adds of a key can keep failing without end. */
 const MOST_ABORTED = 16;
 
 export function open(records: Records, request: OpenRequest, time: Moment): OpenAnswer {
@@ -121,22 +121,22 @@ export function revoke(records: Records, request: RevokeRequest, time: Moment): 
   const { state, committed, opened, floor } = record;
   const byKey = born === undefined;
   const isPending = byKey && opened > committed && !voided(record, opened);
-  // A revoke by key covers every add that was opened before now ◆; one by a reference none but its own, of which nothing
-  // that is opened comes about once the job is revoked. A run that goes on is not asked for the floor.
+  // A revoke by key covers every add opened before now ◆; one by reference covers only its own add, none of whose opened
+  // generations takes effect once the job is revoked. The floor doesn't stop an ongoing run.
   record.floor = byKey ? Math.max(committed, opened, floor, now) : Math.max(floor, committed);
   if (state === 'done' || state === 'dead') {
     records.writeListed(id, record, time);
     return { result: isPending ? 'revoked' : state, begun };
   }
-  // An end is remembered for `doneTtl` at least, so without a record this job was never claimed, unless it was due
-  // before that: then it may be done and forgotten, or wait in a backlog. No start from now on, in any case.
+  // An end is remembered for at least `doneTtl`, so a job without a record was never claimed, unless it was due before that: then
+  // it may be done and forgotten, or waiting in a backlog. In any case it never starts from now on.
   if (isPending) record.unknownEnd = false;
   else if (committed === NO_GENERATION && state === 'waiting') record.unknownEnd = true;
   else if (!known) record.unknownEnd = due + doneTtl <= now;
   const running = state === 'running' && record.leaseEnd > now;
   const held = record.holdEnd > now;
   const wasAsked = record.abortAsked;
-  // They stay, so that a revoke that is repeated can delete what the first could not.
+  // They stay, so that a repeated revoke can delete what the first couldn't.
   if (!running && record.places.length === 0 && committed === born) record.places = places;
   const revoked = running ? undefined : scheduleOf(record, now);
   if (running) record.noFurtherStart = true;
@@ -161,7 +161,7 @@ export function trace(records: Records, id: string, time: Moment): Trace | undef
   return { ...schedule, fence, leaseEnd, left: state === 'running' && leaseEnd <= time.now, holdEnd };
 }
 
-/** Why a generation may not come about, as the record is now. */
+/** Why a generation may not take effect, given the current record. */
 function refusal(record: JobRecord, opening: Opening, now: number): Refusal | undefined {
   switch (opening.by) {
     case 'add':

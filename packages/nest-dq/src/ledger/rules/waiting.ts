@@ -1,4 +1,4 @@
-// The index of the jobs that wait: the same rules as redis/verbs/waiting.
+// The index of waiting jobs: the same rules as redis/verbs/waiting.
 import type { IndexAnswer, IndexRequest, Schedule, Tally, TallyRequest, WaitingIds } from '../requests.js';
 import type { WaitingPage, WaitingPosition } from '../waiting-jobs.js';
 import { keptAfter } from '../ledger.js';
@@ -7,7 +7,7 @@ import type { Moment, Records } from './records.js';
 
 export function index(records: Records, request: IndexRequest, time: Moment): IndexAnswer {
   const { id, due, places } = request;
-  // The record of an ended job stays for `doneTtl` at least.
+  // The record of an ended job is kept for at least `doneTtl`.
   if (Math.ceil(due) + records.settings.doneTtl <= time.now || records.read(id, time)) return 'known';
   if (records.roomInIndex <= 0) return 'full';
   records.index.set(id, { due: Math.ceil(due), places, isRetried: false });

@@ -1,9 +1,9 @@
-// The fields that the requests of several verbs share.
+// Fields shared by the requests of several verbs.
 import { formatPlaces } from '../../../copies/location.js';
 import type { AnnouncedGeneration, Opening, OwedCopies, RunRef } from '../../requests.js';
 import { valueOf, type Fields } from '../script.js';
 
-/** A run. If Redis lost its record, the script makes a new one from these. Due times are rounded up: no job may run early. */
+/** A run. If Redis lost its record, the script rebuilds it from these. Due times are rounded up: no job may run early. */
 export const RUN = {
   generation: 'generation',
   born: 'born',
@@ -13,7 +13,7 @@ export const RUN = {
   lastOk: ({ lastOk }) => Math.floor(lastOk),
 } satisfies Fields<RunRef>;
 
-/** In calls that hold or return the permit of a run. */
+/** For calls that hold or return the permit of a run. */
 export const COUNTED_RUN = {
   ...RUN,
   permit: 'permit',
@@ -36,7 +36,7 @@ export const PLACES = { places: ({ places }) => formatPlaces(places) } satisfies
   Pick<AnnouncedGeneration, 'places'>
 >;
 
-/** One value that is a table in Lua, for fields that only some requests have. */
+/** Returns one value that is a table in Lua, for fields that only some requests have. */
 export function tableOf<Request>(
   fields: Readonly<Record<string, keyof Request | ((request: Request) => unknown)>>,
   request: Request,
@@ -44,7 +44,7 @@ export function tableOf<Request>(
   return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, valueOf(field, request)]));
 }
 
-/** A table in Lua for `refusal` in schedules.ts: `by`, and the fields of such an opening. */
+/** Returns a table in Lua for `refusal` in schedules.ts: `by`, and the fields of such an opening. */
 export function openingOf(opening: Opening): object {
   return opening.by === 'again' ? { by: opening.by, ...tableOf(RUN, opening.run) } : opening;
 }

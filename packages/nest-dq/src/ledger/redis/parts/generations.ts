@@ -1,7 +1,7 @@
 import { YOUNG } from '../../ledger.js';
 import { RECORD } from './record.js';
 
-/** For the scripts that open, commit and give up generations. */
+/** For scripts that open, commit and give up generations. */
 export const GENERATIONS: string = `${RECORD}
 -- Whether the job waits or runs, so that its key is taken.
 local function isLive(record)

@@ -2,12 +2,12 @@ import { GROUP_PATIENCE, LONGEST_GROUP_WAIT, LOOK_AT_PERMITS } from '../../rules
 
 /**
  * For scripts that count the runs of a tube. Only tubes whose handlers have limits have these keys:
- *  - `{<tube>}::running`, a sorted set: `<id>:<group>` of each run that has a permit, by the end of its lease. Without a group
- *    there is nothing behind the colon
- *  - `{<tube>}::limits`, a hash: under `=<group>` how many runs of the group are in the set, when the last was granted, and when
- *    the next job may ask, in MessagePack; under `turn` GCRA's theoretical arrival time, in microseconds
+ *  - `{<tube>}::running`, a sorted set: `<id>:<group>` of each run that has a permit, by the end of its lease. Without a group,
+ *    nothing follows the colon
+ *  - `{<tube>}::limits`, a hash: under `=<group>` the number of the group's runs in the set, when the last was granted, and
+ *    when the next job may ask, in MessagePack; under `turn` GCRA's theoretical arrival time, in microseconds
  *
- * While the slot of the tube moves, these keys are not at hand. Then nobody is limited, and a permit ends with its lease.
+ * While the tube's slot is moving, these keys aren't available. Then nobody is limited, and a permit ends with its lease.
  */
 export const LIMITS_OF_RUNS: string = `
 local hasTubeKeys = RUNNING ~= LIMITS
@@ -42,7 +42,7 @@ local function returnPermit(key, permit)
 end
 `;
 
-/** The same, for the claims: who may run now. `context` has `limits` and `sparedFrom`. */
+/** LIMITS_OF_RUNS for claims: who may run now. `context` has `limits` and `sparedFrom`. */
 export const CLAIM_LIMITS: string = `${LIMITS_OF_RUNS}
 local limits = hasTubeKeys and context.limits or {}
 local burst = limits.burst or 1

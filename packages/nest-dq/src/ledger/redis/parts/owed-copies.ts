@@ -1,12 +1,12 @@
 /**
- * Which copies of a job may still exist. While one may, the record stays. A part of record.ts.
+ * Which copies of a job may still exist. The record is kept while one may. A part of record.ts.
  *
- * For a generation that was never opened, such as a plain job's first, the record has a mask: `owed`. For all generations that
- * were opened it has one sum, because a key may be replaced thousands of times before its first copy is settled. Each copy has
- * a mark, a number of 52 bits that is computed from its generation and index. An opening adds the marks of the copies that it
- * announces. The mark of a copy is subtracted when the copy was not stored after all, and when it is settled. So if the sum is
- * 0, no copy is left. A mistake gives another sum: if a copy is subtracted twice, because its node came back with it, that does
- * not count for another copy. The record then stays for the longest time, which is safe.
+ * For a generation that was never opened, such as a plain job's first, the record has a mask: `owed`. For all opened generations
+ * it has a single sum, because a key may be replaced thousands of times before its first copy is settled. Each copy has a mark, a
+ * 52-bit number computed from its generation and index. An opening adds the marks of the copies it announces. A copy's mark is
+ * subtracted if the copy wasn't stored after all, and when it is settled. So a sum of 0 means that no copy is left. A mistake
+ * yields another sum: subtracting a copy twice, because its node came back with it, doesn't cancel another copy. The record is
+ * then kept as long as possible, which is safe.
  */
 export const OWED_COPIES: string = `
 -- A prime below 2 ^ 26, so that the product of two remainders is an integer that a number in Lua can hold.

@@ -1,12 +1,12 @@
 import { FOR_GOOD, LOOK_AT_PAUSE, MOST_PAUSES } from '../../rules/pauses.js';
 
 /**
- * The pauses of a tube, in its control record at `{<tube>}::control`: a map in MessagePack with the list `pauses`, which has the
- * begin and the end of each in the order of time, in ledger milliseconds. The last one may be the present one. The record expires
- * once no pause in it matters. A part of scripts that begin with record.ts.
+ * The pauses of a tube, in its control record at `{<tube>}::control`: a MessagePack map with the list `pauses`, which has the
+ * start and the end of each in chronological order, in ledger milliseconds. The last one may be the current one. The record
+ * expires once no pause in it matters. A part of scripts that start with record.ts.
  *
- * Anything else in its place, which another program may have written, may have been a pause. So it counts as one that began in 1970 and has no
- * end: no run is granted until somebody resumes the tube, and `nest-dq doctor` warns of it at once, as of any long pause.
+ * Anything else stored there by another program may have been a pause. So it counts as one that started in 1970 and has no end:
+ * no run is granted until somebody resumes the tube, and `nest-dq doctor` warns of it at once, as of any long pause.
  */
 export const PAUSES: string = `
 local FOR_GOOD, LOOK_AT_PAUSE, MOST_PAUSES = ${FOR_GOOD}, ${LOOK_AT_PAUSE}, ${MOST_PAUSES}

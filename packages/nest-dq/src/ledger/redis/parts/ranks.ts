@@ -1,4 +1,4 @@
-/** For scripts that look for a place in a sorted set whose members of one score are many. */
+/** For scripts that look up a position in a sorted set with many members of equal score. */
 export const RANKS: string = `
 -- Compares bytes, as the order of a sorted set does. The operator < would depend on the server's locale.
 local function isLess(a, b)

@@ -2,61 +2,61 @@ import { TUBE_KEYS } from '../script.js';
 import { OWED_COPIES } from './owed-copies.js';
 
 /**
- * The beginning of every script of the ledger: the time, the latest time at which the call may act, and the record of a job.
+ * The start of every script of the ledger: the time, the latest time at which the call may act, and the record of a job.
  *
- * The record is one text at `{<tube>}:<id>`, a map in MessagePack. Times are ledger milliseconds. The value in brackets is
+ * The record is one string at `{<tube>}:<id>`, a MessagePack map. Times are ledger milliseconds. The value in brackets is
  * that of an absent field.
  *
- *  1. `state`      w waiting, r running, l running for the last time (it was revoked, and no other run may begin), d done,
- *                  v revoked, u revoked while the ledger knew nothing of it (it may have ended long ago), x dead
+ *  1. `state`      w waiting, r running, l running for the last time (it was revoked, and no other run may start), d done,
+ *                  v revoked, u revoked while unknown to the ledger (it may have ended long ago), x dead
  *  2. `committed`  the committed generation, -1 for none [0]
  *  3. `born`       the generation of the add, -1 for none [0]
- *  4. `due`        when it is due; while it waits for a retry, the time of the retry [0]
- *  5. `attempt`    how many runs were begun and count [0]
- *  6. `fence`      of the last run, in microseconds [0]
- *  7. `leaseEnd`   only while it runs [0]
- *  8. `token`      of the claim that was granted the run; only while it runs, and not in a record that was made anew
- *  9. `owed`       the copies of the committed generation that may exist: due, mask and unknown (0 or 1) in a list. Absent if
- *                  that generation was opened: then see 10
- * 10. `sum`        of the marks of all copies that may exist of opened generations, see owed-copies.ts [0]
- * 11. `sumDue`     by this time all these copies are due [0]
+ *  4. `due`        due time; while it waits for a retry, the time of the retry [0]
+ *  5. `attempt`    number of started runs that count [0]
+ *  6. `fence`      fence of the last run, in microseconds [0]
+ *  7. `leaseEnd`   end of the lease, only while it runs [0]
+ *  8. `token`      token of the claim that was granted the run; only while it runs, and not in a rebuilt record
+ *  9. `owed`       the copies of the committed generation that may exist: a list of due, mask and unknown (0 or 1). Absent
+ *                  if that generation was opened: then see 10
+ * 10. `sum`        sum of the marks of all copies that may exist of opened generations, see owed-copies.ts [0]
+ * 11. `sumDue`     latest due time of these copies [0]
  * 12. `counted`    true if the copies of the committed generation are in the sum
- * 13. `lostDue`    by this time all copies of opened generations whose put got no answer are due [0]
+ * 13. `lostDue`    latest due time of the copies of opened generations whose put got no answer [0]
  * 14. `floor`      this generation and all older ones are void [-1]
- * 15. `opened`     the generation that was opened last [-1]
- * 16. `aborted`    the aborted generations above the committed one. Of generations with consecutive numbers, the list has only the first
- *                  and the last
- * 17. `holdEnd`    until then a run of a replaced generation may go on, with the same fence [0]
- * 18. `places`     of the copies, as formatPlaces writes them; only for keyed and moved jobs, until they end, unless they end by a
- *                  revoke; and of plain jobs that were revoked by id, or with `confirmed` ['']
+ * 15. `opened`     the last opened generation [-1]
+ * 16. `aborted`    the aborted generations above the committed one, as a list with the first and the last of each
+ *                  consecutive range
+ * 17. `holdEnd`    time until which a run of a replaced generation may continue, with the same fence [0]
+ * 18. `places`     places of the copies, as written by formatPlaces; only for keyed and moved jobs, until they end otherwise
+ *                  than by a revoke; and for plain jobs that were revoked by id, or with `confirmed` ['']
  * 19. `abort`      true while the run of state l, or the one that holds, is asked to stop
- * 20. `first`      the generation that was opened first, as far as this record knows; -1 if that is `opened` [-1]
+ * 20. `first`      the first opened generation this record knows of; -1 if that is `opened` [-1]
  *
- * A script reads and writes a record as a whole, because calls of Redis take most of its time. To look at one:
+ * A script reads and writes a record as a whole, because Redis calls take most of its time. To inspect one:
  * `redis-cli EVAL "return cjson.encode(cmsgpack.unpack(redis.call('GET', KEYS[1])))" 1 '{<tube>}:<id>'`.
  *
- * Each write decides how long the record stays:
- *  - a dead one for good
+ * Each write decides how long the record is kept:
+ *  - a dead one forever
  *  - an ended one without owed copies for DONE_TTL
- *  - any other until KEPT_AFTER after the latest time in it, which is two STALE_AFTER and a minute. A copy that comes later is
- *    stale, also without a record and after pauses: see parts/pauses.ts
- * A record may stay longer. So the end of a run does not change the expiry if that of the lease is late enough.
+ *  - any other until KEPT_AFTER (twice STALE_AFTER plus a minute) after the latest time in it. A copy that comes later is
+ *    stale even without a record and after pauses: see parts/pauses.ts
+ * A record may be kept longer. So the end of a run leaves the expiry set by its lease if that is late enough.
  *
  * A tube also has an index of its waiting jobs, see waiting.ts, and its dead letters, each with the name `<id>:<born>`:
  *  - `{<tube>}::dead`, a sorted set: their names by time of death
- *  - `{<tube>}::letters`, a hash: under the name a JSON text, under `<name>:l` the places
+ *  - `{<tube>}::letters`, a hash: under the name a JSON string, under `<name>:l` the places
  *
- * And it has the pauses, at `{<tube>}::control`: see pauses.ts.
+ * Its pauses are at `{<tube>}::control`: see pauses.ts.
  *
- * To change this: a new field only needs a value for its absence. A field that changes its meaning gets a new name, and for one
+ * To change this: a new field only needs a default for its absence. A field that changes its meaning gets a new name, and for one
  * minor version the scripts read both, because processes of two versions share the records.
  *
  * A fence has 16 digits. tostring, `..` and cjson.encode keep only 14, so only cmsgpack writes fences. Generations and times
  * have 13 digits.
  *
- * Scripts use no keys but KEYS: first those of the tube (TUBE_KEYS in ../script.ts), then the records. ARGV: the latest time at which
+ * Scripts use only the keys in KEYS: first those of the tube (TUBE_KEYS in ../script.ts), then the records. ARGV: the latest time at which
  * the call may act, the four settings, and one JSON list, `args`, with all values of the requests: see `replyEach` in
- * ../script.ts. One argument costs a third of what many cost. Every reply is a flat list of integers and texts: 1 if the script
+ * ../script.ts. A single argument costs a third of many. Every reply is a flat list of integers and strings: 1 if the script
  * acted and 0 if the call came too late, then the server's time in microseconds, then the answers.
  */
 export const RECORD: string = `
@@ -266,7 +266,7 @@ local function dropLetter(name)
 end
 `;
 
-/** For scripts whose requests often concern one record: each record is read once, and written once, by `writeAll`. */
+/** For scripts whose requests often concern the same record: each record is read once, and written once, by `writeAll`. */
 export const RECORDS_ONCE: string = `
 local readStored, writeStored = readRecord, writeRecord
 local records, changed = {}, {}

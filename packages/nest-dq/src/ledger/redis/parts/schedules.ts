@@ -4,7 +4,7 @@ import { nonsense, type ScriptReply } from '../script.js';
 import { GENERATIONS } from './generations.js';
 import { RECORDS_ONCE } from './record.js';
 
-/** For the scripts that answer what a job is, or refuse a generation. */
+/** For scripts that report the state of a job, or refuse a generation. */
 export const SCHEDULES: string = `${GENERATIONS}${RECORDS_ONCE}
 -- The committed generation as callers see it now; nil if there is none.
 local function scheduleOf(record)
@@ -55,7 +55,7 @@ const STATES: Readonly<Record<string, Schedule['state']>> = {
   x: 'dead',
 };
 
-/** Reads what `valuesOf` returned. */
+/** Parses the values of `valuesOf`. */
 export function readSchedule(from: ScriptReply): Schedule | undefined {
   const text = from.text();
   if (text === '') return undefined;

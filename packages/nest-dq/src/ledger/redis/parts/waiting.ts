@@ -1,14 +1,14 @@
 /**
- * For scripts that change or read the index of a tube's waiting jobs. Nothing is decided by it:
+ * For scripts that change or read the index of a tube's waiting jobs. Nothing depends on it:
  *  - `{<tube>}::index`, a sorted set: the ids by due time
- *  - `{<tube>}::places`, a hash: under the id of a job without a record the places of its copies; under `#` the list of the
- *    servers, packed. The places are a layout, `|`, and the ids of the copies in the order of the layout, `17,18,9`. The layout is
- *    two bytes for each copy: its index, and the number of its server (from 1). If a server has no number, the layout is a text,
+ *  - `{<tube>}::places`, a hash: under the id of a job without a record the places of its copies; under `#` the packed list
+ *    of servers. The places are a layout, `|`, and the ids of the copies in the order of the layout, `17,18,9`. The layout is
+ *    two bytes for each copy: its index, and the number of its server (from 1). If a server has no number, the layout is a string,
  *    ` 0=host:11300#instance 1=…`.
- *  - `{<tube>}::retrying`, a sorted set: those of the index that wait for a retry
+ *  - `{<tube>}::retrying`, a sorted set: indexed jobs that wait for a retry
  *
- * A script that decides about jobs calls `writeIndex` at its end. Jobs are taken out under any settings. They are added only
- * while there are fewer than MOST_INDEXED, but a job that is in the index always gets its new time.
+ * A script that decides about jobs calls `writeIndex` at its end. Jobs are removed under any settings. They are added only
+ * while there are fewer than MOST_INDEXED, but an indexed job always gets its new time.
  */
 export const WAITING: string = `
 local removed, added, dues, retried = {}, {}, {}, {}
@@ -74,8 +74,8 @@ end
 `;
 
 /**
- * For scripts that decide about jobs: each record that is written from here on changes the index, too. `runs` has the keys of jobs
- * that run, if the script tells them: a claim has taken these out, so they change it only if they wait again.
+ * For scripts that decide about jobs: each record written from here on updates the index too. `runs` has the keys of running
+ * jobs, if the script sets it: a claim has removed these from the index, so they change it only if they wait again.
  */
 export const RELISTING: string = `${WAITING}
 local writeOnly, runs = writeRecord, {}
@@ -86,7 +86,7 @@ local function writeRecord(key, record, leaseUntil)
 end
 `;
 
-/** For scripts that read or write places of the index. */
+/** For scripts that read or write places in the index. */
 export const PLACES_IN_INDEX: string = `
 -- Each start of a node is another server, so a tube that is never empty may meet many.
 local MOST_SERVERS = 255

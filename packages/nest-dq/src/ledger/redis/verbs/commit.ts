@@ -14,9 +14,9 @@ const FIELDS: Fields<CommitRequest> = {
 };
 
 /**
- * Makes opened generations the jobs from now on. Replies for each: the reason of a refusal and the present schedule; or an empty
- * text and the replaced schedule; or 'already' and no schedule; or 'revived', no schedule, and the places of the letter. If all are
- * empty texts without a schedule, as in nearly all calls, the reply has no answers.
+ * Makes opened generations the current jobs. Replies for each with the reason of a refusal and the current schedule; or an empty
+ * string and the replaced schedule; or 'already' and no schedule; or 'revived', no schedule, and the places of the letter. If all
+ * are empty strings without a schedule, as in nearly all calls, the reply has no answers.
  */
 const SCRIPT = `${SCHEDULES}${RELISTING}
 local function commit(key, ${namesOf(FIELDS)})

@@ -33,7 +33,7 @@ const FIELDS: Fields<CompleteRequest> = {
 
 const ANSWERS: readonly CompleteAnswer[] = ['refused', 'ok', 'over'];
 
-/** Takes the outcomes of runs. */
+/** Records the outcomes of runs. */
 const SCRIPT = `${GENERATIONS}${RELISTING}${LIMITS_OF_RUNS}
 ${codes(ANSWERS)}
 local NOTHING_MORE = {}

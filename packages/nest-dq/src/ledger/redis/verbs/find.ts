@@ -2,7 +2,7 @@ import type { Schedule } from '../../requests.js';
 import { readSchedule, SCHEDULES } from '../parts/schedules.js';
 import { replyEach, type RedisVerb } from '../script.js';
 
-/** Tells what jobs are. */
+/** Reports the schedules of jobs. */
 export const find: RedisVerb<string, Schedule | undefined> = {
   fields: {},
   script: `${SCHEDULES}

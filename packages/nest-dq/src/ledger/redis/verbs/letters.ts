@@ -60,12 +60,12 @@ local function valuesOf(name)
 end
 `;
 
-/** As `addLetter` in ../parts/record.ts writes it. */
+/** As written by `addLetter` in ../parts/record.ts. */
 const LETTER: Shape = {
   fields: { why: 'text', generation: 'number', due: 'number', attempt: 'number', died: 'number' },
 };
 
-/** Reads what `valuesOf` returned. */
+/** Parses the values of `valuesOf`. */
 function readLetter(from: ScriptReply): Letter | undefined {
   const json = from.text();
   if (json === '') return undefined;
@@ -81,7 +81,7 @@ function readLetter(from: ScriptReply): Letter | undefined {
   };
 }
 
-/** Of the one request of a call. */
+/** Parses the list for the only request of a call. */
 function readList(from: ScriptReply): LetterList {
   const more = from.number() === 1;
   const found: Letter[] = [];
@@ -132,7 +132,7 @@ const SURPLUS: Fields<SurplusRequest> = {
   limit: 'limit',
 };
 
-/** The dead letters that are not retained, oldest first. */
+/** Dead letters beyond their retention, oldest first. */
 export const surplus: RedisVerb<SurplusRequest, LetterList> = {
   fields: SURPLUS,
   about: 'dead',
@@ -153,7 +153,7 @@ return reply
 
 const DEATHS: Fields<DeathsRequest> = { since: 'since' };
 
-/** How many dead letters there are. */
+/** The number of dead letters since a time. */
 export const deaths: RedisVerb<DeathsRequest, number> = {
   fields: DEATHS,
   about: 'dead',
@@ -198,7 +198,7 @@ return reply
 
 const DISCARD: Fields<DiscardRequest> = { ...REF, died: 'died' };
 
-/** Takes dead letters away. */
+/** Removes dead letters. */
 export const discard: RedisVerb<DiscardRequest, Letter | undefined> = {
   fields: DISCARD,
   script: `${GENERATIONS}${NAMED}
@@ -235,10 +235,10 @@ const BURIED: Fields<BuriedRequest> = {
   places: ({ places }) => formatPlaces(places),
 };
 
-/** In Lua, `dead` has another name: DEAD is a key. */
+/** In Lua, `dead` has another name, because DEAD is a key. */
 const ANSWERS: readonly BuriedAnswer[] = ['gone', 'dead', 'unknown'];
 
-/** Notes where the copies of dead jobs are. */
+/** Records where the copies of dead jobs are. */
 export const buried: RedisVerb<BuriedRequest, BuriedAnswer> = {
   fields: BURIED,
   script: `${RECORD}${READ}

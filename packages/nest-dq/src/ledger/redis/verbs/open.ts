@@ -21,7 +21,7 @@ const FIELDS: Fields<OpenRequest> = {
 /** `first`: nothing is in its way, and its generation is the server's time in this reply, as in nearly all calls. */
 const KINDS = ['refused', 'opened', 'first'] as const;
 
-/** Opens generations. Replies for each: the kind; the reason, if it is refused; the generation, if it is opened; the present schedule. */
+/** Opens generations. Replies for each with the kind; the reason, if refused; the generation, if opened; the current schedule. */
 const SCRIPT = `${SCHEDULES}
 ${codes(KINDS)}
 local function open(key, ${namesOf(FIELDS)})

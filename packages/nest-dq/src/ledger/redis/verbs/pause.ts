@@ -3,7 +3,7 @@ import { PAUSES } from '../parts/pauses.js';
 import { RECORD } from '../parts/record.js';
 import { namesOf, replyEach, type Fields, type RedisVerb, type ScriptReply } from '../script.js';
 
-/** Reads what `presentOf` returned. */
+/** Parses the values of `presentOf`. */
 function readPause(from: ScriptReply): Pause | undefined {
   const [since, until] = [from.number(), from.number()];
   if (since === 0) return undefined;
@@ -33,7 +33,7 @@ return reply
   read: readPause,
 };
 
-/** Ends the pause of a tube, and tells it. */
+/** Ends the pause of a tube, and returns it. */
 export const resume: RedisVerb<object, Pause | undefined> = {
   fields: {},
   about: 'control',
@@ -53,7 +53,7 @@ return reply
   read: readPause,
 };
 
-/** Tells the pause of a tube. */
+/** Returns the pause of a tube. */
 export const paused: RedisVerb<object, Pause | undefined> = {
   fields: {},
   about: 'control',

@@ -13,12 +13,12 @@ const FIELDS: Fields<RevokeRequest> = {
   abort: 'abort',
 };
 
-/** `first`: the ledger knew nothing of a plain job, which waits as the request says, and is revoked. */
+/** `first`: a plain job unknown to the ledger, which waits as the request says, and is revoked. */
 const RESULTS = ['unknown', 'revoked', 'running', 'done', 'dead', 'first'] as const;
 
 /**
- * Forbids further runs. Replies for each: the result; and, unless it is `first`, 1 if a run was begun, else 0; the revoked schedule,
- * if it has no run.
+ * Forbids further runs. Replies for each with the result; and, unless it is `first`, 1 if a run was started, else 0; the revoked
+ * schedule, if it has no run.
  */
 const SCRIPT = `${SCHEDULES}${RELISTING}
 ${codes(RESULTS)}

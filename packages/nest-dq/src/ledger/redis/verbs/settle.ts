@@ -9,8 +9,8 @@ export const SETTLED: Fields<SettledCopies> = {
 };
 
 /**
- * Lua: settles the copies of the records whose keys begin at this place of KEYS. A call of `claim` also settles copies, behind
- * its requests.
+ * Lua: settles the copies of the records whose keys start at this index of KEYS. A call of `claim` also settles copies, after its
+ * requests.
  */
 export function settleFrom(firstKey: string): string {
   return `${RECORDS_ONCE}
@@ -23,7 +23,7 @@ writeAll()
 `;
 }
 
-/** Has no answer. */
+/** Settles copies; has no answer. */
 export const settle: RedisVerb<SettledCopies, void> = {
   fields: SETTLED,
   script: `${RECORD}

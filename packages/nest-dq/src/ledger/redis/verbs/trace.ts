@@ -2,7 +2,7 @@ import type { Trace } from '../../requests.js';
 import { readSchedule, SCHEDULES } from '../parts/schedules.js';
 import { replyEach, type RedisVerb } from '../script.js';
 
-/** Tells what jobs are, and who had them last. */
+/** Reports the schedules of jobs, and who had them last. */
 export const trace: RedisVerb<string, Trace | undefined> = {
   fields: {},
   script: `${SCHEDULES}

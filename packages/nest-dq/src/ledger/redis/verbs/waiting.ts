@@ -12,14 +12,14 @@ if not isIndexAtHand() then error({ err = 'TRYAGAIN the index is not at hand whi
 `;
 
 const STORED: Fields<IndexRequest> = {
-  due: ({ due }) => String(Math.ceil(due)), // a text, as Redis is slow to write numbers of Lua
+  due: ({ due }) => String(Math.ceil(due)), // a string, since Redis is slow to write Lua numbers
   layout: ({ places }, texts) => (places.length > 0 ? texts.numberOf(layoutOf(places)) : 0),
   copies: ({ places }) => copyIdsOf(places),
 };
 
 const ANSWERS: readonly IndexAnswer[] = ['full', 'listed', 'known'];
 
-/** Puts plain jobs that were just stored into the index, unless the ledger knows more of them by now. */
+/** Adds plain jobs that were just stored to the index, unless the ledger knows more of them by now. */
 export const index: RedisVerb<IndexRequest, IndexAnswer> = {
   fields: STORED,
   script: `${RECORD}${WAITING}${NEEDS_INDEX}${PLACES_IN_INDEX}
@@ -55,7 +55,7 @@ end
 };
 
 const PAGE: Fields<WaitingPage> = {
-  // As texts, as `..` keeps only 14 digits.
+  // As strings, since `..` keeps only 14 digits.
   from: ({ from }) => from !== undefined && String(from),
   to: ({ to }) => to !== undefined && String(to),
   due: ({ after }) => after !== undefined && String(after.due),
@@ -63,7 +63,7 @@ const PAGE: Fields<WaitingPage> = {
   limit: 'limit',
 };
 
-/** A page of the index, the first due first. Replies 1 if more follow, and two values for each job. */
+/** A page of the index by due time. Replies with 1 if more follow, and two values for each job. */
 export const waiting: RedisVerb<WaitingPage, WaitingIds> = {
   fields: PAGE,
   about: 'index',
@@ -106,8 +106,8 @@ return reply
 };
 
 /**
- * Tells what jobs are: as their records say, or, for a job without a record, the index. It puts right what the index has of
- * a job: also that of a job that ended while the slot of its tube moved, once any copy that comes back would be stale.
+ * Reports schedules from the jobs' records, or, for a job without one, from the index. Corrects the index entry of a job, also
+ * that of a job that ended while its tube's slot was moving, once any copy that comes back would be stale.
  */
 export const locate: RedisVerb<string, Schedule | undefined> = {
   fields: {},
@@ -135,7 +135,7 @@ return reply
 
 const TIMES: Fields<TallyRequest> = { times: ({ times }) => times.map(String) };
 
-/** Counts the jobs of the index. Replies how many there are, are due, and wait for a retry, when the first is due, and each count. */
+/** Counts the jobs of the index. Replies with the number of all, of overdue and of retrying ones, when the first is due, and each count. */
 export const tally: RedisVerb<TallyRequest, Tally> = {
   fields: TIMES,
   about: 'index',
