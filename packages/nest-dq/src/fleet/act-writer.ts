@@ -6,11 +6,11 @@ import { MOST_ACTS, type ActRecord, type Acts } from './acts.js';
 import { withinLimit } from '../time/call-limit.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 
-/** Milliseconds until acts that could not be stored are stored again. */
+/** Pause before storing failed acts again, in ms. */
 const AGAIN = 5_000;
-/** Milliseconds. How long an end waits for the last acts to be stored. */
+/** How long a close waits for the last acts to be stored, in ms. */
 const LAST_CALL = 1_000;
-/** Acts in one call. */
+/** Acts per call. */
 const TOGETHER = 100;
 
 interface ActWriterParts {
@@ -18,13 +18,13 @@ interface ActWriterParts {
   readonly acts: Acts;
   readonly clock: Clock;
   readonly warn: (message: string) => void;
-  /** Keys are not stored: copies hide them, too. The id of the job says which it was. */
+  /** Whether to leave out keys, because copies hide them too. The job's id identifies it. */
   readonly hidesKeys: boolean;
 }
 
-/** Stores each act that this process tells. No act waits for it, or fails because of it: while the ledger is away, acts wait here. */
+/** Stores each act that this process emits. No act waits for it, or fails because of it: while the ledger is away, acts are queued here. */
 export class ActWriter {
-  /** The oldest first. */
+  /** Oldest first. */
   private readonly waiting = new Set<string>();
   private underWay: Promise<void> | undefined;
   private timer: Timer | undefined;
@@ -35,24 +35,24 @@ export class ActWriter {
     parts.events.listen('operated', (act) => this.note(act), 'what stores the acts');
   }
 
-  /** Acts that are not stored yet; after `close`: that were not stored. */
+  /** Number of acts not stored yet; after `close`, those that were lost. */
   get unstored(): number {
     return this.waiting.size;
   }
 
-  /** Stores the rest, as far as that takes little time. Idempotent. */
+  /** Stores the rest, as far as that can be done quickly. Idempotent. */
   async close(): Promise<void> {
     if (this.closed) return;
     this.closed = true;
     const { clock, warn } = this.parts;
-    if (this.unstored > 0) await withinLimit(clock, LAST_CALL, this.store()).catch(() => undefined); // told below
+    if (this.unstored > 0) await withinLimit(clock, LAST_CALL, this.store()).catch(() => undefined); // logged below
     if (this.unstored > 0) warn(`the last ${this.unstored} acts of operators were not stored`);
   }
 
   private note(act: Operated): void {
     this.waiting.add(JSON.stringify(recordOf(act, this.parts)));
     for (const oldest of this.waiting) {
-      if (this.waiting.size <= MOST_ACTS) break; // more would be dropped in any case
+      if (this.waiting.size <= MOST_ACTS) break; // more would be dropped anyway
       this.waiting.delete(oldest);
     }
     void this.store();
@@ -92,13 +92,13 @@ function recordOf({ by, act, on, count, error }: Operated, { acts, hidesKeys }: 
   return { ...record, error: { code, message: shorten(error.message) } };
 }
 
-/** As JSON can hold it: what an application gave to an act may be anything, of any length. */
+/** Makes it fit for JSON: an application may pass anything to an act, of any length. */
 function inJson(on: OperatedOn): OperatedOn {
   const { filter, change, ...rest } = on;
   try {
     if (JSON.stringify({ filter, change }).length <= TEXT_LIMIT) return on;
   } catch {
-    // A cycle, or a number that JSON does not have: a text must do.
+    // A cycle, or a number JSON can't represent: store a string instead.
   }
   return { ...rest, change: show({ filter, change }) };
 }

@@ -3,18 +3,18 @@ import { withinLimit } from '../time/call-limit.js';
 import { addCounts, ALL_TUBES, hourOf, type History, type MinuteOfTube } from './history.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 
-/** Milliseconds. A minute is a multiple of it, so no interval is in two minutes. */
+/** Interval in ms. A minute is a multiple of it, so no interval spans two minutes. */
 const EVERY = 10_000;
-/** Tubes of one interval that have numbers of their own; further ones count in the sum only. */
+/** Tubes with counts of their own per interval; further ones count only in the sum. */
 const MOST_TUBES = 200;
-/** Minutes of tubes that wait while the ledger is away. Then the oldest are dropped. */
+/** Tube minutes queued while the ledger is away. Beyond that the oldest are dropped. */
 const MOST_WAITING = 2_000;
-/** Minutes of tubes in one call. */
+/** Tube minutes per call. */
 const TOGETHER = 100;
-/** Milliseconds. How long an end waits for the last numbers to be written. */
+/** How long a close waits for the last counts to be written, in ms. */
 const LAST_CALL = 500;
 
-/** Adds what this process counted to the history of all, every 10 s in which it counted anything. */
+/** Adds what this process counted to the shared history, every 10 s if it counted anything. */
 export class HistoryWriter {
   private readonly waiting = new Map<string, MinuteOfTube>();
   private timer: Timer | undefined;
@@ -35,7 +35,7 @@ export class HistoryWriter {
     });
   }
 
-  /** Writes the rest, as far as that takes little time. Idempotent. */
+  /** Writes the rest, as far as that can be done quickly. Idempotent. */
   async close(): Promise<void> {
     if (this.closed) return;
     this.closed = true;
@@ -44,7 +44,7 @@ export class HistoryWriter {
     await withinLimit(this.clock, LAST_CALL, this.underWay).catch(() => undefined);
   }
 
-  /** @param at A time of the interval, in ledger time. */
+  /** @param at A ledger time within the interval. */
   private collect(at: number): void {
     const minute = Math.floor(at / 60_000);
     const taken = this.tally.take();
@@ -57,7 +57,7 @@ export class HistoryWriter {
       }
       this.keep({ minute, tube: ALL_TUBES, counts: sum });
     }
-    this.underWay = this.underWay.then(() => this.write()).catch(() => undefined); // again with the next
+    this.underWay = this.underWay.then(() => this.write()).catch(() => undefined); // retried with the next
   }
 
   private keep({ minute, tube, counts }: MinuteOfTube): void {
@@ -78,7 +78,7 @@ export class HistoryWriter {
       const some: MinuteOfTube[] = [];
       for (const each of this.waiting.values())
         if (some.length < TOGETHER && hourOf(each.minute) === hour) some.push(each);
-      // Taken out only after it was written; what was counted meanwhile has another interval, and may have another sum.
+      // Removed only after writing; what was counted meanwhile belongs to another interval, and may have another sum.
       await this.history.add(some);
       for (const each of some) this.written(each);
     }

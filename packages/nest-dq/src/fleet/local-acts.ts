@@ -3,18 +3,18 @@ import { VALUE, type DiskBatch } from '../disk/entries.js';
 import { MOST_ACTS, type Acts, type StoredAct } from './acts.js';
 import { stored } from '../ledger/memory/durable-records.js';
 
-/** `act <place>` holds the text of an act. The places have this many digits, so that the folder has them in their order. */
+/** `act <place>` holds the string of an act. Places are padded to this many digits, so that the folder sorts them. */
 const ACT = 'act ';
 const DIGITS = 16;
 
 /** The acts in the memory of one process, and on its disk if it has one. */
 export class LocalActs implements Acts, DiskPart {
-  /** By place, the oldest first. */
+  /** By place, oldest first. */
   private readonly acts = new Map<number, string>();
   private readonly unsaved = new Set<number>();
   private last = 0;
 
-  /** @param now Ledger time, ms. */
+  /** @param now Ledger time in ms. */
   constructor(
     readonly now: () => number,
     private readonly disk?: Disk,
@@ -22,7 +22,7 @@ export class LocalActs implements Acts, DiskPart {
     disk?.add(this);
   }
 
-  /** Reads what the disk has. `DQ_DISK`. */
+  /** Loads the acts from the disk. Rejects with `DQ_DISK`. */
   async load(): Promise<void> {
     await this.disk?.read(ACT, (place, value) => this.put(Number(place), value.toString('utf8', VALUE)));
   }

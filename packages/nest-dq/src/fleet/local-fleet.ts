@@ -4,7 +4,7 @@ import { LocalActs } from './local-acts.js';
 import { LocalHistory } from './local-history.js';
 import { LocalPresence } from './local-presence.js';
 
-/** A fleet of one process, or of the applications that share a test kit. Only the acts are stored, where the ledger has a disk. */
+/** A fleet of one process, or of the applications that share a test kit. Only the acts are stored, if the ledger has a disk. */
 export class LocalFleet implements Fleet {
   readonly presence: LocalPresence;
   readonly history: LocalHistory;
@@ -16,7 +16,7 @@ export class LocalFleet implements Fleet {
     this.acts = new LocalActs(now, disk);
   }
 
-  /** Reads what is on the disk, which is open by now. `DQ_DISK`. */
+  /** Loads the disk, which must be open. Rejects with `DQ_DISK`. */
   load(): Promise<void> {
     return this.acts.load();
   }

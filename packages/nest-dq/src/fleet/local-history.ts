@@ -10,7 +10,7 @@ import {
   type MinuteOfTube,
 } from './history.js';
 
-/** Minutes: of one hour by number, each with the counts of its tubes. */
+/** The minutes of one hour by number, each with the counts of its tubes. */
 type Hour = Map<number, Map<string, number[]>>;
 
 /** The history in the memory of one process. */

@@ -1,12 +1,12 @@
 import type { Member, Presence, PresentProcess } from './presence.js';
 
-/** The presence where there is no other process; or that of the processes of a test, which are one process. */
+/** The presence where there is no other process, or of the simulated processes of a test, which are one process. */
 export class LocalPresence implements Presence {
-  /** In the order in which they joined: the first is the elected one. */
+  /** In the order in which they joined: the first is the leader. */
   private readonly members = new Set<Member>();
   private readonly drained = new Set<string>();
 
-  /** @param now Ledger time, ms. */
+  /** @param now Ledger time in ms. */
   constructor(private readonly now: () => number) {}
 
   join(member: Member): () => Promise<void> {
@@ -41,7 +41,7 @@ export class LocalPresence implements Presence {
     return Promise.resolve([...this.drained]);
   }
 
-  /** Nobody falls silent here, so nobody has to be asked again: an election holds until its process leaves. */
+  /** Nobody falls silent here, so nobody has to be asked again: an election lasts until its process leaves. */
   private tell(): void {
     const [elected] = this.members;
     const settings = Array.from(this.members, (member) => member.settings);

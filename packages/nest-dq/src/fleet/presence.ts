@@ -1,40 +1,40 @@
 // What the processes of one prefix know of each other. Nothing here decides about a job.
 import type { TubeLimits } from '../ledger/limits.js';
 
-/** Milliseconds. How often a process tells of itself, and learns of the others. */
+/** How often a process announces itself, and learns of the others, in ms. */
 export const ANNOUNCE_EVERY = 5_000;
-/** Milliseconds of ledger time. A process that was silent for so long is gone. */
+/** A process silent for this long is gone. Ledger time in ms. */
 export const GONE_AFTER = 15_000;
-/** Processes that are shown at most. */
+/** Maximum number of processes shown. */
 export const MOST_PROCESSES = 1_000;
 
-/** Where each process tells what it does. One process needs it, too: then there are no others. */
+/** Where each process announces what it does. A single process uses it too: then there are no others. */
 export interface Presence {
   /**
-   * From now on the others see this process, until the function that is returned is called: at the end of the process. It
-   * may take as long as one call, and never rejects. If a process dies, it is gone after `GONE_AFTER`.
+   * Makes this process visible to the others until the returned function is called, at the end of the process. That function may
+   * take as long as one call, and never rejects. A process that dies is gone after `GONE_AFTER`.
    */
   join(member: Member): () => Promise<void>;
-  /** The processes that are there now: at most `MOST_PROCESSES`, the one that told last first. `DQ_LEDGER_DOWN`. */
+  /** Resolves with the current processes: at most `MOST_PROCESSES`, latest announcement first. Rejects with `DQ_LEDGER_DOWN`. */
   all(): Promise<PresentProcess[]>;
   /**
-   * Marks a node as drained, or removes the mark. This process learns it at once, and the others with their next news. True:
-   * that changed something. `DQ_LEDGER_DOWN`.
+   * Marks a node as drained, or removes the mark. This process learns it at once, and the others with their next news. Resolves
+   * with true if that changed something. Rejects with `DQ_LEDGER_DOWN`.
    */
   markDrained(endpoint: string, drained: boolean): Promise<boolean>;
-  /** The endpoints of the nodes that are marked as drained, at most 100. `DQ_LEDGER_DOWN`. */
+  /** Resolves with the endpoints of drained nodes, at most 100. Rejects with `DQ_LEDGER_DOWN`. */
   drainedNodes(): Promise<string[]>;
 }
 
-/** A process, as the place where they meet asks it. */
+/** A process, as the presence sees it. */
 export interface Member {
-  /** Differs from that of any other process, also of one on the same machine. */
+  /** Unique id of the process, even among those on the same machine. */
   readonly id: string;
-  /** The settings that all should share, as one text: two processes agree if their texts are the same. */
+  /** The settings that all should share, as one string: two processes agree if their strings are equal. */
   readonly settings: string;
-  /** What it does at this moment. */
+  /** Describes what it does right now. */
   describe(): ProcessRecord;
-  /** Whether another process should be elected in its place. Is asked each time it tells of itself. */
+  /** Whether another process should be elected in its place. Called on each announcement. */
   yields(): boolean;
   learn(news: PresenceNews): void;
 }
@@ -42,53 +42,53 @@ export interface Member {
 /** What a process learns of the others. */
 export interface PresenceNews {
   /**
-   * Milliseconds of the clock: so long this process is the elected one. 0: another process is. Until then nobody else can be
+   * Time on the local clock, in ms, until which this process is the leader; 0 if another one is. Until then nobody else can be
    * elected, even if this process hears nothing more.
    */
   readonly electedUntil: number;
-  /** The endpoints of the nodes that are marked as drained. */
+  /** The endpoints of drained nodes. */
   readonly drained: readonly string[];
-  /** The `settings` of other processes, as far as they differ from those of this one: some of them, if there are many. */
+  /** The `settings` of other processes that differ from those of this one: some of them, if there are many. */
   readonly otherSettings: readonly string[];
 }
 
 export interface PresentProcess {
   readonly record: ProcessRecord;
-  /** Ledger time, ms: when it told this. */
+  /** Ledger time of the announcement, in ms. */
   readonly at: number;
   readonly elected: boolean;
 }
 
-/** What a process tells of itself. Durations and no instants, as each process has its own clock. */
+/** The announcement of a process. It has durations instead of times, since each process has its own clock. */
 export interface ProcessRecord {
   readonly id: string;
-  /** The name of the machine. */
+  /** Name of the machine. */
   readonly host: string;
   readonly pid: number;
-  /** Of nest-dq. */
+  /** Version of nest-dq. */
   readonly version: string;
-  /** Of Node.js. */
+  /** Version of Node.js. */
   readonly nodeVersion: string;
   /** The name of the cluster in its application. */
   readonly cluster?: string;
-  /** Milliseconds since it joined. */
+  /** Time since it joined, in ms. */
   readonly upFor: number;
-  /** False: it only produces. */
+  /** False if it only produces. */
   readonly consumes: boolean;
-  /** By endpoint: whether the node stores jobs and lets the process reserve them. */
+  /** Whether each node, by endpoint, stores jobs and lets the process reserve them. */
   readonly nodes: Readonly<Record<string, boolean>>;
   readonly settings: ProcessSettings;
-  /** Jobs that it found to be lost, since it joined. Absent: none. */
+  /** Lost jobs found since it joined. Absent if none. */
   readonly lost?: number;
-  /** Jobs that it added and that the index has no room for, since it joined. Absent: none. */
+  /** Jobs added since it joined for which the index had no room. Absent if none. */
   readonly unlisted?: number;
-  /** Jobs that its repair has still to look at, about. Absent: there is no repair. */
+  /** Approximate number of jobs its repair still has to look at. Absent if no repair is running. */
   readonly toRepair?: number;
-  /** Those that it consumes: at most 1,000. */
+  /** The consumed tubes, at most 1,000. */
   readonly tubes: readonly TubeLoad[];
 }
 
-/** Durations in milliseconds. */
+/** Durations in ms. */
 export interface ProcessSettings {
   readonly prefix: string;
   readonly replicas: number;
@@ -98,25 +98,25 @@ export interface ProcessSettings {
   readonly staleAfter: number;
 }
 
-/** What a process has at hand of one tube. */
+/** What a process holds and runs of one tube. */
 export interface TubeLoad {
-  /** Without the prefix. */
+  /** Name without the prefix. */
   readonly tube: string;
   readonly concurrency: number;
-  /** Absent: its handler has no limits. */
+  /** Absent if its handler has no limits. */
   readonly limits?: TubeLimits;
-  /** Handlers that have not returned. */
+  /** Number of handlers that haven't returned. */
   readonly running: number;
-  /** Copies in hand that are early, or due without a slot. */
+  /** Number of held copies that are early, or due without a slot. */
   readonly held: number;
-  /** Runs that take longer than a second, the first to begin first: at most 100. */
+  /** Runs that have taken longer than a second, by start: at most 100. */
   readonly long: readonly LongRun[];
 }
 
 export interface LongRun {
-  /** Of the job. */
+  /** Id of the job. */
   readonly id: string;
   readonly attempt: number;
-  /** Milliseconds since its handler was called. */
+  /** Time since its handler was called, in ms. */
   readonly runFor: number;
 }

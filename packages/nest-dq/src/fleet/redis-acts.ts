@@ -2,15 +2,15 @@ import { MOST_ACTS, type Acts, type StoredAct } from './acts.js';
 import { RECORD } from '../ledger/redis/parts/record.js';
 import { ScriptReply, type RawReply } from '../ledger/redis/script.js';
 
-/** Lua: what stands before the acts in the order of ranks. A place is a safe integer, and greater ones are of another program. */
+/** Lua: the number of entries ranked before the acts. A place is a safe integer; greater ones stem from another program. */
 const PLACES: string = `${RECORD}
 local ACTS = KEYS[1]
 local aliens = call('ZCOUNT', ACTS, '(9007199254740991', '+inf')
 `;
 
-/** KEYS: a sorted set, the texts of the acts by their places. It never expires. */
+/** KEYS: a sorted set of the acts' strings by place. It never expires. */
 export const ACT_SCRIPTS = {
-  /** Arguments: the texts of acts. A place is the time in microseconds, or one more than the last if that is not later. */
+  /** Arguments: the strings of acts. A place is the time in microseconds, or one more than the last if that isn't later. */
   'dq:act': `${PLACES}
 local last = call('ZREVRANGE', ACTS, aliens, aliens, 'WITHSCORES')[2]
 local place = max(us, tonumber(last or 0) + 1)
@@ -19,7 +19,7 @@ for _, old in ipairs(call('ZREVRANGE', ACTS, ${MOST_ACTS}, -1)) do call('ZREM', 
 return reply
 `,
 
-  /** Arguments: a place or 0, and how many acts are wanted. Reply: of each the text and the place. */
+  /** Arguments: a place or 0, and the number of acts wanted. Reply: the string and the place of each. */
   'dq:acts': `${PLACES}
 local before, limit = args[1], args[2]
 local first = before > 0 and call('ZCOUNT', ACTS, before, '+inf') or aliens
@@ -34,7 +34,7 @@ return reply
 
 export type ActScript = keyof typeof ACT_SCRIPTS;
 
-/** The acts of all processes of one prefix, in one key of Redis. */
+/** The acts of all processes of one prefix, in one Redis key. */
 export class RedisActs implements Acts {
   constructor(
     readonly now: () => number,

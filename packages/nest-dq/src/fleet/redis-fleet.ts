@@ -24,7 +24,7 @@ export class RedisFleet implements Fleet {
     const call: RedisLedger['callShared'] = (script, keys, json) => ledger.callShared(script, keys, json);
     this.presence = new RedisPresence(sharedBase, clock, foreign, (script, keys, json) =>
       call(script, keys, json).catch((thrown: unknown) => {
-        // Nobody waits for the answer to an announcement. While Redis is away, that is told elsewhere.
+        // Nobody waits for the answer to an announcement. That Redis is away is reported elsewhere.
         const { message, cause } = toError(thrown);
         if (isAboutData(toError(cause))) foreign.tell('what processes tell of themselves', message);
         throw thrown;

@@ -13,9 +13,9 @@ import { RECORD } from '../ledger/redis/parts/record.js';
 import { ScriptReply, type RawReply } from '../ledger/redis/script.js';
 
 /**
- * KEYS: a hash for each hour. Under `tubes` it has a JSON list of the tubes that have numbers of their own. Under
- * `<minute>:<place>` it has a JSON list of numbers: of the tube at this place of the list, or of all tubes at place 0. Under
- * `q<quarter>:<place>` it has the sum of these numbers in a quarter of the hour, for each tube.
+ * KEYS: a hash for each hour. `tubes` holds a JSON list of the tubes with counts of their own. `<minute>:<place>` holds a JSON
+ * list of counts, of the tube at this place of the list, or of all tubes for place 0. `q<quarter>:<place>` holds the sum of these
+ * counts in a quarter of the hour, for each tube.
  */
 const OF_HOUR: string = `${RECORD}
 local HISTORY = KEYS[1]
@@ -35,7 +35,7 @@ end
 `;
 
 export const HISTORY_SCRIPTS = {
-  /** Arguments: for each minute of a tube a list of the minute in its hour, the tube, and the numbers. */
+  /** Arguments: for each minute of a tube a list of the minute within its hour, the tube, and the counts. */
   'dq:count': `${OF_HOUR}
 local known = #tubes
 
@@ -60,7 +60,7 @@ call('PEXPIRE', HISTORY, ${REMEMBERED + HOUR * 60_000})
 return reply
 `,
 
-  /** Arguments: a tube, the first and the last minute in the hour. Reply: for each of these minutes the numbers as JSON. */
+  /** Arguments: a tube, the first and the last minute within the hour. Reply: the counts of each of these minutes as JSON. */
   'dq:counts': `${OF_HOUR}
 local place = places[args[1]]
 if not place then return reply end
@@ -70,7 +70,7 @@ for _, counts in ipairs(call('HMGET', HISTORY, unpack(fields))) do push(short(co
 return reply
 `,
 
-  /** Reply: for each tube its name, and for each quarter of the hour the numbers as JSON. */
+  /** Reply: the name of each tube, followed by the counts of each quarter of the hour as JSON. */
   'dq:quarters': `${OF_HOUR}
 for place, tube in ipairs(tubes) do
   local fields = {}
@@ -87,7 +87,7 @@ export type HistoryScript = keyof typeof HISTORY_SCRIPTS;
 /** The history of all processes of one prefix, in one Redis: a key for each hour, which expires. */
 export class RedisHistory implements History {
   constructor(
-    /** The beginning of the keys. */
+    /** Prefix of the keys. */
     private readonly base: string,
     readonly now: () => number,
     private readonly foreign: ForeignJson,
@@ -125,7 +125,7 @@ export class RedisHistory implements History {
   }
 
   private counts(text: string): readonly number[] | undefined {
-    if (text === '' || text === '{}') return undefined; // the second is an empty list, as Lua writes it
+    if (text === '' || text === '{}') return undefined; // the second is an empty list as written by Lua
     return this.foreign.read('numbers of the history', text, { list: 'number' });
   }
 

@@ -14,9 +14,9 @@ import type { ForeignJson, Shape } from '../ledger/foreign-json.js';
 import { RECORD } from '../ledger/redis/parts/record.js';
 import { ScriptReply, type RawReply } from '../ledger/redis/script.js';
 
-/** Milliseconds. A process that ends waits no longer for its farewell: its record expires by itself. */
+/** How long an ending process waits for its farewell, in ms; otherwise its record simply expires. */
 const FAREWELL = 500;
-/** Records in one reply. */
+/** Records per reply. */
 const TOGETHER = 50;
 
 /**
@@ -24,10 +24,10 @@ const TOGETHER = 50;
  *
  *  1. `seen`       a sorted set: the ids of processes by the time at which each is gone
  *  2. `processes`  a hash: the JSON of each process's record by its id
- *  3. `settings`   a sorted set: the texts of settings by the time at which each was had by nobody for long enough
+ *  3. `settings`   a sorted set: the strings of settings by the time at which nobody has had each for long enough
  *  4. `drained`    a sorted set: the endpoints of drained nodes by the time of their mark. It never expires
- *  5. `elected`    a text: the id of the elected process. It expires with the election
- *  6. `yielding`   a sorted set: the ids of processes that want another one to be elected, by the time at which each is gone
+ *  5. `elected`    a string: the id of the leader. It expires with the election
+ *  6. `yielding`   a sorted set: the ids of processes that want another leader, by the time at which each is gone
  */
 const NAMES = ['seen', 'processes', 'settings', 'drained', 'elected', 'yielding'] as const;
 
@@ -50,9 +50,9 @@ end
 
 export const PRESENCE_SCRIPTS = {
   /**
-   * Arguments: the id of the process, its record as JSON, its settings as a text, and 1 if it wants another one to be elected. Reply: the
-   * id of the elected process or an empty text, the number of drained nodes, their endpoints, and some of the settings that others have.
-   * One that yields is elected only while all others yield, too.
+   * Arguments: the id of the process, its record as JSON, its settings as a string, and 1 if it wants another one to be elected.
+   * Reply: the id of the leader or an empty string, the number of drained nodes, their endpoints, and some of the differing
+   * settings of others. A process that yields is elected only if all others yield too.
    */
   'dq:announce': `${SHARED}
 purge(SEEN, PROCESSES)
@@ -80,7 +80,7 @@ end
 return reply
 `,
 
-  /** Argument: the id of a process that ends. */
+  /** Argument: the id of an ending process. */
   'dq:withdraw': `${SHARED}
 call('ZREM', SEEN, id)
 call('ZREM', YIELDING, id)
@@ -89,7 +89,7 @@ if call('GET', ELECTED) == id then call('PEXPIRE', ELECTED, 0) end
 return reply
 `,
 
-  /** Reply: the id of the elected process or an empty text; then the id of each process, and when it will be gone. */
+  /** Reply: the id of the leader or an empty string; then the id of each process, and when it will be gone. */
   'dq:processes': `${SHARED}
 purge(SEEN, PROCESSES)
 push(call('GET', ELECTED) or '')
@@ -101,13 +101,13 @@ end
 return reply
 `,
 
-  /** Arguments: ids of processes. Reply: the record of each as JSON; an empty text: it has left. */
+  /** Arguments: ids of processes. Reply: the record of each as JSON, or an empty string if it has left. */
   'dq:records': `${SHARED}
 for _, record in ipairs(call('HMGET', PROCESSES, unpack(args))) do push(short(record or '')) end
 return reply
 `,
 
-  /** Arguments: an endpoint, and 1 to mark it, 0 to remove the mark. Reply: 1 if that changed something. */
+  /** Arguments: an endpoint, and 1 to mark it or 0 to remove the mark. Reply: 1 if that changed something. */
   'dq:mark': `${SHARED}
 push(args[2] == 1 and call('ZADD', DRAINED, 'NX', now, args[1]) or args[2] == 0 and call('ZREM', DRAINED, args[1]) or 0)
 return reply
@@ -125,7 +125,7 @@ export type PresenceScript = keyof typeof PRESENCE_SCRIPTS;
 const NUMBERS = (...names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, 'number'] as const));
 
-/** What others read of a ProcessRecord. */
+/** The parts of a ProcessRecord that others read. */
 const PROCESS: Shape = {
   fields: {
     id: 'text',
@@ -155,13 +155,13 @@ const PROCESS: Shape = {
   },
 };
 
-/** The presence of all processes of one prefix, in one Redis. Each tells of itself every `ANNOUNCE_EVERY`, in one call. */
+/** The presence of all processes of one prefix, in one Redis. Each announces itself every `ANNOUNCE_EVERY`, in one call. */
 export class RedisPresence implements Presence {
   private readonly announcers = new Set<Announcer>();
   private readonly keys: string[];
 
   constructor(
-    /** The beginning of the keys. */
+    /** Prefix of the keys. */
     base: string,
     private readonly clock: Clock,
     private readonly foreign: ForeignJson,
@@ -223,10 +223,10 @@ export class RedisPresence implements Presence {
   }
 }
 
-/** One process that tells of itself until it stops. */
+/** Announces one process until stopped. */
 class Announcer {
   private timer: Timer | undefined;
-  /** The calls under way. */
+  /** The calls in flight. */
   private underWay: Promise<void> = Promise.resolve();
   private stopped = false;
 
@@ -236,11 +236,11 @@ class Announcer {
     private readonly call: (script: PresenceScript, args: readonly unknown[]) => Promise<ScriptReply>,
   ) {}
 
-  /** Now, and then again and again. One call after the other: the news of the last one count. */
+  /** Announces now, and then repeatedly. One call at a time: the news of the last one count. */
   announce(): void {
     this.timer?.cancel();
     this.timer = this.clock.after(ANNOUNCE_EVERY, () => this.announce());
-    // Unanswered, it is told with the next call. What was learned before counts until then.
+    // Without an answer, the next call announces it again. Earlier news count until then.
     this.underWay = this.underWay.then(() => this.tell()).catch(() => undefined);
   }
 
@@ -259,7 +259,7 @@ class Announcer {
     const told = [id, JSON.stringify(member.describe()), settings, Number(member.yields())];
     const reply = await this.call('dq:announce', told);
     if (this.stopped) return;
-    // The election began after the call was sent. So it is over here before it is over in Redis.
+    // The election began after the call was sent, so it ends here before it ends in Redis.
     const electedUntil = reply.text() === id ? sent + GONE_AFTER : 0;
     const drained = Array.from({ length: reply.number() }, () => reply.text());
     const otherSettings: string[] = [];

@@ -15,11 +15,11 @@ import { sharedSettings, unequalSettings, type UnequalSetting } from './unequal-
 import { VERSION } from './version.js';
 
 const MOST_TUBES = 1_000;
-/** Of all tubes together. */
+/** Limit over all tubes. */
 const MOST_LONG_RUNS = 1_000;
-/** Milliseconds. */
+/** Interval between reads of drained nodes while only watching, in ms. */
 const BETWEEN_LOOKS = 2_000;
-/** Milliseconds. */
+/** How long a node may be unreachable before this process yields, in ms. */
 const MOST_DOWN = 15_000;
 
 export interface ThisProcessParts {
@@ -29,19 +29,19 @@ export interface ThisProcessParts {
   readonly settings: ProcessSettings & { readonly consume: boolean };
   /** The name of the cluster. */
   readonly name?: string;
-  /** Of each tube that has a handler here. */
+  /** Returns the load of each tube with a handler here. */
   readonly load: () => readonly TubeLoad[];
-  /** Jobs: `lost` and `unlisted` since the start, `toRepair` now. */
+  /** Job counts: `lost` and `unlisted` since the start, `toRepair` now. */
   readonly counts: () => { readonly lost: number; readonly unlisted: number; readonly toRepair: number };
-  /** Is told once of each setting that another process has otherwise. */
+  /** Called once for each setting that differs in another process. */
   readonly warn: (message: string) => void;
-  /** Is told each time this process was elected, after it was not. */
+  /** Called each time this process becomes the leader. */
   readonly wasElected?: () => void;
-  /** Whether it could not do what the elected process has to. @default false */
+  /** Whether it failed to do the leader's work. @default false */
   readonly hasGivenUp?: () => boolean;
 }
 
-/** This process among the others of its prefix: what it tells them, and what it learns from them. */
+/** This process among the others of its prefix: announces it to them, and learns from them. */
 export class ThisProcess implements Member {
   readonly id: string = randomUUID();
   readonly settings: string;
@@ -49,9 +49,9 @@ export class ThisProcess implements Member {
   private leave: (() => Promise<void>) | undefined;
   private nextLook: Timer | undefined;
   private electedUntil = 0;
-  /** By the clock. */
+  /** Time on the local clock when all nodes were last reachable. */
   private reachedAllAt: number;
-  /** The settings of others, as of which `unequal` is. */
+  /** The others' settings from which `unequal` was computed. */
   private compared = '';
   private unequal: readonly UnequalSetting[] = [];
   private readonly told = new Set<string>();
@@ -63,31 +63,31 @@ export class ThisProcess implements Member {
   }
 
   /**
-   * Whether this process is the one that does what one has to do for all. At most one is: another is elected only after this
-   * has become false here, but for what was begun before. If the elected one dies, another follows within 20 s.
+   * Whether this process is the leader. At most one is: another is elected only after this has become false here, though work
+   * started before may still be going on. If the leader dies, another follows within 20 s.
    */
   get elected(): boolean {
     return !this.closed && this.parts.clock.now() < this.electedUntil;
   }
 
-  /** For people: each setting that should be the same, and is not. */
+  /** For people: each setting that should be the same but isn't. */
   get unequalSettings(): string[] {
     return this.unequal.map(({ text }) => text);
   }
 
-  /** It could not do what the elected process has to; or it has not reached a node for a while, so it would not see what is missing there. */
+  /** It failed to do the leader's work, or hasn't reached a node for a while, so it wouldn't see what is missing there. */
   yields(): boolean {
     const { cluster, clock, hasGivenUp } = this.parts;
     if (cluster.nodes.every(({ up }) => up)) this.reachedAllAt = clock.now();
     return clock.now() - this.reachedAllAt > MOST_DOWN || hasGivenUp?.() === true;
   }
 
-  /** The others see it from now on. Idempotent, and nothing after `close`. */
+  /** Makes it visible to the others. Idempotent; does nothing after `close`. */
   start(): void {
     if (!this.closed) this.leave ??= this.parts.presence.join(this);
   }
 
-  /** The others do not see it any more, and one of them can be elected. Idempotent. */
+  /** Makes it invisible to the others, so that one of them can be elected. Idempotent. */
   async close(): Promise<void> {
     if (this.closed) return;
     this.closed = true;
@@ -96,12 +96,12 @@ export class ThisProcess implements Member {
   }
 
   /**
-   * In the place of `start`, for one that nobody should see: learns which nodes are drained, and goes on to learn it. Resolves
-   * when it has asked once. Never rejects.
+   * Used instead of `start` for a process nobody should see: learns which nodes are drained, and keeps learning it. Resolves
+   * after the first read. Never rejects.
    */
   async watch(): Promise<void> {
     const { presence, clock } = this.parts;
-    // While the ledger is away, what was learned before counts.
+    // While the ledger is away, the last known state counts.
     const drained = await presence.drainedNodes().catch(() => undefined);
     if (this.closed) return;
     if (drained) this.mark(drained);
@@ -139,7 +139,7 @@ export class ThisProcess implements Member {
     if (others === this.compared) return;
     this.compared = others;
     if (others === '') this.unequal = [];
-    else this.compare(others).catch(() => (this.compared = '')); // again with the next news
+    else this.compare(others).catch(() => (this.compared = '')); // retried with the next news
   }
 
   private mark(drained: readonly string[]): void {

@@ -1,7 +1,7 @@
 // Settings that differ between processes although all should have the same.
 import type { ProcessRecord } from './presence.js';
 
-/** What processes have to agree on, with the words for people. The nodes of a process are the keys of its record's `nodes`. */
+/** What processes have to agree on, in words for people. A process's nodes are the keys of its record's `nodes`. */
 const SHARED: readonly (readonly [name: string, of: (record: ProcessRecord) => string])[] = [
   ['lease', ({ settings }) => `${settings.lease} ms`],
   ['doneTtl', ({ settings }) => `${settings.doneTtl} ms`],
@@ -10,12 +10,12 @@ const SHARED: readonly (readonly [name: string, of: (record: ProcessRecord) => s
 ];
 const MOST_NAMED = 3;
 
-/** One text: two processes agree if theirs are the same. */
+/** Returns the shared settings as one string: two processes agree if theirs are equal. */
 export function sharedSettings(record: ProcessRecord): string {
   return SHARED.map(([name, of]) => `${name}: ${of(record)}`).join('; ');
 }
 
-/** A setting that others have otherwise. */
+/** A setting that differs in other processes. */
 export interface UnequalSetting {
   /** The setting and the other value. */
   readonly what: string;
@@ -23,7 +23,7 @@ export interface UnequalSetting {
   readonly text: string;
 }
 
-/** How the settings of others differ from those of one process. */
+/** Returns how the settings of others differ from those of one process. */
 export function unequalSettings(own: ProcessRecord, others: readonly ProcessRecord[]): UnequalSetting[] {
   return SHARED.flatMap(([name, of]) => {
     const here = of(own);
@@ -39,7 +39,7 @@ export function unequalSettings(own: ProcessRecord, others: readonly ProcessReco
   });
 }
 
-/** Each setting that these processes do not all have alike, in a sentence without its end that says who has which value. */
+/** Returns a sentence without its end for each setting that differs between these processes, saying who has which value. */
 export function settingsThatDiffer(records: readonly ProcessRecord[]): string[] {
   return SHARED.flatMap(([name, of]) => {
     const byValue = whoHas(records, of);
@@ -49,7 +49,7 @@ export function settingsThatDiffer(records: readonly ProcessRecord[]): string[] 
   });
 }
 
-/** The processes by a value of theirs. */
+/** Groups the processes by a value. */
 export function whoHas(
   records: readonly ProcessRecord[],
   of: (record: ProcessRecord) => string,

@@ -10,22 +10,22 @@ import { TubeRounds } from './tube-rounds.js';
 
 /** By the first round, servers have answered. */
 const TIMES = { firstAfter: 5_000, every: 60_000 };
-/** Letters of one script call, so that others hardly wait for it. */
+/** Letters per script call, few enough that others hardly wait. */
 const MOST_TOGETHER = 128;
-/** Times that a round asks for letters of one tube: some 10,000 letters. */
+/** Calls per round for one tube: some 10,000 letters. */
 const MOST_CALLS = 80;
 
 /**
- * Removes the dead letters that are too old or too many, of all tubes that a process consumes: soon after the start, and about
- * every minute. It discards them, the oldest first, and deletes their copies. Other processes may do the same at the same time.
+ * Removes dead letters that are too old or too many from all tubes that a process consumes, soon after the start and about every
+ * minute. It discards the oldest first, and deletes their copies. Other processes may do the same concurrently.
  */
 export class LetterSweeper {
-  /** What a discard without an answer may have taken away: its copies are not deleted yet. */
+  /** Letters that a discard without an answer may have removed: their copies aren't deleted yet. */
   private readonly doubtful = new Map<StoredTube, readonly Letter[]>();
   private readonly rounds: TubeRounds;
 
   constructor(
-    /** Before every tube name. */
+    /** Prefix of every tube name. */
     private readonly prefix: string,
     private readonly parts: Pick<
       ConsumerParts,
@@ -38,19 +38,19 @@ export class LetterSweeper {
     this.rounds = new TubeRounds(parts.clock, TIMES, () => retentions.keys(), look);
   }
 
-  /** Idempotent, and nothing after `close`. */
+  /** Idempotent; does nothing after `close`. */
   start(): void {
     this.rounds.start();
   }
 
-  /** Removes nothing more. Resolves when the copies of what was discarded are deleted. Idempotent; also before `start`. */
+  /** Removes nothing more. Resolves when the copies of discarded letters are deleted. Idempotent, also before `start`. */
   close(): Promise<void> {
     return this.rounds.close();
   }
 
   private async sweep(tube: string): Promise<void> {
     const retention = this.retentions.get(tube);
-    if (!retention) return; // it is consumed no more
+    if (!retention) return; // no longer consumed
     const { report, events } = this.parts;
     const storedAs = storedTube(tube, this.prefix);
     const ledger = this.parts.ledger.tube(storedAs);
@@ -69,7 +69,7 @@ export class LetterSweeper {
     events.tell('lettersRemoved', { tube, ...removed });
   }
 
-  /** False: there is nothing more to remove. */
+  /** Returns false if there is nothing more to remove. */
   private async removeSome(
     tube: StoredTube,
     ledger: TubeLedger,
@@ -84,7 +84,7 @@ export class LetterSweeper {
     this.doubtful.set(tube, letters);
     const answers = await ledger.discard(letters.map(({ id, born, died }) => ({ id, born, died })));
     this.doubtful.delete(tube);
-    // Asked once more, it finds nothing where it took the letter away before. Whoever else took it deletes its copies, too.
+    // A repeated discard finds nothing where the first one removed the letter. Whoever else removed it deletes its copies too.
     const taken = letters.map((letter, i) => answers[i] ?? (asked && letter)).filter((each) => !!each);
     const oldest = ledger.now() - retention.maxAge;
     for (const { died } of taken) removed[died < oldest ? 'tooOld' : 'tooMany']++;

@@ -7,14 +7,14 @@ import type { ConsumerParts } from '../consumer/tube-context.js';
 import { TubeRounds, type RoundTimes } from './tube-rounds.js';
 
 export interface LostJobsTimes extends RoundTimes {
-  /** Milliseconds. A job is looked for once it is overdue by this: by then its backups have come, and leases have ended. */
+  /** How overdue a job must be to be checked, in ms: by then its backups have surfaced, and leases have ended. */
   readonly overdue: number;
 }
 
 const TIMES: LostJobsTimes = { firstAfter: 30_000, every: 60_000, overdue: 300_000 };
-/** Jobs of one tube that a round looks at. */
+/** Jobs checked per round and tube. */
 const MOST_IN_A_ROUND = 128;
-/** Jobs that are remembered as told. */
+/** Number of reported jobs that are remembered. */
 const MOST_TOLD = 10_000;
 
 /** What a process found since its start. */
@@ -24,13 +24,13 @@ export interface LostJobsFound {
 }
 
 /**
- * Looks about each minute whether jobs are lost, of all tubes that a process consumes: among those of the list that are long
- * overdue, the oldest first, some in each round. A job is lost if every server that stored a copy of it has been replaced by one
- * without that copy. It changes nothing: the job stays in the list, and runs if a copy comes back after all.
+ * Checks about every minute whether jobs are lost, in all tubes that a process consumes: among the long overdue jobs of the list,
+ * oldest first, some in each round. A job is lost if every server that stored a copy of it has been replaced by one without that
+ * copy. It changes nothing: the job stays listed, and runs if a copy comes back after all.
  */
 export class LostJobs {
   found: LostJobsFound | undefined;
-  /** By tube: where the next round goes on. */
+  /** Where the next round continues, by tube. */
   private readonly positions = new Map<string, WaitingPosition>();
   private readonly told = new Set<string>();
   private readonly rounds: TubeRounds;
@@ -40,21 +40,21 @@ export class LostJobs {
     private readonly parts: Pick<ConsumerParts, 'cluster' | 'ledger' | 'clock' | 'report' | 'events'>,
     /** A list of jobs whose copies may be gone. */
     private readonly waiting: WaitingJobs,
-    /** Without the prefix. */
+    /** Returns the tubes without the prefix. */
     tubes: () => Iterable<string>,
     private readonly times = TIMES,
   ) {
-    // A ledger that does not answer is reported already, and the next round asks it again.
+    // A ledger that doesn't answer is already reported, and the next round tries again.
     const look = (tube: string) => this.look(tube).catch(() => undefined);
     this.rounds = new TubeRounds(parts.clock, times, tubes, look);
   }
 
-  /** Idempotent, and nothing after `close`. */
+  /** Idempotent; does nothing after `close`. */
   start(): void {
     this.rounds.start();
   }
 
-  /** Tells nothing more. Idempotent; also before `start`. */
+  /** Reports nothing more. Idempotent, also before `start`. */
   close(): Promise<void> {
     return this.rounds.close();
   }
@@ -83,7 +83,7 @@ export class LostJobs {
   }
 
   private async hasNoCopy({ id, generation, places }: WaitingJob): Promise<boolean> {
-    // Where the primary is not known, its siblings may not be known either.
+    // If the primary isn't known, its siblings may not be known either.
     if (!places.some(({ index }) => index === 0)) return false;
     for (const { index, location } of places) {
       const isSame = (body: Buffer) => {

@@ -8,68 +8,68 @@ import { Act } from '../operate/act.js';
 import { inBulk, PAGE } from '../operate/bulk.js';
 import { Repair, type Checked } from '../operate/repair.js';
 
-/** Milliseconds from the end of one look to the next. */
+/** Pause between two scans, in ms. */
 const EVERY = 120_000;
-/** Pages of jobs that such a look takes. The next one goes on behind them. */
+/** Pages of jobs per partial scan. The next one continues after them. */
 const PAGES = 10;
-/** Milliseconds from a reason to look at all jobs to the look: several nodes come back together. */
+/** Delay of a full scan, in ms, since several nodes tend to come back together. */
 const SOON = 1_000;
-/** Milliseconds from the end of one look to the next, whatever reason there is. */
+/** Least pause between two scans, whatever the reason, in ms. */
 const LEAST_BETWEEN = 10_000;
-/** Milliseconds: what is due sooner runs from the copies that it has. */
+/** Jobs due sooner than this, in ms, run from the copies they have. */
 const DUE_AFTER = 60_000;
-/** Jobs moved, and jobs looked at, in a second: adds have to go on beside it. */
+/** Jobs moved, and jobs looked at, per second: adds must continue meanwhile. */
 const MOST_MOVES = 1_000;
 const MOST_LOOKS = 2_000;
 const AT_ONCE = 8;
-/** Milliseconds for which a process that could not repair lets others be elected, and after which it says again that it can't. */
+/** How long a process that failed to repair lets others be elected, in ms, and after which it reports the failure again. */
 const GIVEN_UP_FOR = 600_000;
-/** Who does it, as the event `operated` tells it. */
+/** The operator named in the event `operated`. */
 const BY = 'nest-dq';
 
 interface SelfRepairParts {
-  /** Whether this process is the one that repairs for all. */
+  /** Whether this process is the leader, which repairs for all. */
   readonly elected: () => boolean;
   readonly log: (message: string) => void;
   readonly warn: (message: string) => void;
 }
 
-/** Jobs that a repair could not read. */
+/** Jobs that a repair couldn't read. */
 interface UnreadableJobs {
   readonly count: number;
-  /** The names of the keys that this process misses. */
+  /** The names of the keys this process lacks. */
   readonly keys: readonly string[];
 }
 
-/** A job that can be repaired, and where a repair begins. Undefined: with the first job. */
+/** A repairable job, and where a repair starts; an undefined cursor starts at the first job. */
 interface Found {
   readonly job: Checked;
   readonly cursor: string | undefined;
 }
 
 /**
- * Repairs by itself, in the elected process. When it was elected and when a node was started anew it looks at all jobs that wait,
- * and now and then at some. If one misses copies and has one left, it repairs. Whatever ends that, a look at all begins anew.
- * Two processes may do it at once: a job is moved only from the generation that was looked at.
+ * Repairs automatically, in the leader. After an election and after a node restart it scans all waiting jobs, and some of them
+ * periodically. If one lacks copies but still has one, it repairs. If that is interrupted, the full scan starts over. Two
+ * processes may do it concurrently: a job is moved only from the generation that was looked at.
  */
 export class SelfRepair {
   private readonly unlisten: (() => void)[] = [];
   private timer: Timer | undefined;
-  /** By the clock: when the next look is planned for, and the time before which there is none. */
+  /** Times on the local clock: when the next scan is planned, and before which there is none. */
   private planned = Infinity;
   private notBefore = 0;
-  /** The next look is at all jobs. */
+  /** Whether the next scan is a full one. */
   private all = false;
-  /** Where the next look at some jobs begins. */
+  /** Where the next partial scan starts. */
   private behind: string | undefined;
   private underWay: Promise<void> | undefined;
   private wake: (() => void) | undefined;
   private repairing: Repair | undefined;
   private closed = false;
-  /** By the clock: until then others should repair, unless the missing keys come. */
+  /** Time on the local clock until which others should repair, unless the missing keys arrive. */
   private givenUpUntil = 0;
   private unread: UnreadableJobs | undefined;
-  /** By what was told: when it may be told again. */
+  /** When each report may be repeated, by reason. */
   private readonly told = new Map<string, number>();
 
   constructor(
@@ -81,28 +81,28 @@ export class SelfRepair {
     return this.context.parts.clock;
   }
 
-  /** About how many jobs the repair under way has still to look at. 0: there is none. */
+  /** Approximate number of jobs the current repair still has to look at; 0 if none is running. */
   get left(): number {
     return this.repairing ? Math.max(1, this.repairing.listed - this.repairing.looked) : 0;
   }
 
-  /** Jobs that miss copies and that this process can't read, as its last look found them. */
+  /** Jobs that lack copies and that this process can't read, according to its last scan. */
   get unreadable(): UnreadableJobs | undefined {
     return this.hasGivenUp ? this.unread : undefined;
   }
 
-  /** It could not repair: another process should. */
+  /** Whether it failed to repair, so that another process should. */
   get hasGivenUp(): boolean {
     return this.clock.now() < this.givenUpUntil && !this.hasAllKeys;
   }
 
-  /** Idempotent, and nothing after `close`. */
+  /** Idempotent; does nothing after `close`. */
   start(): void {
     if (this.closed || this.unlisten.length > 0) return;
     for (const node of this.context.parts.cluster.nodes) {
       let known = node.instance;
       const up = () => {
-        // A server that was only out of reach has what it had.
+        // A server that was merely unreachable still has its jobs.
         if (node.instance !== known) this.lookAtAll();
         known = node.instance;
       };
@@ -110,14 +110,14 @@ export class SelfRepair {
     }
   }
 
-  /** There is a reason: a node was started anew, or this process was elected. */
+  /** Requests a full scan: a node was restarted, or this process was elected. */
   lookAtAll(): void {
     if (!this.goesOn) return;
     this.all = true;
     if (!this.underWay) this.lookIn(Math.max(SOON, this.notBefore - this.clock.now()));
   }
 
-  /** After the close of its context. Awaits what it has begun. Idempotent. */
+  /** Call it after closing its context. Waits for the current work. Idempotent. */
   async close(): Promise<void> {
     this.closed = true;
     this.timer?.cancel();
@@ -141,12 +141,12 @@ export class SelfRepair {
     });
   }
 
-  /** If not, whoever is elected next begins with a look at all. */
+  /** If not, whoever is elected next starts with a full scan. */
   private get goesOn(): boolean {
     return !this.closed && this.parts.elected();
   }
 
-  /** False: it failed. */
+  /** Returns false if it failed. */
   private async work(): Promise<boolean> {
     const { context, all } = this;
     if (!this.goesOn) return true;
@@ -178,9 +178,9 @@ export class SelfRepair {
       const begun = this.clock.now();
       const page = await work.read(cursor);
       for (const job of page.items) {
-        // One without any copy cannot be repaired; or it is over, and the list does not know it yet.
+        // A job without any copy can't be repaired, or is over and the list doesn't know it yet.
         if (!work.isMeant(job) || !(await work.isRepairable(job))) continue;
-        work.looked = all ? work.looked - page.items.length : 0; // as it begins
+        work.looked = all ? work.looked - page.items.length : 0; // as at its start
         return { job, cursor: all ? page.cursor : undefined };
       }
       cursor = page.next;
@@ -197,7 +197,7 @@ export class SelfRepair {
     this.givenUpUntil = this.clock.now() + GIVEN_UP_FOR;
   }
 
-  /** The keys that were missing have come. */
+  /** Whether the missing keys have arrived. */
   private get hasAllKeys(): boolean {
     const { seal } = this.context.parts.cluster.settings;
     const keys = this.unread?.keys ?? [];
@@ -262,7 +262,7 @@ export class SelfRepair {
     }
   }
 
-  /** Until so many seconds after this time. It ends early at a close. */
+  /** Waits until `seconds` after `begun`. Ends early on a close. */
   private pauseAfter(begun: number, seconds: number): Promise<void> {
     const { clock } = this;
     const ms = begun + 1_000 * seconds - clock.now();

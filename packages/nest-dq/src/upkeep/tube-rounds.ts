@@ -1,19 +1,19 @@
 import type { Clock, Timer } from 'nest-handlers/time';
 
-/** Tubes that are looked at together, as their calls then wake the process once, and the milliseconds until the next ones are. */
+/** Tubes looked at together, since their calls then wake the process once, and the pause before the next ones, in ms. */
 const TOGETHER = 10;
 const APART = 1_000;
 
 export interface RoundTimes {
-  /** Milliseconds from the start to the first round. */
+  /** Time from the start to the first round, in ms. */
   readonly firstAfter: number;
-  /** Milliseconds from one round to the next. */
+  /** Pause between two rounds, in ms. */
   readonly every: number;
 }
 
 /**
- * Looks at the tubes that a process consumes, again and again: at ten a second at most, so that what it takes of the ledger,
- * and of the process, does not grow with the number of its tubes. With more of them a round takes longer.
+ * Visits the tubes that a process consumes over and over, at most ten a second, so that the load on the ledger and the process
+ * doesn't grow with the number of tubes. With more of them a round takes longer.
  */
 export class TubeRounds {
   closed = false;
@@ -28,12 +28,12 @@ export class TubeRounds {
     private readonly look: (tube: string) => Promise<void>,
   ) {}
 
-  /** Idempotent, and nothing after `close`. */
+  /** Idempotent; does nothing after `close`. */
   start(): void {
     if (!this.closed && !this.timer) this.roundAfter(this.times.firstAfter);
   }
 
-  /** Looks at no other tube. Resolves when the looks that go on are over. Idempotent; also before `start`. */
+  /** Starts no further visit. Resolves when the current ones are over. Idempotent, also before `start`. */
   async close(): Promise<void> {
     this.closed = true;
     this.timer?.cancel();

@@ -1,20 +1,20 @@
 import type { Clock, Timer } from 'nest-handlers/time';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
 
-/** Milliseconds from one look to the next. */
+/** Pause between two looks, in ms. */
 const EVERY = 15_000;
-/** Milliseconds after which a process that is not elected asks itself again whether it is. */
+/** How often a process that isn't the leader checks whether it is, in ms. */
 const ELECTED_EVERY = 1_000;
 
 interface TubeWatchParts {
   readonly clock: Clock;
-  /** Whether this process is the one that looks for all. */
+  /** Whether this process is the leader, which looks for all. */
   readonly elected: () => boolean;
   /** Asks the servers. Never rejects. */
   readonly look: () => Promise<TubeList>;
 }
 
-/** Looks at the tubes now and then, so that whoever asks often, such as a reader of metrics, costs the servers nothing. */
+/** Looks at the tubes periodically, so that frequent readers, such as a metrics scraper, cost the servers nothing. */
 export class TubeWatch {
   private seen: readonly TubeView[] | undefined;
   private timer: Timer | undefined;
@@ -23,8 +23,8 @@ export class TubeWatch {
   constructor(private readonly parts: TubeWatchParts) {}
 
   /**
-   * The tubes, as they were at most about 15 s ago. Undefined if this process is not elected, or has not looked yet. The first
-   * call begins the watch.
+   * The tubes, as of at most about 15 s ago. Undefined if this process isn't the leader, or hasn't looked yet. The first call
+   * starts the watch.
    */
   tubes(): readonly TubeView[] | undefined {
     if (this.state === 'new') {

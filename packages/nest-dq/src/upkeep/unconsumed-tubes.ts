@@ -1,20 +1,23 @@
 import type { Clock, Timer } from 'nest-handlers/time';
 
-/** Milliseconds. Between two looks a deploy may restart all consumers of a tube. */
+/** Pause between two looks, in ms. A deploy may restart all consumers of a tube in between. */
 const EVERY = 60_000;
 
 interface UnconsumedTubesParts {
   readonly clock: Clock;
-  /** Whether this process is the one that looks for all. */
+  /** Whether this process is the leader, which looks for all. */
   readonly elected: () => boolean;
-  /** The tubes, without the prefix, that have due jobs and no consumer in any process. Never rejects. */
+  /** Resolves with the tubes, without the prefix, that have due jobs and no consumer in any process. Never rejects. */
   readonly look: () => Promise<readonly string[]>;
   readonly warn: (message: string) => void;
 }
 
-/** Warns once of each tube whose jobs are due while no process consumes it, as where its name is misspelt or no module has the class of its handler. */
+/**
+ * Warns once of each tube with due jobs that no process consumes, for example because its name is misspelt or no module has its
+ * handler's class.
+ */
 export class UnconsumedTubes {
-  /** As of the last look. */
+  /** The tubes found by the last look. */
   private seen: ReadonlySet<string> = new Set();
   private readonly told = new Set<string>();
   private timer: Timer | undefined;
@@ -22,7 +25,7 @@ export class UnconsumedTubes {
 
   constructor(private readonly parts: UnconsumedTubesParts) {}
 
-  /** Idempotent, and nothing after `close`. */
+  /** Idempotent; does nothing after `close`. */
   start(): void {
     if (!this.closed) this.timer ??= this.parts.clock.after(EVERY, () => void this.look());
   }
