@@ -5,35 +5,35 @@ import { readShaped, type Shape } from '../ledger/foreign-json.js';
 import { checkBetween, checkObject } from '../producer/call-options.js';
 import { formatCursor, parseCursor } from '../producer/cursor.js';
 
-/** What an operator did: an act of any process, also of the command line, or a repair by itself. */
+/** What an operator did: an act of any process, including the command line, or an automatic repair. */
 export interface ActView extends Omit<Operated, 'error'> {
-  /** Differs from that of any other act. */
+  /** Unique id of the act. */
   readonly id: string;
-  /** When it ended, by the clock of the ledger. */
+  /** When it ended, by the ledger's clock. */
   readonly at: Date;
-  /** What ended it before it was through; absent if it was. `code`: that of a `DqError`, or the name of another error. */
+  /** The error that ended it early; absent if it completed. `code` is that of a `DqError`, or the name of another error. */
   readonly error?: { readonly code: string; readonly message: string };
 }
 
-/** Which page of the acts is asked for. */
+/** Selects a page of acts. */
 export interface ActPageOptions {
   /** 1 to 1,000 acts. @default 50 */
   limit?: number;
-  /** That of the page before. @default the first page */
+  /** `cursor` of the previous page. @default the first page */
   cursor?: string;
 }
 
 /** A page of acts. */
 export interface ActPage {
-  /** The latest act comes first. Times in filters and changes are ISO texts. */
+  /** Acts, latest first. Times in filters and changes are ISO strings. */
   readonly acts: readonly ActView[];
-  /** Gets the next page. Absent: this was the last one. */
+  /** Cursor of the next page; absent on the last one. */
   readonly cursor?: string;
 }
 
 const MOST = 1_000;
 
-/** `DQ_BAD_OPTION`, `DQ_LEDGER_DOWN`. */
+/** Rejects with `DQ_BAD_OPTION`, `DQ_LEDGER_DOWN`. */
 export async function actPage(acts: Acts, options: ActPageOptions | undefined): Promise<ActPage> {
   const { limit = 50, cursor } = checkObject('the options', options, ['limit', 'cursor']);
   checkBetween('limit', limit, 1, MOST);
@@ -46,7 +46,7 @@ export async function actPage(acts: Acts, options: ActPageOptions | undefined): 
   };
 }
 
-/** What is read of an ActRecord by whoever shows it. */
+/** The parts of an ActRecord that are shown. */
 const ACT: Shape = {
   fields: {
     id: 'text',
@@ -71,7 +71,7 @@ const ACT: Shape = {
 
 function viewOf({ text, place }: StoredAct): ActView {
   const record = readShaped<ActRecord>(text, ACT);
-  // Another program may write into Redis: then a person should see that something is there.
+  // Another program may write into Redis: a person should then see that something is there.
   if (!record)
     return {
       id: String(place),

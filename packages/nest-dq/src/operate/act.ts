@@ -7,20 +7,20 @@ import { DqError, wrongValue } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { Operated, OperatedOn } from '../events/events.js';
 
-/** What every act of `DqControl` takes. */
+/** Options of every act of `DqControl`. */
 export interface ActOptions {
-  /** Who does it, as the event `operated` tells it: 1 to 200 characters. @default host and process, as in `web-1:4711` */
+  /** Name of the operator in the event `operated`: 1 to 200 characters. @default host and process, as in `web-1:4711` */
   by?: string;
 }
 
 const LONGEST_BY = 200;
 
-/** One act of `DqControl`. Make it before anything is changed, and say once how it ended: that tells the event `operated`. */
+/** One act of `DqControl`. Create it before changing anything, and report its end once: that emits the event `operated`. */
 export class Act {
   private readonly by: string;
 
   /**
-   * `DQ_BAD_OPTION`: a wrong `by`.
+   * Throws `DQ_BAD_OPTION` for a wrong `by`.
    * @param name The method of `DqControl`.
    */
   constructor(
@@ -32,14 +32,14 @@ export class Act {
     this.by = by === undefined ? `${hostname()}:${process.pid}` : checkBy(by);
   }
 
-  /** `count`: how many were changed. `error`: what ended it before it was through. */
+  /** Ends the act. `count` is the number of changed items, and `error` what ended it early. */
   ended(count: number, error?: Error): void {
     const told: Operated = { by: this.by, act: this.name, on: this.on, count };
     this.events.tell('operated', error ? { ...told, error } : told);
   }
 }
 
-/** Does an act on one job, and tells it. `changed`: the result that says that it changed the job. Rejects as `work` does. */
+/** Performs an act on one job and emits it. `changed` is the result that means the job was changed. Rejects as `work` does. */
 export async function actOnJob<Result>(
   {
     events,
@@ -73,7 +73,7 @@ function targetOf(ref: JobRef, prefix: string): OperatedOn {
   return { tube: withoutPrefix(tube, prefix), id, ...(key !== undefined && { key }) };
 }
 
-/** `DQ_BAD_OPTION`. */
+/** Throws `DQ_BAD_OPTION`. */
 export function checkBy(by: unknown): string {
   if (typeof by === 'string' && by.trim() !== '' && by.length <= LONGEST_BY) return by;
   throw wrongValue('DQ_BAD_OPTION', '`by`', by, `a text of 1 to ${LONGEST_BY} characters`);

@@ -9,66 +9,66 @@ import { reschedule } from '../producer/job-mover.js';
 import type { ProducerContext } from '../producer/producer-context.js';
 import type { PatientCall } from '../producer/retries.js';
 
-/** What every act on many takes. */
+/** Options of every bulk act. */
 export interface BulkOptions extends PatienceOptions, ActOptions {
-  /** True: nothing is changed, only counted, and some examples are told. @default false */
+  /** Only counts and shows some examples, without changing anything. @default false */
   dryRun?: boolean;
   /**
-   * Goes on where the same act, with the same filter, ended: the `cursor` of its progress. What that act changed behind this place
-   * isn't changed again. @default from the beginning
+   * `cursor` of the progress at which the same act with the same filter ended: continues there. What that act changed after this
+   * place isn't changed again. @default from the beginning
    */
   cursor?: string;
 }
 
-/** How far an act on many has come: before it changes anything, and after each page of what it reads. */
+/** Progress of a bulk act: reported before it changes anything, and after each page it reads. */
 export interface BulkProgress<Example> extends ActProgress {
-  /** Of what failed, the first ten. */
+  /** The first ten failures. */
   readonly failures: readonly { readonly id: string; readonly error: DqError }[];
-  /** In a dry run: of what would be changed, the first ten. Empty otherwise. */
+  /** In a dry run, the first ten items that would be changed; otherwise empty. */
   readonly examples: readonly Example[];
 }
 
-/** What became of one of many. */
+/** The outcome for one of many items. */
 export type Changed = 'done' | 'skipped' | DqError;
 
-/** A page of what an act reads: some of it is meant by its filter. */
+/** A page of items read by an act; its filter selects some of them. */
 export interface BulkPage<Item> {
   readonly items: readonly Item[];
-  /** Where the page begins. */
+  /** Where the page starts. */
   readonly cursor: string;
-  /** Where the next page goes on. Undefined: this was the last one. */
+  /** Where the next page continues; undefined on the last one. */
   readonly next: string | undefined;
 }
 
-/** One act on many: how it finds them, and what it does to them. */
+/** A bulk act: how it finds its items, and what it does to them. */
 export interface Bulk<Item extends { readonly id: string }, Example> {
   read(cursor: string | undefined): Promise<BulkPage<Item>>;
   isMeant(item: Item): boolean;
-  /** Where a page goes on that begins behind this item. */
+  /** The cursor of a page that starts after this item. */
   cursorBehind(item: Item): string;
   /**
-   * Ends when all of it has ended, and tells each of the items that were tried in `ended`. It rejects with what ends the act:
-   * there is no use in going on.
+   * Resolves when all changes have ended, and reports each attempted item to `ended`. Rejects with an error that ends the act,
+   * since continuing would be pointless.
    */
   change(items: readonly Item[], ended: (item: Item, how: Changed) => void): Promise<void>;
   show(item: Item): Promise<Example>;
 }
 
-/** What all filters have. */
+/** The limit common to all filters. */
 export interface BulkLimit {
-  /** How many are changed, at most, skipped and failed ones included. @default no limit */
+  /** Maximum number of items changed, including skipped and failed ones. @default no limit */
   limit?: number;
 }
 
-/** Items that are read, and changed, together. */
+/** Number of items read, and changed, together. */
 export const PAGE = 128;
 const MOST_SHOWN = 10;
 
 /**
- * Does an act page by page, and tells its progress before it changes anything and after each page; nothing is under way then. So
- * whoever stores the cursors can always go on, also if the process dies before the first page is done ◆. It ends when the consumer
- * breaks, and with an error that has the progress.
- * @param act Undefined: a dry run.
+ * Runs an act page by page, and yields its progress before it changes anything and after each page; nothing is in flight then. So
+ * whoever stores the cursors can always continue, even if the process dies before the first page is done ◆. It ends when the
+ * consumer breaks, or with an error that carries the progress.
+ * @param act Undefined for a dry run.
  */
 export async function* inBulk<Item extends { readonly id: string }, Example>(
   bulk: Bulk<Item, Example>,
@@ -114,7 +114,7 @@ export async function* inBulk<Item extends { readonly id: string }, Example>(
   }
 }
 
-/** An error that is none of ours stays as it is. */
+/** An error that isn't ours stays as it is. */
 function endedBy(thrown: unknown, progress: ActProgress): Error {
   if (!(thrown instanceof DqError)) return toError(thrown);
   const { done, failed, skipped, cursor } = progress;
@@ -128,7 +128,7 @@ function endedBy(thrown: unknown, progress: ActProgress): Error {
   });
 }
 
-/** Failures of one of many: the others may still go well. */
+/** Failures of a single item: the others may still succeed. */
 const OF_ONE: ReadonlySet<DqErrorCode> = new Set([
   'DQ_UNCONFIRMED',
   'DQ_NO_COPY',
@@ -138,15 +138,15 @@ const OF_ONE: ReadonlySet<DqErrorCode> = new Set([
   'DQ_TOO_FAR',
 ]);
 
-/** The error as what became of one item. Throws an error that concerns all. */
+/** Returns an error as the outcome of one item. Throws an error that concerns all. */
 export function ofOne(error: unknown): DqError {
   if (error instanceof DqError && OF_ONE.has(error.code)) return error;
   throw error;
 }
 
 /**
- * Calls for each item, some at a time. After the first failure no more are begun; when all that were begun have ended, it
- * rejects with that failure.
+ * Calls `call` for each item, at most `most` at a time. After the first failure no more are started; when all started ones have
+ * ended, it rejects with that failure.
  */
 export async function someAtOnce<Item>(
   items: readonly Item[],
@@ -169,7 +169,7 @@ export async function someAtOnce<Item>(
   if (thrown.length > 0) throw thrown[0];
 }
 
-/** The options that all acts on many have, checked. `DQ_BAD_OPTION`. */
+/** Checks the options common to all bulk acts. Throws `DQ_BAD_OPTION`. */
 export function checkBulk<T extends BulkOptions>(
   options: T | undefined,
   more: readonly (keyof T & string)[] = [],
@@ -179,20 +179,20 @@ export function checkBulk<T extends BulkOptions>(
   return checked;
 }
 
-/** `DQ_BAD_OPTION`. */
+/** Throws `DQ_BAD_OPTION`. */
 export function checkLimit(limit: unknown): void {
   if (limit !== undefined) checkBetween('limit', limit, 1, Number.MAX_SAFE_INTEGER);
 }
 
-/** What a receipt would tell of a job in the list. */
+/** The content of a receipt for a listed job. */
 export function targetOf(tube: StoredTube, { id, born, due, places }: WaitingJob): RefContent {
   return { tube, id, born, due, copies: places.length, places };
 }
 
 /**
- * Moves a job of the list, unless others have moved it since it was read: then the result is `unknown`. An error that concerns
- * this job alone is a result, too, and at once: others must not wait for it.
- * @param dueOf Is asked for the new time in each try, and may throw.
+ * Moves a listed job, unless others have moved it since it was read: then the result is `unknown`. An error that concerns this
+ * job alone is also a result, returned without retries, since others must not wait for it.
+ * @param dueOf Computes the new time on each attempt; may throw.
  */
 export function moveListed(
   context: ProducerContext,

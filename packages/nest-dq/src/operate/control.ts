@@ -16,25 +16,24 @@ import { TubePauses, type PausedTube, type ResumedTube } from './tube-pauses.js'
 import { WaitingActs } from './waiting-acts.js';
 import type { NewTime, WaitingFilter } from './waiting-filter.js';
 
-/** Steers a cluster, by the rules that every job has. Each act is told as the event `operated`. Inject it. */
+/** Controls a cluster, by the rules that apply to every job. Each act is emitted as the event `operated`. Inject it. */
 export abstract class DqControl {
   /**
-   * Moves a job that waits, or waits for a retry, to now. Its attempts begin anew, and its id, receipt and `ref` stay valid.
-   * A job that runs, is over or is dead stays as it is, and that is the result. It may throw what `DqProducer.reschedule`
-   * throws.
+   * Moves a job that waits, possibly for a retry, to now. Its attempts are reset; its id, receipt and `ref` stay valid. A job
+   * that runs, has ended or is dead isn't changed, and that is the result. Rejects as `DqProducer.reschedule` does.
    */
   abstract runNow(ref: JobRef, options?: PatienceOptions & ActOptions): Promise<RescheduleResult>;
 
   /**
-   * Revives the dead letters of a tube that meet the filter, now or each after a delay; the newest first. A letter whose copies
-   * are all out of reach counts as failed, and one that somebody else revived or discarded, or whose key has a newer job, as
-   * skipped. A letter that dies again, or for the first time, after the act began stays dead.
+   * Revives the dead letters of a tube that match the filter, now or each after a delay; newest first. A letter whose copies are
+   * all unreachable counts as failed; one that somebody else revived or discarded, or whose key has a newer job, counts as
+   * skipped. A letter that dies, or dies again, after the act began stays dead.
    *
-   * Nothing happens until it is iterated. It tells its progress before it changes anything, and after each page of 128 letters;
-   * nothing is under way then, so a consumer that breaks ends the act. If servers are away for longer than `patience`, it throws with
-   * `progress`, and the same call with that `cursor` goes on. Store the cursor of each progress, and a process that dies can go on, too:
-   * what was changed behind that place is not changed again. `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_BAD_DURATION`, `DQ_BAD_TUBE` and `DQ_CLOSED` are
-   * thrown at the call; `DQ_LEDGER_DOWN`, `DQ_TOO_FEW_COPIES` and `DQ_CLOSED` by the iteration.
+   * Nothing happens until it is iterated. It yields its progress before it changes anything, and after each page of 128 letters;
+   * nothing is in flight then, so a consumer that breaks ends the act. If servers are away for longer than `patience`, it throws
+   * with `progress`, and the same call with that `cursor` continues. If you store the cursor of each progress, a process that
+   * dies can continue too: what was changed after that place isn't changed again. Throws `DQ_BAD_OPTION`, `DQ_BAD_TIME`,
+   * `DQ_BAD_DURATION`, `DQ_BAD_TUBE` and `DQ_CLOSED`; the iteration throws `DQ_LEDGER_DOWN`, `DQ_TOO_FEW_COPIES` and `DQ_CLOSED`.
    */
   abstract reviveMany(
     tube: string | Tube,
@@ -43,8 +42,8 @@ export abstract class DqControl {
   ): AsyncIterable<BulkProgress<DeadLetter>>;
 
   /**
-   * Gives up the dead letters of a tube that meet the filter, for good, and deletes their copies; the newest first. Progress
-   * and errors are those of `reviveMany`.
+   * Discards the dead letters of a tube that match the filter for good, and deletes their copies; newest first. Progress and
+   * errors are as for `reviveMany`.
    */
   abstract discardMany(
     tube: string | Tube,
@@ -53,22 +52,22 @@ export abstract class DqControl {
   ): AsyncIterable<BulkProgress<DeadLetter>>;
 
   /**
-   * Drains a node: from now on it gets no new copies, in all processes within 5 s, until `undrainNode`. Its copies stay, and
-   * their jobs run. Only an add that could not reach `minWritten` otherwise still uses it. True: it was not drained before.
-   * `DQ_BAD_OPTION`: the cluster has no such node. `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+   * Drains a node: it gets no new copies, in all processes within 5 s, until `undrainNode`. Its copies stay, and their jobs run.
+   * Only an add that couldn't reach `minWritten` otherwise still uses it. Resolves with true if it wasn't drained before. Rejects
+   * with `DQ_BAD_OPTION` if the cluster has no such node; `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
    * @param endpoint As in the option `beanstalks`, which should be the same in all processes.
    */
   abstract drainNode(endpoint: string, options?: ActOptions): Promise<boolean>;
 
-  /** Lets a node get copies again, in all processes within 5 s. True: it was drained. It throws what `drainNode` throws. */
+  /** Lets a node get copies again, in all processes within 5 s. Resolves with true if it was drained. Rejects as `drainNode` does. */
   abstract undrainNode(endpoint: string, options?: ActOptions): Promise<boolean>;
 
   /**
-   * Revokes the jobs of a tube that wait and meet the filter, in the order in which they are due, and deletes their copies. A job
-   * that has begun to run, or ended, counts as skipped; nothing follows a run that goes on. If a frozen process holds copies, it
-   * waits up to 70 s for them; a job whose copy is held for longer counts as failed with `DQ_UNCONFIRMED`, although it is revoked. Only jobs that are listed are met:
-   * on a cluster some may be missing, and `DQ_CONFIG` is thrown at the call if the option `index` of this process is false.
-   * Progress and other errors are those of `reviveMany`.
+   * Revokes the waiting jobs of a tube that match the filter, by due time, and deletes their copies. A job that has started or
+   * ended counts as skipped; nothing follows an ongoing run. If a frozen process holds copies, it waits up to 70 s for them; a
+   * job whose copy is held for longer counts as failed with `DQ_UNCONFIRMED`, although it is revoked. Only listed jobs match: on
+   * a cluster some may be missing, and `DQ_CONFIG` is thrown if the option `index` of this process is false. Progress and other
+   * errors are as for `reviveMany`.
    */
   abstract revokeMany(
     tube: string | Tube,
@@ -77,10 +76,10 @@ export abstract class DqControl {
   ): AsyncIterable<BulkProgress<JobView>>;
 
   /**
-   * Moves the jobs of a tube that wait and meet the filter: to an instant, to a delay from now, or `{ later: '1h' }` or
-   * `{ earlier: '1h' }` than each was due, where a time in the past means now. Attempts begin anew. A job that others moved,
-   * that runs or that is over counts as skipped; none is moved twice, also if you repeat the call with a `cursor`. Otherwise as `revokeMany`. The iteration may also throw
-   * `DQ_PAST_TIME`.
+   * Moves the waiting jobs of a tube that match the filter: to a time, to a delay from now, or by `{ later: '1h' }` or `{
+   * earlier: '1h' }`, where a time in the past means now. Attempts are reset. A job that others moved, that runs or that has
+   * ended counts as skipped; none is moved twice, even if you repeat the call with a `cursor`. Otherwise as `revokeMany`. The
+   * iteration may also throw `DQ_PAST_TIME`.
    */
   abstract rescheduleMany(
     tube: string | Tube,
@@ -90,12 +89,12 @@ export abstract class DqControl {
   ): AsyncIterable<BulkProgress<JobView>>;
 
   /**
-   * From the answer on no run of the tube is granted, in any process, until somebody resumes it, or until an instant. Runs that
-   * were granted go on; adds, moves and revokes too. What comes due waits, and the time of a pause makes no job stale. In a tube
-   * that is paused it sets the end anew. Resolves with the pause, and with `unknown: true` if nobody seems to know the tube: no process
-   * consumes it, and it has no job. Asking the nodes for that takes up to a second, if one of them hangs.
-   * `DQ_PAST_TIME`: `until` is over by the clock of the ledger; nothing changes. `DQ_BAD_TIME`, `DQ_TOO_FAR`, `DQ_BAD_TUBE`,
-   * `DQ_BAD_OPTION`, `DQ_BAD_DURATION`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+   * Grants no more runs of the tube, in any process, until somebody resumes it, or until a given time. Granted runs continue, as
+   * do adds, moves and revokes. Due jobs wait, and paused time makes no job stale. If the tube is already paused, sets a new end.
+   * Resolves with the pause, and with `unknown: true` if nobody seems to know the tube: no process consumes it, and it has no
+   * job. Asking the nodes for that takes up to a second if one of them hangs. Rejects with `DQ_PAST_TIME` if `until` is in the
+   * past by the ledger's clock; nothing changes. Also `DQ_BAD_TIME`, `DQ_TOO_FAR`, `DQ_BAD_TUBE`, `DQ_BAD_OPTION`,
+   * `DQ_BAD_DURATION`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
    */
   abstract pause(
     tube: string | Tube,
@@ -103,26 +102,27 @@ export abstract class DqControl {
   ): Promise<PausedTube>;
 
   /**
-   * Ends the pause of a tube. Processes learn it within a second, and then run what is due. Resolves with the pause that it
-   * `ended`, if there was one; if there was none, `unknown` as above. `DQ_BAD_TUBE`, `DQ_BAD_OPTION`, `DQ_BAD_DURATION`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+   * Ends the pause of a tube. Processes learn of it within a second, and then run what is due. Resolves with the `ended` pause,
+   * if there was one; otherwise with `unknown` as for `pause`. Rejects with `DQ_BAD_TUBE`, `DQ_BAD_OPTION`, `DQ_BAD_DURATION`,
+   * `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
    */
   abstract resume(tube: string | Tube, options?: PatienceOptions & ActOptions): Promise<ResumedTube>;
 
   /**
-   * Gives jobs that wait the copies that they miss. A copy is missing if its node answers and does not have it, is drained, or is
-   * the one in the options; and if an add reached fewer nodes than it could reach now. Each such job is moved to its own
-   * instant, so that all of its copies are stored anew on nodes that work; its attempts, its id, its receipt and its `ref`
-   * stay. Jobs that wait for a retry stay as they are, as do those that are due within `dueAfter`, and all copies of a node
-   * that does not answer count, unless it is the one in the options. Only jobs of `DqInspector.jobs` are found, in up to
-   * 1,000 tubes; `DQ_CONFIG` is thrown at the call if the option `index` of this process is false.
+   * Restores the missing copies of waiting jobs. A copy is missing if its node answers and doesn't have it, is drained, or is the
+   * one in the options; or if an add reached fewer nodes than it could reach now. Each such job is moved to its own due time, so
+   * that all of its copies are stored again on working nodes; its attempts, id, receipt and `ref` stay. Jobs that wait for a
+   * retry or are due within `dueAfter` aren't changed, and all copies on a node that doesn't answer count, unless it is the one
+   * in the options. Only jobs of `DqInspector.jobs` are found, in up to 1,000 tubes; `DQ_CONFIG` is thrown if the option `index`
+   * of this process is false.
    *
-   * What nodes have lost is also repaired by itself: see the option `repair`. A job without a copy in reach counts as failed, and
-   * one that ran, was revoked or was moved meanwhile as skipped. Progress and errors are those of `reviveMany`.
+   * What nodes have lost is also repaired automatically: see the option `repair`. A job without a reachable copy counts as
+   * failed, and one that ran, was revoked or was moved meanwhile as skipped. Progress and errors are as for `reviveMany`.
    */
   abstract repair(options?: RepairOptions): AsyncIterable<BulkProgress<RepairExample>>;
 }
 
-/** What the control of a cluster works with, beside its context. */
+/** What the control of a cluster works with, in addition to its context. */
 interface ControlParts {
   readonly producer: DqProducer;
   readonly presence: Presence;
@@ -210,7 +210,7 @@ export class ClusterControl extends DqControl {
     return repair(this.context, options);
   }
 
-  /** An act that finds nothing must not look like one that had nothing to do. `DQ_CONFIG`. */
+  /** Refuses an act without a list: finding nothing must not look like having nothing to do. Throws `DQ_CONFIG`. */
   private refuseWithoutList(act: string): void {
     const { waiting, settings } = this.context.parts;
     if (waiting.complete || (settings.mostIndexed ?? 0) > 0) return;

@@ -26,10 +26,10 @@ interface ExplanationSources extends TubeSources {
   readonly deadLetters: DqDeadLetters;
 }
 
-/** Milliseconds that the ledger, and each node, have for an answer. */
+/** Time limit for an answer of the ledger, and of each node, in ms. */
 const LIMIT = 1_000;
 
-/** `DQ_BAD_REF`, `DQ_BAD_TUBE`. Servers that do not answer are a part of the explanation. */
+/** Rejects with `DQ_BAD_REF`, `DQ_BAD_TUBE`. Servers that don't answer become part of the explanation. */
 export async function explain(sources: ExplanationSources, ref: JobRef): Promise<Explanation> {
   const { cluster, ledger, clock, settings, presence } = sources;
   const target = await located(sources, parseRef(ref, settings.prefix, cluster.settings.seal));
@@ -81,7 +81,7 @@ export async function explain(sources: ExplanationSources, ref: JobRef): Promise
   };
 }
 
-/** Of a plain job that waits, and of which only the id was given, the list has what a receipt would tell. */
+/** Completes a target given by id alone from the list, which has the receipt's data for a waiting plain job. */
 async function located({ waiting, clock }: ExplanationSources, target: JobTarget): Promise<JobTarget> {
   if (!target.byId) return target;
   const listed = await withinLimit(clock, LIMIT, waiting.find(target.tube, target.id)).catch(() => undefined);
@@ -102,7 +102,7 @@ async function ask(
   try {
     const [[trace], letter] = await Promise.all([
       withinLimit(clock, LIMIT, ledger.tube(tube).ask('trace', [id])),
-      withinLimit(clock, 2 * LIMIT, deadLetters.get(ref, { patience: 0 })), // it asks nodes, too
+      withinLimit(clock, 2 * LIMIT, deadLetters.get(ref, { patience: 0 })), // it asks nodes too
     ]);
     return { trace, letter };
   } catch (thrown) {
@@ -110,7 +110,7 @@ async function ask(
   }
 }
 
-/** Undefined: the ledger did not tell. */
+/** Resolves with undefined if the ledger didn't answer. */
 async function limitUseOf(
   { ledger, clock }: ExplanationSources,
   tube: StoredTube,
@@ -130,7 +130,7 @@ function runOf({ fence, leaseEnd }: Trace) {
   };
 }
 
-/** The process that told of the run as one that takes long. Never rejects. */
+/** The process that announced the run as a long one. Never rejects. */
 async function runnerOf(
   { presence, clock, settings }: ExplanationSources,
   { tube, id }: JobTarget,
@@ -184,7 +184,7 @@ async function copyAt(
   const asked = node.ask<Stats | 'NOT_FOUND'>((connection, done) =>
     connection.peek(copyId, (error, reply) => {
       if (error || reply === 'NOT_FOUND') return done(error, 'NOT_FOUND');
-      // A server that lost its log gives the same ids again, so another job may have this one.
+      // A server that lost its log assigns the same ids again, so this may be another job's.
       const envelope = unwrap(reply.body, tube, cluster.settings.seal);
       if (typeof envelope === 'string' || !isCopyOf(envelope, id, generation, index))
         return done(undefined, 'NOT_FOUND');

@@ -1,30 +1,30 @@
 import type { DeadLetter } from '../api/dead-letter.js';
 import type { JobView } from '../api/job.js';
 
-/** Since when a job that did not run is due. */
+/** Since when a job that hasn't run is overdue. */
 export interface DueSince {
-  /** By the clock of the ledger. Absent: nothing tells it. */
+  /** Due time by the ledger's clock. Absent if unknown. */
   readonly dueAt?: Date;
-  /** Milliseconds since then. */
+  /** Time since then, in ms. */
   readonly overdueFor?: number;
 }
 
-/** When a job that waits is due. */
+/** When a waiting job is due. */
 export interface DueIn {
-  /** By the clock of the ledger. */
+  /** Due time by the ledger's clock. */
   readonly dueAt: Date;
-  /** Milliseconds until then. */
+  /** Time until then, in ms. */
   readonly dueIn: number;
 }
 
 /**
- * Why a job has not run, or what became of it: each case, and what its sentence tells. Times are by the clock of the ledger, and
- * durations are in milliseconds.
+ * Why a job hasn't run, or what became of it: each case with the details of its sentence. Times are by the ledger's clock,
+ * durations in ms.
  */
 export interface ExplanationDetails {
-  /** `error`: what asking it came to. */
+  /** `error`: why it doesn't answer. */
   'ledger-away': { readonly error: string };
-  /** `death` is absent if its letter is gone. `attempt`: how many runs began. */
+  /** `death` is absent if its letter is gone. `attempt`: number of started runs. */
   dead: {
     readonly death?: {
       readonly at: Date;
@@ -33,13 +33,13 @@ export interface ExplanationDetails {
       readonly error?: string;
     };
   };
-  /** By a newer job of its key. */
+  /** Replaced by a newer job of its key. */
   replaced: Readonly<Record<string, never>>;
-  /** When its last run began, if the ledger knows that. */
+  /** When its last run started, if the ledger knows it. */
   done: { readonly startedAt?: Date };
-  /** Somebody revoked it. */
+  /** Revoked by somebody. */
   revoked: Readonly<Record<string, never>>;
-  /** `process`: who runs it, if that is known. */
+  /** `process`: the process that runs it, if known. */
   running: {
     readonly attempt: number;
     readonly startedAt?: Date;
@@ -48,38 +48,38 @@ export interface ExplanationDetails {
   };
   /** Without `dueAt`, nothing at all is known of the job; with it, nothing of its copies. */
   unknown: DueSince;
-  /** Those that may have a copy. */
+  /** The nodes that may have a copy. */
   'nodes-away': { readonly nodes: readonly string[] };
   /** `awaited`: the ledger waits for it, so it is lost. */
   'no-copy': { readonly awaited: boolean };
-  /** Its time has not come. */
+  /** Its time hasn't come. */
   'not-due': DueIn;
-  /** `attempt`: how many runs began. */
+  /** `attempt`: number of started runs. */
   retrying: DueIn & { readonly attempt: number };
-  /** `until` is absent if somebody has to resume the tube. */
+  /** `until` is absent if the tube stays paused until somebody resumes it. */
   paused: DueSince & { readonly tube: string; readonly since: Date; readonly until?: Date };
-  /** The process that ran it was not heard of since then. */
+  /** The process that ran it hasn't been heard of since then. */
   left: { readonly leaseEndedAt: Date };
-  /** By a run of the job that it replaced. */
+  /** Held up by a run of the job it replaced. */
   held: Readonly<Record<string, never>>;
-  /** The limit that is used up. */
+  /** Held up by a limit of its tube. */
   limited: DueSince & { readonly tube: string; readonly limit: UsedLimit };
   /** No process consumes its tube. */
   'not-consumed': DueSince & { readonly tube: string };
   /** A process holds it. */
   taken: DueSince;
-  /** `others`: about how many jobs of its tube are due, and how many run, as far as the nodes tell. */
+  /** `others`: about how many jobs of its tube are due, and how many are running, according to the nodes. */
   queued: DueSince & { readonly others?: { readonly due: number; readonly running: number } };
-  /** `readyIn`: until a copy comes back. */
+  /** `readyIn`: time until a copy comes back. */
   coming: DueSince & { readonly readyIn: number };
-  /** Its copies stay so until they are kicked. */
+  /** Its copies stay buried until they are kicked. */
   buried: DueSince;
 }
 
-/** Why a job has not run, or what became of it. */
+/** Why a job hasn't run, or what became of it. */
 export type ExplanationCase = keyof ExplanationDetails;
 
-/** A limit of a tube that lets no run begin now. */
+/** The limit of a tube that allows no run to start now. */
 export type UsedLimit =
   | { readonly kind: 'concurrency'; readonly most: number; readonly running: number }
   | { readonly kind: 'perGroup'; readonly most: number; readonly running: number; readonly group: string }
@@ -96,78 +96,78 @@ export type ExplanationReason<Case extends ExplanationCase = ExplanationCase> = 
   readonly [C in Case]: {
     /** To match on; docs/operating.md says what to do about each. */
     readonly because: C;
-    /** What the sentence tells, for code and for other languages. */
+    /** The sentence's data, for code and for other languages. */
     readonly details: ExplanationDetails[C];
   };
 }[Case];
 
-/** What is known of a job, and why it has not run. What is unknown is absent. */
+/** What is known of a job, and why it hasn't run. Unknown values are absent. */
 export type Explanation = ExplainedJob & ExplanationReason;
 
-/** What is known of a job. What is unknown is absent. */
+/** What is known of a job. Unknown values are absent. */
 export interface ExplainedJob {
-  /** Why it has not run, or what became of it: one sentence for people. */
+  /** Why it hasn't run, or what became of it: one sentence for people. */
   readonly why: string;
-  /** A ULID, or made from tube and key. */
+  /** A ULID, or derived from tube and key. */
   readonly id: string;
-  /** Without the prefix. */
+  /** Name without the prefix. */
   readonly tube: string;
   /** Absent for a plain job. */
   readonly key?: string;
-  /** By the ledger, or by the copies of a plain job that waits. */
+  /** According to the ledger, or to the copies of a waiting plain job. */
   readonly state?: JobView['state'];
-  /** When it runs (next), or ran. */
+  /** When it runs next, or ran. */
   readonly dueAt?: Date;
-  /** Runs begun. */
+  /** Number of started runs. */
   readonly attempt?: number;
-  /** Its last run, which may go on; absent if none began. */
+  /** Its last run, which may be ongoing; absent if none started. */
   readonly run?: RunView;
-  /** Its copies, as far as their places are known. Absent ones are shown, too. */
+  /** Its copies, as far as their places are known, including missing ones. */
   readonly copies: readonly CopyView[];
-  /** If it is a dead letter. */
+  /** Its dead letter, if it has one. */
   readonly deadLetter?: DeadLetter;
 }
 
-/** A run of a job, as the ledger knows it. */
+/** A run of a job, according to the ledger. */
 export interface RunView {
-  /** By the clock of the ledger. */
+  /** By the ledger's clock. */
   readonly startedAt: Date;
   /** Until then no other process may run the job. Absent once the run is over. */
   readonly leaseEndsAt?: Date;
-  /** Who runs it now. Absent if nobody does, or nobody has told yet: a process tells of a run that takes longer than a second. */
+  /** The process that runs it now. Absent if nobody does, or nobody has announced it yet: a process announces runs longer than a second. */
   readonly process?: RunningProcess;
 }
 
-/** `DqInspector.processes` tells more. */
+/** A process that runs a job; see `DqInspector.processes`. */
 export interface RunningProcess {
-  /** As `DqInspector.processes` shows it. */
+  /** As shown by `DqInspector.processes`. */
   readonly id: string;
-  /** The name of the machine. */
+  /** Name of the machine. */
   readonly host: string;
-  /** On that machine. */
+  /** Process id on that machine. */
   readonly pid: number;
 }
 
-/** One copy of a job, as its node tells of it. */
+/** One copy of a job, according to its node. */
 export interface CopyView {
   /** The endpoint of its node. */
   readonly node: string;
   /** 0 is the primary. */
   readonly index: number;
   /**
-   * `delayed`: it waits for its time. `ready`: nobody has taken it. `reserved`: a process holds it. `missing`: its node does not
-   * have it. `away`: its node does not answer. `unknown`: its add got no answer, so it may be on the node or not.
+   * `delayed`: it waits for its time. `ready`: nobody has reserved it. `reserved`: a process holds it. `missing`: its node
+   * doesn't have it. `away`: its node doesn't answer. `unknown`: its add got no answer, so it may be on the node or not.
    */
   readonly state: 'delayed' | 'ready' | 'reserved' | 'buried' | 'missing' | 'away' | 'unknown';
-  /** Milliseconds until it is ready, or ready again; only of one that is delayed or reserved. */
+  /** Time until it is ready, or ready again, in ms; only for a delayed or reserved copy. */
   readonly readyIn?: number;
-  /** Of beanstalkd: the smaller one comes first. */
+  /** Priority in beanstalkd: smaller comes first. */
   readonly priority?: number;
-  /** Milliseconds since it was stored. */
+  /** Time since it was stored, in ms. */
   readonly age?: number;
-  /** How often a process took it. */
+  /** How often a process reserved it. */
   readonly reserves?: number;
-  /** How often a process gave it back. */
+  /** How often a process released it. */
   readonly releases?: number;
   /** How often a process held it for too long. */
   readonly timeouts?: number;

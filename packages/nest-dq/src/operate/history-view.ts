@@ -15,35 +15,38 @@ import {
 import { checkBetween, checkObject } from '../producer/call-options.js';
 import { parseWhen } from '../time/instant.js';
 
-/** Which part of the history is asked for. */
+/** Selects a part of the history. */
 export interface HistoryRange {
   /** @default all tubes together */
   tube?: string | Tube;
-  /** The minute that has this instant is the first. What is older than two days is forgotten. */
+  /** A time in the first minute. Anything older than two days is forgotten. */
   from: When;
-  /** The minute that has this instant is the last. */
+  /** A time in the last minute. */
   to: When;
 }
 
 /** What happened in one minute, in all processes. */
 export interface HistoryBucket {
-  /** When the minute began. */
+  /** Start of the minute. */
   readonly at: Date;
-  /** Jobs that were added or replaced. */
+  /** Jobs added or replaced. */
   readonly scheduled: number;
-  /** Runs that began. */
+  /** Runs started. */
   readonly started: number;
-  /** Runs that went well. */
+  /** Runs that succeeded. */
   readonly completed: number;
   /** Runs that failed. */
   readonly failed: number;
   /** Jobs that became dead letters. */
   readonly dead: number;
-  /** The same by lateness: runs that began at most `upTo` milliseconds late, and later than the entry before. The last is Infinity. */
+  /** Started runs by lateness: at most `upTo` ms late, and more than in the previous entry. The last one is Infinity. */
   readonly byLateness: readonly { readonly upTo: number; readonly started: number }[];
 }
 
-/** The minutes of the range in which anything happened. `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_BAD_TUBE`, `DQ_LEDGER_DOWN`. */
+/**
+ * Resolves with the minutes of the range in which anything happened. Rejects with `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_BAD_TUBE`,
+ * `DQ_LEDGER_DOWN`.
+ */
 export async function bucketsOf(
   history: History,
   prefix: string,
@@ -94,8 +97,8 @@ const MINUTE = 60_000;
 const DAY = 1_440;
 
 /**
- * Adds up so many minutes as one, beginning with that of `from`: two days by the minute are some 700 kB, which nobody sees in a chart.
- * `DQ_BAD_OPTION`.
+ * Sums up steps of `minutes` minutes, starting with that of `from`: two days by the minute are some 700 kB, more than a chart can
+ * show. Throws `DQ_BAD_OPTION`.
  */
 export function inSteps(history: readonly HistoryBucket[], from: Date, minutes: number): HistoryBucket[] {
   checkBetween('minutes', minutes, 1, DAY);
@@ -110,7 +113,7 @@ export function inSteps(history: readonly HistoryBucket[], from: Date, minutes: 
   return [...steps.values()];
 }
 
-/** Both as one, which begins when the first one does. */
+/** The sum of both, with the start of the first one. */
 export function sumOf(sum: HistoryBucket, more: HistoryBucket): HistoryBucket {
   return {
     at: sum.at,
@@ -126,22 +129,22 @@ export function sumOf(sum: HistoryBucket, more: HistoryBucket): HistoryBucket {
   };
 }
 
-/** How much a tube runs now, and how late its runs began in the last two days. */
+/** How much a tube runs now, and how late its runs started in the last two days. */
 export interface TubeHistory {
-  /** Without the prefix. */
+  /** Name without the prefix. */
   readonly tube: string;
-  /** Runs that began in a minute, on average: in the last whole quarter of an hour, and in the one that goes on. */
+  /** Average runs started per minute, in the last whole quarter of an hour and the current one. */
   readonly perMinute: number;
-  /** The hours in which any run began, the first one first. */
+  /** The hours in which any run started, in chronological order. */
   readonly hours: readonly {
-    /** When the hour began. */
+    /** Start of the hour. */
     readonly at: Date;
-    /** Runs that began, by the classes of lateness of `HistoryBucket.byLateness`. */
+    /** Runs started, by the lateness classes of `HistoryBucket.byLateness`. */
     readonly started: readonly number[];
   }[];
 }
 
-/** All tubes that have numbers of their own, in one call for each hour of two days. `DQ_LEDGER_DOWN`. */
+/** Resolves with all tubes that have counts of their own, in one call for each hour of two days. Rejects with `DQ_LEDGER_DOWN`. */
 export async function historyOfTubes(history: History): Promise<TubeHistory[]> {
   const now = history.now() / 60_000;
   const first = hourOf(now - REMEMBERED / 60_000);

@@ -36,65 +36,66 @@ import { viewOfSeries, type SeriesView } from './series-view.js';
 import { viewOfTube, viewOfTubes, type TubeList, type TubeView } from './tube-view.js';
 
 /**
- * Shows what waits and who runs it. It changes nothing, and nothing that it shows decides about a job. Inject it. What a call
- * cannot find out within a second is absent from its result.
+ * Shows what waits and who runs it. It changes nothing, and no decision about a job depends on it. Inject it. What a call can't
+ * find out within a second is absent from its result.
  */
 export abstract class DqInspector {
-  /** Asks the nodes, and tells in the order of the option `beanstalks` how they are. Never rejects. */
+  /** Asks the nodes, and resolves with their state in the order of the option `beanstalks`. Never rejects. */
   abstract nodes(): Promise<NodeView[]>;
 
-  /** Asks the ledger how it is. Never rejects. */
+  /** Resolves with the state of the ledger. Never rejects. */
   abstract ledger(): Promise<LedgerView>;
 
   /**
-   * The tubes, with about how many jobs each has: a tube with a million jobs costs what one with ten costs. At most 1,000 tubes;
-   * ask for others by `tube`. Takes at most two seconds, and never rejects.
+   * Resolves with the tubes and about how many jobs each has: a tube with a million jobs costs as much as one with ten. At most
+   * 1,000 tubes; use `tube` for others. Takes at most two seconds, and never rejects.
    */
   abstract tubes(): Promise<TubeList>;
 
-  /** One tube, also if it has no job and nobody consumes it. `DQ_BAD_TUBE`. */
+  /** Resolves with one tube, even if it has no job and nobody consumes it. Rejects with `DQ_BAD_TUBE`. */
   abstract tube(tube: string | Tube): Promise<TubeView>;
 
   /**
-   * What is known of a job: what the ledger decided, where each copy is and how it is, and in a sentence why the job has not
-   * run. Servers that do not answer are a part of it. Takes at most four seconds. `DQ_BAD_REF`, `DQ_BAD_TUBE`.
+   * Resolves with what is known of a job: what the ledger decided, the place and state of each copy, and a sentence on why the
+   * job hasn't run. Servers that don't answer become part of it. Takes at most four seconds. Rejects with `DQ_BAD_REF`,
+   * `DQ_BAD_TUBE`.
    */
   abstract explain(ref: JobRef): Promise<Explanation>;
 
   /**
-   * A page of the jobs of a tube that wait, the first due first. A cluster lists them in its index (see the option `index`),
-   * which may miss some: `listed` of `about`. Dead letters are listed by `DqDeadLetters`. `DQ_BAD_OPTION`, `DQ_BAD_TIME`,
-   * `DQ_BAD_TUBE`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+   * Resolves with a page of the waiting jobs of a tube, by due time. A cluster lists them in its index (see the option `index`),
+   * which may miss some: `listed` of `about`. Dead letters are listed by `DqDeadLetters`. Rejects with `DQ_BAD_OPTION`,
+   * `DQ_BAD_TIME`, `DQ_BAD_TUBE`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
    */
   abstract jobs(tube: string | Tube, filter?: JobFilter): Promise<JobPage>;
 
-  /** How many of the listed jobs of a tube come due when. It throws what `jobs` throws. */
+  /** Counts the listed jobs of a tube by due time. Rejects as `jobs` does. */
   abstract timeline(tube: string | Tube, options: TimelineOptions): Promise<TimelineBucket[]>;
 
-  /** The `@Recurring` methods of this process, and when each runs next. `DQ_LEDGER_DOWN`, `DQ_CLOSED`. */
+  /** Resolves with the `@Recurring` methods of this process, and when each runs next. Rejects with `DQ_LEDGER_DOWN`, `DQ_CLOSED`. */
   abstract series(): Promise<SeriesView[]>;
 
   /**
-   * The processes that use this cluster, the first to start first; at most 1,000. Each tells of itself every 5 s; one that
-   * died is shown for 15 s. `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+   * Resolves with the processes that use this cluster, by start time; at most 1,000. Each announces itself every 5 s; one that
+   * died is shown for 15 s. Rejects with `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
    */
   abstract processes(): Promise<ProcessView[]>;
 
   /**
-   * What happened by minute, in all processes, within the last two days; the minutes in which nothing happened are left out. The
-   * numbers are some seconds old, and not exact: a process that dies, or that does not reach Redis for long, loses some of them.
-   * Of an hour, 100 tubes have numbers of their own. `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_BAD_TUBE`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+   * Resolves with what happened by minute, in all processes, within the last two days; empty minutes are left out. The counts are
+   * some seconds old, and not exact: a process that dies, or can't reach Redis for long, loses some. Per hour, 100 tubes have
+   * counts of their own. Rejects with `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_BAD_TUBE`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
    */
   abstract history(range: HistoryRange): Promise<HistoryBucket[]>;
 
   /**
-   * A page of what operators did, the latest first: what the event `operated` told in any process. The ledger has the last 1,000.
-   * `DQ_BAD_OPTION`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+   * Resolves with a page of what operators did, latest first: the events `operated` of all processes. The ledger keeps the last
+   * 1,000. Rejects with `DQ_BAD_OPTION`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
    */
   abstract acts(options?: ActPageOptions): Promise<ActPage>;
 }
 
-/** What the inspector of a cluster looks at. */
+/** What the inspector of a cluster inspects. */
 interface InspectorParts extends Pick<
   ProducerParts,
   'cluster' | 'ledger' | 'waiting' | 'clock' | 'settings'
@@ -135,12 +136,12 @@ export class ClusterInspector extends DqInspector {
     return explain(this.parts, await this.parts.producer.present(ref));
   }
 
-  /** For those who show payloads: see `payloadOf`. */
+  /** For views that show payloads: see `payloadOf`. */
   async payload(ref: JobRef): Promise<JobPayload | undefined> {
     return payloadOf(this.parts, await this.parts.producer.present(ref));
   }
 
-  /** For those who have a text and not its tube: see `searchJobs`. */
+  /** For a search without a tube: see `searchJobs`. */
   async search(text: string): Promise<SearchResult> {
     return searchJobs(this.parts, text);
   }

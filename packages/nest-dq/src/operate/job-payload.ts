@@ -17,11 +17,11 @@ interface PayloadSources {
   readonly settings: { readonly prefix: string };
 }
 
-/** A payload, and whose it is. */
+/** A payload and its job. */
 export interface JobPayload {
-  /** Without the prefix. */
+  /** Name of the tube without the prefix. */
   readonly tube: string;
-  /** Of the job. */
+  /** Id of the job. */
   readonly id: string;
   /** Absent for a plain job. */
   readonly key?: string;
@@ -29,8 +29,9 @@ export interface JobPayload {
 }
 
 /**
- * The payload of a job that waits, runs or is dead, as a copy of it has it. Undefined: no copy is in reach. `DQ_BAD_PAYLOAD`: it cannot
- * be read. `DQ_BAD_SEAL`: the same of its copies. `DQ_BAD_REF`, `DQ_BAD_TUBE`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+ * Resolves with the payload of a job that waits, runs or is dead, read from one of its copies; undefined if no copy is reachable.
+ * Rejects with `DQ_BAD_PAYLOAD` if the payload can't be read, `DQ_BAD_SEAL` if its copies can't; `DQ_BAD_REF`, `DQ_BAD_TUBE`,
+ * `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
  */
 export async function payloadOf(sources: PayloadSources, ref: JobRef): Promise<JobPayload | undefined> {
   const { cluster, ledger, waiting, deadLetters, settings } = sources;

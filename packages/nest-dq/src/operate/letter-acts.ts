@@ -27,8 +27,8 @@ const REVIVALS_AT_ONCE = 32;
 type Change = Bulk<Letter, DeadLetter>['change'];
 
 /**
- * Revives and discards many dead letters. They are read the newest first, so what dies after the first page was read is never
- * met, and a letter that dies again is not revived again.
+ * Revives and discards many dead letters. They are read newest first, so jobs that die after the first page was read are never
+ * seen, and a letter that dies again isn't revived again.
  */
 export class LetterActs {
   constructor(private readonly context: ProducerContext) {}
@@ -54,7 +54,7 @@ export class LetterActs {
           const due = dueIn(this.context.now(storedAs));
           const change = { due, until, thorough: true };
           const isRevived = await this.context.retries.run(call, () =>
-            // A letter without a copy in reach fails at once: others must not wait for it.
+            // A letter without a reachable copy fails at once: others must not wait for it.
             revive(this.context, storedAs, letter, change).catch(ofOne),
           );
           ended(letter, isRevived === true ? 'done' : isRevived || 'skipped');
@@ -79,7 +79,7 @@ export class LetterActs {
         tries++;
         return ledger.discard(asked);
       });
-      // Asked once more, it finds nothing where it took a letter away before and its answer was lost.
+      // A repeated discard finds nothing where the first one removed a letter and its answer was lost.
       const gone = letters.map((letter, i) => taken[i] ?? (tries > 1 ? letter : undefined));
       const deleted = gone.flatMap((letter) => letter ?? []);
       await Promise.all(deleted.map((letter) => deleteCopies(parts, storedAs, letter, letter.places)));

@@ -6,19 +6,19 @@ import { checkObject } from '../producer/call-options.js';
 import { parseWhen } from '../time/instant.js';
 import { checkLimit, type BulkLimit } from './bulk.js';
 
-/** Which dead letters of a tube are meant; those that meet all that is given. `{}`: all. */
+/** Selects dead letters of a tube that match all given fields; `{}` selects all. */
 export interface LetterFilter extends BulkLimit {
-  /** Those that died at this time or later, by the clock of the ledger. */
+  /** Letters that died at this time or later, by the ledger's clock. */
   diedFrom?: When;
-  /** Those that died before this time. */
+  /** Letters that died before this time. */
   diedTo?: When;
-  /** Those that died of this. */
+  /** Letters with this cause of death. */
   why?: DeadLetter['why'];
-  /** Those whose error has this text in its message or its name; upper and lower case are different. */
+  /** Letters whose error has this string in its message or name; case-sensitive. */
   error?: string;
 }
 
-/** What the filter looks at. */
+/** The fields the filter looks at. */
 type LetterFacts = Pick<Letter, 'died' | 'why' | 'error'>;
 
 /** Ledger times in ms. */
@@ -35,7 +35,7 @@ const WHYS: Readonly<Record<DeadLetter['why'], true>> = {
   stale: true,
 };
 
-/** `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
+/** Throws `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
 export function checkLetterFilter(filter: LetterFilter): CheckedLetterFilter {
   if (filter === undefined)
     throw wrongValue('DQ_BAD_OPTION', 'the filter', filter, 'an object; {} means all letters');
@@ -55,7 +55,7 @@ export function checkLetterFilter(filter: LetterFilter): CheckedLetterFilter {
   return { diedFrom, diedTo, isMeant, limit };
 }
 
-/** Milliseconds, 0 and undefined where nothing is given. `DQ_BAD_OPTION`: nothing can be between them. `DQ_BAD_TIME`. */
+/** Returns times in ms, 0 and undefined where none is given. Throws `DQ_BAD_OPTION` if the range is empty; `DQ_BAD_TIME`. */
 export function checkRange<Name extends string>(
   times: { readonly [N in Name]?: When },
   first: Name,

@@ -3,54 +3,54 @@ import type { ClusterNode } from '../cluster/cluster-node.js';
 import { withinLimit } from '../time/call-limit.js';
 import type { Clock } from 'nest-handlers/time';
 
-/** A beanstalkd of the cluster, as this process sees it. All but the first four are absent while it does not answer. */
+/** A beanstalkd of the cluster, as this process sees it. All but the first four fields are absent while it doesn't answer. */
 export interface NodeView {
   /** `host:port`, as in the option `beanstalks`. */
   readonly endpoint: string;
   /** Whether it stores jobs and lets this process reserve them. */
   readonly up: boolean;
-  /** Why it cannot; absent if it can. */
+  /** Why it can't; absent if it can. */
   readonly reason?: string;
-  /** Whether it is drained, so that it gets no new copies: see `DqControl.drainNode`. */
+  /** Whether it is drained and gets no new copies: see `DqControl.drainNode`. */
   readonly drained: boolean;
-  /** Changes with each start of the server. */
+  /** Id of the server, which changes with each start. */
   readonly instance?: string;
-  /** Of beanstalkd. */
+  /** Version of beanstalkd. */
   readonly version?: string;
-  /** Milliseconds since its start, to a second. */
+  /** Time since its start, in ms, rounded to a second. */
   readonly uptime?: number;
-  /** Open connections, of all processes. */
+  /** Open connections of all processes. */
   readonly connections?: number;
-  /** The copies that it has, of all tubes. */
+  /** Its copies of all tubes. */
   readonly copies?: CopyCounts;
-  /** `stopped`: a restart loses what it has stored since then. `none`: it has none, or has not begun one. */
+  /** `stopped`: a restart loses what it has stored since then. `none`: it has none, or hasn't started one. */
   readonly binlog?: 'working' | 'stopped' | 'none';
-  /** Bytes that the files of its binlog take, at most. */
+  /** Maximum size of its binlog files, in bytes. */
   readonly binlogSize?: number;
-  /** Bytes that a copy may have. */
+  /** Maximum size of a copy, in bytes. */
   readonly maxJobSize?: number;
-  /** It takes no new copies until its next start. */
+  /** Whether it accepts no new copies until its next start. */
   readonly draining?: boolean;
-  /** Milliseconds that its process has computed since its start. */
+  /** CPU time of its process since the start, in ms. */
   readonly cpu?: number;
 }
 
-/** Copies by state. A job has several copies. */
+/** Number of copies by state. A job has several copies. */
 export interface CopyCounts {
-  /** Due, and not taken yet. */
+  /** Due, and not reserved yet. */
   readonly ready: number;
-  /** Wait for their time. */
+  /** Waiting for their time. */
   readonly delayed: number;
   /** Held by a process. */
   readonly reserved: number;
-  /** Of dead letters. */
+  /** Copies of dead letters. */
   readonly buried: number;
 }
 
-/** Milliseconds. A node that answers later is shown as one that does not. */
+/** Time limit for an answer, in ms. A node that exceeds it is shown as not answering. */
 const LIMIT = 500;
 
-/** Asks a node now. Takes half a second at most, and never rejects. */
+/** Asks a node now. Takes at most half a second, and never rejects. */
 export async function viewOfNode(node: ClusterNode, clock: Clock): Promise<NodeView> {
   const { endpoint, drained } = node;
   const asked = node.ask<Stats>((connection, done) => connection.stats(done));
@@ -80,7 +80,7 @@ function factsOf(node: ClusterNode, stats: Stats): Partial<NodeView> {
   };
 }
 
-/** Of `stats` or `stats-tube`. */
+/** Reads the counts from `stats` or `stats-tube`. */
 export function copyCounts(stats: Stats): CopyCounts {
   const count = (state: string) => Number(stats[`current-jobs-${state}`] ?? 0);
   return {

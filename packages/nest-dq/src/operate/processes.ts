@@ -1,31 +1,31 @@
 import type { TubeLimits } from '../ledger/limits.js';
 import type { Presence, PresentProcess } from '../fleet/presence.js';
 
-/** A process that uses this cluster, as it told some seconds ago. */
+/** A process that uses this cluster, as announced some seconds ago. */
 export interface ProcessView {
-  /** Differs from that of any other process. It has nothing to do with the jobs. */
+  /** Unique id of the process, unrelated to job ids. */
   readonly id: string;
-  /** The name of the machine. */
+  /** Name of the machine. */
   readonly host: string;
-  /** On that machine. */
+  /** Process id on that machine. */
   readonly pid: number;
-  /** Of nest-dq. */
+  /** Version of nest-dq. */
   readonly version: string;
-  /** Of Node.js. */
+  /** Version of Node.js. */
   readonly nodeVersion: string;
-  /** The name of the cluster in the application; absent for the one without a name. */
+  /** The name of the cluster in the application; absent for the unnamed one. */
   readonly cluster?: string;
-  /** When it started. */
+  /** Start time. */
   readonly since: Date;
-  /** When it told this: at most 15 s ago, or it is not shown. */
+  /** Time of the announcement: at most 15 s ago, or the process isn't shown. */
   readonly toldAt: Date;
-  /** Whether it does what one process does for all. */
+  /** Whether it is the leader, which does the work that one process does for all. */
   readonly elected: boolean;
-  /** False: it only produces. */
+  /** False if it only produces. */
   readonly consumes: boolean;
-  /** By endpoint: whether the node stores jobs and lets the process reserve them. */
+  /** Whether each node, by endpoint, stores jobs and lets the process reserve them. */
   readonly nodes: Readonly<Record<string, boolean>>;
-  /** Those that other processes should share. Durations in milliseconds. */
+  /** The settings that all processes should share. Durations in ms. */
   readonly settings: {
     readonly prefix: string;
     readonly replicas: number;
@@ -34,33 +34,33 @@ export interface ProcessView {
     readonly doneTtl: number;
     readonly staleAfter: number;
   };
-  /** Jobs that it found to be lost, since its start: see the event `lost`. Each process counts for itself. Absent: none. */
+  /** Lost jobs found since its start: see the event `lost`. Each process counts separately. Absent if none. */
   readonly lost?: number;
-  /** Jobs that it added and could not list, since its start, as there were too many: see the option `index`. Absent: none. */
+  /** Jobs added since its start that couldn't be listed, because there were too many: see the option `index`. Absent if none. */
   readonly unlisted?: number;
-  /** About how many jobs the repair that it does by itself has still to look at. Absent: there is none under way. */
+  /** Approximate number of jobs its automatic repair still has to look at. Absent if no repair is running. */
   readonly toRepair?: number;
-  /** The tubes that it consumes: at most 1,000. */
+  /** The consumed tubes, at most 1,000. */
   readonly tubes: readonly ProcessTubeView[];
 }
 
-/** A tube that a process consumes. */
+/** A tube consumed by a process. */
 export interface ProcessTubeView {
-  /** Without the prefix. */
+  /** Name without the prefix. */
   readonly tube: string;
-  /** How many runs it has at the same time, at most. */
+  /** Maximum concurrent runs. */
   readonly concurrency: number;
-  /** Of its handler, for all processes together. Absent: it has none. */
+  /** Limits of its handler, over all processes. Absent if it has none. */
   readonly limits?: TubeLimits;
-  /** Handlers that have not returned. */
+  /** Number of handlers that haven't returned. */
   readonly running: number;
-  /** Copies in hand that are early, or due without a slot. */
+  /** Number of held copies that are early, or due without a slot. */
   readonly held: number;
-  /** Runs that take longer than a second: at most 100, and 1,000 of all tubes. */
+  /** Runs that have taken longer than a second: at most 100, and 1,000 over all tubes. */
   readonly longRuns: readonly { readonly id: string; readonly attempt: number; readonly since: Date }[];
 }
 
-/** All processes that are there, the first to start first. `DQ_LEDGER_DOWN`. */
+/** Resolves with all current processes by start time. Rejects with `DQ_LEDGER_DOWN`. */
 export async function processesOf(presence: Presence): Promise<ProcessView[]> {
   const views = (await presence.all()).map(viewOf);
   return views.sort((a, b) => a.since.getTime() - b.since.getTime());

@@ -27,54 +27,54 @@ import { isUnknown, parseLocation, type Place } from '../copies/location.js';
 const AT_ONCE = 64;
 
 export interface RepairOptions extends BulkOptions {
-  /** Only the jobs of this tube. @default all tubes */
+  /** Repairs only the jobs of this tube. @default all tubes */
   tube?: string | Tube;
   /**
-   * The endpoint of a node that will not come back, or not with its copies: these do not count any more.
-   * @default a copy counts unless its node answers and does not have it, or is drained
+   * Endpoint of a node that won't come back, or not with its copies: these no longer count.
+   * @default a copy counts unless its node answers and doesn't have it, or is drained
    */
   node?: string;
-  /** What is due sooner stays as it is: it runs from the copies that it has. @default '1m' */
+  /** Jobs due sooner than this aren't changed: they run from the copies they have. @default '1m' */
   dueAfter?: Duration;
 }
 
-/** A job that has fewer copies than it could have. */
+/** A job with fewer copies than it could have. */
 export interface RepairExample {
-  /** Of the job. */
+  /** Id of the job. */
   readonly id: string;
-  /** Without the prefix. */
+  /** Name of the tube without the prefix. */
   readonly tube: string;
-  /** When it runs, also after a repair. */
+  /** Due time, also after a repair. */
   readonly dueAt: Date;
-  /** How many copies it could have more. */
+  /** How many more copies it could have. */
   readonly missing: number;
 }
 
-/** A job that waits, and how many copies it misses. */
+/** A waiting job, and how many copies it lacks. */
 export interface Checked extends WaitingJob {
   readonly tube: StoredTube;
   readonly missing: number;
 }
 
 interface RepairSettings {
-  /** Undefined: all tubes. */
+  /** The only tube to repair; undefined for all tubes. */
   readonly only?: StoredTube | undefined;
   readonly counting: Counting;
-  /** Milliseconds. */
+  /** Jobs due sooner than this aren't changed, in ms. */
   readonly dueAfter: number;
-  /** Milliseconds. */
+  /** How long to retry, in ms. */
   readonly patience: number;
-  /** Jobs that are looked at, or moved, at the same time. */
+  /** Number of jobs looked at, or moved, concurrently. */
   readonly atOnce: number;
 }
 
-/** Where a page of jobs begins: behind a job of a tube, or at the tube's first one. */
+/** Where a page of jobs starts: after a job of a tube, or at the tube's first one. */
 interface Cursor {
   readonly tube: StoredTube;
   readonly after?: WaitingPosition | undefined;
 }
 
-/** Repairs what the options mean, as `DqControl.repair` says. */
+/** Repairs the jobs selected by the options, as described at `DqControl.repair`. */
 export function repair(
   context: ProducerContext,
   options: RepairOptions = {},
@@ -108,14 +108,14 @@ export function repair(
   return inBulk(work, { cursor }, dryRun ? undefined : act);
 }
 
-/** Finds the waiting jobs that miss copies, tube after tube, and moves each to its own instant: its new generation has them. */
+/** Finds waiting jobs that lack copies, tube by tube, and moves each to its own due time: its new generation has all copies. */
 export class Repair implements Bulk<Checked, RepairExample> {
-  /** In the order of their names. */
+  /** Sorted by name. */
   private tubes: Promise<readonly StoredTube[]> | undefined;
-  /** About how many jobs there are to look at, as far as is known, and how many of them were looked at. */
+  /** Approximate number of jobs to look at, as far as known, and number of those looked at. */
   listed = 0;
   looked = 0;
-  /** Jobs that can't be repaired here, because this process can't read the copies that are left, with such a copy. */
+  /** Jobs that can't be repaired here because this process can't read their remaining copies, each with such a copy. */
   readonly unreadable: { readonly job: Checked; readonly copy: UnreadableCopy }[] = [];
 
   constructor(
@@ -183,7 +183,7 @@ export class Repair implements Bulk<Checked, RepairExample> {
         return ended(job, result);
       }
       if (result !== 'unknown') return ended(job, result === 'rescheduled' ? 'done' : 'skipped');
-      // Others have moved it, and so there is a record; or it is a plain job without a copy, of which nothing else tells.
+      // Others have moved it, so that it has a record; or it is a plain job without a copy, of which nothing else is known.
       const known = await context.retries.run({ patience }, () => context.batched.ask(tube, 'find', id));
       ended(job, known ? 'skipped' : withoutCopy(job));
     });
@@ -208,7 +208,7 @@ function cursorAt({ tube, after }: Cursor): string {
   return after ? formatCursor(tube, after.due, after.id) : formatCursor(tube);
 }
 
-/** `DQ_BAD_OPTION`. */
+/** Throws `DQ_BAD_OPTION`. */
 function readCursor(cursor: string): Cursor {
   const values = parseCursor(cursor, 'a `repair` before', ['string'], ['string', 'number', 'string']);
   const tube = values[0] as StoredTube;
@@ -217,15 +217,15 @@ function readCursor(cursor: string): Cursor {
 
 /** Which copies count. */
 interface Counting {
-  /** The endpoint of a node whose copies do not count, although it may come back. */
+  /** Endpoint of a node whose copies don't count, although it may come back. */
   readonly replaced?: string | undefined;
-  /** True: those on drained nodes, and on nodes that this process does not know, count. Others may still need these nodes. */
+  /** Whether copies on drained nodes, and on nodes unknown to this process, count. Others may still need these nodes. */
   readonly byItself?: boolean;
 }
 
 /**
- * How many copies a job would have more if it were stored again now. 0: it has all that it can have, nobody knows, as a
- * node does not answer, or it waits for a retry, as a move would begin its attempts anew.
+ * How many more copies a job would have if it were stored again now. 0 if it has all it can have; if that is unknown, because a
+ * node doesn't answer; or if it waits for a retry, because a move would reset its attempts.
  */
 async function missingCopies(
   cluster: Cluster,
@@ -239,7 +239,7 @@ async function missingCopies(
       up && writable && !drained && !twin && endpoint !== replaced,
   );
   const possible = Math.min(cluster.settings.replicas, usable.length);
-  if (job.places.length === 0) return 0; // the list does not know them
+  if (job.places.length === 0) return 0; // the list doesn't know them
   const known = job.places.filter(({ location }) => !isUnknown(location));
   const counted = await Promise.all(known.map((place) => counts(cluster, job, place, counting)));
   return Math.max(0, possible - counted.filter(Boolean).length);
@@ -255,20 +255,20 @@ async function counts(
   const node = location && nodeAt(cluster, location.instance, location.endpoint);
   if (!node) return byItself;
   if (node.endpoint === replaced || (node.drained && !byItself)) return false;
-  // A server that runs on has what it stored. One that is away may come back with it.
+  // A server that kept running has what it stored. One that is away may come back with it.
   if (!node.up || node.instance === location.instance) return true;
-  // It restarted: with its log it has the copy, without it not.
+  // It restarted: it has the copy if it has a log.
   const found = await lookForCopy(cluster, job.tube, job, [place]);
   if (found && !(isUnreadable(found) && found.missingKey === undefined)) return true;
   return !node.up;
 }
 
-/** By the instance first: two processes may know one node by two names. */
+/** Finds a node by its instance first: two processes may know one node by two names. */
 function nodeAt({ nodes }: Cluster, instance: string, endpoint: string): ClusterNode | undefined {
   return nodes.find((node) => node.instance === instance) ?? nodes.find((node) => node.endpoint === endpoint);
 }
 
-/** `DQ_BAD_OPTION`: the cluster has no such node. */
+/** Throws `DQ_BAD_OPTION` if the cluster has no such node. */
 export function checkNode({ nodes }: Cluster, endpoint: string): void {
   const known = nodes.map((node) => node.endpoint);
   if (!known.includes(endpoint)) throw unknownName('DQ_BAD_OPTION', `node ${show(endpoint)}`, known);

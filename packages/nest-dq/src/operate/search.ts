@@ -11,41 +11,41 @@ interface SearchSources extends TubeSources {
   readonly waiting: WaitingJobs;
 }
 
-/** A job that a text names. */
+/** A job named by the searched string. */
 interface FoundJob {
-  /** Without the prefix. */
+  /** Name without the prefix. */
   readonly tube: string;
   readonly id: string;
-  /** If the text is its key. */
+  /** Present if the string is its key. */
   readonly key?: string;
   readonly state: JobView['state'];
   readonly dueAt: Date;
 }
 
-/** What a search came to. */
+/** The result of a search. */
 export interface SearchResult {
   readonly jobs: readonly FoundJob[];
-  /** How many tubes were searched, of how many. */
+  /** Number of tubes searched, and of all tubes. */
   readonly searched: number;
   readonly tubes: number;
-  /** There are more tubes than these. */
+  /** Whether there are more tubes than these. */
   readonly more: boolean;
-  /** The endpoints of nodes that did not answer: tubes that only they have are left out. */
+  /** Endpoints of nodes that didn't answer: tubes that only they have are left out. */
   readonly away: readonly string[];
 }
 
-/** An id: a ULID, 24 characters of a hash, or of a job that go-queue stored. */
+/** An id: a ULID, 24 characters of a hash, or that of a job stored by go-queue. */
 const ID = /^([0-9A-HJKMNP-TV-Z]{26}|[\w-]{24}|[0-9a-f]{32})$/;
-/** Tubes that are asked about at the same time. */
+/** Tubes searched concurrently. */
 const AT_ONCE = 16;
-/** Milliseconds after which no more tubes are begun. */
+/** Time after which no further tube is searched, in ms. */
 const LIMIT = 3_000;
 
 /**
- * The jobs of all tubes, at most 1,000, that have this text as their key or their id. Redis gets the hash of the text, and the text itself
- * only if it looks like an id. Of each tube the ledger is asked once for the
- * records of both, and once for the id in the list of the jobs that wait. So a plain job is found while it is listed, and one that
- * is over as long as the ledger remembers it. `DQ_LEDGER_DOWN`: it did not answer about any tube.
+ * Finds the jobs of all tubes, at most 1,000, whose key or id is this string. Redis gets the hash of the string, and the string
+ * itself only if it looks like an id. For each tube the ledger is asked once for the records of both, and once for the id in the
+ * list of waiting jobs. So a plain job is found while it is listed, and an ended one as long as the ledger remembers it. Rejects
+ * with `DQ_LEDGER_DOWN` if it answered for no tube.
  */
 export async function searchJobs(sources: SearchSources, text: string): Promise<SearchResult> {
   const { clock } = sources;

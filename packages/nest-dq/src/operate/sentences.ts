@@ -16,7 +16,7 @@ const DEATHS: Readonly<Record<DeadLetter['why'], (attempt: number) => string>> =
   stale: () => 'a copy came back so late that nobody knows any more whether it ran',
 };
 
-/** What each case is in English. The dashboard has the same in Chinese. */
+/** The sentence of each case in English. The dashboard has the same in Chinese. */
 const SENTENCES: { readonly [Case in ExplanationCase]: (details: ExplanationDetails[Case]) => string } = {
   'ledger-away': ({ error }) => `The ledger does not answer, so no job runs: ${error}.`,
   dead({ death }) {
@@ -63,7 +63,7 @@ const SENTENCES: { readonly [Case in ExplanationCase]: (details: ExplanationDeta
   buried: (due) => `${dueSince(due)}, but its copies are buried, and stay so until they are kicked.`,
 };
 
-/** A reason in English: one sentence, with times in UTC. */
+/** Returns a reason as one English sentence, with times in UTC. */
 export function sentenceOf<Case extends ExplanationCase>({
   because,
   details,

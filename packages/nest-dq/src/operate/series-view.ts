@@ -4,19 +4,19 @@ import { SERIES_KEY, type Series } from '../recurring/series.js';
 
 /** A `@Recurring` of this process, and its one job. */
 export interface SeriesView {
-  /** Without the prefix. */
+  /** Name of the tube without the prefix. */
   readonly tube: string;
-  /** Of its job. */
+  /** Key of its job. */
   readonly key: string;
-  /** The cron expression with its time zone, or the name of the calendar, as this process has it. */
+  /** The cron expression with its time zone, or the name of the calendar, according to this process. */
   readonly plan: string;
-  /** Of its job. `none`: there is none, because no process of the series has started, or its plan has no occurrence left. */
+  /** State of its job. `none` if there is none, because no process of the series has started, or its plan has no occurrence left. */
   readonly state: JobView['state'] | 'none';
   /** When it runs next: by its job if that waits, by its plan if that runs. Absent if nothing is scheduled. */
   readonly next?: Date;
 }
 
-/** `DQ_LEDGER_DOWN`. */
+/** Rejects with `DQ_LEDGER_DOWN`. */
 export async function viewOfSeries(series: Series, producer: ClusterProducer): Promise<SeriesView> {
   const { tube, plan } = series;
   const job = await producer.find({ tube, key: SERIES_KEY }, { patience: 0 });

@@ -9,24 +9,24 @@ import { parseWhen } from '../time/instant.js';
 import { Act, type ActOptions } from './act.js';
 import { isUnknown, type TubePause, tubePause, type TubeSources, viewOfTube } from './tube-view.js';
 
-/** A pause that somebody has set. */
+/** A pause that was set. */
 export interface PausedTube extends TubePause {
-  /** Nobody seems to know the tube: no process consumes it, and it has no job. Its name may be wrong. */
+  /** Set if nobody seems to know the tube: no process consumes it, and it has no job. Its name may be wrong. */
   readonly unknown?: true;
 }
 
-/** What a resume came to. */
+/** The result of a resume. */
 export interface ResumedTube {
-  /** The pause that it ended. Absent: there was none. */
+  /** The ended pause. Absent if there was none. */
   readonly ended?: TubePause;
-  /** There was no pause, and nobody seems to know the tube: see `PausedTube`. */
+  /** Set if there was no pause, and nobody seems to know the tube: see `PausedTube`. */
   readonly unknown?: true;
 }
 
-/** The last time that a Date can have. */
+/** The last time a Date can have. */
 const LAST_TIME = 8.64e15;
 
-/** Pauses tubes and resumes them, for `DqControl`. */
+/** Pauses and resumes tubes, for `DqControl`. */
 export class TubePauses {
   constructor(
     private readonly context: ProducerContext,
@@ -57,14 +57,14 @@ export class TubePauses {
     return pause ? { ended: tubePause(pause) } : this.doubt(call.tube);
   }
 
-  /** Whether the name may be wrong. Never rejects. */
+  /** Resolves with `unknown` if the name may be wrong. Never rejects. */
   private async doubt(tube: StoredTube): Promise<{ unknown?: true }> {
     return isUnknown(await viewOfTube({ ...this.sources, waiting: undefined }, tube))
       ? { unknown: true }
       : {};
   }
 
-  /** What both do. `DQ_CLOSED`, `DQ_BAD_TUBE`, `DQ_BAD_OPTION`, `DQ_BAD_DURATION`. */
+  /** Prepares a pause or a resume. Throws `DQ_CLOSED`, `DQ_BAD_TUBE`, `DQ_BAD_OPTION`, `DQ_BAD_DURATION`. */
   private call(name: string, tube: string | Tube, { by, patience }: PatienceOptions & ActOptions) {
     const { context } = this;
     const { events, ledger: ledgers, settings } = context.parts;
@@ -81,7 +81,7 @@ export class TubePauses {
   }
 }
 
-/** `DQ_BAD_TIME`, `DQ_TOO_FAR`. */
+/** Throws `DQ_BAD_TIME`, `DQ_TOO_FAR`. */
 function parseEnd(when: When): number {
   const until = parseWhen(when);
   if (until <= LAST_TIME) return until;

@@ -13,51 +13,51 @@ import { type CopyCounts, copyCounts } from './node-view.js';
 import type { TubeLimits } from '../ledger/limits.js';
 
 /**
- * A tube. The nodes count copies, so the numbers of jobs are estimates: they are right while each job has all of its copies,
- * and a little wrong while many come due. What is unknown is absent.
+ * A tube. Nodes count copies, so the numbers of jobs are estimates: correct while each job has all of its copies, and slightly
+ * off while many come due. Unknown values are absent.
  */
 export interface TubeView {
-  /** Without the prefix. */
+  /** Name without the prefix. */
   readonly tube: string;
-  /** How many nodes told their numbers. If it is 0, only what the ledger and the processes tell is known. */
+  /** Number of nodes that reported their counts. If it is 0, only what the ledger and the processes report is known. */
   readonly nodes: number;
-  /** About how many jobs wait for their time, or for a retry. */
+  /** Approximate number of jobs waiting for their time, or for a retry. */
   readonly waiting?: number;
-  /** About how many jobs are due and were not taken yet. */
+  /** Approximate number of due jobs not reserved yet. */
   readonly due?: number;
-  /** About how many jobs run, or were taken and are about to run. */
+  /** Approximate number of jobs that run, or are reserved and about to run. */
   readonly running?: number;
-  /** How many dead letters there are. Absent: the ledger did not tell. */
+  /** Number of dead letters. Absent if the ledger didn't answer. */
   readonly dead?: number;
-  /** Absent: the tube is not paused, or, if `dead` is absent too, nobody knows. */
+  /** Absent if the tube isn't paused, or, if `dead` is absent too, if that is unknown. */
   readonly paused?: TubePause;
-  /** Absent: its handlers have no limits, or nobody knows. */
+  /** Absent if its handlers have no limits, or they are unknown. */
   readonly limits?: TubeLimitsView;
-  /** How many jobs that wait, also for a retry, `DqInspector.jobs` can list. Of embedded nodes only `tube` tells this. */
+  /** Number of waiting jobs, including retries, that `DqInspector.jobs` can list. For embedded nodes only `tube` reports it. */
   readonly listed?: number;
-  /** How many of the listed jobs are due by now. */
+  /** Number of listed jobs that are overdue. */
   readonly overdue?: number;
-  /** How many of the listed jobs have failed and wait for a retry. */
+  /** Number of listed jobs that have failed and wait for a retry. */
   readonly retrying?: number;
-  /** When the first of them was due. Absent if none is. */
+  /** Due time of the first overdue job. Absent if none is overdue. */
   readonly oldestDue?: Date;
-  /** Milliseconds since then, by the clock of the ledger; 0 if none is due. */
+  /** Time since then by the ledger's clock, in ms; 0 if none is overdue. */
   readonly overdueFor?: number;
-  /** How many connections of all processes take jobs of this tube. 0: nobody consumes it, or it is paused. */
+  /** Number of connections of all processes that reserve from this tube. 0 if nobody consumes it, or it is paused. */
   readonly watching?: number;
-  /** How many processes have a handler for it, as they told within the last 15 s. */
+  /** Number of processes with a handler for it, as announced within the last 15 s. */
   readonly consumers?: number;
   /** All copies on these nodes. */
   readonly copies?: CopyCounts;
 }
 
-/** The tubes that nodes know: those with jobs, and those that a process uses or consumes. */
+/** The tubes known to the nodes: those with jobs, and those that a process uses or consumes. */
 export interface TubeList {
-  /** By name. */
+  /** Tubes by name. */
   readonly tubes: readonly TubeView[];
-  /** There are more than these. */
+  /** Whether there are more than these. */
   readonly more: boolean;
-  /** The endpoints of nodes that did not answer: their copies are not counted. */
+  /** Endpoints of nodes that didn't answer: their copies aren't counted. */
   readonly away: readonly string[];
 }
 
@@ -66,18 +66,18 @@ export interface TubeSources {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly settings: { readonly prefix: string };
-  /** Absent: nothing is told of listed jobs. */
+  /** Absent to leave out listed jobs. */
   readonly waiting?: WaitingJobs | undefined;
-  /** Absent: nothing is told of consumers and limits. */
+  /** Absent to leave out consumers and limits. */
   readonly presence?: Pick<Presence, 'all'> | undefined;
 }
 
-/** Milliseconds that a node has for each question, and the ledger for all. */
+/** Time limit for each call to a node, and for all calls to the ledger, in ms. */
 const LIMIT = 1_000;
 const MOST_TUBES = 1_000;
-/** Questions under way to one server, so that nobody waits behind many of them. */
+/** Calls in flight to one server, so that nobody waits behind many of them. */
 const AT_ONCE = 50;
-/** Every connection watches it until it watches another one. */
+/** Every connection watches it until it watches another tube. */
 const DEFAULT = 'default';
 
 /** Asks each node once for its tubes, and once for each tube. Never rejects. */
@@ -85,7 +85,7 @@ export async function viewOfTubes(sources: TubeSources): Promise<TubeList> {
   const { cluster, settings, waiting } = sources;
   return Lanes.during(sources, async (lanes) => {
     const { tubes: shown, more } = await namesOf(lanes, settings.prefix);
-    // A list that is complete has no numbers at hand: for each tube it would walk through all jobs.
+    // A complete list has no counts ready: it would walk through all jobs of each tube.
     const counted = waiting?.complete ? { ...sources, waiting: undefined } : sources;
     const tubes = await viewsOf(counted, lanes, shown);
     const away = awayOf(cluster, lanes);
@@ -95,7 +95,7 @@ export async function viewOfTubes(sources: TubeSources): Promise<TubeList> {
   });
 }
 
-/** The names of these tubes. Asks each node once; never rejects. */
+/** Resolves with the tubes' names. Asks each node once; never rejects. */
 export async function namesOfTubes(sources: TubeSources): Promise<TubeNames & Pick<TubeList, 'away'>> {
   return Lanes.during(sources, async (lanes) => {
     const names = await namesOf(lanes, sources.settings.prefix);
@@ -103,7 +103,7 @@ export async function namesOfTubes(sources: TubeSources): Promise<TubeNames & Pi
   });
 }
 
-/** The names, without the prefix, of those tubes that have due jobs, no consumer in any process, and no pause. Never rejects. */
+/** Resolves with the names, without the prefix, of tubes that have due jobs, no consumer in any process, and no pause. Never rejects. */
 export async function unconsumedTubes(sources: TubeSources): Promise<string[]> {
   return Lanes.during(sources, async (lanes) => {
     const { tubes } = await namesOf(lanes, sources.settings.prefix);
@@ -115,7 +115,7 @@ export async function unconsumedTubes(sources: TubeSources): Promise<string[]> {
     );
     if (unwatched.length === 0) return [];
     const views = await viewsOf({ ...sources, waiting: undefined }, lanes, unwatched);
-    // Where the ledger did not tell the dead letters, it did not tell a pause either.
+    // If the ledger didn't report the dead letters, it didn't report a pause either.
     return views
       .filter(({ consumers, dead, paused }) => consumers === 0 && dead !== undefined && !paused)
       .map(({ tube }) => tube);
@@ -137,13 +137,16 @@ function awayOf({ nodes }: Cluster, lanes: Lanes): string[] {
   return nodes.filter((node) => !lanes.has(node)).map(({ endpoint }) => endpoint);
 }
 
-/** The same for one tube, which may not exist. Never rejects. */
+/** As `viewOfTubes` for one tube, which may not exist. Never rejects. */
 export async function viewOfTube(sources: TubeSources, tube: StoredTube): Promise<TubeView> {
   const [view] = await Lanes.during(sources, (lanes) => viewsOf(sources, lanes, [tube]));
   return view!;
 }
 
-/** Whether nobody seems to know the tube, so that its name may be wrong: no process consumes it, and no node that answers has a copy of a job of it. */
+/**
+ * Whether nobody seems to know the tube, so that its name may be wrong: no process consumes it, and no answering node has a copy
+ * of a job of it.
+ */
 export function isUnknown({ nodes, consumers, watching, copies, dead }: TubeView): boolean {
   const isEmpty = nodes > 0 && copies !== undefined && Object.values(copies).every((count) => count === 0);
   return isEmpty && consumers === 0 && watching === 0 && dead === 0;
@@ -179,7 +182,7 @@ type LedgerFacts = Pick<
 >;
 type Loads = ReadonlyMap<string, readonly TubeLoad[]>;
 
-/** What the ledger tells of each tube in time, with the limits that processes told. Never rejects. */
+/** What the ledger reports of each tube in time, with the limits announced by processes. Never rejects. */
 async function factsOf(
   { ledger, waiting, clock, settings }: TubeSources,
   tubes: readonly StoredTube[],
@@ -191,7 +194,7 @@ async function factsOf(
   const ask = inSlices(tubes, async (tube) => {
     if (isOver) return;
     const of = ledger.tube(tube);
-    // The list of a tube may be out of reach for a moment, as while its slot moves.
+    // The list of a tube may be unavailable for a moment, for example while its slot is moving.
     const listed = waiting?.counts(tube).then(
       ({ listed, overdue, retrying, firstDue }) => {
         const isLate = overdue > 0 && firstDue !== undefined;
@@ -216,12 +219,12 @@ async function factsOf(
     }
     await listed;
   });
-  await withinLimit(clock, LIMIT, ask).catch(() => undefined); // what was not told stays absent
+  await withinLimit(clock, LIMIT, ask).catch(() => undefined); // unanswered values stay absent
   isOver = true;
   return facts;
 }
 
-/** What the processes tell of each tube, by its name without the prefix. Undefined: nobody knows. Never rejects. */
+/** What the processes announce of each tube, by its name without the prefix; undefined if unknown. Never rejects. */
 async function loadsOf({ presence, clock }: TubeSources): Promise<Loads | undefined> {
   if (!presence) return undefined;
   const processes = await withinLimit(clock, LIMIT, presence.all()).catch(() => undefined);
@@ -235,7 +238,7 @@ async function loadsOf({ presence, clock }: TubeSources): Promise<Loads | undefi
   return loads;
 }
 
-/** @param perJob How many copies a job has on these nodes, on average. */
+/** @param perJob Average number of copies per job on these nodes. */
 export function countsOf(
   told: readonly Stats[],
   perJob: number,
@@ -251,14 +254,14 @@ export function countsOf(
     watching += Number(stats['current-watching'] ?? 0);
   }
   const { ready, delayed, reserved } = copies;
-  // Of a job that runs one copy is held, and the others are delayed. Of one in a backlog all are ready.
+  // A running job has one held copy, and the others are delayed. In a backlog all copies of a job are ready.
   const jobs = Math.ceil((ready + delayed + reserved) / perJob);
   const running = Math.min(jobs, reserved);
   const due = Math.min(jobs - running, Math.ceil(ready / perJob));
   return { waiting: jobs - running - due, due, running, watching, copies };
 }
 
-/** A connection of its own to each node in reach: what is asked here holds up no job, and takes no node away. */
+/** A separate connection to each reachable node: calls on it hold up no job, and don't make a node count as away. */
 class Lanes {
   private readonly lanes = new Map<ClusterNode, Connection>();
 
@@ -282,7 +285,7 @@ class Lanes {
     return this.lanes.has(node);
   }
 
-  /** The answers of those nodes that answered in time. The others are not asked any more. */
+  /** Resolves with the answers of the nodes that answered in time. The others aren't asked again. */
   async askAll<T>(ask: (lane: Connection) => Promise<T>): Promise<Map<ClusterNode, T>> {
     const answers = new Map<ClusterNode, T>();
     const asked = Array.from(this.lanes, async ([node, lane]) => {
@@ -311,18 +314,18 @@ async function inSlices<T, R>(items: readonly T[], ask: (item: T) => Promise<R>)
   return answers;
 }
 
-/** The limits of a tube, as a process told them within the last 15 s. What is absent is not limited. */
+/** The limits of a tube, as a process announced them within the last 15 s. What is absent isn't limited. */
 export interface TubeLimitsView extends TubeLimits {
   /**
-   * How many runs go on that count: with `concurrency` all, with `perGroup` alone those of jobs with a group. Absent: the tube has
-   * neither, or the ledger did not tell.
+   * Number of running jobs that count: with `concurrency` all, with `perGroup` alone those of jobs with a group. Absent if the
+   * tube has neither, or the ledger didn't answer.
    */
   readonly running?: number;
-  /** There if another process has other limits: each goes by its own. */
+  /** Present if another process has other limits: each applies its own. */
   readonly unequal?: true;
 }
 
-/** The limits that processes tell of one tube: those of the first one. */
+/** The limits that processes announce for one tube: those of the first one. */
 function limitsTold(loads: readonly TubeLoad[]): TubeLimitsView | undefined {
   const limits = loads.find((load) => load.limits)?.limits;
   if (!limits) return undefined;
@@ -341,13 +344,13 @@ function textOf({ rate, per, burst, concurrency, perGroup }: TubeLimits = {}): s
 
 /** A pause of a tube. */
 export interface TubePause {
-  /** When it began, by the clock of the ledger. */
+  /** When it began, by the ledger's clock. */
   readonly since: Date;
-  /** When it ends by itself. Absent: when somebody resumes the tube. */
+  /** When it ends automatically. Absent if it lasts until somebody resumes the tube. */
   readonly until?: Date;
 }
 
-/** As users see it. */
+/** Converts a pause for users. */
 export function tubePause({ since, until }: Pause): TubePause {
   return { since: new Date(since), ...(until !== undefined && { until: new Date(until) }) };
 }

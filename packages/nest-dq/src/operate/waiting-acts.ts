@@ -29,7 +29,7 @@ import {
   type WaitingFilter,
 } from './waiting-filter.js';
 
-/** A node takes the copies of a consumer that is silent back within a minute, so a frozen process is waited for. */
+/** A node takes back the copies of a silent consumer within a minute, so a frozen process is waited for. */
 const HELD_LIMIT_MS = 70_000;
 /** Each move stores copies on nodes. */
 const MOVES_AT_ONCE = 32;
@@ -38,8 +38,8 @@ type Change = Bulk<WaitingJob, JobView>['change'];
 type WaitingAct = AsyncGenerator<BulkProgress<JobView>, void, undefined>;
 
 /**
- * Revokes and moves many jobs that wait. They are read in the order in which they are due, so a job that is moved may be met
- * again behind its old place. Its generation tells that it was opened after the act began, and then it is left alone.
+ * Revokes and moves many waiting jobs. They are read by due time, so a moved job may be seen again after its old place. Its
+ * generation shows that it was opened after the act began, and it is then left alone.
  */
 export class WaitingActs {
   constructor(
@@ -118,7 +118,7 @@ export class WaitingActs {
       const after = at === undefined ? undefined : readStart(at, name).after;
       const page = { from, limit: PAGE, to, after };
       const { jobs, next } = await retries.run(call, () => parts.waiting.page(storedAs, page));
-      // A time that has certainly come: what is opened from now on has a greater generation, or the same.
+      // A time that has certainly passed: what is opened from now on has an equal or greater generation.
       start ??= { began: Math.floor(ledger.nowAtLeast()), after: undefined };
       const { began } = start;
       return {
@@ -155,7 +155,7 @@ export class WaitingActs {
   }
 }
 
-/** Where a page begins, and when the act began: ledger time, ms. */
+/** Where a page starts, and when the act began, as ledger time in ms. */
 interface Start {
   readonly began: number;
   readonly after: WaitingPosition | undefined;
@@ -165,7 +165,7 @@ function cursorAt({ began, after }: Start): string {
   return after ? formatCursor(began, after.due, after.id) : formatCursor(began);
 }
 
-/** `DQ_BAD_OPTION`. */
+/** Throws `DQ_BAD_OPTION`. */
 function readStart(cursor: string, name: string): Start {
   const values = parseCursor(cursor, `a \`${name}\` before`, ['number'], ['number', 'number', 'string']);
   return { began: values[0], after: values.length === 3 ? { due: values[1], id: values[2] } : undefined };

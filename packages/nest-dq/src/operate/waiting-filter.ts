@@ -7,13 +7,13 @@ import { parseDuration } from '../time/duration.js';
 import { checkLimit, type BulkLimit } from './bulk.js';
 import { checkRange } from './letter-filter.js';
 
-/** Which waiting jobs of a tube are meant; those that meet all that is given. `{}`: all. */
+/** Selects waiting jobs of a tube that match all given fields; `{}` selects all. */
 export interface WaitingFilter extends BulkLimit {
-  /** Those that are due at this time or later; of a job that waits for a retry, the time of the retry counts. */
+  /** Jobs due at this time or later; for a job waiting for a retry, the time of the retry counts. */
   dueFrom?: When;
-  /** Those that are due before this time. */
+  /** Jobs due before this time. */
   dueTo?: When;
-  /** `retrying`: those that wait after a run that failed or was cut short; `waiting`: all others. */
+  /** `retrying`: jobs waiting after a run that failed or was cut short; `waiting`: all others. */
   state?: 'waiting' | 'retrying';
 }
 
@@ -24,11 +24,11 @@ interface CheckedWaitingFilter extends BulkLimit {
   readonly isMeant: (job: WaitingJob) => boolean;
 }
 
-/** When jobs are to run: at an instant, after a delay from now, or later or earlier than each was due. */
+/** New due time of jobs: a time, a delay from now, or later or earlier than each was due. */
 export type NewTime =
   When | { readonly delay: Duration } | { readonly later: Duration } | { readonly earlier: Duration };
 
-/** `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
+/** Throws `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
 export function checkWaitingFilter(filter: WaitingFilter): CheckedWaitingFilter {
   if (filter === undefined)
     throw wrongValue('DQ_BAD_OPTION', 'the filter', filter, 'an object; {} means all jobs that wait');
@@ -42,13 +42,13 @@ export function checkWaitingFilter(filter: WaitingFilter): CheckedWaitingFilter 
   return { from, to, isMeant, limit };
 }
 
-/** Of a job that waits. */
+/** The state of a waiting job. */
 export function stateOf(attempt: number): 'waiting' | 'retrying' {
   return attempt > 0 ? 'retrying' : 'waiting';
 }
 
 /**
- * When a job is to run that is due at a time. A shift into the past means now. `DQ_BAD_TIME`, `DQ_BAD_DURATION`,
+ * Returns the new time of a job by its due time. A shift into the past means now. Throws `DQ_BAD_TIME`, `DQ_BAD_DURATION`,
  * `DQ_BAD_OPTION`; the result may throw `DQ_PAST_TIME` and `DQ_TOO_FAR`.
  */
 export function checkNewTime(when: NewTime): (due: number) => Due {
@@ -58,7 +58,7 @@ export function checkNewTime(when: NewTime): (due: number) => Due {
   return () => due;
 }
 
-/** Milliseconds; undefined for what is no shift. */
+/** The shift in ms; undefined if it isn't a shift. */
 function shiftOf(when: NewTime): number | undefined {
   if (typeof when !== 'object' || when === null) return undefined;
   if ('later' in when) return parseDuration(checkObject('the new time', when, ['later']).later, '`later`');

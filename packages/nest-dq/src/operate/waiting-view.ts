@@ -13,62 +13,62 @@ import { unwrap } from '../copies/formats/unwrap.js';
 import { parseLocation, UNKNOWN_COPY } from '../copies/location.js';
 import { withinLimit } from '../time/call-limit.js';
 
-/** `waiting` for its time, `due` and not begun, or `retrying` after a run that failed or was cut short. */
+/** `waiting` for its time, `due` and not started, or `retrying` after a run that failed or was cut short. */
 export type WaitingState = 'waiting' | 'due' | 'retrying';
 
-/** A job that waits. */
+/** A waiting job. */
 export interface JobSummary {
-  /** A ULID, or made from tube and key. */
+  /** A ULID, or derived from tube and key. */
   readonly id: string;
-  /** Only if the page is asked for `keys`. Absent: it has none, or none of its nodes has told it. */
+  /** Only if the page was requested with `keys`. Absent if it has none, or none of its nodes has reported it. */
   readonly key?: string;
-  /** Finds this job. */
+  /** Refers to this job. */
   readonly ref: JobRefText;
-  /** Without the prefix. */
+  /** Name without the prefix. */
   readonly tube: string;
-  /** `due`: its time has come, and it did not begin. `retrying`: it waits after a run that failed or was cut short. */
+  /** `due`: its time has come, and it hasn't started. `retrying`: it waits after a run that failed or was cut short. */
   readonly state: WaitingState;
-  /** When it runs (next). */
+  /** When it runs next. */
   readonly dueAt: Date;
-  /** Runs begun. */
+  /** Number of started runs. */
   readonly attempt: number;
 }
 
-/** What a page of jobs is asked for. */
+/** Selects a page of jobs. */
 export interface JobFilter {
   /** @default any */
   readonly state?: WaitingState;
-  /** Jobs that are due at this time or later. @default all */
+  /** Jobs due at this time or later. @default all */
   readonly from?: When;
-  /** Jobs that are due before this time. @default all */
+  /** Jobs due before this time. @default all */
   readonly to?: When;
-  /** That of the page before. @default the first page */
+  /** `cursor` of the previous page. @default the first page */
   readonly cursor?: string;
   /** 1 to 1,000 jobs. @default 50 */
   readonly limit?: number;
-  /** Whether to read the keys of the jobs: from a copy of each that has one, for a second at most. @default false */
+  /** Whether to read the keys of the jobs, from a copy of each that has one, for at most a second. @default false */
   readonly keys?: boolean;
 }
 
-/** The job that is due first comes first. */
+/** A page of jobs, by due time. */
 export interface JobPage {
   /** May be fewer than `limit`, even none, although more follow: a call looks at 1,000 jobs at most. */
   readonly jobs: readonly JobSummary[];
-  /** Gets the next page. Absent: this was the last one. */
+  /** Cursor of the next page; absent on the last one. */
   readonly cursor?: string;
-  /** How many waiting jobs of the tube can be listed. */
+  /** Number of waiting jobs of the tube that can be listed. */
   readonly listed: number;
-  /** About how many there are, as far as the nodes tell: each copy of a job counts. Absent: no node told. */
+  /** Approximate number of waiting jobs, estimated from the nodes' counts of copies. Absent if no node answered. */
   readonly about?: number;
 }
 
-/** What comes due in some span of time. */
+/** The jobs due in a span of time. */
 export interface TimelineBucket {
-  /** The begin, which belongs to it. */
+  /** Start, inclusive. */
   readonly from: Date;
-  /** The end, which does not belong to it. */
+  /** End, exclusive. */
   readonly to: Date;
-  /** How many of the listed jobs are due in it. */
+  /** Number of listed jobs due in it. */
   readonly jobs: number;
 }
 
@@ -77,38 +77,38 @@ export type TimelineOptions = EqualBuckets | EdgedBuckets;
 
 /** Buckets of equal length. */
 export interface EqualBuckets {
-  /** Where the first bucket begins. */
+  /** Start of the first bucket. */
   readonly from: When;
-  /** Where the last one ends. */
+  /** End of the last bucket. */
   readonly to: When;
   /** 1 to 200. @default 60 */
   readonly buckets?: number;
 }
 
-/** Buckets of any length, one behind the other. */
+/** Consecutive buckets of any length. */
 export interface EdgedBuckets {
-  /** Where each bucket begins, and where the last one ends: 2 to 201 times, each later than the one before it. */
+  /** Start of each bucket, and end of the last one: 2 to 201 times in ascending order. */
   readonly edges: readonly When[];
 }
 
 const MOST_JOBS = 1_000;
 const MOST_BUCKETS = 200;
-/** Of one script. */
+/** Limit of one script. */
 const LARGEST_PAGE = 100;
 
-/** What is listed of a tube, and how it is named. */
+/** The listed jobs of a tube, and how it is named. */
 interface WaitingSource {
   readonly waiting: WaitingJobs;
   readonly tube: StoredTube;
   readonly prefix: string;
   readonly seal: Seal | undefined;
-  /** Ledger time, ms. */
+  /** Ledger time in ms. */
   readonly now: number;
-  /** The keys of jobs, by their ids. Never rejects. */
+  /** Resolves with the keys of jobs by id. Never rejects. */
   readonly keysOf: (jobs: readonly WaitingJob[]) => Promise<ReadonlyMap<string, string>>;
 }
 
-/** `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_LEDGER_DOWN`. */
+/** Rejects with `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_LEDGER_DOWN`. */
 export async function waitingPage(
   source: WaitingSource,
   filter: JobFilter | undefined,
@@ -123,7 +123,7 @@ export async function waitingPage(
     throw wrongValue('DQ_BAD_OPTION', '`state`', state, "'waiting', 'due' or 'retrying'");
   const from = given.from === undefined ? -Infinity : parseWhen(given.from);
   const to = given.to === undefined ? Infinity : parseWhen(given.to);
-  // Only so much of the list has to be looked at.
+  // Only this part of the list has to be looked at.
   const least = state === 'waiting' ? Math.max(from, now) : from;
   const most = state === 'due' ? Math.min(to, now) : to;
   const bounds = { ...(least > -Infinity && { from: least }), ...(most < Infinity && { to: most }) };
@@ -148,7 +148,7 @@ export async function waitingPage(
   return { jobs, ...(after && { cursor: formatCursor(after.due, after.id) }), listed };
 }
 
-/** The edges of the buckets, in milliseconds since 1970. `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
+/** Returns the edges of the buckets, in ms since 1970. Throws `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
 export function checkTimeline(options: TimelineOptions): readonly number[] {
   if (typeof options === 'object' && options !== null && 'edges' in options) return checkEdges(options);
   const given = checkObject('the timeline', options, ['from', 'to', 'buckets']);
@@ -170,7 +170,7 @@ function checkEdges(options: EdgedBuckets): readonly number[] {
   throw wrongValue('DQ_BAD_OPTION', `\`edges[${early}]\``, showInstant(times[early]!), before);
 }
 
-/** `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_LEDGER_DOWN`. */
+/** Rejects with `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_LEDGER_DOWN`. */
 export async function timelineOf(
   { waiting, tube }: Pick<WaitingSource, 'waiting' | 'tube'>,
   options: TimelineOptions,
@@ -208,14 +208,14 @@ function readPosition(cursor: string): WaitingPosition {
   return { due, id };
 }
 
-/** Milliseconds for all jobs of a page. */
+/** Time limit for all jobs of a page, in ms. */
 const LIMIT = 1_000;
-/** Copies that are read at a time, so that adds and runs do not wait behind many. */
+/** Copies read concurrently, so that adds and runs don't wait behind many. */
 const AT_ONCE = 10;
 
 /**
- * The keys of jobs, by their ids. The ledger does not have them, so a copy of each is read. Those whose node does not answer in
- * time are left out.
+ * Resolves with the keys of jobs by id. The ledger doesn't have them, so a copy of each is read. Jobs whose node doesn't answer
+ * in time are left out.
  */
 export async function keysOf(
   { cluster, clock }: { readonly cluster: Cluster; readonly clock: Clock },
@@ -238,7 +238,7 @@ export async function keysOf(
   return keys;
 }
 
-/** From the first of its copies that has it. */
+/** The key, from the first of its copies that has it. */
 async function keyOf(
   cluster: Cluster,
   tube: StoredTube,

@@ -4,23 +4,23 @@ import type { Trace } from '../ledger/requests.js';
 import type { CopyView, DueSince, ExplanationReason, RunningProcess, UsedLimit } from './explanation.js';
 import type { TubeView } from './tube-view.js';
 
-/** What the reason is found in. */
+/** The facts from which the reason is derived. */
 export interface Facts {
-  /** Ledger time, ms. */
+  /** Ledger time in ms. */
   readonly now: number;
-  /** Why the ledger does not answer. */
+  /** Why the ledger doesn't answer. */
   readonly ledgerAway?: string;
   /** What the ledger knows of this very job. */
   readonly trace?: Trace;
-  /** The ledger knows another job of its key. */
+  /** Whether the ledger knows another job of its key. */
   readonly replaced: boolean;
   readonly letter?: DeadLetter;
-  /** Ledger time, ms; absent if nothing tells it. */
+  /** Ledger time in ms; absent if unknown. */
   readonly due?: number;
   readonly copies: readonly CopyView[];
-  /** Who runs it. */
+  /** The process that runs it. */
   readonly process?: RunningProcess | undefined;
-  /** Absent: the tube has no limits, or the ledger did not tell. */
+  /** Absent if the tube has no limits, or the ledger didn't answer. */
   readonly limits?: LimitFacts | undefined;
   readonly tube: Pick<TubeView, 'tube' | 'watching' | 'due' | 'running' | 'paused'>;
 }
@@ -28,12 +28,12 @@ export interface Facts {
 /** The limits of the job's tube, and what counts against them. */
 export interface LimitFacts {
   readonly limits: TubeLimits;
-  /** Of the job. */
+  /** Group of the job. */
   readonly group?: string | undefined;
   readonly usage: Usage;
 }
 
-/** The first case that holds. */
+/** Returns the first case that applies. */
 export function reasonOf(facts: Facts): ExplanationReason {
   const ofDueJob = () => byPause(facts) ?? byLease(facts) ?? byLimit(facts) ?? byTube(facts);
   return byLedger(facts) ?? byCopies(facts) ?? byTime(facts) ?? ofDueJob();
@@ -73,7 +73,7 @@ function byLedger({
   }
 }
 
-/** Of a job that waits, as far as is known: whether it can run at all. */
+/** Whether a job that waits, as far as known, can run at all. */
 function byCopies({ trace, copies }: Facts): ExplanationReason | undefined {
   if (copies.length === 0) return trace ? undefined : { because: 'unknown', details: {} };
   const out = copies.filter(({ state }) => state === 'away' || state === 'unknown');
@@ -91,7 +91,7 @@ function byTime({ now, due, trace }: Facts): ExplanationReason | undefined {
   return { because: 'retrying', details: { ...when, attempt: trace.attempt } };
 }
 
-/** Of a job that is due: nothing else lets it run before the pause ends. */
+/** For a due job: nothing else lets it run before the pause ends. */
 function byPause(facts: Facts): ExplanationReason | undefined {
   const { tube, paused } = facts.tube;
   return paused && { because: 'paused', details: { ...dueSince(facts), tube, ...paused } };
@@ -122,7 +122,7 @@ function usedLimit({ now, limits: use }: Facts): UsedLimit | undefined {
   return { kind: 'rate', most: rate, per, nextAt: new Date(next), nextIn: next - now };
 }
 
-/** Of a job that is due. */
+/** For a due job. */
 function byTube(facts: Facts): ExplanationReason {
   const { copies, tube } = facts;
   const since = dueSince(facts);
