@@ -1,4 +1,4 @@
-/** What LevelDB's files are made of, read one after the other. Throws a RangeError behind their end. */
+/** Reads the primitives of LevelDB's files one after the other. Throws a RangeError at the end. */
 export class Bytes {
   private at = 0;
 
@@ -24,7 +24,7 @@ export class Bytes {
     }
   }
 
-  /** Bytes with their length before them. */
+  /** Bytes preceded by their length. */
   text(): Buffer {
     return this.take(this.varint());
   }

@@ -3,12 +3,9 @@ import type { Clock, Duration } from 'nest-handlers/time';
 import { damaged, prepareFolder } from './folder.js';
 import type { FreeSpaceOf } from './free-space.js';
 
-/**
- * The part of a ClassicLevel that is used here. It is typed here so that the types of the library compile without that
- * optional peer.
- */
+/** The part of ClassicLevel that is used here, with types of its own, so that the library's types compile without that optional peer. */
 export interface Database {
-  /** Undefined: there is none. */
+  /** Resolves with undefined if there is no such entry. */
   get(key: string): Promise<Buffer | undefined>;
   iterator(range: { gte: string; lt: string; fillCache: boolean; highWaterMarkBytes: number }): Entries;
   batch(): Operations;
@@ -16,12 +13,12 @@ export interface Database {
 }
 
 export interface Entries {
-  /** The next ones, `size` at most; none at the end. */
+  /** The next entries, at most `size`; none at the end. */
   nextv(size: number): Promise<[key: string, value: Buffer][]>;
   close(): Promise<void>;
 }
 
-/** Changes of entries: all are made, or none. */
+/** An atomic batch of changes. */
 export interface Operations {
   put(key: string, value: Buffer): unknown;
   del(key: string): unknown;
@@ -30,25 +27,28 @@ export interface Operations {
 }
 
 export interface DiskSettings {
-  /** Milliseconds of further tries while another process has the folder; 0: none. */
+  /** How long to retry while another process has the folder, in ms; 0 doesn't retry. */
   readonly patience: number;
-  /** Gets warnings for the operator, one sentence each. */
+  /** Receives warnings for the operator, one sentence each. */
   readonly warn: (message: string) => void;
-  /** Bytes. While the file system has less, no more jobs are to be taken; 0: no look is taken. @default 64 MiB */
+  /** Minimum free space, in bytes. Below it no more jobs are accepted; 0 disables the check. @default 64 MiB */
   readonly minFree?: number;
-  /** How free space is seen. @default what the system says */
+  /** How free space is determined. @default asks the system */
   readonly freeOf?: FreeSpaceOf;
 }
 
-/** Longer than a process that drains takes by default. */
+/** Longer than a draining process takes by default. */
 export const DEFAULT_PATIENCE: Duration = '15s';
 
-/** Bytes. Recent changes, which are likely to be deleted soon, stay in one log and in memory. */
+/** Write buffer, in bytes. Recent changes, which are likely to be deleted soon, stay in one log and in memory. */
 const WRITE_BUFFER = 16 * 1024 * 1024;
-/** Milliseconds from one try to the next. Each reads the folder's log, of up to `WRITE_BUFFER`. */
+/** Pause between attempts, in ms. Each reads the folder's log, of up to `WRITE_BUFFER`. */
 const BETWEEN_TRIES = 500;
 
-/** `givenUp` ends the waiting at the next try. `DQ_CONFIG`: there is no package to keep a folder with, and none was made. `DQ_DISK`. */
+/**
+ * `givenUp` ends the waiting at the next attempt. Rejects with `DQ_CONFIG` if the package is missing, without creating the
+ * folder, and with `DQ_DISK`.
+ */
 export async function openDatabase(
   dir: string,
   clock: Clock,
@@ -74,7 +74,7 @@ export async function openDatabase(
   }
 }
 
-/** An optional peer, as it is native: only an application with a folder needs it. */
+/** Loads the optional peer, which is native: only an application with a folder needs it. */
 async function loadClassicLevel(): Promise<(dir: string) => Promise<Database>> {
   try {
     const { ClassicLevel } = await import('classic-level');
@@ -98,7 +98,7 @@ function pause(clock: Clock, ms: number): Promise<void> {
   return new Promise((resolve) => clock.after(ms, resolve));
 }
 
-/** `waited`: milliseconds. */
+/** `waited` is in ms. */
 function inUse(dir: string, waited: number, cause: unknown): DqError {
   const long = waited >= 1_000 ? `, and has been for ${Math.round(waited / 1_000)} s` : '';
   return new DqError(
@@ -108,7 +108,7 @@ function inUse(dir: string, waited: number, cause: unknown): DqError {
   );
 }
 
-/** `DQ_DISK`: an error of LevelDB, in words for the operator. */
+/** Turns an error of LevelDB into `DQ_DISK`, in words for the operator. */
 export function asDiskError(dir: string, thrown: unknown): DqError {
   if (thrown instanceof DqError) return thrown;
   const { message, cause } = toError(thrown);
@@ -121,13 +121,13 @@ function isLocked(thrown: unknown): boolean {
   return !(thrown instanceof DqError) && hasCode(thrown, 'LEVEL_LOCKED');
 }
 
-/** LevelDB's error is the cause of one that says that the database is not open. */
+/** LevelDB's error is the cause of one saying that the database isn't open. */
 function hasCode(thrown: unknown, code: string): boolean {
   const error = toError(thrown) as Error & { code?: unknown };
   return error.code === code || (error.cause !== undefined && hasCode(error.cause, code));
 }
 
-/** LevelDB maps its tables, and fails with this when it reads behind the end of one. */
+/** LevelDB maps its tables, and fails with this when it reads past the end of one. */
 function isTableCutShort(why: string): boolean {
   return /\.(ldb|sst): Invalid argument/.test(why);
 }

@@ -7,7 +7,7 @@ import { LAST_KEY as TIME } from './log-check.js';
 
 /** Something in memory whose state is stored on disk. */
 export interface DiskPart {
-  /** Adds all that has changed since the last call, as it is now. */
+  /** Adds everything that has changed since the last call, in its current state. */
   collect(batch: DiskBatch): void;
 }
 
@@ -16,23 +16,22 @@ interface Waiting {
   readonly callback: (failure: DqError | undefined) => void;
 }
 
-/** Entries and bytes. */
+/** Entries and bytes per read. */
 const READ_AT_ONCE = 1_000;
 const READ_BYTES = 1024 * 1024;
 const NO_WAIT: DiskSettings = { patience: 0, warn: () => undefined };
-/** Milliseconds. If the machine's clock is behind the folder's by more, there is a warning. */
+/** A warning is logged if the machine's clock is behind the folder's by more than this, in ms. */
 const BEHIND = 60_000;
 
 /**
- * A folder that stores what is in memory. Each change is reported by `changed`, and `whenSaved` calls back once it is on
- * disk, synced. The changes of one turn, and all that come while the batch before is being synced, make one batch. A batch
- * takes everything as it is at one moment, so the folder never holds half of a change.
+ * A folder that stores what is in memory. Each change is reported by `changed`, and `whenSaved` calls back once it is synced to
+ * disk. The changes of one turn, and all that come while the previous batch is being synced, form one batch. A batch captures
+ * everything at one moment, so the folder never holds half of a change.
  *
- * After a failed write nothing more is written, and nobody may be told what is in memory: it has changes that a restart
- * will not know.
+ * After a failed write nothing more is written, and nothing in memory may be exposed: it has changes that a restart won't know.
  */
 export class Disk {
-  /** Counts the changes; the number of the latest. */
+  /** Number of the latest change, counted from 1. */
   lastChange = 0;
   failure: DqError | undefined;
   readonly space: FreeSpace;
@@ -59,7 +58,7 @@ export class Disk {
     this.space = new FreeSpace(dir, clock, minFree, warn, freeOf);
   }
 
-  /** A new one, opened. `DQ_DISK`. */
+  /** Creates and opens a disk. Rejects with `DQ_DISK`. */
   static async open(dir: string, clock: Clock, settings: DiskSettings = NO_WAIT): Promise<Disk> {
     const disk = new Disk(dir, clock, settings);
     await disk.open();
@@ -67,23 +66,25 @@ export class Disk {
   }
 
   /**
-   * Opens the folder, or makes it. One process at a time can have it open. Idempotent.
-   * `DQ_DISK`, and the folder is left as it is: in use, damaged, of a newer format, with other files in it, not to be
-   * read or written.
+   * Opens the folder, or creates it. Only one process at a time can have it open. Idempotent. Rejects with `DQ_DISK` if the
+   * folder, which is left as it is, is in use, is damaged, has a newer format, contains other files, or can't be read or written.
    */
   open(): Promise<void> {
     return (this.opening ??= this.begin());
   }
 
   /**
-   * Milliseconds since 1970, with fractions. It begins with the machine's clock, or with the latest time in the folder if
-   * that is later, and never jumps.
+   * Milliseconds since 1970, with fractions. It starts at the machine's time, or at the latest time in the folder if that is
+   * later, and never jumps.
    */
   now(): number {
     return this.clock.now() + this.offset;
   }
 
-  /** Reads all entries whose key begins so, in the order of the keys. The value begins at `VALUE`. `DQ_DISK`: damaged. */
+  /**
+   * Reads all entries whose key has this prefix, in key order. The value starts at `VALUE`. Rejects with `DQ_DISK` if the folder
+   * is damaged.
+   */
   async read(prefix: string, each: (rest: string, value: Buffer) => void): Promise<void> {
     const iterator = this.checkOpen().iterator({
       gte: prefix,
@@ -107,12 +108,12 @@ export class Disk {
     }
   }
 
-  /** From now on each batch asks this part for its changes. What the folder has of it was read before. */
+  /** Makes each batch ask this part for its changes. Its stored entries must have been read before. */
   add(part: DiskPart): void {
     this.parts.push(part);
   }
 
-  /** To be called at each change of what a part has. */
+  /** Call it on each change of a part. */
   changed(): void {
     this.lastChange++;
     this.schedule();
@@ -122,26 +123,26 @@ export class Disk {
     return change <= this.savedChange;
   }
 
-  /** Calls back once so many changes are on disk, at once if they are; with a failure if they may never be. */
+  /** Calls back once changes up to this number are on disk, at once if they are; with a failure if they may never be. */
   whenSaved(change: number, callback: (failure: DqError | undefined) => void): void {
     if (this.failure || this.isSaved(change)) callback(this.failure);
     else this.waiting.push({ change, callback });
   }
 
-  /** The same as a promise, of all changes so far. It rejects with the failure, `DQ_DISK`. */
+  /** Resolves when all changes so far are on disk. Rejects with the failure, `DQ_DISK`. */
   saved(): Promise<void> {
     return new Promise((resolve, reject) =>
       this.whenSaved(this.lastChange, (failure) => (failure ? reject(failure) : resolve())),
     );
   }
 
-  /** Tells once when a write has failed. Returns how to stop listening. */
+  /** Calls back once when a write has failed. Returns a function that stops listening. */
   onFailure(listener: (failure: DqError) => void): () => void {
     this.failureListeners.add(listener);
     return () => void this.failureListeners.delete(listener);
   }
 
-  /** Writes the last changes and gives the folder free. Idempotent, also before `open`; never rejects for a failure that was told. */
+  /** Writes the last changes and releases the folder. Idempotent, also before `open`; never rejects for an already reported failure. */
   async close(): Promise<void> {
     this.closing.abort();
     this.space.stop();
@@ -156,7 +157,7 @@ export class Disk {
     await this.database?.close();
   }
 
-  /** `DQ_DISK`: it is not open yet. */
+  /** Throws `DQ_DISK` if it isn't open yet. */
   checkOpen(): Database {
     if (!this.database) throw this.notYet();
     return this.database;
@@ -209,7 +210,7 @@ export class Disk {
   }
 
   private async writeBatch(): Promise<void> {
-    // Chained: an array of operations costs ten times as much.
+    // Chained, since an array of operations costs ten times as much.
     const operations = this.checkOpen().batch();
     try {
       const batch = new DiskBatch(operations);

@@ -2,20 +2,20 @@ import { crc32 } from 'node:zlib';
 import type { Operations } from './database.js';
 import { damaged } from './folder.js';
 
-/** Bytes of the checksum of a key and its value. It stands before the value. */
+/** Size of the checksum of a key and its value, in bytes. It precedes the value. */
 const CHECKSUM = 4;
 
-/** Where a value begins. */
+/** Offset of a value. */
 export const VALUE = CHECKSUM;
 
-/** Changes of entries: all are made, or none. */
+/** An atomic batch of changes. */
 export class DiskBatch {
-  /** Of all entries. */
+  /** Size of all entries. */
   bytes = 0;
 
   constructor(private readonly batch: Operations) {}
 
-  /** `value` has room for the checksum at its beginning: see `allocate`. */
+  /** `value` has room for the checksum at its start: see `allocate`. */
   put(key: string, value: Buffer): void {
     value.writeUInt32LE(checksum(key, value));
     this.batch.put(key, value);
@@ -33,12 +33,12 @@ export class DiskBatch {
   }
 }
 
-/** A value of so many bytes, which begin behind the checksum. */
+/** Allocates a value of `bytes` bytes, which follow the checksum. */
 export function allocate(bytes: number): Buffer {
   return Buffer.allocUnsafe(CHECKSUM + bytes);
 }
 
-/** `DQ_DISK` where an entry is not as it was written. */
+/** Throws `DQ_DISK` if an entry isn't as it was written. */
 export function checkValue(dir: string, key: string, value: Buffer): void {
   if (value.length >= CHECKSUM && value.readUInt32LE() === checksum(key, value)) return;
   throw damaged(dir, `the entry ${JSON.stringify(key)} is not as it was written`);

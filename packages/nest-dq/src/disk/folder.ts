@@ -7,20 +7,20 @@ import { type Manifest, readManifest } from './manifest-check.js';
 import { isTableDamaged } from './table-check.js';
 
 /**
- * What this version writes. To change it: raise it, and say in `Disk` how the one before is read. A folder of a newer
- * format is refused; one of an older format is rewritten before anything else is written.
+ * The format written by this version. To change it: increment it, and handle the previous one in `Disk`. A folder with a newer
+ * format is refused; one with an older format is rewritten before anything else is written.
  */
 const FORMAT = 1;
 const FORMAT_FILE = 'nest-dq.json';
 
 /**
- * Looks at a folder before LevelDB does, which may change or delete what it cannot read; makes it if there is none.
- * `DQ_DISK`, with the folder as it was: it is damaged, of a newer format, or another program's.
- * @param intact Tables that were checked by a look before: none ever changes.
+ * Checks a folder before LevelDB opens it, which may change or delete what it can't read; creates it if missing. Rejects with
+ * `DQ_DISK`, leaving the folder as it was, if it is damaged, has a newer format, or belongs to another program.
+ * @param intact Tables already found intact by an earlier check: they never change.
  */
 export async function prepareFolder(dir: string, intact = new Set<string>()): Promise<void> {
   await makeFolder(dir);
-  // Before the format: a process that makes the folder its own at this moment writes the format first.
+  // Before the format: a process that claims the folder at this moment writes the format first.
   const files = await readdir(dir);
   const format = await readFormat(dir);
   if (format !== undefined && format > FORMAT) {
@@ -42,13 +42,13 @@ export async function prepareFolder(dir: string, intact = new Set<string>()): Pr
       `the folder ${dir} has other files in it (${few(others)}), and was left as it is: give nest-dq a folder of its own`,
     );
   }
-  // Two looks, as another process that has the folder open may change it during the first.
+  // Checked twice, since another process that has the folder open may change it during the first check.
   const problem = (await findDamage(dir, intact)) && (await findDamage(dir, intact));
   if (problem) throw damaged(dir, problem);
   if (format === undefined) await writeFormat(dir);
 }
 
-/** The error of a folder that cannot be read. */
+/** The error for a folder that can't be read. */
 export function damaged(dir: string, problem: string, cause?: unknown): DqError {
   return new DqError(
     'DQ_DISK',
@@ -57,7 +57,7 @@ export function damaged(dir: string, problem: string, cause?: unknown): DqError 
   );
 }
 
-/** Undefined: the folder is not ours. */
+/** Resolves with undefined if the folder isn't ours. */
 async function readFormat(dir: string): Promise<number | undefined> {
   const text = await readIfThere(join(dir, FORMAT_FILE));
   if (text === undefined) return undefined;
@@ -68,7 +68,7 @@ async function readFormat(dir: string): Promise<number | undefined> {
 
 async function findDamage(dir: string, intact: Set<string>): Promise<string | undefined> {
   const files = await readdir(dir);
-  // A process was killed while it made the folder: then nothing was ever stored.
+  // A process was killed while it created the folder: nothing was ever stored.
   const isNew = !files.some((file) => isTable(file)) && !files.some(isLaterManifest);
   const logs = files.filter((file) => file.endsWith('.log'));
   if (!files.includes('CURRENT')) return isNew && logs.length === 0 ? undefined : 'CURRENT is missing';
@@ -78,8 +78,8 @@ async function findDamage(dir: string, intact: Set<string>): Promise<string | un
   if (manifest === undefined) return 'CURRENT is not as it was written';
   if (!files.includes(manifest)) return `${manifest}, which CURRENT names, is missing`;
   const read = manifestOf(await readFileOrNothing(join(dir, manifest)));
-  // LevelDB silently goes by the part that it can read. After a crash that is right, as a log is deleted only once the next
-  // record is on disk. So if that log is missing, the record had been written, and was lost.
+  // LevelDB silently uses the part it can read. After a crash that is right, since a log is deleted only once the next record is
+  // on disk. So if that log is missing, the record had been written, and was lost.
   const isLost = read?.isTorn === true && read.log && !logs.some((log) => parseInt(log, 10) === read.log);
   if (!read || isLost) return `${manifest} is not as it was written`;
   for (const log of logs) {
@@ -94,7 +94,7 @@ async function findDamage(dir: string, intact: Set<string>): Promise<string | un
   return undefined;
 }
 
-/** Undefined: it is none of LevelDB's. */
+/** Returns undefined if it isn't LevelDB's. */
 function manifestOf(bytes: Buffer): Manifest | undefined {
   try {
     return readManifest(bytes);
@@ -104,7 +104,7 @@ function manifestOf(bytes: Buffer): Manifest | undefined {
   }
 }
 
-/** Nothing where another process has replaced it by now. */
+/** Resolves with an empty buffer if another process has replaced the file by now. */
 async function readFileOrNothing(file: string): Promise<Buffer> {
   return (await readIfThere(file)) ?? Buffer.alloc(0);
 }
@@ -117,14 +117,14 @@ async function readIfThere(file: string): Promise<Buffer | undefined> {
 }
 
 /**
- * What an empty folder may have: hidden files, such as `.gitkeep`; what a new file system has at its top; and the format
- * that another process writes at this moment, or was killed while it wrote.
+ * Files an empty folder may contain: hidden ones, such as `.gitkeep`; those at the top of a new file system; and the format that
+ * another process is writing, or was killed while writing.
  */
 function mayBeThere(file: string): boolean {
   return file.startsWith('.') || file === 'lost+found' || file.startsWith(FORMAT_FILE);
 }
 
-/** The first three names, and how many more there are. */
+/** The first three names, and the number of further ones. */
 function few(names: readonly string[]): string {
   const more = names.length - 3;
   return names.slice(0, 3).join(', ') + (more > 0 ? ` and ${more} more` : '');
@@ -143,7 +143,7 @@ function isLaterManifest(file: string): boolean {
 }
 
 async function writeFormat(dir: string): Promise<void> {
-  // Several processes may be here at once: which of them has the folder is known only once LevelDB has opened it.
+  // Several processes may be here at once: which of them gets the folder is known only once LevelDB has opened it.
   const temporary = join(dir, `${FORMAT_FILE}.${randomUUID()}`);
   try {
     const file = await open(temporary, 'wx');
@@ -163,8 +163,8 @@ async function writeFormat(dir: string): Promise<void> {
 const EXPECTED = 'expected a folder, or a path where nothing exists yet';
 
 /**
- * Makes a folder and the missing folders above it, one level after the other. Node's recursive `mkdir` never ends where the
- * system says that an existing folder does not exist, as `/proc` does. `DQ_DISK`.
+ * Creates a folder and its missing parents, level by level. Node's recursive `mkdir` never ends where the system says that an
+ * existing folder doesn't exist, as `/proc` does. Rejects with `DQ_DISK`.
  */
 async function makeFolder(dir: string): Promise<void> {
   const missing: string[] = [];

@@ -3,19 +3,19 @@ import type { Clock } from 'nest-handlers/time';
 import { toError, wrongValue } from '../errors.js';
 import { WakeTimer } from '../time/wake-timer.js';
 
-/** Bytes. Room for what jobs that go and come back still write, and for LevelDB to tidy up. */
+/** Minimum free space, in bytes: room for what existing jobs still write, and for LevelDB's compactions. */
 export const DEFAULT_MIN_FREE = 64 * 1024 * 1024;
 
-/** Milliseconds from one look to the next. */
+/** Pause between two checks, in ms. */
 const LOOK_EVERY = 5_000;
 const MIB = 1024 * 1024;
 
-/** Bytes that this process may still write to the file system of a folder. */
+/** Resolves with the number of bytes this process may still write to a folder's file system. */
 export type FreeSpaceOf = (dir: string) => Promise<number>;
 
-/** Whether a folder's file system has little room left, so that no more jobs are taken before a write fails. */
+/** Checks whether a folder's file system is low on space, so that jobs are refused before a write fails. */
 export class FreeSpace {
-  /** As of the last look. */
+  /** Result of the last check. */
   isLow = false;
   private written = 0;
   private isLooking = false;
@@ -27,22 +27,22 @@ export class FreeSpace {
   constructor(
     private readonly dir: string,
     clock: Clock,
-    /** Bytes; 0: it never looks. */
+    /** Minimum in bytes; 0 disables the check. */
     private readonly least: number,
-    /** Gets warnings for the operator, one sentence each. */
+    /** Receives warnings for the operator, one sentence each. */
     private readonly warn: (message: string) => void,
     private readonly freeOf: FreeSpaceOf,
   ) {
     this.timer = new WakeTimer(clock, () => void this.look());
   }
 
-  /** From now on it looks every 5 s, which keeps the process alive. */
+  /** Checks every 5 s from now on, which keeps the process alive. */
   watch(): void {
     this.isWatched = true;
     this.lookLater();
   }
 
-  /** So many bytes were written: a look is due after a quarter of the least. */
+  /** Counts written bytes: a check is due after a quarter of the minimum. */
   wrote(bytes: number): void {
     this.written += bytes;
     if (this.written >= this.least / 4) void this.look();
@@ -67,7 +67,7 @@ export class FreeSpace {
   }
 
   private lookLater(): void {
-    const mustLook = this.isWatched || this.isLow; // else nobody would see that there is room again
+    const mustLook = this.isWatched || this.isLow; // else nobody would notice that there is room again
     if (mustLook && this.least > 0 && !this.isStopped) this.timer.within(LOOK_EVERY);
   }
 
@@ -93,13 +93,13 @@ export class FreeSpace {
   }
 }
 
-/** `DQ_CONFIG`: `minFree` is no number of bytes. `name`: of the option. */
+/** Throws `DQ_CONFIG` if `minFree` isn't a number of bytes. `name` is that of the option. */
 export function checkMinFree(name: string, value: unknown = DEFAULT_MIN_FREE): number {
   if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
   throw wrongValue('DQ_CONFIG', `\`${name}\``, value, 'bytes, a whole number of 0 or more');
 }
 
-/** What the system says. */
+/** Asks the system. */
 export const systemFreeSpace: FreeSpaceOf = async (dir) => {
   const { bavail, bsize } = await statfs(dir);
   return bavail * bsize;

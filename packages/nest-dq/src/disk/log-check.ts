@@ -1,19 +1,19 @@
-// LevelDB's log as its doc/log_format.md describes it: blocks of 32 KiB, and in them records of a masked crc32c, a length
-// and a type. LevelDB silently skips damaged records, so the log is checked before LevelDB opens it.
+// LevelDB's log as described in its doc/log_format.md: blocks of 32 KiB, with records of a masked crc32c, a length and a type.
+// LevelDB silently skips damaged records, so the log is checked before LevelDB opens it.
 import { checksumOf } from './checksum.js';
 
 export const BLOCK = 32 * 1024;
 export const HEADER = 7;
-/** A batch is one record, or one FIRST, as many MIDDLE as fill blocks, and one LAST. */
+/** A batch is one record, or one FIRST, any number of MIDDLE that fill blocks, and one LAST. */
 export const FULL = 1;
 export const FIRST = 2;
 export const LAST = 4;
 
-/** The key that the last entry of every batch puts, with a short value. It tells a batch from what looks like one. */
+/** The key that the last entry of every batch puts, with a short value. It distinguishes a batch from lookalikes. */
 export const LAST_KEY = 'time';
-/** Bytes of that value, at most. */
+/** Maximum size of that value, in bytes. */
 const LAST_VALUE = 32;
-/** As LevelDB writes a put: 1, the length of the key, the key; then the length of the value, and the value. */
+/** A put as written by LevelDB: 1, the length of the key, the key; then the length of the value, and the value. */
 const LAST_PUT = Buffer.from(`\x01${String.fromCharCode(LAST_KEY.length)}${LAST_KEY}`, 'latin1');
 
 interface LogRecord {
@@ -22,12 +22,12 @@ interface LogRecord {
 }
 
 /**
- * Whether a log was damaged before its last batch. Each batch is synced before the next one begins. So a crash can only
- * cut the last batch short, or leave zeros in it: no other batch begins behind the damage.
+ * Whether a log was damaged before its last batch. Each batch is synced before the next one starts. So a crash can only truncate
+ * the last batch, or leave zeros in it: no other batch starts after the damage.
  */
 export function isDamaged(log: Buffer): boolean {
   let isBroken = false;
-  /** The batch that is broken, or one behind it, has ended. */
+  /** Whether the broken batch, or a later one, has ended. */
   let hasEnded = false;
   for (let block = 0; block < log.length; block += BLOCK) {
     const end = Math.min(block + BLOCK, log.length);
@@ -39,7 +39,7 @@ export function isDamaged(log: Buffer): boolean {
         at = record.next;
       } else {
         isBroken = true;
-        // No crash makes a type of another: it is right, or 0.
+        // No crash turns one type into another: it is right, or 0.
         hasEnded ||= ends(log[at + HEADER - 1]!);
         if (hidesBatch(log, at + HEADER, end)) return true;
         break;
@@ -49,13 +49,13 @@ export function isDamaged(log: Buffer): boolean {
   return false;
 }
 
-/** Whether a batch begins somewhere in the rest of a block, where it is not known at which byte. */
+/** Whether a batch starts somewhere in the rest of a block, at an unknown byte. */
 function hidesBatch(log: Buffer, from: number, end: number): boolean {
   for (let at = from; at + HEADER <= end; at++) {
     const type = log[at + HEADER - 1]!;
     if (!begins(type)) continue;
     const next = nextOf(log, at);
-    // The first of several records fills its block. A batch that is one record may be in a value, of another log.
+    // The first of several records fills its block. A batch of one record may be inside a value, stemming from another log.
     const isLikely = type === FIRST ? next % BLOCK === 0 : next <= end && isEndOfBatch(log, next);
     if (isLikely && intactRecord(log, at, end)) return true;
   }

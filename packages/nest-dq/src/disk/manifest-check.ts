@@ -1,7 +1,7 @@
 import { Bytes } from './bytes.js';
 import { BLOCK, FIRST, FULL, HEADER, intactRecord, LAST } from './log-check.js';
 
-// What stands before each part of a record of a manifest, as LevelDB's db/version_edit.cc writes it.
+// Tags of the parts of a manifest record, as written by LevelDB's db/version_edit.cc.
 const COMPARATOR = 1;
 const LOG_NUMBER = 2;
 const NEXT_FILE = 3;
@@ -11,17 +11,17 @@ const DELETED_FILE = 6;
 const NEW_FILE = 7;
 const PREVIOUS_LOG = 9;
 
-/** What LevelDB goes by: the part of the manifest that can be read. */
+/** What LevelDB uses: the readable part of the manifest. */
 export interface Manifest {
-  /** The end cannot be read, as after a crash, or as something damaged it. */
+  /** Whether the end can't be read, as after a crash or some damage. */
   readonly isTorn: boolean;
-  /** The number of the log; undefined: there is none yet. */
+  /** The number of the log; undefined if there is none yet. */
   readonly log: number | undefined;
   /** The numbers of the tables in use. A crash may leave others, which LevelDB deletes. */
   readonly tables: ReadonlySet<number>;
 }
 
-/** A RangeError: a record is intact, and none of LevelDB's. */
+/** Throws a RangeError if a record is intact but not LevelDB's. */
 export function readManifest(bytes: Buffer): Manifest {
   const tables = new Set<number>();
   let log: number | undefined;
@@ -37,7 +37,7 @@ export function readManifest(bytes: Buffer): Manifest {
   return { isTorn, log, tables };
 }
 
-/** Returns whether something stands behind the last one that can be read. */
+/** Returns whether something follows the last readable record. */
 function* recordsOf(manifest: Buffer): Generator<Buffer, boolean> {
   let parts: Buffer[] = [];
   for (let block = 0; block < manifest.length; block += BLOCK) {
@@ -57,7 +57,7 @@ function* recordsOf(manifest: Buffer): Generator<Buffer, boolean> {
   return false;
 }
 
-/** Changes the tables as a record says. Returns the number of the log that it names. */
+/** Applies a record to the tables. Returns the number of the log it names. */
 function readEdit(edit: Bytes, tables: Set<number>): number | undefined {
   let log: number | undefined;
   while (edit.left > 0) {

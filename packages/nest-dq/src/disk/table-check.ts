@@ -1,23 +1,23 @@
-// LevelDB's tables as its doc/table_format.md describes them: blocks, each with a type and a masked crc32c behind it, and a footer
-// that says where the index of the blocks is. LevelDB does not compare the checksums when it reads, so a key or a place with another
-// bit silently hides entries: tables are checked before LevelDB opens them.
+// LevelDB's tables as described in its doc/table_format.md: blocks, each followed by a type and a masked crc32c, and a footer
+// that locates the index of the blocks. LevelDB doesn't compare the checksums on reads, so a flipped bit in a key or an offset
+// silently hides entries: tables are checked before LevelDB opens them.
 import { Bytes } from './bytes.js';
 import { checksumOf } from './checksum.js';
 
-/** Bytes. */
+/** Size in bytes. */
 const FOOTER = 48;
 const MAGIC = Buffer.from('57fb808b247547db', 'hex');
-/** Bytes behind a block: its type and its checksum. */
+/** Bytes after a block: its type and its checksum. */
 const TRAILER = 5;
 const SNAPPY = 1;
 
 interface Block {
   readonly at: number;
-  /** Where its trailer begins. */
+  /** Offset of its trailer. */
   readonly end: number;
 }
 
-/** Whether a byte of a table is not as it was written, save those that nobody reads. */
+/** Whether a byte of a table, except unused ones, isn't as it was written. */
 export function isTableDamaged(table: Buffer): boolean {
   try {
     const footer = table.length - FOOTER;
@@ -26,14 +26,14 @@ export function isTableDamaged(table: Buffer): boolean {
     const [metaindex, index] = [readBlock(places), readBlock(places)];
     if (!isIntact(table, index)) return true;
     const blocks = [...blocksOf(contentOf(table, index))];
-    // Behind the blocks with entries there is one with a filter. Together they fill the table.
+    // After the blocks with entries there is one with a filter. Together they fill the table.
     const filter = { at: (blocks.at(-1)?.end ?? -TRAILER) + TRAILER, end: metaindex.at - TRAILER };
     if (filter.end > filter.at) blocks.push(filter);
     blocks.push(metaindex, index);
     const isWhole = blocks.every(({ at }, i) => at === (i === 0 ? 0 : blocks[i - 1]!.end + TRAILER));
     return !isWhole || index.end + TRAILER !== footer || !blocks.every((block) => isIntact(table, block));
   } catch (error) {
-    if (error instanceof RangeError) return true; // a length leads out of the table
+    if (error instanceof RangeError) return true; // a length points outside the table
     throw error;
   }
 }
@@ -47,19 +47,19 @@ function contentOf(table: Buffer, { at, end }: Block): Buffer {
   return table[end] === SNAPPY ? unpacked(block) : block;
 }
 
-/** What an index tells: behind the key of each entry stands the place of its block. */
+/** The blocks listed by an index: the key of each entry is followed by the place of its block. */
 function* blocksOf(index: Buffer): Generator<Block> {
   const restarts = index.readUInt32LE(index.length - 4);
   const entries = new Bytes(index.subarray(0, index.length - 4 * (restarts + 1)));
   while (entries.left > 0) {
-    entries.varint(); // bytes of the key before
+    entries.varint(); // bytes shared with the previous key
     const [key, place] = [entries.varint(), entries.varint()];
     entries.take(key);
     yield readBlock(new Bytes(entries.take(place)));
   }
 }
 
-/** Snappy's format, of which there is no codec in Node. */
+/** Decodes Snappy's format, for which Node has no codec. */
 function unpacked(packed: Buffer): Buffer {
   const from = new Bytes(packed);
   const to = Buffer.alloc(from.varint());
@@ -80,7 +80,7 @@ function unpacked(packed: Buffer): Buffer {
   return to;
 }
 
-/** A place of a block: its offset and its length. */
+/** Reads the place of a block: its offset and its length. */
 function readBlock(from: Bytes): Block {
   const at = from.varint();
   return { at, end: at + from.varint() };

@@ -1,14 +1,14 @@
-/** A connection, as far as it takes memory. */
+/** The memory use of a connection. */
 export interface Buffering {
-  /** Bytes that it has now. */
+  /** Bytes buffered now. */
   readonly buffered: number;
   /** Cuts it, and frees its memory. */
   destroy(): void;
 }
 
 /**
- * The bytes that all connections hold in memory: what has come and was not read, and replies that were not taken. Above the
- * limit the connection that has the most is cut, as it is the one that others suffer from.
+ * The bytes that all connections hold in memory: unread input, and replies not yet sent. Above the limit, the connection that
+ * holds the most is cut, since the others suffer from it.
  */
 export class Buffers {
   private total = 0;
@@ -16,11 +16,11 @@ export class Buffers {
 
   constructor(
     private readonly limit: number,
-    /** Called with what the connection that was cut had. */
+    /** Called with the number of bytes the cut connection held. */
     private readonly cut: (bytes: number) => void,
   ) {}
 
-  /** To be called when a connection may have more than before. That it has less is seen when there is too much in all. */
+  /** Call it when a connection may hold more than before. A decrease is noticed once the total is too large. */
   look(connection: Buffering): void {
     this.count(connection);
     if (this.total <= this.limit) return;
@@ -28,7 +28,7 @@ export class Buffers {
     while (this.total > this.limit) this.cutLargest();
   }
 
-  /** A connection is gone. */
+  /** Call it when a connection is gone. */
   delete(connection: Buffering): void {
     this.total -= this.sizes.get(connection) ?? 0;
     this.sizes.delete(connection);

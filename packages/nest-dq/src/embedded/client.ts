@@ -5,21 +5,21 @@ import type { NodeLimits } from './limits.js';
 import { Heap } from 'nest-handlers/time';
 import { jobStats, nodeStats, tubeList, tubeStats, type NodeFacts } from './stats.js';
 
-/** Milliseconds. So long before the time to run of a held job is over, a reserve is answered DEADLINE_SOON. */
+/** How long before a held job's time to run ends a reserve is answered DEADLINE_SOON, in ms. */
 const SAFETY_MARGIN = 1000;
 
 /** What a client needs of its node. */
 export interface ClientNode extends NodeFacts {
   readonly alarms: Alarms<Client>;
   readonly limits: NodeLimits;
-  /** Something was answered OUT_OF_MEMORY; `what` names it and its limit, for people. */
+  /** A command was answered OUT_OF_MEMORY; `what` names the cause and its limit, for people. */
   refused(kind: keyof NodeLimits, what: string): void;
 }
 
-/** Takes the replies, in their order: texts that end with CRLF. */
+/** Receives the replies in order: strings that end with CRLF. */
 type Reply = (text: string) => void;
 
-/** A command that a client carries out by itself; the others concern the connection. */
+/** A command executed by a client; the others concern the connection. */
 type ClientCommand = Exclude<Command, { verb: 'put' } | { verb: 'quit' }>;
 
 /** One client as the node knows it: the tube it uses, those it watches, the jobs it holds, and whether it waits. */
@@ -31,15 +31,15 @@ export class Client implements Reserver, Sleeper {
   isWorker = false;
 
   private used: Tube;
-  /** In beanstalkd's order of listing, as `Tubes.all`. */
+  /** In beanstalkd's listing order, like `Tubes.all`. */
   readonly watched: Tube[] = [];
-  /** Until when a reserve waits, by Clock.now; undefined: none does. */
+  /** Time by Clock.now until which a reserve waits; undefined if none does. */
   private waitsUntil: number | undefined;
 
   constructor(
     private readonly node: ClientNode,
     private readonly reply: Reply,
-    /** Called when a reserve that waited was answered. */
+    /** Called when a waiting reserve was answered. */
     private readonly onWaited: () => void,
   ) {
     this.used = node.store.tubes.default;
@@ -52,7 +52,7 @@ export class Client implements Reserver, Sleeper {
     return this.waitsUntil !== undefined;
   }
 
-  /** Begins a put. `store.put` or `store.discard` ends it. */
+  /** Starts a put, which `store.put` or `store.discard` ends. */
   announce(pri: number, delay: number, ttr: number): Job {
     this.isProducer = true;
     return this.node.store.announce(this.used, pri, delay, ttr);
@@ -121,7 +121,7 @@ export class Client implements Reserver, Sleeper {
     this.onWaited();
   }
 
-  /** Ends a wait that is over, and takes back the jobs whose time to run is over. */
+  /** Ends a wait that is over, and takes back jobs whose time to run is over. */
   wake(now: number): void {
     if (this.holdsExpiring(now)) this.endWait('DEADLINE_SOON\r\n');
     else if (this.waitsUntil !== undefined && this.waitsUntil <= now) this.endWait('TIMED_OUT\r\n');
@@ -131,7 +131,7 @@ export class Client implements Reserver, Sleeper {
     this.setAlarm();
   }
 
-  /** To be called after commands were executed or a job was given. */
+  /** Call it after commands were executed or a job was given. */
   setAlarm(): void {
     const soonest = this.held.peek()?.deadline ?? Infinity;
     const wakeAt =
@@ -139,7 +139,7 @@ export class Client implements Reserver, Sleeper {
     this.node.alarms.set(this, wakeAt);
   }
 
-  /** Answers a reserve that waits, if one does. */
+  /** Answers the waiting reserve, if there is one. */
   endWait(reply: 'TIMED_OUT\r\n' | 'DEADLINE_SOON\r\n'): void {
     if (!this.isWaiting) return;
     this.stopWaiting();
@@ -163,7 +163,7 @@ export class Client implements Reserver, Sleeper {
     const now = this.node.clock.now();
     this.isWorker = true;
     const isExpiring = this.holdsExpiring(now);
-    // A job that is ready in a paused tube makes beanstalkd wait here, and say DEADLINE_SOON in its next turn.
+    // A ready job in a paused tube makes beanstalkd wait here, and answer DEADLINE_SOON in its next turn.
     if (isExpiring && !this.watched.some((tube) => tube.available())) return this.reply('DEADLINE_SOON\r\n');
     const job = this.node.store.reserveNext(this);
     if (job) return this.replyReserved(job);
@@ -195,7 +195,7 @@ export class Client implements Reserver, Sleeper {
     return job?.reserver === this ? job : undefined;
   }
 
-  /** Its own, or one that nobody holds. */
+  /** A job of its own, or one that nobody holds. */
   private deletable(id: number): Job | undefined {
     const job = this.node.store.find(id);
     return job?.reserver === undefined || job.reserver === this ? job : undefined;
@@ -234,7 +234,7 @@ export class Client implements Reserver, Sleeper {
     return false;
   }
 
-  /** Undefined: there is no room for one more. */
+  /** Returns undefined if there is no room for another tube. */
   private findOrMake(name: string): Tube | undefined {
     const { limits, store } = this.node;
     const found = store.tubes.find(name);

@@ -1,9 +1,9 @@
 import { isTubeName } from '../beanstalk/codec/commands.js';
 
 /**
- * What one command line asks for, as beanstalkd 1.12 reads it. Times are whole seconds; names and bytes are latin1.
- * Two bad formats are commands here, as beanstalkd counts them before it refuses them: a put that `hasMore` behind its size,
- * which is refused unless its body is too big, and a pause-tube with a wrong tube name.
+ * A parsed command line, as beanstalkd 1.12 reads it. Times are whole seconds; names and bytes are latin1. Two bad formats are
+ * commands here, since beanstalkd counts them before it refuses them: a put that `hasMore` after its size, which is refused
+ * unless its body is too big, and a pause-tube with a wrong tube name.
  */
 export type Command =
   | { verb: 'put'; pri: number; delay: number; ttr: number; size: number; hasMore: boolean }
@@ -34,18 +34,18 @@ type BareVerb =
 const MAX_U32 = 2 ** 32 - 1;
 const MAX_U64 = 2n ** 64n - 1n;
 
-/** Several spaces may stand before a number, nothing else. */
+/** Several spaces may precede a number, nothing else. */
 const ONE_NUMBER = /^ *(\d+)$/;
 const TWO_NUMBERS = /^ *(\d+) +(\d+)$/;
 const THREE_NUMBERS = /^ *(\d+) +(\d+) +(\d+)$/;
 const PUT_NUMBERS = /^ *(\d+) +(\d+) +(\d+) +(\d+)([^]*)$/;
 const TUBE_AND_NUMBER = /^ *([A-Za-z0-9\-+/;.$_()]+) +(\d+)$/;
-/** These two commands read their number by C's strtol, which takes a sign and leaves what follows. */
+/** These two commands read their number with C's strtol, which accepts a sign and ignores what follows. */
 const C_NUMBER = /^[ \t\n\v\f\r]*([+-]?\d+)/;
 
 type Parse = (args: string) => Command | undefined;
 
-/** beanstalkd compares beginnings, in this order: "quitter" quits, and "statsx" is a `stats` in a bad format. */
+/** beanstalkd compares prefixes, in this order: "quitter" quits, and "statsx" is a `stats` in a bad format. */
 const GRAMMAR: readonly (readonly [start: string, parse: Parse])[] = [
   ['put ', parsePut],
   ['peek ', withId('peek')],
@@ -74,10 +74,10 @@ const GRAMMAR: readonly (readonly [start: string, parse: Parse])[] = [
   ['pause-tube', parsePauseTube],
 ];
 
-/** All commands there are. */
+/** All commands. */
 export const VERBS = GRAMMAR.map(([start]) => start.trimEnd() as Verb);
 
-/** Reads a command line, given without its CRLF. A put's body follows it. */
+/** Parses a command line without its CRLF. A put's body follows it. */
 export function parseCommand(line: string): Command | 'BAD_FORMAT' | 'UNKNOWN_COMMAND' {
   if (line.includes('\0')) return 'BAD_FORMAT';
   for (const [start, parse] of GRAMMAR) {
@@ -148,7 +148,7 @@ function u32(digits: string | undefined): number | undefined {
   return value <= MAX_U32 ? value : undefined;
 }
 
-/** Ids given out here are far below 2^53, so the rounding of a larger one finds no job. */
+/** Ids assigned here are far below 2^53, so a larger one, when rounded, matches no job. */
 function u64(digits: string | undefined): number | undefined {
   if (digits === undefined || (digits.length > 19 && BigInt(digits) > MAX_U64)) return undefined;
   return Number(digits);

@@ -5,20 +5,20 @@ import type { JobWriter, JobStore } from './job-store.js';
 import { Job, type Tubes } from './tubes.js';
 
 /**
- * A job is written once as a whole, with its body: `job <id>` is its state, then ttr, creation, the length of its tube's
- * name, the name, and the body. What changes later is written as `state <id>`, which counts instead. `last id` is the
- * highest id ever given. All numbers are little-endian; times are milliseconds since 1970.
+ * A job is written once as a whole, with its body: `job <id>` is its state, then ttr, creation, the length of its tube's name,
+ * the name, and the body. Later changes are written as `state <id>`, which takes precedence. `last id` is the highest id ever
+ * assigned. All numbers are little-endian; times are milliseconds since 1970.
  */
 const JOB = 'job ';
 const STATE = 'state ';
 const LAST_ID = 'last id';
-/** Digits of an id in a key, so that keys and ids have one order. */
+/** Digits of an id in a key, so that keys and ids sort alike. */
 const ID_DIGITS = 16;
-/** Bytes of a state, and of what stands between it and the tube's name. */
+/** Bytes of a state, and of the fields between it and the tube's name. */
 const STATE_SIZE = 45;
 const FIXED_SIZE = 13;
 
-/** A job that somebody holds is stored as ready: nobody holds anything after a restart. */
+/** A held job is stored as ready: nobody holds anything after a restart. */
 const STATES = ['ready', 'delayed', 'buried'] as const;
 const COUNTERS = ['reserves', 'timeouts', 'releases', 'buries', 'kicks'] as const;
 
@@ -34,7 +34,7 @@ export class DurableJobs implements DiskPart, JobWriter {
     private readonly clock: Clock,
   ) {}
 
-  /** Gives the store the jobs that are on disk, before anybody uses it. `DQ_DISK`. */
+  /** Loads the jobs on disk into the store, before anybody uses it. Rejects with `DQ_DISK`. */
   async load(store: JobStore): Promise<void> {
     const { disk } = this;
     const now = this.clock.now();

@@ -1,5 +1,5 @@
 /**
- * A beanstalkd inside of a process, without Nest.
+ * A beanstalkd inside a process, without Nest.
  * @module nest-dq/embedded
  */
 import { resolve as resolvePath } from 'node:path';
@@ -34,33 +34,36 @@ export type {
   TlsOptions,
 };
 
-/** What `EmbeddedNode.open` takes. */
+/** Options of `EmbeddedNode.open`. */
 export interface EmbeddedNodeOptions extends Partial<NodeLimits> {
   /**
-   * The folder that keeps the jobs, which needs the package `classic-level`; it is made if there is none. A change is on disk, synced, before it is answered.
-   * Present but undefined or empty is `DQ_CONFIG`, never a silent memory.
-   * @default none: jobs are in memory, and gone with the process
+   * The folder for the jobs, which requires the package `classic-level`; created if missing. A change is synced to disk before it
+   * is answered. Present but undefined or empty is `DQ_CONFIG`, so that jobs never end up in memory by mistake.
+   * @default none: jobs are in memory, and lost with the process
    */
   dir?: string;
-  /** How long an opening waits while another process has the folder, in a `Duration`; 0 fails at once. @default '15s' */
+  /** How long to wait while another process has the folder, as a `Duration`; 0 fails at once. @default '15s' */
   patience?: Duration;
-  /** Bytes. While the file system of `dir` has less free, each put is answered OUT_OF_MEMORY; 0: no limit. @default 64 MiB */
+  /**
+   * Minimum free space on the file system of `dir`, in bytes. Below it each put is answered OUT_OF_MEMORY; 0 disables the check.
+   * @default 64 MiB
+   */
   minFree?: number;
-  /** Gets warnings for the operator, one sentence each. @default they are dropped */
+  /** Receives warnings for the operator, one sentence each. @default they are dropped */
   warn?: (message: string) => void;
 }
 
 const OPTIONS = ['dir', 'patience', 'minFree', ...LIMIT_NAMES, 'warn'];
 
 /**
- * A beanstalkd 1.12 in this process: `dial` connects from inside, and `listen` lets any client of the protocol in.
- * It keeps no process alive unless it listens.
+ * A beanstalkd 1.12 in this process: `dial` connects from inside, and `listen` accepts any client of the protocol. It keeps no
+ * process alive unless it listens.
  */
 export class EmbeddedNode {
   private readonly listeners = new Set<Listener>();
   private closing: Promise<void> | undefined;
 
-  /** Resolves when the node was closed; rejects with `DQ_DISK` when it closed by itself, as its folder cannot be written. */
+  /** Resolves when the node is closed; rejects with `DQ_DISK` if it closed on its own because its folder can't be written. */
   readonly closed: Promise<void>;
   private hasEnded: () => void = () => undefined;
 
@@ -71,13 +74,14 @@ export class EmbeddedNode {
     this.closed = new Promise((resolve, reject) => {
       this.hasEnded = () => (disk?.failure ? reject(disk.failure) : resolve());
     });
-    this.closed.catch(() => undefined); // only those who ask for it see it
+    this.closed.catch(() => undefined); // only callers who use it see it
     disk?.onFailure(() => void this.close());
   }
 
   /**
-   * Opens a node. `DQ_CONFIG` for a wrong option; `DQ_BAD_DURATION`; `DQ_DISK`, and the folder is left as it is: in use by
-   * another process, damaged, of a newer format, with other files in it, not to be read or written.
+   * Opens a node. Rejects with `DQ_CONFIG` for a wrong option, with `DQ_BAD_DURATION`, and with `DQ_DISK` if the folder, which is
+   * left as it is, is in use by another process, is damaged, has a newer format, contains other files, or can't be read or
+   * written.
    */
   static async open(options: EmbeddedNodeOptions = {}): Promise<EmbeddedNode> {
     const { dir, limits, warn, ...settings } = resolve(options);
@@ -92,20 +96,20 @@ export class EmbeddedNode {
     }
   }
 
-  /** The folder that keeps the jobs, as a full path; undefined: they are in memory. */
+  /** Full path of the folder for the jobs; undefined if they are in memory. */
   get dir(): string | undefined {
     return this.disk?.dir;
   }
 
-  /** A new connection, as a connected socket would be. From a closed node it fails with the error `DQ_CLOSED`. */
+  /** Opens a connection, like a connected socket. On a closed node it fails with `DQ_CLOSED`. */
   dial(): Duplex {
     return this.node.dial();
   }
 
   /**
-   * Serves the protocol over TCP, or on a unix socket; resolves, to where, once it does. It can be called for several places.
-   * `DQ_CONFIG` and `DQ_BAD_DURATION` for a wrong option, `DQ_LISTEN` where it cannot listen, `DQ_CLOSED` or `DQ_DISK` once it
-   * is closed.
+   * Serves the protocol over TCP, or on a unix socket; resolves with the address once it does. Can be called for several
+   * addresses. Rejects with `DQ_CONFIG` and `DQ_BAD_DURATION` for a wrong option, `DQ_LISTEN` if it can't listen, `DQ_CLOSED` or
+   * `DQ_DISK` once it is closed.
    */
   listen(options?: ListenOptions): Promise<ListenAddress>;
   listen(options: SocketOptions): Promise<SocketAddress>;
@@ -121,8 +125,8 @@ export class EmbeddedNode {
   }
 
   /**
-   * New connections at a place that listens with TLS get these certificates; those that there are go on undisturbed.
-   * `DQ_CONFIG` where they cannot be used, or nothing listens with TLS: what was in use before stays in use.
+   * Gives these certificates to new connections at an address that listens with TLS; existing ones aren't affected. Throws
+   * `DQ_CONFIG` if they can't be used, or nothing listens there with TLS: the previous ones stay in use.
    */
   renewTls(where: ListenAddress | SocketAddress, certificates: TlsCertificates): void {
     const listener = [...this.listeners].find(({ address }) => textOf(address) === textOf(where));
@@ -130,14 +134,14 @@ export class EmbeddedNode {
     listener.renewTls(certificates);
   }
 
-  /** From now on every put is answered DRAINING, as by a beanstalkd that got SIGUSR1; jobs are handed out as ever. */
+  /** Answers every put DRAINING from now on, like a beanstalkd that got SIGUSR1; jobs are still handed out. */
   drain(): void {
     this.node.drain();
   }
 
   /**
-   * Ends all connections, those over TCP with the replies so far, and resolves when nothing is left and the folder is
-   * free: a second later at most, beside what the disk takes. Idempotent.
+   * Ends all connections, those over TCP with the replies so far, and resolves when nothing is left and the folder is released:
+   * within a second, plus the time the disk takes. Idempotent.
    */
   close(): Promise<void> {
     return (this.closing ??= this.end());

@@ -15,17 +15,16 @@ import { RareWarnings } from './rare-warnings.js';
 import { Session, type SessionNode } from './session.js';
 import { TimeShares } from './time-shares.js';
 
-/** Jobs. At most some two milliseconds of work. */
+/** Jobs visited per turn: at most some two milliseconds of work. */
 const SEEN_IN_A_TURN = 1_000;
 
 /**
- * A node that speaks beanstalkd 1.12's protocol and lives in this process. Its jobs are in memory, and gone with the
- * process; with a disk, a change is stored there before it is answered.
- * It works in turns: bytes that arrive, and times that come, set sessions to work; one timer wakes it for all times. A
- * session that may not finish in a turn goes on in a later one.
+ * A node that speaks beanstalkd 1.12's protocol and lives in this process. Its jobs are in memory, and lost with the process;
+ * with a disk, a change is stored there before it is answered. It works in turns: incoming bytes and due times schedule sessions;
+ * one timer covers all times. A session that may not finish in a turn continues in a later one.
  */
 export class InProcessNode implements SessionNode {
-  /** Hex, new for each node; `id` in `stats`. A job's id is unique within one instance only. */
+  /** Hex, new for each node; `id` in `stats`. A job's id is unique only within one instance. */
   readonly instance = randomBytes(8).toString('hex');
   readonly startedAt: number;
   readonly store: JobStore;
@@ -37,7 +36,7 @@ export class InProcessNode implements SessionNode {
   totalConnections = 0;
 
   readonly buffers?: Buffers;
-  /** For the operator, of what clients can make happen without end. */
+  /** Warnings for the operator about what clients can cause over and over. */
   readonly warnings: RareWarnings;
 
   private readonly durable: DurableJobs | undefined;
@@ -51,10 +50,10 @@ export class InProcessNode implements SessionNode {
 
   constructor(
     readonly clock: Clock,
-    /** To be opened, and then the node loaded, before anybody connects; to be closed after the node. */
+    /** Open it, then load the node, before anybody connects; close it after the node. */
     readonly disk?: Disk,
     readonly limits = NO_LIMITS,
-    /** Gets warnings for the operator, one sentence each. */
+    /** Receives warnings for the operator, one sentence each. */
     warn: (message: string) => void = () => undefined,
   ) {
     this.warnings = new RareWarnings(clock, warn);
@@ -69,7 +68,7 @@ export class InProcessNode implements SessionNode {
     this.timer = new WakeTimer(clock, () => this.turn());
   }
 
-  /** Reads the jobs that are on its disk. `DQ_DISK`. */
+  /** Loads the jobs on its disk. Rejects with `DQ_DISK`. */
   async load(): Promise<void> {
     await this.durable?.load(this.store);
     this.disk?.onFailure(() => this.close());
@@ -81,8 +80,8 @@ export class InProcessNode implements SessionNode {
   }
 
   /**
-   * A new connection, as a connected socket would be. From a closed node it fails with the error `DQ_CLOSED`, from one
-   * whose disk has failed or is not loaded yet with `DQ_DISK`.
+   * Opens a connection, like a connected socket. On a closed node it fails with `DQ_CLOSED`, on one whose disk has failed or
+   * isn't loaded yet with `DQ_DISK`.
    */
   dial(): Duplex {
     const { client, server } = duplexPair(this.clock);
@@ -96,8 +95,8 @@ export class InProcessNode implements SessionNode {
   }
 
   /**
-   * Serves a connection that somebody else made. `close` of what it returns ends it, after the replies so far.
-   * `denied`: commands that it does not know there.
+   * Serves a connection made by somebody else. `close` of the returned session ends it, after the replies so far. `denied`
+   * commands are unknown on this connection.
    */
   serve(stream: Duplex, denied?: ReadonlySet<Verb>): Session {
     const session = new Session(stream, this, denied);
@@ -106,14 +105,14 @@ export class InProcessNode implements SessionNode {
     return session;
   }
 
-  /** From now on every put is answered DRAINING, as by a beanstalkd that got SIGUSR1; jobs are handed out as ever. */
+  /** Answers every put DRAINING from now on, like a beanstalkd that got SIGUSR1; jobs are still handed out. */
   drain(): void {
     this.isDraining = true;
   }
 
   /**
-   * When the first job of these tubes changes its state by itself, by `Clock.now`: -Infinity while a client holds one,
-   * Infinity if none ever does.
+   * Time by `Clock.now` of the first state change of a job in these tubes that needs no command: -Infinity while a client holds
+   * one, Infinity if there is none.
    */
   nextChange(ofTube: (name: string) => boolean): number {
     const tubes = this.store.tubes.all.filter(({ name }) => ofTube(name));
@@ -121,15 +120,15 @@ export class InProcessNode implements SessionNode {
     return Math.min(...tubes.map((tube) => tube.nextEvent()));
   }
 
-  /** The bodies of all jobs of a tube, in whatever state. */
+  /** The bodies of all jobs of a tube, in any state. */
   bodies(tube: string): Buffer[] {
     const jobs = [...this.store.all()].filter((job) => job.tube.name === tube);
     return jobs.map(({ body }) => Buffer.from(body, 'latin1'));
   }
 
   /**
-   * Shows every job of a tube, in whatever state, to `see`. The event loop goes on after each thousand jobs of the node. Of
-   * those that come or go meanwhile, some are shown.
+   * Calls `see` for every job of a tube, in any state. Yields to the event loop after every thousand jobs of the node. Some of
+   * the jobs that come or go meanwhile are seen.
    */
   async eachJob(tube: string, see: (job: Job) => void): Promise<void> {
     let left = SEEN_IN_A_TURN;
@@ -141,9 +140,9 @@ export class InProcessNode implements SessionNode {
     }
   }
 
-  /** Whether a job with a body of so many bytes can be stored. If not, the operator is told. */
+  /** Whether a job with a body of `size` bytes can be stored. If not, warns the operator. */
   hasRoom(size: number): boolean {
-    if (this.disk?.space.isLow) return false; // which the disk has told
+    if (this.disk?.space.isLow) return false; // the disk has warned of it
     const { maxJobs, maxMemory } = this.limits;
     if (this.store.size >= maxJobs) this.refused('maxJobs', `${maxJobs} jobs are stored`);
     else if (this.store.memoryWith(size) > maxMemory)
@@ -184,7 +183,7 @@ export class InProcessNode implements SessionNode {
 
   private turn(): void {
     if (this.isClosed) return;
-    this.isTurnComing = true; // sessions that this turn sets to work join it
+    this.isTurnComing = true; // sessions scheduled during this turn join it
     this.wake();
     for (const session of this.toRun) {
       this.toRun.delete(session);
@@ -194,7 +193,7 @@ export class InProcessNode implements SessionNode {
     this.setTimer();
   }
 
-  /** As in beanstalkd, before any command: what is due in the tubes, then what is due for the clients. */
+  /** In beanstalkd's order, before any command: what is due in the tubes, then what is due for the clients. */
   private wake(): void {
     const { alarms, store } = this;
     const now = this.clock.now();
@@ -215,9 +214,9 @@ type Done = (error?: Error | null) => void;
 const HIGH_WATER_MARK = 64 * 1024;
 
 /**
- * One end of a connection within the process. What is written arrives at the other end in a later turn of the
- * event loop, as from a socket: neither end ever runs inside the other's call, and a chain of requests and replies
- * starves nobody. A write is done when the reader has room for more.
+ * One end of a connection within the process. Written data arrives at the other end in a later turn of the event loop, as from a
+ * socket: neither end ever runs inside the other's call, and a chain of requests and replies starves nobody. A write is done when
+ * the reader has room for more.
  */
 class Side extends Duplex {
   peer!: Side;
@@ -230,7 +229,7 @@ class Side extends Duplex {
     super({ allowHalfOpen, highWaterMark: HIGH_WATER_MARK });
   }
 
-  /** Without a `_write`, a single chunk comes here, too. */
+  /** Without a `_write`, single chunks come here too. */
   override _writev(chunks: { chunk: Buffer }[], done: Done): void {
     this.clock.soon(() => this.peer.arrive(chunks, done));
   }
@@ -249,7 +248,7 @@ class Side extends Duplex {
   }
 
   override _destroy(error: Error | null, done: Done): void {
-    this._read(); // the writer at the other end must not wait for ever
+    this._read(); // the writer at the other end must not wait forever
     this.clock.soon(() => this.peer.destroy());
     done(error);
   }
@@ -265,8 +264,8 @@ class Side extends Duplex {
 }
 
 /**
- * Two connected ends: ending one ends the other's input, destroying one destroys the other (without its error). The client
- * ends itself when the server has ended, as a net.Socket does by default. The server may write on when the client has ended.
+ * Two connected ends: ending one ends the other's input, destroying one destroys the other (without its error). The client ends
+ * itself when the server has ended, as a net.Socket does by default. The server may keep writing after the client has ended.
  */
 export function duplexPair(clock: Clock): { client: Duplex; server: Duplex } {
   const client = new Side(clock, false);

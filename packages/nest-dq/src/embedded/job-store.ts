@@ -1,17 +1,17 @@
 import { Alarms, Job, readyBefore, type Reserver, type Tube, Tubes } from './tubes.js';
 import type { Clock } from 'nest-handlers/time';
 
-/** Bytes. What one job takes in memory beside its body, about. */
+/** Approximate memory of a job in addition to its body, in bytes. */
 const JOB_OVERHEAD = 300;
 
-/** Writes what a restart should know. */
+/** Writes whatever must survive a restart. */
 export interface JobWriter {
-  /** The job was put, or has another state or priority. */
+  /** The job was put, or its state or priority changed. */
   changed(job: Job): void;
   removed(job: Job): void;
 }
 
-/** The jobs, and all changes of their states. It gives each ready job to the first who waits for it. */
+/** The jobs, and all their state changes. Gives each ready job to the first client that waits for it. */
 export class JobStore {
   readonly tubes = new Tubes();
   private readonly jobs = new Map<number, Job>();
@@ -28,17 +28,17 @@ export class JobStore {
     private readonly writer?: JobWriter,
   ) {}
 
-  /** When `wake` has to be called; Infinity if never. */
+  /** When to call `wake`; Infinity if never. */
   get nextEvent(): number {
     return this.alarms.next;
   }
 
-  /** The number of jobs. */
+  /** Number of jobs. */
   get size(): number {
     return this.jobs.size;
   }
 
-  /** Bytes of all jobs, about, if another one with a body of so many comes. */
+  /** Estimated memory after adding a body of `size` bytes, in bytes. */
   memoryWith(size: number): number {
     return this.bodies + size + (this.jobs.size + 1) * JOB_OVERHEAD;
   }
@@ -47,12 +47,12 @@ export class JobStore {
     return this.jobs.get(id);
   }
 
-  /** In the order of their ids. A walk through them may be interrupted: it then meets jobs that were put meanwhile, too. */
+  /** All jobs by id. An iteration may be interrupted: it then includes jobs put meanwhile. */
   all(): Iterable<Job> {
     return this.jobs.values();
   }
 
-  /** Announces a job. Its body follows by `put`, or else `discard`. */
+  /** Announces a job, to be followed by `put` with its body, or by `discard`. */
   announce(tube: Tube, pri: number, delay: number, ttr: number): Job {
     tube.jobs++;
     return new Job(++this.lastId, tube, pri, delay, Math.max(ttr, 1), this.clock.now());
@@ -67,7 +67,7 @@ export class JobStore {
     this.writer?.changed(job);
   }
 
-  /** Takes in a job of an earlier process, ready, delayed or buried as it was then; its id counts as given. */
+  /** Restores a job of an earlier process as ready, delayed or buried; its id counts as assigned. */
   restore(job: Job): void {
     this.keep(job);
     job.tube.jobs++;
@@ -83,18 +83,18 @@ export class JobStore {
     }
   }
 
-  /** Ids up to this one were given, and are not given again. */
+  /** Marks ids up to this one as assigned, so that they aren't assigned again. */
   restoreIds(lastId: number): void {
     this.lastId = Math.max(this.lastId, lastId);
   }
 
-  /** Takes the job out of its tube: its body will not come, or it is deleted. */
+  /** Removes a job from its tube: its body won't come, or it is deleted. */
   discard(job: Job): void {
     job.tube.jobs--;
     this.dropTubeIfUnused(job.tube);
   }
 
-  /** Reserves the best job of the tubes that the session watches, if there is any. */
+  /** Reserves the best job of the watched tubes, if there is any. */
   reserveNext(reserver: Reserver): Job | undefined {
     let best: Job | undefined;
     for (const tube of reserver.watched) {
@@ -138,7 +138,7 @@ export class JobStore {
     this.enqueue(job, 0);
   }
 
-  /** Takes a job back whose time to run is over. */
+  /** Takes back a job whose time to run is over. */
   expire(job: Job): void {
     job.timeouts++;
     this.timeouts++;
@@ -163,7 +163,7 @@ export class JobStore {
     this.writer?.changed(job);
   }
 
-  /** Kicks up to so many jobs: buried ones if there are any, else delayed ones. Returns how many. */
+  /** Kicks at most `count` jobs: buried ones if there are any, otherwise delayed ones. Returns the number kicked. */
   kickMany(tube: Tube, count: number): number {
     const jobs = tube.buried.size > 0 ? tube.buried : tube.delayed;
     let kicked = 0;
@@ -183,7 +183,7 @@ export class JobStore {
     this.discard(job);
   }
 
-  /** Hands out none of the tube's jobs for so many seconds; 0 ends a pause. Delayed jobs still become ready. */
+  /** Hands out no jobs of the tube for `seconds`; 0 ends a pause. Delayed jobs still become ready. */
   pause(tube: Tube, seconds: number): void {
     tube.pauses++;
     tube.pauseSeconds = seconds;
@@ -192,12 +192,12 @@ export class JobStore {
     this.setAlarm(tube);
   }
 
-  /** To be called when a tube lost a user or a watcher. */
+  /** Call it when a tube lost a user or a watcher. */
   dropTubeIfUnused(tube: Tube): void {
     if (this.tubes.dropIfUnused(tube)) this.alarms.set(tube, Infinity);
   }
 
-  /** Does what is due in the tubes. */
+  /** Handles what is due in the tubes. */
   wake(now: number): void {
     for (let tube = this.alarms.due(now); tube; tube = this.alarms.due(now)) {
       const job = tube.delayed.peek();
@@ -235,7 +235,7 @@ export class JobStore {
     }
   }
 
-  /** No job stays ready while somebody waits for it: this is called wherever a job becomes ready. */
+  /** No job stays ready while somebody waits for it: call this wherever a job becomes ready. */
   private serve(tube: Tube): void {
     for (let job = tube.available(); job; job = tube.available()) {
       const first = tube.waiting.values().next().value;
@@ -245,7 +245,7 @@ export class JobStore {
     }
   }
 
-  /** Takes a job out of the place that its state gives it. */
+  /** Removes a job from the structure that belongs to its state. */
   private detach(job: Job): void {
     const { tube } = job;
     switch (job.state) {

@@ -1,34 +1,34 @@
 import { wrongValue } from '../errors.js';
 
-/** How much a node takes. */
+/** Capacity limits of a node. */
 export interface NodeLimits {
-  /** Bytes of the largest body of a job, as `beanstalkd -z`. @default 65535 */
+  /** Maximum size of a job's body, in bytes, like `beanstalkd -z`. @default 65535 */
   readonly maxJobSize: number;
-  /** Jobs in all. A put above it is answered OUT_OF_MEMORY, and nothing else is refused. @default no limit */
+  /** Maximum number of jobs. A put beyond it is answered OUT_OF_MEMORY, and nothing else is refused. @default no limit */
   readonly maxJobs: number;
   /**
-   * Bytes of all jobs, counted as their bodies and 300 for each job. A put above it is answered OUT_OF_MEMORY, and nothing
-   * else is refused.
+   * Maximum memory of all jobs, in bytes, counted as their bodies plus 300 for each job. A put beyond it is answered
+   * OUT_OF_MEMORY, and nothing else is refused.
    * @default no limit
    */
   readonly maxMemory: number;
-  /** Tubes in all. A `use` or `watch` of one more is answered OUT_OF_MEMORY. @default 100000 */
+  /** Maximum number of tubes. A `use` or `watch` of another one is answered OUT_OF_MEMORY. @default 100000 */
   readonly maxTubes: number;
-  /** Tubes that one connection watches. A `watch` of one more is answered OUT_OF_MEMORY. @default 10000 */
+  /** Maximum number of tubes watched by one connection. A `watch` of another one is answered OUT_OF_MEMORY. @default 10000 */
   readonly maxWatched: number;
   /**
-   * Bytes of what all connections have sent and the node has not read, and of the replies that wait for them. Above it the
-   * connection that has the most is cut.
+   * Maximum size of unread input and unsent replies of all connections, in bytes. Above it, the connection that holds the most is
+   * cut.
    * @default 256 MiB, or eight of the largest bodies if that is more
    */
   readonly maxBuffers: number;
 }
 
 const MIB = 1024 * 1024;
-/** beanstalkd's own limit of -z. */
+/** beanstalkd's own maximum for -z. */
 const LARGEST_JOB_SIZE = 2 ** 30;
 
-/** Only bodies are limited: for a node that nobody but its own process reaches. */
+/** Limits bodies only: for a node reached by its own process alone. */
 export const NO_LIMITS: NodeLimits = {
   maxJobSize: 65_535,
   maxJobs: Infinity,
@@ -40,7 +40,7 @@ export const NO_LIMITS: NodeLimits = {
 
 export const LIMIT_NAMES = Object.keys(NO_LIMITS) as readonly (keyof NodeLimits)[];
 
-/** What is not given is by default. `DQ_CONFIG`. */
+/** Checks the limits and fills in the defaults. Throws `DQ_CONFIG`. */
 export function resolveLimits(given: Partial<NodeLimits>): NodeLimits {
   const size = check('maxJobSize', given, NO_LIMITS.maxJobSize, 1, LARGEST_JOB_SIZE);
   return {
@@ -53,7 +53,7 @@ export function resolveLimits(given: Partial<NodeLimits>): NodeLimits {
   };
 }
 
-/** The least `maxBuffers`: a body that arrives takes up to twice its size, and a job may be on its way out at the same time. */
+/** Minimum of `maxBuffers`: an arriving body takes up to twice its size, and a job may be on its way out at the same time. */
 export function leastBuffers(maxJobSize = NO_LIMITS.maxJobSize): number {
   return MIB + 4 * maxJobSize;
 }

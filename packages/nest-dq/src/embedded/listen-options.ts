@@ -6,47 +6,50 @@ import { parseDuration } from '../time/duration.js';
 import { VERBS, type Verb } from './command-parser.js';
 import { resolveTls, type Tls, type TlsOptions } from './tls.js';
 
-/** How a node serves at one place, wherever that is. */
+/** How a node serves at one address, TCP or unix socket. */
 export interface ServingOptions {
-  /** Connections at once. One more is closed at once, without a word: the protocol has none for it. @default 1024 */
+  /**
+   * Maximum number of open connections. Another one is closed at once, silently, since the protocol has no message for it.
+   * @default 1024
+   */
   maxConnections?: number;
   /**
-   * A connection on which nothing moves for so long is closed, in a `Duration` of a second or more: it sends nothing, and takes
-   * none of the replies that wait for it. One that holds a job, or waits in a reserve, may be silent, unless replies wait.
+   * A connection without traffic for this long, a `Duration` of at least a second, is closed: it sends nothing, and reads none of
+   * the replies waiting for it. One that holds a job, or waits in a reserve, may be silent unless replies wait.
    * @default never, as with beanstalkd
    */
   idle?: Duration;
-  /** Commands that are answered UNKNOWN_COMMAND here, such as `['pause-tube']`: any but `quit`. @default none */
+  /** Commands answered UNKNOWN_COMMAND here, such as `['pause-tube']`: any but `quit`. @default none */
   deny?: readonly string[];
-  /** Speaks TLS. Present but undefined is `DQ_CONFIG`, never a silent plain text. @default plain text */
+  /** Speaks TLS. Present but undefined is `DQ_CONFIG`, so that it never falls back to plain text. @default plain text */
   tls?: TlsOptions;
   /** Answers only `peek…`, `stats…`, `list-…`, `use` and `quit`: nobody can change a job here. @default false */
   readOnly?: boolean;
 }
 
-/** What `EmbeddedNode.listen` takes for TCP. */
+/** Options of `EmbeddedNode.listen` for TCP. */
 export interface ListenOptions extends ServingOptions {
-  /** 0 takes any free one. @default 11300, as beanstalkd's */
+  /** 0 picks any free port. @default 11300, as beanstalkd's */
   port?: number;
   /**
-   * A name or an address. The protocol knows no passwords: whoever can connect can do everything.
-   * @default '127.0.0.1', which only this machine can reach
+   * A name or an address. The protocol has no passwords: whoever can connect can do everything.
+   * @default '127.0.0.1', reachable from this machine only
    */
   host?: string;
 }
 
-/** What `EmbeddedNode.listen` takes for a unix socket. */
+/** Options of `EmbeddedNode.listen` for a unix socket. */
 export interface SocketOptions extends ServingOptions {
   /**
-   * The file of the socket, of 103 bytes at most. Only this user can connect (mode 0600). The file that a dead process has left
-   * is replaced, and it is removed when the node closes.
+   * The file of the socket, at most 103 bytes. Only this user can connect (mode 0600). A file left by a dead process is replaced,
+   * and the file is removed when the node closes.
    */
   path: string;
 }
 
-/** Where a node listens over TCP. */
+/** Address at which a node listens over TCP. */
 export interface ListenAddress {
-  /** An address, also where a name was given. */
+  /** An address, even if a name was given. */
   readonly host: string;
   /** Never 0. */
   readonly port: number;
@@ -54,18 +57,18 @@ export interface ListenAddress {
 
 /** The unix socket on which a node listens. */
 export interface SocketAddress {
-  /** As a full path. */
+  /** Full path of the socket. */
   readonly path: string;
 }
 
-/** The options of one place, with the defaults for what was not given. */
+/** The options of one address, with their defaults. */
 export interface Serving {
   readonly where: ListenAddress | SocketAddress;
   readonly maxConnections: number;
-  /** Milliseconds; Infinity: never. */
+  /** Maximum idle time, in ms; Infinity if unlimited. */
   readonly idle: number;
   readonly tls: Tls | undefined;
-  /** Undefined: nothing is. */
+  /** Undefined if no command is denied. */
   readonly denied: ReadonlySet<Verb> | undefined;
 }
 
@@ -75,12 +78,12 @@ const READS: readonly Verb[] = [
   ...(['peek', 'peek-ready', 'peek-delayed', 'peek-buried', 'stats', 'stats-job', 'stats-tube'] as const),
   ...(['list-tubes', 'list-tube-used', 'list-tubes-watched', 'use', 'quit'] as const),
 ];
-/** Bytes of a path that all systems take. */
+/** Maximum size of a path that all systems accept, in bytes. */
 const LONGEST_PATH = 103;
-/** Milliseconds. */
+/** Minimum of `idle`, in ms. */
 const LEAST_IDLE = 1_000;
 
-/** `DQ_CONFIG`, `DQ_BAD_DURATION`. */
+/** Throws `DQ_CONFIG`, `DQ_BAD_DURATION`. */
 export function resolveServing(options: ListenOptions | SocketOptions): Serving {
   const known = [...('path' in options ? ['path'] : ['port', 'host', 'path']), ...OF_ALL];
   const unknown = Object.keys(options).find((name) => !known.includes(name));
@@ -99,7 +102,7 @@ export function resolveServing(options: ListenOptions | SocketOptions): Serving 
   };
 }
 
-/** `host:port`, an IPv6 address in brackets; or `unix:` and the path. */
+/** `host:port`, with an IPv6 address in brackets; or `unix:` and the path. */
 export function textOf(where: ListenAddress | SocketAddress): string {
   if ('path' in where) return `unix:${where.path}`;
   const { host, port } = where;
@@ -117,7 +120,7 @@ const REASONS_OF_SOCKETS: Readonly<Record<string, string>> = {
   EACCES: 'there is no such folder, or this process has no right to make a file in it',
 };
 
-/** `DQ_LISTEN`, for what a server of Node tells. */
+/** The error `DQ_LISTEN` for an error of a Node server. */
 export function cannotListen(where: ListenAddress | SocketAddress, cause: NodeJS.ErrnoException): DqError {
   const { code = '', message } = cause;
   const reason = ('path' in where ? REASONS_OF_SOCKETS : REASONS)[code] ?? message;

@@ -24,18 +24,18 @@ import { lstatSync, unlinkSync } from 'node:fs';
 interface ListenerNode {
   readonly clock: Clock;
   readonly warnings: RareWarnings;
-  /** `close` of what it returns ends the connection, with the replies so far, and within a second. */
+  /** `close` of the result ends the connection with the replies so far, within a second. */
   serve(stream: Duplex, denied: ReadonlySet<Verb> | undefined): MaybeIdle;
 }
 
-/** Bytes that a socket holds before a session waits with further replies. */
+/** Bytes a socket buffers before a session holds back further replies. */
 const HIGH_WATER_MARK = 64 * 1024;
 
-/** A server in front of a node. It limits the connections, and ends them all when it is closed. */
+/** A server in front of a node. It limits the connections, and ends them all when closed. */
 export class Listener {
   readonly address: ListenAddress | SocketAddress;
   private readonly sessions = new Set<MaybeIdle>();
-  /** All connections: with TLS also those that have not shaken hands. */
+  /** All connections; with TLS including those before the handshake. */
   private readonly sockets = new Set<Socket>();
   private readonly idle: IdleWatch | undefined;
   private closing: Promise<void> | undefined;
@@ -59,7 +59,7 @@ export class Listener {
     server.on('error', ({ message }) => this.refuse(message));
   }
 
-  /** `DQ_CONFIG` and `DQ_BAD_DURATION` for a wrong value, `DQ_LISTEN` where it cannot listen. */
+  /** Rejects with `DQ_CONFIG` and `DQ_BAD_DURATION` for a wrong value, `DQ_LISTEN` if it can't listen. */
   static async open(options: ListenOptions | SocketOptions, node: ListenerNode): Promise<Listener> {
     const serving = resolveServing(options);
     const { where, maxConnections, tls } = serving;
@@ -74,7 +74,7 @@ export class Listener {
     return new Listener(server, serving, node);
   }
 
-  /** New connections get these; those that there are go on as they are. `DQ_CONFIG`, and the ones of before stay in use. */
+  /** Gives these certificates to new connections; existing ones aren't affected. Throws `DQ_CONFIG`, and the previous ones stay in use. */
   renewTls(certificates: TlsCertificates): void {
     const { server, serving } = this;
     if (!serving.tls || !(server instanceof TlsServer))
@@ -89,7 +89,7 @@ export class Listener {
     server.setSecureContext(context);
   }
 
-  /** Takes no more connections, ends those there are, and resolves when all are gone. Idempotent. */
+  /** Accepts no more connections, ends existing ones, and resolves when all are gone. Idempotent. */
   close(): Promise<void> {
     return (this.closing ??= this.end());
   }
@@ -103,7 +103,7 @@ export class Listener {
     await closed;
   }
 
-  /** At a close, once all sessions are gone: those that have not shaken hands. */
+  /** On a close, once all sessions are gone: cuts connections before the handshake. */
   private cutOthers(): void {
     if (!this.isClosing || this.sessions.size > 0) return;
     for (const socket of this.sockets) socket.destroy();
@@ -129,7 +129,7 @@ export class Listener {
     });
   }
 
-  /** Node leaves such a socket open. A client that just leaves, as one that looks whether the port is open, is not told. */
+  /** Node leaves such a socket open. A client that merely disconnects, like a port check, isn't logged. */
   private refuseHandshake(error: NodeJS.ErrnoException & { reason?: string }, socket: TLSSocket): void {
     socket.destroy();
     const refusal = socket.authorizationError as unknown as string | null; // its type says Error; it is a code
@@ -145,12 +145,12 @@ export class Listener {
   }
 }
 
-/** The 'close' of a socket follows, and says as much: the client is gone. */
+/** The 'close' event of a socket follows and says as much: the client is gone. */
 function ignoreErrors(socket: Socket): void {
   socket.on('error', () => undefined);
 }
 
-/** Not half-open, so that a client that leaves in the middle of a handshake is gone. */
+/** Not half-open, so that a client that leaves during the handshake is gone. */
 function makeServer(tls: Tls | undefined): Server {
   const options = {
     noDelay: true,
@@ -163,22 +163,22 @@ function makeServer(tls: Tls | undefined): Server {
   return createTlsServer({ ...options, ...context, ...mutual, handshakeTimeout: handshake });
 }
 
-/** A connection, as far as it may be idle. */
+/** A connection that may be idle. */
 export interface MaybeIdle {
-  /** Grows with all that its client sends, and with all the replies that it takes. */
+  /** Grows with everything its client sends, and with all replies it reads. */
   readonly moves: number;
-  /** Whether the client may be silent now: it waits for the node. */
+  /** Whether the client may be silent now, because it waits for the node. */
   readonly mayBeSilent: boolean;
-  /** Ends it. */
+  /** Ends the connection. */
   close(): void;
 }
 
-/** Looks at each connection so many times in the limit. */
+/** Checks of each connection within the limit. */
 const LOOKS = 4;
 
 /**
- * Closes connections on which nothing moves. It looks at all of them now and then, which costs a command nothing; so a
- * connection is closed when the limit is over, and a quarter of it later at most.
+ * Closes connections without traffic. It checks all of them periodically, which costs a command nothing; so a connection is
+ * closed between the limit and a quarter more.
  */
 export class IdleWatch {
   private readonly connections = new Map<MaybeIdle, { moves: number; since: number }>();
@@ -186,7 +186,7 @@ export class IdleWatch {
 
   constructor(
     private readonly clock: Clock,
-    /** Milliseconds. */
+    /** Maximum idle time, in ms. */
     private readonly limit: number,
   ) {
     this.timer = new WakeTimer(clock, () => this.look());
@@ -216,12 +216,12 @@ export class IdleWatch {
   }
 }
 
-/** Takes away the rights of all but this user. */
+/** Removes the permissions of everyone but this user. */
 const ONLY_THIS_USER = 0o177;
 
 /**
- * Listens on a unix socket that only this user can reach. A file that a dead process has left there is replaced; one of a
- * process that lives, and one that is no socket, is left alone: EADDRINUSE.
+ * Listens on a unix socket that only this user can reach. A file left there by a dead process is replaced; one of a live process,
+ * or one that isn't a socket, is left alone: EADDRINUSE.
  */
 async function listenAt(server: Server, path: string): Promise<void> {
   try {
@@ -232,7 +232,7 @@ async function listenAt(server: Server, path: string): Promise<void> {
   }
 }
 
-/** The file is made within the call of `listen`, so nobody else can reach it in between. */
+/** The file is created within the call of `listen`, so nobody else can reach it in between. */
 function bind(server: Server, path: string): Promise<unknown> {
   const before = process.umask(ONLY_THIS_USER);
   try {
@@ -243,17 +243,17 @@ function bind(server: Server, path: string): Promise<unknown> {
   return once(server, 'listening');
 }
 
-/** True: nothing is there now. */
+/** Resolves with true if nothing is there now. */
 async function removeIfLeft(path: string): Promise<boolean> {
   const found = idOf(path);
   if (found === undefined || !(await refuses(path))) return false;
-  // The same file in the same turn, as another process may have replaced it meanwhile.
+  // Check and removal in the same turn, since another process may have replaced the file.
   if (idOf(path) !== found) return false;
   unlinkSync(path);
   return true;
 }
 
-/** Of a socket's file; undefined: it is something else, or gone. */
+/** The inode of a socket's file; undefined if it is something else, or gone. */
 function idOf(path: string): number | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   return stats?.isSocket() ? stats.ino : undefined;

@@ -1,11 +1,11 @@
 import type { Clock } from 'nest-handlers/time';
 
-/** Milliseconds. */
+/** Least time between two warnings of one kind, in ms. */
 const TELL_EVERY = 60_000;
 
 /**
- * Warnings of what clients can make happen without end. Each kind is told at once, and then once a minute at most: the next
- * one says how many were left out meanwhile.
+ * Warnings about what clients can cause over and over. Each kind is logged at once, and then at most once a minute: the next one
+ * says how many were left out meanwhile.
  */
 export class RareWarnings {
   private readonly kinds = new Map<string, { toldAt: number; untold: number }>();

@@ -8,35 +8,35 @@ import type { Job } from './tubes.js';
 import type { TimeShares } from './time-shares.js';
 import { TOO_LONG, WireReader } from './wire-reader.js';
 
-/** Replies are written once a turn, or when there are this many bytes of them. */
+/** Replies are written once a turn, or when they reach this many bytes. */
 const WRITE_AT = 64 * 1024;
-/** Bytes. A session that waits reads ahead by so many, and one chunk. */
+/** Bytes a waiting session reads ahead, plus one chunk. */
 const READ_AHEAD = 64 * 1024;
-/** A session asks after so much work whether it may go on. A line or a body counts as one, and so do so many bytes. */
+/** Units of work after which a session asks whether it may continue. A line or a body counts as one, and so do this many bytes. */
 const WORK_PER_LOOK = 8;
 const BYTES_PER_WORK = 2 * 1024;
-/** Milliseconds. A client may read its replies for so long after the end; then the connection is cut. */
+/** How long a client may read its replies after the end, in ms; then the connection is cut. */
 const LINGER = 1_000;
 
 /** What a session needs of its node. */
 export interface SessionNode extends ClientNode {
   readonly commands: Partial<Record<Verb, number>>;
-  /** Where the jobs are stored; absent: only in memory. */
+  /** Where the jobs are stored; absent if only in memory. */
   readonly disk?: Disk;
   readonly shares: TimeShares;
-  /** Absent: what connections hold in memory is not limited. */
+  /** Absent if the memory of connections isn't limited. */
   readonly buffers?: Buffers;
-  /** Whether a job with a body of so many bytes can be stored. */
+  /** Whether a job with a body of `size` bytes can be stored. */
   hasRoom(size: number): boolean;
-  /** Calls `session.run` soon, and not within this call. */
+  /** Calls `session.run` soon, but not within this call. */
   schedule(session: Session): void;
   closed(session: Session): void;
 }
 
 /**
- * One connection: bytes to commands to replies, strictly in order; commands behind a waiting reserve wait too.
- * Commands run only inside `run`, which the node calls. All that happens to a session only schedules it, so the work of a
- * session never runs inside another's, and all its replies of one turn make one write.
+ * One connection: bytes to commands to replies, strictly in order; commands after a waiting reserve wait too. Commands run only
+ * inside `run`, which the node calls. Events only schedule the session, so its work never runs inside another's, and all its
+ * replies of one turn make one write.
  */
 export class Session implements Buffering, MaybeIdle {
   moves = 0;
@@ -45,17 +45,17 @@ export class Session implements Buffering, MaybeIdle {
   private inputEnded = false;
   private output = '';
   private outputFull = false;
-  /** Only with a disk. */
+  /** Present only with a disk. */
   private readonly held: HeldReplies | undefined;
   /** Others come first: this session neither runs nor reads before `goOn`. */
   private isInterrupted = false;
-  /** The work done in this round since it asked last. */
+  /** Work done in this round since the last check. */
   private work = 0;
   private round = 0;
   private isClosed = false;
   /** A put that waits for its body; `size` without the CRLF. */
   private incoming: { job: Job; size: number } | undefined;
-  /** Bytes of a refused body that are still to come, and what is answered then. */
+  /** Remaining bytes of a refused body, and the reply that follows them. */
   private toSkip = 0;
   private afterSkip = '';
 
@@ -97,12 +97,12 @@ export class Session implements Buffering, MaybeIdle {
     });
   }
 
-  /** Runs the commands that have arrived, as far as nothing makes them wait; what takes long goes on later. */
+  /** Runs the received commands, unless something makes them wait; long work continues later. */
   run(): void {
     if (this.isInterrupted) return;
     this.held?.begin();
     while (!this.isClosed) {
-      // As in beanstalkd, a client that has ended its input does not wait; but the commands it sent are done.
+      // As in beanstalkd, a client that has ended its input doesn't wait; but the commands it sent are executed.
       if (this.inputEnded) this.client.endWait('TIMED_OUT\r\n');
       if (this.output.length >= WRITE_AT) this.write();
       if (this.isBlocked || !this.mayGoOn() || !this.step()) break;
@@ -117,13 +117,13 @@ export class Session implements Buffering, MaybeIdle {
     if (this.mayRead && this.stream.isPaused()) this.stream.resume();
   }
 
-  /** Goes on with the work that was interrupted. */
+  /** Continues the interrupted work. */
   goOn(): void {
     this.isInterrupted = false;
     this.node.schedule(this);
   }
 
-  /** Ends the connection after the replies so far, and releases at once the jobs that the client held. Idempotent. */
+  /** Ends the connection after the replies so far, and releases the client's jobs at once. Idempotent. */
   close(): void {
     if (this.isClosed) return;
     this.isClosed = true;
@@ -136,18 +136,18 @@ export class Session implements Buffering, MaybeIdle {
     this.end();
   }
 
-  /** Closes, and cuts the connection whatever is under way. */
+  /** Closes, and cuts the connection whatever is in flight. */
   destroy(): void {
     this.stream.destroy();
     this.close();
   }
 
-  /** Bytes of input that was not read, and of replies that were not taken. */
+  /** Bytes of unread input and unsent replies. */
   get buffered(): number {
     return this.input.size + (this.held?.size ?? 0) + this.stream.writableLength;
   }
 
-  /** It waits for a job, works on one, or waits for replies that the disk holds back; it does not have us wait. */
+  /** Whether it waits for a job, works on one, or waits for replies that the disk holds back, rather than keeping the node waiting. */
   get mayBeSilent(): boolean {
     if (this.outputFull) return false;
     return this.client.isWaiting || this.client.held.size > 0 || this.held?.isEmpty === false;
@@ -157,7 +157,7 @@ export class Session implements Buffering, MaybeIdle {
     return this.client.isWaiting || this.outputFull || this.held?.isFull === true;
   }
 
-  /** A session that waits reads on for a while, so that it sees its client leave. */
+  /** A waiting session keeps reading for a while, so that it notices when its client leaves. */
   private get mayRead(): boolean {
     return !this.isInterrupted && (!this.isBlocked || this.input.length <= READ_AHEAD);
   }
@@ -176,17 +176,17 @@ export class Session implements Buffering, MaybeIdle {
     return false;
   }
 
-  /** Ends the stream of a closed session, once all replies have left. */
+  /** Ends the stream of a closed session, once all replies have been sent. */
   private end(): void {
     if (this.held?.isEmpty === false) return;
     this.stream.end();
-    this.stream.resume(); // what else the client sends is read and dropped, so that its end is seen
+    this.stream.resume(); // further input is read and dropped, so that its end is seen
     if (this.stream.destroyed) return;
     const cut = this.node.clock.after(LINGER, () => this.stream.destroy());
     this.stream.once('close', () => cut.cancel());
   }
 
-  /** Takes the next command or body off the input. False if it has not arrived. */
+  /** Processes the next command or body of the input. Returns false if it hasn't arrived. */
   private step(): boolean {
     if (this.toSkip > 0) return this.skipBody();
     if (this.incoming) return this.readBody(this.incoming);
@@ -216,7 +216,7 @@ export class Session implements Buffering, MaybeIdle {
     }
   }
 
-  /** As if there were no such command; but what follows a put is its body, and no command. */
+  /** As if the command didn't exist; but what follows a put is its body, not a command. */
   private deny(command: Command): void {
     const reply = 'UNKNOWN_COMMAND\r\n';
     if (command.verb === 'put' && !command.hasMore) this.skip(command.size, reply);
@@ -278,25 +278,25 @@ export class Session implements Buffering, MaybeIdle {
   }
 }
 
-/** Bytes. While more are held, a session executes no further commands. */
+/** While more bytes than this are held, a session executes no further commands. */
 const MUCH = 64 * 1024;
 
 interface HeldRepliesEvents {
-  /** These replies may leave. */
+  /** Sends these replies. */
   send(replies: string): void;
-  /** Some replies have left. */
+  /** Some replies have been sent. */
   released(): void;
-  /** The replies will never leave: the changes that they confirm are not on disk. */
+  /** The replies will never be sent: the changes they confirm aren't on disk. */
   lost(): void;
 }
 
-/** Holds the replies of one session, in order: one that confirms a change, and all behind it, until the change is on disk. */
+/** Holds the replies of one session, in order: one that confirms a change, and all after it, until the change is on disk. */
 class HeldReplies {
   private readonly held: { readonly replies: string; readonly change: number }[] = [];
-  /** Bytes that are held. */
+  /** Number of held bytes. */
   size = 0;
   private seen = 0;
-  /** The latest change that this session has made. */
+  /** The latest change made by this session. */
   private change = 0;
 
   constructor(
@@ -312,7 +312,7 @@ class HeldReplies {
     return this.size > MUCH;
   }
 
-  /** Changes between this call and the next `add` were made by this session. */
+  /** Attributes the changes between this call and the next `add` to this session. */
   begin(): void {
     this.seen = this.disk.lastChange;
   }

@@ -4,13 +4,13 @@ import type { Verb } from './command-parser.js';
 import type { JobStore } from './job-store.js';
 import type { Job, Tube } from './tubes.js';
 
-/** The beanstalkd whose protocol and statistics this node speaks. */
+/** The beanstalkd version whose protocol and statistics this node speaks. */
 const VERSION = '1.12';
 
-/** None of it changes while a process lives, and each costs a system call. */
+/** Constant while a process lives, and each costs a system call. */
 const MACHINE = { hostname: hostname(), os: osVersion(), platform: machine() };
 
-/** What `stats` tells of a node. Times are by `Clock.now`. */
+/** The facts reported by `stats`. Times are by `Clock.now`. */
 export interface NodeFacts {
   readonly instance: string;
   readonly clock: Clock;
@@ -19,7 +19,7 @@ export interface NodeFacts {
   readonly isDraining: boolean;
   readonly store: JobStore;
   readonly commands: Readonly<Partial<Record<Verb, number>>>;
-  /** All connections there ever were. */
+  /** Number of connections ever opened. */
   readonly totalConnections: number;
   readonly clients: readonly ClientFacts[];
 }
@@ -141,7 +141,7 @@ function dictionary(entries: Entries): string {
   return `---\n${entries.map(([key, value]) => `${key}: ${value}\n`).join('')}`;
 }
 
-/** Whole seconds, as C divides: towards zero. */
+/** Whole seconds, truncated towards zero as in C. */
 function seconds(milliseconds: number): number {
   return Math.trunc(milliseconds / 1000) + 0; // -0 becomes 0
 }

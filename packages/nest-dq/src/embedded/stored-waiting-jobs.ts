@@ -21,7 +21,7 @@ export interface NamedNode {
   readonly node: InProcessNode;
 }
 
-/** A copy of a job that waits. */
+/** A copy of a waiting job. */
 interface WaitingCopy {
   readonly identity: JobIdentity;
   readonly as: Pick<WaitingJob, 'due' | 'attempt'>;
@@ -30,8 +30,8 @@ interface WaitingCopy {
 }
 
 /**
- * Lists what waits in embedded nodes from their own jobs, so nothing is kept twice and every job is there. Each call walks through
- * all jobs of the nodes, some at a time, one call after the other. It reads the headers of those that may be asked for.
+ * Lists the waiting jobs of embedded nodes from the stored jobs, so nothing is kept twice and no job is missing. Each call walks
+ * through all jobs of the nodes, in portions, one call at a time. It parses the headers of candidates only.
  */
 export class StoredWaitingJobs implements WaitingJobs {
   readonly complete = true;
@@ -67,7 +67,7 @@ export class StoredWaitingJobs implements WaitingJobs {
 
   async dueBefore(tube: StoredTube, times: readonly number[]): Promise<readonly number[]> {
     const ascending = [...new Set(times)].sort((a, b) => a - b);
-    /** How many are due before the time of this index, and not before the one before it. */
+    /** Number of jobs due before the time at this index, and not before the previous one. */
     const added = ascending.map(() => 0);
     await this.eachJob(tube, ({ due }) => {
       const index = indexAfter(ascending, due);
@@ -88,7 +88,7 @@ export class StoredWaitingJobs implements WaitingJobs {
     return first.list((job) => this.waits(tube, job) !== undefined).jobs[0];
   }
 
-  /** Shows when each job is due, and after how many runs. */
+  /** Calls `see` with the due time and the number of runs of each job. */
   private async eachJob(tube: StoredTube, see: (as: WaitingCopy['as']) => void): Promise<void> {
     const seen = new Set<string>();
     const isNew = (id: string) => {
@@ -104,7 +104,7 @@ export class StoredWaitingJobs implements WaitingJobs {
     );
   }
 
-  /** Shows each copy that waits. */
+  /** Calls `see` for each waiting copy. */
   private eachCopy(
     tube: StoredTube,
     wanted: (job: Job) => boolean,
@@ -125,7 +125,7 @@ export class StoredWaitingJobs implements WaitingJobs {
     return walked;
   }
 
-  /** When, and after how many runs. Undefined: it runs, is over or dead, or another generation of the job counts. */
+  /** Returns the due time and the number of runs; undefined if the job runs, has ended or is dead, or another of its generations counts. */
   private waits(tube: StoredTube, { id, generation, due }: JobIdentity): WaitingCopy['as'] | undefined {
     const ledger = this.ledger.tube(tube);
     const known = ledger.look(id);
@@ -143,7 +143,7 @@ function foundJob({ identity, as, stored: { id, body }, on: { endpoint, node } }
   };
 }
 
-/** The index of the first of these times that is later. */
+/** Index of the first of these times that is later. */
 function indexAfter(ascending: readonly number[], time: number): number {
   let [low, high] = [0, ascending.length];
   while (low < high) {
@@ -154,22 +154,22 @@ function indexAfter(ascending: readonly number[], time: number): number {
   return low;
 }
 
-/** A copy of a job that waits. */
+/** A copy of a waiting job. */
 interface FoundCopy {
   readonly location: string;
-  /** latin1, a character a byte. */
+  /** latin1, one character per byte. */
   readonly body: string;
 }
 
-/** A job that waits, and copies of it. */
+/** A waiting job, and copies of it. */
 interface FoundJob extends Omit<WaitingJob, 'places'> {
   readonly copies: readonly FoundCopy[];
 }
 
-/** Picks the jobs of a page from copies that come in any order. It keeps two pages at most. */
+/** Collects the jobs of a page from copies in any order. It keeps at most two pages. */
 class FirstJobs {
   private jobs = new Map<string, FoundJob>();
-  /** The last of the page, as far as it is known: whatever comes behind it is on a later page. */
+  /** The last job of the page, as far as known: whatever comes after it is on a later page. */
   private last: WaitingPosition | undefined;
   private more = false;
   private readonly from: number;
@@ -181,7 +181,7 @@ class FirstJobs {
     this.to = to;
   }
 
-  /** Whether a job may belong to the page that is due at `earliest` or later, and before `end`. */
+  /** Whether a job due between `earliest` and `end` (exclusive) may belong to the page. */
   wants(earliest: number, end: number): boolean {
     if (end <= this.from || earliest >= this.to) return false;
     if (this.last && earliest > this.last.due) return !(this.more = true);
@@ -199,7 +199,7 @@ class FirstJobs {
     if (this.jobs.size > 2 * limit) this.cut();
   }
 
-  /** @param waits Whether the job is the same still. */
+  /** @param waits Whether the job is unchanged. */
   list(waits: (job: FoundJob) => boolean): WaitingList {
     const first = this.cut();
     const next = first.at(-1);
@@ -224,7 +224,7 @@ function isBefore(a: WaitingPosition, b: WaitingPosition): boolean {
   return a.due < b.due || (a.due === b.due && a.id < b.id);
 }
 
-/** None, if its header cannot be read: its copy will be buried. */
+/** Returns nothing if its header can't be read: its copy will be buried. */
 function withPlaces({ copies, ...job }: FoundJob): WaitingJob[] {
   const places = copies.flatMap(({ location, body }) => {
     const header = openHeaderOf(Buffer.from(body, 'latin1'));

@@ -1,27 +1,27 @@
 import type { Clock } from 'nest-handlers/time';
 
-/** Milliseconds of each round for all who begin in it, together: long enough for a common batch. */
+/** Time per round for all that start in it, together, in ms: long enough for a common batch. */
 const TO_BEGIN = 5;
-/** Milliseconds of each round for the one that goes on. */
+/** Time per round for the one that continues, in ms. */
 const TO_GO_ON = 2;
 
-/** Who works in turns with others. */
+/** Someone who works in turns with others. */
 interface Worker {
-  /** Goes on with the work that was interrupted. */
+  /** Continues the interrupted work. */
   goOn(): void;
 }
 
 /**
- * Shares the time between workers, so that nobody waits for more than a few milliseconds, however many have endless work.
- * A worker with little to do does it at once. One with more to do asks now and then whether it may go on. If it may not, it
- * queues behind the others that were interrupted, and in each round of the event loop one of them goes on.
+ * Shares the time between workers, so that nobody waits for more than a few milliseconds, however many have endless work. A
+ * worker with little to do does it at once. One with more to do asks periodically whether it may continue. If it may not, it
+ * queues after other interrupted ones, and in each round of the event loop one of them continues.
  */
 export class TimeShares {
-  /** Counts the rounds in which somebody asked. */
+  /** Number of rounds in which somebody asked. */
   round = 0;
   private isRoundOpen = false;
   private readonly interrupted = new Set<Worker>();
-  /** The one that was interrupted before, and works now. */
+  /** The previously interrupted worker that works now. */
   private served: Worker | undefined;
   private servedUntil = 0;
   /** Until when all others may work, once one of them has asked. */
@@ -29,7 +29,7 @@ export class TimeShares {
 
   constructor(private readonly clock: Clock) {}
 
-  /** False: its `goOn` is called later. */
+  /** Returns false if its `goOn` is called later. */
   mayGoOn(worker: Worker): boolean {
     this.openRound();
     const now = this.clock.now();
@@ -39,12 +39,12 @@ export class TimeShares {
     return false;
   }
 
-  /** It has no work any more. */
+  /** The worker has no more work. */
   leave(worker: Worker): void {
     this.interrupted.delete(worker);
   }
 
-  /** A round ends when all input that waits was read. Where nobody asks, rounds are not counted, and cost nothing. */
+  /** A round ends when all pending input has been read. Where nobody asks, rounds aren't counted, and cost nothing. */
   private openRound(): void {
     if (this.isRoundOpen) return;
     this.isRoundOpen = true;

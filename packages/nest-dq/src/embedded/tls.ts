@@ -4,38 +4,38 @@ import { DqError, toError, unknownName, wrongValue } from '../errors.js';
 import { certificatesOf, checkPair } from '../pem.js';
 import { parseDuration } from '../time/duration.js';
 
-/** Who a node shows itself to be, and whom it lets in. All are PEM. */
+/** The identity of a node, and the clients it accepts. All are PEM. */
 export interface TlsCertificates {
-  /** The certificate, and behind it those between it and its authority. */
+  /** The certificate, followed by those between it and its authority. */
   cert: string | Buffer;
   /** Its private key, without a passphrase. */
   key: string | Buffer;
   /**
-   * One authority or several: only a client with a certificate of one of them is let in. Present but undefined or empty is
-   * `DQ_CONFIG`, never an open door.
-   * @default every client is let in
+   * One or more authorities: only clients with a certificate of one of them are accepted. Present but undefined or empty is
+   * `DQ_CONFIG`, so that it is never open by mistake.
+   * @default every client is accepted
    */
   clientCa?: string | Buffer;
 }
 
-/** What `listen({ tls })` takes. TLS 1.2 and 1.3 are spoken. */
+/** Options of `listen({ tls })`. TLS 1.2 and 1.3 are supported. */
 export interface TlsOptions extends TlsCertificates {
-  /** How long a client may take for the handshake, in a `Duration`; then it is cut. @default '10s' */
+  /** Time limit of a client's handshake, as a `Duration`; then it is cut. @default '10s' */
   handshake?: Duration;
 }
 
-/** TLS options that can be used. */
+/** Checked TLS options. */
 export interface Tls {
   readonly context: SecureContextOptions;
   /** Whether clients need a certificate. */
   readonly isMutual: boolean;
-  /** Milliseconds. */
+  /** Time limit of the handshake, in ms. */
   readonly handshake: number;
 }
 
 const OPTIONS = ['cert', 'key', 'clientCa', 'handshake'];
 
-/** `DQ_CONFIG`: what is given cannot be used; no value of it is shown. `DQ_BAD_DURATION`. */
+/** Throws `DQ_CONFIG` if an option can't be used, without showing its value, and `DQ_BAD_DURATION`. */
 export function resolveTls(given: TlsOptions): Tls {
   if (typeof given !== 'object' || given === null)
     throw wrongValue('DQ_CONFIG', '`tls`', given, '{ cert, key }, PEM texts');

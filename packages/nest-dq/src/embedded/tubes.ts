@@ -1,19 +1,19 @@
 import { Heap, type HeapItem } from 'nest-handlers/time';
 
-/** `incoming`: announced by a put whose body has not arrived yet; nobody can see it. */
+/** `incoming`: announced by a put whose body hasn't arrived yet; nobody can see it. */
 type JobState = 'incoming' | 'ready' | 'delayed' | 'reserved' | 'buried';
 
 /** One job. Times are milliseconds of Clock.now. */
 export class Job implements HeapItem {
   heapIndex = -1;
   state: JobState = 'incoming';
-  /** latin1, a character a byte. */
+  /** latin1, one character per byte. */
   body = '';
-  /** When a delayed job is due, or the time to run of a reserved one is over. */
+  /** When a delayed job is due, or the time to run of a reserved one ends. */
   deadline = 0;
-  /** The place of a buried job among all burials of this node. */
+  /** Rank of a buried job among all burials of this node. */
   burial = 0;
-  /** The place of a reserved job among all reservations of this node. */
+  /** Rank of a reserved job among all reservations of this node. */
   reservation = 0;
   reserver: Reserver | undefined;
   /** The part of it that is on disk, or on its way there. */
@@ -28,9 +28,9 @@ export class Job implements HeapItem {
     readonly id: number,
     readonly tube: Tube,
     public pri: number,
-    /** Seconds, of the last put or release. */
+    /** Delay of the last put or release, in seconds. */
     public delay: number,
-    /** Seconds. */
+    /** Time to run, in seconds. */
     readonly ttr: number,
     readonly createdAt: number,
   ) {}
@@ -38,17 +38,17 @@ export class Job implements HeapItem {
 
 /** A client that reserves jobs. */
 export interface Reserver {
-  /** What it holds, soonest deadline first. */
+  /** The jobs it holds, earliest deadline first. */
   readonly held: Heap<Job>;
   readonly watched: readonly Tube[];
-  /** Takes the job that it waited for. The job is reserved already. */
+  /** Hands it the job it waited for, which is reserved already. */
   give(job: Job): void;
 }
 
-/** Jobs with a smaller priority number are counted as urgent. */
+/** Jobs with a smaller priority number count as urgent. */
 const URGENT_BELOW = 1024;
 
-/** The jobs of one name that nobody holds, in their order, and those who wait for one. */
+/** The jobs of one name that nobody holds, in order, and the clients that wait for one. */
 export class Tube implements Sleeper {
   heapIndex = -1;
   wakeAt = Infinity;
@@ -57,12 +57,12 @@ export class Tube implements Sleeper {
 
   readonly ready = new Heap<Job>(readyBefore);
   readonly delayed = new Heap<Job>(dueBefore);
-  /** In the order of their burial. */
+  /** In order of burial. */
   readonly buried = new Heap<Job>((a, b) => a.burial < b.burial);
   /** First come, first served. */
   readonly waiting = new Set<Reserver>();
 
-  /** Until when no job is handed out, by Clock.now; undefined while not paused. */
+  /** Time by Clock.now until which no job is handed out; undefined while not paused. */
   pausedUntil: number | undefined;
   pauseSeconds = 0;
 
@@ -89,7 +89,7 @@ export class Tube implements Sleeper {
     if (job.pri < URGENT_BELOW) this.urgent--;
   }
 
-  /** The job to be handed out next, unless the tube is paused. */
+  /** The next job to hand out, unless the tube is paused. */
   available(): Job | undefined {
     return this.pausedUntil === undefined ? this.ready.peek() : undefined;
   }
@@ -104,14 +104,14 @@ export function readyBefore(a: Job, b: Job): boolean {
   return a.pri < b.pri || (a.pri === b.pri && a.id < b.id);
 }
 
-/** The order of delayed jobs, and of reserved ones. */
+/** The order of delayed and of reserved jobs. */
 export function dueBefore(a: Job, b: Job): boolean {
   return a.deadline < b.deadline || (a.deadline === b.deadline && a.id < b.id);
 }
 
-/** All tubes that exist: `default`, and those that are used, watched or hold a job. */
+/** All existing tubes: `default`, and those that are used, watched or hold a job. */
 export class Tubes {
-  /** In beanstalkd's order of listing: the last takes the place of one that leaves. */
+  /** In beanstalkd's listing order: the last takes the place of one that leaves. */
   readonly all: Tube[] = [];
   private readonly byName = new Map<string, Tube>();
   readonly default = this.findOrMake('default');
@@ -129,7 +129,7 @@ export class Tubes {
     return tube;
   }
 
-  /** To be called when a tube lost a user, a watcher or a job. True if it is gone now. */
+  /** Call it when a tube lost a user, a watcher or a job. Returns true if it is gone now. */
   dropIfUnused(tube: Tube): boolean {
     if (tube.using > 0 || tube.watching > 0 || tube.jobs > 0 || tube === this.default) return false;
     this.byName.delete(tube.name);
@@ -142,9 +142,9 @@ export class Tubes {
   }
 }
 
-/** Something that has to be woken at a time. */
+/** Something to be woken at a time. */
 export interface Sleeper extends HeapItem {
-  /** By Clock.now; Infinity: not at all. Set by `Alarms.set` only. */
+  /** Wake time by Clock.now; Infinity for never. Only set by `Alarms.set`. */
   wakeAt: number;
 }
 
@@ -152,12 +152,12 @@ export interface Sleeper extends HeapItem {
 export class Alarms<T extends Sleeper> {
   private readonly heap = new Heap<T>((a, b) => a.wakeAt < b.wakeAt);
 
-  /** Infinity when nobody is to be woken. */
+  /** Infinity if nobody is to be woken. */
   get next(): number {
     return this.heap.peek()?.wakeAt ?? Infinity;
   }
 
-  /** A sleeper whose time has come; the same one again, until its alarm is set anew. */
+  /** A sleeper whose time has come; the same one again, until its alarm is reset. */
   due(now: number): T | undefined {
     const first = this.heap.peek();
     return first && first.wakeAt <= now ? first : undefined;

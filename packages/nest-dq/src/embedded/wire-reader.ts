@@ -1,4 +1,4 @@
-/** The longest command line with its CRLF; "pause-tube", a name of 200 bytes and ten digits just fit. */
+/** Length of the longest command line with its CRLF; "pause-tube", a name of 200 bytes and ten digits just fit. */
 const LINE_LIMIT = 224;
 const CR = 13;
 const LF = 10;
@@ -7,35 +7,35 @@ const EMPTY = Buffer.alloc(0);
 export const TOO_LONG = Symbol('a line over 224 bytes');
 
 /**
- * Lines and bodies out of bytes that arrive in any split. Texts are latin1, one character a byte: a body is kept
- * that way too, for a text needs less memory than a Buffer of its own, and unlike a slice it does not keep the chunk
- * alive in which it came.
+ * Reads lines and bodies from bytes that arrive split in any way. Strings are latin1, one character per byte, and bodies are kept
+ * that way too: a string needs less memory than a separate Buffer, and unlike a slice it doesn't keep the chunk alive in which it
+ * arrived.
  */
 export class WireReader {
-  /** Bytes that were not read yet: those of `bytes` from `start` to `end`. */
+  /** Unread bytes: those of `bytes` from `start` to `end`. */
   private bytes: Buffer = EMPTY;
   private start = 0;
   private end = 0;
   private discarding = false;
 
-  /** Bytes that have arrived and were not read yet. */
+  /** Number of unread bytes. */
   get length(): number {
     return this.end - this.start;
   }
 
-  /** Bytes of memory that it has. */
+  /** Size of the allocated memory, in bytes. */
   get size(): number {
     return this.bytes.length;
   }
 
-  /** Gives back the memory of what was read, if nothing else is left. */
+  /** Frees the memory of what was read, if nothing else is left. */
   trim(): void {
     if (this.start < this.end) return;
     this.bytes = EMPTY;
     this.start = this.end = 0;
   }
 
-  /** A chunk that comes to an empty reader is taken as it is; it must not be changed afterwards. */
+  /** A chunk appended to an empty reader is used as it is; it must not be changed afterwards. */
   append(chunk: Buffer): void {
     const { length } = this;
     if (length === 0) {
@@ -44,7 +44,7 @@ export class WireReader {
       this.end = chunk.length;
       return;
     }
-    // Twice what there is, so that any number of small chunks is copied a few times only, and needs no memory each.
+    // Twice the current length, so that any number of small chunks is copied only a few times, without an allocation for each.
     if (this.end + chunk.length > this.bytes.length)
       this.moveTo(Buffer.allocUnsafe(2 * length + chunk.length));
     chunk.copy(this.bytes, this.end);
@@ -52,9 +52,9 @@ export class WireReader {
   }
 
   /**
-   * The next line without its CRLF, or nothing while it is incomplete. As in beanstalkd, bytes are looked at 224 at
-   * a time: what has no CRLF among them is thrown away, up to and with the next CRLF that is found, for one TOO_LONG.
-   * Only the first CR of the 224 counts, so a CR within a line makes that line too long.
+   * The next line without its CRLF, or undefined while it is incomplete. As in beanstalkd, 224 bytes are examined at a time:
+   * without a CRLF among them they are discarded, up to and including the next CRLF, for one TOO_LONG. Only the first CR of the
+   * 224 counts, so a CR within a line makes that line too long.
    */
   readLine(): string | typeof TOO_LONG | undefined {
     for (;;) {
@@ -72,21 +72,21 @@ export class WireReader {
     }
   }
 
-  /** So many bytes, which must have arrived: see `length`. */
+  /** Reads `count` bytes, which must have arrived: see `length`. */
   read(count: number): string {
     const { start } = this;
     this.start += count;
     return this.bytes.toString('latin1', start, this.start);
   }
 
-  /** Throws away up to so many bytes, and says how many. */
+  /** Skips at most `count` bytes, and returns how many. */
   skip(count: number): number {
     const skipped = Math.min(count, this.length);
     this.start += skipped;
     return skipped;
   }
 
-  /** Where in `bytes` the next CRLF is, or -1. */
+  /** Index of the next CRLF in `bytes`, or -1. */
   private lineEnd(): number {
     const { bytes, start } = this;
     const last = Math.min(this.end, start + LINE_LIMIT) - 1;
@@ -96,7 +96,7 @@ export class WireReader {
     return -1;
   }
 
-  /** How many bytes come before the next CR. */
+  /** Number of bytes before the next CR. */
   private beforeCR(): number {
     const at = this.bytes.subarray(this.start, this.end).indexOf(CR);
     return at < 0 ? this.length : at;
