@@ -12,7 +12,7 @@ import type { BulkOptions, BulkProgress } from '../operate/bulk.js';
 import { operator } from './operator.js';
 import { tell } from './process.js';
 
-/** For commands that act on many; each has its filter beside them. */
+/** For bulk commands, each of which has its own filter in addition. */
 export const ACT_FLAGS: Flags = {
   'dry-run': { help: 'only counts, and shows some' },
   cursor: { value: 'CURSOR', help: 'goes on with the same command that was interrupted; it printed this' },
@@ -24,11 +24,11 @@ export const BULK_STATUS = '0 done, 1 not done, or not for all, or a server is a
 
 const MOST = 1_000_000_000;
 
-/** An act on many, as `DqControl` has it. */
+/** A bulk act of `DqControl`. */
 interface BulkAct<Example> {
-  /** What is done to them: `revive`. */
+  /** What it does: `revive`. */
   readonly verb: string;
-  /** What they are: `dead letter of order.cancel`, `dead letters of order.cancel`. */
+  /** What it acts on: `dead letter of order.cancel`, `dead letters of order.cancel`. */
   readonly one: string;
   readonly many: string;
   start(options: BulkOptions): AsyncIterable<BulkProgress<Example>>;
@@ -40,7 +40,7 @@ export function limitOf(args: Arguments): number | undefined {
   return args.count('limit', 1, MOST);
 }
 
-/** Counts first, asks, and then acts, with its progress on standard error. */
+/** Counts first, asks for confirmation, and then acts, with its progress on standard error. */
 export async function actOnMany<Example>(args: Arguments, act: BulkAct<Example>): Promise<Answer> {
   const { verb, one, many } = act;
   const options = { by: operator(), cursor: args.text('cursor', 'what the same command printed') };

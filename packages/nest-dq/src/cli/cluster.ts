@@ -13,7 +13,7 @@ import type { Fleet } from '../fleet/fleet.js';
 import type { ProcessRecord } from '../fleet/presence.js';
 import type { Clock } from 'nest-handlers/time';
 
-/** Milliseconds. How long a command waits for the first answers of the nodes. */
+/** How long a command waits for the first answers of the nodes, in ms. */
 const FIRST_ANSWERS = 1_000;
 
 /** The parts of an application that consumes nothing, connected. */
@@ -25,14 +25,14 @@ export interface Connected {
 }
 
 type ClusterCommand = Omit<Command, 'run'> & {
-  /** False: it has no `Answer`, and so no `--json`. @default true */
+  /** False if it has no `Answer`, and so no `--json`. @default true */
   readonly json?: boolean;
-  /** It writes records or copies, as a process of the application would. */
+  /** Whether it writes records or copies, like a process of the application. */
   readonly writes?: boolean;
   run(args: Arguments, connected: Connected): Promise<Answer | void>;
 };
 
-/** A command that goes to a cluster: with the flags for that, connected before it runs, and closed after it. */
+/** A command that connects to a cluster: with the flags for that, connected before it runs, and closed afterwards. */
 export function clusterCommand(command: ClusterCommand): Command {
   return {
     ...command,
@@ -44,16 +44,16 @@ export function clusterCommand(command: ClusterCommand): Command {
       const runtime = new DqRuntime(settings, clock, backend);
       const { cluster, waiting } = backend;
       try {
-        // Not `runtime.start()`: it begins what an application does in the background.
+        // Not `runtime.start()`, which starts an application's background work.
         await runtime.open();
         cluster.start();
-        // Any name will do: it is the server that is asked. What is away, the command finds out.
+        // Any name will do, since the server itself is asked. The command finds out what is away.
         const ledger = backend.ledger.tube(settings.prefix as StoredTube);
         await Promise.all([
           cluster.firstAnswers(clock, FIRST_ANSWERS),
           ledger.readTime().catch(() => undefined),
           runtime.lookForOtherLedger(),
-          // A command that adds copies must know them, too.
+          // A command that adds copies must know the drained nodes too.
           runtime.process.watch(),
         ]);
         runtime.refuseOtherKeys();
@@ -68,14 +68,14 @@ export function clusterCommand(command: ClusterCommand): Command {
   };
 }
 
-/** Those of the application, as its processes tell them, for what was not given. */
+/** The settings given, completed with those announced by the application's processes. */
 async function settingsOf(args: Arguments, doubt: (line: string) => void): Promise<ResolvedOptions> {
   const given = givenOptions(args);
   const settings = resolveSettings(given);
   const { ledger, fleet } = realEnvironment.backend(settings, undefined);
   const processes = await processesIn(fleet, realEnvironment.clock);
   await ledger.close();
-  if (!processes) return settings; // the command will tell that Redis is away
+  if (!processes) return settings; // the command will report that Redis is away
   const { options, doubts } = sharedSettings(given, settings, processes);
   doubts.forEach(doubt);
   return resolveSettings(options);
@@ -86,27 +86,27 @@ const COUNTS = ['replicas', 'minWritten'] as const;
 type Duration = (typeof DURATIONS)[number];
 type Count = (typeof COUNTS)[number];
 
-/** Milliseconds that Redis has to tell of the processes. */
+/** Time limit for reading the processes from Redis, in ms. */
 const LIMIT = 1_000;
 
-/** The processes of the application, as they told within the last 15 s. Undefined: Redis does not tell. Never rejects. */
+/** The processes of the application, as announced within the last 15 s. Undefined if Redis doesn't answer. Never rejects. */
 function processesIn({ presence }: Fleet, clock: Clock): Promise<ProcessRecord[] | undefined> {
   const told = presence.all().then((all) => all.map(({ record }) => record));
   return withinLimit(clock, LIMIT, told).catch(() => undefined);
 }
 
-/** How the application is set up, as far as its processes say so. */
+/** The application's settings, as far as its processes announce them. */
 interface SharedSettings {
-  /** What was given, and for the rest what the processes have. */
+  /** The options given, completed with the settings of the processes. */
   readonly options: DqOptions;
-  /** For people who are about to change something: what is in doubt, a line each. */
+  /** Doubts to show people who are about to change something, one line each. */
   readonly doubts: readonly string[];
 }
 
 /**
- * The settings that records and copies are written with, which should be those of the application. What was given to the command
- * counts. Where processes differ, the largest value does: it lets records stay longer, and asks for more copies.
- * @param settings What was given, with the defaults for the rest.
+ * The settings that records and copies are written with, which should be those of the application. Options given to the command
+ * take precedence. Where processes differ, the largest value is used: it keeps records longer, and requires more copies.
+ * @param settings The given options, with the defaults for the rest.
  */
 export function sharedSettings(
   given: DqOptions,
@@ -123,7 +123,7 @@ export function sharedSettings(
     [...new Set(processes.map((each) => each.settings[name]))].sort((a, b) => a - b);
   const valueOf = (name: Duration | Count) => (isOpen(name) ? valuesOf(name).at(-1)! : settings[name]);
   const lease = valueOf('lease');
-  // A command that is given fewer nodes, or some of the settings, still has ones that fit together.
+  // Even if a command is given fewer nodes, or only some of the settings, they must be consistent.
   const replicas = Math.min(valueOf('replicas'), settings.servers!.beanstalks.length);
   const options = {
     ...given,

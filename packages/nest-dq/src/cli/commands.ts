@@ -1,6 +1,6 @@
 import type { Command } from 'nest-handlers/cli';
 
-/** Each command by its name. A command is loaded when it is called, so that none waits for the parts of another. */
+/** Commands by name. A command is loaded when it is called, so that none waits for the parts of another. */
 export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: async () => (await import('./doctor/doctor.js')).doctor,
   dashboard: async () => (await import('./dashboard/dashboard.js')).dashboard,

@@ -4,7 +4,7 @@ import { clusterCommand } from './cluster.js';
 import { actOnOne } from './jobs.js';
 import { REFERENCE_FLAGS, referenceOf, showReference } from './references.js';
 
-/** Characters of a text in a column. */
+/** Maximum characters of a text column. */
 const SHORT = 48;
 const operands = ['[REF]'];
 
@@ -91,7 +91,7 @@ function showLetter(letter: DeadLetter, now: number): string {
     due: instant(dueAt, now),
     runs: String(attempt),
     payload: payload === undefined ? whyNoPayload(letter) : JSON.stringify(payload),
-    // The stack of a `Discard` only leads to where it was made.
+    // The stack of a `Discard` only shows where it was created.
     error: why === 'discarded' ? error?.message : (error?.stack ?? error?.message),
     ref,
   });

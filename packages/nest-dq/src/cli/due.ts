@@ -3,7 +3,7 @@ import type { DqInspector } from '../operate/inspector.js';
 import type { EqualBuckets, TimelineBucket } from '../operate/waiting-view.js';
 import { clusterCommand } from './cluster.js';
 
-/** Milliseconds. */
+/** An hour, in ms. */
 const HOUR = 3_600_000;
 const BUCKETS = 12;
 /** Characters of the longest bar. */
@@ -41,7 +41,7 @@ export const due = clusterCommand({
   },
 });
 
-/** The sum of the tubes that the nodes know. */
+/** The sum over the tubes known to the nodes. */
 async function ofAllTubes(inspector: DqInspector, options: EqualBuckets) {
   const { tubes, away } = await inspector.tubes();
   let sum: TimelineBucket[] | undefined;

@@ -13,7 +13,7 @@ import { clusterCommand, type Connected } from './cluster.js';
 import { whyNoPayload } from './dead.js';
 import { tell } from './process.js';
 
-/** Jobs that are in memory at once. */
+/** Jobs in memory at once. */
 const PAGE = 100;
 const PRIORITIES = ['high', 'normal', 'low'] as const;
 
@@ -49,18 +49,18 @@ function aboutText(about: number | undefined): string {
   return about === undefined ? 'an unknown number' : `about ${grouped(about)} that wait`;
 }
 
-/** A line. */
+/** A line of the export. */
 interface Exported {
-  /** That of the job: waiting, due, retrying, dead. */
+  /** State of the job: waiting, due, retrying, dead. */
   readonly state: string;
   readonly payload?: unknown;
-  /** False: no copy is in reach, or none can be read. */
+  /** False if no copy is reachable, or none can be read. */
   readonly copy?: false;
   /** The key that would open its copies. */
   readonly missingKey?: string;
 }
 
-/** Page by page. A job that is moved meanwhile may be met twice, or not at all. */
+/** Reads page by page. A job that is moved meanwhile may be seen twice, or not at all. */
 async function* waitingJobs(
   name: string,
   { runtime, cluster, waiting, settings }: Connected,
@@ -102,7 +102,7 @@ function withoutCopy(copy: UnreadableCopy | undefined) {
   return { copy: false as const, missingKey: copy?.missingKey };
 }
 
-/** One whose payload is undefined has it, too. */
+/** A letter whose payload is undefined also has the field. */
 function letterOf(letter: DeadLetter): Exported {
   if (!('payload' in letter)) return { state: 'dead', ...letter, copy: false };
   const { payload } = letter;
@@ -113,7 +113,7 @@ function headerOf({ key, priority, attempts, backoff, headers }: CopyHeader) {
   return { key, priority: PRIORITIES[priority], attempts, backoff, headers };
 }
 
-/** What is no JSON is shown as bytes. */
+/** Anything but JSON is shown as bytes. */
 function shown(content: Content): unknown {
   try {
     const payload = decodePayload(content);
@@ -146,13 +146,13 @@ function countBy(texts: readonly string[]): Map<string, number> {
   return counts;
 }
 
-/** Waits while the reader is slow. False: there is nobody to read it. */
+/** Waits while the reader is slow. Returns false if nobody reads. */
 async function printLine(line: Exported): Promise<boolean> {
   const { stdout } = process;
   if (stdout.destroyed) return false;
   if (print(`${JSON.stringify(line)}\n`)) return true;
   return once(stdout, 'drain').then(
     () => true,
-    () => false, // the program tells why
+    () => false, // the program reports why
   );
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Arguments } from 'nest-handlers/cli';
 import { toError } from '../errors.js';
 
-/** What is in the file that a flag names. `WrongArguments`: it cannot be read. */
+/** Reads the file named by a flag. Throws `WrongArguments` if it can't be read. */
 export function readFlagFile(args: Arguments, flag: string, path: string): Buffer {
   try {
     return readFileSync(path);

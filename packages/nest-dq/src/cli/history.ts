@@ -2,11 +2,11 @@ import { counted, span, table } from 'nest-handlers/cli';
 import { type HistoryBucket, inSteps, sumOf } from '../operate/history-view.js';
 import { clusterCommand } from './cluster.js';
 
-/** Milliseconds. */
+/** An hour, in ms. */
 const HOUR = 3_600_000;
-/** A longer time is shown by the hour. */
+/** A longer range is shown by the hour. */
 const LONG = 3 * HOUR;
-/** Milliseconds: a run that begins later than this is late. */
+/** A run that starts later than this, in ms, is late. */
 const LATE = 1_000;
 const WORDS = ['minute', 'hour'] as const;
 
@@ -45,7 +45,7 @@ export function byHour(minutes: readonly HistoryBucket[]): HistoryBucket[] {
   return inSteps(minutes, new Date(0), 60);
 }
 
-/** The table, with the sum of all below it. */
+/** The table, followed by the sums. */
 export function showBuckets(buckets: readonly HistoryBucket[], by: (typeof WORDS)[number]): string {
   if (buckets.length === 0) return 'nothing happened, as far as processes have told';
   const sum = buckets.reduce(sumOf);

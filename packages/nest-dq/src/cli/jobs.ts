@@ -8,7 +8,10 @@ import { REFERENCE_FLAGS, referenceOf, showReference } from './references.js';
 const DONE_OR_NOT = '0 done, 1 not done: the answer says what the job is, or which server is away';
 const operands = ['[REF]'];
 
-/** Does an act on the job that the arguments name. It is done if its result is `expected`; otherwise the result is the state that prevents it. */
+/**
+ * Performs an act on the job named by the arguments. It succeeded if its result is `expected`; otherwise the result is the state
+ * that prevents it.
+ */
 export async function actOnOne<Result extends string>(
   args: Arguments,
   runtime: DqRuntime,

@@ -4,7 +4,7 @@ import type { NodeView } from '../operate/node-view.js';
 import { clusterCommand } from './cluster.js';
 
 const NONE = '–';
-/** Milliseconds by which the clocks may differ, as for the doctor. */
+/** Maximum difference between the clocks, in ms, as for the doctor. */
 const CLOCKS = 1_000;
 
 export const nodes = clusterCommand({

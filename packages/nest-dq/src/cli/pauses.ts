@@ -3,7 +3,7 @@ import { clusterCommand } from './cluster.js';
 import { operator } from './operator.js';
 
 const operands = ['TUBE'];
-/** What a person reads if nobody seems to know the tube. */
+/** The hint shown if nobody seems to know the tube. */
 function doubt(unknown: true | undefined): string {
   return unknown ? '\nNo process consumes this tube, and it has no job: is the name right?' : '';
 }

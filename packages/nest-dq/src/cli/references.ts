@@ -11,7 +11,7 @@ export const REFERENCE_FLAGS: Flags = {
   },
 };
 
-/** The job that the arguments name: `REF`, the `ref` of a receipt, or `--tube TUBE` with `--key KEY` or `--id ID`. */
+/** The job named by the arguments: `REF`, the `ref` of a receipt, or `--tube TUBE` with `--key KEY` or `--id ID`. */
 export function referenceOf(args: Arguments): JobRef {
   const ref = args.operand('REF');
   const tube = args.text('tube', 'the name of a tube');
@@ -29,7 +29,7 @@ export function referenceOf(args: Arguments): JobRef {
   );
 }
 
-/** How people see the reference in a message. */
+/** The reference as shown in a message. */
 export function showReference(args: Arguments): string {
   const ref = args.operand('REF');
   if (ref !== undefined) return ref.length > 24 ? `${ref.slice(0, 24)}…` : ref;

@@ -30,7 +30,7 @@ const TLS_FLAGS: Flags = {
   },
 };
 
-/** An embedded node as a server of its own, for tools and programs in other languages. */
+/** An embedded node as a standalone server, for tools and programs in other languages. */
 export const serve: Command = {
   name: 'serve',
   summary: "Serves beanstalkd's protocol on this machine until SIGTERM, SIGINT or SIGHUP.",
@@ -148,11 +148,11 @@ function servingOf(args: Arguments): ServingOptions {
 
 async function run(args: Arguments): Promise<void> {
   const { node: settings, listen, tls } = settingsOf(args);
-  process.umask(0o077); // what it stores is for its user alone: folders get 0700, and files 0600
+  process.umask(0o077); // only its user may access what it stores: folders get 0700, and files 0600
   const signals = new Signals(tls !== undefined);
   const opening = EmbeddedNode.open({ ...settings, warn: tell });
   await Promise.race([opening, signals.asked]);
-  if (signals.isAsked) process.exit(0); // a folder bears a process that ends at any instant
+  if (signals.isAsked) process.exit(0); // a folder survives a process that ends at any moment
   const node = await opening;
   try {
     signals.drain.act(() => drain(node));
@@ -182,7 +182,7 @@ function renew(node: EmbeddedNode, address: ListenAddress | SocketAddress, tls: 
   }
 }
 
-/** What an operator asks for. It listens from the start, because SIGUSR1 without a listener opens Node's debugger. */
+/** Handles an operator's signals. It listens from the start, because SIGUSR1 without a listener opens Node's debugger. */
 class Signals {
   isAsked = false;
   /** Resolves when the process is asked to end. */
@@ -198,7 +198,7 @@ class Signals {
   }
 }
 
-/** A signal that asks for something. One that comes before it can be done is remembered. */
+/** A signal that requests something. One that arrives too early is remembered. */
 class Wish {
   private isMade = false;
   private fulfil: (() => void) | undefined;
@@ -210,14 +210,14 @@ class Wish {
     });
   }
 
-  /** Does it each time that the signal comes, and at once if it has come before. */
+  /** Calls `fulfil` on each signal, and at once if one has arrived before. */
   act(fulfil: () => void): void {
     this.fulfil = fulfil;
     if (this.isMade) fulfil();
   }
 }
 
-/** The files that an operator has named. */
+/** The files named by an operator. */
 class TlsFiles {
   private constructor(
     private readonly args: Arguments,
@@ -226,7 +226,7 @@ class TlsFiles {
     private readonly clientCa: string | undefined,
   ) {}
 
-  /** Undefined: none were named. */
+  /** Returns undefined if none were named. */
   static of(args: Arguments): TlsFiles | undefined {
     const file = (flag: string) => args.text(flag, 'the path of a file');
     const [cert, key, clientCa] = [file('tls-cert'), file('tls-key'), file('client-ca')];
@@ -235,7 +235,7 @@ class TlsFiles {
     throw args.wrong('TLS needs both --tls-cert and --tls-key, and then --client-ca if you like.');
   }
 
-  /** What they have now. `WrongArguments` where one cannot be read. */
+  /** Reads their current content. Throws `WrongArguments` if one can't be read. */
   read(): TlsCertificates {
     const read = (flag: string, path: string) => readFlagFile(this.args, flag, path);
     return {

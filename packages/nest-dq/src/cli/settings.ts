@@ -6,7 +6,7 @@ import { tell } from './process.js';
 import type { TlsOptions } from '../nest/tls-option.js';
 import { readFlagFile } from './flag-file.js';
 
-/** For commands that go to nodes over TLS. A flag would show a passphrase to others, so that one stands in the file alone. */
+/** For commands that connect to nodes over TLS. A flag would expose a passphrase to others, so that one is only read from the file. */
 const TLS_FLAGS: Flags = {
   'tls-ca': {
     value: 'FILE',
@@ -20,7 +20,7 @@ const TLS_FLAGS: Flags = {
   },
 };
 
-/** For commands that go to a cluster. */
+/** For commands that connect to a cluster. */
 export const CONNECTION_FLAGS: Flags = {
   beanstalks: {
     value: 'LIST',
@@ -35,7 +35,7 @@ export const CONNECTION_FLAGS: Flags = {
   },
 };
 
-/** The options of the module that a file may have: those that name the servers, and those that the scripts need. */
+/** The module options allowed in a file: those that name the servers, and those that the scripts need. */
 const IN_FILE = [
   'beanstalks',
   'tls',
@@ -53,7 +53,7 @@ const IN_FILE = [
 const DEFAULT_FILE = 'nest-dq.json';
 const silent = () => undefined;
 
-/** What was given: flags come before the environment, and the environment before the file. */
+/** The options given: flags take precedence over the environment, and the environment over the file. */
 export function givenOptions(args: Arguments): DqOptions {
   const file: DqOptions = readConfigFile(args, { byDefault: DEFAULT_FILE, names: IN_FILE, doubt: tell });
   const beanstalks = givenText(args, 'beanstalks', 'host:port,host:port');
@@ -76,7 +76,7 @@ export function givenOptions(args: Arguments): DqOptions {
   return options;
 }
 
-/** With the defaults for the rest. A command tells its failures by itself, so nothing is logged. */
+/** Fills in the defaults. A command reports its failures itself, so nothing is logged. */
 export function resolveSettings(options: DqOptions): ResolvedOptions {
   const logger = { log: silent, warn: silent, error: silent };
   try {
@@ -86,7 +86,7 @@ export function resolveSettings(options: DqOptions): ResolvedOptions {
   }
 }
 
-/** The option `tls`, each field from its flag, the environment or the file. Undefined: nothing is given. */
+/** The option `tls`, each field from its flag, the environment or the file. Undefined if nothing is given. */
 function givenTls(args: Arguments, inFile: TlsOptions | undefined): TlsOptions | undefined {
   const servername = givenText(args, 'tls-servername', 'the name of a host');
   const given = {
@@ -103,7 +103,7 @@ function content(args: Arguments, field: 'ca' | 'cert' | 'key'): TlsOptions {
   return path === undefined ? {} : { [field]: readFlagFile(args, `tls-${field}`, path) };
 }
 
-/** The text of a flag, or of its variable: DQ_TLS_CA is that of `tls-ca`. An empty variable is as good as none. */
+/** The value of a flag, or of its variable, such as DQ_TLS_CA for `tls-ca`. An empty variable counts as absent. */
 function givenText(args: Arguments, flag: string, expected: string): string | undefined {
   const variable = process.env[variableOf(flag)];
   return args.text(flag, expected) ?? (variable === '' ? undefined : variable);

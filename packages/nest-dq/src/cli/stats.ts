@@ -7,7 +7,7 @@ import { clusterCommand } from './cluster.js';
 import { limitsText, tubeFacts } from './tube-facts.js';
 
 const UNKNOWN = '?';
-/** Milliseconds. */
+/** Lateness above which the oldest job is shown, in ms. */
 const LATE = 1_000;
 const HEAD = ['TUBE', 'WAITING', 'DUE', 'RUNNING', 'DEAD', 'CONSUMERS'];
 
@@ -38,7 +38,7 @@ export const stats = clusterCommand({
   },
 });
 
-/** What is away is told by the view. */
+/** The view shows what is away. */
 async function lastDeath({ deadLetters }: DqRuntime, tube: string): Promise<DeadLetter | undefined> {
   try {
     const { letters } = await deadLetters.list(tube, { limit: 1, patience: 0 });

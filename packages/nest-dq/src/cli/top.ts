@@ -9,20 +9,20 @@ import type { Clock, Timer } from 'nest-handlers/time';
 import { escaped } from 'nest-handlers/log';
 import { ENDING } from './process.js';
 
-/** Milliseconds. */
+/** Refresh intervals in ms: the default, and the shortest. */
 const INTERVAL = 2_000;
 const SHORTEST = 500;
 const LONGEST = 3_600_000;
-/** Nodes that are shown; the others are counted. */
+/** Number of nodes shown; the others are counted. */
 const MOST_NODES = 6;
 const UNKNOWN = '?';
 
-/** What a frame shows. */
+/** The content of a frame. */
 export interface TopView {
   readonly nodes: readonly NodeView[];
   readonly ledger: LedgerView;
   readonly tubes: TubeList;
-  /** Absent: Redis does not tell. */
+  /** Absent if Redis doesn't answer. */
   readonly processes?: readonly ProcessView[] | undefined;
 }
 
@@ -52,7 +52,7 @@ export const top = clusterCommand({
           inspector.nodes(),
           inspector.ledger(),
           inspector.tubes(),
-          inspector.processes().catch(() => undefined), // the view of the ledger tells why
+          inspector.processes().catch(() => undefined), // the view of the ledger says why
         ]);
         if (screen.left) return;
         screen.show(frameOf({ nodes, ledger, tubes, processes }, screen.rows, new Date(runtime.now())));
@@ -66,7 +66,7 @@ export const top = clusterCommand({
   },
 });
 
-/** The lines of a screen of so many rows. */
+/** The lines of a screen with this many rows. */
 export function frameOf({ nodes, ledger, tubes, processes }: TopView, rows: number, now: Date): string[] {
   const up = nodes.filter((node) => node.up).length;
   const redis = ledger.servers.find(({ roundTrip }) => roundTrip !== undefined)?.roundTrip;
@@ -106,7 +106,7 @@ function nodesTable(nodes: readonly NodeView[]): string {
   return table(['NODE', 'DUE', 'DELAYED', 'TAKEN', 'BURIED', 'CONN', 'STATE'], rows);
 }
 
-/** Due jobs first; without any, those that are many. */
+/** Due jobs first; without any, the tubes with the most jobs. */
 function urgency({ due = 0, running = 0, waiting = 0 }: TubeView): number {
   return due * 1e12 + running * 1e6 + Math.min(waiting, 999_999);
 }
@@ -118,9 +118,9 @@ const REST_OF_LINE = '\x1b[K';
 const REST_OF_SCREEN = '\x1b[J';
 const CTRL_C = '\x03';
 
-/** A page of the terminal that is drawn again and again. Without a terminal the pages follow each other. */
+/** A terminal page that is redrawn repeatedly. Without a terminal the pages are printed one after the other. */
 export class Screen {
-  /** Whether somebody asked for the end, by q, Ctrl-C or a signal. */
+  /** Whether somebody asked to end it, by q, Ctrl-C or a signal. */
   left = false;
   private resting: { readonly timer: Timer; readonly wake: () => void } | undefined;
   private readonly onKey = (keys: Buffer) => {
@@ -150,14 +150,14 @@ export class Screen {
     process.stdout.write(TOP_LEFT + shown.join('\r\n') + REST_OF_SCREEN);
   }
 
-  /** Resolves after this many milliseconds, or as soon as somebody asks for the end. */
+  /** Resolves after `ms`, or as soon as somebody asks to end it. */
   rest(ms: number): Promise<void> {
     return new Promise((wake) => {
       this.resting = { timer: this.clock.after(ms, wake), wake };
     });
   }
 
-  /** Gives the terminal back as it was. */
+  /** Restores the terminal. */
   close(): void {
     for (const signal of ENDING) process.off(signal, this.onSignal);
     if (process.stdin.isTTY) {

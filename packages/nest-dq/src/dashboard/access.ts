@@ -11,7 +11,7 @@ import type { ActName } from './wire.js';
 export interface Viewer {
   readonly acts: ReadonlySet<ActName>;
   readonly payloads: boolean;
-  /** Undefined: the acts' own default. */
+  /** The operator's name; undefined for the default of acts. */
   readonly by: string | undefined;
 }
 
@@ -19,7 +19,8 @@ const NO_ACTS: ReadonlySet<ActName> = new Set();
 const ALL_ACTS: ReadonlySet<ActName> = new Set(ACT_NAMES);
 
 /**
- * Undefined: he may see nothing. It throws what `access` throws, and `DQ_CONFIG` if that answered with what is no access.
+ * Resolves with undefined if the viewer may see nothing. Rejects as `access` does, and with `DQ_CONFIG` if that returned an
+ * invalid value.
  */
 export async function viewerOf(
   { access, readOnly }: DqDashboardOptions,
@@ -53,23 +54,23 @@ const THIS_MACHINE = /^(::1|(::ffff:)?127\.\d+\.\d+\.\d+)$/;
 const ITS_NAMES = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i;
 
 /**
- * Whether a request is from this machine. The name in its address counts, too: a page of another site could have a name that
- * leads here.
+ * Whether a request comes from this machine. The host name in its address counts too, since the name of another site's page could
+ * resolve to this machine.
  */
 export function isFromHere({ socket, headers }: Pick<HttpRequest, 'socket' | 'headers'>): boolean {
   const { host } = headers;
   return THIS_MACHINE.test(socket.remoteAddress ?? '') && typeof host === 'string' && ITS_NAMES.test(host);
 }
 
-/** What proxies add to requests. */
+/** Headers that proxies add to requests. */
 const FORWARDED = /^(?:x-forwarded-.+|forwarded|via|x-real-ip|x-client-ip|cf-connecting-ip|true-client-ip)$/;
 
-/** The header, and its value, by which a request that comes from this machine turns out to be from elsewhere. */
+/** The header and its value which reveal that a request from this machine originates elsewhere. */
 function signOfElsewhere(headers: HttpRequest['headers']): string | undefined {
   const shown = (name: string) => `${name}: ${show(headers[name])}`;
   const added = Object.keys(headers).find((name) => FORWARDED.test(name));
   if (added !== undefined) return shown(added);
-  // A proxy may hide itself by the name localhost; what a browser says of the page that asks is that of the outside.
+  // A proxy may present itself as localhost; the browser's headers about the requesting page still name the outside.
   return ['origin', 'referer'].filter((name) => isForeign(headers[name])).map(shown)[0];
 }
 
@@ -78,7 +79,7 @@ function isForeign(page: HttpRequest['headers'][string]): boolean {
   return !URL.canParse(page) || !ITS_NAMES.test(new URL(page).host);
 }
 
-/** That somebody looks from elsewhere, where nothing says who may look. `Refusal`. */
+/** Throws a `Refusal` for a request from elsewhere, for a dashboard without access rules. */
 export function refuseElsewhere(request: HttpRequest): void {
   const { socket, headers } = request;
   const sign = signOfElsewhere(headers);
@@ -97,17 +98,17 @@ export function refuseElsewhere(request: HttpRequest): void {
   throw new Refusal(403, 'NOT_ALLOWED', fact);
 }
 
-/** A page from elsewhere cannot send it without the leave of this server. */
+/** A page of another site can't send it without this server's permission. */
 const OWN_HEADER = 'x-nest-dq';
 
-/** That a page of another site asks for data, where the browser tells. `Refusal`. */
+/** Throws a `Refusal` if a page of another site requests data, as far as the browser reports it. */
 export function refuseForeignRead({ headers }: HttpRequest): void {
   const site = headers['sec-fetch-site'];
   if (site === undefined || site === 'same-origin' || site === 'none') return;
   throw crossSite('Sec-Fetch-Site', site, 'same-origin');
 }
 
-/** That a page of another site makes this viewer's browser do an act. `Refusal`. */
+/** Throws a `Refusal` if a page of another site makes this viewer's browser perform an act. */
 export function refuseForeignAct({ headers }: HttpRequest): void {
   const type = headers['content-type'];
   if (typeof type !== 'string' || !/^application\/json\s*(;|$)/i.test(type))
@@ -126,7 +127,7 @@ function hostOf(origin: string): string | undefined {
   return URL.canParse(origin) ? new URL(origin).host : undefined;
 }
 
-/** Without the port that an origin leaves out. */
+/** Without the port, which an origin leaves out. */
 function hostInLowerCase(host: unknown): string {
   return typeof host === 'string' ? host.toLowerCase().replace(/:(80|443)$/, '') : '';
 }

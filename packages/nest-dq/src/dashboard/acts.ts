@@ -11,14 +11,14 @@ import type { NewTime, WaitingFilter } from '../operate/waiting-filter.js';
 import { errorWire } from './failures.js';
 import { LETTER_FILTER, letterFilter, withoutPayload } from './letters.js';
 
-/** Who does an act, for `DqControl`. */
+/** Who performs an act, for `DqControl`. */
 interface Doer {
   readonly by?: string | undefined;
 }
 
 type DoAct = (runtime: DqRuntime, body: unknown, doer: Doer, kafka: KafkaClusters) => Promise<unknown>;
 
-/** The acts on one thing. Each returns its result: a shape of wire.ts. */
+/** The acts on one thing. Each resolves with its result: a shape of wire.ts. */
 export const DO_SINGLE: Readonly<Record<keyof SingleActs, DoAct>> = {
   pause({ control }, body, doer) {
     const input = new Input('the body', body, ['tube', 'until']);
@@ -53,7 +53,7 @@ export const DO_SINGLE: Readonly<Record<keyof SingleActs, DoAct>> = {
   kafkaDiscard: actOnLetter('kafkaDiscard'),
 };
 
-/** An act on the job that the body names. */
+/** An act on the job named by the body. */
 function actOnNamed<Result>(
   name: string,
   changed: Result,
@@ -75,8 +75,8 @@ type BeginAct = (
 const COMMON = ['tube', 'dryRun', 'cursor'] as const;
 
 /**
- * The acts on many. Each throws at once what is wrong in the body, and does nothing until it is iterated: `DQ_BAD_…`, `DQ_CONFIG`,
- * `DQ_CLOSED`. The iteration throws what that of the act throws.
+ * The bulk acts. Each throws `DQ_BAD_…`, `DQ_CONFIG`, `DQ_CLOSED` at once for a wrong body, and does nothing until it is
+ * iterated. The iteration throws as that of the act does.
  */
 export const BEGIN_BULK: Readonly<Record<keyof BulkActs, BeginAct>> = {
   revokeMany({ control }, body, doer) {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Refusal } from './failures.js';
 import type { Answer, HttpRequest } from './http.js';
 
-/** What the page asks for; the licences are for people. */
+/** The files requested by the page; the licences are for people. */
 export const CLIENT_FILES = ['dashboard.js', 'dashboard.css', 'licences.txt'] as const;
 export type ClientFile = 'index.html' | (typeof CLIENT_FILES)[number];
 
@@ -15,7 +15,7 @@ const TYPES: Readonly<Record<ClientFile, string>> = {
   'licences.txt': 'text/plain; charset=utf-8',
 };
 
-/** Where the page may be, as seen from here: beside the ES modules, from the CommonJS build, and from the sources. */
+/** Where the page may be, relative to this file: next to the ES modules, from the CommonJS build, and from the sources. */
 const FOLDERS = ['./client/', '../../dashboard/client/', '../../dist/dashboard/client/'].map(
   (folder) => new URL(folder, import.meta.url),
 );
@@ -29,14 +29,14 @@ interface Content {
 export class ClientFiles {
   private readonly read = new Map<ClientFile, Content>();
 
-  /** The first of the folders that has a file counts. */
+  /** The first folder that has a file is used. */
   constructor(private readonly folders: readonly URL[] = FOLDERS) {}
 
-  /** `Refusal`: it was not built. */
+  /** Rejects with a `Refusal` if the page wasn't built. */
   async answer(name: ClientFile, { headers }: HttpRequest): Promise<Answer> {
     const file = this.read.get(name) ?? (await this.readFirst(name));
     this.read.set(name, file);
-    // A new version of the library is seen at once.
+    // A new version of the library takes effect at once.
     const known = { 'Cache-Control': 'no-cache', ETag: file.tag };
     if (headers['if-none-match'] === file.tag) return { status: 304, headers: known, body: '' };
     return { headers: { ...known, 'Content-Type': TYPES[name] }, body: file.text };

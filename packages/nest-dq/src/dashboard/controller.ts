@@ -16,8 +16,8 @@ import type { ResolvedExtras } from './options.js';
 import { READS } from './reads.js';
 
 /**
- * The routes of one dashboard. Each answers by itself, so that an interceptor of the application cannot wrap what the page reads.
- * Each dashboard has a class of its own, because path, guards and decorators belong to the class.
+ * Creates the routes of one dashboard. Each sends its own answer, so that an interceptor of the application can't wrap what the
+ * page reads. Each dashboard has its own class, because path, guards and decorators belong to the class.
  */
 export function makeController({ path, guards, decorators }: ResolvedExtras): Type<unknown> {
   @Controller({ path, version: VERSION_NEUTRAL })
@@ -39,9 +39,9 @@ export function makeController({ path, guards, decorators }: ResolvedExtras): Ty
 
 type Route = (dashboard: Dashboard, request: HttpRequest, response: HttpResponse) => Promise<void>;
 
-/** By the names of the controller's methods. */
+/** Routes by method name of the controller. */
 const ROUTES: Readonly<Record<string, readonly [MethodDecorator, Route]>> = {
-  // Nest takes one / from the end of a route, and Fastify needs it.
+  // Nest removes one / from the end of a route, and Fastify needs it.
   page: [Get(['', '//']), (dashboard, ...http) => dashboard.page(...http)],
   session: [Get('api/session'), (dashboard, ...http) => dashboard.session(...http)],
   payload: [Get('api/job/payload'), (dashboard, ...http) => dashboard.payload(...http)],
@@ -58,7 +58,7 @@ interface Routes {
   readonly dashboard: Dashboard;
 }
 
-/** What the decorators of a written method do. */
+/** Does what the decorators of a written method do. */
 function addRoute(controller: Type<Routes>, name: string, decorate: MethodDecorator, answer: Route): void {
   const prototype = controller.prototype as object;
   function method(this: Routes, request: HttpRequest, response: HttpResponse): Promise<void> {

@@ -33,13 +33,13 @@ export type {
 } from './options.js';
 export type { ActName as DqDashboardAct } from './wire.js';
 
-/** What `useClass` and `useExisting` of `forRootAsync` name. */
+/** The class named by `useClass` or `useExisting` of `forRootAsync`. */
 export interface DqDashboardOptionsFactory {
   /** Called once, at the start. */
   createDqDashboardOptions(): DqDashboardOptions | Promise<DqDashboardOptions>;
 }
 
-/** What `DqDashboardModule.forRootAsync` takes: `useFactory` with `inject`, or `useClass` or `useExisting`. */
+/** Options of `DqDashboardModule.forRootAsync`: `useFactory` with `inject`, or `useClass` or `useExisting`. */
 export type DqDashboardModuleAsyncOptions = ConfigurableModuleAsyncOptions<
   DqDashboardOptions,
   keyof DqDashboardOptionsFactory
@@ -79,11 +79,11 @@ function dashboardProvider(extras: ResolvedExtras): Provider {
   return { provide: Dashboard, inject, useFactory: make };
 }
 
-/** What `forRoot` and `forRootAsync` import. */
+/** The module imported by `forRoot` and `forRootAsync`. */
 @Module({})
 class DqMountedDashboardModule {}
 
-/** Nest resolves it where `imports` has `DqDashboardModule` itself, and so gets the error. */
+/** Nest resolves it if `imports` lists `DqDashboardModule` itself, which then gets the error. */
 const withoutOptions = forwardRef(() => {
   throw new DqError(
     'DQ_CONFIG',
@@ -91,12 +91,13 @@ const withoutOptions = forwardRef(() => {
   );
 });
 
-/** Mounts the dashboard of one cluster. Import it once for each cluster that has one, beside its `DqModule`. */
+/** Mounts the dashboard of one cluster. Import it once for each cluster that has one, next to its `DqModule`. */
 @Module({ imports: [withoutOptions] })
 export class DqDashboardModule extends ConfigurableModuleClass {
   /**
-   * Where NODE_ENV is neither empty, `development` nor `test`, it needs `guards` or `access`: otherwise everybody could do
-   * everything. Where it is, only requests from this machine are answered without the two. `DQ_CONFIG`: that, or an option is wrong.
+   * Requires `guards` or `access` unless NODE_ENV is empty, `development` or `test`: otherwise everybody could do everything. In
+   * those environments, without either, only requests from this machine are answered. Throws `DQ_CONFIG` if both are missing or
+   * an option is wrong.
    */
   static override forRoot(options: DqDashboardOptions & DqDashboardExtras = {}): DynamicModule {
     if (typeof options !== 'object' || options === null) {

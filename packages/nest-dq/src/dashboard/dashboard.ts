@@ -28,10 +28,10 @@ import type { BulkLine, BulkProgressWire } from './wire.js';
 const NO_BODY =
   'the application has read no JSON from this request, as one with `bodyParser: false` does: let it use `express.json()` for the path of the dashboard';
 
-/** What answers at once, or undefined if the answer is a stream, which goes on without us. */
+/** Resolves with the answer, or with undefined if the answer is a stream, which continues on its own. */
 type Work = (viewer: Viewer) => Promise<Answer | undefined>;
 
-/** One dashboard: what its routes do, for whom. */
+/** One dashboard: what its routes do, and for whom. */
 export class Dashboard implements OnModuleInit, OnModuleDestroy {
   private readonly logger = new Logger('DqDashboard');
   private readonly files = new ClientFiles();
@@ -43,14 +43,14 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
   constructor(
     private readonly options: DqDashboardOptions,
     private readonly cluster: string | undefined,
-    /** For the log, if nothing says who may look; then only this machine may. */
+    /** Warning for the log if there are no access rules; then only this machine has access. */
     private readonly warning: string | undefined,
     private readonly module: ModuleRef,
     private readonly modules: ModulesContainer,
     private readonly host: HttpAdapterHost,
   ) {}
 
-  /** `DQ_CONFIG`: the cluster is not there. */
+  /** Throws `DQ_CONFIG` if the cluster doesn't exist. */
   onModuleInit(): void {
     const token = dqTokens.of('runtime', this.cluster);
     try {
@@ -73,13 +73,13 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
     if (this.warning !== undefined) this.logger.warn(this.warning);
   }
 
-  /** While everything works: streams that are open would keep the server from closing. */
+  /** Runs while everything still works: open streams would keep the server from closing. */
   async onModuleDestroy(): Promise<void> {
     this.feed?.close();
     await this.bulks.close();
   }
 
-  /** The page; its address has to end with / for what it asks for, which is all relative. */
+  /** Sends the page, whose address has to end with / since all its requests are relative. */
   page(request: HttpRequest, response: HttpResponse): Promise<void> {
     return this.answer(request, response, async () => {
       const [path = '', ...query] = (request.originalUrl ?? request.url).split('?');
@@ -175,7 +175,7 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
     });
   }
 
-  /** Rejects with what `access` throws, for the application's exception filters; all else is answered here. */
+  /** Rejects with what `access` throws, for the application's exception filters; everything else is answered here. */
   private async answer(request: HttpRequest, response: HttpResponse, work: Work): Promise<void> {
     const viewer = await viewerOf(this.options, request);
     const answer = await this.answerFor(request, viewer, work);
@@ -199,22 +199,22 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
   }
 }
 
-/** `Refusal`. */
+/** Throws a `Refusal`. */
 function refusePayloads({ payloads }: Viewer): void {
   if (!payloads) throw new Refusal(403, 'NOT_ALLOWED', 'this viewer may not see payloads');
 }
 
 type Pages = AsyncIterator<BulkProgressWire, void>;
 
-/** Acts on many, each told to the viewer who began it, page by page. One that has left, or a shutdown, ends his act after its page. */
+/**
+ * Bulk acts, with the progress of each sent to its viewer page by page. If the viewer leaves, or on a shutdown, the act ends
+ * after its page.
+ */
 class BulkAnswers {
   private readonly running = new Set<Promise<void>>();
   private closing = false;
 
-  /**
-   * Resolves after the first page, and the others follow. Rejects if there is no first page, with why; then nothing is
-   * answered.
-   */
+  /** Resolves after the first page; the others follow. Rejects with the cause if there is no first page; nothing is answered then. */
   async answer(response: HttpResponse, pages: Pages): Promise<void> {
     const stream = new StreamedAnswer(response, () => undefined);
     const first = await pages.next();
@@ -223,7 +223,7 @@ class BulkAnswers {
     this.running.add(running);
   }
 
-  /** When it resolves, no act goes on. */
+  /** Resolves when no act is running. */
   async close(): Promise<void> {
     this.closing = true;
     await Promise.all(this.running);
@@ -251,7 +251,7 @@ class BulkAnswers {
       }
       write({ end: true });
     } catch (thrown) {
-      // What was done of the page that failed counts, too.
+      // The completed part of the failed page counts too.
       const progress = thrown instanceof DqError ? thrown.progress : undefined;
       if (progress && !page.done) write({ progress: { ...page.value, ...progress } });
       write({ error: errorWire(toError(thrown)) });

@@ -1,10 +1,10 @@
 import { DqError, toError, type DqErrorCode } from '../errors.js';
 import type { ErrorWire } from './wire.js';
 
-/** What the dashboard refuses by itself. */
+/** A request refused by the dashboard itself. */
 export class Refusal extends Error {
   constructor(
-    /** Of HTTP. */
+    /** The HTTP status. */
     readonly status: number,
     readonly code:
       'NOT_ALLOWED' | 'CROSS_SITE' | 'NOT_FOUND' | 'NOT_BUILT' | 'NO_BODY' | 'TOO_LARGE' | 'INTERNAL',
@@ -14,7 +14,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The status of what is the viewer's to repair, or only time's. Of all others it is 500. */
+/** The status of errors that the viewer or time can fix; 500 for all others. */
 const STATUS: { readonly [Code in DqErrorCode]?: number } = {
   DQ_BAD_TUBE: 400,
   DQ_BAD_PAYLOAD: 400,
@@ -36,7 +36,7 @@ const STATUS: { readonly [Code in DqErrorCode]?: number } = {
   DQ_CLOSED: 503,
 };
 
-/** The same of errors of nest-kq. */
+/** The status of errors of nest-kq. */
 const KAFKA_STATUS: Readonly<Record<string, number>> = {
   KQ_BAD_OPTION: 400,
   KQ_BAD_TOPIC: 400,
@@ -46,7 +46,7 @@ const KAFKA_STATUS: Readonly<Record<string, number>> = {
   KQ_CLOSED: 503,
 };
 
-/** How an error is answered. Of one that is neither ours nor the viewer's he learns nothing: `internal` is for the log. */
+/** Returns how an error is answered. The viewer gets no details of one that is neither ours nor theirs: `internal` is for the log. */
 export function failureOf(thrown: unknown): { status: number; error: ErrorWire; internal?: Error } {
   if (thrown instanceof Refusal) {
     const { status, code, message } = thrown;
@@ -65,7 +65,7 @@ export function errorWire(error: Error): ErrorWire {
   return { code: code ?? error.name, message: error.message };
 }
 
-/** That of an error of nest-kq, whose class this package does not have. */
+/** The code of an error of nest-kq, whose class this package doesn't have. */
 function kafkaCode(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error) || thrown.name !== 'KqError' || !('code' in thrown)) return undefined;
   return String(thrown.code);

@@ -1,11 +1,11 @@
-// What the dashboard knows of HTTP: the part that Express and Fastify have in common.
+// The HTTP that Express and Fastify have in common.
 import type { ServerResponse } from 'node:http';
 import type { HttpServer } from '@nestjs/common';
 
 /** A request of Express or Fastify. */
 export interface HttpRequest {
   readonly url: string;
-  /** As it came, where a router of Express has cut `url`. */
+  /** The original URL, where a router of Express has cut `url`. */
   readonly originalUrl?: string;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly params: Readonly<Record<string, string | undefined>>;
@@ -14,17 +14,17 @@ export interface HttpRequest {
   readonly socket: { readonly remoteAddress?: string | undefined };
 }
 
-/** A response of Express, which is Node's own, or a reply of Fastify, which has Node's inside. */
+/** A response of Express, which is Node's own, or a reply of Fastify, which wraps Node's. */
 export type HttpResponse =
   | ServerResponse
   | {
       readonly raw: ServerResponse;
-      /** Fastify answers no more by itself. */
+      /** Keeps Fastify from answering. */
       hijack(): void;
       getHeaders(): Record<string, string | number | string[] | undefined>;
     };
 
-/** An answer at once. */
+/** An answer sent at once. */
 export interface Answer {
   /** @default 200 */
   readonly status?: number;
@@ -32,7 +32,7 @@ export interface Answer {
   readonly body: string;
 }
 
-/** Nothing from elsewhere, and nothing inline, may run or show in the page. */
+/** Nothing from elsewhere, and nothing inline, may run or be shown in the page. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -50,26 +50,26 @@ const SECURITY = {
   'Referrer-Policy': 'same-origin',
 };
 
-/** Of data. */
+/** For data. */
 const NOT_STORED = { 'Cache-Control': 'no-store' };
 
-/** As JSON. It throws what `JSON.stringify` throws. */
+/** A JSON answer. Throws as `JSON.stringify` does. */
 export function jsonAnswer(data: unknown, status = 200): Answer {
   const headers = { ...NOT_STORED, 'Content-Type': 'application/json; charset=utf-8' };
   return { status, headers, body: JSON.stringify(data) };
 }
 
-/** Through the application's adapter, so that its hooks and middleware see the answer as any other. */
+/** Sends through the application's adapter, so that its hooks and middleware see the answer like any other. */
 export function send(adapter: HttpServer, response: HttpResponse, answer: Answer): void {
   const headers = { ...SECURITY, ...answer.headers };
   for (const [name, value] of Object.entries(headers)) adapter.setHeader!(response, name, value);
   void adapter.reply(response, answer.body, answer.status ?? 200);
 }
 
-/** Characters that may wait for a viewer who does not read. */
+/** Characters buffered for a viewer who doesn't read. */
 const MOST_WAITING = 1_000_000;
 
-/** An answer that goes on. It goes past the application's adapter: interceptors and compression would hold it back. */
+/** A streamed answer. It bypasses the application's adapter: interceptors and compression would hold it back. */
 export class StreamedAnswer {
   private readonly raw: ServerResponse;
   /** Whether the viewer has gone, or the answer has ended. */
@@ -88,7 +88,7 @@ export class StreamedAnswer {
     });
   }
 
-  /** Before anything is written. */
+  /** Call it before anything is written. */
   open(type: string): void {
     if (this.gone) return;
     const others = 'raw' in this.response ? this.response.getHeaders() : {};
@@ -97,7 +97,7 @@ export class StreamedAnswer {
       ...SECURITY,
       'Cache-Control': 'no-store, no-transform',
       'Content-Type': type,
-      'X-Accel-Buffering': 'no', // nginx would hold it back, too
+      'X-Accel-Buffering': 'no', // nginx would hold it back too
     };
     for (const [name, value] of Object.entries({ ...others, ...headers })) {
       if (value !== undefined) this.raw.setHeader(name, value);

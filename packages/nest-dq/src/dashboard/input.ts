@@ -4,16 +4,16 @@ import { wrongValue } from '../errors.js';
 import { checkObject } from '../producer/call-options.js';
 import { duration } from '../time/duration.js';
 
-/** What a field of an `Input` is made of, if it is given. */
+/** Converts a given field of an `Input`. */
 type Read<T> = (value: unknown, name: string) => T;
 
 const ZONED = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
 
-/** The query or the body of a request, of which every field is checked. A field that is empty text is absent. */
+/** The query or the body of a request, with every field checked. An empty string counts as absent. */
 export class Input {
   private readonly given: Readonly<Record<string, unknown>>;
 
-  /** `DQ_BAD_OPTION`: it is no object, or has other fields, of which a viewer might think that they count. */
+  /** Throws `DQ_BAD_OPTION` if it isn't an object, or has unknown fields, which a viewer might believe to take effect. */
   constructor(
     private readonly what: string,
     given: unknown,
@@ -24,14 +24,14 @@ export class Input {
     this.given = checkObject(what, given as Readonly<Record<string, unknown>>, known);
   }
 
-  /** `{ [name]: … }` if the field is given, else `{}`. */
+  /** Returns `{ [name]: … }` if the field is given, else `{}`. */
   part<Name extends string, T>(name: Name, read: Read<T>): { [N in Name]?: T } {
     const value = this.given[name];
     if (value === undefined || value === '') return {};
     return { [name]: read(value, `\`${name}\` in ${this.what}`) } as { [N in Name]?: T };
   }
 
-  /** `DQ_BAD_OPTION`: it is not given. */
+  /** Throws `DQ_BAD_OPTION` if it isn't given. */
   must<T>(name: string, read: Read<T>): T {
     const part = this.part(name, read);
     if (name in part) return part[name] as T;
@@ -49,7 +49,7 @@ export function text(value: unknown, name: string): string {
   throw wrongValue('DQ_BAD_OPTION', name, value, 'one text');
 }
 
-/** A number, or one as text. */
+/** A number, or one as a string. */
 export function number(value: unknown, name: string): number {
   const parsed = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
   if (typeof parsed === 'number') return parsed;
@@ -62,14 +62,14 @@ export function time(value: unknown, name: string): Date {
   throw wrongValue('DQ_BAD_TIME', name, value, 'a time with its zone, such as 2030-01-31T12:00:00Z');
 }
 
-/** Times with commas between them. */
+/** Times separated by commas. */
 export function times(value: unknown, name: string): Date[] {
   return text(value, name)
     .split(',')
     .map((each) => time(each, name));
 }
 
-/** Milliseconds. */
+/** A duration in ms. */
 export function span(value: unknown, name: string): number {
   return duration(text(value, name));
 }
@@ -79,17 +79,17 @@ export function flag(value: unknown, name: string): boolean {
   throw wrongValue('DQ_BAD_OPTION', name, value, 'true or false');
 }
 
-/** For what the call below checks. */
+/** For values checked by the call they are passed to. */
 export function anything<T>(value: unknown): T {
   return value as T;
 }
 
-/** The fields by which a job is named. */
+/** The fields that name a job. */
 export const JOB_FIELDS = ['ref', 'tube', 'id', 'key'] as const;
 
 /**
- * The job that the fields name. `DQ_BAD_REF`, also for a job of another prefix: it belongs to others, who share the servers.
- * `DQ_BAD_TUBE`, `DQ_BAD_OPTION`.
+ * The job named by the fields. Throws `DQ_BAD_REF`, also for a job of another prefix, which belongs to others who share the
+ * servers; `DQ_BAD_TUBE`, `DQ_BAD_OPTION`.
  */
 export function jobRef(input: Input, prefix: string): JobRef {
   const named = input.has('ref') ? 'ref' : input.has('key') ? 'key' : 'id';

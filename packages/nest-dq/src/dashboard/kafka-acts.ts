@@ -14,10 +14,10 @@ const HOW = {
   kafkaDiscardMany: 'discarded',
 } as const;
 
-/** What a replay takes beside what a discard takes. */
+/** Fields of a replay in addition to those of a discard. */
 const MORE = { replayed: ['groups'], discarded: [] } as const;
 
-/** Does an act on one letter, and rejects with why it stays. */
+/** Performs an act on one letter; rejects with the reason if the letter stays. */
 export function actOnLetter<Name extends 'kafkaReplay' | 'kafkaDiscard'>(name: Name) {
   const how = HOW[name];
   return async (
@@ -38,7 +38,7 @@ export function actOnLetter<Name extends 'kafkaReplay' | 'kafkaDiscard'>(name: N
   };
 }
 
-/** Begins an act on all that match. It throws at once what is wrong in the body, and does nothing until it is iterated. */
+/** Starts an act on all matching letters. It throws at once for a wrong body, and does nothing until it is iterated. */
 export function actOnLetters(
   name: 'kafkaReplayMany' | 'kafkaDiscardMany',
   { events }: DqRuntime,
@@ -66,7 +66,7 @@ function placeOf(cluster: KafkaCluster['cluster'], topic: string) {
   return { topic, ...(cluster !== undefined && { cluster }) };
 }
 
-/** Tells the act when it has ended. Undefined: a dry run. */
+/** Emits the act when it has ended. Undefined for a dry run. */
 async function* told(
   acting: AsyncIterable<KafkaLettersDone>,
   act: Act | undefined,
@@ -82,7 +82,7 @@ async function* told(
   }
 }
 
-/** Throws why the letter stays. */
+/** Throws the reason if the letter stays. */
 async function* firstFailing(
   acting: AsyncIterable<KafkaLettersDone>,
 ): AsyncGenerator<KafkaLettersDone, void, undefined> {

@@ -1,13 +1,13 @@
-// What nest-kq has for the dashboard. This package does not load nest-kq.
+// What nest-kq provides for the dashboard. This package doesn't load nest-kq.
 
-/** A cluster of Kafka. */
+/** A Kafka cluster. */
 export interface KafkaCluster {
-  /** Undefined: the one without a name. */
+  /** Name of the cluster; undefined for the unnamed one. */
   readonly cluster: string | undefined;
   readonly letters: KafkaLetters;
 }
 
-/** Its dead letters. What it rejects with, as a `KqError`, viewers see. */
+/** The cluster's dead letters. Viewers see its rejections, which are `KqError`s. */
 interface KafkaLetters {
   topics(): Promise<readonly string[]>;
   list(
@@ -16,11 +16,11 @@ interface KafkaLetters {
   ): Promise<{
     readonly letters: readonly KafkaLetterSummary[];
     readonly cursor?: string;
-    /** Partitions whose letters are missing, as they have no leader. */
+    /** Partitions whose letters are missing, because they have no leader. */
     readonly leaderless?: readonly number[];
   }>;
   get(topic: string, place: KafkaPlace): Promise<KafkaLetter | undefined>;
-  /** Yields how far it has come, at least once, and can be ended there. */
+  /** Yields its progress, at least once, and can be ended there. */
   acting(
     how: 'replayed' | 'discarded',
     topic: string,
@@ -29,14 +29,14 @@ interface KafkaLetters {
   ): AsyncGenerator<KafkaLettersDone, void, undefined>;
 }
 
-/** Of a letter in its topic. */
+/** Place of a letter in its topic. */
 export interface KafkaPlace {
   readonly partition: number;
   readonly offset: string;
 }
 
 export interface KafkaFilter {
-  /** Where the messages were. */
+  /** Original topic of the messages. */
   readonly topic?: string;
   readonly error?: string;
   readonly key?: string;
@@ -47,13 +47,13 @@ export interface KafkaFilter {
 export interface KafkaActOptions {
   readonly dryRun?: boolean;
   readonly limit?: number;
-  /** Only of a replay: who gets the message again. */
+  /** Only for a replay: who gets the message again. */
   readonly groups?: 'all' | 'failed';
 }
 
 /** A letter in a list. */
 export interface KafkaLetterSummary extends KafkaPlace {
-  /** Where the message was. */
+  /** Original place of the message. */
   readonly origin: { readonly topic: string; readonly partition?: number; readonly offset?: string };
   readonly group?: string;
   readonly key: string | null;
@@ -68,18 +68,18 @@ export interface KafkaLetter extends KafkaLetterSummary {
   readonly error: { readonly name: string; readonly message: string; readonly stack: string };
   readonly value: Buffer | null;
   readonly headers: Readonly<Record<string, Buffer | readonly Buffer[]>>;
-  /** The message's own time, in milliseconds since 1970. */
+  /** The message's own timestamp, in milliseconds since 1970. */
   readonly timestamp?: number;
-  /** It was replayed or discarded. */
+  /** Whether it was replayed or discarded. */
   readonly resolved: boolean;
 }
 
-/** What became of letters; in a dry run, what would. */
+/** The outcome of an act on letters; in a dry run, what it would be. */
 export interface KafkaLettersDone {
   readonly count: number;
   readonly failed: number;
   readonly failures: readonly (KafkaPlace & { readonly error: Error })[];
   readonly examples: readonly KafkaLetterSummary[];
-  /** Partitions that were left out, as they have no leader. */
+  /** Partitions left out because they have no leader. */
   readonly leaderless?: readonly number[];
 }

@@ -4,10 +4,10 @@ import { Refusal } from './failures.js';
 import { number, text, time, type Input } from './input.js';
 import type { KafkaCluster, KafkaFilter, KafkaLetter, KafkaPlace } from './kafka-cluster.js';
 
-/** The token of each `KafkaCluster`. nest-kq has the same one. */
+/** The token of each `KafkaCluster`, the same as in nest-kq. */
 const KAFKA = Symbol.for('nest-dq/dashboard:kafka');
 
-/** Those of an application. */
+/** The Kafka clusters of an application. */
 export class KafkaClusters {
   constructor(private readonly all: readonly KafkaCluster[]) {}
 
@@ -16,12 +16,12 @@ export class KafkaClusters {
     return new KafkaClusters(found.filter((each) => each !== undefined) as KafkaCluster[]);
   }
 
-  /** The one without a name has an empty one. */
+  /** Names of the clusters; an empty string for the unnamed one. */
   get names(): readonly string[] {
     return this.all.map(({ cluster = '' }) => cluster);
   }
 
-  /** The one that `cluster` of a query or a body names. `Refusal`. */
+  /** The one named by `cluster` in a query or a body. Throws a `Refusal`. */
   of(input: Input): KafkaCluster {
     const { cluster: name } = input.part('cluster', text);
     const found = this.all.find(({ cluster }) => cluster === name);
@@ -31,10 +31,10 @@ export class KafkaClusters {
   }
 }
 
-/** Letters that a topic is counted up to. */
+/** Maximum number of letters counted per topic. */
 const MOST_COUNTED = 1_000;
 
-/** `Refusal`. It rejects with what `list` rejects with. */
+/** Rejects with a `Refusal`, or as `list` does. */
 export async function kafkaCount(
   kafka: KafkaClusters,
   input: Input,
@@ -54,7 +54,7 @@ export async function kafkaCount(
 /** The fields that name one letter. */
 export const KAFKA_LETTER = ['cluster', 'topic', 'partition', 'offset'] as const;
 
-/** `DQ_BAD_OPTION`. */
+/** Throws `DQ_BAD_OPTION`. */
 export function kafkaPlace(input: Input): KafkaPlace {
   return { partition: input.must('partition', number), offset: input.must('offset', text) };
 }
@@ -62,7 +62,7 @@ export function kafkaPlace(input: Input): KafkaPlace {
 /** The fields of a filter. */
 export const KAFKA_FILTER = ['origin', 'error', 'key', 'from', 'to'] as const;
 
-/** `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
+/** Throws `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
 export function kafkaFilter(input: Input): KafkaFilter {
   const { origin } = input.part('origin', text);
   return {
@@ -74,7 +74,7 @@ export function kafkaFilter(input: Input): KafkaFilter {
   };
 }
 
-/** `Refusal`. It rejects with what `get` rejects with. */
+/** Rejects with a `Refusal`, or as `get` does. */
 export async function kafkaLetter(kafka: KafkaClusters, input: Input): Promise<KafkaLetter> {
   const { letters } = kafka.of(input);
   const letter = await letters.get(input.must('topic', text), kafkaPlace(input));

@@ -6,7 +6,7 @@ import { anything, number, text, time, type Input } from './input.js';
 /** The fields of a filter of dead letters. */
 export const LETTER_FILTER = ['diedFrom', 'diedTo', 'why', 'error', 'limit'] as const;
 
-/** `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
+/** Throws `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
 export function letterFilter(input: Input): LetterFilter {
   return {
     ...input.part('diedFrom', time),
@@ -23,10 +23,10 @@ export function withoutPayload(letter: DeadLetter): Omit<DeadLetter, 'payload'> 
   return rest;
 }
 
-/** Letters that one answer looks at: each costs a question to a node, as its key is in its copies. */
+/** Letters looked at per answer: each costs a call to a node, since its key is in its copies. */
 const MOST_LOOKED_AT = 500;
 
-/** A page of the letters that meet the filter of a query. It throws what `DqDeadLetters.list` throws. */
+/** Resolves with a page of the letters that match the filter of a query. Rejects as `DqDeadLetters.list` does. */
 export async function letterPage(
   deadLetters: DqDeadLetters,
   tube: string,
@@ -45,7 +45,7 @@ export async function letterPage(
     );
     letters.push(...meant.map(withoutPayload));
     looked += found.letters.length;
-    // The newest come first, so none that follows meets the filter.
+    // The newest come first, so no later one matches the filter.
     const over = found.letters.some(({ diedAt }) => diedAt.getTime() < diedFrom);
     cursor = over ? undefined : found.cursor;
   } while (cursor !== undefined && letters.length < limit && looked < MOST_LOOKED_AT);

@@ -5,22 +5,22 @@ import type { Clock, Timer } from 'nest-handlers/time';
 import type { StreamedAnswer } from './http.js';
 import type { LivePart } from './wire.js';
 
-/** Milliseconds. */
+/** Pause between two looks, in ms. */
 const BETWEEN_LOOKS = 2_000;
-/** A part that takes longer is told as one that cannot be read. So a viewer hears something every 5 s, whatever is away. */
+/** Time limit of a part, in ms; beyond it the part is reported as unreadable. So a viewer hears something every 5 s, whatever is away. */
 const PART_LIMIT = 3_000;
-/** A viewer connects anew by himself after it, and so is asked again who he is. */
+/** Longest stream, in ms. The browser then reconnects on its own, and the viewer is checked again. */
 const LONGEST_STREAM = 300_000;
-/** Milliseconds until a browser connects anew. */
+/** Time until a browser reconnects, in ms. */
 const RECONNECT = 2_000;
 
-/** Asks for one part of a state. */
+/** Reads each part of a state. */
 export type AskParts = Readonly<Record<LivePart, () => Promise<unknown>>>;
 
-/** The answer to a viewer who listens. */
+/** The answer to a listening viewer. */
 export type LiveStream = Pick<StreamedAnswer, 'open' | 'write' | 'end' | 'gone' | 'isBehind'>;
 
-/** Asks for one thing. A question that takes long is not asked a second time. */
+/** Reads one part. A read in progress isn't repeated. */
 class Part {
   private pending: Promise<unknown> | undefined;
 
@@ -35,19 +35,19 @@ class Part {
   }
 }
 
-/** Looks at the cluster while somebody wants to know, and tells all viewers the same. */
+/** Looks at the cluster while somebody watches, and sends all viewers the same. */
 export class LiveFeed {
   private readonly viewers = new Map<LiveStream, Timer>();
   private readonly parts: Readonly<Record<LivePart, Part>>;
   private next: Timer | undefined;
   private looking = false;
-  /** What was told last; undefined while nobody looks. */
+  /** The last message sent; undefined while nobody watches. */
   private latest: string | undefined;
   private closed = false;
 
   constructor(
     ask: AskParts,
-    /** Ledger time, ms: the page compares it with due times. */
+    /** Ledger time in ms, which the page compares with due times. */
     private readonly now: () => number,
     private readonly clock: Clock,
   ) {
@@ -61,7 +61,7 @@ export class LiveFeed {
     };
   }
 
-  /** The stream gets the present state at once, and then each new one until it is left. */
+  /** Sends the current state at once, and then each new one until the stream is left. */
   join(stream: LiveStream): void {
     stream.open('text/event-stream; charset=utf-8');
     if (this.closed || stream.gone) return stream.end();
@@ -121,7 +121,7 @@ export class LiveFeed {
     return JSON.stringify({ now, ...Object.fromEntries(parts), ...(failed && { errors }) });
   }
 
-  /** Each state is complete, so one who is behind may miss some. */
+  /** Each state is complete, so a slow viewer may skip some. */
   private tell(text: string): void {
     for (const stream of this.viewers.keys()) {
       if (!stream.isBehind) stream.write(text);

@@ -4,76 +4,74 @@ import { checkBoolean, wrong } from '../nest/option-checks.js';
 import { dqTokens } from '../nest/tokens.js';
 import type { ActName } from './wire.js';
 
-/**
- * What a viewer may see and do. `none`: nothing, also not the page. `read`: everything but payloads, and he can do nothing.
- */
+/** What a viewer may see and do. `none`: nothing, not even the page. `read`: everything but payloads, without any acts. */
 export type DqDashboardAccess =
   | 'none'
   | 'read'
   | {
-      /** What he can do; `all`: everything. */
+      /** The permitted acts; `all` for everything. */
       readonly acts: 'all' | readonly ActName[];
-      /** Whether he can see payloads, as `redact` returns them. @default false */
+      /** Whether the viewer may see payloads, as `redact` returns them. @default false */
       readonly payloads?: boolean;
-      /** Who he is, as the event `operated` tells it: 1 to 200 characters. @default host and process */
+      /** Name of the viewer in the event `operated`: 1 to 200 characters. @default host and process */
       readonly by?: string;
     };
 
-/** Whose payload `redact` gets. */
+/** The job whose payload `redact` gets. */
 export interface DqDashboardJob {
-  /** Without the prefix. */
+  /** Name of the tube without the prefix. */
   readonly tube: string;
-  /** Of the job. */
+  /** Id of the job. */
   readonly id: string;
   /** Absent for a plain job. */
   readonly key?: string;
-  /** Only a message has one. */
+  /** Only present for a message. */
   readonly topic?: undefined;
 }
 
-/** Whose value and headers `redact` gets: a dead letter of Kafka. */
+/** The message whose value and headers `redact` gets: a dead letter of Kafka. */
 export interface DqDashboardMessage {
-  /** Where the message was, before it became a dead letter. */
+  /** Original topic of the message, before it became a dead letter. */
   readonly topic: string;
-  /** Absent: it has none. */
+  /** Absent if it has none. */
   readonly key?: string;
-  /** Only a job has one. */
+  /** Only present for a job. */
   readonly tube?: undefined;
 }
 
-/** What the dashboard asks at each request. Anything wrong in it is `DQ_CONFIG`, and the application does not start. */
+/** The options evaluated on each request. A wrong one is `DQ_CONFIG`, and the application doesn't start. */
 export interface DqDashboardOptions {
   /**
-   * What the viewer who makes a request may see and do, after the guards let him pass. It gets the request of Express or Fastify.
-   * What it throws is answered by the application's exception filters, and the viewer sees nothing.
-   * @default everything, for whom the guards let pass; and in development for everybody on this machine
+   * Returns what the viewer making a request may see and do, after the guards have let them pass. It gets the request of Express
+   * or Fastify. What it throws is answered by the application's exception filters, and the viewer sees nothing.
+   * @default everything for viewers admitted by the guards; in development, for everybody on this machine
    */
   access?: (request: any) => DqDashboardAccess | Promise<DqDashboardAccess>;
   /**
-   * Gets a payload before a viewer does, and returns what he sees of it: what JSON can hold, or a Buffer, of which he gets the bytes.
-   * Of a dead letter of Kafka, the payload is `{ headers, value }`.
+   * Gets a payload before a viewer does, and returns what they see of it: anything JSON can represent, or a Buffer, shown as
+   * bytes. For a dead letter of Kafka, the payload is `{ headers, value }`.
    * @default the payload as it is
    */
   redact?: (payload: unknown, of: DqDashboardJob | DqDashboardMessage) => unknown;
-  /** True: nobody can do anything, whatever `access` says. @default false */
+  /** Forbids all acts, whatever `access` returns. @default false */
   readOnly?: boolean;
 }
 
-/** What belongs to the module itself, beside its options. */
+/** Options of the module itself. */
 export interface DqDashboardExtras {
-  /** Where it is, below the global prefix of the application. @default '/dq' */
+  /** Path below the global prefix of the application. @default '/dq' */
   path?: string;
-  /** Guards of all its routes, after the application's own: classes, whose dependencies `imports` provides, or objects. @default none */
+  /** Guards of all its routes, after the application's own: objects, or classes whose dependencies `imports` provides. @default none */
   guards?: readonly (CanActivate | Type<CanActivate>)[];
   /** Decorators of its controller, such as `ApiExcludeController()` of @nestjs/swagger. @default none */
   decorators?: readonly ClassDecorator[];
-  /** Modules with what the guards inject. @default none */
+  /** Modules that provide what the guards inject. @default none */
   imports?: ModuleMetadata['imports'];
-  /** The name of the cluster that it shows. @default the one without a name */
+  /** The name of the cluster it shows. @default the unnamed one */
   cluster?: string;
 }
 
-/** All of them, as Nest has to tell them from the options. */
+/** All extras, since Nest has to distinguish them from the options. */
 export const NO_EXTRAS: { readonly [Name in keyof Required<DqDashboardExtras>]: undefined } = {
   path: undefined,
   guards: undefined,
@@ -83,10 +81,10 @@ export const NO_EXTRAS: { readonly [Name in keyof Required<DqDashboardExtras>]: 
 };
 export const OPTION_NAMES = ['access', 'redact', 'readOnly'] as const;
 
-/** Segments of plain characters: nothing that a router takes for a pattern. */
+/** Segments of plain characters, none of which a router treats as a pattern. */
 const PATH = /^(\/[\w~-]+)+$/;
 
-/** What is known when the module is defined, checked. */
+/** The checked extras, known when the module is defined. */
 export interface ResolvedExtras {
   readonly path: string;
   readonly guards: readonly (CanActivate | Type<CanActivate>)[];
@@ -94,7 +92,7 @@ export interface ResolvedExtras {
   readonly cluster: string | undefined;
 }
 
-/** `DQ_CONFIG`. */
+/** Throws `DQ_CONFIG`. */
 export function resolveExtras(extras: DqDashboardExtras): ResolvedExtras {
   const { path = '/dq', guards = [], decorators = [], cluster } = extras;
   const rooted = typeof path === 'string' && !path.startsWith('/') ? `/${path}` : path;
@@ -106,10 +104,13 @@ export function resolveExtras(extras: DqDashboardExtras): ResolvedExtras {
   return { path: rooted, guards, decorators, cluster };
 }
 
-/** Where everybody on this machine may see and do everything if nothing else is said. Undefined is a `NODE_ENV` that is not set. */
+/** Environments in which everybody on this machine may see and do everything by default. Undefined means that `NODE_ENV` isn't set. */
 const DEVELOPMENT: readonly unknown[] = [undefined, '', 'development', 'test'];
 
-/** `DQ_CONFIG`: something is wrong, or nothing says who may look. Returns whether that is so in development. */
+/**
+ * Throws `DQ_CONFIG` if an option is wrong, or access rules are missing outside of development. Returns whether they are missing
+ * in development.
+ */
 export function checkOptions(
   options: DqDashboardOptions,
   { guards, path }: ResolvedExtras,

@@ -17,18 +17,18 @@ import { checkTimeline, type TimelineBucket, type TimelineOptions } from '../ope
 import { isRefText } from '../copies/job-ref.js';
 import type { SearchResult } from '../operate/search.js';
 
-/** What one route tells. What it returns becomes JSON: a shape of wire.ts. */
+/** One route for reading. Its result is sent as JSON: a shape of wire.ts. */
 export interface Read {
   /** The fields of its query. */
   readonly query: readonly string[];
-  /** `tube`: the name in its path, if there is one. */
+  /** `tube` is the name in its path, if there is one. */
   readonly read: (runtime: DqRuntime, query: Input, tube: string, kafka: KafkaClusters) => Promise<unknown>;
 }
 
 const RANGE = ['from', 'to'] as const;
 const EDGES = ['edges'] as const;
 
-/** By their routes, below `api/`. */
+/** Reads by route, below `api/`. */
 export const READS: Readonly<Record<string, Read>> = {
   tubes: { query: [], read: ({ inspector }) => inspector.tubes() },
   'tubes/:tube': { query: [], read: ({ inspector }, _, tube) => inspector.tube(tube) },
@@ -113,15 +113,15 @@ function withoutLetterPayload({ deadLetter, ...rest }: Explanation): object {
   return { ...rest, ...(deadLetter && { deadLetter: withoutPayload(deadLetter) }) };
 }
 
-/** Tubes that a chart can tell apart. */
+/** Maximum number of tubes in a chart. */
 const MOST_TUBES = 20;
 
-/** The timelines of the tubes with the most jobs that wait. It throws what `DqInspector.timeline` throws. */
+/** The timelines of the tubes with the most waiting jobs. Rejects as `DqInspector.timeline` does. */
 async function timelines(
   inspector: DqInspector,
   options: TimelineOptions,
 ): Promise<{ tubes: { tube: string; buckets: TimelineBucket[] }[]; others: number }> {
-  checkTimeline(options); // also where no tube has jobs
+  checkTimeline(options); // even if no tube has jobs
   const { tubes } = await inspector.tubes();
   const used = tubes.filter((tube) => jobsOf(tube) > 0).toSorted((a, b) => jobsOf(b) - jobsOf(a));
   const shown = used.slice(0, MOST_TUBES);
@@ -129,12 +129,12 @@ async function timelines(
   return { tubes: await Promise.all(lines), others: used.length - shown.length };
 }
 
-/** About how many wait, also those that are due. */
+/** Approximate number of waiting and due jobs. */
 function jobsOf({ waiting = 0, due = 0, listed = 0 }: TubeView): number {
   return Math.max(waiting + due, listed);
 }
 
-/** What a person has of a job leads to it, or, as an id and a key need their tube, to the jobs that it names. */
+/** Leads a person from what they have to the job, or, since an id and a key need their tube, to the jobs of that name. */
 async function search(
   { inspector, options }: DqRuntime,
   query: Input,
@@ -146,7 +146,7 @@ async function search(
   return { ref };
 }
 
-/** The `ref` in what a person pastes: the text itself, or a receipt as JSON. Undefined: it may be an id or a key. */
+/** The `ref` in a pasted string: the string itself, or a receipt as JSON. Undefined if it may be an id or a key. */
 export function refIn(given: string): string | undefined {
   if (isRefText(given)) return given;
   if (!given.startsWith('{')) return undefined;
@@ -154,7 +154,7 @@ export function refIn(given: string): string | undefined {
   try {
     receipt = JSON.parse(given);
   } catch (error) {
-    if (error instanceof SyntaxError) return undefined; // a key may begin so, too
+    if (error instanceof SyntaxError) return undefined; // a key may start like this too
     throw error;
   }
   const { ref } = receipt as { readonly ref?: unknown };

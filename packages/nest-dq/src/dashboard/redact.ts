@@ -5,15 +5,18 @@ import type { KafkaLetter } from './kafka-cluster.js';
 import type { DqDashboardJob, DqDashboardMessage, DqDashboardOptions } from './options.js';
 import type { PayloadWire } from './wire.js';
 
-/** Bytes of a value that a page shows at most: Kafka takes values that would stop a browser. */
+/** Maximum size of a value shown on a page, in bytes: Kafka accepts values that would freeze a browser. */
 const MOST_SHOWN = 1_048_576;
 
-/** What a viewer sees of a payload. `DQ_BAD_PAYLOAD`: JSON cannot hold what `redact` returned. It throws what `redact` throws. */
+/**
+ * Resolves with what a viewer sees of a payload. Rejects with `DQ_BAD_PAYLOAD` if JSON can't represent what `redact` returned, or
+ * as `redact` does.
+ */
 export function redacted(options: DqDashboardOptions, { payload, ...job }: JobPayload): Promise<PayloadWire> {
   return shown(options, payload, job, `job ${job.id}`);
 }
 
-/** What a viewer sees of value and headers of a letter. Rejects as `redacted`, and with a `Refusal`. */
+/** Resolves with what a viewer sees of a letter's value and headers. Rejects as `redacted` does, and with a `Refusal`. */
 export async function redactedLetter(options: DqDashboardOptions, letter: KafkaLetter): Promise<PayloadWire> {
   const { origin, key, headers, value, valueBytes } = letter;
   if (valueBytes > MOST_SHOWN) {
@@ -46,7 +49,7 @@ async function shown(
   return { payload: seen };
 }
 
-/** JSON as what it stands for, other texts as they are, and bytes that are no text in base64. */
+/** Parses JSON, and returns other text as it is, and binary data as base64. */
 function readable(value: Buffer | null): unknown {
   if (value === null) return null;
   const text = value.toString();

@@ -1,5 +1,5 @@
-// What the dashboard's server and the page in the browser tell each other, as JSON. Types only: the page imports them. A Date
-// is an ISO text here, and a payload is in none of the lists.
+// The JSON exchanged by the dashboard's server and the page in the browser. Types only: the page imports them. A Date is an ISO
+// string here, and no list contains payloads.
 import type { AsJson } from '../api/tube.js';
 import type { DeadLetter } from '../api/dead-letter.js';
 import type { DiscardResult, JobView, RescheduleResult, ReviveResult, RevokeResult } from '../api/job.js';
@@ -18,21 +18,21 @@ import type { TubeList, TubeView } from '../operate/tube-view.js';
 import type { JobPage, JobSummary, TimelineBucket } from '../operate/waiting-view.js';
 import type { KafkaActOptions, KafkaLetter, KafkaLetterSummary, KafkaPlace } from './kafka-cluster.js';
 
-/** `GET api/session`: who looks, and what he may do. */
+/** `GET api/session`: the viewer and their permissions. */
 export interface SessionWire {
-  /** Of nest-dq. */
+  /** Version of nest-dq. */
   readonly version: string;
   /** The server's time. */
   readonly now: string;
-  /** What this viewer may do; empty: he only reads. */
+  /** The permitted acts; empty for a viewer who may only read. */
   readonly acts: readonly ActName[];
-  /** Whether he may see payloads. */
+  /** Whether the viewer may see payloads. */
   readonly payloads: boolean;
-  /** Before the names of all tubes, where they are stored. */
+  /** Prefix of all tubes' stored names. */
   readonly prefix: string;
-  /** Of the cluster; absent for the one without a name. */
+  /** Name of the cluster; absent for the unnamed one. */
   readonly cluster?: string;
-  /** The names of the Kafka clusters of nest-kq, empty for the one without a name. */
+  /** Names of the Kafka clusters of nest-kq; empty for the unnamed one. */
   readonly kafka: readonly string[];
 }
 
@@ -47,29 +47,29 @@ export type JobSummaryWire = AsJson<JobSummary>;
 
 /** `GET api/tubes/:tube/timeline`. */
 export type TimelineWire = readonly AsJson<TimelineBucket>[];
-/** `GET api/timeline`: the tubes with the most jobs, the largest first. */
+/** `GET api/timeline`: the tubes with the most jobs, largest first. */
 export interface TimelinesWire {
   readonly tubes: readonly { readonly tube: string; readonly buckets: TimelineWire }[];
-  /** How many other tubes there are. */
+  /** Number of other tubes. */
   readonly others: number;
 }
 
-/** `GET api/history`: what happened, by minute or by steps of several. The `upTo` of the last lateness is null: there is no limit. */
+/** `GET api/history`: what happened, by minute or in steps of several. `upTo` of the last lateness is null: there is no limit. */
 export type HistoryWire = readonly (Omit<AsJson<HistoryBucket>, 'byLateness'> & {
   readonly byLateness: readonly { readonly upTo: number | null; readonly started: number }[];
 })[];
-/** Its query. Times are ISO texts. */
+/** Its query. Times are ISO strings. */
 export interface HistoryQuery {
   /** @default all tubes together */
   readonly tube?: string | undefined;
-  /** Where the first step begins. */
+  /** Start of the first step. */
   readonly from: string;
   readonly to: string;
-  /** In one step: 1 to 1,440. @default 1 */
+  /** Minutes per step: 1 to 1,440. @default 1 */
   readonly minutes?: number;
 }
 
-/** `GET api/history/tubes`: of each tube that had jobs in the last two days. */
+/** `GET api/history/tubes`: every tube that had jobs in the last two days. */
 export type TubeHistoriesWire = readonly AsJson<TubeHistory>[];
 
 /** A job, in a query or in the body of an act. */
@@ -78,77 +78,75 @@ export type JobRefWire =
   | { readonly tube: string; readonly id: string }
   | { readonly tube: string; readonly key: string };
 
-/**
- * `GET api/search?text`: `ref` if the text is one, or is a receipt that has one; else the jobs of all tubes that have it as their key or id.
- */
+/** `GET api/search?text`: `ref` if the text is one, or is a receipt with one; otherwise the jobs of all tubes whose key or id it is. */
 export type SearchWire = { readonly ref: string } | AsJson<SearchResult>;
 
-/** A dead letter, without its payload. */
+/** A dead letter without its payload. */
 export type DeadLetterWire = AsJson<Omit<DeadLetter, 'payload'>>;
 
 /** `GET api/job?…` with a `JobRefWire`. */
 export type ExplanationWire = AsJson<Omit<ExplainedJob, 'deadLetter'>> &
   AsJson<ExplanationReason> & { readonly deadLetter?: DeadLetterWire };
 /**
- * `GET api/job/payload?…` with a `JobRefWire`, and `GET api/tubes/:tube/dead/:id/payload`: what `redact` returned. Both
+ * `GET api/job/payload?…` with a `JobRefWire`, and `GET api/tubes/:tube/dead/:id/payload`: what `redact` returned. Both fields
  * are absent for a job without a payload.
  */
 export interface PayloadWire {
   readonly payload?: unknown;
-  /** Instead, of a payload that is bytes: in base64. */
+  /** A payload of bytes, in base64. */
   readonly bytes?: string;
 }
 
-/** `GET api/tubes/:tube/dead`, the newest first. */
+/** `GET api/tubes/:tube/dead`, newest first. */
 export interface DeadLettersWire {
   /** May be fewer than `limit`, even none, although more follow. */
   readonly letters: readonly DeadLetterWire[];
-  /** Gets the next page. Absent: this was the last one. */
+  /** Cursor of the next page; absent on the last one. */
   readonly cursor?: string;
 }
 
-/** A Kafka cluster, in each query below `api/kafka` and in the body of each act there. Absent: the one without a name. */
+/** A Kafka cluster, in each query below `api/kafka` and in the body of each act there. Absent for the unnamed one. */
 interface KafkaClusterWire {
   readonly cluster?: string;
 }
 /** `GET api/kafka/topics`: topics of dead letters. */
 export type KafkaTopicsWire = readonly string[];
-/** `GET api/kafka/count`: how many letters a topic has. */
+/** `GET api/kafka/count`: the number of letters in a topic. */
 export interface KafkaCountWire {
   readonly letters: number;
-  /** It was not counted further. */
+  /** Whether there are more, not counted. */
   readonly more: boolean;
-  /** When the last one died. */
+  /** Time of the latest death. */
   readonly newest?: string;
-  /** Partitions that are not counted, as they have no leader. Absent: all are. */
+  /** Partitions not counted because they have no leader. Absent if there are none. */
   readonly leaderless?: readonly number[];
 }
 /** A dead letter of Kafka in a list. */
 export type KafkaLetterWire = AsJson<KafkaLetterSummary>;
-/** `GET api/kafka/letters`, the newest first. */
+/** `GET api/kafka/letters`, newest first. */
 export interface KafkaLettersWire {
   /** May be fewer than `limit`, even none, although more follow. */
   readonly letters: readonly KafkaLetterWire[];
-  /** Gets the next page. Absent: this was the last one. */
+  /** Cursor of the next page; absent on the last one. */
   readonly cursor?: string;
-  /** Partitions whose letters are missing, as they have no leader. Absent: none is missing. */
+  /** Partitions whose letters are missing because they have no leader. Absent if there are none. */
   readonly leaderless?: readonly number[];
 }
-/** Which of them are meant. Times are ISO texts. `{}`: all. */
+/** Selects letters. Times are ISO strings. `{}` selects all. */
 export interface KafkaFilterWire {
-  /** The topic in which the messages were. */
+  /** Original topic of the messages. */
   readonly origin?: string;
-  /** In the message or the name of its error. */
+  /** Substring of the error's message or name. */
   readonly error?: string;
   readonly key?: string;
   readonly from?: string;
   readonly to?: string;
 }
-/** One letter, in a query and in the body of an act. `topic`: that of the dead letters. */
+/** One letter, in a query and in the body of an act. `topic` is that of the dead letters. */
 export type KafkaPlaceWire = KafkaClusterWire & KafkaPlace & { readonly topic: string };
 /**
- * `GET api/kafka/letter?…` with a `KafkaPlaceWire`. `GET api/kafka/letter/payload` is a `PayloadWire` with `{ headers, value }`, as
- * `redact` returned it.
+ * `GET api/kafka/letter?…` with a `KafkaPlaceWire`. `GET api/kafka/letter/payload` is a `PayloadWire` with `{ headers, value }`,
+ * as `redact` returned it.
  */
 export type KafkaWholeLetterWire = AsJson<Omit<KafkaLetter, 'value' | 'headers'>>;
 
@@ -163,12 +161,12 @@ export type SeriesWire = readonly AsJson<SeriesView>[];
 /** `GET api/health`. */
 type HealthWire = AsJson<DqHealthState>;
 
-/** `GET api/acts?cursor&limit`: what operators did, the latest first. */
+/** `GET api/acts?cursor&limit`: what operators did, latest first. */
 export type ActPageWire = AsJson<ActPage>;
 /** One of these acts. */
 export type ActWire = AsJson<ActView>;
 
-/** `GET api/live`: the data of each event `state`. A part that could not be read is null, and `errors` says why. */
+/** `GET api/live`: the data of each event `state`. A part that couldn't be read is null, and `errors` says why. */
 export interface LiveWire {
   /** The server's time. */
   readonly now: string;
@@ -181,42 +179,42 @@ export interface LiveWire {
   readonly acts: ActPageWire | null;
   readonly errors?: { readonly [Part in LivePart]?: string };
 }
-/** What of the state may be missing. */
+/** The parts of the state that may be missing. */
 export type LivePart = 'tubes' | 'nodes' | 'ledger' | 'processes' | 'health' | 'acts';
 
-/** The body of every answer that is not 2xx. */
+/** The body of every answer that isn't 2xx. */
 export interface ErrorWire {
   /** A `DqErrorCode`, or one of nest-kq; or NOT_ALLOWED, CROSS_SITE, NOT_FOUND, NOT_BUILT, NO_BODY, TOO_LARGE, INTERNAL. */
   readonly code: string;
   readonly message: string;
 }
 
-/** Which waiting jobs are meant. Times are ISO texts. `{}`: all. */
+/** Selects waiting jobs. Times are ISO strings. `{}` selects all. */
 export interface WaitingFilterWire {
   readonly dueFrom?: string;
   readonly dueTo?: string;
   readonly state?: 'waiting' | 'retrying';
   readonly limit?: number;
 }
-/** Which dead letters are meant. Times are ISO texts. `{}`: all. */
+/** Selects dead letters. Times are ISO strings. `{}` selects all. */
 export interface LetterFilterWire {
   readonly diedFrom?: string;
   readonly diedTo?: string;
   readonly why?: DeadLetter['why'];
-  /** In the message or the name of its error. */
+  /** Substring of the error's message or name. */
   readonly error?: string;
   readonly limit?: number;
 }
-/** When jobs are to run: an ISO time, or durations such as '1h'. */
+/** New due time: an ISO time, or durations such as '1h'. */
 export type NewTimeWire =
   | { readonly at: string }
   | { readonly delay: string }
   | { readonly later: string }
   | { readonly earlier: string };
 
-/** What `POST api/acts/:act` takes and answers with as `{ result }`, for each act on one thing. */
+/** The body of `POST api/acts/:act` and the result, answered as `{ result }`, for each act on one thing. */
 export interface SingleActs {
-  /** `until`: an ISO time. */
+  /** `until` is an ISO time. */
   pause: { body: { tube: string; until?: string }; result: AsJson<PausedTube> };
   resume: { body: { tube: string }; result: AsJson<ResumedTube> };
   runNow: { body: JobRefWire; result: RescheduleResult };
@@ -225,11 +223,11 @@ export interface SingleActs {
   revoke: { body: JobRefWire; result: RevokeResult };
   revive: { body: JobRefWire; result: ReviveResult };
   discard: { body: JobRefWire; result: DiscardResult };
-  /** True: it was not so before. */
+  /** True if it wasn't drained before. */
   drainNode: { body: { node: string }; result: boolean };
-  /** True: it was drained. */
+  /** True if it was drained. */
   undrainNode: { body: { node: string }; result: boolean };
-  /** `resolved`: it is no letter any more, as somebody replayed or discarded it. */
+  /** `resolved`: it is no longer a letter, because somebody replayed or discarded it. */
   kafkaReplay: { body: KafkaPlaceWire & KafkaReplayWire; result: 'replayed' | 'resolved' };
   kafkaDiscard: { body: KafkaPlaceWire; result: 'discarded' | 'resolved' };
 }
@@ -237,34 +235,34 @@ export interface SingleActs {
 /** Who gets messages again. */
 type KafkaReplayWire = Pick<KafkaActOptions, 'groups'>;
 
-/** A letter that an act on many would change. */
+/** A letter that a bulk act would change. */
 export interface KafkaExampleWire {
   readonly id: string;
   readonly key?: string;
   readonly diedAt: string;
 }
 
-/** What every act on many takes. */
+/** Fields of every bulk act. */
 interface BulkBody {
-  /** Only counts, and tells the first ten. */
+  /** Only counts, with the first ten as examples. */
   readonly dryRun?: boolean;
-  /** Goes on where the same act ended. */
+  /** Continues where the same act ended. */
   readonly cursor?: string;
 }
-/** The acts on many: what `POST api/acts/:act` takes, and of what it tells examples. The answer is NDJSON, each line a `BulkLine`. */
+/** The bulk acts: the body of `POST api/acts/:act`, and the type of their examples. The answer is NDJSON, each line a `BulkLine`. */
 export interface BulkActs {
   revokeMany: { body: BulkBody & { tube: string; filter: WaitingFilterWire }; example: AsJson<JobView> };
   rescheduleMany: {
     body: BulkBody & { tube: string; filter: WaitingFilterWire; when: NewTimeWire };
     example: AsJson<JobView>;
   };
-  /** `delay`: a duration, from now. */
+  /** `delay` is a duration from now. */
   reviveMany: {
     body: BulkBody & { tube: string; filter: LetterFilterWire; delay?: string };
     example: DeadLetterWire;
   };
   discardMany: { body: BulkBody & { tube: string; filter: LetterFilterWire }; example: DeadLetterWire };
-  /** `tube`: only its jobs. `node`: one that will not come back. `dueAfter`: a duration. */
+  /** `tube`: only its jobs. `node`: one that won't come back. `dueAfter`: a duration. */
   repair: {
     body: BulkBody & { tube?: string; node?: string; dueAfter?: string };
     example: AsJson<RepairExample>;
@@ -273,37 +271,37 @@ export interface BulkActs {
   kafkaDiscardMany: { body: KafkaBulkBody; example: KafkaExampleWire };
 }
 
-/** `topic`: that of the dead letters. There is no cursor: what was replayed or discarded is no letter any more. */
+/** `topic` is that of the dead letters. There is no cursor: what was replayed or discarded is no longer a letter. */
 interface KafkaBulkBody extends KafkaClusterWire {
   readonly dryRun?: boolean;
   readonly topic: string;
   readonly filter: KafkaFilterWire & { readonly limit?: number };
 }
 
-/** What an act on many tells an example of. */
+/** An example reported by a bulk act. */
 export type BulkExampleWire = BulkActs[keyof BulkActs]['example'];
 
-/** How far an act on many has come. */
+/** Progress of a bulk act. */
 export interface BulkProgressWire<Example = unknown> {
   readonly done: number;
   readonly failed: number;
   readonly skipped: number;
   readonly cursor?: string;
-  /** Of what failed, the first ten. */
+  /** The first ten failures. */
   readonly failures: readonly ({ readonly id: string } & ErrorWire)[];
-  /** In a dry run: the first ten. */
+  /** In a dry run, the first ten items. */
   readonly examples: readonly Example[];
-  /** Partitions of Kafka, as `orders.dead/0`, that are left out, as they have no leader. Absent: none is. */
+  /** Kafka partitions such as `orders.dead/0` that are left out because they have no leader. Absent if there are none. */
   readonly leaderless?: readonly string[];
 }
 /**
- * One line for each page; the last one has `end` if the act is through, or `error`. If there is no such line, the connection
- * broke, and the act ended after its page.
+ * One line for each page; the last one has `end` if the act completed, or `error`. Without such a line the connection broke, and
+ * the act ended after its page.
  */
 export type BulkLine<Example = unknown> =
   { readonly progress: BulkProgressWire<Example> } | { readonly end: true } | { readonly error: ErrorWire };
 
-/** The name of something that a viewer can do. */
+/** The name of an act a viewer can perform. */
 export type ActName =
   | 'pause'
   | 'resume'

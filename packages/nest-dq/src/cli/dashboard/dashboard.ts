@@ -15,10 +15,10 @@ import { DqError, toError } from '../../errors.js';
 
 const HOST = '127.0.0.1';
 
-/** Before it listens, the command tells by itself what goes wrong. */
+/** Before it listens, the command reports failures itself. */
 const LOGGER: LoggerService = { log: () => undefined, warn: tell, error: tell };
 
-/** The dashboard without an application that has it. */
+/** The dashboard on its own, without an application. */
 export const dashboard = clusterCommand({
   name: 'dashboard',
   writes: true,
@@ -60,7 +60,7 @@ async function run(args: Arguments, { runtime }: Connected): Promise<void> {
   }
 }
 
-/** Not `DqModule`: it does in the background what an application does, and the others would see it. */
+/** Not `DqModule`, which does an application's background work and would be visible to the others. */
 function moduleOf(runtime: DqRuntime, path: string, readOnly: boolean): DynamicModule {
   const by = operator();
   const access = () => ({ acts: 'all', payloads: true, by }) as const;
@@ -71,7 +71,7 @@ function moduleOf(runtime: DqRuntime, path: string, readOnly: boolean): DynamicM
   };
 }
 
-/** `DQ_LISTEN`. Resolves with the port. */
+/** Resolves with the port. Rejects with `DQ_LISTEN`. */
 async function listen(app: INestApplication, port: number): Promise<number> {
   try {
     await app.listen(port, HOST);
@@ -82,7 +82,7 @@ async function listen(app: INestApplication, port: number): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** The page says it, too, for as long as it is so. */
+/** The page also shows it, for as long as it lasts. */
 async function tellWhatIsAway({ health }: DqRuntime, readOnly: boolean): Promise<void> {
   const { nodes, redis } = (await health.check()).dq;
   for (const [node, state] of Object.entries(nodes)) {
@@ -94,7 +94,7 @@ async function tellWhatIsAway({ health }: DqRuntime, readOnly: boolean): Promise
   tell(`Redis is away${readOnly ? '' : acts}`);
 }
 
-/** Parameters of a path are names of tubes. */
+/** Maximum length of a path parameter, which is a tube's name. */
 const LONGEST_PARAMETER = 600;
 
 /** Optional peers: an application has one of them, and a folder without an application has none. */
@@ -112,7 +112,7 @@ const PLATFORMS: readonly (() => Promise<AbstractHttpAdapter>)[] = [
   },
 ];
 
-/** `DQ_CONFIG`: neither can be loaded. */
+/** Rejects with `DQ_CONFIG` if neither can be loaded. */
 export async function loadHttpAdapter(): Promise<AbstractHttpAdapter> {
   const failures: string[] = [];
   for (const load of PLATFORMS) {

@@ -11,32 +11,32 @@ const HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 };
 
-/** A text that nobody guesses. */
+/** An unguessable string. */
 class Secret {
   readonly text = randomBytes(32).toString('base64url');
   private readonly digest = digestOf(this.text);
 
-  /** It takes as long for a text that is nearly right as for any other. */
+  /** Compares in constant time. */
   is(given: string): boolean {
     return timingSafeEqual(digestOf(given), this.digest);
   }
 }
 
 /**
- * Lets one browser of this machine in: the one that opens the address first. The token in the address is used up then, and a
- * cookie takes its place. It stands in front of all routes, as middleware of Express and Fastify.
+ * Admits one browser of this machine: the first that opens the address. The token in the address is then used up and replaced by
+ * a cookie. It precedes all routes, as middleware of Express and Fastify.
  */
 export class Entrance {
   /**
-   * What it is the entrance to. A browser sends a cookie to every port of a host, also to servers of other people. So it is sent
-   * below this path only, which they do not know.
+   * Base path of everything behind the entrance. A browser sends a cookie to every port of a host, including servers of other
+   * people. So it is only sent below this path, which they don't know.
    */
   readonly path = `/${randomBytes(9).toString('base64url')}`;
   private readonly token = new Secret();
   private readonly session = new Secret();
   private isUsed = false;
 
-  /** What a browser has to open. */
+  /** The address for a browser to open. */
   address(port: number): string {
     return `http://127.0.0.1:${port}${this.path}/?token=${this.token.text}`;
   }
@@ -71,7 +71,7 @@ export class Entrance {
     this.lead(response);
   };
 
-  /** To the page, at an address without the token. */
+  /** Redirects to the page, at an address without the token. */
   private lead(response: ServerResponse): void {
     response.writeHead(302, { ...HEADERS, Location: `${this.path}/` }).end();
   }
@@ -81,14 +81,14 @@ function refuse(response: ServerResponse, why: string): void {
   response.writeHead(403, HEADERS).end(`${why}\n`);
 }
 
-/** Others than GET do not use it up, such as the HEAD of a program that looks at links. */
+/** Only GET uses it up, unlike, for example, the HEAD of a link checker. */
 function tokenIn({ method, url = '' }: IncomingMessage): string | undefined {
   const from = url.indexOf('?');
   if (method !== 'GET' || from < 0) return undefined;
   return new URLSearchParams(url.slice(from)).get('token') ?? undefined;
 }
 
-/** The values of all cookies of this name: other servers of the host may have set one, too. */
+/** The values of all cookies of this name: other servers of the host may have set one too. */
 function cookiesIn({ headers }: IncomingMessage, name: string): string[] {
   const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim());
   return pairs.filter((pair) => pair.startsWith(`${name}=`)).map((pair) => pair.slice(name.length + 1));

@@ -2,12 +2,12 @@ import { escaped } from 'nest-handlers/log';
 
 type Level = 'ok' | 'warning' | 'failure';
 
-/** One thing that the doctor looked at. */
+/** One finding of the doctor. */
 export interface Check {
   readonly level: Level;
-  /** What was looked at: a node by its endpoint, `redis`, a tube, `nodes`. */
+  /** What was checked: a node by its endpoint, `redis`, a tube, `nodes`. */
   readonly about: string;
-  /** What was found, in a sentence. */
+  /** What was found, as a sentence. */
   readonly fact: string;
   /** What to do; absent if all is well. */
   readonly advice?: string;
@@ -31,7 +31,7 @@ export function statusOf(checks: readonly Check[]): number {
   return has('failure') ? 2 : has('warning') ? 1 : 0;
 }
 
-/** A line for each check, and below it what to do. */
+/** A line for each check, followed by what to do. */
 export function showChecks(checks: readonly Check[]): string {
   const width = Math.max(...checks.map(({ about }) => about.length));
   const lines = checks.flatMap(({ level, about, fact, advice }) => {

@@ -16,11 +16,11 @@ import { askRedis, checkRedis } from './redis.js';
 import { checkProcesses } from './processes.js';
 import { checkTubes } from './tubes.js';
 
-/** Milliseconds that the ledger has to tell of processes and nodes. */
+/** Time limit for reading processes and nodes from the ledger, in ms. */
 const LIMIT = 2_000;
 const WORDS = ['ok', 'warning', 'failure'] as const;
 
-/** It connects by itself, and not as other commands do: it has to tell what is wrong with a server that refuses them. */
+/** Connects on its own, unlike other commands, since it has to report what is wrong with a server that refuses them. */
 export const doctor: Command = {
   name: 'doctor',
   summary: 'Examines the nodes, Redis and the tubes, and says what to do. It changes nothing.',
@@ -77,13 +77,13 @@ async function examine(settings: ResolvedOptions): Promise<Check[]> {
 
 interface LedgerFacts {
   readonly processes: readonly ProcessRecord[];
-  /** The endpoints of the nodes that an operator has marked. */
+  /** The endpoints of the nodes that an operator has drained. */
   readonly drained: readonly string[];
-  /** Of the ledger; undefined: it has none yet. */
+  /** Identity of the ledger; undefined if it has none yet. */
   readonly identity: string | undefined;
 }
 
-/** By scripts, as an application asks: another user of Redis, or a replica, may refuse them. Never rejects. */
+/** Asks through scripts, as an application does: another Redis user, or a replica, may refuse them. Never rejects. */
 async function askLedger(
   ledger: Ledger,
   { presence }: Fleet,

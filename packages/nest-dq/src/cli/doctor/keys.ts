@@ -10,19 +10,19 @@ import type { Clock } from 'nest-handlers/time';
 import { failure, ok, warning, type Check } from './check.js';
 import type { NodeFacts } from './nodes.js';
 
-/** Jobs of each kind that are looked at, in all tubes together; each tube has an equal part. */
+/** Jobs of each kind that are checked, over all tubes, with an equal share for each tube. */
 const MOST = 1_000;
 const PAGE = 250;
-/** Milliseconds that nodes have to connect. */
+/** How long nodes have to connect, in ms. */
 const FIRST_ANSWERS = 1_000;
-/** Later than any death, ms. */
+/** Later than any death, in ms. */
 const ANY_AGE = 1e15;
 const ABOUT = 'keys';
 const KINDS = ['waiting job', 'dead letter'] as const;
 
 type Kind = (typeof KINDS)[number];
 
-/** What is looked at. */
+/** What is checked. */
 interface Sealed {
   readonly seal: Seal;
   readonly ledger: Ledger;
@@ -32,15 +32,15 @@ interface Sealed {
 }
 
 interface Found {
-  /** By the names of keys; without a seal under an empty text. */
+  /** Counts by key name; unsealed ones under an empty string. */
   readonly named: Map<string, Record<Kind, number>>;
-  /** Jobs without a copy in reach. */
+  /** Number of jobs without a reachable copy. */
   unread: number;
-  /** There are jobs of these kinds that were not looked at. */
+  /** The kinds with jobs that weren't checked. */
   readonly more: Set<Kind>;
 }
 
-/** Which keys jobs and dead letters still name, so that one knows when an old key may go. */
+/** Reports which keys jobs and dead letters still use, so that one knows when an old key can be removed. */
 export async function checkKeys(nodes: readonly NodeFacts[], sealed: Sealed): Promise<Check[]> {
   const { seal, ledger, cluster, clock } = sealed;
   const own = seal.prints();

@@ -11,37 +11,37 @@ import type { NodeTls } from '../../nest/tls-option.js';
 import type { Clock } from 'nest-handlers/time';
 import { type Check, failure, ok, warning } from './check.js';
 
-/** Milliseconds. A node that replays its binlog answers later. */
+/** Time limit of a node's answer, in ms. A node that is replaying its binlog answers later. */
 const DEADLINE = 2_000;
-/** Milliseconds between the two looks at the counters of a node. */
+/** Time between the two readings of a node's counters, in ms. */
 const BETWEEN = 1_000;
-/** Tubes of one node that are looked at. */
+/** Maximum number of tubes checked per node. */
 const MOST_TUBES = 500;
 const OLDEST = [1, 12] as const;
-/** Milliseconds that a certificate should be valid for. */
+/** Minimum remaining validity of a certificate, in ms. */
 const SOON = 14 * 86_400_000;
 
-/** What a node told. */
+/** What a node reported. */
 export interface NodeFacts {
   readonly endpoint: string;
-  /** Why it could not be asked; the rest is empty then. */
+  /** Why it couldn't be asked; the rest is empty then. */
   readonly error?: string;
-  /** Milliseconds until its first answer. */
+  /** Time until its first answer, in ms. */
   readonly took: number;
   readonly stats: Stats;
-  /** A second later. */
+  /** The stats a second later. */
   readonly later: Stats;
-  /** Of each tube that begins with the prefix, by its stored name. */
+  /** The stats of each tube with the prefix, by its stored name. */
   readonly tubes: ReadonlyMap<string, Stats>;
-  /** Whether it has more tubes than were looked at. */
+  /** Whether it has more tubes than were checked. */
   readonly more: boolean;
   /** The identities of the ledgers that processes of the prefix use there. */
   readonly ledgers: readonly string[];
-  /** Until when its certificate is valid, by the clock of the wall in milliseconds. Absent: it has shown none. */
+  /** Expiry of its certificate, as wall clock time in ms. Absent if it has shown none. */
   readonly validUntil?: number;
 }
 
-/** Asks one node, over a connection of its own. Never rejects. */
+/** Asks one node, over a separate connection. Never rejects. */
 export async function askNode(
   endpoint: Endpoint,
   tls: NodeTls | undefined,
@@ -91,7 +91,7 @@ async function askTubes(connection: Connection, names: readonly string[]): Promi
   return new Map((await Promise.all(asked)).filter(isThere));
 }
 
-/** All checks of the nodes. `drained`: the endpoints that an operator has marked. */
+/** All checks of the nodes. `drained` has the endpoints drained by an operator. */
 export function checkNodes(nodes: readonly NodeFacts[], drained: readonly string[], clock: Clock): Check[] {
   return [
     ...nodes.flatMap((node) => [
@@ -144,7 +144,7 @@ function checkCertificate(endpoint: string, validUntil: number, clock: Clock): C
     : warning(endpoint, fact, 'renew it in time: after that the node is away');
 }
 
-/** The counters are those since the server's start. A log that works has a record for each put and each deletion. */
+/** The counters are those since the server's start. A working log has a record for each put and each deletion. */
 function checkBinlog(endpoint: string, stats: Stats, later: Stats, clock: Clock): Check {
   const health = new StoreHealth(clock, () => undefined);
   const instance = stats['id'] ?? '';
@@ -162,7 +162,7 @@ function checkBinlog(endpoint: string, stats: Stats, later: Stats, clock: Clock)
   return failure(endpoint, `its binlog has stopped, with ${records}`, advice);
 }
 
-/** As of the start of a server with a binlog. */
+/** The stats at the start of a server with a binlog. */
 const NOTHING: Stats = { 'binlog-current-index': '1' };
 
 function checkTogether(nodes: readonly NodeFacts[]): Check[] {
@@ -199,7 +199,7 @@ function checkTogether(nodes: readonly NodeFacts[]): Check[] {
   return checks;
 }
 
-/** What is underneath: a command's own words only say that the connection was lost. */
+/** The underlying reason: a command's own error only says that the connection was lost. */
 function reasonOf(error: Error): string {
   return error.cause instanceof BeanstalkError
     ? reasonOf(error.cause)
@@ -212,7 +212,7 @@ function isOlder(version: string): boolean {
   return Number(major) < OLDEST[0] || (Number(major) === OLDEST[0] && Number(minor) < OLDEST[1]);
 }
 
-/** Whether processes at the nodes decide in another ledger. `identity`: of the ledger in this Redis, if it has one. */
+/** Checks whether processes at the nodes use another ledger. `identity` is that of the ledger in this Redis, if it has one. */
 export function checkLedgers(nodes: readonly NodeFacts[], identity: string | undefined): Check[] {
   return nodes.flatMap(({ endpoint, ledgers }) => {
     const others = ledgers.filter((id) => id !== identity);

@@ -5,7 +5,7 @@ import { VERSION } from '../../fleet/version.js';
 import { ok, warning, type Check } from './check.js';
 
 const ABOUT = 'processes';
-/** Milliseconds. A process that has just started may have told before its nodes were connected. */
+/** Grace period in ms: a process that has just started may have announced itself before its nodes were connected. */
 const CONNECTING = 2 * ANNOUNCE_EVERY;
 
 /**

@@ -8,25 +8,25 @@ import { withinLimit } from '../../time/call-limit.js';
 import type { Clock } from 'nest-handlers/time';
 import { failure, ok, warning, type Check } from './check.js';
 
-/** Milliseconds. */
+/** Time limit of an answer, in ms. */
 const DEADLINE = 2_000;
-/** Milliseconds by which the clocks may differ. */
+/** Maximum difference between the clocks, in ms. */
 const CLOCKS = 1_000;
 const ABOUT = 'redis';
 
-/** What Redis told. */
+/** What Redis reported. */
 interface RedisFacts {
-  /** Why it could not be asked. */
+  /** Why it couldn't be asked. */
   readonly error?: string;
-  /** Milliseconds of one round trip. */
+  /** Time of one round trip, in ms. */
   readonly took: number;
   readonly info: string;
-  /** Milliseconds by which this machine's clock is ahead of that of Redis. */
+  /** How far this machine's clock is ahead of that of Redis, in ms. */
   readonly ahead: number;
   readonly database: number;
 }
 
-/** Asks Redis, over a connection of its own. Never rejects. */
+/** Asks Redis, over a separate connection. Never rejects. */
 export async function askRedis(source: RedisSource, clock: Clock): Promise<RedisFacts> {
   const connection = ledgerConnection(source) as Redis;
   let refused: Error | undefined;

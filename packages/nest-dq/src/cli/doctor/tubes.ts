@@ -8,32 +8,32 @@ import { namesOf } from '../../fleet/unequal-settings.js';
 import { ok, warning, type Check } from './check.js';
 import type { NodeFacts } from './nodes.js';
 
-/** Every connection watches this tube until it says otherwise, so its watchers tell nothing. */
+/** Every connection watches this tube by default, so its watchers mean nothing. */
 const WATCHED_BY_ALL = 'default';
 
-/** Milliseconds, as for the alert. */
+/** A pause longer than this, in ms, is reported, as by the alert. */
 const LONG_PAUSE = 86_400_000;
 
-/** A tube as all nodes that answer know it. */
+/** A tube according to all answering nodes. */
 interface TubeFacts {
   readonly name: string;
-  /** Copies that are due, that are not due yet, that somebody has, and that are buried. */
+  /** Copies that are due, not due yet, reserved, and buried. */
   readonly ready: number;
   readonly delayed: number;
   readonly reserved: number;
   readonly buried: number;
-  /** Nodes that have copies to run, and of these those at which nobody reserves. */
+  /** Nodes with copies to run, and those of them where nobody reserves. */
   readonly holding: readonly string[];
   readonly unwatched: readonly string[];
 }
 
-/** What is known beside that which the nodes tell. */
+/** What is known in addition to the nodes' reports. */
 interface Surroundings {
-  /** Ledger time, ms. */
+  /** Ledger time in ms. */
   readonly now: number;
-  /** Those of the application. */
+  /** The processes of the application. */
   readonly processes: readonly ProcessRecord[];
-  /** Absent: it cannot be asked. */
+  /** Absent if it can't be asked. */
   readonly ledger?: Ledger;
 }
 
@@ -78,7 +78,7 @@ export async function checkTubes(
   ];
 }
 
-/** Somebody wanted it, so it is no trouble until it looks forgotten. */
+/** A pause is deliberate, so it is no problem until it looks forgotten. */
 function checkPause(about: string, tube: TubeFacts, { since, until }: Pause, now: number): Check {
   const end = until === undefined ? 'somebody resumes it' : instant(new Date(until), now);
   const fact = `it is paused since ${instant(new Date(since), now)} until ${end}, with ${copiesOf(tube)}`;
@@ -86,7 +86,7 @@ function checkPause(about: string, tube: TubeFacts, { since, until }: Pause, now
   return warning(about, fact, `if that was forgotten: \`nest-dq resume ${about}\``);
 }
 
-/** @param handling The processes that say that they have a handler for it. */
+/** @param handling The processes that announce a handler for it. */
 function checkConsumers(
   about: string,
   tube: TubeFacts,
