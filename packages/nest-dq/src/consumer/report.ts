@@ -30,7 +30,7 @@ export interface ConsumerReport {
   leaseLost(tube: string, id: string, attempt: number): void;
   /** A run was revoked: its signal was aborted, and nothing follows it. */
   revoked(tube: string, id: string, attempt: number): void;
-  /** A handler didn't return within the grace period after its timeout: another job takes its slot. */
+  /** A handler didn't return within some seconds after its timeout: another job takes its slot. */
   overran(tube: string, id: string, attempt: number): void;
   /** A run returned `Again.at` with a time in the past: the next run comes a second later, or at once if this one was late. */
   instantOver(tube: string, id: string, at: Date): void;

@@ -8,7 +8,7 @@ import type { ClaimQueue } from './claim-queue.js';
 
 /** Longest hold, in ms. A copy that must wait longer is released, so that another process or a more urgent job can go first. */
 const LONGEST_HOLD = 1_000;
-/** Copies refused by the rate are held for at most this many ms of runs: a held copy goes ahead of a more urgent job. */
+/** Copies refused by the rate are held if their turn comes within this time, in ms: a held copy goes ahead of a more urgent job. */
 const RATE_WINDOW = 200;
 /** Copies held for groups, per slot. More would leave no room to find jobs of other groups. */
 const HELD_FOR_GROUPS = 2;

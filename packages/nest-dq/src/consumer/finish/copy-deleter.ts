@@ -70,7 +70,7 @@ export class CopyDeleter {
     const { cluster, settleQueue, storedAs: tube } = this.context;
     const { header, index, lane } = delivery;
     const copies: DeletedCopy[] = [];
-    let left = 1; // 1 until all are asked for
+    let left = 1; // stays above 0 until all are asked for
     const answered = (copy: DeletedCopy | undefined) => {
       if (copy) copies.push(copy);
       if (--left > 0) return;

@@ -10,7 +10,7 @@ import type { SharedLanes, SharedTube } from './shared-lanes.js';
 
 /** Release delay, in seconds, of a copy whose key this process lacks. */
 const WITHOUT_KEY = 30;
-/** The same while the process is fetching keys. */
+/** The same, in seconds, while the process is fetching keys. */
 const WHILE_ASKING = 1;
 /** beanstalkd's lowest priority. */
 const LAST_OF_ALL = 2 ** 32 - 1;
@@ -25,7 +25,7 @@ const QUIET_WAITS = 2;
 const POLL_WITHOUT_WAIT = 50;
 /** Pause after an early copy, in ms. Well below how early every primary surfaces, so that no copy becomes late. */
 const REST = 5;
-/** The same where every copy that isn't urgent is one too many. */
+/** The same, in ms, where every copy that isn't urgent is one too many. */
 const LONG_REST = 20;
 
 /**
