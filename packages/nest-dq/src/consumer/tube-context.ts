@@ -30,8 +30,8 @@ export interface ConsumerParts {
 }
 
 /**
- * `adopts`: go-queue stores jobs in it, which become jobs of ours in the tube beside it; `late`: those that are so much overdue (ms)
- * are dead, as go-queue may have run them. `locks`: it is that tube beside it, whose jobs run only with go-queue's lock.
+ * `adopts`: go-queue stores jobs in this tube, and they become jobs of ours in the `.nest` tube; those overdue by more than `late` ms
+ * are dead, because go-queue may have run them. `locks`: this is the `.nest` tube, whose jobs run only with go-queue's lock.
  */
 export type GoQueueRole = { readonly adopts: true; readonly late: number } | { readonly locks: true };
 
@@ -39,9 +39,9 @@ export type GoQueueRole = { readonly adopts: true; readonly late: number } | { r
 export interface ConsumerSettings {
   /** Prefix of every stored tube name. */
   readonly prefix: string;
-  /** Milliseconds. */
+  /** How much later each further copy surfaces, in ms. */
   readonly backupDelay: number;
-  /** Milliseconds. */
+  /** How long a run keeps its job without a heartbeat, in ms. */
   readonly lease: number;
 }
 
@@ -71,9 +71,9 @@ export interface TubeContext extends Omit<ConsumerParts, 'ledger' | 'around'>, T
   readonly sharedLanes: SharedLanesByNode;
   readonly beats: Beats;
   readonly handling: HandlerSettings;
-  /** Milliseconds. */
+  /** How much later each further copy surfaces, in ms. */
   readonly backupDelay: number;
-  /** Milliseconds. */
+  /** How long a run keeps its job without a heartbeat, in ms. */
   readonly lease: number;
   readonly gate: LedgerGate;
   readonly budget: ReserveBudget;

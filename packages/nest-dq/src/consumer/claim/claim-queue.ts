@@ -307,14 +307,15 @@ const MAX_BACKUP_PAUSE_S = 60;
 type Timing = Pick<TubeContext, 'backupDelay' | 'lease'>;
 
 /**
- * Milliseconds. A copy of a job that runs, and whose run ends soon, is held for so long, and asks again: so it is deleted soon after the job. A run of
- * what go-queue stored only adopts it, so it is always such a run, and a ledger that loses everything finds few copies of jobs that have run.
+ * In ms. How long a copy is held before it is claimed again while its job runs and the run will end soon, so that it is deleted soon after
+ * the job. A run of a job stored by go-queue only adopts it, so it always ends soon, and a ledger that loses everything finds few copies of
+ * jobs that have run.
  */
 export const LOOK_AGAIN = 100;
 
 /**
- * Milliseconds. A run that is younger ends soon, as most do. Another copy of its job is held meanwhile: released for as long
- * as the lease lasts, it would linger.
+ * In ms. A run younger than this will probably end soon, as most do. Another copy of its job is held meanwhile: released for the rest of
+ * the lease, it would linger.
  */
 export const YOUNG_RUN = 1_000;
 
