@@ -1,7 +1,7 @@
 import type { PayloadIssue } from 'nest-handlers/schema';
 import { inspect, types } from 'node:util';
 
-/** What each code means, and whose turn it is. */
+/** Codes and their meanings. */
 const CODES = {
   KQ_CONFIG: 'the configuration is wrong',
   KQ_BAD_TOPIC: 'no valid name of a topic',
@@ -20,29 +20,29 @@ const CODES = {
   KQ_TIMEOUT: 'the handler took longer than its `timeout`',
 } as const;
 
-/** What an error is about. */
+/** The code of an error. */
 export type KqErrorCode = keyof typeof CODES;
 
-/** Every code there is; the documentation is checked against it. */
+/** All codes; the documentation is checked against them. */
 export const KQ_ERROR_CODES = Object.keys(CODES) as readonly KqErrorCode[];
 
-/** What a `KqError` says beside its code and message; the fields are the error's own. */
+/** Fields of a `KqError` in addition to its code and message. */
 export interface KqErrorDetails {
-  /** What was underneath, such as the error of a broker. @default none */
+  /** The underlying error, such as a broker's. @default none */
   cause?: unknown;
   /** Whether the message may be stored. @default false */
   indeterminate?: boolean;
-  /** What the topic's schema finds wrong. @default none */
+  /** Issues found by the topic's schema. @default none */
   issues?: readonly PayloadIssue[];
 }
 
 /** The one error class of this library. Match on `code`; the message is for people. */
 export class KqError extends Error {
-  /** What it is about; the message begins with it. */
+  /** Stable code; the message starts with it. */
   readonly code: KqErrorCode;
-  /** True: the message may be stored although the call failed; do not push it again blindly. */
+  /** True if the message may be stored although the call failed; don't blindly push it again. */
   readonly indeterminate: boolean;
-  /** What the topic's schema finds wrong, where it was asked. */
+  /** Issues found by the topic's schema, if it was asked. */
   declare readonly issues?: readonly PayloadIssue[];
 
   constructor(code: KqErrorCode, message: string, details: KqErrorDetails = {}) {
@@ -54,22 +54,22 @@ export class KqError extends Error {
   }
 }
 
-/** The error of a value that is wrong, which says what was expected. */
+/** Returns an error about a wrong value that says what was expected. */
 export function wrongValue(code: KqErrorCode, what: string, value: unknown, expected: string): KqError {
   return new KqError(code, `${what} is ${show(value)}: expected ${expected}`);
 }
 
-/** The error of a name that does not exist, such as an option's, with the names that do. */
+/** Returns an error about an unknown name, such as an option's, with the known ones. */
 export function unknownName(code: KqErrorCode, what: string, known: Iterable<string>): KqError {
   return new KqError(code, `there is no ${what}: expected one of ${[...known].join(', ')}`);
 }
 
-/** What an error says behind its code. */
+/** Returns an error's message without its code. */
 export function factOf({ code, message }: KqError): string {
   return message.slice(code.length + 2);
 }
 
-/** A value as an error message shows it: one short line. */
+/** Formats a value for an error message: one short line. */
 export function show(value: unknown): string {
   const text = inspect(value, {
     depth: 2,
@@ -77,12 +77,15 @@ export function show(value: unknown): string {
     compact: true,
     maxArrayLength: 10,
     maxStringLength: 100,
-    customInspect: Buffer.isBuffer(value), // those of others may throw
+    customInspect: Buffer.isBuffer(value), // foreign ones may throw
   });
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }
 
-/** What was thrown, which may be anything, as an Error made of texts: one of another realm is one, too. Never throws. */
+/**
+ * Returns what was thrown if it is an Error with string fields, of any realm, and an Error that shows it otherwise. Never
+ * throws.
+ */
 export function toError(thrown: unknown): Error {
   try {
     if (!(thrown instanceof Error || types.isNativeError(thrown)))
@@ -91,6 +94,6 @@ export function toError(thrown: unknown): Error {
     if ([name, message, stack].every((part) => typeof part === 'string')) return thrown;
     return new Error(`an Error that is not made of texts was thrown: ${show({ name, message })}`);
   } catch {
-    return new Error('a value that cannot be read was thrown'); // a getter or a proxy's trap threw
+    return new Error('a value that cannot be read was thrown'); // a getter or proxy trap threw
   }
 }

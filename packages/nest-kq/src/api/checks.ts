@@ -1,9 +1,9 @@
-/** What is checked of options at many doors. */
+/** Checks shared by everything that takes options. */
 import { withoutSecrets } from 'nest-handlers/log';
 import { readDuration, spelled } from 'nest-handlers/time';
 import { KqError, show, unknownName, wrongValue, type KqErrorCode } from '../errors.js';
 
-/** It is an object that has no other fields. */
+/** Throws unless `options` is an object with known fields only. */
 export function checkOptions(
   code: KqErrorCode,
   whose: string,
@@ -32,14 +32,14 @@ export function wholeNumber(
 }
 
 /**
- * Milliseconds of a duration, with fractions rounded up: checks a text that comes from the environment or a configuration,
- * as in `shutdownTimeout: duration(config.getOrThrow('SHUTDOWN'))`. `KQ_BAD_OPTION`: no duration.
+ * Returns a duration in ms, fractions rounded up. Checks a string from the environment or a configuration, as in
+ * `shutdownTimeout: duration(config.getOrThrow('SHUTDOWN'))`. `KQ_BAD_OPTION`: not a duration.
  */
 export function duration(text: string | number): number {
   return milliseconds('KQ_BAD_OPTION', 'the duration', text, 0, Infinity);
 }
 
-/** The milliseconds of a duration; the bounds are milliseconds, too. */
+/** Returns a duration in ms. `least` and `most` are in ms, too. */
 export function milliseconds(
   code: KqErrorCode,
   what: string,

@@ -1,30 +1,30 @@
-/** Values as bytes, and back. */
+/** Encoding of values as bytes, and back. */
 import { isThenable } from 'nest-handlers/context';
 import { isUtf8 } from 'node:buffer';
 import { writeJson } from 'nest-handlers/schema';
 import { KqError, show, toError, wrongValue } from '../errors.js';
 
 /**
- * A format of your own, or one of a schema registry (`nest-kq/registry`). Both functions may answer at once or with a promise;
- * answering at once is faster. What they throw means that the value or the bytes are wrong for good: `KQ_BAD_MESSAGE`. A
- * `KqError` of the code `KQ_REGISTRY` means that nobody can say now: the push fails, and a message that is read waits, with
- * its attempts left, until it can be decoded.
+ * A custom format, or one of a schema registry (`nest-kq/registry`). Both functions may return a value or a promise; a plain
+ * value is faster. An error they throw means the value or the bytes are permanently bad: `KQ_BAD_MESSAGE`. A `KqError` with the
+ * code `KQ_REGISTRY` means the registry can't be asked right now: a push fails, and a received message waits, without using an
+ * attempt, until it can be decoded.
  */
 export interface ValueFormat<In = any, Out = In> {
-  /** As error messages name it, such as `'avro'`. */
+  /** The name for error messages, such as `'avro'`. */
   readonly name: string;
-  /** The bytes to store. Never called for a tombstone. */
+  /** Returns the bytes to store. Never called for a tombstone. */
   encode(value: In, topic: string): Uint8Array | PromiseLike<Uint8Array>;
-  /** The value in these bytes. Never called for a tombstone. */
+  /** Returns the value of stored bytes. Never called for a tombstone. */
   decode(stored: Buffer, topic: string): Out | PromiseLike<Out>;
 }
 
 type PlainFormat = 'json' | 'text' | 'bytes';
 
-/** json: what JSON can hold; text: a string, as UTF-8; bytes: a Buffer; or one of your own. */
+/** `'json'`: anything JSON can hold. `'text'`: a string, stored as UTF-8. `'bytes'`: a Buffer. Or a custom format. */
 export type Format = PlainFormat | ValueFormat;
 
-/** As messages say it. */
+/** For error messages. */
 export const FORMATS = "'json', 'text', 'bytes', or an object with name, encode and decode";
 
 export function isFormat(value: unknown): value is Format {
@@ -38,8 +38,8 @@ function isValueFormat(value: unknown): value is ValueFormat {
 }
 
 /**
- * A value as it is stored: null, a tombstone, as null. Throws or rejects with `KQ_BAD_MESSAGE` (the format cannot hold it) or
- * `KQ_REGISTRY`. Only a `ValueFormat` returns a promise.
+ * Returns a value as it is stored; null (a tombstone) stays null. Throws or rejects with `KQ_BAD_MESSAGE` if the format can't
+ * hold it, or with `KQ_REGISTRY`. Only a `ValueFormat` returns a promise.
  */
 export function encodeValue(
   format: Format,
@@ -58,7 +58,9 @@ export function encodeValue(
       );
 }
 
-/** The value again. Throws or rejects with `KQ_BAD_MESSAGE` (what is stored has another format) or `KQ_REGISTRY`. */
+/**
+ * Returns the decoded value. Throws or rejects with `KQ_BAD_MESSAGE` if the bytes are in another format, or with `KQ_REGISTRY`.
+ */
 export function decodeValue(format: Format, stored: Buffer | null, topic: string): unknown {
   if (stored === null) return null;
   return typeof format === 'string'
@@ -70,7 +72,7 @@ export function decodeValue(format: Format, stored: Buffer | null, topic: string
       );
 }
 
-/** What a format answers, now or later, with its errors as ours. */
+/** Calls a custom format, sync or async, and wraps its errors in a `KqError`. */
 function asked<Given, Made>(
   ask: () => Given | PromiseLike<Given>,
   make: (given: Given) => Made,
@@ -105,7 +107,7 @@ function encodePlain(format: PlainFormat, value: unknown): Buffer {
       return Buffer.from(value);
     case 'bytes':
       if (!(value instanceof Uint8Array)) throw bad(value, "a Buffer, as the topic's format is 'bytes'");
-      return Buffer.from(value); // a copy: the caller may go on writing into its own
+      return Buffer.from(value); // a copy: the caller may reuse its buffer
   }
 }
 
@@ -124,7 +126,7 @@ function decodePlain(format: PlainFormat, stored: Buffer): unknown {
 const LONE_SURROGATE = /\p{Surrogate}/u;
 export const WHOLE_TEXT = 'a string that UTF-8 can hold: half a character is in it';
 
-/** Whether UTF-8 gives the text back as it was. */
+/** Whether the string survives a round trip through UTF-8. */
 export function isWhole(text: string): boolean {
   return !LONE_SURROGATE.test(text);
 }

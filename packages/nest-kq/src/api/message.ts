@@ -2,18 +2,18 @@
 import type { Duration, When } from 'nest-handlers/time';
 import type { KqError } from '../errors.js';
 
-/** What a push takes beside topic and value. */
+/** Options of a push, in addition to topic and value. */
 export interface MessageOptions {
   /**
-   * Messages of one key go to one partition, and are handled in their order. `key: undefined` is `KQ_BAD_MESSAGE`.
+   * The key. Messages with the same key go to one partition and are handled in order. `key: undefined` is `KQ_BAD_MESSAGE`.
    * @default no key
    */
   key?: string | Uint8Array | null;
-  /** By name, a value or a list of values; texts are stored as UTF-8. @default none */
+  /** Header values by name, one or a list each; strings are stored as UTF-8. @default none */
   headers?: Readonly<Record<string, string | Uint8Array | readonly (string | Uint8Array)[]>>;
-  /** @default by the key; without a key, one after the other */
+  /** The partition. @default chosen by the key; without a key, round-robin */
   partition?: number;
-  /** Milliseconds since 1970. @default when it is sent */
+  /** In ms since 1970. @default the time it is sent */
   timestamp?: number;
   /** See `LaterOptions`. */
   delay?: undefined;
@@ -21,43 +21,43 @@ export interface MessageOptions {
   at?: undefined;
 }
 
-/** What a push takes that is to come later: `delay` or `at`. */
+/** Options of a delayed push: `delay` or `at`. */
 export type LaterOptions = Omit<MessageOptions, 'delay' | 'at'> &
   (
     | {
-        /** How long it waits. */
+        /** How long the message waits. */
         delay: Duration;
         at?: undefined;
       }
     | {
-        /** When it is pushed. */
+        /** When the message is pushed. */
         at: When;
         delay?: undefined;
       }
   );
 
-/** Where a message is stored. Plain data. */
+/** The place where a message is stored. Plain data. */
 export interface Pushed {
   readonly topic: string;
   readonly partition: number;
-  /** Its place in the partition, in decimal digits: as a number it could be inexact, as a bigint JSON refuses it. */
+  /** Offset in the partition, in decimal digits: a number could lose precision, and JSON can't hold a bigint. */
   readonly offset: string;
 }
 
-/** A push that waits in nest-dq. Plain data; `ref` finds the job, to revoke or to move it. */
+/** A push that waits in nest-dq. Plain data; `ref` identifies the job, to revoke or reschedule it. */
 export interface DelayedPush {
   readonly topic: string;
-  /** The job of nest-dq which will push the message. */
+  /** The nest-dq job that will push the message. */
   readonly job: {
     readonly tube: string;
     readonly id: string;
-    /** One opaque text, which `DqProducer` takes where it takes a reference. */
+    /** An opaque string, accepted wherever `DqProducer` takes a reference. */
     readonly ref: string;
     readonly dueAt: Date;
   };
 }
 
-/** The result of one message of many. */
+/** The result of one message of a `pushMany`. */
 export type PushResult =
   | { readonly pushed: Pushed; readonly error?: undefined }
   | { readonly pushed?: undefined; readonly error: KqError };

@@ -1,18 +1,18 @@
 import type { Duration } from 'nest-handlers/time';
 
-/** What a handler returns or throws to say more than «handled» or «failed». */
+/** A value a handler returns or throws to say more than «handled» or «failed». */
 export abstract class Outcome extends Error {
-  /** Which of the two. */
+  /** The kind of outcome. */
   abstract readonly '~outcome': 'retry' | 'discard';
 }
 
-/** The run failed, and the next one comes after this delay instead of the backoff's. It counts as an attempt. */
+/** The run failed; the next one starts after this delay instead of the backoff. Counts as an attempt. */
 export class Retry extends Outcome {
-  /** Which of the two. */
+  /** The kind of outcome. */
   readonly '~outcome' = 'retry';
 
   private constructor(
-    /** From the end of this run, as it was given. */
+    /** The delay as given, counted from the end of this run. */
     readonly delay: Duration,
     cause: unknown,
   ) {
@@ -24,9 +24,10 @@ export class Retry extends Outcome {
   }
 
   /**
-   * If no attempt is left, the message goes to the dead letters. A wrong delay is a failure like any other, `KQ_BAD_OPTION`.
-   * @param delay From the end of this run. The messages behind it in its order wait as long.
-   * @param cause Why, for events and the dead letter.
+   * Retries the message after `delay`, or sends it to the dead letters if no attempt is left. An invalid delay counts as an
+   * ordinary failure, `KQ_BAD_OPTION`.
+   * @param delay Counted from the end of this run. Messages after it in the same order wait, too.
+   * @param cause The reason, for events and the dead letter.
    */
   static after(delay: Duration, cause?: unknown): Retry {
     return new Retry(delay, cause);
@@ -35,24 +36,24 @@ export class Retry extends Outcome {
 
 /** The message can never be handled: it goes to the dead letters at once, with this reason. */
 export class Discard extends Outcome {
-  /** Which of the two. */
+  /** The kind of outcome. */
   readonly '~outcome' = 'discard';
 
   private constructor(
-    /** Why, as it was given. */
+    /** The reason as given. */
     readonly reason: string,
   ) {
     super(reason);
     this.name = 'Discard';
   }
 
-  /** The dead letter has the reason as its error's message. */
+  /** Discards the message. The reason becomes the error message of the dead letter. */
   static because(reason: string): Discard {
     return new Discard(reason);
   }
 }
 
-/** Checks its mark, not its class: an application may load this library twice. */
+/** Checks the mark rather than the class: an application may load this library twice. */
 export function isOutcome(value: unknown): value is Outcome {
   try {
     return typeof value === 'object' && value !== null && '~outcome' in value;

@@ -4,13 +4,13 @@ import { decodeValue } from './format.js';
 import { refusalOf } from './schema.js';
 import { formatOf, schemaOf, type Topic } from './topic.js';
 
-/** The value as a handler gets it, or why it gets none: `KQ_BAD_MESSAGE`. */
+/** The value as the handler gets it, or the `KQ_BAD_MESSAGE` error if it can't be read. */
 export type ReadValue = Checked<KqError>;
 
 /**
- * A stored value, checked by the topic's schema; a tombstone is not checked. Throws or rejects with what the schema throws, or
- * with `KQ_REGISTRY`. Returns a promise only if the format or the schema does.
- * @param name Of the topic where the message lies.
+ * Decodes a stored value and checks it against the topic's schema; a tombstone isn't checked. Throws or rejects with what the
+ * schema throws, or with `KQ_REGISTRY`. Returns a promise only if the format or the schema does.
+ * @param name The topic that holds the message.
  */
 export function readValue(
   topic: string | Topic,
@@ -29,7 +29,7 @@ export function readValue(
   return payload instanceof Promise ? payload.then(check, refusalIn) : check(payload);
 }
 
-/** `KQ_REGISTRY` says nothing of the message, so it is thrown. */
+/** `KQ_REGISTRY` says nothing about the message, so it is thrown. */
 function refusalIn(error: unknown): KqError {
   if (error instanceof KqError && error.code !== 'KQ_REGISTRY') return error;
   throw error;

@@ -1,29 +1,29 @@
-/** A message as its handler sees it. A class, so that it can stand in decorated signatures; made by the library only. */
+/** A message as its handler sees it. A class, so it can be used in decorated signatures; created by the library only. */
 export abstract class KqMessage<V = unknown> {
   abstract readonly topic: string;
   abstract readonly partition: number;
-  /** Its place in the partition, in decimal digits; `BigInt(offset)` counts with it. */
+  /** Offset in the partition, in decimal digits; use `BigInt(offset)` to calculate with it. */
   abstract readonly offset: string;
-  /** Milliseconds since 1970: its producer's, or the broker's where the topic says so. */
+  /** In ms since 1970, set by the producer, or by the broker if the topic is configured that way. */
   abstract readonly timestamp: number;
-  /** As UTF-8; null: it has none. */
+  /** The key as UTF-8, or null if there is none. */
   abstract readonly key: string | null;
-  /** Null: it has none. */
+  /** The raw key, or null if there is none. */
   abstract readonly keyBytes: Buffer | null;
-  /** The first argument of the handler, before pipes. Null: a tombstone. */
+  /** The first argument of the handler, before pipes. Null for a tombstone. */
   abstract readonly value: V | null;
-  /** A name with one value has the value itself, a name with several has their list. Inherits nothing: any name may be looked up. */
+  /** By name: the value itself, or a list if there are several. Has no prototype, so any name is safe to look up. */
   abstract readonly headers: Readonly<Record<string, Buffer | readonly Buffer[]>>;
   /** 1 on the first run in this process. */
   abstract readonly attempt: number;
-  /** The most runs that there can be; Infinity: no limit. */
+  /** Max runs; Infinity for no limit. */
   abstract readonly attempts: number;
   /**
-   * Aborts when the handler's `timeout` is over, its reason `KQ_TIMEOUT`; when the partition is another process's; or when a
-   * shutdown waits no longer. What the handler says after that does not count.
+   * Aborts when the handler's `timeout` expires (with `KQ_TIMEOUT` as the reason), when the partition moves to another process,
+   * or when a shutdown stops waiting. The handler's result is ignored after that.
    */
   abstract readonly signal: AbortSignal;
 
-  /** The first value of a header, as UTF-8. */
+  /** Returns the first value of a header, as UTF-8. */
   abstract header(name: string): string | undefined;
 }

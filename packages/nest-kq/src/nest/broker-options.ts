@@ -1,4 +1,4 @@
-/** Where the brokers are, and how one comes in. */
+/** Options for the connection to the brokers. */
 import { withoutSecrets } from 'nest-handlers/log';
 import type { Duration } from 'nest-handlers/time';
 import type { ConnectionOptions } from 'node:tls';
@@ -7,40 +7,41 @@ import { checkOptions } from '../api/checks.js';
 import { KqError, show } from '../errors.js';
 import { checkOneOf, checkText, wrong } from './option-checks.js';
 
-/** Where messages are stored. */
+/** Broker address, login and driver. */
 export interface BrokerOptions {
   /**
-   * `host:port` of some of Kafka's brokers, from which the others are found. A value that is undefined or empty is `KQ_CONFIG`, and never a silent memory. `'memory'`: a log in this process, which makes a topic
-   * when it is first named, and is lost with the process.
-   * @default the same, with a warning; where `NODE_ENV` is `production`, `KQ_CONFIG`
+   * `host:port` of some Kafka brokers, from which the others are discovered. An undefined or empty value is `KQ_CONFIG`, never a
+   * silent fallback to memory. `'memory'`: a log in this process, which creates a topic when it is first named and is lost with
+   * the process.
+   * @default `'memory'`, with a warning; `KQ_CONFIG` where `NODE_ENV` is `production`
    */
   brokers?: readonly string[] | 'memory';
-  /** What the brokers' logs and quotas call this application. @default 'nest-kq' */
+  /** Name of this application in the brokers' logs and quotas. @default 'nest-kq' */
   clientId?: string;
-  /** TLS: true, or options of Node's `tls.connect`; certificates are verified unless those say otherwise. @default false */
+  /** TLS: true, or options of Node's `tls.connect`; certificates are verified unless the options say otherwise. @default false */
   ssl?: boolean | ConnectionOptions;
   /**
-   * The login: its `mechanism` (`plain`, `scram-sha-256`, `scram-sha-512`), `username` and `password`; or `oauthbearer` with
-   * `token`, a function that gives a `SaslToken`, for OAuth and AWS MSK IAM. @default none
+   * Credentials: `mechanism` (`plain`, `scram-sha-256`, `scram-sha-512`), `username` and `password`; or `oauthbearer` with
+   * `token`, a function that returns a `SaslToken`, for OAuth and AWS MSK IAM. @default none
    */
   sasl?: SaslOptions;
-  /** How long a connection may take, 100 ms to 10 minutes. @default '5s' */
+  /** Connection timeout, 100 ms to 10 minutes. @default '5s' */
   connectionTimeout?: Duration;
-  /** How long a broker may take to answer, 1 s to 10 minutes. @default '30s' */
+  /** Timeout of a request to a broker, 1 s to 10 minutes. @default '30s' */
   requestTimeout?: Duration;
   /**
-   * Where this process runs, as `broker.rack` names it: handlers read from a replica there instead of the leader. The brokers
-   * need `replica.selector.class`, and the driver is Confluent's; any other is `KQ_CONFIG`. @default none
+   * Rack of this process, as in `broker.rack`: handlers read from a replica there instead of the leader. Requires
+   * `replica.selector.class` on the brokers and Confluent's driver; `KQ_CONFIG` with any other driver. @default none
    */
   rack?: string;
   /**
-   * What speaks with the brokers, such as `confluent(…)` of `nest-kq/confluent`. It is not asked for a log in memory.
+   * Kafka client, such as `confluent(…)` of `nest-kq/confluent`. Not used for a log in memory.
    * @default kafkajs
    */
   driver?: DriverFactory;
 }
 
-/** Undefined: in memory. */
+/** Returns the brokers, or undefined for a log in memory. */
 export function resolveBrokers(options: BrokerOptions): readonly string[] | undefined {
   if (!('brokers' in options)) {
     const lone = (['ssl', 'sasl', 'clientId', 'rack', 'driver'] as const).find(
@@ -81,7 +82,7 @@ const MECHANISMS = [
   'oauthbearer',
 ] as const satisfies SaslOptions['mechanism'][];
 
-/** Neither password nor token stands in a message. */
+/** Never puts a password or token in an error message. */
 export function resolveSasl(sasl: SaslOptions | undefined): SaslOptions | undefined {
   if (sasl === undefined) return undefined;
   if (typeof sasl !== 'object' || sasl === null)
@@ -110,7 +111,7 @@ export function resolveSasl(sasl: SaslOptions | undefined): SaslOptions | undefi
   };
 }
 
-/** As `host:port`. kafkajs takes no IPv6 address. */
+/** Checks for `host:port`. kafkajs takes no IPv6 address. */
 function checkBroker(broker: unknown, index: number): string {
   const [, port] = (typeof broker === 'string' && /^[^\s:[\]/@]+:(\d{1,5})$/.exec(broker)) || [];
   if (port !== undefined && Number(port) >= 1 && Number(port) <= 65_535) return broker as string;

@@ -6,21 +6,24 @@ import { KqError, toError } from '../errors.js';
 import { systemClock, type Clock } from 'nest-handlers/time';
 import { resolveOptions, type KqOptions, type ResolvedOptions } from './options.js';
 
-/** Makes the clock and the log of every cluster of an application. Specs put another one in its place. */
+/** Creates the clock and the log of each cluster of an application. Specs replace it. */
 export interface Environment {
   readonly clock: Clock;
-  /** `KQ_CONFIG`. `name`: of the cluster. */
+  /** Returns the checked options; throws `KQ_CONFIG`. `name` is the cluster's. */
   resolve(given: KqOptions, name: string | undefined): ResolvedOptions;
-  /** `KQ_CONFIG`. Opens nothing, because nobody closes the log of an application whose modules cannot be made. */
+  /**
+   * Returns the driver; throws `KQ_CONFIG`. Opens nothing, since nobody closes the log if the application's modules can't be
+   * created.
+   */
   driver(options: ResolvedOptions, name: string | undefined): LogDriver | Promise<LogDriver>;
-  /** Waits until the handlers have stopped. Absent: just that. */
+  /** Waits for the handlers to stop. If absent, `stop` is simply awaited. */
   readonly stopped?: (stop: Promise<void>) => Promise<void>;
 }
 
-/** The same for all clusters: each module has its own provider of it. */
+/** Shared by all clusters: each module provides its own. */
 export const ENVIRONMENT = 'nest-kq:environment';
 
-/** The machine's time, and the brokers that the options name, by their driver; without any, a log in this process. */
+/** The system clock, and the driver for the brokers in the options, or a log in this process without any. */
 export const realEnvironment: Environment = {
   clock: systemClock,
   resolve: resolveOptions,
@@ -33,7 +36,7 @@ export const realEnvironment: Environment = {
   },
 };
 
-/** Only who speaks by it loads it: neither who has another driver, nor a log in memory, nor a test kit. */
+/** Loaded on demand: other drivers, a log in memory and the test kit don't need kafkajs. */
 async function loadKafkajs(): Promise<DriverFactory> {
   try {
     const { KafkajsDriver } = await import('../driver/kafkajs/kafkajs-driver.js');

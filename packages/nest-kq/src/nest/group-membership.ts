@@ -1,4 +1,4 @@
-/** This process in one group: it joins, goes on trying, and leaves. */
+/** The membership of this process in one group: joins, retries and leaves. */
 import {
   GroupConsumer,
   has,
@@ -19,10 +19,10 @@ import type { Clock, Timer } from 'nest-handlers/time';
 import type { LogReport } from './log-report.js';
 import { TopicWatch } from './topic-watch.js';
 
-/** Milliseconds. So long a start of the application waits for the group. */
+/** How long the application's start waits for a group to be joined, in ms. */
 const FIRST_JOIN = 5_000;
 
-/** Milliseconds until a member is made anew after the brokers have refused the one before. */
+/** Delay in ms before a new member is created after the brokers refused the last one. */
 const REFUSED_PAUSE = 30_000;
 
 export interface MembershipOptions extends Pick<
@@ -31,29 +31,29 @@ export interface MembershipOptions extends Pick<
 > {
   readonly sessionTimeout: number;
   readonly rebalanceTimeout: number;
-  /** Milliseconds that the end waits for what runs. */
+  /** How long the end waits for running handlers, in ms. */
   readonly shutdownTimeout: number;
   readonly subscriptions: readonly Subscription[];
-  /** Whose they are, in the same order, for messages. */
+  /** Names of their handlers, in the same order, for messages. */
   readonly names: readonly string[];
-  /** Retry topics, which it creates, each with the topic whose messages wait there. @default none */
+  /** Retry topics to create, each with the topic whose messages wait there. @default none */
   readonly retries?: ReadonlyMap<string, string>;
 }
 
 export class GroupMembership implements OwnGroup {
   private consumer: GroupConsumer | undefined;
-  /** Undefined: it is in the group. */
+  /** Why it is out of the group; undefined while it is in. */
   private trouble: string | undefined = 'it joins';
   private joinedBefore = false;
-  /** What it has of its group. */
+  /** The partitions currently assigned. */
   private partitions: readonly KqPartition[] = [];
   unavailable: readonly KqUnavailable[] = [];
   private retry: Timer | undefined;
   private ending: Promise<void> | undefined;
   private readonly pauses = new Pauses();
-  /** Where its handlers have regular expressions. */
+  /** Set if a handler has a regular expression. */
   private readonly watch: TopicWatch | undefined;
-  /** Settles once the last join has come to an end, whatever that is. */
+  /** Resolves once the last join has ended, successfully or not. */
   private joining: Promise<void> = Promise.resolve();
 
   constructor(
@@ -114,9 +114,9 @@ export class GroupMembership implements OwnGroup {
     return this.anew('its offsets are being set', work);
   }
 
-  /** Finishes what runs, leaves, and joins again after the work. `trouble`: why it is out, meanwhile. */
+  /** Finishes current runs, leaves, does the work and joins again. `trouble` is the reason it is out meanwhile. */
   private async anew<T>(trouble: string, work: () => Promise<T>): Promise<T> {
-    // A member that is stopped while it joins would be in the group for a while.
+    // A member stopped while it joins would linger in the group.
     await this.withinLimit(this.joining);
     if (this.ending) throw new KqError('KQ_CLOSED', `this process leaves the group ${this.group}`);
     this.retry?.cancel();
@@ -131,8 +131,8 @@ export class GroupMembership implements OwnGroup {
   }
 
   /**
-   * Resolves once it is in the group. If that takes long, as the brokers are away, it resolves too, and goes on trying.
-   * Rejects with `KQ_UNKNOWN_TOPIC`, `KQ_REFUSED` or `KQ_CONFIG` if that is known by then.
+   * Resolves once it has joined. If that takes long because the brokers are away, it resolves anyway and keeps trying. Rejects
+   * with `KQ_UNKNOWN_TOPIC`, `KQ_REFUSED` or `KQ_CONFIG` if that is known by then.
    */
   async start(): Promise<void> {
     const joining = this.watch ? this.watch.start().then(() => this.join()) : this.join();
@@ -141,12 +141,12 @@ export class GroupMembership implements OwnGroup {
     void this.goOn(joining);
   }
 
-  /** Finishes what runs, commits, and leaves. Never rejects. Idempotent. */
+  /** Finishes current runs, commits and leaves. Never rejects. Idempotent. */
   end(): Promise<void> {
     return (this.ending ??= this.leave());
   }
 
-  /** Reads topics that came, too. */
+  /** Rejoins to read new topics, too. */
   private async take(topics: readonly string[]): Promise<void> {
     try {
       await this.anew(`it joins again to read ${topics.join(', ')}, too`, async () => undefined);
@@ -163,7 +163,7 @@ export class GroupMembership implements OwnGroup {
     await this.leaveGroup(true);
   }
 
-  /** Finishes what runs, and commits. Never rejects. `returns`: see `LogMember.stop`. */
+  /** Finishes current runs and commits. Never rejects. `returns`: see `LogMember.stop`. */
   private async leaveGroup(returns = false): Promise<void> {
     const { group, shutdownTimeout } = this.options;
     try {
@@ -176,7 +176,7 @@ export class GroupMembership implements OwnGroup {
     this.events.tell('groupLeft', { group });
   }
 
-  /** Rejects as it; false: it takes longer than a join should. */
+  /** Returns false if the join takes longer than it should. Rejects if the join does. */
   private async withinLimit(joining: Promise<void>): Promise<boolean> {
     let timer: Timer | undefined;
     const late = new Promise<false>((resolve) => {
@@ -189,10 +189,10 @@ export class GroupMembership implements OwnGroup {
     }
   }
 
-  /** Rejects with what waiting does not mend. */
+  /** Rejects only with errors that waiting won't fix. */
   private join(): Promise<void> {
-    const joining = detached(() => this.joinAnew()); // also where a request seeks
-    this.joining = joining.catch(() => undefined); // told to its caller
+    const joining = detached(() => this.joinAnew()); // a seek may run within a request
+    this.joining = joining.catch(() => undefined); // its caller gets the error
     return joining;
   }
 
@@ -212,12 +212,12 @@ export class GroupMembership implements OwnGroup {
     this.consumer = consumer;
     try {
       await this.makeTopics(retries);
-      if (consumer.stopped) return; // meanwhile
+      if (consumer.stopped) return; // stopped in the meantime
       await consumer.start();
     } catch (thrown) {
       if (consumer.stopped) return;
       const error = await this.explained(toError(thrown));
-      if (consumer.stopped) return; // meanwhile
+      if (consumer.stopped) return; // stopped in the meantime
       await consumer.stop(0);
       throw error;
     }
@@ -259,7 +259,7 @@ export class GroupMembership implements OwnGroup {
     this.out(error, retryIn);
   }
 
-  /** @param retryIn Absent: it goes on asking the group. */
+  /** @param retryIn Absent if the member keeps trying to reach the group. */
   private out(error: Error, retryIn?: number): void {
     this.trouble = error.message;
     this.hold([]);
@@ -275,7 +275,7 @@ export class GroupMembership implements OwnGroup {
       this.events.tell('unavailable', { group: this.group, places, began, ended });
   }
 
-  /** Tells what it has now. `confirmed`: also if nothing changed. */
+  /** Emits the current partitions. `confirmed`: even if nothing changed. */
   private hold(partitions: readonly KqPartition[], confirmed = false): void {
     const before = new Map(this.partitions.map((each) => [nameOf(each), each]));
     const assigned = partitions.filter((each) => !before.delete(nameOf(each)));
@@ -285,7 +285,7 @@ export class GroupMembership implements OwnGroup {
       this.events.tell('rebalanced', { group: this.group, partitions, assigned, lost });
   }
 
-  /** A topic that does not exist, with its handler and those that do. */
+  /** Adds the handlers of missing topics, and the topics that exist, to an unknown-topic error. */
   private async explained(error: Error): Promise<Error> {
     if (!(error instanceof KqError) || error.code !== 'KQ_UNKNOWN_TOPIC') return error;
     const { subscriptions, names } = this.options;

@@ -16,15 +16,15 @@ import type { ResolvedOptions } from './options.js';
 import { topicMarks, type TopicMark } from './topic-handler.js';
 
 export interface FoundHandler {
-  /** For messages: class, method and module. */
+  /** Class, method and module, for messages. */
   readonly name: string;
   readonly handler: MessageHandler;
-  /** Guards or the like, or the making of an instance, surround each call. */
+  /** Each call is surrounded by enhancers, or by the creation of an instance. */
   readonly isSurrounded: boolean;
   readonly settings: HandlerSettings;
 }
 
-/** Finds the `@TopicHandler` methods of a cluster, and checks them. */
+/** Finds the `@TopicHandler` methods of a cluster and checks them. */
 export class HandlerExplorer {
   private readonly methods: MarkedMethods<TopicMark>;
   private readonly invoker: HandlerInvoker<MessageItem>;
@@ -41,8 +41,8 @@ export class HandlerExplorer {
   }
 
   /**
-   * The handlers that were not found before, of all modules or of these. `KQ_CONFIG`: wrong options, two handlers of one
-   * topic in one group, a cluster that no module registers, a transient class, or decorators that would not work.
+   * Returns the handlers not found before, in all modules or the given ones. `KQ_CONFIG`: wrong options, two handlers of one
+   * topic in one group, a cluster that no module registers, a transient class, or decorators that would have no effect.
    */
   explore(clusters: ClusterNames, modules?: ReadonlySet<NestModule>): FoundHandler[] {
     const handlers: FoundHandler[] = [];
@@ -69,7 +69,7 @@ export class HandlerExplorer {
   }
 }
 
-/** What comes after it in its order would run beside a handler that goes on. */
+/** Waits for a handler that outlives its call: the next message in its order must not run concurrently with it. */
 async function whenEnded(returning: Promise<unknown>, item: MessageItem): Promise<unknown> {
   try {
     return await returning;
@@ -98,7 +98,7 @@ function refuseBoth(handler: FoundHandler, other: FoundHandler): void {
   );
 }
 
-/** A name that both handle, or an expression of both. */
+/** Returns a topic name or an expression that both handle. */
 function sharedTopic(one: FoundHandler, other: FoundHandler): string | RegExp | undefined {
   const others = other.settings.topics.map(patternOf);
   for (const topic of one.settings.topics.map(patternOf))

@@ -1,4 +1,4 @@
-/** What a `@TopicHandler` may say, its defaults and bounds. */
+/** Options of `@TopicHandler`, their defaults and bounds. */
 import type { Duration } from 'nest-handlers/time';
 import { checkOptions, milliseconds, wholeNumber } from '../api/checks.js';
 import { topicName, type TopicChoice } from '../api/topic.js';
@@ -11,49 +11,49 @@ import {
 } from '../failures/failure-options.js';
 import { asConfigError, checkOneOf, checkText } from './option-checks.js';
 
-/** How batches are gathered. */
+/** Options of batches. */
 export interface BatchOptions {
-  /** The most messages of one batch, all of one partition, 1 to 10,000. */
+  /** Max messages of a batch, all from one partition, 1 to 10,000. */
   size: number;
-  /** How long a batch waits for so many, 0 to a minute. @default '100ms' */
+  /** How long an incomplete batch waits to fill up, 0 to a minute. @default '100ms' */
   within?: Duration;
 }
 
-/** What `@TopicHandler` takes beside its topics. */
+/** Options of `@TopicHandler`. */
 export interface TopicHandlerOptions extends FailureOptions {
   /** The consumer group. @default the module's `group` */
   group?: string;
-  /** How many runs there may be at a time in this process, over all partitions, 1 to 10,000. @default 16 */
+  /** Max concurrent runs in this process, over all partitions, 1 to 10,000. @default 16 */
   concurrency?: number;
   /**
-   * What runs one after the other: the messages of a key, or of a partition, or nothing. With `key`, messages without a key
+   * Which messages run one after the other: those of a key, those of a partition, or none. With `key`, messages without a key
    * have no order. @default 'key'
    */
   order?: Order;
   /**
-   * How many messages of each partition may be in this process from the first one that is not handled on, handled or not, 1 to
-   * 1,000,000. Beyond that the partition fetches nothing more until that message is handled. At least twice the `batch.size`.
+   * Max messages of each partition held in this process, counted from the first unhandled one, 1 to 1,000,000. At the limit the
+   * partition isn't fetched until that message is handled. At least twice `batch.size`.
    * @default 1,000
    */
   lookAhead?: number;
-  /** The handler gets messages by the batch. @default one by one */
+  /** Makes the handler take batches. @default one message at a time */
   batch?: BatchOptions;
   /**
-   * Where a group begins in a topic that is new to it: at the first message that is stored, or behind the last one. All
-   * handlers of a group have the same. @default 'first'
+   * Where a group starts in a topic it has no offset for: at the first stored message or after the last one. The same for all
+   * handlers of a group. @default 'first'
    */
   from?: 'first' | 'last';
-  /** The name of the cluster. @default the one without a name */
+  /** Cluster name. @default the cluster without a name */
   cluster?: string;
 }
 
-/** `within`: milliseconds. */
+/** Resolved `BatchOptions`; `within` is in ms. */
 export interface BatchSettings {
   readonly size: number;
   readonly within: number;
 }
 
-/** The options of a handler after they were checked and filled. */
+/** Handler options, checked and with defaults. */
 export interface HandlerSettings {
   readonly topics: readonly TopicChoice[];
   readonly group: string;
@@ -61,7 +61,7 @@ export interface HandlerSettings {
   readonly order: Order;
   readonly lookAhead: number;
   readonly from: 'first' | 'last';
-  /** Undefined: one by one. */
+  /** Undefined for a handler of single messages. */
   readonly batch: BatchSettings | undefined;
   readonly failures: FailureSettings;
 }
@@ -73,7 +73,7 @@ const DEFAULTS = {
   from: 'first',
 } satisfies TopicHandlerOptions;
 
-/** Every option; the documentation is checked against it. */
+/** All option names; the documentation is checked against them. */
 export const HANDLER_OPTION_NAMES: readonly string[] = Object.keys({
   group: true,
   concurrency: true,
@@ -87,7 +87,10 @@ export const HANDLER_OPTION_NAMES: readonly string[] = Object.keys({
   cluster: true,
 } satisfies Record<keyof TopicHandlerOptions, true>);
 
-/** `KQ_CONFIG`. `group`: the module's. `dq`: whether `KqDqModule` is there. */
+/**
+ * Checks the options and fills in the defaults; throws `KQ_CONFIG`. `group` is the module's. `dq`: whether `KqDqModule` is
+ * imported.
+ */
 export function resolveHandler(
   topics: unknown,
   options: TopicHandlerOptions = {},
@@ -106,7 +109,7 @@ export function resolveHandler(
     group: own,
     concurrency: number('concurrency', concurrency ?? DEFAULTS.concurrency, 1, 10_000),
     order: checkOneOf('order', order ?? DEFAULTS.order, ['key', 'partition', 'none']),
-    // A batch that fills it all could not gather while one is not handled.
+    // A batch as large as the look-ahead couldn't fill up while a message is unhandled.
     lookAhead: Math.max(
       number('lookAhead', lookAhead ?? DEFAULTS.lookAhead, 1, 1_000_000),
       2 * (batch?.size ?? 0),
@@ -117,7 +120,7 @@ export function resolveHandler(
   };
 }
 
-/** A topic as the consumer knows it. */
+/** Returns a topic as the consumer identifies it. */
 export function patternOf(topic: TopicChoice): string | RegExp {
   return topic instanceof RegExp ? topic : topicName(topic);
 }

@@ -6,32 +6,32 @@ import { OPTION_NAMES, type KqOptions } from './options.js';
 import { KqRuntime } from './runtime.js';
 import { kqTokens } from './tokens.js';
 
-/** What belongs to the module itself, beside its options. */
+/** Options of the Nest module itself. */
 export interface KqExtras {
   /**
-   * The name of a cluster beside the one without a name: `@InjectKq(name)` injects its pusher, and handlers choose it by
-   * `{ cluster: name }`. @default the one without a name
+   * Name of an additional cluster: `@InjectKq(name)` injects its pusher, and handlers select it by `{ cluster: name }`. @default
+   * the cluster without a name
    */
   name?: string;
   /** Whether every module can inject the pusher without importing this one. @default true */
   isGlobal?: boolean;
 }
 
-/** What `useClass` and `useExisting` of `forRootAsync` name. */
+/** The class for `useClass` and `useExisting` of `forRootAsync`. */
 export interface KqOptionsFactory {
-  /** Called once, at the start. */
+  /** Returns the options. Called once, at startup. */
   createKqOptions(): KqOptions | Promise<KqOptions>;
 }
 
-/** What `KqModule.forRootAsync` takes: `useFactory` with `inject`, or `useClass` or `useExisting`; `imports`. */
+/** Options of `KqModule.forRootAsync`: `useFactory` with `inject`, or `useClass`, or `useExisting`; and `imports`. */
 export type KqModuleAsyncOptions = ConfigurableModuleAsyncOptions<KqOptions, keyof KqOptionsFactory> &
   KqExtras;
 
-/** What `forRoot` and `forRootAsync` import. */
+/** The module behind `forRoot` and `forRootAsync`. */
 @Module({})
 class KqClusterModule {}
 
-/** By which the dashboard of nest-dq finds the dead letters of each cluster. Neither package loads the other for it. */
+/** The token by which the nest-dq dashboard finds the dead letters of each cluster, without either package loading the other. */
 const DASHBOARD = Symbol.for('nest-dq/dashboard:kafka');
 
 const modules = clusterModule(kqTokens, {
@@ -45,23 +45,21 @@ const modules = clusterModule(kqTokens, {
   more: (runtime) => [{ provide: DASHBOARD, inject: [runtime], useFactory: dashboardPart }],
 });
 
-/** Streams of messages: import it once for each cluster, then inject `KqPusher` and decorate methods with `@TopicHandler`. */
+/** Streams of messages: import it once per cluster, then inject `KqPusher` and decorate methods with `@TopicHandler`. */
 @Module({ imports: [modules.withoutOptions] })
 export class KqModule {
-  /**
-   * Without options: a log in memory, with a warning at each start, and not in production. `KQ_CONFIG`: see `KqOptions`.
-   */
+  /** Without options: a log in memory, with a warning at each start, and refused in production. `KQ_CONFIG`: see `KqOptions`. */
   static forRoot(options: KqOptions & KqExtras = {}): DynamicModule {
     return modules.forRoot(options);
   }
 
-  /** With `useFactory`, or `useClass` or `useExisting` of a `KqOptionsFactory`. */
+  /** Takes `useFactory`, or `useClass` or `useExisting` with a `KqOptionsFactory`. */
   static forRootAsync(options: KqModuleAsyncOptions): DynamicModule {
     return modules.forRootAsync(options);
   }
 }
 
-/** What the dashboard of nest-dq shows: its `KafkaCluster`. */
+/** Returns the `KafkaCluster` for the nest-dq dashboard. */
 export function dashboardPart({ name, deadLetters }: Pick<KqRuntime, 'name' | 'deadLetters'>) {
   return { cluster: name, letters: deadLetters };
 }

@@ -11,7 +11,7 @@ import { listenerMarks } from './on-kq.js';
 import type { KqRuntime } from './runtime.js';
 import { kqTokens } from './tokens.js';
 
-/** Starts and ends a cluster with the application. */
+/** Starts and stops a cluster with the application. */
 export class KqLifecycle extends ClusterLifecycle<KqRuntime, FoundHandler> {
   private readonly handlers: HandlerExplorer;
 
@@ -39,7 +39,7 @@ export class KqLifecycle extends ClusterLifecycle<KqRuntime, FoundHandler> {
   }
 
   protected async start(): Promise<void> {
-    void this.runtime.takeOver(); // whoever waits for that begins later by itself
+    void this.runtime.takeOver(); // not awaited: whatever needs it just starts later
     await this.runtime.pushWhatWaits();
   }
 

@@ -1,25 +1,25 @@
 import type { LogLevel } from '@nestjs/common';
 
-/** One of Nest's levels; `off`: no line. */
+/** One of Nest's levels, or `off` for no line. */
 export type KqLogLevel = LogLevel | 'off';
 
-/** The levels of what happens often. Everything else has a level of its own. */
+/** Log levels of frequent events. All other lines have a fixed level. */
 export interface KqLogLevels {
-  /** A run failed, and the message runs again. @default 'warn' */
+  /** A run failed and is retried. @default 'warn' */
   retries?: KqLogLevel;
-  /** A message that its handler gave up with `Discard` is a dead letter, or is dropped. @default 'warn' */
+  /** A message its handler gave up with `Discard` became a dead letter or was dropped. @default 'warn' */
   discards?: KqLogLevel;
-  /** Any other message that is a dead letter, or is dropped. @default 'error' */
+  /** Any other message that became a dead letter or was dropped. @default 'error' */
   deadLetters?: KqLogLevel;
-  /** A message holds its order, as its dead letter cannot be stored. @default 'error' */
+  /** A message blocks its order because its dead letter can't be stored. @default 'error' */
   held?: KqLogLevel;
-  /** This process is in a group, for the first time or again. @default 'log' */
+  /** This process joined a group, or joined it again. @default 'log' */
   joins?: KqLogLevel;
-  /** This process is not in a group, and joins again; or the group cannot commit. @default 'warn' */
+  /** This process left a group and is rejoining, or the group can't commit. @default 'warn' */
   groups?: KqLogLevel;
-  /** A group has given its partitions anew. @default 'debug' */
+  /** A group reassigned its partitions. @default 'debug' */
   rebalances?: KqLogLevel;
-  /** A push failed. Its caller gets the error, too. @default 'off' */
+  /** A push failed. The caller gets the error as well. @default 'off' */
   pushes?: KqLogLevel;
 }
 

@@ -17,7 +17,7 @@ const WHY: Readonly<Record<Death['why'], string>> = {
 
 type Event<N extends KqEventName> = KqEventMap[N];
 
-/** Turns events, and what else the lower layers tell, into log lines: one for each. */
+/** Turns events, and other reports of the lower layers, into one log line each. */
 export class LogReport {
   private readonly lines: LogLines;
 
@@ -29,7 +29,7 @@ export class LogReport {
     this.lines = new LogLines(logger, clock);
   }
 
-  /** Writes the events of this hub from now on; those whose level is off are not even made for it. */
+  /** Logs the events of this hub from now on. Events whose level is off aren't subscribed to. */
   listen(events: EventHub): void {
     const on = <N extends KqEventName>(
       name: N,
@@ -58,7 +58,7 @@ export class LogReport {
     on('pushFailed', [pushes], (event) => this.notPushed(event));
   }
 
-  /** A listener of events failed. Nothing else stops. */
+  /** Logs an error of an event listener, which affects nothing else. */
   listenerFailed(who: string, { message, stack }: Error): void {
     this.lines.write('error', `${who} failed: ${message}`, stack);
   }
@@ -112,7 +112,7 @@ export class LogReport {
 
   private buried({ message, why, error }: DeadMessage, what: string): void {
     const line = `${named(message)} ${what}, because ${WHY[why]}: ${error.message}`;
-    // What a handler decides is no failure of the application.
+    // A discard is the handler's decision, not a failure of the application.
     if (why === 'discarded') this.lines.write(this.levels.discards, line);
     else this.lines.write(this.levels.deadLetters, line, why === 'unreadable' ? undefined : error.stack);
   }
@@ -216,7 +216,7 @@ function named(message: KqMessage): string {
   return `message ${placeOf(message)}${key === null ? '' : ` with the key ${JSON.stringify(key.slice(0, 100))}`}`;
 }
 
-/** A stack tells nothing new the second time; an outcome that a handler chose is no error. */
+/** The stack is logged on the first attempt only, and never for an outcome the handler chose. */
 function firstStack({ attempt }: KqMessage, error: Error): string | undefined {
   return attempt === 1 && !isOutcome(error) ? error.stack : undefined;
 }

@@ -5,13 +5,13 @@ import type { KqMessage } from '../api/received.js';
 import { KqError, show, toError } from '../errors.js';
 import { asConfigError } from './option-checks.js';
 
-/** What a handler is called for: a message, or those of a batch. */
+/** The item of a handler call: a message, or those of a batch. */
 export type MessageItem = KqMessage | readonly KqMessage[];
 
-/** The runs whose handler goes on although an interceptor ended them. */
+/** Runs whose handler is still going although an interceptor ended them. */
 const unfinished = new WeakMap<object, Promise<unknown>>();
 
-/** The handlers of messages. */
+/** Message handlers as a kind of handler. */
 export const MESSAGE_HANDLERS: ClusterKind<MessageItem> = {
   library: 'nest-kq',
   context: 'kq',
@@ -27,14 +27,14 @@ export const MESSAGE_HANDLERS: ClusterKind<MessageItem> = {
   abandon: (item, handler) => void unfinished.set(item, handler),
 };
 
-/** Settles when the handler of this item, which an interceptor did not wait for, has ended; undefined: it has. */
+/** Resolves when a handler that an interceptor didn't wait for has ended; undefined if it already has. */
 export function unfinishedOf(item: MessageItem): Promise<unknown> | undefined {
   return unfinished.get(item);
 }
 
 /**
- * Whether a guard, interceptor, filter or parameter decorator is at work for a message and not for a request. The arguments
- * are the value and the `KqMessage`, of batches the list of each: `const [value, message] = context.getArgs()`.
+ * Whether a guard, interceptor, filter or parameter decorator runs for a message rather than a request. The arguments are the
+ * value and the `KqMessage`, or a list of each for batches: `const [value, message] = context.getArgs()`.
  */
 export function isKqContext(host: ArgumentsHost): boolean {
   return host.getType<string>() === MESSAGE_HANDLERS.context;

@@ -1,18 +1,21 @@
 import { withoutSecrets, type LogErrors } from 'nest-handlers/log';
 import { KqError, factOf, show, unknownName, wrongValue } from '../errors.js';
 
-/** `KQ_CONFIG`: what is wrong, the value that was given, and what was expected. A value may be a secret that was given for the wrong option. */
+/**
+ * Returns a `KQ_CONFIG` that says what is wrong, the value given and what was expected. Secrets are masked: one may have been
+ * given for the wrong option.
+ */
 export function wrong(what: string, value: unknown, expected: string): KqError {
   return wrongValue('KQ_CONFIG', what, withoutSecrets(value), expected);
 }
 
-/** The errors of `logger` and `logLevels`. */
+/** Errors for `logger` and `logLevels`. */
 export const LOG_ERRORS: LogErrors = {
   wrong,
   unknownName: (what, level, known) => unknownName('KQ_CONFIG', `${what} (given ${show(level)})`, known),
 };
 
-/** Runs a check of a lower layer. Its refusal becomes `KQ_CONFIG`; `where` says which part of the configuration is wrong. */
+/** Runs a check of a lower layer and turns its refusal into `KQ_CONFIG`; `where` names the wrong part of the configuration. */
 export function asConfigError<T>(where: string, check: () => T): T {
   try {
     return check();

@@ -18,53 +18,55 @@ import {
 import { DEFAULT_LOG_LEVELS, type KqLogLevels } from './log-levels.js';
 import { LOG_ERRORS, asConfigError, checkBoolean, checkText, wrong } from './option-checks.js';
 
-/** What `KqModule.forRoot` takes. Anything wrong in it is `KQ_CONFIG`, and the application does not start. */
+/** Options of `KqModule.forRoot`. Any mistake is `KQ_CONFIG`, and the application doesn't start. */
 export interface KqOptions extends BrokerOptions {
-  /** The consumer group of handlers that name none. @default none: such a handler is KQ_CONFIG; in memory 'nest-kq' */
+  /** Consumer group of handlers that name none. @default none: such a handler is KQ_CONFIG; in memory 'nest-kq' */
   group?: string;
   /** False: this process only pushes; its handlers are checked but not run. @default true */
   consume?: boolean;
-  /** How messages are pushed. @default see PusherOptions */
+  /** Options of the pusher. @default see PusherOptions */
   pusher?: PusherOptions;
-  /** After how long without a sign of life a group takes this process for dead, 6 s to 30 minutes. @default '30s' */
+  /** Time without a heartbeat after which a group considers this process dead, 6 s to 30 minutes. @default '30s' */
   sessionTimeout?: Duration;
   /**
-   * How long a group waits for its processes at a rebalance, 5 s to an hour. Handlers that run may end during four fifths of it,
-   * and what they handled is committed; those that take longer run again where their partition moves. @default '30s'
+   * How long a group waits for its processes at a rebalance, 5 s to an hour. Running handlers have four fifths of it to finish
+   * and get committed; messages of slower ones run again wherever their partition moves. @default '30s'
    */
   rebalanceTimeout?: Duration;
   /**
-   * A name of this process that no other one has at a time, such as the name of a pod of a StatefulSet: if it comes back within
-   * `sessionTimeout`, it has its partitions again, and the others don't notice. Without, it leaves its groups at the end, and others
-   * take over at once. Kafka 2.3 or later. @default none
+   * Static member name, unique among running processes, such as the pod name in a StatefulSet: if the process comes back within
+   * `sessionTimeout`, it gets its partitions back without a rebalance. Without it, the process leaves its groups on shutdown and
+   * others take over at once. Kafka 2.3 or later. @default none
    */
   groupInstanceId?: string;
-  /** The time between two commits of a group at least, 0 to a minute. At a shutdown the last one is made at once. @default '1s' */
+  /** Minimum interval between commits of a group, 0 to a minute. A shutdown commits at once. @default '1s' */
   commitEvery?: Duration;
   /**
-   * Bytes of messages that this process holds: fetched and not handled, and pushed and not answered, 1 MiB to 1 TiB. Half of it is
-   * shared out evenly among partitions, of which each may hold at least one fetch (1 MiB, or one larger message); the rest is
-   * for who needs it. Pushes have their own bound, `pusher.buffer`. @default 67_108_864 (64 MiB)
+   * Memory for messages in this process, in bytes: fetched but not handled, and pushed but not answered, 1 MiB to 1 TiB. Half of
+   * it is divided evenly among partitions, each of which may always hold one fetch (1 MiB, or one larger message); the rest goes
+   * to whoever needs it. Pushes have their own limit, `pusher.buffer`. @default 67_108_864 (64 MiB)
    */
   memory?: number;
   /** How long a shutdown waits for running handlers before it aborts their signals, 0 to an hour. @default '10s' */
   shutdownTimeout?: Duration;
-  /** What to do around pushes and handlers, such as `openTelemetry()`; see `KqHooks`. @default [] */
+  /** Hooks around pushes and handlers, such as `openTelemetry()`; see `KqHooks`. @default [] */
   hooks?: readonly KqHooks[];
-  /** For warnings and failures; lines of a cluster with a name begin with the name. @default Nest's logger with the context 'Kq' */
+  /**
+   * Logger for warnings and failures; lines of a named cluster start with its name. @default Nest's logger with the context 'Kq'
+   */
   logger?: LoggerService;
   /**
-   * The log levels of what happens often. @default { retries: 'warn', discards: 'warn', deadLetters: 'error', held: 'error',
-   * joins: 'log', groups: 'warn', rebalances: 'debug', pushes: 'off' }
+   * Log levels of frequent events. @default { retries: 'warn', discards: 'warn', deadLetters: 'error', held: 'error', joins:
+   * 'log', groups: 'warn', rebalances: 'debug', pushes: 'off' }
    */
   logLevels?: KqLogLevels;
 }
 
-/** The options after they were checked and filled. */
+/** Options of `KqModule`, checked and with defaults. */
 export interface ResolvedOptions {
-  /** Undefined: in memory. */
+  /** Undefined for a log in memory. */
   readonly brokers: readonly string[] | undefined;
-  /** Nobody said where messages are stored. */
+  /** `brokers` wasn't given. */
   readonly forgotten: boolean;
   readonly clientId: string;
   readonly ssl: boolean | ConnectionOptions;
@@ -72,7 +74,7 @@ export interface ResolvedOptions {
   readonly rack: string | undefined;
   readonly connectionTimeout: number;
   readonly requestTimeout: number;
-  /** Undefined: kafkajs. */
+  /** Undefined for kafkajs. */
   readonly driver: DriverFactory | undefined;
   readonly group: string | undefined;
   readonly consume: boolean;
@@ -107,10 +109,10 @@ const DEFAULTS = {
   hooks: [],
 } satisfies KqOptions;
 
-/** The group of handlers that name none, in a log that no other process sees. */
+/** Default group in a log that no other process sees. */
 const GROUP_IN_MEMORY = 'nest-kq';
 
-/** Every option; the documentation is checked against it. */
+/** All option names; the documentation is checked against them. */
 export const OPTION_NAMES: readonly string[] = Object.keys({
   brokers: true,
   clientId: true,
@@ -134,7 +136,7 @@ export const OPTION_NAMES: readonly string[] = Object.keys({
   logLevels: true,
 } satisfies Record<keyof KqOptions, true>);
 
-/** Checks what the user gave and fills in the defaults; `KQ_CONFIG`. `cluster`: its name. */
+/** Checks the options and fills in the defaults; throws `KQ_CONFIG`. `cluster` is the cluster's name. */
 export function resolveOptions(options: KqOptions, cluster?: string): ResolvedOptions {
   refuseName(options);
   checkOptions('KQ_CONFIG', 'KqModule', options, OPTION_NAMES);
@@ -185,7 +187,7 @@ function refuseName(options: KqOptions): void {
   );
 }
 
-/** Kafka's rule for it is that for topics. */
+/** Kafka's rule is the one for topics. */
 function checkName(groupInstanceId: unknown): string {
   if (isTopicName(groupInstanceId)) return groupInstanceId;
   throw wrong('`groupInstanceId`', groupInstanceId, TOPIC_NAMES);

@@ -18,10 +18,10 @@ import { LogReport } from './log-report.js';
 import type { ResolvedOptions } from './options.js';
 import { subscriptionsOf, type Subscribed } from './subscriptions.js';
 
-/** Milliseconds until a message is looked at again that no handler takes: another process may have one. */
+/** Delay in ms before a message that no handler takes is tried again: another process may have its handler. */
 const NO_HANDLER = 60_000;
 
-/** All parts of one cluster in one application. The constructor puts them together, and opens nothing. */
+/** The parts of one cluster in one application. The constructor wires them and opens nothing. */
 export class KqRuntime {
   readonly pusher: LogPusher;
   readonly health: GroupsHealth;
@@ -29,16 +29,19 @@ export class KqRuntime {
   readonly deadLetters: LogDeadLetters;
   readonly events: EventHub;
   private readonly report: LogReport;
-  /** Of all groups and pushes. */
+  /** Shared by all groups and pushes. */
   private readonly budget: MemoryBudget;
-  /** nest-dq, where the application has it. */
+  /** nest-dq, if the application has it. */
   readonly delays = new DelaysPort();
   private readonly memberships: GroupMembership[] = [];
-  /** What comes back from nest-dq. */
+  /** Consumers of messages that come back from nest-dq. */
   private readonly comingBack: Consuming[] = [];
-  /** By group: what runs it. A group has one tube, and a module that is loaded later may bring more handlers. */
+  /**
+   * By group, the subscriptions that run its delayed messages. A group has one tube, and a lazily loaded module may add
+   * handlers.
+   */
   private readonly takers = new Map<string, Subscribed[]>();
-  /** Of dead letters, which are stored while no push has room. */
+  /** Producer of dead letters, which are stored even while the push buffer is full. */
   private readonly letters: LogProducer;
   private readonly unhook: (() => void)[] = [];
   private closing: Promise<void> | undefined;
@@ -47,7 +50,7 @@ export class KqRuntime {
     readonly options: ResolvedOptions,
     private readonly environment: Pick<Environment, 'clock' | 'stopped'>,
     private readonly driver: LogDriver,
-    /** The name of the cluster. */
+    /** Cluster name. */
     readonly name?: string,
   ) {
     this.report = new LogReport(options.logger, options.logLevels, environment.clock);
@@ -70,7 +73,7 @@ export class KqRuntime {
     this.deadLetters = new LogDeadLetters(admin, this.letters, (line) => options.logger.log(line));
   }
 
-  /** With the log of the environment. `KQ_CONFIG`. */
+  /** Creates a runtime with the environment's log. `KQ_CONFIG`. */
   static async make(environment: Environment, options: ResolvedOptions, name?: string): Promise<KqRuntime> {
     return new KqRuntime(options, environment, await environment.driver(options, name), name);
   }
@@ -79,7 +82,7 @@ export class KqRuntime {
     return this.driver.admin;
   }
 
-  /** Ends the transaction of a process before this one, if there is one. Never rejects: the next transaction does it, too. */
+  /** Ends a transaction left open by a previous process, if any. Never rejects: the next transaction ends it, too. */
   async takeOver(): Promise<void> {
     try {
       await this.pusher.takeOver();
@@ -91,14 +94,14 @@ export class KqRuntime {
     }
   }
 
-  /** Pushes from now on what waits in nest-dq. */
+  /** Starts pushing messages that waited in nest-dq. */
   async pushWhatWaits(): Promise<void> {
     if (!this.delays.consume) return;
     const push = (topic: string, message: OutgoingMessage) => this.store(topic, message);
     this.comingBack.push(await this.delays.need('a push').consumePushes(push));
   }
 
-  /** Before anything else, once. Throws what a hook throws. */
+  /** Called once, before anything else. Throws what a hook throws. */
   start(): void {
     const { name, events, options } = this;
     const { clientId } = options;
@@ -108,7 +111,7 @@ export class KqRuntime {
     }
   }
 
-  /** Joins the groups of these handlers, one time each. Rejects as `GroupMembership.start`, and with `KQ_CONFIG`. */
+  /** Joins each group of these handlers. Rejects like `GroupMembership.start`, and with `KQ_CONFIG`. */
   async consume(handlers: readonly FoundHandler[]): Promise<void> {
     for (const { settings } of handlers) {
       const { letterTopic } = settings.failures;
@@ -133,7 +136,7 @@ export class KqRuntime {
     await (this.environment.stopped?.(ends) ?? ends);
   }
 
-  /** After `stop`. Idempotent. What fails is logged, and the rest goes on. */
+  /** Called after `stop`. Idempotent. Failures are logged and don't stop the rest. */
   close(): Promise<void> {
     return (this.closing ??= this.end());
   }
@@ -149,7 +152,7 @@ export class KqRuntime {
     await membership.start();
   }
 
-  /** Runs from now on what failed in the group and waits in nest-dq. */
+  /** Starts running the group's failed messages that waited in nest-dq. */
   private async takeBack(
     group: string,
     handlers: readonly FoundHandler[],
@@ -212,7 +215,7 @@ export class KqRuntime {
     });
   }
 
-  /** A group may have a second member, of modules that were loaded lazily. */
+  /** A group may have a second member, for lazily loaded modules. */
   private nameIn(group: string, groupInstanceId: string): string {
     const before = this.memberships.filter((each) => each.group === group).length;
     return before === 0 ? groupInstanceId : `${groupInstanceId}-${before + 1}`;

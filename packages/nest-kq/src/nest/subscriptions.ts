@@ -1,4 +1,4 @@
-/** What the consumer needs to know of a handler. */
+/** Turns handlers into subscriptions of the consumer. */
 import type { Subscription } from '../consumer/group-consumer.js';
 import type { RunSignal } from '../consumer/run-signal.js';
 import type { MemoryBudget } from '../consumer/memory-budget.js';
@@ -21,23 +21,23 @@ export interface SubscribingParts {
   readonly clock: Clock;
   readonly events: EventHub;
   readonly budget: MemoryBudget;
-  /** What hooks put around each call of the handler. */
+  /** Hook around each call of the handler. */
   readonly around?: KqHooks['aroundHandler'];
-  /** Stores a letter; rejects with a `KqError`. */
+  /** Stores a dead letter; rejects with a `KqError`. */
   store(to: LetterTopic, letter: OutgoingMessage): Promise<unknown>;
-  /** Absent: the application does not have nest-dq. */
+  /** Absent if the application doesn't have nest-dq. */
   readonly delays?: Pick<Delays, 'retry'>;
 }
 
-/** A handler at work. */
+/** A running handler. */
 export interface Subscribed extends Subscription {
-  /** Undefined: the message is of a topic of another handler. */
+  /** Runs a delayed message; returns undefined if its topic belongs to another handler. */
   runLater(failed: FailedMessage, signal: AbortSignal): Promise<LaterOutcome> | undefined;
   /** Its retry topics, each with the topic whose messages wait there. */
   readonly retries: ReadonlyMap<string, string>;
 }
 
-/** With its retry topics it has two: what waits there holds up no other. */
+/** Returns two subscriptions if there are retry topics, so that waiting messages don't block others. */
 export function subscriptionsOf(found: FoundHandler, parts: SubscribingParts): readonly Subscribed[] {
   const { handler, isSurrounded, settings } = found;
   const { clock, events, budget, delays, around } = parts;
@@ -51,8 +51,8 @@ export function subscriptionsOf(found: FoundHandler, parts: SubscribingParts): r
         return around(run, () => handler(value, item));
       }
     : handler;
-  // A ClsGuard, for example, enters a store, which must end with its run. A scope for each run of a bare handler would cost
-  // a fifth of what many messages a second may cost.
+  // An enhancer such as ClsGuard enters an async store that must end with the run. A scope around each run of a bare handler
+  // would cost a fifth of the throughput.
   const isAlone = !around && !isSurrounded;
   // Each topic has its own format and schema.
   const runs = settings.topics.map((topic) => ({
@@ -73,7 +73,7 @@ export function subscriptionsOf(found: FoundHandler, parts: SubscribingParts): r
     return named ?? runs.find(({ pattern }) => topic.search(pattern) >= 0);
   };
   const run = (deliveries: readonly Delivery[], signal: RunSignal) => {
-    const { of } = find(deliveries[0]!.topic)!; // all are of one partition
+    const { of } = find(deliveries[0]!.topic)!; // all are from one partition
     return isAlone ? of.run(deliveries, signal) : detached(() => of.run(deliveries, signal));
   };
   const retries = retryTopics(settings);
@@ -87,7 +87,7 @@ export function subscriptionsOf(found: FoundHandler, parts: SubscribingParts): r
     run,
     stalled: ({ offset, ...stall }) => events.tell('stalled', { ...stall, group, offset: String(offset) }),
     skipped,
-    // Part of a run of nest-dq, which has a scope of its own and may have been put into a trace.
+    // Runs within a nest-dq run, which has its own scope and may be part of a trace.
     runLater: (failed, signal) => find(failed.topic)?.of.runLater(failed, signal),
     retries: new Map(),
   };

@@ -7,7 +7,7 @@ import { KqHealth } from '../health/health.js';
 import { KqPusher } from '../pusher/pusher.js';
 import { MESSAGE_HANDLERS } from './message-handlers.js';
 
-/** The parts of each cluster that an application injects, by their names in the runtime. */
+/** Injectable parts of each cluster, by their names in the runtime. */
 const INJECTABLES = {
   pusher: KqPusher,
   events: KqEvents,
@@ -16,15 +16,15 @@ const INJECTABLES = {
   deadLetters: KqDeadLetters,
 } as const;
 
-/** What an application injects. For the cluster without a name the class itself is the token. */
+/** A part an application can inject. For the cluster without a name the class itself is the token. */
 export type KqInjectable = (typeof INJECTABLES)[keyof typeof INJECTABLES];
 
-/** The token of each part of each cluster. */
+/** Tokens of the parts of each cluster. */
 export const kqTokens = new ClusterTokens(MESSAGE_HANDLERS, INJECTABLES);
 
 /**
- * The injection token of a part of a cluster, for `app.get` and for providers made by a factory. Without a name it is the
- * class itself. `KQ_CONFIG`: the name is empty or no text, or `type` cannot be injected.
+ * Returns the injection token of a part of a cluster, for `app.get` and provider factories. Without a name it is the class
+ * itself. `KQ_CONFIG`: the name isn't a non-empty string, or `type` can't be injected.
  * @param type The class. Default: `KqPusher`.
  */
 export function getKqToken(cluster?: string, type: KqInjectable = KqPusher): InjectionToken {
@@ -32,8 +32,8 @@ export function getKqToken(cluster?: string, type: KqInjectable = KqPusher): Inj
 }
 
 /**
- * Injects a part of the cluster of that name: `@InjectKq('audit') audit: KqPusher`, `@InjectKq('audit', KqHealth) health:
- * KqHealth`. The cluster without a name needs no decorator.
+ * Injects a part of the named cluster: `@InjectKq('audit') audit: KqPusher`, `@InjectKq('audit', KqHealth) health: KqHealth`.
+ * The cluster without a name needs no decorator.
  * @param type The class. Default: `KqPusher`.
  */
 export function InjectKq(cluster: string, type?: KqInjectable): ParameterDecorator & PropertyDecorator {

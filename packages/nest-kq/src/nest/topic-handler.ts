@@ -5,29 +5,29 @@ import { show } from '../errors.js';
 import type { BatchOptions, TopicHandlerOptions } from './handler-options.js';
 import { MESSAGE_HANDLERS } from './message-handlers.js';
 
-/** The type of a handler's values: of a name or an expression, any. */
+/** Type of a handler's values; any for a plain name or an expression. */
 export type HandledValue<T extends TopicChoice> = T extends Topic ? ValueOf<T> : any;
 
-/** Any, where V is any: then value and message may stand elsewhere, by their decorators. */
+/** Any if V is any, so that decorators may move value and message. */
 type Given<V, T> = 0 extends 1 & V ? any : T;
 
-/** A method that `@TopicHandler` takes. The third parameter and later ones need a parameter decorator. */
+/** A method that `@TopicHandler` accepts. The third and later parameters need a parameter decorator. */
 export type DecoratedHandler<V> = (value: V, message: Given<V, KqMessage<V>>, ...decorated: any[]) => unknown;
 
-/** A method that `@TopicHandler` with `batch` takes: a message's value and the message have the same place in both lists. */
+/** A method that `@TopicHandler` with `batch` accepts: a value and its message have the same index in both lists. */
 export type DecoratedBatchHandler<V> = (
   values: Given<V, V[]>,
   messages: Given<V, readonly KqMessage<V>[]>,
   ...decorated: any[]
 ) => unknown;
 
-/** What a `@TopicHandler` says; checked at the start of the application. */
+/** Arguments of a `@TopicHandler`; checked at startup. */
 export interface TopicMark {
   readonly topics: unknown;
   readonly options?: TopicHandlerOptions;
 }
 
-/** The `@TopicHandler`s of methods. */
+/** The `@TopicHandler` marks of methods. */
 export const topicMarks = new HandlerMarks<TopicMark>(MESSAGE_HANDLERS, 'handlers');
 
 type Decorates<H extends (...args: any[]) => unknown> = <M extends H>(
@@ -37,25 +37,25 @@ type Decorates<H extends (...args: any[]) => unknown> = <M extends H>(
 ) => void;
 
 /**
- * Handles batches by this method `(values, messages)`. It may return `Retry` or `Discard` for all of them, or an array with
- * an outcome or an Error in the places of the messages that it could not handle, also as `Promise.allSettled` gives it.
- * Else as below.
+ * Makes the method handle batches: `(values, messages)`. It may return `Retry` or `Discard` for all of them, or an array with an
+ * outcome or an Error at the index of each message it couldn't handle, or the result of `Promise.allSettled`. Otherwise as
+ * below.
  */
 export function TopicHandler<T extends TopicChoice>(
   topics: T | readonly T[],
   options: TopicHandlerOptions & { batch: BatchOptions },
 ): Decorates<DecoratedBatchHandler<HandledValue<T>>>;
 /**
- * Handles the messages of these topics by this method `(value, message)` of a provider or controller; a tombstone's value
- * is null. Each message is handled at least once. In a group, a topic has one handler in each process. An expression means
- * the topics that it matches, also those that come later; of a plain name or an expression, values are read as JSON.
+ * Makes a method of a provider or controller handle the messages of these topics: `(value, message)`; the value of a tombstone
+ * is null. Each message is handled at least once. Within a group, a topic has one handler per process. An expression covers all
+ * matching topics, including ones created later; for a plain name or an expression, values are read as JSON.
  *
- * The method can return or throw `Retry` or `Discard`; throwing anything else is a failure; what else it returns means
- * that the message is handled. The last value of an Observable counts. Guards, pipes, interceptors and exception filters
- * apply, global ones too.
+ * The method can return or throw `Retry` or `Discard`. Throwing anything else is a failure; returning anything else means the
+ * message is handled. For an Observable the last value counts. Guards, pipes, interceptors and exception filters apply,
+ * including global ones.
  *
- * At the start of the application, wrong options, two handlers of one topic in one group, and a `cluster` that no module
- * registers are `KQ_CONFIG`; a topic that does not exist is `KQ_UNKNOWN_TOPIC`.
+ * At startup, wrong options, two handlers of one topic in one group, and a `cluster` that no module registers are `KQ_CONFIG`; a
+ * topic that doesn't exist is `KQ_UNKNOWN_TOPIC`.
  */
 export function TopicHandler<T extends TopicChoice>(
   topics: T | readonly T[],

@@ -5,29 +5,29 @@ import { KqError, show } from '../errors.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 import type { LogReport } from './log-report.js';
 
-/** Milliseconds between two looks, where the log does not tell of new topics. */
+/** Poll interval in ms if the log doesn't announce new topics. */
 const EVERY = 5_000;
 
 export interface TopicWatchOptions {
   readonly group: string;
   readonly patterns: readonly RegExp[];
   readonly subscriptions: readonly Subscription[];
-  /** Whose they are, in the same order, for messages. */
+  /** Names of their handlers, in the same order, for messages. */
   readonly names: readonly string[];
-  /** There are topics which the group does not read yet: it is to join anew. Never rejects. */
+  /** Makes the group rejoin to read new topics. Never rejects. */
   came(topics: readonly string[]): Promise<void>;
 }
 
-/** Looks for topics that came after a group was joined, where its handlers have regular expressions. */
+/** Looks for topics created after a group was joined, if its handlers have regular expressions. */
 export class TopicWatch {
-  /** Those of the expressions. Undefined: no look has had an answer yet. */
+  /** Topics that match the expressions; undefined before the first successful look. */
   private known: Set<string> | undefined;
-  /** Those that were not there at the first look. */
+  /** Topics created since the first look. */
   private readonly new = new Set<string>();
   private timer: Timer | undefined;
   private stopped = false;
   private looking = false;
-  /** A topic was created while it looked. */
+  /** A topic was created during a look. */
   private created = false;
   private unwatch = () => {};
 
@@ -38,12 +38,12 @@ export class TopicWatch {
     private readonly options: TopicWatchOptions,
   ) {}
 
-  /** Those that came while the group was read: nothing of them is to be left out. */
+  /** Topics created since the start, which are read from their first message. */
   get later(): ReadonlySet<string> {
     return this.new;
   }
 
-  /** Before the first join: `KQ_CONFIG` if a topic that is there has two handlers. Then it looks again and again. */
+  /** Called before the first join; rejects with `KQ_CONFIG` if an existing topic has two handlers. Then polls. */
   async start(): Promise<void> {
     if (this.admin.watch) this.unwatch = this.admin.watch(() => void this.lookAgain());
     this.looking = true;
@@ -83,7 +83,7 @@ export class TopicWatch {
   }
 
   private async lookOnce(): Promise<void> {
-    // After a start without brokers, what the group has read meanwhile is not known.
+    // After a start without brokers it is unknown what the group has read meanwhile.
     const first = this.known === undefined;
     const topics = await this.look();
     if (this.stopped) return;
@@ -97,19 +97,19 @@ export class TopicWatch {
     }
   }
 
-  /** The topics that are new; undefined: nobody answered, which the member itself tells. */
+  /** Returns the new topics, or undefined if the brokers didn't answer, which the member itself reports. */
   private async look(): Promise<readonly string[] | undefined> {
     let all: Awaited<ReturnType<LogAdmin['topics']>>;
     try {
       all = await this.admin.topics();
     } catch {
-      return undefined; // the member tells of it, and the next look asks again
+      return undefined; // the member reports it; retried at the next look
     }
     const { group, patterns } = this.options;
     const matching = all.map(({ topic }) => topic).filter((topic) => isMeant(topic, patterns));
     const came = matching.filter((topic) => !this.known?.has(topic));
     if (matching.length === 0 && !this.known) this.report.noTopics(group, patterns);
-    this.known = new Set(matching); // one that is deleted may come again
+    this.known = new Set(matching); // a deleted topic may be created again
     return came;
   }
 
