@@ -1,4 +1,4 @@
-/** Tells the group how far its partitions are handled. */
+/** Commits the handled offsets of a group's partitions. */
 import type { LogMember } from '../driver/driver.js';
 import type { GroupOffset } from '../driver/message.js';
 import { toError } from '../errors.js';
@@ -6,20 +6,20 @@ import type { Clock, Timer } from 'nest-handlers/time';
 import type { PartitionWork } from './partition-work.js';
 
 export interface CommitterOptions {
-  /** Milliseconds between two commits at least. */
+  /** Minimum interval between commits, in ms. */
   readonly every: number;
-  /** All partitions that are assigned now. */
+  /** Returns the partitions assigned now. */
   works(): Iterable<PartitionWork>;
-  /** Nothing was committed; it is tried again. */
+  /** A commit failed and will be retried. */
   failed(error: Error): void;
 }
 
-/** One commit at a time, of all partitions whose watermark has moved, and none while the group takes none. */
+/** Runs one commit at a time, for all partitions whose watermark has moved, and none while the group accepts none. */
 export class Committer {
   private timer: Timer | undefined;
   private committing: Promise<void> | undefined;
   private held = true;
-  /** How often the group was shared out. */
+  /** Number of rebalances seen. */
   private shares = 0;
   private stopped = false;
   private last = -Infinity;
@@ -45,7 +45,7 @@ export class Committer {
     await this.committing;
   }
 
-  /** Commits what is handled, at once. Never rejects. */
+  /** Commits what is handled, immediately. Never rejects. */
   async flush(): Promise<void> {
     this.timer?.cancel();
     this.timer = undefined;
@@ -53,14 +53,14 @@ export class Committer {
     await this.commit();
   }
 
-  /** The group has been shared out: it takes commits again. */
+  /** A rebalance is over: the group accepts commits again. */
   release(): void {
     this.shares++;
     this.held = false;
     this.moved();
   }
 
-  /** Commits what is handled, at once; after that nothing more. Idempotent. */
+  /** Commits what is handled, immediately; nothing after that. Idempotent. */
   async stop(): Promise<void> {
     this.stopped = true;
     await this.flush();
@@ -77,7 +77,7 @@ export class Committer {
       .then(
         (done) => {
           if (done) moved.forEach((work, index) => (work.committed = offsets[index]!.offset));
-          else if (shares === this.shares) this.held = true; // until the assignment that follows
+          else if (shares === this.shares) this.held = true; // until the next assignment
         },
         (error: unknown) => this.options.failed(toError(error)),
       )

@@ -1,4 +1,4 @@
-/** One member of a group at work: what it is assigned goes to the handlers of this process. */
+/** One member of a group at work: passes its partitions to the handlers of this process. */
 import { isMeant } from '../driver/expressions.js';
 import {
   DRAIN_SHARE,
@@ -18,40 +18,40 @@ import type { PartitionWork } from './partition-work.js';
 import type { Pauses } from './pauses.js';
 import { FILL_LIMIT, TopicWork, type CutPartition, type WorkOptions } from './topic-work.js';
 
-/** A handler of the group, and its topics. No topic has two in one group. */
+/** A handler of the group and its topics. No topic has two handlers in one group. */
 export interface Subscription extends WorkOptions {
   readonly topics: readonly (string | RegExp)[];
 }
 
 export interface GroupConsumerOptions extends Omit<MemberOptions, 'topics'> {
   readonly subscriptions: readonly Subscription[];
-  /** Milliseconds between two commits at least. */
+  /** Minimum interval between commits, in ms. */
   readonly commitEvery: number;
   readonly pauses: Pauses;
-  /** It is in the group, for the first time or again, and has these partitions. */
+  /** The member joined, or rejoined, and has these partitions. */
   joined(partitions: readonly TopicPartition[]): void;
-  /** @param retryIn Milliseconds after which the member joins again by itself; absent: a commit failed, and is tried again. */
+  /** @param retryIn Delay in ms before the member rejoins; absent if a commit failed and will be retried. */
   failed(error: Error, retryIn?: number): void;
   /**
-   * The group has not answered it for so long that it may have given its partitions to others: nothing begins until `joined`.
-   * The member goes on trying.
+   * The group hasn't answered for so long that it may have reassigned the partitions: nothing starts until `joined`. The member
+   * keeps trying.
    */
   lapsed(error: Error): void;
-  /** Handlers ran when it lost these partitions. */
+  /** Handlers were running when it lost these partitions. */
   cut(partitions: readonly CutPartition[]): void;
-  /** Of these nothing comes now; called each time that the list changes. */
+  /** Partitions that can't be read now; called each time the list changes. */
   unavailable?(places: readonly Unavailable[]): void;
 }
 
-/** How far a partition is handled that this process has. */
+/** Progress of an assigned partition. */
 export interface Progress extends TopicPartition {
-  /** All below it is handled; undefined: nothing of it has come since it was assigned. */
+  /** Everything below it is handled; undefined if nothing has arrived since the assignment. */
   readonly watermark: bigint | undefined;
-  /** The timestamp of the first message that has come and is not handled; undefined: there is none. */
+  /** Timestamp of the first received message that isn't handled; undefined if there is none. */
   readonly oldest: number | undefined;
-  /** The offset after the last message of the partition, as of the last fetch; 0 before the first. */
+  /** Offset after the last message of the partition, as of the last fetch; 0 before the first. */
   readonly end: bigint;
-  /** It fetches nothing more until the message at its watermark is handled, and has not for long. */
+  /** The partition isn't fetched until the message at its watermark is handled, and hasn't been for long. */
   readonly stalled: boolean;
 }
 
@@ -59,10 +59,10 @@ export class GroupConsumer implements MemberHandler {
   private readonly member: LogMember;
   private readonly works: readonly (readonly [Subscription, TopicWork])[];
   private readonly committer: Committer;
-  /** Clock time up to which the group gives its partitions to nobody else. */
+  /** Clock time until which the group won't reassign its partitions. */
   private confirmedUntil = Infinity;
   private lapse: Timer | undefined;
-  /** What it has; undefined: it joins, or is not in the group. */
+  /** Assigned partitions; undefined while joining or out of the group. */
   private assignment: readonly TopicPartition[] | undefined;
   private hasLapsed = false;
   private stopping: Promise<number> | undefined;
@@ -73,7 +73,7 @@ export class GroupConsumer implements MemberHandler {
     private readonly options: GroupConsumerOptions,
   ) {
     const { subscriptions, commitEvery } = options;
-    const { budget } = subscriptions[0]!.room; // all have the same
+    const { budget } = subscriptions[0]!.room; // shared by all
     this.member = driver.member(
       {
         ...options,
@@ -97,32 +97,32 @@ export class GroupConsumer implements MemberHandler {
     ]);
   }
 
-  /** Resolves once it has joined; rejects as the member's `start`. */
+  /** Resolves once it has joined; rejects like the member's `start`. */
   start(): Promise<void> {
     return this.member.start();
   }
 
   /**
-   * Begins nothing more but what holds the offset to commit, waits up to `timeout` milliseconds for what runs, aborts the rest,
-   * commits and leaves. Idempotent.
+   * Starts nothing more except messages that hold back the offset to commit, waits up to `timeout` ms for current runs, aborts
+   * the rest, commits and leaves. Idempotent.
    * @param returns See `LogMember.stop`.
-   * @returns How many runs it aborted.
+   * @returns The number of aborted runs.
    */
   stop(timeout: number, returns = false): Promise<number> {
     return (this.stopping ??= this.drain(timeout, returns));
   }
 
-  /** It is stopped, or on the way. */
+  /** Whether it is stopped or stopping. */
   get stopped(): boolean {
     return this.stopping !== undefined;
   }
 
-  /** Has those of `pauses` take effect that are new. It stays in the group. */
+  /** Applies changes of `pauses`. It stays in the group. */
   pausesChanged(): void {
     for (const [, work] of this.works) work.pausesChanged();
   }
 
-  /** Calls of handlers that have not returned. */
+  /** Number of handler calls that haven't returned. */
   get running(): number {
     return this.works.reduce((sum, [, work]) => sum + work.runs, 0);
   }
@@ -169,13 +169,13 @@ export class GroupConsumer implements MemberHandler {
     if (this.stopping) return;
     this.confirmedUntil = until;
     const left = until - this.clock.now();
-    if (left > 0) this.vouchedFor(); // else the answer waited here while the process stood still
+    if (left > 0) this.vouchedFor(); // otherwise the answer sat here while the process was blocked
     if (this.hasLapsed) return;
     this.lapse?.cancel();
     this.lapse = this.clock.after(left, () => this.lapsed());
   }
 
-  /** The partitions are surely its own now. */
+  /** The partitions are confirmed as its own. */
   private vouchedFor(): void {
     if (this.hasLapsed && this.assignment) this.options.joined(this.assignment);
     this.hasLapsed = false;
@@ -213,7 +213,7 @@ export class GroupConsumer implements MemberHandler {
     });
     this.lapse?.cancel();
     const aborted = this.running;
-    for (const [, work] of this.works) work.giveUp(); // of no effect if nothing runs
+    for (const [, work] of this.works) work.giveUp(); // no-op if nothing runs
     await this.committer.stop();
     await this.member.stop(returns);
     for (const work of this.partitions()) work.lose();
@@ -221,7 +221,7 @@ export class GroupConsumer implements MemberHandler {
   }
 }
 
-/** Whether it is for this topic. */
+/** Whether the subscription covers the topic. */
 export function has({ topics }: Pick<Subscription, 'topics'>, topic: string): boolean {
   return topics.some((each) => (typeof each === 'string' ? each === topic : isMeant(topic, [each])));
 }

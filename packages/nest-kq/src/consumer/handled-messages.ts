@@ -1,4 +1,4 @@
-/** The messages that one transaction takes as handled. */
+/** Messages that one transaction marks as handled. */
 import { MemberLost, type LogDriver, type LogTransaction } from '../driver/driver.js';
 import type { GroupOffset } from '../driver/message.js';
 import { KqError, wrongValue } from '../errors.js';
@@ -8,10 +8,10 @@ import type { Delivery } from './topic-work.js';
 export class HandledMessages {
   private readonly offsets = new Map<PartitionWork, Set<bigint>>();
 
-  /** @param driver Of the transaction. */
+  /** @param driver The transaction's driver. */
   constructor(private readonly driver: LogDriver) {}
 
-  /** Throws `KQ_CONFIG` where this handler's messages never can be handled so. */
+  /** Adds a message. Throws `KQ_CONFIG` if this handler's messages can never be committed this way. */
   add({ topic, partition, message, work }: Delivery): void {
     const what = `a message of ${topic}/${partition} in tx.handled()`;
     if (!work) throw new KqError('KQ_CONFIG', `${what} came back from a retry, and is no stream's any more`);
@@ -28,7 +28,7 @@ export class HandledMessages {
     this.offsets.set(work, offsets.add(message.offset));
   }
 
-  /** Commits the transaction with their offsets. Meanwhile nothing else commits offsets of their partitions. */
+  /** Commits the transaction with their offsets. Nothing else commits offsets of these partitions meanwhile. */
   async commit(transaction: LogTransaction): Promise<void> {
     const works = [...this.offsets.keys()];
     for (const work of works) this.check(work);
@@ -53,7 +53,7 @@ export class HandledMessages {
     owner: WorkOwner,
     works: readonly PartitionWork[],
   ): Promise<void> {
-    await owner.settled(); // a commit that is under way could set back what the transaction commits
+    await owner.settled(); // a pending commit could reset what the transaction commits
     const { identity } = owner.member;
     if (!identity || works.some(({ lost }) => lost)) throw new MemberLost(owner.group);
     const offsets = works.map((work): GroupOffset => ({ ...work.place, offset: this.endOf(work) }));
@@ -68,7 +68,7 @@ export class HandledMessages {
     throw new KqError('KQ_TRANSACTION', fact);
   }
 
-  /** Only the group knows what is committed: what runs here counts no more, and comes again if it is not. */
+  /** Only the group knows what got committed: local runs are dropped, and uncommitted messages come again. */
   private startAnew(byOwner: ReadonlyMap<WorkOwner, readonly PartitionWork[]>, error: KqError): void {
     for (const [owner, works] of byOwner) {
       if (works.every(({ lost }) => lost)) continue;

@@ -1,18 +1,18 @@
-/** What of a partition runs one after the other, and what may run at the same time. */
+/** Decides which messages of a partition run in sequence and which may run concurrently. */
 import type { LogMessage } from '../driver/message.js';
 
-/** What holds an order: a key, the whole partition, or nothing. */
+/** The scope of ordering: a key, the whole partition, or nothing. */
 export type Order = 'key' | 'partition' | 'none';
 
-/** A message on its way to being handled. */
+/** A message waiting to be handled. */
 export interface Waiting {
   readonly message: LogMessage;
-  /** How often it was run before. */
+  /** Number of earlier runs. */
   attempts: number;
   readonly lane: Lane;
 }
 
-/** Messages that run in their order. It is idle, ready, running, or held until a message of it runs again. */
+/** Messages that run in order. Idle, ready, running, or held until one of its messages runs again. */
 export interface Lane {
   readonly key: string | undefined;
   readonly waiting: Waiting[];
@@ -20,7 +20,7 @@ export interface Lane {
 }
 
 export class Lanes {
-  /** By key; a lane that has nothing is forgotten. */
+  /** By key; an empty lane is removed. */
   private readonly byKey = new Map<string, Lane>();
   private readonly ready: Lane[] = [];
   private firstReady = 0;
@@ -28,7 +28,7 @@ export class Lanes {
 
   constructor(private readonly order: Order) {}
 
-  /** How many messages could be taken now. */
+  /** Number of messages that can be taken now. */
   get available(): number {
     return this.inReady;
   }
@@ -41,8 +41,8 @@ export class Lanes {
   }
 
   /**
-   * At most `most` messages that may run now, those of one lane in their order. Their lanes give no other until `settle`
-   * was called for all that was taken together.
+   * Takes at most `most` messages that may run now, those of one lane in order. Their lanes give no more until `settle` is
+   * called for everything taken together.
    * @param below Takes only messages with smaller offsets. @default all
    */
   take(most: number, below?: bigint): Waiting[] {
@@ -53,7 +53,7 @@ export class Lanes {
       lane.state = 'running';
       this.inReady -= lane.waiting.length;
       const count = Math.min(most - taken.length, below === undefined ? Infinity : countBelow(lane, below));
-      // A splice makes a list, which for one message is most of the work.
+      // A splice allocates an array, which for one message is most of the work.
       if (count === 1 || lane.waiting.length === 1) taken.push(lane.waiting.shift()!);
       else taken.push(...lane.waiting.splice(0, count));
     }
@@ -65,26 +65,26 @@ export class Lanes {
   }
 
   /**
-   * After a run of messages that were taken together.
-   * @param again Those of them that have to run again, in their order, before all that waits behind them.
-   * @param hold Their lanes stay held until `release`.
+   * Settles a run of messages that were taken together.
+   * @param again Messages to run again, in order, before everything that waits after them.
+   * @param hold Keeps their lanes held until `release`.
    */
   settle(taken: readonly Waiting[], again: readonly Waiting[], hold: boolean): void {
     for (let index = again.length - 1; index >= 0; index--) again[index]!.lane.waiting.unshift(again[index]!);
     const held = hold && again.length > 0 ? new Set(again.map(({ lane }) => lane)) : undefined;
     for (const { lane } of taken) {
-      if (lane.state !== 'running') continue; // settled with another message of it
+      if (lane.state !== 'running') continue; // settled with another of its messages
       if (held?.has(lane)) lane.state = 'held';
       else this.makeReady(lane);
     }
   }
 
-  /** A lane that was held may run. */
+  /** Lets a held lane run. */
   release(lane: Lane): void {
     if (lane.state === 'held') this.makeReady(lane);
   }
 
-  /** Makes a lane that begins below this offset the next one. False: there is none. */
+  /** Moves a lane that starts below this offset to the front. Returns false if there is none. */
   private advanceTo(below: bigint): boolean {
     const { ready, firstReady } = this;
     for (let index = firstReady; index < ready.length; index++) {

@@ -1,11 +1,11 @@
-/** How many bytes of messages a process holds, over all its partitions and pushes. */
+/** Memory for messages in this process, over all its partitions and pushes. */
 
-/** Bytes. Where partitions are so many, a fetch of each costs more than the memory that smaller ones save. */
+/** Min bytes of a fetch: with very many partitions, a fetch each costs more than the memory smaller ones save. */
 const LEAST_FETCH = 65_536;
 
 /**
- * Half of it is shared out evenly among the partitions: each may hold that much whatever the others do, and always one batch,
- * so none starves. The other half is for who needs it, pushes included.
+ * Half of the budget is divided evenly among partitions: each may hold that much whatever the others do, and always one batch,
+ * so none starves. The other half goes to whoever needs it, including pushes.
  */
 export class MemoryBudget {
   private held = 0;
@@ -13,42 +13,42 @@ export class MemoryBudget {
 
   constructor(
     private readonly bytes: number,
-    /** Bytes of pushes that wait for their answer. */
+    /** Bytes of pushes waiting for an answer. */
     private readonly pushing: () => number = () => 0,
   ) {}
 
-  /** Bytes of messages that were fetched and are not handled. */
+  /** Bytes of fetched messages that aren't handled. */
   get fetched(): number {
     return this.held;
   }
 
-  /** What a partition may hold however scarce memory is. */
+  /** Bytes a partition may hold however scarce memory is. */
   get share(): number {
     return this.bytes / 2 / Math.max(1, this.partitions);
   }
 
-  /** The most that one fetch of a partition should bring, so that it exceeds its share by half of that at most. */
+  /** Max bytes of one fetch of a partition, so that it exceeds its share by at most half. */
   get fetchBytes(): number {
     return Math.max(LEAST_FETCH, this.share / 2);
   }
 
-  /** Each partition is to keep to its share. */
+  /** Whether each partition must keep to its share. */
   get scarce(): boolean {
     return (this.held + this.pushing()) * 2 >= this.bytes;
   }
 
-  /** A partition came. `close` follows. */
+  /** Adds a partition. `close` follows. */
   open(): void {
     this.partitions++;
   }
 
-  /** @param bytes Those that the partition still holds. */
+  /** @param bytes Bytes the partition still holds. */
   close(bytes: number): void {
     this.partitions--;
     this.held -= bytes;
   }
 
-  /** @param bytes Negative: so many less. */
+  /** @param bytes Negative to release. */
   add(bytes: number): void {
     this.held += bytes;
   }

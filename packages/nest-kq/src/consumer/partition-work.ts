@@ -1,4 +1,4 @@
-/** The work of one partition, as long as this member has it. */
+/** The work of one partition while this member owns it. */
 import { isFor } from '../driver/addressing.js';
 import type { LogBatch, LogDriver, LogMember } from '../driver/driver.js';
 import type { TopicPartition } from '../driver/message.js';
@@ -7,54 +7,54 @@ import { type Lane, Lanes, type Order, type Waiting } from './lanes.js';
 import { OffsetTrack } from './offset-track.js';
 import type { RunSignal } from './run-signal.js';
 
-/** How much of a partition may be here. */
+/** Limits of what a partition may hold in this process. */
 export interface Room {
-  /** Messages that were seen and are not below the watermark yet. */
+  /** Max messages seen but not yet below the watermark. */
   readonly messages: number;
-  /** Bytes of those that are not handled, over all partitions of the process. */
+  /** Bytes of unhandled messages, over all partitions of the process. */
   readonly budget: MemoryBudget;
 }
 
-/** Whose work it is, for transactions that commit its offsets. */
+/** The owner of the work, for transactions that commit its offsets. */
 export interface WorkOwner {
   readonly driver: LogDriver;
   readonly group: string;
   readonly member: Pick<LogMember, 'identity' | 'rejoin'>;
-  /** Resolves once no commit is under way; of what is in a transaction none begins then. */
+  /** Resolves once no commit is pending; none starts then for partitions in a transaction. */
   settled(): Promise<void>;
   /** A watermark may have moved, or may be committed again. */
   moved(): void;
-  /** False: by this time the process may have lost its partitions without knowing it. */
+  /** Returns false if by this time the process may have lost its partitions without knowing it. */
   isConfirmed(now: number): boolean;
 }
 
 export class PartitionWork {
-  /** The offset after the last message of the partition, when the last batch came. */
+  /** Offset after the last message of the partition, as of the last batch. */
   end = 0n;
-  /** The watermark that the group has. */
+  /** Watermark committed to the group. */
   committed: bigint | undefined;
-  /** Clock time from which on something can be taken; undefined: nothing can. */
+  /** Clock time since which something can be taken; undefined if nothing can. */
   availableSince: number | undefined;
-  /** Its fetch is held. */
+  /** Fetching is paused. */
   paused = false;
-  /** Somebody looks whether it stalls. */
+  /** A stall check is scheduled. */
   watched = false;
-  /** The offset of the message that was told to hold it up; undefined: none was. */
+  /** Offset of the message last reported as stalling the partition; undefined if none was. */
   stalledAt: bigint | undefined;
   private readonly track = new OffsetTrack();
   private readonly lanes: Lanes;
-  /** Nothing that its runs come to is told any more. */
+  /** Results of its runs are no longer reported. */
   lost = false;
   /** A transaction is about to commit its offset. */
   inTransaction = false;
-  /** The last transaction of what was taken last came to nothing, as the group was shared out anew. */
+  /** The last transaction on what was taken last failed because of a rebalance. */
   interrupted = false;
-  /** Runs that have ended since the group confirmed this partition, at a time when it may have been lost. */
+  /** Runs that ended since the group last confirmed this partition, at a time when it may have been lost. */
   doubtful = 0;
-  /** Of the runs that go on. */
+  /** Signals of current runs. */
   private readonly runs = new Set<RunSignal>();
   private bytes = 0;
-  /** The offset after the last message that has begun. */
+  /** Offset after the last message that has started. */
   private begunTo = 0n;
 
   constructor(
@@ -71,7 +71,7 @@ export class PartitionWork {
     return this.track.watermark;
   }
 
-  /** The timestamp of the first message that is here and not handled; undefined: there is none. */
+  /** Timestamp of the first message here that isn't handled; undefined if there is none. */
   get oldest(): number | undefined {
     return this.track.oldest;
   }
@@ -84,26 +84,26 @@ export class PartitionWork {
     return this.stalledAt !== undefined && this.stalledAt === this.watermark;
   }
 
-  /** Messages from the watermark on, handled or not. */
+  /** Number of messages from the watermark on, handled or not. */
   get ahead(): number {
     return this.track.size;
   }
 
-  /** From here on it takes no more. */
+  /** Whether it accepts no more messages. */
   get full(): boolean {
     const { messages, budget } = this.room;
     if (this.track.size >= messages || this.bytes >= MOST_BYTES) return true;
     return this.bytes > 0 && this.bytes >= budget.share && budget.scarce;
   }
 
-  /** Here it takes messages again. */
+  /** Whether it accepts messages again. */
   get roomy(): boolean {
     const { messages, budget } = this.room;
     if (this.track.size * 2 > messages || this.bytes * 2 > MOST_BYTES) return false;
     return this.bytes * 2 <= budget.share || !budget.scarce;
   }
 
-  /** What is known comes again after each rejoin, and is left out. */
+  /** Adds a batch. Known messages, which come again after each rejoin, are skipped. */
   add({ messages, next, end }: LogBatch): void {
     let bytes = 0;
     for (const message of messages) {
@@ -118,7 +118,7 @@ export class PartitionWork {
     this.end = end;
   }
 
-  /** Whether these are the first messages that are not handled, in their order. */
+  /** Whether these are the first unhandled messages, in order. */
   isNext(offsets: readonly bigint[]): boolean {
     return this.track.isNext(offsets) && !this.hasCommitted(offsets[0]!);
   }
@@ -127,7 +127,7 @@ export class PartitionWork {
     return this.committed !== undefined && offset < this.committed;
   }
 
-  /** @param gaps Only messages below one that has begun: they hold the watermark. */
+  /** @param gaps Only messages below one that has started: they hold back the watermark. */
   take(most: number, gaps = false): Waiting[] {
     const taken = this.lanes.take(most, gaps ? this.begunTo : undefined);
     if (taken.length > 0) this.interrupted = false;
@@ -139,7 +139,7 @@ export class PartitionWork {
     return taken;
   }
 
-  /** @param again Those that are not handled, in their order; `hold`: their lanes wait for `release`. */
+  /** @param again Unhandled messages, in order; `hold`: their lanes wait for `release`. */
   settle(taken: readonly Waiting[], again: readonly Waiting[], hold: boolean): void {
     const kept = again.length > 0 ? new Set(again) : undefined;
     let bytes = 0;
@@ -157,7 +157,7 @@ export class PartitionWork {
     this.lanes.release(lane);
   }
 
-  /** The run goes on after the call. `ended` follows. */
+  /** The run outlives the call. `ended` follows. */
   began(run: RunSignal): void {
     this.runs.add(run);
   }
@@ -177,7 +177,7 @@ export class PartitionWork {
     this.giveUp();
   }
 
-  /** Nobody waits for what runs. What it comes to still counts. */
+  /** Cuts current runs: nobody waits for them. Their results still count. */
   giveUp(): void {
     for (const run of this.runs) run.cut();
   }
@@ -188,9 +188,9 @@ export class PartitionWork {
   }
 }
 
-/** Of one partition, also where memory is plenty: what waits here longer than others' messages is of no use. */
+/** Max bytes held per partition, even if memory is plentiful: more would only queue here longer. */
 const MOST_BYTES = 16 * 2 ** 20;
-/** Of a message's own objects, about. */
+/** Estimated bytes of a message's own objects. */
 const OVERHEAD = 200;
 
 function sizeOf({ key, value }: { readonly key: Buffer | null; readonly value: Buffer | null }): number {

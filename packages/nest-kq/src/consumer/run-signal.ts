@@ -1,11 +1,11 @@
 import { RunSignal as Signal } from 'nest-handlers/context';
 
-/** The signal of one run. Its messages have it, so it goes with them. */
+/** The signal of one run. Its messages reference it, so it lives as long as they do. */
 export class RunSignal extends Signal {
-  /** Nobody waits for the run any more: what it comes to is no failure. */
+  /** Nobody waits for the run any more; its result is no failure. */
   isCut = false;
 
-  /** Aborts, and nobody waits any more. */
+  /** Aborts, and stops waiting for the run. */
   cut(): void {
     this.isCut = true;
     this.abort();

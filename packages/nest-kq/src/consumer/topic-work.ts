@@ -1,4 +1,4 @@
-/** The messages of one handler: what runs now, on which partitions, and how many at a time. */
+/** Schedules the messages of one handler: what runs now, on which partitions, and how many at a time. */
 import type { LogBatch, LogMember } from '../driver/driver.js';
 import type { LogMessage, TopicPartition } from '../driver/message.js';
 import { keyOf } from '../driver/assignment.js';
@@ -9,54 +9,54 @@ import { PartitionWork, type Room, type WorkOwner } from './partition-work.js';
 import type { Pauses } from './pauses.js';
 import { RunSignal } from './run-signal.js';
 
-/** A message that is to be handled. */
+/** A message to handle. */
 export interface Delivery extends TopicPartition {
   readonly message: LogMessage;
   /** 1 for the first run in this process. */
   readonly attempt: number;
-  /** Absent: it came back through nest-dq. */
+  /** Absent if it came back through nest-dq. */
   readonly work?: PartitionWork;
 }
 
-/** What became of a message: it is done, wherever it went; or it runs again after so many milliseconds, before all behind it. */
+/** The fate of a message: done, wherever it went; or to run again `after` ms, before everything after it. */
 export type Outcome = 'handled' | { readonly after: number };
 
-/** A partition that was lost while handlers ran. */
+/** A partition lost while handlers were running. */
 export interface CutPartition extends TopicPartition {
   readonly runs: number;
 }
 
-/** How messages become runs. */
+/** Options for turning messages into runs. */
 export interface WorkOptions {
   readonly order: Order;
-  /** Runs at a time, over all partitions of this process. */
+  /** Max concurrent runs, over all partitions of this process. */
   readonly concurrency: number;
-  /** Messages of a run at most, all of one partition. */
+  /** Max messages of a run, all from one partition. */
   readonly size: number;
-  /** How long a run waits until it has so many, in milliseconds. */
+  /** How long a run waits to fill up, in ms. */
   readonly within: number;
   readonly room: Room;
-  /** A message has held up its partition for long. Absent: that is meant so. */
+  /** A message has stalled its partition. Absent if stalls are intended. */
   stalled?(stall: Stall): void;
-  /** Messages of a partition are gone before they could be handled. */
+  /** Messages of a partition were deleted before they could be handled. */
   skipped?(skip: Skip): void;
   /**
-   * Gives an outcome for each message, in their order, at once if it is known then. It neither throws nor rejects.
-   * @param run Is cut when the partition is lost, or the process gives up waiting for the run.
+   * Returns an outcome for each message, in order, synchronously if known by then. Neither throws nor rejects.
+   * @param run Cut when the partition is lost or the process stops waiting for the run.
    */
   run(deliveries: readonly Delivery[], run: RunSignal): Ran;
 }
 
-/** The message that holds up its partition. */
+/** The message that stalls its partition. */
 export interface Stall extends TopicPartition {
   readonly offset: bigint;
-  /** Messages behind it that are here. */
+  /** Number of messages after it that are here. */
   readonly behind: number;
-  /** Milliseconds that it has held the partition at least. */
+  /** Min time it has stalled the partition, in ms. */
   readonly after: number;
 }
 
-/** Offsets that the log does not have any more. */
+/** Offsets no longer in the log. */
 export interface Skip extends TopicPartition {
   /** The first of them. */
   readonly from: bigint;
@@ -64,29 +64,29 @@ export interface Skip extends TopicPartition {
   readonly to: bigint;
 }
 
-/** What a run came to, or will. */
+/** The outcomes of a run, now or later. */
 export type Ran = Promise<readonly Outcome[]> | readonly Outcome[];
 
-/** Milliseconds for which a partition is full, and its first message the same, until that is told. */
+/** How long a partition must be full with the same first message before that is reported, in ms. */
 const STALL = 10_000;
 
 /**
- * Milliseconds after a rebalance or a stop has begun during which messages still begin that come before others that have
- * begun, such as the second one of a key: the offset to commit stays before them, and all behind it would be repeated.
+ * Time in ms after the start of a rebalance or a stop during which gaps are still filled: messages that precede ones already
+ * started, such as the second of a key. Otherwise the committed offset stays before them, and everything after is repeated.
  */
 export const FILL_LIMIT = 1_000;
 
 export class TopicWork {
   private readonly partitions = new Map<string, PartitionWork>();
-  /** Those that may have something to run, each in turn. */
+  /** Partitions that may have something to run, round-robin. */
   private turns: PartitionWork[] = [];
   private readonly running = new Map<Promise<void>, PartitionWork>();
-  /** Until a held lane runs again, or a run that is not full begins. */
+  /** Timers of held lanes and of runs waiting to fill up. */
   private readonly timers = new Set<Timer>();
   private stopping = false;
-  /** The group is being shared out anew. */
+  /** The group is rebalancing. */
   private rejoining = false;
-  /** Clock time until which gaps are filled while it rejoins or stops. */
+  /** Clock time until which gaps are filled during a rejoin or a stop. */
   private fillUntil = 0;
   private beginning = false;
   private beginAgain = false;
@@ -101,7 +101,7 @@ export class TopicWork {
     private readonly owner: WorkOwner,
   ) {}
 
-  /** Of partitions that are assigned now. */
+  /** The work of the assigned partitions. */
   get works(): Iterable<PartitionWork> {
     return this.partitions.values();
   }
@@ -111,21 +111,21 @@ export class TopicWork {
   }
 
   /**
-   * Begins nothing until `assigned`, but for gaps. Resolves once nothing runs, or `assigned` was called.
-   * @param fill Milliseconds for gaps.
+   * Starts nothing but gaps until `assigned`. Resolves once nothing runs or `assigned` was called.
+   * @param fill Time for gaps, in ms.
    */
   async rejoin(fill: number): Promise<void> {
     this.rejoining = true;
     this.fillUntil = this.clock.now() + fill;
-    // What runs of partitions that were lost before is nobody's.
+    // Runs of partitions lost earlier belong to nobody.
     const own = () => [...this.running].filter(([, { lost }]) => !lost).map(([run]) => run);
     while (this.rejoining && own().length > 0) await Promise.all(own());
     this.fillUntil = 0;
   }
 
   /**
-   * @param keep What is here of partitions that stay is still right.
-   * @returns Partitions that it has lost while handlers ran, or may have run.
+   * @param keep Local state of partitions that stay is still valid.
+   * @returns Partitions lost while handlers ran, or may have run.
    */
   assigned(places: readonly TopicPartition[], keep: boolean): CutPartition[] {
     this.rejoining = false;
@@ -144,14 +144,14 @@ export class TopicWork {
       const known = this.partitions.get(name);
       const work = known ?? new PartitionWork(place, this.options.order, this.options.room, this.owner);
       this.partitions.set(name, work);
-      work.paused = false; // as nothing is after an assignment
+      work.paused = false; // an assignment resets pauses
       this.fetch(work);
     }
     this.begin();
     return cut;
   }
 
-  /** The partitions are surely those that it has. */
+  /** The partitions are confirmed as its own. */
   confirmed(): void {
     for (const work of this.works) work.doubtful = 0;
     this.begin();
@@ -164,19 +164,19 @@ export class TopicWork {
     work.add(batch);
     this.fetch(work);
     this.offer(work);
-    this.moved(); // by a gap
+    this.moved(); // a gap may have moved it
     this.begin();
   }
 
-  /** The pauses have changed. Of what is paused nothing begins, and nothing is fetched; what runs goes on. */
+  /** Applies changed pauses: paused topics start nothing and aren't fetched; current runs continue. */
   pausesChanged(): void {
     for (const work of this.works) this.fetch(work);
     this.begin();
   }
 
   /**
-   * Begins nothing more, but for gaps. Resolves once nothing runs. Idempotent.
-   * @param fill Milliseconds for gaps.
+   * Starts nothing more but gaps. Resolves once nothing runs. Idempotent.
+   * @param fill Time for gaps, in ms.
    */
   async stop(fill: number): Promise<void> {
     this.stopping = true;
@@ -188,7 +188,7 @@ export class TopicWork {
     this.fillUntil = 0;
   }
 
-  /** Tells the runs that nobody waits for them any more. */
+  /** Cuts current runs: nobody waits for them any more. */
   giveUp(): void {
     for (const work of this.works) work.giveUp();
   }
@@ -202,17 +202,17 @@ export class TopicWork {
 
   private begin(): void {
     this.beginAgain = true;
-    if (this.beginning) return; // a handler has paused or resumed something: the call around it looks again
+    if (this.beginning) return; // a handler paused or resumed something; the outer call loops again
     this.beginning = true;
     while (this.beginAgain) {
       this.beginAgain = false;
-      detached(() => this.beginOnce()); // it may be a request that resumes; once for each run would take a fifth of its time
+      detached(() => this.beginOnce()); // a request may have resumed it; per run this would cost a fifth of the time
     }
     this.beginning = false;
   }
 
   private beginOnce(): void {
-    // As often as there are turns now: one that is paused, or has to wait for more messages, goes to the end.
+    // One pass over the current turns: a partition that is paused or waits for more messages goes to the end.
     const { concurrency, size } = this.options;
     let now = this.clock.now();
     for (let left = this.turns.length; left > 0; left--) {
@@ -240,7 +240,7 @@ export class TopicWork {
     return available >= size || this.clock.now() >= availableSince + within;
   }
 
-  /** True: the run has ended at once. */
+  /** Returns true if the run ended synchronously. */
   private start(work: PartitionWork, taken: readonly Waiting[]): boolean {
     const { topic, partition } = work.place; // not spread: that took a third of the time of a message
     const deliveries = taken.map(({ message, attempts }) => {
@@ -284,7 +284,7 @@ export class TopicWork {
     this.moved();
   }
 
-  /** Holds or resumes the fetch of a partition, by how much of it is here. */
+  /** Pauses or resumes the fetch of a partition, by how much it holds. */
   private fetch(work: PartitionWork): void {
     const { topic, partition } = work.place;
     const off = this.stopping || this.pauses.has(topic);
@@ -299,7 +299,7 @@ export class TopicWork {
     }
   }
 
-  /** Tells once of each message that holds up its partition for long. */
+  /** Reports once for each message that stalls its partition. */
   private watch(work: PartitionWork): void {
     if (!this.options.stalled || work.watched) return;
     work.watched = true;

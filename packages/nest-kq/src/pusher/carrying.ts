@@ -2,13 +2,13 @@ import type { MessageOptions } from '../api/message.js';
 import { KqError, toError } from '../errors.js';
 import { pushedTo, type KqHooks } from '../events/hooks.js';
 
-/** The options with the headers that hooks want to travel with the message; `KQ_BAD_MESSAGE` if a hook throws. */
+/** Returns the options with the headers that hooks add; `KQ_BAD_MESSAGE` if a hook throws. */
 export function carrying(
   onPush: NonNullable<KqHooks['onPush']>,
   topic: string,
   options: MessageOptions,
 ): MessageOptions | KqError {
-  // What is no object is refused with the message.
+  // Anything but a plain object is refused later, with the message.
   if (!isPlain(options) || !isPlain(options.headers ?? {})) return options;
   const carried: Record<string, string> = {};
   try {

@@ -1,20 +1,20 @@
-/** Makes few calls of many pushes, with no timer: what one turn pushes goes with one call. */
+/** Batches pushes without a timer: all pushes of one turn go in one call. */
 import type { LogProducer, Sent } from '../driver/driver.js';
 import type { OutgoingMessage, PartitionOffset } from '../driver/message.js';
 import { KqError } from '../errors.js';
 import type { Clock } from 'nest-handlers/time';
 
-/** How much may wait, and how much goes at once. */
+/** Limits of what may wait and of one request. */
 export interface GathererOptions {
-  /** Messages that wait for their answer, of all topics. */
+  /** Max messages waiting for an answer, over all topics. */
   readonly messages: number;
-  /** Bytes of their keys and values. */
+  /** Max bytes of their keys and values. */
   readonly bytes: number;
-  /** Bytes of one request at most; a larger message goes alone. */
+  /** Max bytes of one request; a larger message goes alone. */
   readonly requestBytes: number;
 }
 
-/** Where a message is stored, or why not. */
+/** Called with the place of a stored message, or with the error. */
 export type Done = (this: void, sent: Sent) => void;
 
 interface Pending {
@@ -24,16 +24,16 @@ interface Pending {
   answered: boolean;
 }
 
-/** Messages of a topic are sent in the order in which they were pushed. What holds up one of them holds up no other. */
+/** Messages of a topic are sent in the order they were pushed. Topics don't block each other. */
 export class Gatherer {
-  /** By topic, what is not handed over yet. */
+  /** Messages not handed to the producer yet, by topic. */
   private readonly queues = new Map<string, Pending[]>();
   private messages = 0;
   private bytes = 0;
-  /** Those who wait for the next answers. */
+  /** Callers waiting for the next answers. */
   private waiting: (() => void)[] = [];
   private waking = false;
-  /** Calls of the producer. */
+  /** Pending calls of the producer. */
   private readonly sending = new Set<Promise<void>>();
 
   constructor(
@@ -43,8 +43,8 @@ export class Gatherer {
   ) {}
 
   /**
-   * Rejects with what the producer answers for this message, or with `KQ_FULL` if too much waits already (nothing of the
-   * message is stored then).
+   * Rejects with the producer's error for this message, or with `KQ_FULL` if too much is waiting already (then nothing of the
+   * message is stored).
    */
   push(topic: string, message: OutgoingMessage): Promise<PartitionOffset> {
     return new Promise((resolve, reject) => {
@@ -52,7 +52,7 @@ export class Gatherer {
     });
   }
 
-  /** The same without a promise. */
+  /** Like `push`, with a callback instead of a promise. */
   add(topic: string, message: OutgoingMessage, done: Done): void {
     const bytes = sizeOf(message);
     const refusal = this.fullBy(bytes);
@@ -66,32 +66,32 @@ export class Gatherer {
       return;
     }
     this.queues.set(topic, [pending]);
-    // What the code that runs now pushes as well goes with it.
+    // Pushes by the code now running join this batch.
     this.clock.next(() => this.drain(topic));
   }
 
-  /** Resolves with the next answers. Only to be called while it is crowded. */
+  /** Resolves with the next answers. Call only while `crowded`. */
   answers(): Promise<void> {
     return new Promise((resolve) => this.waiting.push(resolve));
   }
 
-  /** Half of the room is taken: who has many messages leaves the rest to others. */
+  /** Whether half of the room is taken: bulk callers leave the rest to others. */
   get crowded(): boolean {
     const { options } = this;
     return this.messages > 0 && (this.messages * 2 >= options.messages || this.bytes * 2 >= options.bytes);
   }
 
-  /** Messages that have no answer yet. */
+  /** Number of messages without an answer yet. */
   get pending(): number {
     return this.messages;
   }
 
-  /** Of those messages. */
+  /** Bytes of those messages. */
   get pendingBytes(): number {
     return this.bytes;
   }
 
-  /** Resolves once all that was pushed before has its answer. */
+  /** Resolves once everything pushed before has its answer. */
   async flush(): Promise<void> {
     for (const topic of this.queues.keys()) this.drain(topic);
     await Promise.all(this.sending);
@@ -108,7 +108,7 @@ export class Gatherer {
 
   private drain(topic: string): void {
     const queue = this.queues.get(topic);
-    if (!queue) return; // a flush was first
+    if (!queue) return; // already flushed
     this.queues.delete(topic);
     for (let from = 0; from < queue.length;) {
       const to = this.endOf(queue, from);
@@ -119,7 +119,7 @@ export class Gatherer {
     }
   }
 
-  /** Never rejects, as its producer does not. */
+  /** Never rejects, since its producer doesn't. */
   private async send(topic: string, batch: readonly Pending[]): Promise<void> {
     const messages = batch.map(({ message }) => message);
     const answers = await this.producer.send(topic, messages, (index, sent) =>
@@ -128,7 +128,7 @@ export class Gatherer {
     batch.forEach((pending, index) => this.answer(pending, answers[index]!));
   }
 
-  /** Up to where one call takes these. */
+  /** Returns the end of the batch that starts at `from`. */
   private endOf(all: readonly Pending[], from: number): number {
     let to = from;
     for (let bytes = 0; to < all.length; to++) {
@@ -147,7 +147,7 @@ export class Gatherer {
     if (this.waiting.length > 0) this.wake();
   }
 
-  /** Once for the answers of one turn. */
+  /** Wakes waiters once for all answers of a turn. */
   private wake(): void {
     if (this.waking) return;
     this.waking = true;
@@ -158,7 +158,7 @@ export class Gatherer {
   }
 }
 
-/** Its headers and the log's own fields counted roughly. */
+/** Returns an estimated size; headers and the log's own fields are counted roughly. */
 function sizeOf({ key, value, headers = {} }: OutgoingMessage): number {
   let bytes = 64 + (key?.length ?? 0) + (value?.length ?? 0);
   for (const [name, header] of Object.entries(headers))

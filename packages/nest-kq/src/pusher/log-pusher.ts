@@ -21,7 +21,7 @@ export class LogPusher extends KqPusher {
   private readonly gatherer: Gatherer;
   private readonly pushes: Pushes;
   private transactional: LogProducer | undefined;
-  /** The transaction whose `work` runs, for what it calls. */
+  /** The transaction whose `work` is running, for calls made from it. */
   private readonly inside = new AsyncLocalStorage<PusherTransaction>();
   private closing: Promise<void> | undefined;
 
@@ -52,7 +52,7 @@ export class LogPusher extends KqPusher {
     return this.closing ? closed() : this.pushes.pushMany(topic, messages);
   }
 
-  /** Messages that wait for their answer, without those of transactions. */
+  /** Number of messages waiting for their answer, except those in transactions. */
   get pending(): number {
     return this.gatherer.pending;
   }
@@ -85,14 +85,14 @@ export class LogPusher extends KqPusher {
   }
 
   /**
-   * Has the brokers end what a process before this one left open under its `transactionalId`, as readers and whoever gets its
-   * partitions wait for that. Rejects as the begin of a transaction.
+   * Makes the brokers end a transaction that a previous process left open under its `transactionalId`, since readers and new
+   * owners of its partitions wait for it. Rejects like the begin of a transaction.
    */
   async takeOver(): Promise<void> {
     if (this.settings.transactionalId !== undefined) await (await this.begin()).abort();
   }
 
-  /** Takes no more. Resolves once all that was pushed has its answer; a transaction that has not ended is aborted. Idempotent. */
+  /** Accepts no more pushes. Resolves once every earlier push has its answer; an open transaction is aborted. Idempotent. */
   close(): Promise<void> {
     return (this.closing ??= this.end());
   }

@@ -1,4 +1,4 @@
-/** What an application pushes, as the log stores it. */
+/** Pushed messages in the form the log stores. */
 import { checkOptions, wholeNumber } from '../api/checks.js';
 import { encodeValue, isWhole, WHOLE_TEXT } from '../api/format.js';
 import type { MessageOptions } from '../api/message.js';
@@ -8,7 +8,7 @@ import { hasFieldsOnly } from 'nest-handlers/schema';
 import type { Headers, OutgoingMessage } from '../driver/message.js';
 import { KqError, show, toError, wrongValue } from '../errors.js';
 
-/** Errors are values. It is a promise only where the format or the schema answers later, and that never rejects. */
+/** Errors are values. Only a promise if the format or the schema is asynchronous; it never rejects. */
 export type Prepared = OutgoingMessage | KqError;
 
 const OPTIONS: readonly string[] = [
@@ -21,10 +21,10 @@ const OPTIONS: readonly string[] = [
 ] satisfies readonly (keyof MessageOptions)[];
 const BYTES = 'a string or a Buffer';
 const LAST_PARTITION = 2 ** 31 - 1;
-/** Of a Date, in milliseconds since 1970. */
+/** Last valid Date, in ms since 1970. */
 const LAST_TIME = 8.64e15;
 
-/** Checks a message, and its value by the topic's schema as a handler will read it. */
+/** Checks a message, and its value against the topic's schema, as a handler will read it. */
 export function prepare(
   topic: string | Topic,
   name: string,
@@ -82,13 +82,13 @@ function checkedOptions(options: MessageOptions): Omit<OutgoingMessage, 'value'>
 }
 
 function keyOf(options: MessageOptions): Buffer | null {
-  // A key that is undefined by a slip would silently lose its order.
+  // A key left undefined by mistake would silently lose its order.
   if (!('key' in options) || options.key === null) return null;
   return bytesOf('`key`', options.key, `${BYTES}, or no \`key\` at all`);
 }
 
 function headersOf(headers: NonNullable<MessageOptions['headers']>): Headers {
-  // A Map or fetch's Headers has its entries elsewhere, so all would be lost.
+  // A Map or fetch's Headers keeps its entries elsewhere; all of them would be lost.
   if (typeof headers !== 'object' || headers === null || !hasFieldsOnly(headers))
     throw bad('`headers`', headers, 'an object of names and values');
   const entries = Object.entries(headers).map(([name, given]) => {
@@ -101,7 +101,7 @@ function headersOf(headers: NonNullable<MessageOptions['headers']>): Headers {
   return Object.fromEntries(entries);
 }
 
-/** A copy: the caller may go on writing into its own. */
+/** Copies bytes: the caller may reuse its buffer. */
 function bytesOf(what: string, given: unknown, expected: string): Buffer {
   if (given instanceof Uint8Array) return Buffer.from(given);
   if (typeof given !== 'string') throw bad(what, given, expected);

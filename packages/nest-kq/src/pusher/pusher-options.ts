@@ -5,31 +5,31 @@ import type { Partitioner } from '../driver/partitioning.js';
 import { wrongValue } from '../errors.js';
 import type { GathererOptions } from './gatherer.js';
 
-/** How messages are pushed. */
+/** Options of the pusher. */
 export interface PusherOptions {
   /**
-   * How much may wait for its answer, over all topics: so many messages, 1 to 10,000,000, and so many bytes of them, 1 to
-   * 8 GiB. A push beyond that is `KQ_FULL`. @default { messages: 100_000, bytes: 67_108_864 } (64 MiB)
+   * Max pushes waiting for an answer, over all topics: `messages`, 1 to 10,000,000, and their total `bytes`, 1 to 8 GiB. A push
+   * beyond either is `KQ_FULL`. @default { messages: 100_000, bytes: 67_108_864 } (64 MiB)
    */
   buffer?: { messages?: number; bytes?: number };
-  /** Bytes of one request at most, 1 to 1 GiB; a larger message goes alone. @default 1_000_000 */
+  /** Max bytes of one request, 1 to 1 GiB; a larger message goes alone. @default 1_000_000 */
   requestBytes?: number;
   /**
-   * How long a push is tried while brokers are away, 0 to an hour; the request that is under way then may take its own timeout
-   * more. @default '30s'
+   * How long a push is retried while brokers are away, 0 to an hour; a request in flight at that point may add its own timeout.
+   * @default '30s'
    */
   patience?: Duration;
-  /** @default 'none' */
+  /** Compression of requests. @default 'none' */
   compression?: Compression;
   /**
-   * Chooses the partition of each message that names none, called with its bytes and the number of partitions. It must give a
-   * key the same partition each time, or the order of the key's messages is lost; undefined leaves a message to the default.
-   * @default by the key as Java's client does it (murmur2); without a key, one partition after the other
+   * Chooses the partition of a message that names none, given its bytes and the number of partitions. Must always return the
+   * same partition for a key, or the order of the key's messages is lost; return undefined for the default.
+   * @default by key, like Java's client (murmur2); round-robin without a key
    */
   partitioner?: Partitioner;
   /**
-   * The name under which the brokers know the transactions of this pusher. Two processes at work need two names: who begins a
-   * transaction ends one that another has begun under the same name. @default no transactions
+   * Name of this pusher's transactions at the brokers. Each running process needs its own: beginning a transaction ends one
+   * begun by another process under the same name. @default no transactions
    */
   transactionalId?: string;
 }

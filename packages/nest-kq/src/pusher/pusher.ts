@@ -3,19 +3,20 @@ import type { KqMessage } from '../api/received.js';
 import type { Topic } from '../api/topic.js';
 
 /**
- * Puts messages into topics. Inject it.
+ * Pushes messages to topics. Inject it.
  *
- * A message is stored once, on all replicas in sync, when its push resolves. What is pushed while a request is on its way goes
- * with the next one, so do not await each push where many callers push, or one has many messages.
+ * When a push resolves, its message is stored once, on all in-sync replicas. Pushes made while a request is in flight are
+ * batched into the next one, so don't await each push where many callers push or one has many messages.
  *
  * A push may reject with `KQ_BAD_TOPIC`, `KQ_BAD_MESSAGE`, `KQ_TOO_LARGE`, `KQ_UNKNOWN_TOPIC`, `KQ_REFUSED`, `KQ_CLOSED`,
- * `KQ_FULL` (too many messages wait for their answer), `KQ_REGISTRY` (the schema registry of the topic's format has no answer)
- * or `KQ_AWAY` (no broker answered in time; see `indeterminate`). Only after an `indeterminate` one the message may be stored.
+ * `KQ_FULL` (too many messages are waiting for an answer), `KQ_REGISTRY` (the schema registry of the topic's format doesn't
+ * answer) or `KQ_AWAY` (no broker answered in time; see `indeterminate`). Only after an `indeterminate` error may the message be
+ * stored.
  */
 export abstract class KqPusher {
   /**
-   * Messages of a topic that have the same key are stored in the order of the calls.
-   * @param value As the topic's format has it, by default JSON. Null: a tombstone.
+   * Pushes a message. Messages of a topic with the same key are stored in the order of the calls.
+   * @param value A value of the topic's format, by default JSON. Null for a tombstone.
    */
   abstract push<In = unknown>(
     topic: string | Topic<In>,
@@ -23,9 +24,9 @@ export abstract class KqPusher {
     options?: MessageOptions,
   ): Promise<Pushed>;
   /**
-   * With `delay` or `at` the message waits in nest-dq, which pushes it then: at least once, and not before. It resolves when
-   * the job is stored. It needs `KqDqModule` of `nest-kq/dq`, else it is `KQ_CONFIG`; also `KQ_BAD_MESSAGE`: no duration or
-   * instant; `KQ_TOO_LARGE`: more than a job takes; `KQ_AWAY`: too few nodes of nest-dq answer.
+   * With `delay` or `at` the message waits in nest-dq, which pushes it at least once and not earlier. Resolves when the job is
+   * stored. Requires `KqDqModule` of `nest-kq/dq`, otherwise `KQ_CONFIG`; also `KQ_BAD_MESSAGE`: not a duration or time;
+   * `KQ_TOO_LARGE`: too large for a job; `KQ_AWAY`: too few nest-dq nodes answer.
    */
   abstract push<In = unknown>(
     topic: string | Topic<In>,
@@ -34,53 +35,53 @@ export abstract class KqPusher {
   ): Promise<DelayedPush>;
 
   /**
-   * Returns a result for each message, in their order, and does not reject when some of them fail. It rejects, before
-   * anything is stored, when the topic is wrong or `messages` is no iterable of objects. It may be of any length: it waits
-   * for room instead of `KQ_FULL`, and leaves half of the room to others. A push of the same topic that does not wait for
-   * it may come in between.
+   * Resolves with a result for each message, in their order, and doesn't reject if some fail. Rejects before anything is stored
+   * if the topic is wrong or `messages` isn't an iterable of objects. The list may have any length: it waits for room instead of
+   * failing with `KQ_FULL`, and leaves half of the room to others. Pushes to the topic that don't wait for it may land in
+   * between.
    */
   abstract pushMany<In = unknown>(
     topic: string | Topic<In>,
     messages: Iterable<MessageOptions & { readonly value: NoInfer<In> | null }>,
   ): Promise<PushResult[]>;
 
-  /** Resolves once all that was pushed before is stored, or has failed. Never rejects. */
+  /** Resolves once everything pushed before is stored or has failed. Never rejects. */
   abstract flush(): Promise<void>;
 
   /**
-   * Stores all messages of `work` or none: they are seen once it has returned and the transaction is committed. The next
-   * transaction waits until this one has ended, for all of this pusher.
+   * Stores all messages of `work` or none: they become visible once it has returned and the transaction is committed.
+   * Transactions of a pusher run one at a time.
    *
-   * It resolves with what `work` returns. When `work` throws, or one of its pushes fails, it aborts the transaction, and
-   * rejects with that error. `KQ_TRANSACTION`: it cannot be committed (if that is not known, `indeterminate`), or it began
-   * inside another transaction of this pusher, for which it would wait for ever. `KQ_CONFIG`: the pusher has no
-   * `transactionalId`. Also `KQ_AWAY`, `KQ_REFUSED` and `KQ_CLOSED`.
+   * Resolves with the result of `work`. If `work` throws or one of its pushes fails, aborts the transaction and rejects with
+   * that error. `KQ_TRANSACTION`: it can't be committed (`indeterminate` if the result is unknown), or it was started inside
+   * another transaction of this pusher and would wait forever. `KQ_CONFIG`: the pusher has no `transactionalId`. Also `KQ_AWAY`,
+   * `KQ_REFUSED` and `KQ_CLOSED`.
    */
   abstract transaction<T>(work: (tx: KqTransaction) => Promise<T>): Promise<T>;
 }
 
-/** What is pushed within a transaction. After it, every call is `KQ_TRANSACTION`. */
+/** The pusher of a transaction. Once the transaction is over, every call is `KQ_TRANSACTION`. */
 export abstract class KqTransaction {
-  /** As a pusher's. If it fails, the transaction is aborted, whether the push is awaited or not. */
+  /** Like `KqPusher.push`. A failed push aborts the transaction, whether awaited or not. */
   abstract push<In = unknown>(
     topic: string | Topic<In>,
     value: NoInfer<In> | null,
     options?: MessageOptions,
   ): Promise<Pushed>;
 
-  /** Rejects as a whole, as the transaction is then aborted. Resolves in the order of the messages. */
+  /** Resolves in the order of the messages. Rejects as a whole, since any failure aborts the transaction. */
   abstract pushMany<In = unknown>(
     topic: string | Topic<In>,
     messages: Iterable<MessageOptions & { readonly value: NoInfer<In> | null }>,
   ): Promise<Pushed[]>;
 
   /**
-   * With the commit, these messages count as handled, and what the transaction pushes is stored: both, or neither. It takes
-   * the message that a handler got, or those of its batch from the first one on, and needs `order: 'partition'`.
+   * Marks messages as handled when the transaction commits, atomically with what it pushes. Takes the message the handler got,
+   * or those of its batch from the first one on, and requires `order: 'partition'`.
    *
-   * If another process has got the partition meanwhile, the commit is `KQ_TRANSACTION`. After the commit, the message does
-   * not run again, whatever its handler says. Throws `KQ_CONFIG` (another order, another cluster, a message that came
-   * back through nest-dq) or `KQ_BAD_MESSAGE`; then the transaction is aborted.
+   * If another process has taken over the partition, the commit is `KQ_TRANSACTION`. After the commit the message doesn't run
+   * again, whatever its handler does. Throws `KQ_CONFIG` (another order, another cluster, a message that came back through
+   * nest-dq) or `KQ_BAD_MESSAGE`; the transaction is then aborted.
    */
   abstract handled(messages: KqMessage | readonly KqMessage[]): void;
 }

@@ -9,20 +9,20 @@ import { carrying } from './carrying.js';
 import type { Gatherer } from './gatherer.js';
 import { prepare, type Prepared } from './outgoing.js';
 
-/** A message of many. */
+/** A message of a `pushMany`. */
 export type MessageOfMany = MessageOptions & { readonly value: unknown };
 
-/** Who is told of pushes, and stands around them. */
+/** Observers and interceptors of pushes. */
 export interface PushParts {
   readonly events: EventHub;
   readonly hooks: PushHooks;
 }
 
-/** The way of messages into a gatherer: those of a topic in the order of the calls, also where a schema answers later. */
+/** Passes messages to a gatherer: those of a topic in the order of the calls, even if a schema is asynchronous. */
 export class Pushes {
-  /** By topic: resolves when those whose schema has not answered yet are with the gatherer. */
+  /** By topic, resolves when the messages waiting for their schema have been passed to the gatherer. */
   private readonly turns = new Map<string, Promise<void>>();
-  /** Calls of `pushMany`. */
+  /** Pending calls of `pushMany`. */
   private readonly many = new Set<Promise<unknown>>();
 
   constructor(
@@ -47,7 +47,7 @@ export class Pushes {
     return aroundPush ? aroundPush({ topic: name, count: list.length, many: true }, pushing) : pushing();
   }
 
-  /** With what hooks carry. */
+  /** Prepares a message, including the headers hooks add. */
   prepare(
     topic: string | Topic,
     name: string,
@@ -100,7 +100,7 @@ export class Pushes {
     });
   }
 
-  /** Resolves once all that was pushed before has its answer. */
+  /** Resolves once everything pushed before has its answer. */
   async flush(): Promise<void> {
     await Promise.all([...this.many, ...this.turns.values()]);
     await this.gatherer.flush();
@@ -115,7 +115,7 @@ export class Pushes {
     if (events.heard('pushFailed')) events.tell('pushFailed', { ...pushedTo(topic, options), error });
   }
 
-  /** Behind those of the topic that wait for their schema. */
+  /** Stores a message after those of the topic that are waiting for their schema. */
   private inTurn(name: string, prepared: Prepared | PromiseLike<Prepared>): Promise<PartitionOffset> {
     const before = this.turns.get(name);
     return new Promise((resolve) => {
@@ -130,7 +130,7 @@ export class Pushes {
     });
   }
 
-  /** Prepares them as there is room, so that a long list does not stand in the memory twice. */
+  /** Prepares messages as room becomes available, so that a long list isn't held in memory twice. */
   private async storeAll(
     topic: string | Topic,
     name: string,
@@ -163,7 +163,7 @@ function pushedOf(topic: string, { partition, offset }: PartitionOffset): Pushed
   return { topic, partition, offset: String(offset) };
 }
 
-/** Reads the whole list before anything is stored: an iterator may fail on its way. */
+/** Reads the whole list before anything is stored, since an iterator may fail midway. */
 function listOf(messages: Iterable<MessageOfMany>): readonly MessageOfMany[] {
   if (typeof messages !== 'object' || messages === null || !(Symbol.iterator in messages))
     throw wrongValue('KQ_BAD_MESSAGE', 'the list of messages', messages, 'an array, or another iterable');

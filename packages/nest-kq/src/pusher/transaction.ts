@@ -11,13 +11,13 @@ import { Gatherer, type GathererOptions } from './gatherer.js';
 import { KqTransaction } from './pusher.js';
 import { Pushes, type MessageOfMany, type PushParts } from './pushes.js';
 
-/** Gathers the pushes of one transaction, and ends it. */
+/** Collects the pushes of one transaction and ends it. */
 export class PusherTransaction extends KqTransaction {
   private readonly pushes: Pushes;
   private readonly messages: HandledMessages;
   /** Calls that have not settled. */
   private readonly underWay = new Set<Promise<unknown>>();
-  /** Of the first call that failed. */
+  /** Error of the first call that failed. */
   private failure: Error | undefined;
   private over = false;
 
@@ -34,7 +34,7 @@ export class PusherTransaction extends KqTransaction {
     this.pushes = new Pushes(new Gatherer({ send }, clock, options), parts);
   }
 
-  /** Its `work` has not returned. */
+  /** Whether its `work` is still running. */
   get open(): boolean {
     return !this.over;
   }
@@ -73,7 +73,7 @@ export class PusherTransaction extends KqTransaction {
     }
   }
 
-  /** Throws what one of its calls has thrown, awaited or not. */
+  /** Rejects with the error of any of its calls, awaited or not. */
   async commit(): Promise<void> {
     this.over = true;
     await Promise.all(this.underWay);
