@@ -2,19 +2,19 @@ import type { Topic } from '../api/topic.js';
 import type { Headers } from '../driver/message.js';
 import type { KqError } from '../errors.js';
 
-/** The place of a letter in its dead letter topic. */
+/** The position of a letter in its dead letter topic. */
 export interface KqLetterRef {
   readonly partition: number;
   readonly offset: string | number | bigint;
 }
 
-/** Which letters are meant: those that meet every field. */
+/** Selects letters that match every given field. */
 export interface KqLetterFilter {
-  /** A part of the error's name or message. */
+  /** A substring of the error's name or message. */
   error?: string;
-  /** The topic in which the message was. */
+  /** The original topic of the message. */
   topic?: string | Topic;
-  /** The group that could not handle it. */
+  /** The group that couldn't handle it. */
   group?: string;
   /** The key of the message. */
   key?: string;
@@ -26,46 +26,46 @@ export interface KqLetterFilter {
 
 /** A dead letter in a list. */
 export interface KqLetterSummary {
-  /** With `offset`: where the letter is. */
+  /** Together with `offset`, the position of the letter. */
   readonly partition: number;
   readonly offset: string;
-  /** Where the message was. */
+  /** The original position of the message. */
   readonly origin: { readonly topic: string; readonly partition?: number; readonly offset?: string };
-  /** The group that could not handle it. */
+  /** The group that couldn't handle it. */
   readonly group?: string;
-  /** As UTF-8; null: it has none. */
+  /** The key as UTF-8, or null if there is none. */
   readonly key: string | null;
   readonly diedAt: Date;
   /** `attempts`, `notRetried`, `discarded` or `unreadable`. */
   readonly why?: string;
-  /** The runs that it had. */
+  /** Number of runs. */
   readonly attempts?: number;
   readonly error: { readonly name: string; readonly message: string };
   readonly valueBytes: number;
 }
 
-/** A dead letter as a whole. */
+/** A complete dead letter. */
 export interface KqDeadLetter extends KqLetterSummary {
   readonly error: { readonly name: string; readonly message: string; readonly stack: string };
-  /** Null: a tombstone. */
+  /** Null for a tombstone. */
   readonly value: Buffer | null;
-  /** Those of the message itself. */
+  /** Headers of the message itself. */
   readonly headers: Headers;
-  /** The message's own time, in milliseconds since 1970. */
+  /** The message's own timestamp, in ms since 1970. */
   readonly timestamp?: number;
-  /** It was replayed or discarded. */
+  /** Whether it was replayed or discarded. */
   readonly resolved: boolean;
 }
 
-/** Letters that are neither replayed nor discarded, the newest first. */
+/** A page of letters that are neither replayed nor discarded, newest first. */
 export interface KqLetterPage {
-  /** With a filter, or where many are resolved, there may be fewer than `limit`, or none, and still a `cursor`. */
+  /** With a filter, or if many are resolved, there may be fewer than `limit`, even none, and still a `cursor`. */
   readonly letters: readonly KqLetterSummary[];
-  /** Absent: there are no more. */
+  /** Absent on the last page. */
   readonly cursor?: string;
   /**
-   * Partitions without a leader, whose letters are missing here: a later page has them if they can be read by then. Absent: none
-   * is missing.
+   * Partitions without a leader, whose letters are missing here; a later page includes them if they can be read by then. Absent
+   * if none is missing.
    */
   readonly leaderless?: readonly number[];
 }
@@ -76,72 +76,74 @@ export interface KqLetterListOptions {
   filter?: KqLetterFilter;
   /** 1 to 1,000. @default 50 */
   limit?: number;
-  /** Where the page before ended. @default at the newest letter */
+  /** The cursor of the previous page. @default at the newest letter */
   cursor?: string;
 }
 
 /** Options of `KqDeadLetters.discard`. */
 export interface KqDiscardOptions {
-  /** Only counts, and shows some. @default false */
+  /** Only counts, and returns some examples. @default false */
   dryRun?: boolean;
-  /** At most this many, the oldest of each partition first. @default no limit */
+  /** Max letters, the oldest of each partition first. @default no limit */
   limit?: number;
 }
 
 /** Options of `KqDeadLetters.replay`. */
 export interface KqReplayOptions extends KqDiscardOptions {
   /**
-   * `'all'`: every group of the topic gets the message again. `'failed'`: of the groups of nest-kq only the one that could not
-   * handle it, by the header `kq-for`; consumers of other libraries see the message all the same. @default 'all'
+   * `'all'`: every group of the topic gets the message again. `'failed'`: among groups of nest-kq, only the one that couldn't
+   * handle it, by the header `kq-for`; consumers of other libraries see the message regardless. @default 'all'
    */
   groups?: 'all' | 'failed';
 }
 
-/** What became of the letters. */
+/** The result of a replay or discard. */
 export interface KqLettersDone {
-  /** Letters that are resolved now; in a dry run, that would be. */
+  /** Number of letters resolved; in a dry run, the number that would be. */
   readonly count: number;
-  /** Letters that could not be replayed, and stay. */
+  /** Number of letters that couldn't be replayed, and remain. */
   readonly failed: number;
-  /** The first 10 of them. */
+  /** The first 10 failures. */
   readonly failures: readonly {
     readonly partition: number;
     readonly offset: string;
     readonly error: KqError;
   }[];
-  /** Up to 5 of the letters that were found. */
+  /** Up to 5 of the letters found. */
   readonly examples: readonly KqLetterSummary[];
-  /** Partitions without a leader, whose letters were left out, and stay. Absent: none was left out. */
+  /** Partitions without a leader, whose letters were skipped, and remain. Absent if none was skipped. */
   readonly leaderless?: readonly number[];
 }
 
 /**
- * For operators: the dead letters of a topic. Inject it. A topic cannot delete one message, so a letter that was replayed or
- * discarded stays until the topic forgets it, and a record behind it says that it is resolved. Calls reject with
- * `KQ_UNKNOWN_TOPIC`, `KQ_BAD_OPTION`, `KQ_AWAY`, `KQ_REFUSED` or `KQ_CLOSED`. The topic is that of the letters, such as
- * `orders.shop.kq-dead`, the default of the group `shop`. What concerns all of its partitions leaves out those without a leader,
- * and names them; it is `KQ_AWAY` where none has one.
+ * For operators: the dead letters of a topic. Inject it. A topic can't delete a single message, so a replayed or discarded
+ * letter remains until retention removes it, and a record after it marks it as resolved. Calls reject with `KQ_UNKNOWN_TOPIC`,
+ * `KQ_BAD_OPTION`, `KQ_AWAY`, `KQ_REFUSED` or `KQ_CLOSED`. `topic` is the dead letter topic, such as `orders.shop.kq-dead`, the
+ * default of the group `shop`. Calls on all partitions skip and list those without a leader; `KQ_AWAY` if none has one.
  */
 export abstract class KqDeadLetters {
   /**
-   * Topics of dead letters, by name: those that nest-kq has made for any group (`….kq-dead`), and those that handlers of this
-   * process name, or chose by an error. It doesn't read whether they have letters.
+   * Resolves with the names of dead letter topics: those created by nest-kq for any group (`….kq-dead`), and those that handlers
+   * of this process name or chose by an error. Doesn't check whether they have letters.
    */
   abstract topics(): Promise<readonly string[]>;
 
-  /** One page. It reads at most some 64 MiB. */
+  /** Resolves with one page. Reads at most about 64 MiB. */
   abstract list(topic: string | Topic, options?: KqLetterListOptions): Promise<KqLetterPage>;
 
-  /** One letter, also if it is resolved. Undefined: there is none, or not any more. `KQ_AWAY`: its partition has no leader. */
+  /**
+   * Resolves with one letter, even a resolved one; undefined if it doesn't exist, or no longer does. `KQ_AWAY`: its partition
+   * has no leader.
+   */
   abstract get(topic: string | Topic, ref: KqLetterRef): Promise<KqDeadLetter | undefined>;
 
   /**
-   * Stores messages again in the topics where they were, with key, value and headers as before. A letter is resolved once its
-   * message is stored: after a crash in between it may come twice, and none is lost. Letters that come meanwhile stay.
+   * Stores messages again in their original topics, with their original key, value and headers. A letter is resolved once its
+   * message is stored: a crash in between may store it twice, but loses none. Letters that arrive meanwhile remain.
    *
-   * A letter that cannot be stored, such as for `KQ_UNKNOWN_TOPIC`, or since the partition of its message has no leader, stays
-   * and is told in `failures`. Rejects with `KQ_AWAY` in the middle, too: then another call goes on with the rest.
-   * @param which One letter, or all that match a filter: `{}` means all.
+   * A letter that can't be stored, for example because of `KQ_UNKNOWN_TOPIC` or because its message's partition has no leader,
+   * remains and is reported in `failures`. May also reject with `KQ_AWAY` midway; another call then continues with the rest.
+   * @param which One letter, or all that match a filter: `{}` matches all.
    */
   abstract replay(
     topic: string | Topic,
@@ -149,7 +151,7 @@ export abstract class KqDeadLetters {
     options?: KqReplayOptions,
   ): Promise<KqLettersDone>;
 
-  /** Gives letters up for good. `which`: as for `replay`. */
+  /** Discards letters for good. `which`: see `replay`. */
   abstract discard(
     topic: string | Topic,
     which: KqLetterRef | KqLetterFilter,

@@ -7,7 +7,7 @@ const TEXTS = ['error', 'group', 'key'] as const;
 const TIMES = ['from', 'to'] as const;
 const NAMES: readonly string[] = ['topic', ...TEXTS, ...TIMES] satisfies readonly (keyof KqLetterFilter)[];
 
-/** Checks a filter; `KQ_BAD_OPTION`, `KQ_BAD_TOPIC`. */
+/** Checks a filter and returns its predicate; throws `KQ_BAD_OPTION` or `KQ_BAD_TOPIC`. */
 export function letterMatcher(filter: KqLetterFilter): (letter: KqLetterSummary) => boolean {
   checkOptions('KQ_BAD_OPTION', 'a filter of dead letters', filter, NAMES);
   for (const name of TEXTS) {
@@ -31,7 +31,7 @@ export function letterMatcher(filter: KqLetterFilter): (letter: KqLetterSummary)
     (error === undefined || letter.error.name.includes(error) || letter.error.message.includes(error));
 }
 
-/** The place of one letter; undefined: `which` is a filter. `KQ_BAD_OPTION`. */
+/** Returns the position of one letter, or undefined if `which` is a filter. `KQ_BAD_OPTION`. */
 export function placeIn(
   which: KqLetterRef | KqLetterFilter,
 ): { partition: number; offset: bigint } | undefined {
@@ -39,7 +39,7 @@ export function placeIn(
   return isRef ? placeOf(which as KqLetterRef) : undefined;
 }
 
-/** `KQ_BAD_OPTION`. */
+/** Returns the checked position of a letter. `KQ_BAD_OPTION`. */
 export function placeOf(ref: KqLetterRef): { partition: number; offset: bigint } {
   checkOptions('KQ_BAD_OPTION', 'the place of a dead letter', ref, ['partition', 'offset']);
   const { partition, offset } = ref;

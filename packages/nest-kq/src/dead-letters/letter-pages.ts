@@ -9,9 +9,9 @@ const NAMES: readonly string[] = [
   'limit',
   'cursor',
 ] satisfies readonly (keyof KqLetterListOptions)[];
-/** Offsets that are read at once, at most. */
+/** Max offsets of one read. */
 export const MOST_AT_ONCE = 1_000;
-/** What a page may read, beside one part of each partition. */
+/** Max read by a page, in addition to one chunk per partition. */
 const MOST_MESSAGES = 50_000;
 const MOST_BYTES = 64 * 1_048_576;
 
@@ -20,13 +20,13 @@ type Positions = ReadonlyMap<number, bigint | undefined>;
 export interface LetterQuery {
   readonly matches: (letter: KqLetterSummary) => boolean;
   readonly limit: number;
-  /** By partition, the offset below which the page begins; undefined: its end. Those that are not in it are through. */
+  /** By partition, the offset below which the page starts; undefined for the end. Missing partitions are finished. */
   readonly positions: Positions | undefined;
-  /** The filter's earliest time. */
+  /** Earliest time of the filter. */
   readonly since: Date | undefined;
 }
 
-/** `KQ_BAD_OPTION`, `KQ_BAD_TOPIC`. */
+/** Checks the options of `list`; throws `KQ_BAD_OPTION` or `KQ_BAD_TOPIC`. */
 export function readQuery(options: KqLetterListOptions): LetterQuery {
   checkOptions('KQ_BAD_OPTION', '`list`', options, NAMES);
   const { filter = {}, limit = 50, cursor } = options;
@@ -39,8 +39,8 @@ export function readQuery(options: KqLetterListOptions): LetterQuery {
 }
 
 /**
- * Merges partitions by time, the newest letters first. `floors`: offsets below which nothing can match. `leaderless`: partitions
- * that cannot be read, whose places the cursor keeps.
+ * Merges partitions by time, newest letters first. `floors`: offsets below which nothing can match. `leaderless`: unreadable
+ * partitions, whose positions the cursor keeps.
  */
 export async function pageOf(
   partitions: readonly LetterPartition[],
@@ -60,7 +60,7 @@ export async function pageOf(
   const letters: KqLetterSummary[] = [];
   while (letters.length < limit) {
     await Promise.all(tails.map((tail) => tail.fill(budget)));
-    // Of a partition without a letter here it is not known how new its next one is.
+    // For a partition with no letter read yet, the age of its next one is unknown.
     if (tails.some((tail) => tail.isBehind)) break;
     const newest = tails.reduce<Tail | undefined>(newer, undefined);
     if (!newest) break;
@@ -78,7 +78,7 @@ export async function pageOf(
   };
 }
 
-/** A partition as far as the page has come. */
+/** A partition, as far as the page has read it. */
 class Tail {
   private readonly found: KqLetterSummary[] = [];
   private count: number;
@@ -101,7 +101,7 @@ class Tail {
     return this.found[0];
   }
 
-  /** It has no letter here, and was not read to its first one. */
+  /** Whether it has no letter buffered, but isn't fully read either. */
   get isBehind(): boolean {
     return this.head === undefined && this.below > this.floor;
   }
@@ -110,7 +110,7 @@ class Tail {
     return this.head === undefined && this.below <= this.floor;
   }
 
-  /** Where the next page begins. */
+  /** The start of the next page. */
   get position(): bigint {
     return this.head ? BigInt(this.head.offset) + 1n : this.below;
   }

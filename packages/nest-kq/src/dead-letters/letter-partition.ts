@@ -6,28 +6,28 @@ import { OffsetSet } from './offset-set.js';
 
 /** Bytes of one read. */
 const READ = 1_048_576;
-/** So many new messages are read to go on with what is known; beyond that it begins anew. */
+/** Max new messages read to extend the known range; beyond that it starts over. */
 const MOST_NEW = 10_000n;
 
-/** How much a call may still read. */
+/** What a call may still read. */
 export interface Budget {
   messages: number;
   bytes: number;
 }
 
 /**
- * One partition of a dead letter topic. It is read from its end on, as the records that resolve letters stand behind them: in the
- * range that is known, each letter is known to be resolved or not. Of a message only that bit stays here.
+ * One partition of a dead letter topic. Read backwards from its end, because the records that resolve letters come after them:
+ * within the known range, each letter is known to be resolved or not. That bit is all that is kept of a message.
  */
 export class LetterPartition {
-  /** The offset of the first message that is stored. */
+  /** Offset of the first stored message. */
   first = 0n;
-  /** After the last one. */
+  /** Offset after the last message. */
   end = 0n;
   private from = 0n;
   private to = 0n;
   private readonly resolved = new OffsetSet();
-  /** The last message that was read, by which a topic is known that was deleted and made again. */
+  /** The last message read, used to detect a topic that was deleted and recreated. */
   private last: Pick<LogMessage, 'offset' | 'timestamp'> | undefined;
 
   constructor(
@@ -36,7 +36,7 @@ export class LetterPartition {
     readonly partition: number,
   ) {}
 
-  /** To be called first, with what the brokers say now. */
+  /** Call first, with the ends the brokers report now. */
   async refresh({ first, end }: Pick<PartitionEnds, 'first' | 'end'>): Promise<void> {
     this.first = first;
     this.end = end;
@@ -49,7 +49,7 @@ export class LetterPartition {
     else await this.knowTo(end);
   }
 
-  /** Reads what has come since, up to this offset. */
+  /** Reads what has arrived since, up to this offset. */
   async knowTo(end: bigint): Promise<void> {
     if (end <= this.to) return;
     for await (const messages of this.read(this.to, end)) this.absorb(messages);
@@ -57,14 +57,14 @@ export class LetterPartition {
     if (end > this.end) this.end = end;
   }
 
-  /** Only of offsets that are known: those that `below` has been at. */
+  /** Whether the letter is unresolved. Only valid for known offsets: those `below` has covered. */
   isOpen(offset: bigint): boolean {
     return !this.resolved.has(offset);
   }
 
   /**
-   * Letters below `position`, of `count` offsets at most, the newest first, and where to go on. What lies between `position` and
-   * the end is to be known: by calls before, or by this one, which then reads no letter.
+   * Returns letters below `position`, from at most `count` offsets, newest first, and the position to continue at. Everything
+   * from `position` to the end must be known: from earlier calls, or from this one, which then returns no letters.
    */
   async below(
     position: bigint,
@@ -87,7 +87,7 @@ export class LetterPartition {
     return { letters: open.toReversed(), position: isKnown ? low : position };
   }
 
-  /** Messages in their order, a part at a time. */
+  /** Yields messages in order, in chunks. */
   async *read(low: bigint, high: bigint): AsyncGenerator<readonly LogMessage[]> {
     for (let next = low; next < high;) {
       const read = await this.admin.readFrom(this.topic, this.partition, next, READ);

@@ -1,17 +1,17 @@
-/** What a dead letter topic has: letters, and records that say which of them are resolved. */
+/** Contents of a dead letter topic: letters, and records of which ones are resolved. */
 import { randomUUID } from 'node:crypto';
 import { FOR_GROUP } from '../driver/addressing.js';
 import type { LogMessage, OutgoingMessage } from '../driver/message.js';
 import { DEAD_LETTER_HEADERS, withoutLetter } from '../failures/dead-letter.js';
 import type { KqDeadLetter, KqLetterSummary } from './kq-dead-letters.js';
 
-/** How letters are resolved. */
+/** The ways to resolve a letter. */
 export type Resolution = 'replayed' | 'discarded';
 
 /** The header of a record that resolves letters of its partition: `replayed` or `discarded`. */
 export const RESOLVED = 'kq-resolved';
 
-/** Characters of an error that foreign headers may bring into a list. */
+/** Max characters of an error, since foreign headers may be longer. */
 const LENGTH = 2_000;
 
 export function headerOf({ headers }: Pick<LogMessage, 'headers'>, name: string): string | undefined {
@@ -19,7 +19,7 @@ export function headerOf({ headers }: Pick<LogMessage, 'headers'>, name: string)
   return value?.toString();
 }
 
-/** What waits in a retry topic is not dead. */
+/** Whether it is a dead letter; a message waiting in a retry topic isn't. */
 export function isLetter(message: LogMessage): boolean {
   const { headers } = message;
   const { topic, due } = DEAD_LETTER_HEADERS;
@@ -27,8 +27,8 @@ export function isLetter(message: LogMessage): boolean {
 }
 
 /**
- * Says that these letters are resolved. It stands behind them in their partition, so the topic forgets it after them; its key
- * is unique, so that no compaction removes it. It is for no group.
+ * Returns a record that marks these letters as resolved. It is stored after them in their partition, so retention removes it
+ * after them; its key is unique, so compaction never removes it. It is addressed to no group.
  */
 export function resolutionOf(
   partition: number,
@@ -46,7 +46,7 @@ export function resolutionOf(
   };
 }
 
-/** The letters that a message resolves; none where it is no such record, or not one of ours. */
+/** Returns the letters a message resolves; empty if it isn't such a record, or not one of ours. */
 export function resolvedBy(message: LogMessage): readonly bigint[] {
   if (message.headers[RESOLVED] === undefined) return [];
   try {
@@ -54,7 +54,7 @@ export function resolvedBy(message: LogMessage): readonly bigint[] {
     const texts = Array.isArray(offsets) ? offsets.filter((each) => /^\d{1,19}$/.test(String(each))) : [];
     return texts.map(BigInt).filter((offset) => offset < message.offset);
   } catch {
-    return []; // somebody else's: to take no letter for resolved is the safe side
+    return []; // not ours: treating letters as unresolved is the safe side
   }
 }
 
@@ -99,7 +99,7 @@ export function letterOf(partition: number, message: LogMessage, resolved: boole
   };
 }
 
-/** The message as it was before it became a letter. `group`: the only one that it is for. */
+/** Returns the message as it was before it became a letter. `group`: the only group it is addressed to. */
 export function revived({ key, value, headers }: LogMessage, group?: string): OutgoingMessage {
   const own = withoutLetter(headers);
   return {

@@ -24,23 +24,23 @@ import { Targets } from './targets.js';
 import { DEAD_LETTER_HEADERS } from '../failures/dead-letter.js';
 import { isDeadTopic } from '../driver/made-topics.js';
 
-/** Letters that one record resolves at most. */
+/** Max letters resolved by one record. */
 const MOST_RESOLVED = 500;
 const MOST_EXAMPLES = 5;
 const MOST_FAILURES = 10;
-/** Topics whose resolved letters are remembered between calls. */
+/** Max topics whose resolved letters are cached between calls. */
 const MOST_TOPICS = 20;
 const UNBOUNDED = { messages: Infinity, bytes: Infinity };
 
-/** What an act is to do. */
+/** An act to perform. */
 interface Act {
   readonly topic: string;
   readonly how: Resolution;
   readonly dryRun: boolean;
   readonly limit: number;
-  /** Only the group that failed gets the message again. */
+  /** Only the failed group gets the message again. */
   readonly failedGroupOnly: boolean;
-  /** Whether a group reads a topic, as far as that was asked. */
+  /** Whether a group reads a topic, as far as known. */
   readonly reads: Map<string, boolean>;
   readonly targets: Targets;
 }
@@ -50,20 +50,20 @@ type Done = { -readonly [Name in keyof KqLettersDone]: KqLettersDone[Name] } & {
   readonly examples: KqLetterSummary[];
 };
 
-/** A dead letter topic as it can be read now. */
+/** A dead letter topic as readable now. */
 interface Letters {
   readonly partitions: readonly LetterPartition[];
-  /** Those without a leader. */
+  /** Partitions without a leader. */
   readonly leaderless: readonly number[];
 }
 
 /** The dead letters of one cluster of brokers. */
 export class LogDeadLetters extends KqDeadLetters {
-  /** By topic, what lists have learnt: acts read for themselves. */
+  /** What lists have learned, by topic; acts read for themselves. */
   private readonly known = new Map<string, Map<number, LetterPartition>>();
-  /** By topic, the last list or look, as each goes on with what the one before has learnt. */
+  /** The last list or look, by topic, since each continues with what the previous one learned. */
   private readonly turns = new Map<string, Promise<unknown>>();
-  /** Topics of letters that have a name of the application. */
+  /** Dead letter topics named by the application. */
   private readonly named = new Set<string>();
 
   constructor(
@@ -74,7 +74,7 @@ export class LogDeadLetters extends KqDeadLetters {
     super();
   }
 
-  /** Letters go to this topic. */
+  /** Registers a dead letter topic. */
   note(topic: string): void {
     this.named.add(topic);
   }
@@ -124,7 +124,7 @@ export class LogDeadLetters extends KqDeadLetters {
     return lastOf(this.acting('discarded', topic, which, options));
   }
 
-  /** An act, which yields at least once how far it has come. Nothing is under way then, so it may end there. */
+  /** Performs an act and yields its progress at least once. Nothing is pending at that point, so the caller may stop there. */
   async *acting(
     how: Resolution,
     topic: string | Topic,
@@ -191,7 +191,7 @@ export class LogDeadLetters extends KqDeadLetters {
     }
   }
 
-  /** In the order of the letters, so that those of one key come as they came before. */
+  /** Works in the order of the letters, which preserves the order of a key. */
   private async *actOn(
     act: Act,
     partition: LetterPartition,
@@ -205,7 +205,7 @@ export class LogDeadLetters extends KqDeadLetters {
       );
       for (let at = 0; at < letters.length; at += MOST_RESOLVED) {
         const left = act.limit - done.count - done.failed;
-        // Somebody else may have resolved some meanwhile.
+        // Someone else may have resolved some meanwhile.
         const open = letters.slice(at, at + MOST_RESOLVED).filter(({ offset }) => partition.isOpen(offset));
         if (left <= 0) return;
         if (open.length === 0) continue;
@@ -240,7 +240,7 @@ export class LogDeadLetters extends KqDeadLetters {
     }
   }
 
-  /** Stores the messages of letters again. By offset, those that could not be stored. */
+  /** Stores the messages of letters again. Resolves with the failures by offset. */
   private async store(act: Act, letters: readonly LogMessage[]): Promise<Map<bigint, KqError>> {
     const failed = new Map<bigint, KqError>();
     const byTopic = new Map<string, { readonly offset: bigint; readonly message: OutgoingMessage }[]>();
@@ -272,7 +272,7 @@ export class LogDeadLetters extends KqDeadLetters {
     return failed;
   }
 
-  /** Why it makes no sense to address the group: it reads nothing of this topic. */
+  /** Returns an error if the group reads nothing of this topic, and addressing it is pointless. */
   private async missing(act: Act, group: string, topic: string): Promise<KqError | undefined> {
     const name = JSON.stringify([group, topic]);
     let reads = act.reads.get(name);
@@ -290,7 +290,7 @@ export class LogDeadLetters extends KqDeadLetters {
   }
 
   /**
-   * Those of a topic, as the brokers have them now. `KQ_AWAY` where none can be read.
+   * Resolves with the partitions of a topic as the brokers see them now. `KQ_AWAY` if none can be read.
    * @param only A partition. Default: all.
    */
   private async fresh(topic: string, known: Map<number, LetterPartition>, only?: number): Promise<Letters> {
@@ -309,7 +309,7 @@ export class LogDeadLetters extends KqDeadLetters {
     return { partitions, leaderless };
   }
 
-  /** By partition, below which offset no letter is of this time or later. */
+  /** Resolves with the offset per partition below which no letter is this recent. */
   private async floors(
     topic: string,
     partitions: readonly LetterPartition[],
@@ -324,7 +324,7 @@ export class LogDeadLetters extends KqDeadLetters {
   private knownOf(topic: string): Map<number, LetterPartition> {
     const known = this.known.get(topic) ?? new Map<number, LetterPartition>();
     this.known.delete(topic);
-    this.known.set(topic, known); // the one that was used last is the last
+    this.known.set(topic, known); // moves it to the end: most recently used
     const [oldest] = this.known.keys();
     if (this.known.size > MOST_TOPICS) this.known.delete(oldest!);
     return known;
@@ -334,7 +334,7 @@ export class LogDeadLetters extends KqDeadLetters {
     const running = (this.turns.get(topic) ?? Promise.resolve()).then(run);
     const ended = running.then(
       () => undefined,
-      () => undefined, // told to its caller
+      () => undefined, // its caller gets the error
     );
     this.turns.set(topic, ended);
     void ended.then(() => {
@@ -350,12 +350,12 @@ async function lastOf(acting: AsyncIterable<KqLettersDone>): Promise<KqLettersDo
   return last!;
 }
 
-/** No other letter would fare better. */
+/** Whether no other letter would fare better. */
 function endsAct(error: KqError): boolean {
   return error.code === 'KQ_CLOSED' || (error.code === 'KQ_AWAY' && !(error instanceof Leaderless));
 }
 
-/** Whether the letter is not resolved. Reads what is needed to know that. */
+/** Whether the letter is unresolved. Reads what is needed to know. */
 async function isOpen(partition: LetterPartition, offset: bigint): Promise<boolean> {
   for (let position = partition.end; position > offset;)
     ({ position } = await partition.below(position, MOST_AT_ONCE, { ...UNBOUNDED }));

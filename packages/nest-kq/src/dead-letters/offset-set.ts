@@ -1,7 +1,7 @@
 const BITS = 15n;
 const MASK = (1n << BITS) - 1n;
 
-/** Offsets by one bit each, for as many as a topic has letters. */
+/** A set of offsets, one bit each, for as many as a topic has letters. */
 export class OffsetSet {
   private readonly blocks = new Map<bigint, Uint8Array>();
 
@@ -19,7 +19,7 @@ export class OffsetSet {
     return (byte & (1 << (bit & 7))) !== 0;
   }
 
-  /** Forgets blocks that lie below the offset as a whole. */
+  /** Drops blocks that lie entirely below the offset. */
   dropBelow(offset: bigint): void {
     for (const number of this.blocks.keys()) if (number < offset >> BITS) this.blocks.delete(number);
   }

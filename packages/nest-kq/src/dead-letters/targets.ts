@@ -9,15 +9,15 @@ interface Target {
   readonly leaderless: readonly number[];
 }
 
-/** The topics that a replay stores messages in, as they were when each was first needed. */
+/** The target topics of a replay, as they were when first needed. */
 export class Targets {
   private readonly known = new Map<string, Target>();
 
   constructor(private readonly admin: LogAdmin) {}
 
   /**
-   * Why the message would wait in vain, and hold up the others: the partition of its key has no leader. One without a key goes to
-   * any that has one. Rejects with `KQ_AWAY` or `KQ_CLOSED`.
+   * Resolves with an error if the partition of the message's key has no leader: it would wait in vain and block the others. A
+   * message without a key goes to any partition with a leader. Rejects with `KQ_AWAY` or `KQ_CLOSED`.
    */
   async refusal(topic: string, { key }: OutgoingMessage): Promise<Leaderless | undefined> {
     if (!key) return undefined;
@@ -35,7 +35,7 @@ export class Targets {
       return { partitions: ends.length + leaderless.length, leaderless };
     } catch (error) {
       if (!(error instanceof KqError) || error.code === 'KQ_AWAY' || error.code === 'KQ_CLOSED') throw error;
-      return { partitions: 0, leaderless: [] }; // the push tells what is wrong with it
+      return { partitions: 0, leaderless: [] }; // the push reports what is wrong
     }
   }
 }

@@ -2,7 +2,7 @@ import { EventHub as Hub } from 'nest-handlers/events';
 import { show, toError, unknownName } from '../errors.js';
 import type { KqEventMap, KqEventName, KqEvents } from './events.js';
 
-/** Every event; the documentation is checked against it. */
+/** All event names; the documentation is checked against them. */
 export const EVENT_NAMES = Object.keys({
   handled: true,
   failed: true,
@@ -25,9 +25,9 @@ export const EVENT_NAMES = Object.keys({
   pushFailed: true,
 } satisfies Record<KqEventName, true>) as KqEventName[];
 
-/** Brings events to their listeners. Most have none, so ask `heard` before you make an event of a message. */
+/** Delivers events to listeners. Most events have none, so check `heard` before building the event of a message. */
 export class EventHub extends Hub<KqEventMap> implements KqEvents {
-  /** `who` is for people: which listener failed, and at which event. */
+  /** `who` is for people: the listener that failed, and the event. */
   constructor(listenerFailed: (who: string, error: Error) => void) {
     super({
       names: EVENT_NAMES,

@@ -6,123 +6,126 @@ import type { Pushed } from '../api/message.js';
 export type { Unavailable as KqUnavailable } from '../driver/driver.js';
 
 /**
- * What each event carries. All come from this process: the messages that it pushed and handled, and its groups. Times are
- * milliseconds.
+ * Payloads of events. All events come from this process: the messages it pushed and handled, and its groups. Durations are in
+ * ms.
  */
 export interface KqEventMap {
-  /** A run of its handler went well, or a transaction of it has committed; of a batch, an event for each message. */
+  /** A run of the handler succeeded, or a transaction of it has committed. One event per message of a batch. */
   handled: Handled;
-  /** A run failed, and the message runs again in place. */
+  /** A run failed, and the message will run again in place. */
   failed: FailedRun;
-  /** A run failed after its transaction had committed: the message does not run again, and is `handled`, too. */
+  /** A run failed after its transaction had committed: the message doesn't run again, and is `handled`, too. */
   failedLate: Omit<FailedRun, 'after'>;
-  /** No run could handle it, and its dead letter is stored. `topic`: where. */
+  /** No run could handle it, and its dead letter is stored in `topic`. */
   died: DeadMessage & { readonly topic: string };
-  /** No run could handle it, and it is gone, as its handler's `deadLetter` is `'drop'`. */
+  /** No run could handle it, and it is dropped because its handler's `deadLetter` is `'drop'`. */
   dropped: DeadMessage;
-  /** No run could handle it, and its dead letter cannot be stored. It holds what is behind it in its order. */
+  /** No run could handle it, and its dead letter can't be stored. Blocks messages after it in its order. */
   held: HeldMessage;
-  /** A run failed, and the message waits elsewhere for its next one, in a retry topic or as a job of nest-dq; its partition goes on. */
+  /**
+   * A run failed, and the message waits elsewhere for its next one, in a retry topic or as a job of nest-dq; its partition
+   * continues.
+   */
   deferred: DeferredMessage;
-  /** The same, but it could not be stored there. It holds what is behind it in its order. */
+  /** Like `deferred`, but it couldn't be stored there. Blocks messages after it in its order. */
   notDeferred: DeferredMessage & { readonly trouble: Error };
-  /** A handler goes on 5 s after its `timeout`; the messages of the run may run a second time beside it. */
+  /** A handler is still running 5 s after its `timeout`; messages of the run may run a second time concurrently. */
   overran: { readonly messages: readonly KqMessage[]; readonly group: string };
-  /** A message has not been handled for long, and its partition fetches nothing more until it is. Told once of each such message. */
+  /** A message hasn't been handled for long, and its partition isn't fetched until it is. Emitted once per message. */
   stalled: StalledPartition;
   /** Messages of a partition were removed from the log, by its retention, before the group could handle them. */
   skipped: SkippedMessages;
-  /** This process is in the group: for the first time, or `again`. `rebalanced` follows. */
+  /** This process joined the group, for the first time or `again`. `rebalanced` follows. */
   groupJoined: {
     readonly group: string;
     readonly topics: readonly (string | RegExp)[];
     readonly again: boolean;
   };
   /**
-   * This process is not in the group: it was put out, or could not join; told at each try that failed. `retryIn`: when it joins
-   * again; absent: the group has not answered for `sessionTimeout`, and may have given the partitions to others. Without both
-   * it has left, as the application ends.
+   * This process is out of the group: it was expelled or couldn't join; emitted for each failed attempt. `retryIn`: delay before
+   * it rejoins; absent if the group hasn't answered for `sessionTimeout`, and may have reassigned the partitions. Without
+   * `error` and `retryIn` it left because the application is shutting down.
    */
   groupLeft: { readonly group: string; readonly error?: Error; readonly retryIn?: number };
-  /** The group has given its partitions anew, or this process is out of it: which it has, which it got, and which it lost. */
+  /** The group reassigned its partitions, or this process is out of it: which ones it has, got and lost. */
   rebalanced: Rebalanced;
   /**
    * The group took partitions away while handlers ran: their signals are aborted, and other processes may run the same messages
-   * meanwhile. `runs`: how many, by partition.
+   * concurrently. `runs`: number of runs by partition.
    */
   overlapped: {
     readonly group: string;
     readonly partitions: readonly (KqPartition & { readonly runs: number })[];
   };
-  /** Some of its topics or partitions cannot be read, or can be again. All others go on. */
+  /** Some topics or partitions can't be read, or can be again. All others continue. */
   unavailable: UnavailableChange;
-  /** The group could not commit, and tries again. Until then a crash brings back what was handled since. */
+  /** The group couldn't commit, and retries. Until then a crash repeats what was handled since the last commit. */
   commitFailed: { readonly group: string; readonly error: Error };
-  /** A message is stored; in a transaction also if that is aborted later. */
+  /** A message is stored; in a transaction even if that is aborted later. */
   pushed: Pushed;
-  /** A push failed, and its caller got this error, too; not of one with `delay` or `at`, which stores a job. */
+  /** A push failed, and its caller got this error, too. Not emitted for a push with `delay` or `at`, which stores a job. */
   pushFailed: PushFailed;
 }
 
-/** A message that was handled. */
+/** A handled message. */
 export interface Handled {
   readonly message: KqMessage;
   readonly group: string;
-  /** How long its run took, with guards, pipes and interceptors; a batch has one run. */
+  /** Duration of its run, with guards, pipes and interceptors; a batch has one run. */
   readonly took: number;
-  /** From the message's time to the begin of its run. Two machines may have different clocks; it is never negative. */
+  /** Time from the message's timestamp to the start of its run. Two machines' clocks may differ; never negative. */
   readonly lateness: number;
 }
 
-/** A run that failed. */
+/** A failed run. */
 export interface FailedRun {
-  /** Its `value` is a Buffer where it could not be read, as the topic's schema failed. */
+  /** Its `value` is a Buffer if it couldn't be read because the topic's schema failed. */
   readonly message: KqMessage;
   readonly group: string;
   readonly error: Error;
-  /** How long it took until it failed. */
+  /** Duration until the failure. */
   readonly took: number;
-  /** After how long the next run comes. */
+  /** Delay before the next run. */
   readonly after: number;
 }
 
-/** Why no further run can handle a message. */
+/** Why a message won't run again. */
 export interface Death {
   /**
-   * `attempts`: none is left. `notRetried`: its handler's `retryOn` or `notRetryOn` says that its error is worth no other
-   * run. `discarded`: its handler said so. `unreadable`: its topic's format or schema refuses it.
+   * `attempts`: none is left. `notRetried`: the handler's `retryOn` or `notRetryOn` excludes the error. `discarded`: the handler
+   * discarded it. `unreadable`: the topic's format or schema refuses it.
    */
   readonly why: 'attempts' | 'notRetried' | 'discarded' | 'unreadable';
   readonly error: Error;
-  /** How many it had in this process. */
+  /** Number of runs in this process. */
   readonly runs: number;
 }
 
 /** A message that no run could handle. */
 export interface DeadMessage extends Death {
-  /** Its `value` is a Buffer where it could not be read. */
+  /** Its `value` is a Buffer if it couldn't be read. */
   readonly message: KqMessage;
   readonly group: string;
 }
 
-/** A message that failed, and that waits elsewhere, or should. */
+/** A failed message that waits elsewhere, or should. */
 export interface DeferredMessage {
-  /** Where: the name of a retry topic, or `nest-dq`. */
+  /** The name of a retry topic, or `nest-dq`. */
   readonly to: string;
-  /** Its `value` is a Buffer where it could not be read. */
+  /** Its `value` is a Buffer if it couldn't be read. */
   readonly message: KqMessage;
   readonly group: string;
-  /** Why it failed. */
+  /** The failure. */
   readonly error: Error;
-  /** After how long the next run comes, or it is offered again. */
+  /** Delay before the next run, or before the next attempt to store it. */
   readonly after: number;
 }
 
-/** A message that no run could handle, and that nothing could store. */
+/** A message that no run could handle, and that couldn't be stored. */
 export interface HeldMessage extends DeadMessage {
-  /** Why it cannot be stored. */
+  /** Why it can't be stored. */
   readonly trouble: Error;
-  /** After how long it is tried again. */
+  /** Delay before the next attempt. */
   readonly after: number;
 }
 
@@ -132,56 +135,56 @@ export interface KqPartition {
   readonly partition: number;
 }
 
-/** A partition that waits for one message. */
+/** A partition stalled by one message. */
 export interface StalledPartition extends KqPartition {
   readonly group: string;
-  /** Of the message, in decimal digits. */
+  /** Offset of the message, in decimal digits. */
   readonly offset: string;
-  /** Messages behind it that are here, handled or not. */
+  /** Number of messages after it that are here, handled or not. */
   readonly behind: number;
-  /** How long it has held the partition at least. */
+  /** Min time it has stalled the partition. */
   readonly after: number;
 }
 
-/** Messages that nobody handles any more. */
+/** Messages removed before they were handled. */
 export interface SkippedMessages extends KqPartition {
   readonly group: string;
-  /** The first offset that is gone, in decimal digits. */
+  /** First missing offset, in decimal digits. */
   readonly from: string;
-  /** The offset from which the group goes on, in decimal digits. */
+  /** Offset at which the group continues, in decimal digits. */
   readonly to: string;
-  /** Offsets in between; some of them may have been gaps. */
+  /** Number of offsets in between, some of which may have been gaps. */
   readonly count: number;
 }
 
-/** What a rebalance of a group meant for this process. */
+/** The effect of a rebalance on this process. */
 export interface Rebalanced {
   readonly group: string;
-  /** All that it has now. */
+  /** All partitions it has now. */
   readonly partitions: readonly KqPartition[];
-  /** Those of them that it did not have before. */
+  /** Partitions it didn't have before. */
   readonly assigned: readonly KqPartition[];
-  /** Those that it had before, and has no more. */
+  /** Partitions it had before and no longer has. */
   readonly lost: readonly KqPartition[];
 }
 
-/** What of a group's topics became unreadable or readable again. Of partitions, those that this process has. */
+/** Topics that became unreadable or readable again, and partitions among those of this process. */
 export interface UnavailableChange {
   readonly group: string;
-  /** All that cannot be read now. */
+  /** Everything that can't be read now. */
   readonly places: readonly KqUnavailable[];
-  /** Those of them that could be read before. */
+  /** Those that could be read before. */
   readonly began: readonly KqUnavailable[];
-  /** Those that are read again, or no longer belong to this process. */
+  /** Those that can be read again, or no longer belong to this process. */
   readonly ended: readonly KqUnavailable[];
 }
 
-/** A message that was not stored, or of which that is not known. */
+/** A message that wasn't stored, or whose fate is unknown. */
 export interface PushFailed {
   readonly topic: string;
-  /** As it was given; absent if it has none. */
+  /** The key as given; absent if there is none. */
   readonly key?: string | Uint8Array | null;
-  /** A `KqError`: its `indeterminate` says whether the message may be stored. */
+  /** A `KqError`; `indeterminate` says whether the message may be stored. */
   readonly error: Error;
 }
 
@@ -189,11 +192,14 @@ export interface PushFailed {
 export type KqEventName = keyof KqEventMap;
 
 /**
- * What happens to messages and groups, of this process only. Inject it, or decorate methods with `@OnKq`.
- * Listeners are called at once, between the steps of a message, so they should be quick. One that throws or rejects is
- * logged, and changes nothing.
+ * Events of messages and groups, of this process only. Inject it, or decorate methods with `@OnKq`. Listeners are called
+ * synchronously, between the steps of a message, so they should be quick. One that throws or rejects is logged, and changes
+ * nothing.
  */
 export abstract class KqEvents {
-  /** Hot: tells what happens after the subscription, and completes when the module is closed. `KQ_BAD_OPTION`: there is no such event. */
+  /**
+   * Returns a hot observable: emits events after the subscription, and completes when the module is closed. `KQ_BAD_OPTION`:
+   * unknown event.
+   */
   abstract on<N extends KqEventName>(name: N): Observable<KqEventMap[N]>;
 }

@@ -1,23 +1,23 @@
-/** What a handler of batches returned, by message. */
+/** The per-message results of a batch handler. */
 import { types } from 'node:util';
 import { isOutcome } from '../api/outcome.js';
 import { KqError } from '../errors.js';
 
-/** A run of a message failed by it: an error, or an outcome. */
+/** A message failed, with an error or an outcome. */
 export interface Failed {
   readonly thrown: unknown;
 }
 
 /**
- * An outcome is meant for all messages. In an array, an outcome or an Error is meant for the message in its place; what
- * `Promise.allSettled` resolves with is understood as well. Anything else means that all are handled.
+ * Returns a result per message. A single outcome applies to all messages. In an array, an outcome or an Error applies to the
+ * message at its index; results of `Promise.allSettled` are understood, too. Anything else means all are handled.
  */
 export function batchResults(returned: unknown, count: number): readonly (Failed | undefined)[] {
   if (isOutcome(returned)) return alike({ thrown: returned }, count);
   if (!Array.isArray(returned)) return alike(undefined, count);
   const results = returned.every(isSettled) ? returned.map(ofSettled) : returned.map(failedOf);
   if (results.length === count) return results;
-  // Which of them failed is not known.
+  // It is unknown which of them failed.
   if (results.every((each) => each === undefined)) return alike(undefined, count);
   const fact = `the handler gave ${results.length} results: expected one for each of ${count} messages`;
   return alike({ thrown: new KqError('KQ_BAD_OPTION', fact) }, count);
@@ -36,7 +36,7 @@ function failedOf(result: unknown): Failed | undefined {
   return failed ? { thrown: result } : undefined;
 }
 
-/** With these fields and no others, as an application's own results may have some of them. */
+/** Matches exactly these fields, since an application's own results may have some of them. */
 function isSettled(each: unknown): each is PromiseSettledResult<unknown> {
   if (typeof each !== 'object' || each === null || !('status' in each)) return false;
   const fields = Object.keys(each).toSorted().join();

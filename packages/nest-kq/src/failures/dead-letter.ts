@@ -1,46 +1,46 @@
-/** A message that no run could handle, or none up to now, as it is stored in another topic. */
+/** Messages that couldn't be handled, or not yet, in the form stored in another topic. */
 import type { Delivery } from '../consumer/topic-work.js';
 import { FOR_GROUP } from '../driver/addressing.js';
 import type { Headers, LogMessage, OutgoingMessage } from '../driver/message.js';
 import type { Death } from '../events/events.js';
 
-/** What the headers of a dead letter, or of a message in a retry topic, say in UTF-8, beside the message's own. */
+/** Headers of a dead letter or of a message in a retry topic, in UTF-8, in addition to the message's own. */
 export const DEAD_LETTER_HEADERS = {
-  /** Where the message was. */
+  /** The message's original topic. */
   topic: 'kq-topic',
   partition: 'kq-partition',
   /** Decimal digits. */
   offset: 'kq-offset',
-  /** The message's own time, in milliseconds since 1970. A letter's is when it was stored, as topics forget by that. */
+  /** The message's own timestamp, in ms since 1970. A letter's own is when it was stored, since retention goes by that. */
   timestamp: 'kq-timestamp',
-  /** Which group could not handle it. */
+  /** The group that couldn't handle it. */
   group: 'kq-group',
-  /** The runs that it had: in place those in the process which gave it up, through retry topics all. */
+  /** Number of runs: in place, those in the process that gave up; through retry topics, all of them. */
   attempts: 'kq-attempts',
   /** `attempts`, `notRetried`, `discarded` or `unreadable`; `retry` in a retry topic. */
   why: 'kq-why',
   errorName: 'kq-error-name',
   /** Up to 2,000 characters. */
   errorMessage: 'kq-error-message',
-  /** The first 10 lines of it, up to 2,000 characters. */
+  /** Its first 10 lines, up to 2,000 characters. */
   errorStack: 'kq-error-stack',
-  /** When it was stored here, such as 2030-01-01T00:00:00.000Z. */
+  /** Time it was stored here, such as 2030-01-01T00:00:00.000Z. */
   time: 'kq-time',
-  /** Only in a retry topic: when it runs again, in milliseconds since 1970. */
+  /** Only in a retry topic: time of the next run, in ms since 1970. */
   due: 'kq-due',
 } as const;
 
-/** A letter says who failed, and is for whoever reads its topic. */
+/** Headers stripped from a message: a letter has its own, and isn't addressed to one group. */
 const NAMES = new Set<string>([...Object.values(DEAD_LETTER_HEADERS), FOR_GROUP]);
 const LENGTH = 2_000;
 const LINES = 10;
 
-/** Key, value and headers as they were; headers of a letter that it was before are replaced. */
+/** Returns a dead letter with the original key, value and headers; headers of an earlier letter are replaced. */
 export function deadLetterOf(delivery: Delivery, death: Death, group: string, time: number): OutgoingMessage {
   return letterOf(delivery, { ...death, group, time });
 }
 
-/** For a retry topic. `time`: now; `due`: when it runs again. */
+/** Returns a message for a retry topic. `time` is now, `due` the time of the next run. */
 export function retryLetterOf(delivery: Delivery, said: Omit<Said, 'why'>): OutgoingMessage {
   return letterOf(delivery, { ...said, why: 'retry' });
 }
@@ -78,23 +78,23 @@ function letterOf({ topic, partition, message }: Delivery, said: Said): Outgoing
   return { key, value, headers: { ...withoutLetter(headers), ...Object.fromEntries(own) } };
 }
 
-/** The headers that the message had before it became a letter. */
+/** Returns the headers the message had before it became a letter. */
 export function withoutLetter(headers: Headers): Headers {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !NAMES.has(name)));
 }
 
-/** A message of a retry topic. */
+/** A message in a retry topic. */
 export interface WaitingLetter {
-  /** When it runs again, in milliseconds since 1970; of a message that somebody else has put there, 0. */
+  /** Time of the next run, in ms since 1970; 0 for a message put there by somebody else. */
   readonly due: number;
-  /** The runs that it had. */
+  /** Number of runs so far. */
   readonly runs: number;
   readonly partition: number;
-  /** As it was in its own topic. */
+  /** The message as it was in its own topic. */
   readonly message: LogMessage;
 }
 
-/** Takes a message of a retry topic apart; what its headers do not say is that of the letter itself. */
+/** Restores the message of a retry topic; what its headers lack is taken from the letter itself. */
 export function waitingLetterOf({
   partition,
   message,

@@ -3,10 +3,13 @@ import { wrongValue } from '../errors.js';
 /** A class of errors. */
 export type ErrorClass = abstract new (...args: any[]) => Error;
 
-/** Which errors are meant: of a class, of one of several, or those of which a function says so. */
+/** A choice of errors: a class, several classes, or a predicate. */
 export type ErrorChoice = ErrorClass | readonly ErrorClass[] | ((error: Error) => boolean);
 
-/** Says whether an error is meant; undefined: nothing was given. `KQ_BAD_OPTION`. What it gives throws where a function does. */
+/**
+ * Returns a predicate for the choice, undefined if none was given; `KQ_BAD_OPTION`. The predicate throws if the given function
+ * does.
+ */
 export function errorMatcher(what: string, given: unknown): ((error: Error) => boolean) | undefined {
   if (given === undefined) return undefined;
   if (typeof given === 'function' && !isClass(given)) return (error) => Boolean(given(error));
@@ -21,7 +24,7 @@ function isErrorClass(value: unknown): value is ErrorClass {
   return value === Error || (typeof value === 'function' && value.prototype instanceof Error);
 }
 
-/** Also one that makes no errors, which could not be called. */
+/** Whether it is a class, even of something other than errors, which couldn't be called. */
 function isClass(value: Function): boolean {
   return isErrorClass(value) || /^class\b/.test(Function.prototype.toString.call(value));
 }

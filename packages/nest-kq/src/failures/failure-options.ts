@@ -1,4 +1,4 @@
-/** What becomes of failures of one handler: its options, their defaults and bounds. */
+/** Failure handling of one handler: its options, their defaults and bounds. */
 import type { Duration } from 'nest-handlers/time';
 import { checkOptions, milliseconds, wholeNumber } from '../api/checks.js';
 import { topicName, type Topic } from '../api/topic.js';
@@ -7,53 +7,55 @@ import { show, wrongValue } from '../errors.js';
 import { errorMatcher, type ErrorChoice } from './error-choice.js';
 import { deadTopicOf } from '../driver/made-topics.js';
 
-/** What becomes of a message whose run fails. */
+/** Options for failed runs. */
 export interface FailureOptions {
-  /** A longer run is a failure: its signal aborts. 1 ms to a day. @default none */
+  /** Timeout of a run. A longer run fails, and its signal aborts. 1 ms to a day. @default none */
   timeout?: Duration;
-  /** How a message runs again. */
+  /** Options of retries. */
   retry?: RetryOptions;
   /**
-   * Where messages go that no run could handle, or a function that chooses by the error: a topic, which gets them with what
-   * happened in their headers; `'dq'`, the dead letters of nest-dq, after one more run there; or `'drop'`, only an event.
-   * (A topic named `drop` is `defineTopic('drop')`.) A message that cannot be stored there holds its order, and is offered again.
-   * @default with `KqDqModule` `'dq'`, else the topic `<topic>.<group>.kq-dead`, which is created when it is first needed
+   * Where messages go that no run could handle, or a function that chooses by the error: a topic, which gets them with the
+   * failure in their headers; `'dq'`, the dead letters of nest-dq, after one more run there; or `'drop'`, which only emits an
+   * event. (A topic named `drop` is `defineTopic('drop')`.) A message that can't be stored there blocks its order and is
+   * retried.
+   * @default `'dq'` with `KqDqModule`, otherwise the topic `<topic>.<group>.kq-dead`, created on first use
    */
   deadLetter?: DeadLetterChoice | ((error: Error) => DeadLetterChoice);
 }
 
-/** A place of dead letters. */
+/** A destination of dead letters. */
 export type DeadLetterChoice = string | Topic;
 
-/** How a message runs again. */
+/** Options of retries. */
 export interface RetryOptions {
   /**
-   * `'dq'`: a failed message becomes a job of nest-dq and counts as handled; the job runs it again, in any process. Needs
-   * `KqDqModule` of `nest-kq/dq`. `'topics'`: the same with Kafka alone, by a topic for each of `delays`. Nothing waits for
-   * the message then, and what is behind it in its order overtakes it.
-   * @default in place, where what is behind it in its order waits; with `KqDqModule`, and neither `attempts` nor a
-   * `deadLetter`, 3 runs in place and then `'dq'`
+   * `'dq'`: a failed message becomes a job of nest-dq and counts as handled; the job runs it again, in any process. Requires
+   * `KqDqModule` of `nest-kq/dq`. `'topics'`: the same with Kafka alone, by one topic per entry of `delays`. Either way nothing
+   * waits for the message, and messages after it in its order overtake it.
+   * @default in place, where messages after it in its order wait; with `KqDqModule`, and neither `attempts` nor a `deadLetter`,
+   * 3 runs in place and then `'dq'`
    */
   through?: 'dq' | 'topics';
   /**
-   * The most runs, with the first one: 1 to 1,000,000, or Infinity; then the message is a dead letter. In place they count
-   * anew when it comes to another process, or again to this one, such as after a restart or a rebalance. Not with `'topics'`.
+   * Max runs, including the first: 1 to 1,000,000, or Infinity; then the message becomes a dead letter. In place the count
+   * restarts when the message is delivered again, to this or another process, for example after a restart or a rebalance. Not
+   * with `'topics'`.
    * @default in place 3, through nest-dq 10
    */
   attempts?: number;
   /**
-   * How long to wait after a failed run, up to a day, or what gives it: `attempt` counts from 1. Not with `'topics'`.
-   * @default 1 s, twice as long each time, up to a minute; through nest-dq up to an hour
+   * Delay after a failed run, up to a day, or a function that returns it; `attempt` counts from 1. Not with `'topics'`.
+   * @default 1 s, doubling up to a minute; through nest-dq up to an hour
    */
   backoff?: Duration | ((attempt: number, error: Error) => Duration);
   /**
-   * Only with `through: 'topics'`: how long the message waits after each failed run, 1 s to a day, up to 20 of them. After
-   * the last one it is a dead letter. @default ['10s', '1m', '10m']
+   * Delays after each failed run, 1 s to a day, up to 20 of them; only with `through: 'topics'`. After the last one the message
+   * becomes a dead letter. @default ['10s', '1m', '10m']
    */
   delays?: readonly Duration[];
-  /** Only these errors are worth another run: classes of them, or a function that says so; others are dead letters at once. @default all */
+  /** Errors to retry: classes, or a predicate; any other error makes a dead letter at once. @default all */
   retryOn?: ErrorChoice;
-  /** These errors are worth no other run: classes of them, or a function that says so. @default none */
+  /** Errors not to retry: classes, or a predicate. @default none */
   notRetryOn?: ErrorChoice;
 }
 
@@ -62,7 +64,7 @@ export type DeadLetterPlace = 'drop' | 'dq' | LetterTopic;
 
 export interface LetterTopic {
   readonly topic: string;
-  /** It is created for the messages of this topic if it is not there. Absent: it is not created. */
+  /** The topic whose messages it is created for if it doesn't exist; absent if it isn't created. */
   readonly madeFor?: string;
 }
 
@@ -70,27 +72,27 @@ export interface FailureSettings {
   readonly timeout: number | undefined;
   readonly attempts: number;
   readonly backoff: (attempt: number, error: Error) => Duration;
-  /** False: the error is worth no other run. */
+  /** Returns false if the error isn't worth another run. */
   readonly retries: (error: Error) => boolean;
-  /** Where failed messages wait for their next run, from the run of this number on. Undefined: in place. */
+  /** Where failed messages wait for their next run, starting with run number `from`; undefined if in place. */
   readonly through: { readonly what: 'dq' | 'topics'; readonly from: number } | undefined;
-  /** Milliseconds, of retry topics. Empty: there are none. */
+  /** Delays of the retry topics, in ms; empty if there are none. */
   readonly delays: readonly number[];
-  /** May throw, as what the application gave. */
+  /** May throw, since it calls the application's function. */
   readonly deadLetter: (error: Error, topic: string) => DeadLetterPlace;
-  /** The topic that the options name for all dead letters, if they name one. */
+  /** The topic the options name for all dead letters, if any. */
   readonly letterTopic: string | undefined;
-  /** It cannot do without nest-dq. */
+  /** The handler can't work without nest-dq. */
   readonly needsDq: boolean;
-  /** Its messages may be jobs of nest-dq. */
+  /** Its messages may become jobs of nest-dq. */
   readonly usesDq: boolean;
 }
 
-/** Whose failures they are. */
+/** The handler whose failures they are. */
 export interface FailureOwner {
   readonly topics: readonly (string | RegExp)[];
   readonly group: string;
-  /** `KqDqModule` is there. */
+  /** `KqDqModule` is imported. */
   readonly dq: boolean;
 }
 
@@ -114,12 +116,12 @@ const THROUGH_DQ = 10;
 const DELAYS: readonly Duration[] = ['10s', '1m', '10m'];
 const MOST_DELAYS = 20;
 
-/** 1 s, twice as long each time, up to a minute. */
+/** Returns the delay in ms: 1 s, doubling up to a minute. */
 export function defaultBackoff(attempt: number): number {
   return doubled(attempt, 60_000);
 }
 
-/** A job of nest-dq holds up nothing. */
+/** Grows up to an hour, since a job of nest-dq blocks nothing. */
 function backoffThroughDq(attempt: number): number {
   return doubled(attempt, 3_600_000);
 }
@@ -128,7 +130,7 @@ function doubled(attempt: number, most: number): number {
   return Math.min(1_000 * 2 ** Math.min(attempt - 1, 30), most);
 }
 
-/** Checks the options and fills in their defaults; `KQ_BAD_OPTION`, `KQ_BAD_TOPIC`. */
+/** Checks the options and fills in the defaults; throws `KQ_BAD_OPTION` or `KQ_BAD_TOPIC`. */
 export function resolveFailureOptions(options: FailureOptions, owner: FailureOwner): FailureSettings {
   checkOptions('KQ_BAD_OPTION', 'the failures', options, NAMES);
   const { timeout, retry = {} } = options;
@@ -174,7 +176,7 @@ function attemptsOf({ attempts }: RetryOptions, through: FailureSettings['throug
   return wholeNumber('KQ_BAD_OPTION', '`retry.attempts`', attempts, 1, 1_000_000);
 }
 
-/** Of retry topics, in milliseconds; none where there are none. */
+/** Returns the delays of retry topics in ms; empty without retry topics. */
 function delaysOf(retry: RetryOptions, { topics }: FailureOwner): readonly number[] {
   const { through, delays = DELAYS } = retry;
   if (through !== 'topics') {
@@ -215,7 +217,7 @@ function placesOf(
   if (typeof given === 'function') return (error) => placeOf(given(error), owner);
   if (given !== undefined) return always(placeOf(given, owner));
   if (owner.dq && through !== 'topics') return always('dq' as const);
-  if (through === 'dq') return always('dq' as const); // it is missing, which the start tells
+  if (through === 'dq') return always('dq' as const); // nest-dq is missing; startup reports that
   return (_, topic) => ({ topic: deadTopicOf(topic, owner.group), madeFor: topic });
 }
 
@@ -228,7 +230,7 @@ function namedTopic(given: FailureOptions['deadLetter'], owner: FailureOwner): s
 function placeOf(given: DeadLetterChoice, { topics }: FailureOwner): DeadLetterPlace {
   if (given === 'drop' || given === 'dq') return given;
   const topic = topicName(given);
-  // It would handle its own dead letters, without end.
+  // It would handle its own dead letters forever.
   const own = topics.find((each) => (typeof each === 'string' ? each === topic : isMeant(topic, [each])));
   if (own === undefined) return { topic };
   const expected = `another topic than those which it handles, such as ${show(own)}`;

@@ -1,4 +1,4 @@
-/** Calls the handler of a topic, and finds a place for what it cannot handle. */
+/** Calls the handler of a topic, and finds a place for messages it can't handle. */
 import { isOutcome } from '../api/outcome.js';
 import { readValue, type ReadValue } from '../api/read-value.js';
 import { formatOf, type Topic } from '../api/topic.js';
@@ -24,37 +24,37 @@ import { retryTopicOf } from '../driver/made-topics.js';
 import { timed } from './timed.js';
 import { verdictOf, type Verdict } from './verdict.js';
 
-/** Gets value and message; of batches, the list of each. It may throw, return or resolve with an outcome. */
+/** Takes value and message, or a list of each for batches. May throw, return or resolve with an outcome. */
 export type MessageHandler = (value: any, message: any) => unknown;
 
 export interface HandlerRunsOptions {
   readonly group: string;
-  /** Gives format and schema of the values. */
+  /** Determines format and schema of the values. */
   readonly topic: string | Topic;
   readonly handler: MessageHandler;
-  /** The handler gets all messages of a run by one call. */
+  /** The handler takes all messages of a run in one call. */
   readonly batches: boolean;
   readonly settings: FailureSettings;
   readonly events: EventHub;
-  /** Resolves once the letter is stored; rejects if it is not, or that is not known. */
+  /** Resolves once the letter is stored; rejects if it isn't, or if that is unknown. */
   store(to: LetterTopic, letter: OutgoingMessage): Promise<unknown>;
-  /** Absent: the application does not have nest-dq. */
+  /** Absent if the application doesn't have nest-dq. */
   readonly delays?: Pick<Delays, 'retry'>;
 }
 
-/** Milliseconds, in which most groups have shared out their partitions. */
+/** Retry delay in ms, long enough for most rebalances. */
 const AFTER_REBALANCE = 1_000;
 
-/** A message that waits until it is stored elsewhere. */
+/** A message waiting to be stored elsewhere. */
 interface Decided {
   readonly verdict: Verdict;
   readonly value: unknown;
 }
 
 export class HandlerRuns {
-  /** What became of those that wait until they are stored elsewhere: no handler gets them here any more. */
+  /** Verdicts of messages waiting to be stored elsewhere: no handler here gets them again. */
   private readonly decided = new WeakMap<LogMessage, Decided>();
-  /** How often a message could not be decoded yet, as no schema registry answered. Those are no attempts. */
+  /** Number of times a message couldn't be decoded because no schema registry answered. These don't count as attempts. */
   private readonly unread = new WeakMap<LogMessage, number>();
   private readonly events: ItemEvents;
   private readonly waitsForFormat: boolean;
@@ -67,7 +67,7 @@ export class HandlerRuns {
     this.events = new ItemEvents(clock, options);
   }
 
-  /** As the consumer calls it: gives an outcome for each message, in their order, and neither throws nor rejects. */
+  /** Runs messages for the consumer: returns an outcome for each, in order, and neither throws nor rejects. */
   run(deliveries: readonly Delivery[], run: RunSignal): Ran {
     const { batches, settings } = this.options;
     const [only] = deliveries;
@@ -76,7 +76,9 @@ export class HandlerRuns {
     return this.runAll(deliveries, run);
   }
 
-  /** The same for most messages, with no more promises than schema and handler make: each costs as much as the rest. */
+  /**
+   * The common case of one message, with no more promises than schema and handler create: each costs as much as everything else.
+   */
   private runOne(delivery: Delivery, run: RunSignal): Ran {
     const reading = this.read(delivery, run);
     return reading instanceof Promise ? reading.then((item) => this.runItem(item)) : this.runItem(reading);
@@ -113,7 +115,7 @@ export class HandlerRuns {
     else this.refuseWrong(returned, item.delivery.topic);
   }
 
-  /** Throws what a run fails by whose handler has returned what cannot be meant. */
+  /** Throws if the handler returned something that can't be meant. */
   private refuseWrong(returned: unknown, topic: string): void {
     const wrong = wrongResult(returned, OUTCOMES);
     if (wrong === undefined) return;
@@ -137,7 +139,7 @@ export class HandlerRuns {
     return Promise.all(items.map((item) => this.outcomeOf(item, begin)));
   }
 
-  /** A run of a message that came back from nest-dq, whose events tell what fails of it. Never rejects. */
+  /** Runs a message that came back from nest-dq, whose events report the failures. Never rejects. */
   async runLater(failed: FailedMessage, signal: AbortSignal): Promise<LaterOutcome> {
     const { topic, partition, message, runs } = failed;
     const run = new RunSignal();
@@ -159,7 +161,7 @@ export class HandlerRuns {
     return outcome === 'handled' ? outcome : { ...outcome, error };
   }
 
-  /** A job of nest-dq counts each run, so it waits in this one until its message can be decoded. */
+  /** Waits within the run until the message can be decoded, since a nest-dq job counts every run. */
   private async readLater(delivery: Delivery, run: RunSignal): Promise<Item> {
     for (;;) {
       const item = await this.read(delivery, run);
@@ -169,12 +171,12 @@ export class HandlerRuns {
   }
 
   /**
-   * What cannot be read is dead at once; where the schema itself fails, that is the run's failure. While no schema registry
-   * answers, the message waits.
+   * Reads a message. An unreadable one is dead at once; a schema that itself fails is a failure of the run. While no schema
+   * registry answers, the message waits.
    */
   private read(given: Delivery, run: RunSignal): Item | Promise<Item> {
     const { message, topic } = given;
-    // Only where it waits in its partition each look counts as an attempt.
+    // Only in place does each look count as an attempt.
     const unread = this.waitsForFormat && given.work ? this.unread.get(message) : undefined;
     const delivery = unread === undefined ? given : { ...given, attempt: given.attempt - unread };
     const { value: bytes } = message;
@@ -202,7 +204,7 @@ export class HandlerRuns {
     }
   }
 
-  /** What is not handled then has a verdict. */
+  /** Calls the handler. Items that weren't handled then have a verdict. */
   private async handle(items: readonly Item[], run: RunSignal): Promise<void> {
     if (items.length === 0) return;
     const results = await this.call(items, run);
@@ -212,7 +214,7 @@ export class HandlerRuns {
     }
   }
 
-  /** By message: absent where it is handled. */
+  /** Returns the failure of each message; undefined if it was handled. */
   private async call(items: readonly Item[], run: RunSignal): Promise<readonly (Failed | undefined)[]> {
     const { handler, batches } = this.options;
     try {
@@ -251,15 +253,15 @@ export class HandlerRuns {
     const { work, message } = item.delivery;
     const error = verdict.kind === 'dead' ? verdict.death.error : verdict.error;
     const took = this.clock.now() - begin;
-    // Its transaction is committed: one more run would store its results twice.
+    // Its transaction is committed: another run would store its results twice.
     if (work?.hasCommitted(message.offset)) {
       this.events.handled(item, begin);
       this.events.tell('failedLate', item, { error, took });
       return 'handled';
     }
-    // What our own signal ended is no failure: whoever has the partition then runs the message again.
+    // A run we cut is no failure: the partition's new owner runs the message again.
     if (run.isCut) return { after: 0 };
-    // Nor is what a rebalance ended, whatever its handler makes of that.
+    // Nor is one interrupted by a rebalance, whatever its handler makes of that.
     if (work?.interrupted) {
       this.events.tell('failed', item, { error, took, after: AFTER_REBALANCE });
       return { after: AFTER_REBALANCE };
@@ -276,7 +278,7 @@ export class HandlerRuns {
     return { after };
   }
 
-  /** An error: the application's own choice failed. */
+  /** Returns an error if the application's own function failed. */
   private placeOf({ delivery }: Item, error: Error): DeadLetterPlace | Error {
     try {
       return this.options.settings.deadLetter(error, delivery.topic);
@@ -292,7 +294,7 @@ export class HandlerRuns {
       this.events.tell('dropped', item, death);
       return 'handled';
     }
-    // The job's only run comes to the same, or to something better; then its dead letter has the error.
+    // The job's only run fails the same way or does better; if it fails, its dead letter has the error.
     if (place === 'dq') return this.defer(item, { kind: 'dead', death }, { ...death, after: 0, attempts: 1 });
     try {
       if (place instanceof Error) throw place;
@@ -331,7 +333,7 @@ export class HandlerRuns {
     });
   }
 
-  /** Once it is stored there, the message counts as handled here. */
+  /** Stores the message elsewhere, after which it counts as handled here. */
   private async waitElsewhere(
     item: Item,
     verdict: Verdict,
@@ -363,7 +365,7 @@ export class HandlerRuns {
 
 type Again = Extract<Verdict, { kind: 'again' }>;
 
-/** `runs`: those that it had; `attempts`: those that its job may have. */
+/** `runs`: runs so far; `attempts`: max runs of its job. */
 interface Deferral {
   readonly error: Error;
   readonly after: number;
@@ -371,7 +373,7 @@ interface Deferral {
   readonly attempts: number;
 }
 
-/** Ends early where nobody waits for the run any more. */
+/** Resolves early if the run is cut. */
 function pause(clock: Clock, time: number, run: RunSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = clock.after(time, resolve);

@@ -10,15 +10,15 @@ import type { Verdict } from './verdict.js';
 /** A message on its way through a run. */
 export interface Item {
   readonly delivery: Delivery;
-  /** As its handler gets it; its bytes where it cannot be read. */
+  /** The value as the handler gets it; raw bytes if it can't be read. */
   readonly value: unknown;
-  /** The run that it is in. */
+  /** Signal of its run. */
   readonly run: RunSignal;
-  /** Absent: it is handled, or no handler has had it yet. */
+  /** Absent if it is handled, or no handler has had it yet. */
   verdict?: Verdict | undefined;
-  /** The verdict of a message that nobody can decode now; no run has begun. */
+  /** The verdict of a message that can't be decoded right now; no run has started. */
   readonly waits?: Extract<Verdict, { kind: 'again' }>;
-  /** As its handler got it, or a listener. */
+  /** The message its handler or a listener got. */
   message?: KqMessage;
 }
 
@@ -28,17 +28,17 @@ export interface ItemEventsOptions {
   readonly events: EventHub;
 }
 
-/** The events of one message. */
+/** Events of a single message. */
 type ItemEvent = 'failed' | 'failedLate' | 'died' | 'dropped' | 'held' | 'deferred' | 'notDeferred';
 
-/** Tells what became of messages. Nothing is made where nobody listens. */
+/** Emits the events of messages. Nothing is allocated without a listener. */
 export class ItemEvents {
   constructor(
     private readonly clock: Clock,
     private readonly options: ItemEventsOptions,
   ) {}
 
-  /** Handlers and listeners get the same one. */
+  /** Returns the message, the same object for handlers and listeners. */
   messageOf(item: Item): KqMessage {
     const { delivery, value, run } = item;
     return (item.message ??= new ReceivedMessage(delivery, value, this.options.settings.attempts, run));
@@ -50,7 +50,7 @@ export class ItemEvents {
     events.tell(name, { message: this.messageOf(item), group, ...facts } as unknown as KqEventMap[N]);
   }
 
-  /** `begin`: when its run began, by the clock. */
+  /** `begin`: clock time at which its run started. */
   handled(item: Item, begin: number): void {
     const { events, group } = this.options;
     if (item.run.isCut || !events.heard('handled')) return;

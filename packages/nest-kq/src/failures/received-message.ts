@@ -19,7 +19,7 @@ export class ReceivedMessage extends KqMessage {
     this.attempt = delivery.attempt;
   }
 
-  /** Undefined: it is none that a handler got. */
+  /** Returns undefined for anything but a message that a handler got. */
   static deliveryOf(message: unknown): Delivery | undefined {
     return message instanceof ReceivedMessage ? message.delivery : undefined;
   }

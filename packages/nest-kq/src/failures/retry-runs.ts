@@ -4,19 +4,19 @@ import type { LogMessage } from '../driver/message.js';
 import type { Clock } from 'nest-handlers/time';
 import { waitingLetterOf, type WaitingLetter } from './dead-letter.js';
 
-/** Runs the messages of retry topics as those of the topics from which they came, each once its time has come. */
+/** Runs the messages of retry topics as messages of their original topics, each once it is due. */
 export class RetryRuns {
-  /** Each stays the same object for all of its runs, as what became of it is remembered by that. */
+  /** Each letter stays the same object across its runs, since its verdict is keyed by identity. */
   private readonly letters = new WeakMap<LogMessage, WaitingLetter>();
 
   constructor(
     private readonly clock: Clock,
-    /** By retry topic, the one whose messages wait there. */
+    /** By retry topic, the topic whose messages wait there. */
     private readonly topics: ReadonlyMap<string, string>,
     private readonly runOf: (deliveries: readonly Delivery[], run: RunSignal) => Ran,
   ) {}
 
-  /** Gets messages one by one. One that is early is no run: it holds up nothing until its time. */
+  /** Takes one message at a time. An early one isn't run, and blocks nothing until it is due. */
   run([delivery]: readonly Delivery[], run: RunSignal): Ran {
     const { topic, message } = delivery!;
     const letter = this.letters.get(message) ?? waitingLetterOf(delivery!);

@@ -2,21 +2,21 @@ import type { Clock, Timer } from 'nest-handlers/time';
 import type { RunSignal } from '../consumer/run-signal.js';
 import { KqError } from '../errors.js';
 
-/** Milliseconds. For so long a run waits for its handler after its signal has told that time is over. */
+/** How long a run waits for its handler after the signal has aborted, in ms. */
 const GRACE = 5_000;
 
 export interface TimedOptions {
   readonly clock: Clock;
-  /** Milliseconds. */
+  /** In ms. */
   readonly timeout: number;
-  /** Of the messages, for the error. */
+  /** Topic of the messages, for the error. */
   readonly topic: string;
   readonly run: Pick<RunSignal, 'abort'>;
-  /** The handler goes on all the same. */
+  /** Called when the handler keeps going regardless. */
   readonly overran: () => void;
 }
 
-/** Calls, and aborts the run when the timeout is over. Then it throws `KQ_TIMEOUT`, whatever the call still comes to. */
+/** Calls, and aborts the run on timeout. Then it throws `KQ_TIMEOUT`, whatever the call returns. */
 export async function timed(
   { clock, timeout, topic, run, overran }: TimedOptions,
   call: () => unknown,
@@ -29,7 +29,7 @@ export async function timed(
     timer = clock.after(timeout, () => {
       late = true;
       run.abort(error);
-      // Its order waits for it, as long as it may be about to end.
+      // Its order waits for it while it may be about to end.
       timer = clock.after(GRACE, () => {
         overran();
         reject(error);
@@ -45,5 +45,5 @@ export async function timed(
   } finally {
     timer?.cancel();
   }
-  throw error; // what it says to the signal is too late
+  throw error; // its reaction to the signal is too late
 }

@@ -4,16 +4,16 @@ import type { Death } from '../events/events.js';
 import { KqError, show, toError, wrongValue } from '../errors.js';
 import { defaultBackoff, type FailureSettings } from './failure-options.js';
 
-/** What a failed run means. */
+/** The consequence of a failed run. */
 export type Verdict =
-  /** `runs`: how many it had. */
+  /** `runs`: runs so far. */
   | { readonly kind: 'again'; readonly after: number; readonly error: Error; readonly runs: number }
   | { readonly kind: 'dead'; readonly death: Death };
 
-/** What a handler threw, or the outcome that it returned, means after so many attempts. */
+/** Returns the consequence of a thrown error or a returned outcome after `attempt` runs. */
 export function verdictOf(thrown: unknown, attempt: number, settings: FailureSettings): Verdict {
   if (!isOutcome(thrown)) return failed(toError(thrown), attempt, settings);
-  // A later version, or nest-dq, may know others.
+  // A later version, or nest-dq, may have other kinds.
   const kind: string = thrown['~outcome'];
   if (kind === 'discard')
     return { kind: 'dead', death: { why: 'discarded', error: toError(thrown), runs: attempt } };
@@ -38,7 +38,7 @@ function failed(error: Error, attempt: number, settings: FailureSettings): Verdi
     if (!retries(error)) return { kind: 'dead', death: { why: 'notRetried', error, runs: attempt } };
     option = 'backoff';
     const given: unknown = backoff(attempt, error);
-    // A promise is no duration. Its rejection must not end the process as well.
+    // A promise isn't a duration. Its rejection must not crash the process as well.
     if (given instanceof Promise) given.catch(() => undefined);
     const after = readDuration(given);
     if (typeof after === 'number') return { kind: 'again', after, error, runs: attempt };

@@ -17,12 +17,12 @@ import { offsetsOf } from './seek-target.js';
 
 /** The groups of one cluster of brokers. */
 export class LogGroups extends KqGroups {
-  /** One seek after the other, as each leaves the group. */
+  /** Seeks run one at a time, since each leaves the group. */
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly admin: LogAdmin,
-    /** Those of this process; a group may have two, of modules that were loaded lazily. */
+    /** Groups of this process; a group may occur twice, because of lazily loaded modules. */
     private readonly own: () => readonly OwnGroup[],
     private readonly log: (line: string) => void,
   ) {
@@ -62,7 +62,7 @@ export class LogGroups extends KqGroups {
 
   override seek(group: string, topic: string | Topic, target: { to: KqSeekTarget }) {
     const seeking = this.last.then(() => this.seekNow(group, topicName(topic), target));
-    this.last = seeking.catch(() => undefined); // told to its caller
+    this.last = seeking.catch(() => undefined); // its caller gets the error
     return seeking;
   }
 

@@ -1,4 +1,4 @@
-/** Where a seek leads to, by partition. */
+/** Resolves the target of a seek to offsets by partition. */
 import { checkOptions } from '../api/checks.js';
 import type { LogAdmin, PartitionEnds } from '../driver/driver.js';
 import { knownEnds, placesOf, type KnownEnds } from '../driver/known-ends.js';
@@ -9,11 +9,11 @@ const TARGETS = "'first', 'last', a Date, or an object with an offset for each p
 
 export interface SeekOffsets {
   readonly offsets: readonly PartitionOffset[];
-  /** Partitions that stay where they are, since no leader knows their ends. */
+  /** Partitions left where they are, since their ends are unknown without a leader. */
   readonly leaderless: readonly number[];
 }
 
-/** Rejects with `KQ_BAD_OPTION`, and as the admin. */
+/** Rejects with `KQ_BAD_OPTION`, and like the admin. */
 export async function offsetsOf(admin: LogAdmin, topic: string, target: unknown): Promise<SeekOffsets> {
   checkOptions('KQ_BAD_OPTION', '`seek`', target, ['to']);
   const { to } = target as { to: unknown };
@@ -43,7 +43,7 @@ export async function offsetsOf(admin: LogAdmin, topic: string, target: unknown)
   };
 }
 
-/** Of all partitions; once it has waited in vain for leaders, of those that have one. */
+/** Resolves with the ends of all partitions; after waiting in vain for leaders, of those that have one. */
 async function settledEnds(admin: LogAdmin, topic: string): Promise<KnownEnds> {
   try {
     return { ends: await admin.ends(topic), leaderless: [] };

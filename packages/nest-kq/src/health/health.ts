@@ -5,45 +5,42 @@ import type { LogAdmin, Unavailable as KqUnavailable } from '../driver/driver.js
 import type { Clock } from 'nest-handlers/time';
 import { lagOf, type Behind } from './lag.js';
 
-/** How the consumers of a cluster are, as this process sees it. */
+/** Health of a cluster's consumers, as this process sees it. */
 export interface KqHealthState {
-  /** `down`: this process is not in one of its groups, and so handles none of its messages; or a bound is exceeded. */
+  /** `down`: this process is out of one of its groups, and handles none of its messages; or a bound is exceeded. */
   readonly status: 'up' | 'down';
-  /** By name, the groups of this process. */
+  /** The groups of this process, by name. */
   readonly groups: Readonly<Record<string, KqGroupHealth>>;
 }
 
-/** How this process is in a group. Other processes tell of their own partitions. */
+/** Health of this process in a group. Other processes report their own partitions. */
 export interface KqGroupHealth {
-  /** `up`, or why this process is not in the group. */
+  /** `up`, or the reason this process isn't in the group. */
   readonly state: string;
-  /**
-   * Messages of its partitions that are not handled yet, without those of partitions that have no leader. Absent: not known;
-   * `unknown` says why.
-   */
+  /** Unhandled messages of its partitions, excluding partitions without a leader. Absent if unknown; `unknown` has the reason. */
   readonly lag?: number;
-  /** When the oldest message was stored that has come and is not handled. Absent: there is none. */
+  /** Time the oldest received and unhandled message was stored. Absent if there is none. */
   readonly oldest?: Date;
-  /** By `topic/partition`, the messages that are not handled yet, or null where that is not known. */
+  /** Unhandled messages by `topic/partition`, null if unknown. */
   readonly partitions: Readonly<Record<string, number | null>>;
-  /** By `topic/partition`, the offset of the message that holds it up: nothing behind it is fetched. Absent: none does. */
+  /** By `topic/partition`, the offset of the message that stalls it: nothing after it is fetched. Absent if none is stalled. */
   readonly stalled?: Readonly<Record<string, string>>;
-  /** `true`: the whole group is paused in this process; else the topics that are. Absent: nothing is. */
+  /** `true` if the whole group is paused in this process, otherwise the paused topics. Absent if nothing is paused. */
   readonly paused?: true | readonly string[];
-  /** Why some lag is not known. Absent: all is. */
+  /** Why some lag is unknown. Absent if all of it is known. */
   readonly unknown?: string;
   /**
-   * What cannot be read, with the reason: `orders/3 has no leader`, `payments does not exist`. All else goes on, so the state
-   * stays `up`. Absent: nothing is missing.
+   * What can't be read, with the reason: `orders/3 has no leader`, `payments does not exist`. Everything else continues, so the
+   * state stays `up`. Absent if nothing is missing.
    */
   readonly unavailable?: readonly string[];
 }
 
-/** What `status` depends on beside the groups' states. */
+/** Bounds for `status`, in addition to the groups' states. */
 export interface KqHealthBounds {
   /**
-   * The most messages of a group that may wait in the partitions of this process. If that is not known, `status` is `down`,
-   * too. @default any number
+   * Max unhandled messages of a group in the partitions of this process. If that is unknown, `status` is `down`, too. @default
+   * no limit
    */
   maxLag?: number;
 }
@@ -51,21 +48,21 @@ export interface KqHealthBounds {
 /** A group of this process. */
 export interface GroupState {
   readonly group: string;
-  /** `up`, or why it is not. */
+  /** `up`, or the reason it isn't. */
   readonly state: string;
-  /** Of its partitions; none while it is not up. */
+  /** Progress of its partitions; empty while it isn't up. */
   readonly progress: readonly Progress[];
-  /** True: all; undefined: nothing. */
+  /** True if all is paused; undefined if nothing is. */
   readonly paused: true | readonly string[] | undefined;
-  /** What of its topics and partitions cannot be read now. */
+  /** Topics and partitions that can't be read now. */
   readonly unavailable: readonly KqUnavailable[];
 }
 
-/** Whether messages are handled, in the form that @nestjs/terminus takes: `health.check([() => kq.check()])`. Inject it. */
+/** Health check for @nestjs/terminus: `health.check([() => kq.check()])`. Inject it. */
 export abstract class KqHealth {
   /**
-   * Asks the brokers where the partitions end, which takes at most a second; all else is known without asking. It rejects
-   * with `KQ_BAD_OPTION` only: a wrong bound.
+   * Asks the brokers for the ends of the partitions, for at most a second; everything else is known locally. Rejects only with
+   * `KQ_BAD_OPTION`: a wrong bound.
    * @param key The name in the result. Default: `kq`.
    */
   abstract check<Key extends string = 'kq'>(
@@ -107,7 +104,7 @@ export class GroupsHealth extends KqHealth {
   }
 }
 
-/** A topic or partition, and why it cannot be read. */
+/** Describes a topic or partition that can't be read. */
 export function unavailability({ topic, partition, why }: KqUnavailable): string {
   if (why === 'leaderless') return `${topic}/${partition} has no leader`;
   return why === 'unknown' ? `${topic} does not exist` : `${topic} may not be read`;
@@ -117,7 +114,7 @@ function healthOf(
   { state, progress, paused, unavailable }: GroupState,
   { partitions, unknown }: Behind,
 ): KqGroupHealth {
-  // Without what has no leader: nobody could handle that.
+  // Excludes partitions without a leader: nobody could handle those.
   const lag = Object.values(partitions).reduce<number>((sum, each) => sum + (each ?? 0), 0);
   const stalled = progress
     .filter((each) => each.stalled)
@@ -135,7 +132,7 @@ function healthOf(
   };
 }
 
-/** A group may have a second member, of modules that were loaded lazily. */
+/** Merges states by group: a group may have a second member, for lazily loaded modules. */
 function merged(states: Iterable<GroupState>): Iterable<GroupState> {
   const groups = new Map<string, GroupState>();
   for (const each of states) {

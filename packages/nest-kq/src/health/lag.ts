@@ -1,17 +1,17 @@
-/** How many messages of a group wait in the partitions of this process. */
+/** Unhandled messages of a group in the partitions of this process. */
 import type { LogAdmin, PartitionEnds } from '../driver/driver.js';
 import { keyOf } from '../driver/assignment.js';
 import { toError } from '../errors.js';
 import type { Progress } from '../consumer/group-consumer.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 
-/** Milliseconds that brokers may take. */
+/** Time limit for the brokers, in ms. */
 const PATIENCE = 1_000;
 
 export interface Behind {
-  /** By `topic/partition`, in order; null: not known, such as of a partition without a leader. */
+  /** By `topic/partition`, in order; null if unknown, for example without a leader. */
   readonly partitions: Readonly<Record<string, number | null>>;
-  /** Why none of a topic is known. */
+  /** Why a whole topic is unknown. */
   readonly unknown?: string;
 }
 
@@ -29,7 +29,7 @@ export async function lagOf(
     Array.from(topics, async (topic) => {
       const places = progress.filter((each) => each.topic === topic);
       try {
-        // Only where nothing has come yet.
+        // Needed only before the first message.
         const unseen = places.some(({ watermark }) => watermark === undefined);
         const asked = Promise.all([admin.endsOfLed(topic), unseen ? admin.committed(group, topic) : []]);
         const [ends, committed] = await within(clock, asked);
@@ -47,7 +47,7 @@ export async function lagOf(
   return { partitions, ...(unknown !== undefined && { unknown }) };
 }
 
-/** How many offsets there are from the next one to the end. */
+/** Returns the number of offsets from the next one to the end. */
 export function behind(next: bigint | undefined, ends: PartitionEnds | undefined): number | null {
   if (!ends) return null;
   const { first, end } = ends;
