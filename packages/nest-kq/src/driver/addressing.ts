@@ -1,10 +1,10 @@
-/** Messages that are not for everybody. */
+/** Messages addressed to one group. */
 import type { Headers } from './message.js';
 
-/** The only group that the message is for, in UTF-8. Empty: it is for no group. */
+/** The only group the message is for, in UTF-8; no group if empty. */
 export const FOR_GROUP = 'kq-for';
 
-/** False: the group passes the message over, as if it were not there. */
+/** Returns false if the group skips the message as if it didn't exist. */
 export function isFor(headers: Headers, group: string): boolean {
   const name = headers[FOR_GROUP];
   return name === undefined || String([name].flat()[0] ?? '') === group;

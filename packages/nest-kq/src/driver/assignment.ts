@@ -1,11 +1,11 @@
-/** Which member of a group gets which partitions. */
+/** Assigns partitions to the members of a group. */
 import type { TopicPartition } from './message.js';
 
 export interface Claimant {
   readonly id: string;
-  /** Those that it has subscribed to. */
+  /** Subscribed topics. */
   readonly topics: readonly string[];
-  /** What it had before. */
+  /** Partitions it had before. */
   readonly owned: readonly TopicPartition[];
 }
 
@@ -16,10 +16,10 @@ interface Share {
 }
 
 /**
- * Gives each partition to one member that has subscribed to its topic. No member has two more than another that could have
- * one of them; as far as that allows, each partition stays where it was.
- * @param topics How many partitions each topic has.
- * @returns By the member's id; partitions by topic and number. A partition without a subscriber is in none.
+ * Assigns each partition to one member subscribed to its topic. No member gets two more than another that could have one of
+ * them; within that, partitions stay where they were.
+ * @param topics Number of partitions of each topic.
+ * @returns Partitions by member id, sorted by topic and number. A partition without a subscriber is left out.
  */
 export function assignPartitions(
   topics: ReadonlyMap<string, number>,
@@ -43,7 +43,7 @@ export function assignPartitions(
   return new Map(shares.map(({ id, partitions }) => [id, partitions]));
 }
 
-/** One text for one partition. */
+/** Returns a unique key for a partition. */
 export function keyOf({ topic, partition }: TopicPartition): string {
   return `${topic}/${partition}`;
 }
@@ -60,9 +60,9 @@ function lightest(shares: readonly Share[], topic: string): Share | undefined {
   return found;
 }
 
-/** Hands one partition to a member that has at least two fewer; false: there is none. */
+/** Moves one partition to a member that has at least two fewer; returns false if there is none. */
 function lighten(share: Share, shares: readonly Share[]): boolean {
-  // From the end, so that what was assigned first stays.
+  // From the end, so that the earliest assigned ones stay.
   for (let index = share.partitions.length - 1; index >= 0; index--) {
     const each = share.partitions[index];
     const taker = each && lightest(shares, each.topic);

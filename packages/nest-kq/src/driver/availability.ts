@@ -1,22 +1,22 @@
-/** Looks after the topics of a member: which of them, or of its partitions, cannot be read now. */
+/** Watches the topics of a member: which of them, or of its partitions, can't be read now. */
 import type { Timer } from 'nest-handlers/time';
 import type { BrokerClient } from './broker-client.js';
 import { hasLeader, type Cluster, type TopicInfo } from './cluster.js';
 import type { Unavailable } from './driver.js';
 import type { TopicPartition } from './message.js';
 
-/** Milliseconds between two looks. */
+/** Check interval in ms. */
 const EVERY = 5_000;
-/** The same while something is missing. */
+/** Check interval in ms while something is missing. */
 const SOON = 1_000;
 
 export class Availability {
   private topics: readonly string[] = [];
   private named: ReadonlySet<string> = new Set();
   private assigned: readonly TopicPartition[] = [];
-  /** What was told, by its name. */
+  /** What was reported, by name. */
   private told = new Map<string, Unavailable>();
-  /** What the last look has not found. */
+  /** What the last check didn't find. */
   private missing = new Map<string, Unavailable>();
   private timer: Timer | undefined;
   private stopped = false;
@@ -24,18 +24,18 @@ export class Availability {
   constructor(
     private readonly client: BrokerClient,
     private readonly cluster: Pick<Cluster, 'describe'>,
-    /** Gets all that is missing, each time that it changes. */
+    /** Takes everything missing, each time it changes. */
     private readonly tell: (places: readonly Unavailable[]) => void,
   ) {}
 
-  /** From now on it looks after these. @param named Those that should exist: of an expression, one that is deleted matches no more. */
+  /** Starts watching these. @param named Names that should exist; a deleted topic simply no longer matches an expression. */
   watch(topics: readonly string[], named: ReadonlySet<string>): void {
     this.topics = topics;
     this.named = named;
     if (!this.timer && !this.stopped) this.arm();
   }
 
-  /** The partitions that the member has. */
+  /** Sets the member's partitions. */
   assign(assigned: readonly TopicPartition[]): void {
     this.assigned = assigned;
   }
@@ -57,7 +57,7 @@ export class Availability {
       if (this.stopped) return;
       this.compare(answers);
     } catch (error) {
-      this.client.log.debug(`cannot look after topics: ${String(error)}`); // the member itself tells that brokers are away
+      this.client.log.debug(`cannot look after topics: ${String(error)}`); // the member itself reports that brokers are away
     }
     if (!this.stopped) this.arm();
   }
@@ -65,7 +65,7 @@ export class Availability {
   private compare(answers: readonly TopicInfo[]): void {
     const before = this.missing;
     this.missing = new Map(this.find(answers).map((each) => [nameOf(each), each]));
-    // A leader that is being elected is away for a moment, and a broker may not know yet what is new.
+    // Reported only the second time: a leader may be under election, or a broker may not know a new topic yet.
     const now = new Map([...this.missing].filter(([name]) => before.has(name) || this.told.has(name)));
     const changed = now.size !== this.told.size || [...now.keys()].some((name) => !this.told.has(name));
     this.told = now;

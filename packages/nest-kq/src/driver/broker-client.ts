@@ -1,4 +1,4 @@
-/** What all parts of one driver share: its settings, the time, and where it tells of brokers that are away. */
+/** Shared by all parts of a driver: its settings, the clock, and reports of unreachable brokers. */
 import type { Clock } from 'nest-handlers/time';
 import type { ClientSettings } from './client-options.js';
 import type { DriverLog } from './driver.js';
@@ -6,7 +6,7 @@ import type { DriverLog } from './driver.js';
 export class BrokerClient {
   readonly clock: Clock;
   readonly log: DriverLog;
-  /** Attempts to connect since a broker has answered. */
+  /** Failed attempts to connect since a broker last answered. */
   private inVain = 0;
 
   constructor(readonly settings: ClientSettings) {
@@ -14,13 +14,13 @@ export class BrokerClient {
     this.log = settings.log;
   }
 
-  /** To be called when brokers have answered. */
+  /** Call when a broker has answered. */
   tellBack(): void {
     if (this.inVain > this.settings.brokers.length) this.log.warn('connected to Kafka again');
     this.inVain = 0;
   }
 
-  /** To be called after an attempt in vain. Logs once there was one for each broker that we know, until one answers. */
+  /** Call after a failed attempt. Logs once, when there was one for each known broker, until one answers. */
   tellAway(reason: string): void {
     if (++this.inVain === this.settings.brokers.length + 1)
       this.log.warn(`cannot connect to Kafka, and goes on trying: ${reason}`);

@@ -1,4 +1,4 @@
-/** What the drivers for Kafka's brokers have in common. */
+/** Common parts of the drivers for Kafka brokers. */
 import { KqError } from '../errors.js';
 import type { BrokerClient } from './broker-client.js';
 import type { Cluster } from './cluster.js';
@@ -13,7 +13,7 @@ import type {
 import { GroupMember, type MakeStay } from './group-member.js';
 import { TopicLeaders } from './topic-leaders.js';
 
-/** What producers of one driver share. */
+/** Shared by the producers of one driver. */
 export interface ProducerContext<Client extends BrokerClient = BrokerClient> {
   readonly client: Client;
   readonly cluster: Cluster;

@@ -9,36 +9,36 @@ interface Login<Mechanism> {
   readonly password: string;
 }
 
-/** Login by a bearer token, such as of OAuth or of AWS MSK IAM. */
+/** Login with a bearer token, such as of OAuth or AWS MSK IAM. */
 interface TokenLogin {
   readonly mechanism: 'oauthbearer';
-  /** Gives a valid token. Called for each login: at each connection, and before the brokers end a session. */
+  /** Returns a valid token. Called for each login: at each connection, and before the brokers end a session. */
   readonly token: () => SaslToken | Promise<SaslToken>;
 }
 
-/** How the brokers know who it is. */
+/** Credentials for the brokers. */
 export type SaslOptions = Login<'plain'> | Login<'scram-sha-256'> | Login<'scram-sha-512'> | TokenLogin;
 
 export interface ClientOptions {
-  /** `host:port` of some brokers, from which it learns of the others. */
+  /** `host:port` of some brokers, from which the others are discovered. */
   readonly brokers: readonly string[];
   readonly clock: Clock;
   readonly log: DriverLog;
-  /** What the brokers' logs and quotas call it. @default 'nest-kq' */
+  /** Name in the brokers' logs and quotas. @default 'nest-kq' */
   readonly clientId?: string;
-  /** TLS: true, or the options of Node's `tls.connect`; certificates are verified unless they say otherwise. @default false */
+  /** TLS: true, or options of Node's `tls.connect`; certificates are verified unless the options say otherwise. @default false */
   readonly ssl?: boolean | ConnectionOptions;
   /** @default no login */
   readonly sasl?: SaslOptions;
-  /** Where this process runs, as `broker.rack` names it. Members fetch from a replica there. @default fetches from leaders */
+  /** Rack of this process, as in `broker.rack`. Members fetch from a replica there. @default fetches from leaders */
   readonly rack?: string | undefined;
-  /** How long a connection may take, in milliseconds. @default 5_000 */
+  /** Connection timeout in ms. @default 5_000 */
   readonly connectionTimeout?: number;
-  /** How long a broker may take to answer a request, in milliseconds. @default 30_000 */
+  /** Timeout of a request to a broker, in ms. @default 30_000 */
   readonly requestTimeout?: number;
 }
 
-/** Makes the client of a log. It opens nothing before it is used. */
+/** Creates the client of a log. It opens nothing before it is used. */
 export type DriverFactory = (options: ClientOptions) => LogDriver;
 
 const DEFAULTS = {

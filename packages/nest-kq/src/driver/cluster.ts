@@ -1,4 +1,4 @@
-/** What a driver asks the brokers beside producing, and reading as a member. */
+/** Requests of a driver to the brokers, other than producing and reading as a member. */
 import { isTopicName, TOPIC_NAMES } from '../api/topic-name.js';
 import { KqError, wrongValue } from '../errors.js';
 import type { BrokerClient } from './broker-client.js';
@@ -9,49 +9,49 @@ import { noPartition } from './partitioning.js';
 /** A partition as the brokers describe it. */
 export interface PartitionInfo {
   readonly partition: number;
-  /** The broker's number; -1: none. */
+  /** Broker number; -1 for none. */
   readonly leader: number;
   readonly replicas: number;
 }
 
 export interface TopicInfo {
   readonly topic: string;
-  /** Why nothing is known of it. */
+  /** Why nothing is known about it. */
   readonly error?: 'unknown' | 'refused';
   /** In order. */
   readonly partitions: readonly PartitionInfo[];
 }
 
-/** A topic that is not there, with all that the brokers have to know. */
+/** A topic to create, with everything the brokers need to know. */
 export interface NewTopic {
   readonly topic: string;
-  /** -1: the brokers' own. */
+  /** -1 for the brokers' default. */
   readonly partitions: number;
-  /** -1: the brokers' own. */
+  /** -1 for the brokers' default. */
   readonly replicas: number;
   readonly config: Readonly<Record<string, string>>;
 }
 
-/** Which offset of a partition: of its first message, after its last one, or of the first message of that time or later. */
+/** An offset of a partition: of its first message, after its last one, or of the first message at this time or later. */
 export type At = 'first' | 'end' | number;
 
-/** Milliseconds for which a call goes on that names no patience. */
+/** Default time a call keeps retrying, in ms. */
 export const PATIENCE = 10_000;
 const PAUSE = 100;
-/** How long a topic may be unknown that has just been created. */
+/** How long a newly created topic may be unknown, in ms. */
 const NEW_TOPIC = 500;
-/** Milliseconds until the brokers know a topic that they have created, on a machine that is busy. */
+/** Time in ms until the brokers know a topic they created, even on a busy machine. */
 const CREATED = 30_000;
 
-/** A driver's part of it asks; what is the same for all drivers is here. */
+/** Implements what is the same for all drivers; a driver's subclass makes the requests. */
 export abstract class Cluster implements LogAdmin {
   constructor(protected readonly client: BrokerClient) {}
 
   /** Resolves once a broker has answered. */
   abstract reach(patience: number): Promise<void>;
-  /** All topics that this client may see. */
+  /** Resolves with all topics visible to this client. */
   abstract all(patience?: number): Promise<readonly TopicInfo[]>;
-  /** What a broker knows of these topics; one that it does not know is among them, with its error. Creates nothing. */
+  /** Resolves with what a broker knows of these topics; unknown ones are included with their error. Creates nothing. */
   abstract describe(topics: readonly string[], patience?: number): Promise<readonly TopicInfo[]>;
   abstract readFrom(
     topic: string,
@@ -65,14 +65,14 @@ export abstract class Cluster implements LogAdmin {
   ): Promise<readonly { readonly partition: number; readonly offset: bigint | undefined }[]>;
   abstract setCommitted(group: string, topic: string, offsets: readonly PartitionOffset[]): Promise<void>;
   abstract close(): Promise<void>;
-  /** In any order. The offset of a time is -1 where no message is that late. Rejects where one of them has no leader. */
+  /** Resolves in any order. The offset of a time is -1 if no message is that late. Rejects if a partition has no leader. */
   protected abstract offsets(
     topic: string,
     partitions: readonly number[],
     at: At,
     patience?: number,
   ): Promise<readonly PartitionOffset[]>;
-  /** One that exists stays as it is. */
+  /** Leaves existing topics unchanged. */
   protected abstract create(topics: readonly NewTopic[]): Promise<void>;
 
   async topics() {
@@ -114,7 +114,7 @@ export abstract class Cluster implements LogAdmin {
         const ends = await this.endsOf(topic, partitions.filter(hasLeader), 0);
         return partitions.map(({ partition }) => ends.find((each) => each.partition === partition));
       } catch (error) {
-        // A broker may have told of a leader that was gone already.
+        // A broker may have named a leader that was already gone.
         if ((error as KqError).code !== 'KQ_AWAY' || clock.now() > until) throw error;
       }
     }
@@ -132,19 +132,22 @@ export abstract class Cluster implements LogAdmin {
   }
 
   async read(topic: string, partition: number, offset: bigint) {
-    const { messages } = await this.readFrom(topic, partition, offset, 1); // a message comes whole
+    const { messages } = await this.readFrom(topic, partition, offset, 1); // a message is never split
     return messages.find((message) => message.offset === offset);
   }
 
-  /** What is read at an offset where the partition has nothing. Asks about this partition alone: others may have no leader. */
+  /**
+   * Returns the result of a read at an offset where the partition has nothing. Asks about this partition alone: others may have
+   * no leader.
+   */
   protected async readNothing(topic: string, partition: number, offset: bigint): Promise<ReadMessages> {
     const [first] = await this.offsets(topic, [partition], 'first');
     return { messages: [], next: first && first.offset > offset ? first.offset : offset };
   }
 
   /**
-   * Its partitions, in order. Rejects with `KQ_UNKNOWN_TOPIC` where no broker knows the topic, and creates nothing.
-   * @param young Milliseconds for which the topic may be unknown.
+   * Resolves with its partitions, in order. Rejects with `KQ_UNKNOWN_TOPIC` if no broker knows the topic, and creates nothing.
+   * @param young How long the topic may be unknown, in ms.
    */
   async partitions(topic: string, patience?: number, young = NEW_TOPIC): Promise<readonly PartitionInfo[]> {
     const missing = new KqError('KQ_UNKNOWN_TOPIC', `there is no topic ${JSON.stringify(topic)}`);
@@ -154,7 +157,7 @@ export abstract class Cluster implements LogAdmin {
       const found = await this.find(topic, patience);
       if (found?.error === 'refused')
         throw new KqError('KQ_REFUSED', `cannot read about topic ${topic}: the right is missing`);
-      // One that is being created has none for a moment.
+      // A topic under creation briefly has none.
       if (found && found.partitions.length > 0) return found.partitions;
       if (clock.now() > end) throw missing;
     }
@@ -179,7 +182,7 @@ export abstract class Cluster implements LogAdmin {
     return (await this.describe([topic], patience))[0];
   }
 
-  /** Rejects with `KQ_BAD_MESSAGE` where the topic does not have one of these. Resolves with all that it has. */
+  /** Resolves with all partitions of the topic. Rejects with `KQ_BAD_MESSAGE` if one of `asked` doesn't exist. */
   protected async withPartitions(topic: string, asked: readonly number[]): Promise<readonly PartitionInfo[]> {
     const known = await this.partitions(topic);
     const wrong = asked.find((partition) => known[partition] === undefined);

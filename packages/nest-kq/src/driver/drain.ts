@@ -1,13 +1,13 @@
-/** The time between the group's call for a rebalance and the member's answer, in which what runs may end. */
+/** The time between the group's call for a rebalance and the member's answer, in which current runs may end. */
 import type { Clock } from 'nest-handlers/time';
 
 export class Drain {
-  /** Resolves once all is handled, or the limit is reached, or nobody waits any more. */
+  /** Resolves once everything is handled, the limit is reached, or nobody waits any more. */
   readonly ended: Promise<void>;
   private over = false;
   private settle!: () => void;
 
-  /** @param limit Milliseconds. */
+  /** @param limit In ms. */
   constructor(
     handled: Promise<void>,
     private readonly clock: Clock,
@@ -19,13 +19,13 @@ export class Drain {
     void this.ended.then(() => timer.cancel());
   }
 
-  /** Nobody waits for it any more. Idempotent. */
+  /** Stops the wait. Idempotent. */
   stop(): void {
     this.over = true;
     this.settle();
   }
 
-  /** Resolves when it has ended. Until then, gives a sign of life every `interval` ms. */
+  /** Resolves when the drain has ended. Until then, sends a heartbeat every `interval` ms. */
   async wait(interval: number, beat: () => Promise<unknown>): Promise<void> {
     while (!this.over) {
       await this.within(interval);

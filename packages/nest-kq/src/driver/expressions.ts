@@ -1,8 +1,8 @@
 import { isMade } from './made-topics.js';
 
 /**
- * Whether one of these expressions means a topic: those of Kafka itself, and those that this library makes for messages that
- * failed, can only be named.
+ * Whether one of these expressions covers a topic. Kafka's own topics, and those this library creates for failed messages, are
+ * covered by name only.
  */
 export function isMeant(topic: string, patterns: readonly RegExp[]): boolean {
   if (topic.startsWith('__') || isMade(topic)) return false;

@@ -1,4 +1,4 @@
-/** A member of a group, which goes on after whatever ends one stay in it. */
+/** A member of a group, which rejoins after whatever ends a stay in it. */
 import type { Timer } from 'nest-handlers/time';
 import { KqError } from '../errors.js';
 import { Availability } from './availability.js';
@@ -11,17 +11,17 @@ import type { GroupOffset, TopicPartition } from './message.js';
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 30_000;
 
-/** A group's broker often takes a moment to load it. */
+/** Failed attempts in a row before one is logged; a group's broker often needs a moment to load it. */
 const UNUSUAL = 5;
 
-/** What a member that starts cannot get better by waiting. */
+/** Errors at startup that waiting won't fix. */
 const HOPELESS = ['KQ_UNKNOWN_TOPIC', 'KQ_REFUSED', 'KQ_CONFIG', 'KQ_CLOSED'];
 
 export interface MembershipOptions extends Omit<MemberOptions, 'topics'> {
   readonly topics: readonly string[];
 }
 
-/** One stay in a group, by whatever client. */
+/** One stay in a group, with any client. */
 export interface GroupMembership {
   /** Resolves once it has joined and reads. */
   start(): Promise<void>;
@@ -33,7 +33,7 @@ export interface GroupMembership {
   readonly identity: MemberIdentity | undefined;
 }
 
-/** Makes one stay after the other. `crashed` is called at most once, after `start` has resolved. */
+/** Creates a stay. `crashed` is called at most once, after `start` has resolved. */
 export type MakeStay = (
   options: MembershipOptions,
   handler: MemberHandler,
@@ -43,13 +43,13 @@ export type MakeStay = (
 export class GroupMember implements LogMember {
   private state: 'new' | 'started' | 'stopped' = 'new';
   private membership: GroupMembership | undefined;
-  /** In a row. */
+  /** Consecutive failures. */
   private failures = 0;
   private retry: Timer | undefined;
   private settle: { resolve(): void; reject(error: KqError): void } | undefined;
   private stopping: Promise<void> | undefined;
 
-  /** Told, and not assigned since. */
+  /** Reported, with no assignment since. */
   private rejoining: Promise<void> | undefined;
   private readonly told: MemberHandler;
   private readonly availability: Availability;
@@ -142,7 +142,7 @@ export class GroupMember implements LogMember {
       this.settle?.resolve();
       this.settle = undefined;
     } catch (error) {
-      await this.fail(error as KqError); // what a cluster and a stay throw
+      await this.fail(error as KqError); // clusters and stays throw nothing else
     }
   }
 
@@ -156,10 +156,10 @@ export class GroupMember implements LogMember {
       return;
     }
     const { client } = this;
-    // It does not pass soon; and two of one `groupInstanceId` would put each other out without end.
+    // Unlikely to pass soon; and two members with one `groupInstanceId` would expel each other endlessly.
     const pause = failure.code === 'KQ_CONFIG' ? LONGEST_PAUSE : FIRST_PAUSE * 2 ** this.failures++;
     const retryIn = Math.min(pause, LONGEST_PAUSE);
-    // That no broker can be reached is told once for all.
+    // Unreachable brokers are reported once, elsewhere.
     if (failure.code !== 'KQ_AWAY' || this.failures === UNUSUAL)
       client.log.error(`${failure.message}; it joins again in ${retryIn} ms`);
     this.retry = client.clock.after(retryIn, () => void this.join());
@@ -167,17 +167,19 @@ export class GroupMember implements LogMember {
     this.handler.failed(failure, retryIn);
   }
 
-  /** Once for each assignment, however often it tries to join. */
+  /** Reports once per assignment, however many attempts it takes to join. */
   private tellRejoining(): Promise<void> {
     return (this.rejoining ??= this.handler.rejoining());
   }
 
-  /** `wait` from when it has joined once. */
+  /** Always `wait` after the first join. */
   private get missing(): 'refuse' | 'wait' {
     return this.settle ? (this.options.missing ?? 'refuse') : 'wait';
   }
 
-  /** The names, and those that the expressions match. Rejects with `KQ_UNKNOWN_TOPIC` where a name is to be refused. */
+  /**
+   * Resolves with the names and those matched by the expressions. Rejects with `KQ_UNKNOWN_TOPIC` if a missing name is refused.
+   */
   private async names(): Promise<string[]> {
     const { cluster } = this;
     const names: string[] = [];

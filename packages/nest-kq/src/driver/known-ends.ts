@@ -1,14 +1,14 @@
 import { KqError } from '../errors.js';
 import type { LogAdmin, PartitionEnds } from './driver.js';
 
-/** What can be known of the partitions of a topic now. */
+/** What can be known about the partitions of a topic now. */
 export interface KnownEnds {
   readonly ends: readonly PartitionEnds[];
-  /** Partitions without a leader, whose ends nobody knows. */
+  /** Partitions without a leader, whose ends are unknown. */
   readonly leaderless: readonly number[];
 }
 
-/** Waits for no leader. Rejects as the admin. */
+/** Resolves without waiting for leaders. Rejects like the admin. */
 export async function knownEnds(admin: LogAdmin, topic: string): Promise<KnownEnds> {
   const found = await admin.endsOfLed(topic);
   return {
@@ -17,17 +17,17 @@ export async function knownEnds(admin: LogAdmin, topic: string): Promise<KnownEn
   };
 }
 
-/** As `orders/0, orders/1`. */
+/** Formats partitions like `orders/0, orders/1`. */
 export function placesOf(topic: string, partitions: readonly number[]): string {
   return partitions.map((partition) => `${topic}/${partition}`).join(', ');
 }
 
-/** As `orders/0 has no leader`. */
+/** Formats a fact like `orders/0 has no leader`. */
 export function leaderlessFact(topic: string, partitions: readonly number[]): string {
   return `${placesOf(topic, partitions)} ${partitions.length === 1 ? 'has' : 'have'} no leader`;
 }
 
-/** Nothing is read or stored there now. */
+/** The error of partitions without a leader: nothing can be read or stored there now. */
 export class Leaderless extends KqError {
   constructor(topic: string, partitions: readonly number[]) {
     super('KQ_AWAY', leaderlessFact(topic, partitions));

@@ -1,4 +1,4 @@
-/** The topics that this library makes beside those of an application, for messages that failed. */
+/** Topics this library creates for failed messages. */
 import { createHash } from 'node:crypto';
 import type { TopicSettings } from './driver.js';
 
@@ -6,32 +6,35 @@ const LONGEST = 249;
 const DEAD = 'kq-dead';
 const MADE = /\.kq-(dead|retry-\d+(ms|s|m|h|d))$/;
 
-/** Where the dead letters of a group go that names no other place. */
+/** Returns the default dead letter topic of a group. */
 export function deadTopicOf(topic: string, group: string): string {
   return nameOf(topic, group, DEAD);
 }
 
-/** Whether it has the name of a topic of dead letters, of any group. */
+/** Whether the name is that of a dead letter topic, of any group. */
 export function isDeadTopic(topic: string): boolean {
   return topic.endsWith(`.${DEAD}`);
 }
 
-/** Where failed messages of a group wait. `delay`: in milliseconds. */
+/** Returns the retry topic of a group. `delay` is in ms. */
 export function retryTopicOf(topic: string, group: string, delay: number): string {
   return nameOf(topic, group, `kq-retry-${spelled(delay)}`);
 }
 
-/** No expression means such a topic: a group would run its own dead letters, without end. A name may. */
+/**
+ * Whether this library creates the topic. No expression covers it, or a group would run its own dead letters endlessly; a name
+ * may.
+ */
 export function isMade(topic: string): boolean {
   return MADE.test(topic);
 }
 
-/** Dead letters are to be there when somebody looks, so the brokers' own retention, which is often a week, is too short. */
+/** Retention in ms. Dead letters must still be there when somebody looks, so the brokers' default, often a week, is too short. */
 const KEPT_MS = 30 * 86_400_000;
-/** A letter has headers that its message had not. The message's own topic has a limit already. */
+/** A letter has headers in addition to the message's own. The original topic already limits the message. */
 const MOST_BYTES = 100 * 2 ** 20;
 
-/** @param like The topic of the messages. */
+/** @param like The topic of the original messages. */
 export function settingsOf(topic: string, like: string): TopicSettings {
   const config = {
     'cleanup.policy': 'delete',
@@ -41,7 +44,7 @@ export function settingsOf(topic: string, like: string): TopicSettings {
   return { topic, like, config };
 }
 
-/** A group may have any name, of which a topic takes a part. */
+/** Returns a topic name from a group name, which may contain characters that topics can't. */
 function nameOf(topic: string, group: string, kind: string): string {
   const plain = `${topic}.${group}.${kind}`;
   if (/^[\w.-]+$/.test(group) && plain.length <= LONGEST) return plain;

@@ -1,9 +1,9 @@
-/** What the brokers store, and where. */
+/** Messages as the brokers store them, and their positions. */
 
-/** By name, the values in the order in which they were given. */
+/** Values by name, in the order given. */
 export type Headers = Readonly<Record<string, Buffer | readonly Buffer[]>>;
 
-/** Headers as a handler gets them: a name may be any, so nothing is inherited. A value that is missing counts as empty. */
+/** Returns headers as a handler gets them, without a prototype, since any name may occur. A missing value becomes empty. */
 export function headersOf(pairs: Iterable<readonly [name: string, value: Buffer | null]>): Headers {
   const headers = Object.create(null) as Record<string, Buffer | Buffer[]>;
   for (const [name, given] of pairs) {
@@ -16,7 +16,7 @@ export function headersOf(pairs: Iterable<readonly [name: string, value: Buffer 
   return headers;
 }
 
-/** Each value with its name, as a log stores them. */
+/** Returns each value with its name, as a log stores them. */
 export function pairsOf(headers: Headers): (readonly [name: string, value: Buffer])[] {
   const pairs: (readonly [string, Buffer])[] = [];
   for (const name in headers) {
@@ -27,28 +27,28 @@ export function pairsOf(headers: Headers): (readonly [name: string, value: Buffe
   return pairs;
 }
 
-/** A message that is to be stored. */
+/** A message to store. */
 export interface OutgoingMessage {
-  /** Messages of one key go to one partition. Null: no key. */
+  /** Messages with the same key go to one partition. Null for no key. */
   readonly key: Buffer | null;
-  /** Null: a tombstone, after which a compacted topic forgets the key. */
+  /** Null for a tombstone, after which a compacted topic drops the key. */
   readonly value: Buffer | null;
   /** @default none */
   readonly headers?: Headers;
-  /** @default by the key as Java's client does it; without a key, one after the other, all of one `send` alike */
+  /** Partition. @default by key, like Java's client; without a key, round-robin per `send` */
   readonly partition?: number;
-  /** Milliseconds since 1970. @default when it is sent */
+  /** In ms since 1970. @default the time it is sent */
   readonly timestamp?: number;
 }
 
-/** A message as the log has it. */
+/** A stored message. */
 export interface LogMessage {
   readonly offset: bigint;
-  /** Milliseconds since 1970: its producer's, or the broker's where the topic says so. */
+  /** In ms since 1970, set by the producer, or by the broker if the topic is configured that way. */
   readonly timestamp: number;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
-  /** A name with one value has the value itself, a name with several has their list. */
+  /** By name: the value itself, or a list if there are several. */
   readonly headers: Headers;
 }
 
@@ -57,13 +57,13 @@ export interface TopicPartition {
   readonly partition: number;
 }
 
-/** A place in a topic of which the reader knows. */
+/** A position in a partition of a known topic. */
 export interface PartitionOffset {
   readonly partition: number;
   readonly offset: bigint;
 }
 
-/** For a group: `offset` is that of the next message which it has to handle. */
+/** An offset for a group: of the next message it has to handle. */
 export interface GroupOffset extends TopicPartition {
   readonly offset: bigint;
 }

@@ -1,24 +1,24 @@
-/** Which partition a message goes to: by its key as in Java's client, so that producers in any language agree. */
+/** Chooses partitions by key, like Java's client, so that producers in any language agree. */
 import { KqError, show } from '../errors.js';
 import type { Headers, OutgoingMessage } from './message.js';
 
-/** A message whose partition is chosen. */
+/** A message that needs a partition. */
 export interface MessageToPlace {
   readonly topic: string;
-  /** Null: it has none. */
+  /** Null if there is none. */
   readonly key: Buffer | null;
-  /** Null: a tombstone. */
+  /** Null for a tombstone. */
   readonly value: Buffer | null;
   readonly headers: Headers;
 }
 
-/** @returns A partition, from 0 to `partitions - 1`; undefined leaves it to the key. */
+/** @returns A partition, from 0 to `partitions - 1`; undefined to choose by key. */
 export type Partitioner = (message: MessageToPlace, partitions: number) => number | undefined;
 
 const SEED = 0x9747b28c;
 const M = 0x5bd1e995;
 
-/** Kafka's own variant of MurmurHash2, as a signed number of 32 bits. */
+/** Kafka's own variant of MurmurHash2, as a signed 32-bit number. */
 export function murmur2(bytes: Uint8Array): number {
   const { length } = bytes;
   const at = (index: number): number => bytes[index] ?? 0;
@@ -39,7 +39,7 @@ export function murmur2(bytes: Uint8Array): number {
 }
 
 /**
- * The partition that a message names, or that the partitioner or its key chooses; undefined: any. `KQ_BAD_MESSAGE` where the
+ * Returns the partition the message names, or that the partitioner or its key chooses; undefined for any. `KQ_BAD_MESSAGE`: the
  * topic has no such partition, or the partitioner throws.
  */
 export function choosePartition(
@@ -60,13 +60,13 @@ export function choosePartition(
   return noPartition(topic, partition, partitions);
 }
 
-/** @param partitions How many the topic has. */
+/** @param partitions Number of partitions of the topic. */
 export function noPartition(topic: string, partition: unknown, partitions: number): KqError {
   const expected = `expected 0 to ${partitions - 1}`;
   return new KqError('KQ_BAD_MESSAGE', `the partition of ${topic} is ${show(partition)}: ${expected}`);
 }
 
-/** @param partitions How many the topic has. */
+/** @param partitions Number of partitions of the topic. */
 export function partitionOf(key: Uint8Array, partitions: number): number {
   return (murmur2(key) & 0x7fffffff) % partitions;
 }

@@ -1,10 +1,10 @@
-/** Which partition each message of a call goes to. */
+/** Chooses the partition of each message of a call. */
 import { KqError } from '../errors.js';
 import type { OutgoingMessage } from './message.js';
 import { choosePartition, type Partitioner } from './partitioning.js';
 import type { Leaders } from './topic-leaders.js';
 
-/** A message with its partition, and its place among those of the call. */
+/** A message with its partition and its index in the call. */
 export interface Placed {
   readonly index: number;
   readonly partition: number;
@@ -12,8 +12,8 @@ export interface Placed {
 }
 
 /**
- * Chooses each message's partition, once: so that a message stays in its partition when it is sent again.
- * @param keyless The partition of a message without a key; any number.
+ * Chooses each message's partition once, so that a resent message stays in its partition.
+ * @param keyless Selects the partition of messages without a key; any number.
  */
 export function place(
   topic: string,
@@ -32,7 +32,7 @@ export function place(
   return { placed, wrong };
 }
 
-/** The one that it names, the one that is chosen for it, or the next one that has a leader. */
+/** Returns the partition it names, the one chosen for it, or the next one with a leader. */
 export function partitionFor(
   topic: string,
   message: OutgoingMessage,

@@ -1,24 +1,26 @@
-/** Tokens by which an application logs in. None stands in an error or in the log. */
+/** Login tokens. Never put into an error or the log. */
 import { KqError, toError } from '../errors.js';
 
-/** What the function `token` of `sasl` gives. */
+/** Result of the function `token` of `sasl`. */
 export interface SaslToken {
-  /** As the identity provider, or the signer of AWS, made it. */
+  /** The token as issued by the identity provider or the AWS signer. */
   readonly value: string;
-  /** Until when it is valid, in milliseconds since 1970. Confluent's client needs it; kafkajs learns it from the broker. */
+  /** Expiry in ms since 1970. Confluent's client requires it; kafkajs learns it from the broker. */
   readonly lifetime?: number;
-  /** Whose it is. Confluent's client may need it. @default '' */
+  /** The principal. Confluent's client may require it. @default '' */
   readonly principal?: string;
-  /** Extensions of SASL, such as `logicalCluster` of Confluent Cloud. @default none */
+  /** SASL extensions, such as `logicalCluster` of Confluent Cloud. @default none */
   readonly extensions?: Readonly<Record<string, string>>;
 }
 
-/** What would end the message of the login, or begin another part of it. */
+/** Excludes characters that would end the login message or start another part of it. */
 const TOKEN = /^[\x21-\x7e]+$/;
 const NAME = /^[A-Za-z]+$/;
 const VALUE = /^[\x20-\x7e\t\r\n]*$/;
 
-/** Rejects with `KQ_AWAY` where the function fails, and `KQ_CONFIG` where what it gives is no token. */
+/**
+ * Resolves with a checked token. Rejects with `KQ_AWAY` if the function fails, and with `KQ_CONFIG` if its result isn't a token.
+ */
 export async function tokenOf(ask: () => SaslToken | Promise<SaslToken>): Promise<SaslToken> {
   let token: Partial<SaslToken> | null | undefined;
   try {

@@ -1,15 +1,15 @@
-/** Where a group begins that has committed nothing in a topic, and that is not to read what is there. */
+/** Starts a group at the end of topics in which it has committed nothing. */
 import type { BrokerClient } from './broker-client.js';
 import type { Cluster } from './cluster.js';
 import type { GroupOffset } from './message.js';
 
-/** Milliseconds that the election of a leader may take; without one a partition begins at its first message. */
+/** How long to wait for a leader's election, in ms; without a leader a partition starts at its first message. */
 const ELECTION = 3_000;
 const PAUSE = 100;
 
 /**
- * The clients' own way is to begin at the end each time that nothing is committed: then a crash before the first commit loses
- * what came meanwhile, and so does a commit that the brokers have forgotten.
+ * The clients themselves start at the end each time nothing is committed: then a crash before the first commit, or a commit that
+ * the brokers have dropped, loses what came meanwhile.
  */
 export class StartAtEnd {
   private readonly sure: Set<string>;
@@ -29,15 +29,15 @@ export class StartAtEnd {
   }
 
   /**
-   * Commits the ends of a topic in which nothing is committed, unless that is not `current` any more. Rejects where it cannot.
-   * @returns Those ends; none: it goes on where it was.
+   * Commits the ends of a topic in which nothing is committed, unless it is no longer `current`. Rejects if it can't.
+   * @returns Those ends; empty if the group continues where it was.
    */
   async settle(topic: string, current = () => true): Promise<readonly GroupOffset[]> {
     if (!this.isUnsure(topic)) return [];
     const committed = await this.cluster.committed(this.group, topic);
     let ends: readonly GroupOffset[] = [];
     if (committed.every(({ offset }) => offset === undefined)) {
-      // All partitions, as a member that has others must not take this for an old group.
+      // All partitions, so that members with other partitions don't take this for an old group.
       ends = await this.endOf(topic);
       if (!current()) return [];
       await this.commit(ends);
@@ -47,8 +47,8 @@ export class StartAtEnd {
   }
 
   /**
-   * Behind the last message of each partition. One that has no leader begins at its first message: what is stored as soon as it
-   * has one must not be skipped, and by then nobody can tell that from what was there before.
+   * Resolves with the offset after the last message of each partition. One without a leader starts at its first message:
+   * messages stored once it has a leader must not be skipped, and can't be told from earlier ones by then.
    */
   private async endOf(topic: string): Promise<GroupOffset[]> {
     const { client } = this;

@@ -1,17 +1,17 @@
-/** What a producer has to know of its topics: how many partitions, and which broker leads each. */
+/** What a producer needs to know about topics: their partitions, and the leader of each. */
 import type { BrokerClient } from './broker-client.js';
 import type { Cluster } from './cluster.js';
 import type { OutgoingMessage } from './message.js';
 
-/** After how long a topic is looked at once more: it may have other leaders, or more partitions. */
+/** Max age in ms before a topic is refreshed: it may have other leaders, or more partitions. */
 const FRESH = 10_000;
 
 export interface Leaders {
-  /** By partition; -1: none. */
+  /** By partition; -1 for none. */
   readonly of: readonly number[];
-  /** Partitions that have one; all, where none has. */
+  /** Partitions with a leader; all of them if none has one. */
   readonly led: readonly number[];
-  /** Different ones. */
+  /** Number of distinct leaders. */
   readonly count: number;
 }
 
@@ -22,7 +22,7 @@ export function leadersOf(of: readonly number[]): Leaders {
 
 export class TopicLeaders {
   private readonly all = new Map<string, { readonly leaders: Leaders; readonly until: number }>();
-  /** Looks that are under way. */
+  /** Pending lookups. */
   private readonly looking = new Map<string, Promise<Leaders>>();
 
   constructor(
@@ -31,8 +31,8 @@ export class TopicLeaders {
   ) {}
 
   /**
-   * As they were when the topic was last looked at; what is old is looked at once more, and nobody waits for that. Undefined:
-   * it is not known, or one of the messages asks for a partition that is not.
+   * Returns the leaders as of the last lookup; stale ones are refreshed in the background. Undefined if the topic is unknown, or
+   * a message names an unknown partition.
    */
   known(topic: string, messages: readonly OutgoingMessage[]): Leaders | undefined {
     const known = this.all.get(topic);
@@ -44,19 +44,19 @@ export class TopicLeaders {
   }
 
   /**
-   * Rejects with `KQ_UNKNOWN_TOPIC`, `KQ_AWAY` after that many milliseconds, or `KQ_REFUSED`.
-   * @param messages If one of them asks for a partition that is not known, the topic is looked at anew.
+   * Resolves with the leaders. Rejects with `KQ_UNKNOWN_TOPIC`, `KQ_AWAY` after `patience` ms, or `KQ_REFUSED`.
+   * @param messages If one of them names an unknown partition, the topic is looked up again.
    */
   async leaders(topic: string, patience: number, messages: readonly OutgoingMessage[]): Promise<Leaders> {
     return this.known(topic, messages) ?? this.look(topic, patience);
   }
 
-  /** It may have changed, or be gone. */
+  /** Drops a topic that may have changed or been deleted. */
   forget(topic: string): void {
     this.all.delete(topic);
   }
 
-  /** Its leaders may have changed. */
+  /** Refreshes a topic whose leaders may have changed. */
   doubt(topic: string): void {
     if (this.all.has(topic)) this.lookAgain(topic);
   }
@@ -68,7 +68,7 @@ export class TopicLeaders {
     looking
       .catch((error: unknown) => {
         this.client.log.debug(`cannot look at ${topic}: ${String(error)}`);
-        // Who pushes next is told so.
+        // The next push reports it.
         if (error instanceof Error && 'code' in error && error.code === 'KQ_UNKNOWN_TOPIC')
           this.forget(topic);
       })

@@ -1,4 +1,4 @@
-/** The transactions of one producer, one after the other, by whatever client. */
+/** The transactions of one producer, one after the other, with any client. */
 import { KqError } from '../errors.js';
 import type { ProducerContext } from './broker-driver.js';
 import { PATIENCE, type LogTransaction, type MemberIdentity, type ProducerOptions } from './driver.js';
@@ -7,27 +7,27 @@ import { place, type Placed } from './placing.js';
 
 const PAUSE = 50;
 
-/** A producer of a client with a `transactionalId`. Its calls reject as those of its client. */
+/** A client's producer with a `transactionalId`. Its calls reject with the client's errors. */
 export interface TransactionSession {
   begin(deadline: number): Promise<BegunTransaction>;
   /** Never rejects. */
   retire(): Promise<void>;
 }
 
-/** A transaction as its client has it. Its calls reject as those of its client. */
+/** A client's transaction. Its calls reject with the client's errors. */
 export interface BegunTransaction {
   send(topic: string, placed: readonly Placed[], deadline: number): Promise<readonly PartitionOffset[]>;
-  /** Rejects with `MemberLost`, too. */
+  /** Also rejects with `MemberLost`. */
   sendOffsets(member: MemberIdentity, offsets: readonly GroupOffset[], deadline: number): Promise<void>;
   commit(): Promise<void>;
-  /** Never rejects. @param failure Of the act that failed. @returns What becomes of its session. */
+  /** Never rejects. @param failure The error of the step that failed. @returns The fate of its session. */
   abort(failure: KqError | undefined): Promise<Aborted>;
 }
 
-/** `spent`: its session begins no other. `open`: nor does it, and for the brokers the transaction may go on. */
+/** `spent`: its session can't begin another. `open`: nor can it, and for the brokers the transaction may still be open. */
 export type Aborted = 'usable' | 'spent' | 'open';
 
-/** What a driver gives: a session, and what its client's errors mean. */
+/** A driver's part: opens sessions and translates its client's errors. */
 export interface TransactionParts {
   readonly open: () => TransactionSession;
   readonly meant: (error: unknown, what: string) => KqError;
@@ -81,8 +81,8 @@ export class Transactions {
   }
 
   /**
-   * The brokers may have a transaction of ours that has not ended: by the next one of its id they end it. Until then, readers
-   * and whoever gets the partitions of the group would wait for it, a minute.
+   * Ends a transaction of ours that may still be open, by beginning the next one of its id. Otherwise readers and new owners of
+   * the group's partitions would wait a minute for it.
    */
   private async endBefore(): Promise<void> {
     try {
@@ -110,7 +110,7 @@ export class Transactions {
     }
   }
 
-  /** Resolves once a broker has answered; rejects at once when it is closed. */
+  /** Resolves once a broker has answered; rejects immediately when closed. */
   private async reach(patience: number): Promise<void> {
     const stopped = new Promise<void>((resolve) => (this.stop = resolve));
     if (!this.closed) await Promise.race([this.context.cluster.reach(patience), stopped]);
@@ -124,7 +124,7 @@ export class Transactions {
 }
 
 class Transaction implements LogTransaction {
-  /** Why nothing but `abort` is left. */
+  /** The error after which only `abort` is allowed. */
   private failure: KqError | undefined;
   private over = false;
   private aborting: Promise<void> | undefined;
@@ -184,7 +184,7 @@ class Transaction implements LogTransaction {
     this.ended(how);
   }
 
-  /** One act after the other; the first that fails is the last. */
+  /** Runs one step after the other; the first that fails is the last. */
   private async act<T>(what: string, run: (deadline: number) => Promise<T>): Promise<T> {
     const before = this.last;
     const { context, patience, parts } = this.owner;
@@ -198,7 +198,7 @@ class Transaction implements LogTransaction {
         throw this.failure;
       }
     })();
-    this.last = acting.catch(() => undefined); // told to its caller
+    this.last = acting.catch(() => undefined); // its caller gets the error
     return acting;
   }
 
