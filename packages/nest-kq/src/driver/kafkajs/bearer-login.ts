@@ -1,13 +1,13 @@
 /**
- * The login by SASL/OAUTHBEARER. kafkajs' own does not read what the broker answers, and so takes a refused token for an accepted
- * one, and the end of the connection for a broker that is away.
+ * Login by SASL/OAUTHBEARER. kafkajs' own implementation doesn't read the broker's response: it takes a refused token for an
+ * accepted one, and the closed connection for an unreachable broker.
  */
 import kafkajs from 'kafkajs';
 import type { KafkaConfig } from 'kafkajs';
 import { tokenOf, type SaslToken } from '../sasl-token.js';
 import type { SaslOptions } from '../client-options.js';
 
-/** `sasl` as kafkajs takes it. */
+/** Returns `sasl` in the form kafkajs takes. */
 export function kafkajsSasl(sasl: SaslOptions | undefined): KafkaConfig['sasl'] {
   if (sasl?.mechanism !== 'oauthbearer') return sasl;
   return {
@@ -19,7 +19,7 @@ export function kafkajsSasl(sasl: SaslOptions | undefined): KafkaConfig['sasl'] 
           String(await saslAuthenticate({ request: { encode: () => sized(message) }, response: ANSWER }));
         try {
           const refusal = await say(firstMessage(token));
-          // Whoever is refused has to say so once more, for the broker to tell why.
+          // A refused client has to send one more message before the broker gives the reason.
           if (refusal !== '')
             throw new Refused(`the broker refuses the token: ${(await say(SEPARATOR)) || refusal}`);
         } catch (thrown) {
@@ -31,13 +31,13 @@ export function kafkajsSasl(sasl: SaslOptions | undefined): KafkaConfig['sasl'] 
   };
 }
 
-/** Its types leave out what it takes. */
+/** Its types omit a parameter that it takes. */
 const Refused = kafkajs.KafkaJSSASLAuthenticationError as new (message: string) => Error;
 
 const SEPARATOR = '\u0001';
 const SIZE_BYTES = 4;
 
-/** Empty: the broker has nothing against it. */
+/** Empty if the broker accepts the token. */
 const ANSWER = {
   decode: (bytes: Buffer) => bytes.subarray(SIZE_BYTES),
   parse: (bytes: Buffer) => bytes.toString(),

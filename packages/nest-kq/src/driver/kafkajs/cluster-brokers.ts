@@ -1,7 +1,7 @@
-/** The brokers behind clients of kafkajs, which it hands out nowhere. */
+/** Access to the brokers behind clients of kafkajs, which kafkajs doesn't expose. */
 import type { Cluster, Kafka } from 'kafkajs';
 
-/** Calls back for each cluster that this client makes: for each of its producers and consumers. */
+/** Calls back for each cluster this client creates: one per producer and consumer. */
 export function eachCluster(kafka: Kafka, made: (cluster: Cluster) => void): void {
   const hidden = kafka as unknown as Record<symbol, (options: object) => Cluster>;
   const name = Object.getOwnPropertySymbols(kafka).find(
@@ -16,7 +16,9 @@ export function eachCluster(kafka: Kafka, made: (cluster: Cluster) => void): voi
   };
 }
 
-/** Calls back for each broker of this cluster before it is used, the seed broker too. @typeParam B What of it is used. */
+/**
+ * Calls back for each broker of this cluster before it is used, including the seed broker. @typeParam B The part of it in use.
+ */
 export function eachBroker<B extends object>(cluster: Cluster, made: (broker: B) => void): void {
   const { brokerPool } = cluster as unknown as { readonly brokerPool: { createBroker(options: object): B } };
   const create = brokerPool.createBroker.bind(brokerPool);
@@ -28,8 +30,8 @@ export function eachBroker<B extends object>(cluster: Cluster, made: (broker: B)
 }
 
 /**
- * Calls back for each pool of connections that this cluster makes, before it is used: one for each broker, also for the one
- * by which it finds the others. @typeParam P What of it is used.
+ * Calls back for each connection pool this cluster creates, before it is used: one per broker, and one for the seed broker.
+ * @typeParam P The part of it in use.
  */
 export function eachPool<P extends object>(cluster: Cluster, made: (pool: P) => void): void {
   const { connectionPoolBuilder: builder } = cluster as unknown as {

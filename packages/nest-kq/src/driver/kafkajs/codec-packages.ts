@@ -1,4 +1,4 @@
-/** What compresses as Kafka's formats want it: packages that the application installs, and Node itself. */
+/** Compression in Kafka's formats, by packages the application installs and by Node itself. */
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
@@ -15,13 +15,13 @@ export interface Codec {
   readonly decompress: (data: Buffer) => Promise<Buffer>;
 }
 
-/** As `require`. */
+/** Loads a package, like `require`. */
 export type LoadPackage = (name: string) => unknown;
 
 interface Way {
-  /** Optional peers of ours, all with binaries for the usual platforms, which work off the main thread. */
+  /** Optional peer dependencies, all with prebuilt binaries for the usual platforms, which work off the main thread. */
   readonly name: string;
-  /** What is there for whoever cannot install it. */
+  /** Alternative if the package can't be installed. */
   readonly otherwise?: string;
   readonly codec: (load: LoadPackage) => Codec;
 }
@@ -72,7 +72,7 @@ const WAYS: Readonly<Record<Exclude<Packing, 'gzip'>, Way>> = {
 
 const loadPackage: LoadPackage = createRequire(import.meta.url);
 
-/** Throws `KQ_CODEC` with what to install. */
+/** Returns a codec. Throws `KQ_CODEC` with what to install. */
 export function loadCodec(compression: Packing, load = loadPackage): Codec {
   if (compression === 'gzip') return GZIP;
   const { name, otherwise, codec } = WAYS[compression];
@@ -96,7 +96,7 @@ function isMissing(error: Error): boolean {
 
 type Zlib = (data: Buffer, options: object, callback: (error: Error | null, result: Buffer) => void) => void;
 
-/** Since 22.15 and 23.8; the types are those of Node 20. */
+/** Node's own zstd, available since 22.15 and 23.8; the types are those of Node 20. */
 function nodesZstd(): Codec | undefined {
   const { zstdCompress, zstdDecompress } = zlib as { zstdCompress?: Zlib; zstdDecompress?: Zlib };
   if (!zstdCompress || !zstdDecompress) return undefined;

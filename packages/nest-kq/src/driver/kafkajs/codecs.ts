@@ -1,13 +1,13 @@
-/** What packs and unpacks batches, with errors after which kafkajs does not try again for a minute. */
+/** Compresses and decompresses batches, with errors that kafkajs doesn't retry for a minute. */
 import kafkajs from 'kafkajs';
 import { KqError, toError } from '../../errors.js';
 import type { Compression } from '../driver.js';
 import { type Codec, type LoadPackage, loadCodec, type Packing } from './codec-packages.js';
 
-/** The numbers of the protocol. */
+/** Protocol numbers. */
 const TYPES = { none: 0, gzip: 1, snappy: 2, lz4: 3, zstd: 4 } as const satisfies Record<Compression, number>;
 
-/** By those numbers; none for what is not compressed. Each throws `KQ_CODEC` inside an error of kafkajs. */
+/** Codecs by protocol number; none for uncompressed batches. Each throws `KQ_CODEC` wrapped in a kafkajs error. */
 export const codecs: Record<number, () => Codec> = {
   1: () => batchCodec('gzip'),
   2: () => batchCodec('snappy'),
@@ -15,7 +15,7 @@ export const codecs: Record<number, () => Codec> = {
   4: () => batchCodec('zstd'),
 };
 
-/** Throws `KQ_CODEC` where nothing here can compress so. */
+/** Returns the protocol number. Throws `KQ_CODEC` if the compression isn't available. */
 export function typeOf(compression: Compression = 'none'): number {
   const type = TYPES[compression];
   try {
@@ -26,7 +26,7 @@ export function typeOf(compression: Compression = 'none'): number {
   }
 }
 
-/** Throws `KQ_CODEC`, rejects with `KQ_BAD_MESSAGE`, both inside an error of kafkajs. */
+/** Returns a codec that throws `KQ_CODEC` and rejects with `KQ_BAD_MESSAGE`, both wrapped in a kafkajs error. */
 export function batchCodec(compression: Packing, load?: LoadPackage): Codec {
   const { compress, decompress } = codecOf(compression, load);
   return {

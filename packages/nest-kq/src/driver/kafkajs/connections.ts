@@ -1,4 +1,4 @@
-/** What we do otherwise than kafkajs on each of its connections. */
+/** Changes to kafkajs' behavior on each of its connections. */
 import type { Socket } from 'node:net';
 import kafkajs from 'kafkajs';
 import type { Cluster } from 'kafkajs';
@@ -12,13 +12,13 @@ const FETCH = 1;
 const METADATA = 3;
 
 /**
- * Time limit in milliseconds for answers that a broker gives from memory. By itself kafkajs waits 30 s for one that stands
- * still, and everything that needs metadata waits with it.
+ * Timeout in ms for responses that a broker gives from memory. kafkajs itself waits 30 s for a hung broker, and everything that
+ * needs metadata waits with it.
  */
 const ANSWER_LIMIT = 5_000;
 const FROM_MEMORY = ['apiVersions', 'metadata', 'findGroupCoordinator'] as const;
 
-/** What the types of kafkajs leave out. */
+/** Missing from kafkajs' types. */
 export interface Pool {
   readonly pool: readonly Connection[];
   send(call: Call): Promise<unknown>;
@@ -29,7 +29,7 @@ export interface Call {
   readonly response: { decode(bytes: Buffer): Promise<unknown>; parse(answer: never): unknown };
 }
 
-/** A broker of kafkajs, which can be left. */
+/** A kafkajs broker whose connections can be dropped. */
 export interface Leavable {
   versions: object | null;
   disconnect(): Promise<void>;
@@ -51,7 +51,7 @@ interface RequestQueue {
   rejectAll(error: Error): void;
 }
 
-/** Makes the clients of this cluster read answers by `readFetched` and `keepErrors`. What they make of them stays with kafkajs. */
+/** Makes the clients of this cluster parse responses with `readFetched` and `keepErrors`. The rest stays with kafkajs. */
 export function readByOurselves(cluster: Cluster, clock: Clock): void {
   eachPool<Pool>(cluster, (pool) => {
     for (const connection of pool.pool) {
@@ -83,16 +83,18 @@ export function readByOurselves(cluster: Cluster, clock: Clock): void {
 }
 
 /**
- * Closes the connections of a broker that has not answered. It counts as connected again only after it has answered with the
- * versions it supports: the system accepts connections for a broker that stands still, and kafkajs would ask it for metadata
- * again and again.
+ * Closes the connections of a broker that hasn't answered. It counts as connected again only after it has answered with its
+ * supported versions: the OS accepts connections for a hung broker, and kafkajs would keep asking it for metadata.
  */
 export function leave(broker: Leavable): void {
   broker.versions = null;
-  void broker.disconnect(); // waits for open requests only, and never rejects
+  void broker.disconnect(); // waits only for open requests, and never rejects
 }
 
-/** By itself kafkajs sets a timer every millisecond while nothing waits, of a negative time, of which Node 24 warns (kafkajs#1751). */
+/**
+ * Otherwise kafkajs sets a timer every millisecond while nothing waits, with a negative delay that Node 24 warns about
+ * (kafkajs#1751).
+ */
 function checkOnlyWhatWaits(queue: RequestQueue): void {
   const schedule = queue.scheduleCheckPendingRequests.bind(queue);
   queue.scheduleCheckPendingRequests = () => {
@@ -101,8 +103,8 @@ function checkOnlyWhatWaits(queue: RequestQueue): void {
 }
 
 /**
- * kafkajs calls `unref` at each disconnect, which on a closed socket adds a listener: Node warns of a leak when a broker stays
- * away.
+ * kafkajs calls `unref` at each disconnect, which on a closed socket adds a listener: Node then warns of a leak when a broker
+ * stays away.
  */
 function dropClosedSocket(connection: Connection): void {
   const disconnect = connection.disconnect.bind(connection);
@@ -112,7 +114,7 @@ function dropClosedSocket(connection: Connection): void {
   };
 }
 
-/** Rejects as for a lost connection, after which kafkajs asks another broker. */
+/** Rejects like a lost connection on timeout, after which kafkajs asks another broker. */
 async function inTime<T>(clock: Clock, broker: Asked, answer: Promise<T>): Promise<T> {
   const timer = clock.after(ANSWER_LIMIT, () => {
     const error = new kafkajs.KafkaJSConnectionError(`a broker has not answered within ${ANSWER_LIMIT} ms`);
@@ -130,7 +132,7 @@ async function inTime<T>(clock: Clock, broker: Asked, answer: Promise<T>): Promi
   }
 }
 
-/** After this error kafkajs asks another broker; after its own it asks the same one again. */
+/** Returns an error after which kafkajs asks another broker; after its own it asks the same one again. */
 export function connectionLost(error: Error): Error {
   return Object.assign(new kafkajs.KafkaJSConnectionError(error.message), { cause: error });
 }

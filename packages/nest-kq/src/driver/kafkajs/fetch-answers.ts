@@ -1,12 +1,12 @@
 /**
- * Answers with messages, read by us: kafkajs mixes headers up with what each object inherits, such as `constructor`, and needs
- * time by the square of their number, so that one message of 130 KB stops a process for a minute.
+ * Our own parser of fetch responses: kafkajs confuses headers with inherited properties, such as `constructor`, and is quadratic
+ * in their number, so that one message of 130 KB blocks a process for a minute.
  */
-// @ts-expect-error: kafkajs has no types for what is inside it
+// @ts-expect-error: kafkajs has no types for its internals
 import filterAborted from 'kafkajs/src/consumer/filterAbortedMessages.js';
-// @ts-expect-error: kafkajs has no types for what is inside it
+// @ts-expect-error: kafkajs has no types for its internals
 import Decoder from 'kafkajs/src/protocol/decoder.js';
-// @ts-expect-error: kafkajs has no types for what is inside it
+// @ts-expect-error: kafkajs has no types for its internals
 import decodeMessageSet from 'kafkajs/src/protocol/messageSet/decoder.js';
 import { headersOf, type Headers } from '../message.js';
 import { codecs } from './codecs.js';
@@ -15,27 +15,27 @@ import { Reader } from './reader.js';
 const MessageSetDecoder = Decoder as new (bytes: Buffer) => object;
 const messageSetOf = decodeMessageSet as (from: object, size: number) => Promise<FetchedMessage[]>;
 
-/** A message as kafkajs has it. */
+/** A message in kafkajs' form. */
 export interface FetchedMessage {
   readonly offset: string;
   readonly timestamp: string;
   key: Buffer | null;
   value: Buffer | null;
-  /** Absent: it is of a format of before. */
+  /** Absent in message formats before version 2. */
   headers?: Headers | undefined;
   readonly isControlRecord?: boolean;
   readonly batchContext?: BatchContext;
 }
 
-/** What this client uses of a partition's answer. */
+/** The part of a partition's response that this client uses. */
 export interface FetchedPartition {
   readonly messages: FetchedMessage[];
   readonly abortedTransactions?: readonly { readonly producerId: string; readonly firstOffset: string }[];
-  /** The offset after the last whole batch. Absent: there is none. */
+  /** Offset after the last complete batch; absent if there is none. */
   readonly next?: bigint;
 }
 
-/** As kafkajs does it for a member. */
+/** Drops messages of aborted transactions, as kafkajs does for a member. */
 export const withoutAborted = filterAborted as (
   partition: Pick<FetchedPartition, 'messages' | 'abortedTransactions'>,
 ) => FetchedMessage[];
@@ -43,17 +43,17 @@ export const withoutAborted = filterAborted as (
 interface BatchContext {
   readonly firstOffset: bigint;
   readonly firstTimestamp: bigint;
-  /** Undefined: each message has its own. */
+  /** Append time of the batch; undefined if each message has its own timestamp. */
   readonly appended: bigint | undefined;
   readonly isControlBatch: boolean;
   readonly inTransaction: boolean;
   readonly producerId: string;
 }
 
-/** The first version in whose answer batches of version 2 may be: those of before have no headers. */
+/** First response version that may contain version 2 batches; older formats have no headers. */
 export const WITH_BATCHES = 4;
 
-/** Versions 4 to 11 of the answer: those that kafkajs asks for. Rejects with a RangeError, or as a codec does. */
+/** Reads response versions 4 to 11: those kafkajs requests. Rejects with a RangeError, or like a codec. */
 export async function readFetched(bytes: Buffer, version: number) {
   const from = new Reader(bytes);
   const throttle = from.int32();
@@ -74,7 +74,7 @@ export async function readFetched(bytes: Buffer, version: number) {
       })),
     ),
   }));
-  // Since version 8 it is for the client to wait.
+  // Since version 8 the client does the waiting.
   const waits =
     version >= 8 ? { throttleTime: 0, clientSideThrottleTime: throttle } : { throttleTime: throttle };
   return { ...waits, responses: await Promise.all(read) };
@@ -104,11 +104,11 @@ function readPartition(from: Reader, version: number) {
   };
 }
 
-/** Where in a batch, and in a message of before, the version of its format is. */
+/** Position of the format version in a batch, and in a message of older formats. */
 const MAGIC_AT = 16;
 const MAGIC = 2;
 
-/** @param own Its batches get bytes of their own: one message that is kept would keep all of the answer, 10 MiB. */
+/** @param own Copies the bytes of batches: otherwise one retained message would retain the whole response, 10 MiB. */
 async function readMessages(
   records: Buffer,
   own: boolean,
@@ -124,15 +124,15 @@ async function readMessages(
   while (from.left >= 12) {
     const firstOffset = from.int64();
     const length = from.int32();
-    if (length > from.left) break; // cut off where the answer was full: it comes whole with the next one
+    if (length > from.left) break; // truncated by the response limit: comes complete with the next one
     next = await readBatch(firstOffset, from.raw(length), own, messages);
   }
   return { messages, next };
 }
 
 /**
- * Mean bytes of a batch's records from which each has bytes of its own: while few messages fill the memory of a process, those
- * that are kept must not keep others.
+ * Mean size in bytes of a batch's records above which each record is copied: when few messages fill a process's memory, a
+ * retained one must not retain the others.
  */
 const LARGE = 16_384;
 
@@ -141,7 +141,7 @@ const LOG_APPEND_TIME = 8;
 const TRANSACTIONAL = 16;
 const CONTROL = 32;
 
-/** @returns The offset after the batch, whose last messages may be gone by compaction. */
+/** @returns The offset after the batch, whose last messages may have been removed by compaction. */
 async function readBatch(
   firstOffset: bigint,
   batch: Buffer,
@@ -149,13 +149,13 @@ async function readBatch(
   to: FetchedMessage[],
 ): Promise<bigint> {
   const from = new Reader(batch);
-  from.raw(4 + 1 + 4); // the leader's epoch, the magic, the checksum
+  from.raw(4 + 1 + 4); // leader epoch, magic, checksum
   const attributes = from.int16();
   const next = firstOffset + BigInt(from.int32()) + 1n;
   const firstTimestamp = from.int64();
   const lastTimestamp = from.int64();
   const producerId = String(from.int64());
-  from.raw(2 + 4); // the producer's epoch, the first sequence
+  from.raw(2 + 4); // producer epoch, first sequence
   const count = from.int32();
   const context: BatchContext = {
     firstOffset,

@@ -1,4 +1,4 @@
-/** Kafka's flexible encoding: lengths are variable and one more than they say, and structures end with tags, of which there are none. */
+/** Kafka's flexible encoding: lengths are varints stored plus one, and structures end with tags, of which we write none. */
 import { Reader } from './reader.js';
 import { Writer } from './writer.js';
 
@@ -32,7 +32,7 @@ export class FlexibleReader extends Reader {
     return values;
   }
 
-  /** Leaves them out. */
+  /** Skips the tags. */
   tags(): void {
     for (let left = this.size(); left > 0; left--) {
       this.size();

@@ -1,6 +1,6 @@
-/** Two requests to the coordinator of a group, of which kafkajs knows only forms that are too old. */
+/** Two requests to a group coordinator that kafkajs only supports in versions that are too old. */
 import type { Cluster } from 'kafkajs';
-// @ts-expect-error: kafkajs has no types for what is inside it
+// @ts-expect-error: kafkajs has no types for its internals
 import protocol from 'kafkajs/src/protocol/error.js';
 import { KqError } from '../../errors.js';
 import type { MemberIdentity } from '../driver.js';
@@ -14,7 +14,7 @@ export interface KafkajsIdentity extends MemberIdentity {
   readonly memberId: string;
 }
 
-/** What the types of kafkajs leave out. */
+/** Missing from kafkajs' types. */
 export interface Coordinator extends Lookup {
   readonly connectionPool: { send<T>(call: { request: object; response: object }): Promise<T> };
   heartbeat(request: Heartbeat): Promise<unknown>;
@@ -52,16 +52,16 @@ const UNSTABLE_OFFSETS = 88;
 const OFFSET_FETCH = { apiKey: 9, apiVersion: 7, apiName: 'OffsetFetch' };
 const TXN_OFFSET_COMMIT = { apiKey: 28, apiVersion: 3, apiName: 'TxnOffsetCommit' };
 
-/** By the list of topics which kafkajs hands through: who sends these offsets. */
+/** The senders of offsets, keyed by the list of topics that kafkajs passes through. */
 const senders = new WeakMap<object, KafkajsIdentity>();
 
-/** Has offsets that a transaction sends refused once their sender is no such member of its group any more. */
+/** Makes the group refuse offsets sent by a transaction once their sender is no longer that member. */
 export function sentBy<T extends { readonly topics: object }>(identity: KafkajsIdentity, offsets: T): T {
   senders.set(offsets.topics, identity);
   return offsets;
 }
 
-/** Makes the producers of this cluster send offsets as `sentBy` says. */
+/** Makes the producers of this cluster send offsets on behalf of the member registered by `sentBy`. */
 export function sendOffsetsAsMembers(cluster: Cluster): void {
   eachBroker<Coordinator>(cluster, (coordinator) => {
     coordinator.txnOffsetCommit = (request) => commitAsMember(coordinator, request);
@@ -105,8 +105,9 @@ async function commitAsMember(coordinator: Coordinator, request: Committed): Pro
 }
 
 /**
- * From where a group goes on, as kafkajs has it. Undefined: a transaction that has not ended is about to move it.
- * @param old Answers where the brokers are older than Kafka 2.5.
+ * Resolves with the offsets at which a group continues, in kafkajs' form; undefined while an open transaction is about to move
+ * them.
+ * @param old Fallback for brokers older than Kafka 2.5.
  */
 export async function stableOffsets(
   coordinator: Coordinator,
@@ -158,7 +159,7 @@ function send<T>(
   body: FlexibleWriter,
   read: (answer: FlexibleReader) => T,
 ): Promise<T> {
-  // The tags of the header, which kafkajs leaves to the body.
+  // The header's tags, which kafkajs leaves to the body.
   const buffer = Buffer.concat([Buffer.of(0), body.bytes]);
   const parse = (parsed: T) => parsed;
   const decode = async (bytes: Buffer) => {

@@ -1,13 +1,13 @@
-/** Lets kafkajs wait with a batch in hand, for as long as that is better than to pause. */
+/** Lets kafkajs wait while holding a batch, for as long as that is better than a pause. */
 import type { Clock } from 'nest-handlers/time';
 
-/** Each hold ends at the first of: its time, `wake`. */
+/** Each hold ends at its timeout or at `wake`, whichever comes first. */
 export class Holds {
   private readonly waiting = new Set<() => void>();
 
   constructor(private readonly clock: Clock) {}
 
-  /** @param most Milliseconds. */
+  /** @param most In ms. */
   hold(most: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = this.clock.after(most, () => end());

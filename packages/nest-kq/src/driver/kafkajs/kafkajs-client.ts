@@ -1,4 +1,4 @@
-/** Makes clients of kafkajs with our settings, and translates what they log. */
+/** Creates clients of kafkajs with our settings, and translates their log. */
 import kafkajs from 'kafkajs';
 import type { Kafka, LogEntry } from 'kafkajs';
 import { BrokerClient } from '../broker-client.js';
@@ -6,7 +6,7 @@ import { kafkajsSasl } from './bearer-login.js';
 import { eachCluster } from './cluster-brokers.js';
 import { readByOurselves } from './connections.js';
 
-/** How kafkajs tries again within one call; what it gives up, we try again. */
+/** Retries of kafkajs within one call; when it gives up, we retry. */
 export const QUICK_RETRY = {
   initialRetryTime: 100,
   maxRetryTime: 1_000,
@@ -15,31 +15,31 @@ export const QUICK_RETRY = {
   retries: 3,
 };
 
-/** For how long kafkajs itself goes on by the connections that it has, about a minute. */
+/** Retries for about a minute on connections kafkajs already has. */
 export const LONG_RETRY = { ...QUICK_RETRY, retries: 60 };
 
 const IN_VAIN = 'Failed to connect to seed broker';
 
 export interface ClientUse {
-  /** How often it tries again to connect. @default a few times, within about a second */
+  /** Max retries of a connection. @default a few, within about a second */
   readonly retries?: number;
-  /** Whether it is to give up. @default never */
+  /** Whether to give up. @default never */
   readonly ended?: () => boolean;
-  /** Gets the words of each error, also of those after which kafkajs tries once more. */
+  /** Takes the message of each error, including those that kafkajs retries. */
   readonly failed?: (reason: string) => void;
 }
 
 export class KafkajsClient extends BrokerClient {
-  /** Clients of kafkajs. */
+  /** Number of kafkajs clients created. */
   private made = 0;
 
-  /** A client for one use: members of one group that share a client mix up their offsets. */
+  /** Creates a client for one use: group members that share a client mix up their offsets. */
   kafka({ retries = QUICK_RETRY.retries, ended = () => false, failed = () => {} }: ClientUse = {}): Kafka {
     const { brokers, clientId, ssl, sasl, connectionTimeout, requestTimeout } = this.settings;
-    const first = this.made++ % brokers.length; // so that not all clients wait for the same one
+    const first = this.made++ % brokers.length; // so that not all clients wait for the same broker
     const list = [...brokers.slice(first), ...brokers.slice(0, first)];
     const kafka = new kafkajs.Kafka({
-      // None: what kafkajs takes for hopeless, and so the one way to end its attempts to connect.
+      // An empty list is what kafkajs considers hopeless, and the only way to stop its attempts to connect.
       brokers: () => (ended() ? [] : list),
       clientId,
       ssl,
@@ -58,7 +58,7 @@ export class KafkajsClient extends BrokerClient {
     return kafka;
   }
 
-  /** What matters is in the errors and events that we get; of the rest, only lost messages are no detail. */
+  /** Errors and events already report what matters; of the rest, only lost messages are more than a detail. */
   private note({ namespace, log }: LogEntry): void {
     const { message, topic, partition, error, broker } = log;
     if (message.startsWith(IN_VAIN)) this.tellAway(message.slice(message.indexOf(': ') + 2));

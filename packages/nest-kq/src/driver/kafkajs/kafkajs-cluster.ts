@@ -1,4 +1,4 @@
-/** Single requests to the brokers: what kafkajs' admin does in other ways, or not at all. */
+/** Single requests to the brokers that kafkajs' admin does differently, or not at all. */
 import type { Broker, Cluster as Brokers } from 'kafkajs';
 import { detached } from 'nest-handlers/context';
 import { KqError } from '../../errors.js';
@@ -13,10 +13,10 @@ import { readMessage } from './wording.js';
 
 const PAUSE = 100;
 
-/** Milliseconds that a broker waits for a message which is not there yet. */
+/** How long a broker waits for a message that isn't there yet, in ms. */
 const FETCH_WAIT = 1_000;
 
-/** Neither a member nor a generation: whoever is outside of the group. */
+/** No member and no generation: the identity of anyone outside the group. */
 const OUTSIDE = { groupGenerationId: -1, memberId: '' };
 
 export class KafkajsCluster extends Cluster {
@@ -38,11 +38,11 @@ export class KafkajsCluster extends Cluster {
   }
 
   async describe(topics: readonly string[], patience?: number): Promise<readonly TopicInfo[]> {
-    if (topics.length === 0) return []; // for Kafka that means all
+    if (topics.length === 0) return []; // for Kafka an empty list means all
     return this.metadata(topics, 'cannot read about topics', patience);
   }
 
-  /** Brokers learn of a new topic one after the other: that one does not know it says little. */
+  /** Brokers learn of a new topic one by one, so that one doesn't know it says little. */
   protected override async find(topic: string, patience?: number): Promise<TopicInfo | undefined> {
     const found = await super.find(topic, patience);
     if (found?.error !== 'unknown') return found;
@@ -101,7 +101,7 @@ export class KafkajsCluster extends Cluster {
     });
   }
 
-  /** kafkajs' own way is to join the group and to commit as a member. */
+  /** kafkajs itself would join the group and commit as a member. */
   async setCommitted(group: string, topic: string, offsets: readonly PartitionOffset[]): Promise<void> {
     const asked = offsets.map(({ partition }) => partition);
     await this.withPartitions(topic, asked);
@@ -127,7 +127,7 @@ export class KafkajsCluster extends Cluster {
     try {
       await admin.connect();
       await admin.createTopics({
-        waitForLeaders: false, // kafkajs fails where the brokers do not know them yet
+        waitForLeaders: false, // kafkajs fails if the brokers don't know them yet
         topics: topics.map(({ topic, partitions, replicas, config }) => ({
           topic,
           numPartitions: partitions,
@@ -158,7 +158,7 @@ export class KafkajsCluster extends Cluster {
       `cannot read the offsets of topic ${topic}`,
       async (cluster) => {
         await cluster.addMultipleTargetTopics([topic]);
-        await cluster.refreshMetadata(); // it may know older leaders than who asks
+        await cluster.refreshMetadata(); // its leaders may be older than the caller's
         const [answer] = await cluster.fetchTopicsOffset([{ topic, partitions: asked, ...from }]);
         return (answer?.partitions ?? []).map(({ partition, offset }) => ({
           partition,
@@ -169,7 +169,7 @@ export class KafkajsCluster extends Cluster {
     );
   }
 
-  /** Asks once more, by new connections, as long as the brokers are away. */
+  /** Retries with new connections while the brokers are away. */
   private async ask<T>(
     what: string,
     question: (cluster: Brokers) => Promise<T>,
@@ -179,13 +179,13 @@ export class KafkajsCluster extends Cluster {
     for (const end = clock.now() + patience; ; await this.client.delay(PAUSE)) {
       if (this.closed) throw new KqError('KQ_CLOSED', `${what}: the client is closed`);
       try {
-        const answer = await detached(async () => question(await this.connected())); // its connections stay
+        const answer = await detached(async () => question(await this.connected())); // its connections outlive the call
         this.client.tellBack();
         return answer;
       } catch (error) {
         const failure = meant(error, what);
         if (failure.code !== 'KQ_AWAY' && failure.code !== 'KQ_REFUSED') throw failure;
-        // Not awaited: a broker that stands still would hold this up, too.
+        // Not awaited: a hung broker would block this, too.
         this.drop().catch((thrown: unknown) => this.client.log.debug(`cannot disconnect: ${String(thrown)}`));
         if (failure.code === 'KQ_REFUSED' || clock.now() > end) throw failure;
       }
@@ -211,7 +211,7 @@ async function about(topics: readonly string[], broker: Broker): Promise<TopicIn
   return topicMetadata.map(infoOf);
 }
 
-/** kafkajs hands the object behind its clients only to the assigners of a consumer. */
+/** Returns the cluster behind a client, which kafkajs exposes only to the assigners of a consumer. */
 function clusterOf(client: KafkajsClient, ended: () => boolean): Brokers {
   let found: Brokers | undefined;
   client.kafka({ ended }).consumer({
@@ -233,7 +233,9 @@ function clusterOf(client: KafkajsClient, ended: () => boolean): Brokers {
   return found;
 }
 
-/** Of one partition, as a member gets them: none of aborted transactions. kafkajs' types leave the answer out. */
+/**
+ * Returns the messages of one partition as a member gets them, without aborted transactions. kafkajs' types omit the response.
+ */
 function messagesOf(answer: unknown, offset: bigint): ReadMessages {
   const { responses } = answer as { responses: { partitions: FetchedPartition[] }[] };
   const partition = responses[0]?.partitions[0];

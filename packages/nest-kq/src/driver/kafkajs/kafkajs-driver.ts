@@ -1,4 +1,4 @@
-/** Kafka's brokers by kafkajs, the default driver. */
+/** Driver for Kafka brokers by kafkajs, the default. */
 import { wrongValue } from '../../errors.js';
 import { BrokerDriver } from '../broker-driver.js';
 import { type ClientOptions, resolveClientOptions } from '../client-options.js';

@@ -1,7 +1,7 @@
-/** What an error of kafkajs means to us. */
+/** Maps errors of kafkajs to ours. */
 import { KqError, type KqErrorCode } from '../../errors.js';
 
-/** By the type that the protocol gives an error, or by its class; what is in none means that the brokers are away. */
+/** Keyed by protocol error type or by class; anything else means the brokers are away. */
 const MEANINGS: Readonly<Record<string, KqErrorCode>> = {
   UNKNOWN_TOPIC_OR_PARTITION: 'KQ_UNKNOWN_TOPIC',
   INVALID_TOPIC_EXCEPTION: 'KQ_UNKNOWN_TOPIC',
@@ -16,7 +16,7 @@ const MEANINGS: Readonly<Record<string, KqErrorCode>> = {
   SASL_AUTHENTICATION_FAILED: 'KQ_REFUSED',
   UNSUPPORTED_SASL_MECHANISM: 'KQ_REFUSED',
   KafkaJSSASLAuthenticationError: 'KQ_REFUSED',
-  // Node's words for a certificate that is not trusted.
+  // Node's codes for an untrusted certificate.
   CERT_HAS_EXPIRED: 'KQ_REFUSED',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'KQ_REFUSED',
   SELF_SIGNED_CERT_IN_CHAIN: 'KQ_REFUSED',
@@ -44,7 +44,7 @@ const MEANINGS: Readonly<Record<string, KqErrorCode>> = {
 const UNANSWERED = 'KafkaJSRequestTimeoutError';
 const UNREACHED = ['KafkaJSConnectionError', 'KafkaJSConnectionClosedError', UNANSWERED];
 
-/** The generation in which a member acted is over; its group is making a new one. */
+/** The member's generation is over; its group is creating a new one. */
 const REBALANCING = [
   'REBALANCE_IN_PROGRESS',
   'ILLEGAL_GENERATION',
@@ -53,8 +53,8 @@ const REBALANCING = [
 ];
 
 /**
- * @param what Was tried, for the message: `cannot store in orders`.
- * @param details Of `KQ_AWAY`: whether it may have been done, and why it is so, where the error does not say it.
+ * @param what The failed operation, for the message: `cannot store in orders`.
+ * @param details For `KQ_AWAY`: whether it may have been done, and the reason if the error has none.
  */
 export function meant(
   error: unknown,
@@ -71,12 +71,12 @@ export function meant(
   return new KqError('KQ_AWAY', `${what}: ${away}`, { cause: error, indeterminate });
 }
 
-/** The broker has its connection, and has not answered in time. */
+/** A connected broker didn't answer in time. */
 export function isUnanswered(error: unknown): error is Error {
   return error instanceof Error && error.name === UNANSWERED;
 }
 
-/** kafkajs does not reach a broker. */
+/** kafkajs couldn't reach a broker. */
 export function isUnreached(error: unknown): error is Error {
   return error instanceof Error && UNREACHED.includes(error.name);
 }
@@ -85,32 +85,32 @@ export function isRebalancing(error: unknown): boolean {
   return hasType(error, REBALANCING);
 }
 
-/** The group is being shared out anew, and waits for this member. */
+/** The group is rebalancing and waits for this member. */
 export function isSharingOut(error: unknown): boolean {
   return hasType(error, ['REBALANCE_IN_PROGRESS']);
 }
 
-/** The group goes on without this member. */
+/** The group has continued without this member. */
 export function isExpelled(error: unknown): boolean {
   return hasType(error, ['UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'FENCED_INSTANCE_ID']);
 }
 
-/** Who sends offsets is not the member any more that it was. */
+/** The sender of offsets is no longer the member it was. */
 export function isFenced(error: unknown): boolean {
   return isExpelled(error) || isSharingOut(error);
 }
 
-/** For the brokers the transaction has ended, or another producer has its id. */
+/** For the brokers the transaction is over, or another producer has its id. */
 export function isOver(error: unknown): boolean {
   return hasType(error, ['INVALID_PRODUCER_EPOCH', 'INVALID_TXN_STATE', 'TRANSACTION_COORDINATOR_FENCED']);
 }
 
-/** A partition has nothing at this offset. */
+/** The partition has nothing at this offset. */
 export function isOutOfRange(error: unknown): boolean {
   return hasType(error, ['OFFSET_OUT_OF_RANGE']);
 }
 
-/** The brokers are still ending the transaction before, or a group is on its way to another broker. */
+/** The brokers are still ending the previous transaction, or a group is moving to another broker. */
 export function isPassing(error: unknown): boolean {
   return hasType(error, [
     'CONCURRENT_TRANSACTIONS',
@@ -124,7 +124,7 @@ function hasType(error: unknown, types: readonly string[]): boolean {
   return chainOf(error).some((each) => namesOf(each).some((name) => types.includes(name)));
 }
 
-/** The error, what is under it, and what it gathers. */
+/** Returns the error, its causes and the errors it aggregates. */
 function chainOf(error: unknown): unknown[] {
   if (!(error instanceof Error)) return [error];
   const inner = 'errors' in error && Array.isArray(error.errors) ? error.errors : [];

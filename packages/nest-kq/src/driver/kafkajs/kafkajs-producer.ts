@@ -26,9 +26,9 @@ export class KafkajsProducer implements LogProducer {
   /** By topic. */
   private readonly queues = new Map<string, TopicQueue>();
   private readonly calls = new Set<Promise<unknown>>();
-  /** Connected. */
+  /** The connected session. */
   private current: Session | undefined;
-  /** Takes its place once it is connected. */
+  /** Replaces `current` once connected. */
   private next: Session | undefined;
   private keyless = 0;
   private closing: Promise<void> | undefined;
@@ -37,7 +37,7 @@ export class KafkajsProducer implements LogProducer {
     private readonly context: ProducerContext<KafkajsClient>,
     private readonly options: ProducerOptions,
   ) {
-    typeOf(options.compression); // throws where that is not possible
+    typeOf(options.compression); // throws if unavailable
     this.patience = options.patience ?? PATIENCE;
     const open = () => new KafkajsTransactions(context.client, options);
     this.transactions = new Transactions(context, options, { open, meant });
@@ -56,7 +56,7 @@ export class KafkajsProducer implements LogProducer {
     queue.add(call);
     const answers = await call.done;
     this.calls.delete(call.done);
-    // Topics may be many, over the life of a process.
+    // A process may see many topics over its life.
     if (queue.idle && this.queues.get(topic) === queue) this.queues.delete(topic);
     return answers;
   }
@@ -89,7 +89,7 @@ export class KafkajsProducer implements LogProducer {
     return queue;
   }
 
-  /** Answers all of them. @returns Why nothing of the same calls may follow. Never rejects. */
+  /** Answers all of them. @returns The reason why nothing more of the same calls may follow. Never rejects. */
   private async sendRequest(topic: string, request: readonly Waiting[]): Promise<KqError | undefined> {
     const deadline = request.reduce((latest, { call }) => Math.max(latest, call.deadline), 0);
     let failure: KqError | undefined;
@@ -105,7 +105,7 @@ export class KafkajsProducer implements LogProducer {
     return failure;
   }
 
-  /** @returns Why nothing more may be sent; that a message is wrong is only its own answer. */
+  /** @returns The reason why nothing more may be sent; an invalid message only affects its own answer. */
   private async sendPart(
     session: Session,
     topic: string,
@@ -131,9 +131,9 @@ export class KafkajsProducer implements LogProducer {
   }
 
   /**
-   * A partition whose messages were refused has stored none of them, so they are sent in halves. Other partitions of the
-   * request may have stored theirs: they are sent again exactly as they were, with the numbers that they had, so that the
-   * broker only repeats its answer.
+   * A partition whose messages were refused has stored none of them, so they are sent in halves. Other partitions of the request
+   * may have stored theirs: those are resent unchanged, with the same sequence numbers, so that the broker just repeats its
+   * answer.
    */
   private async sendSmaller(
     session: Session,
@@ -150,7 +150,7 @@ export class KafkajsProducer implements LogProducer {
         failure = await this.sendPart(session, topic, each, deadline);
         continue;
       }
-      // Not again; but those of another partition may be stored by the request that was refused.
+      // Not resent; but another partition of the refused request may have stored its messages.
       const indeterminate = byPartition.length > 1;
       const unsent = new KqError(failure.code, 'it was not sent again, as one before it failed', {
         cause: failure,
@@ -162,7 +162,10 @@ export class KafkajsProducer implements LogProducer {
     return failure;
   }
 
-  /** One that may store these. While a new one connects, the one before goes on with all partitions that have not failed. */
+  /**
+   * Resolves with a session that may store these. While a new one connects, the old one serves all partitions that haven't
+   * failed.
+   */
   private async session(topic: string, request: readonly Waiting[], deadline: number): Promise<Session> {
     const { client } = this.context;
     for (;;) {

@@ -1,4 +1,4 @@
-/** One idempotent producer of kafkajs: it stores each message once as long as no request has failed for good. */
+/** One idempotent producer of kafkajs: stores each message exactly once as long as no request has failed for good. */
 import { detached } from 'nest-handlers/context';
 import kafkajs from 'kafkajs';
 import type { Producer, ProducerRecord, RecordMetadata } from 'kafkajs';
@@ -15,17 +15,17 @@ import type { BatchRecord } from './record-batch.js';
 import type { Placed } from '../placing.js';
 import { isWrong } from './requests.js';
 
-/** How long kafkajs waits before it tries once more, at least, once it has tried a few times. */
+/** Min pause before a retry of kafkajs after the first few, in ms. */
 const LONG_PAUSE = 800;
-/** Stops kafkajs; the caller gets the reason before it. */
+/** Stops kafkajs; the caller gets the previous reason instead. */
 const OVER = 'its time is over';
 
-/** Its types leave out what it takes. */
+/** Its types omit a parameter that it takes. */
 const NotLoaded = kafkajs.KafkaJSMetadataNotLoaded as new (message: string) => Error;
 
 interface SentRecord extends BatchRecord {
   readonly partition: number;
-  /** When kafkajs may not try once more. */
+  /** Clock time after which kafkajs may not retry. */
   readonly deadline: number;
 }
 
@@ -39,11 +39,11 @@ export class Session {
   private retired = false;
   private gone = () => {};
   private readonly ended = new Promise<void>((resolve) => (this.gone = resolve));
-  /** The last of all deadlines so far. */
+  /** The latest deadline so far. */
   private until = 0;
-  /** Partitions in which a request failed, by `keyOf`: kafkajs has lost count of their messages. */
+  /** Partitions with a failed request, by `keyOf`: kafkajs has lost count of their sequence numbers. */
   private readonly spoiled = new Set<string>();
-  /** What kafkajs said last when it tried in vain. */
+  /** The last error of a kafkajs attempt. */
   private reason = 'no broker answers';
 
   constructor(
@@ -51,7 +51,7 @@ export class Session {
     private readonly options: ProducerOptions,
   ) {
     const { patience = PATIENCE, transactionalId } = options;
-    // Longer than the deadlines, which are looked at before each time.
+    // Longer than the deadlines, which are checked before each attempt.
     const retries = 10 + Math.ceil(patience / LONG_PAUSE);
     const kafka = client.kafka({
       retries,
@@ -85,9 +85,9 @@ export class Session {
   }
 
   /**
-   * Answers in the order of the messages. Those of one partition are one batch. Undefined: of this partition nothing is stored,
-   * or it has the numbers that it gets when it is sent next, by which the brokers know it again. kafkajs leaves a partition out
-   * whose leader has moved to a broker that has answered already for others.
+   * Resolves with answers in the order of the messages. Messages of one partition form one batch. Undefined if nothing of the
+   * partition is stored, or it has the same sequence numbers as when it is resent, by which the brokers recognize it: kafkajs
+   * skips a partition whose leader has moved to a broker that has already answered for others.
    */
   async send(
     topic: string,
@@ -99,10 +99,10 @@ export class Session {
     this.until = Math.max(this.until, deadline);
     try {
       const record = this.record(topic, placed, deadline);
-      return offsetsOf(placed, await detached(() => sender.send(record))); // it may connect to a broker
+      return offsetsOf(placed, await detached(() => sender.send(record))); // may connect to a broker
     } catch (error) {
       const failure = meant(error, `cannot store in ${topic}`, { indeterminate: true, away: this.reason });
-      // Of one that is wrong by itself, nothing was stored.
+      // Nothing was stored of a message that is itself invalid.
       if (!isWrong(failure)) this.spoil(topic, placed);
       throw failure;
     } finally {
@@ -112,8 +112,8 @@ export class Session {
   }
 
   /**
-   * Whether nothing may be stored there by this session: the brokers may have messages of a request that failed, and would
-   * take the next ones, to which kafkajs gives the same numbers, for repeated ones: an answer, and nothing stored.
+   * Whether this session must not store anything more there: the brokers may have messages of a failed request, and would take
+   * the next ones, to which kafkajs assigns the same sequence numbers, for duplicates: acknowledged, but not stored.
    */
   isSpoiled(topic: string, placed: readonly Placed[]): boolean {
     return (
@@ -125,7 +125,7 @@ export class Session {
     for (const { partition } of placed) this.spoiled.add(keyOf({ topic, partition }));
   }
 
-  /** Takes no more; what is under way goes on. Resolves once that is over, and its connections are closed. */
+  /** Accepts no more messages; pending ones continue. Resolves once they are done and the connections are closed. */
   retire(): Promise<void> {
     if (!this.retired) {
       this.retired = true;
@@ -148,7 +148,7 @@ export class Session {
       acks: -1,
       timeout: this.client.settings.requestTimeout,
       compression: typeOf(this.options.compression),
-      // kafkajs only hands them through, to our encoder.
+      // kafkajs only passes them on, to our encoder.
       messages: placed.map(({ partition, message }) =>
         this.outgoing(partition, message, deadline),
       ) as never[],
@@ -163,7 +163,7 @@ export class Session {
     return { partition, key, value, headers, timestamp: timestamp ?? this.client.clock.wall(), deadline };
   }
 
-  /** kafkajs asks before each time that it sends, which is where it can be stopped. */
+  /** Called by kafkajs before each attempt, which is where it can be stopped. */
   private partitionOf({
     topic,
     message,
@@ -171,9 +171,9 @@ export class Session {
   }: Parameters<ReturnType<kafkajs.ICustomPartitioner>>[0]) {
     const { clock } = this.client;
     const { partition, deadline } = message as unknown as SentRecord;
-    if (clock.now() > deadline) throw new Error(OVER); // becomes KQ_AWAY, with the last reason
-    // The topic has grown. kafkajs keeps for minutes what it knows, and would leave the message out without a word; by this
-    // error it looks at the topic once more.
+    if (clock.now() > deadline) throw new Error(OVER); // becomes KQ_AWAY with the last reason
+    // The topic has grown. kafkajs caches its metadata for minutes and would silently drop the message; this error makes it
+    // refresh the topic.
     if (partition >= partitionMetadata.length)
       throw new NotLoaded(`partition ${partition} of ${topic} is not known yet`);
     return partition;

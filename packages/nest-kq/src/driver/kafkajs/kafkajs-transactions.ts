@@ -46,7 +46,7 @@ class KafkajsTransaction implements BegunTransaction {
     const sent: PartitionOffset[] = [];
     for (const request of requestsOf(placed))
       for (const offset of await this.session.send(topic, request, deadline, this.transaction)) {
-        if (!offset) throw new Error('the leader of a partition has moved'); // so nothing but `abort` is left
+        if (!offset) throw new Error('the leader of a partition has moved'); // only `abort` is possible now
         sent.push(offset);
       }
     return sent;
@@ -78,9 +78,9 @@ class KafkajsTransaction implements BegunTransaction {
       await this.transaction.abort();
     } catch (error) {
       this.client.log.debug(`a transaction could not be aborted: ${String(error)}`);
-      // Who has taken over its id is to keep it.
+      // A new owner of the id keeps it.
       if (!isOver(failure) && !isOver(error)) return 'open';
     }
-    return 'spent'; // kafkajs has lost count of the messages if one of its requests failed, as for any producer
+    return 'spent'; // after a failed request kafkajs has lost count of the messages, as for any producer
   }
 }

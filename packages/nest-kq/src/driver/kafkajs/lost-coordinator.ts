@@ -1,14 +1,14 @@
-/** Lets a member look for its group's coordinator again once the broker that it knows does not answer. */
+/** Makes a member look up its group's coordinator again once the known broker doesn't answer. */
 import kafkajs from 'kafkajs';
 import type { Coordinator } from './group-requests.js';
 import { isUnreached } from './kafkajs-errors.js';
 
-/** As a broker answers that coordinates the group no more; then kafkajs asks who does, and joins there. */
+/** The error of a broker that is no longer the coordinator; kafkajs then looks up the new one and joins there. */
 const MOVED = { type: 'NOT_COORDINATOR_FOR_GROUP', code: 16, retriable: true };
 
 /**
- * By itself kafkajs beats at a dead broker for a minute. Meanwhile nothing is committed, and the new coordinator, which gets
- * no sign of life, gives the partitions to others.
+ * Otherwise kafkajs sends heartbeats to a dead broker for a minute. Meanwhile nothing is committed, and the new coordinator,
+ * which gets no heartbeats, reassigns the partitions.
  */
 export function leaveOnceDead(coordinator: Coordinator): void {
   const beat = coordinator.heartbeat.bind(coordinator);

@@ -1,10 +1,10 @@
 /**
- * A frame of LZ4:
+ * The LZ4 frame format:
  *
- *     head     its mark (4 bytes), flags, the largest block, the size of all if a flag says so (8 bytes), a checksum
- *     blocks   each: the length of its data, whose highest bit says that they are not packed (4 bytes), the data, a checksum if a
- *              flag says so (4 bytes)
- *     end      four zeros
+ *     head     magic (4 bytes), flags, max block size, content size if a flag says so (8 bytes), checksum
+ *     blocks   each: data length, whose highest bit marks uncompressed data (4 bytes), data, checksum if
+ *              a flag says so (4 bytes)
+ *     end      four zero bytes
  */
 const FLAGS = 4;
 const HAS_SIZE = 0x08;
@@ -12,7 +12,7 @@ const HAS_CHECKSUMS = 0x10;
 const NOT_PACKED = 0x8000_0000;
 const WORD = 4;
 
-/** Bytes. No unpacked frame has more. What is no frame, or is cut off, is left to whoever unpacks it. */
+/** Returns an upper bound of the decompressed size, in bytes. Invalid or truncated frames are left to the decompressor. */
 export function mostUnpacked(frame: Buffer): number {
   if (frame.length < FLAGS + 3) return 0;
   const flags = frame[FLAGS]!;

@@ -1,4 +1,4 @@
-/** One consumer of kafkajs, from its first join until it leaves or crashes. */
+/** One kafkajs consumer, from its first join until it leaves or crashes. */
 import kafkajs from 'kafkajs';
 import type { Cluster, Consumer, EachBatchPayload } from 'kafkajs';
 import type { Timer } from 'nest-handlers/time';
@@ -27,14 +27,14 @@ export interface MemberContext {
   readonly cluster: BrokerCluster;
 }
 
-/** How long a broker holds a fetch for which it has nothing; a partition that is resumed waits for it. */
+/** How long a broker holds a fetch it has nothing for, in ms; a resumed partition waits for that. */
 const MAX_WAIT = 250;
-/** Milliseconds until a member asks again from where it goes on, while a transaction is about to say it. */
+/** Delay in ms before a member asks for its offsets again while a transaction is about to move them. */
 const UNSTABLE_PAUSE = 50;
 const MOST_AT_ONCE = 100;
 const START_PAUSE = 200;
 const LOOK_EVERY = 1_000;
-/** Milliseconds for which a broker may not know a topic that another one knows. */
+/** How long a broker may not know a topic that another one knows, in ms. */
 const NEW_TOPIC = 5_000;
 const NEW_TOPIC_PAUSE = 100;
 
@@ -50,22 +50,22 @@ export class Membership implements GroupMembership {
   private generationId = -1;
   /** Undefined before the first assignment. */
   private sign: Heartbeat | undefined;
-  /** When it asked for its last assignment. */
+  /** Time of the request for its last assignment. */
   private sharedAt = 0;
-  /** Asked for since the last assignment. */
+  /** Join requests since the last assignment. */
   private joins = 0;
   private commitNow: Commit | undefined;
-  /** Its partitions are its own: since an assignment, and until it asks to join anew. */
+  /** Whether its partitions are its own: from an assignment until it asks to rejoin. */
   private stays = false;
-  /** Since the group is being shared out anew; undefined: it is not. */
+  /** Set during a rebalance. */
   private drain: Drain | undefined;
   private readonly sessionTimeout: number;
   private readonly heartbeatInterval: number;
   private readonly rebalanceTimeout: number;
   private over = false;
-  /** The group keeps its place. */
+  /** The group keeps its partitions for it. */
   private returns = false;
-  /** Until it has joined for the first time. */
+  /** Set until the first join. */
   private starting: { resolve(): void; reject(error: unknown): void } | undefined;
 
   constructor(
@@ -88,7 +88,7 @@ export class Membership implements GroupMembership {
       heartbeatInterval,
       maxWaitTimeInMs: MAX_WAIT,
       allowAutoTopicCreation: false,
-      // Ours comes first; the other one is for a group in which there are still plain consumers of kafkajs.
+      // Ours comes first; the other one is for groups that still have plain kafkajs consumers.
       partitionAssigners: [
         (given) => {
           this.cluster = given.cluster;
@@ -98,7 +98,7 @@ export class Membership implements GroupMembership {
         },
         kafkajs.PartitionAssigners.roundRobin,
       ],
-      // After a crash it is we who begin anew: kafkajs does so only after some errors.
+      // After a crash we restart it ourselves: kafkajs does so only after some errors.
       retry: { ...LONG_RETRY, restartOnFailure: async () => false },
     });
     this.readings = new Readings(this.consumer, client.clock, heartbeatInterval);
@@ -150,7 +150,7 @@ export class Membership implements GroupMembership {
     const own = offsets.filter((each) => this.readings.owns(each));
     if (own.length === 0) return true;
     try {
-      // Not by the consumer's own `commitOffsets`: what fails in one generation, that tries again in the next.
+      // Not the consumer's own `commitOffsets`, which retries failures of one generation in the next.
       if (this.commitNow) await this.commitNow(writeOffsets(own));
       else await this.consumer.commitOffsets(own.map((each) => ({ ...each, offset: String(each.offset) })));
       return true;
@@ -174,7 +174,7 @@ export class Membership implements GroupMembership {
     this.rejoin();
   }
 
-  /** No batch comes any more; what runs may end. Without effect once it has begun. */
+  /** Stops batches; current runs may end. No effect once it has begun. */
   private rejoin(): void {
     if (this.drain || this.over) return;
     this.readings.end();
@@ -200,7 +200,7 @@ export class Membership implements GroupMembership {
     );
   }
 
-  /** kafkajs tells the generation nowhere else, and reads offsets which a transaction is about to move. */
+  /** The only place where kafkajs exposes the generation; also fixes its reads of offsets that a transaction is about to move. */
   private watch(coordinator: Coordinator): void {
     leaveOnceDead(coordinator);
     const sync = coordinator.syncGroup.bind(coordinator);
@@ -252,9 +252,9 @@ export class Membership implements GroupMembership {
     };
   }
 
-  /** The group has answered a request that was sent then. */
+  /** The group has answered a request sent at that time. */
   private confirm(sentAt: number): void {
-    // A group that is shared out anew waits for so long, also for a member that doesn't know of it.
+    // A rebalancing group waits that long even for a member that doesn't know of it.
     if (!this.over) this.handler.confirmed(sentAt + Math.min(this.sessionTimeout, this.rebalanceTimeout));
   }
 
@@ -265,7 +265,7 @@ export class Membership implements GroupMembership {
     this.rejoin();
   }
 
-  /** What it is answered is known, or seen to by the join that follows. */
+  /** Errors are known already, or handled by the join that follows. */
   private async beatWhileDraining(coordinator: Coordinator): Promise<void> {
     try {
       if (this.sign) await coordinator.heartbeat(this.sign);
@@ -277,11 +277,11 @@ export class Membership implements GroupMembership {
 
   private join(memberId: string, assignment: Readonly<Record<string, readonly number[]>>): void {
     if (this.over) {
-      // kafkajs begins to read although it was stopped while it joined.
+      // kafkajs starts to read even though it was stopped while joining.
       this.context.client.clock.soon(() => void this.leave());
       return;
     }
-    // After one join, nobody else can have had what stays. After more, somebody may have had it in between.
+    // After a single join, nobody else can have had the partitions that stay. After more, somebody may have had them in between.
     const continued = memberId === this.memberId && this.joins === 1;
     this.memberId = memberId;
     this.joins = 0;
@@ -292,20 +292,20 @@ export class Membership implements GroupMembership {
     );
     void this.beginReading(this.readings.assign(places));
     this.handler.assigned(places, continued);
-    this.confirm(this.sharedAt); // only now: until then it would be for what it had before
+    this.confirm(this.sharedAt); // not earlier: that would confirm the previous assignment
   }
 
   private async beginReading(readings: readonly Reading[]): Promise<void> {
     const unsure = readings.filter(({ topic }) => this.startAtEnd?.isUnsure(topic));
     for (const reading of unsure) this.readings.starts(reading);
-    // Each topic by itself: where one cannot be asked, the others begin all the same.
+    // Topics are independent: if one can't be queried, the others start regardless.
     const topics = new Set(unsure.map(({ topic }) => topic));
     await Promise.all(
       Array.from(topics, async (topic) => {
         const waiting = unsure.filter((each) => each.topic === topic);
         const current = () => this.readings.of(waiting[0]!) === waiting[0];
         await this.settle(topic, waiting, current);
-        if (!current()) return; // the next assignment does it
+        if (!current()) return; // left to the next assignment
         for (const reading of waiting) this.readings.started(reading);
       }),
     );
@@ -314,7 +314,7 @@ export class Membership implements GroupMembership {
     this.starting = undefined;
   }
 
-  /** Tries until it can, or until this is not `current` any more. */
+  /** Retries until it succeeds or is no longer `current`. */
   private async settle(topic: string, waiting: readonly Reading[], current: () => boolean): Promise<void> {
     const { client } = this.context;
     for (; current(); await client.delay(START_PAUSE)) {
@@ -332,9 +332,9 @@ export class Membership implements GroupMembership {
   private async take(payload: EachBatchPayload): Promise<void> {
     this.commitNow = (offsets) => payload.commitOffsetsIfNecessary(offsets);
     const reading = this.readings.of(payload.batch);
-    // What is not resolved is fetched again.
+    // Unresolved messages are fetched again.
     if (!reading || reading.paused || reading.starting || !reading.accepts(payload.batch)) return;
-    this.read(reading, payload); // a call of its own: what waits below must keep no messages
+    this.read(reading, payload); // a separate call: the wait below must not retain messages
     await this.readings.waitWhilePaused(reading, () => payload.heartbeat());
   }
 
@@ -345,7 +345,7 @@ export class Membership implements GroupMembership {
     const lost = lostBefore(batch, this.readings.nextOf(reading));
     const messages = (batch.messages as unknown as FetchedMessage[]).map(takeMessage);
     reading.position = next;
-    // At once, as after a rejoin it would move the new position.
+    // Immediately, since after a rejoin it would move the new position.
     payload.resolveOffset(batch.lastOffset());
     const end = BigInt(batch.highWatermark);
     this.readings.deliver(reading, () =>
@@ -353,7 +353,7 @@ export class Membership implements GroupMembership {
     );
   }
 
-  /** Of a batch in which all are marks of transactions, or messages of aborted ones; kafkajs leaves it out. */
+  /** Skips a batch of only transaction markers or messages of aborted transactions, which kafkajs doesn't deliver. */
   private skip(place: TopicPartition, next: bigint, end: bigint): void {
     const reading = this.readings.of(place);
     if (!reading || reading.paused || reading.starting) return;
@@ -361,7 +361,7 @@ export class Membership implements GroupMembership {
     this.handler.batch({ ...place, messages: [], next, end });
   }
 
-  /** The broker that it has asked may not know yet what another one has told. */
+  /** Waits until the broker it asks knows all topics another broker has reported. */
   private async knowAll(): Promise<void> {
     const { clock } = this.context.client;
     for (const end = clock.now() + NEW_TOPIC; this.lacksTopic && clock.now() < end;) {
@@ -370,7 +370,7 @@ export class Membership implements GroupMembership {
     }
   }
 
-  /** Asks for its topics once a second while something is missing: kafkajs itself does so every five minutes. */
+  /** Refreshes its topics once a second while something is missing; kafkajs itself does so every five minutes. */
   private lookAgain(): void {
     if (this.over) return;
     const { client } = this.context;

@@ -1,16 +1,16 @@
 /**
- * What the brokers tell of topics, with each error where it belongs: kafkajs throws for the whole list where one topic is
- * unknown or one partition has no leader.
+ * Metadata responses with each error where it belongs: kafkajs throws for the whole list if one topic is unknown or one
+ * partition has no leader.
  */
 import type { PartitionMetadata } from 'kafkajs';
 import type { TopicInfo } from '../cluster.js';
 
-/** Kafka's numbers for the errors of a topic. */
+/** Kafka's error codes for topics. */
 export const TOPIC_ERRORS = { unknown: 3, invalid: 17, refused: 29 } as const;
 
 export interface TopicAnswer {
   readonly topic: string;
-  /** 0: none. */
+  /** 0 for none. */
   readonly topicErrorCode: number;
   readonly partitionMetadata: PartitionMetadata[];
 }
@@ -19,7 +19,7 @@ interface MetadataAnswer {
   readonly topicMetadata: readonly TopicAnswer[];
 }
 
-/** A topic with an error stays in the list, without partitions; a partition without a leader has the leader -1. */
+/** Keeps a topic with an error in the list, without partitions; a partition without a leader has the leader -1. */
 export function keepErrors<Answer extends MetadataAnswer>(answer: Answer): Answer {
   const topicMetadata = answer.topicMetadata.map((each) =>
     each.topicErrorCode === 0 ? each : { ...each, partitionMetadata: [] },

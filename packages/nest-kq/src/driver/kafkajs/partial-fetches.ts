@@ -1,6 +1,6 @@
 /**
- * Lets a consumer go on where one partition or one broker is in trouble. By itself kafkajs takes the first error of an answer
- * for that of the whole fetch, stops all fetches for it, and has the group shared out anew.
+ * Lets a consumer continue if one partition or broker is in trouble. Otherwise kafkajs takes the first error of a response for
+ * that of the whole fetch, stops all fetches and makes the group rebalance.
  */
 import kafkajs from 'kafkajs';
 import type { Cluster } from 'kafkajs';
@@ -11,16 +11,16 @@ import { TOPIC_ERRORS } from './metadata-answers.js';
 import { isUnanswered, isUnreached } from './kafkajs-errors.js';
 
 const FETCH = 1;
-/** Milliseconds until a broker that cannot be reached is tried again, and until metadata is asked for again. */
+/** Delay in ms before an unreachable broker is retried, and before metadata is requested again. */
 const PAUSE = 250;
 /** kafkajs' limit for one partition, in bytes. */
 const MAX_BYTES = 2 ** 20;
-/** Partitions that have room in one answer: it comes in one piece, and is in memory several times while it is read. */
+/** Number of partitions a response has room for: it comes in one piece, and is in memory several times while being read. */
 const PER_ANSWER = 16;
 
 /**
- * Kafka's numbers for errors that concern one partition and pass, by themselves or with new metadata: unknown, no leader, not
- * the leader, no replica, a disk that fails, an epoch of a leader that is over or not known yet.
+ * Kafka's error codes that concern one partition and pass, with or without new metadata: unknown, no leader, not the leader, no
+ * replica, disk error, fenced or unknown leader epoch.
  */
 const PARTITION_ERRORS: readonly number[] = [TOPIC_ERRORS.unknown, 5, 6, 9, 56, 74, 75];
 
@@ -35,11 +35,11 @@ interface Fetched {
 
 interface FetchAnswer {
   readonly responses: readonly Fetched[];
-  /** Topics with partitions that were left out, by their errors. */
+  /** Topics with skipped partitions, and their error codes. */
   readonly leftOut?: ReadonlyMap<string, number>;
 }
 
-/** What the types of kafkajs leave out. */
+/** Missing from kafkajs' types. */
 interface Broker extends Leavable {
   fetch(request: FetchRequest): Promise<FetchAnswer>;
 }
@@ -49,12 +49,12 @@ interface FetchRequest {
   readonly topics: readonly { readonly partitions: readonly { readonly maxBytes: number }[] }[];
 }
 
-/** Not the class that kafkajs' types declare: it takes a message. */
+/** Declared differently by kafkajs' types: it takes a message. */
 const NotFound = kafkajs.KafkaJSBrokerNotFound as new (message: string) => Error;
-/** Nor does theirs say that it takes what the brokers' errors have. */
+/** Nor do they declare that it takes the fields of a broker's error. */
 const Failed = kafkajs.KafkaJSProtocolError as new (error: Error) => Error;
 
-/** @param fetchBytes Max bytes of a fetch of one partition. */
+/** @param fetchBytes Returns the max bytes of a fetch of one partition. */
 export function fetchPartially(cluster: Cluster, client: KafkajsClient, fetchBytes = () => MAX_BYTES): void {
   const refresh = refreshing(cluster, client);
 
@@ -63,7 +63,7 @@ export function fetchPartially(cluster: Cluster, client: KafkajsClient, fetchByt
     pool.send = (call) => send(call.request.apiKey === FETCH ? leavingOut(call) : call);
   });
 
-  // kafkajs goes on after this error, and ends after that of a connection.
+  // kafkajs continues after this error, and stops after a connection error.
   const find = cluster.findBroker.bind(cluster);
   cluster.findBroker = async (wanted) => {
     try {
@@ -92,7 +92,7 @@ export function fetchPartially(cluster: Cluster, client: KafkajsClient, fetchByt
     };
   });
 
-  // Where a partition begins of which nothing is committed: asked of each leader by itself.
+  // Start offsets of partitions with nothing committed, requested from each leader separately.
   const offsets = cluster.fetchTopicsOffset.bind(cluster);
   cluster.fetchTopicsOffset = (topics) =>
     Promise.all(
@@ -127,7 +127,7 @@ function limited(request: FetchRequest, partitionBytes: number): FetchRequest {
   return { ...request, maxBytes: Math.min(request.maxBytes, PER_ANSWER * partitionBytes), topics };
 }
 
-/** Asks for metadata after a pause; who comes meanwhile gets the same answer. Never rejects. */
+/** Returns a function that refreshes metadata after a pause; concurrent callers share the result. Never rejects. */
 function refreshing(cluster: Cluster, client: KafkajsClient): () => Promise<void> {
   let current: Promise<void> | undefined;
   return () =>
@@ -138,7 +138,7 @@ function refreshing(cluster: Cluster, client: KafkajsClient): () => Promise<void
       .finally(() => (current = undefined)));
 }
 
-/** Rejects where a topic is gone: then kafkajs joins anew, and has it shared out again once it is back. */
+/** Rejects if a topic is gone: then kafkajs rejoins, and rebalances again once it is back. */
 async function lookAnew(
   cluster: Cluster,
   { responses, leftOut = new Map() }: FetchAnswer,
@@ -157,7 +157,7 @@ async function lookAnew(
   );
 }
 
-/** Has kafkajs see only the partitions that it can go on with. */
+/** Hides partitions from kafkajs that it can't continue with. */
 function leavingOut(call: Call): Call {
   const { response } = call;
   const parse = (answer: { readonly responses: readonly Fetched[] }) => {

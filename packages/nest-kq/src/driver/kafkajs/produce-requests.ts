@@ -1,6 +1,6 @@
-/** Requests that store messages, with the bytes made by us: kafkajs makes several buffers of each field. */
+/** Produce requests with our own encoding: kafkajs allocates several buffers per field. */
 import type { Cluster } from 'kafkajs';
-// @ts-expect-error: kafkajs has no types for what is inside it
+// @ts-expect-error: kafkajs has no types for its internals
 import protocol from 'kafkajs/src/protocol/requests/index.js';
 import { eachBroker } from './cluster-brokers.js';
 import { codecs } from './codecs.js';
@@ -10,10 +10,10 @@ import { type BatchRecord, writeBatch } from './record-batch.js';
 import { Writer } from './writer.js';
 
 const PRODUCE = 0;
-/** How kafkajs makes each version of the request, and reads its answer. */
+/** kafkajs' encoder and response parser of each version. */
 const VERSIONS = (protocol as { readonly requests: { readonly Produce: object } }).requests.Produce;
 
-/** What the types of kafkajs leave out. */
+/** Missing from kafkajs' types. */
 interface Broker extends Leavable {
   readonly connectionPool: { send(call: ProduceCall): Promise<unknown> };
   lookupRequest(apiKey: number, versions: object): (request: Produced) => ProduceCall;
@@ -37,13 +37,16 @@ export interface Produced {
     readonly partitions: readonly {
       readonly partition: number;
       readonly firstSequence: number;
-      /** As a session hands them to kafkajs. */
+      /** In the form a session passes to kafkajs. */
       readonly messages: readonly BatchRecord[];
     }[];
   }[];
 }
 
-/** Makes the producers of this cluster send what `produceBody` makes. All else stays with kafkajs: when, where, and what the answer means. A broker that does not answer is left for the leader that there is then. */
+/**
+ * Makes the producers of this cluster send the output of `produceBody`. When, where and how responses are handled stays with
+ * kafkajs. A broker that doesn't answer is dropped in favor of the current leader.
+ */
 export function encodeByOurselves(cluster: Cluster): void {
   eachBroker<Broker>(cluster, (broker) => {
     broker.produce = async (produced) => {
@@ -60,7 +63,7 @@ export function encodeByOurselves(cluster: Cluster): void {
   });
 }
 
-/** Versions 3 to 8 of the request: from the first with idempotent producers up to the last that is not flexible. */
+/** Encodes request versions 3 to 8: from the first with idempotent producers to the last that isn't flexible. */
 export async function produceBody({
   acks,
   timeout,

@@ -1,12 +1,12 @@
-/** What Kafka's answers are made of, one after the other. Numbers are big-endian. */
+/** Reads the primitives of Kafka's responses in sequence. Numbers are big-endian. */
 
-/** Throws a RangeError where the bytes end too early, or a length is longer than Kafka makes any. */
+/** Throws a RangeError if the bytes end too early, or a length exceeds anything Kafka writes. */
 export class Reader {
   private offset = 0;
 
   constructor(private readonly bytes: Buffer) {}
 
-  /** Bytes that are not read yet. */
+  /** Number of unread bytes. */
   get left(): number {
     return this.bytes.length - this.offset;
   }
@@ -27,13 +27,13 @@ export class Reader {
     return this.bytes.readBigInt64BE(this.skip(8));
   }
 
-  /** As `Writer.varint` writes it; exact up to 52 bits. */
+  /** Inverse of `Writer.varint`; exact up to 52 bits. */
   varint(): number {
     const value = this.uvarint();
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
   }
 
-  /** The bytes themselves, not a copy. */
+  /** Returns a view of the bytes, not a copy. */
   raw(length: number): Buffer {
     const start = this.skip(length);
     return this.bytes.subarray(start, this.offset);
@@ -44,20 +44,20 @@ export class Reader {
     return this.bytes.toString('utf8', start, this.offset);
   }
 
-  /** As `Writer.string` writes it. */
+  /** Inverse of `Writer.string`. */
   string(): string | null {
     const length = this.int16();
     return length < 0 ? null : this.utf8(length);
   }
 
-  /** A list whose length stands in four bytes before it. */
+  /** Reads a list prefixed with its length in four bytes. */
   array<T>(read: () => T): T[] {
     const values: T[] = [];
     for (let left = this.int32(); left > 0; left--) values.push(read());
     return values;
   }
 
-  /** @param most Bytes that Kafka writes of it. */
+  /** @param most Max bytes Kafka writes for it. */
   protected uvarint(most = 10): number {
     let value = 0;
     let factor = 1;

@@ -1,24 +1,24 @@
 import type { Batch } from 'kafkajs';
 import type { TopicPartition } from '../message.js';
 
-/** How often a batch that looks like one of before is left out. No broker answers a fetch of before more than once. */
+/** Max times a batch that looks stale is dropped. No broker answers a stale fetch more than once. */
 const MOST_STALE = 10;
-/** So often while the position is not known: then it may be that of before. */
+/** Max times while the position is unknown: the batch may be a valid one then. */
 const MOST_DOUBTED = 2;
 
-/** How far a partition is read, in one assignment. */
+/** Read progress of a partition within one assignment. */
 export class Reading implements TopicPartition {
   readonly topic: string;
   readonly partition: number;
-  /** The offset that comes next; undefined before the first batch, when it is what the group has committed. */
+  /** Next offset; undefined before the first batch, when it is the group's committed offset. */
   position: bigint | undefined;
-  /** By the handler. */
+  /** Paused by the handler. */
   paused = false;
-  /** Where it begins is not known yet. */
+  /** Its start offset isn't known yet. */
   starting = false;
-  /** By kafkajs. */
+  /** Paused at kafkajs. */
   held = false;
-  /** Where the assignment before was. */
+  /** Position in the previous assignment. */
   private readonly before: bigint | undefined;
   private stale = 0;
 
@@ -30,8 +30,8 @@ export class Reading implements TopicPartition {
   }
 
   /**
-   * False: the batch was asked for before the rejoin, by a fetch from another broker, and what lies before it may not be
-   * handled. kafkajs would hand it over.
+   * Returns false if the batch was requested before the rejoin, by a fetch from another broker, and messages before it may be
+   * unhandled. kafkajs would deliver it.
    */
   accepts(batch: Batch): boolean {
     const fetched = fetchedOffset(batch);
@@ -40,14 +40,14 @@ export class Reading implements TopicPartition {
   }
 }
 
-/** What the log has lost of a partition that was to go on at `expected`. */
+/** Returns the offsets the log has lost in a partition that was to continue at `expected`. */
 export function lostBefore(batch: Batch, expected: bigint | undefined) {
   const fetched = fetchedOffset(batch);
   if (expected === undefined || fetched === undefined || fetched <= expected) return undefined;
   return { from: expected, to: fetched };
 }
 
-/** Which offset was asked for. kafkajs' types leave it out. */
+/** Returns the requested offset, which kafkajs' types omit. */
 function fetchedOffset(batch: Batch): bigint | undefined {
   const offset = 'fetchedOffset' in batch ? batch.fetchedOffset : undefined;
   return typeof offset === 'string' ? BigInt(offset) : undefined;

@@ -1,4 +1,4 @@
-/** The partitions that a member reads, from one assignment to the next, and how kafkajs waits with those that are paused. */
+/** The partitions a member reads, across assignments, and how kafkajs waits while some are paused. */
 import type { Consumer } from 'kafkajs';
 import type { Clock } from 'nest-handlers/time';
 import { keyOf } from '../assignment.js';
@@ -6,10 +6,10 @@ import type { TopicPartition } from '../message.js';
 import { Holds } from './holds.js';
 import { Reading } from './reading.js';
 
-/** How long a paused partition may hold up the others of its broker, before kafkajs pauses it, too. */
+/** How long a paused partition may block the others of its broker before it is paused at kafkajs, too, in ms. */
 const SHORT_HOLD = 20;
 
-/** As kafkajs has them; an offset of -1: nothing is committed. */
+/** In kafkajs' form; an offset of -1 means nothing is committed. */
 export interface FoundOffsets {
   readonly responses: readonly {
     readonly topic: string;
@@ -19,12 +19,12 @@ export interface FoundOffsets {
 
 export class Readings {
   private readonly holds: Holds;
-  /** What the member may read and commit now. Undefined: it joins, or has left. */
+  /** What the member may read and commit now; undefined while joining or out of the group. */
   private current: Map<string, Reading> | undefined;
-  /** What it had last, to be told to the group. */
+  /** What it had last, for the group. */
   private readonly last = new Map<string, Reading>();
   private delivering: Reading | undefined;
-  /** By partition, what the group had committed when it was asked last. */
+  /** The group's committed offset by partition, as of the last request. */
   private readonly committed = new Map<string, bigint>();
 
   constructor(
@@ -35,22 +35,22 @@ export class Readings {
     this.holds = new Holds(clock);
   }
 
-  /** Undefined: the member may not read it now. */
+  /** Returns undefined if the member may not read it now. */
   of(place: TopicPartition): Reading | undefined {
     return this.current?.get(keyOf(place));
   }
 
-  /** Whether the member had it last, also while it joins. */
+  /** Whether the member had it last, even while joining. */
   owns(place: TopicPartition): boolean {
     return this.last.has(keyOf(place));
   }
 
-  /** What the member had last, also while it joins. */
+  /** Returns what the member had last, even while joining. */
   owned(): readonly TopicPartition[] {
     return [...this.last.values()].map(({ topic, partition }) => ({ topic, partition }));
   }
 
-  /** Begins with an assignment. What was there before goes on from its position. */
+  /** Starts an assignment. Partitions it had before continue at their position. */
   assign(places: readonly TopicPartition[]): readonly Reading[] {
     const readings = new Map<string, Reading>();
     for (const place of places) readings.set(keyOf(place), new Reading(place, this.last.get(keyOf(place))));
@@ -61,20 +61,20 @@ export class Readings {
     return [...readings.values()];
   }
 
-  /** What the group has committed. */
+  /** Records what the group has committed. */
   found({ responses }: FoundOffsets): void {
     for (const { topic, partitions } of responses)
       for (const { partition, offset } of partitions)
-        // kafkajs itself makes it -1 where the log does not have it any more, and asks again.
+        // kafkajs itself sets it to -1 if it is no longer in the log, and asks again.
         if (BigInt(offset) >= 0n) this.committed.set(keyOf({ topic, partition }), BigInt(offset));
   }
 
-  /** The offset that comes next of it; undefined: the group has committed none. */
+  /** Returns the next offset; undefined if the group has committed none. */
   nextOf(reading: Reading): bigint | undefined {
     return reading.position ?? this.committed.get(keyOf(reading));
   }
 
-  /** The assignment is over. */
+  /** Ends the assignment. */
   end(): void {
     this.current = undefined;
     this.holds.wake();
@@ -84,7 +84,7 @@ export class Readings {
     const reading = this.of(place);
     if (!reading || reading.paused) return;
     reading.paused = true;
-    // The batch that is delivered now is held instead, as a pause of kafkajs takes a while to end.
+    // A partition being delivered is held with its batch instead, since a pause of kafkajs takes a while to end.
     if (reading !== this.delivering) this.hold(reading);
   }
 
@@ -96,7 +96,7 @@ export class Readings {
     this.holds.wake();
   }
 
-  /** Nothing of it is read until `started`. */
+  /** Reads nothing of it until `started`. */
   starts(reading: Reading): void {
     reading.starting = true;
     this.hold(reading);
@@ -107,7 +107,7 @@ export class Readings {
     if (!reading.paused) this.release(reading);
   }
 
-  /** Gives a batch to the handler by `give`. If the handler pauses its partition, `waitWhilePaused` is to follow. */
+  /** Passes a batch to the handler by `give`. If the handler pauses its partition, `waitWhilePaused` must follow. */
   deliver(reading: Reading, give: () => void): void {
     this.delivering = reading;
     try {
@@ -117,7 +117,7 @@ export class Readings {
     }
   }
 
-  /** Resolves at once where it is not paused. */
+  /** Resolves immediately if it isn't paused. */
   async waitWhilePaused(reading: Reading, heartbeat: () => Promise<void>): Promise<void> {
     const short = this.clock.now() + SHORT_HOLD;
     const waits = () => reading.paused && this.of(reading) === reading;
@@ -129,7 +129,7 @@ export class Readings {
     }
   }
 
-  /** While all are paused, nothing else could be fetched, and a hold ends sooner than a pause of kafkajs. */
+  /** If all are paused, there is nothing else to fetch, and a hold ends sooner than a pause of kafkajs. */
   private allPaused(): boolean {
     return [...(this.current?.values() ?? [])].every(({ paused }) => paused);
   }

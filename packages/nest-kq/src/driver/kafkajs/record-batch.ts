@@ -8,28 +8,28 @@ export interface BatchRecord {
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly headers: Headers;
-  /** Milliseconds since 1970. */
+  /** In ms since 1970. */
   readonly timestamp: number;
 }
 
-/** Who stores a batch, and how. */
+/** The producer of a batch, and its settings. */
 export interface BatchProducer {
   readonly id: bigint;
   readonly epoch: number;
   readonly transactional: boolean;
-  /** The number of the protocol. */
+  /** Protocol number. */
   readonly compression: number;
-  /** Gets the records one after the other. */
+  /** Takes the concatenated records. */
   compress(this: void, records: Buffer): Promise<Buffer>;
 }
 
 const MAGIC = 2;
 const TRANSACTIONAL = 16;
-/** Where in a batch its length is, which counts what is behind it; and the checksum, of what is behind it. */
+/** Positions in a batch of its length, which counts what follows it, and of the checksum of what follows it. */
 const LENGTH_AT = 8;
 const CRC_AT = 17;
 
-/** Writes a batch of at least one record. Rejects as `compress` does. */
+/** Writes a batch of at least one record. Rejects like `compress`. */
 export async function writeBatch(
   to: Writer,
   records: readonly BatchRecord[],

@@ -1,20 +1,23 @@
-/** How messages are shared out among requests that the brokers take. */
+/** Splits messages into requests that the brokers accept. */
 import type { KqError } from '../../errors.js';
 import { pairsOf, type OutgoingMessage } from '../message.js';
 import type { Placed } from '../placing.js';
 
-/** kafkajs needs time by the square of the messages of a partition. */
+/** Max messages of a partition in a request, since kafkajs is quadratic in them. */
 const MOST_MESSAGES = 500;
-/** Of a partition: the brokers' own limit holds for what we send to one partition at once, and is 1,048,588 by default. */
+/**
+ * Max bytes of a partition in a request: the brokers' limit applies to what is sent to one partition at once, 1,048,588 by
+ * default.
+ */
 const MOST_BYTES = 900_000;
 const OVERHEAD = 32;
 
-/** The message is at fault, not the brokers. */
+/** Whether the message is at fault rather than the brokers. */
 export function isWrong({ code }: KqError): boolean {
   return code === 'KQ_TOO_LARGE' || code === 'KQ_BAD_MESSAGE';
 }
 
-/** In parts, one to be sent after the other, which hold no more of a partition than one request may. */
+/** Yields parts to send one after the other, each within the limits of a partition per request. */
 export function* requestsOf(placed: readonly Placed[]): Generator<Placed[]> {
   let request: Placed[] = [];
   let loads = new Map<number, { messages: number; bytes: number }>();
@@ -34,8 +37,8 @@ export function* requestsOf(placed: readonly Placed[]): Generator<Placed[]> {
 }
 
 /**
- * How many of these, which are of one partition, a request may have.
- * @param room The bytes that are left in it; less after the call.
+ * Returns how many of these messages of one partition fit in a request.
+ * @param room Bytes left in it; reduced by the call.
  * @param empty Whether it has nothing else: then it takes one message, however large.
  */
 export function fits(waiting: readonly Placed[], room: { bytes: number }, empty: boolean): number {
@@ -51,7 +54,7 @@ export function fits(waiting: readonly Placed[], room: { bytes: number }, empty:
   return count;
 }
 
-/** In groups that have the same value. */
+/** Groups messages with the same value. */
 export function groupBy<P extends Placed, T>(placed: readonly P[], valueOf: (partition: number) => T): P[][] {
   const groups = new Map<T, P[]>();
   for (const each of placed) {
@@ -63,7 +66,7 @@ export function groupBy<P extends Placed, T>(placed: readonly P[], valueOf: (par
   return [...groups.values()];
 }
 
-/** What it takes in a request, about. */
+/** Returns the approximate size of a message in a request, in bytes. */
 export function bytesOf({ key, value, headers = {} }: OutgoingMessage): number {
   let bytes = OVERHEAD + (key?.length ?? 0) + (value?.length ?? 0);
   for (const [name, value] of pairsOf(headers)) bytes += name.length + value.length + 4;

@@ -1,7 +1,7 @@
 import { refuseTooLarge } from './unpacked-size.js';
 
 /**
- * Snappy as Java's clients write it. Their library puts blocks behind a head; others write one block with neither:
+ * Snappy as Java's clients write it. Their library frames blocks with a header; others write a single bare block:
  *
  *     head    0x82 "SNAPPY" 0x00, version and oldest compatible version (4 bytes each)
  *     block   its length (4 bytes), the block
@@ -10,20 +10,20 @@ const HEAD = Buffer.from('\x82SNAPPY\0', 'latin1');
 const VERSIONS = 8;
 const LENGTH = 4;
 
-/** What both ways of writing it hold. Rejects where a block is not whole. */
+/** Decompresses either form. Rejects if a block is truncated. */
 export async function unpackSnappy(
   data: Buffer,
   unpackBlock: (block: Buffer) => Promise<Buffer>,
 ): Promise<Buffer> {
   const hasHead = data.subarray(0, HEAD.length).equals(HEAD);
   const blocks = hasHead ? blocksOf(data) : [data];
-  // Room for all of it would be made before a byte is looked at.
+  // Checked first: the buffer for everything would be allocated before a byte is read.
   refuseTooLarge(blocks.reduce((sum, block) => sum + sizeOf(block), 0));
   const unpacked = await Promise.all(blocks.map(unpackBlock));
   return hasHead ? Buffer.concat(unpacked) : unpacked[0]!;
 }
 
-/** How long a block says to be: it begins with that, in groups of 7 bits. */
+/** Returns the decompressed size a block declares: a varint at its start. */
 function sizeOf(block: Buffer): number {
   let size = 0;
   for (let at = 0; at < 5; at++) {

@@ -1,10 +1,10 @@
-/** Has a group know a member again after a restart. kafkajs can write its name into the requests, and hands it through nowhere. */
+/** Makes a group recognize a member after a restart. kafkajs can encode its name in requests, but has no option for it. */
 import { KqError } from '../../errors.js';
 
-/** What the types of kafkajs leave out. */
+/** Missing from kafkajs' types. */
 export interface Lookup {
   readonly versions: Readonly<Record<number, { readonly maxVersion: number } | undefined>>;
-  /** Gives what makes a request, in the newest version that the broker and kafkajs know. */
+  /** Returns the request encoder in the newest version known to the broker and kafkajs. */
   lookupRequest: (apiKey: number, definition: object) => MakeRequest;
 }
 
@@ -17,7 +17,10 @@ const NAMED: ReadonlySet<number> = new Set([JOIN_GROUP, 12, 14]);
 
 const named = new WeakSet<Lookup['lookupRequest']>();
 
-/** To be called before each request, as kafkajs looks requests up anew for each connection. Throws `KQ_CONFIG` where the broker is too old. */
+/**
+ * Call before each request, since kafkajs looks up requests anew for each connection. Throws `KQ_CONFIG` if the broker is too
+ * old.
+ */
 export function nameMember(broker: Lookup, groupInstanceId: string): void {
   const { lookupRequest, versions } = broker;
   if (named.has(lookupRequest)) return;

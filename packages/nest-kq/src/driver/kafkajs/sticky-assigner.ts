@@ -1,4 +1,4 @@
-/** Shares a group's partitions so that most stay where they are, and tells of each join. */
+/** Assigns a group's partitions so that most stay where they are, and reports each join. */
 import kafkajs from 'kafkajs';
 import type { Cluster, PartitionAssigner } from 'kafkajs';
 import { assignPartitions } from '../assignment.js';
@@ -8,11 +8,11 @@ const NAME = 'nest-kq-sticky';
 const VERSION = 0;
 
 export interface Joining {
-  /** What the member has had so far. */
+  /** Returns what the member has had so far. */
   owned(): readonly TopicPartition[];
-  /** The member asks to join now. kafkajs has no other sign of it. */
+  /** The member is about to join. kafkajs has no other signal for it. */
   joining(): void;
-  /** A topic of another member that this one cannot see. */
+  /** A topic of another member that this one can't see. */
   unseen(topic: string, error: unknown): void;
 }
 
@@ -26,7 +26,7 @@ export function stickyAssigner(member: Joining): PartitionAssigner {
       const userData = Buffer.from(JSON.stringify(member.owned()));
       return { name: NAME, metadata: MemberMetadata.encode({ version: VERSION, topics, userData }) };
     },
-    /** kafkajs would give each member the topics of the leader, whatever it has subscribed to. */
+    /** kafkajs itself would give each member the topics of the leader, whatever it has subscribed to. */
     async assign({ members }) {
       const claims = members.map(({ memberId, memberMetadata }) => {
         const decoded = MemberMetadata.decode(memberMetadata);
@@ -69,14 +69,14 @@ async function countsOf(
   return counts;
 }
 
-/** What a member wrote by `protocol`. Where that is unreadable, its partitions may only move. */
+/** Returns the partitions a member encoded in `protocol`. If they are unreadable, its partitions merely move. */
 function ownedIn(userData: Buffer | undefined): TopicPartition[] {
   const owned: TopicPartition[] = [];
   let read: unknown;
   try {
     read = JSON.parse(userData?.toString() || '[]');
   } catch {
-    return owned; // of another version of this library
+    return owned; // from another version of this library
   }
   if (!Array.isArray(read)) return owned;
   for (const each of read as unknown[])

@@ -1,4 +1,4 @@
-/** Messages of one topic on their way: those of a partition in their order, and to each leader one request at a time. */
+/** Sends the messages of one topic: those of a partition in order, with one request at a time per leader. */
 import type { Sent } from '../driver.js';
 import type { OutgoingMessage } from '../message.js';
 import { KqError } from '../../errors.js';
@@ -11,7 +11,7 @@ import { fits } from './requests.js';
 
 export type Answered = (index: number, sent: Sent) => void;
 
-/** One call of `send`, until each of its messages has an answer. */
+/** One call of `send`, until all its messages have answers. */
 export class Call {
   readonly done: Promise<readonly Sent[]>;
   private readonly answers: Sent[] = [];
@@ -34,40 +34,40 @@ export class Call {
     if (--this.left === 0) this.finish(this.answers);
   }
 
-  /** Nothing of it is on its way. */
+  /** Fails all messages; none of them is in flight. */
   fail(error: KqError): void {
     for (let index = 0; index < this.messages.length; index++) this.answer(index, error);
   }
 }
 
-/** A message that waits for its answer. */
+/** A message waiting for its answer. */
 export interface Waiting extends Placed {
   readonly call: Call;
 }
 
 interface PartitionQueue {
   waiting: Waiting[];
-  /** A request with messages of it is under way: the next one is to follow it. */
+  /** A request with its messages is in flight: the next one must follow it. */
   busy: boolean;
 }
 
 export interface TopicQueueOptions {
   readonly topic: string;
-  /** Of one request. */
+  /** Max bytes of one request. */
   readonly bytes: number;
-  /** Answers each of these messages. Resolves with why nothing of the same calls may follow; never rejects. */
+  /** Answers each of these messages. Resolves with the reason why nothing more of the same calls may follow; never rejects. */
   send(request: readonly Waiting[]): Promise<KqError | undefined>;
   readonly partitioner: Partitioner | undefined;
-  /** Grows with each call; it chooses the partition of messages without a key. */
+  /** Increases with each call; selects the partition of messages without a key. */
   keyless(): number;
 }
 
 export class TopicQueue {
-  /** Those whose messages have no partition yet. */
+  /** Calls whose messages have no partition yet. */
   private readonly calls: Call[] = [];
-  /** Those with messages that have no answer. The one that was sent longest ago comes first. */
+  /** Partitions with unanswered messages, least recently sent first. */
   private readonly partitions = new Map<number, PartitionQueue>();
-  /** Leaders to which a request is under way. */
+  /** Leaders with a request in flight. */
   private readonly sending = new Set<number>();
   private leaders: Leaders | undefined;
   private placing = false;
@@ -105,7 +105,7 @@ export class TopicQueue {
     this.pump();
   }
 
-  /** Of the calls that wait: all, or those whose time is over. */
+  /** Fails waiting calls: all of them, or those past their deadline. */
   private giveUp(failure: KqError): void {
     const now = this.clock.now();
     const waiting = this.calls.splice(0);
@@ -127,7 +127,7 @@ export class TopicQueue {
     });
   }
 
-  /** Begins a request to each leader that has none under way, with all that may follow. */
+  /** Starts a request to each leader that has none in flight, with everything that may follow. */
   private pump(): void {
     const { leaders, sending } = this;
     if (!leaders || sending.size === leaders.count) return;
@@ -151,7 +151,7 @@ export class TopicQueue {
     for (const entry of queues) {
       const [partition, queue] = entry;
       const count = fits(queue.waiting, room, request.length === 0);
-      if (count === 0) break; // they begin the next one
+      if (count === 0) break; // left for the next request
       request.push(...queue.waiting.slice(0, count));
       queue.waiting = queue.waiting.slice(count);
       queue.busy = true;
@@ -169,7 +169,7 @@ export class TopicQueue {
     this.pump();
   }
 
-  /** What follows in a partition within the calls of which something failed there. */
+  /** Fails what follows in a partition within calls that have failed there. */
   private dropRest(
     failure: KqError,
     request: readonly Waiting[],

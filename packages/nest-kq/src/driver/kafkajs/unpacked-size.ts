@@ -1,10 +1,10 @@
 /**
- * Bytes that messages may have once they are unpacked. A broker takes 1 MiB of packed ones at a time, if nobody says otherwise, and they
- * hardly pack better than one to twenty.
+ * Max decompressed size of messages, in bytes. By default a broker accepts 1 MiB of compressed messages at a time, and real data
+ * hardly compresses better than 20:1.
  */
 export const LARGEST_UNPACKED = 2 ** 27;
 
-/** Throws if messages are said to have more. Call it before there is room for them. */
+/** Throws if the declared size is larger. Call before allocating. */
 export function refuseTooLarge(size: number): void {
   if (size > LARGEST_UNPACKED)
     throw new Error(`it says that it holds ${size} bytes: expected at most ${LARGEST_UNPACKED}`);

@@ -1,4 +1,4 @@
-/** Our messages and offsets in the words of kafkajs, and the other way round. */
+/** Converts messages and offsets between our form and that of kafkajs. */
 import type { EachBatchPayload } from 'kafkajs';
 import { headersOf, type GroupOffset, type LogMessage } from '../message.js';
 import type { FetchedMessage } from './fetch-answers.js';
@@ -13,7 +13,7 @@ export function readMessage({
   return { offset: BigInt(offset), timestamp: Number(timestamp), key, value, headers };
 }
 
-/** Leaves kafkajs nothing but the offset: it has a batch in hand for as long as its partition is held. */
+/** Takes a message and leaves kafkajs only the offset: kafkajs retains a batch for as long as its partition is held. */
 export function takeMessage(message: FetchedMessage): LogMessage {
   const taken = readMessage(message);
   message.key = message.value = null;
@@ -23,7 +23,7 @@ export function takeMessage(message: FetchedMessage): LogMessage {
 
 type TopicOffsets = Parameters<EachBatchPayload['commitOffsetsIfNecessary']>[0];
 
-/** What `offsets` says, by topic. */
+/** Returns the offsets by topic, in kafkajs' form. */
 export function writeOffsets(offsets: readonly GroupOffset[]): NonNullable<TopicOffsets> {
   const topics = new Map<string, { partition: number; offset: string }[]>();
   for (const { topic, partition, offset } of offsets) {

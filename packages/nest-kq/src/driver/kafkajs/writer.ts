@@ -1,14 +1,14 @@
-/** What Kafka's requests are made of, one after the other in memory that grows. Numbers are big-endian. */
+/** Writes the primitives of Kafka's requests in sequence, into a growing buffer. Numbers are big-endian. */
 export class Writer {
   private buffer: Buffer;
   private offset = 0;
 
-  /** @param room Bytes that are there from the start. */
+  /** @param room Initial size in bytes. */
   constructor(room = 256) {
     this.buffer = Buffer.allocUnsafe(room);
   }
 
-  /** What was written so far; later writes may change it. */
+  /** The bytes written so far; later writes may change them. */
   get bytes(): Buffer {
     return this.buffer.subarray(0, this.offset);
   }
@@ -41,12 +41,12 @@ export class Writer {
     return this;
   }
 
-  /** Fewer bytes for values near zero. @param value An integer of at most 52 bits. */
+  /** Shorter for values near zero. @param value An integer of at most 52 bits. */
   varint(value: number): this {
     return this.uvarint(value < 0 ? -2 * value - 1 : 2 * value);
   }
 
-  /** Fewer bytes for small values. @param value An integer of 0 and more, of at most 53 bits. */
+  /** Shorter for small values. @param value A non-negative integer of at most 53 bits. */
   uvarint(value: number): this {
     let at = this.take(MOST_VARINT);
     let left = value;
@@ -63,19 +63,19 @@ export class Writer {
     return this;
   }
 
-  /** With its length before it, in two bytes; -1 for null. */
+  /** Writes a string prefixed with its length in two bytes; -1 for null. */
   string(value: string | null): this {
     if (value === null) return this.int16(-1);
     const bytes = Buffer.from(value);
     return this.int16(bytes.length).raw(bytes);
   }
 
-  /** Writes over four bytes that are there. */
+  /** Overwrites four existing bytes. */
   patchInt32(at: number, value: number): void {
     this.buffer.writeInt32BE(value, at);
   }
 
-  /** Makes room for so many bytes, and counts them as written. */
+  /** Reserves bytes and counts them as written. */
   private take(length: number): number {
     const at = this.offset;
     this.offset += length;
@@ -88,10 +88,10 @@ export class Writer {
   }
 }
 
-/** Bytes of the longest number of 53 bits. */
+/** Max bytes of a 53-bit number. */
 const MOST_VARINT = 8;
 
-/** How many bytes `varint` writes. */
+/** Returns the number of bytes `varint` writes. */
 export function sizeOfVarint(value: number): number {
   let size = 1;
   for (let left = value < 0 ? -2 * value - 1 : 2 * value; left > 0x7f; left = Math.floor(left / 128)) size++;
