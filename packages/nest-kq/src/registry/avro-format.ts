@@ -7,18 +7,18 @@ import { expectType, type LoadedSchema, type RegistryClient } from './registry-c
 import { frame, unframe } from './wire.js';
 import { checkSubjectOptions, Writers, type SubjectOptions } from './writers.js';
 
-/** What `registry.avro` takes. */
+/** Options of `registry.avro`. */
 export interface AvroOptions extends SubjectOptions {
   /**
-   * The schema of the values, as an object or as JSON. What is read is resolved to it: fields that its writer did not know
-   * get their defaults. @default pushes: the newest of the subject, looked up once; reads: the schema of the message
+   * Schema of the values, as an object or as JSON. Values read are resolved to it: fields unknown to their writer get their
+   * defaults. @default pushes: the newest of the subject, looked up once; reads: the schema of the message
    */
   schema?: string | object;
   /** Options of avsc's `Type.forSchema`, such as `logicalTypes`. @default none */
   avsc?: object;
 }
 
-/** What we use of avsc: its own types are there only where it is installed. */
+/** The part of avsc we use: its own types exist only where it is installed. */
 interface Avsc {
   readonly Type: { forSchema(schema: unknown, options: object): AvroType };
 }
@@ -37,7 +37,7 @@ const OWN: readonly string[] = ['schema', 'avsc'];
 const MOST_READERS = 1_000;
 
 export class AvroFormat implements ValueFormat {
-  /** As error messages name it. */
+  /** The name for error messages. */
   readonly name = 'avro';
   private readonly avsc: Avsc;
   private readonly schema: string | undefined;
@@ -61,13 +61,13 @@ export class AvroFormat implements ValueFormat {
     });
   }
 
-  /** The bytes to store. */
+  /** Returns the bytes to store. */
   encode(value: unknown, topic: string): Buffer | Promise<Buffer> {
     const write = this.writers.of(topic);
     return write instanceof Promise ? write.then((ready) => ready(value)) : write(value);
   }
 
-  /** The value in these bytes. */
+  /** Returns the value of stored bytes. */
   decode(stored: Buffer): any {
     const { id, body } = unframe(stored);
     const read = this.readers.get(id, () => this.readerOf(id));
@@ -83,14 +83,14 @@ export class AvroFormat implements ValueFormat {
     return (body) => own.fromBuffer(body, resolver);
   }
 
-  /** With the types that it refers to, by their names. */
+  /** Returns the type, including the types it refers to, by name. */
   private typeOf({ schema, references }: LoadedSchema, registry: object = {}): AvroType {
     for (const { loaded } of references) this.typeOf(loaded, registry);
     const options = { omitRecordMethods: true, ...this.options.avsc, registry };
     return this.avsc.Type.forSchema(JSON.parse(schema), options);
   }
 
-  /** As JSON. */
+  /** Returns the schema as JSON. */
   private checked(schema: unknown): string {
     try {
       const text = typeof schema === 'string' ? schema : JSON.stringify(schema);
@@ -104,7 +104,7 @@ export class AvroFormat implements ValueFormat {
   }
 }
 
-/** `KQ_BAD_MESSAGE` says where the value is wrong. */
+/** Encodes a value; throws `KQ_BAD_MESSAGE` that says where it is wrong. */
 function bytesOf(type: AvroType, value: unknown): Buffer {
   try {
     return type.toBuffer(value);

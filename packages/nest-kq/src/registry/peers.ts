@@ -1,10 +1,10 @@
-/** Packages that an application installs where it needs them. */
+/** Loads packages an application installs if it needs them. */
 import { createRequire } from 'node:module';
 import { KqError, toError } from '../errors.js';
 
 const load = createRequire(import.meta.url);
 
-/** `KQ_CONFIG` with what to install. */
+/** Loads a package; throws `KQ_CONFIG` with what to install. */
 export function loadPeer(name: string, what: string): unknown {
   try {
     return load(name);

@@ -1,9 +1,9 @@
-/** Whether a value fits its message type: protobufjs would make zeros and empty strings of what does not. */
+/** Checks that a value fits its message type: protobufjs would turn mismatches into zeros and empty strings. */
 import { isWhole } from '../api/format.js';
 import { show, wrongValue } from '../errors.js';
 import type { MessageField, MessageType } from './protobufjs-api.js';
 
-/** `KQ_BAD_MESSAGE`. A field that is undefined or null is absent. */
+/** Checks a value; throws `KQ_BAD_MESSAGE`. Undefined and null fields count as absent. */
 export function checkMessage(type: MessageType, value: unknown, what: string): void {
   if (!isObject(value)) throw bad(what, value, `an object with the fields of ${type.fullName.slice(1)}`);
   for (const name of Object.keys(value))
@@ -38,7 +38,7 @@ function checkField(field: MessageField, value: unknown, what: string): void {
   } else checkOne(field, value, what);
 }
 
-/** What was expected. */
+/** Returns what was expected; undefined if the key is valid. */
 function wrongKey(type: string, key: string): string | undefined {
   if (type === 'string') return SCALARS.string!.is(key) ? undefined : SCALARS.string!.expected;
   if (type === 'bool') return key === 'true' || key === 'false' ? undefined : 'true or false';
@@ -56,7 +56,7 @@ function checkOne({ type, resolvedType }: MessageField, value: unknown, what: st
     throw bad(what, value, `one of ${Object.keys(resolvedType.values).join(', ')}`);
 }
 
-/** By its name or its number. */
+/** Whether it is one of the values, by name or number. */
 function isOf(values: Readonly<Record<string, number>>, value: unknown): boolean {
   if (typeof value === 'string') return Object.hasOwn(values, value);
   return typeof value === 'number' && Object.values(values).includes(value);

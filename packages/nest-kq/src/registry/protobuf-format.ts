@@ -9,19 +9,19 @@ import { expectType, type LoadedSchema, type RegistryClient } from './registry-c
 import { decodeIndexes, encodeIndexes, frame, unframe } from './wire.js';
 import { checkSubjectOptions, Writers, type SubjectOptions } from './writers.js';
 
-/** What `registry.protobuf` takes. */
+/** Options of `registry.protobuf`. */
 export interface ProtobufOptions extends SubjectOptions {
-  /** The text of the `.proto` file by which values are pushed. @default the newest of the subject, looked up once */
+  /** Content of the `.proto` file for pushed values. @default the newest of the subject, looked up once */
   schema?: string;
-  /** The message type to push, with or without its package, such as `Order.Line`. @default the first of the file */
+  /** Message type to push, with or without its package, such as `Order.Line`. @default the first of the file */
   message?: string;
 }
 
 /** A file with its message types. */
 interface ProtoFile {
-  /** By the indexes from the top of the file. */
+  /** Returns the type at these indexes, counted from the top level of the file. */
   typeAt(indexes: readonly number[]): MessageType | undefined;
-  /** By its name, with or without the package; the first one of the file without a name. */
+  /** Finds a type by name, with or without the package; the first of the file if there is no name. */
   find(
     name: string | undefined,
   ): { readonly type: MessageType; readonly indexes: readonly number[] } | undefined;
@@ -33,7 +33,7 @@ const OWN: readonly string[] = ['schema', 'message'];
 const MOST_READERS = 1_000;
 
 export class ProtobufFormat implements ValueFormat {
-  /** As error messages name it. */
+  /** The name for error messages. */
   readonly name = 'protobuf';
   private readonly protobufjs: Protobufjs;
   private readonly writers: Writers<Write>;
@@ -68,13 +68,13 @@ export class ProtobufFormat implements ValueFormat {
     });
   }
 
-  /** The bytes to store. */
+  /** Returns the bytes to store. */
   encode(value: unknown, topic: string): Buffer | Promise<Buffer> {
     const write = this.writers.of(topic);
     return write instanceof Promise ? write.then((ready) => ready(value)) : write(value);
   }
 
-  /** The value in these bytes. */
+  /** Returns the value of stored bytes. */
   decode(stored: Buffer): any {
     const { id, body } = unframe(stored);
     const { indexes, rest } = decodeIndexes(body);
@@ -92,7 +92,7 @@ export class ProtobufFormat implements ValueFormat {
     const root = new Root();
     const { package: name } = this.parse(loaded, root, new Set());
     root.resolveAll();
-    // Alone, as other files may have types in the same package.
+    // Parsed alone, since other files may have types in the same package.
     const alone = new Root();
     this.protobufjs.parse(loaded.schema, alone);
     const top = (name === undefined ? alone : alone.lookup(name)) ?? alone;
@@ -125,7 +125,7 @@ export class ProtobufFormat implements ValueFormat {
     };
   }
 
-  /** Into `root`, with its imports: from its references, or those of Google that protobufjs has. */
+  /** Parses a schema into `root` with its imports: from its references, or those of Google that protobufjs includes. */
   private parse(loaded: LoadedSchema, root: Namespace, known: Set<string>): { package?: string } {
     const parsed = this.protobufjs.parse(loaded.schema, root);
     for (const path of [...(parsed.imports ?? []), ...(parsed.weakImports ?? [])]) {
@@ -135,7 +135,7 @@ export class ProtobufFormat implements ValueFormat {
       const common = this.protobufjs.common.get(path);
       if (own) this.parse(own.loaded, root, known);
       else if (common) root.addJSON(common.nested);
-      // Others, such as confluent/meta.proto, declare options only; a type that is missing is told by resolveAll.
+      // Others, such as confluent/meta.proto, declare options only; resolveAll reports a missing type.
     }
     return parsed;
   }

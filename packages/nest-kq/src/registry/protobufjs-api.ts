@@ -1,4 +1,4 @@
-/** What we use of protobufjs: its own types are there only where it is installed. */
+/** The part of protobufjs we use: its own types exist only where it is installed. */
 export interface Protobufjs {
   readonly Root: new () => Namespace & { resolveAll(): unknown };
   readonly Type: new (...given: never[]) => MessageType;
@@ -28,7 +28,7 @@ export interface MessageField {
   readonly type: string;
   readonly repeated: boolean;
   readonly map: boolean;
-  /** Of a map. */
+  /** Key type of a map. */
   readonly keyType?: string;
   readonly required: boolean;
   /** A message type has `fields`, an enum `values`. */

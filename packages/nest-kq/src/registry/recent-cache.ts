@@ -1,13 +1,13 @@
-/** What was loaded lately, by key: at most so many, and two who ask at once wait for one load. */
+/** A bounded cache of recent loads, by key; concurrent callers share one load. */
 import { systemClock } from 'nest-handlers/time';
 
-/** How long a load that failed answers whoever asks, so that thousands of messages make no thousands of requests. */
+/** How long a failed load is cached, in ms, so that thousands of messages don't cause thousands of requests. */
 const FAILURE_KEPT_MS = 1_000;
 
 interface Entry<V> {
   value?: V;
   loading?: Promise<V>;
-  /** By the clock. */
+  /** Clock time. */
   failedAt?: number;
 }
 
@@ -16,7 +16,7 @@ export class RecentCache<K, V> {
 
   constructor(private readonly most: number) {}
 
-  /** At once where it is here. Rejects with what `load` rejects with. */
+  /** Returns the value, or a promise if it must be loaded first. Rejects like `load`. */
   get(key: K, load: () => Promise<V>): V | Promise<V> {
     const known = this.entries.get(key);
     if (known?.value !== undefined) return known.value;

@@ -1,41 +1,41 @@
-/** The REST API of a schema registry: Confluent's, and whatever speaks as it does. */
+/** Client of a schema registry's REST API: Confluent's, or a compatible one. */
 import { KqError, show, toError } from '../errors.js';
 import type { RegistrySettings } from './registry-options.js';
 import { RecentCache } from './recent-cache.js';
 
 export type SchemaType = 'AVRO' | 'PROTOBUF' | 'JSON';
 
-/** Another schema that a schema names. */
+/** A reference of a schema to another one. */
 export interface SchemaReference {
-  /** As the schema names it: a type of Avro, or the path of an import. */
+  /** Name used in the schema: an Avro type, or the path of an import. */
   readonly name: string;
-  /** The subject under which it is registered. */
+  /** Subject under which it is registered. */
   readonly subject: string;
-  /** Its version there. */
+  /** Version in that subject. */
   readonly version: number;
 }
 
 export interface SchemaText {
   readonly schema: string;
-  /** Absent: Avro. */
+  /** Absent for Avro. */
   readonly schemaType?: SchemaType;
   readonly references?: readonly SchemaReference[];
 }
 
-/** A schema, and all that it refers to. */
+/** A schema with everything it refers to. */
 export interface LoadedSchema {
   readonly type: SchemaType;
   readonly schema: string;
   readonly references: readonly { readonly name: string; readonly loaded: LoadedSchema }[];
 }
 
-/** As the registry answers. */
+/** The registry's response. */
 interface SchemaAnswer extends SchemaText {
   readonly id: number;
 }
 
 const MEDIA = 'application/vnd.schemaregistry.v1+json';
-/** A schema of a schema of a schema … */
+/** Max depth of references. */
 const DEEPEST_REFERENCE = 32;
 const UNKNOWN_SCHEMA = 40403;
 
@@ -46,7 +46,10 @@ export class RegistryClient {
     this.byId = new RecentCache(settings.cacheSize);
   }
 
-  /** Rejects with `KQ_BAD_MESSAGE` where the registry knows no such id, else with `KQ_REGISTRY`. */
+  /**
+   * Returns the schema with this id. Rejects with `KQ_BAD_MESSAGE` if the registry doesn't know it, otherwise with
+   * `KQ_REGISTRY`.
+   */
   schema(id: number): LoadedSchema | Promise<LoadedSchema> {
     return this.byId.get(id, async () => {
       try {
@@ -59,20 +62,20 @@ export class RegistryClient {
     });
   }
 
-  /** The newest schema of a subject, with its id. */
+  /** Resolves with the newest schema of a subject, and its id. */
   async latest(subject: string): Promise<LoadedSchema & { readonly id: number }> {
     const answer = await this.request<SchemaAnswer>('GET', `${pathOf(subject)}/versions/latest`);
     return { ...(await this.load(answer)), id: answer.id };
   }
 
-  /** The id of a schema in a subject; with `register` it is added there if it is new. */
+  /** Resolves with the id of a schema in a subject; with `register` it is added there if new. */
   async idOf(subject: string, text: SchemaText, register: boolean): Promise<number> {
     const path = register ? `${pathOf(subject)}/versions` : pathOf(subject);
     const { id } = await this.request<{ id: number }>('POST', path, text);
     return id;
   }
 
-  /** With all that it refers to. */
+  /** Resolves with the schema and everything it refers to. */
   async load({ schema, schemaType = 'AVRO', references = [] }: SchemaText, depth = 0): Promise<LoadedSchema> {
     if (depth > DEEPEST_REFERENCE)
       throw new KqError('KQ_REGISTRY', `references of schemas are more than ${DEEPEST_REFERENCE} deep`);
@@ -84,7 +87,7 @@ export class RegistryClient {
     return { type: schemaType, schema, references: found };
   }
 
-  /** Asks one registry after the other until one answers. Rejects with `KQ_REGISTRY`. */
+  /** Tries the registries in order until one answers. Rejects with `KQ_REGISTRY`. */
   private async request<T>(method: string, path: string, body?: object): Promise<T> {
     let failure: KqError | undefined;
     for (const url of this.settings.urls) {
@@ -109,7 +112,7 @@ export class RegistryClient {
       const response = await fetch(url, {
         method,
         headers,
-        redirect: 'error', // where to is not ours to trust with a login
+        redirect: 'error', // the target can't be trusted with our credentials
         signal: AbortSignal.timeout(this.settings.timeout),
         ...(body && { body: JSON.stringify(body) }),
       });
@@ -124,17 +127,17 @@ export class RegistryClient {
   }
 }
 
-/** `KQ_BAD_MESSAGE`: the schema with this id is of another type. */
+/** Returns the schema; throws `KQ_BAD_MESSAGE` if it is of another type. */
 export function expectType(expected: SchemaType, id: number, loaded: LoadedSchema): LoadedSchema {
   if (loaded.type === expected) return loaded;
   throw new KqError('KQ_BAD_MESSAGE', `schema ${id} is of the type ${loaded.type}: expected ${expected}`);
 }
 
-/** The registry has answered, and does not do it. */
+/** The registry has answered, and refuses. */
 class Refusal extends KqError {
-  /** Of its error; undefined: it is none of a schema registry. */
+  /** Its error code; undefined if the error isn't a schema registry's. */
   readonly number: number | undefined;
-  /** Another one may do it, or the same one later. */
+  /** Another registry may accept it, or this one later. */
   readonly passing: boolean;
 
   constructor(what: string, status: number, answer: { error_code?: unknown; message?: unknown }) {
@@ -153,7 +156,7 @@ function pathOf(subject: string): string {
   return `subjects/${encodeURIComponent(subject)}`;
 }
 
-/** `fetch` says only that it failed. */
+/** Returns the underlying reason, since `fetch` only says that it failed. */
 function reasonOf(thrown: unknown): string {
   const error = toError(thrown);
   const { cause } = error;
@@ -166,6 +169,6 @@ function jsonOf(text: string): object | undefined {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? value : undefined;
   } catch {
-    return undefined; // a proxy's page, told by its status
+    return undefined; // a proxy's page; the status is reported
   }
 }

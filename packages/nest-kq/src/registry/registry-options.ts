@@ -3,27 +3,29 @@ import { withoutSecrets } from 'nest-handlers/log';
 import { checkOptions, milliseconds, wholeNumber } from '../api/checks.js';
 import { KqError, show, toError } from '../errors.js';
 
-/** How a schema registry is reached. */
+/** Connection options of a schema registry. */
 export interface RegistryOptions {
-  /** Where its REST API is, such as `https://registry:8081`; of several, one after the other is asked. */
+  /** URL of its REST API, such as `https://registry:8081`; several are tried in order. */
   url: string | readonly string[];
   /**
-   * The login: a user and a password, or a bearer token, or a function that gives the token of each request.
+   * Credentials: user and password, a bearer token, or a function that returns the token for each request.
    * @default none
    */
   auth?: { username: string; password: string } | { token: string | (() => string | Promise<string>) };
-  /** How long one request may take, 100 ms to a minute. @default '5s' */
+  /** Timeout of one request, 100 ms to a minute. @default '5s' */
   timeout?: Duration;
-  /** Schemas to keep in memory, 1 to 100,000; beyond that the oldest is looked up again when it is needed. @default 1_000 */
+  /**
+   * Max schemas kept in memory, 1 to 100,000; beyond that the oldest is dropped and looked up again when needed. @default 1_000
+   */
   cacheSize?: number;
 }
 
 export interface RegistrySettings {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly urls: readonly string[];
   readonly timeout: number;
   readonly cacheSize: number;
-  /** The header that logs in. */
+  /** Resolves with the authorization header. */
   authorize(): Promise<Readonly<Record<string, string>>>;
 }
 
@@ -34,7 +36,7 @@ const NAMES: readonly string[] = [
   'cacheSize',
 ] satisfies readonly (keyof RegistryOptions)[];
 
-/** `KQ_CONFIG`. */
+/** Checks the options and fills in the defaults; throws `KQ_CONFIG`. */
 export function resolveRegistryOptions(options: RegistryOptions): RegistrySettings {
   checkOptions('KQ_CONFIG', 'SchemaRegistry', options, NAMES);
   const { url, auth, timeout = '5s', cacheSize = 1_000 } = options;
@@ -66,7 +68,7 @@ function checkUrl(given: unknown): string {
   return url.href.replace(/\/+$/, '');
 }
 
-/** No secret stands in an error. */
+/** Never puts a secret in an error. */
 function authorization(auth: RegistryOptions['auth']): RegistrySettings['authorize'] {
   if (auth === undefined) return async () => ({});
   if (typeof auth !== 'object' || auth === null)
@@ -99,7 +101,7 @@ async function asked(token: () => string | Promise<string>): Promise<string> {
   }
 }
 
-/** What a header may hold: `fetch` would repeat anything else in its error. */
+/** Characters allowed in a header: `fetch` would repeat anything else in its error. */
 const TOKEN = /^[\x21-\x7e]+$/;
 
 function bearer(token: unknown, code: 'KQ_CONFIG' | 'KQ_REGISTRY' = 'KQ_REGISTRY') {

@@ -1,5 +1,5 @@
 /**
- * Formats of topics by a schema registry: Avro and Protobuf in the wire format of Confluent's serializers.
+ * Topic formats backed by a schema registry: Avro and Protobuf in the wire format of Confluent's serializers.
  * @module nest-kq/registry
  */
 import type { ValueFormat } from '../api/format.js';
@@ -14,16 +14,16 @@ export type { SchemaReference } from './registry-client.js';
 export type { SubjectOptions } from './writers.js';
 
 /**
- * A schema registry with Confluent's REST API. It asks only when a message needs a schema that it does not have yet.
- * `const registry = new SchemaRegistry({ url: 'https://registry:8081' });`
+ * A schema registry with Confluent's REST API. Only asked when a message needs a schema that isn't cached. `const registry = new
+ * SchemaRegistry({ url: 'https://registry:8081' });`
  */
 export class SchemaRegistry {
   private readonly client: () => RegistryClient;
 
   /**
-   * `KQ_CONFIG`: an option is wrong.
-   * @param options Or a function that returns them, called when the first message needs a schema: for a configuration that is
-   * read after the files that define topics.
+   * Creates a registry. `KQ_CONFIG`: an option is wrong.
+   * @param options Options, or a function that returns them, called when the first message needs a schema: for a configuration
+   * loaded after the files that define topics.
    */
   constructor(options: RegistryOptions | (() => RegistryOptions)) {
     let client: RegistryClient | undefined;
@@ -36,8 +36,8 @@ export class SchemaRegistry {
   }
 
   /**
-   * Values as Avro, by the package `avsc`, which you install. `defineTopic('orders', { format: registry.avro<Order>() })`.
-   * `KQ_CONFIG`: the package is missing. `KQ_BAD_OPTION`: an option is wrong.
+   * Returns a format for Avro, using the package `avsc`, which you install. `defineTopic('orders', { format:
+   * registry.avro<Order>() })`. `KQ_CONFIG`: the package is missing. `KQ_BAD_OPTION`: an option is wrong.
    */
   avro<T = any>(options: AvroOptions = {}): ValueFormat<T, T> {
     checkObject('avro', options);
@@ -45,8 +45,8 @@ export class SchemaRegistry {
   }
 
   /**
-   * Values as Protobuf, by the package `protobufjs`, which you install. Field names are in camel case; integers of 64 bits are
-   * strings (a push takes safe numbers, too), enums are names, bytes are Buffers, and an absent message is null.
+   * Returns a format for Protobuf, using the package `protobufjs`, which you install. Field names are in camel case; 64-bit
+   * integers are strings (a push also takes safe numbers), enums are names, bytes are Buffers, and an absent message is null.
    * `KQ_CONFIG`: the package is missing. `KQ_BAD_OPTION`: an option is wrong.
    */
   protobuf<T = any>(options: ProtobufOptions = {}): ValueFormat<T, T> {

@@ -1,4 +1,4 @@
-/** Confluent's wire format: a zero byte, the id of the schema in four bytes, then the value. */
+/** Confluent's wire format: a zero byte, the schema id in four bytes, then the value. */
 import { KqError, show, wrongValue } from '../errors.js';
 
 const MAGIC = 0;
@@ -16,7 +16,7 @@ export function frame(id: number, ...body: readonly Uint8Array[]): Buffer {
   return Buffer.concat([header, ...body]);
 }
 
-/** `KQ_BAD_MESSAGE`: it has no such header. */
+/** Splits off the header; throws `KQ_BAD_MESSAGE` if there is none. */
 export function unframe(stored: Buffer): Framed {
   if (stored.length < HEADER_BYTES || stored[0] !== MAGIC)
     throw wrongValue(
@@ -28,14 +28,14 @@ export function unframe(stored: Buffer): Framed {
   return { id: stored.readInt32BE(1), body: stored.subarray(HEADER_BYTES) };
 }
 
-/** Where a message type is in its file: its place among the types there, then among those in that one, and so on. */
+/** Encodes the path of a message type in its file: its index at the top level, then its index within that type, and so on. */
 export function encodeIndexes(indexes: readonly number[]): Buffer {
-  // The first type of the file is nearly always it, and has one byte.
+  // Nearly always the first type of the file, which takes one byte.
   if (indexes.length === 1 && indexes[0] === 0) return Buffer.from([0]);
   return Buffer.from([indexes.length, ...indexes].flatMap(varint));
 }
 
-/** The indexes, and what follows them. `KQ_BAD_MESSAGE`: there are none. */
+/** Returns the indexes and what follows them; throws `KQ_BAD_MESSAGE` if there are none. */
 export function decodeIndexes(body: Buffer): { indexes: readonly number[]; rest: Buffer } {
   let at = 0;
   const next = (): number => {
@@ -60,7 +60,7 @@ export function decodeIndexes(body: Buffer): { indexes: readonly number[]; rest:
 
 const INDEXES = 'expected the indexes of a message type';
 
-/** Zigzag, in groups of seven bits. */
+/** Zigzag varint encoding. */
 function varint(value: number): number[] {
   const bytes: number[] = [];
   let left = value * 2;

@@ -1,4 +1,4 @@
-/** By which schemas topics are written. */
+/** Schemas for writing topics. */
 import { checkOptions } from '../api/checks.js';
 import { wrongValue } from '../errors.js';
 import { RecentCache } from './recent-cache.js';
@@ -10,11 +10,11 @@ import {
   type SchemaType,
 } from './registry-client.js';
 
-/** Where the schema of the values is registered. */
+/** Registration options of the values' schema. */
 export interface SubjectOptions {
-  /** The subject of a topic's values, or what gives it by the topic's name. @default the topic's name and `-value` */
+  /** Subject of a topic's values, or a function of the topic's name. @default the topic's name and `-value` */
   subject?: string | ((topic: string) => string);
-  /** Adds `schema` to the subject at the first push, where it is new. @default false: it has to be registered already */
+  /** Adds `schema` to the subject at the first push, if new. @default false: it must be registered already */
   register?: boolean;
   /** Registered schemas that `schema` refers to. @default none */
   references?: readonly SchemaReference[];
@@ -22,7 +22,7 @@ export interface SubjectOptions {
 
 interface WriterOptions extends SubjectOptions {
   readonly type: SchemaType;
-  /** Undefined: the newest of the subject. */
+  /** Undefined for the newest of the subject. */
   readonly schema: string | undefined;
 }
 
@@ -31,10 +31,10 @@ const SUBJECT: readonly string[] = [
   'register',
   'references',
 ] satisfies readonly (keyof SubjectOptions)[];
-/** Of one format. */
+/** Max topics of one format. */
 const MOST_TOPICS = 1_000;
 
-/** `KQ_BAD_OPTION`. `own`: the names of the other options. */
+/** Checks the options; throws `KQ_BAD_OPTION`. `own`: names of the other options. */
 export function checkSubjectOptions(
   whose: string,
   options: SubjectOptions & { schema?: unknown },
@@ -58,7 +58,7 @@ export function checkSubjectOptions(
   );
 }
 
-/** What writes the values of a topic; each is looked up once. */
+/** Writers of topics' values; each is looked up once. */
 export class Writers<Writer> {
   private readonly byTopic = new RecentCache<string, Writer>(MOST_TOPICS);
 
@@ -68,7 +68,7 @@ export class Writers<Writer> {
     private readonly make: (id: number, schema: LoadedSchema) => Writer,
   ) {}
 
-  /** Rejects with `KQ_REGISTRY`, or with what `make` throws. */
+  /** Returns the topic's writer. Rejects with `KQ_REGISTRY`, or with what `make` throws. */
   of(topic: string): Writer | Promise<Writer> {
     return this.byTopic.get(topic, () => this.load(topic));
   }

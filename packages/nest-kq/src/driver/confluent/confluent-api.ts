@@ -1,23 +1,25 @@
-/** What we use of `@confluentinc/kafka-javascript`: its interface like node-rdkafka's, which says what each message became. */
+/**
+ * The part of `@confluentinc/kafka-javascript` we use: its node-rdkafka-like interface, which reports the fate of each message.
+ */
 
 import type { ProducerContext } from '../broker-driver.js';
 
-/** The module itself, as an application imports it. */
+/** The module as imported by an application. */
 export interface ConfluentModule {
   readonly Producer: new (config: Config, topicConfig?: Config) => ConfluentProducerClient;
   readonly KafkaConsumer: new (config: Config, topicConfig?: Config) => ConfluentConsumerClient;
   readonly AdminClient: { create(config: Config, listeners: AdminListeners): ConfluentAdminClient };
 }
 
-/** What producers and members of one driver share. */
+/** Shared by the producers and members of one driver. */
 export interface ConfluentContext extends ProducerContext {
   readonly module: ConfluentModule;
 }
 
-/** Settings of librdkafka by their names there, and callbacks. */
+/** Settings by their librdkafka names, and callbacks. */
 export type Config = Record<string, unknown>;
 
-/** Numbers of librdkafka are negative, those of the protocol positive. */
+/** Error codes of librdkafka are negative, those of the protocol positive. */
 export interface ConfluentError extends Error {
   readonly code: number;
   readonly isFatal?: boolean;
@@ -30,7 +32,7 @@ interface ConfluentClient {
   disconnect(done: () => void): unknown;
   isConnected(): boolean;
   on(event: 'event.error', listener: (error: ConfluentError) => void): unknown;
-  /** There was no token; without a listener that would end the process. */
+  /** No token was available; without a listener that would crash the process. */
   on(event: 'error', listener: (error: Error) => void): unknown;
 }
 
@@ -60,7 +62,7 @@ export interface ConfluentProducerClient extends ConfluentClient {
   ): unknown;
   setPollInBackground(on: boolean): void;
   on(event: 'event.error', listener: (error: ConfluentError) => void): unknown;
-  /** There was no token; without a listener that would end the process. */
+  /** No token was available; without a listener that would crash the process. */
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'delivery-report', listener: Done<DeliveryReport>): unknown;
   initTransactions(timeout: number, done: Done): void;
@@ -93,16 +95,16 @@ export interface ConfluentConsumerClient extends ConfluentClient {
     done: Done<readonly Partial<PlaceWithOffset>[]>,
   ): unknown;
   unassign(): unknown;
-  /** Whether what is taken from it now was lost before. */
+  /** Whether the revoked assignment was already lost. */
   assignmentLost(): boolean;
   pause(places: readonly Place[]): unknown;
   resume(places: readonly Place[]): unknown;
-  /** What comes of it comes by `offset_commit_cb`. */
+  /** The result arrives by `offset_commit_cb`. */
   commit(offsets: readonly PlaceWithOffset[]): unknown;
   commitCb(offsets: readonly PlaceWithOffset[], done: Done): unknown;
   getWatermarkOffsets(topic: string, partition: number): { readonly highOffset: number };
   on(event: 'event.error', listener: (error: ConfluentError) => void): unknown;
-  /** There was no token; without a listener that would end the process. */
+  /** No token was available; without a listener that would crash the process. */
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'partition.eof', listener: (end: PlaceWithOffset) => void): unknown;
 }
@@ -113,13 +115,13 @@ interface AdminListeners {
 }
 
 interface Limit {
-  /** Milliseconds. */
+  /** In ms. */
   readonly timeout: number;
 }
 
-/** It takes one call at a time: each next one would hold a thread of Node's pool meanwhile. */
+/** Called one at a time: each further call would occupy a thread of Node's pool while waiting. */
 export interface ConfluentAdminClient {
-  /** Blocks while a call is under way. */
+  /** Blocks while a call is pending. */
   disconnect(): void;
   getMetadata(options: Limit & { readonly allTopics: true }, done: Done<ConfluentMetadata>): void;
   describeTopics(topics: readonly string[], options: Limit, done: Done<readonly DescribedTopic[]>): void;
@@ -146,7 +148,7 @@ export interface ConfluentAdminClient {
   ): void;
 }
 
-/** It leaves errors of topics out: one with an error has no partitions. */
+/** Omits errors of topics: one with an error has no partitions. */
 export interface ConfluentMetadata {
   readonly topics: readonly {
     readonly name: string;
@@ -181,14 +183,14 @@ export interface DescribedGroups {
   readonly groups: readonly { readonly error?: ConfluentError; readonly members: readonly unknown[] }[];
 }
 
-/** One call of theirs as a promise; it rejects with their error. */
+/** Wraps one call of theirs in a promise; rejects with their error. */
 export function called<T>(call: (done: Done<T>) => unknown): Promise<T> {
   return new Promise((resolve, reject) => {
     call((error, result) => (error ? reject(error) : resolve(result)));
   });
 }
 
-/** Resolves once connections are closed. Never rejects. */
+/** Resolves once the connections are closed. Never rejects. */
 export function disconnected(client: ConfluentClient): Promise<void> {
   return client.isConnected() ? new Promise((resolve) => client.disconnect(resolve)) : Promise.resolve();
 }

@@ -1,4 +1,4 @@
-/** The brokers by Confluent's admin client; consumers that join nothing do what that cannot. */
+/** Requests to the brokers by Confluent's admin client, and by consumers outside of any group for what that can't do. */
 import { detached } from 'nest-handlers/context';
 import { KqError, toError } from '../../errors.js';
 import type { BrokerClient } from '../broker-client.js';
@@ -21,12 +21,12 @@ import { asThrown, isNoGroup, isRebalancing, isThere, meant, ofEvent } from './c
 import { ConfluentReader } from './confluent-reader.js';
 
 const PAUSE = 100;
-/** Milliseconds that one call may take: no shorter, as it may have to connect first, and no longer, as all others wait for it. */
+/** Time limits of one call in ms: no shorter, since it may have to connect first, and no longer, since all others wait for it. */
 const CALL = { least: 2_000, most: 5_000 };
-/** The same for one that creates a topic. */
+/** Time limit in ms for creating a topic. */
 const CREATION = 30_000;
 
-/** Librdkafka's numbers for offsets that are asked for. */
+/** librdkafka's codes for requested offsets. */
 const FIRST = -2;
 const END = -1;
 const READ_COMMITTED = 1;
@@ -195,7 +195,7 @@ export class ConfluentCluster extends Cluster {
     return this.trying(what, () => this.call((admin) => question(admin, timeout())), end);
   }
 
-  /** Once more as long as the brokers are away. */
+  /** Retries while the brokers are away. */
   private async trying<T>(
     what: string,
     call: () => Promise<T>,
@@ -205,7 +205,7 @@ export class ConfluentCluster extends Cluster {
     for (; ; await client.delay(PAUSE)) {
       if (this.closed) throw new KqError('KQ_CLOSED', `${what}: the client is closed`);
       try {
-        const answer = await detached(call); // its connections stay
+        const answer = await detached(call); // its connections outlive the call
         client.tellBack();
         return answer;
       } catch (error) {
@@ -222,7 +222,7 @@ export class ConfluentCluster extends Cluster {
     try {
       return await admin.call(question);
     } finally {
-      if (admin.isRefused) this.drop(admin); // the next call logs in anew
+      if (admin.isRefused) this.drop(admin); // the next call logs in again
     }
   }
 
@@ -235,21 +235,21 @@ export class ConfluentCluster extends Cluster {
 
 /** One login. */
 class Admin {
-  /** No other call would fare better, such as after a wrong password. */
+  /** No other call would fare better, for example after a wrong password. */
   isRefused = false;
-  /** The last call has failed. */
+  /** The last call failed. */
   private isDoubtful = false;
   private readonly client: ConfluentAdminClient;
   private readonly refused: Promise<never>;
   private last: Promise<unknown> = Promise.resolve();
-  /** What it said last of a connection that failed. */
+  /** The last error of a failed connection. */
   reason: string | undefined;
   private refusals = 0;
   private refuse!: (error: Error) => void;
 
   constructor(module: ConfluentModule, { settings, log }: BrokerClient) {
     this.refused = new Promise((_, reject) => (this.refuse = reject));
-    this.refused.catch(() => undefined); // it may come while nothing is asked
+    this.refused.catch(() => undefined); // it may reject while no call is pending
     const note = (given: Error) => {
       this.reason = given.message;
       log.debug(`Confluent's client: ${given.message}`);
@@ -259,7 +259,7 @@ class Admin {
     this.client = module.AdminClient.create(adminConfig(settings), { 'event.error': note, error: note });
   }
 
-  /** Waits for the calls before it, but for no call once the brokers have refused this login. */
+  /** Runs after earlier calls, but stops waiting once the brokers have refused this login. */
   async call<T>(question: (admin: ConfluentAdminClient) => Promise<T>): Promise<T> {
     const before = this.last;
     const answer = (async () => {
@@ -268,7 +268,7 @@ class Admin {
       if (this.isDoubtful) await this.lookAround();
       return question(this.client);
     })();
-    // The error is told to the caller.
+    // The caller gets the error.
     this.last = answer.then(
       () => (this.isDoubtful = false),
       () => (this.isDoubtful = true),
@@ -280,17 +280,17 @@ class Admin {
 
   /** Never rejects. */
   async retire(): Promise<void> {
-    await this.last; // it would block the process until a call that is under way ends
+    await this.last; // disconnecting would block the process until a pending call ends
     this.client.disconnect();
   }
 
-  /** Most calls go to the controller, and the client itself would ask for ever one that is gone. Never rejects. */
+  /** Refreshes metadata: most calls go to the controller, and the client would ask a dead one forever. Never rejects. */
   private async lookAround(): Promise<void> {
     const options = { allTopics: true, timeout: CALL.least } as const;
-    await called((done) => this.client.getMetadata(options, done)).catch(() => undefined); // the next call tells it
+    await called((done) => this.client.getMetadata(options, done)).catch(() => undefined); // the next call reports it
   }
 
-  /** @param least So many of the kind are needed: a connection that is cut during the login looks like a refusal, once. */
+  /** @param least Number of such errors needed: a connection cut during login looks like a refusal, once. */
   private note(error: Error, least: number): void {
     if (meant(error, '').code === 'KQ_AWAY' || ++this.refusals < least) return;
     this.isRefused = true;
@@ -298,7 +298,7 @@ class Admin {
   }
 }
 
-/** Rejects nothing: throws the error of a partition that has one. */
+/** Returns the offsets; throws the error of a partition that has one. */
 function offsetsOf(found: readonly FoundOffset[]): PartitionOffset[] {
   return found.map(({ partition, offset, error }) => {
     if (error) throw error;

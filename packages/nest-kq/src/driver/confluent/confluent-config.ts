@@ -1,4 +1,4 @@
-/** Our options in librdkafka's words. */
+/** Translates our options to librdkafka's. */
 import type { ConnectionOptions } from 'node:tls';
 import { KqError, show, wrongValue } from '../../errors.js';
 import type { ClientSettings, SaslOptions } from '../client-options.js';
@@ -6,19 +6,19 @@ import { REBALANCE_TIMEOUT, SESSION_TIMEOUT, type MemberOptions, type ProducerOp
 import { tokenOf } from '../sasl-token.js';
 import type { Config } from './confluent-api.js';
 
-/** The largest that it takes. The brokers have limits of their own, and it is they who refuse. */
+/** librdkafka's maximum. The brokers have limits of their own, and theirs decide. */
 const MOST_BYTES = 1_000_000_000;
 const MOST_KILOBYTES = 2_147_483_647;
-/** What a member has fetched and nobody has asked for yet, over all its partitions; one answer of a broker may come on top. */
+/** Max prefetched messages and KB of a member, over all its partitions; one broker response may come on top. */
 const FETCHED = { messages: 100_000, kilobytes: 16_384 };
-/** Milliseconds without a fetch once it has so much. librdkafka's own second would end long after the last message of it. */
+/** Pause in ms before the next fetch once that much is queued. librdkafka's default of a second would outlast the queue. */
 const FETCH_PAUSE = 10;
-/** How long a broker holds a fetch for which it has nothing. */
+/** How long a broker holds a fetch it has nothing for, in ms. */
 const MAX_WAIT = 250;
-/** Milliseconds after which the brokers abort a transaction that does not end. */
+/** Time in ms after which the brokers abort an unfinished transaction. */
 export const TRANSACTION_TIMEOUT = 60_000;
 
-/** For a client that neither produces nor reads. */
+/** Returns the settings of a client that neither produces nor reads. */
 export function adminConfig({
   brokers,
   clientId,
@@ -35,7 +35,7 @@ export function adminConfig({
     'socket.timeout.ms': requestTimeout,
     'reconnect.backoff.ms': 100,
     'reconnect.backoff.max.ms': 1_000,
-    log_level: 0, // it would write to stderr; what matters is in the errors and events
+    log_level: 0, // otherwise it writes to stderr; errors and events report what matters
     ...(sasl ? login(sasl) : {}),
     ...(typeof ssl === 'object' ? tls(ssl) : {}),
   };
@@ -48,7 +48,7 @@ function login(sasl: SaslOptions): Config {
   return { ...mechanism, oauthbearer_token_refresh_cb: () => librdkafkaToken(sasl.token) };
 }
 
-/** It asks again once four fifths of the lifetime are over. */
+/** Called again after four fifths of the lifetime. */
 async function librdkafkaToken(ask: Parameters<typeof tokenOf>[0]) {
   const { value, lifetime, principal, extensions } = await tokenOf(ask);
   if (lifetime !== undefined) return { tokenValue: value, lifetime, principal, extensions };
@@ -66,7 +66,7 @@ export function producerConfig(settings: ClientSettings, options: ProducerOption
     'message.timeout.ms': Math.max(1, longest),
     'request.timeout.ms': settings.requestTimeout,
     'message.max.bytes': MOST_BYTES,
-    'linger.ms': 0, // our pusher gathers
+    'linger.ms': 0, // our pusher batches
     'queue.buffering.max.messages': 0,
     'queue.buffering.max.kbytes': MOST_KILOBYTES,
     dr_cb: true,
@@ -76,7 +76,7 @@ export function producerConfig(settings: ClientSettings, options: ProducerOption
   };
 }
 
-/** Milliseconds. How soon a member finds a topic that was missing: by default librdkafka looks every five minutes. */
+/** Refresh interval for missing topics, in ms; librdkafka's default is five minutes. */
 const TOPICS_EVERY = 5_000;
 
 export function memberConfig(
@@ -94,7 +94,7 @@ export function memberConfig(
     'group.id': group,
     'session.timeout.ms': sessionTimeout,
     'heartbeat.interval.ms': Math.round(heartbeatInterval),
-    'max.poll.interval.ms': Math.max(rebalanceTimeout, sessionTimeout), // what it tells the group; it takes no less
+    'max.poll.interval.ms': Math.max(rebalanceTimeout, sessionTimeout), // reported to the group; must be at least the session timeout
     'partition.assignment.strategy': 'roundrobin',
     ...(groupInstanceId === undefined ? {} : { 'group.instance.id': groupInstanceId }),
     'enable.auto.commit': false,
@@ -112,10 +112,10 @@ export function memberConfig(
   };
 }
 
-/** Where it begins when nothing is committed. */
+/** Where it starts if nothing is committed. */
 export const MEMBER_TOPICS: Config = { 'auto.offset.reset': 'earliest' };
 
-/** For a consumer that never joins its group. */
+/** Returns the settings of a consumer that never joins its group. */
 export function outsiderConfig(settings: ClientSettings, group: string): Config {
   return {
     ...adminConfig(settings),
@@ -130,7 +130,7 @@ export function outsiderConfig(settings: ClientSettings, group: string): Config 
 
 const TLS = ['ca', 'cert', 'key', 'passphrase', 'rejectUnauthorized'];
 
-/** `KQ_CONFIG` where it knows nothing of the kind: what is left out could be what makes a connection safe. */
+/** Translates TLS options. `KQ_CONFIG` for options without an equivalent: ignoring one could make the connection unsafe. */
 function tls(options: ConnectionOptions): Config {
   const other = Object.keys(options).find((name) => !TLS.includes(name));
   if (other !== undefined)

@@ -1,4 +1,4 @@
-/** Kafka's brokers by Confluent's client. */
+/** Driver for Kafka brokers by Confluent's client. */
 import { KqError, show } from '../../errors.js';
 import { BrokerClient } from '../broker-client.js';
 import { BrokerDriver } from '../broker-driver.js';
@@ -12,8 +12,8 @@ import { ConfluentMembership } from './confluent-membership.js';
 import { ConfluentProducer } from './confluent-producer.js';
 
 /**
- * A `driver` of `KqModule`: messages go and come by the package `@confluentinc/kafka-javascript`, which you install and
- * import. `KQ_CONFIG` if it is given something else.
+ * Returns a `driver` for `KqModule` that uses the package `@confluentinc/kafka-javascript`, which you install and import.
+ * `KQ_CONFIG`: `module` is something else.
  */
 export function confluent(module: unknown): DriverFactory {
   const given = withDefault(module);
@@ -26,7 +26,7 @@ export function confluent(module: unknown): DriverFactory {
   return (options) => new ConfluentDriver(given as ConfluentModule, options);
 }
 
-/** `import * as` gives a module of CommonJS as `default`. */
+/** `import * as` provides a CommonJS module as `default`. */
 function withDefault(module: unknown): Partial<ConfluentModule> {
   if (typeof module !== 'object' || module === null) return {};
   if ('default' in module && typeof module.default === 'object' && module.default !== null)
@@ -40,7 +40,7 @@ export class ConfluentDriver extends BrokerDriver<BrokerClient> {
     options: ClientOptions,
   ) {
     const client = new BrokerClient(resolveClientOptions(options));
-    adminConfig(client.settings); // throws where it cannot be told what `ssl` asks for
+    adminConfig(client.settings); // throws if `ssl` can't be translated
     super(client, new ConfluentCluster(client, module));
   }
 

@@ -1,10 +1,10 @@
-/** What an error of librdkafka means to us. */
+/** Maps errors of librdkafka to ours. */
 import type { ConfluentError } from './confluent-api.js';
 import { KqError, toError, type KqErrorCode } from '../../errors.js';
 
-/** By its number: below -100 librdkafka's, from 1 the protocol's. What is in none means that the brokers are away. */
+/** By code: below -100 librdkafka's, from 1 the protocol's. Anything else means the brokers are away. */
 const MEANINGS: Readonly<Record<number, KqErrorCode>> = {
-  [-190]: 'KQ_UNKNOWN_TOPIC', // the partition is not there
+  [-190]: 'KQ_UNKNOWN_TOPIC', // no such partition
   [-188]: 'KQ_UNKNOWN_TOPIC',
   3: 'KQ_UNKNOWN_TOPIC',
   17: 'KQ_UNKNOWN_TOPIC',
@@ -38,10 +38,10 @@ const MEANINGS: Readonly<Record<number, KqErrorCode>> = {
   76: 'KQ_CODEC',
 };
 
-/** The generation in which a member acted is over: lost, outdated, illegal, unknown, being made anew. */
+/** The member's generation is over: lost, outdated, illegal, unknown, or being recreated. */
 const REBALANCING = [-142, -167, 22, 25, 27];
 
-/** @param what Was tried, for the message: `cannot store in orders`. */
+/** @param what The failed operation, for the message: `cannot store in orders`. */
 export function meant(thrown: unknown, what: string, indeterminate = false): KqError {
   if (thrown instanceof KqError) return thrown;
   const cause = toError(thrown);
@@ -60,27 +60,27 @@ export function isFatal(error: unknown): boolean {
   return codeOf(error) === -150 || (error instanceof Error && 'isFatal' in error && error.isFatal === true);
 }
 
-/** Librdkafka's numbers by the words that their client leaves of an event, in its writing or in its own. */
+/** librdkafka's codes by the message of an event, in the client's spelling or librdkafka's own. */
 const EVENTS: readonly (readonly [words: RegExp, code: number])[] = [
   [/authentication failure$/i, -169],
   [/ssl error$/i, -181],
   [/fatal error$/i, -150],
 ];
 
-/** An event of their client, which has lost its number. */
+/** Restores the code of an event, which the client drops. */
 export function ofEvent({ message, code }: ConfluentError): ConfluentError {
   const [, known = code] = EVENTS.find(([words]) => words.test(message)) ?? [];
   return Object.assign(new Error(message), { code: known });
 }
 
-/** Without the words that their client puts before those of an error which a callback of ours has thrown. */
+/** Removes the words the client puts before an error thrown by a callback of ours. */
 export function asThrown(error: Error): Error {
   if (!(error instanceof KqError)) return error;
   const { code, message } = error;
   return new KqError(code, message.slice(message.indexOf(code) + code.length + 2));
 }
 
-/** There is one of this name already. */
+/** It exists already. */
 export function isThere(error: unknown): boolean {
   return codeOf(error) === 36;
 }
@@ -90,22 +90,22 @@ export function isNoGroup(error: ConfluentError): boolean {
   return error.code === 69;
 }
 
-/** The right to a group is missing. */
+/** Permission for a group is missing. */
 export function isOfGroup(error: unknown): boolean {
   return codeOf(error) === 30;
 }
 
-/** A partition has nothing at this offset. */
+/** The partition has nothing at this offset. */
 export function isOutOfRange(error: unknown): boolean {
   return [1, -140].includes(codeOf(error));
 }
 
-/** What a call gets whose member has left meanwhile. */
+/** Returns the error of a call whose member has left in the meantime. */
 export function outdated(): ConfluentError {
   return Object.assign(new Error('the member has left its group'), { code: -167 });
 }
 
-/** It was not sent, as another one had failed. */
+/** It wasn't sent because another one had failed. */
 export function isPurged(error: unknown): boolean {
   return [-152, -151].includes(codeOf(error instanceof KqError ? error.cause : error));
 }

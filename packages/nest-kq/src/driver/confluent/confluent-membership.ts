@@ -31,15 +31,15 @@ import { QueueSignal } from './queue-signal.js';
 
 const ASSIGN = -175;
 const CALL_LIMIT = 5_000;
-/** Messages that are taken from its queue at once. */
+/** Max messages taken from its queue at once. */
 const CHUNK = 1_000;
-/** Of a paused partition; see `fetchBytes`. */
+/** Max bytes kept of a paused partition; see `fetchBytes`. */
 const FETCH_BYTES = 2 ** 20;
-/** How long its queue is left alone if it says nothing: longer than a few minutes, and the group would take it for stuck. */
+/** Max pause between polls of a silent queue, in ms: after a few minutes the group would consider the member stuck. */
 const LONGEST_SLEEP = 1_000;
 
 export interface ConfluentIdentity extends MemberIdentity {
-  /** Rejects with `KQ_TRANSACTION` once the group has been shared out anew. */
+  /** Rejects with `KQ_TRANSACTION` once the group has rebalanced. */
   use(run: (consumer: ConfluentConsumerClient) => Promise<unknown>): Promise<void>;
 }
 
@@ -47,20 +47,20 @@ export class ConfluentMembership implements GroupMembership {
   private readonly consumer: ConfluentConsumerClient;
   private readonly client: BrokerClient;
   private readonly startAtEnd: StartAtEnd | undefined;
-  /** What it may read and commit now. Undefined: it joins, or has left. */
+  /** What it may read and commit now; undefined while joining or after leaving. */
   private intake: Intake | undefined;
-  /** What the group had committed of its partitions, as far as it knows. Empty: it lost them, or had none. */
+  /** The group's committed offsets of its partitions, as far as known. Empty if it lost them, or had none. */
   private readonly known = new Map<string, bigint>();
-  /** Since the group is being shared out anew; undefined: it is not. */
+  /** Set during a rebalance. */
   private drain: Drain | undefined;
   private over = false;
-  /** Until it has joined for the first time. */
+  /** Set until the first join. */
   private starting: { resolve(): void; reject(error: unknown): void } | undefined;
   private connecting: Promise<unknown> = Promise.resolve();
   private polling: Promise<void> = Promise.resolve();
   private using: Promise<unknown> = Promise.resolve();
   private readonly signal: QueueSignal;
-  /** Of the commit that is under way. */
+  /** Callback of the pending commit. */
   private committing: ((error: ConfluentError | undefined) => void) | undefined;
 
   constructor(
@@ -102,7 +102,7 @@ export class ConfluentMembership implements GroupMembership {
   /** Resolves once it has joined and reads. */
   async start(): Promise<void> {
     const topics = [...this.options.topics];
-    // The client refuses to join without any.
+    // The client refuses to join without topics.
     if (topics.length === 0) {
       this.tellRejoining().stop();
       this.drain = undefined;
@@ -117,7 +117,7 @@ export class ConfluentMembership implements GroupMembership {
     } catch (error) {
       throw meant(error, `cannot join group ${this.options.group}`);
     }
-    if (this.over) return; // `stop` waits for this, and closes it
+    if (this.over) return; // `stop` waits for this, then closes it
     this.consumer.setDefaultConsumeTimeout(0);
     this.consumer.subscribe(topics);
     this.polling = this.poll();
@@ -129,7 +129,7 @@ export class ConfluentMembership implements GroupMembership {
     this.end();
     await Promise.allSettled([this.connecting]);
     await this.polling;
-    await this.using; // a consumer that is closed meanwhile ends the process
+    await this.using; // closing a consumer in use crashes the process
     await disconnected(this.consumer);
   }
 
@@ -176,7 +176,7 @@ export class ConfluentMembership implements GroupMembership {
     );
   }
 
-  /** One call at a time. Their `commitCb` says when a commit is under way, and nothing of its answer. */
+  /** One call at a time. Their `commitCb` reports that a commit was sent, not its result. */
   private async commitNow(offsets: readonly GroupOffset[]): Promise<void> {
     const places = offsets.map((each) => ({ ...each, offset: Number(each.offset) }));
     await called((done) => {
@@ -185,7 +185,7 @@ export class ConfluentMembership implements GroupMembership {
     });
   }
 
-  /** Takes what its queue has; also its rebalances come through that. Never rejects. */
+  /** Polls its queue, which also delivers rebalances. Never rejects. */
   private async poll(): Promise<void> {
     while (!this.over) {
       const woken = this.signal.next(LONGEST_SLEEP);
@@ -193,10 +193,10 @@ export class ConfluentMembership implements GroupMembership {
         const chunk = await called<readonly ConfluentMessage[]>((done) => this.consumer.consume(CHUNK, done));
         this.take(chunk);
         this.confirm();
-        // It stops early at an error, too, and says nothing of what is left.
+        // It also stops early at an error, without saying what is left.
         if (chunk.length > 0) this.signal.wake();
       } catch (error) {
-        // A topic that is not there is its own trouble, which the member reports; the client looks for it by itself.
+        // A missing topic is a separate problem, which the member reports; the client keeps looking for it.
         if (meant(error, 'cannot read').code !== 'KQ_UNKNOWN_TOPIC') this.crash(error);
         else this.signal.wake();
       }
@@ -218,14 +218,14 @@ export class ConfluentMembership implements GroupMembership {
     else void this.revoke();
   }
 
-  /** The client joins anew, and others get the partitions, once it has given them up. Never rejects. */
+  /** Handles a revocation: the client rejoins, and others get the partitions, once it has released them. Never rejects. */
   private async revoke(): Promise<void> {
     const lost = !this.over && this.consumer.assignmentLost();
     if (lost) this.lose();
     else if (!this.over) await this.tellRejoining().ended;
     if (!this.over) {
       const held = this.intake?.held ?? [];
-      if (held.length > 0) this.consumer.resume(held); // otherwise they would still be so in the next assignment
+      if (held.length > 0) this.consumer.resume(held); // otherwise they would still be paused in the next assignment
       if (!this.intake) this.known.clear();
       this.intake = undefined;
     }
@@ -239,8 +239,8 @@ export class ConfluentMembership implements GroupMembership {
   }
 
   /**
-   * Its client gives the signs of life, and says when the session is over; after a standstill that is before this call has
-   * come back from its queue.
+   * The client sends the heartbeats and reports the end of the session; after the process was blocked, it has done so by the
+   * time a poll returns.
    */
   private confirm(): void {
     if (this.over || !this.intake || this.consumer.assignmentLost()) return;
@@ -275,7 +275,7 @@ export class ConfluentMembership implements GroupMembership {
     this.starting = undefined;
   }
 
-  /** From where the group goes on. */
+  /** Resolves with the offsets at which the group continues. */
   private async committed(places: readonly TopicPartition[]) {
     const found = await called<readonly Partial<PlaceWithOffset>[]>((done) =>
       this.consumer.committed(places, CALL_LIMIT, done),
@@ -287,8 +287,8 @@ export class ConfluentMembership implements GroupMembership {
   }
 
   /**
-   * Whether nobody else had its partitions in between. The client does not say how often it has joined for this assignment;
-   * but who had them before it in another one, and went further, has committed that.
+   * Whether nobody else had its partitions in between. The client doesn't report the number of joins before an assignment; but
+   * any other owner that made progress has committed it.
    */
   private continues(begun: readonly GroupOffset[]): boolean {
     const had = this.known.size > 0;
@@ -298,7 +298,7 @@ export class ConfluentMembership implements GroupMembership {
     return had && same;
   }
 
-  /** Without it, the client would wait for what becomes of an assignment. */
+  /** Releases the assignment; otherwise the client would wait for an answer to it. */
   private giveUp(): void {
     try {
       this.consumer.unassign();
@@ -329,7 +329,7 @@ export class ConfluentMembership implements GroupMembership {
     const { group, groupInstanceId } = this.options;
     const what = `the member of group ${group} failed`;
     if (groupInstanceId === undefined || !isFatal(error)) return meant(error, what);
-    // To a named consumer nothing else is fatal, and its client leaves the reason out.
+    // Nothing else is fatal to a named consumer, and the client omits the reason.
     const fact = `${what}: another one has its \`groupInstanceId\`, which is ${show(groupInstanceId)}`;
     return new KqError('KQ_CONFIG', `${fact}: expected a name of its own for each process`, { cause: error });
   }

@@ -20,7 +20,7 @@ export class ConfluentProducer implements LogProducer {
   private readonly patience: number;
   private readonly transactions: Transactions;
   private current: ConfluentSession | undefined;
-  /** By topic, until the last call is handed over: the next one waits for it. */
+  /** By topic, resolves when the last call has been handed over: the next one waits for it. */
   private readonly last = new Map<string, Promise<unknown>>();
   private readonly underWay = new Set<Promise<unknown>>();
   private keyless = 0;
@@ -75,7 +75,7 @@ export class ConfluentProducer implements LogProducer {
       await before;
       return this.hand(topic, messages, answered);
     })();
-    const handed = handing.catch(() => undefined); // told below
+    const handed = handing.catch(() => undefined); // handled below
     this.last.set(topic, handed);
     try {
       const { sending, answers } = await handing;

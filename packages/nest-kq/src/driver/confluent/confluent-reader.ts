@@ -1,4 +1,4 @@
-/** Reads messages of single partitions, outside of any group, by a consumer that is kept. One read after the other. */
+/** Reads messages of single partitions outside of any group, with one persistent consumer, one read at a time. */
 import { KqError } from '../../errors.js';
 import type { BrokerClient } from '../broker-client.js';
 import type { ReadMessages } from '../driver.js';
@@ -17,16 +17,16 @@ import { readMessage } from './intake.js';
 import { QueueSignal } from './queue-signal.js';
 
 const CONNECT_LIMIT = 5_000;
-/** Milliseconds until an end or a message has to come. */
+/** Time limit in ms for the first message or the end. */
 const READ_LIMIT = 10_000;
 const CHUNK = 500;
-/** It has to name one, and neither joins it nor commits there. */
+/** The client requires a group; it is neither joined nor committed to. */
 const GROUP = 'nest-kq.reader';
 
 export class ConfluentReader {
   private consumer: Promise<ConfluentConsumerClient> | undefined;
   private readonly signal: QueueSignal;
-  /** The end that the client has told since the last assignment. */
+  /** The end reported by the client since the last assignment. */
   private end: PlaceWithOffset | undefined;
   private last: Promise<unknown> = Promise.resolve();
 
@@ -37,14 +37,14 @@ export class ConfluentReader {
     this.signal = new QueueSignal(client.clock);
   }
 
-  /** As `LogAdmin.readFrom`, of a partition that is there; undefined: it has nothing at this offset. */
+  /** Like `LogAdmin.readFrom`, for an existing partition; undefined if it has nothing at this offset. */
   read(place: TopicPartition, offset: bigint, maxBytes: number): Promise<ReadMessages | undefined> {
     const before = this.last;
     const reading = (async () => {
       await before;
       return this.readNow(place, offset, maxBytes);
     })();
-    this.last = reading.catch(() => undefined); // told to its caller
+    this.last = reading.catch(() => undefined); // its caller gets the error
     return reading;
   }
 
@@ -89,7 +89,7 @@ export class ConfluentReader {
     try {
       return await called((done) => consumer.consume(CHUNK, done));
     } catch (error) {
-      if (isOfGroup(error)) return []; // it needs no right for a group that it does not use
+      if (isOfGroup(error)) return []; // an unused group needs no permission
       throw error;
     }
   }
@@ -113,7 +113,7 @@ export class ConfluentReader {
   }
 }
 
-/** As many as these bytes allow, and at least one. */
+/** Returns as many messages as fit in these bytes, and at least one. */
 function within(chunk: readonly ConfluentMessage[], maxBytes: number): ReadMessages {
   let bytes = 0;
   const end = chunk.findIndex(({ key, value }, index) => {

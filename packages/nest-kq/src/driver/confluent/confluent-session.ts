@@ -1,4 +1,4 @@
-/** One producer of Confluent's client: it stores each message once, and says of each what became of it. */
+/** One producer of Confluent's client: stores each message exactly once, and reports the fate of each. */
 import { detached } from 'nest-handlers/context';
 import { KqError } from '../../errors.js';
 import { keyOf } from '../assignment.js';
@@ -20,8 +20,8 @@ import { FirstSends } from './first-sends.js';
 const CONNECT_LIMIT = 5_000;
 
 /**
- * librdkafka reports a message so that it takes for stored because a later one of its partition is; see `FirstSends`, where it is
- * wrong.
+ * librdkafka reports this for a message it presumes stored because a later one of its partition is; for where it is wrong, see
+ * `FirstSends`.
  */
 const UNCERTAIN = 'the brokers have told no offset for the message';
 
@@ -29,7 +29,7 @@ type Settle = (error: unknown, offset: number) => void;
 
 export class ConfluentSession {
   readonly producer: ConfluentProducerClient;
-  /** Why it can store nothing any more. */
+  /** The error after which it can't store anything. */
   failure: Error | undefined;
   private connecting: Promise<unknown> | undefined;
   private readonly underWay = new Set<Promise<unknown>>();
@@ -63,7 +63,7 @@ export class ConfluentSession {
     }
   }
 
-  /** Hands them over in their order, also over several calls; resolves with what became of each, and never rejects. */
+  /** Hands messages over in order, even across calls; resolves with the fate of each, and never rejects. */
   send(
     topic: string,
     placed: readonly Placed[],
@@ -81,7 +81,7 @@ export class ConfluentSession {
     return sending;
   }
 
-  /** Waits for what is under way, and closes the connections. Never rejects. */
+  /** Waits for pending messages and closes the connections. Never rejects. */
   async retire(): Promise<void> {
     await Promise.allSettled([this.connecting, ...this.underWay]);
     await disconnected(this.producer);

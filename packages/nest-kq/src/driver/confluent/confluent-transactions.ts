@@ -69,9 +69,9 @@ class ConfluentTransaction implements BegunTransaction {
   async abort(failure: KqError | undefined): Promise<Aborted> {
     try {
       await called((done) => this.session.producer.abortTransaction(this.patience, done));
-      return failure ? 'spent' : 'usable'; // after a failure the client purges what comes next, too
+      return failure ? 'spent' : 'usable'; // after a failure the client also purges what follows
     } catch (error) {
-      // The brokers abort it themselves, at the latest when the next session of this id begins.
+      // The brokers abort it themselves, at the latest when the next session of this id starts.
       this.context.client.log.debug(`a transaction could not be aborted: ${String(error)}`);
       return 'spent';
     }

@@ -2,18 +2,18 @@ import { KqError } from '../../errors.js';
 import type { Sent } from '../driver.js';
 
 /**
- * Holds back what follows a producer's first message in a partition until that one is stored. Of a producer that has stored
- * nothing there, a broker takes a message with any number: on a new topic, it may refuse the first request, as it does not lead
- * the partition yet, and take the second, which is under way by then. librdkafka concludes that the first was stored, too, and
- * drops it.
+ * Holds back everything after a producer's first message in a partition until that one is stored. From a producer that has
+ * stored nothing there, a broker accepts any sequence number: on a new topic, it may refuse the first request because it doesn't
+ * lead the partition yet, and accept the second, which is in flight by then. librdkafka concludes that the first was stored,
+ * too, and drops it.
  */
 export class FirstSends {
   /** Partitions in which a message is stored. */
   private readonly begun = new Set<string>();
-  /** By partition, what waits for its first message. */
+  /** Messages waiting for the first one, by partition. */
   private readonly waiting = new Map<string, ((isFirst: boolean) => void)[]>();
 
-  /** Hands over at once, or in its turn; in the order of the calls for a partition. `hand` never rejects. */
+  /** Hands over immediately or in turn, in the order of the calls for a partition. `hand` never rejects. */
   send(place: string, hand: () => Promise<Sent>): Promise<Sent> {
     if (this.begun.has(place)) return hand();
     const waiting = this.waiting.get(place);
@@ -31,7 +31,7 @@ export class FirstSends {
     const waiting = this.waiting.get(place)!;
     const isStored = !(sent instanceof KqError);
     if (isStored) this.begun.add(place);
-    // After one that has waited in vain for its brokers, the others do not wait one after the other.
+    // After one that waited in vain for its brokers, the others don't wait one by one.
     if (isStored || sent.code === 'KQ_AWAY' || waiting.length === 0) {
       this.waiting.delete(place);
       for (const next of waiting) next(false);

@@ -1,50 +1,50 @@
-/** What a member has taken from its client's queue, until its handler gets it; in one assignment. */
+/** Messages a member has taken from its client's queue and not yet delivered, within one assignment. */
 import { keyOf } from '../assignment.js';
 import type { MemberHandler } from '../driver.js';
 import { headersOf, type LogMessage, type TopicPartition } from '../message.js';
 import type { ConfluentMessage, PlaceWithOffset } from './confluent-api.js';
 
-/** Of one message beside its key and its value, about, in bytes. */
+/** Approximate bytes of a message in addition to its key and value. */
 const OVERHEAD = 64;
 
 class Reading {
-  /** By the handler. */
+  /** Paused by the handler. */
   paused = false;
-  /** By the client, too. */
+  /** Paused at the client, too. */
   held = false;
   /** Not delivered yet. */
   messages: LogMessage[] = [];
-  /** Of these messages, about. */
+  /** Approximate bytes of these messages. */
   bytes = 0;
 
   constructor(
     readonly place: TopicPartition,
-    /** The offset after all that was taken, and its gaps. */
+    /** Offset after everything taken, gaps included. */
     public next: bigint,
-    /** What the handler knows of that. */
+    /** The part of that reported to the handler. */
     public told = next,
   ) {}
 }
 
 /**
- * A pause of the handler is none of the client: the client would throw away what it has fetched of the partition, and fetch it
- * again after the pause, which is often over at once. So what comes of the partition meanwhile stays here, up to a limit.
+ * A pause by the handler isn't one of the client: the client would discard what it has prefetched of the partition, and fetch it
+ * again after the pause, which is often over at once. So its messages are kept here meanwhile, up to a limit.
  */
 export class Intake {
   private readonly readings = new Map<string, Reading>();
 
   constructor(
-    /** With the offsets at which they begin; at the latest. */
+    /** With the offsets at which they start, or later. */
     places: readonly (TopicPartition & { readonly offset: bigint })[],
     private readonly handler: MemberHandler,
-    /** The offset after the last message of a partition. */
+    /** Returns the offset after the last message of a partition. */
     private readonly endOf: (place: TopicPartition) => bigint,
   ) {
     for (const { topic, partition, offset } of places)
       this.readings.set(keyOf({ topic, partition }), new Reading({ topic, partition }, offset));
   }
 
-  /** What the client has to resume before it can be assigned anew. */
+  /** Partitions the client must resume before a new assignment. */
   get held(): readonly TopicPartition[] {
     return [...this.readings.values()].filter(({ held }) => held).map(({ place }) => place);
   }
@@ -59,8 +59,8 @@ export class Intake {
   }
 
   /**
-   * What it has comes with the next `flush`.
-   * @returns `flush`: there is something. `held`: the client has to resume it.
+   * Resumes a partition; its messages come with the next `flush`.
+   * @returns `flush`: there are messages. `held`: the client must resume it.
    */
   resume(place: TopicPartition): { readonly flush: boolean; readonly held: boolean } {
     const reading = this.readings.get(keyOf(place));
@@ -70,7 +70,7 @@ export class Intake {
     return { flush: next !== told, held };
   }
 
-  /** In the order in which the client gave them. */
+  /** Takes messages in the order given by the client. */
   take(messages: readonly ConfluentMessage[]): void {
     let reading: Reading | undefined;
     for (const message of messages) {
@@ -85,13 +85,13 @@ export class Intake {
     }
   }
 
-  /** Up to there, all that is left are gaps. It may come before the messages that end there. */
+  /** Marks everything left up to this offset as gaps. May come before the messages that end there. */
   takeEnd(end: PlaceWithOffset): void {
     const reading = this.readings.get(keyOf(end));
     if (reading && reading.next < end.offset) reading.next = BigInt(end.offset);
   }
 
-  /** Delivers what was taken, save that of partitions that are paused. */
+  /** Delivers what was taken, except for paused partitions. */
   flush(): void {
     for (const reading of this.readings.values()) {
       const { place, messages, next, told } = reading;
@@ -104,7 +104,7 @@ export class Intake {
     }
   }
 
-  /** Paused partitions of which so many bytes are here: the client has to pause them, too. */
+  /** Returns paused partitions that hold this many bytes: the client must pause them, too. */
   hold(most: number): readonly TopicPartition[] {
     const full = [...this.readings.values()].filter(
       (each) => each.paused && !each.held && each.bytes >= most,
@@ -118,7 +118,7 @@ export function readMessage({ offset, timestamp, key, value, headers = [] }: Con
   return { offset: BigInt(offset), timestamp, key, value, headers: headersOf(headers.map(pairOf)) };
 }
 
-/** Their client sets a property, which for `__proto__` makes the value the prototype of an object that stays empty. */
+/** Their client assigns a property, which for `__proto__` sets the prototype of an otherwise empty object. */
 function pairOf(header: Readonly<Record<string, unknown>>): [name: string, value: Buffer | null] {
   const [[name, value] = ['__proto__', Object.getPrototypeOf(header)]] = Object.entries(header);
   return [name, Buffer.isBuffer(value) ? value : typeof value === 'string' ? Buffer.from(value) : null];

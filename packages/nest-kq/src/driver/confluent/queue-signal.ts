@@ -6,10 +6,10 @@ export class QueueSignal {
 
   constructor(private readonly clock: Clock) {}
 
-  /** To be called when there may be something. */
+  /** Call when there may be something. */
   readonly wake = (): void => this.resolve();
 
-  /** Resolves at the next `wake` after this call, or after so many milliseconds. */
+  /** Resolves at the next `wake` after this call, or after `most` ms. */
   next(most: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = this.clock.after(most, resolve);

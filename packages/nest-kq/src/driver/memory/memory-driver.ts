@@ -1,4 +1,4 @@
-/** A log in this process: topics, partitions, groups and transactions as Kafka has them, which end with the process. */
+/** A log in this process: topics, partitions, groups and transactions like Kafka's, lost with the process. */
 import { KqError } from '../../errors.js';
 import type {
   LogAdmin,
@@ -32,7 +32,7 @@ export class MemoryDriver implements LogDriver {
     this.admin = new MemoryAdmin(this.store);
   }
 
-  /** Of a topic, in the order in which they were stored; none of transactions that have not ended. */
+  /** Returns the stored messages of a topic, in order, without those of open transactions. */
   stored(topic: string): readonly StoredAt[] {
     return this.store.log.all(topic);
   }
@@ -48,7 +48,7 @@ export class MemoryDriver implements LogDriver {
     this.check();
     const { log, groups } = this.store;
     const group = groups.group(options.group);
-    const id = String(this.made++).padStart(12, '0'); // in the order of their making
+    const id = String(this.made++).padStart(12, '0'); // sorts by creation
     const member = new MemoryMember({ id, log, group, settings: this.settings }, options, handler);
     this.opened.add({ end: () => member.stop() });
     return member;

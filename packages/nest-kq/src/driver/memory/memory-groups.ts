@@ -3,13 +3,13 @@ import { assignPartitions, keyOf } from '../assignment.js';
 import type { GroupOffset, PartitionOffset, TopicPartition } from '../message.js';
 import type { MemoryLog } from './memory-log.js';
 
-/** What a group knows of a member. */
+/** A member as its group knows it. */
 export interface Joined {
   readonly id: string;
   readonly topics: readonly string[];
-  /** Resolves once its partitions may go to others. Called again before `assigned`, it gives the same promise. */
+  /** Resolves once its partitions may go to others. Returns the same promise if called again before `assigned`. */
   rejoining(): Promise<void>;
-  /** From now on its partitions are not its own. */
+  /** Its partitions are no longer its own. */
   ended(): void;
   /** @param continued It was a member before. */
   assigned(assignment: readonly TopicPartition[], continued: boolean): void;
@@ -29,9 +29,9 @@ export class MemoryGroups {
 
 export class MemoryGroup {
   private readonly offsets = new Map<string, GroupOffset>();
-  /** With what each has; undefined before its first assignment. */
+  /** Members with their partitions; undefined before the first assignment. */
   private readonly members = new Map<Joined, readonly TopicPartition[] | undefined>();
-  /** Resolves once all that are in the group have their partitions; undefined: they have. */
+  /** Resolves once all members have their partitions; undefined outside of a rebalance. */
   private sharing: Promise<void> | undefined;
   private changed = false;
 
@@ -49,7 +49,7 @@ export class MemoryGroup {
       this.offsets.set(keyOf({ topic, partition }), { topic, partition, offset });
   }
 
-  /** As an operator does it, while nobody is in the group. */
+  /** Sets offsets like an operator, while the group is empty. */
   set(topic: string, offsets: readonly PartitionOffset[]): void {
     if (this.members.size > 0) {
       const members = `${this.members.size} member${this.members.size === 1 ? '' : 's'}`;
@@ -58,7 +58,7 @@ export class MemoryGroup {
     this.store(offsets.map(({ partition, offset }) => ({ topic, partition, offset })));
   }
 
-  /** Where a group that has committed nothing in a topic begins at its end: see `MemberOptions.from`. */
+  /** Starts a group that has committed nothing in a topic at its end: see `MemberOptions.from`. */
   beginAtEnd(topic: string): void {
     const logs = this.log.partitions(topic);
     if (logs.some(({ partition }) => this.committed({ topic, partition }) !== undefined)) return;
@@ -71,7 +71,7 @@ export class MemoryGroup {
     return this.share();
   }
 
-  /** A topic that it lacked is there. */
+  /** A topic it lacked now exists. */
   refresh(): void {
     void this.share();
   }
@@ -80,7 +80,7 @@ export class MemoryGroup {
     if (this.members.delete(member)) void this.share();
   }
 
-  /** Who joins or leaves meanwhile has the assignment made once more. */
+  /** Rebalances; members that join or leave meanwhile cause another round. */
   private share(): Promise<void> {
     this.changed = true;
     return (this.sharing ??= this.shareOut());
@@ -108,7 +108,7 @@ export class MemoryGroup {
     }));
     const shares = assignPartitions(counts, claims);
     for (const member of members) {
-      if (!this.members.has(member)) continue; // it left within the call of another
+      if (!this.members.has(member)) continue; // it left during another member's call
       const continued = this.members.get(member) !== undefined;
       const share = shares.get(member.id) ?? [];
       this.members.set(member, share);

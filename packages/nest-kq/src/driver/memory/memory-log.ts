@@ -9,11 +9,11 @@ interface Topic {
   readonly partitions: readonly PartitionLog[];
   bytes: number;
   appended: number;
-  /** Whether it was told that it drops messages. */
+  /** Whether dropping messages was reported. */
   told: boolean;
 }
 
-/** A message, and where it is. */
+/** A message and its partition. */
 export interface StoredAt {
   readonly partition: number;
   readonly message: LogMessage;
@@ -31,7 +31,7 @@ export class MemoryLog {
     return [...this.topics.keys()].sort();
   }
 
-  /** @returns False where it exists already, and stays as it is. */
+  /** @returns False if it already exists, and stays as it is. */
   create(name: string, partitions = this.settings.partitions): boolean {
     if (!isTopicName(name)) throw wrongValue('KQ_CONFIG', 'the topic', name, TOPIC_NAMES);
     if (!Number.isSafeInteger(partitions) || partitions < 1)
@@ -46,7 +46,7 @@ export class MemoryLog {
     return true;
   }
 
-  /** Throws `KQ_UNKNOWN_TOPIC` where it is missing and is not created. */
+  /** Returns the partitions of a topic. Throws `KQ_UNKNOWN_TOPIC` if it is missing and not created. */
   partitions(name: string): readonly PartitionLog[] {
     return this.topic(name).partitions;
   }
@@ -58,14 +58,14 @@ export class MemoryLog {
     return found;
   }
 
-  /** What can be read of a topic, in the order in which it was stored. */
+  /** Returns the readable messages of a topic, in order of storage. */
   all(topic: string): readonly StoredAt[] {
     return this.partitions(topic)
       .flatMap((log) => log.all().map((entry) => ({ ...entry, partition: log.partition })))
       .sort((a, b) => a.order - b.order);
   }
 
-  /** @param keyless The partition of a message that has no key and names none; any number. */
+  /** @param keyless Selects the partition of a message without key and partition; any number. */
   append(
     topic: string,
     message: OutgoingMessage,
@@ -92,7 +92,7 @@ export class MemoryLog {
     return { partition, offset };
   }
 
-  /** To be called once its messages may be read. */
+  /** Call once its messages are readable. */
   tell(topic: string): void {
     for (const watcher of this.watchers) watcher(topic);
   }
@@ -104,13 +104,13 @@ export class MemoryLog {
     }
   }
 
-  /** @returns Ends it. */
+  /** @returns A function that ends it. */
   watch(watcher: (topic: string) => void): () => void {
     this.watchers.add(watcher);
     return () => void this.watchers.delete(watcher);
   }
 
-  /** Calls back when a topic has been created. @returns Ends it. */
+  /** Calls back when a topic is created. @returns A function that ends it. */
   watchCreations(created: () => void): () => void {
     this.creations.add(created);
     return () => void this.creations.delete(created);

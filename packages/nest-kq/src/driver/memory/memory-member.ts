@@ -19,14 +19,14 @@ import type { PartitionLog } from './partition-log.js';
 
 interface Reading extends TopicPartition {
   readonly log: PartitionLog;
-  /** The offset that is read next. */
+  /** Next offset to read. */
   position: bigint;
   paused: boolean;
 }
 
 export interface MemoryIdentity extends MemberIdentity {
   readonly offsets: MemoryGroup;
-  /** Whether the group has not been shared out anew. */
+  /** Whether the group hasn't rebalanced since. */
   stays(): boolean;
 }
 
@@ -40,13 +40,13 @@ interface Context {
 export class MemoryMember implements LogMember, Joined {
   readonly id: string;
   topics: readonly string[] = [];
-  /** By partition, the one that was read longest ago first. Undefined: it joins, or is not in the group. */
+  /** By partition, least recently read first; undefined while joining or out of the group. */
   private reading: Map<string, Reading> | undefined;
-  /** Since the group is being shared out anew; undefined: it is not. */
+  /** Set during a rebalance. */
   private drain: Drain | undefined;
   private state: 'new' | 'joined' | 'stopped' = 'new';
   private waking = false;
-  /** Topics that are not there. */
+  /** Number of missing topics. */
   private lacking = 0;
   private unwatch = () => {};
 
@@ -100,7 +100,7 @@ export class MemoryMember implements LogMember, Joined {
     return true;
   }
 
-  /** Its stay ends with `reading`, of which each assignment makes a new one. */
+  /** Its stay ends with `reading`, which each assignment replaces. */
   get identity(): MemoryIdentity | undefined {
     const { reading, context, options } = this;
     return reading && { group: options.group, stays: () => this.reading === reading, offsets: context.group };
@@ -171,12 +171,12 @@ export class MemoryMember implements LogMember, Joined {
   private beginningOf({ topic, partition }: TopicPartition): Reading {
     const log = this.context.log.partition(topic, partition);
     const committed = this.context.group.committed({ topic, partition });
-    // As with Kafka, an offset that the log does not have means its first message.
+    // As in Kafka, an offset that isn't in the log means its first message.
     const known = committed !== undefined && committed <= log.end;
     return { topic, partition, log, position: known ? committed : log.first, paused: false };
   }
 
-  /** Batches come one in a turn, so that a quick handler holds nothing else up. */
+  /** Delivers one batch per turn, so that a fast handler blocks nothing else. */
   private wake(): void {
     if (this.waking || this.state !== 'joined') return;
     this.waking = true;

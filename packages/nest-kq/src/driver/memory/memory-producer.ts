@@ -13,11 +13,11 @@ import type { MemoryGroups } from './memory-groups.js';
 import type { MemoryLog } from './memory-log.js';
 import type { MemoryIdentity } from './memory-member.js';
 
-/** What producers of one process share. */
+/** Shared by the producers of one process. */
 export interface MemoryStore {
   readonly log: MemoryLog;
   readonly groups: MemoryGroups;
-  /** The producer that has a transactional id now. */
+  /** Current producer of each transactional id. */
   readonly owners: Map<string, MemoryProducer>;
 }
 
@@ -72,7 +72,7 @@ export class MemoryProducer implements LogProducer {
     await this.ongoing?.abort();
   }
 
-  /** Ends what the producer does that had this id before. */
+  /** Takes over an id and ends the open transaction of its previous producer. */
   private take(id: string): void {
     if (this.closed) throw new KqError('KQ_CLOSED', 'the producer is closed');
     const { owners } = this.store;
@@ -85,7 +85,7 @@ export class MemoryProducer implements LogProducer {
 
 class MemoryTransaction implements LogTransaction {
   private readonly sent: [MemoryIdentity, readonly GroupOffset[]][] = [];
-  /** Why nothing but `abort` is left. */
+  /** The error after which only `abort` is allowed. */
   private failure: KqError | undefined;
   private over = false;
 
@@ -127,7 +127,7 @@ class MemoryTransaction implements LogTransaction {
     if (!this.over) this.end(false);
   }
 
-  /** Another producer has its id now. */
+  /** Another producer has taken over the id. */
   fence(id: string): void {
     this.end(false);
     this.failure = new KqError('KQ_TRANSACTION', `another producer has taken over ${JSON.stringify(id)}`);

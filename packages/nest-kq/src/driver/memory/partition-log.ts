@@ -1,32 +1,32 @@
 /** One partition of the log in this process. */
 import { headersOf, pairsOf, type LogMessage, type OutgoingMessage } from '../message.js';
 
-/** One transaction, by its identity. */
+/** The identity of a transaction. */
 export type TransactionMark = object;
 
 interface Entry {
   readonly message: LogMessage;
   readonly bytes: number;
-  /** Its place among all entries of the topic. */
+  /** Its position among all entries of the topic. */
   readonly order: number;
   readonly transaction: TransactionMark | undefined;
 }
 
-/** What a message takes beside its key, value and headers, about. */
+/** Approximate bytes of a message in addition to its key, value and headers. */
 const OVERHEAD = 100;
 
 export class PartitionLog {
-  /** The offset that the next message gets. */
+  /** Offset of the next message. */
   end = 0n;
   private entries: Entry[] = [];
   /** Entries before it were dropped. */
   private head = 0;
-  /** The first offset of each transaction that has not ended. */
+  /** First offset of each open transaction. */
   private readonly open = new Map<TransactionMark, bigint>();
 
   constructor(readonly partition: number) {}
 
-  /** @returns The bytes that it takes. */
+  /** @returns Its size in bytes. */
   append(
     outgoing: OutgoingMessage,
     at: { readonly time: number; readonly order: number },
@@ -45,7 +45,7 @@ export class PartitionLog {
     return bytes;
   }
 
-  /** As with Kafka, the end of a transaction takes an offset. @returns The bytes that are free by it. */
+  /** Ends a transaction; as in Kafka, that takes an offset. @returns The number of bytes freed. */
   endTransaction(transaction: TransactionMark, committed: boolean): number {
     if (!this.open.delete(transaction)) return 0;
     this.end++;
@@ -59,12 +59,12 @@ export class PartitionLog {
     return freed;
   }
 
-  /** The offset of the first message that is stored; the end where there is none. */
+  /** Offset of the first stored message; the end if there is none. */
   get first(): bigint {
     return this.entries[this.head]?.message.offset ?? this.end;
   }
 
-  /** The place of the first entry among all of the topic. Infinity: there is none. */
+  /** Position of the first entry among all of the topic; Infinity if there is none. */
   get firstOrder(): number {
     return this.entries[this.head]?.order ?? Infinity;
   }
@@ -73,14 +73,14 @@ export class PartitionLog {
     return this.entries.length - this.head;
   }
 
-  /** What lies from here on is not read yet: it waits for the end of a transaction. */
+  /** End of the readable part: the rest waits for the end of a transaction. */
   get readable(): bigint {
     let least = this.end;
     for (const offset of this.open.values()) if (offset < least) least = offset;
     return least;
   }
 
-  /** Forgets the first message. @returns The bytes that are free by it. */
+  /** Drops the first message. @returns The number of bytes freed. */
   dropFirst(): number {
     const bytes = this.entries[this.head]?.bytes ?? 0;
     this.head++;
@@ -91,7 +91,7 @@ export class PartitionLog {
     return bytes;
   }
 
-  /** At least one message if there is one, and not more than these bytes otherwise. `next` lies behind them and their gaps. */
+  /** Reads at least one message if there is one, and otherwise at most `maxBytes`. `next` is after them and their gaps. */
   read(from: bigint, maxBytes: number): { messages: LogMessage[]; next: bigint } {
     const { readable } = this;
     const messages: LogMessage[] = [];
@@ -105,7 +105,7 @@ export class PartitionLog {
     }
   }
 
-  /** What can be read, with its place among all of the topic. */
+  /** Returns the readable messages, with their positions among all of the topic. */
   all(): { readonly message: LogMessage; readonly order: number }[] {
     const { readable } = this;
     return this.entries
@@ -114,9 +114,9 @@ export class PartitionLog {
       .map(({ message, order }) => ({ message: copyOf(message), order }));
   }
 
-  /** The offset of the first message of this time or later; the end if there is none. */
+  /** Returns the offset of the first message at this time or later; the end if there is none. */
   offsetAt(time: number): bigint {
-    // Producers give the times, so they need not grow.
+    // Timestamps come from producers, so they needn't increase.
     for (let index = this.head; index < this.entries.length; index++) {
       const entry = this.entries[index];
       if (entry && entry.message.timestamp >= time) return entry.message.offset;
@@ -124,7 +124,7 @@ export class PartitionLog {
     return this.end;
   }
 
-  /** The first entry for which it holds; it holds for all after that. */
+  /** Returns the first entry for which it holds; it holds for all later ones, too. */
   private indexOf(holds: (message: LogMessage) => boolean): number {
     let [low, high] = [this.head, this.entries.length];
     while (low < high) {
@@ -137,14 +137,14 @@ export class PartitionLog {
   }
 }
 
-/** The bytes which a message is taken to need. */
+/** Returns the estimated size of a message in bytes. */
 export function sizeOf({ key, value, headers = {} }: OutgoingMessage): number {
   let bytes = OVERHEAD + (key?.length ?? 0) + (value?.length ?? 0);
   for (const [name, value] of pairsOf(headers)) bytes += name.length + value.length;
   return bytes;
 }
 
-/** Whoever writes into the bytes that it gave or got changes no other's. */
+/** Copies a message, so that writing into its buffers affects nobody else. */
 function copyOf(message: LogMessage): LogMessage {
   const { key, value, headers } = message;
   return {
