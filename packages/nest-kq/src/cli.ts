@@ -1,13 +1,13 @@
-// The command `nest-kq`. Exit status: 0 done, 1 it could not be done, 2 wrong arguments.
+// The command `nest-kq`. Exit status: 0 success, 1 failure, 2 wrong arguments.
 import { readFileSync } from 'node:fs';
 import { startProgram } from 'nest-handlers/cli';
 import { COMMANDS } from './cli/commands.js';
 import { KqError, type KqErrorCode } from './errors.js';
 
-/** Errors that say that an argument was wrong: a topic, a partition, a cursor. */
+/** Errors about an argument: a topic, a partition, a cursor. */
 const ABOUT_ARGUMENTS: readonly KqErrorCode[] = ['KQ_BAD_TOPIC', 'KQ_BAD_OPTION', 'KQ_BAD_MESSAGE'];
 
-/** Of the installed package. */
+/** Version of the installed package. */
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;
 };

@@ -27,7 +27,7 @@ const CONNECTION_FLAGS: Flags = {
   },
 };
 
-/** The options of the module that a file may have: those that say how to reach the brokers. */
+/** Module options allowed in a file: those for reaching the brokers. */
 const IN_FILE = [
   'brokers',
   'clientId',
@@ -41,7 +41,7 @@ type ClusterCommand = Omit<Command, 'run'> & {
   run(args: Arguments, runtime: KqRuntime): Promise<Answer>;
 };
 
-/** A command that goes to brokers: with the flags for that, and closed after it. */
+/** Wraps a command that connects to brokers: adds the flags for that, and closes the connection afterwards. */
 export function clusterCommand(command: ClusterCommand): Command {
   return {
     ...command,
@@ -57,7 +57,7 @@ export function clusterCommand(command: ClusterCommand): Command {
   };
 }
 
-/** Flags come before the environment, and the environment before the file. */
+/** Flags override the environment, which overrides the file. */
 function settingsOf(args: Arguments): ResolvedOptions {
   const doubt = (line: string) => tellAs('nest-kq', line);
   const file: KqOptions = readConfigFile(args, { byDefault: 'nest-kq.json', names: IN_FILE, doubt });
@@ -82,7 +82,7 @@ function settingsOf(args: Arguments): ResolvedOptions {
   }
 }
 
-/** A command tells its failures by itself. */
+/** A command reports its failures itself. */
 const SILENT = { log: () => undefined, warn: () => undefined, error: () => undefined };
 
 function saslOf(args: Arguments): Pick<KqOptions, 'sasl'> {
@@ -97,7 +97,7 @@ function saslOf(args: Arguments): Pick<KqOptions, 'sasl'> {
   return { sasl: { mechanism, username, password } as NonNullable<KqOptions['sasl']> };
 }
 
-/** The text of a flag, or of its variable: KQ_BROKERS is that of `brokers`. An empty variable is as good as none. */
+/** Returns the value of a flag or of its variable, such as KQ_BROKERS for `brokers`. An empty variable counts as unset. */
 function textOf(args: Arguments, flag: string, expected: string): string | undefined {
   const variable = process.env[`KQ_${flag.toUpperCase().replaceAll('-', '_')}`];
   return args.text(flag, expected) ?? (variable === '' ? undefined : variable);

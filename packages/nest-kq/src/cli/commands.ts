@@ -1,6 +1,6 @@
 import type { Command } from 'nest-handlers/cli';
 
-/** Each command by its name. */
+/** Commands by name. */
 export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   'dead topics': async () => (await import('./dead.js')).deadTopics,
   'dead list': async () => (await import('./dead.js')).deadList,

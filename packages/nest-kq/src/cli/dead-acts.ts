@@ -62,7 +62,7 @@ type Start = (
   options: { readonly dryRun: boolean; readonly limit?: number },
 ) => Promise<KqLettersDone>;
 
-/** Counts first, asks, and then acts. */
+/** Counts first, asks for confirmation, then acts. */
 async function act(args: Arguments, verb: string, start: Start): Promise<Answer> {
   const topic = args.required('TOPIC');
   const place = placeOf(args);

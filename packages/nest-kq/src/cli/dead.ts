@@ -6,7 +6,7 @@ import { clusterCommand } from './cluster.js';
 import { FILTER_FLAGS, PLACE_FLAGS, filterOf, placeOf } from './letter-flags.js';
 
 const operands = ['TOPIC'];
-/** Characters of a text in a column. */
+/** Max characters of a string in a column. */
 const SHORT = 48;
 
 export const deadTopics = clusterCommand({
@@ -88,12 +88,12 @@ export function showPlace({ partition, offset }: Pick<KqLetterSummary, 'partitio
   return `partition ${partition}, offset ${String(offset)}`;
 }
 
-/** That letters of these partitions are neither listed nor acted on. */
+/** Says that letters of these partitions are neither listed nor acted on. */
 export function missingFact(topic: string, leaderless: readonly number[]): string {
   return `without those of partitions that cannot be read: ${leaderlessFact(topic, leaderless)}`;
 }
 
-/** One line for people. */
+/** Returns one line for people. */
 export function showLetter({ partition, offset, key, error }: KqLetterSummary): string {
   return `${partition}/${offset}  ${short(key ?? '')}  ${short(`${error.name}: ${error.message}`)}`;
 }
@@ -132,7 +132,7 @@ function textOf(letter: KqDeadLetter): string {
   });
 }
 
-/** Undefined: it is no UTF-8. */
+/** Returns undefined if the bytes aren't UTF-8. */
 function textIn(bytes: Buffer): string | undefined {
   const text = bytes.toString();
   return Buffer.from(text).equals(bytes) ? text : undefined;

@@ -34,7 +34,7 @@ export function filterOf(args: Arguments): KqLetterFilter {
   };
 }
 
-/** Undefined: no letter is named. */
+/** Returns undefined if no letter is named. */
 export function placeOf(args: Arguments): KqLetterRef | undefined {
   const partition = args.count('partition', 0, 2 ** 31 - 1);
   const offset = args.count('offset', 0, Number.MAX_SAFE_INTEGER);

@@ -1,25 +1,25 @@
-/** What waits for its time in nest-dq: the port to it, as an application may not have it. */
+/** Port to nest-dq, which an application may not have, for messages that wait. */
 import type { Duration, When } from 'nest-handlers/time';
 import type { DelayedPush } from '../api/message.js';
 import type { LogMessage, OutgoingMessage, TopicPartition } from '../driver/message.js';
 import { KqError } from '../errors.js';
 
-/** When a message is to be pushed. */
+/** When to push a message. */
 export type Later = { readonly delay: Duration } | { readonly at: When };
 
-/** A message whose runs failed up to now. */
+/** A message whose runs have failed so far. */
 export interface FailedMessage extends TopicPartition {
   readonly message: LogMessage;
-  /** How many it had. */
+  /** Number of runs. */
   readonly runs: number;
 }
 
-/** What the runs of a message came to that came back from nest-dq. */
+/** Result of running a message that came back from nest-dq. */
 export type LaterOutcome =
   | 'handled'
-  /** It runs again after so many milliseconds. */
+  /** Runs again after `after` ms. */
   | { readonly after: number; readonly error: Error }
-  /** No further run can handle it. */
+  /** Won't run again. */
   | { readonly final: Error; readonly why: 'attempts' | 'notRetried' | 'discarded' | 'unreadable' };
 
 /** Runs a message that came back. `signal` aborts when nobody waits for the run any more. Never rejects. */
@@ -29,14 +29,14 @@ export interface Delays {
   /** Resolves once the message is stored; rejects with a `KqError`. */
   push(topic: string, message: OutgoingMessage, when: Later): Promise<DelayedPush>;
   /**
-   * Resolves once a job of the message is stored, which runs it after so many milliseconds, or one was there already.
-   * Rejects with a `KqError`.
-   * @param attempts The most runs that the job may have.
+   * Resolves once a job of the message is stored that runs it after `after` ms, or one already existed. Rejects with a
+   * `KqError`.
+   * @param attempts Max runs of the job.
    */
   retry(group: string, failed: FailedMessage, after: number, attempts: number): Promise<void>;
-  /** Pushes what waits, from now on. */
+  /** Starts pushing waiting messages. */
   consumePushes(push: (topic: string, message: OutgoingMessage) => Promise<unknown>): Promise<Consuming>;
-  /** Runs what waits of the group, from now on. */
+  /** Starts running the group's waiting messages. */
   consumeRetries(group: string, concurrency: number, run: RunLater): Promise<Consuming>;
 }
 
@@ -45,10 +45,10 @@ export interface Consuming {
   stop(): Promise<void>;
 }
 
-/** Where the parts of a cluster find nest-dq. */
+/** Gives the parts of a cluster access to nest-dq. */
 export class DelaysPort {
   private delays: Delays | undefined;
-  /** Whether this process runs what waits. */
+  /** Whether this process runs waiting messages. */
   consume = false;
 
   open(delays: Delays, consume: boolean): void {
@@ -56,12 +56,12 @@ export class DelaysPort {
     this.consume = consume;
   }
 
-  /** Undefined: the application does not have it. */
+  /** Returns undefined if the application doesn't have it. */
   find(): Delays | undefined {
     return this.delays;
   }
 
-  /** `KQ_CONFIG`: the application does not have it. `what` needs it. */
+  /** Returns nest-dq; throws `KQ_CONFIG` if the application doesn't have it. `what` names the feature that needs it. */
   need(what: string): Delays {
     if (this.delays) return this.delays;
     throw new KqError(

@@ -1,4 +1,4 @@
-/** Messages that wait in nest-dq. */
+/** Messages waiting in nest-dq. */
 import { DqError, Discard, Retry, type DelayedJob, type DqConsumer, type DqProducer } from 'nest-dq';
 import type { DelayedPush } from '../api/message.js';
 import type { Consuming, Delays, FailedMessage, Later, LaterOutcome, RunLater } from '../delays/delays.js';
@@ -15,17 +15,17 @@ import {
 } from './stored-message.js';
 import { tubeOfPushes, tubeOfRetries } from './tubes.js';
 
-/** A push that fails is tried again so often: for some days. */
+/** Max attempts of a failing push: enough for some days. */
 const PUSH_ATTEMPTS = 100;
-/** Pushes of one process at a time. */
+/** Max concurrent pushes of one process. */
 const PUSHES = 100;
 
 export interface DqParts {
   readonly producer: DqProducer;
   readonly consumer: DqConsumer;
-  /** Reads a message that is too large for a job. */
+  /** Reads messages too large for a job. */
   readonly admin: Pick<LogAdmin, 'read'>;
-  /** The name of the cluster of Kafka. */
+  /** Name of the Kafka cluster. */
   readonly cluster: string | undefined;
 }
 
@@ -55,7 +55,7 @@ export class DqDelays implements Delays {
     const { topic, partition, message } = failed;
     const tube = tubeOfRetries(cluster, group);
     const key = `${topic}/${partition}/${message.offset}`;
-    // The one that is there has had its runs: a message that comes again must not begin anew.
+    // An existing job keeps its runs: a redelivered message must not start over.
     const options = { key, onDuplicate: 'keep', attempts } as const;
     const store = (whole: boolean) => producer.delay(tube, storedFailure(failed, whole), after, options);
     try {
@@ -104,31 +104,31 @@ export class DqDelays implements Delays {
   private async read({ topic, partition, offset, runs }: StoredFailure): Promise<FailedMessage> {
     const message = await this.parts.admin.read(topic, partition, BigInt(offset));
     if (message) return { topic, partition, message, runs };
-    // To throw would try again what cannot come back.
+    // Throwing would retry what can't come back.
     throw Discard.because(
       `message ${offset} of ${topic}/${partition} was too large for a job, and is not in the log any more`,
     );
   }
 }
 
-/** To nest-dq. */
+/** Translates an outcome for nest-dq. */
 function told(outcome: LaterOutcome): unknown {
   if (outcome === 'handled') return undefined;
   if ('after' in outcome) return Retry.after(outcome.after, outcome.error);
-  // The dead letter has the error itself, if it is that of the last run.
+  // Thrown so that the dead letter has the last run's own error.
   if (outcome.why === 'attempts') throw outcome.final;
   return Discard.because(outcome.final.message);
 }
 
 const BAD: readonly string[] = ['DQ_BAD_DURATION', 'DQ_BAD_TIME', 'DQ_TOO_FAR', 'DQ_BAD_OPTION'];
 
-/** That of nest-dq advises an option which a push does not have. */
+/** Replaces nest-dq's error, which recommends an option that a push doesn't have. */
 function past(at: unknown, cause: unknown): KqError {
   const fact = `\`at\` is ${show(at)}, which is over: expected a time in the future, or no \`at\` to push at once`;
   return new KqError('KQ_BAD_MESSAGE', fact, { cause });
 }
 
-/** An error of nest-dq in the words of nest-kq. */
+/** Translates an error of nest-dq to nest-kq's terms. */
 function meant(thrown: unknown, fact: string): KqError {
   const error = toError(thrown);
   const code = codeOf(error);

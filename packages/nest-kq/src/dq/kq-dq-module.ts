@@ -1,5 +1,5 @@
 /**
- * The joint of nest-kq and nest-dq.
+ * Connects nest-kq to nest-dq.
  * @module nest-kq/dq
  */
 import { Module, type DynamicModule } from '@nestjs/common';
@@ -10,25 +10,25 @@ import { kqTokens } from '../nest/tokens.js';
 import type { KqRuntime } from '../nest/runtime.js';
 import { DqDelays } from './dq-delays.js';
 
-/** What `KqDqModule.forRoot` takes. */
+/** Options of `KqDqModule.forRoot`. */
 export interface KqDqOptions {
-  /** The name of the cluster of Kafka, as in `KqModule.forRoot({ name })`. @default the one without a name */
+  /** Name of the Kafka cluster, as in `KqModule.forRoot({ name })`. @default the cluster without a name */
   kq?: string;
-  /** The name of the cluster of nest-dq, as in `DqModule.forRoot({ name })`. @default the one without a name */
+  /** Name of the nest-dq cluster, as in `DqModule.forRoot({ name })`. @default the cluster without a name */
   dq?: string;
-  /** False: this process puts messages into nest-dq, and others push and run them. @default true */
+  /** False: this process only adds messages to nest-dq; others push and run them. @default true */
   consume?: boolean;
 }
 
 const NAMES: readonly string[] = ['kq', 'dq', 'consume'] satisfies readonly (keyof KqDqOptions)[];
 
 /**
- * Gives a cluster of Kafka the delays of nest-dq: `delay` and `at` of a push, `retry: { through: 'dq' }` and `deadLetter:
- * 'dq'` of a handler. Import it once for each cluster, beside `KqModule.forRoot` and `DqModule.forRoot`.
+ * Adds the delays of nest-dq to a Kafka cluster: `delay` and `at` of a push, `retry: { through: 'dq' }` and `deadLetter: 'dq'`
+ * of a handler. Import it once per cluster, in addition to `KqModule.forRoot` and `DqModule.forRoot`.
  */
 @Module({})
 export class KqDqModule {
-  /** `KQ_CONFIG`: an option is wrong. Nest says if one of the two clusters is not there. */
+  /** Connects two clusters. `KQ_CONFIG`: an option is wrong. Nest reports a missing cluster. */
   static forRoot(options: KqDqOptions = {}): DynamicModule {
     checkOptions('KQ_CONFIG', 'KqDqModule.forRoot', options, NAMES);
     const { kq, dq, consume = true } = options;

@@ -1,14 +1,14 @@
-/** Messages as jobs have them: JSON in which a person can read texts. */
+/** Messages as job payloads: JSON with readable strings. */
 import { isUtf8 } from 'node:buffer';
 import type { FailedMessage } from '../delays/delays.js';
 import type { Headers, OutgoingMessage } from '../driver/message.js';
 
-/** UTF-8 as a text. */
+/** A plain string if the bytes are UTF-8. */
 type StoredBytes = string | { readonly base64: string };
 
 type StoredHeaders = Readonly<Record<string, StoredBytes | readonly StoredBytes[]>>;
 
-/** The payload of a job that pushes a message. */
+/** Payload of a job that pushes a message. */
 export interface StoredPush {
   readonly topic: string;
   readonly key: StoredBytes | null;
@@ -18,16 +18,16 @@ export interface StoredPush {
   readonly timestamp?: number;
 }
 
-/** The payload of a job that runs a message again. */
+/** Payload of a job that reruns a message. */
 export interface StoredFailure {
   readonly topic: string;
   readonly partition: number;
   /** Decimal digits. */
   readonly offset: string;
   readonly timestamp: number;
-  /** The runs that it had before it became a job. */
+  /** Number of runs before it became a job. */
   readonly runs: number;
-  /** Absent, as value and headers: the message is too large for a job, and is read from the log. */
+  /** Absent, like value and headers, if the message is too large for a job and must be read from the log. */
   readonly key?: StoredBytes | null;
   readonly value?: StoredBytes | null;
   readonly headers?: StoredHeaders;
@@ -57,7 +57,7 @@ export function pushOf({ key, value, headers, partition, timestamp }: StoredPush
   };
 }
 
-/** @param whole False: key, value and headers stay in the log, as each of them may be too large. */
+/** @param whole False: key, value and headers stay in the log, since any of them may be too large. */
 export function storedFailure(
   { topic, partition, message, runs }: FailedMessage,
   whole: boolean,
@@ -69,7 +69,7 @@ export function storedFailure(
     : place;
 }
 
-/** Undefined: it is in the log only. */
+/** Returns undefined if the message is only in the log. */
 export function failureOf(failure: StoredFailure): FailedMessage | undefined {
   const { topic, partition, offset, timestamp, runs, key, value, headers = {} } = failure;
   if (key === undefined || value === undefined) return undefined;

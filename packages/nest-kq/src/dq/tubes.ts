@@ -1,23 +1,23 @@
-/** The tubes of a cluster: legal names of beanstalkd for any name of a cluster and a group, no two of them alike. */
+/** Tube names of a cluster: valid in beanstalkd and unique for any cluster and group name. */
 import { createHash } from 'node:crypto';
 
-/** The prefix of nest-dq comes before it, and a name has 200 characters at most. */
+/** Max length: nest-dq prepends its prefix, and a name has at most 200 characters. */
 const LONGEST = 120;
 const KEPT = 90;
-/** Those that a part of a name keeps. */
+/** Characters kept as they are. */
 const PLAIN = /[A-Za-z0-9._-]/;
 
-/** Messages that are pushed later. */
+/** Returns the tube of delayed pushes. */
 export function tubeOfPushes(cluster: string | undefined): string {
   return nameOf('kq-push', cluster);
 }
 
-/** Failed messages of a group. */
+/** Returns the tube of a group's failed messages. */
 export function tubeOfRetries(cluster: string | undefined, group: string): string {
   return nameOf('kq', cluster, group);
 }
 
-/** A part that is absent is empty. */
+/** Joins the parts of a name. An absent part is empty. */
 function nameOf(kind: string, cluster = '', ...more: readonly string[]): string {
   const name = [kind, ...(cluster === '' ? [] : ['', cluster]), ...more].map(escaped).join('/');
   if (name.length <= LONGEST) return name;
@@ -25,7 +25,7 @@ function nameOf(kind: string, cluster = '', ...more: readonly string[]): string 
   return `${name.slice(0, KEPT)}$$${hash}`;
 }
 
-/** Others as `$` and two digits for each byte; so `$$` is in no such name. */
+/** Escapes other characters as `$` and two digits per byte, so no such name contains `$$`. */
 function escaped(part: string): string {
   return Array.from(part, (each) =>
     PLAIN.test(each) ? each : Array.from(Buffer.from(each), (byte) => `$${hex(byte)}`).join(''),

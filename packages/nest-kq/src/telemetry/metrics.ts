@@ -4,26 +4,26 @@ import type { KqClusterView } from '../events/hooks.js';
 import { GROUP, PARTITION, SCOPE, topicAttributes } from './names.js';
 import { errorType } from './tracing.js';
 
-/** Seconds, as the conventions have them. */
+/** Histogram buckets in seconds, from the semantic conventions. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
-/** Seconds. From a consumer that waits for messages to a day of downtime. */
+/** Histogram buckets in seconds, from a consumer waiting for messages to a day of downtime. */
 const LATENESSES = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600, 86_400,
 ];
 
-/** What the hooks measure themselves. */
+/** Measurements made by the hooks. */
 export interface Measured {
-  /** A push, or those of one `pushMany`, took so many seconds. */
+  /** A push, or a `pushMany`, took this many seconds. */
   pushed(seconds: number, attributes: Attributes): void;
-  /** A handler was called with so many messages. */
+  /** A handler was called with this many messages. */
   called(messages: number, attributes: Attributes): void;
-  /** It took so many seconds. */
+  /** A handler call took this many seconds. */
   ran(seconds: number, attributes: Attributes): void;
-  /** Nothing is told any more. */
+  /** Stops reporting. */
   stop(): void;
 }
 
-/** Counts the events of this process. When a reader asks, it also tells the load. */
+/** Counts the events of this process, and reports the load when a reader collects. */
 export function recordMetrics({ events, load }: KqClusterView, ofCluster: Attributes): Measured {
   const meter = metrics.getMeter(SCOPE);
   const counter = (metric: string, unit: string, description: string) =>

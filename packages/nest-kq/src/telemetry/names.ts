@@ -1,11 +1,11 @@
 import type { Attributes } from '@opentelemetry/api';
 
-/** The name of our tracer and our meter. */
+/** Name of our tracer and meter. */
 export const SCOPE = 'nest-kq';
 
 /**
- * The conventions' attributes of a topic, of version 1.45: https://opentelemetry.io/docs/specs/semconv/messaging/kafka/
- * `messaging.system` is what they had before `messaging.system.name`.
+ * Returns the attributes of a topic per semantic conventions 1.45: https://opentelemetry.io/docs/specs/semconv/messaging/kafka/
+ * `messaging.system` is the predecessor of `messaging.system.name`.
  */
 export function topicAttributes(topic: string, operation: 'send' | 'process'): Attributes {
   return {

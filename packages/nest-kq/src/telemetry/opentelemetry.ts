@@ -1,5 +1,5 @@
 /**
- * Metrics and traces. Only this entry needs the package `@opentelemetry/api`.
+ * Metrics and traces. Only this entry point requires the package `@opentelemetry/api`.
  * @module nest-kq/opentelemetry
  */
 import type { Attributes } from '@opentelemetry/api';
@@ -11,9 +11,9 @@ import { GROUP, topicAttributes } from './names.js';
 import { carryTrace, errorType, spanAroundPush, spanAroundRun } from './tracing.js';
 
 /**
- * Metrics, spans and the context of traces: `KqModule.forRoot({ hooks: [openTelemetry()] })`, one for each cluster. It uses the
- * providers and the propagator that are registered with OpenTelemetry before the application starts. If none is registered,
- * it does nothing. docs/kq/observability.md lists all names.
+ * Returns hooks for metrics, spans and trace context: `KqModule.forRoot({ hooks: [openTelemetry()] })`, one per cluster. Uses
+ * the providers and the propagator registered with OpenTelemetry before the application starts, and does nothing if there are
+ * none. docs/kq/observability.md lists all names.
  */
 export function openTelemetry(): KqHooks {
   let measured: Measured | undefined;
@@ -46,7 +46,7 @@ export function openTelemetry(): KqHooks {
   };
 }
 
-/** Tells how long it was until the end, and the type of the error, if there was one. */
+/** Returns a callback that reports the elapsed time, and the type of the error, if any. */
 function timing(tell: (seconds: number, error: Attributes) => void): (error: Error | undefined) => void {
   const begin = systemClock.now();
   return (error) =>

@@ -18,15 +18,15 @@ import type { KqPushCall, KqRun } from '../events/hooks.js';
 import { batchResults } from '../failures/batch-results.js';
 import { GROUP, PARTITION, SCOPE, topicAttributes } from './names.js';
 
-/** What a handler said: `done`, `retry` or `discard`. */
+/** Result of a handler: `done`, `retry` or `discard`. */
 const OUTCOME = 'kq.message.outcome';
 
-/** Writes the active trace, and its baggage, into the headers of a message. */
+/** Writes the active trace and its baggage to the headers of a message. */
 export function carryTrace(headers: Record<string, string>): void {
   propagation.inject(context.active(), headers);
 }
 
-/** Gets the error that a call came to, if any. */
+/** Takes the error of a call, if any. */
 type Ended = (error: Error | undefined) => void;
 
 /** Pushes inside a span of the caller's trace. The messages carry this span. */
@@ -45,15 +45,15 @@ export function spanAroundPush<T extends Pushed | PushResult[]>(
       ...(many && { 'messaging.batch.message_count': count }),
     },
   });
-  // Of many, the first that failed.
+  // The first failure of many messages.
   const failure = (result: T) =>
     Array.isArray(result) ? result.find(({ error }) => error)?.error : undefined;
   return inside(trace.setSpan(context.active(), span), span, next, failure, ended);
 }
 
 /**
- * Calls a handler inside a span: of one message, in the trace of its push, of a batch, in a trace of its own that links to
- * all of theirs. The handler of one message gets the baggage of its push.
+ * Calls a handler inside a span: for one message, in the trace of its push; for a batch, in a trace of its own that links to all
+ * of theirs. The handler of one message gets the baggage of its push.
  */
 export function spanAroundRun(
   run: KqRun,
@@ -88,7 +88,7 @@ export function spanAroundRun(
   );
 }
 
-/** Ends the span with what `next` comes to. An outcome that was chosen is no error. */
+/** Ends the span with the result of `next`. An outcome the handler chose is no error. */
 async function inside<T>(
   active: Context,
   span: Span,
@@ -116,13 +116,13 @@ async function inside<T>(
   }
 }
 
-/** Of our own errors their code, which says more than their name. */
+/** Returns the code of our own errors, which is more specific than their name. */
 export function errorType(error: Error): string {
   const { code } = error as { code?: unknown };
   return error.name === 'KqError' && typeof code === 'string' ? code : error.name;
 }
 
-/** Writes what the handler said; the error is the first of a batch. */
+/** Records the handler's result; returns the first error of a batch. */
 function failureOf(span: Span, { messages, batch }: KqRun, result: unknown): Error | undefined {
   if (!batch || isOutcome(result)) {
     span.setAttribute(OUTCOME, isOutcome(result) ? result['~outcome'] : 'done');
@@ -135,7 +135,7 @@ function failureOf(span: Span, { messages, batch }: KqRun, result: unknown): Err
 }
 
 function messageAttributes({ offset, key, keyBytes, value, attempt }: KqMessage): Attributes {
-  // Bytes that are no text have no form that everybody would write alike.
+  // Binary keys have no standard representation.
   const isText = key !== null && Buffer.from(key).equals(keyBytes!);
   return {
     'kafka.offset': Number(offset),
@@ -145,17 +145,17 @@ function messageAttributes({ offset, key, keyBytes, value, attempt }: KqMessage)
   };
 }
 
-/** To the push of each message of a batch, and to the run of nest-dq's job that brought the message back. */
+/** Returns links to the push of each message of a batch, and to the nest-dq run that brought the message back. */
 function linksOf({ messages, batch }: KqRun): Link[] {
   const linked = batch ? messages.map((each) => trace.getSpanContext(contextOf(each))) : [];
   const active = trace.getActiveSpan();
-  // One that has ended is active only because somebody within it, such as a `resume`, has set the consumer going.
+  // An ended span is only active because something inside it, such as a `resume`, started the consumer.
   if (active?.isRecording()) linked.push(active.spanContext());
   const known = new Map(linked.filter((each) => each !== undefined).map((each) => [each.spanId, each]));
   return Array.from(known.values(), (each) => ({ context: each }));
 }
 
-/** What the headers of a message carry. */
+/** Returns the context carried by the headers of a message. */
 function contextOf(message: KqMessage): Context {
   return propagation.extract(ROOT_CONTEXT, message, {
     get: ({ headers }, name) => {

@@ -13,22 +13,22 @@ import { MemoryDriver } from '../driver/memory/memory-driver.js';
 import type { Headers } from '../driver/message.js';
 import { KqError, show } from '../errors.js';
 
-/** A message of a topic, as it is stored. */
+/** A stored message of a topic. */
 export interface StoredMessage<V = unknown> {
   readonly partition: number;
-  /** Its place in the partition, in decimal digits. */
+  /** Offset in the partition, in decimal digits. */
   readonly offset: string;
-  /** As UTF-8; null: it has none. */
+  /** The key as UTF-8, or null if there is none. */
   readonly key: string | null;
-  /** By the topic's format, before its schema. Null: a tombstone. */
+  /** The value decoded by the topic's format, before its schema. Null for a tombstone. */
   readonly value: V | null;
-  /** As UTF-8; a name with several values has their list. */
+  /** Headers as UTF-8; a list if a name has several values. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
-  /** Milliseconds since 1970. */
+  /** In ms since 1970. */
   readonly timestamp: number;
 }
 
-/** Stands for the brokers of one cluster. All applications under the kit share it, as far as their cluster has its name. */
+/** Stands in for the brokers of one cluster. Shared by all applications of the kit whose cluster has this name. */
 export class KitLog {
   private readonly driver: MemoryDriver;
   private readonly gates = new Set<Gate>();
@@ -47,7 +47,7 @@ export class KitLog {
     this.isOpen = false;
   }
 
-  /** One application's way to it: it closes only what it has opened. */
+  /** Returns one application's access to it, which closes only what it has opened. */
   reach(closed: () => void): LogDriver {
     const producers: LogProducer[] = [];
     const members: LogMember[] = [];
@@ -73,7 +73,7 @@ export class KitLog {
     };
   }
 
-  /** In the order in which they were pushed. */
+  /** Returns the messages in the order they were pushed. */
   messages(topic: string | Topic): StoredMessage[] {
     const format = formatOf(topic);
     return this.driver.stored(topicName(topic)).map(({ partition, message }) => ({
@@ -87,7 +87,7 @@ export class KitLog {
   }
 }
 
-/** Holds batches back until a journey begins: without them no handler does. */
+/** Holds back batches until a journey starts: without them no handler runs. */
 class Gate implements MemberHandler {
   private held: LogBatch[] = [];
 
@@ -114,7 +114,7 @@ class Gate implements MemberHandler {
   }
 
   assigned(...now: Parameters<MemberHandler['assigned']>): void {
-    this.held = []; // it comes again
+    this.held = []; // these come again
     this.handler.assigned(...now);
   }
 
@@ -131,7 +131,7 @@ class Gate implements MemberHandler {
 function decodeNow(format: Format, stored: Buffer | null, topic: string): unknown {
   const value = decodeValue(format, stored, topic);
   if (!(value instanceof Promise)) return value;
-  value.catch(() => undefined); // told here
+  value.catch(() => undefined); // reported here
   const expected = `one that answers at once, or the stored bytes: defineTopic(${show(topic)}, { format: 'bytes' })`;
   throw new KqError('KQ_BAD_MESSAGE', `the format of ${show(topic)} answers later: expected ${expected}`);
 }

@@ -1,6 +1,5 @@
 /**
- * Streams of messages in tests, on a clock that the test moves. It needs the package `@nestjs/testing`, which nothing else
- * here does.
+ * Streams of messages in tests, on a clock moved by the test. Only this entry point requires the package `@nestjs/testing`.
  * @module nest-kq/testing
  */
 import type { TestingModuleBuilder } from '@nestjs/testing';
@@ -20,21 +19,18 @@ import { MessageTally, type MessageCounts } from './message-tally.js';
 
 export type { MessageCounts, StoredMessage };
 
-/** How a test kit is made. */
+/** Options of the test kit. */
 export interface KqTestKitOptions {
-  /**
-   * The kit of nest-dq under the same application: then both have one time, and each call which moves the time of one moves
-   * that of the other. @default none
-   */
+  /** The nest-dq kit of the same application: both then share one time, and moving one moves the other. @default none */
   dq?: { readonly time: KitTime };
-  /** The time at the beginning; with `dq` it is that kit's. @default the present, by fake timers if there are any */
+  /** Start time; that of the kit `dq` if given. @default the present, from fake timers if there are any */
   now?: When;
   /**
-   * How long, in real time, a run is waited for before the kit's time goes on without it; with `dq` it is that kit's.
+   * How long, in real time, to wait for a run before the kit's time moves on without it; that of the kit `dq` if given.
    * @default '2s'
    */
   patience?: Duration;
-  /** Of each topic, 1 to 1,000. @default 4 */
+  /** Partitions of each topic, 1 to 1,000. @default 4 */
   partitions?: number;
 }
 
@@ -46,23 +42,23 @@ const NAMES: readonly string[] = [
 ] satisfies readonly (keyof KqTestKitOptions)[];
 
 /**
- * A log in memory and a clock that stands still, under an application's own module, or alone for a unit test. All the rest is
- * real: pusher, consumer, retries, dead letters. Each topic is there once it is named. Handlers run only inside of `run`,
- * `advance` and `advanceTo`, and inside of those calls of the kit `dq`.
+ * A log in memory and a clock that stands still, under an application's own module or standalone for a unit test. Everything
+ * else is real: pusher, consumer, retries, dead letters. Each topic exists once it is named. Handlers run only during `run`,
+ * `advance` and `advanceTo`, and during those calls of the kit `dq`.
  */
 export class KqTestKit {
   private readonly time: KitTime;
   private readonly partitions: number;
   private readonly tally = new MessageTally();
-  /** By the names of their clusters; undefined is that of the one without a name. */
+  /** By cluster name; undefined for the cluster without a name. */
   private readonly logs = new Map<string | undefined, KitLog>();
-  /** Applications that were compiled, and neither initialized nor closed. */
+  /** Applications compiled, but neither initialized nor closed. */
   private readonly idle = new Set<ResolvedOptions>();
   private readonly environment: Environment;
   private own: KqRuntime | undefined;
   private closed = false;
 
-  /** `KQ_BAD_OPTION`. */
+  /** Creates a kit; throws `KQ_BAD_OPTION`. */
   constructor(options: KqTestKitOptions = {}) {
     checkOptions('KQ_BAD_OPTION', 'the test kit', options, NAMES);
     const { dq, now, patience, partitions = 4 } = options;
@@ -90,15 +86,14 @@ export class KqTestKit {
   }
 
   /**
-   * Replaces the brokers and the clock of every KqModule in the module under test; its other options stay, and those that say
-   * how to reach the brokers are not looked at. Modules under one kit are processes on the same brokers, as far as their
-   * clusters have the same name.
+   * Replaces the brokers and the clock of every KqModule in the module under test; other options stay, and broker options are
+   * ignored. Modules under one kit act as processes on the same brokers if their clusters have the same name.
    */
   override(builder: TestingModuleBuilder): TestingModuleBuilder {
     return builder.overrideProvider(ENVIRONMENT).useValue(this.environment);
   }
 
-  /** Pushes from the test, or into a class that is tested without Nest: on the cluster without a name. */
+  /** A pusher on the cluster without a name, for the test itself or for a class tested without Nest. */
   get pusher(): KqPusher {
     if (!this.own) {
       const settings = this.resolve({}, undefined);
@@ -108,29 +103,29 @@ export class KqTestKit {
     return this.own.pusher;
   }
 
-  /** The time as the module under test has it. */
+  /** The time seen by the module under test. */
   get now(): Date {
     return new Date(this.time.clock.wall());
   }
 
   /**
-   * Handles what can be handled now; the clock stands still. Resolves when all handlers have ended, but for those that take
-   * longer than `patience`. `KQ_CLOSED`; `KQ_CONFIG`: no application uses this kit, or `init` was not called on one.
+   * Handles everything that can be handled now; the clock stands still. Resolves when all handlers have ended, except those that
+   * take longer than `patience`. `KQ_CLOSED`; `KQ_CONFIG`: no application uses this kit, or `init` wasn't called on one.
    */
   async run(): Promise<MessageCounts> {
     return this.go(() => this.time.clock.now());
   }
 
   /**
-   * The same, and moves the clock, with all that comes due on the way: runs of messages that failed, batches that wait for
-   * more, commits. Fake timers of Jest and Vitest move along. Also `KQ_BAD_OPTION`: no duration.
+   * Like `run`, and moves the clock, running everything that comes due: retries, incomplete batches, commits. Fake timers of
+   * Jest and Vitest move along. Also `KQ_BAD_OPTION`: not a duration.
    */
   async advance(by: Duration): Promise<MessageCounts> {
     const ms = milliseconds('KQ_BAD_OPTION', 'the time to advance by', by, 0, Infinity);
     return this.go(() => this.time.clock.now() + ms);
   }
 
-  /** The same up to an instant. `KQ_BAD_OPTION`: no instant, or it is before `now`. */
+  /** Like `advance`, up to a point in time. `KQ_BAD_OPTION`: not a time, or before `now`. */
   async advanceTo(when: When): Promise<MessageCounts> {
     const to = instant('the time to advance to', when);
     return this.go(() => {
@@ -142,9 +137,9 @@ export class KqTestKit {
   }
 
   /**
-   * The messages of a topic, handled or not, in the order in which they were pushed; those of transactions once they are
-   * committed. `KQ_CONFIG`: no such cluster uses this kit. `KQ_BAD_MESSAGE`: one is not of the topic's format.
-   * @param cluster Its name. Default: the cluster without a name.
+   * Returns the messages of a topic, handled or not, in the order they were pushed; those of transactions once committed.
+   * `KQ_CONFIG`: no such cluster uses this kit. `KQ_BAD_MESSAGE`: a message isn't in the topic's format.
+   * @param cluster Cluster name. Default: the cluster without a name.
    */
   messages<In = unknown>(topic: string | Topic<In>, cluster?: string): StoredMessage<In>[] {
     this.checkUsed();
@@ -154,7 +149,7 @@ export class KqTestKit {
     throw new KqError('KQ_CONFIG', `the cluster is ${kqTokens.showCluster(cluster)}: this kit has ${names}`);
   }
 
-  /** After the application was closed. Nothing runs any more. Idempotent. */
+  /** Call after the application is closed. Nothing runs any more. Idempotent. */
   async close(): Promise<void> {
     if (this.closed) return;
     this.closed = true;
@@ -166,7 +161,7 @@ export class KqTestKit {
     const settings = resolveOptions({ ...rest, brokers: 'memory' }, name);
     const app: ResolvedOptions = {
       ...settings,
-      // In memory a handler needs no group; the application's own brokers would ask for one.
+      // In memory a handler needs no group; the application's own brokers would require one.
       group: Array.isArray(brokers) ? options.group : settings.group,
       hooks: [this.tally.hooks(() => this.idle.delete(app)), ...settings.hooks],
     };
@@ -216,7 +211,7 @@ export class KqTestKit {
 }
 
 function timeOf(dq: { readonly time?: unknown }): KitTime {
-  // By its shape: an application may load two builds of a package.
+  // Checked by shape: an application may load two builds of a package.
   if (typeof (dq.time as Partial<KitTime> | undefined)?.join === 'function') return dq.time as KitTime;
   throw new KqError('KQ_BAD_OPTION', `\`dq\` is ${show(dq)}: expected a DqTestKit of nest-dq/testing`);
 }

@@ -1,33 +1,33 @@
 import type { Work } from 'nest-handlers/testing';
 import type { KqClusterView, KqHooks, KqLoad, KqRun } from '../events/hooks.js';
 
-/** What became of messages in a stretch of time. */
+/** Counts of messages over a period of time. */
 export interface MessageCounts {
-  /** Runs begun, retries too; of a batch each message counts. */
+  /** Runs started, including retries; each message of a batch counts. */
   readonly started: number;
-  /** Messages whose run went well, or failed only after a transaction had committed them. */
+  /** Messages whose run succeeded, or failed only after a transaction had committed them. */
   readonly handled: number;
-  /** Runs that failed, whatever followed. */
+  /** Failed runs, whatever followed. */
   readonly failed: number;
-  /** Messages that became dead letters, or were dropped; their last runs are among the failed. */
+  /** Messages that became dead letters or were dropped; their last runs count as failed. */
   readonly dead: number;
 }
 
 const NONE: MessageCounts = { started: 0, handled: 0, failed: 0, dead: 0 };
 
 interface Run {
-  /** The kit does not wait for it any more. */
+  /** The kit has stopped waiting for it. */
   givenUp: boolean;
 }
 
-/** Counts what the applications under a kit do, and knows which runs go on. */
+/** Counts what the applications under a kit do, and tracks current runs. */
 export class MessageTally implements Work {
   private counts = NONE;
   private readonly running = new Set<Run>();
   private readonly loads = new Set<() => KqLoad>();
   private ended: () => void = () => undefined;
 
-  /** For one application. */
+  /** Returns the hooks for one application. */
   hooks(started: () => void): KqHooks {
     return {
       onStart: (cluster) => {
@@ -38,7 +38,7 @@ export class MessageTally implements Work {
     };
   }
 
-  /** A message that waits for its next run in place needs each of the timers around it. */
+  /** Whether any message is unhandled: one waiting for its next run in place needs every timer around it. */
   get works(): boolean {
     if (this.busy) return true;
     const partitions = Array.from(this.loads, (load) => load().groups).flat();
@@ -61,7 +61,7 @@ export class MessageTally implements Work {
     for (const run of this.running) run.givenUp = true;
   }
 
-  /** All that happens by itself happens near a message that is not handled. */
+  /** Nothing happens on its own except around an unhandled message. */
   nextChange(): number {
     return Infinity;
   }
@@ -72,7 +72,7 @@ export class MessageTally implements Work {
 
   readonly anyRests = false;
 
-  /** The counts since they were taken last. */
+  /** Returns the counts since the last call. */
   take(): MessageCounts {
     const { counts } = this;
     this.counts = NONE;
@@ -90,7 +90,7 @@ export class MessageTally implements Work {
       events.on('held').subscribe(() => this.count('failed')),
       ...(['died', 'dropped'] as const).map((name) =>
         events.on(name).subscribe(({ why }) => {
-          if (why === 'unreadable') this.count('started'); // by no call of its handler
+          if (why === 'unreadable') this.count('started'); // its handler was never called
           this.count('failed');
           this.count('dead');
         }),
