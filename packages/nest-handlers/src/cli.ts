@@ -1,5 +1,5 @@
 /**
- * A program for operators: commands with flags, help, JSON, tables and exit statuses. It loads nothing of Nest.
+ * Command line programs for operators: commands with flags, help, JSON, tables and exit statuses. Doesn't load Nest.
  * @module nest-handlers/cli
  */
 export * from './cli/arguments.js';

@@ -7,13 +7,13 @@ import type { MethodMarks } from './method-marks.js';
 import type { NestParts } from './nest-parts.js';
 import type { RunPhase, RunPhaseMember } from './run-phase.js';
 
-/** All parts of one cluster, as far as its lifecycle knows them. */
+/** The parts of one cluster, as its lifecycle knows them. */
 export interface ClusterRuntime {
-  /** The name of the cluster. */
+  /** Cluster name. */
   readonly name?: string | undefined;
-  /** `consume` false: handlers are found and checked, and do not run in this process. */
+  /** `consume` false: handlers are found and checked, but not run in this process. */
   readonly options: { readonly consume: boolean; readonly logger: LoggerService };
-  /** What happens in the cluster. */
+  /** Events of the cluster. */
   readonly events: {
     /** Calls the listener at each event of a name. */
     listen(...given: Parameters<Listen<any>>): void;
@@ -23,11 +23,11 @@ export interface ClusterRuntime {
 }
 
 /**
- * Starts and ends a cluster with the application. Handlers run from when all modules are ready, and are drained while all
- * modules still work. What adds items works until every other module has ended.
+ * Starts and stops a cluster with the application. Handlers run once all modules are ready, and are drained while all modules
+ * still work. Producers keep working until every other module has ended.
  *
- * The steps, in order: `advise`, `take`, `open`; once all modules are ready, `start` and `run`; at the end `stop`, and then the
- * runtime's `close`. Modules that are loaded lazily go through `take` and `run`.
+ * Steps, in order: `advise`, `take`, `open`; once all modules are ready, `start` and `run`; at the end `stop`, then the
+ * runtime's `close`. Lazily loaded modules go through `take` and `run`.
  */
 export abstract class ClusterLifecycle<Runtime extends ClusterRuntime, Found>
   implements OnModuleInit, RunPhaseMember, OnApplicationShutdown
@@ -35,7 +35,7 @@ export abstract class ClusterLifecycle<Runtime extends ClusterRuntime, Found>
   protected readonly logger: LoggerService;
   private readonly cluster: string | undefined;
   private readonly listeners: ListenerExplorer<any>;
-  /** Found, and not running yet. */
+  /** Handlers found but not running yet. */
   private readonly waiting: Found[] = [];
   private prepared = false;
   private begun = false;
@@ -57,20 +57,20 @@ export abstract class ClusterLifecycle<Runtime extends ClusterRuntime, Found>
     this.listeners = new ListenerExplorer(nest, listenerMarks, listen, name);
   }
 
-  /** Warns of what is set up badly, before anything happens. */
+  /** Warns about a bad setup before anything happens. */
   protected abstract advise(): void;
-  /** The handlers that were not found before, of all modules or of these. Listeners hear events by now. */
+  /** Returns the handlers not found before, in all modules or the given ones. Listeners are attached by now. */
   protected abstract take(
     clusters: ClusterNames,
     modules?: ReadonlySet<NestModule>,
   ): Promise<readonly Found[]> | readonly Found[];
   /** Makes the cluster usable for other modules. */
   protected abstract open(): Promise<void> | void;
-  /** All modules are ready. */
+  /** Called when all modules are ready. */
   protected abstract start(): Promise<void> | void;
-  /** Runs these handlers from now on. Only with the option `consume`. */
+  /** Starts running these handlers. Only with the option `consume`. */
   protected abstract run(handlers: readonly Found[]): Promise<void>;
-  /** What a handler consumes, for the log. */
+  /** Returns what a handler consumes, for the log. */
   protected abstract sourcesOf(handler: Found): readonly unknown[];
   /** Drains. Never rejects. Idempotent, and allowed before any other step. */
   protected abstract stop(): Promise<void>;
@@ -88,7 +88,7 @@ export abstract class ClusterLifecycle<Runtime extends ClusterRuntime, Found>
   }
 
   async loaded(modules: ReadonlySet<NestModule>): Promise<void> {
-    if (!this.prepared || this.ended) return; // `prepare` will find them, or nothing starts any more
+    if (!this.prepared || this.ended) return; // `prepare` will find them, or it is too late to start
     await this.find(modules);
     if (this.begun) await this.go();
   }
@@ -108,8 +108,8 @@ export abstract class ClusterLifecycle<Runtime extends ClusterRuntime, Found>
   }
 
   /**
-   * For `advise`: no option says where items are stored. `instead`: the options that do. Throws the kind's error of
-   * configuration in production, because a forgotten option would lose items.
+   * For `advise`: warns that no option says where items are stored. `instead`: the options that do. Throws the kind's
+   * configuration error in production, since a forgotten option would lose items.
    */
   protected warnOfMemory(instead: string): void {
     const { kind } = this.tokens;
@@ -143,8 +143,8 @@ export abstract class ClusterLifecycle<Runtime extends ClusterRuntime, Found>
   }
 
   /**
-   * The names of the library's clusters in the application. Throws the kind's error of configuration where two have the name
-   * of this one: both would find the handlers of that name, and the parts of one of them could not be injected.
+   * Returns the names of the library's clusters in the application. Throws the kind's configuration error if two share the name
+   * of this one: both would find its handlers, and the parts of one of them couldn't be injected.
    */
   private clusters(): ClusterNames {
     const { phase, tokens } = this;

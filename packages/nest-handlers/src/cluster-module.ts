@@ -14,35 +14,35 @@ import { NestParts } from './nest-parts.js';
 import { RunPhase } from './run-phase.js';
 import { withoutSecrets } from './secrets.js';
 
-/** What a module has beside its options. */
+/** Options of the Nest module itself. */
 export interface ClusterExtras {
-  /** The name of the cluster. @default none: the application's only one, or its first */
+  /** Cluster name. @default none: the application's only cluster, or its first */
   name?: string;
-  /** Whether other modules may inject its parts without importing it. @default true */
+  /** Whether other modules can inject its parts without importing it. @default true */
   isGlobal?: boolean;
 }
 
-/** What the module of a library consists of. */
+/** Parts of a library's module. */
 export interface ClusterModuleParts<Options, Environment, Runtime> {
-  /** The name of its class without `Module`: `'Dq'`. */
+  /** Class name without `Module`: `'Dq'`. */
   readonly name: string;
-  /** The class that `forRoot` and `forRootAsync` import. */
+  /** The class imported by `forRoot` and `forRootAsync`. */
   readonly module: Type;
-  /** Those that belong in what the factory of `forRootAsync` returns. */
+  /** Options that belong in the result of `forRootAsync`'s factory. */
   readonly optionNames: readonly string[];
-  /** Test kits override this one. */
+  /** Overridden by test kits. */
   readonly environment: ValueProvider<Environment>;
-  /** Makes all parts of a cluster. */
+  /** Creates the parts of a cluster. */
   runtime(options: Options, environment: Environment, cluster?: string): Runtime | Promise<Runtime>;
-  /** Starts and ends them with the application. */
+  /** Starts and stops them with the application. */
   readonly lifecycle: new (runtime: Runtime, phase: RunPhase, nest: NestParts) => object;
-  /** More providers, given the token of the runtime. */
+  /** Returns further providers, given the token of the runtime. */
   readonly more?: (runtime: InjectionToken) => Provider[];
 }
 
 /**
- * The static methods of a library's module, of which an application imports one for each cluster. What they throw is the
- * kind's error of configuration.
+ * The static methods of a library's module, which an application imports once per cluster. They throw the kind's configuration
+ * error.
  */
 export function clusterModule<
   Options extends object,
@@ -65,7 +65,7 @@ export function clusterModule<
       global: isGlobal,
       imports: [...(definition.imports ?? []), HandlersModule],
       providers: [...(definition.providers ?? []), environment, ...providersOf(name)],
-      // The runtime is for other modules of the library.
+      // The runtime is exported for other modules of the library.
       exports: [...injectables.map(([, type]) => tokens.of(type, name)), tokens.of('runtime', name)],
     }))
     .build();
@@ -93,7 +93,7 @@ export function clusterModule<
   }
 
   return {
-    /** Nest resolves it where `imports` has the library's module itself, and so gets the error. */
+    /** Resolved by Nest if `imports` contains the library's module class itself, which then gets the error. */
     withoutOptions: forwardRef(() => {
       const { module } = kind;
       throw kind.configError(
@@ -101,7 +101,7 @@ export function clusterModule<
       );
     }),
 
-    /** A cluster with these options. */
+    /** Returns the module of a cluster with these options. */
     forRoot(options: Options & ClusterExtras): DynamicModule {
       if (typeof options !== 'object' || options === null) {
         const given = kind.show(withoutSecrets(options));
@@ -111,7 +111,7 @@ export function clusterModule<
       return ConfigurableModuleClass.forRoot(options);
     },
 
-    /** A cluster whose options a factory makes, with what it injects. */
+    /** Returns the module of a cluster whose options come from a factory. */
     forRootAsync(options: ConfigurableModuleAsyncOptions<Options, string> & ClusterExtras): DynamicModule {
       tokens.checkName(options.name);
       const misplaced = parts.optionNames.find((name) => name in options);

@@ -1,10 +1,10 @@
 /**
- * Castagnoli's checksum, which zlib does not have: Kafka's record batches and LevelDB's files do. Eight bytes a step, by
- * Intel's "slicing by 8". It loads nothing of Nest.
+ * The Castagnoli checksum, used by Kafka's record batches and LevelDB's files and missing from zlib. Eight bytes per step, by
+ * Intel's "slicing by 8". Doesn't load Nest.
  * @module nest-handlers/crc32c
  */
 
-/** By how far a byte is from the end of its step, and by its value. */
+/** Indexed by a byte's distance from the end of its step, and by its value. */
 const TABLES = Array.from({ length: 8 }, () => new Int32Array(256));
 
 for (let byte = 0; byte < 256; byte++) {
@@ -29,7 +29,7 @@ const [T0, T1, T2, T3, T4, T5, T6, T7] = TABLES as [
   Int32Array,
 ];
 
-/** Of the bytes at `from` and behind it, before `to`; as a signed number of 32 bits. */
+/** Returns the checksum of the bytes from `from` up to, but excluding, `to`, as a signed 32-bit number. */
 export function crc32c(bytes: Uint8Array, from: number, to: number): number {
   let crc = -1;
   let at = from;

@@ -6,8 +6,8 @@ import type { HandlerKind } from './handler-kind.js';
 const REFUSED = 'Forbidden resource';
 
 /**
- * Guards, interceptors and filters that are made for requests fail at items, and their errors do not say why. This logs
- * the one that failed and what to do, once for each of them and each handler.
+ * Guards, interceptors and filters written for requests fail on items with errors that don't say why. This logs which one failed
+ * and what to do, once per enhancer and handler.
  */
 export class EnhancerAdvice {
   private readonly told = new Set<string>();
@@ -16,12 +16,12 @@ export class EnhancerAdvice {
     private readonly kind: HandlerKind,
     private readonly logger: Pick<LoggerService, 'warn'>,
     private readonly enhancers: Enhancers,
-    /** The handler's class and method. */
+    /** Class and method of the handler. */
     private readonly type: string,
     private readonly method: string,
   ) {}
 
-  /** A filter threw another error than the one it was given. */
+  /** A filter threw a different error than the one it was given. */
   filterThrew(thrown: unknown): void {
     const { item, contextCheck } = this.kind;
     const { message, stack = '' } = this.kind.readError(thrown);
@@ -34,7 +34,7 @@ export class EnhancerAdvice {
   }
 
   /**
-   * An attempt failed, perhaps because a guard or an interceptor looked for a request.
+   * An attempt failed, perhaps because a guard or an interceptor expected a request.
    * @param returned Whether the handler had returned by then; if so, only an interceptor can have failed.
    * @param admitted Whether the guards had let it pass; if not, one of them failed.
    */
@@ -80,7 +80,7 @@ function orOf(names: readonly string[]): string {
   return [...new Set(names)].join(' or ');
 }
 
-/** Whether a stack goes through a class. Source maps may change the method's name, so only the class is compared. */
+/** Whether a stack passes through a class. Source maps may change method names, so only the class is compared. */
 function passed(type: string, stack: string): boolean {
   return stack.includes(`at ${type}.`) || stack.includes(`at async ${type}.`);
 }

@@ -1,10 +1,10 @@
 import { UseFilters, UseGuards, UseInterceptors, UsePipes } from '@nestjs/common';
 import type { ApplicationConfig, DiscoveryService } from '@nestjs/core';
 
-/** A provider or controller as Nest's container holds it. */
+/** A provider or controller in Nest's container. */
 export type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
-/** The names of the enhancers of a handler, outermost first. */
+/** Names of a handler's enhancers, outermost first. */
 export interface Enhancers {
   readonly guards: readonly string[];
   readonly interceptors: readonly string[];
@@ -12,13 +12,13 @@ export interface Enhancers {
   readonly filters: readonly string[];
 }
 
-// Nest does not export the keys of its metadata, so each is read from a class that has it.
+// Nest doesn't export its metadata keys, so each is read from a class that has it.
 const GUARDS = keyOf(UseGuards());
 const INTERCEPTORS = keyOf(UseInterceptors());
 const PIPES = keyOf(UsePipes());
 const FILTERS = keyOf(UseFilters());
 
-/** The enhancers of a method: those that are global so far, those of its class, and its own. */
+/** Returns the enhancers of a method: the global ones so far, those of its class, and its own. */
 export function enhancersOf(type: Function, method: Function, config: ApplicationConfig): Enhancers {
   const named = (key: unknown, everywhere: readonly object[], scoped: readonly Wrapper[]) => [
     ...everywhere.map(nameOf),
@@ -34,7 +34,7 @@ export function enhancersOf(type: Function, method: Function, config: Applicatio
   };
 }
 
-/** Global enhancers with more than one instance: request-scoped and transient ones. */
+/** Returns global enhancers with more than one instance: request-scoped and transient ones. */
 export function scopedGlobals(config: ApplicationConfig): readonly Wrapper[] {
   return [
     ...config.getGlobalRequestGuards(),

@@ -1,13 +1,13 @@
-/** Control characters, and those that turn or break a line: a log or a terminal would obey them. */
+/** Control characters, and characters that change direction or break a line: a log or a terminal would interpret them. */
 // oxlint-disable-next-line no-control-regex
 const OBEYED = /[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** A text of anybody in one line, in which a log or a terminal obeys nothing. */
+/** Escapes an untrusted string to a single line that is safe for logs and terminals. */
 export function escaped(text: string): string {
   return text.replace(OBEYED, code);
 }
 
-/** The same with its lines. In JSON it changes only how texts are written. */
+/** Like `escaped`, but keeps line breaks. In JSON it only changes how strings are written. */
 export function escapedLines(text: string): string {
   return text.replace(OBEYED, (char) => (char === '\n' ? char : code(char)));
 }

@@ -2,19 +2,19 @@ import { Subject, type Observable } from 'rxjs';
 import { detached } from './context.js';
 import { GuardedObservable } from './guarded-observable.js';
 
-/** What is particular to the events of one library. */
+/** What differs between the events of libraries. */
 export interface EventHubOptions<Name> {
-  /** Of all events. */
+  /** All event names. */
   readonly names: readonly Name[];
-  /** `who` is for people: which listener failed, and at which event. Nothing else stops by it. */
+  /** Reports a failed listener. `who` is for people: the listener, and the event. Nothing else stops. */
   readonly listenerFailed: (who: string, thrown: unknown) => void;
-  /** The error of a name that no event has. */
+  /** Returns the error for an unknown event name. */
   readonly unknownName: (name: unknown, known: readonly Name[]) => Error;
 }
 
 /**
- * Brings events to their listeners, at once, and detached from whoever tells them. Most have none, so ask `heard` before you
- * make an event of an item.
+ * Delivers events to their listeners synchronously, detached from the emitter. Most events have no listeners, so check `heard`
+ * before building the event of an item.
  */
 export class EventHub<Events extends object> {
   private readonly subjects: ReadonlyMap<keyof Events, Subject<any>>;
@@ -23,28 +23,31 @@ export class EventHub<Events extends object> {
     this.subjects = new Map(hub.names.map((name) => [name, new Subject()]));
   }
 
-  /** Hot, and completes with `close`. What a subscriber throws or rejects with is told to `listenerFailed`. Throws `unknownName`. */
+  /**
+   * Returns a hot observable that completes with `close`. Errors and rejections of a subscriber go to `listenerFailed`. Throws
+   * `unknownName`.
+   */
   on<N extends keyof Events>(name: N): Observable<Events[N]> {
     return this.guarded(name, `a subscriber of \`${String(name)}\``);
   }
 
-  /** Adds a listener that has a name, for messages. Throws `unknownName`. */
+  /** Adds a named listener; the name is for messages. Throws `unknownName`. */
   listen<N extends keyof Events>(name: N, listener: (event: Events[N]) => unknown, who: string): void {
     this.guarded(name, `${who} at \`${String(name)}\``).subscribe(listener);
   }
 
-  /** Whether anybody listens. */
+  /** Whether anyone listens. */
   heard(name: keyof Events): boolean {
     return this.subjects.get(name)!.observed;
   }
 
-  /** Calls the listeners, in the order in which they came. */
+  /** Calls the listeners in the order they were added. */
   tell<N extends keyof Events>(name: N, event: Events[N]): void {
     const subject = this.subjects.get(name)!;
     if (subject.observed) subject.next(event);
   }
 
-  /** Tells nothing any more, and completes all observables. Idempotent. */
+  /** Stops emitting and completes all observables. Idempotent. */
   close(): void {
     for (const subject of this.subjects.values()) subject.complete();
   }

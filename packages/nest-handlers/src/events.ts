@@ -1,5 +1,5 @@
 /**
- * Events, for those who listen, and hooks. It loads nothing of Nest.
+ * Events and hooks. Doesn't load Nest.
  * @module nest-handlers/events
  */
 export { EventHub, type EventHubOptions } from './event-hub.js';

@@ -3,12 +3,12 @@ import type { ApplicationConfig } from '@nestjs/core';
 import type { HandlerKind } from './handler-kind.js';
 import type { FoundMethod } from './marked-methods.js';
 
-/** Metadata of Nest, of TypeScript and of ours, by which no handler opts out of a guard. */
+/** Metadata of Nest, TypeScript and ours, none of which opts a handler out of a guard. */
 const USUAL = /^(?:__.*|design:.*|nest-handlers:.*|self:.*|scope:options|path|host|version|method)$/;
 
 /**
- * A global guard stands before handlers, too. One that is made for requests refuses them all, or counts them as requests, and
- * its error does not say why. So this warns at the start.
+ * Global guards apply to handlers, too. One written for requests refuses every item, or counts it as a request, and its error
+ * doesn't say why. So this warns at startup.
  */
 export class GlobalGuards {
   private handlers: string[] = [];
@@ -42,12 +42,12 @@ export class GlobalGuards {
   }
 }
 
-/** It has metadata that a guard may look for, such as that of a decorator `@Public()`. */
+/** Whether it has metadata a guard may look for, such as that of a decorator `@Public()`. */
 function mayOptOut(target: Function): boolean {
   return Reflect.getMetadataKeys(target).some((key: unknown) => typeof key !== 'string' || !USUAL.test(key));
 }
 
-/** Whether the code of a guard, or of a class that it extends, asks what kind of context it has. */
+/** Whether the code of a guard, or of a class it extends, checks the kind of its context. */
 function mentions(type: Function, contextCheck: string): boolean {
   for (
     let each: unknown = type;

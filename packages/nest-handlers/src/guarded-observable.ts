@@ -7,12 +7,12 @@ import {
   type TeardownLogic,
 } from 'rxjs';
 
-/** Gets what a listener threw or rejected with. */
+/** Takes what a listener threw or rejected with. */
 type ListenerFailed = (thrown: unknown) => void;
 
 /**
- * rxjs rethrows the error of a subscriber where nobody can catch it, and that ends the process. Here such errors are
- * reported, and so are rejections and errors that no subscriber takes, also behind operators.
+ * rxjs rethrows a subscriber's error where nobody can catch it, which crashes the process. Here such errors are reported, as are
+ * rejections and errors that no subscriber handles, even after operators.
  */
 export class GuardedObservable<T> extends Observable<T> {
   constructor(
@@ -22,7 +22,7 @@ export class GuardedObservable<T> extends Observable<T> {
     super(begin);
   }
 
-  /** What operators make of this is guarded too. */
+  /** Observables derived by operators are guarded, too. */
   override lift<R>(operator: Operator<T, R>): Observable<R> {
     return new GuardedObservable<R>(
       (subscriber) => operator.call(subscriber, this) as TeardownLogic,
@@ -35,7 +35,7 @@ export class GuardedObservable<T> extends Observable<T> {
     error?: ((error: unknown) => void) | null,
     complete?: (() => void) | null,
   ): Subscription {
-    // The subscriber of an operator: its errors reach the observable that the operator made.
+    // An operator's subscriber: its errors reach the observable the operator created.
     if (observerOrNext instanceof Subscriber) return super.subscribe(observerOrNext);
     const observer: Partial<Observer<T>> =
       typeof observerOrNext === 'object' && observerOrNext !== null

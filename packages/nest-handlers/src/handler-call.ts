@@ -2,9 +2,9 @@ import { types } from 'node:util';
 import { isObservable, tap } from 'rxjs';
 import type { HandlerKind } from './handler-kind.js';
 
-/** One call of a handler: its own result, before interceptors changed it, and whether it still runs. */
+/** One call of a handler: its own result, before interceptors changed it, and whether it is still running. */
 export class HandlerCall {
-  /** The handler has returned. If it returned an Observable, that has given a value. */
+  /** The handler has returned; if it returned an Observable, that has emitted a value. */
   returned = false;
   /** The guards have let it pass. */
   admitted = false;
@@ -13,7 +13,7 @@ export class HandlerCall {
 
   constructor(private readonly kind: HandlerKind) {}
 
-  /** Runs the pipes, and then the handler. If an interceptor calls it again, the last call counts. */
+  /** Runs the pipes, then the handler. If an interceptor calls it again, the last call counts. */
   async run(next: () => Promise<unknown>): Promise<unknown> {
     this.forget();
     const running = next();
@@ -27,13 +27,13 @@ export class HandlerCall {
     }
   }
 
-  /** The result that counts: an outcome counts even where an interceptor wraps or serializes it. */
+  /** Returns the result that counts: the handler's outcome wins even if an interceptor wraps or serializes it. */
   resultOf(result: unknown): unknown {
     const isReal = this.kind.isOutcome(result) && types.isNativeError(result);
     return isReal ? result : (this.outcome ?? result);
   }
 
-  /** Settles when the handler has ended, and never rejects; undefined: it has ended. */
+  /** Resolves when the handler has ended, and never rejects; undefined if it has already. */
   get unfinished(): Promise<unknown> | undefined {
     return this.running.size > 0 ? Promise.allSettled(this.running) : undefined;
   }

@@ -14,7 +14,7 @@ import { ITEM, PARAMETERS, parametersFactory } from './parameters.js';
 type Run = (payload: unknown, item: object) => Promise<unknown>;
 type Calls = WeakMap<object, HandlerCall>;
 
-/** A private part of Nest's creator: it calls the interceptors, and they call the rest. */
+/** A private part of Nest's creator: it calls the interceptors, which call the rest. */
 interface Creator {
   readonly interceptorsConsumer: {
     intercept(
@@ -28,7 +28,7 @@ interface Creator {
   };
 }
 
-/** Puts guards, interceptors, pipes and filters around a handler's method, in the same order as around a route. */
+/** Wraps a handler's method in guards, interceptors, pipes and filters, in the same order as a route. */
 export class HandlerContext {
   private readonly creator: ExternalContextCreator;
   private readonly calls: Calls = new WeakMap();
@@ -45,8 +45,8 @@ export class HandlerContext {
   }
 
   /**
-   * The handler of one instance, by the method that it has now: a spy, for example, has replaced the decorated one.
-   * `contextId`: the instance was made for one item.
+   * Returns the handler of one instance, using its current method, which may have been replaced, for example by a spy.
+   * `contextId`: set if the instance was created for one item.
    */
   around(instance: object, contextId?: ContextId): Handler {
     const { key, kind } = this;
@@ -69,14 +69,14 @@ export class HandlerContext {
         const filters = this.create(instance, failing, '', contextId, { filters: true });
         return await this.filtered(thrown, () => filters(payload, item));
       } finally {
-        // The handler still runs where an interceptor gave up waiting for it.
+        // The handler is still running if an interceptor gave up waiting for it.
         const { unfinished } = call;
         if (unfinished) kind.abandon(item, unfinished);
       }
     };
   }
 
-  /** A filter can only decide by an outcome. Otherwise the failure stays as it is. */
+  /** A filter can only decide by an outcome. Otherwise the failure stands. */
   private async filtered(thrown: unknown, filter: () => Promise<unknown>): Promise<unknown> {
     let said: unknown;
     try {
@@ -89,7 +89,7 @@ export class HandlerContext {
     throw thrown;
   }
 
-  /** Either everything but the filters, or the filters alone: they must not see an outcome that is thrown. */
+  /** Creates either everything but the filters, or the filters alone: they must not see a thrown outcome. */
   private create(
     instance: object,
     callback: Function,
@@ -122,7 +122,7 @@ function inheriting(decorated: Function, run: Function): Function {
 }
 
 /**
- * Nest's creator, made to see one module only. Otherwise it searches all modules for the handler's class (Nest 11), among
+ * Returns Nest's creator, limited to one module. Otherwise it searches all modules for the handler's class (Nest 11), among
  * providers only, and would miss a guard of a controller, or of the second module that provides a class.
  */
 function creatorFor({ host }: Wrapper, config: ApplicationConfig, calls: Calls): ExternalContextCreator {
@@ -135,7 +135,7 @@ function creatorFor({ host }: Wrapper, config: ApplicationConfig, calls: Calls):
   return creator;
 }
 
-/** Stands between the interceptors and the pipes: only there can one see the handler's own result, and its item. */
+/** Hooks in between interceptors and pipes: the only place that sees the handler's own result and its item. */
 function watchCalls(creator: ExternalContextCreator, calls: Calls): void {
   const { interceptorsConsumer } = creator as unknown as Creator;
   const intercept = interceptorsConsumer.intercept.bind(interceptorsConsumer);
@@ -146,7 +146,7 @@ function watchCalls(creator: ExternalContextCreator, calls: Calls): void {
   };
 }
 
-/** Hides the item from pipes: global pipes are made for payloads, and might copy or refuse it. */
+/** Hides the item from pipes: global pipes are written for payloads, and might copy or refuse it. */
 function keepItems(creator: ExternalContextCreator): void {
   const getParamValue = creator.getParamValue.bind(creator);
   creator.getParamValue = async (value, metadata, pipes) =>

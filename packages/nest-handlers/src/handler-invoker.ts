@@ -10,37 +10,40 @@ import { refuseGenerator, type FoundMethod } from './marked-methods.js';
 import type { NestParts } from './nest-parts.js';
 import { hasDecoratedParameters, noteParameters } from './parameters.js';
 
-/** Where a request has the id of its context, so that all who ask by the request get the same. Nest does not export the key. */
+/**
+ * Property in which Nest keeps a request's context id, so that every lookup by the request gets the same id. Nest doesn't export
+ * the key.
+ */
 const CONTEXT_ID = contextIdKey();
 
 type Methods = Readonly<Record<string | symbol, Handler>>;
 
-/** Makes an instance of a handler's class for each item. */
+/** Creates an instance of a handler's class for each item. */
 type ItemScope = (item: object) => Promise<{ instance: object; contextId: ContextId }>;
 
-/** Makes the function that calls a method: the bare method where no guard, pipe, interceptor or filter applies. */
+/** Creates the function that calls a method: the bare method if no guard, pipe, interceptor or filter applies. */
 export class HandlerInvoker<Item extends object> {
   private readonly guards: GlobalGuards;
 
   constructor(
     private readonly nest: NestParts,
     private readonly kind: HandlerKind<Item>,
-    /** Gets a warning of each enhancer that fails because it looked for a request, once for each handler. */
+    /** Takes one warning per handler for each enhancer that fails because it expected a request. */
     private readonly logger: Pick<LoggerService, 'warn'>,
   ) {
     this.guards = new GlobalGuards(nest.config, kind, logger);
   }
 
-  /** Warns once of global guards that seem to be made for requests, and names the handlers that were bound since the last call. */
+  /** Warns once about global guards that seem to be written for requests, naming the handlers bound since the last call. */
   advise(): void {
     this.guards.advise();
   }
 
   /**
-   * The function calls the method with payload and item; of a request-scoped class it makes an instance first, whose request
-   * is the item. The method is looked up at each call, so that a spy that replaces it later is called. Global enhancers
-   * that are set later do not apply. Throws the kind's error of configuration: a transient class, a request-scoped one that
-   * belongs to no module, a parameter that reads a request, or enhancers that Nest would pass over.
+   * Returns a function that calls the method with payload and item; for a request-scoped class it first creates an instance,
+   * with the item as its request. The method is looked up at each call, so that a spy installed later is called. Global
+   * enhancers set later don't apply. Throws the kind's configuration error: a transient class, a request-scoped one that belongs
+   * to no module, a parameter that reads a request, or enhancers that Nest would skip.
    */
   bind(found: FoundMethod): Handler<Item> {
     const { wrapper, instance, key } = found;
@@ -52,7 +55,7 @@ export class HandlerInvoker<Item extends object> {
     return context ? enhanced(instance as Methods, key, context) : bare(instance as Methods, key);
   }
 
-  /** Whether a call is more than that of the method: enhancers surround it, or an instance is made for each item. */
+  /** Whether a call is more than the method's: enhancers surround it, or an instance is created for each item. */
   surrounds({ wrapper, instance, key, method }: FoundMethod): boolean {
     const type = instance.constructor;
     const enhancers = enhancersOf(type, method, this.nest.config);
@@ -98,11 +101,11 @@ export class HandlerInvoker<Item extends object> {
   }
 
   /**
-   * Makes instances with their request-scoped dependencies. The item is the request. Nest holds an instance weakly, by the
-   * context's id, so it goes when the run is over.
+   * Creates instances with their request-scoped dependencies; the item is the request. Nest references an instance weakly, by
+   * the context's id, so it is freed after the run.
    */
   private scopeOf({ wrapper, name }: FoundMethod): ItemScope {
-    // That of its own module, as another module may have a provider of the same token.
+    // Of its own module, since another module may have a provider with the same token.
     const moduleRef: unknown = wrapper.host?.getProviderByKey(ModuleRef)?.instance;
     if (!(moduleRef instanceof ModuleRef)) {
       throw this.kind.configError(`${name} is request-scoped, but belongs to no module that could make it`);
@@ -136,7 +139,7 @@ function bare(methods: Methods, key: string | symbol): Handler {
   };
 }
 
-/** As Nest does behind enhancers. Nobody else subscribes to an Observable that a bare handler returns. */
+/** As Nest does after enhancers. Nobody else subscribes to an Observable returned by a bare handler. */
 function lastValue(result: unknown): unknown {
   return isObservable(result) ? lastValueFrom(result) : result;
 }

@@ -1,27 +1,27 @@
-/** What is particular to the handlers of one library, such as those that run jobs: its words, its errors, its outcomes. */
+/** What differs between the handlers of libraries, such as those that run jobs: names, errors, outcomes. */
 export interface HandlerKind<Item extends object = object> {
-  /** What `getType()` of a context says while a handler runs, such as `'dq'`. No other library of an application has the same. */
+  /** Result of a context's `getType()` while a handler runs, such as `'dq'`. Unique among the application's libraries. */
   readonly context: string;
-  /** The function that applications ask for that context, as messages name it: `'isDqContext'`. */
+  /** Name of the function that checks for that context, for messages: `'isDqContext'`. */
   readonly contextCheck: string;
-  /** The module that registers a cluster, as messages name it: `'DqModule'`. */
+  /** Name of the module that registers a cluster, for messages: `'DqModule'`. */
   readonly module: string;
-  /** The second argument of a handler, as messages name it: `'job'`. The first is the payload of it. */
+  /** Name of a handler's second argument, for messages: `'job'`. The first is its payload. */
   readonly item: string;
-  /** The parameter decorators for both arguments, as messages name them: `'@DelayedPayload(), @CurrentJob()'`. */
+  /** The parameter decorators for both arguments, for messages: `'@DelayedPayload(), @CurrentJob()'`. */
   readonly parameters: string;
-  /** The error that ends the start of an application which is put together wrongly. */
+  /** Returns the error that stops the startup of a misconfigured application. */
   configError(message: string): Error;
-  /** What was thrown, as a log can tell it. It may be anything, so this never throws. */
+  /** Describes anything that was thrown, for a log. Never throws. */
   readError(thrown: unknown): { readonly message: string; readonly stack?: string | undefined };
-  /** Whether it says what becomes of the item: an Error that handlers, interceptors and filters return or throw. Never throws. */
+  /** Whether it decides the item's fate: an Error that handlers, interceptors and filters return or throw. Never throws. */
   isOutcome(value: unknown): boolean;
   /**
    * An interceptor ended the run before its handler returned.
-   * @param handler Settles when the handler returns, and never rejects.
+   * @param handler Resolves when the handler returns, and never rejects.
    */
   abandon(item: Item, handler: Promise<unknown>): void;
 }
 
-/** A method as its library calls it. Its result is what interceptors made of it, or the outcome that the method returned. */
+/** A method as its library calls it. Returns what interceptors made of the result, or the outcome the method returned. */
 export type Handler<Item extends object = object> = (payload: any, item: Item) => unknown;

@@ -4,14 +4,14 @@ import type { NestModule } from './marked-methods.js';
 import { NestParts } from './nest-parts.js';
 import { RunPhase } from './run-phase.js';
 
-/** The distance of a module that is made ready after all others, and ended before them. */
+/** Distance of a module that is initialized after all others, and destroyed before them. */
 const NEAREST = -Number.MAX_VALUE;
 
 /**
- * Provides `RunPhase` and `NestParts`: a library imports it in each of its dynamic modules.
+ * Provides `RunPhase` and `NestParts`; a library imports it in each of its dynamic modules.
  *
- * Nest makes modules ready in the order of their distance from the root module, the farthest first, and ends them in the
- * opposite order. For Nest a global module is the farthest of all, and handlers usually need the databases of one.
+ * Nest initializes modules in the order of their distance from the root module, farthest first, and destroys them in reverse.
+ * Global modules count as the farthest of all, and handlers usually need the databases of one.
  */
 @Module({
   imports: [DiscoveryModule],
@@ -20,11 +20,11 @@ const NEAREST = -Number.MAX_VALUE;
 })
 export class HandlersModule {
   constructor(modules: ModulesContainer, loader: LazyModuleLoader, phase: RunPhase) {
-    // Nest reads the distances once, after all modules were made.
+    // Nest reads the distances once, after all modules are created.
     for (const module of modules.values()) {
       if (module.metatype === HandlersModule) module.distance = NEAREST;
     }
-    // Nest tells nobody of a module that it loads lazily.
+    // Nest has no event for a lazily loaded module.
     const load = loader.load.bind(loader);
     loader.load = async (...args) => {
       const loaded = await load(...args);

@@ -1,7 +1,9 @@
-/** Makes the error of a value that is wrong: what it is, the value, and what was expected. */
+/** Returns the error for a wrong value: what it is, the value, and what was expected. */
 export type WrongValue = (what: string, value: unknown, expected: string) => Error;
 
-/** Checks the option `hooks`: a list of objects that have some of these methods, and no misspelt one alone. */
+/**
+ * Checks the option `hooks`: a list of objects with at least one of these methods; one with only a misspelled name is refused.
+ */
 export function checkHooks<Hooks extends object>(
   hooks: unknown,
   names: readonly (keyof Hooks & string)[],

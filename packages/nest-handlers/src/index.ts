@@ -1,5 +1,5 @@
 /**
- * What a library needs whose users decorate methods of providers and controllers as handlers.
+ * Building blocks for a library whose users decorate methods of providers and controllers as handlers.
  * @module nest-handlers
  */
 export { HandlersModule } from './handlers-module.js';

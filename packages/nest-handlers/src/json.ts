@@ -1,22 +1,21 @@
-/** What JSON holds of a payload: only what comes back as it was. */
+/** Writes payloads as JSON, refusing whatever wouldn't come back unchanged. */
 
-/** Arrays and objects within each other, at most: more of them overflow the stack of what looks through them. */
+/** Max nesting of arrays and objects: more would overflow the stack of the check. */
 const DEEPEST = 1_000;
 
-/** The first part of a payload that would not come back. */
+/** The first part of a payload that wouldn't come back unchanged. */
 export interface JsonLoss {
-  /** Where it is, such as `.items[3].at`; empty: the payload as a whole. */
+  /** Path, such as `.items[3].at`; empty for the payload as a whole. */
   readonly at: string;
-  /** What it is and what was expected, to stand behind the place: `is NaN: expected a finite number`. */
+  /** What it is and what was expected, to follow the path: `is NaN: expected a finite number`. */
   readonly fact: string;
-  /** What was thrown when it was read. */
+  /** The error thrown when reading it. */
   readonly cause?: unknown;
 }
 
 /**
- * A payload as JSON, or the first part of it that JSON would refuse, drop or change. The result of a `toJSON` stands for its
- * object. Properties that are undefined, or have a symbol for a name, are left out; an instance of a class comes back as a plain
- * object, and -0 as 0.
+ * Returns a payload as JSON, or the first part of it that JSON would refuse, drop or change. The result of a `toJSON` replaces
+ * its object. Undefined properties and symbol keys are dropped; a class instance comes back as a plain object, and -0 as 0.
  */
 export function writeJson(payload: unknown): string | JsonLoss {
   let json: string | undefined;
@@ -24,14 +23,14 @@ export function writeJson(payload: unknown): string | JsonLoss {
   try {
     json = JSON.stringify(payload);
   } catch (thrown) {
-    // The look below comes to the same part, and says which it is; only a text that is too long has none.
+    // The check below finds the same part and names it; only a string that is too long has none.
     if (isTooLong(thrown)) return lost(`cannot be written as JSON: ${wordsOf(thrown)}`, thrown);
     failure = thrown;
   }
   return lossOf(payload) ?? json ?? lost(`cannot be written as JSON: ${wordsOf(failure)}`, failure);
 }
 
-/** Whether JSON sees all that an object has: it is a plain one, or an instance of a class with fields. */
+/** Whether JSON sees all an object has: it is a plain object, or a class instance with fields. */
 export function hasFieldsOnly(value: object): boolean {
   return !Array.isArray(value) && lossOfKind(value) === undefined;
 }
@@ -45,19 +44,19 @@ function lossOf(payload: unknown): JsonLoss | undefined {
     return lossIn(payload, '', 1);
   } catch (thrown) {
     if (thrown === TOO_DEEP) return cycleIn(payload, []) ?? DEEP;
-    return lost(`cannot be read: ${wordsOf(thrown)}`, thrown); // the trap of a proxy, or its end
+    return lost(`cannot be read: ${wordsOf(thrown)}`, thrown); // a proxy trap threw, or the proxy is revoked
   }
 }
 
 const DEEP = lost(`has more than ${DEEPEST} levels of arrays and objects: expected fewer`);
 
-/** In an array. */
+/** Array holes. */
 const HOLE = 'is undefined: expected null, which is what JSON makes of it';
 
-/** Thrown, as its place would be as long as the way to it. */
+/** Thrown because its path would be as long as the nesting. */
 const TOO_DEEP = new Error('too deep');
 
-/** Each payload passes here, so nothing is put together before a loss is found. */
+/** Every payload passes here, so nothing is allocated before a loss is found. */
 function lossIn(value: unknown, key: string | number, depth: number): JsonLoss | undefined {
   switch (typeof value) {
     case 'string':
@@ -70,7 +69,7 @@ function lossIn(value: unknown, key: string | number, depth: number): JsonLoss |
       if (depth > DEEPEST) throw TOO_DEEP;
       return convertsItself(value) ? lossInConverted(value, key, depth) : lossInFields(value, depth);
     case 'bigint':
-      // Some applications give all of them a `toJSON`.
+      // Some applications define a `toJSON` for all bigints.
       if (convertsItself(value)) return lossInConverted(value, key, depth);
       return lost(`is ${value}n: expected what JSON can hold, such as its digits in a string`);
     case 'function':
@@ -100,7 +99,7 @@ function lossInFields(value: object, depth: number): JsonLoss | undefined {
     } catch (thrown) {
       return { at: placeOf(name), fact: `cannot be read: ${wordsOf(thrown)}`, cause: thrown };
     }
-    // JSON leaves it out, as everybody expects.
+    // JSON drops it, as everyone expects.
     if (part === undefined) continue;
     if (typeof part === 'object' && part !== null && !Object.hasOwn(value, name)) continue;
     const loss = lossIn(part, name, depth + 1);
@@ -118,14 +117,14 @@ function lossInConverted(
   key: string | number,
   depth: number,
 ): JsonLoss | undefined {
-  if (value instanceof Date && value.toJSON === Date.prototype.toJSON) return lossInDate(value); // which need not be written twice
+  if (value instanceof Date && value.toJSON === Date.prototype.toJSON) return lossInDate(value); // needn't be written twice
   let converted: unknown;
   try {
     converted = value.toJSON(String(key));
   } catch (thrown) {
     return { at: '.toJSON()', fact: `throws: ${wordsOf(thrown)}`, cause: thrown };
   }
-  // JSON does not ask what it returns for a `toJSON` once more.
+  // JSON doesn't call `toJSON` on its result again.
   const isObject = typeof converted === 'object' && converted !== null;
   const loss = isObject ? lossInFields(converted as object, depth) : lossIn(converted, key, depth);
   return loss && { ...loss, at: `.toJSON()${loss.at}` };
@@ -135,16 +134,16 @@ function lossInDate(date: Date): JsonLoss | undefined {
   return Number.isNaN(date.getTime()) ? lost('is an invalid Date: expected a valid one') : undefined;
 }
 
-/** Of an object, by itself: its content is not, or not only, in properties. */
+/** Returns the loss of an object whose content isn't, or isn't only, in properties. */
 function lossOfKind(value: object): JsonLoss | undefined {
   const prototype = Object.getPrototypeOf(value) as object | null;
   if (prototype === Object.prototype || prototype === null) return undefined;
   const kind = tagOf(value);
   if (kind === 'Promise' || typeof (value as { then?: unknown }).then === 'function')
     return lost('is a Promise: expected what JSON can hold; is an await missing?');
-  // What is built in has a tag: a Map, an Error, a Uint8Array, a URLSearchParams.
+  // Built-ins have a tag: a Map, an Error, a Uint8Array, a URLSearchParams.
   if (kind !== 'Object') return lost(`is ${/^[AEIO]/.test(kind) ? 'an' : 'a'} ${kind}: ${KEPT_ELSEWHERE}`);
-  // The fields of a class may be private. A plain object of another realm has none above it.
+  // A class's fields may be private. A plain object of another realm has no prototype above its own.
   if (Object.keys(value).length > 0 || Object.getPrototypeOf(prototype) === null) return undefined;
   const { name } = value.constructor;
   return lost(`is an instance of ${name || 'a class'} without fields: ${KEPT_ELSEWHERE}`);
@@ -156,7 +155,7 @@ function tagOf(value: object): string {
   return Object.prototype.toString.call(value).slice('[object '.length, -1);
 }
 
-/** Where an object is inside of itself, on the first way that is too deep. */
+/** Finds where an object contains itself, on the first path that is too deep. */
 function cycleIn(value: unknown, around: readonly object[]): JsonLoss | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   if (around.length > DEEPEST) return DEEP;

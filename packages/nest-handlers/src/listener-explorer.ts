@@ -8,7 +8,7 @@ import {
 } from './marked-methods.js';
 import type { NestParts } from './nest-parts.js';
 
-/** What the decorator of a listener says; checked when the listener is attached. */
+/** Arguments of a listener's decorator; checked when the listener is attached. */
 export interface ListenerMark<Name = unknown> extends MarkOfCluster {
   /** The name of the event. */
   readonly event: Name;
@@ -19,7 +19,7 @@ export type Listen<Name> = (event: Name, listener: (event: unknown) => unknown, 
 
 type Listeners = Readonly<Record<string | symbol, (event: unknown) => unknown>>;
 
-/** Finds the methods of a cluster that are marked as listeners, and calls them at its events. */
+/** Finds the methods of a cluster marked as listeners, and calls them on their events. */
 export class ListenerExplorer<Name> {
   private readonly methods: MarkedMethods<ListenerMark<Name>>;
 
@@ -33,8 +33,8 @@ export class ListenerExplorer<Name> {
   }
 
   /**
-   * Attaches the listeners of all modules or of these, each once. Throws what `listen` throws, and the kind's error of
-   * configuration: a cluster that no module registers, or a listener without a single instance to call.
+   * Attaches the listeners of all modules or the given ones, once each. Throws what `listen` throws, and the kind's
+   * configuration error: a cluster that no module registers, or a listener without a single instance to call.
    */
   attach(clusters: ClusterNames, modules?: ReadonlySet<NestModule>): void {
     for (const [found, { event }] of this.methods.find(clusters, modules)) {
@@ -46,7 +46,7 @@ export class ListenerExplorer<Name> {
             'expected a singleton, as an event belongs to no request',
         );
       }
-      // Looked up at each event, so that a method that is replaced later, such as by a spy, is called.
+      // Looked up at each event, so that a method replaced later, for example by a spy, is called.
       this.listen(event, (told) => (instance as Listeners)[key]!(told), name);
     }
   }

@@ -1,28 +1,28 @@
 import type { LogLevel, LoggerService } from '@nestjs/common';
 import { escapedLines } from './escaped.js';
 
-/** One of Nest's levels; `off`: no line. */
+/** One of Nest's levels, or `off` for no line. */
 export type LogLevelOrOff = LogLevel | 'off';
 
-/** The errors of options that are wrong. `what` names the option as it is written. */
+/** Errors of wrong options. `what` names the option as written. */
 export interface LogErrors {
-  /** Of a logger or a level that is none, or a level that the logger does not have. */
+  /** Returns the error for an invalid logger or level, or a level the logger lacks. */
   wrong(what: string, value: unknown, expected: string): Error;
-  /** Of a level of something that is never logged. */
+  /** Returns the error for a level of something that is never logged. */
   unknownName(what: string, value: unknown, known: readonly string[]): Error;
 }
 
 const LEVELS = ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'] as const satisfies LogLevel[];
 
-/** The options of a log, as a user gives them, and after they were checked and filled. */
+/** Log options, as given by a user or checked and filled. */
 export interface Log<Levels extends object> {
-  /** Where lines go. */
+  /** Destination of lines. */
   readonly logger: LoggerService;
-  /** By kind of line, at which level it is logged. */
+  /** Log level by kind of line. */
   readonly logLevels: Required<Levels>;
 }
 
-/** Checks both options and fills in their defaults. The logger is then the library's. */
+/** Checks both options and fills in the defaults. The resulting logger is the library's. */
 export function resolveLog<Levels extends object>(
   given: { logger?: LoggerService; logLevels?: Levels },
   defaults: Log<Levels>,
@@ -47,7 +47,7 @@ function checkLogger(logger: LoggerService, errors: LogErrors): LoggerService {
   throw errors.wrong('`logger`', logger, 'an object with the methods log, warn and error');
 }
 
-/** The logger has a method for each level. */
+/** Also checks that the logger has a method for each level. */
 function resolveLevels<Levels extends object>(
   given: Levels | undefined,
   defaults: Required<Levels>,
@@ -71,8 +71,8 @@ function resolveLevels<Levels extends object>(
 }
 
 /**
- * The logger of a library: it begins each line with the name of its cluster, if that has one, and whatever is in a line of
- * somebody else's, such as the error of a handler, neither is obeyed by a terminal nor looks like another line.
+ * Returns a library's logger: starts each line with the cluster's name, if any, and escapes foreign content, such as a handler's
+ * error, so that a terminal doesn't interpret it and it can't pass for another line.
  */
 export function libraryLogger(logger: LoggerService, cluster: string | undefined): LoggerService {
   const begin = cluster === undefined ? '' : `[${cluster}] `;
@@ -83,7 +83,7 @@ export function libraryLogger(logger: LoggerService, cluster: string | undefined
   return Object.fromEntries(methods) as LoggerService;
 }
 
-/** Lines behind the first are indented, as those of a stack are. */
+/** Indents lines after the first, like those of a stack. */
 function entry(text: string): string {
   return escapedLines(text).replace(/\n(?! {4})/g, '\n    ');
 }

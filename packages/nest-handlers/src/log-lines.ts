@@ -2,22 +2,22 @@ import type { LoggerService } from '@nestjs/common';
 import { escaped } from './escaped.js';
 import type { LogLevelOrOff } from './log-levels.js';
 
-/** Milliseconds. The same trouble is written once within this time. */
+/** Interval in ms within which the same trouble is logged once. */
 const TROUBLE_EVERY = 60_000;
 
-/** Writes lines of any level. */
+/** Writes log lines of any level. */
 export class LogLines {
   private readonly troubles = new Map<string, number>();
 
   constructor(
     private readonly logger: LoggerService,
-    /** Milliseconds that only grow. */
+    /** Monotonic, in ms. */
     private readonly clock: { now(): number },
   ) {}
 
   /**
-   * A line of this level; nothing if that is off.
-   * @param stack Written with it, if there is one.
+   * Writes a line of this level; nothing if it is `off`.
+   * @param stack Logged along with it, if any.
    */
   write(level: LogLevelOrOff, text: string, stack?: string): void {
     if (level === 'off') return;
@@ -28,7 +28,7 @@ export class LogLines {
     else this.logger[level]?.(`${line}\n${stack}`);
   }
 
-  /** False: one of the same kind was written less than a minute ago, so this is not. */
+  /** Writes a line unless one of the same kind was written less than a minute ago; then returns false. */
   nowAndThen(kind: string, level: LogLevelOrOff, line: string): boolean {
     const now = this.clock.now();
     for (const [told, at] of this.troubles) if (now - at >= TROUBLE_EVERY) this.troubles.delete(told);
@@ -38,7 +38,7 @@ export class LogLines {
     return true;
   }
 
-  /** The next one of this kind is written at once. */
+  /** Makes the next line of this kind be written at once. */
   forget(kind: string): void {
     this.troubles.delete(kind);
   }

@@ -1,5 +1,5 @@
 /**
- * The log of a library: its levels, its lines, the names of clusters in them, and what must not stand in it. It loads nothing of Nest.
+ * Logging of a library: levels, lines, cluster names in them, and what they must not contain. Doesn't load Nest.
  * @module nest-handlers/log
  */
 export { escaped, escapedLines } from './escaped.js';

@@ -7,42 +7,42 @@ import type { NestParts } from './nest-parts.js';
 
 /** A decorated method of a provider or controller. */
 export interface FoundMethod {
-  /** The provider or controller, as Nest's container holds it. */
+  /** The provider or controller in Nest's container. */
   readonly wrapper: Wrapper;
-  /** Of a request-scoped class only its prototype counts. */
+  /** For a request-scoped class, only its prototype is meaningful. */
   readonly instance: object;
-  /** Its name in the class. */
+  /** Method name. */
   readonly key: string | symbol;
-  /** As the decorators left it. An instance may have another one by now, such as a spy. */
+  /** The method as left by the decorators. An instance may have another one by now, such as a spy. */
   readonly method: Function;
-  /** For messages: class, method and module. */
+  /** Class, method and module, for messages. */
   readonly name: string;
-  /** One instance is there for the whole time: neither the class nor what it depends on is request-scoped or transient. */
+  /** A single instance exists for the whole lifetime: neither the class nor its dependencies are request-scoped or transient. */
   readonly isSingle: boolean;
 }
 
-/** The names of all clusters of an application; undefined: the one without a name. */
+/** Names of all clusters of an application; undefined for the one without a name. */
 export type ClusterNames = readonly (string | undefined)[];
 
-/** A module of the application, as Nest keeps it. */
+/** A module of the application, in Nest's form. */
 export type NestModule = ModulesContainer extends Map<string, infer M> ? M : never;
 
-/** A property of a prototype: perhaps a method. */
+/** A property of a prototype, possibly a method. */
 interface Place {
   readonly prototype: object;
   readonly key: string | symbol;
   readonly value: unknown;
 }
 
-/** What a decorator says of the cluster that its method belongs to. */
+/** A decorator's choice of cluster. */
 export interface MarkOfCluster {
-  /** `cluster`: its name as it was given, not checked yet. Without it: the one without a name. */
+  /** `cluster`: the name as given, unchecked. Absent for the cluster without a name. */
   readonly options?: { readonly cluster?: unknown };
 }
 
 /**
- * Finds the methods of a cluster that have marks, in all providers and controllers. Each instance is looked at once,
- * so a second search finds what came since, such as modules that were loaded lazily.
+ * Finds the marked methods of a cluster in all providers and controllers. Looks at each instance once, so a second search finds
+ * only what is new, such as lazily loaded modules.
  */
 export class MarkedMethods<Mark extends MarkOfCluster> {
   private readonly seen = new WeakSet<object>();
@@ -54,8 +54,8 @@ export class MarkedMethods<Mark extends MarkOfCluster> {
   ) {}
 
   /**
-   * Throws the kind's error of configuration if a mark was lost on its way, or names none of the clusters.
-   * @param modules Only of these. Default: all.
+   * Throws the kind's configuration error if a mark was lost on its way, or names none of the clusters.
+   * @param modules Only these modules. Default: all.
    */
   *find(clusters: ClusterNames, modules?: ReadonlySet<NestModule>): Iterable<[FoundMethod, Mark]> {
     const { seen } = this;
@@ -89,7 +89,7 @@ export class MarkedMethods<Mark extends MarkOfCluster> {
   }
 }
 
-/** The kind's error of configuration: a call of a generator runs nothing of it. */
+/** Throws the kind's configuration error for a generator, since calling it runs nothing. */
 export function refuseGenerator({ method, name }: FoundMethod, kind: HandlerKind): void {
   if (!types.isGeneratorFunction(method)) return;
   throw kind.configError(
@@ -102,7 +102,7 @@ function shown(cluster: unknown): string {
   return typeof cluster === 'string' ? JSON.stringify(cluster) : inspect(cluster, { depth: 0 });
 }
 
-/** Own and inherited properties, each name once: a method that is overridden without the decorator is no handler. */
+/** Yields own and inherited properties, each name once: a method overridden without the decorator is no handler. */
 function* placesOf(instance: object): Iterable<Place> {
   const seen = new Set<string | symbol>();
   let prototype: object | null = Object.getPrototypeOf(instance);

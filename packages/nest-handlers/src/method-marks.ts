@@ -1,13 +1,13 @@
 import type { HandlerKind } from './handler-kind.js';
 
-/** How the keys of all metadata of this package begin. They are the same in every copy that an application may have. */
+/** Prefix of all metadata keys of this package, the same in every copy an application may have. */
 const OURS = 'nest-handlers:';
 
 /** Nest applies global request-scoped enhancers only to classes with this metadata. */
 const HANDLES = '__entryProvider__';
 
 /**
- * What a decorator takes of a method: no generator, of which nothing would run.
+ * The methods a decorator accepts: no generators, since nothing of them would run.
  * @typeParam M The type of the method.
  */
 export type HandlerDescriptor<M extends (...args: any[]) => unknown> = [ReturnType<M>] extends [never]
@@ -16,24 +16,24 @@ export type HandlerDescriptor<M extends (...args: any[]) => unknown> = [ReturnTy
     ? TypedPropertyDescriptor<M> & { 'expected a method without *': never }
     : TypedPropertyDescriptor<M>;
 
-/** A mark as a decorator set it; `method` may be replaced afterwards by a decorator above. */
+/** A mark as set by a decorator; another decorator above may replace `method`. */
 interface Note<Mark> {
   readonly mark: Mark;
   readonly method: Function;
-  /** The decorator, as it is written. */
+  /** The decorator as written. */
   readonly shown: string;
 }
 
 /**
- * The marks that decorators of one name put on methods, for `MarkedMethods` to find. A method may have several. Those of
- * methods that run items are `HandlerMarks`; these are for others, such as listeners.
+ * Marks that decorators of one name put on methods, for `MarkedMethods` to find. A method may have several. Methods that run
+ * items have `HandlerMarks`; these are for others, such as listeners.
  */
 export class MethodMarks<Mark> {
   private readonly key: string;
 
-  /** `name`: tells them from other marks of the same kind. */
+  /** `name`: distinguishes them from other marks of the same kind. */
   constructor(
-    /** Whose they are. */
+    /** The kind they belong to. */
     readonly kind: HandlerKind,
     name: string,
   ) {
@@ -41,8 +41,8 @@ export class MethodMarks<Mark> {
   }
 
   /**
-   * For decorators. Throws the kind's error of configuration if the decorator is not on an instance method.
-   * @param shown The decorator as it is written, for messages.
+   * For decorators. Throws the kind's configuration error if the decorator isn't on an instance method.
+   * @param shown The decorator as written, for messages.
    */
   add(
     mark: Mark,
@@ -61,16 +61,17 @@ export class MethodMarks<Mark> {
           `\`async ${String(method)}(…) {…}\``,
       );
     }
-    // The mark on the function is found if the function is copied to another class. The one by place is found if it is replaced.
+    // The mark on the function is found if the function is copied to another class; the one by place, if it is replaced.
     Reflect.defineMetadata(this.key, [mark, ...this.onFunction(value)], value);
     const notes = [{ mark, method: value, shown }, ...this.notes(target, method)];
     Reflect.defineMetadata(this.key, notes, target, method);
   }
 
   /**
-   * For `MarkedMethods`: the marks of a property of a prototype, perhaps of a method. Throws the kind's error of configuration if a decorator above has replaced the
-   * method by something else, or by a function without the metadata of the decorators below, such as guards.
-   * @param value What is there now.
+   * For `MarkedMethods`: returns the marks of a property of a prototype, possibly a method. Throws the kind's configuration
+   * error if a decorator above has replaced the method by something else, or by a function without the metadata of the
+   * decorators below, such as guards.
+   * @param value Its current value.
    * @param name For messages.
    */
   of(prototype: object, key: string | symbol, value: unknown, name: string): readonly Mark[] {
@@ -111,7 +112,7 @@ export class MethodMarks<Mark> {
   }
 }
 
-/** The marks of methods that run items: global enhancers that are not singletons apply to their classes, too. */
+/** Marks of methods that run items: global enhancers that aren't singletons apply to their classes, too. */
 export class HandlerMarks<Mark> extends MethodMarks<Mark> {
   override add(
     mark: Mark,
@@ -125,7 +126,7 @@ export class HandlerMarks<Mark> extends MethodMarks<Mark> {
   }
 }
 
-/** Keys of metadata that the new function lacks; not our marks, which are also known by their place. */
+/** Returns metadata keys the new function lacks, except our marks, which are also found by place. */
 function missingKeys(marked: Function, present: Function): unknown[] {
   if (marked === present) return [];
   const kept = new Set<unknown>(Reflect.getMetadataKeys(present));

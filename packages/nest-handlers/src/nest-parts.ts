@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ApplicationConfig, DiscoveryService } from '@nestjs/core';
 
-/** What the discovery and the calls of handlers need of Nest. Inject it and pass it on. */
+/** The parts of Nest needed to find and call handlers. Inject it and pass it on. */
 @Injectable()
 export class NestParts {
   constructor(

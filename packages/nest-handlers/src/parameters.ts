@@ -7,39 +7,39 @@ import {
 } from '@nestjs/common';
 import type { HandlerKind } from './handler-kind.js';
 
-/** The data of a parameter that is the item: pipes recognize it by that. */
+/** Data of the item parameter, by which pipes recognize it. */
 export const ITEM = 'nest-handlers:item';
 
 const decorateItem = createParamDecorator((_data: typeof ITEM, context: ExecutionContext) =>
   context.getArgByIndex<unknown>(1),
 );
 
-/** Decorates the parameter that is the payload, after these pipes. The first one is the payload without a decorator, too. */
+/** Decorates the payload parameter, with these pipes. An undecorated first parameter is the payload, too. */
 export function payloadParameter(...pipes: (Type<PipeTransform> | PipeTransform)[]): ParameterDecorator {
-  // As a body, because pipes such as ValidationPipe look at no other kind of parameter.
+  // As a body, because pipes such as ValidationPipe ignore any other kind of parameter.
   return Body(...pipes);
 }
 
-/** Decorates the parameter that is the item, which no pipe sees. The second one is the item without a decorator, too. */
+/** Decorates the item parameter, which no pipe sees. An undecorated second parameter is the item, too. */
 export function itemParameter(): ParameterDecorator {
   return decorateItem(ITEM);
 }
 
-/** Nest's metadata of a method's decorated parameters, by the kind and index of each: `3:0`. */
+/** Nest's metadata of a method's decorated parameters, keyed by kind and index: `3:0`. */
 type Parameters = Readonly<Record<string, { readonly index: number }>>;
 
-/** How a method without parameter decorators is read. */
+/** The parameters of a method without parameter decorators. */
 class Plain {
   run(@payloadParameter() _payload: unknown, @itemParameter() _item: unknown): void {}
 }
 
-// Nest exports neither the key of this metadata nor the number of a kind, so they are read from a class that has both.
+// Nest exports neither this metadata key nor the number of a kind, so both are read from a class that has them.
 const [NOTES] = Reflect.getMetadataKeys(Plain, 'run') as string[];
 const PLAIN = Reflect.getMetadata(NOTES, Plain, 'run') as Parameters;
 const kindOf = (note: string): string => note.split(':', 1)[0]!;
 const PAYLOAD = kindOf(Object.keys(PLAIN).find((note) => PLAIN[note]!.index === 0)!);
 
-/** The key of a handler's parameters. Those that it has as a route stay as they are. */
+/** Metadata key of a handler's parameters. Its parameters as a route stay unchanged. */
 export const PARAMETERS = 'nest-handlers:parameters';
 
 /** Whether a method has parameter decorators. */
@@ -48,8 +48,8 @@ export function hasDecoratedParameters(type: Function, method: string | symbol):
 }
 
 /**
- * Notes the parameters of a handler; the first two are payload and item unless they are decorated. Throws the kind's error
- * of configuration if a decorator reads a request.
+ * Records the parameters of a handler; the first two are payload and item unless decorated. Throws the kind's configuration
+ * error if a decorator reads a request.
  */
 export function noteParameters(type: Function, method: string, name: string, kind: HandlerKind): void {
   const declared = notesOf(type, method) ?? {};
@@ -63,12 +63,12 @@ export function noteParameters(type: Function, method: string, name: string, kin
     );
   }
   const missing = Object.entries(PLAIN).filter(([, { index }]) => !taken.has(index));
-  // Their pipes run in this order.
+  // Pipes run in this order.
   const parameters = [...Object.entries(declared), ...missing].sort(([, a], [, b]) => a.index - b.index);
   Reflect.defineMetadata(PARAMETERS, Object.fromEntries(parameters), type, method);
 }
 
-/** How Nest reads a built-in parameter: as the payload, or one field of it. */
+/** Makes Nest read a built-in parameter as the payload, or one field of it. */
 export const parametersFactory = {
   exchangeKeyForValue(_kind: number, field: unknown, [payload]: readonly unknown[]): unknown {
     if (typeof field !== 'string') return payload;

@@ -11,30 +11,30 @@ import type { NestModule } from './marked-methods.js';
 
 /** Runs only while every module of the application works. */
 export interface RunPhaseMember {
-  /** All modules are ready. If it rejects, the application does not start. */
+  /** Called when all modules are ready. If it rejects, the application doesn't start. */
   begin(): Promise<void>;
-  /** Modules were loaded lazily. Nest calls none of their hooks. */
+  /** Called when modules were lazily loaded. Nest calls none of their hooks. */
   loaded(modules: ReadonlySet<NestModule>): Promise<void>;
-  /** Never rejects: in Nest 11 that would end the shutdown of all others. Idempotent, and allowed without `begin`. */
+  /** Never rejects: in Nest 11 that would abort the shutdown of all others. Idempotent, and allowed without `begin`. */
   end(): Promise<void>;
-  /** After `end`: closes what it has opened. Never rejects. Idempotent. */
+  /** Called after `end`: closes what it has opened. Never rejects. Idempotent. */
   close(): Promise<void>;
 }
 
 /**
- * The time from the end of the last module's `onApplicationBootstrap` to the first `onModuleDestroy`. An application has
- * one, for all clusters of all libraries: they begin and end together.
+ * The time from the end of the last module's `onApplicationBootstrap` to the first `onModuleDestroy`. An application has one,
+ * shared by all clusters of all libraries: they start and stop together.
  */
 @Injectable()
 export class RunPhase implements OnApplicationBootstrap, OnModuleDestroy {
-  /** Who begins and ends with it: each adds itself when it is made. */
+  /** Its members: each adds itself when created. */
   readonly members = new Set<RunPhaseMember>();
 
   constructor(private readonly modules: ModulesContainer) {}
 
   /**
-   * The names of the modules whose decorators import something that exports this token. In Nest's own list of imports
-   * global modules are everywhere. Imports of dynamic modules are in neither.
+   * Returns the names of the modules whose decorators import something that exports this token. Nest's own list of imports would
+   * include global modules everywhere. Neither includes imports of dynamic modules.
    */
   importersOf(token: InjectionToken): string[] {
     const exporting = (each?: Partial<DynamicModule>) => each?.exports?.includes(token as never) ?? false;
@@ -46,14 +46,14 @@ export class RunPhase implements OnApplicationBootstrap, OnModuleDestroy {
       .map(({ name }) => name);
   }
 
-  /** For Nest. */
+  /** Called by Nest. */
   async onApplicationBootstrap(): Promise<void> {
     const begun = Array.from(this.members, (member) => detached(() => member.begin()));
     await this.orGiveUp(Promise.all(begun));
   }
 
   /**
-   * Awaits a step of the start. If it fails, the start of the application fails, and Nest calls no hook of that: so all
+   * Awaits a step of the startup. If it fails, so does the application's startup, and Nest calls no hook for that: so all
    * members are ended and closed before it rejects.
    */
   async orGiveUp(step: Promise<unknown>): Promise<void> {
@@ -66,12 +66,12 @@ export class RunPhase implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
-  /** For the loader of lazy modules, which a request may call. */
+  /** Called by the loader of lazy modules, possibly from a request. */
   async loaded(modules: ReadonlySet<NestModule>): Promise<void> {
     await Promise.all(Array.from(this.members, (member) => detached(() => member.loaded(modules))));
   }
 
-  /** For Nest. */
+  /** Called by Nest. */
   async onModuleDestroy(): Promise<void> {
     await Promise.all(Array.from(this.members, (member) => member.end()));
   }

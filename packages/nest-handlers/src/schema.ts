@@ -1,40 +1,39 @@
 /**
- * Payloads and Standard Schemas, for producers and handlers alike. It loads nothing of Nest.
+ * Payloads and Standard Schemas, for producers and handlers alike. Doesn't load Nest.
  * @module nest-handlers/schema
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 
 export { hasFieldsOnly, writeJson, type JsonLoss } from './json.js';
 
-/** One thing that a schema finds wrong with a payload. */
+/** An issue a schema finds in a payload. */
 export interface PayloadIssue {
-  /** In the schema's words. */
+  /** The schema's message. */
   readonly message: string;
-  /** Where in the payload, from the outside in; empty: the payload as a whole. */
+  /** Path in the payload, outermost first; empty for the payload as a whole. */
   readonly path: readonly PropertyKey[];
 }
 
-/** The schema's output for a payload that it accepted, or the error of a refusal. */
+/** The schema's output for an accepted payload, or the error of a refusal. */
 export type Checked<Refusal extends Error> = { readonly payload: unknown } | Refusal;
 
 /**
- * Makes the error of a payload that a schema refused.
+ * Returns the error for a payload refused by a schema.
  * @param told The first five issues in one line, such as `lines[0].price: expected a number; too short`.
  */
 export type Refuse<Refusal extends Error> = (told: string, issues: readonly PayloadIssue[]) => Refusal;
 
-/** How many issues a message names. */
+/** Max issues in a message. */
 const SHOWN = 5;
 
-/** Whether it is a Standard Schema, as of Zod, Valibot or ArkType. It may be a function, such as ArkType's. */
+/** Whether it is a Standard Schema, such as Zod's, Valibot's or ArkType's. It may be a function, as in ArkType. */
 export function isSchema(value: unknown): value is StandardSchemaV1 {
   const standard = (value as Partial<StandardSchemaV1> | null | undefined)?.['~standard'];
   return typeof standard?.validate === 'function';
 }
 
 /**
- * What the schema says of a payload. Throws or rejects with what the schema throws. It returns a promise only if the schema
- * does.
+ * Checks a payload against a schema. Throws or rejects with what the schema throws. Returns a promise only if the schema does.
  */
 export function checkPayload<Refusal extends Error>(
   schema: StandardSchemaV1,
@@ -57,7 +56,7 @@ function checkedOf<Refusal extends Error>(
 }
 
 function issueOf({ message, path = [] }: StandardSchemaV1.Issue): PayloadIssue {
-  // A plain array, because ArkType's array has a `join` of its own.
+  // A plain array, because ArkType's has its own `join`.
   return { message, path: Array.from(path, (part) => (typeof part === 'object' ? part.key : part)) };
 }
 

@@ -1,15 +1,15 @@
 /** Names of fields that hold secrets. */
 const SECRET_NAME = /pass|secret|token|credential|^auth|key|seal|sasl/i;
-/** Everything before the last @: it may be a login. */
+/** Everything up to the last @, which may be a login. */
 const LOGIN = /^((?:[a-z][a-z\d+.-]*:\/\/)?)[^]*@/i;
-/** What may stand behind the scheme of a URL that has no login. */
+/** What may follow the scheme of a URL without a login. */
 const ADDRESS = /^[a-z][a-z\d+.-]*:\/\/(?:\[[\da-f:.]+\]|[\w.-]+)?(?::\d{1,5})?(?![\w:])/i;
 const KEY_LIKE = /^[\w+/=-]{32,128}$/;
 const DEEPEST = 3;
 
 /**
- * A value of a configuration, for an error or a log: without what may be a secret, whichever option it was given for. Logins of URLs,
- * their paths and queries, texts that look like keys, and fields with such names are left out.
+ * Returns a configuration value for an error or a log, without anything that may be a secret, whichever option it was given for.
+ * Removes logins, paths and queries of URLs, strings that look like keys, and fields with secret-like names.
  */
 export function withoutSecrets(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return hideIn(value);

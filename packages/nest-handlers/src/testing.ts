@@ -1,5 +1,5 @@
 /**
- * For test kits: a clock that tests move, and journeys through its time. It loads nothing of Nest.
+ * For test kits: a clock moved by tests, and journeys through its time. Doesn't load Nest.
  * @module nest-handlers/testing
  */
 export { KitTime, type Traveller } from './testing/kit-time.js';

@@ -1,6 +1,5 @@
 /**
- * Time: the clock that a library gets it from, durations and instants as users write them, and a heap for what is to happen
- * first. It loads nothing of Nest.
+ * Time: the clock of a library, durations and points in time as users write them, and a heap for scheduling. Doesn't load Nest.
  * @module nest-handlers/time
  */
 export * from './time/clock.js';

@@ -1,31 +1,31 @@
 import { parseArgs } from 'node:util';
 import { readDuration } from '../time.js';
 
-/** A slip in the arguments, in a sentence that shows the value and what was expected. Exit status 2. */
+/** A wrong argument; the message shows the value and what was expected. Exit status 2. */
 export class WrongArguments extends Error {}
 
-/** A flag as `--help` shows it. */
+/** A flag as shown by `--help`. */
 export interface Flag {
-  /** What stands for its value, such as `PORT`. Absent: the flag takes no value. */
+  /** Placeholder of its value, such as `PORT`. Absent if the flag takes no value. */
   readonly value?: string;
-  /** What it does. Its lines are written one below the other. */
+  /** Description, printed line by line. */
   readonly help: string;
 }
 
 /** By name, without the dashes. */
 export type Flags = Readonly<Record<string, Flag>>;
 
-/** What a command takes behind its name. */
+/** What a command accepts after its name. */
 export interface Accepted {
   /** The words after the program's name. */
   readonly name: string;
-  /** What must stand behind the name, such as `TUBE`; in brackets if it may be absent. @default nothing */
+  /** Operands after the name, such as `TUBE`; in brackets if optional. @default none */
   readonly operands?: readonly string[];
-  /** The flags that it takes. */
+  /** Accepted flags. */
   readonly flags: Flags;
 }
 
-/** What a command was given. Whatever is wrong in it is a `WrongArguments`. */
+/** Arguments of a command. Anything wrong throws `WrongArguments`. */
 export class Arguments {
   constructor(
     private readonly accepted: Accepted,
@@ -33,18 +33,18 @@ export class Arguments {
     private readonly operands: readonly string[],
   ) {}
 
-  /** A slip of this command. */
+  /** Returns an error about this command's arguments. */
   wrong(message: string): WrongArguments {
     return new WrongArguments(`${this.accepted.name}: ${message}`);
   }
 
-  /** What stands behind the name, by its name in `operands`. */
+  /** Returns an operand by its name in `operands`. */
   operand(name: string): string | undefined {
     const names = this.accepted.operands ?? [];
     return this.operands[names.findIndex((each) => each === name || each === `[${name}]`)];
   }
 
-  /** An operand that must be there, which `parseArguments` has checked. */
+  /** Returns a required operand, already checked by `parseArguments`. */
   required(name: string): string {
     return this.operand(name)!;
   }
@@ -54,14 +54,14 @@ export class Arguments {
     return this.values[flag] === true;
   }
 
-  /** A non-empty string. */
+  /** Returns a flag's value, a non-empty string. */
   text(flag: string, expected: string): string | undefined {
     const given = this.values[flag];
     if (given === '') throw wrongFlag(flag, given, expected);
     return typeof given === 'string' ? given : undefined;
   }
 
-  /** A whole number within these bounds. */
+  /** Returns a flag's value, a whole number within these bounds. */
   count(flag: string, least: number, most: number): number | undefined {
     const text = this.values[flag];
     if (typeof text !== 'string') return undefined;
@@ -70,7 +70,7 @@ export class Arguments {
     throw wrongFlag(flag, text, `a whole number from ${least} to ${most}`);
   }
 
-  /** One of these words. */
+  /** Returns a flag's value, one of these words. */
   oneOf<T extends string>(flag: string, words: readonly T[]): T | undefined {
     const text = this.values[flag];
     if (typeof text !== 'string') return undefined;
@@ -78,13 +78,13 @@ export class Arguments {
     throw wrongFlag(flag, text, `one of ${words.join(', ')}`);
   }
 
-  /** Milliseconds. */
+  /** Returns a duration in ms. */
   duration(flag: string): number | undefined {
     const text = this.values[flag];
     return typeof text === 'string' ? milliseconds(flag, text) : undefined;
   }
 
-  /** A Date of an ISO text with its zone, or of a time from now, such as `15m` or `-1h`. `now`: ms since 1970. */
+  /** Returns a Date from an ISO string with a zone, or from an offset to now, such as `15m` or `-1h`. `now`: in ms since 1970. */
   instant(flag: string, now: number): Date | undefined {
     const text = this.values[flag];
     if (typeof text !== 'string') return undefined;
@@ -95,7 +95,7 @@ export class Arguments {
     return readInstant(flag, text, 'a time from now, such as 15m or -1h');
   }
 
-  /** A Date of an ISO text with its zone, or of a time ago, such as `2h`. `now`: ms since 1970. */
+  /** Returns a Date from an ISO string with a zone, or from a time ago, such as `2h`. `now`: in ms since 1970. */
   ago(flag: string, now: number): Date | undefined {
     const text = this.values[flag];
     if (typeof text !== 'string') return undefined;
@@ -104,7 +104,7 @@ export class Arguments {
   }
 }
 
-/** Reads what stands behind the name of a command. */
+/** Parses the arguments after the name of a command. */
 export function parseArguments(accepted: Accepted, args: readonly string[]): Arguments {
   const { name, operands = [], flags } = accepted;
   const { values, positionals } = parse(flags, args);
@@ -131,7 +131,7 @@ function parse(flags: Flags, args: readonly string[]) {
   }
 }
 
-/** Writes `--port -1` as `--port=-1`. Otherwise the parser takes -1 for a flag, and the message would not name the value. */
+/** Turns `--port -1` into `--port=-1`. Otherwise the parser takes -1 for a flag, and the message wouldn't name the value. */
 function joinNumbers(args: readonly string[]): string[] {
   return args.reduce<string[]>((joined, arg) => {
     const last = joined.at(-1);

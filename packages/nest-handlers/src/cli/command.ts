@@ -1,36 +1,36 @@
 import type { Accepted, Arguments, Flags } from './arguments.js';
 
-/** What a command found or did: with `--json` the document, otherwise the text. */
+/** Result of a command: `json` is printed with `--json`, `text` otherwise. */
 export interface Answer {
-  /** What `--json` prints. */
+  /** Document printed by `--json`. */
   readonly json: unknown;
-  /** Ends without a line break. */
+  /** Without a trailing line break. */
   readonly text: string;
-  /** The exit status. @default 0 */
+  /** Exit status. @default 0 */
   readonly status?: number;
 }
 
-/** One command of the program. */
+/** A command of the program. */
 export interface Command extends Accepted {
-  /** What it does, in one line. */
+  /** One-line summary. */
   readonly summary: string;
-  /** More about it. @default nothing */
+  /** Further description. @default none */
   readonly about?: string;
-  /** What the exit statuses mean, except 2. */
+  /** Meaning of the exit statuses, except 2. */
   readonly status: string;
-  /** Whole command lines. The tests run them. */
+  /** Complete command lines. The tests run them. */
   readonly examples: readonly string[];
-  /** Nothing: it has written its output by itself. */
+  /** Resolves with nothing if it has written its own output. */
   run(args: Arguments): Promise<Answer | void>;
 }
 
-/** Flags that every command has. */
+/** Flags of every command. */
 export const EVERYWHERE: Flags = { help: { help: 'prints this text' } };
 
 /** For commands whose `Answer` is printed. */
 export const JSON_FLAG: Flags = { json: { help: 'prints one JSON document and nothing else' } };
 
-/** What `--help` prints for one command. */
+/** Returns the `--help` text of one command. */
 export function helpOf(
   program: string,
   { name, operands = [], flags, summary, about, status, examples }: Command,

@@ -2,17 +2,17 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { withoutSecrets } from '../secrets.js';
 import { WrongArguments, type Arguments } from './arguments.js';
 
-/** A JSON file with options of an application. */
+/** A JSON file with application options. */
 export interface ConfigFile {
-  /** Which one is read where `--config` names none, if it is there. */
+  /** Default path, read if it exists and `--config` isn't given. */
   readonly byDefault: string;
-  /** The options that it may have. */
+  /** Allowed options. */
   readonly names: readonly string[];
-  /** Tells a person what is in doubt. */
+  /** Warns the user about something doubtful. */
   readonly doubt: (line: string) => void;
 }
 
-/** What is in the file; nothing where there is none. `WrongArguments`. */
+/** Returns the contents of the file; empty if there is none. `WrongArguments`. */
 export function readConfigFile(args: Arguments, { byDefault, names, doubt }: ConfigFile): object {
   const named = args.text('config', 'the path of a JSON file');
   const path = named ?? byDefault;
@@ -36,7 +36,7 @@ function parse(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
   } catch (thrown) {
-    // That of JSON.parse shows a part of the file.
+    // JSON.parse's message shows a part of the file.
     const why = thrown instanceof SyntaxError ? 'it has no JSON' : (thrown as Error).message;
     throw new WrongArguments(`${path} cannot be read: ${why}: expected a JSON file.`);
   }

@@ -2,12 +2,12 @@ import { createInterface } from 'node:readline/promises';
 import { escaped } from '../escaped.js';
 import type { Arguments, Flags } from './arguments.js';
 
-/** For commands that act on many. */
+/** For commands that act on many items. */
 export const YES_FLAG: Flags = { yes: { help: 'does not ask; needed where there is no terminal' } };
 
 /**
- * Asks on the terminal before something is done to many. `what`: what would be done, with the number.
- * False: the answer was not yes. `WrongArguments`: there is nobody to ask, and no `--yes`.
+ * Asks for confirmation on the terminal. `what`: the action, with the number of items. Resolves with false unless the answer is
+ * yes. `WrongArguments`: there is no terminal, and no `--yes`.
  */
 export async function confirmed(args: Arguments, what: string): Promise<boolean> {
   if (args.has('yes')) return true;

@@ -1,6 +1,6 @@
 import { escaped } from '../escaped.js';
 
-/** Lines of columns, with a blank column between them. Numbers stand at the right of their column. */
+/** Formats rows in columns separated by a blank column. Numbers are right-aligned. */
 export function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const texts = rows.map((row) =>
     row.map((cell) => (typeof cell === 'number' ? grouped(cell) : escaped(cell))),
@@ -20,7 +20,7 @@ export function table(head: readonly string[], rows: readonly (readonly (string 
   return [head, ...texts].map(line).join('\n');
 }
 
-/** `name  value`, one line each, without those that are undefined. */
+/** Formats `name  value` lines, skipping undefined values. */
 export function facts(entries: Readonly<Record<string, string | undefined>>): string {
   const known = Object.entries(entries).filter((entry): entry is [string, string] => entry[1] !== undefined);
   const width = Math.max(...known.map(([name]) => name.length));
@@ -37,7 +37,7 @@ export function counted(count: number, noun: string, nouns = `${noun}s`): string
   return `${grouped(count)} ${count === 1 ? noun : nouns}`;
 }
 
-/** An instant with how far it is from now: `2026-12-24T18:00:00Z (in 3 min)`. */
+/** Formats a time with its distance from now: `2026-12-24T18:00:00Z (in 3 min)`. */
 export function instant(at: Date, now: number): string {
   return `${at.toISOString().replace(/\.\d+Z$/, 'Z')} (${distance(at.getTime() - now)})`;
 }
@@ -56,7 +56,7 @@ const UNITS: readonly (readonly [name: string, ms: number])[] = [
   ['s', 1_000],
 ];
 
-/** A length of time in its two largest units: `2 d 4 h`, `250 ms`. */
+/** Formats a duration in its two largest units: `2 d 4 h`, `250 ms`. */
 export function span(ms: number): string {
   const from = UNITS.findIndex(([, size]) => ms >= size);
   if (from < 0) return `${Math.round(ms)} ms`;

@@ -2,40 +2,40 @@ import { escapedLines } from '../escaped.js';
 import { parseArguments, WrongArguments } from './arguments.js';
 import { EVERYWHERE, helpOf, type Command } from './command.js';
 
-/** What a program is made of. */
+/** Definition of a program. */
 export interface Program {
-  /** As users call it. */
+  /** The name users type. */
   readonly name: string;
-  /** What `--version` prints. */
+  /** Output of `--version`. */
   readonly version: string;
-  /** By its name, of one word or two. A command is loaded when it is called, so that none waits for the parts of another. */
+  /** Commands by name, of one or two words. Each is loaded only when called, so it doesn't wait for the parts of others. */
   readonly commands: Readonly<Record<string, () => Promise<Command>>>;
-  /** Whether an error, other than a `WrongArguments`, says that an argument was wrong. */
+  /** Whether an error, other than a `WrongArguments`, is about an argument. */
   isAboutArguments(error: unknown): boolean;
 }
 
 /** Runs the program with the arguments of this process. */
 export async function startProgram(program: Program): Promise<void> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // The reader of a pipe may have gone, as `head` does. A server goes on all the same, and when a disk is full.
+    // The reader of a pipe may be gone, as with `head`. A server continues regardless, even when a disk is full.
     if (error.code === 'EPIPE') return;
     process.stderr.write(`${program.name}: standard output cannot be written: ${error.message}\n`);
   });
-  process.stderr.on('error', () => undefined); // there is nowhere left to tell it
+  process.stderr.on('error', () => undefined); // nowhere left to report it
   process.exitCode = await runProgram(program, process.argv.slice(2));
 }
 
-/** A line for people, on standard error. As with `print`, nothing in it is obeyed by a terminal, whoever wrote it. */
+/** Writes a line for people to standard error. As with `print`, control characters are escaped, whoever wrote them. */
 export function tellAs(name: string, message: string): void {
   process.stderr.write(escapedLines(`${name}: ${message}\n`));
 }
 
-/** What was asked for, on standard output: text or JSON. False: its reader is slow. */
+/** Writes the requested output, text or JSON, to standard output. Returns false if its reader is slow. */
 export function print(text: string): boolean {
   return process.stdout.write(escapedLines(text));
 }
 
-/** Runs the program with the arguments behind its name. Resolves with the exit status. */
+/** Runs the program with the arguments after its name. Resolves with the exit status. */
 async function runProgram(program: Program, args: readonly string[]): Promise<number> {
   const { name, commands } = program;
   try {
@@ -68,7 +68,7 @@ async function runOne(program: Program, args: readonly string[]): Promise<number
   return status;
 }
 
-/** The command that the arguments begin with: one word, or two. */
+/** Returns the command the arguments start with: one word or two. */
 function nameIn(
   commands: Program['commands'],
   [first = '', second = '']: readonly string[],

@@ -1,17 +1,17 @@
 import { TimeTravel, type Work } from './time-travel.js';
 import { VirtualClock } from './virtual-clock.js';
 
-/** What a kit takes part with in the journeys of its time. */
+/** A kit's part in the journeys of its time. */
 export interface Traveller {
-  /** What a journey waits for. */
+  /** Work a journey waits for. */
   readonly work: Work;
-  /** A journey begins: what was held back goes on. */
+  /** A journey starts: what was held back continues. */
   begin(): void;
-  /** It has ended: nothing begins any more. */
+  /** A journey has ended: nothing new starts. */
   end(): void;
 }
 
-/** The time of one test kit, or of several that move together. Only its journeys move it, one at a time. */
+/** The time of one test kit, or of several that move together. Moved only by its journeys, one at a time. */
 export class KitTime {
   /** Stands still between journeys. */
   readonly clock: VirtualClock;
@@ -20,8 +20,8 @@ export class KitTime {
   private last: Promise<unknown> = Promise.resolve();
 
   /**
-   * @param start Milliseconds since 1970.
-   * @param patience Real milliseconds that a run is waited for before time goes on without it.
+   * @param start In ms since 1970.
+   * @param patience Real time in ms to wait for a run before time moves on without it.
    */
   constructor(start: number, patience: number) {
     this.clock = new VirtualClock(start);
@@ -29,14 +29,14 @@ export class KitTime {
     this.travel = new TimeTravel({ clock: this.clock, works, patience });
   }
 
-  /** For all journeys from now on. */
+  /** Takes part in all further journeys. */
   join(traveller: Traveller): void {
     this.travellers.push(traveller);
   }
 
   /**
-   * A journey: resolves once all that was due on the way has run.
-   * @param end Asked when the journey begins, by `clock.now`; what it throws is thrown.
+   * Makes a journey: resolves once everything due on the way has run.
+   * @param end Returns the end in terms of `clock.now`, called when the journey starts; its errors are rethrown.
    */
   async go(end: () => number): Promise<void> {
     await this.next(async () => {
@@ -50,7 +50,7 @@ export class KitTime {
     });
   }
 
-  /** As long as it takes until a promise is settled. Nothing begins meanwhile that a kit holds back. */
+  /** Travels until a promise settles. Nothing held back by a kit starts meanwhile. */
   until(ending: Promise<unknown>): Promise<void> {
     return this.next(() => this.travel.until(ending));
   }

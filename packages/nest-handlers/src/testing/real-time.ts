@@ -1,8 +1,7 @@
-// Real time, also under fake timers: Jest and Vitest replace the globals, and not the module `node:timers`. Only the test
-// kit may use this file.
+// Real time, even under fake timers: Jest and Vitest replace the globals, not the module `node:timers`. Only for the test kit.
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
 
-/** Resolves once all input that is waiting now was read. */
+/** Resolves once all pending input has been read. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
@@ -12,7 +11,7 @@ export function soon(callback: () => void): void {
   setImmediate(callback);
 }
 
-/** Whether a promise resolves within so many real milliseconds. */
+/** Resolves with whether a promise resolves within `ms` of real time. */
 export async function within(ms: number, promise: Promise<void>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<boolean>((resolve) => (timer = setTimeout(resolve, ms, false)));
@@ -23,20 +22,20 @@ export async function within(ms: number, promise: Promise<void>): Promise<boolea
   }
 }
 
-/** Milliseconds since 1970, as the code under test has it: by fake timers if there are any. */
+/** Returns ms since 1970 as the code under test sees it: from fake timers if there are any. */
 export function present(): number {
   return Date.now();
 }
 
-/** The clock behind the timers that Jest or Vitest fakes. */
+/** The clock of timers faked by Jest or Vitest. */
 export interface FakeTimers {
   countTimers(): number;
   tick(ms: number): void;
-  /** Lets promises resolve between one timer and the next. */
+  /** Lets promises resolve between timers. */
   tickAsync(ms: number): Promise<unknown>;
 }
 
-/** What `jest.useFakeTimers()` or `vi.useFakeTimers()` has put in place, as long as it is there. */
+/** Returns what `jest.useFakeTimers()` or `vi.useFakeTimers()` has installed, if active. */
 export function fakeTimers(): FakeTimers | undefined {
   for (const faked of [globalThis.setTimeout, globalThis.Date]) {
     const { clock } = faked as { clock?: Partial<FakeTimers> };

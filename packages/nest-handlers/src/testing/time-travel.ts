@@ -1,28 +1,28 @@
 import { fakeTimers, within } from './real-time.js';
 import type { VirtualClock } from './virtual-clock.js';
 
-/** Milliseconds of virtual time before and after an event in which nothing is leapt over. */
+/** Virtual time in ms before and after an event that is never skipped. */
 const AROUND = 10_000;
-/** The same. The longest leap while a tube rests, so that none of its jobs is overdue for long. */
+/** Max skip in ms of virtual time while a tube rests, so that none of its jobs is overdue for long. */
 const LONGEST_REST = 24 * 60 * 60 * 1_000;
-/** How often a run that may wait for a fake timer is looked at, for a real millisecond each time. */
+/** Number of checks on a run that may wait for a fake timer, one real millisecond each. */
 const GLANCES = 10;
 
-/** What a kit knows of the work of its library, for journeys through time. Instants are those of `clock.now`. */
+/** A library's work as its kit sees it, for journeys through time. Times are those of `clock.now`. */
 export interface Work {
-  /** Something goes on near which no time may be leapt over. */
+  /** Something is going on around which no time may be skipped. */
   readonly works: boolean;
-  /** Any run goes on. */
+  /** Any run is going on. */
   readonly busy: boolean;
-  /** A run goes on that is still waited for. */
+  /** A run is going on that is still awaited. */
   readonly awaited: boolean;
   /** Resolves when the next run ends. */
   nextEnd(): Promise<void>;
-  /** The runs that go on now are not waited for any more. */
+  /** Stops waiting for the current runs. */
   giveUp(): void;
-  /** When something happens next by itself; -Infinity: it cannot be told, so nothing is leapt over. */
+  /** Returns when something next happens on its own; -Infinity if unknown, so that nothing is skipped. */
   nextChange(): number;
-  /** The same, without what rests: what only looks whether there is something to do, and has looked. */
+  /** Like `nextChange`, ignoring what rests: pollers that have found nothing to do. */
   nextStop(): number;
   /** Whether anything rests. */
   readonly anyRests: boolean;
@@ -30,26 +30,26 @@ export interface Work {
 
 export interface TravelParts {
   readonly clock: VirtualClock;
-  /** Of each kit. */
+  /** The work of each kit. */
   readonly works: () => readonly Work[];
-  /** Real milliseconds. How long a run is waited for before time goes on without it. */
+  /** Real time in ms to wait for a run before time moves on without it. */
   readonly patience: number;
 }
 
 /**
- * Moves the virtual clock from timer to timer. After each it waits until all that follows has happened, and the runs that
- * began have ended. It leaps over long stretches in which nothing is due: a timer that comes again and again fires once, as
- * on a machine that was asleep. Fake timers of Jest or Vitest move along.
+ * Moves the virtual clock from timer to timer. After each it waits until everything that follows has happened and the runs it
+ * started have ended. Long stretches in which nothing is due are skipped: a recurring timer fires once, as on a machine that was
+ * asleep. Fake timers of Jest or Vitest move along.
  */
 export class TimeTravel {
-  /** When something was going on last, by `clock.now`. */
+  /** Time of the last activity, in terms of `clock.now`. */
   private stirred = 0;
-  /** How many fake timers there were before the present step. */
+  /** Number of fake timers before the current step. */
   private fakesBefore = 0;
 
   constructor(private readonly parts: TravelParts) {}
 
-  /** Until `end`, by `clock.now`. */
+  /** Travels to `end`, in terms of `clock.now`. */
   async to(end: number): Promise<void> {
     const { clock } = this.parts;
     this.stirred = clock.now();
@@ -63,7 +63,7 @@ export class TimeTravel {
     await this.calm();
   }
 
-  /** As long as it takes until a promise is settled. */
+  /** Travels until a promise settles. */
   async until(ending: Promise<unknown>): Promise<void> {
     let settled = false;
     const done = () => void (settled = true);
@@ -72,7 +72,7 @@ export class TimeTravel {
     while (!settled && this.parts.clock.nextTimer < Infinity) await this.step();
   }
 
-  /** To the next timer, and all that follows from it. */
+  /** Travels to the next timer, and runs everything that follows. */
   private async step(): Promise<void> {
     const { clock } = this.parts;
     await this.pass(clock.nextTimer - clock.now());
@@ -100,7 +100,7 @@ export class TimeTravel {
     else fakes?.tick(ms);
   }
 
-  /** Until nothing goes on that needs no time, and no run that is still waited for. */
+  /** Waits until nothing is going on that takes no time, and no run is still awaited. */
   private async calm(): Promise<void> {
     const { clock, works } = this.parts;
     for (await clock.quiet(); works().some((each) => each.awaited); await clock.quiet()) {
@@ -108,7 +108,7 @@ export class TimeTravel {
     }
   }
 
-  /** Whether a run ends before long. */
+  /** Resolves with whether a run ends soon. */
   private async anEnd(): Promise<boolean> {
     const { clock, works, patience } = this.parts;
     const end = Promise.race(works().map((each) => each.nextEnd()));

@@ -15,11 +15,11 @@ class Waiting implements HeapItem {
 
 const KEPT = Promise.resolve();
 
-/** A clock that stands still until a test moves it. Timers run in the order of their time, then of their making. */
+/** A clock that stands still until a test moves it. Timers run in the order of their time, then of their creation. */
 export class VirtualClock implements Clock {
   private elapsed = 0;
   private made = 0;
-  /** Callbacks of `soon` that have not run. */
+  /** Pending callbacks of `soon`. */
   protected underWay = 0;
   private readonly waiting = new Heap<Waiting>((a, b) => a.at < b.at || (a.at === b.at && a.order < b.order));
 
@@ -39,7 +39,7 @@ export class VirtualClock implements Clock {
     return { cancel: () => this.waiting.remove(timer) };
   }
 
-  /** Real, as reading the next input takes no time of this clock. */
+  /** Real, since reading the next input takes no virtual time. */
   soon(callback: () => void): void {
     this.underWay++;
     const run = () => {
@@ -49,22 +49,22 @@ export class VirtualClock implements Clock {
     detached(() => soon(run));
   }
 
-  /** A promise, as fake timers may hold `process.nextTick` back. */
+  /** A promise, since fake timers may replace `process.nextTick`. */
   next(callback: () => void): void {
     detached(() => void KEPT.then(callback));
   }
 
-  /** By `now`, when the first timer is due: not after it, if time was stalled. Infinity: there is none. */
+  /** The time of the first timer in terms of `now`, even if stalled past it; Infinity if there is none. */
   get nextTimer(): number {
     return this.waiting.peek()?.at ?? Infinity;
   }
 
-  /** Time passes and no timer fires, as in a blocked event loop: timers that came due fire late. */
+  /** Lets time pass without firing timers, like a blocked event loop: timers that came due fire late. */
   stall(by: number): void {
     this.elapsed += by;
   }
 
-  /** Runs the first timer, at its time, or now if that is over. */
+  /** Runs the first timer, at its time, or now if that is in the past. */
   runTimer(): void {
     const first = this.waiting.peek();
     if (!first) return;
@@ -73,7 +73,7 @@ export class VirtualClock implements Clock {
     detached(first.callback);
   }
 
-  /** Moves the time, stopping at each timer on the way and letting everything that follows from it happen. */
+  /** Moves the time, stopping at each timer on the way and letting everything that follows happen. */
   async advance(by: number): Promise<void> {
     const end = this.elapsed + by;
     await this.settle();
@@ -85,12 +85,14 @@ export class VirtualClock implements Clock {
     await this.settle();
   }
 
-  /** Resolves once the library does nothing more without time. It counts the callbacks of `soon`, and need not guess. */
+  /**
+   * Resolves once the library has nothing left to do without time passing. Counts the callbacks of `soon`, so it needn't guess.
+   */
   async quiet(): Promise<void> {
     for (let calm = 0; calm < 2; calm = this.underWay > 0 ? 0 : calm + 1) await turn();
   }
 
-  /** All promises, and all immediates that follow from each other within this many turns, are done. */
+  /** Lets all promises, and chains of immediates up to this many turns, finish. */
   protected async settle(): Promise<void> {
     for (let turns = 0; turns < 10; turns++) await turn();
   }

@@ -1,23 +1,23 @@
 import { detached } from '../context.js';
 
 /**
- * The only source of time in this library. Specs give a virtual one. Callbacks are detached: many callers may wait for one,
- * and none of them is the one whose AsyncLocalStorage it should see.
+ * The only source of time in this library; specs use a virtual one. Callbacks are detached: many callers may wait for one, and
+ * it should see the AsyncLocalStorage of none of them.
  */
 export interface Clock {
-  /** Milliseconds since 1970 by the machine's clock, which may jump. */
+  /** Returns ms since 1970 by the system clock, which may jump. */
   wall(): number;
-  /** Milliseconds that only grow, from an arbitrary start; with fractions. */
+  /** Returns monotonic ms from an arbitrary start, with fractions. */
   now(): number;
-  /** Calls back once, not before `delay` milliseconds are over; any delay is fine (setTimeout alone wraps at 24.8 days). */
+  /** Calls back once, at least `delay` ms from now; any delay is fine (setTimeout alone wraps at 24.8 days). */
   after(delay: number, callback: () => void): Timer;
-  /** Calls back once the code that runs now, and what it has made ready, is done; before any input: process.nextTick. */
+  /** Calls back once the running code, and everything it made ready, is done; before any input: process.nextTick. */
   next(callback: () => void): void;
-  /** Calls back once all input that is waiting now was read: setImmediate. */
+  /** Calls back once all pending input has been read: setImmediate. */
   soon(callback: () => void): void;
 }
 
-/** A callback that has not been called. */
+/** A pending callback. */
 export interface Timer {
   /** Idempotent. */
   cancel(): void;
@@ -41,7 +41,7 @@ class SystemTimer implements Timer {
     clearTimeout(this.handle);
   }
 
-  /** setTimeout counts whole milliseconds of a clock of its own, and so may wake almost one too soon. */
+  /** setTimeout counts whole ms of its own clock, and so may fire almost 1 ms early. */
   private arm(delay: number): NodeJS.Timeout {
     const fire = (): void => {
       const left = this.end - performance.now();
@@ -52,7 +52,7 @@ class SystemTimer implements Timer {
   }
 }
 
-/** The machine's time. */
+/** The system clock. */
 export const systemClock: Clock = {
   wall: () => Date.now(),
   now: () => performance.now(),

@@ -9,37 +9,37 @@ type DurationUnit =
 type DurationUnitAnyCase = DurationUnit | Exclude<Capitalize<DurationUnit> | Uppercase<DurationUnit>, 'M'>;
 
 /**
- * Milliseconds, or one number with its unit: '500ms', '30s', '15m', '12h', '2 days', '1w'. A day is 24 hours. A text that
- * is made at run time is no Duration for the compiler.
+ * A duration: ms, or a number with a unit: '500ms', '30s', '15m', '12h', '2 days', '1w'. A day is 24 hours. To the compiler, a
+ * string built at run time isn't a Duration.
  */
 export type Duration = number | `${number}${DurationUnitAnyCase}` | `${number} ${DurationUnitAnyCase}`;
 
 const DURATION =
   /^\d+(\.\d+)? ?(ms|msecs?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)$/i;
 const IN_M = /^\d+(\.\d+)? ?M$/;
-/** Milliseconds. Every duration is shorter. */
+/** In ms. Every duration is shorter. */
 export const FIRST_TIMESTAMP = 1e12;
 const EXPECTED =
   "expected milliseconds, or one number with its unit such as '500ms', '30s', '15m', '12h', '2 days' or '1w'";
 
 /**
- * Milliseconds of a duration, with fractions rounded up, or why it is none. Our own check stands before the `ms` library,
- * which takes '900' as 0.9 s and '1M' as a minute.
+ * Returns a duration in ms, fractions rounded up, or why it is none. Our own check precedes the `ms` library, which takes '900'
+ * for 0.9 s and '1M' for a minute.
  */
 export function readDuration(value: unknown): number | string {
   const parsed = typeof value === 'string' ? parseText(value.trim()) : value;
-  // Compared so that it is shorter once it is rounded, too.
+  // Compared so that it is still shorter after rounding.
   if (typeof parsed === 'number' && parsed >= 0 && parsed <= FIRST_TIMESTAMP - 1) return Math.ceil(parsed);
   const why = typeof value === 'string' ? whyNotText(value.trim()) : whyNotNumber(value);
   return `${why}; ${EXPECTED}`;
 }
 
-/** A time for people, rounded to its largest unit: `14 minutes`. */
+/** Formats a duration for people, rounded to its largest unit: `14 minutes`. */
 export function spelled(milliseconds: number): string {
   return ms(Math.round(milliseconds), { long: true });
 }
 
-/** NaN for what is no duration, and for all over 100 characters. */
+/** Returns NaN if it isn't a duration, or is longer than 100 characters. */
 function parseText(text: string): number {
   return DURATION.test(text) && !IN_M.test(text) ? ms(text as ms.StringValue) : NaN;
 }

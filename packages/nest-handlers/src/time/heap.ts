@@ -1,37 +1,37 @@
-/** What a heap orders. An item is in at most one heap at a time. */
+/** An item of a heap; in at most one heap at a time. */
 export interface HeapItem {
-  /** Kept by the heap that holds the item; -1 outside. */
+  /** Maintained by the heap that holds the item; -1 outside. */
   heapIndex: number;
 }
 
-/** A binary heap whose items know their place, so that any of them leaves in O(log n). */
+/** A binary heap whose items know their index, so that any of them is removed in O(log n). */
 export class Heap<T extends HeapItem> {
   private readonly items: T[] = [];
 
   constructor(private readonly before: (a: T, b: T) => boolean) {}
 
-  /** How many items it has. */
+  /** Number of items. */
   get size(): number {
     return this.items.length;
   }
 
-  /** The first of all. */
+  /** Returns the first item. */
   peek(): T | undefined {
     return this.items[0];
   }
 
-  /** One that is in no heap. */
+  /** Adds an item that is in no heap. */
   add(item: T): void {
     this.items.push(item);
     this.rise(item, this.items.length - 1);
   }
 
-  /** Whether it is in this heap. */
+  /** Whether the item is in this heap. */
   has(item: T): boolean {
     return this.items[item.heapIndex] === item;
   }
 
-  /** Does nothing with an item that is not in this heap. */
+  /** Removes an item; no-op if it isn't in this heap. */
   remove(item: T): void {
     if (!this.has(item)) return;
     const index = item.heapIndex;
@@ -40,7 +40,7 @@ export class Heap<T extends HeapItem> {
     if (last !== item) this.settle(last, index);
   }
 
-  /** Empties the heap, and returns the items in order. */
+  /** Empties the heap and returns the items in order. */
   takeAll(): T[] {
     const all: T[] = [];
     for (let next = this.peek(); next; next = this.peek()) {
@@ -50,7 +50,7 @@ export class Heap<T extends HeapItem> {
     return all;
   }
 
-  /** Call it after a change of what orders the item. */
+  /** Call after changing what orders the item. */
   update(item: T): void {
     this.settle(item, item.heapIndex);
   }

@@ -1,33 +1,33 @@
 /**
- * An instant: a Date, milliseconds since 1970 (not seconds), a Temporal.Instant or ZonedDateTime, or what turns itself
- * into a Date, as those of Day.js and Luxon do.
+ * A point in time: a Date, ms since 1970 (not seconds), a Temporal.Instant or ZonedDateTime, or an object that converts to a
+ * Date, as in Day.js and Luxon.
  */
 export type When =
   | Date
   | number
   | { readonly epochMilliseconds: number }
   | {
-      /** As Day.js has it. */
+      /** As in Day.js. */
       toDate(): Date;
     }
   | {
-      /** As Luxon has it. */
+      /** As in Luxon. */
       toJSDate(): Date;
     };
 
 const EXPECTED =
   'expected a Date, milliseconds since 1970, a Temporal.Instant, or an object with toDate() or toJSDate()';
 const LAST_SECONDS = 1e11;
-/** Seconds that are less would be before September 2001. */
+/** Fewer seconds would be before September 2001. */
 const FIRST_SECONDS = 1e9;
 const DURATION = /^\d+(\.\d+)? ?[a-z]+$/i;
 
-/** How the call in question takes a time from now, such as `{ delay: 5000 }` for 5000. */
+/** Returns how the call in question takes a time from now, such as `{ delay: 5000 }` for 5000. */
 export type FromNow = (given: string) => string;
 
 /**
- * Milliseconds since 1970, rounded up, or why the value is no instant. Seconds, and a time from now, are refused, as common
- * slips. `fromNow`: how the call takes a time from now, if it does.
+ * Returns ms since 1970, rounded up, or why the value is no point in time. Seconds and times from now are refused, as common
+ * mistakes. `fromNow`: how the call takes a time from now, if it does.
  */
 export function readWhen(value: unknown, fromNow?: FromNow): number | string {
   const read = instantIn(value, fromNow);
@@ -44,7 +44,7 @@ function instantIn(value: unknown, fromNow?: FromNow): number | string {
   if (typeof instant !== 'number' || !Number.isFinite(instant))
     return typeof value === 'number' || isInstant(value) ? 'not a finite time' : 'no instant';
   if (instant < 0) return 'before 1970';
-  // A Date says what it means, so only bare numbers are suspected.
+  // A Date is unambiguous, so only bare numbers are suspect.
   if (typeof value === 'number' && instant < LAST_SECONDS) return whyTooSmall(instant, fromNow);
   return Math.ceil(instant);
 }
@@ -60,25 +60,28 @@ function aTimeFromNow(given: string, fromNow?: FromNow): string {
   return `that looks like a time from now${instead}`;
 }
 
-/** No finite number for what is no instant. All are known by their shape: a Date may be of another realm, as in Jest. */
+/**
+ * Returns anything but a finite number if it isn't a point in time. All are recognized by shape: a Date may be of another realm,
+ * as in Jest.
+ */
 function timeOf(value: object): unknown {
   if ('epochMilliseconds' in value) return value.epochMilliseconds;
   return callOf(callOf(value, 'toJSDate') ?? callOf(value, 'toDate') ?? value, 'getTime');
 }
 
-/** By its shape. */
+/** Checks by shape. */
 export function isInstant(value: unknown): value is Exclude<When, number> {
   if (typeof value !== 'object' || value === null) return false;
   return ['epochMilliseconds', 'toJSDate', 'toDate', 'getTime'].some((name) => name in value);
 }
 
-/** What the method of this name returns; undefined where there is none. */
+/** Returns the result of the method of this name; undefined if there is none. */
 function callOf(value: unknown, name: string): unknown {
   const method = (value as Readonly<Record<string, unknown>> | null)?.[name];
   return typeof method === 'function' ? method.call(value) : undefined;
 }
 
-/** For people: an ISO date, or the number if it is too far for a Date. */
+/** Formats a point in time for people: an ISO date, or the number if too far for a Date. */
 export function showInstant(instant: number): string {
   const date = new Date(instant);
   return Number.isNaN(date.getTime()) ? `${instant} ms since 1970` : date.toISOString();
