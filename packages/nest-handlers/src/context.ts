@@ -20,7 +20,7 @@ export function detached<T>(work: () => T): T {
 }
 
 /**
- * Returns what is wrong with a result that counts as success but can't be meant so: a generator, none of which has run; an
+ * Returns what is wrong with a result that counts as success but can only be a mistake: a generator, none of which has run; an
  * Error, or an outcome class, that should have been thrown or constructed. Undefined if nothing is.
  * @param outcomes Names of the outcome classes.
  */

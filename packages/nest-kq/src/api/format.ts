@@ -24,7 +24,7 @@ type PlainFormat = 'json' | 'text' | 'bytes';
 /** `'json'`: anything JSON can hold. `'text'`: a string, stored as UTF-8. `'bytes'`: a Buffer. Or a custom format. */
 export type Format = PlainFormat | ValueFormat;
 
-/** For error messages. */
+/** The valid formats, for error messages. */
 export const FORMATS = "'json', 'text', 'bytes', or an object with name, encode and decode";
 
 export function isFormat(value: unknown): value is Format {

@@ -1,6 +1,6 @@
 /** Kafka's rule for topic names. */
 
-/** For error messages. */
+/** The rule, for error messages. */
 export const TOPIC_NAMES = '1 to 249 of A-Z a-z 0-9 . _ -, other than . and ..';
 
 const NAME = /^[\w.-]{1,249}$/;

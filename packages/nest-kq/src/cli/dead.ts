@@ -88,7 +88,7 @@ export function showPlace({ partition, offset }: Pick<KqLetterSummary, 'partitio
   return `partition ${partition}, offset ${String(offset)}`;
 }
 
-/** Says that letters of these partitions are neither listed nor acted on. */
+/** Returns a note that letters of these partitions are neither listed nor acted on. */
 export function missingFact(topic: string, leaderless: readonly number[]): string {
   return `without those of partitions that cannot be read: ${leaderlessFact(topic, leaderless)}`;
 }

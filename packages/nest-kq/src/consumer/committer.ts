@@ -40,7 +40,7 @@ export class Committer {
     });
   };
 
-  /** Resolves once no commit is under way. Never rejects. */
+  /** Resolves once no commit is pending. Never rejects. */
   async settled(): Promise<void> {
     await this.committing;
   }

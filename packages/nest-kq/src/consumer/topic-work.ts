@@ -58,9 +58,9 @@ export interface Stall extends TopicPartition {
 
 /** Offsets no longer in the log. */
 export interface Skip extends TopicPartition {
-  /** The first of them. */
+  /** First offset. */
   readonly from: bigint;
-  /** The one after the last. */
+  /** Offset after the last one. */
   readonly to: bigint;
 }
 

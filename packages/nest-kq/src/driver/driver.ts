@@ -137,7 +137,7 @@ export interface MemberIdentity {
   readonly group: string;
 }
 
-/** The error of committing offsets as a member that has lost its partitions, or may have. */
+/** The error for offsets sent by a member that has lost its partitions, or may have. */
 export class MemberLost extends KqError {
   constructor(group: string, cause?: unknown) {
     super('KQ_TRANSACTION', `the group ${group} has been shared out anew`, { cause });

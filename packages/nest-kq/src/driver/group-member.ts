@@ -11,7 +11,7 @@ import type { GroupOffset, TopicPartition } from './message.js';
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 30_000;
 
-/** Failed attempts in a row before one is logged; a group's broker often needs a moment to load it. */
+/** Consecutive failures before `KQ_AWAY` is logged: a group's broker often needs a moment to load it. */
 const UNUSUAL = 5;
 
 /** Errors at startup that waiting won't fix. */

@@ -31,7 +31,7 @@ export function isMade(topic: string): boolean {
 
 /** Retention in ms. Dead letters must still be there when somebody looks, so the brokers' default, often a week, is too short. */
 const KEPT_MS = 30 * 86_400_000;
-/** A letter has headers in addition to the message's own. The original topic already limits the message. */
+/** Max bytes of a message. A letter adds headers to its message, which the original topic has already limited. */
 const MOST_BYTES = 100 * 2 ** 20;
 
 /** @param like The topic of the original messages. */

@@ -8,8 +8,8 @@ const ELECTION = 3_000;
 const PAUSE = 100;
 
 /**
- * The clients themselves start at the end each time nothing is committed: then a crash before the first commit, or a commit that
- * the brokers have dropped, loses what came meanwhile.
+ * Commits the end explicitly. The clients themselves start at the end each time nothing is committed: then a crash before the
+ * first commit, or a commit that the brokers have dropped, loses what came meanwhile.
  */
 export class StartAtEnd {
   private readonly sure: Set<string>;

@@ -115,7 +115,7 @@ export class HandlerRuns {
     else this.refuseWrong(returned, item.delivery.topic);
   }
 
-  /** Throws if the handler returned something that can't be meant. */
+  /** Throws if the handler returned a result that can only be a mistake. */
   private refuseWrong(returned: unknown, topic: string): void {
     const wrong = wrongResult(returned, OUTCOMES);
     if (wrong === undefined) return;
@@ -176,7 +176,7 @@ export class HandlerRuns {
    */
   private read(given: Delivery, run: RunSignal): Item | Promise<Item> {
     const { message, topic } = given;
-    // Only in place does each look count as an attempt.
+    // Looks count as attempts only while the message waits in its partition.
     const unread = this.waitsForFormat && given.work ? this.unread.get(message) : undefined;
     const delivery = unread === undefined ? given : { ...given, attempt: given.attempt - unread };
     const { value: bytes } = message;

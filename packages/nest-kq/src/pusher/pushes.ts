@@ -12,7 +12,7 @@ import { prepare, type Prepared } from './outgoing.js';
 /** A message of a `pushMany`. */
 export type MessageOfMany = MessageOptions & { readonly value: unknown };
 
-/** Observers and interceptors of pushes. */
+/** The events and hooks of pushes. */
 export interface PushParts {
   readonly events: EventHub;
   readonly hooks: PushHooks;

@@ -104,7 +104,7 @@ export class AvroFormat implements ValueFormat {
   }
 }
 
-/** Encodes a value; throws `KQ_BAD_MESSAGE` that says where it is wrong. */
+/** Encodes a value; throws a `KQ_BAD_MESSAGE` that says where it is wrong. */
 function bytesOf(type: AvroType, value: unknown): Buffer {
   try {
     return type.toBuffer(value);

@@ -14,7 +14,7 @@ export type { SchemaReference } from './registry-client.js';
 export type { SubjectOptions } from './writers.js';
 
 /**
- * A schema registry with Confluent's REST API. Only asked when a message needs a schema that isn't cached. `const registry = new
+ * A schema registry with Confluent's REST API. It is only asked when a message needs a schema that isn't cached. `const registry = new
  * SchemaRegistry({ url: 'https://registry:8081' });`
  */
 export class SchemaRegistry {

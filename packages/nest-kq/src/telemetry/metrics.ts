@@ -13,11 +13,11 @@ const LATENESSES = [
 
 /** Measurements made by the hooks. */
 export interface Measured {
-  /** A push, or a `pushMany`, took this many seconds. */
+  /** Records the duration of a push or a `pushMany`, in seconds. */
   pushed(seconds: number, attributes: Attributes): void;
-  /** A handler was called with this many messages. */
+  /** Records the number of messages of a handler call. */
   called(messages: number, attributes: Attributes): void;
-  /** A handler call took this many seconds. */
+  /** Records the duration of a handler call, in seconds. */
   ran(seconds: number, attributes: Attributes): void;
   /** Stops reporting. */
   stop(): void;

@@ -20,8 +20,8 @@ import { FirstSends } from './first-sends.js';
 const CONNECT_LIMIT = 5_000;
 
 /**
- * librdkafka reports this for a message it presumes stored because a later one of its partition is; for where it is wrong, see
- * `FirstSends`.
+ * For a message that librdkafka presumes stored because a later one of its partition is. `FirstSends` covers the case where it is
+ * wrong.
  */
 const UNCERTAIN = 'the brokers have told no offset for the message';
 

@@ -18,7 +18,7 @@ const NAMED: ReadonlySet<number> = new Set([JOIN_GROUP, 12, 14]);
 const named = new WeakSet<Lookup['lookupRequest']>();
 
 /**
- * Call before each request, since kafkajs looks up requests anew for each connection. Throws `KQ_CONFIG` if the broker is too
+ * Call before each request, since kafkajs looks up requests again for each connection. Throws `KQ_CONFIG` if the broker is too
  * old.
  */
 export function nameMember(broker: Lookup, groupInstanceId: string): void {

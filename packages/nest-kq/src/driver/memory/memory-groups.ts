@@ -49,7 +49,7 @@ export class MemoryGroup {
       this.offsets.set(keyOf({ topic, partition }), { topic, partition, offset });
   }
 
-  /** Sets offsets like an operator, while the group is empty. */
+  /** Sets offsets for an operator; the group must be empty. */
   set(topic: string, offsets: readonly PartitionOffset[]): void {
     if (this.members.size > 0) {
       const members = `${this.members.size} member${this.members.size === 1 ? '' : 's'}`;
