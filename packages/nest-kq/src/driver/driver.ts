@@ -25,8 +25,8 @@ export const PATIENCE = 30_000;
 
 export interface ProducerOptions {
   /**
-   * How long it retries while brokers are away, in ms. A request in flight at that point may add its own timeout. @default
-   * 30_000
+   * How long it retries while brokers are away, in ms. A request in flight at that point may add its own timeout.
+   * @default 30_000
    */
   readonly patience?: number;
   /** Enables transactions. Beginning one ends an unfinished one of another producer with this id. @default no transactions */

@@ -50,8 +50,8 @@ export interface KqHooks {
    */
   aroundHandler?(run: KqRun, next: () => unknown): unknown;
   /**
-   * Called once, before anything of the cluster starts. The returned function is called when the module is closed. If it throws,
-   * the application fails to start.
+   * Called once, before anything of the cluster starts. The returned function is called when the module is closed. If the hook
+   * throws, the application fails to start.
    */
   onStart?(cluster: KqClusterView): (() => void) | void;
 }

@@ -39,8 +39,8 @@ export interface KqGroupHealth {
 /** Bounds for `status`, in addition to the groups' states. */
 export interface KqHealthBounds {
   /**
-   * Max unhandled messages of a group in the partitions of this process. If that is unknown, `status` is `down`, too. @default
-   * no limit
+   * Max unhandled messages of a group in the partitions of this process. If that is unknown, `status` is `down`, too.
+   * @default no limit
    */
   maxLag?: number;
 }

@@ -212,12 +212,12 @@ export class GroupMembership implements OwnGroup {
     this.consumer = consumer;
     try {
       await this.makeTopics(retries);
-      if (consumer.stopped) return; // stopped in the meantime
+      if (consumer.stopped) return;
       await consumer.start();
     } catch (thrown) {
       if (consumer.stopped) return;
       const error = await this.explained(toError(thrown));
-      if (consumer.stopped) return; // stopped in the meantime
+      if (consumer.stopped) return;
       await consumer.stop(0);
       throw error;
     }

@@ -9,8 +9,8 @@ import { kqTokens } from './tokens.js';
 /** Options of the Nest module itself. */
 export interface KqExtras {
   /**
-   * Name of an additional cluster: `@InjectKq(name)` injects its pusher, and handlers select it by `{ cluster: name }`. @default
-   * the cluster without a name
+   * Name of an additional cluster: `@InjectKq(name)` injects its pusher, and handlers select it by `{ cluster: name }`.
+   * @default the cluster without a name
    */
   name?: string;
   /** Whether every module can inject the pusher without importing this one. @default true */

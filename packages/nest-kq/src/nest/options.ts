@@ -56,8 +56,8 @@ export interface KqOptions extends BrokerOptions {
    */
   logger?: LoggerService;
   /**
-   * Log levels of frequent events. @default { retries: 'warn', discards: 'warn', deadLetters: 'error', held: 'error', joins:
-   * 'log', groups: 'warn', rebalances: 'debug', pushes: 'off' }
+   * Log levels of frequent events. @default { retries: 'warn', discards: 'warn', deadLetters: 'error', held: 'error',
+   * joins: 'log', groups: 'warn', rebalances: 'debug', pushes: 'off' }
    */
   logLevels?: KqLogLevels;
 }
