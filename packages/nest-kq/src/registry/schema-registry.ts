@@ -14,8 +14,8 @@ export type { SchemaReference } from './registry-client.js';
 export type { SubjectOptions } from './writers.js';
 
 /**
- * A schema registry with Confluent's REST API. It is only asked when a message needs a schema that isn't cached. `const registry = new
- * SchemaRegistry({ url: 'https://registry:8081' });`
+ * A schema registry with Confluent's REST API. It is only asked when a message needs a schema that isn't cached.
+ * `const registry = new SchemaRegistry({ url: 'https://registry:8081' });`
  */
 export class SchemaRegistry {
   private readonly client: () => RegistryClient;
@@ -36,8 +36,9 @@ export class SchemaRegistry {
   }
 
   /**
-   * Returns a format for Avro, using the package `avsc`, which you install. `defineTopic('orders', { format:
-   * registry.avro<Order>() })`. `KQ_CONFIG`: the package is missing. `KQ_BAD_OPTION`: an option is wrong.
+   * Returns a format for Avro, using the package `avsc`, which you install.
+   * `defineTopic('orders', { format: registry.avro<Order>() })`.
+   * `KQ_CONFIG`: the package is missing. `KQ_BAD_OPTION`: an option is wrong.
    */
   avro<T = any>(options: AvroOptions = {}): ValueFormat<T, T> {
     checkObject('avro', options);
