@@ -7,7 +7,7 @@ import { eventually, startKafka, startKafkaCluster, type KafkaServer } from 'tes
 import { failing, MemberUnderTest, message, stored } from '../contract/log-facts.js';
 
 const TOPIC = 'orders';
-const LIMIT = 120_000;
+const LIMIT = 240_000;
 const KEYS = 20;
 
 const ends: (() => Promise<void>)[] = [];
@@ -89,7 +89,7 @@ function checkLog(member: MemberUnderTest, rounds: number): void {
 
 async function receivesAll(member: MemberUnderTest, rounds: number): Promise<void> {
   const seen = () => new Set(member.values).size;
-  await eventually(`${rounds * KEYS} messages come, not ${seen()}`, () => seen() === rounds * KEYS, 60_000);
+  await eventually(`${rounds * KEYS} messages come, not ${seen()}`, () => seen() === rounds * KEYS, 150_000);
 }
 
 it(

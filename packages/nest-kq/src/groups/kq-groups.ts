@@ -70,7 +70,8 @@ export abstract class KqGroups {
 
   /**
    * Moves a group to another position in a topic. If this process is in the group, it finishes current runs (for at most
-   * `shutdownTimeout`), leaves, sets the offsets and rejoins. Sets all partitions or none.
+   * `shutdownTimeout`), leaves, sets the offsets and rejoins. Sets all partitions with a leader, or none; with a map of offsets, only those
+   * it names. The log names the partitions that were left out.
    *
    * `KQ_GROUP_BUSY`: other processes are in the group; stop them first. `KQ_BAD_OPTION`: a wrong target, such as an offset that
    * isn't stored; nothing was done. `KQ_UNKNOWN_TOPIC`.
