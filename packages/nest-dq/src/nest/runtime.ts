@@ -87,61 +87,24 @@ export class DqRuntime {
     /** Name of the cluster. */
     readonly name?: string,
   ) {
-    const report = new LogReport(
-      options.logger,
-      options.logLevels,
-      clock,
-      options.servers !== undefined && options.advise,
-    );
-    const { hooks, lateAfter } = options;
+    const { cluster, ledger, waiting, fleet } = backend;
+    const { hooks, logger, seal, servers, advise } = options;
+    const warn = (message: string) => void logger.warn(message);
+    const log = (message: string) => void logger.log(message);
+    const report = new LogReport(logger, options.logLevels, clock, servers !== undefined && advise);
     const listenerFailed = (who: string, error: Error) => report.listenerFailed(who, error);
+    const events = (this.events = new EventHub({ lateAfter: options.lateAfter, listenerFailed }));
     this.hooksToStart = [...hooks];
-    const events = (this.events = new EventHub({ lateAfter, listenerFailed }));
-    const { cluster, ledger, waiting } = backend;
-    for (const node of cluster.nodes) {
-      node.listen(report);
-      node.listen(nodeEvents(events));
-    }
-    ledger.listen(report);
-    ledger.listen({
-      away: () => (this.ledgerUp = false),
-      back: () => {
-        this.ledgerUp = true;
-        this.admission?.lookNow();
-      },
-    });
-    const { identity } = ledger;
-    const { seal } = options;
-    const warn = (message: string) => void options.logger.warn(message);
-    const log = (message: string) => void options.logger.log(message);
-    const { keyPrints: prints } = ledger;
-    const error = (message: string) => void options.logger.error(message);
-    // A CLI command never starts the runtime, so it only peeks.
-    const read = (own: ReadonlyMap<string, string>) =>
-      this.started ? prints!.store(own) : prints!.peek(own);
-    const peek = (own: ReadonlyMap<string, string>) => prints!.peek(own);
-    this.keyCheck = seal && prints && new KeyCheck({ seal, read, peek, clock, log, error });
-    // Checks the keys in the same rounds: after each start and reconnection, and so soon after Redis lost its data.
-    const identify = async (known: string) => {
-      // A CLI command must leave nothing in Redis.
-      const id = this.started ? await identity!.read(known) : ((await identity!.peek()) ?? known);
-      await this.keyCheck?.look();
-      return id;
-    };
-    const isUnknown = async () => this.started && (await identity!.peek()) === undefined;
-    this.admission = identity && new Admission({ cluster, clock, identify, isUnknown, ...options });
-    this.admission?.listen({
-      admitted: () => {
-        identity?.refuse(undefined);
-        report.admitted();
-      },
-      refused: (other) => {
-        identity?.refuse(() => otherLedgerError(other));
-        report.refused(other);
-      },
-      shared: (other) => report.shared(other),
-      unidentified: (error) => this.ledgerUp && report.unidentified(error),
-    });
+
+    // ── which servers and keys the processes share ──
+    this.keyCheck = this.createKeyCheck();
+    this.admission = this.createAdmission(report);
+    const renewed = () => this.admission?.lookNow();
+    const source = seal?.settings.source;
+    this.sealKeys = seal && source && new KeyFetcher(seal, source, clock, warn, renewed);
+    this.listenToServers(report);
+
+    // ── adding and running jobs ──
     const settleQueue = (this.settleQueue = new SettleQueue(ledger, clock, cluster.nodes, options));
     const goQueue: GoQueueParts = {
       locks: backend.goQueueLocks,
@@ -151,55 +114,56 @@ export class DqRuntime {
     const parts = { cluster, ledger, settleQueue, clock, events, goQueue };
     const producing = { ...parts, waiting, settings: options, onSchedule: scheduleHook(hooks) };
     const context = new ProducerContext(producing);
-    this.producer = new ClusterProducer(context);
-    this.deadLetters = new ClusterDeadLetters(context);
-    this.series = new SeriesScheduler({
-      events,
-      clock,
-      trouble: (message) => void options.logger.warn(message),
-    });
-    const { stopped } = backend;
-    this.consumer = new ClusterConsumer(options, {
-      ...parts,
-      report,
-      admission: this.admission,
-      around: handlerHook(hooks),
-      stopped,
-    });
-    const letterSweeper = new LetterSweeper(options.prefix, { ...parts, report }, this.consumer.retentions);
-    this.lostJobs = waiting.complete
-      ? undefined
-      : new LostJobs(options.prefix, { ...parts, report }, waiting, () => this.consumer.retentions.keys());
-    const { presence, history, acts } = backend.fleet;
+    const producer = (this.producer = new ClusterProducer(context));
+    const deadLetters = (this.deadLetters = new ClusterDeadLetters(context));
+    const series = (this.series = new SeriesScheduler({ events, clock, trouble: warn }));
+    const { admission } = this;
+    const around = handlerHook(hooks);
+    const consumer = { ...parts, report, admission, around, stopped: backend.stopped };
+    this.consumer = new ClusterConsumer(options, consumer);
+
+    // ── the fleet ──
+    const { presence, history, acts } = fleet;
     this.historyWriter = new HistoryWriter(events.tally, history, clock);
-    const load = () => this.consumer.load();
-    const counts = () => ({
-      lost: this.lostJobs?.found?.count ?? 0,
-      unlisted: context.index?.unlisted ?? 0,
-      toRepair: this.toRepair,
-    });
-    const source = seal?.settings.source;
-    const renewed = () => this.admission?.lookNow();
-    this.sealKeys = seal && source && new KeyFetcher(seal, source, clock, warn, renewed);
     this.actWriter = new ActWriter({ events, acts, clock, warn, hidesKeys: seal?.settings.encrypt === true });
-    const elected = () => this.process.elected;
-    const repairs = options.repair && options.mostIndexed > 0 && options.replicas > 1;
-    this.selfRepair = repairs ? new SelfRepair(context, { elected, log, warn }) : undefined;
-    const wasElected = () => this.selfRepair?.lookAtAll();
-    const hasGivenUp = () => this.selfRepair?.hasGivenUp === true;
-    const telling = {
+    this.process = new ThisProcess({
       presence,
       cluster,
       clock,
       settings: options,
       name,
-      load,
-      counts,
+      load: () => this.consumer.load(),
+      counts: () => ({
+        lost: this.lostJobs?.found?.count ?? 0,
+        unlisted: context.index?.unlisted ?? 0,
+        toRepair: this.toRepair,
+      }),
       warn,
-      wasElected,
-      hasGivenUp,
-    };
-    this.process = new ThisProcess(telling);
+      wasElected: () => this.selfRepair?.lookAtAll(),
+      hasGivenUp: () => this.selfRepair?.hasGivenUp === true,
+    });
+
+    // ── operating ──
+    const { viewLedger } = backend;
+    const looking = { ...producing, viewLedger, producer, deadLetters, series, presence, history, acts };
+    this.inspector = new ClusterInspector(looking);
+    this.control = new ClusterControl(context, { producer, presence });
+
+    // ── background duties ──
+    const elected = () => this.process.elected;
+    this.tubeWatch = new TubeWatch({ clock, elected, look: () => this.inspector.tubes() });
+    const { retentions } = this.consumer;
+    const reporting = { ...parts, report };
+    const letterSweeper = new LetterSweeper(options.prefix, reporting, retentions);
+    const consumed = () => retentions.keys();
+    this.lostJobs = waiting.complete ? undefined : new LostJobs(options.prefix, reporting, waiting, consumed);
+    const repairs = options.repair && options.mostIndexed > 0 && options.replicas > 1;
+    this.selfRepair = repairs ? new SelfRepair(context, { elected, log, warn }) : undefined;
+    const look = () => unconsumedTubes(looking);
+    const unconsumed = advise ? new UnconsumedTubes({ clock, elected, look, warn }) : undefined;
+    const duties = [admission, unconsumed, this.selfRepair, letterSweeper, this.lostJobs, this.sealKeys];
+    this.upkeep = duties.filter((duty) => duty !== undefined);
+
     this.health = new ClusterHealth(
       cluster,
       backend.askRedis,
@@ -209,20 +173,70 @@ export class DqRuntime {
       () => this.selfRepair?.unreadable,
       () => seal?.refused ?? [],
     );
-    const { producer, deadLetters, series } = this;
-    const { viewLedger } = backend;
-    const looking = { ...producing, viewLedger, producer, deadLetters, series, presence, history, acts };
-    this.inspector = new ClusterInspector(looking);
-    this.tubeWatch = new TubeWatch({
-      clock,
-      elected,
-      look: () => this.inspector.tubes(),
+  }
+
+  private createKeyCheck(): KeyCheck | undefined {
+    const { seal, logger } = this.options;
+    const { keyPrints: prints } = this.backend.ledger;
+    if (!seal || !prints) return undefined;
+    return new KeyCheck({
+      seal,
+      // A CLI command never starts the runtime, so it only peeks.
+      read: (own) => (this.started ? prints.store(own) : prints.peek(own)),
+      peek: (own) => prints.peek(own),
+      clock: this.clock,
+      log: (message) => void logger.log(message),
+      error: (message) => void logger.error(message),
     });
-    const look = () => unconsumedTubes(looking);
-    const unconsumed = options.advise ? new UnconsumedTubes({ clock, elected, look, warn }) : undefined;
-    const duties = [this.admission, unconsumed, this.selfRepair, letterSweeper, this.lostJobs, this.sealKeys];
-    this.upkeep = duties.filter((duty) => duty !== undefined);
-    this.control = new ClusterControl(context, { producer, presence });
+  }
+
+  private createAdmission(report: LogReport): Admission | undefined {
+    const { options, clock } = this;
+    const { cluster, ledger } = this.backend;
+    const { identity } = ledger;
+    if (!identity) return undefined;
+    const admission = new Admission({
+      cluster,
+      clock,
+      // Checks the keys in the same rounds: after each start and reconnection, and so soon after Redis lost its data.
+      identify: async (known) => {
+        // A CLI command must leave nothing in Redis.
+        const id = this.started ? await identity.read(known) : ((await identity.peek()) ?? known);
+        await this.keyCheck?.look();
+        return id;
+      },
+      isUnknown: async () => this.started && (await identity.peek()) === undefined,
+      ...options,
+    });
+    admission.listen({
+      admitted: () => {
+        identity.refuse(undefined);
+        report.admitted();
+      },
+      refused: (other) => {
+        identity.refuse(() => otherLedgerError(other));
+        report.refused(other);
+      },
+      shared: (other) => report.shared(other),
+      unidentified: (error) => this.ledgerUp && report.unidentified(error),
+    });
+    return admission;
+  }
+
+  private listenToServers(report: LogReport): void {
+    const { cluster, ledger } = this.backend;
+    for (const node of cluster.nodes) {
+      node.listen(report);
+      node.listen(nodeEvents(this.events));
+    }
+    ledger.listen(report);
+    ledger.listen({
+      away: () => (this.ledgerUp = false),
+      back: () => {
+        this.ledgerUp = true;
+        this.admission?.lookNow();
+      },
+    });
   }
 
   /** Fetches the seal's keys; call before adding anything. Idempotent. `DQ_CONFIG`. */

@@ -95,7 +95,6 @@ describe('AgainScheduler', () => {
         { ...common, id: 'c', due: 1_900, opening: { by: 'again', run: { ...ref, id: 'c' } } },
       ],
     ]);
-    expect(again.size).toBe(3);
   });
 
   it('stores the same job as the new generation, and hands that to the completion', async () => {
@@ -103,7 +102,6 @@ describe('AgainScheduler', () => {
     const texts = { key: 'user 5', headers: { tenant: 'x' }, group: 'user-17' };
     const same = { born: 2, priority: 0, attempts: 6, backoff, ...texts };
     await opened(run('a', same));
-    expect(again.size).toBe(1);
     const { copies } = puts[0]!;
     expect(copies.tube).toBe('app.tube');
     const body = Buffer.concat(
@@ -134,7 +132,6 @@ describe('AgainScheduler', () => {
       owed: { mask: 7, unknown: false },
       places: THREE,
     });
-    expect(again.size).toBe(0);
   });
 
   it.each([
@@ -146,7 +143,6 @@ describe('AgainScheduler', () => {
     await opened(run('a'), { kind: 'refused', why });
     expect(puts).toEqual([]);
     expect(told).toEqual([what]);
-    expect(again.size).toBe(0);
   });
 
   it('has the job wait as what it is where too few nodes stored it: the run went well', async () => {
@@ -162,7 +158,6 @@ describe('AgainScheduler', () => {
       owed: { mask: 3, unknown: true },
       places: [...ONE, unknown],
     });
-    expect(again.size).toBe(0);
   });
 
   it('asks neither the ledger nor the nodes where too few of those store', async () => {
@@ -174,7 +169,7 @@ describe('AgainScheduler', () => {
     expect(stored).toEqual([
       { generation: -1, due: 6_000, announced: 0, owed: { mask: 0, unknown: false }, places: [] },
     ]);
-    expect([ledger.opens, puts, again.size]).toEqual([[], [], 0]);
+    expect([ledger.opens, puts]).toEqual([[], []]);
   });
 
   it('nor where the nodes take less than the job with its new header needs', async () => {
@@ -207,7 +202,6 @@ describe('AgainScheduler', () => {
       owed: { mask: 7, unknown: false },
       places: [],
     });
-    expect(again.size).toBe(0);
     await storedAt(THREE);
     expect(told).toHaveLength(2);
     expect(deleted).toEqual([{ job: { id: 'b', generation: 70 }, places: THREE }]);
@@ -217,6 +211,6 @@ describe('AgainScheduler', () => {
     begin(run('a'), { kind: 'again', delay: 0, at: 8e15 });
     await turn();
     expect(told).toEqual(['failed a DQ_TOO_FAR']);
-    expect([ledger.opens, again.size]).toEqual([[], 0]);
+    expect(ledger.opens).toEqual([]);
   });
 });

@@ -64,11 +64,6 @@ export class AgainScheduler {
     });
   }
 
-  /** Number of runs without a decision yet. */
-  get size(): number {
-    return this.openings.size + this.storing.size;
-  }
-
   /** Resolves with what follows; never settles after `close`. */
   schedule(run: Run, again: Extract<RunOutcome, { kind: 'again' }>): Promise<AfterAgain> {
     return new Promise((decide) => this.begin(run, again, decide));
