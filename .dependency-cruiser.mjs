@@ -1,5 +1,5 @@
 // Which folder of a library may import which, and which packages; and what holds for all workspaces. `npm run lint` checks it.
-// Type imports count. Specs beside the code of packages are not read: they may import what they test and its helpers.
+// Type imports count. Specs next to the code of packages are not read: they may import what they test and its helpers.
 
 const BASICS = ['errors', 'connection-failure', 'time'];
 const LOWER = [
@@ -50,14 +50,14 @@ const NEST_DQ = {
   'ledger/lease-thread': [...BASICS, 'api', 'ledger', 'ledger/redis'],
   copies: [...BASICS, 'api', 'copies/location', 'seal', 'beanstalk', 'beanstalk/codec', 'cluster', 'ledger'],
   'go-queue': [...BASICS, 'api', 'copies', 'ledger/redis'],
-  // What processes know of each other.
+  // Shared knowledge of the processes about each other.
   fleet: [...BASICS, 'api', 'events', 'cluster', 'disk', 'ledger', 'ledger/memory', 'ledger/redis'],
   events: [...BASICS, 'api'],
   producer: LOWER,
   consumer: LOWER,
   health: ['cluster'],
   operate: [...LOWER, 'producer', 'recurring'],
-  // What a process does in the background.
+  // Background duties of a process.
   upkeep: [...LOWER, 'producer', 'consumer', 'operate'],
   recurring: [...BASICS, 'api', 'events', 'producer', 'consumer'],
   // Its own entry: only those who have OpenTelemetry load it.
@@ -145,11 +145,11 @@ const NEST_KQ = {
   ],
 };
 
-/** Those of the entry `nest-handlers/events`. */
+/** Modules of the entry `nest-handlers/events`. */
 const OF_EVENTS = '(?:events|event-hub|guarded-observable|hooks)';
-/** Those of the entry `nest-handlers/log`. */
+/** Modules of the entry `nest-handlers/log`. */
 const OF_LOG = '(?:escaped|log|log-levels|log-lines|secrets)';
-/** Those of the entry `nest-handlers/schema`. */
+/** Modules of the entry `nest-handlers/schema`. */
 const OF_SCHEMA = '(?:json|schema)';
 /** All files of nest-handlers but those of its other entries. */
 const OF_NEST = `(?!cli|context|crc32c|${OF_SCHEMA}|time|testing|${OF_EVENTS}|${OF_LOG})[a-z-]+`;
@@ -270,7 +270,7 @@ const WORKSPACES = 'packages/[^/]+|bench|faults|demo|sample-app|test/servers';
 /** Names of what no entry of a package exports. Only test/tsconfig.json and Jest's configuration resolve them. */
 const INSIDE = '^nest-[dk]q/(?:src|spec-support)/';
 /**
- * What may use them: tests of parts that no entry exports, or that need such a part, such as a Kafka client or a stored copy. All other
+ * Allowed to use them: tests of parts that no entry exports, or that need such a part, such as a Kafka client or a stored copy. All other
  * tests, and all other workspaces, see what users see.
  */
 const LOOKS_INSIDE = [

@@ -17,7 +17,7 @@ const TURNS = [
   [/\btells? of\b/i, 'reports'],
   [/\b(?:is|are) there for\b/i, 'is for, waits for'],
   [/\bhas to do with\b/i, 'concerns'],
-  [/\bby the clock\b/i, 'name the clock'],
+  [/\bby the clock\b(?! of)/i, 'name the clock'],
   [/\bat hand\b/i, 'available, held'],
   [/\btried again until\b/i, 'retrying'],
   [/\bthe instant is over\b/i, 'the time is in the past'],
