@@ -28,8 +28,18 @@ export interface AdmissionView {
 }
 
 /**
- * Decides whether this process may reserve and claim. The ledger may answer, be away, be just back, or have paused the tube, and
- * other processes may be using another ledger.
+ * Decides whether this process may reserve and claim. It may unless one of these holds; they begin and end independently, so
+ * several can hold at once:
+ *
+ * | condition    | from                                               | until                                         | held copies |
+ * | ------------ | -------------------------------------------------- | --------------------------------------------- | ----------- |
+ * | not begun    | the start                                          | the ledger's first answer                     |             |
+ * | away         | a call without an answer                           | the ledger answers                            | kept        |
+ * | cut off      | the ledger has been away for 1 s                   | the ledger answers and isn't recovering       | released    |
+ * | recovering   | another server answers: it may have forgotten runs | 2 s later: all processes have reported theirs | kept        |
+ * | paused       | a claim is answered `paused`                       | the ledger, asked once a second, says resumed | released    |
+ * | not admitted | other processes use another ledger                 | they no longer do                             | released    |
+ * | closed       | `close`                                            |                                               | released    |
  */
 export class LedgerGate {
   /**
