@@ -20,6 +20,7 @@ const internals = readdirSync(new URL('../docs/internals', import.meta.url));
 const kqDocs = readdirSync(new URL('../docs/kq', import.meta.url)).filter((name) => name.endsWith('.md'));
 const PAGES = [
   'README.md',
+  'README.zh-CN.md',
   'CONTRIBUTING.md',
   'SECURITY.md',
   'packages/nest-handlers/README.md',
@@ -49,6 +50,20 @@ function headingsOf(page: string): string[] {
       .replace(/[^\p{L}\p{N} _-]/gu, '')
       .replaceAll(' ', '-'),
   );
+}
+
+/** What a page and its translation share: the order of headings, lists and tables; code but for comments; links; names; figures. */
+function untranslated(page: string) {
+  const block = /^```\w*\n[^]*?^```$/gm;
+  const text = page.replace(block, '');
+  const found = (pattern: RegExp) => new Set(Array.from(text.matchAll(pattern), ([, each]) => each!));
+  return {
+    outline: Array.from(text.matchAll(/^(#+|-|\|)/gm), ([, mark]) => mark).join(' '),
+    code: Array.from(page.matchAll(block), ([code]) => code.replace(/ *(?:\/\/|#) .*$/gm, '')),
+    links: found(/\]\((?!README\b)([^)]*)\)/g),
+    names: found(/`([^`]+)`/g),
+    figures: found(/(\d+(?:[.,]\d+)*)/g),
+  };
 }
 
 describe('the documentation', () => {
@@ -106,6 +121,14 @@ describe('the documentation', () => {
       ...kqDocs.map((page) => `kq/${page}`),
     ];
     for (const page of pages) expect(read('docs/README.md')).toContain(`](${page})`);
+  });
+
+  it('has the README in Chinese with the same outline, code, links, names and figures', () => {
+    const [english, chinese] = [read('README.md'), read('README.zh-CN.md')];
+    expect(untranslated(chinese)).toEqual(untranslated(english));
+    const begins = (page: string) => page.split('\n').slice(0, 4).join('\n');
+    expect(begins(english)).toContain('(README.zh-CN.md)');
+    expect(begins(chinese)).toContain('(README.md)');
   });
 
   it('tells of each folder and file of the source where it is', () => {
