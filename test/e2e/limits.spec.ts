@@ -40,7 +40,7 @@ describe('limits on a cluster', () => {
     const because = (name: string) => explained.filter((each) => each.because === name);
     expect([because('running').length, because('limited').length]).toEqual([3, 9]);
     expect(because('limited')[0]!.why).toMatch(
-      /, but the tube export is limited to 3 runs at the same time, and has 3\.$/,
+      /, but tube export is limited to 3 runs at a time \(running: 3\)\.$/,
     );
     let most = 0;
     for (let done = 0; done < 12; done++) {

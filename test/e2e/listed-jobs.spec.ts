@@ -146,7 +146,7 @@ describe('without the index', () => {
         repair: () => control.repair(),
       };
       expect(acts[act]).toThrow(
-        `DQ_CONFIG: \`index\` is off, so no job is listed that \`${act}\` could find: expected \`index: true\` in all processes`,
+        `DQ_CONFIG: \`index\` is off, so there are no listed jobs for \`${act}\` to find: expected \`index: true\` in all processes`,
       );
     } finally {
       await without.stop();

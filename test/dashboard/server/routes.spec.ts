@@ -147,7 +147,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
       ['tubes/mails/jobs?form=2030-01-01T00:00:00Z', 'DQ_BAD_OPTION', '"form" in the query'],
       ['tubes/mails/jobs?cursor=x&cursor=y', 'DQ_BAD_OPTION', 'is ["x","y"]'],
       ['tubes/mails/timeline', 'DQ_BAD_OPTION', '`edges` in the query is undefined'],
-      ['timeline?edges=2030-01-01T00:00:00Z', 'DQ_BAD_OPTION', 'a list of 2 to 201 times'],
+      ['timeline?edges=2030-01-01T00:00:00Z', 'DQ_BAD_OPTION', 'an array of 2 to 201 times'],
       ['timeline?edges=2030-01-02T00:00:00Z,2030-01-01T00:00:00Z', 'DQ_BAD_OPTION', '`edges[1]` is'],
       ['timeline?edges=2030-01-02T00:00:00Z,soon', 'DQ_BAD_TIME', 'is "soon"'],
       ['tubes/-mails', 'DQ_BAD_TUBE', '"-mails"'],

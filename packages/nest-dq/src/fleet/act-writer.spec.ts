@@ -166,7 +166,7 @@ describe('ActWriter', () => {
   it.each([
     [{ limit: 0 }, 'DQ_BAD_OPTION: `limit` is 0: expected 1 to 1000'],
     [{ limit: 1_001 }, 'DQ_BAD_OPTION: `limit` is 1001: expected 1 to 1000'],
-    [{ cursor: 'x' }, 'DQ_BAD_OPTION: `cursor` is "x": expected the `cursor` of the page before'],
+    [{ cursor: 'x' }, 'DQ_BAD_OPTION: `cursor` is "x": expected the `cursor` of the previous page'],
     [{ before: 1 }, /^DQ_BAD_OPTION: .*before/],
   ])('refuses %j', async (options, message) => {
     await expect(actPage(acts, options as ActPageOptions)).rejects.toThrow(message);

@@ -37,7 +37,7 @@ const MOST = 1_000;
 export async function actPage(acts: Acts, options: ActPageOptions | undefined): Promise<ActPage> {
   const { limit = 50, cursor } = checkObject('the options', options, ['limit', 'cursor']);
   checkBetween('limit', limit, 1, MOST);
-  const before = cursor === undefined ? undefined : parseCursor(cursor, 'the page before', ['number'])[0];
+  const before = cursor === undefined ? undefined : parseCursor(cursor, 'the previous page', ['number'])[0];
   const found = await acts.read(before, limit + 1);
   const shown = found.slice(0, limit);
   return {

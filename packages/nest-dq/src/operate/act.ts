@@ -76,5 +76,5 @@ function targetOf(ref: JobRef, prefix: string): OperatedOn {
 /** Throws `DQ_BAD_OPTION`. */
 export function checkBy(by: unknown): string {
   if (typeof by === 'string' && by.trim() !== '' && by.length <= LONGEST_BY) return by;
-  throw wrongValue('DQ_BAD_OPTION', '`by`', by, `a text of 1 to ${LONGEST_BY} characters`);
+  throw wrongValue('DQ_BAD_OPTION', '`by`', by, `a string of 1 to ${LONGEST_BY} characters`);
 }

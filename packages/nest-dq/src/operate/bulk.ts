@@ -118,7 +118,7 @@ export async function* inBulk<Item extends { readonly id: string }, Example>(
 function endedBy(thrown: unknown, progress: ActProgress): Error {
   if (!(thrown instanceof DqError)) return toError(thrown);
   const { done, failed, skipped, cursor } = progress;
-  const goOn = cursor === undefined ? '' : ', and can go on from `progress.cursor`';
+  const goOn = cursor === undefined ? '' : ', and can resume from `progress.cursor`';
   const message = `the act ended after ${done} done, ${failed} failed and ${skipped} skipped${goOn}: ${factOf(thrown)}`;
   return new DqError(thrown.code, message, {
     cause: thrown,

@@ -62,7 +62,7 @@ describe('runNow', () => {
     const told = events.collect('operated');
     const receipt = await producer.delay('t', 1, '1h');
     const error = await failure(control.runNow(receipt, { by: by as string }));
-    expect(error.message).toMatch(/^DQ_BAD_OPTION: `by` is .+: expected a text of 1 to 200 characters$/);
+    expect(error.message).toMatch(/^DQ_BAD_OPTION: `by` is .+: expected a string of 1 to 200 characters$/);
     expect((await producer.find(receipt))?.dueAt).toEqual(receipt.dueAt);
     expect(told).toEqual([]);
   });

@@ -214,7 +214,7 @@ export class ClusterControl extends DqControl {
   private refuseWithoutList(act: string): void {
     const { waiting, settings } = this.context.parts;
     if (waiting.complete || (settings.mostIndexed ?? 0) > 0) return;
-    const fact = `\`index\` is off, so no job is listed that \`${act}\` could find: expected \`index: true\` in all processes`;
+    const fact = `\`index\` is off, so there are no listed jobs for \`${act}\` to find: expected \`index: true\` in all processes`;
     throw new DqError('DQ_CONFIG', fact);
   }
 

@@ -56,12 +56,7 @@ export async function bucketsOf(
   const name = tube === undefined ? ALL_TUBES : tubeName(tube, prefix);
   const [first, last] = [parseWhen(from as When), parseWhen(to as When)];
   if (first > last)
-    throw wrongValue(
-      'DQ_BAD_OPTION',
-      '`from`',
-      new Date(first),
-      `${showInstant(last)} or earlier, as \`to\` is that`,
-    );
+    throw wrongValue('DQ_BAD_OPTION', '`from`', new Date(first), `at most \`to\`, ${showInstant(last)}`);
   const now = history.now();
   const buckets: HistoryBucket[] = [];
   const end = Math.floor(Math.min(last, now) / 60_000);

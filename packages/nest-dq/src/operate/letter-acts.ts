@@ -103,11 +103,11 @@ export class LetterActs {
     const call = { patience: this.context.patienceOf(patience), repeatable: true };
     const ledger = parts.ledger.tube(storedAs);
     const first = diedTo === undefined ? undefined : beforeLettersOf(diedTo - 1);
-    if (cursor !== undefined) readLetterCursor(cursor, `a \`${name}\` before`);
+    if (cursor !== undefined) readLetterCursor(cursor, `a previous \`${name}\``);
 
     const read = async (from: string | undefined): Promise<BulkPage<Letter>> => {
       this.context.refuseIfClosed();
-      const after = from === undefined ? first : readLetterCursor(from, `a \`${name}\` before`);
+      const after = from === undefined ? first : readLetterCursor(from, `a previous \`${name}\``);
       const { letters, more } = await retries.run(call, () => ledger.letters({ limit: PAGE, after }));
       const last = letters.at(-1);
       const begin = after ?? beforeLettersOf(letters[0]?.died ?? 0);

@@ -42,7 +42,7 @@ describe('the filter of dead letters', () => {
 
   const DAY = new Date('2026-01-02');
   it.each<[unknown, unknown, RegExp]>([
-    [undefined, {}, /^DQ_BAD_OPTION: the filter is undefined: expected an object; \{\} means all letters$/],
+    [undefined, {}, /^DQ_BAD_OPTION: the filter is undefined: expected an object; \{\} matches all letters$/],
     [null, {}, /^DQ_BAD_OPTION: the filter is null: expected an object/],
     ['all', {}, /^DQ_BAD_OPTION: the filter is "all": expected an object/],
     [
@@ -56,7 +56,7 @@ describe('the filter of dead letters', () => {
       /^DQ_BAD_OPTION: there is no `why` "boredom": expected one of attempts, discarded/,
     ],
     [{ why: 'toString' }, {}, /^DQ_BAD_OPTION: there is no `why` "toString"/],
-    [{ error: '' }, {}, /^DQ_BAD_OPTION: `error` is "": expected a text that is not empty$/],
+    [{ error: '' }, {}, /^DQ_BAD_OPTION: `error` is "": expected a non-empty string$/],
     [{ error: /x/ }, {}, /^DQ_BAD_OPTION: `error` is \{\}: expected a text/],
     [{ limit: 0 }, {}, /^DQ_BAD_OPTION: `limit` is 0: expected 1 to /],
     [{ limit: '5' }, {}, /^DQ_BAD_OPTION: `limit` is "5": expected 1 to /],
@@ -70,7 +70,7 @@ describe('the filter of dead letters', () => {
     [
       {},
       { cursor: 'x' },
-      /^DQ_BAD_OPTION: `cursor` is "x": expected the `cursor` of a `discardMany` before$/,
+      /^DQ_BAD_OPTION: `cursor` is "x": expected the `cursor` of a previous `discardMany`$/,
     ],
     [{}, { by: '' }, /^DQ_BAD_OPTION: `by` is "": expected a text of 1 to 200 characters$/],
     [{}, { patience: 'soon' }, /^DQ_BAD_DURATION: `patience` is "soon"/],

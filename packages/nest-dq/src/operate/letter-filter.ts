@@ -38,13 +38,13 @@ const WHYS: Readonly<Record<DeadLetter['why'], true>> = {
 /** Throws `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
 export function checkLetterFilter(filter: LetterFilter): CheckedLetterFilter {
   if (filter === undefined)
-    throw wrongValue('DQ_BAD_OPTION', 'the filter', filter, 'an object; {} means all letters');
+    throw wrongValue('DQ_BAD_OPTION', 'the filter', filter, 'an object; {} matches all letters');
   const names = ['diedFrom', 'diedTo', 'why', 'error', 'limit'] as const;
   const { why, error, limit, ...times } = checkObject('the filter', filter, names);
   if (why !== undefined && !Object.hasOwn(WHYS, why))
     throw unknownName('DQ_BAD_OPTION', `\`why\` ${show(why)}`, Object.keys(WHYS));
   if (error !== undefined && (typeof error !== 'string' || error === ''))
-    throw wrongValue('DQ_BAD_OPTION', '`error`', error, 'a text that is not empty');
+    throw wrongValue('DQ_BAD_OPTION', '`error`', error, 'a non-empty string');
   checkLimit(limit);
   const [diedFrom, diedTo] = checkRange(times, 'diedFrom', 'diedTo');
   const isMeant = (letter: LetterFacts) =>

@@ -197,7 +197,7 @@ export class Repair implements Bulk<Checked, RepairExample> {
 
 function withoutCopy({ id, places }: Checked): DqError {
   const where = places.map(({ location }) => location).join(', ');
-  return new DqError('DQ_NO_COPY', `no copy of job ${id} is in reach: expected one at ${where}`);
+  return new DqError('DQ_NO_COPY', `no reachable copy of job ${id}: expected one at ${where}`);
 }
 
 function inOrder(a: WaitingPosition, b: WaitingPosition): number {
@@ -210,7 +210,7 @@ function cursorAt({ tube, after }: Cursor): string {
 
 /** Throws `DQ_BAD_OPTION`. */
 function readCursor(cursor: string): Cursor {
-  const values = parseCursor(cursor, 'a `repair` before', ['string'], ['string', 'number', 'string']);
+  const values = parseCursor(cursor, 'a previous `repair`', ['string'], ['string', 'number', 'string']);
   const tube = values[0] as StoredTube;
   return values.length === 3 ? { tube, after: { due: values[1], id: values[2] } } : { tube };
 }

@@ -43,7 +43,7 @@ export class TubePauses {
     const pause = await call.ask((ledger) => ledger.pause(until));
     if (!pause || (until !== undefined && pause.until !== until)) {
       const now = showInstant(Math.floor(call.ledger.now()));
-      const fact = `\`until\` is ${showInstant(until!)}, and it is ${now}: expected a later time`;
+      const fact = `\`until\` is ${showInstant(until!)}, but it is already ${now}: expected a later time`;
       throw new DqError('DQ_PAST_TIME', fact);
     }
     call.act.ended(1);

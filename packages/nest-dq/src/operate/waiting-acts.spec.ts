@@ -230,7 +230,7 @@ describe('an act on many that wait', () => {
     [
       undefined,
       {},
-      /^DQ_BAD_OPTION: the filter is undefined: expected an object; \{\} means all jobs that wait$/,
+      /^DQ_BAD_OPTION: the filter is undefined: expected an object; \{\} matches all waiting jobs$/,
     ],
     [
       { due: 5 },
@@ -243,7 +243,7 @@ describe('an act on many that wait', () => {
     [
       {},
       { cursor: 'W10' },
-      /^DQ_BAD_OPTION: `cursor` is "W10": expected the `cursor` of a `revokeMany` before$/,
+      /^DQ_BAD_OPTION: `cursor` is "W10": expected the `cursor` of a previous `revokeMany`$/,
     ],
   ])('refuses the filter %j with the options %j', async (filter, options, message) => {
     const { control } = await withWaiting(0);

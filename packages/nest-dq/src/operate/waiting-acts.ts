@@ -167,6 +167,6 @@ function cursorAt({ began, after }: Start): string {
 
 /** Throws `DQ_BAD_OPTION`. */
 function readStart(cursor: string, name: string): Start {
-  const values = parseCursor(cursor, `a \`${name}\` before`, ['number'], ['number', 'number', 'string']);
+  const values = parseCursor(cursor, `a previous \`${name}\``, ['number'], ['number', 'number', 'string']);
   return { began: values[0], after: values.length === 3 ? { due: values[1], id: values[2] } : undefined };
 }

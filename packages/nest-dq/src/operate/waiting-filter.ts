@@ -31,7 +31,7 @@ export type NewTime =
 /** Throws `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
 export function checkWaitingFilter(filter: WaitingFilter): CheckedWaitingFilter {
   if (filter === undefined)
-    throw wrongValue('DQ_BAD_OPTION', 'the filter', filter, 'an object; {} means all jobs that wait');
+    throw wrongValue('DQ_BAD_OPTION', 'the filter', filter, 'an object; {} matches all waiting jobs');
   const names = ['dueFrom', 'dueTo', 'state', 'limit'] as const;
   const { state, limit, ...times } = checkObject('the filter', filter, names);
   if (state !== undefined && state !== 'waiting' && state !== 'retrying')

@@ -128,7 +128,7 @@ describe('the timeline of an inspector', () => {
     for (const few of [[], [from], Array.from({ length: 202 }, (_, i) => from.getTime() + i)])
       expect(await failure(inspector.timeline('t', { edges: few }))).toMatchObject({
         code: 'DQ_BAD_OPTION',
-        message: expect.stringContaining('expected a list of 2 to 201 times'),
+        message: expect.stringContaining('expected an array of 2 to 201 times'),
       });
     expect(await failure(inspector.timeline('t', { edges: [from, new Date(NaN)] }))).toMatchObject({
       code: 'DQ_BAD_TIME',

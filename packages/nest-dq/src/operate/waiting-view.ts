@@ -162,11 +162,11 @@ export function checkTimeline(options: TimelineOptions): readonly number[] {
 function checkEdges(options: EdgedBuckets): readonly number[] {
   const { edges } = checkObject('the timeline', options, ['edges']);
   if (!Array.isArray(edges) || edges.length < 2 || edges.length > MOST_BUCKETS + 1)
-    throw wrongValue('DQ_BAD_OPTION', '`edges`', edges, `a list of 2 to ${MOST_BUCKETS + 1} times`);
+    throw wrongValue('DQ_BAD_OPTION', '`edges`', edges, `an array of 2 to ${MOST_BUCKETS + 1} times`);
   const times = edges.map((edge) => parseWhen(edge));
   const early = times.findIndex((time, i) => i > 0 && time <= times[i - 1]!);
   if (early < 0) return times;
-  const before = `a time after that before it, ${showInstant(times[early - 1]!)}`;
+  const before = `a time after the previous one, ${showInstant(times[early - 1]!)}`;
   throw wrongValue('DQ_BAD_OPTION', `\`edges[${early}]\``, showInstant(times[early]!), before);
 }
 
@@ -204,7 +204,7 @@ function stateOf({ attempt, due }: WaitingJob, now: number): WaitingState {
 }
 
 function readPosition(cursor: string): WaitingPosition {
-  const [due, id] = parseCursor(cursor, 'the page before', ['number', 'string']);
+  const [due, id] = parseCursor(cursor, 'the previous page', ['number', 'string']);
   return { due, id };
 }
 

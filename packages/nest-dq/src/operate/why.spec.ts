@@ -34,7 +34,7 @@ const letter = (over: Partial<DeadLetter> = {}) =>
 const fence = (NOW - 3 * MINUTE) * 1_000;
 const WAITS = { due: NOW + 14 * MINUTE, copies: [copy('delayed', { readyIn: 14 * MINUTE })] };
 const DUE = { due: NOW - 3 * MINUTE };
-const SINCE = 'It is due since 2027-01-01T11:57:00.000Z (3 minutes)';
+const SINCE = 'Overdue since 2027-01-01T11:57:00.000Z (3 minutes)';
 
 const PAUSED = { tube: 't', watching: 0, paused: { since: new Date(NOW - MINUTE) } };
 
@@ -46,40 +46,40 @@ const limits = (limited: TubeLimits, usage: Partial<Usage> = {}, group?: string)
 const RATE = { rate: 100, per: 60_000, burst: 3 };
 
 const CASES: [string, Partial<Facts>, string][] = [
-  ['ledger-away', { ledgerAway: 'no answer' }, 'The ledger does not answer, so no job runs: no answer.'],
+  ['ledger-away', { ledgerAway: 'no answer' }, 'The ledger does not respond, so no job runs: no answer.'],
   [
     'dead',
     { letter: letter({ error: { name: 'TypeError', message: 'boom' } }), trace: trace({ state: 'dead' }) },
-    'It is dead since 2027-01-01T11:59:00.000Z, as its attempts are used up (10): TypeError: boom.',
+    'Dead since 2027-01-01T11:59:00.000Z: attempts exhausted (10): TypeError: boom.',
   ],
   [
     'dead',
     { letter: letter({ why: 'discarded' }), replaced: true },
-    'It is dead since 2027-01-01T11:59:00.000Z, as its handler discarded it.',
+    'Dead since 2027-01-01T11:59:00.000Z: discarded by its handler.',
   ],
   [
     'dead',
     { letter: letter({ why: 'invalid' }) },
-    'It is dead since 2027-01-01T11:59:00.000Z, as its payload cannot be read.',
+    'Dead since 2027-01-01T11:59:00.000Z: unreadable payload.',
   ],
   [
     'dead',
     { letter: letter({ why: 'stale' }) },
-    'It is dead since 2027-01-01T11:59:00.000Z, as a copy came back so late that nobody knows any more whether it ran.',
+    'Dead since 2027-01-01T11:59:00.000Z: a copy came back too late to tell whether it ran.',
   ],
-  ['dead', { trace: trace({ state: 'dead' }) }, 'It is dead, and its letter is gone.'],
-  ['replaced', { replaced: true, ...WAITS }, 'A newer job of its key has replaced it.'],
+  ['dead', { trace: trace({ state: 'dead' }) }, 'Dead; its dead letter is gone.'],
+  ['replaced', { replaced: true, ...WAITS }, 'Replaced by a newer job with the same key.'],
   [
     'done',
     { trace: trace({ state: 'done', fence }) },
-    'It is done: its last run began at 2027-01-01T11:57:00.000Z.',
+    'Done; its last run started at 2027-01-01T11:57:00.000Z.',
   ],
-  ['done', { trace: trace({ state: 'done' }) }, 'It is done.'],
-  ['revoked', { trace: trace({ state: 'revoked' }) }, 'It was revoked, so it does not start any more.'],
+  ['done', { trace: trace({ state: 'done' }) }, 'The job is done.'],
+  ['revoked', { trace: trace({ state: 'revoked' }) }, 'Revoked, so it no longer starts.'],
   [
     'running',
     { trace: trace({ state: 'running', fence, attempt: 2 }) },
-    'It runs, since 2027-01-01T11:57:00.000Z (3 minutes): attempt 2.',
+    'Running since 2027-01-01T11:57:00.000Z (3 minutes): attempt 2.',
   ],
   [
     'running',
@@ -88,36 +88,36 @@ const CASES: [string, Partial<Facts>, string][] = [
       process: { id: 'p', host: 'shop-1', pid: 4711 },
       tube: PAUSED,
     },
-    'It runs, since 2027-01-01T11:57:00.000Z (3 minutes): attempt 2, in the process 4711 on shop-1.',
+    'Running since 2027-01-01T11:57:00.000Z (3 minutes): attempt 2, in process 4711 on shop-1.',
   ],
-  ['unknown', { copies: [] }, 'Nothing is known of it: there is no such job, or it ended long ago.'],
+  ['unknown', { copies: [] }, 'Unknown: there is no such job, or it ended long ago.'],
   [
     'nodes-away',
     { ...WAITS, copies: [copy('away'), copy('unknown', { node: 'n1:11300' }), copy('missing')] },
-    'It can run once a node is back that may have a copy of it: n0:11300, n1:11300.',
+    'Cannot run until a node that may have a copy is back: n0:11300, n1:11300.',
   ],
   [
     'no-copy',
     { ...DUE, copies: [copy('missing')] },
-    'No node has a copy of it any more, and the ledger does not know it: it ended long ago, or it is lost.',
+    'No node has a copy any more, and the ledger has no record of it: it ended long ago, or is lost.',
   ],
   [
     'no-copy',
     { ...DUE, trace: trace(), copies: [copy('missing')] },
-    'No node has a copy of it any more, and the ledger waits for it: it is lost.',
+    'Lost: no node has a copy any more, but the ledger still expects it to run.',
   ],
-  ['not-due', WAITS, 'It is due at 2027-01-01T12:14:00.000Z, in 14 minutes.'],
-  ['not-due', { ...WAITS, trace: trace() }, 'It is due at 2027-01-01T12:14:00.000Z, in 14 minutes.'],
+  ['not-due', WAITS, 'Not due until 2027-01-01T12:14:00.000Z (in 14 minutes).'],
+  ['not-due', { ...WAITS, trace: trace() }, 'Not due until 2027-01-01T12:14:00.000Z (in 14 minutes).'],
   [
     'retrying',
     { ...WAITS, trace: trace({ attempt: 2 }) },
-    'It waits for its next attempt, after 2, which is due at 2027-01-01T12:14:00.000Z, in 14 minutes.',
+    'Waiting for a retry after attempt 2, due at 2027-01-01T12:14:00.000Z (in 14 minutes).',
   ],
-  ['not-due', { ...WAITS, tube: PAUSED }, 'It is due at 2027-01-01T12:14:00.000Z, in 14 minutes.'],
+  ['not-due', { ...WAITS, tube: PAUSED }, 'Not due until 2027-01-01T12:14:00.000Z (in 14 minutes).'],
   [
     'paused',
     { ...DUE, copies: [copy('delayed')], trace: trace({ left: true, attempt: 1 }), tube: PAUSED },
-    `${SINCE}, but the tube t is paused since 2027-01-01T11:59:00.000Z until somebody resumes it.`,
+    `${SINCE}, but tube t is paused (since 2027-01-01T11:59:00.000Z, until it is resumed).`,
   ],
   [
     'paused',
@@ -126,57 +126,57 @@ const CASES: [string, Partial<Facts>, string][] = [
       copies: [copy('ready')],
       tube: { ...PAUSED, paused: { ...PAUSED.paused, until: new Date(NOW + MINUTE) } },
     },
-    `${SINCE}, but the tube t is paused since 2027-01-01T11:59:00.000Z until 2027-01-01T12:01:00.000Z.`,
+    `${SINCE}, but tube t is paused (since 2027-01-01T11:59:00.000Z, until 2027-01-01T12:01:00.000Z).`,
   ],
   [
     'nodes-away',
     { ...DUE, copies: [copy('away')], tube: PAUSED },
-    'It can run once a node is back that may have a copy of it: n0:11300.',
+    'Cannot run until a node that may have a copy is back: n0:11300.',
   ],
   [
     'left',
     { ...DUE, trace: trace({ attempt: 1, left: true, leaseEnd: NOW - 1_000 }), copies: [copy('delayed')] },
-    'The process that ran it was not heard of since its lease ended at 2027-01-01T11:59:59.000Z: it runs again when a copy comes back.',
+    'The process that ran it has not been heard from since its lease expired at 2027-01-01T11:59:59.000Z; it runs again when a copy comes back.',
   ],
   [
     'held',
     { ...DUE, trace: trace({ holdEnd: NOW + 1 }), copies: [copy('ready')] },
-    'It waits for the end of a run of the job that it replaced.',
+    'Waiting for a run of the job it replaced to end.',
   ],
   [
     'limited',
     limits({ concurrency: 5, perGroup: 1 }, { running: 5, inGroup: 1 }, 'user-17'),
-    `${SINCE}, but the tube t is limited to 5 runs at the same time, and has 5.`,
+    `${SINCE}, but tube t is limited to 5 runs at a time (running: 5).`,
   ],
   [
     'limited',
     limits({ ...RATE, concurrency: 5, perGroup: 1 }, { running: 4, inGroup: 1 }, 'user-17'),
-    `${SINCE}, but the tube t is limited to 1 run of a group at the same time, and its group "user-17" has 1.`,
+    `${SINCE}, but tube t is limited to 1 run per group at a time (running in group "user-17": 1).`,
   ],
   [
     'limited',
     limits({ ...RATE, perGroup: 2 }, { running: 4, inGroup: 1, turn: (NOW + 3_200) * 1_000 }, 'user-17'),
-    `${SINCE}, but the tube t is limited to 100 runs in 1 minute: the next may begin at 2027-01-01T12:00:02.000Z, in 2 seconds.`,
+    `${SINCE}, but tube t is limited to 100 runs in 1 minute; the next may start at 2027-01-01T12:00:02.000Z (in 2 seconds).`,
   ],
   [
     'queued',
     limits({ ...RATE, concurrency: 5, perGroup: 1 }, { running: 4, turn: (NOW + 1_200) * 1_000 }, 'user-17'),
-    `${SINCE}, and waits for a process to take it: of its tube about 1 are due, and 0 run.`,
+    `${SINCE}, waiting for a process to take it; about 1 due and 0 running in its tube.`,
   ],
   [
     'held',
     { ...limits({ concurrency: 1 }, { running: 1 }), trace: trace({ holdEnd: NOW + 1 }) },
-    'It waits for the end of a run of the job that it replaced.',
+    'Waiting for a run of the job it replaced to end.',
   ],
   [
     'not-consumed',
     { ...DUE, copies: [copy('ready')], tube: { tube: 't', watching: 0 } },
-    `${SINCE}, but no process consumes the tube t.`,
+    `${SINCE}, but no process consumes tube t.`,
   ],
   [
     'taken',
     { ...DUE, copies: [copy('ready'), copy('reserved')] },
-    `${SINCE}, and a process holds it until it has a free slot.`,
+    `${SINCE}; a process holds it until it has a free slot.`,
   ],
   [
     'queued',
@@ -185,24 +185,24 @@ const CASES: [string, Partial<Facts>, string][] = [
       copies: [copy('ready'), copy('delayed')],
       tube: { tube: 't', watching: 3, due: 7, running: 2 },
     },
-    `${SINCE}, and waits for a process to take it: of its tube about 7 are due, and 2 run.`,
+    `${SINCE}, waiting for a process to take it; about 7 due and 2 running in its tube.`,
   ],
   [
     'queued',
     { ...DUE, copies: [copy('ready')], tube: { tube: 't' } },
-    `${SINCE}, and waits for a process to take it.`,
+    `${SINCE}, waiting for a process to take it.`,
   ],
   [
     'coming',
     { ...DUE, copies: [copy('delayed', { readyIn: 9_000 }), copy('delayed', { readyIn: 4_000 })] },
-    `${SINCE}, and its next copy comes back in 4 seconds.`,
+    `${SINCE}; its next copy comes back in 4 seconds.`,
   ],
   [
     'buried',
     { ...DUE, copies: [copy('buried'), copy('missing')] },
-    `${SINCE}, but its copies are buried, and stay so until they are kicked.`,
+    `${SINCE}, but its copies are buried, and stay so until kicked.`,
   ],
-  ['unknown', { ...DUE, trace: trace() }, `${SINCE}, and nothing is known of its copies.`],
+  ['unknown', { ...DUE, trace: trace() }, `${SINCE}; the state of its copies is unknown.`],
 ];
 
 const DUE_SINCE = { dueAt: new Date(NOW - 3 * MINUTE), overdueFor: 3 * MINUTE };
