@@ -67,13 +67,13 @@ it('an act that cannot be stored goes well, and the program says so', async () =
   const paused = await suite.nestDq(['resume', TUBE], { DQ_REDIS: `redis://less:secret@${host}:${port}` });
   expect(paused).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining(`${TUBE}: goes on`),
-    stderr: 'nest-dq: Redis did not store 1 act, which `nest-dq acts` will not show\n',
+    stdout: expect.stringContaining(`${TUBE}: resumed`),
+    stderr: 'nest-dq: Redis did not store 1 act, so `nest-dq acts` will be incomplete\n',
   });
 });
 
 it('nest-dq pause and resume ask whether the name is right of a tube that nobody knows', async () => {
-  const question = 'No process consumes this tube, and it has no job: is the name right?';
+  const question = 'No process consumes this tube, and it has no jobs: is the name right?';
   const pause = await suite.nestDq(['pause', 'order.cancle']);
   expect(pause).toMatchObject({ code: 0, stdout: expect.stringContaining(question) });
   const again = await suite.nestDq(['pause', 'order.cancle', '--json']);

@@ -25,7 +25,7 @@ describe('nest-dq dead discard-many', () => {
     const { stdout } = await suite.nestDq([...DISCARD, '--why', 'discarded', '--dry-run', '--json']);
     expect(JSON.parse(stdout)).toMatchObject({ dryRun: true, count: before });
     const none = await suite.nestDq([...DISCARD, '--error', 'something else', '--dry-run']);
-    expect(none).toEqual({ code: 0, stdout: `it would discard 0 dead letters of ${TUBE}\n`, stderr: '' });
+    expect(none).toEqual({ code: 0, stdout: `would discard 0 dead letters of ${TUBE}\n`, stderr: '' });
     expect(await letters()).toBe(before);
   });
 
@@ -34,7 +34,7 @@ describe('nest-dq dead discard-many', () => {
     const { code, stdout, stderr } = await suite.nestDq([...DISCARD, '--limit', '2']);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(
-      `nest-dq: dead discard-many: it would discard 2 dead letters of ${TUBE}: expected --yes, as there is no terminal to ask on.`,
+      `nest-dq: dead discard-many: would discard 2 dead letters of ${TUBE}: expected --yes, since there is no terminal to confirm on.`,
     );
     expect(await letters()).toBe(before);
   });
@@ -42,7 +42,7 @@ describe('nest-dq dead discard-many', () => {
   it('asks on a terminal, and does nothing unless the answer is yes', async () => {
     const before = await letters();
     const refused = await suite.onTerminal([...DISCARD, '--limit', '2'], '[y/N]', 'no\n');
-    expect(refused).toContain(`It would discard 2 dead letters of ${TUBE}. Go on? [y/N]`);
+    expect(refused).toContain(`This will discard 2 dead letters of ${TUBE}. Continue? [y/N]`);
     expect(refused).toMatch(/nothing was done\s+status 1$/);
     expect(await letters()).toBe(before);
     expect(await suite.onTerminal([...DISCARD, '--limit', '2'], '[y/N]', 'y\n')).toMatch(
@@ -56,18 +56,16 @@ describe('nest-dq dead discard-many', () => {
     const all = await suite.nestDq([...DISCARD, '--yes', '--json']);
     expect(JSON.parse(all.stdout)).toEqual({ done: before, failed: 0, skipped: 0, failures: [] });
     expect(all.stderr).toMatch(
-      new RegExp(
-        `^nest-dq: if this is interrupted, go on with --cursor \\S+\nnest-dq: ${before} of ${before}\n$`,
-      ),
+      new RegExp(`^nest-dq: if interrupted, resume with --cursor \\S+\nnest-dq: ${before} of ${before}\n$`),
     );
     expect(await letters()).toBe(0);
     expect(await suite.nestDq(DISCARD)).toMatchObject({ code: 0, stdout: '0 done, 0 failed, 0 skipped\n' });
   });
 
   it.each([
-    [['--why', 'old'], '--why was given "old": expected one of attempts, discarded, invalid, stale.'],
-    [['--from', 'monday'], '--from was given "monday": expected an instant with its zone'],
-    [['--limit', '0'], '--limit was given "0": expected a whole number from 1'],
+    [['--why', 'old'], '--why: invalid value "old": expected one of attempts, discarded, invalid, stale.'],
+    [['--from', 'monday'], '--from: invalid value "monday": expected a time with a zone'],
+    [['--limit', '0'], '--limit: invalid value "0": expected a whole number from 1'],
     [['--from', '1h', '--to', '-1h'], 'expected `diedTo` to be later'],
   ])('%j is refused', async (args, message) => {
     const { code, stderr } = await suite.nestDq([...DISCARD, '--yes', ...args]);

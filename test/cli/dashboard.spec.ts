@@ -27,7 +27,7 @@ describe('the address of nest-dq dashboard', () => {
     const dashboard = await start();
     const { pathname, search, port } = dashboard.address;
     expect(dashboard.process.stdout).toMatch(
-      /^nest-dq \d+\.\d+\.\d+\S* serves the dashboard to the browser that opens http:\/\/127\.0\.0\.1:\d+\/\S+\n$/,
+      /^nest-dq \d+\.\d+\.\d+\S* serves the dashboard to the first browser that opens http:\/\/127\.0\.0\.1:\d+\/\S+\n$/,
     );
     const first = await dashboard.get(pathname + search);
     expect(first).toMatchObject({
@@ -49,7 +49,7 @@ describe('the address of nest-dq dashboard', () => {
     const second = await dashboard.get(pathname + search);
     expect(second).toMatchObject({
       status: 403,
-      text: 'This address was used already, and it works once. Use the browser in which it was opened, or start the command again for a new address.\n',
+      text: 'This URL works only once, and has been used. Use the browser that opened it, or restart the command for a new URL.\n',
     });
     expect(second.headers['set-cookie']).toBeUndefined();
     expect(await dashboard.get(pathname + search, { cookie })).toMatchObject({
@@ -63,7 +63,7 @@ describe('the address of nest-dq dashboard', () => {
     const { pathname, search } = dashboard.address;
     const wrong = await dashboard.get(`${pathname}?token=${'x'.repeat(43)}`);
     expect(wrong.status).toBe(403);
-    expect(wrong.text).toContain('The token in this address is wrong, or of another start: expected');
+    expect(wrong.text).toContain('The token in this URL is wrong, or from an earlier start: expected');
     expect((await dashboard.get(pathname + search, {}, 'HEAD')).status).toBe(403);
     expect((await dashboard.get(pathname + search, { host: 'rebound.example' })).status).toBe(403);
     expect(await dashboard.open()).toMatch(/^nest-dq-/);
@@ -90,7 +90,7 @@ describe('nest-dq dashboard', () => {
       expect(await dashboard.get(path, headers)).toMatchObject({
         status: 403,
         headers: { 'cache-control': 'no-store' },
-        text: expect.stringContaining('Open the address that the command printed'),
+        text: expect.stringContaining('Open the URL that the command printed'),
       });
     }
     expect((await dashboard.act('pause', { tube: TUBE }, headers)).status).toBe(403);
@@ -111,7 +111,7 @@ describe('nest-dq dashboard', () => {
       const cookie = await dashboard.open();
       expect(await dashboard.get(dashboard.path(), { cookie, host })).toMatchObject({
         status: 403,
-        text: `The request is to the host "${host}": expected 127.0.0.1 or localhost, on the machine of the dashboard.\n`,
+        text: `The request is for host "${host}": expected 127.0.0.1 or localhost, on the machine that runs the dashboard.\n`,
       });
       const own = `localhost:${dashboard.address.port}`;
       expect((await dashboard.get(dashboard.path(), { cookie, host: own })).status).toBe(200);
@@ -200,7 +200,7 @@ describe('nest-dq dashboard', () => {
     const dashboard = await startWith(away);
     const { stderr } = dashboard.process;
     expect(stderr).toMatch(/^nest-dq: 127\.0\.0\.1:1 is not up: .*ECONNREFUSED.*\n/);
-    expect(stderr).toMatch(/\nnest-dq: Redis is away; .*: start the command again when it is back\n$/);
+    expect(stderr).toMatch(/\nnest-dq: Redis is down; .*: restart this command once Redis is back\n$/);
     const cookie = await dashboard.open();
     expect((await dashboard.get(dashboard.path(), { cookie })).status).toBe(200);
     const processes = await dashboard.get(dashboard.path('api/processes'), { cookie });
@@ -210,12 +210,12 @@ describe('nest-dq dashboard', () => {
   });
 
   it.each([
-    [['--port', '70000'], '--port was given "70000": expected a whole number from 0 to 65535.'],
-    [['--port', 'http'], '--port was given "http": expected a whole number from 0 to 65535.'],
+    [['--port', '70000'], '--port: invalid value "70000": expected a whole number from 0 to 65535.'],
+    [['--port', 'http'], '--port: invalid value "http": expected a whole number from 0 to 65535.'],
     [['--redis', 'http://127.0.0.1'], '`redis` is a URL of http: expected redis://… or rediss://….'],
     [['--beanstalks', 'a:b'], '"a:b"'],
     [['--host', '0.0.0.0'], "Unknown option '--host'"],
-    [['8080'], 'dashboard takes no argument 8080.'],
+    [['8080'], 'dashboard: unexpected argument 8080.'],
   ])('%j is refused', async (args, message) => {
     const { code, stdout, stderr } = await suite.nestDq(['dashboard', ...args]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

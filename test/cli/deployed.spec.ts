@@ -59,7 +59,7 @@ describe('the unit of systemd in docs/embedded.md', () => {
     await serves(here.split(' '));
     expect(unit).toContain('\nExecReload=/bin/kill -HUP $MAINPID\n');
     process!.kill('SIGHUP');
-    await process!.tells(/certificates were read again/);
+    await process!.tells(/certificates reloaded/);
     process!.kill('SIGTERM');
     expect(await process!.ended).toEqual({ code: 0, signal: null });
   });

@@ -53,12 +53,12 @@ beforeAll(async () => {
 
 it('counts what names each key, so that one knows when an old one may go', async () => {
   expect((await keysFor({ keys: KEYS, current: 'new' })).keys).toEqual([
-    'ok "new": 1 waiting job and 0 dead letters name it',
-    'ok "old": 3 waiting jobs and 1 dead letter name it',
+    'ok "new": used by 1 waiting job and 0 dead letters',
+    'ok "old": used by 3 waiting jobs and 1 dead letter',
   ]);
   const unused = { unused: randomBytes(32).toString('base64') };
   expect((await keysFor({ keys: { ...KEYS, ...unused }, current: 'new' })).keys).toContain(
-    'ok "unused": no waiting job and no dead letter that was found names it',
+    'ok "unused": not used by any waiting job or dead letter found',
   );
 });
 
@@ -66,8 +66,8 @@ it('warns of a key that jobs name and that the command does not have', async () 
   expect(await keysFor({ keys: { new: KEYS.new }, current: 'new' })).toMatchObject({
     code: 1,
     keys: [
-      'ok "new": 1 waiting job and 0 dead letters name it',
-      'warning "old", which this command does not have: 3 waiting jobs and 1 dead letter name it',
+      'ok "new": used by 1 waiting job and 0 dead letters',
+      'warning "old", which this command does not have: used by 3 waiting jobs and 1 dead letter',
     ],
   });
 });
@@ -122,6 +122,6 @@ it('looks at a part of many, and says so', async () => {
   });
   const { keys } = await keysFor({ keys: KEYS, current: 'new' });
   expect(keys).toContainEqual(
-    expect.stringMatching(/^ok only the waiting jobs that are due first were looked at, 1,000 in all tubes/),
+    expect.stringMatching(/^ok only the waiting jobs due first were checked, 1,000 across all tubes/),
   );
 });

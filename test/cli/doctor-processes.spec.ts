@@ -48,11 +48,9 @@ describe('nest-dq doctor of the processes', () => {
   beforeAll(() => there(1));
 
   it('says how many are there, and that there is none', async () => {
-    expect(await examine()).toEqual([
-      'ok processes: 1 process with the same settings, and 1 of them consume',
-    ]);
+    expect(await examine()).toEqual(['ok processes: 1 process with the same settings, 1 of them consuming']);
     expect(await examine({ DQ_PREFIX: 'nobody.' })).toEqual([
-      'ok processes: no process of the application is there',
+      'ok processes: no process of the application is running',
     ]);
   });
 
@@ -83,7 +81,7 @@ describe('nest-dq doctor of the processes', () => {
     await tells({ version: '9.9.9' });
     const [warning, ...rest] = await examine();
     expect(rest).toEqual([]);
-    expect(warning).toMatch(/^warning processes: nest-dq is /);
+    expect(warning).toMatch(/^warning processes: different versions of nest-dq: /);
     for (const part of ['9.9.9 in web-9:9', `${version} in ${here}`, `${version} in this command`])
       expect(warning).toContain(part);
   });
@@ -92,14 +90,14 @@ describe('nest-dq doctor of the processes', () => {
     const nodes = Object.fromEntries(suite.servers.beanstalkds.map(({ endpoint }) => [endpoint, true]));
     const { endpoint } = suite.servers.beanstalkds[0]!;
     await tells({ nodes: { ...nodes, [endpoint]: false } });
-    expect(await examine()).toEqual([`warning ${endpoint}: it answers here, but is not well for web-9:9`]);
+    expect(await examine()).toEqual([`warning ${endpoint}: answers here, but is unusable for web-9:9`]);
   });
 
-  it('warns of jobs that were lost, and of those that had no room in the index', async () => {
+  it('warns of jobs that were lost, and of those that did not fit in the index', async () => {
     await tells({ lost: 2, unlisted: 1_234 });
     expect(await examine()).toEqual([
-      'warning processes: 2 jobs or more are lost, as web-9:9 found since the start',
-      'warning processes: 1,234 jobs of web-9:9 had no room in the index',
+      'warning processes: at least 2 jobs lost, found by web-9:9 since startup',
+      'warning processes: 1,234 jobs of web-9:9 did not fit in the index',
     ]);
   });
 
@@ -108,7 +106,7 @@ describe('nest-dq doctor of the processes', () => {
     await tells({ tubes: [{ tube: 'stuck', concurrency: 1, running: 0, held: 0, long: [] }] });
     expect(await examine()).toEqual([
       expect.stringMatching(/^ok processes: 2 processes/),
-      'warning stuck: 0 due and 3 other copies, and web-9:9 has a handler but does not reserve',
+      'warning stuck: 0 due and 3 other copies; web-9:9 has a handler but does not reserve',
     ]);
   });
 });

@@ -31,7 +31,7 @@ describe('nest-dq doctor', () => {
     const { stdout } = await suite.nestDq(['doctor']);
     for (const { endpoint } of suite.servers.beanstalkds)
       expect(stdout).toMatch(
-        new RegExp(`^ok +${endpoint} +its binlog is written: \\S+ records since its start$`, 'm'),
+        new RegExp(`^ok +${endpoint} +binlog works: \\S+ records since it started$`, 'm'),
       );
     expect(stdout).toMatch(/\n\n\d+ checks: \d+ ok\n$/);
   });
@@ -40,7 +40,7 @@ describe('nest-dq doctor', () => {
     const { code, bad } = await examine({ DQ_BEANSTALKS: `${suite.env['DQ_BEANSTALKS']},127.0.0.1:1` });
     expect(code).toBe(2);
     expect(bad).toEqual([
-      'failure 127.0.0.1:1: it does not answer: connect ECONNREFUSED 127.0.0.1:1',
+      'failure 127.0.0.1:1: no answer: connect ECONNREFUSED 127.0.0.1:1',
       'warning nodes: 3 of 4 store jobs',
     ]);
   });
@@ -58,7 +58,7 @@ describe('nest-dq doctor', () => {
     const { port, endpoint } = suite.servers.beanstalkds[0]!;
     const { code, bad } = await examine({ DQ_BEANSTALKS: `${suite.env['DQ_BEANSTALKS']},localhost:${port}` });
     expect(code).toBe(2);
-    expect(bad).toContain(`failure nodes: ${endpoint} and localhost:${port} are one server`);
+    expect(bad).toContain(`failure nodes: ${endpoint} and localhost:${port} are the same server`);
   });
 
   it('finds that processes use another Redis', async () => {
@@ -69,7 +69,7 @@ describe('nest-dq doctor', () => {
       suite.servers.beanstalkds.map(({ endpoint }) =>
         expect.stringMatching(
           new RegExp(
-            `^failure ${endpoint}: processes use the ledger [0-9a-f]{16} there, and this Redis has none$`,
+            `^failure ${endpoint}: processes use ledger [0-9a-f]{16} there, but this Redis has none$`,
           ),
         ),
       ),
@@ -87,8 +87,8 @@ describe('nest-dq doctor', () => {
     const { code, bad } = await examine({ DQ_BEANSTALKS: `${suite.env['DQ_BEANSTALKS']},${node.endpoint}` });
     expect(code).toBe(1);
     expect(bad).toEqual([
-      `warning ${node.endpoint}: it drains: it takes no more jobs`,
-      `warning ${node.endpoint}: it has no binlog`,
+      `warning ${node.endpoint}: draining: accepts no more jobs`,
+      `warning ${node.endpoint}: no binlog`,
     ]);
   });
 
@@ -100,7 +100,7 @@ describe('nest-dq doctor', () => {
     for (let i = 0; i < 3; i++) await ask(node, 'put 0 0 60 1\r\nx').catch(() => undefined);
     const { code, bad } = await examine({ DQ_BEANSTALKS: `${suite.env['DQ_BEANSTALKS']},${node.endpoint}` });
     expect(code).toBe(2);
-    expect(bad).toContainEqual(expect.stringMatching(`^failure ${node.endpoint}: its binlog has stopped`));
+    expect(bad).toContainEqual(expect.stringMatching(`^failure ${node.endpoint}: binlog has stopped`));
   });
 
   it('finds what is wrong with Redis', async () => {
@@ -109,9 +109,9 @@ describe('nest-dq doctor', () => {
     const { code, bad } = await examine({ DQ_REDIS: redis.url });
     expect(code).toBe(2);
     expect(bad).toEqual([
-      'failure redis: its maxmemory-policy is allkeys-lru',
-      'failure redis: it keeps no append-only file',
-      expect.stringMatching(/^failure redis: it uses .* \d+ % of maxmemory$/),
+      'failure redis: maxmemory-policy is allkeys-lru',
+      'failure redis: append-only file is off',
+      expect.stringMatching(/^failure redis: uses .* \d+% of maxmemory$/),
     ]);
   });
 
@@ -119,20 +119,20 @@ describe('nest-dq doctor', () => {
     const { host, port } = suite.servers.redis;
     const replica = also(await startRedis({ args: ['--replicaof', host, String(port)] }));
     expect((await examine({ DQ_REDIS: replica.url })).bad).toContain(
-      `failure redis: it is a replica of ${host}:${port}`,
+      `failure redis: is a replica of ${host}:${port}`,
     );
     expect((await examine({ DQ_REDIS: `${suite.servers.redis.url}/99` })).bad).toEqual([
-      expect.stringMatching(/^failure redis: it cannot be used: .*DB index is out of range/),
+      expect.stringMatching(/^failure redis: unusable: .*DB index is out of range/),
     ]);
     expect(await examine({ DQ_REDIS: 'redis://127.0.0.1:1' })).toMatchObject({
       code: 2,
-      bad: [expect.stringMatching(/^failure redis: it cannot be used: .*ECONNREFUSED/)],
+      bad: [expect.stringMatching(/^failure redis: unusable: .*ECONNREFUSED/)],
     });
   });
 
   it('warns of a tube with jobs and no consumer, without the prefix', async () => {
     await suite.system.producer.delay('shop.orphan', 1, '1h');
-    const expected = 'warning orphan: 0 due and 3 other copies, and no consumer';
+    const expected = 'warning orphan: 0 due and 3 other copies, but no consumer';
     expect(await examine({ DQ_PREFIX: 'shop.' })).toMatchObject({ code: 1, bad: [expected] });
     await suite.system.consumer.consume('shop.orphan', () => undefined);
     const isWatched = async (node: Address) =>
@@ -153,13 +153,13 @@ describe('nest-dq doctor', () => {
         level: 'ok',
         about: 'report',
         fact: expect.stringMatching(
-          /^it is paused since \S+ \(.+\) until \S+ \(in 59 min .+\), with 0 due and 3 other copies$/,
+          /^paused since \S+ \(.+\) until \S+ \(in 59 min .+\), with 0 due and 3 other copies$/,
         ),
       },
     ]);
     await control.resume('night.report');
     expect((await examine({ DQ_PREFIX: 'night.' })).bad).toEqual([
-      'warning report: 0 due and 3 other copies, and no consumer',
+      'warning report: 0 due and 3 other copies, but no consumer',
     ]);
     await producer.revoke(ref);
   });
@@ -169,7 +169,7 @@ describe('nest-dq doctor', () => {
     await suite.system.control.drainNode(endpoint);
     expect(await examine()).toMatchObject({
       code: 1,
-      bad: [`warning ${endpoint}: it is drained, so it gets no new copies`],
+      bad: [`warning ${endpoint}: drained, so it gets no new copies`],
     });
     await suite.system.control.undrainNode(endpoint);
   });
@@ -183,7 +183,7 @@ describe('nest-dq doctor', () => {
     const { code, bad } = await examine({ DQ_REDIS: `redis://reader:x@${host}:${port}` });
     expect(code).toBe(2);
     expect(bad).toContainEqual(
-      expect.stringMatching(/^failure redis: it answers, but not to the scripts of nest-dq: .*NOPERM/),
+      expect.stringMatching(/^failure redis: answers, but nest-dq's scripts fail: .*NOPERM/),
     );
   });
 
@@ -197,7 +197,7 @@ describe('nest-dq doctor', () => {
     const { code, bad } = await examine();
     expect(code).toBe(1);
     expect(bad).toEqual([
-      expect.stringMatching(`^warning ${TUBE}: \\d+ buried cop(y|ies), and no dead letter in the ledger$`),
+      expect.stringMatching(`^warning ${TUBE}: \\d+ buried cop(y|ies), but no dead letter in the ledger$`),
     ]);
   });
 });

@@ -56,7 +56,7 @@ describe('nest-dq export', () => {
       { ...common, id: bytes.id, ref: bytes.ref, dueAt: at(bytes), payload: { base64: 'AP8=' } },
       { ...common, id: empty.id, ref: empty.ref, dueAt: at(empty) },
     ]);
-    expect([code, stderr]).toEqual([0, 'nest-dq: 4 jobs; the tube had 4 listed of about 4 that wait\n']);
+    expect([code, stderr]).toEqual([0, 'nest-dq: 4 jobs; the tube had 4 listed of about 4 waiting\n']);
   });
 
   it('prints the dead letters if they are asked for', async () => {
@@ -88,7 +88,7 @@ describe('nest-dq export', () => {
 
     it('prints each once', async () => {
       const { stderr } = await suite.shell(`${CLI} export many > many.jsonl`, suite.folder);
-      expect(stderr).toBe('nest-dq: 350 jobs; the tube had 350 listed of about 350 that wait\n');
+      expect(stderr).toBe('nest-dq: 350 jobs; the tube had 350 listed of about 350 waiting\n');
       const lines = (await readFile(join(suite.folder, 'many.jsonl'), 'utf8')).trimEnd().split('\n');
       const jobs = lines.map((line) => JSON.parse(line) as { id: string; dueAt: string; payload: string });
       expect(new Set(jobs.map(({ id }) => id)).size).toBe(MANY);
@@ -102,7 +102,7 @@ describe('nest-dq export', () => {
     });
   });
 
-  it('prints a job of which no copy is in reach, and ends with 1', async () => {
+  it('prints a job of which no reachable copy, and ends with 1', async () => {
     const { producer } = suite.system;
     const { id } = await producer.delay('gone', { order: 7 }, '1h');
     await listed('gone', 1);
@@ -111,7 +111,7 @@ describe('nest-dq export', () => {
     expect(JSON.parse(stdout)).toMatchObject({ id, tube: 'gone', copy: false });
     expect(JSON.parse(stdout)).not.toHaveProperty('payload');
     expect(code).toBe(1);
-    expect(stderr).toContain('nest-dq: 1 without a payload: no copy is in reach\n');
+    expect(stderr).toContain('nest-dq: 1 without a payload: no reachable copy\n');
   });
 
   it('refuses what is no tube, and ends with 1 where Redis is away', async () => {

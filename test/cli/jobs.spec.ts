@@ -40,7 +40,7 @@ describe('nest-dq find', () => {
   it('ends with status 1 if nothing is known', async () => {
     expect(await suite.nestDq(['find', '--tube', TUBE, '--key', 'none'])).toEqual({
       code: 1,
-      stdout: `nothing is known of ${TUBE} none\n`,
+      stdout: `unknown job: ${TUBE} none\n`,
       stderr: '',
     });
   });
@@ -85,12 +85,12 @@ describe('nest-dq pause and resume', () => {
       until,
       unknown: true,
     });
-    const doubt = 'No process consumes this tube, and it has no job: is the name right?';
+    const doubt = 'No process consumes this tube, and it has no jobs: is the name right?';
     expect((await suite.nestDq(['pause', MAILS, '--until', '3h'])).stdout).toMatch(
-      /^mail\.welcome: is paused until \S+Z \(in (2 h 59 min|3 h)\)\nNo process .*\n$/,
+      /^mail\.welcome: paused until \S+Z \(in (2 h 59 min|3 h)\)\nNo process .*\n$/,
     );
     expect((await suite.nestDq(['pause', MAILS])).stdout).toBe(
-      `${MAILS}: is paused until somebody resumes it\n${doubt}\n`,
+      `${MAILS}: paused until it is resumed\n${doubt}\n`,
     );
     expect(await json('resume', MAILS)).toEqual({ tube: MAILS, ended: { since: expect.any(String) } });
     expect(await json('resume', MAILS)).toEqual({ tube: MAILS, ended: null, unknown: true });
@@ -108,7 +108,7 @@ describe('nest-dq pause and resume', () => {
       const ref = { tube: TUBE, key: 'held-up' };
       expect((await suite.system.producer.find(ref))?.state).toBe('waiting');
       expect((await suite.nestDq(['resume', TUBE])).stdout).toMatch(
-        /^order\.cancel: goes on; it was paused (now|\d+ s ago)\n$/,
+        /^order\.cancel: resumed; it was paused (now|\d+ s ago)\n$/,
       );
       const isDone = async () => (await suite.system.producer.find(ref))?.state === 'done';
       await eventually('it ran', isDone);
@@ -193,10 +193,10 @@ describe('the connection', () => {
   });
 
   it.each([
-    [[], NONE, 'Nothing says which beanstalks to ask: expected --beanstalks, DQ_BEANSTALKS, or a file'],
+    [[], NONE, 'No beanstalks given: expected --beanstalks, DQ_BEANSTALKS, or a file'],
     [['--beanstalks', 'a'], {}, '`beanstalks[0]` is "a": expected \'host:port\' with a port'],
     [['--redis', 'http://x'], {}, '`redis` is a URL of http: expected redis://… or rediss://…'],
-    [['--config', 'none.json'], {}, 'none.json cannot be read: ENOENT'],
+    [['--config', 'none.json'], {}, 'Cannot read none.json: ENOENT'],
   ] as const)('that is wrong is refused: %j', async (args, env, message) => {
     const ran = await suite.nestDq(['find', ...BY_KEY, ...args], env);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
@@ -209,7 +209,7 @@ describe('the connection', () => {
     const { code, stderr } = await suite.nestDq(['find', ...BY_KEY, '--config', file]);
     expect(code).toBe(2);
     expect(stderr).toContain(
-      'there is no option `concurrency` for the command line: expected one of beanstalks',
+      'option `concurrency` is not supported on the command line: expected one of beanstalks',
     );
   });
 
@@ -220,21 +220,21 @@ describe('the connection', () => {
   });
 
   it.each([
-    [['find'], 'find: no job is named: expected REF, or --tube TUBE with --key KEY or --id ID.'],
-    [['find', '--id', 'x'], 'find: no job is named'],
-    [['find', ...BY_KEY, '--id', 'x'], 'find: the job is named twice'],
-    [['find', 'dq1.x', ...BY_KEY], 'find: the job is named twice'],
+    [['find'], 'find: no job given: expected REF, or --tube TUBE with --key KEY or --id ID.'],
+    [['find', '--id', 'x'], 'find: no job given'],
+    [['find', ...BY_KEY, '--id', 'x'], 'find: job given twice'],
+    [['find', 'dq1.x', ...BY_KEY], 'find: job given twice'],
     [['find', 'x'], 'DQ_BAD_REF: the reference is {"ref":"x"}'],
     [['find', '--tube', 'a b', '--key', 'k'], 'DQ_BAD_TUBE: the tube is "a b"'],
-    [['move', ...BY_KEY], 'move: no --to was given'],
+    [['move', ...BY_KEY], 'move: missing --to'],
     [
       ['move', ...BY_KEY, '--to', '2026-12-24'],
-      '--to was given "2026-12-24": expected an instant with its zone',
+      '--to: invalid value "2026-12-24": expected a time with a zone',
     ],
-    [['dead', 'list'], 'dead list needs TUBE.'],
+    [['dead', 'list'], 'dead list: missing TUBE.'],
     [
       ['dead', 'list', TUBE, '--limit', '5000'],
-      '--limit was given "5000": expected a whole number from 1 to 1000.',
+      '--limit: invalid value "5000": expected a whole number from 1 to 1000.',
     ],
   ])('%j is refused', async (args, message) => {
     const ran = await suite.nestDq(args);

@@ -28,10 +28,10 @@ describe('nest-dq move-many', () => {
   it('counts in a dry run, and refuses without --yes where there is no terminal', async () => {
     const dry = await suite.nestDq([...LAST_TWO, '--later', '1d', '--dry-run']);
     expect(dry.stdout).toMatch(
-      /^it would move 2 waiting jobs of mail\.welcome\n {2}\w{26} {2}waiting, due 2031-01-01T02:00:00Z \(in /,
+      /^would move 2 waiting jobs of mail\.welcome\n {2}\w{26} {2}waiting, due 2031-01-01T02:00:00Z \(in /,
     );
     const { code, stderr } = await suite.nestDq([...LAST_TWO, '--later', '1d']);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('it would move 2 waiting jobs')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('would move 2 waiting jobs')]);
     expect(await dueAts()).toEqual(BEFORE);
   });
 
@@ -57,8 +57,11 @@ describe('nest-dq move-many', () => {
   it.each([
     [[], 'move-many: expected one of --at, --later and --earlier, got 0.'],
     [['--at', '1h', '--later', '1h'], 'move-many: expected one of --at, --later and --earlier, got 2.'],
-    [['--later', '5'], '--later: the duration is "5": no unit'],
-    [['--later', '1h', '--state', 'dead'], '--state was given "dead": expected one of waiting, retrying.'],
+    [['--later', '5'], '--later: invalid duration "5": no unit'],
+    [
+      ['--later', '1h', '--state', 'dead'],
+      '--state: invalid value "dead": expected one of waiting, retrying.',
+    ],
   ])('%j is refused', async (args, message) => {
     const { code, stderr } = await suite.nestDq(['move-many', TUBE, ...args]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);

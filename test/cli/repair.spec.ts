@@ -25,14 +25,16 @@ describe('nest-dq repair', () => {
   it('says if a node does not answer, whose copies count, and ends with 1', async () => {
     const nodes = `${suite.env['DQ_BEANSTALKS']},127.0.0.1:1`;
     const { code, stdout, stderr } = await suite.nestDq(['repair', '--dry-run', '--beanstalks', nodes]);
-    expect([code, stdout]).toEqual([1, 'it would give missing copies to 0 jobs\n']);
-    expect(stderr).toMatch(/^nest-dq: these do not answer, so their copies count, .*: 127\.0\.0\.1:1\n$/);
+    expect([code, stdout]).toEqual([1, 'would restore missing copies of 0 jobs\n']);
+    expect(stderr).toMatch(
+      /^nest-dq: some nodes do not answer, so their copies count, .*: 127\.0\.0\.1:1\n$/,
+    );
   });
 
   it.each([
     [['--node', '127.0.0.1:1'], 'DQ_BAD_OPTION'],
     [['--tube', 'a b'], 'DQ_BAD_TUBE'],
-    [['--due-after', '5'], '--due-after: the duration is "5": no unit'],
+    [['--due-after', '5'], '--due-after: invalid duration "5": no unit'],
   ])('%j is refused', async (args, message) => {
     const { code, stderr } = await suite.nestDq(['repair', ...args]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
@@ -55,19 +57,19 @@ describe('nest-dq repair', () => {
       const shown = await suite.nestDq(['repair', '--dry-run'], env);
       expect(shown.stdout).toMatch(
         new RegExp(
-          `^it would give missing copies to ${JOBS} jobs\n  ${TUBE} \\w{26}  1 copy missing, due \\S+Z \\(in 59 min`,
+          `^would restore missing copies of ${JOBS} jobs\n  ${TUBE} \\w{26}  1 copy missing, due \\S+Z \\(in 59 min`,
         ),
       );
       const refused = await suite.nestDq(['repair'], env);
       expect([refused.code, refused.stderr]).toEqual([
         2,
-        expect.stringContaining(`it would give missing copies to ${JOBS} jobs: expected --yes`),
+        expect.stringContaining(`would restore missing copies of ${JOBS} jobs: expected --yes`),
       ]);
       const done = await suite.nestDq(['repair', '--yes'], env);
       expect(done).toMatchObject({ code: 0, stdout: `${JOBS} done, 0 failed, 0 skipped\n` });
       expect((await ask(extra, `stats-tube ${TUBE}`)).includes(`current-jobs-delayed: ${JOBS}\n`)).toBe(true);
       expect((await suite.nestDq(['repair', '--dry-run'], env)).stdout).toBe(
-        'it would give missing copies to 0 jobs\n',
+        'would restore missing copies of 0 jobs\n',
       );
       expect((await system.inspector.jobs(TUBE)).listed).toBe(JOBS);
     } finally {

@@ -77,7 +77,7 @@ describe('nest-dq serve', () => {
     await client.says(PUT, 'INSERTED 1\r\n');
     server.kill('SIGUSR1');
     await eventually('it drains', () => server.stderr !== '');
-    expect(server.stderr).toBe('nest-dq: draining: no more jobs are taken\n');
+    expect(server.stderr).toBe('nest-dq: draining: accepting no more jobs\n');
     await client.says(`${PUT}reserve\r\ndelete 1\r\n`, 'DRAINING\r\nRESERVED 1 1\r\nx\r\nDELETED\r\n');
   });
 
@@ -107,7 +107,7 @@ describe('nest-dq serve', () => {
     }
     const hidden = nestDqWith({ redirect: '> /dev/full' }, 'serve', '--port=0');
     await eventually('it says why', () => hidden.stderr !== '');
-    expect(hidden.stderr).toMatch(/^nest-dq: standard output cannot be written: .*ENOSPC.*\n$/);
+    expect(hidden.stderr).toMatch(/^nest-dq: cannot write to standard output: .*ENOSPC.*\n$/);
     for (const server of [silent, hidden]) {
       server.kill('SIGTERM');
       expect(await server.ended).toEqual({ code: 0, signal: null });
@@ -285,7 +285,7 @@ describe('nest-dq serve --dir', () => {
   it('drains from the beginning after a SIGUSR1 while it opens the folder', async () => {
     const server = nestDqWith({ first: signalOnStart('SIGUSR1') }, 'serve', '--port', '0', '--dir', folder);
     await (await peer(await server.port())).says(PUT, 'DRAINING\r\n');
-    expect(server.stderr).toBe('nest-dq: draining: no more jobs are taken\n');
+    expect(server.stderr).toBe('nest-dq: draining: accepting no more jobs\n');
   });
 
   it('fails where another has the folder', async () => {
@@ -341,45 +341,51 @@ describe('nest-dq serve --dir', () => {
 
 describe('nest-dq', () => {
   it.each([
-    [['serve', '--port', '70000'], '--port was given "70000": expected a whole number from 0 to 65535.'],
-    [['serve', '--port', '-1'], '--port was given "-1": expected a whole number from 0 to 65535.'],
+    [['serve', '--port', '70000'], '--port: invalid value "70000": expected a whole number from 0 to 65535.'],
+    [['serve', '--port', '-1'], '--port: invalid value "-1": expected a whole number from 0 to 65535.'],
     [
       ['serve', '--patience', '15s'],
-      '--patience was given "15s": expected a whole number from 0 to 1000000.',
+      '--patience: invalid value "15s": expected a whole number from 0 to 1000000.',
     ],
-    [['serve', '--dir', ''], '--dir was given "": expected the path of a folder.'],
-    [['serve', '--host='], '--host was given "": expected a name or an address.'],
-    [['serve', '--port', '0x1'], '--port was given "0x1": expected a whole number from 0 to 65535.'],
-    [['serve', '--max-connections', '0'], '--max-connections was given "0": expected a whole number from 1'],
-    [['serve', '--max-job-size', '1.5'], '--max-job-size was given "1.5": expected a whole number from 1'],
-    [['serve', '--min-free', '64MiB'], '--min-free was given "64MiB": expected a whole number from 0'],
-    [['serve', '--max-jobs', '0'], '--max-jobs was given "0": expected a whole number from 1'],
-    [['serve', '--max-memory', '1g'], '--max-memory was given "1g": expected a whole number from 1'],
-    [['serve', '--max-tubes', '-1'], '--max-tubes was given "-1": expected a whole number from 1'],
-    [['serve', '--max-watched', ''], '--max-watched was given "": expected a whole number from 1'],
+    [['serve', '--dir', ''], '--dir: invalid value "": expected the path of a folder.'],
+    [['serve', '--host='], '--host: invalid value "": expected a name or an address.'],
+    [['serve', '--port', '0x1'], '--port: invalid value "0x1": expected a whole number from 0 to 65535.'],
+    [
+      ['serve', '--max-connections', '0'],
+      '--max-connections: invalid value "0": expected a whole number from 1',
+    ],
+    [
+      ['serve', '--max-job-size', '1.5'],
+      '--max-job-size: invalid value "1.5": expected a whole number from 1',
+    ],
+    [['serve', '--min-free', '64MiB'], '--min-free: invalid value "64MiB": expected a whole number from 0'],
+    [['serve', '--max-jobs', '0'], '--max-jobs: invalid value "0": expected a whole number from 1'],
+    [['serve', '--max-memory', '1g'], '--max-memory: invalid value "1g": expected a whole number from 1'],
+    [['serve', '--max-tubes', '-1'], '--max-tubes: invalid value "-1": expected a whole number from 1'],
+    [['serve', '--max-watched', ''], '--max-watched: invalid value "": expected a whole number from 1'],
     [
       ['serve', '--max-buffers', '1310715'],
-      '--max-buffers was given "1310715": expected a whole number from 1310716',
+      '--max-buffers: invalid value "1310715": expected a whole number from 1310716',
     ],
-    [['serve', '--socket', ''], '--socket was given "": expected the path of a unix socket.'],
-    [['serve', '--socket', '/x', '--port', '1'], 'serve: --socket stands in the place of --port and --host'],
-    [['serve', '--idle', '0'], '--idle was given "0": expected a whole number from 1'],
+    [['serve', '--socket', ''], '--socket: invalid value "": expected the path of a unix socket.'],
+    [['serve', '--socket', '/x', '--port', '1'], 'serve: --socket replaces --port and --host'],
+    [['serve', '--idle', '0'], '--idle: invalid value "0": expected a whole number from 1'],
     [
       ['serve', '--deny', 'pause'],
       'serve: there is no command `pause` that `deny` could name: expected one of put,',
     ],
     [['serve', '--read-only=yes'], "Option '--read-only' does not take an argument"],
     [['serve', '--prot', '1'], "Unknown option '--prot'"],
-    [['serve', '11300'], 'serve takes no argument 11300.'],
-    [['server'], 'There is no command server: expected one of doctor, '],
-    [['--port', '1'], 'There is no command in front of --port: expected one of doctor, '],
-    [['dead'], 'dead needs one of list, show, revive, discard, '],
-    [[], 'There is nothing to do: expected one of doctor, '],
+    [['serve', '11300'], 'serve: unexpected argument 11300.'],
+    [['server'], 'Unknown command server: expected one of doctor, '],
+    [['--port', '1'], 'No command before --port: expected one of doctor, '],
+    [['dead'], 'Missing command after dead: expected one of list, show, revive, discard, '],
+    [[], 'No command given: expected one of doctor, '],
   ])('%j is refused', async (args, message) => {
     const process = nestDq(...args);
     expect(await process.ended).toEqual({ code: 2, signal: null });
     expect(process.stderr).toContain(`nest-dq: ${message}`);
-    expect(process.stderr).toMatch(/\nnest-dq (serve )?--help shows (its flags|the commands)\.\n$/);
+    expect(process.stderr).toMatch(/\nSee nest-dq (serve )?--help for (its flags|the commands)\.\n$/);
     expect(process.stdout).toBe('');
   });
 

@@ -53,7 +53,7 @@ describe('a command that writes', () => {
     const { code, stderr } = await suite.nestDq(['nodes', '--config', file]);
     expect(code).toBe(0);
     expect(stderr).toBe(
-      `nest-dq: everybody on this machine can write ${file}, and so choose the servers: chmod o-w ${file}\n`,
+      `nest-dq: ${file} is world-writable, so anyone on this machine can choose the servers: chmod o-w ${file}\n`,
     );
   });
 
@@ -63,7 +63,7 @@ describe('a command that writes', () => {
       await eventually('both told of themselves', async () => (await processes()) === 2);
       const { days, stderr } = await revoked();
       expect(days).toBeGreaterThan(80);
-      expect(stderr).toBe('nest-dq: the processes differ in staleAfter (30 d, 40 d): the largest counts\n');
+      expect(stderr).toBe('nest-dq: processes differ in staleAfter (30 d, 40 d); using the largest\n');
     } finally {
       await other.stop();
     }
@@ -73,7 +73,7 @@ describe('a command that writes', () => {
     const args = ['--tube', TUBE, '--key', 'none'];
     const prefix = { DQ_PREFIX: 'nobody.' };
     expect((await suite.nestDq(['revoke', ...args], prefix)).stderr).toBe(
-      'nest-dq: no process with the prefix "nobody." is there, so the defaults count for lease, doneTtl, staleAfter, replicas, minWritten\n',
+      'nest-dq: no process with the prefix "nobody." is running; using the defaults for lease, doneTtl, staleAfter, replicas, minWritten\n',
     );
     expect((await suite.nestDq(['find', ...args], prefix)).stderr).toBe('');
   });

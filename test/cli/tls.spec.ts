@@ -67,7 +67,7 @@ describe('the command line over TLS', () => {
   });
 
   it.each([
-    [['--tls-ca', 'none.pem'], '--tls-ca: none.pem cannot be read: ENOENT'],
+    [['--tls-ca', 'none.pem'], '--tls-ca: cannot read none.pem: ENOENT'],
     [['--tls-key', 'ca.pem'], '`tls.key` is no private key'],
     [['--beanstalks', '10.0.0.1:11300'], '`tls` is given, and no node of `beanstalks` is reached over TLS'],
     [['--tls-servername', '10.0.0.1'], '`tls.servername` is "10.0.0.1": expected the name of a host'],
@@ -81,9 +81,7 @@ describe('nest-dq doctor', () => {
   it('warns of certificates that end soon', async () => {
     // Those of tests are valid for two days.
     expect(await troubles({})).toEqual(
-      Array(3).fill(
-        expect.stringMatching(/^warning: its certificate is valid for another 1 d 23 h .*→ renew it/),
-      ),
+      Array(3).fill(expect.stringMatching(/^warning: certificate expires in 1 d 23 h .*→ renew it/)),
     );
   });
 
@@ -101,7 +99,7 @@ describe('nest-dq doctor', () => {
         "the server's certificate is of an authority that is not trusted here",
       ].map((reason) =>
         expect.stringMatching(
-          new RegExp(`^failure: it does not answer: ${reason} .*→ replace the certificate, or correct`),
+          new RegExp(`^failure: no answer: ${reason} .*→ replace the certificate, or fix`),
         ),
       ),
     );
@@ -126,11 +124,9 @@ describe('a Redis over TLS', () => {
         };
         return checks.filter(({ about }) => about === 'redis').map(({ level, fact }) => `${level}: ${fact}`);
       };
-      expect(await about({ NODE_EXTRA_CA_CERTS: 'ca.pem' })).toContain('ok: it is a master');
+      expect(await about({ NODE_EXTRA_CA_CERTS: 'ca.pem' })).toContain('ok: is a master');
       expect(await about({})).toEqual([
-        expect.stringMatching(
-          "^failure: it cannot be used: the server's certificate is of an authority that is not",
-        ),
+        expect.stringMatching("^failure: unusable: the server's certificate is of an authority that is not"),
       ]);
     } finally {
       await redis.stop();

@@ -33,7 +33,7 @@ describe('nest-dq stats', () => {
     expect(stdout).toMatch(/^orphan +1 +0 +0 +0 +NONE$/m);
     const text = (await suite.nestDq(['stats', TUBE])).stdout;
     expect(text).toMatch(/^last death +(now|\S.* ago), order-13: discarded: the order has no user$/m);
-    expect(text).toMatch(/^consumers +1 process, \d+ connections? that take jobs$/m);
+    expect(text).toMatch(/^consumers +1 process, \d+ connections? taking jobs$/m);
     const one = await suite.nestDq(['stats', TUBE, '--json']);
     expect(JSON.parse(one.stdout)).toMatchObject({ tube: TUBE, nodes: 3, waiting: expect.any(Number) });
   });
@@ -42,7 +42,7 @@ describe('nest-dq stats', () => {
     const nodes = `${suite.env['DQ_BEANSTALKS']},127.0.0.1:1`;
     expect(await suite.nestDq(['stats', '--beanstalks', nodes])).toMatchObject({
       code: 1,
-      stdout: expect.stringContaining('\nnot counted, as they do not answer: 127.0.0.1:1\n'),
+      stdout: expect.stringContaining('\nnot counted, no answer from: 127.0.0.1:1\n'),
     });
     expect((await suite.nestDq(['stats', TUBE, '--beanstalks', nodes])).code).toBe(1);
   });
@@ -64,9 +64,9 @@ describe('nest-dq top', () => {
   });
 
   it.each([
-    [[], 'top: there is no terminal: expected --count, or `nest-dq stats` in its place.'],
+    [[], 'top: no terminal: expected --count, or `nest-dq stats` instead.'],
     [['--interval', '10ms'], 'top: --interval is 10 ms: expected 500 ms to 1 h.'],
-    [['--interval', '2'], '--interval: the duration is "2": no unit'],
+    [['--interval', '2'], '--interval: invalid duration "2": no unit'],
   ])('%j is refused without a terminal', async (args, message) => {
     const { code, stderr } = await suite.nestDq(['top', ...args]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
@@ -117,9 +117,11 @@ describe('nest-dq node drain and undrain', () => {
       stdout: `${endpoint}: is drained\n`,
     });
     await eventually('the process knows it', async () => (await drained())[0] === true);
-    expect((await suite.nestDq(['node', 'drain', endpoint])).stdout).toBe(`${endpoint}: was drained\n`);
+    expect((await suite.nestDq(['node', 'drain', endpoint])).stdout).toBe(
+      `${endpoint}: was already drained\n`,
+    );
     expect((await suite.nestDq(['node', 'undrain', endpoint])).stdout).toBe(
-      `${endpoint}: gets copies again\n`,
+      `${endpoint}: gets new copies again\n`,
     );
     await eventually('the process knows it', async () => (await drained())[0] === false);
   });

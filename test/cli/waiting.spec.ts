@@ -55,7 +55,7 @@ describe('nest-dq jobs', () => {
     const state = await suite.nestDq(['jobs', TUBE, '--state', 'dead']);
     expect([state.code, state.stderr]).toEqual([
       2,
-      expect.stringContaining('--state was given "dead": expected one of waiting, due, retrying.'),
+      expect.stringContaining('--state: invalid value "dead": expected one of waiting, due, retrying.'),
     ]);
     const cursor = await suite.nestDq(['jobs', TUBE, '--cursor', 'x']);
     expect([cursor.code, cursor.stderr]).toEqual([2, expect.stringContaining('DQ_BAD_OPTION')]);
@@ -91,7 +91,7 @@ describe('nest-dq due', () => {
     const { code, stdout } = await suite.nestDq(['due', '--beanstalks', nodes]);
     expect([code, stdout]).toEqual([
       1,
-      expect.stringMatching(/\ntubes may be missing, as these do not answer: 127\.0\.0\.1:1\n$/),
+      expect.stringMatching(/\ntubes may be missing, no answer from: 127\.0\.0\.1:1\n$/),
     ]);
   });
 

@@ -40,8 +40,8 @@ it('tells another browser in a sentence why it sees nothing', async () => {
   const other = await browser.open('about:blank');
   other.problems.expect(/403/);
   for (const [address, sentence] of [
-    [dashboard.address.href, 'This address was used already, and it works once.'],
-    [page.url(), 'The dashboard is for the browser that opened its address.'],
+    [dashboard.address.href, 'This URL works only once, and has been used.'],
+    [page.url(), 'The dashboard only serves the browser that opened its URL.'],
   ] as const) {
     await other.page.goto(address);
     await other.page.getByText(sentence).waitFor();

@@ -37,7 +37,7 @@ it.each(ADAPTERS)(
     expect((await dashboard.get(tube, { cookie })).text).toContain('DQ_LEDGER_DOWN');
     expect((await dashboard.act('pause', { tube: 7 }, { cookie })).text).toContain('DQ_BAD_OPTION');
     for (const path of [dashboard.path(), tube, '/', '/absent'])
-      expect((await dashboard.get(path)).text).toContain('Open the address that the command printed');
+      expect((await dashboard.get(path)).text).toContain('Open the URL that the command printed');
     expect((await dashboard.act('pause', { tube: 't' }, {})).status).toBe(403);
     dashboard.process.kill('SIGTERM');
     expect(await dashboard.process.ended).toEqual({ code: 0, signal: null });
@@ -50,6 +50,6 @@ it('says what the dashboard of the command needs where there is neither', async 
   expect(await command.ended).toEqual({ code: 1, signal: null });
   expect(command.stdout).toBe('');
   expect(command.stderr).toMatch(
-    /^nest-dq: DQ_CONFIG: the dashboard needs @nestjs\/platform-express or @nestjs\/platform-fastify, and neither can be loaded \(Cannot find package '@nestjs\/platform-express' .*\): npx -p nest-dq -p @nestjs\/platform-express nest-dq dashboard …\n$/,
+    /^nest-dq: DQ_CONFIG: the dashboard requires @nestjs\/platform-express or @nestjs\/platform-fastify, but neither can be loaded \(Cannot find package '@nestjs\/platform-express' .*\): npx -p nest-dq -p @nestjs\/platform-express nest-dq dashboard …\n$/,
   );
 }, 60_000);

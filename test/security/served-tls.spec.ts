@@ -305,9 +305,7 @@ describe('nest-dq serve with TLS', () => {
     }
     isOver = true;
     for (const rounds of await Promise.all(traffic)) expect(rounds).toBeGreaterThan(0);
-    expect(process.stderr).toBe(
-      'nest-dq: the certificates were read again: new connections get them\n'.repeat(5),
-    );
+    expect(process.stderr).toBe('nest-dq: certificates reloaded for new connections\n'.repeat(5));
   });
 
   it('keeps the certificate of before where a file is broken or away, and says so', async () => {
@@ -318,7 +316,7 @@ describe('nest-dq serve with TLS', () => {
     process.kill('SIGHUP');
     await eventually('it says so', () => process.stderr.includes('\n'));
     expect(process.stderr).toMatch(
-      /^nest-dq: the certificates could not be read again, and those of before stay in use: DQ_CONFIG: `tls\.key` is no private key: .*\n$/,
+      /^nest-dq: cannot reload the certificates, so the previous ones stay in use: DQ_CONFIG: `tls\.key` is no private key: .*\n$/,
     );
     await rm(join(folder, 'cert'));
     process.kill('SIGHUP');
@@ -333,7 +331,7 @@ describe('nest-dq serve with TLS', () => {
     [() => mutual().slice(2), 'serve: TLS needs both --tls-cert and --tls-key'],
     [() => ['--tls-cert=/away', flags()[1]!], 'serve: --tls-cert: /away cannot be read: ENOENT'],
     [() => [flags()[0]!, `--tls-key=${join(folder, 'ca')}`], 'serve: `tls.key` is no private key'],
-    [() => [...flags(), '--client-ca='], '--client-ca was given "": expected the path of a file.'],
+    [() => [...flags(), '--client-ca='], '--client-ca: invalid value "": expected the path of a file.'],
   ])('does not start with wrong files', async (args, message) => {
     const process = serve(...args());
     expect(await process.ended).toEqual({ code: 2, signal: null });

@@ -4,20 +4,20 @@ import { clusterCommand } from './cluster.js';
 
 export const acts = clusterCommand({
   name: 'acts',
-  summary: 'Lists what operators did, in all processes and by this program; the latest first.',
+  summary: 'List the acts of operators, in all processes and with this program, latest first.',
   about:
-    'CHANGED counts the jobs, dead letters, tubes or nodes that an act changed. Redis has the last 1,000 acts. With --json\n' +
-    'it also gives a cursor if more follow.',
+    'CHANGED: number of jobs, dead letters, tubes or nodes changed. Redis keeps the last 1,000 acts. With --json, also\n' +
+    'prints a cursor if more follow.',
   flags: {
-    limit: { value: 'N', help: 'at most so many (default 50, at most 1000)' },
-    cursor: { value: 'CURSOR', help: 'goes on where the page before ended' },
+    limit: { value: 'N', help: 'max number shown (default 50, at most 1000)' },
+    cursor: { value: 'CURSOR', help: 'continue where the previous page ended' },
   },
-  status: '0 listed, 1 Redis is away',
+  status: '0 listed, 1 Redis unreachable',
   examples: ['nest-dq acts', 'nest-dq acts --limit 5 --json'],
   async run(args, { runtime }) {
     const page = await runtime.inspector.acts({
       limit: args.count('limit', 1, 1_000),
-      cursor: args.text('cursor', 'the cursor of the page before'),
+      cursor: args.text('cursor', 'the cursor of the previous page'),
     });
     return { json: page, text: showPage(page, runtime.now()) };
   },
@@ -33,7 +33,7 @@ function showPage({ acts: shown, cursor }: ActPage, now: number): string {
     error?.message ?? '',
   ]);
   const head = ['WHEN', 'WHO', 'ACT', 'ON', 'CHANGED', 'ERROR'];
-  const lines = rows.length === 0 ? 'nobody did anything' : table(head, rows);
+  const lines = rows.length === 0 ? 'no acts recorded' : table(head, rows);
   return cursor === undefined ? lines : `${lines}\n\n… and more: --cursor ${cursor}`;
 }
 

@@ -14,13 +14,16 @@ import { tell } from './process.js';
 
 /** For bulk commands, each of which has its own filter in addition. */
 export const ACT_FLAGS: Flags = {
-  'dry-run': { help: 'only counts, and shows some' },
-  cursor: { value: 'CURSOR', help: 'goes on with the same command that was interrupted; it printed this' },
+  'dry-run': { help: 'only count, and show some examples' },
+  cursor: {
+    value: 'CURSOR',
+    help: 'resume the same command after an interruption, with the cursor it printed',
+  },
   ...YES_FLAG,
 };
-export const BULK_FLAGS: Flags = { limit: { value: 'N', help: 'at most so many' }, ...ACT_FLAGS };
+export const BULK_FLAGS: Flags = { limit: { value: 'N', help: 'max number of items' }, ...ACT_FLAGS };
 
-export const BULK_STATUS = '0 done, 1 not done, or not for all, or a server is away';
+export const BULK_STATUS = '0 done, 1 not done, partly failed, or a server unreachable';
 
 const MOST = 1_000_000_000;
 
@@ -43,7 +46,7 @@ export function limitOf(args: Arguments): number | undefined {
 /** Counts first, asks for confirmation, and then acts, with its progress on standard error. */
 export async function actOnMany<Example>(args: Arguments, act: BulkAct<Example>): Promise<Answer> {
   const { verb, one, many } = act;
-  const options = { by: operator(), cursor: args.text('cursor', 'what the same command printed') };
+  const options = { by: operator(), cursor: args.text('cursor', 'the cursor printed by the same command') };
   const found = await last(act.start({ ...options, dryRun: true }));
   const what = `${verb} ${counted(found.done, one, many)}`;
   if (args.has('dry-run')) {
@@ -51,7 +54,7 @@ export async function actOnMany<Example>(args: Arguments, act: BulkAct<Example>)
     const more = found.done > lines.length && lines.length > 0 ? ['  …'] : [];
     return {
       json: { dryRun: true, count: found.done, examples: found.examples },
-      text: [`it would ${what}`, ...lines, ...more].join('\n'),
+      text: [`would ${what}`, ...lines, ...more].join('\n'),
     };
   }
   if (found.done > 0 && !(await confirmed(args, what))) {
@@ -62,7 +65,7 @@ export async function actOnMany<Example>(args: Arguments, act: BulkAct<Example>)
       ? found
       : await last(act.start(options), ({ done, failed, skipped, cursor }) => {
           const isFirst = done + failed + skipped === 0 && cursor !== undefined;
-          if (isFirst) tell(`if this is interrupted, go on with --cursor ${cursor}`);
+          if (isFirst) tell(`if interrupted, resume with --cursor ${cursor}`);
           else tell(`${grouped(done)} of ${grouped(found.done)}`);
         });
   const lines = failures.map(({ id, error }) => escaped(`  ${id}: ${error.message}`));

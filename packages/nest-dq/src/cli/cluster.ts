@@ -62,7 +62,7 @@ export function clusterCommand(command: ClusterCommand): Command {
         await runtime.close();
         const { unstored } = runtime.actWriter;
         if (unstored > 0)
-          tell(`Redis did not store ${counted(unstored, 'act')}, which \`nest-dq acts\` will not show`);
+          tell(`Redis did not store ${counted(unstored, 'act')}, so \`nest-dq acts\` will be incomplete`);
       }
     },
   };
@@ -116,7 +116,7 @@ export function sharedSettings(
   const isOpen = (name: Duration | Count) => given[name] === undefined;
   const open = [...DURATIONS, ...COUNTS].filter(isOpen);
   if (processes.length === 0) {
-    const none = `no process with the prefix ${show(settings.prefix)} is there, so the defaults count for ${open.join(', ')}`;
+    const none = `no process with the prefix ${show(settings.prefix)} is running; using the defaults for ${open.join(', ')}`;
     return { options: given, doubts: open.length > 0 ? [none] : [] };
   }
   const valuesOf = (name: Duration | Count) =>
@@ -135,7 +135,7 @@ export function sharedSettings(
   };
   const unequal = open.filter((name) => valuesOf(name).length > 1);
   const values = unequal.map((name) => `${name} (${valuesOf(name).map(spellOf(name)).join(', ')})`);
-  const differ = `the processes differ in ${values.join(' and ')}: the largest counts`;
+  const differ = `processes differ in ${values.join(' and ')}; using the largest`;
   return {
     options,
     doubts: [...(unequal.length > 0 ? [differ] : []), ...nodesOfOthers(settings, processes)],
@@ -147,7 +147,7 @@ function nodesOfOthers({ servers }: ResolvedOptions, processes: readonly Process
   const theirs = new Set(processes.flatMap(({ nodes }) => Object.keys(nodes)));
   const missing = [...theirs].filter((node) => !given.has(node));
   if (missing.length === 0) return [];
-  return [`the processes also use nodes that were not named here: ${missing.join(', ')}`];
+  return [`processes also use nodes that are not listed here: ${missing.join(', ')}`];
 }
 
 function spellOf(name: Duration | Count): (value: number) => string {

@@ -6,10 +6,13 @@ import { clusterCommand } from './cluster.js';
 
 const WHYS = ['attempts', 'discarded', 'invalid', 'stale'] as const;
 const FILTER_FLAGS: Flags = {
-  from: { value: 'TIME', help: 'died at this time or later: 2026-12-24T18:00:00Z, or from now, such as -1h' },
+  from: {
+    value: 'TIME',
+    help: 'died at or after this time: 2026-12-24T18:00:00Z, or relative to now, such as -1h',
+  },
   to: { value: 'TIME', help: 'died before this time' },
-  why: { value: 'WHY', help: `died of this: ${WHYS.join(', ')}` },
-  error: { value: 'TEXT', help: 'their error has this text' },
+  why: { value: 'WHY', help: `cause of death: ${WHYS.join(', ')}` },
+  error: { value: 'TEXT', help: 'error contains this string' },
 };
 const operands = ['TUBE'];
 
@@ -17,11 +20,11 @@ export const deadReviveMany = clusterCommand({
   name: 'dead revive-many',
   writes: true,
   operands,
-  summary: 'Runs many dead letters of a tube again; their attempts begin anew.',
-  about: 'Without a filter it means all. It counts them and asks before it begins.',
+  summary: 'Run many dead letters of a tube again, with their attempts reset.',
+  about: 'Without a filter, acts on all. Counts first, and asks for confirmation.',
   flags: {
     ...FILTER_FLAGS,
-    delay: { value: 'TIME', help: 'not now but later, such as 15m' },
+    delay: { value: 'TIME', help: 'delay before they run, such as 15m (default: none)' },
     ...BULK_FLAGS,
   },
   status: BULK_STATUS,
@@ -45,8 +48,8 @@ export const deadDiscardMany = clusterCommand({
   name: 'dead discard-many',
   writes: true,
   operands,
-  summary: 'Gives up many dead letters of a tube for good, and deletes their copies.',
-  about: 'Without a filter it means all. It counts them and asks before it begins.',
+  summary: 'Discard many dead letters of a tube for good, and delete their copies.',
+  about: 'Without a filter, acts on all. Counts first, and asks for confirmation.',
   flags: { ...FILTER_FLAGS, ...BULK_FLAGS },
   status: BULK_STATUS,
   examples: [
@@ -69,7 +72,7 @@ function filterOf(args: Arguments, now: number): LetterFilter {
     diedFrom: args.instant('from', now),
     diedTo: args.instant('to', now),
     why: args.oneOf('why', WHYS),
-    error: args.text('error', 'a part of the message'),
+    error: args.text('error', 'a substring of the error'),
     limit: limitOf(args),
   };
 }

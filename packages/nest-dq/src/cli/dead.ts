@@ -11,18 +11,18 @@ const operands = ['[REF]'];
 export const deadList = clusterCommand({
   name: 'dead list',
   operands: ['TUBE'],
-  summary: 'Lists the dead letters of a tube, the newest first.',
-  about: 'With --json it also gives payloads, stacks and references, and a cursor if more follow.',
+  summary: 'List the dead letters of a tube, newest first.',
+  about: 'With --json, also prints payloads, stacks and references, and a cursor if more follow.',
   flags: {
-    limit: { value: 'N', help: 'at most so many (default 50, at most 1000)' },
-    cursor: { value: 'CURSOR', help: 'goes on where the page before ended' },
+    limit: { value: 'N', help: 'max number shown (default 50, at most 1000)' },
+    cursor: { value: 'CURSOR', help: 'continue where the previous page ended' },
   },
-  status: '0 listed, 1 a server is away',
+  status: '0 listed, 1 a server unreachable',
   examples: ['nest-dq dead list order.cancel', 'nest-dq dead list order.cancel --limit 5 --json'],
   async run(args, { runtime }) {
     const page = await runtime.deadLetters.list(args.required('TUBE'), {
       limit: args.count('limit', 1, 1_000),
-      cursor: args.text('cursor', 'the cursor of the page before'),
+      cursor: args.text('cursor', 'the cursor of the previous page'),
     });
     const now = runtime.now();
     const rows = page.letters.map(({ id, key, diedAt, attempt, why, error, missingKey }) => [
@@ -42,13 +42,13 @@ export const deadList = clusterCommand({
 export const deadShow = clusterCommand({
   name: 'dead show',
   operands,
-  summary: 'Shows one dead letter, with its payload and its last error.',
+  summary: 'Show a dead letter, with its payload and its last error.',
   flags: REFERENCE_FLAGS,
-  status: '0 found, 1 it is no dead letter, or a server is away',
+  status: '0 found, 1 not a dead letter, or a server unreachable',
   examples: ['nest-dq dead show --tube order.cancel --key order-13'],
   async run(args, { runtime }) {
     const letter = await runtime.deadLetters.get(referenceOf(args));
-    if (!letter) return { json: null, text: `${showReference(args)} is no dead letter`, status: 1 };
+    if (!letter) return { json: null, text: `${showReference(args)} is not a dead letter`, status: 1 };
     return { json: letter, text: showLetter(letter, runtime.now()) };
   },
 });
@@ -57,9 +57,12 @@ export const deadRevive = clusterCommand({
   name: 'dead revive',
   writes: true,
   operands,
-  summary: 'Runs a dead letter again; its attempts begin anew.',
-  flags: { ...REFERENCE_FLAGS, delay: { value: 'TIME', help: 'not now but later, such as 15m' } },
-  status: '0 revived, 1 not revived: the answer says what the job is, or which server is away',
+  summary: 'Run a dead letter again, with its attempts reset.',
+  flags: {
+    ...REFERENCE_FLAGS,
+    delay: { value: 'TIME', help: 'delay before it runs, such as 15m (default: none)' },
+  },
+  status: '0 revived, 1 not revived: prints the state of the job, or the unreachable server',
   examples: ['nest-dq dead revive --tube order.cancel --key order-13 --delay 10m'],
   run(args, { runtime }) {
     const delay = args.duration('delay');
@@ -71,9 +74,9 @@ export const deadDiscard = clusterCommand({
   name: 'dead discard',
   writes: true,
   operands,
-  summary: 'Gives up a dead letter for good, and deletes its copies.',
+  summary: 'Discard a dead letter for good, and delete its copies.',
   flags: REFERENCE_FLAGS,
-  status: '0 discarded, 1 not discarded: the answer says what the job is, or which server is away',
+  status: '0 discarded, 1 not discarded: prints the state of the job, or the unreachable server',
   examples: ['nest-dq dead discard --tube order.cancel --key order-13'],
   run(args, { runtime }) {
     return actOnOne(args, runtime, 'discard', 'discarded', (ref) => runtime.deadLetters.discard(ref));
@@ -99,7 +102,7 @@ function showLetter(letter: DeadLetter, now: number): string {
 
 export function whyNoPayload({ missingKey }: Pick<DeadLetter, 'missingKey'>): string {
   return missingKey === undefined
-    ? 'no copy is in reach'
+    ? 'no reachable copy'
     : `sealed with the key "${missingKey}", which this command does not have`;
 }
 

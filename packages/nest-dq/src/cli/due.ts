@@ -12,17 +12,17 @@ const WIDEST = 40;
 export const due = clusterCommand({
   name: 'due',
   operands: ['[TUBE]'],
-  summary: 'Shows how many jobs come due when, as bars: of a tube, or of all tubes together.',
-  about: 'It counts the jobs that are listed, of at most 1,000 tubes.',
+  summary: 'Show how many jobs come due when, as a bar chart: for a tube, or for all tubes together.',
+  about: 'Counts listed jobs, in at most 1,000 tubes.',
   flags: {
     from: {
       value: 'TIME',
-      help: 'begins at this time: 2026-12-24T18:00:00Z, or from now, such as -1h (default now)',
+      help: 'start: 2026-12-24T18:00:00Z, or relative to now, such as -1h (default: now)',
     },
-    to: { value: 'TIME', help: 'ends before this time (default an hour after the begin)' },
-    buckets: { value: 'N', help: `so many bars (default ${BUCKETS}, at most 200)` },
+    to: { value: 'TIME', help: 'end, exclusive (default: an hour after the start)' },
+    buckets: { value: 'N', help: `number of bars (default ${BUCKETS}, at most 200)` },
   },
-  status: '0 shown, 1 a server is away',
+  status: '0 shown, 1 a server unreachable',
   examples: ['nest-dq due', 'nest-dq due order.cancel --from -1h --to 1d --buckets 50 --json'],
   async run(args, { runtime }) {
     const { inspector } = runtime;
@@ -36,7 +36,7 @@ export const due = clusterCommand({
       return { json: { buckets, away: [] }, text: showBars(buckets) };
     }
     const { buckets, away } = await ofAllTubes(inspector, options);
-    const note = away.length > 0 ? `\ntubes may be missing, as these do not answer: ${away.join(', ')}` : '';
+    const note = away.length > 0 ? `\ntubes may be missing, no answer from: ${away.join(', ')}` : '';
     return { json: { buckets, away }, text: showBars(buckets) + note, status: away.length > 0 ? 1 : 0 };
   },
 });
@@ -53,7 +53,7 @@ async function ofAllTubes(inspector: DqInspector, options: EqualBuckets) {
 }
 
 function showBars(buckets: readonly TimelineBucket[]): string {
-  if (buckets.length === 0) return 'there is no tube';
+  if (buckets.length === 0) return 'no tubes';
   const most = Math.max(1, ...buckets.map(({ jobs }) => jobs));
   const rows = buckets.map(({ from, jobs }) => [
     from.toISOString().replace(/\.\d+Z$/, 'Z'),

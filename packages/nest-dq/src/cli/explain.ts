@@ -7,11 +7,11 @@ import { REFERENCE_FLAGS, referenceOf } from './references.js';
 export const explain = clusterCommand({
   name: 'explain',
   operands: ['[REF]'],
-  summary: 'Says why a job has not run, or what became of it, and where each copy is.',
+  summary: 'Explain why a job has not run, or what became of it, and where each copy is.',
   about:
-    'TAKEN, RELEASED and TIMED OUT: how often a process took the copy, gave it back, and held it for too long.',
+    'TAKEN, RELEASED, TIMED OUT: how often a process took the copy, gave it back, and held it for too long.',
   flags: REFERENCE_FLAGS,
-  status: '0 explained, 1 nothing is known of the job, or Redis is away',
+  status: '0 explained, 1 unknown job, or Redis unreachable',
   examples: ['nest-dq explain --tube order.cancel --key order-42'],
   async run(args, { runtime }) {
     const found = await runtime.inspector.explain(referenceOf(args));

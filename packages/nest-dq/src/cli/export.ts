@@ -20,16 +20,17 @@ const PRIORITIES = ['high', 'normal', 'low'] as const;
 export const exportTube = clusterCommand({
   name: 'export',
   operands: ['TUBE'],
-  summary: 'Prints the jobs of a tube that wait, a JSON document a line, the first due first.',
+  summary: 'Print the waiting jobs of a tube, one JSON document per line, in order of due time.',
   about:
-    'A line has tube, id, key, state, dueAt, attempt, payload, headers, priority and ref, and attempts and backoff of the\n' +
-    'job itself if it has them. Bytes are {"base64": …}. Key, payload and the like are read from a copy: if none is in reach,\n' +
-    'the line has `"copy": false`. Jobs that are not listed are not printed, nor those that run. Standard error says how\n' +
-    'many there are.',
-  flags: { dead: { help: 'then also the dead letters: state dead, with diedAt, why and error' } },
+    'Fields: tube, id, key, state, dueAt, attempt, payload, headers, priority and ref, and attempts and backoff if the job\n' +
+    'has its own. Bytes are {"base64": …}. Key, payload and the like are read from a copy; without a reachable one, the\n' +
+    'line has `"copy": false`. Running jobs and jobs that are not listed are not printed.\n' +
+    'The counts go to standard error.',
+  flags: {
+    dead: { help: 'also print the dead letters, after the jobs: state dead, with diedAt, why and error' },
+  },
   json: false,
-  status:
-    '0 all that are listed were printed, with their payloads, 1 something is missing, or a server is away',
+  status: '0 all listed jobs printed, with their payloads, 1 something missing, or a server unreachable',
   examples: ['nest-dq export order.cancel --dead > jobs.jsonl 2> export.log'],
   async run(args, connected) {
     const tube = args.required('TUBE');
@@ -46,7 +47,7 @@ export const exportTube = clusterCommand({
 });
 
 function aboutText(about: number | undefined): string {
-  return about === undefined ? 'an unknown number' : `about ${grouped(about)} that wait`;
+  return about === undefined ? 'an unknown number' : `about ${grouped(about)} waiting`;
 }
 
 /** A line of the export. */

@@ -7,6 +7,6 @@ export function readFlagFile(args: Arguments, flag: string, path: string): Buffe
   try {
     return readFileSync(path);
   } catch (thrown) {
-    throw args.wrong(`--${flag}: ${path} cannot be read: ${toError(thrown).message}.`);
+    throw args.wrong(`--${flag}: cannot read ${path}: ${toError(thrown).message}.`);
   }
 }

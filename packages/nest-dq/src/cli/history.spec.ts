@@ -33,10 +33,10 @@ describe('the history', () => {
         '2027-01-01T11:00Z      0        4          2       1  1,000     4  over 1 min',
         'all                   10       10          6       3  1,000     6  over 1 min',
         '',
-        '3 minutes; each minute in which nothing happened is left out',
+        '3 minutes; minutes without activity are left out',
       ].join('\n'),
     );
-    expect(showBuckets([], 'hour')).toBe('nothing happened, as far as processes have told');
+    expect(showBuckets([], 'hour')).toBe('no activity reported');
   });
 
   it('is summed up by the hour', () => {

@@ -13,20 +13,20 @@ const WORDS = ['minute', 'hour'] as const;
 export const history = clusterCommand({
   name: 'history',
   operands: ['[TUBE]'],
-  summary: 'Shows what happened in the last two days: of a tube, or of all tubes together.',
+  summary: 'Show what happened in the last two days, in a tube or in all tubes together.',
   about:
-    'ADDED counts jobs, STARTED, COMPLETED and FAILED runs, DEAD dead letters. LATE: runs that began more than a second\n' +
-    'late; LATEST: how late the latest was, at most. What happened in the last seconds may be missing. With --json the\n' +
-    'last class of lateness has `upTo: null`.',
+    'ADDED counts jobs, STARTED, COMPLETED and FAILED runs, DEAD dead letters. LATE: runs started more than a second\n' +
+    'late; LATEST: upper bound of their lateness. The last few seconds may be missing. With --json, the last class of\n' +
+    'lateness has `upTo: null`.',
   flags: {
     since: {
       value: 'TIME',
-      help: 'begins here: a time ago, such as 2h, or 2026-12-24T18:00:00Z (default an hour ago)',
+      help: 'start: an age, such as 2h, or 2026-12-24T18:00:00Z (default: an hour ago)',
     },
-    until: { value: 'TIME', help: 'ends here: a time ago, or an instant (default now)' },
-    by: { value: 'UNIT', help: 'minute or hour (default hour, if it is more than three hours)' },
+    until: { value: 'TIME', help: 'end: an age, or a time (default: now)' },
+    by: { value: 'UNIT', help: 'minute or hour (default: hour if longer than three hours)' },
   },
-  status: '0 shown, 1 Redis is away',
+  status: '0 shown, 1 Redis unreachable',
   examples: ['nest-dq history', 'nest-dq history order.cancel --since 2d --by hour --json'],
   async run(args, { runtime }) {
     const now = runtime.now();
@@ -47,11 +47,11 @@ export function byHour(minutes: readonly HistoryBucket[]): HistoryBucket[] {
 
 /** The table, followed by the sums. */
 export function showBuckets(buckets: readonly HistoryBucket[], by: (typeof WORDS)[number]): string {
-  if (buckets.length === 0) return 'nothing happened, as far as processes have told';
+  if (buckets.length === 0) return 'no activity reported';
   const sum = buckets.reduce(sumOf);
   const lines = [...buckets.map((each) => rowOf(timeOf(each.at), each)), rowOf('all', sum)];
   const head = [by.toUpperCase(), 'ADDED', 'STARTED', 'COMPLETED', 'FAILED', 'DEAD', 'LATE', 'LATEST'];
-  const left = `each ${by} in which nothing happened is left out`;
+  const left = `${by}s without activity are left out`;
   return `${table(head, lines)}\n\n${counted(buckets.length, by)}; ${left}`;
 }
 

@@ -5,7 +5,7 @@ import { clusterCommand } from './cluster.js';
 import { operator } from './operator.js';
 import { REFERENCE_FLAGS, referenceOf, showReference } from './references.js';
 
-const DONE_OR_NOT = '0 done, 1 not done: the answer says what the job is, or which server is away';
+const DONE_OR_NOT = '0 done, 1 not done: prints the state of the job, or the unreachable server';
 const operands = ['[REF]'];
 
 /**
@@ -32,13 +32,13 @@ function resultOf(args: Arguments, result: string, expected: string): Answer {
 export const find = clusterCommand({
   name: 'find',
   operands,
-  summary: 'Shows the state of a job and when it runs. It changes nothing.',
+  summary: 'Show the state of a job and when it runs. Changes nothing.',
   flags: REFERENCE_FLAGS,
-  status: '0 found, 1 nothing is known of the job, or a server is away',
+  status: '0 found, 1 unknown job, or a server unreachable',
   examples: ['nest-dq find --tube order.cancel --key order-42'],
   async run(args, { runtime }) {
     const job = await runtime.producer.find(referenceOf(args));
-    if (!job) return { json: null, text: `nothing is known of ${showReference(args)}`, status: 1 };
+    if (!job) return { json: null, text: `unknown job: ${showReference(args)}`, status: 1 };
     return { json: job, text: showJob(job, runtime.now()) };
   },
 });
@@ -47,8 +47,11 @@ export const revoke = clusterCommand({
   name: 'revoke',
   writes: true,
   operands,
-  summary: 'Revokes a job, so that it does not start any more.',
-  flags: { ...REFERENCE_FLAGS, abort: { help: 'if it runs, aborts the signal of its handler, too' } },
+  summary: 'Revoke a job, so that it no longer starts.',
+  flags: {
+    ...REFERENCE_FLAGS,
+    abort: { help: 'also abort the signal of the handler if the job is running' },
+  },
   status: DONE_OR_NOT,
   examples: ['nest-dq revoke --tube order.cancel --key order-42'],
   run(args, { runtime }) {
@@ -61,19 +64,19 @@ export const move = clusterCommand({
   name: 'move',
   writes: true,
   operands,
-  summary: 'Gives a job that does not run a new time. Its attempts begin anew.',
+  summary: 'Move a job that is not running to another time. Resets its attempts.',
   flags: {
     ...REFERENCE_FLAGS,
     to: {
       value: 'TIME',
-      help: 'an instant with its zone, such as 2026-12-24T18:00:00Z,\nor a time from now, such as 15m',
+      help: 'time with a zone, such as 2026-12-24T18:00:00Z,\nor relative to now, such as 15m',
     },
   },
   status: DONE_OR_NOT,
   examples: ['nest-dq move --tube order.cancel --key order-42 --to 2h'],
   async run(args, { runtime }) {
     const when = args.instant('to', runtime.now());
-    if (!when) throw args.wrong('no --to was given: expected a time, such as --to 15m.');
+    if (!when) throw args.wrong('missing --to: expected a time, such as --to 15m.');
     return actOnOne(args, runtime, 'reschedule', 'rescheduled', (ref) =>
       runtime.producer.reschedule(ref, when),
     );
@@ -84,7 +87,7 @@ export const run = clusterCommand({
   name: 'run',
   writes: true,
   operands,
-  summary: 'Moves a job that waits, or waits for a retry, to now. Its attempts begin anew.',
+  summary: 'Move a job that is waiting, possibly for a retry, to now. Resets its attempts.',
   flags: REFERENCE_FLAGS,
   status: DONE_OR_NOT,
   examples: ['nest-dq run --tube order.cancel --key order-42'],

@@ -6,19 +6,22 @@ import { clusterCommand } from './cluster.js';
 
 const STATES = ['waiting', 'retrying'] as const;
 const FILTER_FLAGS: Flags = {
-  from: { value: 'TIME', help: 'due at this time or later: 2026-12-24T18:00:00Z, or from now, such as -1h' },
+  from: {
+    value: 'TIME',
+    help: 'due at or after this time: 2026-12-24T18:00:00Z, or relative to now, such as -1h',
+  },
   to: { value: 'TIME', help: 'due before this time' },
-  state: { value: 'STATE', help: `only these: ${STATES.join(', ')}` },
+  state: { value: 'STATE', help: `only jobs in this state: ${STATES.join(', ')}` },
 };
 const ABOUT =
-  'Without a filter it means all that wait. It counts them and asks before it begins. It finds jobs that are listed.';
+  'Without a filter, acts on all waiting jobs. Counts first, and asks for confirmation. Only finds listed jobs.';
 const operands = ['TUBE'];
 
 export const revokeMany = clusterCommand({
   name: 'revoke-many',
   writes: true,
   operands,
-  summary: 'Revokes many jobs of a tube that wait, and deletes their copies.',
+  summary: 'Revoke many waiting jobs of a tube, and delete their copies.',
   about: ABOUT,
   flags: { ...FILTER_FLAGS, ...BULK_FLAGS },
   status: BULK_STATUS,
@@ -42,12 +45,15 @@ export const moveMany = clusterCommand({
   name: 'move-many',
   writes: true,
   operands,
-  summary: 'Moves many jobs of a tube that wait to another time. Their attempts begin anew.',
+  summary: 'Move many waiting jobs of a tube to another time. Resets their attempts.',
   about: ABOUT,
   flags: {
-    at: { value: 'TIME', help: 'all to this time: 2026-12-24T18:00:00Z, or from now, such as 15m' },
-    later: { value: 'TIME', help: 'each so much later than it was due, such as 1h' },
-    earlier: { value: 'TIME', help: 'each so much earlier; what would be over runs now' },
+    at: {
+      value: 'TIME',
+      help: 'move all to this time: 2026-12-24T18:00:00Z, or relative to now, such as 15m',
+    },
+    later: { value: 'TIME', help: 'move each later by this duration, such as 1h' },
+    earlier: { value: 'TIME', help: 'move each earlier by this duration; past times become now' },
     ...FILTER_FLAGS,
     ...BULK_FLAGS,
   },

@@ -9,9 +9,9 @@ const CLOCKS = 1_000;
 
 export const nodes = clusterCommand({
   name: 'nodes',
-  summary: 'Shows the nodes, with the copies that they have, and Redis.',
+  summary: 'Show the nodes, with their copies, and Redis.',
   flags: {},
-  status: '0 all answer and store, 1 one does not',
+  status: '0 all up, 1 not all up',
   examples: ['nest-dq nodes', 'nest-dq nodes --json'],
   async run(_args, { runtime }) {
     const [views, ledger] = await Promise.all([runtime.inspector.nodes(), runtime.inspector.ledger()]);
@@ -25,9 +25,11 @@ function showNodes(views: readonly NodeView[]): string {
   const rows = views.map(
     ({ endpoint, up, reason, drained, draining, version, uptime, copies, connections, binlog }) => [
       endpoint,
-      [up ? 'up' : `down: ${reason}`, ...(drained ? ['drained'] : []), ...(draining ? ['drains'] : [])].join(
-        ', ',
-      ),
+      [
+        up ? 'up' : `down: ${reason}`,
+        ...(drained ? ['drained'] : []),
+        ...(draining ? ['draining'] : []),
+      ].join(', '),
       version ?? NONE,
       uptime === undefined ? NONE : span(uptime),
       copies?.ready ?? NONE,
@@ -43,7 +45,7 @@ function showNodes(views: readonly NodeView[]): string {
 }
 
 function clockText(ahead: number): string {
-  return `the clock of this machine is ${span(Math.abs(ahead))} ${ahead > 0 ? 'ahead of' : 'behind'} that of Redis`;
+  return `the clock of this machine is ${span(Math.abs(ahead))} ${ahead > 0 ? 'ahead of' : 'behind'} Redis`;
 }
 
 function memoryText(used: number, limit: number | undefined): string {
@@ -64,7 +66,7 @@ function showLedger({ servers, up, reason, problems, clockAhead }: LedgerView): 
   const lines = table(['REDIS', 'STATE', 'VERSION', 'ROLE', 'MEMORY', 'POLICY', 'AOF', 'ROUND TRIP'], rows);
   return [
     lines,
-    ...(up ? [] : [`the ledger does not decide: ${reason ?? 'nobody knows why'}`]),
+    ...(up ? [] : [`the ledger is down: ${reason ?? 'unknown reason'}`]),
     ...(clockAhead !== undefined && Math.abs(clockAhead) > CLOCKS ? [clockText(clockAhead)] : []),
     ...problems,
   ].join('\n');

@@ -7,15 +7,15 @@ const MOST_TUBES = 4;
 
 export const processes = clusterCommand({
   name: 'processes',
-  summary: 'Shows the processes of the application: what they consume and run.',
-  about: 'Each tells it every 5 s, and is gone from here 15 s after its end.',
+  summary: 'Show the processes of the application, with what they consume and run.',
+  about: 'Each reports every 5 s, and disappears 15 s after its end.',
   flags: {},
-  status: '0 shown, 1 Redis is away',
+  status: '0 shown, 1 Redis unreachable',
   examples: ['nest-dq processes', 'nest-dq processes --json'],
   async run(_args, { runtime }) {
     const found = await runtime.inspector.processes();
     const now = runtime.now();
-    return { json: found, text: found.length === 0 ? 'no process is there' : showAll(found, now) };
+    return { json: found, text: found.length === 0 ? 'no processes running' : showAll(found, now) };
   },
 });
 
@@ -33,12 +33,12 @@ function showAll(found: readonly ProcessView[], now: number): string {
     ...(lost === undefined ? [] : [`${host}:${pid} found ${counted(lost, 'lost job')}`]),
     ...(unlisted === undefined
       ? []
-      : [`${host}:${pid} added ${counted(unlisted, 'job')} for which the index had no room`]),
+      : [`${host}:${pid} added ${counted(unlisted, 'job')} that did not fit in the index`]),
     ...(toRepair === undefined
       ? []
-      : [`${host}:${pid} repairs copies, and has still to look at about ${counted(toRepair, 'job')}`]),
+      : [`${host}:${pid} is repairing copies, and has yet to check about ${counted(toRepair, 'job')}`]),
   ]);
-  return [lines, '', '* does what one process does for all', ...notes.map(escaped)].join('\n');
+  return [lines, '', '* the leader', ...notes.map(escaped)].join('\n');
 }
 
 function namesOf(tubes: readonly string[]): string {

@@ -3,11 +3,11 @@ import type { JobRef } from '../api/job.js';
 
 /** For commands about one job; their operand is `[REF]`. */
 export const REFERENCE_FLAGS: Flags = {
-  tube: { value: 'TUBE', help: 'without the prefix; with --key or --id, in the place of REF' },
-  key: { value: 'KEY', help: 'the key of the job' },
+  tube: { value: 'TUBE', help: 'tube without the prefix; with --key or --id, instead of REF' },
+  key: { value: 'KEY', help: 'key of the job' },
   id: {
     value: 'ID',
-    help: 'the id of the job; one without a key is found while it is listed,\nand from its first run on',
+    help: 'id of the job; a job without a key is found while it is listed,\nand from its first run on',
   },
 };
 
@@ -25,7 +25,7 @@ export function referenceOf(args: Arguments): JobRef {
   }
   const isTwice = names.length > 1 || (ref !== undefined && tube !== undefined);
   throw args.wrong(
-    `${isTwice ? 'the job is named twice' : 'no job is named'}: expected REF, or --tube TUBE with --key KEY or --id ID.`,
+    `${isTwice ? 'job given twice' : 'no job given'}: expected REF, or --tube TUBE with --key KEY or --id ID.`,
   );
 }
 

@@ -7,14 +7,14 @@ import { tell } from './process.js';
 export const repair = clusterCommand({
   name: 'repair',
   writes: true,
-  summary: 'Gives jobs that wait the copies that they miss.',
+  summary: 'Restore the missing copies of waiting jobs.',
   about:
-    'Each such job is moved to its own instant. It counts them and asks before it begins. It finds jobs that are listed, of at\n' +
-    'most 1,000 tubes, and leaves those alone that wait for a retry or are due soon.',
+    'Moves each such job to its own due time. Counts first, and asks for confirmation. Only finds listed jobs, in at most\n' +
+    '1,000 tubes, and leaves out those that wait for a retry or are due soon.',
   flags: {
-    tube: { value: 'TUBE', help: 'only the jobs of this tube' },
-    node: { value: 'ENDPOINT', help: 'this node will not come back, so that its copies do not count' },
-    'due-after': { value: 'TIME', help: 'leaves those alone that are due sooner (default 1m)' },
+    tube: { value: 'TUBE', help: 'only jobs of this tube' },
+    node: { value: 'ENDPOINT', help: 'node that will not come back; its copies do not count' },
+    'due-after': { value: 'TIME', help: 'leave out jobs that are due sooner than this (default 1m)' },
     ...ACT_FLAGS,
   },
   status: BULK_STATUS,
@@ -27,11 +27,11 @@ export const repair = clusterCommand({
     if (away.length > 0) {
       const names = away.map(({ endpoint }) => endpoint).join(', ');
       tell(
-        `these do not answer, so their copies count, and tubes that only they have are left out: ${names}`,
+        `some nodes do not answer, so their copies count, and tubes that only they have are left out: ${names}`,
       );
     }
     const answer = await actOnMany<RepairExample>(args, {
-      verb: 'give missing copies to',
+      verb: 'restore missing copies of',
       one: 'job',
       many: 'jobs',
       start: (options) =>

@@ -21,74 +21,77 @@ const MOST = Number.MAX_SAFE_INTEGER;
 const TLS_FLAGS: Flags = {
   'tls-cert': {
     value: 'FILE',
-    help: 'speaks TLS with this certificate, and those between it and its authority behind it, in PEM;\nSIGHUP: reads the files again',
+    help: 'enable TLS with this certificate, followed by any intermediates, in PEM;\nSIGHUP reloads the files',
   },
-  'tls-key': { value: 'FILE', help: 'its private key, in PEM, without a passphrase' },
+  'tls-key': { value: 'FILE', help: 'private key of the certificate, in PEM, without a passphrase' },
   'client-ca': {
     value: 'FILE',
-    help: 'lets in only clients with a certificate of this authority, in PEM (default: all clients)',
+    help: 'only accept clients with a certificate from this authority, in PEM (default: all clients)',
   },
 };
 
 /** An embedded node as a standalone server, for tools and programs in other languages. */
 export const serve: Command = {
   name: 'serve',
-  summary: "Serves beanstalkd's protocol on this machine until SIGTERM, SIGINT or SIGHUP.",
+  summary: "Serve beanstalkd's protocol on this machine until SIGTERM, SIGINT or SIGHUP.",
   about:
-    'SIGUSR1: takes no more jobs, and hands out those it has.\n' +
-    'SIGHUP with TLS: reads the certificates again, and does not end.',
+    'SIGUSR1: accept no more jobs, but hand out those stored.\n' +
+    'SIGHUP with TLS: reload the certificates, and keep running.',
   flags: {
-    port: { value: 'PORT', help: 'where to listen; 0 takes any free port (default 11300)' },
+    port: { value: 'PORT', help: 'port to listen on; 0: any free port (default 11300)' },
     host: {
       value: 'HOST',
-      help: 'a name or an address (default 127.0.0.1); whoever can connect can do everything',
+      help: 'name or address to listen on (default 127.0.0.1); whoever can connect has full access',
     },
     socket: {
       value: 'PATH',
-      help: 'a unix socket in the place of a port and a host, which only this user can reach (mode 0600)',
+      help: 'unix socket instead of a port and a host, accessible only to this user (mode 0600)',
     },
     ...TLS_FLAGS,
     dir: {
       value: 'FOLDER',
       help:
-        'stores the jobs there; made if there is none (default: in memory, gone with the process);\n' +
-        'it needs a package: npx -p nest-dq -p classic-level@3 nest-dq serve --dir FOLDER',
+        'folder for the jobs, created if missing (default: in memory, lost with the process);\n' +
+        'requires a package: npx -p nest-dq -p classic-level@3 nest-dq serve --dir FOLDER',
     },
     patience: {
       value: 'SECONDS',
-      help: 'how long to wait while another process has the folder (default 15)',
+      help: 'how long to wait while another process uses the folder (default 15)',
     },
     'min-free': {
       value: 'BYTES',
-      help: 'while the disk of the folder has less, a put is answered OUT_OF_MEMORY; 0: no limit (default 67108864)',
+      help: 'min free disk space; below it, puts are answered OUT_OF_MEMORY; 0: no limit (default 67108864)',
     },
-    'max-connections': { value: 'N', help: 'one more is closed at once (default 1024)' },
+    'max-connections': {
+      value: 'N',
+      help: 'max connections; further ones are closed at once (default 1024)',
+    },
     idle: {
       value: 'SECONDS',
-      help: 'a connection on which nothing moves for so long is closed (default: never)',
+      help: 'close connections that are idle for this long (default: never)',
     },
     deny: {
       value: 'COMMANDS',
-      help: 'commands that are answered UNKNOWN_COMMAND, with commas between them, such as pause-tube,kick',
+      help: 'commands to answer UNKNOWN_COMMAND, comma-separated, such as pause-tube,kick',
     },
-    'read-only': { help: 'answers only peek…, stats…, list-…, use and quit' },
-    'max-job-size': { value: 'BYTES', help: 'the largest body of a job (default 65535)' },
-    'max-jobs': { value: 'N', help: 'one more is answered OUT_OF_MEMORY (default: no limit)' },
+    'read-only': { help: 'only answer peek…, stats…, list-…, use and quit' },
+    'max-job-size': { value: 'BYTES', help: 'max size of a job body (default 65535)' },
+    'max-jobs': { value: 'N', help: 'max jobs; further ones are answered OUT_OF_MEMORY (default: no limit)' },
     'max-memory': {
       value: 'BYTES',
-      help: 'of all jobs: their bodies, and 300 for each; a job above it is answered OUT_OF_MEMORY (default: no limit)',
+      help: 'max memory of all jobs: their bodies plus 300 each; further ones are answered OUT_OF_MEMORY (default: no limit)',
     },
-    'max-tubes': { value: 'N', help: 'one more is answered OUT_OF_MEMORY (default 100000)' },
+    'max-tubes': { value: 'N', help: 'max tubes; further ones are answered OUT_OF_MEMORY (default 100000)' },
     'max-watched': {
       value: 'N',
-      help: 'tubes that a connection watches; one more is answered OUT_OF_MEMORY (default 10000)',
+      help: 'max tubes watched per connection; further ones are answered OUT_OF_MEMORY (default 10000)',
     },
     'max-buffers': {
       value: 'BYTES',
-      help: 'what all connections hold of input and replies; above it the one that has the most is cut (default 268435456)',
+      help: 'max input and replies held for all connections; above it, the largest one is cut (default 268435456)',
     },
   },
-  status: '0 it was asked to end, 1 it cannot serve or could not go on',
+  status: '0 stopped by a signal, 1 cannot serve, or could not continue',
   examples: ['nest-dq serve --port 0 --dir ./data'],
   run,
 };
@@ -133,7 +136,7 @@ function placeOf(args: Arguments): ListenOptions | SocketOptions {
   const path = args.text('socket', 'the path of a unix socket');
   if (path === undefined) return { host, port };
   if (host === undefined && port === undefined) return { path };
-  throw args.wrong('--socket stands in the place of --port and --host: give it, or these.');
+  throw args.wrong('--socket replaces --port and --host: expected one or the other.');
 }
 
 function servingOf(args: Arguments): ServingOptions {
@@ -141,7 +144,7 @@ function servingOf(args: Arguments): ServingOptions {
   return {
     maxConnections: args.count('max-connections', 1, 1_000_000),
     ...(idle !== undefined && { idle: idle * 1_000 }),
-    deny: args.text('deny', 'commands with commas between them')?.split(','),
+    deny: args.text('deny', 'comma-separated commands')?.split(','),
     readOnly: args.has('read-only'),
   };
 }
@@ -168,17 +171,15 @@ async function run(args: Arguments): Promise<void> {
 
 function drain(node: EmbeddedNode): void {
   node.drain();
-  tell('draining: no more jobs are taken');
+  tell('draining: accepting no more jobs');
 }
 
 function renew(node: EmbeddedNode, address: ListenAddress | SocketAddress, tls: TlsFiles): void {
   try {
     node.renewTls(address, tls.read());
-    tell('the certificates were read again: new connections get them');
+    tell('certificates reloaded for new connections');
   } catch (error) {
-    tell(
-      `the certificates could not be read again, and those of before stay in use: ${toError(error).message}`,
-    );
+    tell(`cannot reload the certificates, so the previous ones stay in use: ${toError(error).message}`);
   }
 }
 
@@ -232,7 +233,7 @@ class TlsFiles {
     const [cert, key, clientCa] = [file('tls-cert'), file('tls-key'), file('client-ca')];
     if (cert !== undefined && key !== undefined) return new TlsFiles(args, cert, key, clientCa);
     if (cert === undefined && key === undefined && clientCa === undefined) return undefined;
-    throw args.wrong('TLS needs both --tls-cert and --tls-key, and then --client-ca if you like.');
+    throw args.wrong('TLS needs both --tls-cert and --tls-key, and optionally --client-ca.');
   }
 
   /** Reads their current content. Throws `WrongArguments` if one can't be read. */

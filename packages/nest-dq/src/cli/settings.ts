@@ -10,13 +10,13 @@ import { readFlagFile } from './flag-file.js';
 const TLS_FLAGS: Flags = {
   'tls-ca': {
     value: 'FILE',
-    help: 'for tls:// nodes: the authorities that are trusted, in PEM (or DQ_TLS_CA)',
+    help: 'for tls:// nodes: trusted authorities, in PEM (or DQ_TLS_CA)',
   },
-  'tls-cert': { value: 'FILE', help: 'the client certificate (or DQ_TLS_CERT)' },
-  'tls-key': { value: 'FILE', help: 'its key (or DQ_TLS_KEY)' },
+  'tls-cert': { value: 'FILE', help: 'client certificate (or DQ_TLS_CERT)' },
+  'tls-key': { value: 'FILE', help: 'private key of the client certificate (or DQ_TLS_KEY)' },
   'tls-servername': {
     value: 'NAME',
-    help: 'the name in their certificates, if it is not the host (or DQ_TLS_SERVERNAME)',
+    help: 'name in the certificates of the nodes, if not the host (or DQ_TLS_SERVERNAME)',
   },
 };
 
@@ -24,14 +24,14 @@ const TLS_FLAGS: Flags = {
 export const CONNECTION_FLAGS: Flags = {
   beanstalks: {
     value: 'LIST',
-    help: 'host:port, tls://host:port or unix:/path of each node, with commas between them (or DQ_BEANSTALKS)',
+    help: 'nodes, comma-separated: host:port, tls://host:port or unix:/path (or DQ_BEANSTALKS)',
   },
   ...TLS_FLAGS,
   redis: { value: 'URL', help: 'redis://… or rediss://… (or DQ_REDIS)' },
-  prefix: { value: 'PREFIX', help: 'the `prefix` of the application (or DQ_PREFIX)' },
+  prefix: { value: 'PREFIX', help: '`prefix` of the application (or DQ_PREFIX)' },
   config: {
     value: 'FILE',
-    help: 'a JSON file with options of the application (default nest-dq.json, if it is there)',
+    help: 'JSON file with options of the application (default nest-dq.json, if present)',
   },
 };
 
@@ -70,7 +70,7 @@ export function givenOptions(args: Arguments): DqOptions {
   for (const name of ['beanstalks', 'redis'] as const) {
     if (options[name] !== undefined) continue;
     throw new WrongArguments(
-      `Nothing says which ${name} to ask: expected --${name}, ${variableOf(name)}, or a file with \`${name}\`.`,
+      `No ${name} given: expected --${name}, ${variableOf(name)}, or a file with \`${name}\`.`,
     );
   }
   return options;
@@ -88,7 +88,7 @@ export function resolveSettings(options: DqOptions): ResolvedOptions {
 
 /** The option `tls`, each field from its flag, the environment or the file. Undefined if nothing is given. */
 function givenTls(args: Arguments, inFile: TlsOptions | undefined): TlsOptions | undefined {
-  const servername = givenText(args, 'tls-servername', 'the name of a host');
+  const servername = givenText(args, 'tls-servername', 'a host name');
   const given = {
     ...content(args, 'ca'),
     ...content(args, 'cert'),
@@ -99,7 +99,7 @@ function givenTls(args: Arguments, inFile: TlsOptions | undefined): TlsOptions |
 }
 
 function content(args: Arguments, field: 'ca' | 'cert' | 'key'): TlsOptions {
-  const path = givenText(args, `tls-${field}`, 'the path of a file in PEM');
+  const path = givenText(args, `tls-${field}`, 'the path of a PEM file');
   return path === undefined ? {} : { [field]: readFlagFile(args, `tls-${field}`, path) };
 }
 

@@ -57,7 +57,7 @@ describe('the settings of a command', () => {
     ]);
     expect(settings).toMatchObject({ lease: 60_000, replicas: 3 });
     expect(doubts).toEqual([
-      'the processes differ in lease (20 s, 1 min) and replicas (2, 3): the largest counts',
+      'processes differ in lease (20 s, 1 min) and replicas (2, 3); using the largest',
     ]);
   });
 
@@ -65,7 +65,7 @@ describe('the settings of a command', () => {
     const { settings, doubts } = shared([], { lease: '30s' });
     expect(settings).toMatchObject({ lease: 30_000, staleAfter: 7 * DAY });
     expect(doubts).toEqual([
-      'no process with the prefix "shop." is there, so the defaults count for doneTtl, staleAfter, replicas, minWritten',
+      'no process with the prefix "shop." is running; using the defaults for doneTtl, staleAfter, replicas, minWritten',
     ]);
     const all = { lease: '30s', doneTtl: '1h', staleAfter: '1d', replicas: 3, minWritten: 2 } as const;
     expect(shared([], all).doubts).toEqual([]);
@@ -74,7 +74,7 @@ describe('the settings of a command', () => {
   it('ask for no more copies than the command has nodes, and name the nodes that it was not given', () => {
     const { settings, doubts } = shared([processOf({ minWritten: 3 })], { beanstalks: ['a:1', 'c:1'] });
     expect(settings).toMatchObject({ replicas: 2, minWritten: 2 });
-    expect(doubts).toEqual(['the processes also use nodes that were not named here: b:1']);
+    expect(doubts).toEqual(['processes also use nodes that are not listed here: b:1']);
   });
 
   it('remember an end for four leases, if the lease was given', () => {

@@ -43,9 +43,9 @@ it('has a column of limits if a tube has some', () => {
     ]).split('\n'),
   ).toEqual([
     'TUBE  WAITING  DUE  RUNNING  DEAD  CONSUMERS  LIMITS',
-    'a           1    0        0     0  yes        1,000 in 1 s, 3 of 5 run, 1 a group',
+    'a           1    0        0     0  yes        1,000 in 1 s, 3 of 5 running, 1 per group',
     'b           1    0        0     0  yes',
     'c           1    0        0     0  yes        5 in 1 h, UNEQUAL',
-    'd           1    0        0     0  yes        ? of 2 run',
+    'd           1    0        0     0  yes        ? of 2 running',
   ]);
 });

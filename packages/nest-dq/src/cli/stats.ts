@@ -14,14 +14,14 @@ const HEAD = ['TUBE', 'WAITING', 'DUE', 'RUNNING', 'DEAD', 'CONSUMERS'];
 export const stats = clusterCommand({
   name: 'stats',
   operands: ['[TUBE]'],
-  summary: 'Shows the tubes, and about how many jobs each has.',
+  summary: 'Show the tubes, with estimated job counts.',
   about:
-    'The nodes count copies, so the numbers of jobs are estimates. CONSUMERS says whether connections take\n' +
-    'jobs of the tube, or that somebody has paused it. LIMITS is there if a handler has some: «3 of 5 run» in all\n' +
-    'processes; UNEQUAL: processes have different ones. RETRYING is there if jobs that are listed wait for a retry: how many.\n' +
-    'LATE is there if a job that is listed is overdue: by how much the first of them. For one TUBE it tells more.',
+    'Job counts are estimates, because the nodes count copies. CONSUMERS: whether connections take jobs of the tube, or\n' +
+    'that it is paused. Where they apply: LIMITS of the handlers, as in "3 of 5 running" in all processes (UNEQUAL:\n' +
+    'processes have different ones); RETRYING: listed jobs that wait for a retry; LATE: how long the oldest listed job\n' +
+    'has been overdue. With TUBE, shows more.',
   flags: {},
-  status: '0 shown, 1 a node did not answer, so its copies are not counted',
+  status: '0 shown, 1 a node unreachable, so its copies are not counted',
   examples: ['nest-dq stats', 'nest-dq stats order.cancel --json'],
   async run(args, { runtime, cluster }) {
     const name = args.operand('TUBE');
@@ -51,9 +51,9 @@ async function lastDeath({ deadLetters }: DqRuntime, tube: string): Promise<Dead
 
 function showList({ tubes, more, away }: TubeList): string {
   return [
-    tubes.length === 0 ? 'no tube has jobs or consumers' : tubesTable(tubes),
+    tubes.length === 0 ? 'no tubes with jobs or consumers' : tubesTable(tubes),
     ...(more ? ['… and more tubes: name one to see it'] : []),
-    ...(away.length > 0 ? [`not counted, as they do not answer: ${away.join(', ')}`] : []),
+    ...(away.length > 0 ? [`not counted, no answer from: ${away.join(', ')}`] : []),
   ].join('\n');
 }
 

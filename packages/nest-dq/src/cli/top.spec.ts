@@ -62,7 +62,7 @@ describe('a frame of top', () => {
     const tubes = { tubes: [tube('a')], more: false, away: [] };
     const [head, loss, rest] = frameOf({ nodes: [node(1)], ledger, tubes, processes }, 24, AT);
     expect(head).toBe('18:00:00  1 of 1 node up  Redis answers in 2 ms  3 processes  (q quits)');
-    expect([loss, rest]).toEqual(['3 jobs or more are lost: see `nest-dq doctor`', '']);
+    expect([loss, rest]).toEqual(['at least 3 jobs lost: see `nest-dq doctor`', '']);
   });
 
   it('says why Redis is away, and shows what is unknown as such', () => {
@@ -70,7 +70,7 @@ describe('a frame of top', () => {
     const unknown = { tube: 'a', nodes: 0 };
     const list = { tubes: [unknown], more: false, away: [] };
     const lines = frameOf({ nodes: [node(1)], ledger: away, tubes: list }, 24, AT);
-    expect(lines[0]).toContain('Redis is away: ECONNREFUSED');
+    expect(lines[0]).toContain('Redis is down: ECONNREFUSED');
     expect(lines.at(-1)).toBe('a     ?        ?    ?        ?     ?');
   });
 });

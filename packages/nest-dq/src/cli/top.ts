@@ -28,14 +28,14 @@ export interface TopView {
 
 export const top = clusterCommand({
   name: 'top',
-  summary: 'Shows nodes, Redis and tubes on a live screen. q quits.',
-  about: 'The tubes with the most due jobs come first. Without a terminal it needs --count.',
+  summary: 'Show nodes, Redis and tubes on a live screen. q quits.',
+  about: 'Tubes with the most due jobs come first. Without a terminal, requires --count.',
   flags: {
-    interval: { value: 'TIME', help: 'between two screens (default 2s, at least 500ms)' },
-    count: { value: 'N', help: 'ends after so many screens' },
+    interval: { value: 'TIME', help: 'refresh interval (default 2s, at least 500ms)' },
+    count: { value: 'N', help: 'number of screens to show before exiting' },
   },
   json: false,
-  status: '0 it was asked to end, 1 it could not go on',
+  status: '0 quit, or --count reached, 1 could not continue',
   examples: ['nest-dq top --interval 1s --count 2'],
   async run(args, { runtime }) {
     const interval = args.duration('interval') ?? INTERVAL;
@@ -43,7 +43,7 @@ export const top = clusterCommand({
       throw args.wrong(`--interval is ${span(interval)}: expected 500 ms to 1 h.`);
     const count = args.count('count', 1, 1_000_000_000) ?? Infinity;
     if (count === Infinity && !process.stdout.isTTY)
-      throw args.wrong('there is no terminal: expected --count, or `nest-dq stats` in its place.');
+      throw args.wrong('no terminal: expected --count, or `nest-dq stats` instead.');
     const { inspector, clock } = runtime;
     const screen = new Screen(clock);
     try {
@@ -71,12 +71,12 @@ export function frameOf({ nodes, ledger, tubes, processes }: TopView, rows: numb
   const up = nodes.filter((node) => node.up).length;
   const redis = ledger.servers.find(({ roundTrip }) => roundTrip !== undefined)?.roundTrip;
   const time = redis === undefined ? '' : ` in ${Math.ceil(redis)} ms`;
-  const ledgerText = ledger.up ? `Redis answers${time}` : `Redis is away: ${ledger.reason ?? ''}`;
+  const ledgerText = ledger.up ? `Redis answers${time}` : `Redis is down: ${ledger.reason ?? ''}`;
   // Each process that looked has found the same jobs.
   const lost = Math.max(0, ...(processes ?? []).map((each) => each.lost ?? 0));
   const head = [
     `${now.toISOString().slice(11, 19)}  ${up} of ${counted(nodes.length, 'node')} up  ${ledgerText}${processes ? `  ${counted(processes.length, 'process', 'processes')}` : ''}  (q quits)`,
-    ...(lost > 0 ? [`${counted(lost, 'job')} or more are lost: see \`nest-dq doctor\``] : []),
+    ...(lost > 0 ? [`at least ${counted(lost, 'job')} lost: see \`nest-dq doctor\``] : []),
     '',
     ...nodesTable(nodes.slice(0, MOST_NODES)).split('\n'),
     ...(nodes.length > MOST_NODES ? [`… and ${counted(nodes.length - MOST_NODES, 'node')} more`] : []),

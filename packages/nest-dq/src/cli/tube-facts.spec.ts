@@ -42,12 +42,12 @@ it('all that is known of a tube is told', () => {
     'running     2',
     'dead        3',
     'last death  1 min 30 s ago, order-13: attempts: connect ETIMEDOUT',
-    'paused      since 2027-01-01T11:59:00Z (1 min ago) until somebody resumes it',
-    'limits      1,000 in 1 min, 3 of 5 run, UNEQUAL',
+    'paused      since 2027-01-01T11:59:00Z (1 min ago) until it is resumed',
+    'limits      1,000 in 1 min, 3 of 5 running, UNEQUAL',
     'listed      11,000',
-    'overdue     4, the first by 2 min, due 2027-01-01T11:58:00Z (2 min ago)',
+    'overdue     4, the oldest by 2 min, due 2027-01-01T11:58:00Z (2 min ago)',
     'retrying    1,200',
-    'consumers   1 process, 6 connections that take jobs',
+    'consumers   1 process, 6 connections taking jobs',
     'copies      3 due, 36,000 delayed, 2 taken, 9 buried, on 3 nodes',
   ]);
 });

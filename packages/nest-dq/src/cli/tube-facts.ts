@@ -32,20 +32,20 @@ function deathText({ key, id, diedAt, why, error }: DeadLetter, now: number): st
 }
 
 function pauseText({ since, until }: TubePause, now: number): string {
-  return `since ${instant(since, now)} until ${until ? instant(until, now) : 'somebody resumes it'}`;
+  return `since ${instant(since, now)} until ${until ? instant(until, now) : 'it is resumed'}`;
 }
 
 function overdueText({ overdue, oldestDue, overdueFor = 0 }: TubeView, now: number): string {
   if (overdue === undefined) return UNKNOWN;
   if (oldestDue === undefined) return grouped(overdue);
-  return `${grouped(overdue)}, the first by ${span(overdueFor)}, due ${instant(oldestDue, now)}`;
+  return `${grouped(overdue)}, the oldest by ${span(overdueFor)}, due ${instant(oldestDue, now)}`;
 }
 
 function consumersText({ consumers, watching }: TubeView): string {
   if (consumers === undefined && watching === undefined) return UNKNOWN;
   return [
     ...(consumers === undefined ? [] : [counted(consumers, 'process', 'processes')]),
-    ...(watching === undefined ? [] : [`${counted(watching, 'connection')} that take jobs`]),
+    ...(watching === undefined ? [] : [`${counted(watching, 'connection')} taking jobs`]),
   ].join(', ');
 }
 
@@ -67,8 +67,8 @@ export function limitsText({
 }: TubeLimitsView): string {
   return [
     ...(rate === undefined ? [] : [`${grouped(rate)} in ${span(per)}`]),
-    ...(concurrency === undefined ? [] : [`${running ?? '?'} of ${concurrency} run`]),
-    ...(perGroup === undefined ? [] : [`${perGroup} a group`]),
+    ...(concurrency === undefined ? [] : [`${running ?? '?'} of ${concurrency} running`]),
+    ...(perGroup === undefined ? [] : [`${perGroup} per group`]),
     ...(unequal ? ['UNEQUAL'] : []),
   ].join(', ');
 }

@@ -7,21 +7,21 @@ const STATES = ['waiting', 'due', 'retrying'] as const;
 export const jobs = clusterCommand({
   name: 'jobs',
   operands: ['TUBE'],
-  summary: 'Lists the jobs of a tube that wait, the first due first.',
+  summary: 'List the waiting jobs of a tube, in order of due time.',
   about:
-    'The index may miss some: the answer says how many are listed. With --json it also gives references, and a\n' +
+    'The index may miss some: the output says how many are listed. With --json, also prints references, and a\n' +
     'cursor if more follow.',
   flags: {
-    state: { value: 'STATE', help: `only these: ${STATES.join(', ')}` },
+    state: { value: 'STATE', help: `only jobs in this state: ${STATES.join(', ')}` },
     from: {
       value: 'TIME',
-      help: 'due at this time or later: 2026-12-24T18:00:00Z, or from now, such as -1h',
+      help: 'due at or after this time: 2026-12-24T18:00:00Z, or relative to now, such as -1h',
     },
     to: { value: 'TIME', help: 'due before this time' },
-    limit: { value: 'N', help: 'at most so many (default 50, at most 1000)' },
-    cursor: { value: 'CURSOR', help: 'goes on where the page before ended' },
+    limit: { value: 'N', help: 'max number shown (default 50, at most 1000)' },
+    cursor: { value: 'CURSOR', help: 'continue where the previous page ended' },
   },
-  status: '0 listed, 1 a server is away',
+  status: '0 listed, 1 a server unreachable',
   examples: [
     'nest-dq jobs order.cancel',
     'nest-dq jobs order.cancel --state waiting --to 2h --limit 5 --json',
@@ -38,7 +38,7 @@ function filterOf(args: Arguments, now: number): JobFilter {
     state: args.oneOf('state', STATES),
     from: args.instant('from', now),
     to: args.instant('to', now),
-    cursor: args.text('cursor', 'the cursor of the page before'),
+    cursor: args.text('cursor', 'the cursor of the previous page'),
     limit: args.count('limit', 1, 1_000),
     keys: true,
   };
@@ -49,7 +49,7 @@ function showPage({ jobs: shown, cursor, listed, about }: JobPage, now: number):
     return [key ?? id, state, instant(dueAt, now), attempt];
   });
   return [
-    rows.length === 0 ? 'no such jobs here' : table(['KEY OR ID', 'STATE', 'DUE', 'RUNS'], rows),
+    rows.length === 0 ? 'no matching jobs' : table(['KEY OR ID', 'STATE', 'DUE', 'RUNS'], rows),
     '',
     `the tube has ${grouped(listed)} listed jobs of ${about === undefined ? 'an unknown number' : `about ${grouped(about)}`}`,
     ...(cursor === undefined ? [] : [`… and more: --cursor ${cursor}`]),

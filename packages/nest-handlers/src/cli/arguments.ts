@@ -92,7 +92,7 @@ export class Arguments {
       const away = milliseconds(flag, text.replace(/^-/, ''));
       return new Date(now + (text.startsWith('-') ? -away : away));
     }
-    return readInstant(flag, text, 'a time from now, such as 15m or -1h');
+    return readInstant(flag, text, 'an offset from now, such as 15m or -1h');
   }
 
   /** Returns a Date from an ISO string with a zone, or from a time ago, such as `2h`. `now`: in ms since 1970. */
@@ -100,7 +100,7 @@ export class Arguments {
     const text = this.values[flag];
     if (typeof text !== 'string') return undefined;
     if (/^\d+(\.\d+)? ?[a-z]/i.test(text)) return new Date(now - milliseconds(flag, text));
-    return readInstant(flag, text, 'a time ago, such as 2h');
+    return readInstant(flag, text, 'an age, such as 2h');
   }
 }
 
@@ -109,11 +109,12 @@ export function parseArguments(accepted: Accepted, args: readonly string[]): Arg
   const { name, operands = [], flags } = accepted;
   const { values, positionals } = parse(flags, args);
   const [missing] = operands.slice(positionals.length).filter((each) => !each.startsWith('['));
-  if (missing !== undefined && values['help'] !== true) throw new WrongArguments(`${name} needs ${missing}.`);
+  if (missing !== undefined && values['help'] !== true)
+    throw new WrongArguments(`${name}: missing ${missing}.`);
   const more = positionals.slice(operands.length);
-  if (more.length > 0) throw new WrongArguments(`${name} takes no argument ${more.join(' ')}.`);
+  if (more.length > 0) throw new WrongArguments(`${name}: unexpected argument ${more.join(' ')}.`);
   const empty = positionals.indexOf('');
-  if (empty >= 0) throw new WrongArguments(`${name} was given "": expected ${operands[empty]}.`);
+  if (empty >= 0) throw new WrongArguments(`${name}: empty argument: expected ${operands[empty]}.`);
   return new Arguments(accepted, values, positionals);
 }
 
@@ -146,15 +147,15 @@ function readInstant(flag: string, text: string, orElse: string): Date {
   const date = new Date(text);
   const hasZone = /^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:?\d\d)$/.test(text);
   if (hasZone && !Number.isNaN(date.getTime())) return date;
-  throw wrongFlag(flag, text, `an instant with its zone, such as 2026-12-24T18:00:00Z, or ${orElse}`);
+  throw wrongFlag(flag, text, `a time with a zone, such as 2026-12-24T18:00:00Z, or ${orElse}`);
 }
 
 function milliseconds(flag: string, text: string): number {
   const read = readDuration(text);
   if (typeof read === 'number') return read;
-  throw new WrongArguments(`--${flag}: the duration is ${JSON.stringify(text)}: ${read}.`);
+  throw new WrongArguments(`--${flag}: invalid duration ${JSON.stringify(text)}: ${read}.`);
 }
 
 function wrongFlag(flag: string, given: string, expected: string): WrongArguments {
-  return new WrongArguments(`--${flag} was given ${JSON.stringify(given)}: expected ${expected}.`);
+  return new WrongArguments(`--${flag}: invalid value ${JSON.stringify(given)}: expected ${expected}.`);
 }

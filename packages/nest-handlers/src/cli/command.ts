@@ -25,10 +25,10 @@ export interface Command extends Accepted {
 }
 
 /** Flags of every command. */
-export const EVERYWHERE: Flags = { help: { help: 'prints this text' } };
+export const EVERYWHERE: Flags = { help: { help: 'show this help' } };
 
 /** For commands whose `Answer` is printed. */
-export const JSON_FLAG: Flags = { json: { help: 'prints one JSON document and nothing else' } };
+export const JSON_FLAG: Flags = { json: { help: 'print one JSON document and nothing else' } };
 
 /** Returns the `--help` text of one command. */
 export function helpOf(

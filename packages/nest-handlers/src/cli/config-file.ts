@@ -19,15 +19,15 @@ export function readConfigFile(args: Arguments, { byDefault, names, doubt }: Con
   if (named === undefined && !existsSync(path)) return {};
   const content = parse(path);
   if (statSync(path).mode & 0o002)
-    doubt(`everybody on this machine can write ${path}, and so choose the servers: chmod o-w ${path}`);
+    doubt(`${path} is world-writable, so anyone on this machine can choose the servers: chmod o-w ${path}`);
   if (typeof content !== 'object' || content === null || Array.isArray(content)) {
     const text = JSON.stringify(withoutSecrets(content)).slice(0, 200);
-    throw new WrongArguments(`${path} has ${text}: expected an object with options.`);
+    throw new WrongArguments(`${path} contains ${text}: expected an object with options.`);
   }
   const unknown = Object.keys(content).find((name) => !names.includes(name));
   if (unknown !== undefined)
     throw new WrongArguments(
-      `${path}: there is no option \`${unknown}\` for the command line: expected one of ${names.join(', ')}.`,
+      `${path}: option \`${unknown}\` is not supported on the command line: expected one of ${names.join(', ')}.`,
     );
   return content;
 }
@@ -37,7 +37,7 @@ function parse(path: string): unknown {
     return JSON.parse(readFileSync(path, 'utf8'));
   } catch (thrown) {
     // JSON.parse's message shows a part of the file.
-    const why = thrown instanceof SyntaxError ? 'it has no JSON' : (thrown as Error).message;
-    throw new WrongArguments(`${path} cannot be read: ${why}: expected a JSON file.`);
+    const why = thrown instanceof SyntaxError ? 'not valid JSON' : (thrown as Error).message;
+    throw new WrongArguments(`Cannot read ${path}: ${why}; expected a JSON file.`);
   }
 }

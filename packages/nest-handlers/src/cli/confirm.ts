@@ -3,7 +3,7 @@ import { escaped } from '../escaped.js';
 import type { Arguments, Flags } from './arguments.js';
 
 /** For commands that act on many items. */
-export const YES_FLAG: Flags = { yes: { help: 'does not ask; needed where there is no terminal' } };
+export const YES_FLAG: Flags = { yes: { help: 'skip confirmation; required without a terminal' } };
 
 /**
  * Asks for confirmation on the terminal. `what`: the action, with the number of items. Resolves with false unless the answer is
@@ -12,10 +12,10 @@ export const YES_FLAG: Flags = { yes: { help: 'does not ask; needed where there 
 export async function confirmed(args: Arguments, what: string): Promise<boolean> {
   if (args.has('yes')) return true;
   if (!process.stdin.isTTY || !process.stderr.isTTY)
-    throw args.wrong(`it would ${what}: expected --yes, as there is no terminal to ask on.`);
+    throw args.wrong(`would ${what}: expected --yes, since there is no terminal to confirm on.`);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const answer = await terminal.question(escaped(`It would ${what}. Go on? [y/N] `));
+    const answer = await terminal.question(escaped(`This will ${what}. Continue? [y/N] `));
     return /^y(es)?$/i.test(answer.trim());
   } finally {
     terminal.close();

@@ -19,7 +19,7 @@ export async function startProgram(program: Program): Promise<void> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // The reader of a pipe may be gone, as with `head`. A server continues regardless, even when a disk is full.
     if (error.code === 'EPIPE') return;
-    process.stderr.write(`${program.name}: standard output cannot be written: ${error.message}\n`);
+    process.stderr.write(`${program.name}: cannot write to standard output: ${error.message}\n`);
   });
   process.stderr.on('error', () => undefined); // nowhere left to report it
   process.exitCode = await runProgram(program, process.argv.slice(2));
@@ -46,8 +46,8 @@ async function runProgram(program: Program, args: readonly string[]): Promise<nu
     const command = nameIn(commands, args);
     const what =
       command === undefined
-        ? `${name} --help shows the commands`
-        : `${name} ${command} --help shows its flags`;
+        ? `See ${name} --help for the commands`
+        : `See ${name} ${command} --help for its flags`;
     process.stderr.write(`${what}.\n`);
     return 2;
   }
@@ -82,12 +82,15 @@ async function withoutCommand(program: Program, [first, ...more]: readonly strin
   if (first === '--help') return shown(await overview(program, names));
   const group = names.filter((name) => name.startsWith(`${first} `));
   if (group.length > 0 && more[0] === '--help') return shown(await overview(program, group));
-  if (group.length > 0) throw new WrongArguments(`${first} needs one of ${group.map(lastWord).join(', ')}.`);
+  if (group.length > 0)
+    throw new WrongArguments(
+      `Missing command after ${first}: expected one of ${group.map(lastWord).join(', ')}.`,
+    );
   if (first === undefined || first.startsWith('-')) {
-    const given = first === undefined ? 'There is nothing to do' : `There is no command in front of ${first}`;
+    const given = first === undefined ? 'No command given' : `No command before ${first}`;
     throw new WrongArguments(`${given}: expected one of ${names.join(', ')}.`);
   }
-  throw new WrongArguments(`There is no command ${first}: expected one of ${names.join(', ')}.`);
+  throw new WrongArguments(`Unknown command ${first}: expected one of ${names.join(', ')}.`);
 }
 
 async function overview({ name, commands: all }: Program, names: readonly string[]): Promise<string> {
@@ -100,7 +103,7 @@ async function overview({ name, commands: all }: Program, names: readonly string
     '',
     ...lines,
     '',
-    `${name} COMMAND --help shows the flags and examples of a command; ${name} --version prints the version.`,
+    `See ${name} COMMAND --help for flags and examples. ${name} --version prints the version.`,
     '',
   ].join('\n');
 }

@@ -14,16 +14,16 @@ import type { KqOptions, ResolvedOptions } from '../nest/options.js';
 import { KqRuntime } from '../nest/runtime.js';
 
 const CONNECTION_FLAGS: Flags = {
-  brokers: { value: 'LIST', help: 'host:port of some brokers, with commas between them (or KQ_BROKERS)' },
-  ssl: { help: 'connects by TLS' },
+  brokers: { value: 'LIST', help: 'some brokers, comma-separated host:port (or KQ_BROKERS)' },
+  ssl: { help: 'connect over TLS' },
   'sasl-mechanism': { value: 'NAME', help: 'plain, scram-sha-256 or scram-sha-512 (or KQ_SASL_MECHANISM)' },
   'sasl-username': {
     value: 'NAME',
-    help: 'the login (or KQ_SASL_USERNAME); its password is in KQ_SASL_PASSWORD',
+    help: 'user name (or KQ_SASL_USERNAME); the password is read from KQ_SASL_PASSWORD',
   },
   config: {
     value: 'FILE',
-    help: 'a JSON file with options of the application (default nest-kq.json, if it is there)',
+    help: 'JSON file with options of the application (default nest-kq.json, if present)',
   },
 };
 
@@ -69,11 +69,9 @@ function settingsOf(args: Arguments): ResolvedOptions {
     ...saslOf(args),
   };
   if (options.brokers === undefined)
-    throw new WrongArguments(
-      'Nothing says which brokers to ask: expected --brokers, KQ_BROKERS, or a file with `brokers`.',
-    );
+    throw new WrongArguments('No brokers given: expected --brokers, KQ_BROKERS, or a file with `brokers`.');
   if (options.brokers === 'memory')
-    throw new WrongArguments("`brokers` is 'memory', which only its own process can see: expected a list.");
+    throw new WrongArguments("`brokers` is 'memory', which only its own process can reach: expected a list.");
   try {
     return realEnvironment.resolve({ ...options, consume: false, logger: SILENT }, undefined);
   } catch (error) {
@@ -92,7 +90,7 @@ function saslOf(args: Arguments): Pick<KqOptions, 'sasl'> {
   if (mechanism === undefined && username === undefined) return {};
   if (mechanism === undefined || username === undefined || !password)
     throw new WrongArguments(
-      'A login needs --sasl-mechanism, --sasl-username and the variable KQ_SASL_PASSWORD: expected all three.',
+      'SASL needs --sasl-mechanism, --sasl-username and the environment variable KQ_SASL_PASSWORD: expected all three.',
     );
   return { sasl: { mechanism, username, password } as NonNullable<KqOptions['sasl']> };
 }

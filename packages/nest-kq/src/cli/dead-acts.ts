@@ -8,25 +8,25 @@ const operands = ['TOPIC'];
 const ACT_FLAGS: Flags = {
   ...PLACE_FLAGS,
   ...FILTER_FLAGS,
-  limit: { value: 'N', help: 'at most so many, the oldest of each partition first' },
-  'dry-run': { help: 'only counts, and shows some' },
-  yes: { help: 'does not ask; without it and without a terminal nothing is done' },
+  limit: { value: 'N', help: 'max number of letters, the oldest of each partition first' },
+  'dry-run': { help: 'only count, and show some examples' },
+  yes: { help: 'skip confirmation; without it, nothing is done unless there is a terminal' },
 };
 const ABOUT =
-  'Means one letter by --partition and --offset, or all that match the filter: without one, all. It counts and asks before it begins.';
-const STATUS = '0 done, 1 not done, or not for all, or no broker answers';
+  'Acts on one letter, by --partition and --offset, or on all that match the filter; without a filter, on all. Counts first, and asks for confirmation.';
+const STATUS = '0 done, 1 not done, partly failed, or no broker reachable';
 
 const GROUPS = ['all', 'failed'] as const;
 
 export const deadReplay = clusterCommand({
   name: 'dead replay',
   operands,
-  summary: 'Stores the messages of dead letters again in their topics.',
+  summary: 'Store the messages of dead letters in their topics again.',
   about: ABOUT,
   flags: {
     groups: {
       value: 'WHICH',
-      help: 'which groups get them: all (default), or failed: of the groups of\nnest-kq only the one that could not handle the message',
+      help: 'groups that get them: all (default), or failed: among groups of nest-kq,\nonly the one that failed to handle the message',
     },
     ...ACT_FLAGS,
   },
@@ -46,7 +46,7 @@ export const deadReplay = clusterCommand({
 export const deadDiscard = clusterCommand({
   name: 'dead discard',
   operands,
-  summary: 'Gives up dead letters for good.',
+  summary: 'Discard dead letters for good.',
   about: ABOUT,
   flags: ACT_FLAGS,
   status: STATUS,
@@ -68,7 +68,7 @@ async function act(args: Arguments, verb: string, start: Start): Promise<Answer>
   const place = placeOf(args);
   const filter = filterOf(args);
   if (place && Object.keys(filter).length > 0)
-    throw args.wrong('expected --partition and --offset, or a filter, and not both.');
+    throw args.wrong('expected either --partition and --offset, or a filter, not both.');
   const limit = args.count('limit', 1, Number.MAX_SAFE_INTEGER);
   const run = (dryRun: boolean) =>
     start(topic, place ?? filter, { dryRun, ...(limit !== undefined && { limit }) });
@@ -88,10 +88,10 @@ async function act(args: Arguments, verb: string, start: Start): Promise<Answer>
 function dryAnswer({ count, examples, leaderless }: KqLettersDone, what: string, isDry: boolean): Answer {
   const lines = examples.map((letter) => `  ${showLetter(letter)}`);
   const more = count > lines.length && lines.length > 0 ? ['  …'] : [];
-  const hint = isDry ? [] : ['nothing was done: expected --yes, as there is no terminal to ask on'];
+  const hint = isDry ? [] : ['nothing was done: expected --yes, since there is no terminal to confirm on'];
   return {
     json: { dryRun: true, count, examples, leaderless },
-    text: [`it would ${what}`, ...lines, ...more, ...hint].join('\n'),
+    text: [`would ${what}`, ...lines, ...more, ...hint].join('\n'),
     status: isDry && !leaderless ? 0 : 1,
   };
 }
@@ -108,7 +108,7 @@ function answer(
   return {
     json: { count, failed, failures: told, leaderless },
     text: missing
-      ? 'it is no dead letter, or it was replayed or discarded before'
+      ? 'not a dead letter, or already replayed or discarded'
       : [`${count} done, ${failed} failed`, ...lines, ...left].join('\n'),
     status: failed > 0 || missing || leaderless ? 1 : 0,
   };

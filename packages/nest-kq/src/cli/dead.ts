@@ -12,35 +12,35 @@ const SHORT = 48;
 export const deadTopics = clusterCommand({
   name: 'dead topics',
   operands: [],
-  summary: 'Lists the topics of dead letters that nest-kq has made.',
-  about: 'Topics that handlers name for their dead letters are not among them.',
+  summary: 'List the dead-letter topics created by nest-kq.',
+  about: 'Excludes topics that handlers name for their dead letters.',
   flags: {},
-  status: '0 listed, 1 no broker answers',
+  status: '0 listed, 1 no broker reachable',
   examples: ['nest-kq dead topics --brokers localhost:9092'],
   async run(_, { deadLetters }) {
     const topics = await deadLetters.topics();
-    return { json: topics, text: topics.length === 0 ? 'no topics of dead letters' : topics.join('\n') };
+    return { json: topics, text: topics.length === 0 ? 'no dead-letter topics' : topics.join('\n') };
   },
 });
 
 export const deadList = clusterCommand({
   name: 'dead list',
   operands,
-  summary: 'Lists the dead letters of a topic that are neither replayed nor discarded, the newest first.',
-  about: 'TOPIC is that of the letters, such as orders.dead.',
+  summary: 'List the dead letters of a topic that are neither replayed nor discarded, newest first.',
+  about: 'TOPIC is the dead-letter topic, such as orders.dead.',
   flags: {
     ...FILTER_FLAGS,
-    limit: { value: 'N', help: 'at most so many (default 50, at most 1000)' },
-    cursor: { value: 'CURSOR', help: 'goes on where the page before ended' },
+    limit: { value: 'N', help: 'max number shown (default 50, at most 1000)' },
+    cursor: { value: 'CURSOR', help: 'continue where the previous page ended' },
   },
-  status: '0 listed, 1 not all, no broker answers, or there is no such topic',
+  status: '0 listed, 1 not all, no broker reachable, or no such topic',
   examples: [
     'nest-kq dead list orders.dead --brokers localhost:9092',
     'nest-kq dead list orders.dead --error ETIMEDOUT --from -1d --json',
   ],
   async run(args, { deadLetters }) {
     const limit = args.count('limit', 1, 1_000);
-    const cursor = args.text('cursor', 'the cursor of the page before');
+    const cursor = args.text('cursor', 'the cursor of the previous page');
     const topic = args.required('TOPIC');
     const page = await deadLetters.list(topic, {
       filter: filterOf(args),
@@ -71,15 +71,15 @@ export const deadList = clusterCommand({
 export const deadShow = clusterCommand({
   name: 'dead show',
   operands,
-  summary: 'Shows one dead letter, with its value and its error.',
+  summary: 'Show a dead letter, with its value and its error.',
   flags: PLACE_FLAGS,
-  status: '0 found, 1 there is no such letter, or no broker answers',
+  status: '0 found, 1 no such letter, or no broker reachable',
   examples: ['nest-kq dead show orders.dead --partition 0 --offset 12'],
   async run(args, { deadLetters }) {
     const place = placeOf(args);
     if (!place) throw args.wrong('expected --partition and --offset.');
     const letter = await deadLetters.get(args.required('TOPIC'), place);
-    if (!letter) return { json: null, text: `${showPlace(place)} is no dead letter`, status: 1 };
+    if (!letter) return { json: null, text: `${showPlace(place)} is not a dead letter`, status: 1 };
     return { json: asJson(letter), text: textOf(letter) };
   },
 });
@@ -90,7 +90,7 @@ export function showPlace({ partition, offset }: Pick<KqLetterSummary, 'partitio
 
 /** Returns a note that letters of these partitions are neither listed nor acted on. */
 export function missingFact(topic: string, leaderless: readonly number[]): string {
-  return `without those of partitions that cannot be read: ${leaderlessFact(topic, leaderless)}`;
+  return `excluding partitions that cannot be read: ${leaderlessFact(topic, leaderless)}`;
 }
 
 /** Returns one line for people. */

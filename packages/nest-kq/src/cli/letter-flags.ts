@@ -3,16 +3,19 @@ import { systemClock } from 'nest-handlers/time';
 import type { KqLetterFilter, KqLetterRef } from '../dead-letters/kq-dead-letters.js';
 
 export const FILTER_FLAGS: Flags = {
-  error: { value: 'TEXT', help: "the error's name or message has this text" },
-  topic: { value: 'TOPIC', help: 'the message was in this topic' },
-  group: { value: 'GROUP', help: 'this group could not handle it' },
-  key: { value: 'KEY', help: 'the message has this key' },
-  from: { value: 'TIME', help: 'died at this time or later: 2026-12-24T18:00:00Z, or from now, such as -1h' },
+  error: { value: 'TEXT', help: "the error's name or message contains this string" },
+  topic: { value: 'TOPIC', help: 'original topic of the message' },
+  group: { value: 'GROUP', help: 'group that failed to handle it' },
+  key: { value: 'KEY', help: 'key of the message' },
+  from: {
+    value: 'TIME',
+    help: 'died at or after this time: 2026-12-24T18:00:00Z, or relative to now, such as -1h',
+  },
   to: { value: 'TIME', help: 'died before this time' },
 };
 
 export const PLACE_FLAGS: Flags = {
-  partition: { value: 'N', help: 'with --offset: one letter, where `dead list` shows it' },
+  partition: { value: 'N', help: 'with --offset: one letter, as shown by `dead list`' },
   offset: { value: 'N', help: 'with --partition' },
 };
 
@@ -21,7 +24,7 @@ export function filterOf(args: Arguments): KqLetterFilter {
   const from = args.instant('from', now);
   const to = args.instant('to', now);
   const text = (flag: 'error' | 'topic' | 'group' | 'key') => {
-    const value = args.text(flag, 'a text');
+    const value = args.text(flag, 'a non-empty string');
     return value === undefined ? {} : { [flag]: value };
   };
   return {
@@ -40,6 +43,6 @@ export function placeOf(args: Arguments): KqLetterRef | undefined {
   const offset = args.count('offset', 0, Number.MAX_SAFE_INTEGER);
   if (partition === undefined && offset === undefined) return undefined;
   if (partition === undefined || offset === undefined)
-    throw args.wrong('expected both of --partition and --offset.');
+    throw args.wrong('expected both --partition and --offset.');
   return { partition, offset };
 }

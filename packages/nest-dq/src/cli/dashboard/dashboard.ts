@@ -22,17 +22,17 @@ const LOGGER: LoggerService = { log: () => undefined, warn: tell, error: tell };
 export const dashboard = clusterCommand({
   name: 'dashboard',
   writes: true,
-  summary: 'Serves the dashboard on this machine, for one browser, until SIGINT, SIGTERM or SIGHUP.',
+  summary: 'Serve the dashboard on this machine, to one browser, until SIGINT, SIGTERM or SIGHUP.',
   about:
-    'It prints an address with a token. The browser that opens it first has the dashboard, and no other.\n' +
-    'It needs @nestjs/platform-express or @nestjs/platform-fastify, as an application has them. Elsewhere:\n' +
+    'Prints a URL with a token. Only the first browser that opens it gets the dashboard.\n' +
+    'Requires @nestjs/platform-express or @nestjs/platform-fastify, as found in an application. Elsewhere:\n' +
     'npx -p nest-dq -p @nestjs/platform-express nest-dq dashboard',
   flags: {
-    port: { value: 'PORT', help: `where to listen, on ${HOST} (default 0: any free port)` },
-    'read-only': { help: 'nobody can do anything; payloads are shown' },
+    port: { value: 'PORT', help: `port to listen on, on ${HOST} (default 0: any free port)` },
+    'read-only': { help: 'disable all acts; payloads are still shown' },
   },
   json: false,
-  status: '0 it was asked to end, 1 it cannot serve',
+  status: '0 stopped by a signal, 1 cannot serve',
   examples: ['nest-dq dashboard', 'nest-dq dashboard --port 0 --read-only'],
   run,
 });
@@ -53,7 +53,7 @@ async function run(args: Arguments, { runtime }: Connected): Promise<void> {
     const address = entrance.address(await listen(app, port));
     app.useLogger(LOGGER);
     await tellWhatIsAway(runtime, readOnly);
-    print(`nest-dq ${VERSION} serves the dashboard to the browser that opens ${address}\n`);
+    print(`nest-dq ${VERSION} serves the dashboard to the first browser that opens ${address}\n`);
     await asked;
   } finally {
     await app.close();
@@ -90,8 +90,8 @@ async function tellWhatIsAway({ health }: DqRuntime, readOnly: boolean): Promise
   }
   if (redis === 'up') return;
   const acts =
-    '; it could not tell how the application is set up, so the defaults count for acts: start the command again when it is back';
-  tell(`Redis is away${readOnly ? '' : acts}`);
+    '; cannot read the settings of the application, so acts use the defaults: restart this command once Redis is back';
+  tell(`Redis is down${readOnly ? '' : acts}`);
 }
 
 /** Maximum length of a path parameter, which is a tube's name. */
@@ -123,7 +123,7 @@ export async function loadHttpAdapter(): Promise<AbstractHttpAdapter> {
     }
   }
   const needs =
-    'the dashboard needs @nestjs/platform-express or @nestjs/platform-fastify, and neither can be loaded';
+    'the dashboard requires @nestjs/platform-express or @nestjs/platform-fastify, but neither can be loaded';
   const way = 'npx -p nest-dq -p @nestjs/platform-express nest-dq dashboard …';
   throw new DqError('DQ_CONFIG', `${needs} (${failures.join('; ')}): ${way}`);
 }

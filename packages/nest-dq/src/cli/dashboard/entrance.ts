@@ -43,8 +43,11 @@ export class Entrance {
 
   readonly admit = (request: IncomingMessage, response: ServerResponse, next: () => void): void => {
     if (!isFromHere(request)) {
-      const given = `The request is to the host ${show(request.headers.host)}`;
-      return refuse(response, `${given}: expected 127.0.0.1 or localhost, on the machine of the dashboard.`);
+      const given = `The request is for host ${show(request.headers.host)}`;
+      return refuse(
+        response,
+        `${given}: expected 127.0.0.1 or localhost, on the machine that runs the dashboard.`,
+      );
     }
     const token = tokenIn(request);
     const cookie = `nest-dq-${request.socket.localPort}`;
@@ -53,17 +56,17 @@ export class Entrance {
     if (token === undefined)
       return refuse(
         response,
-        'The dashboard is for the browser that opened its address. Open the address that the command printed; if you did so in another browser, use that one, or start the command again.',
+        'The dashboard only serves the browser that opened its URL. Open the URL that the command printed; if another browser has opened it, use that one, or restart the command.',
       );
     if (!this.token.is(token))
       return refuse(
         response,
-        'The token in this address is wrong, or of another start: expected the address that the command printed last.',
+        'The token in this URL is wrong, or from an earlier start: expected the URL that the command printed last.',
       );
     if (this.isUsed)
       return refuse(
         response,
-        'This address was used already, and it works once. Use the browser in which it was opened, or start the command again for a new address.',
+        'This URL works only once, and has been used. Use the browser that opened it, or restart the command for a new URL.',
       );
     this.isUsed = true;
     const attributes = `Path=${this.path}; HttpOnly; SameSite=Strict`;

@@ -7,7 +7,7 @@ export interface Check {
   readonly level: Level;
   /** What was checked: a node by its endpoint, `redis`, a tube, `nodes`. */
   readonly about: string;
-  /** What was found, as a sentence. */
+  /** The finding, as a short phrase. */
   readonly fact: string;
   /** What to do; absent if all is well. */
   readonly advice?: string;

@@ -23,10 +23,10 @@ const WORDS = ['ok', 'warning', 'failure'] as const;
 /** Connects on its own, unlike other commands, since it has to report what is wrong with a server that refuses them. */
 export const doctor: Command = {
   name: 'doctor',
-  summary: 'Examines the nodes, Redis and the tubes, and says what to do. It changes nothing.',
-  about: 'It takes a second, as it looks at the counters of each node twice.',
+  summary: 'Check the nodes, Redis and the tubes, and suggest what to do. Changes nothing.',
+  about: 'Takes a second, because it reads the counters of each node twice.',
   flags: { ...JSON_FLAG, ...CONNECTION_FLAGS },
-  status: '0 all is well, 1 there are warnings, 2 there are failures',
+  status: '0 all ok, 1 warnings, 2 failures',
   examples: ['nest-dq doctor', 'nest-dq doctor --json'],
   run,
 };
@@ -99,6 +99,6 @@ async function askLedger(
 }
 
 function refusal({ message }: Error): Check {
-  const advice = 'look at the rights of its user: docs/clusters.md lists those that nest-dq needs';
-  return failure('redis', `it answers, but not to the scripts of nest-dq: ${message}`, advice);
+  const advice = 'check the permissions of its user: docs/clusters.md lists those that nest-dq needs';
+  return failure('redis', `answers, but nest-dq's scripts fail: ${message}`, advice);
 }

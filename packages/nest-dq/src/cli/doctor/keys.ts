@@ -53,38 +53,36 @@ export async function checkKeys(nodes: readonly NodeFacts[], sealed: Sealed): Pr
   const names = [...new Set([...own.keys(), ...named.keys()])].filter((name) => name !== '');
   const checks = [
     ...wrong.map((name) =>
-      failure(ABOUT, factOf(otherBytesError([name])), 'docs/security.md, "To change keys", says what to do'),
+      failure(ABOUT, factOf(otherBytesError([name])), 'see "To change keys" in docs/security.md'),
     ),
     ...names.toSorted().map((name) => checkKey(name, seal, named.get(name))),
     ...checkUnsealed(seal, named.get('')),
   ];
   if (unread > 0) {
-    const fact = `no copy of ${counted(unread, 'job')} was in reach, as of those that have just run; they may name any key`;
+    const fact = `no reachable copy of ${counted(unread, 'job')}, perhaps because they have just run; they may use any key`;
     checks.push(ok(ABOUT, fact));
   }
   if (more.size > 0) {
     const which = KINDS.filter((kind) => more.has(kind)).map((kind) =>
-      kind === 'dead letter' ? 'the oldest dead letters' : 'the waiting jobs that are due first',
+      kind === 'dead letter' ? 'the oldest dead letters' : 'the waiting jobs due first',
     );
-    const fact = `only ${which.join(' and ')} were looked at, ${grouped(MOST)} in all tubes together; others may name any key`;
+    const fact = `only ${which.join(' and ')} were checked, ${grouped(MOST)} across all tubes; others may use any key`;
     checks.push(ok(ABOUT, fact));
   }
   return checks;
 }
 
 function checkKey(name: string, seal: Seal, found: Record<Kind, number> | undefined): Check {
-  const use = found
-    ? `${countsOf(found)} name it`
-    : 'no waiting job and no dead letter that was found names it';
+  const use = found ? `used by ${countsOf(found)}` : 'not used by any waiting job or dead letter found';
   if (seal.prints().has(name)) return ok(ABOUT, `"${name}": ${use}`);
   const advice =
-    'add it to `seal.keys` until these jobs have run, and these dead letters are revived or discarded';
+    'add it to `seal.keys` until these jobs have run and these dead letters are revived or discarded';
   return warning(ABOUT, `"${name}", which this command does not have: ${use}`, advice);
 }
 
 function checkUnsealed(seal: Seal, found: Record<Kind, number> | undefined): Check[] {
   if (!found) return [];
-  const fact = `${countsOf(found)} have no seal`;
+  const fact = `${countsOf(found)} are not sealed`;
   if (seal.settings.acceptsUnsealed) return [ok(ABOUT, fact)];
   return [warning(ABOUT, fact, "they never run: set `accept: 'unsealed'` if they are yours")];
 }

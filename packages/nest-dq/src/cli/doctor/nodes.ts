@@ -103,31 +103,31 @@ export function checkNodes(nodes: readonly NodeFacts[], drained: readonly string
 }
 
 function isDrained(endpoint: string): Check {
-  const advice = 'if that is over: `nest-dq node undrain`; if it is empty, take it out of `beanstalks`';
-  return warning(endpoint, 'it is drained, so it gets no new copies', advice);
+  const advice = 'to use it again: `nest-dq node undrain`; once it is empty, remove it from `beanstalks`';
+  return warning(endpoint, 'drained, so it gets no new copies', advice);
 }
 
 function checkNode({ endpoint, error, took, stats, later, validUntil }: NodeFacts, clock: Clock): Check[] {
   if (error !== undefined) {
     const todo = /certificate/.test(error)
-      ? 'replace the certificate, or correct the option `tls`'
-      : 'start it, or look at the network';
+      ? 'replace the certificate, or fix the option `tls`'
+      : 'start it, or check the network';
     const advice = `${todo}; jobs whose primary copy is there run late, from another node`;
-    return [failure(endpoint, `it does not answer: ${error}`, advice)];
+    return [failure(endpoint, `no answer: ${error}`, advice)];
   }
-  const { version = 'of an unknown version', uptime = '0', draining } = stats;
+  const { version = '(unknown version)', uptime = '0', draining } = stats;
   const up = `beanstalkd ${version}, up for ${span(Number(uptime) * 1_000)}, answered in ${Math.ceil(took)} ms`;
   const checks = [
     isOlder(version)
-      ? failure(endpoint, up, `update it: ${OLDEST.join('.')} is the oldest that works`)
+      ? failure(endpoint, up, `upgrade it: ${OLDEST.join('.')} is the oldest version that works`)
       : ok(endpoint, up),
   ];
   if (draining === 'true') {
     checks.push(
       warning(
         endpoint,
-        'it drains: it takes no more jobs',
-        'restart it when it is empty, or take it out of `beanstalks`',
+        'draining: accepts no more jobs',
+        'restart it once it is empty, or remove it from `beanstalks`',
       ),
     );
   }
@@ -138,10 +138,10 @@ function checkNode({ endpoint, error, took, stats, later, validUntil }: NodeFact
 
 function checkCertificate(endpoint: string, validUntil: number, clock: Clock): Check {
   const left = validUntil - clock.wall();
-  const fact = `its certificate is valid for another ${span(left)}`;
+  const fact = `certificate expires in ${span(left)}`;
   return left > SOON
     ? ok(endpoint, fact)
-    : warning(endpoint, fact, 'renew it in time: after that the node is away');
+    : warning(endpoint, fact, 'renew it before then, or the node becomes unreachable');
 }
 
 /** The counters are those since the server's start. A working log has a record for each put and each deletion. */
@@ -151,15 +151,15 @@ function checkBinlog(endpoint: string, stats: Stats, later: Stats, clock: Clock)
   health.greeted(instance, NOTHING);
   health.learn(stats);
   health.learn(later);
-  const records = `${grouped(Number(later['binlog-records-written'] ?? 0))} records since its start`;
+  const records = `${grouped(Number(later['binlog-records-written'] ?? 0))} records since it started`;
   if (!health.hasLog) {
-    const advice = 'start it with -b FOLDER; a restart loses every copy that it has';
-    return warning(endpoint, 'it has no binlog', advice);
+    const advice = 'start it with -b FOLDER; a restart loses all its copies';
+    return warning(endpoint, 'no binlog', advice);
   }
-  if (!health.logStopped) return ok(endpoint, `its binlog is written: ${records}`);
+  if (!health.logStopped) return ok(endpoint, `binlog works: ${records}`);
   const advice =
-    'make room on its disk, then restart it; a restart loses what it stored and brings back what it deleted since then';
-  return failure(endpoint, `its binlog has stopped, with ${records}`, advice);
+    'free disk space, then restart it; the restart loses what it stored and brings back what it deleted since the binlog stopped';
+  return failure(endpoint, `binlog has stopped: ${records}`, advice);
 }
 
 /** The stats at the start of a server with a binlog. */
@@ -171,8 +171,8 @@ function checkTogether(nodes: readonly NodeFacts[]): Check[] {
   for (const [index, { endpoint, stats }] of answering.entries()) {
     const twin = answering.slice(0, index).find((other) => other.stats['id'] === stats['id']);
     if (!twin) continue;
-    const advice = 'name each server once: two copies of a job on one server are lost together';
-    checks.push(failure('nodes', `${twin.endpoint} and ${endpoint} are one server`, advice));
+    const advice = 'list each server once: two copies of a job on one server are lost together';
+    checks.push(failure('nodes', `${twin.endpoint} and ${endpoint} are the same server`, advice));
   }
   const servers = new Set(answering.map(({ stats }) => stats['id'])).size;
   const fact = `${servers} of ${nodes.length} store jobs`;
@@ -180,7 +180,7 @@ function checkTogether(nodes: readonly NodeFacts[]): Check[] {
     checks.push(
       warning(
         'nodes',
-        'there is one node, so each job has one copy',
+        'only one node, so each job has one copy',
         'run three, on machines that do not fail together',
       ),
     );
@@ -193,8 +193,8 @@ function checkTogether(nodes: readonly NodeFacts[]): Check[] {
   }
   const sizes = new Set(answering.map(({ stats }) => stats['max-job-size']));
   if (sizes.size > 1) {
-    const fact = `they take jobs of different sizes: ${[...sizes].join(', ')} bytes`;
-    checks.push(warning('nodes', fact, 'start all with the same -z: the smallest decides'));
+    const fact = `different maximum job sizes: ${[...sizes].join(', ')} bytes`;
+    checks.push(warning('nodes', fact, 'start all with the same -z: the smallest one applies'));
   }
   return checks;
 }
@@ -218,11 +218,11 @@ export function checkLedgers(nodes: readonly NodeFacts[], identity: string | und
     const others = ledgers.filter((id) => id !== identity);
     if (others.length === 0) return [];
     const here = identity === undefined ? 'this Redis has none' : `this Redis has ${identity}`;
-    const fact = `processes use the ledger ${others.join(', ')} there, and ${here}`;
+    const fact = `processes use ledger ${others.join(', ')} there, but ${here}`;
     const advice =
-      'give all processes of these nodes, and this command, the same `redis`, or each application its own `prefix`';
+      'use the same `redis` in all processes of these nodes and in this command, or a separate `prefix` for each application';
     const lost =
-      identity === undefined ? '; if this Redis has just lost its data, look again in 10 seconds' : '';
+      identity === undefined ? '; if this Redis has just lost its data, check again in 10 seconds' : '';
     return [failure(endpoint, fact, advice + lost)];
   });
 }

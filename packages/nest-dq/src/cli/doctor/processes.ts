@@ -17,10 +17,14 @@ export function checkProcesses(
   given: readonly string[],
   answering: readonly string[],
 ): Check[] {
-  if (processes.length === 0) return [ok(ABOUT, 'no process of the application is there')];
+  if (processes.length === 0) return [ok(ABOUT, 'no process of the application is running')];
   const checks = [
     ...settingsThatDiffer(processes).map((fact) =>
-      warning(ABOUT, fact, 'give all the same; during a deploy that changes it, wait for its end'),
+      warning(
+        ABOUT,
+        fact,
+        'use the same value everywhere; during a deploy that changes it, wait until it is complete',
+      ),
     ),
     ...checkVersions(processes),
     ...checkNodes(processes, given, answering),
@@ -28,7 +32,7 @@ export function checkProcesses(
   ];
   if (checks.length > 0) return checks;
   const consuming = processes.filter(({ consumes }) => consumes).length;
-  const fact = `${counted(processes.length, 'process', 'processes')} with the same settings, and ${consuming} of them consume`;
+  const fact = `${counted(processes.length, 'process', 'processes')} with the same settings, ${consuming} of them consuming`;
   return [ok(ABOUT, fact)];
 }
 
@@ -36,8 +40,14 @@ function checkVersions(processes: readonly ProcessRecord[]): Check[] {
   const byVersion = whoHas(processes, (each) => each.version);
   if (byVersion.size === 1 && byVersion.has(VERSION)) return [];
   const theirs = Array.from(byVersion, ([each, who]) => `${each} in ${namesOf(who)}`);
-  const fact = `nest-dq is ${[...theirs, `${VERSION} in this command`].join(', and ')}`;
-  return [warning(ABOUT, fact, 'use one version, in this command, too; during a deploy, wait for its end')];
+  const fact = `different versions of nest-dq: ${[...theirs, `${VERSION} in this command`].join(', ')}`;
+  return [
+    warning(
+      ABOUT,
+      fact,
+      'use one version everywhere, including this command; during a deploy, wait until it is complete',
+    ),
+  ];
 }
 
 function checkNodes(
@@ -50,12 +60,12 @@ function checkNodes(
   const checks = answering.flatMap((node) => {
     const without = processes.filter(({ nodes, upFor }) => nodes[node] === false && upFor > CONNECTING);
     if (without.length === 0) return [];
-    const advice = 'look at their logs, and at the network between them and the node';
-    return [warning(node, `it answers here, but is not well for ${namesOf(without)}`, advice)];
+    const advice = 'check their logs, and the network between them and the node';
+    return [warning(node, `answers here, but is unusable for ${namesOf(without)}`, advice)];
   });
   if (unnamed.length === 0) return checks;
   const fact = `they also use ${unnamed.join(', ')}, which this command was not given`;
-  return [...checks, warning(ABOUT, fact, 'name the same nodes here')];
+  return [...checks, warning(ABOUT, fact, 'list the same nodes here')];
 }
 
 function checkJobs(processes: readonly ProcessRecord[]): Check[] {
@@ -68,13 +78,13 @@ function checkJobs(processes: readonly ProcessRecord[]): Check[] {
   const unlisted = unlisting.reduce((sum, each) => sum + each.unlisted!, 0);
   const checks: Check[] = [];
   if (lost > 0) {
-    const fact = `${counted(lost, 'job')} or more are lost, as ${namesOf(losing)} found since the start`;
-    checks.push(warning(ABOUT, fact, 'their log names the jobs: add them again; see docs/guarantees.md'));
+    const fact = `at least ${counted(lost, 'job')} lost, found by ${namesOf(losing)} since startup`;
+    checks.push(warning(ABOUT, fact, 'add the jobs again; the log names them, see docs/guarantees.md'));
   }
   if (unlisted > 0) {
-    const fact = `${counted(unlisted, 'job')} of ${namesOf(unlisting)} had no room in the index`;
+    const fact = `${counted(unlisted, 'job')} of ${namesOf(unlisting)} did not fit in the index`;
     checks.push(
-      warning(ABOUT, fact, 'raise `index: { most }`: they run, but are not listed and not found by id'),
+      warning(ABOUT, fact, 'raise `index: { most }`: these jobs run, but are neither listed nor found by id'),
     );
   }
   return checks;

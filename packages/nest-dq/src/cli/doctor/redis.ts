@@ -54,15 +54,15 @@ export async function askRedis(source: RedisSource, clock: Clock): Promise<Redis
 export function checkRedis(facts: RedisFacts): Check[] {
   const { error, took, info, ahead, database } = facts;
   if (error !== undefined) {
-    const advice = 'start it, or look at its address, password and rights; without it nothing runs';
-    return [failure(ABOUT, `it cannot be used: ${error}`, advice)];
+    const advice = 'start it, or check its address, password and permissions; no job runs without it';
+    return [failure(ABOUT, `unusable: ${error}`, advice)];
   }
   const value = (name: string) => infoValue(info, name) ?? '';
   const version = value('redis_version');
   const up = `Redis ${version}, database ${database}, up for ${span(Number(value('uptime_in_seconds')) * 1_000)}, answered in ${Math.ceil(took)} ms`;
   return [
     isOlder(version)
-      ? warning(ABOUT, up, `update it: ${OLDEST.join('.')} is the oldest with which nest-dq is tested`)
+      ? warning(ABOUT, up, `upgrade it: ${OLDEST.join('.')} is the oldest version nest-dq is tested with`)
       : ok(ABOUT, up),
     checkRole(value),
     checkPolicy(value('maxmemory_policy')),
@@ -76,55 +76,51 @@ type Value = (name: string) => string;
 
 function checkRole(value: Value): Check {
   if (value('loading') === '1')
-    return failure(ABOUT, 'it still loads its data', 'wait; until then nothing runs');
+    return failure(ABOUT, 'still loading its data', 'wait; no job runs until then');
   const role = value('role');
-  if (role === 'master') return ok(ABOUT, 'it is a master');
+  if (role === 'master') return ok(ABOUT, 'is a master');
   const master = `${value('master_host')}:${value('master_port')}`;
-  return failure(ABOUT, `it is a replica of ${master}`, 'name the master: a replica takes no decisions');
+  return failure(ABOUT, `is a replica of ${master}`, 'use the master: a replica cannot decide anything');
 }
 
 function checkPolicy(policy: string): Check {
-  if (policy === 'noeviction') return ok(ABOUT, 'its maxmemory-policy is noeviction');
-  const advice = 'set noeviction: it may evict what was decided, and jobs may run twice';
-  return failure(ABOUT, `its maxmemory-policy is ${policy}`, advice);
+  if (policy === 'noeviction') return ok(ABOUT, 'maxmemory-policy is noeviction');
+  const advice = 'set noeviction: Redis may evict decisions, and jobs may then run twice';
+  return failure(ABOUT, `maxmemory-policy is ${policy}`, advice);
 }
 
 function checkAof(value: Value): Check {
   if (value('aof_enabled') !== '1') {
-    const advice = 'set appendonly yes: a restart forgets what was decided, and jobs may run twice';
-    return failure(ABOUT, 'it keeps no append-only file', advice);
+    const advice = 'set appendonly yes: a restart loses decisions, and jobs may then run twice';
+    return failure(ABOUT, 'append-only file is off', advice);
   }
   if (value('aof_last_write_status') === 'err')
-    return failure(
-      ABOUT,
-      'it cannot write its append-only file',
-      'look at its log, and make room on its disk',
-    );
+    return failure(ABOUT, 'cannot write its append-only file', 'check its log, and free disk space');
   if (value('aof_last_bgrewrite_status') === 'err') {
-    const advice = 'look at its log: the file grows until a rewrite succeeds';
-    return warning(ABOUT, 'it could not rewrite its append-only file', advice);
+    const advice = 'check its log: the file grows until a rewrite succeeds';
+    return warning(ABOUT, 'last rewrite of the append-only file failed', advice);
   }
   const size = value('aof_current_size');
-  return ok(ABOUT, `its append-only file is written${size === '' ? '' : `: ${bytes(Number(size))}`}`);
+  return ok(ABOUT, `append-only file works${size === '' ? '' : `: ${bytes(Number(size))}`}`);
 }
 
 function checkMemory(value: Value): Check {
   const used = Number(value('used_memory'));
   const limit = Number(value('maxmemory'));
   const most = limit || Number(value('total_system_memory'));
-  const whose = limit > 0 ? 'maxmemory' : 'the memory of its machine, and has no maxmemory';
+  const whose = limit > 0 ? 'maxmemory' : 'the memory of its machine (maxmemory not set)';
   const share = most > 0 ? used / most : 0;
-  const fact = `it uses ${bytes(used)}, ${Math.round(share * 100)} % of ${whose}`;
-  const advice = 'give it more memory: when it is full, nothing runs';
+  const fact = `uses ${bytes(used)}, ${Math.round(share * 100)}% of ${whose}`;
+  const advice = 'give it more memory: no job runs once it is full';
   if (share >= 0.95) return failure(ABOUT, fact, advice);
   return share >= 0.8 ? warning(ABOUT, fact, advice) : ok(ABOUT, fact);
 }
 
 function checkClocks(ahead: number): Check {
   const away = Math.abs(ahead);
-  if (away <= CLOCKS) return ok(ABOUT, `its clock and that of this machine differ by ${Math.round(away)} ms`);
-  const fact = `the clock of this machine is ${span(away)} ${ahead > 0 ? 'ahead of' : 'behind'} that of Redis`;
+  if (away <= CLOCKS) return ok(ABOUT, `clock is within ${Math.round(away)} ms of this machine`);
+  const fact = `the clock of this machine is ${span(away)} ${ahead > 0 ? 'ahead of' : 'behind'} Redis`;
   const advice =
-    'let NTP set both: jobs run by the clock of Redis, and your instants come from your machines';
+    'synchronize both by NTP: jobs run by the clock of Redis, while the times you pass come from your machines';
   return warning('clocks', fact, advice);
 }

@@ -57,15 +57,15 @@ export async function checkTubes(
     if (consumers) checks.push(consumers);
     const letters = tube.buried > 0 ? await of?.letters({ limit: 1, after: undefined }) : undefined;
     if (letters?.letters.length === 0) {
-      const fact = `${counted(tube.buried, 'buried copy', 'buried copies')}, and no dead letter in the ledger`;
+      const fact = `${counted(tube.buried, 'buried copy', 'buried copies')}, but no dead letter in the ledger`;
       const advice =
-        'Redis may have lost its data, or a letter went while its node was away: look at them with `peek-buried`';
+        'Redis may have lost its data, or a letter was removed while its node was away: inspect them with `peek-buried`';
       checks.push(warning(about, fact, advice));
     }
   }
   const more = nodes.find((node) => node.more);
   if (more) {
-    const advice = 'beanstalkd gets slower with the number of tubes: keep it below some hundred';
+    const advice = 'beanstalkd slows down with the number of tubes: keep it below a few hundred';
     checks.push(warning('tubes', `${more.endpoint} has more than ${more.tubes.size} tubes`, advice));
   }
   const copies = tubes.reduce((sum, { ready, delayed, reserved }) => sum + ready + delayed + reserved, 0);
@@ -73,17 +73,17 @@ export async function checkTubes(
   return [
     ...checks,
     ...(checks.every(({ level }) => level === 'ok')
-      ? [ok('tubes', `${found}, and none is without a consumer`)]
+      ? [ok('tubes', `${found}, none without a consumer`)]
       : []),
   ];
 }
 
 /** A pause is deliberate, so it is no problem until it looks forgotten. */
 function checkPause(about: string, tube: TubeFacts, { since, until }: Pause, now: number): Check {
-  const end = until === undefined ? 'somebody resumes it' : instant(new Date(until), now);
-  const fact = `it is paused since ${instant(new Date(since), now)} until ${end}, with ${copiesOf(tube)}`;
+  const end = until === undefined ? 'it is resumed' : instant(new Date(until), now);
+  const fact = `paused since ${instant(new Date(since), now)} until ${end}, with ${copiesOf(tube)}`;
   if (now - since < LONG_PAUSE) return ok(about, fact);
-  return warning(about, fact, `if that was forgotten: \`nest-dq resume ${about}\``);
+  return warning(about, fact, `if it was forgotten: \`nest-dq resume ${about}\``);
 }
 
 /** @param handling The processes that announce a handler for it. */
@@ -95,15 +95,15 @@ function checkConsumers(
   const { name, holding, unwatched } = tube;
   if (name === WATCHED_BY_ALL || unwatched.length === 0) return undefined;
   if (unwatched.length < holding.length) {
-    const advice = 'look at the network between the consumers and the node, and at its limit of open files';
-    return warning(about, `it has consumers, but none reserves from ${unwatched.join(', ')}`, advice);
+    const advice = 'check the network between the consumers and the node, and its open file limit';
+    return warning(about, `has consumers, but none reserves from ${unwatched.join(', ')}`, advice);
   }
   const copies = copiesOf(tube);
   if (handling.length > 0) {
-    const advice = 'look at its log: it says what it waits for, such as Redis or a node';
-    return warning(about, `${copies}, and ${namesOf(handling)} has a handler but does not reserve`, advice);
+    const advice = 'check its log: it says what it waits for, such as Redis or a node';
+    return warning(about, `${copies}; ${namesOf(handling)} has a handler but does not reserve`, advice);
   }
-  return warning(about, `${copies}, and no consumer`, 'start a process that has a handler for this tube');
+  return warning(about, `${copies}, but no consumer`, 'start a process with a handler for this tube');
 }
 
 function copiesOf({ ready, delayed, reserved }: TubeFacts): string {
