@@ -57,7 +57,7 @@ describe('the filter of dead letters', () => {
     ],
     [{ why: 'toString' }, {}, /^DQ_BAD_OPTION: there is no `why` "toString"/],
     [{ error: '' }, {}, /^DQ_BAD_OPTION: `error` is "": expected a non-empty string$/],
-    [{ error: /x/ }, {}, /^DQ_BAD_OPTION: `error` is \{\}: expected a text/],
+    [{ error: /x/ }, {}, /^DQ_BAD_OPTION: `error` is \{\}: expected a non-empty string/],
     [{ limit: 0 }, {}, /^DQ_BAD_OPTION: `limit` is 0: expected 1 to /],
     [{ limit: '5' }, {}, /^DQ_BAD_OPTION: `limit` is "5": expected 1 to /],
     [{ diedFrom: 'monday' }, {}, /^DQ_BAD_TIME: the instant is "monday": a text/],
@@ -72,7 +72,7 @@ describe('the filter of dead letters', () => {
       { cursor: 'x' },
       /^DQ_BAD_OPTION: `cursor` is "x": expected the `cursor` of a previous `discardMany`$/,
     ],
-    [{}, { by: '' }, /^DQ_BAD_OPTION: `by` is "": expected a text of 1 to 200 characters$/],
+    [{}, { by: '' }, /^DQ_BAD_OPTION: `by` is "": expected a string of 1 to 200 characters$/],
     [{}, { patience: 'soon' }, /^DQ_BAD_DURATION: `patience` is "soon"/],
     [
       {},

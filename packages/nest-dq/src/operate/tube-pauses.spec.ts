@@ -44,7 +44,7 @@ describe('pause and resume', () => {
     const { control, clock, events } = await embedded();
     const told = events.collect('operated');
     const over = { until: clock.wall() - 1 };
-    const message = /^DQ_PAST_TIME: `until` is 20.+Z, and it is 20.+Z: expected a later time$/;
+    const message = /^DQ_PAST_TIME: `until` is 20.+Z, but it is already 20.+Z: expected a later time$/;
     expect((await failure(control.pause('t', over))).message).toMatch(message);
     expect(await control.resume('t')).toEqual({ unknown: true });
     const { since } = await control.pause('t');
