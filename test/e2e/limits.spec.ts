@@ -65,7 +65,7 @@ describe('limits on a cluster', () => {
     await eventually('the limit is known', async () => (await inspector.tube('sync')).limits !== undefined);
     await eventually('the limit holds it back', async () => {
       const { because, why } = await inspector.explain(moved);
-      return because === 'limited' && why.includes('its group "user-17" has 1');
+      return because === 'limited' && why.includes('in group "user-17": 1');
     });
     await producer.now('sync', 3, { group: 'user-18' });
     await producer.now('sync', 4);
