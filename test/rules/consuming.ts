@@ -16,7 +16,7 @@ export const CONSUMING: readonly Rule[] = [
       ),
       ...unit(
         'consumer/reserve/shared-lanes-busy.spec.ts',
-        'reserves nothing without room for a tube that got no lane, and goes on as soon as there is some',
+        'reserves nothing without room for a tube that got no lane, and resumes as soon as there is some',
         ['consumer/reserve/consumer-node.ts', '(this.own.paused || this.own.crowdedOut)', 'this.own.paused'],
       ),
       ...unit(
@@ -84,7 +84,7 @@ export const CONSUMING: readonly Rule[] = [
       ),
       ...unit(
         'consumer/reserve/shared-lanes-busy.spec.ts',
-        'goes on for a tube that became busy without room, and whose lanes others have taken meanwhile',
+        'resumes a tube that became busy without room, and whose lanes others have taken meanwhile',
         ['consumer/reserve/consumer-node.ts', 'if (this.own.crowdedOut) this.busy = false;', ''],
       ),
     ],
@@ -224,7 +224,7 @@ export const CONSUMING: readonly Rule[] = [
       ),
       ...unit(
         'consumer/tube-consumer-ledger.spec.ts',
-        'tells what it runs first when it is back, claims nothing for two seconds, then goes on',
+        'reports its runs first when it is back, claims nothing for two seconds, then resumes',
         ['consumer/tube-consumer.ts', 'return this.heartbeat.beat();', 'return;'],
         ['consumer/tube-consumer.ts', 'this.flush();\n        return', 'return'],
       ),

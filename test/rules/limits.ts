@@ -103,7 +103,7 @@ export const LIMITS: readonly Rule[] = [
         ],
         ['parts/limits.ts', 'turn = max(turn, us) + limits.interval', 'turn = turn + limits.interval'],
       ),
-      ...unit('ledger/memory/durable-records.spec.ts', 'goes on with the turn of a rate', [
+      ...unit('ledger/memory/durable-records.spec.ts', 'restores the turn of a rate', [
         'ledger/memory/durable-records.ts',
         'if (unsaved.turn) collectText(',
         'if (false as boolean) collectText(',

@@ -20,7 +20,7 @@ export const PAUSES: readonly Rule[] = [
   },
   {
     rule: 'A pause survives a restart of the embedded node, and so does its end.',
-    mutants: unit('ledger/memory/durable-records.spec.ts', 'goes on with a pause, and ends it', [
+    mutants: unit('ledger/memory/durable-records.spec.ts', 'restores a pause, and ends it', [
       'ledger/memory/durable-records.ts',
       'if (unsaved.pauses) collectText(',
       'if (false as boolean) collectText(',
@@ -85,7 +85,7 @@ export const PAUSES: readonly Rule[] = [
     mutants: [
       ...unit(
         'consumer/paused-tube.spec.ts',
-        'runs nothing, holds nothing and claims nothing more, and goes on within a second of the resume',
+        'runs nothing, holds nothing and claims nothing more, and resumes within a second of the resume call',
         ['consumer/tube-consumer.ts', 'gate.pause(answer.ms);', ''],
         ['consumer/ledger-gate.ts', 'this.paused = false;\n    this.goOn();', ''],
       ),

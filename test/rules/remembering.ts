@@ -226,7 +226,7 @@ export const REMEMBERING: readonly Rule[] = [
       ),
       ...unit(
         'ledger/settle-handover.spec.ts',
-        'leaves it to one that is there for long already, and not before it is certain',
+        'hands over to a process that has long been there, and not before it is certain',
         ['ledger/settle-queue.ts', 'group.certainAt - now', '0'],
       ),
       ...server('redis-ledger.spec.ts', 'gives what one process left to one other, once it is certain', [

@@ -60,7 +60,7 @@ export const SEALING: readonly Rule[] = [
     rule: 'A key that has other bytes in other processes seals nothing, and copies that name it stay for those who have the right one.',
     mutants: unit(
       'seal/key-check.spec.ts',
-      'is refused by its name: nothing is sealed or read with it, and other keys and tubes go on',
+      'is refused by its name: nothing is sealed or read with it, and other keys and tubes still work',
       ['seal/seal.ts', 'if (this.refused.includes(current)) throw otherBytesError([current]);', ''],
       ['seal/seal.ts', '!master || this.refused.includes(name)', '!master'],
     ),

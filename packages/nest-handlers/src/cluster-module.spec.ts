@@ -218,7 +218,7 @@ describe('the parts of a cluster', () => {
       'NoteModule.forRoot was given null: expected options, or nothing',
     ],
     [
-      'an option beside the factory',
+      'an option next to the factory',
       () => notes.forRootAsync({ useFactory: () => ({}), durable: true } as never),
       'forRootAsync was given `durable`, which belongs in what its factory returns',
     ],

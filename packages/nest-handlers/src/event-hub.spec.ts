@@ -86,7 +86,7 @@ describe('EventHub', () => {
     }
   });
 
-  it('goes on telling a listener that threw', () => {
+  it('keeps notifying a listener that threw', () => {
     const hub = new CollectingHub();
     hub.on('opened').subscribe(thrower);
     for (let i = 0; i < 3; i++) hub.tell('opened', ANN);

@@ -263,7 +263,7 @@ describe('a global guard', () => {
 });
 
 describe('scopes', () => {
-  it('make a request-scoped class anew for each item, which is its request', async () => {
+  it('create a request-scoped class for each item, which is its request', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class Scoped {
       constructor(@Inject(REQUEST) private readonly request: Note) {}

@@ -73,7 +73,7 @@ describe('the methods with marks', () => {
     expect(await abouts({ providers: [Orders, alias, same] })).toEqual(['order']);
   });
 
-  it('are found once by each search of one that goes on', async () => {
+  it('are found once by repeated searches', async () => {
     const nest = (await compile({ providers: [Orders] })).get(NestParts);
     const methods = new MarkedMethods(nest, noteMarks);
     expect([...methods.find([undefined])]).toHaveLength(1);
@@ -140,7 +140,7 @@ describe('the methods with marks', () => {
     expect([...new MarkedMethods(nest, others).find([undefined])]).toEqual([]);
   });
 
-  it('are told apart: one instance for the whole time, or not', async () => {
+  it('are distinguished: one instance for the whole time, or not', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class User {
       @OnNote('request-scoped')

@@ -57,7 +57,7 @@ describe('barsOf', () => {
 });
 
 describe('tubeHistoryOf', () => {
-  it('tells of a tube what its hours tell, together and by the bars of a span', () => {
+  it('sums the hours of a tube as a whole and per bar of a span', () => {
     const span = spanOf(0, 180 * MINUTE, 3, () => 0);
     const hour = (at: number, ...started: number[]) => ({
       at: new Date(at * 60 * MINUTE).toISOString(),

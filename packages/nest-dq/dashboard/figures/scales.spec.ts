@@ -8,7 +8,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** What a zone's clocks show, by the data of the platform. */
+/** UTC offsets of a zone, from the platform's time zone data. */
 function zone(timeZone: string): OffsetAt {
   const format = new Intl.DateTimeFormat('en', {
     timeZone,
@@ -98,7 +98,7 @@ describe('spanOf', () => {
     ]);
   });
 
-  it('covers each span with at most so many bars, of which none lies outside', () => {
+  it('covers each span with no more bars than asked for, none of them outside', () => {
     const from = at('2026-12-31T23:59:59Z') + 123;
     for (const offsetAt of [UTC, INDIA, BERLIN, SANTIAGO])
       for (const most of [2, 7, 62, 200])
@@ -145,7 +145,7 @@ describe('timeMarks', () => {
     expect(times).toEqual(['2026-10-24T16:00', '2026-10-24T22:00', '2026-10-25T05:00', '2026-10-25T11:00']);
   });
 
-  it('names at most so many, also of spans that are longer than any known step', () => {
+  it('returns no more ticks than asked for, even for spans longer than any known step', () => {
     const from = at('2026-03-01T10:20:00Z');
     for (let length = 1_000; length < 4_000 * DAY; length = length * 3 + 1)
       for (const most of [2, 5, 20])

@@ -102,7 +102,7 @@ describe('Connection: deadlines', () => {
     expect(connection.closed).toBe(false);
   });
 
-  it('tells of a connection that was not made in time that nothing was sent', async () => {
+  it('reports that nothing was sent if the connection was not made in time', async () => {
     const wire = new Wire();
     wire.connecting = true;
     const { clock, connection, results, note } = setup(wire);

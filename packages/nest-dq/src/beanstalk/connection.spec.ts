@@ -94,7 +94,7 @@ describe('Connection: answers', () => {
   });
 
   it.each(['DRAINING', 'JOB_TOO_BIG', 'OUT_OF_MEMORY', 'INTERNAL_ERROR'])(
-    'fails a put on %s and goes on',
+    'fails a put on %s and stays usable',
     async (word) => {
       const { wire, connection, results, note } = setup();
       connection.put('default', [Buffer.from('x')], OPTIONS, note('put'));

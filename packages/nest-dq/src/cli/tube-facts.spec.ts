@@ -5,7 +5,7 @@ import { tubeFacts } from './tube-facts.js';
 const NOW = Date.parse('2027-01-01T12:00:00Z');
 const ago = (ms: number) => new Date(NOW - ms);
 
-it('all that is known of a tube is told', () => {
+it('prints all that is known of a tube', () => {
   const letter = {
     id: 'a',
     key: 'order-13',
@@ -52,7 +52,7 @@ it('all that is known of a tube is told', () => {
   ]);
 });
 
-it('what is unknown is told as such', () => {
+it('prints unknown facts as unknown', () => {
   expect(tubeFacts({ tube: 't', nodes: 0 }, undefined, NOW).split('\n')).toEqual([
     'tube       t',
     'waiting    unknown',

@@ -13,12 +13,12 @@ describe('Admission', () => {
   let servers: InProcessNode[];
   let processes: Process[];
 
-  /** A process, as far as it has to do with this. */
+  /** The parts of a process that admission involves. */
   interface Process {
     readonly admission: Admission;
     readonly cluster: Cluster;
     readonly told: string[];
-    /** What the ledger has. Undefined: it has lost its data. */
+    /** The identity stored in the ledger. Undefined after it lost its data. */
     ledger: string | undefined;
     close(): void;
   }
@@ -167,7 +167,7 @@ describe('Admission', () => {
     expect(await shown()).toEqual([HIGH]);
   });
 
-  it('goes on where it was admitted before the other ledger came into sight, and says so with each look', async () => {
+  it('stays where it was admitted before the other ledger was seen, and warns on each look', async () => {
     const [one] = [open(LOW, { on: [0] }), open(HIGH, { on: [1] })];
     await clock.advance(10);
     const [node] = one.cluster.nodes as [ClusterNode];
@@ -287,7 +287,7 @@ describe('Admission', () => {
     expect(one.told).toEqual(['admitted']);
   });
 
-  it('waits for the ledger, and says why it is not known', async () => {
+  it('waits for the ledger, and says why its identity is unknown', async () => {
     const one = open(LOW);
     one.admission.close();
     const { cluster } = one;

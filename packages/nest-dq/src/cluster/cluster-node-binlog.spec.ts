@@ -32,7 +32,7 @@ describe('ClusterNode: a binlog that stopped', () => {
     return { ...all, count, remove, stop };
   }
 
-  it('is seen at the next ping, told once, and puts the node out of writing though it is up', async () => {
+  it('is noticed at the next ping, reported once, and stops writes to the node although it is up', async () => {
     const { clock, count, node, told, put, results, server } = await withLog();
     count(9, 9, 9);
     await clock.advance(500);

@@ -156,7 +156,7 @@ describe('ClusterNode: health', () => {
     },
   );
 
-  it('goes on pinging a server that answers with an error', async () => {
+  it('keeps pinging a server that answers with an error', async () => {
     const { clock, server, node } = await setupUp();
     server.answers['stats'] = () => 'OUT_OF_MEMORY';
     await clock.advance(2_000);

@@ -271,7 +271,7 @@ describe('a server that two nodes name', () => {
     expect(puts()).toEqual([]);
   });
 
-  it('keeps its one copy when the connection under its first name is lost and made anew', async () => {
+  it('keeps its one copy when the connection under its first name is lost and reopened', async () => {
     const { clock, put, servers, nodes } = await setup(3, {}, twins);
     servers[0]!.cut();
     await clock.advance(3_000);

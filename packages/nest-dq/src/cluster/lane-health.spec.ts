@@ -29,7 +29,7 @@ describe('LaneHealth', () => {
     expect([health.problem, troubles]).toEqual([undefined, []]);
   });
 
-  it('tells of the tube, the reason, and what to do', () => {
+  it('names the tube, the reason, and what to do', () => {
     refuse('a', 2);
     expect(health.problem).toBe(
       'no connection for reserving can be opened for the tube a (DEADLINE: no reply to `watch a` within 500 ms)',
@@ -51,7 +51,7 @@ describe('LaneHealth', () => {
     expect(troubles).toEqual([expect.stringContaining('the node needs more memory')]);
   });
 
-  it('tells of many tubes in one message, once a minute for as long as it lasts', async () => {
+  it('reports many tubes in one message, once a minute while it lasts', async () => {
     for (let i = 0; i < 20; i++) refuse(`t${i}`, 1);
     for (let i = 0; i < 20; i++) refuse(`t${i}`, 30);
     expect(troubles).toHaveLength(1);

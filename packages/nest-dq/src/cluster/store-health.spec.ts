@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { VirtualClock } from 'nest-handlers/testing';
 import { StoreHealth } from './store-health.js';
 
-/** What a server told: jobs that were put, jobs that are there, records of its log. */
+/** Figures from a server's stats: jobs put, jobs stored, records in its log. */
 type Told = readonly [puts: number, jobs: number, records: number];
 
 const statsOf = ([puts, jobs, records]: Told, file = 1) => ({
@@ -68,7 +68,7 @@ describe('StoreHealth', () => {
     const health = healthOf([10, 5, 15]);
     health.doubtLog();
     expect(health.logStopped).toBe(true);
-    // What was written before the failure, and the record that failed, which is counted.
+    // The records written before the failure, and the one that failed, which is counted.
     health.learn(statsOf([12, 7, 17]));
     health.learn(statsOf([12, 7, 17]));
     expect(health.logStopped).toBe(true);

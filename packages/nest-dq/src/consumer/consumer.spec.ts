@@ -76,7 +76,7 @@ describe('ClusterConsumer', () => {
     await expect(make().consume('t', () => undefined, options as object)).rejects.toThrow(message);
   });
 
-  it('knows what each tube has at hand', async () => {
+  it('reports the running and held deliveries of each tube', async () => {
     const consumer = make();
     await consumer.consume('busy', () => new Promise<void>((resolve) => clock.after(1_000, resolve)), {
       concurrency: 3,

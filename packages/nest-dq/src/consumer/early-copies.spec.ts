@@ -2,11 +2,11 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { clock, consumingInEachTest, world } from '../../spec-support/consuming.js';
 
 const SLOTS = 5;
-/** Milliseconds. */
+/** Duration of one run, in ms. */
 const HANDLER = 100;
-/** What one process can run in a second, and what it has slots for. */
+/** Runs of one process in a second, plus its slots. */
 const MOST_EARLY = SLOTS + (SLOTS * 1_000) / HANDLER;
-/** Milliseconds. The jobs are added in the middle of a second, and their copies surface so much before they are due. */
+/** How long before the due time copies surface, in ms. The jobs are added in the middle of a second. */
 const EARLY = 500;
 const JOBS = 1_000;
 /** Milliseconds between two looks of a node at which as many are early as may be. */

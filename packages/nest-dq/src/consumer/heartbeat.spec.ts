@@ -32,7 +32,7 @@ describe('Heartbeat', () => {
 
   const codeOf = ({ signal }: Run) => (signal.reason as DqError | undefined)?.code;
 
-  it('extends all runs every third of a lease, with all that makes a lost record anew', async () => {
+  it('extends all runs every third of a lease, with all it takes to recreate a lost record', async () => {
     running('a');
     heartbeat.start();
     heartbeat.start();
@@ -93,7 +93,7 @@ describe('Heartbeat', () => {
     },
   );
 
-  it('tells which handlers a revoke asks to stop; their leases go on, and may be lost later', async () => {
+  it('reports which handlers a revoke asks to stop; their leases are still renewed, and may be lost later', async () => {
     const [first, second] = [running('a', 1), running('b', 2)];
     await clock.advance(700);
     for (const [call, answer] of (['abort', 'abort', 'refused'] as const).entries()) {
@@ -119,7 +119,7 @@ describe('Heartbeat', () => {
     expect(context.reports).toEqual(['ledger trouble bad no answer']);
   });
 
-  it('extends a run whose handler ended until its outcome is taken, but neither a refusal nor a revoke is then told', async () => {
+  it('extends a run whose handler ended until its outcome is taken, but then reports neither a refusal nor a revoke', async () => {
     const run = running('a');
     run.handling = false;
     heartbeat.beat();

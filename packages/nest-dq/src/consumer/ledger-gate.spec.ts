@@ -154,7 +154,7 @@ describe('LedgerGate', () => {
     expect(gate.open).toBe(true);
   });
 
-  it('counts the two seconds anew when the ledger goes again', async () => {
+  it('restarts the two seconds when the ledger goes away again', async () => {
     await begun();
     away();
     back();

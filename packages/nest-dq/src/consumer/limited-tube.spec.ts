@@ -7,7 +7,7 @@ consumingInEachTest();
 const SECOND = 1_000;
 const claimsOf = (asked: readonly string[]) => asked.filter((text) => text.startsWith('claim')).length;
 
-/** A handler that takes so many ms, and what it counts: runs at the same time, of each group, and when each began. */
+/** A handler that takes `ms`, and its counts: concurrent runs, those of each group, and when each run began. */
 function slow(ms: number) {
   const counts = {
     now: 0,
@@ -131,7 +131,7 @@ describe('a limit of concurrency', () => {
     expect(await world.copies()).toEqual(NONE);
   });
 
-  it('lets another process go on within a second when one ends without a word', async () => {
+  it('lets another process continue within a second when one dies silently', async () => {
     const stuck = world.process();
     await stuck.consume(() => new Promise(() => undefined), { limit: { concurrency: 1 } });
     await world.add(0);

@@ -10,7 +10,7 @@ const tube = (): TubeLedger => world.ledger.tube(stored('tube'));
 const claimsOf = (asked: readonly string[]) => asked.filter((text) => text.startsWith('claim'));
 
 describe('a paused tube', () => {
-  it('runs nothing, holds nothing and claims nothing more, and goes on within a second of the resume', async () => {
+  it('runs nothing, holds nothing and claims nothing more, and resumes within a second of the resume call', async () => {
     const worker = world.process();
     const runs: number[] = [];
     await worker.consume((_payload, { attempt }) => void runs.push(attempt), { concurrency: 3 });
@@ -44,7 +44,7 @@ describe('a paused tube', () => {
     expect(await world.waits()).toBe(3);
   });
 
-  it('goes on by itself at the end of its pause', async () => {
+  it('resumes when its pause expires', async () => {
     const worker = world.process();
     const late: number[] = [];
     await worker.consume((_payload, { lateness }) => void late.push(lateness));
@@ -75,7 +75,7 @@ describe('a paused tube', () => {
     expect(runs).toHaveLength(2);
   });
 
-  it('lets handlers that run go on, and takes their outcomes', async () => {
+  it('lets running handlers finish, and takes their outcomes', async () => {
     const worker = world.process();
     let end: (() => void) | undefined;
     let starts = 0;
@@ -162,7 +162,7 @@ describe('a paused tube', () => {
     expect(runs).toBe(5);
   });
 
-  it('does not let a handler that never ends keep it from going on', async () => {
+  it('resumes although a handler never ends', async () => {
     const worker = world.process();
     let starts = 0;
     await worker.consume(() => {

@@ -54,7 +54,7 @@ it('a copy whose key this process does not have is handed back, and runs where t
   expect(ran).toEqual(['sealed with the new key']);
 });
 
-it('a copy whose key is asked for runs within a second of the answer, and nothing is told', async () => {
+it('a copy whose key is being fetched runs within a second of the answer, and nothing is logged', async () => {
   const { clock, producer, after, sealed, logger, ran, refused } = await consuming();
   sealed(sealWith({ old: OLD, new: NEW }, 'new'));
   await after(20, producer.delay(TUBE, 'sealed with the new key', '10s'));

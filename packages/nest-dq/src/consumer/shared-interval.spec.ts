@@ -22,7 +22,7 @@ describe('SharedInterval', () => {
     expect(calls).toEqual([]);
   });
 
-  it('begins anew for who comes after all have left', async () => {
+  it('starts over for a newcomer after all have left', async () => {
     const interval = new SharedInterval(clock, 1_000);
     interval.add(() => undefined)();
     await clock.advance(300);

@@ -41,7 +41,7 @@ describe('while the ledger is away', () => {
     expect(await world.copies()).toEqual({ ...NONE, ready: 27 });
   });
 
-  it('tells what it runs first when it is back, claims nothing for two seconds, then goes on', async () => {
+  it('reports its runs first when it is back, claims nothing for two seconds, then resumes', async () => {
     const worker = world.process();
     const starts: string[] = [];
     let end: (() => void) | undefined;
@@ -68,7 +68,7 @@ describe('while the ledger is away', () => {
     expect(starts).toEqual([ended.id, running.id, late.id]);
   });
 
-  it('pauses for the two seconds anew when it was away again meanwhile', async () => {
+  it('restarts the two-second pause when it was away again meanwhile', async () => {
     const worker = world.process();
     let starts = 0;
     await worker.consume(() => void starts++);
@@ -165,7 +165,7 @@ describe('while the ledger is away', () => {
   });
 });
 
-it('tells of a lost lease too when the handler ended before anybody could ask', async () => {
+it('reports a lost lease even when the handler ended before anybody could ask', async () => {
   const [silent, other] = [world.process(), world.process()];
   let end: (() => void) | undefined;
   let runs = 0;

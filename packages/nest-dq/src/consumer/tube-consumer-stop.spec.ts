@@ -141,7 +141,7 @@ describe('TubeConsumer, when it is stopped', () => {
     expect(await world.copies()).toEqual({ ...NONE, ready: 3 });
   });
 
-  it('abandons what the ledger could not be told of, so that nobody here keeps it', async () => {
+  it('abandons what it could not report to the ledger, so that nobody here keeps it', async () => {
     const worker = world.process();
     const consumer = await worker.consume(forEver);
     await world.add(0);

@@ -176,7 +176,7 @@ describe('TubeConsumer', () => {
       expect(await world.copies()).toEqual(NONE);
     });
 
-    it('until the attempts are used up; then every copy is buried, and one death is told', async () => {
+    it('until the attempts are used up; then every copy is buried, and one death is reported', async () => {
       const worker = world.process();
       let starts = 0;
       await worker.consume(

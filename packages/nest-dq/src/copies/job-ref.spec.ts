@@ -53,7 +53,7 @@ describe('formatRef and parseRef', () => {
     expect(parse(formatRef(CONTENT)).key).toBeUndefined();
   });
 
-  it('write a text that fits a URL and a header as it is', () => {
+  it('is a string that fits a URL and a header unescaped', () => {
     const text = formatRef({ ...CONTENT, places: [{ index: 30, location: 'knoten-ä.example:1#x:?' }] });
     expect(text).toMatch(/^dq1\.[A-Za-z0-9_-]+$/);
     expect(encodeURIComponent(text)).toBe(text);
@@ -204,7 +204,7 @@ describe('parseRef', () => {
     expect(refuse).toThrow(`the key of the reference is ${shown}`);
   });
 
-  it.each([undefined, 'no tube', 5, ''])('refuses the tube %p beside a key', (tube) => {
+  it.each([undefined, 'no tube', 5, ''])('refuses the tube %p next to a key', (tube) => {
     const refuse = () => parse({ tube, key: 'k' } as JobRef);
     expect(refuse).toThrow(expect.objectContaining({ code: 'DQ_BAD_TUBE' }));
   });

@@ -7,7 +7,7 @@ import { decodePayload, encodePayload } from './payload.js';
 
 const ALL_BYTES = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
 
-/** What a handler gets of a payload. */
+/** The payload as a handler receives it. */
 function through(payload: unknown): unknown {
   const job = { id: 'job', due: 5, generation: 0, copies: 3, priority: 1 };
   const body = copyBody(new JobEnvelope(job, encodePayload(payload)), 0);
@@ -103,7 +103,7 @@ describe('a payload', () => {
     expect(() => decodePayload(json(`["${'\\\\'.repeat(2_000)}`))).toThrow(/is no JSON/);
   });
 
-  it('that was stored as JSON and is none is told so', () => {
+  it('that was stored as JSON but is not valid JSON is reported as such', () => {
     expect(() => decodePayload({ type: 'json', bytes: Buffer.from('{"a":') })).toThrow(
       /^DQ_BAD_PAYLOAD: .*"{\\"a\\":"/,
     );

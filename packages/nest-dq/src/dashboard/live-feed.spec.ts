@@ -34,7 +34,7 @@ class Listener implements LiveStream {
     this.feed.leave(this);
   }
 
-  /** The times of the states that it was told, in seconds. */
+  /** The times of the states it received, in seconds. */
   get states(): readonly number[] {
     return this.texts
       .flatMap((text) => /^event: state\ndata: (.*)\n\n$/.exec(text)?.[1] ?? [])
@@ -63,7 +63,7 @@ describe('a viewer', () => {
     expect(seen).toEqual([undefined, undefined]);
   });
 
-  it('is told how soon to come back, and a state every two seconds', async () => {
+  it('gets a reconnect delay, and a state every two seconds', async () => {
     const { clock, feed } = feedWith();
     const listener = join(feed);
     await clock.advance(6 * SECOND);
@@ -127,7 +127,7 @@ describe('without a viewer', () => {
     expect(asked).toBe(1);
   });
 
-  it('the next one is told a new state, not what was told last', async () => {
+  it('the next one gets a new state, not the last one sent', async () => {
     const { clock, feed } = feedWith();
     join(feed).end();
     await clock.advance(MINUTE);

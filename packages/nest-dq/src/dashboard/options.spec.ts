@@ -25,7 +25,7 @@ async function start(...imports: DynamicModule[]): Promise<void> {
   }
 }
 
-/** What the start says, or nothing. */
+/** The error of the start, if any. */
 async function refusal(options: object): Promise<string | undefined> {
   try {
     await start(DqDashboardModule.forRoot(options as Options));

@@ -8,7 +8,7 @@ import { isTableDamaged } from './table-check.js';
 
 const folder = folderOfTest();
 
-/** So many batches of over 40 KB each, killed. */
+/** Stores batches of over 40 KB each, then kills the process. */
 const fill = (batches = 5) =>
   folder.storeAndKill(
     Object.fromEntries(

@@ -28,7 +28,7 @@ const spaceWith = (least: number) =>
   new FreeSpace('/data', clock, least, (message) => warnings.push(message), freeOf);
 
 describe('free space', () => {
-  it('is looked at every 5 s, and told when it is low and when that is over, once each', async () => {
+  it('is checked every 5 s, and reported once when it runs low and once when it recovers', async () => {
     const space = spaceWith(64 * MIB);
     space.watch();
     await clock.advance(5_000);
@@ -64,7 +64,7 @@ describe('free space', () => {
     expect(clock.nextTimer).toBe(Infinity); // nobody watches it, so it keeps no process alive
   });
 
-  it('that cannot be seen stops nobody, and is told once', async () => {
+  it('stops nobody when it cannot be read, and that is reported once', async () => {
     const space = spaceWith(64 * MIB);
     free = new Error('ENOSYS');
     space.watch();

@@ -9,7 +9,7 @@ import { allocate, VALUE } from './entries.js';
 import { isDamaged } from './log-check.js';
 
 const BLOCK = 32 * 1024;
-/** What LevelDB fills with zeros at the end of a block, where no header has room, and never reads. */
+/** Bytes at the end of a block that hold no header: LevelDB zero-fills them and never reads them. */
 const TRAILER = 6;
 
 interface WrittenLog {
@@ -64,7 +64,7 @@ function value(length: number): Buffer {
 
 const values = (...lengths: number[]) => lengths.map(value);
 
-/** With so many bytes from `at` on in the place of its own. */
+/** A copy with `count` bytes changed from `at` on, in a buffer of its own. */
 function changed({ bytes }: WrittenLog, at: number, by: (byte: number) => number, count = 1): Buffer {
   const copy = Buffer.from(bytes);
   for (let index = at; index < at + count; index++) copy[index] = by(copy[index]!);

@@ -51,7 +51,7 @@ describe('a place that denies commands', () => {
 });
 
 describe('a place that is read-only', () => {
-  it('lets nobody change anything, beside another place that does', async () => {
+  it('lets nobody change anything, next to another place that does', async () => {
     const [full, reads] = [connect({}), connect({ readOnly: true })];
     expect(await full.says(`use t\r\n${PUT}watch t\r\nreserve\r\n`)).toMatch(
       /INSERTED 1\r\n.*\r\nRESERVED 1/,

@@ -67,7 +67,7 @@ describe('duplexPair', () => {
     expect(server.errored).toBeNull();
   });
 
-  it('holds a writer back while nobody reads, and lets it go on afterwards', async () => {
+  it('holds a writer back while nobody reads, then lets it continue', async () => {
     const { client, server } = pair();
     const chunk = Buffer.alloc(16 * 1024, 'x');
     let written = 0;

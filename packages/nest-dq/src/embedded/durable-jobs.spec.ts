@@ -11,7 +11,7 @@ const folder = restartsOnDisk(async (disk, clock) => {
   return () => node.close();
 });
 
-/** Sends commands to a node and gives all that it answers, up to a text that ends it. */
+/** Sends commands to a node and resolves with its answers, up to the string `end`. */
 function ask(commands: string, end = '\r\n', stream: Duplex = node.dial()): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';

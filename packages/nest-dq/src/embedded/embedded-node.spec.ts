@@ -23,7 +23,7 @@ class Caller {
       this.heard += text;
       this.onNews();
     });
-    socket.on('error', () => undefined); // how it ended is told by what was heard
+    socket.on('error', () => undefined); // the replies show how it ended
     this.ended = Promise.race([once(socket, 'end'), once(socket, 'close')]);
     socket.on('close', () => this.onNews());
   }
@@ -49,7 +49,7 @@ class Caller {
     this.heard = this.heard.slice(reply.length);
   }
 
-  /** What was said and not yet heard. */
+  /** Bytes received and not yet consumed. */
   all(): string {
     return this.heard;
   }
@@ -195,7 +195,7 @@ describe('listening', () => {
     });
   });
 
-  it('takes so many connections at once, ends each one more, and warns once', async () => {
+  it('accepts a bounded number of connections at once, closes each further one, and warns once', async () => {
     const warnings: string[] = [];
     const { address } = await listening(
       { maxConnections: 2 },

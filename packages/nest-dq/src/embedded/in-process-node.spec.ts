@@ -63,7 +63,7 @@ describe('InProcessNode', () => {
       expect(await a.hears()).toBe('RESERVED 1 1\r\nx\r\n');
     });
 
-    it('is told in whole seconds', async () => {
+    it('is reported in whole seconds', async () => {
       const a = talker();
       await a.says(put(100));
       await clock.advance(40_500);
@@ -148,7 +148,7 @@ describe('InProcessNode', () => {
         await clock.advance(0);
         const before = await done(talker());
         const after = await done(talker());
-        // Between the two are ten rounds of the event loop, in each of which one goes on: 8 looks, each after 8 commands.
+        // Between the two are ten rounds of the event loop, each of which resumes one: 8 looks, each after 8 commands.
         expect(after - before).toBeGreaterThan(500);
         expect(after - before).toBeLessThan(2_000);
       });

@@ -24,8 +24,8 @@ function begin(limits: Partial<NodeLimits>): Talker {
   return new Talker(clock, node);
 }
 
-describe('a node with so many jobs as it may have', () => {
-  it('stores no other one, and all else goes on', async () => {
+describe('a node at its job limit', () => {
+  it('stores no more jobs, and everything else still works', async () => {
     const a = begin({ maxJobs: 2 });
     expect(await a.says(put('a') + put('b') + put('c'))).toBe(
       'INSERTED 1\r\nINSERTED 2\r\nOUT_OF_MEMORY\r\n',
@@ -84,7 +84,7 @@ describe('a client that makes tubes without end', () => {
     ]);
   });
 
-  it('gets as many as the node may have, and others go on with theirs', async () => {
+  it('gets as many as the node may have, and others keep theirs', async () => {
     const a = begin({ maxTubes: 3 });
     const b = new Talker(clock, node);
     expect(await b.says('use mine\r\n')).toBe('USING mine\r\n');

@@ -35,7 +35,7 @@ async function begin() {
   return { says, close };
 }
 
-it('a node whose disk has little room takes no job, and everything else goes on, until there is room', async () => {
+it('a node low on disk space accepts no job until there is room, and everything else still works', async () => {
   const first = await begin();
   expect(await first.says(put('a') + put('b') + put('c'))).toBe('INSERTED 1\r\nINSERTED 2\r\nINSERTED 3\r\n');
   free = 1e6;

@@ -57,7 +57,7 @@ describe.each([1, 3])('the list of what waits in %d embedded nodes', (count) => 
     expect(await list.counts(stored('none'))).toEqual({ listed: 0, overdue: 0, retrying: 0 });
   });
 
-  it('goes on behind a place, whatever has become of the job that was there', async () => {
+  it('continues after a place, whatever has become of the job that was there', async () => {
     const { list, producer, ids } = await listing(count);
     const receipts = await Promise.all(
       Array.from({ length: 7 }, () => producer.at('t', 1, new Date('2031-01-01T00:00:00Z'))),
@@ -169,7 +169,7 @@ it('reads no body that is no job of nest-dq, and no job that was buried', async 
   expect(await list.counts(T)).toEqual({ listed: 0, overdue: 0, retrying: 0 });
 });
 
-it('lets the event loop go on after each thousand jobs, and misses none of those that stay', async () => {
+it('yields to the event loop after each thousand jobs, and misses none of those that stay', async () => {
   const { list, producer, ids, clock } = await listing();
   const added = await producer.delayMany(
     't',

@@ -8,7 +8,7 @@ describe('TimeShares', () => {
   let gone: Worker[];
 
   class Worker {
-    /** What it does when it may go on. */
+    /** The work it does when resumed. */
     work: () => void = () => undefined;
 
     goOn(): void {
@@ -43,7 +43,7 @@ describe('TimeShares', () => {
     expect(b.mayGoOn()).toBe(true);
   });
 
-  it('has one go on in each round, first come first served, for two milliseconds', async () => {
+  it('resumes one in each round, first come first served, for two milliseconds', async () => {
     const workers = [new Worker(), new Worker(), new Worker()];
     for (const worker of workers) worker.exhaust();
     const [a, b, c] = workers;
@@ -63,7 +63,7 @@ describe('TimeShares', () => {
     expect(shares.round - round).toBeGreaterThanOrEqual(gone.length);
   });
 
-  it('leaves others their time in a round in which one goes on', async () => {
+  it('leaves others their time in a round that resumes one', async () => {
     const [a, b] = [new Worker(), new Worker()];
     a.exhaust();
     const seen: boolean[] = [];

@@ -81,7 +81,7 @@ describe('ThisProcess', () => {
     );
   });
 
-  it('tells of a thousand tubes and a thousand long runs at most', () => {
+  it('reports at most a thousand tubes and a thousand long runs', () => {
     const long = Array.from({ length: 100 }, (_, i) => ({ id: `${i}`, attempt: 1, runFor: 1_000 }));
     const load: TubeLoad[] = Array.from({ length: 1_500 }, (_, i) => ({
       tube: `t${i}`,

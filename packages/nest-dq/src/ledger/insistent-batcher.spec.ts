@@ -111,7 +111,7 @@ describe('InsistentBatcher', () => {
     expect(calls.size).toBe(1);
   });
 
-  it('asks slowly about that, by itself, and tells of it once until it is answered', async () => {
+  it('asks slowly about that call, on its own, and reports it once until it is answered', async () => {
     calls.add('bad');
     await turn();
     await sent[0]!.fail();

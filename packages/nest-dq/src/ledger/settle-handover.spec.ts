@@ -65,7 +65,7 @@ describe('SettleQueue, when its process ends,', () => {
     await second.close();
   });
 
-  it('leaves it to one that is there for long already, and not before it is certain', async () => {
+  it('hands over to a process that has long been there, and not before it is certain', async () => {
     const { clock, handover, start, copies } = processes();
     const second = start();
     await clock.advance(61_000);
@@ -97,7 +97,7 @@ describe('SettleQueue, when its process ends,', () => {
     );
   });
 
-  it('has nobody tell of a copy whose server is another by then, or has stopped its log', async () => {
+  it('has nobody report a copy whose server has since changed, or has stopped its log', async () => {
     const { clock, nodes, start, copies } = processes();
     const first = start();
     first.add(deletion('a', copies));

@@ -117,7 +117,7 @@ describe('SettleQueue', () => {
     expect(sent).toHaveLength(1);
   });
 
-  it('goes on with those that come later', async () => {
+  it('continues with those that come later', async () => {
     const { clock, queue, sent } = setup();
     queue.add(deletion('a'));
     await clock.advance(30_000);

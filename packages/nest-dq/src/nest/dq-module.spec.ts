@@ -186,7 +186,7 @@ describe('DqModule', () => {
     );
   });
 
-  it('refuses to be imported without forRoot, also beside one', async () => {
+  it('refuses to be imported without forRoot, even next to one', async () => {
     @Module({ imports: [DqModule] })
     class Feature {}
     for (const imports of [[DqModule], [DqModule.forRoot({ logger }), Feature]]) {

@@ -89,7 +89,7 @@ function compile(options: DqOptions = {}, clock?: VirtualClock): Promise<Testing
   return builder.compile();
 }
 
-/** What a drain waits for happens only when the clock is moved. */
+/** Closes the app on a clock, since what a drain waits for happens only when the clock is moved. */
 async function closeOn(clock: VirtualClock, app: TestingModule): Promise<void> {
   const closed = app.close();
   await clock.advance(20_000);
@@ -132,7 +132,7 @@ describe('the life of an application', () => {
     app.get(Witness).release.resolve();
   });
 
-  it('drains by hand, too, and its producers go on working until the end', async () => {
+  it('can be drained manually, and its producers work until the end', async () => {
     const app = await compile();
     const witness = app.get(Witness);
     const consumer = app.get(DqConsumer);

@@ -18,7 +18,7 @@ const retryAt = new Date(Date.UTC(2030, 0, 1));
 let logger: CollectingLogger;
 let report: LogReport;
 
-/** What was told: `level: message`, each. */
+/** The logged lines, each as `level: message`. */
 const told = () => logger.lines.map(({ level, message }) => `${level}: ${message}`);
 
 beforeEach(() => {
@@ -27,7 +27,7 @@ beforeEach(() => {
 });
 
 describe('the log', () => {
-  it('tells of foreign bodies of a tube once a minute, with how many there were', async () => {
+  it('reports foreign bodies in a tube once a minute, with their number', async () => {
     for (let i = 0; i < 5_000; i++) report.poison('t', '10.0.0.1:11300', '7', 'no envelope');
     report.poison('u', '10.0.0.1:11300', '7', 'no envelope');
     await clock.advance(60_000);
@@ -80,7 +80,7 @@ describe('the log', () => {
   it('tells each kind at its level, and nothing of what is off', () => {
     const levels = { retries: 'debug', discards: 'log', deadLetters: 'warn', servers: 'off' } as const;
     const off = () => {
-      throw new Error('it was told'); // loggers that are event emitters have a method of that name
+      throw new Error('it was called'); // loggers that are event emitters have a method of that name
     };
     report = new LogReport(Object.assign(logger, { off }), levels, clock);
     report.failed(jobIn(1), failure, retryAt);
@@ -233,12 +233,12 @@ describe('the log', () => {
           'no copies go to queue.local:11300, as two copies of a job on one server are lost together',
       ],
     ],
-  ])('tells of %s', (_what, report, lines) => {
+  ])('reports %s', (_what, report, lines) => {
     report();
     expect(told()).toEqual(lines);
   });
 
-  it('tells of an Again that goes on otherwise than it said, once a minute for each tube', () => {
+  it('reports an Again that is scheduled for another time than it said, once a minute per tube', () => {
     for (const id of ['a', 'b']) {
       report.instantOver('t', id, retryAt);
       report.notStored('t', id, retryAt, 'stored on 1 of 3 nodes, need 2');
@@ -280,7 +280,7 @@ describe('the log', () => {
     expect(told().at(-1)).toBe(line);
   });
 
-  it('tells of a Redis that comes and goes once a minute', async () => {
+  it('reports a flapping Redis once a minute', async () => {
     for (let i = 0; i < 40; i++) {
       report.away(new Error('ECONNREFUSED'));
       report.back();

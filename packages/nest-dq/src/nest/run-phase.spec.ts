@@ -42,7 +42,7 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 /** An application whose handlers use a database in every place where it may stand. */
 async function start(clusters: readonly (string | undefined)[]): Promise<{
   readonly app: TestingModule;
-  /** What the handlers saw of the databases, of each run from its beginning to its end. */
+  /** Database states seen by the handlers, for each run from start to end. */
   readonly seen: Set<string>;
   /** Kept when some of them run. */
   readonly running: Promise<unknown>;

@@ -23,7 +23,7 @@ describe('runNow', () => {
     expect(told).toEqual([{ by: 'ann', act: 'runNow', on, count: 1 }]);
   });
 
-  it('moves a job that waits for a retry, and its attempts begin anew', async () => {
+  it('moves a job that waits for a retry, and resets its attempts', async () => {
     const { control, producer, clock, copies, run } = await embedded();
     const receipt = await producer.now('t', 1);
     await (await run((await copies())[0]!)).finish('retry', { due: clock.wall() + 60_000 });

@@ -43,7 +43,7 @@ describe('the explanation', () => {
     });
   });
 
-  it('names the process that runs it, once that has told of the run', async () => {
+  it('names the process that runs it, once that has reported the run', async () => {
     const world = await embedded(3, 'app.');
     const { inspector, producer, copies, run } = world;
     const receipt = await producer.now('t', 1);

@@ -95,7 +95,7 @@ describe('reviveMany', () => {
     const act = control.reviveMany('t', {})[Symbol.asyncIterator]();
     const { value: first } = await act.next();
     expect([first, await dead()]).toMatchObject([{ done: 0 }, ['1', '0']]);
-    await act.next(); // it has revived all, and its process is killed before it has told that
+    await act.next(); // it has revived all, and its process is killed before it has reported that
     await kill('0');
     expect(await all(control.reviveMany('t', {}, { cursor: first!.cursor }))).toMatchObject([{ done: 0 }]);
     expect(await dead()).toEqual(['0']);
@@ -197,7 +197,7 @@ describe.each<Act>(['reviveMany', 'discardMany'])('%s', (name) => {
     expect(operated).toEqual([{ by: 'ann', act: name, on: { tube: 't', filter: {} }, count: 130 }]);
   });
 
-  it('ends where its consumer breaks, and goes on from its cursor', async () => {
+  it('ends when its caller breaks out of the loop, and continues from its cursor', async () => {
     const { control, addAndKill, dead, events } = await withDeadJobs(0);
     await addAndKill(MANY);
     const operated = events.collect('operated');
@@ -213,7 +213,7 @@ describe.each<Act>(['reviveMany', 'discardMany'])('%s', (name) => {
     expect(await dead()).toEqual([]);
   });
 
-  it('stops at its limit, and goes on from there', async () => {
+  it('stops at its limit, and continues from there', async () => {
     const { control, dead } = await withDeadJobs(3);
     const [{ cursor, done }] = (await all(begin(control, 't', { limit: 2 }))) as [BulkProgress<unknown>];
     expect([done, await dead()]).toEqual([2, ['0']]);
@@ -226,7 +226,7 @@ describe.each<Act>(['reviveMany', 'discardMany'])('%s', (name) => {
     expect(told).not.toHaveProperty('cursor');
   });
 
-  it('ends with an error that has its progress while the ledger is away, and goes on from it', async () => {
+  it('ends with an error that has its progress while the ledger is away, and continues from it', async () => {
     const { control, addAndKill, dead, ledger, after, events } = await withDeadJobs(0);
     await addAndKill(MANY);
     const operated = events.collect('operated');

@@ -5,7 +5,7 @@ import { InProcessNode } from '../embedded/in-process-node.js';
 import { VirtualClock } from 'nest-handlers/testing';
 import { viewOfNode } from './node-view.js';
 
-/** What it is after `ms`. */
+/** The view of a node after `ms`. */
 async function viewed(clock: VirtualClock, node: ClusterNode, ms = 0) {
   const view = viewOfNode(node, clock);
   await clock.advance(ms);

@@ -121,7 +121,7 @@ describe('repair', () => {
     expect((await producer.find(receipt!))!.dueAt.getTime()).toBeGreaterThanOrEqual(before + 5 * HOUR);
   });
 
-  it('goes on from a cursor, across tubes', async () => {
+  it('continues from a cursor, across tubes', async () => {
     const { add, wipe, control, after } = await world();
     await add([HOUR], 'a');
     await add([HOUR], 'b');

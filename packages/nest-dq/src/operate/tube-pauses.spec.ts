@@ -6,7 +6,7 @@ import { embedded, failure } from '../../spec-support/producing.js';
 const HOUR = 3_600_000;
 
 describe('pause and resume', () => {
-  it('say the pause, and are told with the tube without its prefix', async () => {
+  it('return the pause, and are reported with the tube without its prefix', async () => {
     const { control, clock, events, producer } = await embedded(3, 'app.');
     await producer.delay('t', 1, '1d');
     const told = events.collect('operated');

@@ -27,7 +27,7 @@ describe('the view of a tube', () => {
     });
   });
 
-  it('tells of the listed jobs how many are overdue, and since when', async () => {
+  it('shows how many of the listed jobs are overdue, and since when', async () => {
     const world = await embedded();
     const { clock, after } = world;
     const { inspector, producer } = world.process({ mostIndexed: 100 });
@@ -95,7 +95,7 @@ describe('the view of a tube', () => {
     expect('limits' in (await inspector.tube('t'))).toBe(false);
   });
 
-  it('tells of limits also while the ledger does not tell how many run', async () => {
+  it('shows limits even while the ledger does not report the number of runs', async () => {
     const world = await embedded();
     joined(world, { tube: 't', limits: { perGroup: 1 } });
     world.ledger.fail('usage', 'lost');

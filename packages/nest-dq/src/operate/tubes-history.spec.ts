@@ -7,7 +7,7 @@ import { historyOfTubes } from './history-view.js';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-it('tells of each tube how much it runs now, and by hour how late runs began within two days', async () => {
+it('shows how much each tube runs now, and how late its runs began, by hour for two days', async () => {
   const clock = new VirtualClock();
   await clock.advance(HOUR - (clock.wall() % HOUR) + 40 * MINUTE);
   const history = new LocalHistory(() => clock.wall());

@@ -84,7 +84,7 @@ describe('revokeMany', () => {
       expect(await copies()).toEqual([]);
     });
 
-    it('counts the job as failed if the consumer goes on to hold it', async () => {
+    it('counts the job as failed if the consumer keeps holding it', async () => {
       const { control, clock, lane, copyId } = await withHeld();
       const revoking = all(control.revokeMany('t', {}));
       for (let seconds = 0; seconds < 80; seconds += 10) {
@@ -132,7 +132,7 @@ describe('rescheduleMany', () => {
     const act = control.rescheduleMany('t', {}, when)[Symbol.asyncIterator]();
     const { value: first } = await act.next();
     expect([first, await due()]).toMatchObject([{ done: 0, failed: 0, skipped: 0 }, before]);
-    await act.next(); // it has moved all, and its process is killed before it has told that
+    await act.next(); // it has moved all, and its process is killed before it has reported that
     const moved = await due();
     expect(moved).not.toEqual(before);
     await clock.advance(MINUTE / 2);
@@ -148,7 +148,7 @@ describe('rescheduleMany', () => {
     expect(operated).toMatchObject([{ act: 'rescheduleMany', on: { change: at(30) }, count: 1 }]);
   });
 
-  it('moves none again that it meets behind its old place, also if it goes on from a cursor', async () => {
+  it('moves none again that it meets after its old place, even if it continues from a cursor', async () => {
     const { control, due, clock } = await withWaiting(3);
     const [{ cursor }] = (await all(control.rescheduleMany('t', { limit: 1 }, { later: '90s' }))) as [
       BulkProgress<unknown>,
@@ -212,7 +212,7 @@ describe('an act on many that wait', () => {
     expect([await copies(), operated]).toEqual([before, []]);
   });
 
-  it('ends with an error that has its progress while the ledger is away, and goes on from it', async () => {
+  it('ends with an error that has its progress while the ledger is away, and continues from it', async () => {
     const { control, ledger, after, due, events } = await withWaiting(3);
     const operated = events.collect('operated');
     ledger.down = true;

@@ -207,7 +207,7 @@ const CASES: [string, Partial<Facts>, string][] = [
 
 const DUE_SINCE = { dueAt: new Date(NOW - 3 * MINUTE), overdueFor: 3 * MINUTE };
 
-/** What some cases tell beside their name. */
+/** Details that some cases return in addition to their name. */
 const DETAILS: { [Case in keyof ExplanationDetails]?: [Partial<Facts>, ExplanationDetails[Case]] } = {
   dead: [
     { letter: letter({ error: { name: 'TypeError', message: 'boom' } }) },

@@ -22,7 +22,7 @@ describe('delayMany', () => {
     expect(results.map(({ receipt }) => byId.get(receipt!.id))).toEqual([...Array(2_000).keys()]);
   });
 
-  it('tells of each job that is wrong, and stores the others', async () => {
+  it('reports each invalid job, and stores the others', async () => {
     const { producer, payloads } = await embedded();
     const results = await producer.delayMany('t', [
       { payload: 1, delay: '1m' },
@@ -122,7 +122,7 @@ describe('delayMany', () => {
     expect((await failure(producer.delayMany('t', []))).code).toBe('DQ_CLOSED');
   });
 
-  it('tells of those that a close in between left out', async () => {
+  it('reports those that a close in between left out', async () => {
     const { producer } = await embedded();
     const added = producer.delayMany(
       't',

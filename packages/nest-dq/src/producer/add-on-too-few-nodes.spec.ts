@@ -94,7 +94,7 @@ describe('an add that finds too few nodes', () => {
 
   it('says so too when every copy could be deleted, but had the time to run before', async () => {
     for (const ran of [true, false]) {
-      // Of the others none has ever answered, and each takes half a second to be given up.
+      // The other nodes have never answered, and each takes half a second to be given up.
       const prepare = (server: ScriptedNode, index: number) => index !== 1 && server.freeze();
       const { clock, servers, producer, puts, run, after } = await scripted(7, '', prepare);
       const add = failure(producer.now('t', 1));

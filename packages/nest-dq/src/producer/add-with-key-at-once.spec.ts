@@ -33,7 +33,7 @@ describe('adds of one key at once', () => {
       const winner = Number(left[0]!.payload);
       expect(born(receipts[winner]!)).toBe(schedule.born);
       const statuses = receipts.map(({ status }) => status);
-      // The loser either had its time, or was told whose job it is.
+      // The loser either had its time, or learnt whose job it is.
       if (statuses[1 - winner] === 'kept') expect(statuses[winner]).toBe('added');
       else expect([statuses[winner], statuses[1 - winner]]).toEqual(['replaced', 'added']);
       if (statuses[1 - winner] === 'kept') expect(receipts[1 - winner]!.ref).toBe(receipts[winner]!.ref);

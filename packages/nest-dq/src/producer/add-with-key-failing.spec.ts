@@ -150,7 +150,7 @@ describe('an add with a key while the ledger fails', () => {
     expect(await claim(primary)).toEqual({ kind: 'gone' });
   });
 
-  /** Redis loses its data so many milliseconds after an add has stored its copies, and before its commit. */
+  /** A world whose Redis loses its data `after` ms after an add has stored its copies, before its commit. */
   const losing = async (after: number) => {
     const world = await embedded();
     const { ledger, memory, clock } = world;
@@ -168,7 +168,7 @@ describe('an add with a key while the ledger fails', () => {
     ['the job that it replaces may have begun', '2s', '1h', 5_000],
     ['its own run may have begun', undefined, '10ms', 10_000],
   ] as const)(
-    'is told to be open where Redis lost its opening, and %s',
+    'is reported as indeterminate where Redis lost its opening, and %s',
     async (_what, oldDue, due, lostAfter) => {
       const { producer, lose, after, payloads } = await losing(lostAfter);
       if (oldDue) await producer.delay('t', 'old', oldDue, { key: 'k' });

@@ -110,7 +110,7 @@ describe('an add with a key', () => {
     expect(new Set(receipts.map(({ id }) => id)).size).toBe(keys.length);
   });
 
-  it('whose payload is too large beside its key is refused before the ledger is asked', async () => {
+  it('with a payload too large for its key is refused before the ledger is asked', async () => {
     const { producer, ledger, words } = await scripted();
     const key = 'k'.repeat(500);
     // The largest that is taken: found by trying, as the header has a size of its own.
@@ -213,7 +213,7 @@ describe('a second add of a key', () => {
     },
   );
 
-  it('replaces a job that waits for a retry, and its attempts begin anew', async () => {
+  it('replaces a job that waits for a retry, and resets its attempts', async () => {
     const { producer, primary, run, copies, clock, claim, payloads } = await waiting();
     const { finish } = await run(primary);
     await finish('retry', { due: clock.wall() + 5_000 });

@@ -145,7 +145,7 @@ describe('the list of dead letters', () => {
     expect(new Set(seen).size).toBe(301);
   });
 
-  it('has 50 letters unless told otherwise, and at most 1000', async () => {
+  it('has 50 letters by default, and at most 1000', async () => {
     const { deadLetters } = await dying(51);
     const { letters, cursor } = await deadLetters.list('t');
     expect([letters.length, typeof cursor]).toEqual([50, 'string']);
@@ -156,7 +156,7 @@ describe('the list of dead letters', () => {
     expect(await deadLetters.list('another')).toEqual({ letters: [] });
   });
 
-  it('goes on behind a letter that is gone by now, and shows new ones on its first page only', async () => {
+  it('continues after a letter that is gone by now, and shows new ones on its first page only', async () => {
     const { deadLetters, clock, die } = await dying(0);
     for (const name of ['a', 'b', 'c']) {
       await die(name);

@@ -60,7 +60,7 @@ describe('find', () => {
     expect(await find()).toEqual(['done', 3, 5_000]);
   });
 
-  it('tells of revoked and of dead jobs', async () => {
+  it('finds revoked and dead jobs', async () => {
     const { producer, copies, run } = await embedded();
     const revoked = await producer.now('t', 1);
     await producer.revoke(revoked);
@@ -82,7 +82,7 @@ describe('find', () => {
     expect(await producer.find(old)).toBeUndefined();
   });
 
-  it('by a receipt from before it was moved tells of it as it is now', async () => {
+  it('by a receipt from before a move returns the job as it is now', async () => {
     const { producer, clock } = await embedded();
     const receipt = await producer.delay('t', 1, '1m');
     await clock.advance(1);

@@ -7,7 +7,7 @@ import { Seal } from '../seal/seal.js';
 
 const HOUR = 3_600_000;
 
-/** What a job can have that its header tells, and whether it is sealed. */
+/** Options that a header stores, and whether the job is sealed. */
 const KINDS: [string, JobOptions, boolean][] = [
   ['plain', {}, false],
   ['keyed', { key: 'k' }, false],

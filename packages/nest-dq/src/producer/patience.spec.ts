@@ -3,7 +3,7 @@ import { DqError } from '../errors.js';
 import type { ScriptedNode } from '../../spec-support/scripted-node.js';
 import { embedded, failure, scripted } from '../../spec-support/producing.js';
 
-/** Milliseconds. */
+/** How long an add waits for nodes, in ms. */
 const PATIENCE = 5_000;
 const MINUTE = 60_000;
 
@@ -31,7 +31,7 @@ describe('an add while all nodes stand still', () => {
     await clock.advance(4_000);
     const receipt = await adding;
     expect(receipt).toMatchObject({ copies: 3, dueAt: new Date(called + MINUTE), status: 'added' });
-    // What was stored without an answer does not count.
+    // A copy stored without an answer does not count.
     await clock.advance(MINUTE + 10_000);
     const kinds = new Map<string, string>();
     for (const { envelope } of puts()) {

@@ -23,7 +23,7 @@ describe('the events of a producer', () => {
     expect(revoked).toEqual([{ id: plain.id, ref: plain.ref, tube: 't' }]);
   });
 
-  it('tell what was revoked by key, with a text that finds it', async () => {
+  it('report what was revoked by key, with a string that finds it', async () => {
     const { producer, events, after } = await embedded(3, 'app.');
     const revoked = events.collect('revoked');
     const keyed = await after(0, producer.delay('t', {}, '1h', { key: 'k' }));

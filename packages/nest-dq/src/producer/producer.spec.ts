@@ -173,7 +173,7 @@ describe('the first add', () => {
     expect((await first).copies).toBe(3);
   });
 
-  it('goes on at once when the ledger does not answer', async () => {
+  it('continues at once when the ledger does not answer', async () => {
     const { ledger, producer } = await scripted();
     ledger.readTime = () => Promise.reject(new Error('away'));
     ledger.down = true;

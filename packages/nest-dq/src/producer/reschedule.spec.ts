@@ -227,7 +227,7 @@ describe('reschedule', () => {
 });
 
 describe('reschedule of a job that waits for a retry', () => {
-  it('lets its attempts begin anew', async () => {
+  it('resets its attempts', async () => {
     const { producer, clock, ref, old, copies, run, claim } = await waiting('claimed before');
     await clock.advance(5_000);
     expect(await producer.reschedule(ref, { delay: '20s' })).toBe('rescheduled');

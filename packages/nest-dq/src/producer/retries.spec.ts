@@ -139,7 +139,7 @@ describe('calls that wait for their next try', () => {
 
   it('wait for their turn while others get on, and only those whose own try fails then are given up', async () => {
     const { clock, retries, call } = setUp();
-    // Each takes a second, and they are more than go on at a time.
+    // Each takes a second, and there are more than may run at once.
     const slow = async () => new Promise<void>((resolve) => clock.after(1_000, resolve));
     const results = Array.from({ length: 6_000 }, () => retries.again(DOWN, call({ patience: 2_000 }), slow));
     const never = failure(retries.again(DOWN, call({ patience: 2_000 }), () => Promise.reject(DOWN)));
@@ -149,7 +149,7 @@ describe('calls that wait for their next try', () => {
     expect(clock.nextTimer).toBe(Infinity);
   });
 
-  it('are so many at most, and so large: one more fails, and says that nothing was stored', async () => {
+  it('are bounded in number and size: one more fails, and says that nothing was stored', async () => {
     const { clock, retries, call } = setUp();
     const half = 32 * 1024 * 1024;
     const waiting = [1, 2].map(() =>

@@ -8,7 +8,7 @@ describe('revive', () => {
   it.each<[string, JobOptions]>([
     ['plain', {}],
     ['keyed', { key: 'k' }],
-  ])('lets a job run again, with attempts that begin anew: %s', async (_kind, options) => {
+  ])('lets a job run again, with fresh attempts: %s', async (_kind, options) => {
     const same = { attempts: 3, headers: { tenant: 'x' }, group: 'user-17' };
     const settings = { ...same, priority: 'high' } as const;
     const { deadLetters, receipt, copies, run, clock, producer } = await withDead({

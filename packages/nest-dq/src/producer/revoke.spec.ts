@@ -146,7 +146,7 @@ describe('revoke', () => {
     expect(await producer.revoke(JSON.parse(JSON.stringify(receipts[2])) as JobReceipt)).toBe('revoked');
   });
 
-  it('asks the ledger once for all that are revoked in a tick, and each is told of its own job', async () => {
+  it('asks the ledger once for all that are revoked in a tick, and each gets the answer for its own job', async () => {
     const { producer, ledger, copies, clock } = await embedded();
     const receipts = await Promise.all([1, 2, 3].map((i) => producer.delay('t', i, '1m')));
     await producer.revoke(receipts[1]!);
@@ -287,7 +287,7 @@ describe('revoke by key', () => {
     expect(await claim(primary!)).toEqual({ kind: 'gone' });
   });
 
-  it('lets a run go on, and nothing follows it', async () => {
+  it('lets a run finish, and nothing follows it', async () => {
     const { producer, clock, copies, claim, run, memory } = await embedded();
     await producer.now('t', 1, { key: 'k' });
     const [primary] = await copies();

@@ -82,7 +82,7 @@ describe('a cron expression', () => {
     expect(await within(3, from, '*/15 * * * *', tz)).toEqual(every(15));
   });
 
-  // Times of day there, with what they are ahead of UTC. A day whose last hour is repeated has the next one beside it.
+  // Local times of day with their UTC offsets. A day whose last hour is repeated has the next one with it.
   it.each([
     ['30 2,14 * * *', 'Europe/Berlin', '2027-03-28', 1, '03:00 GMT+2, 14:30 GMT+2'],
     ['30 2,14 * * *', 'Europe/Berlin', '2027-10-31', 1, '02:30 GMT+2, 14:30 GMT+1'],
@@ -258,7 +258,7 @@ describe('a cron expression', () => {
     ['no zone', '0 3 * * *', 'Mars/Base', /`tz` is "Mars\/Base": expected a time zone such as/],
     ['an empty zone', '0 3 * * *', '', /`tz` is "": expected a time zone/],
     [
-      'a zone beside a calendar',
+      'a zone along with a calendar',
       { name: 'x', next: () => undefined },
       'UTC',
       /`tz` is "UTC" beside a calendar/,

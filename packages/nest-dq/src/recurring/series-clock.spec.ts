@@ -55,7 +55,7 @@ describe.each([
     await scheduler.stop();
   });
 
-  it('a series whose occurrence ended begins anew at the next one by ledger time', async () => {
+  it('a series whose occurrence ended starts over at the next one by ledger time', async () => {
     const { scheduler, producer } = await processOf();
     await scheduler.start();
     expect(await dueIn()).toBe(10);
@@ -83,7 +83,7 @@ describe.each([
     expect((next!.getTime() - world.clock.wall()) / MINUTE).toBe(7);
   });
 
-  it('a series does not begin before the ledger has told its time', async () => {
+  it('a series does not begin before ledger time is known', async () => {
     const { ledger, scheduler } = await processOf();
     ledger.readTime = () => Promise.reject(new Error('Redis is not connected'));
     await scheduler.start();

@@ -10,11 +10,11 @@ const headers = { 'dq-plan': `${NIGHTLY} UTC` };
 interface Known {
   readonly state: JobView['state'];
   readonly dueAt: string;
-  /** Undefined: no copy of it is in reach. */
+  /** Undefined if no copy of it is in reach. */
   readonly headers?: Record<string, string>;
 }
 
-/** What a series asks of its producer at this ledger time, when this is known of its job. */
+/** The calls of a series to its producer at this ledger time, given what is known of its job. */
 async function scheduled(now: string, known?: Known, plan: RecurrencePlan = NIGHTLY): Promise<unknown[]> {
   const calls: unknown[] = [];
   const view = known && ({ ...known, ref: 'ref', dueAt: new Date(known.dueAt) } as unknown as JobView);
@@ -32,7 +32,7 @@ async function scheduled(now: string, known?: Known, plan: RecurrencePlan = NIGH
   return calls;
 }
 
-/** What a run of the nightly series returns, whose job has these headers. */
+/** The return value of a run of the nightly series with these headers. */
 async function returned(given: Record<string, string>): Promise<unknown> {
   const occurrences = await occurrencesOf(NIGHTLY);
   const series = new Series('report', {
@@ -52,16 +52,13 @@ describe('a series whose job', () => {
     expect(await scheduled('2027-01-01T12:00:00Z')).toEqual([['at', '2027-01-02T03:00:00.000Z', keep]]);
   });
 
-  it.each(['dead', 'revoked', 'done'] as const)(
-    'is %s begins anew, and never at what is over',
-    async (state) => {
-      const dueAt = '2027-01-02T03:00:00Z';
-      const next = [['at', '2027-01-03T03:00:00.000Z', keep]];
-      expect(await scheduled('2027-01-02T03:00:02Z', { state, dueAt })).toEqual(next);
-      // By a clock that is behind the others.
-      expect(await scheduled('2027-01-02T02:59:58Z', { state, dueAt })).toEqual(next);
-    },
-  );
+  it.each(['dead', 'revoked', 'done'] as const)('is %s starts over, and never in the past', async (state) => {
+    const dueAt = '2027-01-02T03:00:00Z';
+    const next = [['at', '2027-01-03T03:00:00.000Z', keep]];
+    expect(await scheduled('2027-01-02T03:00:02Z', { state, dueAt })).toEqual(next);
+    // By a clock that is behind the others.
+    expect(await scheduled('2027-01-02T02:59:58Z', { state, dueAt })).toEqual(next);
+  });
 
   it.each([
     ['next occurrence', '2027-01-02T03:00:00Z'],
@@ -117,7 +114,7 @@ describe('a run of a series', () => {
     expect(await returned(headers)).toEqual(Again.at(Date.parse('2027-01-02T03:00:00Z')));
   });
 
-  it('that another plan had scheduled ends the job, which begins anew by this one', async () => {
+  it('that another plan had scheduled ends the job, which starts over by this one', async () => {
     expect(await returned({ 'dq-plan': '0 3 1 * * UTC' })).toBe('went well');
   });
 });

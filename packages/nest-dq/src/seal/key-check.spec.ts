@@ -44,7 +44,7 @@ function checkOf(seal: Seal, stores = true): KeyCheck {
 }
 
 describe('a key whose name means other bytes elsewhere', () => {
-  it('is refused by its name: nothing is sealed or read with it, and other keys and tubes go on', async () => {
+  it('is refused by its name: nothing is sealed or read with it, and other keys and tubes still work', async () => {
     await checkOf(sealWith(THEIRS)).look();
     const seal = sealWith(OURS);
     const before = seal.keyFor('t')!;
@@ -60,7 +60,7 @@ describe('a key whose name means other bytes elsewhere', () => {
     expect(told).toEqual([expect.stringMatching(/^error: .*"k1".*a new name for a new key$/)]);
   });
 
-  it('is told once, and used again once the name means its bytes again', async () => {
+  it('is reported once, and used again once the name means its bytes again', async () => {
     await checkOf(sealWith(THEIRS)).look();
     const seal = sealWith(OURS);
     const check = checkOf(seal);
@@ -100,7 +100,7 @@ describe('a key whose name means other bytes elsewhere', () => {
     expect(seal.refused).toEqual(['k1', 'same']);
   });
 
-  it('cannot be told from what is stored, which has no byte of it', async () => {
+  it('cannot be derived from what is stored, which has no byte of it', async () => {
     await checkOf(sealWith(OURS)).look();
     expect([...stored.keys()]).toEqual(['k1', 'same']);
     expect([...stored.values()].every((print) => /^[0-9a-f]{16}$/.test(print))).toBe(true);

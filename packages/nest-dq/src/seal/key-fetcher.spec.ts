@@ -12,7 +12,7 @@ let clock: VirtualClock;
 let seal: Seal;
 let warnings: string[];
 let fetches: number;
-/** What the user's function does. */
+/** The user's function. */
 let give: () => Promise<SealKeys>;
 let fetcher: KeyFetcher;
 let renewals: number;

@@ -38,7 +38,7 @@ describe('runs', () => {
     expect(test.kit.scheduled(Orders)).toEqual([]);
   });
 
-  it('wait while their tube is paused, and go on when the pause ends', async () => {
+  it('wait while their tube is paused, and run when the pause ends', async () => {
     const runs = await test.noting();
     const tube = test.kit['clusters'].get(undefined)!.ledger.tube('orders');
     await test.kit.producer.delay(Orders, { id: 'a' }, '1m');
@@ -53,7 +53,7 @@ describe('runs', () => {
     expect(await test.kit.advance('1s')).toEqual({ ...NONE, started: 1, completed: 1 });
   });
 
-  it('that discard are dead at once, and those that go on are completed', async () => {
+  it('that discard are dead at once, and those that return Again are completed', async () => {
     await test.noting(({ payload: { id } }) => (id === 'dead' ? Discard.because('gone') : Again.after('1h')));
     await test.kit.producer.now(Orders, { id: 'dead' });
     await test.kit.producer.now(Orders, { id: 'again' });

@@ -8,7 +8,7 @@ import { VirtualClock } from 'nest-handlers/testing';
 const test = new KitOfTest();
 
 describe('time', () => {
-  it('begins where it is told, or now, and stands still', async () => {
+  it('begins at the given time, or now, and stands still', async () => {
     expect(test.kit.now).toEqual(START);
     await really(5);
     expect(test.kit.now).toEqual(START);

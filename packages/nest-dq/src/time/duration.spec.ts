@@ -74,7 +74,7 @@ describe('parseDuration', () => {
 });
 
 describe('duration', () => {
-  it('makes milliseconds of a text that the compiler does not know', () => {
+  it('parses a string that the compiler cannot check into milliseconds', () => {
     expect([duration('15m' as string), duration(' 1.5ms '), duration(5)]).toEqual([900_000, 2, 5]);
     expect(() => duration('900')).toThrow(/^DQ_BAD_DURATION: the duration is "900": no unit/);
     expect(() => duration(undefined as unknown as string)).toThrow(/the duration is undefined/);

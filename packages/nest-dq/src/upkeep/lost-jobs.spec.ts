@@ -157,14 +157,14 @@ describe('the search for lost jobs', () => {
 
   it.each([
     [
-      'a place is not known',
+      'a place is unknown',
       [
         { index: 0, location: 'n0:1#gone:1' },
         { index: 1, location: 'n1:1#gone:?' },
       ],
       0,
     ],
-    ['the primary is not known, so its siblings may not be', [{ index: 1, location: 'n1:1#gone:1' }], 0],
+    ['the primary is unknown, so its siblings may be, too', [{ index: 1, location: 'n1:1#gone:1' }], 0],
     ['no place is known', [], 0],
     [
       'all places are known',
@@ -182,7 +182,7 @@ describe('the search for lost jobs', () => {
     expect(told).toHaveLength(count);
   });
 
-  it('looks at 128 jobs in a round, and goes on behind them in the next', async () => {
+  it('looks at 128 jobs in a round, and continues after them in the next', async () => {
     const { lost, memory, clock, told } = await looking();
     const places = [{ index: 0, location: 'n0:1#gone:9' }];
     const due = clock.wall() - 40 * SECOND;
@@ -196,7 +196,7 @@ describe('the search for lost jobs', () => {
     expect(told).toHaveLength(130);
   });
 
-  it('goes on after a list that fails, and ends with its process', async () => {
+  it('continues after a list that fails, and ends with its process', async () => {
     let asked = 0;
     const { lost, replace, clock, told } = await looking((index) => ({
       page: async (tube, page) => {

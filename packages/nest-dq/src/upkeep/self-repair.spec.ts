@@ -166,7 +166,7 @@ describe('SelfRepair', () => {
     await Promise.all([repair.close(), other.close()]);
   });
 
-  it('goes on in the process that is elected next', async () => {
+  it('continues in the process that is elected next', async () => {
     const { add, wipe, clock, repair, is, told, present, log } = await world(3);
     await add(Array.from({ length: 500 }, (_, i) => HOUR + i));
     await wipe(0);
@@ -197,7 +197,7 @@ describe('SelfRepair', () => {
     expect(jobs.map(({ id }) => id)).toContain(/such as job (\S+) /.exec(over!)![1]);
   });
 
-  it('begins anew after the ledger failed', async () => {
+  it('starts over after the ledger failed', async () => {
     const { add, wipe, clock, ledger, told, log } = await world();
     await add([HOUR]);
     let isAway = true;

@@ -51,7 +51,7 @@ describe('TubeRounds', () => {
     expect(looks.at(-1)).toEqual(['t9', 67]);
   });
 
-  it('ends with the looks that go on, also between two parts of a round', async () => {
+  it('ends with the looks in progress, even between two parts of a round', async () => {
     let end!: () => void;
     const going = rounds(1, () => new Promise((resolve) => (end = resolve)));
     going.start();

@@ -150,7 +150,7 @@ describe('ReplyParser', () => {
     );
   });
 
-  it('reads past a body that is too long, keeps nothing of it, and goes on behind it', () => {
+  it('discards a body that is too long and resumes after it', () => {
     const parser = new ReplyParser();
     parser.feed(Buffer.from(`RESERVED 7 ${LARGEST_BODY + 1}\r\n`));
     expect(parser.next()).toBeUndefined();

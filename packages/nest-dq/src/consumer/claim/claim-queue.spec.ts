@@ -20,7 +20,7 @@ describe('ClaimQueue', () => {
   let context: ReturnType<typeof tubeContext>;
   let ledger: ScriptedLedger;
   let queue: ClaimQueue;
-  /** What was answered: `job-1 gone`. */
+  /** Answers in order, such as `job-1 gone`. */
   let answers: string[];
   let changes: number;
   const { lane, connection, said } = recordingLane();

@@ -7,7 +7,7 @@ import { DueBuffer } from './claim-queue.js';
 describe('DueBuffer', () => {
   let clock: VirtualClock;
   let buffer: DueBuffer;
-  /** What came due: when by ledger time, and the ids that came together. */
+  /** Deliveries that came due: ledger time, and the ids that came together. */
   let came: [at: number, ids: string[]][];
   let ledgerAhead: number;
   let ledger: { now: () => number; ahead: number };
@@ -137,7 +137,7 @@ describe('DueBuffer', () => {
     expect(came).toEqual([[10_000, ['at-1']]]);
   });
 
-  it('forgets what was removed, and goes on with the next', async () => {
+  it('forgets a removed delivery and continues with the next', async () => {
     const first = dueAt(100);
     buffer.add(first);
     buffer.add(dueAt(200));

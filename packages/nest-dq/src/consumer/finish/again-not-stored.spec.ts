@@ -39,7 +39,7 @@ describe('Again, where too few nodes can store it', () => {
     expect(await world.copies()).toEqual(NONE);
   });
 
-  it('goes on so, with attempts begun anew each time, and uses none up', async () => {
+  it('keeps retrying, with fresh attempts each time, and uses none up', async () => {
     const runs: Seen[] = [];
     const worker = world.process();
     await worker.consume(

@@ -26,7 +26,7 @@ describe('AgainScheduler', () => {
   let maxJobSize: number;
   let nodes: { writable: boolean }[];
   let deleted: { readonly job: JobGeneration; readonly places: readonly Place[] }[];
-  /** What became of runs: `stored a`, `failed a DQ_…`. */
+  /** Outcomes of runs: `stored a`, `failed a DQ_…`. */
   let told: string[];
   let stored: AnnouncedGeneration[];
   let again: AgainScheduler;

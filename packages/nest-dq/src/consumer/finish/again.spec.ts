@@ -12,7 +12,7 @@ describe('Again', () => {
     ['plain', undefined],
     ['keyed', 'user 5'],
   ])(
-    'runs a %s job again at its time: the same job with a greater fence, its attempts anew',
+    'runs a %s job again at its time: the same job with a greater fence and fresh attempts',
     async (_, key) => {
       const runs: Seen[] = [];
       await world.process().consume(

@@ -45,7 +45,7 @@ describe('a dead letter', () => {
     expect(await world.copies()).toEqual({ ...NONE, buried: 3 });
   });
 
-  it('of a job that went on is that of its last generation, with its new places', async () => {
+  it('of a job that ran again is that of its last generation, with its new places', async () => {
     let starts = 0;
     await world.process().consume(() => (++starts === 1 ? Again.after('5s') : Discard.because('gone')));
     const { id, ref } = await world.add(0);
@@ -147,7 +147,7 @@ describe('a dead letter', () => {
     },
   );
 
-  it('is told of its copies again where the ledger was away', async () => {
+  it('learns the places of its copies again after the ledger was away', async () => {
     const worker = world.process();
     const tube = worker.ledger.tube('tube');
     const buried = tube.buried.bind(tube);

@@ -92,7 +92,7 @@ describe('ConsumerNode, when its node or its lanes fail', () => {
       expect(world.held()).toHaveLength(3);
     });
 
-    it('tells of the copy that nobody can reach, and releases the others without a delay when they are due', async () => {
+    it('reports the copy that nobody can reach, and releases the others without a delay when they are due', async () => {
       for (const delivery of world.held()) delivery.release(12);
       await world.clock.advance(0);
       expect(released).toEqual(['release 1 12']);
@@ -171,7 +171,7 @@ describe('ConsumerNode, when its node or its lanes fail', () => {
       expect(await world.waiting()).toBe(1);
     });
 
-    it('does not go on with a wait from before the node was away, which may hang on a dead connection', async () => {
+    it('drops a wait from before the node was away, which may hang on a dead connection', async () => {
       await world.start();
       const [control, first] = world.wires as [Wire, Wire];
       control.stream.destroy();
@@ -182,7 +182,7 @@ describe('ConsumerNode, when its node or its lanes fail', () => {
       expect(await world.waiting()).toBe(1);
     });
 
-    it('tells of lanes that cannot be opened, tries ever more seldom, and is well once one stands', async () => {
+    it('reports lanes that cannot be opened, backs off, and is healthy once one is open', async () => {
       world.node.start();
       await world.settle();
       world.full = true;

@@ -143,7 +143,7 @@ describe('ConsumerNode, while its tube is busy', () => {
     expect(await job).toMatchObject({ state: 'reserved' });
   });
 
-  it('buries a body that is no envelope, tells of it, and goes on', async () => {
+  it('buries a body that is no envelope, reports it, and continues', async () => {
     await world.putBody(Buffer.from('nonsense'));
     await world.start();
     await world.putBody(Buffer.from('dq1 {"id":"x"}\n'));

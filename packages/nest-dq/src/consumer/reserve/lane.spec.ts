@@ -57,7 +57,7 @@ describe('Lane', () => {
       ]);
     });
 
-    it('tells of no refusal when its connection was lost', () => {
+    it('reports no refusal when its connection was lost', () => {
       open('mail');
       connection.closed = true;
       connection.answer(new BeanstalkError('CONNECTION_LOST', 'gone'));
@@ -170,7 +170,7 @@ describe('Lane', () => {
     expect(results).toEqual([true, false]);
   });
 
-  it('tells of a release that the server could only bury', () => {
+  it('reports a release that the server could only bury', () => {
     const buried: string[] = [];
     const { lane, connection } = recordingLane({ releaseBuried: (copyId) => buried.push(copyId) });
     lane.release(heldDelivery(lane, { copyId: '9' }), 5);
@@ -281,7 +281,7 @@ describe('Lane', () => {
       expect(said.slice(1)).toEqual(['release 1 pri 3', 'release 2 pri 3', 'quit']);
     });
 
-    it('tells of the refused burial of what is no envelope, too', () => {
+    it('also reports the refused burial of a body that is no envelope', () => {
       const { lane, connection, refusals } = setup();
       let done = 0;
       lane.buryBody('7', () => done++);

@@ -71,7 +71,7 @@ describe('SharedLanes, when a tube becomes busy', () => {
     expect(a!.arrived).toHaveLength(3);
   });
 
-  it('goes on for a tube that can open no lane, as long as there is room', async () => {
+  it('keeps reserving for a tube that can open no lane, as long as there is room', async () => {
     const [a, b] = await world.start('a', 'b');
     await world.put('b');
     world.openable = 0;
@@ -91,7 +91,7 @@ describe('SharedLanes, when a tube becomes busy', () => {
     expect(a!.arrived).toHaveLength(8);
   });
 
-  describe('with so many busy tubes that they cannot all have lanes', () => {
+  describe('with more busy tubes than there are lanes', () => {
     const names = Array.from({ length: 60 }, (_, i) => `t${i}`);
 
     it('has a bounded number of lanes, and brings the copies of all', async () => {
@@ -110,7 +110,7 @@ describe('SharedLanes, when a tube becomes busy', () => {
       expect(await world.lanes()).toBeLessThanOrEqual(4);
     });
 
-    it('reserves nothing without room for a tube that got no lane, and goes on as soon as there is some', async () => {
+    it('reserves nothing without room for a tube that got no lane, and resumes as soon as there is some', async () => {
       const started = await world.start(...names);
       for (let round = 0; round < 2; round++) for (const name of names) await world.put(name);
       started.forEach(({ arrived }) => arrived.forEach(end));
@@ -126,7 +126,7 @@ describe('SharedLanes, when a tube becomes busy', () => {
       await putAll(12);
       expect(world.lines.filter(([first]) => first === 'watch late')).toEqual([]);
       const held = () => without!.arrived.filter((delivery) => delivery.held).length;
-      // What a wait that had begun brings comes all the same: one for each of the four shared lanes.
+      // Waits already begun still deliver: one job for each of the four shared lanes.
       expect(held()).toBeLessThanOrEqual(2 + 4);
       for (let i = 0; i < 12; i++) {
         without!.arrived.forEach(end);
@@ -137,7 +137,7 @@ describe('SharedLanes, when a tube becomes busy', () => {
     });
   });
 
-  it('goes on for a tube that became busy without room, and whose lanes others have taken meanwhile', async () => {
+  it('resumes a tube that became busy without room, and whose lanes others have taken meanwhile', async () => {
     const names = Array.from({ length: 60 }, (_, i) => `t${i}`);
     const [full] = await world.start('full', ...names);
     full!.limit = 1;

@@ -37,7 +37,7 @@ describe('SharedLanes', () => {
     await world.put('a');
     expect([a!.arrived.length, asked()]).toEqual([1, []]);
     await world.clock.advance(2_000);
-    const [b] = await world.start('b'); // on another lane: the wait for `a` goes on
+    const [b] = await world.start('b'); // on another lane: the wait for `a` continues
     expect(await world.waiting()).toBe(2);
     await world.put('b');
     expect([a!.arrived.length, b!.arrived.length, asked()]).toEqual([1, 1, ['stats-job 2']]);
@@ -64,7 +64,7 @@ describe('SharedLanes', () => {
     expect([world.clock.now(), await world.waiting()]).toEqual([0, 1]);
   });
 
-  it('waits at once for a tube that comes later, and beside the old wait', async () => {
+  it('waits at once for a tube that comes later, alongside the old wait', async () => {
     await world.start('a', 'b');
     await world.clock.advance(1_000);
     const [late] = await world.start('late');
@@ -76,7 +76,7 @@ describe('SharedLanes', () => {
     expect(await world.waiting()).toBe(1);
   });
 
-  it('waits at once for a tube that comes back, although an old wait goes on for it', async () => {
+  it('waits at once for a tube that comes back, although an old wait for it is still open', async () => {
     const [a] = await world.start('a', 'b');
     await world.clock.advance(1_000);
     a!.consumer.pause();

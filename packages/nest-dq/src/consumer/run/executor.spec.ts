@@ -232,7 +232,7 @@ describe('Executor', () => {
     });
   });
 
-  it('lets a run go on that says Again, and counts it as failed where that cannot be', async () => {
+  it('schedules the next run when a run returns Again, and counts it as failed where that is impossible', async () => {
     world.handler = () => Again.after('1s');
     world.start();
     expect(world.ended[0]![1]).toEqual({ kind: 'again', delay: 1_000, at: 0 });

@@ -129,7 +129,7 @@ describe('resolveHandlerOptions', () => {
     expect(text).toContain(message);
   });
 
-  it('names beside its own options those that the caller has', () => {
+  it('lists the options of the caller along with its own', () => {
     const refused = () => resolveHandlerOptions({ tz: 'UTC' } as HandlerOptions, undefined, ['cluster']);
     expect(refused).toThrow(
       /no handler option `tz`.*: expected one of concurrency, attempts, backoff, timeout, limit, cluster$/,

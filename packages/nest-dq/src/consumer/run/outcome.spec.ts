@@ -64,7 +64,7 @@ describe('an outcome', () => {
     expect(deadOf(outcomeOf(Retry.after('nonsense' as '1s'), last)).death.why).toBe('attempts');
   });
 
-  it('Again goes on after its delay, or at its instant', () => {
+  it('Again schedules the next run after its delay, or at its instant', () => {
     expect(outcomeOf(Again.after('90s'), last)).toEqual({ kind: 'again', delay: 90_000, at: 0 });
     const instant = new Date(Date.UTC(2030, 0, 1));
     expect(outcomeOf(Again.at(instant), limits)).toEqual({ kind: 'again', delay: 0, at: instant.getTime() });
@@ -95,7 +95,7 @@ describe('an outcome', () => {
     expect(death.error?.message).toBe('user is gone');
   });
 
-  it('is known by its mark alone, and is then told as an Error', () => {
+  it('is recognized by its mark alone, and then reported as an Error', () => {
     const { death, error } = deadOf(outcomeOf({ '~outcome': 'discard', reason: 5n }, limits));
     expect(death.why).toBe('discarded');
     expect(typeof death.error?.message).toBe('string');

@@ -8,7 +8,7 @@ describe('StartScheduler', () => {
   let clock: VirtualClock;
   /** How much less of ledger time is certain than has passed. */
   let uncertain: number;
-  /** What began, and when. */
+  /** Starts, each with its time. */
   let begun: [at: number, id: string][];
   let starts: StartScheduler;
   let context: ReturnType<typeof tubeContext>;

@@ -113,7 +113,7 @@ describe('a revoke with abort', () => {
     expect(await world.copies()).toEqual(NONE);
   });
 
-  it('is not heard without abort: the run goes on, but its failure brings no retry, and is told as such', async () => {
+  it('is not noticed without abort: the run continues, but its failure brings no retry, and is reported as such', async () => {
     const worker = world.process();
     let fail: (error: Error) => void = () => undefined;
     let signal: AbortSignal | undefined;

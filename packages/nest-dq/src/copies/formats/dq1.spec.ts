@@ -235,7 +235,7 @@ describe('unwrap', () => {
   });
 });
 
-it('tells of which job a copy is from its first fields, as from all of them', () => {
+it('identifies the job of a copy from its first fields as from all of them', () => {
   const jobs: Partial<JobHeader>[] = [
     {},
     { generation: 7 },

@@ -204,7 +204,7 @@ describe('a reader', () => {
     expect(unwrap(body, 'another' as StoredTube, sealOf({ unsealed: new Set([TUBE]) }))).toMatch(/no seal/);
   });
 
-  it('keeps the derived keys of so many processes, and derives others again', () => {
+  it('keeps the derived keys of a bounded number of processes, and derives others again', () => {
     const reader = sealOf();
     const bodies = Array.from({ length: 1_100 }, () => written(sealOf())[0]!);
     for (const body of [...bodies, ...bodies]) expect(opened(body, reader).header.id).toBe(JOB.id);

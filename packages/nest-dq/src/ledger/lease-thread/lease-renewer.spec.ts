@@ -21,7 +21,7 @@ class AnsweredLedger extends ScriptedLedger {
   }
 }
 
-/** What a spec answers for, tube by tube. */
+/** A ledger with scripted answers, tube by tube. */
 class OpenedLedger implements Ledger {
   readonly tubes = new Map<string, ScriptedLedger>();
   closed = false;
@@ -52,7 +52,7 @@ class OpenedLedger implements Ledger {
 describe('LeaseRenewer', () => {
   let clock: VirtualClock;
   let opened: OpenedLedger[];
-  /** What was opened when the thread went to sleep. */
+  /** The ledgers that were open when the thread went to sleep. */
   let asleep: OpenedLedger[][];
   let renewer: LeaseRenewer;
 
@@ -106,7 +106,7 @@ describe('LeaseRenewer', () => {
     expect(asked().map(({ requests }) => requests)).toEqual([[ref]]);
   });
 
-  it('goes on for as long as the silence lasts, and says when the ledger last agreed', async () => {
+  it('continues as long as the silence lasts, and says when the ledger last agreed', async () => {
     tell({ granted: [leaseOf('a')] });
     for (let i = 0; i < 5; i++) {
       await clock.advance(LEASE / 2);
@@ -167,7 +167,7 @@ describe('LeaseRenewer', () => {
     expect(askedFor()).toEqual([['a', 'b'], ['b']]);
   });
 
-  it('goes on with a run that took the place of one that is refused', async () => {
+  it('keeps renewing a run that took the place of a refused one', async () => {
     tell({ granted: [leaseOf('a')] });
     await clock.advance(LEASE / 2);
     tell({ granted: [leaseOf('a', { fence: 10 })] });

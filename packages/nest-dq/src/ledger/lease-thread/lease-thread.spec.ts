@@ -71,7 +71,7 @@ describe('LeaseThread', () => {
     ]);
   });
 
-  it('tells of renewals while there is something to renew', () => {
+  it('reports renewals while there is something to renew', () => {
     const tube = leaseThread.tube('t');
     tube.granted([leaseOf('a')]);
     tube.beat();
@@ -80,7 +80,7 @@ describe('LeaseThread', () => {
     expect(threads[0]!.told.slice(1)).toEqual([leaseMessage({ beat: true }), leaseMessage({ over: ['a'] })]);
   });
 
-  it('tells of ends with what it tells next', () => {
+  it('sends ends along with its next message', () => {
     const tube = leaseThread.tube('t');
     tube.granted([leaseOf('a'), leaseOf('b'), leaseOf('c')]);
     tube.over([leaseOf('a')]);
@@ -95,7 +95,7 @@ describe('LeaseThread', () => {
     ]);
   });
 
-  it('tells of the last end at once, so that the thread has nothing left to look at', () => {
+  it('sends the last end at once, so that the thread has nothing left to look at', () => {
     const tube = leaseThread.tube('t');
     tube.granted([leaseOf('a'), leaseOf('b')]);
     tube.over([leaseOf('b')]);
@@ -103,7 +103,7 @@ describe('LeaseThread', () => {
     expect(threads[0]!.told.slice(1)).toEqual([leaseMessage({ over: ['b', 'a'] })]);
   });
 
-  it('tells of an end once, and of none that is not of a run it told of', () => {
+  it('sends an end once, and only for runs it has announced', () => {
     const tube = leaseThread.tube('t');
     tube.granted([leaseOf('a', { fence: 5 })]);
     tube.over([leaseOf('a', { fence: 4 })]);
@@ -137,14 +137,14 @@ describe('LeaseThread', () => {
       'not permitted',
     ],
     [
-      'a thread cannot be told where Redis is',
+      'the Redis address cannot be passed to a thread',
       () => ({
         from: refuse('`natMap` is a function'),
         start: (data: LeaseWorkerData) => new ScriptedThread(data),
       }),
       '`natMap` is a function',
     ],
-  ])('goes on where %s, and warns once', (_why, make, reason) => {
+  ])('continues where %s, and warns once', (_why, make, reason) => {
     const { start, from } = make();
     const tube = leaseThreadOf(start, from).tube('t');
     tube.granted([leaseOf('a')]);

@@ -4,7 +4,7 @@ import { deserialize, serialize } from 'node:v8';
 import { ledgerConnection, type RedisSource } from '../redis/connection.js';
 import { redisOf, threadSource } from './thread-source.js';
 
-/** What a thread that was told of the source would connect with. */
+/** The connection a thread would open with this source. */
 function inThread(source: RedisSource) {
   const told = threadSource(ledgerConnection(source));
   return ledgerConnection(redisOf(deserialize(serialize(told)) as typeof told));

@@ -49,7 +49,7 @@ describe('a ledger on a disk, after a restart', () => {
     expect(await tube.find(['job'])).toMatchObject([{ state: 'done', attempt: 1 }]);
   });
 
-  it('goes on with a pause, and ends it', async () => {
+  it('restores a pause, and ends it', async () => {
     const pause = await tube.pause();
     await folder.restart();
     expect(await tube.paused()).toEqual(pause);
@@ -60,7 +60,7 @@ describe('a ledger on a disk, after a restart', () => {
     expect(await claim()).toMatchObject({ kind: 'run' });
   });
 
-  it('goes on with the turn of a rate', async () => {
+  it('restores the turn of a rate', async () => {
     const claimOf = (id: string) =>
       tube.claim([{ id, generation: 0, born: 0, due: tube.now(), token: id, attempts: 1 }], {
         limits: { interval: 60_000_000 },

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { VirtualClock } from 'nest-handlers/testing';
 import { MemoryLedger } from './memory-ledger.js';
 
-// What every ledger does is stated in test/contract/ledger-*.spec.ts; here is what only memory must care for.
+// Facts of every ledger are in test/contract/ledger-*.spec.ts; here are those of the memory ledger alone.
 describe('MemoryLedger', () => {
   const MINUTE = 60_000;
   const settings = { lease: 15_000, doneTtl: 60_000, staleAfter: 3_600_000 };
@@ -86,7 +86,7 @@ describe('MemoryLedger', () => {
       most = Math.max(most, records.byId.size);
       await clock.advance(settings.doneTtl);
     }
-    // Those of two rounds at most: the old are swept while the new come.
+    // At most those of two rounds: the old are swept while the new come.
     expect(most).toBeLessThanOrEqual(100);
   });
 });

@@ -31,7 +31,7 @@ describe('LedgerTime', () => {
     expect(ahead()).toBe(700);
   });
 
-  it('goes on with the monotonic clock', async () => {
+  it('advances with the monotonic clock', async () => {
     await read({ ahead: 700 });
     const before = time.now();
     await clock.advance(90_000);
@@ -61,7 +61,7 @@ describe('LedgerTime', () => {
     expect(ahead()).toBe(700);
   });
 
-  it('is never behind what is certain, although a slower reply told of that', async () => {
+  it('is never less than what is certain, even if a slower reply established it', async () => {
     await read({ ahead: 700, out: 0, home: 2 });
     expect(ahead()).toBe(699);
     await read({ ahead: 700, out: 40, home: 0 });
@@ -75,7 +75,7 @@ describe('LedgerTime', () => {
       expect(time.nowAtLeast()).toBe(-Infinity);
     });
 
-    it('is what a reply told that took so long that nothing else is learnt from it', async () => {
+    it('comes from a slow reply too, from which nothing else is learnt', async () => {
       await read({ ahead: -3_600_000, out: 1_500, home: 1_500 });
       expect(time.known).toBe(false);
       expect(time.nowAtLeast()).toBe(clock.wall() - 3_600_000 - 1_500);
@@ -104,7 +104,7 @@ describe('LedgerTime', () => {
       expect(behind()).toBe(0);
     });
 
-    it('begins anew with another server', async () => {
+    it('starts over with another server', async () => {
       await read({ ahead: 10_700, out: 500, home: 500 });
       time.renew();
       await read({ ahead: 700, out: 400, home: 400 });
@@ -133,7 +133,7 @@ describe('LedgerTime', () => {
     expect(ahead()).toBe(702);
   });
 
-  it('begins anew on a new connection, with its first reading, and goes on with the old offset until then', async () => {
+  it('starts over on a new connection, with its first reading, and keeps the old offset until then', async () => {
     await read({ ahead: 700 });
     time.renew();
     expect(time.known).toBe(true);
@@ -144,7 +144,7 @@ describe('LedgerTime', () => {
     expect(ahead()).toBe(703);
   });
 
-  it('begins anew when the server’s clock was set, even after a worse round trip', async () => {
+  it('starts over when the server’s clock was set, even after a worse round trip', async () => {
     await read({ ahead: 700 });
     await clock.advance(1_000);
     await read({ ahead: 400, out: 5, home: 5 });

@@ -91,7 +91,7 @@ describe('RedisMaster', () => {
   });
 
   describe('that answers probes and refuses calls', () => {
-    /** What each probe said of the jobs. */
+    /** The job count of each probe. */
     let probes: string[];
     let changes: number;
     let refuses: boolean;
@@ -113,7 +113,7 @@ describe('RedisMaster', () => {
       await turn();
     });
 
-    it('is asked ever more rarely, as long as that goes on', async () => {
+    it('is probed ever more rarely while that lasts', async () => {
       await clock.advance(60_000);
       // After 0.5, 1, 2, 4, 8, and then each 10 seconds.
       expect(changes).toBe(10);
@@ -182,7 +182,7 @@ describe('RedisMaster', () => {
       expect(reconnects).toEqual([]);
     });
 
-    it('begins to count anew with the next connection', async () => {
+    it('restarts its count with the next connection', async () => {
       await clock.advance(2_600);
       master.connected();
       await clock.advance(2_000);

@@ -22,7 +22,7 @@ describe('RedisTubeLedger with a lease thread', () => {
   let told: LeaseMessage[];
   /** The answers in the next reply. */
   let answers: number[];
-  /** What was told before the ledger was asked. */
+  /** Number of reports sent before the ledger was asked. */
   let toldBefore: number;
 
   beforeEach(() => {

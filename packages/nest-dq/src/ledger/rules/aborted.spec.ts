@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { abortOpened } from './aborted.js';
 
-// What follows from it is stated in test/contract/ledger-granted.spec.ts.
+// For what follows from it, see test/contract/ledger-granted.spec.ts.
 it.each([
   ['all above it, where it was committed before', 20, [{ from: 21, to: 30 }]],
   ['all above it that were opened, where it was not', -1, [{ from: 21, to: 30 }]],
