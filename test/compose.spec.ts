@@ -29,7 +29,7 @@ const beanstalkds = Object.keys(services).filter((name) => name.startsWith('bean
 const app = services['sample-app']!;
 const appDockerfile = read('sample-app/Dockerfile');
 
-/** What follows an instruction of a Dockerfile, each time it stands there; continued lines are one. */
+/** The arguments of an instruction of a Dockerfile, one entry per occurrence; continued lines are joined. */
 function instructions(dockerfile: string, name: string): string[] {
   const lines = dockerfile.replaceAll(/\\\n\s*/g, ' ').split('\n');
   return lines.filter((line) => line.startsWith(`${name} `)).map((line) => line.slice(name.length + 1));

@@ -5,7 +5,7 @@ import { eventually } from 'test-servers';
 import { cliSuite, TUBE } from './cluster-suite.js';
 
 const suite = cliSuite();
-/** As everybody is told who called the program. */
+/** The name of the caller in reports to everybody. */
 const ME = `${userInfo().username}@${hostname()}`;
 
 beforeEach(() => suite.prepare());

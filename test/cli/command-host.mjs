@@ -16,7 +16,7 @@ async function run({ args, env, number }) {
   process.env = { ...environment, ...env };
   process.argv.splice(2, Infinity, ...args);
   process.exitCode = undefined;
-  await import(`${program}?${number}`); // evaluated anew, unlike what it imports
+  await import(`${program}?${number}`); // evaluated again, unlike its imports
   const code = process.exitCode;
   process.exitCode = undefined;
   process.send({ code, ...said });

@@ -3,7 +3,7 @@ import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:ht
 import { afterEach } from '@jest/globals';
 import { NestDqProcess, type Settings } from './nest-dq-process.js';
 
-/** What an answer says. */
+/** The parts of an HTTP answer that specs look at. */
 export interface Answered {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;

@@ -24,7 +24,7 @@ async function during(
   await system.stop();
 }
 
-/** What the doctor says of keys. */
+/** The findings of the doctor about keys. */
 async function keysFor(seal: object) {
   const file = join(suite.folder, 'keys.json');
   await writeFile(file, JSON.stringify({ seal, prefix: PREFIX }));

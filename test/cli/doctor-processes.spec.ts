@@ -12,13 +12,13 @@ afterEach(async () => {
   await there(1);
 });
 
-/** Waits until so many processes are there. */
+/** Waits until there are `count` processes. */
 function there(count: number): Promise<void> {
   const isSo = async () => (await suite.system.inspector.processes()).length === count;
   return eventually(`${count} are there`, isSo);
 }
 
-/** What the doctor says of processes, and what is not well. */
+/** The findings of the doctor about processes, and the rest of its complaints. */
 async function examine(env: Readonly<Record<string, string>> = {}): Promise<string[]> {
   const { stdout } = await suite.nestDq(['doctor', '--json'], env);
   const { checks } = JSON.parse(stdout) as { checks: { level: string; about: string; fact: string }[] };

@@ -45,7 +45,7 @@ describe('nest-dq move-many', () => {
     expect(await dueAts()).toEqual([...BEFORE.slice(0, 2), '2032-01-01T00:00', '2032-01-01T00:00']);
   });
 
-  it('goes on with the cursor that it printed, and moves no job twice', async () => {
+  it('continues from the cursor that it printed, and moves no job twice', async () => {
     const { stderr } = await suite.nestDq([...LAST_TWO, '--later', '1d', '--yes']);
     const [, cursor = ''] = /--cursor (\S+)\n/.exec(stderr)!;
     const moved = await dueAts();

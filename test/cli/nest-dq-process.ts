@@ -12,7 +12,7 @@ export const PROGRAM = join(process.cwd(), '..', 'packages', 'nest-dq', 'bin', '
 const IGNORING_FILE_LIMITS = 'trap "" XFSZ; exec "$0" "$@"';
 
 export interface Settings {
-  /** Of the shell: where its output goes instead of to this test. */
+  /** A redirection of the output in shell syntax, instead of to this test. */
   readonly redirect?: string;
   /** JavaScript that the process runs before anything else. */
   readonly first?: string;
@@ -79,7 +79,7 @@ export class NestDqProcess {
     this.child.stderr!.destroy();
   }
 
-  /** Lets it write no file beyond so many bytes. */
+  /** Limits the size of the files it can write. */
   async limitFiles(bytes: number): Promise<void> {
     await run('prlimit', ['--pid', String(this.child.pid), `--fsize=${bytes}:`]);
   }

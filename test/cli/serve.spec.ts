@@ -81,7 +81,7 @@ describe('nest-dq serve', () => {
     await client.says(`${PUT}reserve\r\ndelete 1\r\n`, 'DRAINING\r\nRESERVED 1 1\r\nx\r\nDELETED\r\n');
   });
 
-  it('goes on when nobody reads what it prints any more', async () => {
+  it('keeps running when nobody reads its output any more', async () => {
     const server = nestDq('serve', '--port=0', '--max-connections=1');
     const port = await server.port();
     server.closeOutput();
@@ -97,7 +97,7 @@ describe('nest-dq serve', () => {
     expect(await server.ended).toEqual({ code: 0, signal: null });
   });
 
-  it('goes on when what it prints cannot be written', async () => {
+  it('keeps running when its output cannot be written', async () => {
     const silent = nestDqWith({ redirect: '2> /dev/full' }, 'serve', '--port=0', '--max-connections=1');
     const port = await silent.port();
     const client = await peer(port);
@@ -179,7 +179,7 @@ describe('nest-dq serve', () => {
     }
   });
 
-  it('denies what it was told to, and stays in step', async () => {
+  it('denies the commands of --deny, and stays in step', async () => {
     const server = nestDq('serve', '--port=0', '--deny=put,pause-tube');
     const client = await peer(await server.port());
     await client.says(

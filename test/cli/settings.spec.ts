@@ -8,7 +8,7 @@ import { cliSuite, TUBE } from './cluster-suite.js';
 const DAY = 86_400_000;
 const suite = cliSuite({ staleAfter: '30d', replicas: 2 });
 
-beforeAll(() => eventually('the process told of itself', async () => (await processes()) === 1));
+beforeAll(() => eventually('the process announced itself', async () => (await processes()) === 1));
 
 async function processes(): Promise<number> {
   return (await suite.system.inspector.processes()).length;
@@ -60,7 +60,7 @@ describe('a command that writes', () => {
   it('takes the longest times where processes differ, and says so', async () => {
     const other = startSystem(suite.servers, { staleAfter: '40d', replicas: 2 });
     try {
-      await eventually('both told of themselves', async () => (await processes()) === 2);
+      await eventually('both announced themselves', async () => (await processes()) === 2);
       const { days, stderr } = await revoked();
       expect(days).toBeGreaterThan(80);
       expect(stderr).toBe('nest-dq: processes differ in staleAfter (30 d, 40 d); using the largest\n');

@@ -1,4 +1,4 @@
-// What others wrote into jobs reaches an operator's terminal as text, whatever command shows it.
+// Strings that others wrote into jobs reach an operator's terminal as plain text, whatever command shows them.
 import { expect, it } from '@jest/globals';
 import { eventually } from 'test-servers';
 import { cliSuite, TUBE } from './cluster-suite.js';

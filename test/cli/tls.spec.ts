@@ -79,7 +79,7 @@ describe('the command line over TLS', () => {
 
 describe('nest-dq doctor', () => {
   it('warns of certificates that end soon', async () => {
-    // Those of tests are valid for two days.
+    // Test certificates are valid for two days.
     expect(await troubles({})).toEqual(
       Array(3).fill(expect.stringMatching(/^warning: certificate expires in 1 d 23 h .*→ renew it/)),
     );

@@ -95,7 +95,7 @@ describe('nest-dq explain', () => {
 describe('nest-dq processes', () => {
   it('shows the process that consumes, and not itself', async () => {
     const there = async () => (await suite.system.inspector.processes()).length === 1;
-    await eventually('the process told of itself', there);
+    await eventually('the process announced itself', there);
     const { code, stdout } = await suite.nestDq(['processes', '--json']);
     expect([code, JSON.parse(stdout)]).toEqual([
       0,

@@ -87,7 +87,7 @@ async function push(...values: readonly string[]): Promise<void> {
   for (const sent of await driver.producer().send('t', messages)) if (sent instanceof Error) throw sent;
 }
 
-/** Resolves once so many runs have begun. */
+/** Resolves once `count` runs have begun. */
 function untilRuns(count: number): Promise<void> {
   return new Promise((resolve) => {
     begun = () => {
@@ -154,7 +154,7 @@ describe('GroupConsumer', () => {
     await untilCommitted(3n);
   });
 
-  it('runs a message again after its wait, before those behind it, and lets other keys go on', async () => {
+  it('runs a message again after its wait, before later ones of its key, and lets other keys continue', async () => {
     await consume();
     await push('a1', 'a2', 'b1');
     await untilRuns(2);
@@ -179,7 +179,7 @@ describe('GroupConsumer', () => {
     expect(begunValues()).toEqual(['a1', 'b1', 'c1']);
   });
 
-  it('fetches no more of a partition that is full, and goes on at half', async () => {
+  it('stops fetching a partition that is full, and resumes at half', async () => {
     await consume({ concurrency: 1, room: { messages: 4, budget: new MemoryBudget(1e9) } });
     const fetched = countFetched();
     await push('a1', 'a2', 'a3', 'a4');
@@ -232,7 +232,7 @@ describe('GroupConsumer', () => {
     expect(begunValues()).toEqual(['a1', 'a1']);
   });
 
-  it('drops the work of a partition that it has lost, and goes on with those that stay', async () => {
+  it('drops the work of a partition that it has lost, and continues with those that stay', async () => {
     await driver.admin.createTopics([{ topic: 't', partitions: 2 }]);
     const first = await consume({ order: 'partition' }, { rebalanceTimeout: 100 });
     const send = (partition: number, value: string) =>
@@ -255,7 +255,7 @@ describe('GroupConsumer', () => {
     await first.stop(60_000);
   });
 
-  it('lets what runs end before it joins anew, begins nothing meanwhile, and commits all of it', async () => {
+  it('lets running handlers finish before it rejoins, begins nothing meanwhile, and commits all of it', async () => {
     await consume();
     await push('a1', 'b1');
     await untilRuns(2);
@@ -384,7 +384,7 @@ describe('GroupConsumer', () => {
     await untilRuns(1);
   });
 
-  it('goes on with other topics while one is paused, and then with what had come of that one', async () => {
+  it('continues with other topics while one is paused, then with the backlog of that one', async () => {
     const pauses = new Pauses();
     const consumer = await consume({ topics: ['t', 'u'], concurrency: 1 }, { pauses });
     await push('a1', 'a2', 'b1');

@@ -42,7 +42,7 @@ describe('MemoryBudget', () => {
     expect(budget.fetched).toBeLessThan(1_000 * KB);
   });
 
-  it('lets a partition go on once it is half below its share, or memory is plenty again', () => {
+  it('resumes a partition once it is half below its share, or memory is plentiful again', () => {
     let pushing = 0;
     const budget = new MemoryBudget(1_000 * KB, () => pushing);
     const [one, other] = partitions(2, budget);

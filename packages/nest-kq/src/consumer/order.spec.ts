@@ -77,7 +77,7 @@ class Trial {
       }
       for (let turn = this.random(5); turn > 0; turn--) await new Promise(setImmediate);
       for (const key of keys) running.delete(key);
-      // What a run comes to after its partition was lost does not count: the next member runs it again.
+      // The outcome of a run that lost its partition does not count: the next member runs it again.
       if (run.isCut) return deliveries.map((): Outcome => 'handled');
       // A handler of many ends with the first one of a key that fails.
       const failed = new Set<string>();
@@ -114,7 +114,7 @@ class Trial {
     const key = String(message.key);
     const number = Number(message.value);
     const before = this.handled.get(key) ?? [];
-    // What was handled before may come again, but nothing may be left out.
+    // A message that was handled before may come again, but none may be left out.
     const next = before.length === 0 ? 0 : Math.max(...before) + KEYS;
     if (number > next) this.broken.push(`${key}: ${number} came before ${next}`);
     if (number === next && this.random(10) === 0) return { after: this.random(3) };

@@ -104,7 +104,7 @@ describe('a partition of which one message is not handled', () => {
     return { work, stalls, pass, end, first };
   }
 
-  it('is told once when it fetches nothing more for that', async () => {
+  it('is reported once when it stops fetching for that', async () => {
     const { work, stalls, pass, end, first } = stuck(20);
     work.batch({ ...place, messages: messages(20), next: 20n, end: 99n });
     const [partition] = work.works;
@@ -119,7 +119,7 @@ describe('a partition of which one message is not handled', () => {
     expect([stalls.length, partition!.stalled, partition!.watermark]).toEqual([1, false, 20n]);
   });
 
-  it('is not told while it still fetches', () => {
+  it('is not reported while it still fetches', () => {
     const { work, stalls, pass } = stuck(20);
     work.batch({ ...place, messages: messages(19), next: 19n, end: 99n });
     for (let times = 0; times < 3; times++) pass();
@@ -127,7 +127,7 @@ describe('a partition of which one message is not handled', () => {
   });
 });
 
-it('tells of messages that were removed before they could be handled', () => {
+it('reports messages that were removed before they could be handled', () => {
   const skips: unknown[] = [];
   const work = newWork({ run: () => ['handled'], skipped: (skip) => skips.push(skip) });
   const place = { topic: 't', partition: 0 };

@@ -27,7 +27,7 @@ function plainSend(topic: string, messages: readonly OutgoingMessage[]) {
   return driver.producer().send(topic, messages);
 }
 
-/** Of the log that there is when it is asked. */
+/** The admin of the current driver, looked up on each call. */
 const adminNow = new Proxy({} as LogAdmin, {
   get: (_, name) => Reflect.get(driver.admin, name).bind(driver.admin),
 });
@@ -130,7 +130,7 @@ async function pages(limit: number, processOf: () => LogDeadLetters): Promise<st
   return all;
 }
 
-/** What is in the topic, in its order. */
+/** The messages of the topic, in order. */
 function stored(topic = 'orders') {
   return driver.stored(topic).map(({ message }) => ({
     value: String(message.value),
@@ -175,7 +175,7 @@ describe('KqDeadLetters.list', () => {
   it.each([
     ['the process that gave the page before', false],
     ['another process', true],
-  ])('goes on where a page has ended, by %s', async (_name, isOther) => {
+  ])('continues where a page has ended, by %s', async (_name, isOther) => {
     for (let count = 0; count < 12; count++) await bury({ partition: count % 2 });
     await letters.discard(DEAD, { partition: 0, offset: 1 });
     await letters.discard(DEAD, { partition: 1, offset: 5 });
@@ -220,7 +220,7 @@ describe('KqDeadLetters.list', () => {
     expect(read).toBeLessThan(1_100);
   });
 
-  it('ends a page of a filter that finds nothing, with a cursor that goes on', async () => {
+  it('ends a page of a filter that finds nothing, with a cursor to continue from', async () => {
     const messages = Array.from({ length: 60_000 }, (_, count) => ({
       partition: 0,
       key: null,
@@ -347,7 +347,7 @@ describe('KqDeadLetters.replay', () => {
     expect(await letters.replay(DEAD, {})).toMatchObject({ count: 2 });
   });
 
-  it('keeps a letter whose message could not be stored, and goes on with the others', async () => {
+  it('keeps a letter whose message could not be stored, and continues with the others', async () => {
     await bury({ headers: { 'kq-topic': 'gone' } }, {}, { headers: { 'kq-topic': 'gone' } });
     const done = await letters.replay(DEAD, {});
     expect(done).toMatchObject({ count: 1, failed: 2 });
@@ -359,7 +359,7 @@ describe('KqDeadLetters.replay', () => {
     expect(lines).toEqual(['replayed 1 dead letters of orders.dead; 2 could not be, and stay']);
   });
 
-  it('stops while brokers are away, and goes on with the rest', async () => {
+  it('stops while brokers are away, and resumes with the rest', async () => {
     await bury({ value: '1' }, { value: '2' }, { value: '3' });
     send = async (topic, messages) => {
       if (topic !== 'orders') return plainSend(topic, messages);
@@ -515,7 +515,7 @@ describe('KqDeadLetters while a partition has no leader', () => {
     expect(await letters.list(DEAD)).not.toHaveProperty('leaderless');
   });
 
-  it('goes on with it from its end once it has one, if no page has read it yet', async () => {
+  it('reads it from its end once it has one, if no page has read it yet', async () => {
     await bury({}, { partition: 1 }, {}, { partition: 1 });
     const away = newProcess(leaderless(1, DEAD));
     const first = await away.list(DEAD, { limit: 1 });
@@ -525,7 +525,7 @@ describe('KqDeadLetters while a partition has no leader', () => {
     expect(await listed(newProcess(), { cursor: first.cursor! })).toEqual(['1/1', '1/0', '0/0']);
   });
 
-  it('goes on with it where a page before ended', async () => {
+  it('reads it from where the last page ended', async () => {
     await bury({}, { partition: 1 }, {}, { partition: 1 });
     const first = await letters.list(DEAD, { limit: 1 });
     expect(first).toMatchObject({ letters: [{ partition: 1, offset: '1' }] });

@@ -30,7 +30,7 @@ describe('place', () => {
     expect(keyless(3, [-1, -1])).toEqual([0, 1, 0]);
   });
 
-  it.each([2, -1, 0.5, NaN])('finds partition %s wrong, and goes on with the others', (partition) => {
+  it.each([2, -1, 0.5, NaN])('rejects partition %s, and continues with the others', (partition) => {
     const { placed, wrong } = place('t', [of(), of({ partition }), of()], leadersOf([1, 2]), 0);
     expect(placed.map(({ index }) => index)).toEqual([0, 2]);
     expect(wrong.get(1)).toMatchObject({

@@ -14,7 +14,7 @@ describe('resolveFailureOptions', () => {
     expect(resolve({ retry: { attempts: Infinity } }).attempts).toBe(Infinity);
   });
 
-  it('goes on through nest-dq where that is there, unless attempts or a place are given', () => {
+  it('retries through nest-dq where that is installed, unless attempts or a place are given', () => {
     const settings = resolve({}, true);
     expect(settings).toMatchObject({ attempts: 10, through: { what: 'dq', from: 3 }, needsDq: false });
     expect(settings.deadLetter(slip, 't')).toBe('dq');

@@ -167,7 +167,7 @@ describe('HandlerRuns', () => {
     expect(runs).toBe(2);
   });
 
-  it('runs a message again before those behind it, then stores it and goes on', async () => {
+  it('runs a message again before later ones, then stores it and continues', async () => {
     await handled.consume(
       (value: number, { attempt }: KqMessage) => {
         handled.tell(`${value} runs ${attempt}`);
@@ -253,7 +253,7 @@ describe('HandlerRuns', () => {
     expect(String(letters[2]!.headers!['kq-attempts'])).toBe('1');
   });
 
-  it('stores a poison message in a topic of its own where nothing else is said, and goes on', async () => {
+  it('stores a poison message in a topic of its own by default, and continues', async () => {
     await handled.consume((value: number, { attempt }: KqMessage) => {
       handled.tell(`${value} runs ${attempt}`);
       if (value === 1) throw slip;

@@ -96,7 +96,7 @@ describe('the events of a run', () => {
     expect(dropped[0]!.message.value).toEqual(Buffer.from('{'));
   });
 
-  it('tell of an error after the commit, of a message that is handled all the same', async () => {
+  it('report an error after the commit, of a message that counts as handled all the same', async () => {
     const told = (['handled', 'failedLate', 'failed', 'dropped'] as const).map(collect);
     const place = { topic: 'orders', partition: 1 };
     const work = new PartitionWork(
@@ -121,7 +121,7 @@ describe('the events of a run', () => {
     ]);
   });
 
-  it('are not told of a run whose outcome does not count any more', async () => {
+  it('are not emitted for a run whose outcome no longer counts', async () => {
     const told = [collect('handled'), collect('failed')];
     const lost = new RunSignal();
     lost.cut();

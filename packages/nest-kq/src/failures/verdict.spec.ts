@@ -64,7 +64,7 @@ describe('verdictOf', () => {
       },
       'oops',
     ],
-  ])('tells of a backoff that fails, and waits the default: %p', (backoff, why) => {
+  ])('reports a backoff that fails, and waits the default: %p', (backoff, why) => {
     const verdict = verdictOf(slip, 2, settingsOf({ backoff }));
     expect(verdict).toMatchObject({ kind: 'again', after: 2_000, error: { cause: slip } });
     expect(verdict.kind === 'again' && verdict.error.message).toContain(

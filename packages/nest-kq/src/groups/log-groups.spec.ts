@@ -103,7 +103,7 @@ describe('KqGroups', () => {
     await expect(groups.group('other', ['none'])).rejects.toMatchObject({ code: 'KQ_UNKNOWN_TOPIC' });
   });
 
-  it('pauses a topic or a group in this process, says so in the health, and goes on after `resume`', async () => {
+  it('pauses a topic or a group in this process, shows it in the health, and resumes after `resume`', async () => {
     const app = await start();
     const reader = app.get(Reader);
     const groups = app.get(KqGroups);
@@ -196,7 +196,7 @@ describe('KqGroups', () => {
     await expect(seek('first' as never)).rejects.toThrow('KQ_AWAY: no leader');
   });
 
-  it('sets nothing while another process is in the group, and goes on', async () => {
+  it('sets nothing while another process is in the group, and continues', async () => {
     const [app, other] = [await start(), await start()];
     await push(app, 'orders', 'a');
     await Promise.race([app, other].map((each) => each.get(Reader).until(1)));

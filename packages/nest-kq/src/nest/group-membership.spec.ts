@@ -22,9 +22,9 @@ interface Scripted {
 
 let logger: CollectingLogger;
 let members: Scripted[];
-/** What each of them was given. */
+/** The options each member was given. */
 let options: MemberOptions[];
-/** What waits for its time, by milliseconds. */
+/** Timers, by their delay in ms. */
 let timers: Map<number, () => void>;
 let events: EventHub;
 let commit: () => Promise<boolean>;
@@ -161,7 +161,7 @@ describe('the membership of a group', () => {
     await membership.end();
   });
 
-  it('tells of each of its steps, with the partitions that it got and lost', async () => {
+  it('reports each of its steps, with the partitions that it got and lost', async () => {
     const told: unknown[] = [];
     for (const name of ['groupJoined', 'groupLeft', 'rebalanced', 'commitFailed'] as const)
       events.on(name).subscribe((event) => told.push({ name, ...event }));
@@ -272,7 +272,7 @@ describe('the membership of a group', () => {
     await membership.end();
   });
 
-  it('tells of a commit that failed, and leaves all the same', async () => {
+  it('reports a commit that failed, and leaves all the same', async () => {
     const told: unknown[] = [];
     events.on('commitFailed').subscribe((event) => told.push(event));
     commit = () => Promise.reject(away);
@@ -281,7 +281,7 @@ describe('the membership of a group', () => {
     const { handler } = member;
     member.joined();
     await started;
-    // A gap, behind which the group goes on.
+    // A gap, after which the group continues.
     handler.batch({ topic: 'orders', partition: 0, messages: [], next: 1n, end: 1n });
     await pass(0);
     expect(told).toEqual([{ group: 'shop', error: away }]);
@@ -292,7 +292,7 @@ describe('the membership of a group', () => {
     expect(members[0]!.stopped).toBe(true);
   });
 
-  it('fails the start where waiting mends nothing, and begins anew where that shows later', async () => {
+  it('fails the start where waiting mends nothing, and rejoins where that shows later', async () => {
     const refusal = new KqError('KQ_REFUSED', 'no right to read');
     const started = membership.start();
     members[0]!.refused(refusal);

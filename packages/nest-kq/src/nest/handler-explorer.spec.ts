@@ -40,7 +40,7 @@ describe('handlers that do not go together', () => {
     await expect(start(Pair)).rejects.toThrow(message);
   });
 
-  it('are told apart by their group', async () => {
+  it('are distinguished by their group', async () => {
     const told: string[] = [];
     let done!: () => void;
     const all = new Promise<void>((resolve) => (done = resolve));

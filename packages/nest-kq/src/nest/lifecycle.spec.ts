@@ -167,7 +167,7 @@ describe('the life of an application', () => {
     await compiled.close();
   });
 
-  it('runs handlers of modules that are loaded lazily, beside those of the same group', async () => {
+  it('runs handlers of lazily loaded modules along with those of the same group', async () => {
     const handled = signal<string>();
     class Lazy {
       @TopicHandler('lazy')

@@ -66,7 +66,7 @@ describe('LogReport', () => {
     ]);
   });
 
-  it('repeats what goes on only after a minute, and at once after a group was joined', () => {
+  it('repeats an ongoing problem only after a minute, and at once after a group was joined', () => {
     const events = eventsAt();
     const held = { ...dead, why: 'attempts', trouble: away, after: 10 } as const;
     const left = { group, error: away, retryIn: 5 };
@@ -92,7 +92,7 @@ describe('LogReport', () => {
     ]);
   });
 
-  it('tells of rebalances for those who look closely', () => {
+  it('reports rebalances at debug level', () => {
     const events = eventsAt();
     const [zero, one] = [0, 1].map((partition) => ({ topic: 'orders', partition }));
     events.tell('rebalanced', { group, partitions: [zero!, one!], assigned: [one!], lost: [] });
@@ -126,7 +126,7 @@ describe('LogReport', () => {
     ]);
   });
 
-  it('tells of a listener that failed', () => {
+  it('reports a listener that failed', () => {
     const events = eventsAt();
     events.listen(
       'pushed',

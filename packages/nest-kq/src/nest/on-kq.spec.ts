@@ -84,7 +84,7 @@ describe('@OnKq', () => {
     expect(app.get(Watcher).seen).toEqual(['in nest-kq for greet', 'Ada in nest-kq', 'Bob in mails']);
   });
 
-  it('logs what a listener throws or rejects with, by its name, and goes on', async () => {
+  it('logs what a listener throws or rejects with, by its name, and continues', async () => {
     const app = await start(Greeter, Watcher);
     const dropped = told(app, 'dropped');
     await push(app, 'Eve');
@@ -139,7 +139,7 @@ describe('@OnKq', () => {
 });
 
 describe('KqEvents', () => {
-  it('tells of pushes and of their failures, and completes when the application is closed', async () => {
+  it('reports pushes and their failures, and completes when the application is closed', async () => {
     const app = await start();
     const events = app.get(KqEvents);
     const pushed = firstValueFrom(events.on('pushed').pipe(take(3), toArray()));

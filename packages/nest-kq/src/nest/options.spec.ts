@@ -159,7 +159,7 @@ describe('the options of KqModule', () => {
       'a token that is no function',
       { brokers: ['a:1'], sasl: { mechanism: 'oauthbearer', token: 's3cret' } },
     ],
-    ['a token beside a password', { brokers: ['a:1'], sasl: { mechanism: 'plain', token: 's3cret' } }],
+    ['a token along with a password', { brokers: ['a:1'], sasl: { mechanism: 'plain', token: 's3cret' } }],
     ['`ssl` that is a list with a login', { brokers: ['a:1'], ssl: ['u:s3cret@h'] }],
   ])('never show a secret: %s', (_door, options) => {
     const message = refusal(() => resolveOptions(options as KqOptions));

@@ -28,7 +28,7 @@ interface Seen {
   readonly offset: string;
   readonly topic: string;
   readonly headers: readonly string[];
-  /** Seconds. */
+  /** Time of the dead letter, in s. */
   readonly at: number;
 }
 

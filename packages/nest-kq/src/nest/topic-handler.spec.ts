@@ -30,7 +30,7 @@ import { TopicHandler } from './topic-handler.js';
 
 let logger: CollectingLogger;
 let app: TestingModule | undefined;
-/** What handlers and enhancers told, in its order. */
+/** Events of handlers and enhancers, in order. */
 let told: unknown[];
 let changed: () => void;
 beforeEach(() => {
@@ -45,7 +45,7 @@ function tell(fact: unknown): void {
   changed();
 }
 
-/** Resolves once so much was told. */
+/** Resolves once there are `count` events. */
 function untilTold(count: number): Promise<void> {
   return new Promise((resolve) => {
     changed = () => {

@@ -73,7 +73,7 @@ describe('a handler with a regular expression', () => {
     expect(runs.slice(3)).toEqual(['log log.new b']);
   });
 
-  it('finishes what runs before it joins anew, and repeats nothing', async () => {
+  it('finishes running handlers before it rejoins, and repeats nothing', async () => {
     kit = new KqTestKit({ patience: '10ms' });
     const pusher = await start(Logs);
     let end = () => {};
@@ -112,7 +112,7 @@ describe('a handler with a regular expression', () => {
     );
   });
 
-  it('tells of a topic that comes later and has two handlers, and gives it to the first', async () => {
+  it('reports a topic that comes later and has two handlers, and gives it to the first', async () => {
     const pusher = await start(Overlapping);
     await pusher.push('log.error', 'a');
     await kit.run();
@@ -122,7 +122,7 @@ describe('a handler with a regular expression', () => {
     ).toHaveLength(1);
   });
 
-  it('joins anew only when there is a new topic', async () => {
+  it('rejoins only when there is a new topic', async () => {
     const pusher = await start(Logs);
     await pusher.push('log.new', 'a');
     await kit.run();

@@ -9,7 +9,7 @@ import { systemClock } from 'nest-handlers/time';
 import { LogPusher } from './log-pusher.js';
 import { resolvePusherOptions } from './pusher-options.js';
 
-/** What was sent, in its order. */
+/** The messages sent, in order. */
 let sent: OutgoingMessage[];
 beforeEach(() => {
   sent = [];
@@ -27,7 +27,7 @@ function open(hooks: PushHooks): LogPusher {
 }
 
 describe('the hooks of a LogPusher', () => {
-  it('put headers into each message, beside its own, and stand around each call', async () => {
+  it('add headers to those of each message, and wrap each call', async () => {
     const notes: string[] = [];
     const pusher = open({
       onPush: (headers, { key }) => void (headers['tenant'] = `of ${String(key)}`),

@@ -60,7 +60,7 @@ const stored = (id: number) => Buffer.from(`00${id.toString(16).padStart(8, '0')
 const linesOf = () => asked.map(({ line }) => line);
 
 describe('SchemaRegistry', () => {
-  it('looks a schema up once, also for many at once, and keeps so many', async () => {
+  it('looks a schema up once, even for many callers at once, and caches a bounded number', async () => {
     const avro = registryOf({ cacheSize: 2 }).avro();
     await Promise.all([avro.decode(stored(1), 't'), avro.decode(stored(1), 't')]);
     expect(avro.decode(stored(1), 't')).toBe('a'); // at once

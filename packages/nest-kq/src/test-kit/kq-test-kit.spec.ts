@@ -15,7 +15,7 @@ const NONE: MessageCounts = { started: 0, handled: 0, failed: 0, dead: 0 };
 const Orders = defineTopic<string>('orders');
 const logger = new CollectingLogger();
 
-/** What the handler does with a value; each test has its own. */
+/** The handler of each test. */
 let handle: (value: string, message: KqMessage) => unknown;
 let runs: [value: string, at: number][];
 let kit: KqTestKit;
@@ -74,7 +74,7 @@ afterEach(async () => {
 });
 
 describe('a test kit', () => {
-  it('handles what was pushed only when it is told to', async () => {
+  it('handles pushed messages only on request', async () => {
     const pusher = await start();
     for (const value of ['a', 'b', 'c']) await pusher.push(Orders, value, { key: value });
     await new Promise((resolve) => setImmediate(resolve));
@@ -144,7 +144,7 @@ describe('a test kit', () => {
     expect(kit.now).toEqual(new Date('2032-01-01T00:00:00Z'));
   });
 
-  it('goes on without a handler that does not end, and counts it when it does', async () => {
+  it('continues without a handler that does not end, and counts it when it does', async () => {
     kit = new KqTestKit({ now: START, patience: '10ms' });
     const pusher = await start();
     let end = () => {};

@@ -27,7 +27,7 @@ describe('the settings of librdkafka', () => {
     expect(adminConfig(settings())).toHaveProperty(['security.protocol'], 'plaintext');
   });
 
-  it('have what gives the tokens, and refuse one whose end is not known', async () => {
+  it('contain the token provider, and refuse a token whose expiry is unknown', async () => {
     const configOf = (token: object) => {
       const sasl = { mechanism: 'oauthbearer', token: () => token as { value: string } } as const;
       return adminConfig(settings({ sasl })) as { oauthbearer_token_refresh_cb(): Promise<unknown> };
@@ -79,7 +79,7 @@ describe('the settings of librdkafka', () => {
     expect(timeout(3_600_000, 't')).toBe(60_000); // the brokers would abort the transaction
   });
 
-  it('fetch ahead in bytes, and go on soon after that was much', () => {
+  it('fetch ahead in bytes, and resume soon after a large backlog', () => {
     expect(memberConfig(settings(), { group: 'g', from: 'first' })).toMatchObject({
       'queued.max.messages.kbytes': 16_384,
       'queued.min.messages': 100_000, // of 160 bytes each; librdkafka counts those of all partitions

@@ -5,7 +5,7 @@ import { expect, it } from '@jest/globals';
 
 const FOLDER = dirname(fileURLToPath(import.meta.url));
 
-/** What a file imports while the process runs, and what that imports. */
+/** All files a file imports at run time, transitively. */
 function importsOf(file: string, found = new Set<string>()): Set<string> {
   const text = readFileSync(file, 'utf8');
   for (const [, what, from] of text.matchAll(/^(?:import|export) ([^;]*?)from '([^']+)'/gms)) {

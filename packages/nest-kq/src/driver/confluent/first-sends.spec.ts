@@ -46,7 +46,7 @@ it('takes the next one for the first if the first is refused', async () => {
   expect(handed).toEqual(['a', 'b', 'c']);
 });
 
-it('lets what waits go after one for which no broker was there, and begins anew', async () => {
+it('releases waiting sends after one that found no broker, and starts over', async () => {
   const { handed, send, answer } = setUp();
   const first = send('a');
   void send('b');

@@ -58,7 +58,7 @@ describe('Intake', () => {
     expect(intake.held).toEqual([]);
   });
 
-  it('lets the client go on with a partition whose handler pauses it and resumes it at once', () => {
+  it('lets the client continue with a partition whose handler pauses it and resumes it at once', () => {
     take(3, { value: Buffer.alloc(2_000) });
     intake.pause(PLACE);
     intake.resume(PLACE);

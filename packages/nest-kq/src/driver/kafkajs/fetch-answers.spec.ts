@@ -54,7 +54,7 @@ async function batchOf(records: readonly BatchRecord[], transactional = false, g
   return Buffer.from(to.bytes);
 }
 
-/** What a broker answers to a fetch of this version. */
+/** The answer of a broker to a fetch of this version. */
 function answerOf(version: number, ...partitions: readonly Buffer[]): Buffer {
   const to = new Writer().int32(25);
   if (version >= 7) to.int16(0).int32(9);
@@ -89,7 +89,7 @@ describe('an answer with messages', () => {
     expect(comparable(read)).toEqual(comparable(theirs));
   });
 
-  it('goes on after the last whole batch, also where compaction has removed its last messages', async () => {
+  it('continues after the last whole batch, even where compaction has removed its last messages', async () => {
     const batch = await batchOf([record('a'), record('b')]);
     const compacted = Buffer.from(batch);
     compacted.writeInt32BE(9, LAST_OFFSET_DELTA_AT);

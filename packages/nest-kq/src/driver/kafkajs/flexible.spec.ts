@@ -72,7 +72,7 @@ describe('an answer that is wrong', () => {
     tags: ['01' + '07' + '02' + 'aabb', (bytes) => bytes.tags()],
   };
 
-  it.each(Object.keys(reads))('is told wherever it ends within %s', (what) => {
+  it.each(Object.keys(reads))('is reported wherever it ends within %s', (what) => {
     const [hex, read] = reads[what]!;
     const bytes = Buffer.from(hex, 'hex');
     read(new FlexibleReader(bytes));
@@ -94,7 +94,7 @@ describe('an answer that is wrong', () => {
     expect(() => read(reader('ffffffff0f' + '00'))).toThrow(RangeError);
   });
 
-  it('is told where a length does not end', () => {
+  it('is reported where a length does not end', () => {
     const fact = 'a length in the answer has more than 5 bytes';
     expect(() => reader('80'.repeat(5) + '01' + '00').text()).toThrow(fact);
     expect(() => reader('ff'.repeat(1_000)).tags()).toThrow(fact);

@@ -40,7 +40,7 @@ describe('meant', () => {
     expect(meant(new Error('y', { cause: error }), 'z')).toBe(error);
   });
 
-  it('says only of brokers that are away what is not known', () => {
+  it('is indeterminate only for brokers that are away', () => {
     expect(meant('no error', 'x', { indeterminate: true })).toMatchObject({
       indeterminate: true,
       message: 'KQ_AWAY: x: no error',

@@ -27,10 +27,10 @@ let cluster: {
   findTopicPartitionMetadata(topic: string): object[];
   refreshMetadata(): Promise<void>;
 };
-/** What the broker answers; an error: it cannot be reached. */
+/** The answer of the broker, or the error if it cannot be reached. */
 let answer: object[] | Error;
 let refreshed: number;
-/** What was done, in its order. */
+/** Calls, in order. */
 let acts: string[];
 let left: object[];
 let asked: object[];
@@ -123,7 +123,7 @@ describe('a fetch', () => {
     await expect(fetch()).rejects.toThrow('error 29');
   });
 
-  it('has kafkajs join anew once a topic is gone', async () => {
+  it('has kafkajs rejoin once a topic is gone', async () => {
     left = [];
     answer = [{ partition: 1, errorCode: 3, messages: [] }, HEALTHY];
     await expect(fetch()).rejects.toMatchObject({ type: 'UNKNOWN_TOPIC_OR_PARTITION' });

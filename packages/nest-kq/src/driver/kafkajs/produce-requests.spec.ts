@@ -8,7 +8,7 @@ import protocol from 'kafkajs/src/protocol/requests/index.js';
 import { produceBody, type Produced } from './produce-requests.js';
 import type { BatchRecord } from './record-batch.js';
 
-/** Of kafkajs. */
+/** The produce protocol of kafkajs. */
 const { Produce } = (
   protocol as {
     readonly requests: {

@@ -3,7 +3,7 @@ import { Reading } from './reading.js';
 
 const PLACE = { topic: 't', partition: 0 };
 
-/** What kafkajs hands over, of which only the offset counts that was asked for. */
+/** A batch as kafkajs hands it over; only its fetched offset matters. */
 function fetchedAt(offset: number) {
   return {
     topic: 't',
@@ -46,7 +46,7 @@ describe('Reading', () => {
     expect(answers).toEqual([false, false, true]);
   });
 
-  it('accepts what it has come to, and what a broker that has lost messages goes on with', () => {
+  it('accepts the offset it has reached, and the next offset of a broker that has lost messages', () => {
     const reading = rejoined();
     reading.position = 50n;
     expect(reading.accepts(fetchedAt(50))).toBe(true);

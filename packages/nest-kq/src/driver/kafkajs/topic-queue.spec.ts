@@ -92,7 +92,7 @@ describe('the queue of a topic', () => {
     expect(said().slice(1)).toEqual(['0:b', '1:c']);
   });
 
-  it('sends nothing more of a call in a partition in which it failed, and goes on with the next call', async () => {
+  it('sends nothing more of a call in a partition where it failed, and continues with the next call', async () => {
     const queue = open(40); // one message
     const first = push(queue, '0:a 0:b 2:c');
     const second = push(queue, '0:d');

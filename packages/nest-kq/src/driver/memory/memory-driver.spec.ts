@@ -1,4 +1,4 @@
-// What only the log in this process does; test/contract has what every log does.
+// Facts of the in-process log alone; those of every log are in test/contract.
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { systemClock } from 'nest-handlers/time';
 import type { LogBatch, MemberHandler } from '../driver.js';
@@ -116,7 +116,7 @@ describe('MemoryDriver', () => {
     expect(values()).toEqual(Array.from({ length: 100 }, (_, n) => `${4_900 + n}`));
   });
 
-  it('goes on at the first message where those that the group has not read are gone', async () => {
+  it('continues at the first message that is left where unread ones were removed', async () => {
     const driver = open({ retainMessages: 2 });
     const producer = driver.producer();
     await producer.send('t', [of('a'), of('b')]);
@@ -145,7 +145,7 @@ describe('MemoryDriver', () => {
     ]);
   });
 
-  it('shares the partitions once more when a member leaves while it is told of its own', async () => {
+  it('shares the partitions once more when a member leaves while it is being assigned its own', async () => {
     const driver = open();
     const assignments: number[] = [];
     await join(driver, { assigned: (assignment) => void assignments.push(assignment.length) });
