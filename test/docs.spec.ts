@@ -131,7 +131,7 @@ describe('the documentation', () => {
     expect(begins(chinese)).toContain('(README.md)');
   });
 
-  it('tells of each folder and file of the source where it is', () => {
+  it('maps each folder and file of the source', () => {
     const src = new URL('../packages/nest-dq/src/', import.meta.url);
     const map = read('docs/architecture.md');
     const [, folders] = map.split(/## Folders|## Directions/);

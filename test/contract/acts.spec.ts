@@ -1,4 +1,4 @@
-// What operators did: over Redis, a Redis Cluster, in one process, and in a folder.
+// Acts of operators: over Redis, a Redis Cluster, in one process, and in a folder.
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { restartsOnDisk } from 'nest-dq/spec-support/restarts-on-disk.js';
 import { MOST_ACTS, type Acts } from 'nest-dq/src/fleet/acts.js';
@@ -10,7 +10,7 @@ async function textsOf(acts: Acts, before?: number, limit = 10): Promise<string[
   return (await acts.read(before, limit)).map(({ text }) => text);
 }
 
-/** Of each process: one for each call. */
+/** @param actsOfProcess creates the acts of another process on each call. */
 function contract(actsOfProcess: () => Acts): void {
   it('has the acts of all processes, the latest first, page by page', async () => {
     const [one, two] = [actsOfProcess(), actsOfProcess()];

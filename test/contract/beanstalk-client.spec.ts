@@ -142,7 +142,7 @@ describe('a real beanstalkd: bodies', () => {
     expect(await connection.ask((done) => connection.delete(id, done))).toBe('DELETED');
   });
 
-  it('refuses a body over the limit before it is sent, and goes on', async () => {
+  it('refuses a body over the limit before it is sent, and stays usable', async () => {
     const { connection, tube } = await worker();
     await expect(put(connection, tube, Buffer.alloc(65_536))).rejects.toMatchObject({
       code: 'JOB_TOO_BIG',
@@ -152,7 +152,7 @@ describe('a real beanstalkd: bodies', () => {
     await put(connection, tube, 'fits');
   });
 
-  it('goes on when the server finds a body too big', async () => {
+  it('stays usable when the server finds a body too big', async () => {
     const { connection, tube } = await worker();
     connection.maxJobSize = Infinity;
     const tooBig = put(connection, tube, Buffer.alloc(65_536));

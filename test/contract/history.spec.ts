@@ -1,4 +1,4 @@
-// What happened by minute: over Redis, a Redis Cluster, and in one process.
+// The history by minute: over Redis, a Redis Cluster, and in one process.
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ALL_TUBES, HOUR, MOST_TUBES, type History } from 'nest-dq/src/fleet/history.js';
 import { LocalHistory } from 'nest-dq/src/fleet/local-history.js';
@@ -8,7 +8,7 @@ import { EACH_REDIS, openFleet, realRedis } from './real-redis.js';
 /** The first minute of the present hour. */
 const hour = () => Math.floor(systemClock.wall() / (HOUR * 60_000)) * HOUR;
 
-/** Of each process: one for each call. */
+/** @param historyOfProcess creates the history of another process on each call. */
 function contract(historyOfProcess: () => History): void {
   it('adds up what the processes counted, by minute and tube', async () => {
     const [one, two] = [historyOfProcess(), historyOfProcess()];

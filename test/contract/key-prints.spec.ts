@@ -1,4 +1,4 @@
-// What tells the keys of a seal from others of the same names, in one Redis and in a Redis Cluster.
+// Fingerprints that distinguish the keys of a seal from others of the same names, in one Redis and in a Redis Cluster.
 import { describe, expect, it } from '@jest/globals';
 import { EACH_REDIS, open, realRedis } from './real-redis.js';
 
@@ -27,7 +27,7 @@ describe.each(EACH_REDIS)('the fingerprints of keys in %s', (_kind, cluster) => 
     await expect(at.inspect.pttl('{all.:}::seal-keys')).resolves.toBe(-1);
   });
 
-  it('are stored anew after they were lost or overwritten', async () => {
+  it('are stored again after they were lost or overwritten', async () => {
     const own = new Map([['a', ONE]]);
     await prints('lost.').store(own);
     await at.inspect.hset('{lost.:}::seal-keys', 'a', 'nonsense');

@@ -82,7 +82,7 @@ everyLedger((jobs) => {
     expectAbout(await forgottenIn(), KEPT);
   });
 
-  it('may be opened only by the run that goes on', async () => {
+  it('may be opened only by the current run', async () => {
     const ref = await run();
     await expect(openAgain({ ...ref, fence: ref.fence - 1 })).resolves.toMatchObject({ why: 'lost' });
     await done(ref);
@@ -158,7 +158,7 @@ everyLedger((jobs) => {
     });
   });
 
-  it('is refused for a lost record that nobody may make anew, and is given up', async () => {
+  it('is refused for a lost record that nobody may recreate, and is given up', async () => {
     const ref = await run();
     const generation = await openedAgain(ref);
     await jobs.harness.wipe();
@@ -168,7 +168,7 @@ everyLedger((jobs) => {
     await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'run' });
   });
 
-  it('does not go on as what was given up: its copies may be deleted already', async () => {
+  it('does not continue as a generation that was given up: its copies may be deleted already', async () => {
     const ref = await run();
     const generation = await openedAgain(ref);
     await expect(abort(generation)).resolves.toBe('aborted');
@@ -194,7 +194,7 @@ everyLedger((jobs) => {
       places: placesOf('one').slice(0, 1),
     });
 
-    it('waits as what it is, its attempts begun anew, and not as what was opened', async () => {
+    it('waits as the same generation with fresh attempts, not as the opened one', async () => {
       await complete(await run(), { kind: 'retry', due: nowMs() - 1_000 });
       const ref = await run({ token: 'b' });
       expect(ref.attempt).toBe(2);
@@ -270,7 +270,7 @@ everyLedger((jobs) => {
       await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'run', attempt: 1 });
     });
 
-    it('is refused for a lost record that nobody may make anew, and what was opened is given up', async () => {
+    it('is refused for a lost record that nobody may recreate, and the opened generation is given up', async () => {
       const ref = await run();
       const generation = await openedAgain(ref);
       await jobs.harness.wipe();

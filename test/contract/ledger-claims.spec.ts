@@ -206,7 +206,7 @@ everyLedger((jobs) => {
       await expect(letter()).resolves.toMatchObject({ why: 'stale' });
     });
 
-    it('does not run it either while its key is being added anew', async () => {
+    it('does not run it either while its key is being added again', async () => {
       const next = await opened({ due: nowMs() + MINUTE });
       const due = nowMs() - SETTINGS.staleAfter - 1_000;
       await expect(claim({ generation: due, due })).resolves.toEqual({ kind: 'stale' });

@@ -76,7 +76,7 @@ everyLedger((jobs) => {
       await expect(claim({ generation, token: 'b' })).resolves.toEqual({ kind: 'gone' });
     });
 
-    it('begins the attempts of a job anew that waited for a retry, at the new time', async () => {
+    it('resets the attempts of a job that waited for a retry, at the new time', async () => {
       const first = await run({ generation: await add() });
       await complete(first, { kind: 'retry', due: nowMs() + MINUTE });
       const due = nowMs() - 500;
@@ -115,7 +115,7 @@ everyLedger((jobs) => {
       expectAbout(await forgottenIn(), KEPT);
     });
 
-    it('goes on owing the copies of the generation that it replaced', async () => {
+    it('still owes the copies of the generation that it replaced', async () => {
       const first = await add();
       const second = await add();
       await done(await run({ generation: second }));
@@ -125,7 +125,7 @@ everyLedger((jobs) => {
       expectAbout(await forgottenIn(), SETTINGS.doneTtl);
     });
 
-    it('is refused once a newer generation was committed, and tells of it', async () => {
+    it('is refused once a newer generation was committed, and names that generation', async () => {
       const older = await opened();
       const newer = await opened();
       await commit(newer);
@@ -187,7 +187,7 @@ everyLedger((jobs) => {
         why: 'overtaken',
         present: { generation: newer },
       });
-      // What was given up in time no claim took.
+      // No claim took a generation that was given up in time.
       const givenUp = newer - OLD;
       await jobs.harness.wipe();
       await abort(givenUp);

@@ -13,7 +13,7 @@ import { TwinLedgers } from './fuzz/twin-ledgers.js';
 const { LEDGER_FUZZ_SEEDS: seeds = '3', LEDGER_FUZZ_SEED: only, LEDGER_FUZZ_PATH: path } = process.env;
 const SEEDS = only === undefined ? Array.from({ length: Number(seeds) }, (_, i) => i + 1) : [Number(only)];
 const RUNS = 40;
-/** Milliseconds. */
+/** Time limit of one seed, in ms. */
 const LIMIT = 300_000;
 const STEPS = { minLength: 1, maxLength: 50, size: 'max' } as const;
 

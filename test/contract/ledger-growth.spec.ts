@@ -1,4 +1,4 @@
-// What a record takes, however often its key was used, and whatever became of it.
+// Size of a record, however often its key was used, and whatever became of it.
 import { describe, expect, it } from '@jest/globals';
 import type { CommitRequest, SettledCopies } from 'nest-dq/src/ledger/requests.js';
 import { SETTINGS } from './ledger-harness.js';
@@ -11,7 +11,7 @@ const BATCHES = 20;
 everyLedger((jobs) => {
   const { abort, add, claim, done, forgottenIn, nowMs, opened, run, settle, size } = jobs;
 
-  /** So many adds of one key that are opened together. */
+  /** Opens `count` adds of one key together. */
   async function openMany(count = BATCH, onDuplicate?: 'keep'): Promise<number[]> {
     const due = nowMs() + MINUTE;
     const ask = { id: 'job', opening: adding(onDuplicate), due, announced: THREE.mask };
@@ -98,7 +98,7 @@ everyLedger((jobs) => {
     expectAbout(await forgottenIn(), KEPT);
   });
 
-  it('goes on owing what was opened and never told of again: its process may have died', async () => {
+  it('still owes an opened generation that was never reported again: its process may have died', async () => {
     const lost = await opened();
     const generation = await add();
     await jobs.revokeKey();
@@ -111,7 +111,7 @@ everyLedger((jobs) => {
   describe('a key whose adds keep failing', () => {
     const COPY = { owed: { mask: 0b001, unknown: false } };
 
-    /** What such an add is answered, and its generation, and that of another one which is not heard of again. */
+    /** The answer to such an add, with its generation and one that was opened and then abandoned. */
     async function fail() {
       const generation = await opened();
       const between = await opened();

@@ -26,7 +26,7 @@ export const SETTINGS: LedgerSettings & Required<Pick<LedgerSettings, 'mostIndex
 export type RecordFields = Partial<Pick<JobRecord, 'fence' | 'opened' | 'floor' | 'holdEnd'>>;
 
 export interface LedgerHarness {
-  /** What was decided is there again after `close` and `open`. */
+  /** True if decisions survive `close` and `open`. */
   readonly survivesRestart: boolean;
   /** A new ledger over the same store. */
   open(): Promise<void>;
@@ -34,7 +34,7 @@ export interface LedgerHarness {
   tube(name: string): TubeLedger;
   /** The same tube, as a process with another lease sees it. */
   withLease(tube: string, lease: number): Promise<TubeLedger>;
-  /** The same tube, as a process sees it that adds to an index of so many jobs at most. */
+  /** The same tube as seen by a process that indexes at most `most` jobs. */
   withMostIndexed(tube: string, most: number): Promise<TubeLedger>;
   /** Resolves once this instant of ledger time is over. */
   until(tube: TubeLedger, instant: number): Promise<void>;
@@ -226,7 +226,7 @@ async function serverHarness(cluster: boolean): Promise<LedgerHarness> {
     withLease: (name, lease) => withSettings(name, { lease }),
     withMostIndexed: (name, mostIndexed) => withSettings(name, { mostIndexed }),
     until: async (tube, instant) => {
-      // What this process takes for ledger time may be off by a round trip.
+      // Ledger time as known to this process may be off by a round trip.
       while (tube.now() < instant + 3) await new Promise((resolve) => setTimeout(resolve, 2));
     },
     wipe: async () => void (await inspect.flushall()),

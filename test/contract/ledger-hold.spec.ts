@@ -1,4 +1,4 @@
-// A run that is replaced goes on, and holds its successor back.
+// A replaced run continues, and holds its successor back.
 import { expect, it } from '@jest/globals';
 import type { RunRef } from 'nest-dq/src/ledger/requests.js';
 import { SETTINGS } from './ledger-harness.js';
@@ -48,7 +48,7 @@ everyLedger((jobs) => {
     });
   });
 
-  it('goes on holding it back while it extends, after a second replacement too', async () => {
+  it('keeps holding it back while it extends, even after a second replacement', async () => {
     await replace();
     next = await add();
     await jobs.harness.overwrite(jobs.tubeName, 'job', { holdEnd: nowMs() + 1_000 });
@@ -85,7 +85,7 @@ everyLedger((jobs) => {
     await expect(claim({ generation: next, token: 'b' })).resolves.toMatchObject({ kind: 'run' });
   });
 
-  it('goes on under a revoke, which lets its successor never start', async () => {
+  it('continues under a revoke, which never lets its successor start', async () => {
     await replace();
     await expect(jobs.revokeAll({ born: undefined, owed: NONE })).resolves.toMatchObject({
       result: 'running',

@@ -1,4 +1,4 @@
-// What tells a ledger from others, in one Redis and in a Redis Cluster.
+// The identity that distinguishes a ledger from others, in one Redis and in a Redis Cluster.
 import { describe, expect, it } from '@jest/globals';
 import { EACH_REDIS, open, realRedis } from './real-redis.js';
 

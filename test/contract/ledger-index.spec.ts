@@ -27,7 +27,7 @@ everyLedger((jobs) => {
       await expect(jobs.find()).resolves.toBeUndefined();
     });
 
-    it('is listed once when it is told twice', async () => {
+    it('is listed once when it is reported twice', async () => {
       await index();
       await expect(index()).resolves.toBe('listed');
       await expect(ids()).resolves.toEqual(['job']);
@@ -186,7 +186,7 @@ everyLedger((jobs) => {
   });
 
   describe('the most that there may be', () => {
-    it('is told to whoever adds more', async () => {
+    it('is reported to whoever adds more', async () => {
       const two = await jobs.harness.withMostIndexed(jobs.tubeName, 2);
       const requests = ['a', 'b', 'c'].map((id) => ({ id, due: nowMs() + MINUTE, places: placesOf('n') }));
       await expect(two.ask('index', requests)).resolves.toEqual(['listed', 'listed', 'full']);

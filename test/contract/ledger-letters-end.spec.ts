@@ -1,4 +1,4 @@
-// What ends a dead letter: a discard, a revival or a newer job of its key; and what does not.
+// Ends of a dead letter: a discard, a revival or a newer job of its key; and what does not end it.
 import { describe, expect, it } from '@jest/globals';
 import type { BuriedRequest, Death, LetterPage } from 'nest-dq/src/ledger/requests.js';
 import { SETTINGS } from './ledger-harness.js';
@@ -35,7 +35,7 @@ everyLedger((jobs) => {
     return answer;
   };
 
-  /** So many jobs die in one call, and so in one millisecond. */
+  /** Kills these jobs in one call, and so in one millisecond. */
   async function die(ids: readonly string[]): Promise<void> {
     const requests = ids.map((id) => copy({ id }));
     const answers = await jobs.tube.claim(requests);
@@ -66,7 +66,7 @@ everyLedger((jobs) => {
       expectAbout(await forgottenIn(), SETTINGS.doneTtl);
     });
 
-    it('keeps the record for the longest time where no run has told of its copies', async () => {
+    it('keeps the record for the longest time where no run has reported its copies', async () => {
       const lost = await jobs.harness.withLease(jobs.tubeName, 20);
       await lost.claim([copy({ attempts: 1 })]);
       await jobs.pass(40);
@@ -116,7 +116,7 @@ everyLedger((jobs) => {
   });
 
   describe('revive', () => {
-    it('brings a dead job back, with attempts anew, and takes its letter away', async () => {
+    it('brings a dead job back with fresh attempts, and takes its letter away', async () => {
       const ref = await run();
       await complete(ref, dead());
       const generation = await opened({ opening: reviving(0) });
@@ -227,7 +227,7 @@ everyLedger((jobs) => {
       await expect(buried({ id: 'waiting', generation: generation + 1 })).resolves.toBe('unknown');
     });
 
-    it('is told of with others, and each gets its own answer', async () => {
+    it('is batched with others, and each gets its own answer', async () => {
       await die(['a', 'b']);
       await discard({ id: 'b' });
       const asked = ['none', 'a', 'b'].map((id) => ({ id, born: 0, generation: 0, places: [] }));

@@ -13,7 +13,7 @@ everyLedger((jobs) => {
   const list = (over: Partial<LetterPage> = {}) =>
     jobs.tube.letters({ limit: 100, after: undefined, ...over });
 
-  /** So many jobs die in one call, and so in one millisecond. */
+  /** Kills these jobs in one call, and so in one millisecond. */
   async function die(ids: readonly string[]): Promise<void> {
     const requests = ids.map((id) => copy({ id }));
     const answers = await jobs.tube.claim(requests);
@@ -42,7 +42,7 @@ everyLedger((jobs) => {
     await expect(forgottenIn()).resolves.toBe(Infinity);
   });
 
-  it('tell of used up attempts what the record knows', async () => {
+  it('show what the record knows when the attempts are used up', async () => {
     const generation = await add({ places: placesOf('n') });
     await complete(await run({ generation }), { kind: 'retry', due: nowMs() - 1_000 });
     await expect(claim({ generation, attempts: 1, token: 'b' })).resolves.toEqual({
@@ -54,7 +54,7 @@ everyLedger((jobs) => {
     expect(found).not.toHaveProperty('error');
   });
 
-  it('tell where the copies of a job were whose move was given up', async () => {
+  it('show where the copies were when the move of their job was given up', async () => {
     const known = { generation: 0, born: 0, due: nowMs() - 1_000, owed: THREE, places: placesOf('old') };
     await jobs.abort(await opened({ opening: { by: 'move', expected: 0 }, known }));
     await complete(await run(), { kind: 'back' });
@@ -64,7 +64,7 @@ everyLedger((jobs) => {
     await expect(letter()).resolves.toMatchObject({ why: 'attempts', places: placesOf('old') });
   });
 
-  it('tell of a moved job by the generation of its add', async () => {
+  it('identify a moved job by the generation of its add', async () => {
     await complete(await run(), { kind: 'back' });
     const generation = await opened({ opening: { by: 'move', expected: 0 } });
     await commit(generation, { opening: { by: 'move', expected: 0 }, born: 0 });
@@ -145,7 +145,7 @@ everyLedger((jobs) => {
       await expect(pages(100)).resolves.toEqual(newestFirst(ids));
     });
 
-    it('go on where they were although what was read is taken away meanwhile', async () => {
+    it('continue where they were although what was read is taken away meanwhile', async () => {
       const ids = [...named('a', 20), ...named('b', 20)];
       await die(ids.slice(0, 20));
       await pass(2);

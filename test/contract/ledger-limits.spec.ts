@@ -1,4 +1,4 @@
-// Limits of a tube: how many runs begin in a time, and how many go on at once, whoever claims.
+// Limits of a tube: how many runs begin in a time, and how many run at once, whoever claims.
 import { describe, expect, it } from '@jest/globals';
 import { permitOf, type Limits } from 'nest-dq/src/ledger/limits.js';
 import type { ClaimRequest } from 'nest-dq/src/ledger/requests.js';
@@ -32,7 +32,7 @@ everyLedger((jobs) => {
   describe('a limit of concurrency', () => {
     const two: Limits = { concurrency: 2 };
 
-    it('grants so many runs, and another one when one is over', async () => {
+    it('grants runs up to the limit, and another one when one is over', async () => {
       const first = await run('a', two);
       await expect(kinds('b c d', two)).resolves.toEqual(['run', 'concurrency', 'concurrency']);
       await expect(ask('c', two)).resolves.toEqual([{ kind: 'limited', by: 'concurrency', ms: WAIT }]);
@@ -46,14 +46,14 @@ everyLedger((jobs) => {
       ['fails', { kind: 'retry', due: 9e12 }],
       ['is handed back', { kind: 'back' }],
       ['ends as a dead letter', { kind: 'dead', death: { why: 'discarded' }, places: [] }],
-    ] as const)('goes on when a run %s', async (_how, outcome) => {
+    ] as const)('grants the next run when one %s', async (_how, outcome) => {
       const first = await run('a', two);
       await run('b', two);
       await complete(first, outcome);
       await expect(kinds('c d', two)).resolves.toEqual(['run', 'concurrency']);
     });
 
-    it('goes on when a run of a revoked job is over', async () => {
+    it('grants the next run when a run of a revoked job is over', async () => {
       const first = await run('a', { concurrency: 1 });
       await expect(revoke({ id: 'a' })).resolves.toBe('running');
       await expect(kinds('b', { concurrency: 1 })).resolves.toEqual(['concurrency']);
@@ -150,7 +150,7 @@ everyLedger((jobs) => {
   describe('a limit of groups', () => {
     const one: Limits = { perGroup: 1 };
 
-    it('grants so many runs of each group, and of jobs without a group any number', async () => {
+    it('limits the runs of each group, but not those of jobs without a group', async () => {
       const first = await run('a', one, 'x');
       await expect(kinds('b', one, 'x')).resolves.toEqual(['group']);
       await expect(kinds('c', one, ':y')).resolves.toEqual(['run']);
@@ -249,7 +249,7 @@ everyLedger((jobs) => {
       const tube = jobs.harness.tube(jobs.tubeName);
       await tube.readTime();
       const { turn } = (await tube.ask('usage', [{}]))[0]!;
-      // What is only in memory is gone with its process.
+      // In memory, the turn is gone with its process.
       if (turn > 0)
         await expect(tube.claim([copy({ id: 'b' })], { limits: { interval: HOUR } })).resolves.toMatchObject([
           { kind: 'limited' },

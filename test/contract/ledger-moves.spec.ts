@@ -56,7 +56,7 @@ everyLedger((jobs) => {
       await expect(claim({ generation: known.generation, born: 0 })).resolves.toEqual({ kind: 'gone' });
     });
 
-    it('begins the attempts anew of a job that waits for a retry', async () => {
+    it('resets the attempts of a job that waits for a retry', async () => {
       const first = await run();
       await complete(first, { kind: 'retry', due: nowMs() + MINUTE });
       const generation = await opened({ opening: moving(0) });

@@ -15,7 +15,7 @@ everyLedger((jobs) => {
   const paused = () => jobs.tube.paused();
 
   describe('a pause', () => {
-    it('is told as it is, until it is resumed', async () => {
+    it('is returned as it is, until it is resumed', async () => {
       await expect(paused()).resolves.toBeUndefined();
       const before = nowMs();
       const begun = await pause();
@@ -38,7 +38,7 @@ everyLedger((jobs) => {
       await expect(claim()).resolves.toMatchObject({ kind: 'run' });
     });
 
-    it('does not begin with an end that is over, and goes on if there is one', async () => {
+    it('does not begin with an end in the past, but stays if there already is one', async () => {
       await expect(pause(nowMs() - SECOND)).resolves.toBeUndefined();
       const begun = await pause();
       await expect(pause(nowMs() - SECOND)).resolves.toEqual(begun);
@@ -102,7 +102,7 @@ everyLedger((jobs) => {
       await expect(claim({ id: 'early', due: nowMs() + MINUTE })).resolves.toMatchObject({ kind: 'wait' });
     });
 
-    it('changes nothing for the runs that go on, and for adds and revokes', async () => {
+    it('changes nothing for ongoing runs, nor for adds and revokes', async () => {
       const ref = await run();
       await pause();
       await expect(jobs.extend(ref)).resolves.toBe('ok');

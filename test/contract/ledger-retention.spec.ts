@@ -53,7 +53,7 @@ everyLedger((jobs) => {
       await expect(surplus({ maxAge: 0 })).resolves.toEqual({ letters: ['1', '2'], more: false });
     });
 
-    it('is told up to the limit, and whether there is more', async () => {
+    it('is listed up to the limit, with whether there is more', async () => {
       await die('1', '2', '3');
       await expect(surplus({ maxAge: 0, limit: 2 })).resolves.toEqual({ letters: ['1', '2'], more: true });
       await expect(surplus({ maxAge: 0, limit: 3 })).resolves.toEqual({

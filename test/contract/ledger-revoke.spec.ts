@@ -1,4 +1,4 @@
-// What a revoke forbids, and what it answers.
+// Effects and answers of a revoke.
 import { describe, expect, it } from '@jest/globals';
 import type { CompleteRequest } from 'nest-dq/src/ledger/requests.js';
 import { SETTINGS } from './ledger-harness.js';
@@ -58,7 +58,7 @@ everyLedger((jobs) => {
     await expect(begun('runs')).resolves.toEqual(['running', true]);
   });
 
-  it('keeps the places of what it revoked, and those that it was told', async () => {
+  it('keeps the places of the job it revoked, and those it was given', async () => {
     const places = placesOf('n');
     const due = nowMs() + MINUTE;
     await revoke({ id: 'told', due, places });
@@ -75,7 +75,7 @@ everyLedger((jobs) => {
     });
   });
 
-  it('lets a running job go on, and nothing follows it', async () => {
+  it('lets a running job finish, and nothing follows it', async () => {
     const ref = await run();
     await expect(revoke()).resolves.toBe('running');
     await expect(revoke()).resolves.toBe('running');
@@ -87,7 +87,7 @@ everyLedger((jobs) => {
     await expect(revoke()).resolves.toBe('revoked');
   });
 
-  it('lets the run of a later generation go on as well', async () => {
+  it('lets the run of a later generation finish as well', async () => {
     const generation = nowMs() - OLD;
     const ref = await run({ generation });
     await expect(revoke({ born: generation })).resolves.toBe('running');
@@ -149,7 +149,7 @@ everyLedger((jobs) => {
     await expect(done(ref)).resolves.toBe('over');
   });
 
-  it('by a key covers what was opened before, also while an older run goes on', async () => {
+  it('by a key covers earlier openings, even while an older run continues', async () => {
     const generation = nowMs() - OLD;
     const ref = await run();
     await revokeKey();

@@ -167,7 +167,7 @@ everyLedger((jobs) => {
       await expect(extend(ref)).resolves.toBe('refused');
     });
 
-    it('makes a record anew that was lost, so that nobody else starts', async () => {
+    it('recreates a lost record, so that nobody else starts', async () => {
       const ref = await run();
       await jobs.harness.wipe();
       await expect(extend(ref)).resolves.toBe('ok');

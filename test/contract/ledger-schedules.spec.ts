@@ -168,7 +168,7 @@ everyLedger((jobs) => {
       await expect(abort(young)).resolves.toBe('aborted');
     });
 
-    it('goes on owing what may be stored, and nothing else', async () => {
+    it('still owes copies that may be stored, and nothing else', async () => {
       const generation = await opened({ due: nowMs() + MINUTE });
       await abort(generation, { owed: { mask: 0b001, unknown: false } });
       expectAbout(await forgottenIn(), MINUTE + KEPT);

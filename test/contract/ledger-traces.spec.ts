@@ -1,4 +1,4 @@
-// What the ledger tells people who look: who had a job last, and how many jobs are dead.
+// Ledger answers for people who look: who had a job last, and how many jobs are dead.
 import { describe, expect, it } from '@jest/globals';
 import { everyLedger, MINUTE, placesOf } from './ledger-jobs.js';
 import { SETTINGS } from './ledger-harness.js';
@@ -29,7 +29,7 @@ everyLedger((jobs) => {
       expect(await trace()).toEqual({ ...(await find()), ...none });
     });
 
-    it('tells when the run that goes on began, and when its lease ends', async () => {
+    it('shows when the ongoing run began, and when its lease ends', async () => {
       const { fence } = await run();
       const { state, leaseEnd, ...rest } = (await trace())!;
       expect([state, rest.fence, rest.left]).toEqual(['running', fence, false]);

@@ -40,7 +40,7 @@ everyLedger((jobs) => {
       await expect(page({ to: due - 1 })).resolves.toEqual({ ids: [], more: false });
     });
 
-    it('goes on right behind a place, also if its job is gone', async () => {
+    it('continues right after a place, even if its job is gone', async () => {
       const due = nowMs() + MINUTE;
       const names = Array.from({ length: 20 }, (_, i) => String.fromCharCode(97 + i));
       await fill(names.map((id) => [id, due]));
@@ -108,7 +108,7 @@ everyLedger((jobs) => {
       await expect(counts()).resolves.toEqual({ listed: 0, retrying: 0 });
     });
 
-    it('counts none whose run was given back, or whose attempts begin anew', async () => {
+    it('counts none whose run was given back, or whose attempts were reset', async () => {
       await complete(await run({ id: 'back' }), { kind: 'back' });
       await tried('anew');
       await add({ id: 'anew', due: nowMs() + MINUTE });
@@ -128,7 +128,7 @@ everyLedger((jobs) => {
   });
 
   describe('whoever reads it', () => {
-    it('is told what the records say of the jobs, and where to go on', async () => {
+    it('gets what the records say of the jobs, and a place to continue from', async () => {
       const due = nowMs() + MINUTE;
       await fill([['plain', due]]);
       const generation = await add({ id: 'keyed', due: due + 1, places: placesOf('k') });

@@ -111,7 +111,7 @@ everyLog((log) => {
     await expect(admin.readFrom('missing', 0, 0n, 1)).rejects.toEqual(failing('KQ_UNKNOWN_TOPIC'));
   });
 
-  it('reads nothing of transactions that were aborted or have not ended, and goes on behind the aborted ones', async () => {
+  it('reads nothing of transactions that were aborted or have not ended, and continues after the aborted ones', async () => {
     const producer = log.producer({ transactionalId: `${log.topic}.tx` });
     const store = async (value: string, end: 'commit' | 'abort') => {
       const transaction = await producer.transaction();
@@ -136,7 +136,7 @@ everyLog((log) => {
     await open.abort();
   });
 
-  it('lets an empty group go on from other offsets', async () => {
+  it('lets an empty group continue from other offsets', async () => {
     await log.send(...['a', 'b', 'c'].map((value) => message(value, { partition: 1 })));
     await expect(log.committed()).resolves.toEqual([undefined, undefined, undefined, undefined]);
     await log.driver.admin.setCommitted(log.group, log.topic, [{ partition: 1, offset: 2n }]);

@@ -1,4 +1,4 @@
-// What is compressed, against Java's code: a broker packs and unpacks anew where its topic wants another compression.
+// Compression, checked against Java's code: a broker decompresses and recompresses where its topic wants another codec.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { batchCodec, codecs } from 'nest-kq/src/driver/kafkajs/codecs.js';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';

@@ -122,7 +122,7 @@ export class LogUnderTest {
   }
 }
 
-/** A member, and all that it was told. */
+/** A member that records all its callbacks. */
 export class MemberUnderTest implements MemberHandler {
   readonly batches: LogBatch[] = [];
   /** `rejoining`, or the partitions with whether the member continued. */
@@ -131,9 +131,9 @@ export class MemberUnderTest implements MemberHandler {
   readonly confirmations: number[] = [];
   /** It was confirmed before it was assigned anything. */
   confirmedTooEarly = false;
-  /** Before it joins anew. */
+  /** Called before it rejoins. */
   drain: () => Promise<unknown> = async () => undefined;
-  /** As of the last time that it was told. */
+  /** As of the last report. */
   missing: readonly Unavailable[] = [];
   assignment: readonly TopicPartition[] = [];
   private readonly member: LogMember;
@@ -150,7 +150,7 @@ export class MemberUnderTest implements MemberHandler {
   readonly pause = (topic: string, partition: number) => this.member.pause(topic, partition);
   readonly resume = (topic: string, partition: number) => this.member.resume(topic, partition);
 
-  /** Of a member that is in its group. */
+  /** True while it is in its group. */
   get isInGroup(): boolean {
     return this.member.identity !== undefined;
   }

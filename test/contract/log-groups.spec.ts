@@ -1,4 +1,4 @@
-// What a member of a group is told, and what the group keeps.
+// Callbacks of a member of a group, and the state the group keeps.
 import { expect, it } from '@jest/globals';
 import { eventually } from 'test-servers';
 import { everyLog, failing, message } from './log-facts.js';
@@ -62,7 +62,7 @@ everyLog((log) => {
     expect(second.values.toSorted()).toEqual([...Array(4).fill('new'), ...Array(4).fill('newest')]);
   });
 
-  it('begins at the first message all the same where it is told to', async () => {
+  it('begins at the first message when asked to', async () => {
     const other = await log.topicOf(1);
     await log.send(message('old'));
     await log.producer().send(other, [message('first')]);
@@ -178,7 +178,7 @@ everyLog((log) => {
   it('holds a partition that is paused, and no other', async () => {
     const member = await log.join();
     member.pause(log.topic, 1);
-    // Kafka may share out the group anew at any time. Then nothing is paused, and all comes again, as nothing is committed.
+    // Kafka may rebalance the group at any time. Then nothing is paused, and everything comes again, since nothing is committed.
     const assigned = member.assigned.bind(member);
     member.assigned = (...given) => {
       assigned(...given);
@@ -197,7 +197,7 @@ everyLog((log) => {
     ).toHaveLength(2);
   });
 
-  it('holds all that are paused, goes on with them, and rejoins meanwhile', async () => {
+  it('holds all paused partitions, resumes them, and rejoins meanwhile', async () => {
     const first = await log.join();
     for (const partition of ALL) first.pause(log.topic, partition);
     await sendToAll('a');

@@ -26,7 +26,7 @@ interface Consuming extends FailureOptions {
 /** A process with a pusher and a consumer of `log.topic`. */
 class Shop {
   readonly errors: Error[] = [];
-  /** What became of its runs. */
+  /** Outcomes of its runs. */
   readonly told: string[] = [];
   readonly pusher: LogPusher;
   private readonly events = new EventHub((_who, error) => {
@@ -87,7 +87,7 @@ class Shop {
     await this.consumer.start();
   }
 
-  /** It leaves its group, and goes on for itself, like a process that was frozen. */
+  /** Leaves the group while its handlers continue, like a process that was frozen. */
   expel(): Promise<unknown> {
     return this.consumer!.stop(0);
   }
@@ -136,13 +136,13 @@ everyLog((log) => {
       if (value === 'c') throw new Error('after the commit');
     });
     await committed(3n);
-    await eventually('both errors are told', () => shop.errors.length === 2);
+    await eventually('both errors are reported', () => shop.errors.length === 2);
     await expect(resultsOf(results, 'end')).resolves.toEqual(['"a!"', '"b!"', '"c!"']);
     expect(shop.errors.map((error) => error.message)).toEqual(['before the commit', 'after the commit']);
     expect(shop.told).toEqual(['handled a', 'failed b', 'handled b', 'handled c', 'failedLate c']);
   });
 
-  it('counts no attempt of a transaction that came to nothing as the group was shared out anew', async () => {
+  it('counts no attempt of a transaction that a rebalance aborted', async () => {
     const [results, elsewhere] = [await log.topicOf(1), await log.topicOf(1)];
     const driver = new Unaware(log.driver);
     const shop = open(driver);

@@ -31,7 +31,7 @@ export async function memoryHarness(): Promise<LogHarness> {
 /** The broker would create a topic that is missing for any client that lets it. */
 export const kafkajsHarness = () => kafkaHarness((options) => new KafkajsDriver(options));
 
-/** Undefined: its client is not on this machine. */
+/** Undefined if its client is not on this machine. */
 export const confluentDriver = loadConfluent();
 
 function loadConfluent(): DriverFactory | undefined {
@@ -73,7 +73,7 @@ function silentLog() {
     error: tell,
   };
   const check = () => {
-    if (told.length > 0) throw new Error(`the log told: ${told.join(' | ')}`);
+    if (told.length > 0) throw new Error(`the log reported:  ${told.join(' | ')}`);
   };
   return { log, check };
 }

@@ -1,4 +1,4 @@
-// What a log stores, and how it answers.
+// What a log stores, and its answers to producers.
 import { expect, it } from '@jest/globals';
 import type { Sent } from 'nest-kq/src/driver/driver.js';
 import type { Partitioner } from 'nest-kq/src/driver/partitioning.js';
@@ -156,7 +156,7 @@ everyLog((log) => {
       { partition: 1, offset: 1n },
       { partition: 0, offset: 1n },
     ]);
-    // What was stored beside it must not make a later message pass for a repeated one.
+    // The messages stored with it must not make a later one pass for a duplicate.
     await expect(
       producer.send(log.topic, [message('e', { partition: 0 }), message('f', { partition: 1 })]),
     ).resolves.toEqual([
@@ -192,7 +192,7 @@ everyLog((log) => {
     expect(topics.map((each) => each.topic)).not.toContain(topic);
   });
 
-  it('tells of each answer at most once, as it gives it then', async () => {
+  it('reports each answer at most once, with its final value', async () => {
     const told = new Map<number, Sent>();
     const messages = [0, 1, 4, 2].map((partition) => message('a', { partition }));
     const sent = await log.producer().send(log.topic, messages, (index, each) => {

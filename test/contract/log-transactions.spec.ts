@@ -1,4 +1,4 @@
-// What belongs to a transaction is seen at once, or never.
+// All messages of a transaction become visible together, or never.
 import { describe, expect, it } from '@jest/globals';
 import { MemberLost, type LogTransaction } from 'nest-kq/src/driver/driver.js';
 import { KqError } from 'nest-kq/src/errors.js';
@@ -86,7 +86,7 @@ everyLog((log) => {
   describe('with offsets of a member', () => {
     const offsets = (offset: bigint) => [{ topic: log.topic, partition: 1, offset }];
 
-    /** A transaction with offsets of a member. A group may be shared out anew at any time: then it begins again. */
+    /** A transaction with offsets of a member. A group may rebalance at any time: then it starts over. */
     async function withOffsets(
       producer: ReturnType<typeof transactional>,
       member: Awaited<ReturnType<typeof log.join>>,
@@ -186,7 +186,7 @@ everyLog((log) => {
       expect(second.values).toEqual(expected);
     });
 
-    it('has all that is not committed come again to a member that joins anew', async () => {
+    it('delivers all uncommitted messages again to a member that rejoins', async () => {
       await log.send(here('a'), here('b'));
       const member = await log.join();
       await member.receives(2);

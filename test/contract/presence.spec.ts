@@ -1,4 +1,4 @@
-// What the processes of one prefix know of each other: over Redis, a Redis Cluster, and in one process.
+// Processes of one prefix as they see each other: over Redis, a Redis Cluster, and in one process.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RedisFleet } from 'nest-dq/src/fleet/redis-fleet.js';
 import { LocalPresence } from 'nest-dq/src/fleet/local-presence.js';
@@ -13,7 +13,7 @@ import { systemClock, type Clock } from 'nest-handlers/time';
 import { eventually } from 'test-servers';
 import { EACH_REDIS, open, openFleet, realRedis } from './real-redis.js';
 
-/** Processes tell of themselves sooner, so that no test waits for seconds until another one hears. */
+/** Processes announce themselves sooner, so that no test waits for seconds until another one hears. */
 const soonAgain: Clock = {
   wall: () => systemClock.wall(),
   now: () => systemClock.now(),
@@ -67,7 +67,7 @@ afterEach(async () => {
   await Promise.all(leaves.splice(0).map((leave) => leave()));
 });
 
-/** It has told of itself, and heard of the others. */
+/** Joins, and resolves once it has announced itself and heard of the others. */
 async function joined(presence: Presence, member: Known): Promise<() => Promise<void>> {
   const leave = presence.join(member);
   leaves.push(leave);
@@ -78,9 +78,9 @@ async function joined(presence: Presence, member: Known): Promise<() => Promise<
 const idsOf = async (presence: Presence) =>
   (await presence.all()).map(({ record, elected }) => `${record.id}${elected ? ' elected' : ''}`).toSorted();
 
-/** Of each process: one for each call. */
+/** @param presenceOfProcess creates the presence of another process on each call. */
 function contract(presenceOfProcess: () => Presence): void {
-  it('shows each process with what it told, from when it joins until it leaves', async () => {
+  it('shows each process with what it announced, from when it joins until it leaves', async () => {
     const one = presenceOfProcess();
     const before = systemClock.wall();
     await joined(one, new Known('a'));
@@ -172,7 +172,7 @@ describe.each(EACH_REDIS)('the presence in %s', (_name, cluster) => {
     const electedFor = await at.inspect.pttl('{:}::elected');
     expect(electedFor).toBeGreaterThan(10_000);
     expect(electedFor).toBeLessThanOrEqual(15_000);
-    // What Redis has when these 15 s are over.
+    // The records that Redis has when these 15 s are over.
     await at.inspect.zadd('{:}::seen', gone - 15_000, 'dead');
     await at.inspect.pexpire('{:}::elected', 1);
     await eventually('the other is elected', () => other.elected);

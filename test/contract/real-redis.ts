@@ -90,7 +90,7 @@ export function claim(tube: TubeLedger, id: string, token?: string) {
   return tube.claim([copy(tube, id, token)]);
 }
 
-/** What a tube tells. */
+/** Records the events of a tube. */
 export function watch(tube: TubeLedger) {
   const told: string[] = [];
   tube.listen({ away: (error) => told.push(`away: ${error.message}`), back: () => told.push('back') });

@@ -20,7 +20,7 @@ describe.each(EACH_REDIS)('with %s', (_name, cluster) => {
     await expect(claim(tube, 'after')).resolves.toMatchObject([{ kind: 'run' }]);
   }, 60_000);
 
-  it('rejects calls of a frozen server, which is away until it goes on, and acts on none of them late', async () => {
+  it('rejects calls of a frozen server, which is away until it resumes, and runs none of them late', async () => {
     const tube = open(at.client).tube('frozen');
     await expect(claim(tube, 'before')).resolves.toMatchObject([{ kind: 'run' }]);
     const told = watch(tube);

@@ -120,7 +120,7 @@ describe('with one Redis', () => {
     await Promise.all([one.readTime(), two.readTime()]);
     const told = [watch(one), watch(two)];
     await at.inspect.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-    await eventually('both were told', () => told.every((each) => each.length === 2));
+    await eventually('both were notified', () => told.every((each) => each.length === 2));
     expect(told.map((each) => each[1])).toEqual(['back', 'back']);
     await expect(claim(two, 'job')).resolves.toMatchObject([{ kind: 'run' }]);
   });
@@ -131,13 +131,13 @@ describe('with one Redis', () => {
     const ledger = open(at.server.url);
     ledger.listen({ away: () => told.push('away'), back: () => told.push('back') });
     try {
-      await eventually('it is told', () => told.length > 0);
+      await eventually('it is reported as away', () => told.length > 0);
       ledger.tube('one');
       ledger.tube('two');
     } finally {
       await at.server.restart();
     }
-    await eventually('it is told again', () => told.length > 1);
+    await eventually('it is reported as back', () => told.length > 1);
     expect(told).toEqual(['away', 'back']);
   }, 60_000);
 
@@ -163,7 +163,7 @@ describe('with one Redis', () => {
     const stop = tube.listen({ away: () => stopped.push('away'), back: () => stopped.push('back') });
     stop();
     await at.inspect.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-    await eventually('the others were told', () => told.length === 2);
+    await eventually('the others were notified', () => told.length === 2);
     expect(stopped).toEqual([]);
   });
 });

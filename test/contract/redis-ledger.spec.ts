@@ -1,4 +1,4 @@
-// What the ledger in Redis does beyond the contract: its records, its scripts, its time, its start and its close.
+// The ledger in Redis beyond the contract: its records, its scripts, its time, its start and its close.
 import { stored } from 'nest-dq/spec-support/stored.js';
 import { describe, expect, it } from '@jest/globals';
 import { Cluster } from 'ioredis';
@@ -11,7 +11,7 @@ describe.each(EACH_REDIS)('with %s', (_name, cluster) => {
 
   it.each([
     ['a hash', (key: string) => at.inspect.hset(key, { theirs: 'somebody else’s' }), 'WRONGTYPE'],
-    ['a text that no script understands', (key: string) => at.inspect.set(key, 'somebody else’s'), 'ERR'],
+    ['a string that no script understands', (key: string) => at.inspect.set(key, 'somebody else’s'), 'ERR'],
   ])('fails for a record that is %s, and for no other', async (_what, damage, code) => {
     const tube = open(at.client).tube(`damaged${code}`);
     await tube.readTime();

@@ -74,7 +74,7 @@ const runOf = (id: string, answer: unknown) => {
   return { id, generation: 0, born: 0, due: 0, fence, attempt: 1, lastOk: tube.now() };
 };
 
-it('goes on with old jobs and new ones, on whichever master they are, and is away for nobody', async () => {
+it('keeps serving old jobs and new ones, on whichever master they are, and is away for nobody', async () => {
   const told: string[] = [];
   ledger.listen({ away: ({ message }) => told.push(message), back: () => told.push('back') });
   const [stays, moves, dies] = await tube.claim(['stays', 'moves', 'dies'].map(copy));

@@ -42,7 +42,7 @@ afterAll(() => server.stop());
 const registry = () => new SchemaRegistry({ url: server.url });
 
 describe('Avro', () => {
-  it('registers its schema where it is told to, and is read by whoever knows only the registry', async () => {
+  it('registers its schema on request, and is readable with only the registry', async () => {
     const stored = await registry()
       .avro({ schema: ORDER, register: true })
       .encode({ id: 'a', cents: 250 }, 'avro-1');

@@ -60,7 +60,7 @@ describe('a page of the tests', () => {
     expect(problems.seen).toEqual([]);
   });
 
-  it('tells of a server that does not answer', async () => {
+  it('reports a server that does not answer', async () => {
     const { page, problems } = await browser.open(`${at}/fine`);
     await page.evaluate(() => fetch('http://127.0.0.1:1/').catch(() => undefined));
     await eventually('the problem is seen', () => problems.seen.length > 0);

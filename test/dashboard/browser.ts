@@ -8,10 +8,10 @@ import { Problems } from './problems.js';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What a test looks at. */
+/** A page under test. */
 export interface Viewer {
   readonly page: Page;
-  /** What went wrong so far. The test fails with what is left here at its end. */
+  /** Problems so far. The test fails with those left here at its end. */
   readonly problems: Problems;
 }
 
@@ -52,7 +52,7 @@ interface Finding {
   readonly why: string;
 }
 
-/** What axe-core finds on the page as it is now: mistakes that people who use a screen reader, or see less, would meet. */
+/** Findings of axe-core on the page as it is now: mistakes that people who use a screen reader, or see less, would meet. */
 export async function accessibilityFindings(page: Page): Promise<Finding[]> {
   await page.evaluate(AXE); // by the debugger, so no policy of the page forbids it
   return page.evaluate(async () => {

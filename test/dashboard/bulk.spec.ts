@@ -12,7 +12,7 @@ const start = dashboardApps();
 const JOBS = 300;
 const HOUR = 3_600_000;
 
-/** So many jobs which are due in an hour, and one in three hours. */
+/** An app with many jobs due in an hour, and one in three hours. */
 async function withMany(): Promise<DashboardApp> {
   const app = await start();
   await app.control.pause(ORDERS);
@@ -24,7 +24,7 @@ async function withMany(): Promise<DashboardApp> {
   return app;
 }
 
-/** Lets an act go beyond a page only when it is told to. */
+/** Holds an act at the end of its first page until it is opened. */
 class Gate {
   private opened!: () => void;
   private readonly whenOpen = new Promise<void>((resolve) => (this.opened = resolve));
@@ -115,7 +115,7 @@ it('changes at most as many as the viewer says, and is over then', async () => {
   expect(await page.getByRole('region', { name: 'Interrupted act' }).count()).toBe(0);
 }, 60_000);
 
-it('does not go on with a limited act that was interrupted, as it would change more than the viewer said', async () => {
+it('does not resume a limited act that was interrupted, since it would change more than the viewer said', async () => {
   const app = await withMany();
   const { gate, page, dialog } = await openRevoke(app);
   await dialog.getByRole('spinbutton', { name: 'At most' }).fill('200');
@@ -151,7 +151,7 @@ const secondPageIsOver = (app: DashboardApp) =>
     async () => (await app.inspector.jobs(ORDERS)).listed === JOBS + 1 - 256,
   );
 
-it('goes on where it was interrupted, also after the page was left', async () => {
+it('resumes where it was interrupted, even after the page was left', async () => {
   const app = await withMany();
   const { gate, page, dialog } = await openRevoke(app);
   await dialog.getByRole('button', { name: `Do it (${JOBS})` }).click();
@@ -170,7 +170,7 @@ it('goes on where it was interrupted, also after the page was left', async () =>
   expect((await app.inspector.jobs(ORDERS)).listed).toBe(1);
 }, 60_000);
 
-it('goes on in its dialog after the connection was lost', async () => {
+it('resumes in its dialog after the connection was lost', async () => {
   const app = await withMany();
   const gate = new Gate();
   const revokeMany = app.control.revokeMany.bind(app.control);
@@ -181,7 +181,7 @@ it('goes on in its dialog after the connection was lost', async () => {
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('button', { name: `Do it (${JOBS})` }).click();
   await says(dialog, '128');
-  problems.expect(/ERR_/); // the browser tells of connections that broke
+  problems.expect(/ERR_/); // the browser reports connections that broke
   app.cutConnections();
   await says(dialog, 'It has stopped before its end. Changed, as far as was told: 128.');
   gate.open();

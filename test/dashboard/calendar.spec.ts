@@ -14,7 +14,7 @@ function lastSunday(month: number): number {
   return last - new Date(last).getUTCDay() * DAY;
 }
 
-/** `inside` and `outside`: hours from `change`, on both sides of the end of that day by the clock of the zone. */
+/** `inside` and `outside`: hours from `change`, on both sides of the end of that day in local time of the zone. */
 it.each([
   ['the day of 25 hours', 'Europe/Berlin', lastSunday(9), 21.5, 22.5],
   ['the day of 23 hours', 'Europe/Berlin', lastSunday(2), 20.5, 21.5],

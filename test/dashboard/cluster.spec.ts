@@ -11,7 +11,7 @@ const suite = clusterSuite();
 const browser = browserSuite();
 const start = dashboardApps();
 
-/** What the browser tells of the answers of a server whose ledger is away. */
+/** Console messages of the browser about a server whose ledger is away. */
 const REFUSED = /status of 503|answered 503/;
 const JOB = `job?tube=${ORDERS}&key=order-42`;
 
@@ -38,7 +38,7 @@ it('says that the ledger is away, and shows it again when it is back', async () 
   await page.locator('rect.series-0').waitFor();
 }, 60_000);
 
-it('does not take a connection for live that has fallen silent, and connects anew', async () => {
+it('does not take a silent connection for live, and reconnects', async () => {
   const app = await start();
   const { hostname: host, port } = new URL(app.url);
   const proxy = await Proxy.to({ host, port: Number(port) });

@@ -53,16 +53,16 @@ export interface DashboardAppOptions {
   readonly dashboard?: NonNullable<Parameters<typeof DqDashboardModule.forRoot>[0]>;
   /** Where its jobs are. @default in memory */
   readonly jobs?: DqOptions;
-  /** What it has besides. @default nothing */
+  /** Its other providers. @default none */
   readonly providers?: Provider[];
-  /** Modules beside nest-dq and its dashboard. @default none */
+  /** Modules in addition to nest-dq and its dashboard. @default none */
   readonly imports?: DynamicModule[];
 }
 
 export class DashboardApp {
   private constructor(
     private readonly nest: INestApplication,
-    /** Of the dashboard. */
+    /** Address of the dashboard. */
     readonly url: string,
   ) {}
 
@@ -125,7 +125,7 @@ export class DashboardApp {
     return `${this.url}/#/${path}${query ? `?${new URLSearchParams(query).toString()}` : ''}`;
   }
 
-  /** Of all who look at it now. */
+  /** Cuts the connections of all current viewers. */
   cutConnections(): void {
     this.nest.getHttpServer().closeAllConnections();
   }

@@ -33,7 +33,7 @@ function textsOf(page: Page): Promise<string[]> {
   });
 }
 
-/** What reaches beyond the right side of the window. What is in a chart is cut there, and the heads of cards are not seen. */
+/** Elements beyond the right side of the window. Charts clip their contents, and the heads of cards are not seen. */
 async function beyond(page: Page, width: number): Promise<string[]> {
   await page.setViewportSize({ width, height: 900 });
   return page.evaluate(async () => {

@@ -10,7 +10,7 @@ const start = dashboardApps();
 const FEW = 100;
 const MANY = 5_000;
 const PAGE = 50;
-/** What the client shows of a list, at most. */
+/** Maximum rows of a list in the client. */
 const MOST_ROWS = 500;
 const MINUTE = 60_000;
 /** Bytes or elements, as for more digits and another minute of history: less than a thousandth of what thousands of jobs would take. */
@@ -24,7 +24,7 @@ const PAGES = [
   { address: `waiting?tube=${ORDERS}`, asks: [`tubes/${ORDERS}/jobs`], part: 'main tbody a' },
   { address: `dead?tube=${GIVES_UP}`, asks: [`tubes/${GIVES_UP}/dead`], part: 'main tbody a' },
 ];
-/** What each page asks for once. */
+/** Requests that each page makes once. */
 const ALWAYS = ['live', 'session'];
 
 // A letter has the stack of its error, and runs are not all begun from the same place.
@@ -44,7 +44,7 @@ async function add(app: DashboardApp, jobs: number, letters: number): Promise<vo
   await eventually('they are dead', async () => (await dead()) === before + letters);
 }
 
-/** What a page is answered from now on: the largest answer in bytes for each path below `api/`, without its query. */
+/** Collects the answers of a page from now on: the largest answer in bytes for each path below `api/`, without its query. */
 function answersOf(page: Page): Map<string, number> {
   const largest = new Map<string, number>();
   page.on('response', (response) => {

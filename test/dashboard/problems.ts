@@ -7,7 +7,7 @@ export class Problems {
 
   constructor(page: Page) {
     page.on('console', (message) => {
-      // The browser tells of a violated policy and of an answer above 399 in the console, too.
+      // The browser also logs a violated policy and an answer above 399 to the console.
       if (message.type() === 'error' || message.type() === 'warning')
         this.note(`${message.type()}: ${message.text()} at ${message.location().url}`);
     });

@@ -9,7 +9,7 @@ const suite = clusterSuite();
 const browser = browserSuite();
 const start = dashboardApps();
 
-it('pauses a tube, and lets it go on', async () => {
+it('pauses a tube, and resumes it', async () => {
   const app = await start();
   const { page } = await browser.open(app.at(`tubes/${ORDERS}`));
   await page.getByRole('button', { name: /^Pause/ }).click();

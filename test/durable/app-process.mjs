@@ -1,5 +1,5 @@
 // An application on a folder that schedules, revokes and runs jobs without rest, for a test that kills it at any instant.
-// It prints a line of JSON with what has become of the jobs it was told of, then one before and after each call.
+// It prints a line of JSON with the state of the jobs it was given, then one before and after each call.
 import 'reflect-metadata';
 import { readFileSync, writeSync } from 'node:fs';
 import { NestFactory } from '@nestjs/core';

@@ -1,4 +1,4 @@
-// An application on a folder, with a handler that goes on until a line comes in. It prints a line of JSON for each event.
+// An application on a folder, with a handler that runs until a line comes in. It prints a line of JSON for each event.
 import 'reflect-metadata';
 import { once } from 'node:events';
 import { NestFactory } from '@nestjs/core';

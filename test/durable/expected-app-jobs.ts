@@ -1,4 +1,4 @@
-// What an application that is killed must still know of its jobs.
+// The jobs that a killed application must still know.
 import { expect } from '@jest/globals';
 
 type Line =

@@ -1,4 +1,4 @@
-// What a node that is killed must still have: every acknowledged change, and of each other one nothing or all.
+// The jobs that a killed node must still have: every acknowledged change, and of each unacknowledged one nothing or all.
 import { expect } from '@jest/globals';
 
 interface Found {
@@ -52,7 +52,7 @@ export class ExpectedJobs {
       case 'change': {
         const job = this.jobs.get(line.id)!;
         const pri = job.shapes[0]!.split(' ')[1];
-        // What is buried or released is reserved before, and so ready after a restart.
+        // A job was reserved before it is buried or released, and so is ready after a restart.
         const shape = line.becomes === GONE ? GONE : `${line.becomes} ${line.pri ?? pri}`;
         job.shapes = [job.shapes[0]!, shape, `ready ${pri}`];
         return;

@@ -50,7 +50,7 @@ node.closed.catch(({ message }) => {
 });
 const client = () => new Client(node.dial());
 
-/** Ids were given up to `lastId`, and some beyond it that nobody was told of. */
+/** Ids were assigned up to `lastId`, and some beyond it that were never reported. */
 async function dump() {
   const looking = client();
   const jobs = [];

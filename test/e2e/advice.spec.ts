@@ -1,4 +1,4 @@
-// What an application says at its start of servers that are not what it needs.
+// Warnings that an application logs at its start about servers that do not meet its needs.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';

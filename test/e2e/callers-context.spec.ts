@@ -58,7 +58,7 @@ class Invoices {
     runs++;
   }
 
-  /** What it enters must end with its run, although nothing ends it. */
+  /** The context it enters must end with its run, although nothing leaves it. */
   @DelayedHandler('entering')
   entering(tenant: string): void {
     look('a handler that enters');

@@ -147,7 +147,7 @@ describe('the hooks', () => {
     expect([one!.error?.code, two!.receipt?.status]).toEqual(['DQ_BAD_OPTION', 'added']);
   });
 
-  it('are told of the cluster, what it has at hand, and its end', async () => {
+  it('receive the cluster, its load, and its end', async () => {
     const told: unknown[] = [];
     const { invoices } = await start({
       onStart: ({ name, events, load }) => {

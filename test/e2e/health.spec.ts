@@ -50,7 +50,7 @@ describe('the health of a cluster, by @nestjs/terminus', () => {
     await servers?.stop();
   });
 
-  /** What the route answers, whatever its status. */
+  /** The answer of the route, whatever its status. */
   const answer = async (): Promise<{ status: string; details: { dq: DqHealthState } }> => {
     try {
       return (await app.get(HealthController).check()) as never;

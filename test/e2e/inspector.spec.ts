@@ -101,7 +101,7 @@ describe('the inspector of a cluster', () => {
     await eventually('it runs', async () => (await because()) === 'running');
     const { watching, running } = await inspector.tube('late');
     expect([watching! > 0, running]).toEqual([true, 1]);
-    await eventually('the process tells of itself', async () => {
+    await eventually('the process announces itself', async () => {
       return (await inspector.tube('late')).consumers === 1;
     });
     end();

@@ -45,7 +45,7 @@ class Invoices {
     runs++;
   }
 
-  /** What it enters must end with its run, although nothing ends it. */
+  /** The context it enters must end with its run, although nothing leaves it. */
   @TopicHandler('entering')
   @UseGuards(LookingGuard)
   entering(tenant: string): void {
@@ -179,7 +179,7 @@ describe.each<[string, () => string[] | 'memory', boolean]>([
         );
       await pushAll();
       await untilRun(REQUESTS * topics.length);
-      // What was fetched meanwhile begins by the call of the request that resumes.
+      // Messages fetched meanwhile are started by the call of the request that resumes.
       groups.pause();
       await pushAll();
       await asRequest('resuming', async () => groups.resume());

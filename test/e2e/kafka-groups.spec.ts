@@ -1,4 +1,4 @@
-// What operators do with the groups of an application on a real broker.
+// Acts of operators on the groups of an application, on a real broker.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { ConsoleLogger } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
@@ -70,13 +70,13 @@ it(
     // The other one may have handled them, as it is not paused.
     await groups.seek('shop', 'orders', { to: 'first' });
     await app.get(KqPusher).push('mails', 'm');
-    await eventually('the topic that is not paused goes on', () => seen.includes('m'));
-    await eventually('the lag is told', async () => (await health()).lag === 2);
+    await eventually('the topic that is not paused continues', () => seen.includes('m'));
+    await eventually('the lag is reported', async () => (await health()).lag === 2);
     expect(await health()).toMatchObject({ state: 'up', paused: ['orders'], partitions: { 'orders/0': 2 } });
     expect(seen).toEqual(['m']);
 
     groups.resume();
-    await eventually('the paused topic goes on', () => seen.length === 3);
+    await eventually('the paused topic resumes', () => seen.length === 3);
     expect(await groups.seek('shop', 'orders', { to: new Date(1_500) })).toMatchObject({ 0: '1' });
     await eventually('it begins at that time', () => seen.length === 4);
     await expect(groups.seek('shop', 'orders', { to: { 0: 3 } })).rejects.toMatchObject({

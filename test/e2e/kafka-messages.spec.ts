@@ -1,4 +1,4 @@
-// What a message carries beside its value, from a push to handlers and dead letters: in the process and on a real broker.
+// Everything a message carries besides its value, from a push to handlers and dead letters: in the process and on a real broker.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ConsoleLogger, Injectable } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';

@@ -42,7 +42,7 @@ class Orders {
 }
 
 it(
-  'handles what was pushed in the order of the keys, commits at its end, and goes on from there',
+  'handles pushed messages in the order of their keys, commits at its end, and continues from there',
   async () => {
     const push = (app: TestingModule, from: number) => {
       const values = Array.from({ length: 300 }, (_, index) => ({

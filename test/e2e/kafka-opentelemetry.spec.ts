@@ -97,7 +97,7 @@ async function inSpan(call: () => Promise<unknown>): Promise<ReadableSpan> {
   return (await spans('place the order'))[0]!;
 }
 
-/** Those of this name, once there are so many. */
+/** The spans of this name, once there are at least `count`. */
 async function spans(name: string, count = 1): Promise<readonly ReadableSpan[]> {
   const named = () => exporter.getFinishedSpans().filter((span) => span.name === name);
   await eventually(`${count} spans «${name}»`, () => named().length >= count);
@@ -195,7 +195,7 @@ describe('the trace of a message', () => {
     });
   });
 
-  it('goes on where a message came later, or came back, through nest-dq', async () => {
+  it('continues where a message came later, or came back, through nest-dq', async () => {
     const { kq } = await start();
     const placing = await inSpan(() => kq.push('mails', 'hello', { delay: 1 }));
     const [failed, again] = await spans('process mails', 2);
@@ -305,7 +305,7 @@ describe('the metrics', () => {
     expect(await telemetry.measured('kq.push.pending')).toEqual([[{}, 0]]);
   });
 
-  it('are told no more once the application is closed', async () => {
+  it('are no longer reported once the application is closed', async () => {
     await start();
     await app.close();
     expect(await telemetry.measured('kq.group.up')).toEqual([]);

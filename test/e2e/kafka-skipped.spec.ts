@@ -48,7 +48,7 @@ const numbers = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, index) => ({ value: from + index }));
 
 it(
-  'are told with the offsets that are gone, and the group goes on behind them',
+  'are reported with the offsets that are gone, and the group continues after them',
   async () => {
     const first = await compile();
     await first.init();

@@ -136,7 +136,7 @@ it(
     const { partition } = await app.get(KqPusher).push(topic, 'once', { key: 'k' });
     await eventually('it is committed', async () => (await committed()) === 1n);
     await end(app);
-    // What a process that is killed before its commit leaves.
+    // The state left by a process that is killed before its commit.
     await driver.admin.setCommitted(topic, topic, [{ partition, offset: 0n }]);
     const next = await start(Handlers);
     await eventually('it came again, and is committed', async () => (await committed()) === 1n);
@@ -147,7 +147,7 @@ it(
 );
 
 it(
-  'holds what fails while Redis is away, and goes on when it is back',
+  'holds failed messages while Redis is away, and resumes when it is back',
   async () => {
     const { Handlers, handled, tried } = failing((_value, { attempt }) => attempt === 1, { backoff: 10 });
     const app = await start(Handlers);

@@ -4,7 +4,7 @@ import { clusterSuite } from '../support/suite.js';
 
 const suite = clusterSuite();
 
-/** Handlers of two processes that run until they are told to end. */
+/** Handlers of two processes that run until they are released. */
 class Held {
   readonly groups: (string | undefined)[] = [];
   private readonly ends: (() => void)[] = [];

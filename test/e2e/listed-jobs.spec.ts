@@ -120,7 +120,7 @@ describe('a plain job of another process', () => {
   });
 });
 
-it('what the index has no room for is counted, and told with the process', async () => {
+it('jobs that the index has no room for are counted and shown with the process', async () => {
   const bounded = startSystem(servers, { index: { most: 2 } });
   try {
     await bounded.producer.delayMany(
@@ -128,7 +128,7 @@ it('what the index has no room for is counted, and told with the process', async
       Array.from({ length: 5 }, (_, payload) => ({ payload, delay: '1h' as const })),
     );
     const told = async () => (await adding.inspector.processes()).map(({ unlisted }) => unlisted);
-    await eventually('three are told', async () => (await told()).includes(3));
+    await eventually('three are reported', async () => (await told()).includes(3));
     expect((await adding.inspector.jobs('full')).listed).toBe(2);
   } finally {
     await bounded.stop();

@@ -60,7 +60,7 @@ function start() {
   };
 }
 
-it('jobs are told as lost when both of their nodes have lost their data, and not before', async () => {
+it('jobs are reported as lost when both of their nodes have lost their data, and not before', async () => {
   const world = start();
   const { producer, ledger, told, nodesAreUp, twoRounds } = world;
   const [one, other] = servers.beanstalkds;
@@ -87,7 +87,7 @@ it('jobs are told as lost when both of their nodes have lost their data, and not
     await other!.wipe();
     await other!.restart();
     await nodesAreUp();
-    await eventually('both are told', () => told.length === 2);
+    await eventually('both are reported', () => told.length === 2);
     await twoRounds();
     const ids = receipts.slice(1).map(({ id }) => id);
     expect(told.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());

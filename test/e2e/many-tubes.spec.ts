@@ -9,7 +9,7 @@ import type { System } from '../support/system.js';
 const QUIET = 5;
 /** Also of a process all of whose tubes are busy. */
 const MOST = 50;
-/** Milliseconds. */
+/** Time limit of a test, in ms. */
 const LIMIT = 120_000;
 
 const suite = clusterSuite();

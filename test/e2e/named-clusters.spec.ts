@@ -92,7 +92,7 @@ describe('two clusters in one application', () => {
   it('tell in each line which one it is about, unless it has no name', async () => {
     const app = await start([plain(), mails()], Both);
     await app.get(Both).mails.now('welcome', 'to nobody');
-    await eventually('it is told', () => lines.some((line) => line.includes('no such address')));
+    await eventually('it is logged', () => lines.some((line) => line.includes('no such address')));
     expect(lines.filter((line) => line.includes('memory'))).toEqual([
       expect.stringMatching(/^jobs are stored in memory/),
       expect.stringMatching(/^\[mails\] jobs are stored in memory/),

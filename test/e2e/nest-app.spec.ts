@@ -187,7 +187,7 @@ it('gives a handler that is too long back to another process, and does not count
   await eventually('it is done', async () => (await second.orders.dq.revoke(receipt)) === 'done');
 });
 
-it('tells of a node that goes away and comes back, and goes on without it', async () => {
+it('logs that a node goes away and comes back, and runs on without it', async () => {
   const { orders, log } = await start();
   const [node] = suite.servers.beanstalkds;
   const told = () => log.matching(new RegExp(`^${node!.endpoint} `));

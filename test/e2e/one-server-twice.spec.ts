@@ -61,7 +61,7 @@ it('a server that a second name leads to later gets no second copy, and log and 
       async () => (await told(one!.endpoint)) === 'up',
     );
     name.lead(one!);
-    await eventually('the health tells of the second', async () => (await told(name.endpoint)) === same);
+    await eventually('the health shows the second', async () => (await told(name.endpoint)) === same);
     for (let turn = 0; turn < 3; turn++) {
       expect(await app.get(DqProducer).delay('twice', turn, '1h')).toMatchObject({ copies: 2 });
     }

@@ -196,7 +196,7 @@ describe('the metrics', () => {
     expect(await telemetry.measured('dq.job.owed')).toEqual([[{}, 1]]);
   });
 
-  it('are told no more once the application is closed', async () => {
+  it('are no longer reported once the application is closed', async () => {
     await app.close();
     expect(await telemetry.measured('dq.node.up')).toEqual([]);
   });

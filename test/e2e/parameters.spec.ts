@@ -61,7 +61,7 @@ describe('parameters', () => {
     await expect(app.failure('moved', 'many')).resolves.toMatchObject({ name: 'BadRequestException' });
   });
 
-  it('may be made with createParamDecorator, beside payload and job', async () => {
+  it('may be made with createParamDecorator, next to payload and job', async () => {
     const Tenant = createParamDecorator((name: string, context: ExecutionContext) => {
       const [, job] = context.getArgs<[unknown, DelayedJob]>();
       return `${job.headers[name]} ${isDqContext(context)}`;

@@ -1,4 +1,4 @@
-// What the processes of a cluster tell each other, and what that leads to.
+// The reports of a cluster's processes to each other, and their effects.
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { eventually } from 'test-servers';
@@ -26,7 +26,7 @@ describe('a process that is killed', () => {
     const elected = () => others.filter(({ process }) => process.elected).length;
     const [receipt] = await schedule(one, tube, 1, () => Date.now());
     const seen = async () => (await one.inspector.processes()).find(({ pid }) => pid === child.pid);
-    await eventually('it tells of its long run', async () => {
+    await eventually('it reports its long run', async () => {
       const [consumed] = (await seen())?.tubes ?? [];
       return consumed?.longRuns.some(({ id }) => id === receipt!.id) ?? false;
     });
@@ -140,7 +140,7 @@ describe('the history', () => {
       tube,
       (payload) => {
         runs++;
-        if (payload === 'fails') throw new Error('as told');
+        if (payload === 'fails') throw new Error('as asked');
       },
       { attempts: 1 },
     );

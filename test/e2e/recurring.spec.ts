@@ -52,7 +52,7 @@ it('runs each occurrence once in ten applications, through restarts of all of th
   expect(seconds).toEqual([...new Set(seconds)].sort((a, b) => a - b));
 }, 120_000);
 
-it('goes on in another process by another plan', async () => {
+it('continues in another process by another plan', async () => {
   const tube = 'tock'; // the job that the other test left may be overdue, and then still runs by its own plan
   const old = await start(tube, '0 0 1 1 *');
   const job = () => old.get(DqProducer).find({ tube, key: 'recurring' });

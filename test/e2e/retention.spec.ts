@@ -28,7 +28,7 @@ it('the oldest of too many dead letters are removed from Redis, and their copies
   await eventually('only the newest are left', async () => (await letters()).letters.length === 2);
   expect((await letters()).letters.map(({ id }) => id)).toEqual(newest);
   await eventually('the copies of the others are gone', async () => (await copies()) === 6);
-  await eventually('the log tells of it', () => second.log.some((line) => line.startsWith('removed ')));
+  await eventually('the removal is logged', () => second.log.some((line) => line.startsWith('removed ')));
   expect(second.log.filter((line) => line.startsWith('removed '))).toEqual([
     'removed 3 dead letters of doomed with their copies: 0 older than `deadLetters.maxAge`, 3 beyond `deadLetters.maxCount`',
   ]);

@@ -33,7 +33,7 @@ afterEach(() => {
   seen = [];
 });
 
-/** What all of one job share. */
+/** Shared by everything that runs for one job. */
 @Injectable({ scope: Scope.REQUEST })
 class Unit {
   constructor(@Inject(REQUEST) readonly job: DelayedJob<string>) {}
@@ -64,7 +64,7 @@ describe('a request-scoped handler', () => {
     ['a class', { providers: [Orders, Unit, Repo] }],
     ['a class with another token', { providers: [{ provide: 'orders', useClass: Orders }, Unit, Repo] }],
     ['a controller', { controllers: [Controller()(Orders) ?? Orders], providers: [Unit, Repo] }],
-  ])('is made anew for each job, which is the request: %s', async (_as, metadata) => {
+  ])('is created for each job, which is the request: %s', async (_as, metadata) => {
     const app = await start(metadata);
     await app.run('order', 'first');
     await app.run('order', 'second');

@@ -56,11 +56,11 @@ async function stunnel(options: Omit<StunnelOptions, 'target'>): Promise<Stunnel
   return server;
 }
 
-/** What the process says of the first of its nodes, which stays away. */
+/** Why the first node of the system stays away, from its health. */
 async function whyAway(system: System): Promise<string> {
   const [node] = system.nodes;
   const told = () => system.log.find((line) => line.startsWith(`${node!.endpoint} is down`));
-  await eventually('it is told', () => told() !== undefined);
+  await eventually('it is logged', () => told() !== undefined);
   expect(node!.up).toBe(false);
   const { nodes } = (await system.health.check()).dq;
   expect(told()).toMatch(/ is down, and is tried again until it answers: [A-Z_]+: ./);
@@ -82,7 +82,7 @@ describe('a cluster behind stunnel', () => {
     await eventually('all copies are gone', () => isEmpty(tube));
   }, 60_000);
 
-  it('goes on while a stunnel, and then a node behind one, is killed and comes back', async () => {
+  it('keeps running while a stunnel, and then a node behind one, is killed and comes back', async () => {
     const system = start();
     const tube = `tls${tubes++}`;
     await allUp(system);
@@ -239,13 +239,13 @@ describe('a node that wants client certificates', () => {
 });
 
 describe('TLS on one side only', () => {
-  it('is told to a process without it', async () => {
+  it('is reported by a process without it', async () => {
     const [server] = stunnels;
     const system = suite.start({ beanstalks: [`${server!.host}:${server!.port}`] });
     expect(await whyAway(system)).toContain('without a word: does it expect TLS?');
   });
 
-  it('is told to a process with it, whose handshake never ends, and which sends nothing in clear', async () => {
+  it('is reported by a process with it, whose handshake never ends, and which sends nothing in clear', async () => {
     const heard: number[] = [];
     const silent = createServer((socket) => socket.on('data', (bytes) => heard.push(bytes[0]!)));
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));

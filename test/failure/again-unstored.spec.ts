@@ -61,7 +61,7 @@ it('runs each link of a series once when all nodes stood still as its copies wer
   expect(failures(system)).toEqual([]);
 }, 60_000);
 
-it('goes on with two of three nodes down, each link once, and is stored on all of them when they are back', async () => {
+it('continues with two of three nodes down, each link once, and is stored on all of them when they are back', async () => {
   const system = suite.start({ backupDelay: 1_000 });
   await eventually('all nodes are up', () => system.nodes.every(({ up }) => up));
   const tube = 'down';
@@ -84,7 +84,7 @@ it('goes on with two of three nodes down, each link once, and is stored on all o
   const before = starts.length;
   const longest = () => Math.max(...bySeries(starts).map((runs) => runs.length));
   const shortest = () => Math.min(...bySeries(starts).map((runs) => runs.length));
-  await eventually('they go on', () => starts.length > before && shortest() >= 4);
+  await eventually('they continue', () => starts.length > before && shortest() >= 4);
   await Promise.all(lost.map((beanstalkd) => beanstalkd.restart()));
   await eventually('all nodes are up again', () => system.nodes.every(({ up }) => up));
   last = longest() + 2;

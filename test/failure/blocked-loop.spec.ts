@@ -77,7 +77,7 @@ describe('a process whose event loop is blocked for longer than its lease', () =
     expect(blocked.lostItsLease).toBe(false);
   }, 120_000);
 
-  it('loses its job where no thread can be told of it, which it says', async () => {
+  it('loses its job where there is no lease thread, and logs that', async () => {
     const job = await blockedInAJob({ withoutLeaseThread: true });
     await expectTakeover(job);
     expect(job.blocked.warnings).toContainEqual(expect.stringContaining('`natMap` is a function'));

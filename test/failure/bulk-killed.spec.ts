@@ -10,7 +10,7 @@ const HOUR = 3_600_000;
 const suite = clusterSuite();
 
 describe('an act on many whose process is killed in its first page', () => {
-  it('goes on from the cursor that it told before, and moves no job twice', async () => {
+  it('continues from the cursor that it returned before, and moves no job twice', async () => {
     const system = suite.start();
     const tube = 'moved';
     const due = Date.now() + HOUR;

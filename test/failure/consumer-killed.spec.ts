@@ -35,7 +35,7 @@ describe('a consumer that is killed in its handlers', () => {
     const receipts = await schedule(one, tube, 20, () => Date.now() + 500);
     const child = consumerProcess(tube, taken);
     await eventually('it took them all', () => taken.length === 20);
-    // The backups have surfaced as well, and were told to come back.
+    // The backups have surfaced as well, and were released to come back.
     await eventually('it is extended', () => Date.now() > taken.at(-1)!.at + LEASE);
     await record(one, tube, starts);
     expect(starts).toEqual([]);

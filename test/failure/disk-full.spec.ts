@@ -12,14 +12,14 @@ import { startSystem, type Servers, type System } from '../support/system.js';
 
 /** Bytes of a file of the log on the node with the bad disk: room for some forty jobs. */
 const LOG_FILE = 20_000;
-/** Milliseconds. */
+/** Delay of the jobs, in ms. */
 const SOON = 2_000;
 
 let servers: Servers;
 let bad: BeanstalkdServer;
 let system: System;
 let node: ClusterNode;
-/** What was reported of the node. */
+/** Troubles reported about the node. */
 let troubles: string[];
 let tubes = 0;
 let tube: string;

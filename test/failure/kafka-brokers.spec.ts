@@ -93,7 +93,7 @@ async function receivesAll(member: MemberUnderTest, rounds: number): Promise<voi
 }
 
 it(
-  'goes on when the broker was killed and is back: all is stored once, in order, and read',
+  'continues when the broker was killed and is back: all is stored once, in order, and read',
   async () => {
     const [server] = await start(startKafka().then((server) => [server]));
     const { driver } = open([server!]);
@@ -113,7 +113,7 @@ it(
 );
 
 it(
-  'goes on when the leader of three is killed: all is stored, in order, and read',
+  'continues when the leader of three is killed: all is stored, in order, and read',
   async () => {
     const servers = await start(startKafkaCluster());
     const { driver } = open(servers);
@@ -146,7 +146,7 @@ it(
     const { driver, told } = open([server!]);
     const { member, started } = join(driver);
     const sent = driver.producer({ patience: LIMIT }).send(TOPIC, [message('a')]);
-    await eventually('both have told it', () => told.length > 0 && member.failures.length > 1);
+    await eventually('both have reported it', () => told.length > 0 && member.failures.length > 1);
     expect(told[0]).toContain(
       'cannot connect to Kafka, and goes on trying: Connection error: connect ECONNREFUSED',
     );

@@ -1,4 +1,4 @@
-// What comes between a process and the broker while a transaction commits: each message has one result all the same.
+// Failures between a process and the broker while a transaction commits: each message has one result all the same.
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { Kafka, logLevel, type Admin } from 'kafkajs';
 import { systemClock } from 'nest-handlers/time';
@@ -32,7 +32,7 @@ afterAll(async () => {
   await proxy.stop();
 }, 60_000);
 
-/** Of each fact. */
+/** Group and topics of the current test. */
 let flow: { readonly group: string; readonly orders: string; readonly results: string };
 let flows = 0;
 beforeEach(async () => {
@@ -86,7 +86,7 @@ it('has one result where the answer to a commit is lost, and runs nothing again'
   const committing = proxy.stops(REQUESTS.endTxn);
   const shop = start();
   await (await committing).loseAnswer();
-  await eventually('it goes on', () => shop.pushed.at(-1) === VALUES.at(-1), PATIENCE);
+  await eventually('it continues', () => shop.pushed.at(-1) === VALUES.at(-1), PATIENCE);
   await seesResults(...VALUES);
   expect(shop.pushed.filter((value) => value === '0')).toHaveLength(1);
 }, 180_000);
@@ -95,7 +95,7 @@ it('has one result where the broker never gets the commit', async () => {
   const committing = proxy.stops(REQUESTS.endTxn);
   const shop = start();
   (await committing).lose();
-  await eventually('it goes on', () => shop.pushed.at(-1) === VALUES.at(-1), PATIENCE);
+  await eventually('it continues', () => shop.pushed.at(-1) === VALUES.at(-1), PATIENCE);
   await seesResults(...VALUES);
   expect(shop.pushed.slice(0, 2)).toEqual(['0', '0']);
 }, 180_000);
@@ -107,7 +107,7 @@ it('has one result where a process is killed between the offsets and the commit'
   child.kill('SIGKILL');
   await ended;
   const next = start();
-  await eventually('the next one goes on', () => next.pushed.at(-1) === VALUES.at(-1), PATIENCE);
+  await eventually('the next one continues', () => next.pushed.at(-1) === VALUES.at(-1), PATIENCE);
   await seesResults(...VALUES);
   expect(next.pushed[0]).toBe('0');
 }, 180_000);
@@ -118,7 +118,7 @@ it('has one result where a process stands still before its offsets, until anothe
   const offsets = await sending;
   frozen.child.kill('SIGSTOP');
   const next = start('next');
-  await eventually('the next one goes on', () => next.pushed.at(-1) === VALUES.at(-1), PATIENCE);
+  await eventually('the next one continues', () => next.pushed.at(-1) === VALUES.at(-1), PATIENCE);
   offsets.pass();
   frozen.child.kill('SIGCONT');
   await seesResults(...VALUES);
@@ -136,7 +136,7 @@ it('has one result where a process stands still between the offsets and the comm
   await eventually(joined, async () => ![undefined, before].includes(await member()), PATIENCE);
   expect(next.pushed).toEqual([]);
   commit.pass();
-  await eventually('the next one goes on', () => next.pushed.at(-1) === VALUES.at(-1), PATIENCE);
+  await eventually('the next one continues', () => next.pushed.at(-1) === VALUES.at(-1), PATIENCE);
   frozen.child.kill('SIGCONT');
   await seesResults(...VALUES);
   expect(next.pushed).not.toContain('0');

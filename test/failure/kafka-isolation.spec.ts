@@ -1,4 +1,4 @@
-// One partition, topic or broker in trouble, and all others go on.
+// One partition, topic or broker in trouble, and all others continue.
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { Kafka, logLevel, type Admin } from 'kafkajs';
 import { systemClock } from 'nest-handlers/time';
@@ -70,7 +70,7 @@ async function joinFrom(from: 'first' | 'last', driver: LogDriver, group: string
 /** The command `nest-kq` as it was built. */
 const nestKq = (args: readonly string[]): Promise<Ran> => hosts.run(args);
 
-/** What comes of these values, each sent to one partition of the topic, once each. */
+/** Sends one value to each of these partitions, and expects each to arrive once. */
 async function sendsAndGets(
   producer: LogProducer,
   members: readonly MemberUnderTest[],
@@ -112,7 +112,7 @@ async function leadersOf(topic: string): Promise<number[]> {
 }
 
 it.each(DRIVERS)(
-  'goes on with all others while a partition has no leader, and joins, and goes on with it once it has one, by %s',
+  'continues with all others while a partition has no leader, joins, and reads that one once it has one, by %s',
   async (name, make) => {
     const replicaAssignment = servers.map(({ nodeId }, partition) => ({ partition, replicas: [nodeId] }));
     const [alone, group] = [`alone.${name}`, `leaderless.${name}`];
@@ -286,7 +286,7 @@ it.each(DRIVERS)(
 );
 
 it.each(DRIVERS)(
-  'goes on with all others when a topic is deleted, and reads it from its first message once it is made again, by %s',
+  'continues with all others when a topic is deleted, and reads it from its first message once it is made again, by %s',
   async (name, make) => {
     const topic = `gone.${name}`;
     const gone = { topic, numPartitions: 2, replicationFactor: 3 };
@@ -308,7 +308,7 @@ it.each(DRIVERS)(
 );
 
 it.each(DRIVERS)(
-  'refuses who joins its group by another client, and goes on without a rebalance, by %s',
+  'refuses who joins its group by another client, and continues without a rebalance, by %s',
   async (name, make) => {
     const group = `mixed.${name}`;
     const driver = open({}, make);

@@ -11,7 +11,7 @@ const LIMIT = 240_000;
 /** A look for new topics, a session that ends, and joining, on a machine that is busy. */
 const PATIENCE = 90_000;
 const KEYS_BY_PARTITION = 3;
-/** So many may wait for their handler before more are sent. */
+/** Maximum messages waiting for their handler before more are sent. */
 const AHEAD = 300;
 const silent = { debug: () => undefined, warn: () => undefined, error: () => undefined };
 
@@ -88,7 +88,7 @@ it(
       const from = group.runs.length;
       const goes = (name: string) =>
         group.runs.slice(from).some((run) => run.by === name && run.endedAt !== undefined);
-      return eventually(`${by.join(' and ')} go on`, () => by.every(goes), PATIENCE);
+      return eventually(`${by.join(' and ')} continue`, () => by.every(goes), PATIENCE);
     };
 
     const one = group.start('one');

@@ -62,7 +62,7 @@ it('happens with kafkajs: a message is answered, and never stored', async () => 
   await expect(values(TOPIC, 1)).resolves.toEqual(['stored']);
 });
 
-it('does not happen here after a message that was too large beside others', async () => {
+it('does not happen here after a message that was too large among others', async () => {
   const topic = `${TOPIC}.large`;
   await driver.admin.createTopics([{ topic, partitions: 2 }]);
   const producer = driver.producer();

@@ -82,7 +82,7 @@ it(
 );
 
 it(
-  'goes on with the letters that a topic still has, as it forgets them before what resolves them',
+  'continues with the letters that a topic still has, since it forgets them before what resolves them',
   async () => {
     const topic = 'forgetful.dead';
     await driver.admin.createTopics([{ topic, partitions: 1 }]);

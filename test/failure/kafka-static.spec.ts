@@ -84,13 +84,13 @@ describe.each(DRIVERS)('named members by %s', (_, open) => {
     await first.has(4);
   }, 120_000);
 
-  it('are refused where another one has their name, which is told', async () => {
+  it('are refused where another one has their name, which is reported', async () => {
     const first = await join('one');
     const second = await join('one');
     // By Confluent's client it first hears that its partitions are lost, and then why.
     const refused = () => first.failures.some(({ code }) => code === 'KQ_CONFIG');
-    await eventually('the first one is told', refused, PATIENCE);
-    await eventually('an operator is told', () => errors.length > 0, PATIENCE);
+    await eventually('the first one is notified', refused, PATIENCE);
+    await eventually('an error is logged', () => errors.length > 0, PATIENCE);
     expect(errors[0]).toMatch(/KQ_CONFIG: .*(instance id|groupInstanceId).*; it joins again in 30000 ms/);
     expect(second.partitions).toEqual([0, 1, 2, 3]);
   }, 120_000);

@@ -93,7 +93,7 @@ describe('dead letters that go while copies of their jobs are buried', () => {
     await acts;
     child.child.kill('SIGKILL');
     await child.ended;
-    // What a process is about to bury in the moment of its death may stay, if its letter goes in that moment, too.
+    // A copy that a process is about to bury as it dies may stay, if its letter is removed in that moment, too.
     const letterIsGone = async (tube: string, ids: readonly string[]) => {
       const found = await ledger.tube(storedTube(tube, '')).find(ids);
       return ids.filter((_, i) => found[i] !== undefined && found[i].state !== 'dead');

@@ -11,7 +11,7 @@ const ENOUGH = 1_024;
 
 const suite = clusterSuite();
 let system: System;
-/** What was told of each node. */
+/** Troubles reported about each node. */
 let troubles: Map<string, string[]>;
 
 beforeEach(async () => {
@@ -29,9 +29,9 @@ const limit = (count: number, nodes = suite.servers.beanstalkds) =>
 const status = async () => (await system.health.check()).dq.status;
 
 /**
- * Consumes while these nodes take no connection more, until each has told of it. A standstill of the machine may cut the
+ * Consumes while these nodes accept no more connections, until each has been reported. A standstill of the machine may cut the
  * connection by which a node is asked how it is. At the limit that one is not opened again, and an absent node tells nothing
- * else: then all of it begins anew.
+ * else: then all of it starts over.
  */
 async function consumeAtLimit(
   tubes: readonly string[],
@@ -43,7 +43,7 @@ async function consumeAtLimit(
   for (;;) {
     await limit(NONE, servers);
     const consumptions = await Promise.all(tubes.map((tube) => system.consumer.consume(tube, handler)));
-    await eventually('it is told', () => areTold() || nodes.some(({ up }) => !up));
+    await eventually('it is reported', () => areTold() || nodes.some(({ up }) => !up));
     if (areTold()) return;
     await Promise.all(consumptions.map((consumption) => consumption.stop()));
     await limit(ENOUGH, servers);
@@ -52,7 +52,7 @@ async function consumeAtLimit(
 }
 
 describe('a node at its limit of open files', () => {
-  it('is told of, with what to do, while its jobs wait, and they run when it has files again', async () => {
+  it('is reported, with what to do, while its jobs wait, and they run when it has files again', async () => {
     const starts: Start[] = [];
     try {
       await consumeAtLimit(

@@ -61,7 +61,7 @@ describe('a node that lost its binlog', () => {
       await allUp(system);
       return (await counts(system, tube)).every((count) => count === JOBS);
     });
-    await eventually('it is told', () => told.length > 0);
+    await eventually('it is reported', () => told.length > 0);
     expect(told).toEqual([{ by: 'nest-dq', act: 'repair', on: {}, count: JOBS }]);
     expect(system.log.filter((line) => line.startsWith('the repair is over'))).toHaveLength(1);
 

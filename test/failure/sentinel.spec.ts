@@ -113,7 +113,7 @@ describe.each([
     expect([blocked.starts.length, others, blocked.lostItsLease]).toEqual([1, [], false]);
   }, 120_000);
 
-  it('goes on with the rights of docs/clusters.md, and not with one right less at the sentinels', async () => {
+  it('works with the rights of docs/clusters.md, and not with one right less at the sentinels', async () => {
     const docs = readFileSync(new URL('../../docs/clusters.md', import.meta.url), 'utf8');
     const [ofRedis, ofSentinel] = Array.from(docs.matchAll(/^ACL SETUSER (\S+) on >(\S+) (.*)$/gm));
     const [, username, password, rights] = ofRedis!;
@@ -166,7 +166,7 @@ describe.each([
       ({ attempt }, i) => attempt > 1 || starts.findIndex(({ id }) => id === starts[i]!.id) < i,
     );
     const early = starts.filter(({ lateness }) => lateness < 0);
-    // What was in flight may run again: the replica did not hear of the end.
+    // Jobs in flight may run again: the replica did not hear of the end.
     const inFlight = new Set(
       starts
         .filter(({ at }) => at > killedAt - JUST_BEFORE && at <= killedAt + JUST_BEFORE)

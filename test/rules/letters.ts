@@ -109,7 +109,7 @@ export const LETTERS: readonly Rule[] = [
     rule: 'A discarded job whose processes all ended without a word runs from no copy that comes back with its node.',
     mutants: contract(
       'ledger-letters-end.spec.ts',
-      'keeps the record for the longest time where no run has told of its copies',
+      'keeps the record for the longest time where no run has reported its copies',
       ['rules/runs.ts', "why === 'attempts' && !toldOf", 'false as boolean'],
       ['verbs/claim.ts', "why == 'attempts' and not toldOf", 'false'],
     ),
@@ -134,7 +134,7 @@ export const LETTERS: readonly Rule[] = [
       ),
       ...contract(
         'ledger-letters-end.spec.ts',
-        'brings a dead job back, with attempts anew, and takes its letter away',
+        'brings a dead job back with fresh attempts, and takes its letter away',
         ['rules/schedules.ts', ', ...(left && { left: left.places })', ''],
         ['verbs/commit.ts', "if left then return 'revived', '', left end", ''],
       ),

@@ -9,11 +9,11 @@ export const LIMITS: readonly Rule[] = [
     mutants: [
       ...contract(
         SPEC,
-        'grants so many runs, and another one when one is over',
+        'grants runs up to the limit, and another one when one is over',
         ['rules/limits.ts', 'limitUse.running.size >= concurrency', 'false'],
         ['parts/limits.ts', "call('ZCOUNT', RUNNING, '-inf', '+inf') >= limits.concurrency", 'false'],
       ),
-      ...inRedisOnly(SPEC, 'grants so many runs, and another one when one is over', [
+      ...inRedisOnly(SPEC, 'grants runs up to the limit, and another one when one is over', [
         'verbs/claim.ts',
         'not pausedFor and not isLimited and',
         'not pausedFor and',
@@ -56,7 +56,7 @@ export const LIMITS: readonly Rule[] = [
     mutants: [
       ...contract(
         SPEC,
-        'goes on when a run of a revoked job is over',
+        'grants the next run when a run of a revoked job is over',
         ['rules/runs.ts', '\n  returnPermit(records, request);', ''],
         ['verbs/complete.ts', '\n  returnPermit(key, permit)', ''],
       ),
@@ -73,7 +73,7 @@ export const LIMITS: readonly Rule[] = [
     mutants: [
       ...contract(
         SPEC,
-        'grants so many runs of each group, and of jobs without a group any number',
+        'limits the runs of each group, but not those of jobs without a group',
         ['rules/limits.ts', 'group.running >= perGroup', '(false as boolean)'],
         ['parts/limits.ts', 'use[1] >= limits.perGroup', 'false'],
       ),

@@ -48,7 +48,7 @@ export const LISTING: readonly Rule[] = [
       ),
       ...contract(
         'ledger-waiting.spec.ts',
-        'counts none whose run was given back, or whose attempts begin anew',
+        'counts none whose run was given back, or whose attempts were reset',
         ['rules/records.ts', 'isRetried: attempt > 0', 'isRetried: true'],
         ['parts/waiting.ts', "  call('ZREM', RETRYING, unpack(added))\n", ''],
       ),

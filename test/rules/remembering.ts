@@ -78,7 +78,7 @@ export const REMEMBERING: readonly Rule[] = [
       ),
       ...contract(
         'ledger-commits.spec.ts',
-        'goes on owing the copies of the generation that it replaced',
+        'still owes the copies of the generation that it replaced',
         ['rules/job-record.ts', 'countOwed(record);', 'record.sum = 0;'],
         ['parts/record.ts', 'countOwed(record)', 'record.sum = nil'],
       ),

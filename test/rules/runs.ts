@@ -10,7 +10,7 @@ export const RUNS: readonly Rule[] = [
     mutants: [
       ...server(
         'redis-away.spec.ts',
-        'rejects calls of a frozen server, which is away until it goes on, and acts on none of them late',
+        'rejects calls of a frozen server, which is away until it resumes, and runs none of them late',
         ['ledger/redis/parts/record.ts', 'if now > tonumber(ARGV[1]) then return { 0, us } end', ''],
       ),
       ...server('redis-ledger.spec.ts', 'repeats a call that came too late, with the right time', [
@@ -69,7 +69,7 @@ export const RUNS: readonly Rule[] = [
       ),
       ...contract(
         'ledger-claims.spec.ts',
-        'does not run it either while its key is being added anew',
+        'does not run it either while its key is being added again',
         ['rules/runs.ts', '(committed !== NO_GENERATION || wasOpened(record, generation))', 'true'],
         ['verbs/claim.ts', '(committed ~= -1 or wasOpened(record, generation))', 'true'],
       ),
@@ -186,13 +186,13 @@ export const RUNS: readonly Rule[] = [
       ),
       ...contract(
         'ledger-again.spec.ts',
-        'waits as what it is, its attempts begun anew, and not as what was opened',
+        'waits as the same generation with fresh attempts, not as the opened one',
         ['rules/runs.ts', 'if (later) record.attempt = 0;', ''],
         ['verbs/complete.ts', 'if later then record.attempt = 0 end', ''],
       ),
       ...contract(
         'ledger-again.spec.ts',
-        'waits as what it is, its attempts begun anew, and not as what was opened',
+        'waits as the same generation with fresh attempts, not as the opened one',
         ['rules/runs.ts', 'if (opened && (isOver || later)) giveUp', 'if (opened && isOver) giveUp'],
         [
           'verbs/complete.ts',

@@ -10,7 +10,7 @@ export const SCHEDULES: readonly Rule[] = [
     mutants: [
       ...contract(
         'ledger-commits.spec.ts',
-        'is refused once a newer generation was committed, and tells of it',
+        'is refused once a newer generation was committed, and names that generation',
         [
           'rules/job-record.ts',
           "return generation < record.committed ? 'changed' : undefined;",
@@ -46,7 +46,7 @@ export const SCHEDULES: readonly Rule[] = [
       ),
       ...contract(
         'ledger-commits.spec.ts',
-        'is refused once a newer generation was committed, and tells of it',
+        'is refused once a newer generation was committed, and names that generation',
         [
           'rules/job-record.ts',
           'if (generation < committed || isAborted(record, generation))',
@@ -264,7 +264,7 @@ export const SCHEDULES: readonly Rule[] = [
       ),
       ...contract(
         'ledger-hold.spec.ts',
-        'goes on holding it back while it extends, after a second replacement too',
+        'keeps holding it back while it extends, even after a second replacement',
         ['rules/runs.ts', 'record.holdEnd = leaseEnd;', ''],
         ['verbs/extend.ts', 'record.holdEnd = now + LEASE', ''],
       ),
@@ -275,7 +275,7 @@ export const SCHEDULES: readonly Rule[] = [
     mutants: [
       ...contract(
         'ledger-revoke.spec.ts',
-        'by a key covers what was opened before, also while an older run goes on',
+        'by a key covers earlier openings, even while an older run continues',
         ['rules/schedules.ts', FLOOR_IN_MEMORY, 'Math.max(committed, opened, floor)'],
         ['verbs/revoke.ts', FLOOR_IN_REDIS, 'max(committed, opened, record.floor)'],
       ),
@@ -345,7 +345,7 @@ export const SCHEDULES: readonly Rule[] = [
     mutants: [
       ...contract(
         'ledger-revoke.spec.ts',
-        'keeps the places of what it revoked, and those that it was told',
+        'keeps the places of the job it revoked, and those it was given',
         ['rules/schedules.ts', 'record.places = places;', 'record.places = [];'],
         ['verbs/revoke.ts', "places = places ~= '' and places or nil }", 'places = nil }'],
       ),
@@ -378,7 +378,7 @@ export const SCHEDULES: readonly Rule[] = [
           'await deleteCopies(parts, tube, { id, generation: born ?? 0 }, places);\n    const { result, revoked } = await retries.run(',
         ],
       ),
-      ...inRedisOnly('ledger-revoke.spec.ts', 'lets a running job go on, and nothing follows it', [
+      ...inRedisOnly('ledger-revoke.spec.ts', 'lets a running job finish, and nothing follows it', [
         'verbs/revoke.ts',
         "'NX', 'PX', max(now, due)",
         "'PX', max(now, due)",

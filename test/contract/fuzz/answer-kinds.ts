@@ -1,6 +1,6 @@
 import type { RequestOf, Verb } from 'nest-dq/src/ledger/ledger.js';
 
-/** What was asked and answered, as far as it makes a difference. */
+/** The kind of a request with its answer, as far as it makes a difference. */
 export function kindOf(verb: Verb, request: RequestOf<Verb>, answer: unknown): string {
   const { kind, by, why, fresh, replaced, already, left, result, state } = (answer ?? {}) as Readonly<
     Record<string, unknown>

@@ -40,7 +40,7 @@ export class Asking {
 
   constructor(private readonly twins: TwinLedgers) {}
 
-  /** The call that a step stands for; a step of several calls is told as such by its caller. */
+  /** The call that a step stands for. A step of several calls is reported as such by its caller. */
   request(verb: Verb, s: Step): { request: RequestOf<Verb>; context?: ClaimContext } {
     const { id } = s;
     const { now } = this.twins;
@@ -148,7 +148,7 @@ export class Asking {
     }
   }
 
-  /** What later steps go on from. */
+  /** Keeps the parts of an answer that later steps build on. */
   learn(verb: Verb, request: RequestOf<Verb>, answer: unknown): void {
     if (verb === 'claim') {
       const { id, generation, born, permit } = request as RequestOf<'claim'>;
@@ -166,7 +166,7 @@ export class Asking {
     }
   }
 
-  /** Of the job's generations that were opened. */
+  /** The job's last generation that was opened. */
   private last(s: Step, isMeant: (opened: Opened) => boolean = () => true): Opened | undefined {
     return nth(this.opened.filter(isMeant), s.id, s.generation);
   }
@@ -215,7 +215,7 @@ export class Asking {
     return { id: s.id, born: s.flag ? this.present(s).born : undefined };
   }
 
-  /** Of the letter of the job that is there, or the time at which it could have died now. */
+  /** When the present dead letter of the job died, or the time at which it could have died now. */
   private deathOf(s: Step): number {
     const { records, now } = this.twins;
     return records.letters.get(letterName(s.id, this.present(s).born))?.died ?? now;

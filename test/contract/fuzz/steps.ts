@@ -1,4 +1,4 @@
-// What is asked at random: mostly what follows from what was answered before, now and then anything else.
+// Random requests: mostly ones that follow from earlier answers, now and then anything else.
 import fc from 'fast-check';
 import { YOUNG, type Verb } from 'nest-dq/src/ledger/ledger.js';
 import { SETTINGS } from './twin-ledgers.js';
@@ -12,7 +12,7 @@ const back = oneof({ weight: 5, arbitrary: constant(0) }, { weight: 1, arbitrary
 const rarely = oneof({ weight: 6, arbitrary: constant(false) }, { weight: 1, arbitrary: constant(true) });
 const mask = constantFrom(0b111, 0b111, 0b011, 0b001, 0b100, 0);
 
-/** What is asked one after the other of the same job, and often enough of all that it leads to. */
+/** Sequences of calls for the same job, each often enough for all that it leads to. */
 const CALLS: readonly (readonly Verb[])[] = [
   'claim | complete | open | commit | extend | abort | revoke | settle | find trace',
   'letters | letter | buried | discard | surplus deaths',
@@ -57,9 +57,9 @@ export const step = fc.record({
   /** Milliseconds that pass between the calls. */
   between: constantFrom(0, 1, 2, 2, 1_000, YOUNG),
   id: constantFrom(...IDS, 'a'),
-  /** Of the generations that were opened. */
+  /** Index among the opened generations, from the last. */
   generation: back,
-  /** Of the runs that were granted. */
+  /** Index among the granted runs, from the last. */
   run: back,
   /** Milliseconds from now. */
   due: oneof(
@@ -116,7 +116,7 @@ const PLAIN: Step = {
   odd: false,
 };
 /**
- * What is drawn too rarely: limits that two jobs reach; a move whose job begins to run; one of a job whose runner had lost its lease, and
+ * Sequences that are drawn too rarely: limits that two jobs reach; a move whose job begins to run; one of a job whose runner had lost its lease, and
  * comes back; one that comes late and after another; a revival that is revoked; a retry that is counted.
  */
 export const RARE: readonly Step[][] = [

@@ -69,7 +69,7 @@ end
 return { fields, redis.call('HGET', '${EXPIRIES}', KEYS[1]) or 'never' }
 `;
 
-/** What counts against the limits: each field with what it says. */
+/** Everything that counts against the limits: each field with its value. */
 const INSPECT_LIMITS = `
 local fields = redis.call('HGETALL', KEYS[1])
 for i = 2, #fields, 2 do
@@ -140,7 +140,7 @@ export class TwinLedgers {
     return [rules, scripts];
   }
 
-  /** What is written of a job, of all dead letters, of the waiting jobs and of the pauses. */
+  /** The records of a job, of all dead letters, of the waiting jobs and of the pauses. */
   async written(id: string): Promise<[rules: object, scripts: object]> {
     const inspect = this.redis as unknown as Inspecting;
     const [[fields, expiry], [control, until], letters, dead, index, places, running, limits] =

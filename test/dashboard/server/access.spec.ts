@@ -108,7 +108,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     expect(await isPaused(served, 'mails')).toBe(false);
   });
 
-  it('a viewer with named acts does these and no others, and is told by his name', async () => {
+  it('a viewer with named acts does these and no others, and is reported by name', async () => {
     const served = await withAccess(platform, { acts: ['pause', 'revoke'], by: 'ann@example.org' });
     const told: Operated[] = [];
     served.app

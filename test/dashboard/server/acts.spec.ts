@@ -14,7 +14,7 @@ class Mails {
   }
 }
 
-/** With so many dead letters. */
+/** An app with `count` dead letters. */
 async function withDead(platform: (typeof PLATFORMS)[number], count: number): Promise<ServedApp> {
   const served = await ServedApp.start({ platform, providers: [Mails] });
   await Promise.all(

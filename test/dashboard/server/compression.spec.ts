@@ -16,7 +16,7 @@ function compressed(platform: Platform): Promise<ServedApp> {
   });
 }
 
-/** An answer that goes on, and what was read of it so far. */
+/** An open answer, and what was read of it so far. */
 interface Answering {
   readonly headers: IncomingHttpHeaders;
   readonly read: string;
@@ -61,7 +61,7 @@ describe.each(PLATFORMS)('compression with %s', (platform) => {
     expect(answer.headers['content-encoding']).toBeUndefined();
     expect(await until(answer, '"tubes":[]')).toMatch(/^retry: /);
     await served.app.get(DqProducer).delay('orders', {}, '1h');
-    await until(answer, '"tube":"orders"'); // while the answer goes on
+    await until(answer, '"tube":"orders"'); // while the answer is open
     answer.leave();
   });
 

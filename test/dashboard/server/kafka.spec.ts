@@ -309,7 +309,7 @@ describe('value and headers', () => {
     });
   });
 
-  it('are what `redact` returned, which is told of which message they are', async () => {
+  it('are what `redact` returned, which is called with their message', async () => {
     const told: unknown[] = [];
     const { json, text } = await payloadOf((payload, message) => {
       told.push(message);

@@ -17,7 +17,7 @@ class Viewer {
     return new Viewer(response.headers, response.body!.getReader());
   }
 
-  /** Of the next event `state`; undefined: the stream has ended. */
+  /** The data of the next event `state`, or undefined once the stream has ended. */
   async state(): Promise<any> {
     for (;;) {
       const end = this.rest.indexOf('\n\n');
@@ -62,7 +62,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     expect(looks).toHaveBeenCalledTimes(2);
   });
 
-  it('a part that cannot be read is null, with the reason, and the others are told', async () => {
+  it('a part that cannot be read is null, with the reason, and the others are sent', async () => {
     const served = await ServedApp.start({ platform });
     jest.spyOn(served.app.get(DqInspector), 'processes').mockRejectedValue(new Error('no answer'));
     jest.spyOn(served.app.get(DqHealth), 'check').mockRejectedValue(new Error('not well'));

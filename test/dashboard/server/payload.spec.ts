@@ -11,7 +11,7 @@ async function payloadOf(redact: DqDashboardOptions['redact'], payload: unknown 
   return served.get(`/dq/api/job/payload?ref=${ref}`);
 }
 
-it('shows what `redact` returned, which is told whose payload it is', async () => {
+it('shows what `redact` returned, which is called with the job', async () => {
   const told: (DqDashboardJob | DqDashboardMessage)[] = [];
   const answer = await payloadOf((payload, job) => {
     told.push(job);

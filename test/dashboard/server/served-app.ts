@@ -12,18 +12,18 @@ export interface Served {
   readonly platform?: Platform;
   readonly dashboard?: DqDashboardOptions & DqDashboardExtras;
   readonly dq?: DqOptions;
-  /** What Fastify's adapter is given. */
+  /** Options of Fastify's adapter. */
   readonly fastify?: ConstructorParameters<typeof FastifyAdapter>[0];
   readonly providers?: Provider[];
-  /** Modules beside nest-dq and its dashboard. */
+  /** Modules in addition to nest-dq and its dashboard. */
   readonly imports?: DynamicModule[];
-  /** Of an application of Express. */
+  /** Whether an Express application parses bodies. */
   readonly bodyParser?: boolean;
   /** Before it listens. */
   readonly prepare?: (app: INestApplication) => void;
 }
 
-/** What an answer says. */
+/** The parts of an HTTP answer that specs look at. */
 export interface Answered {
   readonly status: number;
   readonly headers: Headers;
@@ -36,7 +36,7 @@ export interface Answered {
 export class ServedApp {
   private constructor(
     readonly app: INestApplication,
-    /** Of the application. */
+    /** Origin of the application. */
     readonly origin: string,
   ) {}
 

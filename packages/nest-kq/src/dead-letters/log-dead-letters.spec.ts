@@ -515,7 +515,7 @@ describe('KqDeadLetters while a partition has no leader', () => {
     expect(await letters.list(DEAD)).not.toHaveProperty('leaderless');
   });
 
-  it('reads it from its end once it has one, if no page has read it yet', async () => {
+  it('reads that partition from its end once it has a leader, if no page has read it yet', async () => {
     await bury({}, { partition: 1 }, {}, { partition: 1 });
     const away = newProcess(leaderless(1, DEAD));
     const first = await away.list(DEAD, { limit: 1 });
@@ -525,7 +525,7 @@ describe('KqDeadLetters while a partition has no leader', () => {
     expect(await listed(newProcess(), { cursor: first.cursor! })).toEqual(['1/1', '1/0', '0/0']);
   });
 
-  it('reads it from where the last page ended', async () => {
+  it('continues in that partition where an earlier page ended', async () => {
     await bury({}, { partition: 1 }, {}, { partition: 1 });
     const first = await letters.list(DEAD, { limit: 1 });
     expect(first).toMatchObject({ letters: [{ partition: 1, offset: '1' }] });
