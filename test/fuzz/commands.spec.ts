@@ -1,4 +1,4 @@
-// What clients send to our node: commands, or one of two words.
+// Bytes that clients send to our node: commands, or one of two words.
 import { describe, expect } from '@jest/globals';
 import fc from 'fast-check';
 import { commands } from 'nest-dq/src/beanstalk/codec/commands.js';

@@ -1,4 +1,4 @@
-// What lies on a node, and what a client brings along: a job, or a text or an error that says why it is none.
+// Copies on a node, and references from a client: a job, or a string or an error that says why it is none.
 import { randomBytes } from 'node:crypto';
 import { describe, expect } from '@jest/globals';
 import fc from 'fast-check';
@@ -63,7 +63,7 @@ const payload = fc.oneof(
   fc.constant(undefined),
   fc.uint8Array().map((bytes) => Buffer.from(bytes)),
 );
-/** What JSON makes of it. */
+/** The value after a round trip through JSON. */
 const asStored = (value: unknown): unknown =>
   value === undefined || Buffer.isBuffer(value) ? value : JSON.parse(JSON.stringify(value));
 
@@ -153,7 +153,7 @@ describe('a copy', () => {
   );
 
   holds(
-    'of anybody is read, or told why not',
+    'of anybody is read, or refused with the reason',
     fc.tuple(
       fc.option(seal, { nil: undefined }),
       damaged(

@@ -50,7 +50,7 @@ export function inPieces(bytes: string, at: readonly number[]): Buffer[] {
   return ends.map((end, i) => Buffer.from(bytes.slice(ends[i - 1] ?? 0, end), 'latin1'));
 }
 
-/** What `action` throws; undefined: nothing. */
+/** The error that `action` throws, or undefined. */
 export function thrownBy(action: () => unknown): unknown {
   try {
     action();

@@ -1,4 +1,4 @@
-// What a broker answers to the requests that are ours, and what lies in its log or in a job: a value, or one error.
+// Answers of a broker to our own requests, and the contents of its log or of a job: a value, or one error.
 import { describe, expect } from '@jest/globals';
 import fc from 'fast-check';
 import { pushOf, storedPush } from 'nest-kq/src/dq/stored-message.js';
@@ -136,7 +136,7 @@ const record = fc.record({
   headers,
   timestamp: fc.nat({ max: 2 ** 41 }),
 });
-/** What a broker answers, in version 11, that has these records in a batch. */
+/** An answer of a broker, in version 11, with these records in a batch. */
 const answers = fc.array(record, { minLength: 1, maxLength: 4 });
 
 async function answerOf(records: readonly (typeof record extends fc.Arbitrary<infer T> ? T : never)[]) {

@@ -1,4 +1,4 @@
-// What is accepted as a payload comes back as it was, and what is refused would not.
+// An accepted payload comes back as it was, and a refused one would not.
 import { describe, expect } from '@jest/globals';
 import fc from 'fast-check';
 import { writeJson } from 'nest-handlers/schema';
@@ -55,7 +55,7 @@ describe('a payload', () => {
   });
 });
 
-/** Undefined: JSON refuses it, or leaves it out. */
+/** Undefined if JSON refuses the value, or leaves it out. */
 function throughJson(value: unknown): { readonly value: unknown } | undefined {
   try {
     return { value: JSON.parse(JSON.stringify(value)) };

@@ -1,4 +1,4 @@
-// What a Redis answers, and what lies in it: an answer of ours, or one error.
+// Answers of a Redis, and its contents: an answer of ours, or one error.
 import { describe, expect } from '@jest/globals';
 import fc from 'fast-check';
 import { readShaped, type Shape } from 'nest-dq/src/ledger/foreign-json.js';

@@ -1,4 +1,4 @@
-// What a node sends, whole or in pieces: replies, or one error.
+// Bytes from a node, whole or in pieces: replies, or one error.
 import { describe, expect } from '@jest/globals';
 import fc from 'fast-check';
 import { Connection } from 'nest-dq/src/beanstalk/connection.js';

@@ -1,4 +1,4 @@
-// What a browser sends to the dashboard: values that are checked, or one error.
+// Requests of a browser to the dashboard: checked values, or one error.
 import { describe, expect } from '@jest/globals';
 import fc from 'fast-check';
 import {

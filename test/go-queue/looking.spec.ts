@@ -37,7 +37,7 @@ async function addInNest(): Promise<{ ref: JobRef; id: string }> {
   return { ref, id };
 }
 
-/** What `find` and `explain` say. */
+/** The answers of `find` and `explain`. */
 async function looked(ref: JobRef) {
   const found = await system.producer.find(ref);
   const { state, tube: of } = await system.inspector.explain(ref);
@@ -48,7 +48,7 @@ async function looked(ref: JobRef) {
 describe.each([
   ["go-queue's reference of a job that it stored", addInGo],
   ['the receipt of a job that we stored', addInNest],
-])('by %s, it is told', (_, add) => {
+])('a look at a job by %s shows', (_, add) => {
   it('that the job waits', async () => {
     const { ref, id } = await add();
     expect(await looked(ref)).toMatchObject({ state: 'waiting', tube });

@@ -258,5 +258,5 @@ it('a tube that only reads what go-queue stored has jobs of ours, and runs both'
 it('a job of go-queue in a tube of ours is buried, with what is wrong', async () => {
   await system.consumer.consume(tube, () => undefined);
   await putAsGo(`${stamp(Date.now())}/{"id":"A"}`);
-  await eventually('it is told', () => system.log.some((line) => line.includes("wire: 'go-queue'")));
+  await eventually('it is logged', () => system.log.some((line) => line.includes("wire: 'go-queue'")));
 });

@@ -153,7 +153,7 @@ describe('an application under the kit', () => {
     expect(kit.scheduled(OrderCancel)).toMatchObject([{ key: '43' }]);
   });
 
-  it('runs nothing more in an advance that goes on when it is closed, whatever its clusters', async () => {
+  it('runs nothing more in an ongoing advance when it is closed, whatever its clusters', async () => {
     const runs: string[] = [];
     const closing: Promise<void>[] = [];
     const run = (tube: string) => {

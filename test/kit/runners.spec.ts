@@ -7,7 +7,7 @@ const run = promisify(execFile);
 const kit = join(process.cwd(), 'kit');
 const modules = join(process.cwd(), '..', 'node_modules');
 
-/** What a runner prints; rejects with it if a test failed. */
+/** Resolves with the output of a runner; rejects with it if a test failed. */
 async function test(...[script, ...args]: string[]): Promise<string> {
   const env = { PATH: process.env['PATH'], NO_COLOR: '1' };
   const { stdout, stderr } = await run(process.execPath, [join(modules, script!), ...args], { env });

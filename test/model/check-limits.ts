@@ -4,7 +4,7 @@ import type { History, Start } from './history.js';
 import type { Simulation } from './simulation.js';
 import { tellGrant, tellStart } from './telling.js';
 
-/** No more runs go on than the limits allow, unless a process could not hold its lease, or the ledger lost its records. */
+/** At no time are there more runs than the limits allow, unless a process could not hold its lease, or the ledger lost its records. */
 export function runsLimited({ history, plan }: Simulation): string[] {
   const { concurrency = Infinity, perGroup = Infinity } = plan.limit ?? {};
   const found: string[] = [];
@@ -15,9 +15,9 @@ export function runsLimited({ history, plan }: Simulation): string[] {
     const group = groupOf(history, start);
     const ofGroup = group ? others.filter((other) => groupOf(history, other) === group) : [];
     if (others.length >= concurrency)
-      found.push(`concurrency: ${tellStart(history, start)} beside ${others.length}`);
+      found.push(`concurrency: ${tellStart(history, start)} next to ${others.length}`);
     if (ofGroup.length >= perGroup)
-      found.push(`group: ${tellStart(history, start)} of ${group} beside ${ofGroup.length}`);
+      found.push(`group: ${tellStart(history, start)} of ${group} next to ${ofGroup.length}`);
   });
   return found;
 }

@@ -73,7 +73,7 @@ function isOver(history: History, add: Call): boolean {
   );
 }
 
-/** Whether the ledger lost the replacement of a job, and the job that it replaced went on as the job: by its run, or by a move. */
+/** Whether the ledger lost the replacement of a job, and the replaced one continued as the job: by its run, or by a move. */
 function isOutrun(history: History, { id, born, began }: Call): boolean {
   const wentOn = history.finishes.some(
     ({ at, request, answer }) =>

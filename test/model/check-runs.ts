@@ -98,7 +98,7 @@ export function againIsHeeded({ history, plan }: Simulation): string[] {
   for (const start of history.starts) {
     const { id, born, fence, ended, step } = start;
     if (ended?.how !== 'again') continue;
-    // The time is by the clock of its process, which is wrong by half a round trip at most.
+    // The time is by its process's clock, which is wrong by half a round trip at most.
     const time = ended.at + step.delay - (10 + 20 * plan.latency);
     const early = history.starts.find(
       (next) => next.id === id && next.born === born && next.fence > fence && next.at < time,

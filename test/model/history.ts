@@ -72,7 +72,7 @@ export interface LedgerLoss {
   readonly whileFrozen: boolean;
 }
 
-/** What happened, seen from outside, and a line of text for each event. */
+/** The events of a simulation, seen from outside, each with a line of text. */
 export class History {
   readonly calls: Call[] = [];
   readonly grants: Grant[] = [];

@@ -8,7 +8,7 @@ export interface HostClockOptions {
 }
 
 /**
- * The time of one simulated machine. While it is frozen, nothing happens there. When it goes on, everything happens that was
+ * The time of one simulated machine. While it is frozen, nothing happens there. When it thaws, everything happens that was
  * due meanwhile. After it is dead, nothing happens any more.
  */
 export class HostClock implements Clock {
@@ -65,7 +65,7 @@ export class HostClock implements Clock {
     else this.world.soon(arrive);
   }
 
-  /** Calls back on this host: now, or when it goes on if it is frozen. */
+  /** Calls back on this host: now, or when it thaws if it is frozen. */
   enter(callback: () => void): void {
     if (this.isDead) return;
     if (this.frozen) this.held.push(callback);
@@ -77,7 +77,7 @@ export class HostClock implements Clock {
     this.offset += by;
   }
 
-  /** Returns a function that ends this freeze. A host that is frozen twice goes on when both have ended. */
+  /** Returns a function that ends this freeze. A host that is frozen twice thaws when both have ended. */
   freeze(): () => void {
     const end = () => {
       if (this.freezes.delete(end) && !this.frozen) this.goOn();

@@ -1,7 +1,7 @@
 import type { LimitOptions, OnDuplicate } from 'nest-dq/src/api/job.js';
 import { Random } from './random.js';
 
-/** What the handler does in one run of a job. The last step of a script is for all later runs. */
+/** The handler's behaviour in one run of a job. The last step of a script is for all later runs. */
 export interface Step {
   /** How long it takes, ms. */
   readonly ms: number;
@@ -80,7 +80,7 @@ export interface Plan {
   readonly seed: number;
   readonly processes: number;
   readonly concurrency: number;
-  /** Of the handler, in all processes. */
+  /** Limit of the handler, in all processes. */
   readonly limit?: LimitOptions;
   /** Largest delay of a message, ms; one in twenty takes up to ten times as long. */
   readonly latency: number;
@@ -147,7 +147,7 @@ const FAULTS: Readonly<Record<FreeFault, (random: Random, processes: number) => 
 };
 const FAULT_KINDS = Object.keys(FAULTS) as FreeFault[];
 
-/** What happens in the run of a seed. */
+/** Draws the plan of a simulation from its seed. */
 export function drawPlan(seed: number): Plan {
   const random = new Random(seed);
   const ofLimits = new Random(seed ^ 0x11a1);

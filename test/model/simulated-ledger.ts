@@ -31,7 +31,7 @@ interface Snapshot extends Pick<TubeRecords, 'letters' | 'index' | 'limitUse'> {
 
 type TubeRecords = MemoryTubeLedger['records'];
 
-/** Milliseconds. */
+/** Interval of snapshots, in ms. */
 const SNAPSHOT_EVERY = 250;
 const SNAPSHOTS_KEPT = 40;
 

@@ -21,7 +21,7 @@ interface StoredJob extends Pick<Job, 'id' | 'pri' | 'ttr' | 'body' | 'deadline'
 export interface LyingCopy {
   readonly header: CopyHeader;
   readonly state: Job['state'];
-  /** When a delayed copy surfaces, in ms by the clock of the node. */
+  /** When a delayed copy surfaces, in ms of the node's clock. */
   readonly deadline: number;
 }
 
@@ -67,7 +67,7 @@ export class SimulatedNode {
     stream.on('close', () => this.links.delete(link));
     const push = stream.push.bind(stream);
     const destroy = stream.destroy.bind(stream);
-    // What the server sends reaches the process at once, or after the process was frozen.
+    // Bytes from the server reach the process at once, or after it was frozen.
     stream.push = (chunk: Buffer | null) => {
       if (link.deaf && chunk) destroy();
       else if (process.frozen) process.enter(() => void push(chunk));

@@ -13,10 +13,10 @@ import { TUBE } from './plan.js';
 import type { LedgerLink, SimulatedLedger } from './simulated-ledger.js';
 import type { SimulatedNode } from './simulated-node.js';
 
-/** Milliseconds. */
+/** Limit of a drain, in ms. */
 const DRAIN_LIMIT = 3_000;
 
-/** What all processes of the simulated world share. */
+/** Shared by all processes of the simulated world. */
 export interface Surroundings {
   readonly world: Clock;
   readonly nodes: readonly SimulatedNode[];

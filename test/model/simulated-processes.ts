@@ -78,7 +78,7 @@ export class SimulatedProcesses {
       this.disturb(process, 'freeze', ms);
       this.healing.after(ms, () => {
         end();
-        if (!process.clock.frozen) this.history.log(`${process.name} goes on`);
+        if (!process.clock.frozen) this.history.log(`${process.name} thaws`);
       });
     }
   }

@@ -14,7 +14,7 @@ import type { LedgerWitness } from './simulated-ledger.js';
 /** Notes what the ledger answers, and which copies nodes delete. */
 export class Witness implements LedgerWitness {
   /**
-   * Of each job, the records that it has had. What one of them said was over stays over when all is forgotten: a process that was
+   * All records that each job has had. If one of them was over, that holds even when all is forgotten: a process that was
    * frozen meanwhile may only then delete the copies, while a claim has found one of them stale.
    */
   private readonly records = new Map<string, JobRecord[]>();

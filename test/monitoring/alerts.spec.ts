@@ -18,7 +18,7 @@ beforeAll(async () => {
   promtool = await ensurePackaged('promtool');
 }, 900_000);
 
-/** What promtool says. Rejects, with what it says, if it finds a mistake. */
+/** Resolves with the output of promtool. Rejects with it if it finds a mistake. */
 async function check(...args: string[]): Promise<string> {
   const { stdout, stderr } = await promisify(execFile)(promtool, args);
   return stdout + stderr;
@@ -31,7 +31,7 @@ describe('the alerts', () => {
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
   });
 
-  it('fire when they should, and say what they should, by the tests beside this file', async () => {
+  it('fire when they should, with the right texts, by the promtool tests in this folder', async () => {
     const said = await check('test', 'rules', ...TESTS.map((name) => fileURLToPath(here(name))));
     expect(said).toContain('SUCCESS');
   });

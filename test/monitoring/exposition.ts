@@ -21,7 +21,7 @@ class Mails {
   }
 }
 
-/** What Prometheus reads from an application on a real cluster, once a job of it went well, another one is dead, and it was told that letters were removed, a job is lost, and a copy was refused. */
+/** The metrics that Prometheus reads from an application on a real cluster, after a completed job, a dead one, and events of removed letters, a lost job and a refused copy. */
 export async function exposition(): Promise<string> {
   const exporter = new PrometheusExporter({ preventServerStart: true });
   metrics.setGlobalMeterProvider(new MeterProvider({ readers: [exporter] }));
@@ -57,8 +57,8 @@ export async function exposition(): Promise<string> {
     await new Promise<void>((resolve) => scraped.listen(0, '127.0.0.1', resolve));
     const { port } = scraped.address() as AddressInfo;
     let text = '';
-    // Dead letters are told of by the first look at all tubes, which the first reading begins once this process is elected.
-    await eventually('the tubes are told', async () => {
+    // Dead letters are counted by the first look at all tubes, which the first reading begins once this process is elected.
+    await eventually('the tubes are exposed', async () => {
       const response = await fetch(`http://127.0.0.1:${port}/metrics`);
       text = await response.text();
       return /^dq_tube_jobs\{.*dq_job_state="dead".*\} 1$/m.test(text);
@@ -72,7 +72,7 @@ export async function exposition(): Promise<string> {
   }
 }
 
-/** All series of a text that Prometheus reads, each with its labels. */
+/** All series of an exposition, each with its labels. */
 export function seriesOf(text: string): Map<string, Set<string>> {
   const all = new Map<string, Set<string>>();
   for (const [, name, labels] of text.matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm)) {

@@ -17,7 +17,7 @@ beforeEach(() => {
   recordTubes(meter, { 'dq.cluster': 'shop' }, { allTubes: () => all } as DqClusterView);
 });
 
-/** What a reader gets, as `tube state` of jobs, and `tube metric` of the others, with the value. */
+/** The values that a reader gets, by `tube state` for jobs, and `tube metric` for the others. */
 async function told(): Promise<Record<string, unknown>> {
   const { resourceMetrics } = await reader.collect();
   const points = resourceMetrics.scopeMetrics.flatMap(({ metrics }) =>

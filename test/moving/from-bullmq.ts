@@ -1,4 +1,4 @@
-/** The code of docs/from-bullmq.md, in its order: the specs beside this file compare them, and run what moves jobs. */
+/** The code of docs/from-bullmq.md, in its order: the specs in this folder compare them, and run what moves jobs. */
 import { Injectable, Module } from '@nestjs/common';
 import type { Queue } from 'bullmq';
 import {

@@ -34,7 +34,7 @@ async function start(module: Type): Promise<TestingModule> {
 }
 
 it(
-  'handles what was pushed before, by two consumers of one group, and goes on when one of the three brokers dies',
+  'handles earlier messages with two consumers of one group, and continues when one of the three brokers dies',
   async () => {
     const { ConsumerModule, Producer, ProducerModule } = await import('./from-go-queue-kq.js');
     const log = jest.spyOn(console, 'log').mockReturnValue(undefined);

@@ -1,4 +1,4 @@
-/** The code of docs/kq/from-go-queue.md, in its order: docs.spec.ts compares them, and the spec beside this file runs it. */
+/** The code of docs/kq/from-go-queue.md, in its order: docs.spec.ts compares them, and the spec in this folder runs it. */
 import { Injectable, Module } from '@nestjs/common';
 import { KqModule, KqPusher, TopicHandler } from 'nest-kq';
 

@@ -31,12 +31,12 @@ const run = promisify(execFile);
 interface Line {
   readonly nest: string;
   readonly typescript: string;
-  /** Of `@nestjs/…`: not each package has the same numbers. */
+  /** Versions of `@nestjs/…`: not each package has the same numbers. */
   readonly versions: Readonly<Record<string, string>>;
   readonly apps: readonly Shape[];
 }
 
-/** What applications are warned of that do as these do. */
+/** Warnings that these applications log by design. */
 const WARNINGS = /^.* WARN .*(stored in memory|is tried again).*\n/gm;
 
 /** Takes ES modules, and `module-sync`, from `require`: what is left is what tools get that cannot load them. */

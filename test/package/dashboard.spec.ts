@@ -3,7 +3,7 @@ import { dashboardProcesses } from '../cli/dashboard-process.js';
 import { NestDqProcess, type Settings } from '../cli/nest-dq-process.js';
 import { BareFolder } from './bare-folder.js';
 
-/** What npm installs with the library, and what the library imports of it. */
+/** Packages that npm installs with the library, and those it imports from them. */
 const BROUGHT = ['ioredis', 'ms', 'ulid', '@nestjs/common', '@nestjs/core', 'rxjs'];
 const ADAPTERS = ['@nestjs/platform-express', '@nestjs/platform-fastify'];
 /** No servers: the page says so. */

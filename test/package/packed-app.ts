@@ -14,7 +14,7 @@ export const ROOT = join(test, '..');
 /** The folder with the applications' sources. */
 export const TEMPLATE = join(test, 'package', 'template');
 
-/** What applications differ in. */
+/** The ways in which applications differ. */
 export interface Shape {
   readonly format: 'module' | 'commonjs';
   readonly platform: 'context' | 'express' | 'fastify';
@@ -102,7 +102,7 @@ interface Line {
 }
 
 export interface RunOptions {
-  /** What the application is to do, see `run` of `template/app.ts`. @default nothing but its handlers */
+  /** The play of the application, see `run` of `template/app.ts`. @default nothing but its handlers */
   readonly play?: string;
   /** @default an embedded node */
   readonly servers?: Servers;
@@ -110,7 +110,7 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** An application's process, and what it told. */
+/** An application's process, and the events it printed. */
 export class RunningApp {
   readonly lines: Line[] = [];
   /** Whatever else it printed. */
@@ -155,7 +155,7 @@ export class RunningApp {
     this.child.kill('SIGKILL');
   }
 
-  /** What it told last of an event. */
+  /** The last line it printed for an event. */
   last(event: string): Line | undefined {
     return this.lines.findLast((line) => line.event === event);
   }

@@ -21,7 +21,7 @@ import {
 const run = promisify(execFile);
 const SHAPE: Shape = { format: 'module', platform: 'context', resolution: 'nodenext' };
 
-/** What Nest and this library ask for only where it is used. */
+/** Packages that Nest and this library load only where they are used. */
 const OPTIONAL = [
   '@nestjs/microservices',
   '@nestjs/platform-express',
@@ -35,7 +35,7 @@ const OPTIONAL = [
 const ROLLDOWN = join(ROOT, 'node_modules', '.bin', 'rolldown');
 /** Not the declarations of the packages again, which are checked with the first application. */
 const OWN_CODE = '--skipLibCheck';
-/** What is said where the thread cannot begin. */
+/** Part of the warning where the thread cannot begin. */
 const NO_THREAD = 'the leases of running jobs are not renewed';
 
 let servers: Servers;
@@ -148,7 +148,7 @@ it('the module in the README of nest-handlers calls the handlers of an applicati
   expect([stdout, stderr]).toEqual(['ann: rain', '']);
 }, 60_000);
 
-it('a bundle of an application has the thread that renews leases where its file stands beside it, and else says so', async () => {
+it('a bundle of an application has the thread that renews leases where its file is next to it, and warns otherwise', async () => {
   const bundle = await mkdtemp(join(tmpdir(), 'nest-dq-bundle-'));
   try {
     const thread = 'lease-worker.js';
@@ -164,7 +164,7 @@ it('a bundle of an application has the thread that renews leases where its file 
   }
 }, 120_000);
 
-/** Of an application in a folder, by the time that its jobs have run. */
+/** Errors and warnings of an application in a folder, up to the time that its jobs have run. */
 async function complaintsOf(bundle: string): Promise<string> {
   const app = new RunningApp(bundle, SHAPE, { play: 'orders', servers });
   apps.push(app);

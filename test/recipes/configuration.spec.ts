@@ -154,7 +154,7 @@ describe('forRootAsync', () => {
     expect(lines).toEqual(['told']);
   });
 
-  it('has the name of its cluster beside its factory', async () => {
+  it('has the name of its cluster next to its factory', async () => {
     @Injectable()
     class Mails {
       constructor(@InjectDq('mails') readonly dq: DqProducer) {}
@@ -178,7 +178,7 @@ describe('the page', () => {
     ([, given, message]) => [given!, message!] as const,
   );
 
-  it('shows what wrong options are told', () => {
+  it('shows the errors for wrong options', () => {
     expect(rows.length).toBeGreaterThan(10);
   });
 

@@ -5,7 +5,7 @@ import Libsql from 'libsql';
 
 type Value = string | number | null;
 
-/** What a transaction, or the database outside of it, can be asked. */
+/** The queries of a transaction, or of the database outside of one. */
 export interface Queryable {
   query<Row>(sql: string, ...values: readonly Value[]): Promise<Row[]>;
 }
@@ -16,7 +16,7 @@ export class Database implements Queryable {
   beforeCommit: () => void | Promise<void> = () => undefined;
   /** Whether a transaction waits for the one before it: both are of one connection. */
   takesTurns = true;
-  /** What begins like this fails, outside of transactions. */
+  /** Statements that begin like this fail, outside of transactions. */
   failing: string | undefined;
 
   private readonly folder = mkdtempSync(join(tmpdir(), 'nest-dq-recipes-'));

@@ -19,7 +19,7 @@ import {
 import { BaseExceptionFilter } from '@nestjs/core';
 import { DqDeadLetters, DqError, duration, isDqContext, type DqErrorCode } from 'nest-dq';
 
-// What docs/errors.md and docs/dead-letters.md show.
+// The code of docs/errors.md and docs/dead-letters.md.
 
 const STATUS: Partial<Record<DqErrorCode, number>> = {
   DQ_BAD_PAYLOAD: 400,

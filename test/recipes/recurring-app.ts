@@ -32,7 +32,7 @@ export function kitAt(now: string, nodes = 3): DqTestKit {
   return kit;
 }
 
-/** What an occurrence comes to; undefined: it goes well. */
+/** The return value of an occurrence. Undefined if it goes well. */
 type Outcome = (job: DelayedJob, nth: number) => unknown;
 
 /** A version of the application: a class with one series, which notes its runs. */

@@ -49,7 +49,7 @@ describe('a new version of the application', () => {
     expect(old.reports.ranAt).toEqual([]);
   });
 
-  it('leaves an occurrence alone that is retried, and goes on by its own plan', async () => {
+  it('leaves a retried occurrence alone, and continues by its own plan', async () => {
     const kit = kitAt('2027-01-01T12:00:00Z');
     const backoff = { type: 'fixed', delay: '1h', jitter: 0 } as const;
     const old = await start(
@@ -63,7 +63,7 @@ describe('a new version of the application', () => {
     expect(reports.ranAt).toEqual(['2027-01-02T04:00:00.000Z', '2027-01-02T09:00:00.000Z']);
   });
 
-  it('goes on at once after an occurrence that the old one had scheduled, which it makes up for', async () => {
+  it('continues at once after an occurrence that the old one had scheduled, which it makes up for', async () => {
     const kit = kitAt('2027-01-01T02:59:00Z');
     await stop((await start(kit, version('0 3 * * *'))).app);
     await kit.advance('90s');

@@ -45,7 +45,7 @@ describe('a series', () => {
     expect(due(kit)).toEqual([]);
   });
 
-  it('runs beside it what is scheduled in its tube by hand, once', async () => {
+  it('runs jobs added to its tube by hand alongside the series, once', async () => {
     const kit = kitAt('2027-01-01T12:00:00Z');
     const { app, reports } = await start(kit, nightly());
     await app.get(DqProducer).now(REPORT, 'at once');
@@ -75,7 +75,7 @@ describe('an occurrence that waits for a wrong time', () => {
     return { kit, dq, reports };
   }
 
-  it('stays there, also after a restart, and the series goes on from where it is moved', async () => {
+  it('stays there, even after a restart, and the series continues from where it is moved', async () => {
     const { kit, dq, reports } = await wrong();
     const { reports: others } = await start(kit, nightly());
     for (let i = 0; i < 2; i++) await kit.advance('1m'); // the look of each minute
@@ -137,7 +137,7 @@ describe('an occurrence that fails', () => {
     ]);
   });
 
-  it('is a dead letter in the end, and the series goes on at once', async () => {
+  it('is a dead letter in the end, and the series continues at once', async () => {
     const kit = kitAt('2027-01-01T12:00:00Z');
     const { app, reports } = await start(
       kit,
@@ -153,7 +153,7 @@ describe('an occurrence that fails', () => {
       ['no database', 'recurring'],
       ['no database', 'recurring'],
     ]);
-    await expect(dead.revive(letters[0]!)).resolves.toBe('replaced'); // the series goes on under its key
+    await expect(dead.revive(letters[0]!)).resolves.toBe('replaced'); // the series continues under its key
   });
 
   it('is dead at once when it is discarded, and retried when it asks to be', async () => {
@@ -200,7 +200,7 @@ describe('an occurrence that fails', () => {
 });
 
 describe('a process that comes back', () => {
-  it('goes on where the series was', async () => {
+  it('continues where the series was', async () => {
     const kit = kitAt('2027-01-01T12:00:00Z');
     const first = await start(kit, nightly());
     await stop(first.app);
@@ -222,7 +222,7 @@ describe('a process that comes back', () => {
     expect(reports.ranAt[1]).toBe('2027-01-05T03:00:00.000Z');
   });
 
-  it('begins anew at the next occurrence, when it was away for longer than twice `staleAfter`', async () => {
+  it('starts over at the next occurrence, when it was away for longer than twice `staleAfter`', async () => {
     const kit = kitAt('2027-01-01T12:00:00Z');
     await stop((await start(kit, nightly())).app);
     await kit.advance('20d');

@@ -1,4 +1,4 @@
-// What docs/schemas.md says of a schema that changes while processes of two versions run.
+// Facts of docs/schemas.md about a schema that changes while processes of two versions run.
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
@@ -57,7 +57,7 @@ async function start(kit: DqTestKit, tube: typeof Old | typeof New | typeof Both
   return app;
 }
 
-/** What a producer of the next version adds. */
+/** Adds a job as a producer of the next version. */
 const addNew = (app: TestingModule) => app.get(DqProducer).now(New, { recipients: ['ann', 'bob'] });
 const why = async (app: TestingModule) =>
   (await app.get(DqDeadLetters).list('mail')).letters.map((letter) => letter.why);

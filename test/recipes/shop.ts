@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { DelayedHandler, DqProducer, Recurring, defineTube, type JobReceipt } from 'nest-dq';
 import { Database } from './database.js';
 
-// What docs/transactions.md shows.
+// The code of docs/transactions.md.
 
 export const OrderCancel = defineTube<{ id: string }>('order.cancel');
 export const OrderMail = defineTube<{ id: string }>('order.mail');
 export const Invoice = defineTube<{ outbox: string }>('invoice');
 
-/** Of a database far away it would be false for a commit that got no answer. */
+/** With a remote database this would be false for a commit that got no answer. */
 const isRolledBack = (error: unknown): boolean => error instanceof Error;
 
 @Injectable()

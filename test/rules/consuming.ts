@@ -1,4 +1,4 @@
-// What a consumer reserves, runs and releases.
+// Rules of a consumer: what it reserves, runs and releases.
 import { contract, server, unit, type Rule } from './rule.js';
 
 export const CONSUMING: readonly Rule[] = [
@@ -31,7 +31,7 @@ export const CONSUMING: readonly Rule[] = [
     ],
   },
   {
-    rule: 'A process holds no more early copies than its handlers can run, and goes on to look for what is urgent.',
+    rule: 'A process holds no more early copies than its handlers can run, and keeps looking for what is urgent.',
     mutants: [
       ...unit(
         'consumer/early-copies.spec.ts',
@@ -75,7 +75,7 @@ export const CONSUMING: readonly Rule[] = [
     ),
   },
   {
-    rule: 'A tube that reserves is waited for, also if it stopped and went on before, or if other tubes have all lanes.',
+    rule: 'A tube that reserves is waited for, even if it stopped and resumed before, or if other tubes have all lanes.',
     mutants: [
       ...unit(
         'consumer/reserve/shared-lanes.spec.ts',
@@ -158,7 +158,7 @@ export const CONSUMING: readonly Rule[] = [
     ],
   },
   {
-    rule: 'A copy of a job that runs is released with a delay of a second at least.',
+    rule: 'A copy of a running job is released with a delay of at least a second.',
     mutants: unit(
       'consumer/claim/pauses.spec.ts',
       'a primary is released for the rest of the lease, %i ms, and at least a second',
@@ -166,7 +166,7 @@ export const CONSUMING: readonly Rule[] = [
     ),
   },
   {
-    rule: 'A refused extend ends a run’s right to go on; a ledger that is silent does not.',
+    rule: 'A refused extend ends a run’s right to continue; a silent ledger does not.',
     mutants: [
       ...unit('consumer/heartbeat.spec.ts', 'tells which runs were refused, and only those', [
         'consumer/heartbeat.ts',
@@ -205,7 +205,7 @@ export const CONSUMING: readonly Rule[] = [
     ],
   },
   {
-    rule: 'When the ledger is back, a process first tells what it still runs; where that may be forgotten, it claims nothing for two seconds.',
+    rule: 'When the ledger is back, a process first reports what it still runs; where that may be forgotten, it claims nothing for two seconds.',
     mutants: [
       ...unit(
         'consumer/ledger-gate.spec.ts',
@@ -231,7 +231,7 @@ export const CONSUMING: readonly Rule[] = [
     ],
   },
   {
-    rule: 'No lease is taken over that ended while the ledger was away, before others had two seconds to tell what they still run.',
+    rule: 'A lease that ended while the ledger was away is not taken over before others had two seconds to report what they still run.',
     mutants: [
       ...unit(
         'consumer/tube-consumer-ledger.spec.ts',

@@ -3,7 +3,7 @@ import { contract, inRedisOnly, server, unit, type Rule } from './rule.js';
 
 export const COPIES: readonly Rule[] = [
   {
-    rule: 'What is due is counted by the ledger’s clock, and not by that of any process or node.',
+    rule: 'Due times are measured by the ledger’s clock, not by that of any process or node.',
     mutants: [
       ...unit(
         'ledger/redis/ledger-time.spec.ts',
@@ -43,7 +43,7 @@ export const COPIES: readonly Rule[] = [
     ],
   },
   {
-    rule: 'A run that was granted ahead of its time begins when ledger time has certainly come to it.',
+    rule: 'A run granted ahead of its time begins only when ledger time has certainly reached it.',
     mutants: [
       ...unit(
         'consumer/run/start-scheduler.spec.ts',
@@ -118,7 +118,7 @@ export const COPIES: readonly Rule[] = [
     ],
   },
   {
-    rule: 'No two copies of a job lie on one server, also where two names in `beanstalks` lead to it.',
+    rule: 'No two copies of a job lie on one server, even if two names in `beanstalks` lead to it.',
     mutants: [
       ...unit('cluster/cluster.spec.ts', 'gets one copy of a job, and says why it gets no other', [
         'cluster/cluster-node.ts',
@@ -142,7 +142,7 @@ export const COPIES: readonly Rule[] = [
     ],
   },
   {
-    rule: 'A failed add is tried again only where it is certain that nothing of it ran or will, and as another job.',
+    rule: 'A failed add is retried only where it is certain that nothing of it ran or will, and as another job.',
     mutants: [
       ...unit('producer/patience.spec.ts', 'is not tried again while it is open what became of it', [
         'producer/retries.ts',
@@ -238,7 +238,7 @@ export const COPIES: readonly Rule[] = [
     ],
   },
   {
-    rule: 'A job is told as lost, once, only if all nodes answer, none is a server that stored a copy of it, none has one, and it waits still.',
+    rule: 'A job is reported as lost, once, only if all nodes answer, none is a server that stored a copy of it, none has one, and it is still waiting.',
     mutants: [
       ...unit(
         'upkeep/lost-jobs.spec.ts',
@@ -281,7 +281,7 @@ export const COPIES: readonly Rule[] = [
     ],
   },
   {
-    rule: 'The list of what waits in embedded nodes has no job that runs, is over or is dead.',
+    rule: 'The list of waiting jobs of embedded nodes has no job that runs, is over or is dead.',
     mutants: unit(
       'embedded/stored-waiting-jobs.spec.ts',
       'has no job that runs, is over, is dead or was revoked, even while copies of it lie there',

@@ -31,7 +31,7 @@ export const LETTERS: readonly Rule[] = [
     ],
   },
   {
-    rule: 'When a dead letter is removed, its copies are deleted, also if the answer of the ledger was lost.',
+    rule: 'When a dead letter is removed, its copies are deleted, even if the answer of the ledger was lost.',
     mutants: [
       ...unit('upkeep/letter-sweeper.spec.ts', 'removes the oldest of too many', [
         'upkeep/letter-sweeper.ts',
@@ -106,7 +106,7 @@ export const LETTERS: readonly Rule[] = [
     ],
   },
   {
-    rule: 'A discarded job whose processes all ended without a word runs from no copy that comes back with its node.',
+    rule: 'A discarded job whose processes all died silently never runs from a copy that comes back with its node.',
     mutants: contract(
       'ledger-letters-end.spec.ts',
       'keeps the record for the longest time where no run has reported its copies',
@@ -115,7 +115,7 @@ export const LETTERS: readonly Rule[] = [
     ),
   },
   {
-    rule: 'Who takes a dead letter away deletes all the copies that it knew of then.',
+    rule: 'Whoever removes a dead letter deletes all the copies it knew of by then.',
     mutants: [
       ...unit(
         'producer/revive-and-discard.spec.ts',

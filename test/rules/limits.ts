@@ -1,11 +1,11 @@
-// What the limits of a tube promise.
+// Rules of a tube's limits.
 import { contract, inRedisOnly, unit, type Rule } from './rule.js';
 
 const SPEC = 'ledger-limits.spec.ts';
 
 export const LIMITS: readonly Rule[] = [
   {
-    rule: 'Of a tube with a limit of concurrency no more runs have a lease at the same time, whoever claims.',
+    rule: 'A tube with a concurrency limit never has more runs with a lease than that, whoever claims.',
     mutants: [
       ...contract(
         SPEC,
@@ -52,7 +52,7 @@ export const LIMITS: readonly Rule[] = [
     ],
   },
   {
-    rule: 'The permit of a run that ended, however it ended, is free at once; that of a process that ended without a word with its lease.',
+    rule: 'The permit of a run that ended, however it ended, is free at once; that of a process that died silently is free when its lease ends.',
     mutants: [
       ...contract(
         SPEC,
@@ -69,7 +69,7 @@ export const LIMITS: readonly Rule[] = [
     ],
   },
   {
-    rule: 'Of a group no more runs have a lease at the same time than the limit says, and what waits for groups does not fill a process.',
+    rule: 'A group never has more runs with a lease than its limit, and jobs that wait for their group do not fill a process.',
     mutants: [
       ...contract(
         SPEC,

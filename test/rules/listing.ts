@@ -1,4 +1,4 @@
-// What the list of waiting jobs promises to those who look, and what a repair may do with it.
+// Rules of the list of waiting jobs, and of a repair that uses it.
 import { contract, inRedisOnly, server, unit, type Rule } from './rule.js';
 
 export const LISTING: readonly Rule[] = [
@@ -38,7 +38,7 @@ export const LISTING: readonly Rule[] = [
     ],
   },
   {
-    rule: 'Of the listed jobs, those that wait for a retry are counted as such, and no others.',
+    rule: 'Listed jobs that wait for a retry are counted as such, and no others.',
     mutants: [
       ...contract(
         'ledger-waiting.spec.ts',
@@ -65,7 +65,7 @@ export const LISTING: readonly Rule[] = [
     ],
   },
   {
-    rule: 'The id of a job that nobody knows revokes nothing, and nothing is written.',
+    rule: 'An unknown job id revokes nothing, and nothing is written.',
     mutants: unit('producer/find-by-id.spec.ts', 'that nobody knows is unknown, and nothing is written', [
       'producer/job-locator.ts',
       'if (!found) return undefined;',
@@ -102,7 +102,7 @@ export const LISTING: readonly Rule[] = [
     ]),
   },
   {
-    rule: 'A repair by itself takes no copy from a node that still has it, and moves nothing in a process that is not elected.',
+    rule: 'An automatic repair takes no copy from a node that still has it, and moves nothing in a process that is not elected.',
     mutants: [
       ...unit(
         'upkeep/self-repair.spec.ts',
@@ -118,7 +118,7 @@ export const LISTING: readonly Rule[] = [
     ],
   },
   {
-    rule: 'A repair by itself that cannot read the copies that are left says so, and leaves the duty to another process.',
+    rule: 'An automatic repair that cannot read the remaining copies says so, and leaves the duty to another process.',
     mutants: [
       ...unit(
         'upkeep/self-repair.spec.ts',
@@ -133,7 +133,7 @@ export const LISTING: readonly Rule[] = [
     ],
   },
   {
-    rule: 'An act on many tells its cursor before it changes anything, so that it goes on after a crash and changes nothing twice.',
+    rule: 'A bulk act returns its cursor before it changes anything, so that it can continue after a crash and changes nothing twice.',
     mutants: [
       ...unit(
         'operate/waiting-acts.spec.ts',

@@ -1,4 +1,4 @@
-// What a pause of a tube promises.
+// Rules of a paused tube.
 import { contract, inRedisOnly, unit, type Rule } from './rule.js';
 
 export const PAUSES: readonly Rule[] = [
@@ -81,7 +81,7 @@ export const PAUSES: readonly Rule[] = [
     ],
   },
   {
-    rule: 'A process that learns of a pause reserves nothing more and holds nothing that is not claimed, until the tube goes on.',
+    rule: 'A process that learns of a pause reserves nothing more and holds nothing that is not claimed, until the tube is resumed.',
     mutants: [
       ...unit(
         'consumer/paused-tube.spec.ts',

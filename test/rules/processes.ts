@@ -1,6 +1,6 @@
 import { failing, server, unit, type Rule } from './rule.js';
 
-/** What processes know of each other. */
+/** Rules of processes that see each other. */
 export const PROCESSES: readonly Rule[] = [
   {
     rule: 'A drained node gets no new copies while the others can store enough.',

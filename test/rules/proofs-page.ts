@@ -6,13 +6,13 @@ const INTRODUCTION = `# The proofs
 <!-- Made by \`npm run proofs\` from the lists in test/rules. -->
 
 \`\`\`
-npm run rules                     # all: some minutes
-npm run rules -- --only fence     # those with this text in the rule, the file or the test
+npm run rules                     # all, takes some minutes
+npm run rules -- --only fence     # those with this string in the rule, the file or the test
 \`\`\`
 
-\`npm run rules\` takes one rule at a time out of the source, on its way into the tests, so that no file changes. Then it runs the
-test that stands beside the rule here, and the test has to fail. A rule that is kept in more than one place, such as in the memory
-ledger and in a Lua script, is taken out of each place by itself. The command fails if a test still passes.
+\`npm run rules\` removes one rule at a time from the source as it is transformed for the tests, so that no file changes. Then it
+runs the test next to the rule, which must fail. A rule that is kept in more than one place, such as in the memory ledger and in a
+Lua script, is removed from each place separately. The command fails if a test still passes.
 `;
 
 /** The text of docs/proofs.md, in the format of prettier. */

@@ -179,7 +179,7 @@ export const REMEMBERING: readonly Rule[] = [
     ),
   },
   {
-    rule: 'An add that failed is remembered while a copy of it may exist; where there is no room for that, its producer is told.',
+    rule: 'An add that failed is remembered while a copy of it may exist; where there is no room for that, its producer gets an error.',
     mutants: [
       ...contract(
         'ledger-growth.spec.ts',

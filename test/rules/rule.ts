@@ -1,4 +1,4 @@
-// A rule, and the functions with which the lists beside this file describe it.
+// A rule, and the functions with which the lists in this folder describe it.
 
 /** A rule that a promise of the library needs. */
 export interface Rule {

@@ -126,7 +126,7 @@ export const RUNS: readonly Rule[] = [
     ],
   },
   {
-    rule: 'What a run says under a fence that is not the last one is refused.',
+    rule: 'A report of a run under a fence that is not the last one is refused.',
     mutants: [
       ...contract(
         'ledger-runs.spec.ts',
@@ -168,7 +168,7 @@ export const RUNS: readonly Rule[] = [
     ),
   },
   {
-    rule: 'A run that said Again is not made again because its copies cannot be stored: the old ones wait.',
+    rule: 'A run that returned Again does not run twice because its copies cannot be stored: the old ones wait.',
     mutants: [
       ...unit(
         'consumer/finish/again-not-stored.spec.ts',

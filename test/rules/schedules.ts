@@ -186,7 +186,7 @@ export const SCHEDULES: readonly Rule[] = [
     ],
   },
   {
-    rule: 'A generation that a claim may have run is told apart from one that certainly gave way, or was taken back.',
+    rule: 'A generation that a claim may have run is distinguished from one that certainly gave way, or was taken back.',
     mutants: [
       ...contract(
         'ledger-commits.spec.ts',
@@ -352,7 +352,7 @@ export const SCHEDULES: readonly Rule[] = [
     ],
   },
   {
-    rule: 'A revoke is answered when the ledger has it, and behind the deletions of its copies only if that should be confirmed or its end may be forgotten.',
+    rule: 'A revoke is answered when the ledger has it, and after the deletions of its copies only if that should be confirmed or its end may be forgotten.',
     mutants: [
       ...unit('producer/revoke.spec.ts', 'answers only %s, if that should be confirmed', [
         'producer/revoker.ts',
@@ -391,7 +391,7 @@ export const SCHEDULES: readonly Rule[] = [
     ],
   },
   {
-    rule: 'No more than 50,000 jobs wait for their deletions, and a shutdown waits for these.',
+    rule: 'At most 50,000 jobs wait for their deletions, and a shutdown waits for these.',
     mutants: [
       ...unit(
         'producer/deletions-behind.spec.ts',
@@ -415,7 +415,7 @@ export const SCHEDULES: readonly Rule[] = [
     ],
   },
   {
-    rule: 'A series goes by ledger time alone: a process with a wrong clock begins and moves it as all others would.',
+    rule: 'A series follows ledger time alone: a process with a wrong clock begins and moves it as all others would.',
     mutants: [
       ...unit(
         'recurring/series-clock.spec.ts',

@@ -1,4 +1,4 @@
-// What nobody without the key can do, where jobs are sealed.
+// Rules of sealed jobs: what nobody without the key can do.
 import { unit, type Rule } from './rule.js';
 
 const SPEC = 'copies/formats/sealed.spec.ts';
@@ -41,7 +41,7 @@ export const SEALING: readonly Rule[] = [
     ],
   },
   {
-    rule: 'No nonce of a key comes twice.',
+    rule: 'No nonce of a key is used twice.',
     mutants: unit(SPEC, 'never uses a nonce twice, and is not the same for the same job', [
       'seal/seal.ts',
       'key.sealed++',

@@ -1,4 +1,4 @@
-// npm run proofs: writes docs/proofs.md from the lists beside this file.
+// npm run proofs: writes docs/proofs.md from the lists in this folder.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './jest-run.js';

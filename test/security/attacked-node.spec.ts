@@ -34,7 +34,7 @@ async function dial(port: number): Promise<Socket> {
   return socket;
 }
 
-/** So many connections, all at once. */
+/** Opens `count` connections, all at once. */
 const dialMany = (port: number, count: number): Promise<Socket[]> =>
   Promise.all(Array.from({ length: count }, () => dial(port)));
 
@@ -52,7 +52,7 @@ function* repeated(part: string, times: number): Iterable<string> {
   for (let i = 0; i < times; i++) yield part;
 }
 
-/** Others are served while it goes on, as if they were alone; then the node goes on. Resolves with the rounds of others. */
+/** Serves others during the attack as if they were alone, and survives it. Resolves once both are checked. */
 async function during(port: number, attack: () => Promise<unknown>): Promise<void> {
   let isOver = false;
   let begins!: () => void;

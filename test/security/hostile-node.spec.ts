@@ -23,7 +23,7 @@ const always =
   () =>
     reply;
 
-/** Our jobs run once each beside it, and those that wait stay where they are. Resolves with what was logged. */
+/** Our jobs run once each despite it, and those that wait stay where they are. Resolves with the lines logged about it. */
 async function runsBeside(says: Says, reason: RegExp): Promise<string[]> {
   hostile = await HostileNode.start(says);
   const { endpoint } = hostile;
@@ -31,7 +31,7 @@ async function runsBeside(says: Says, reason: RegExp): Promise<string[]> {
   const system = suite.start({ beanstalks: [...real.map((node) => node.endpoint), endpoint], minWritten: 2 });
   const node = system.nodes.find((each) => each.endpoint === endpoint)!;
   await eventually('the two real nodes are up', () => system.nodes.filter(({ up }) => up).length >= 2);
-  await eventually('it is told', () => system.log.some((line) => line.includes(endpoint)));
+  await eventually('it is logged', () => system.log.some((line) => line.includes(endpoint)));
   const tube = `hostile-${++tubes}`;
   const waiting = `${tube}-waiting`;
   await schedule(system, waiting, 5, () => Date.now() + 3_600_000);

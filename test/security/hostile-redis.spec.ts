@@ -1,4 +1,4 @@
-// What another program writes into our Redis, or a server in its place answers, stops nothing else, and is told.
+// Foreign data in our Redis, or a hostile server in its place, stops nothing else, and is logged.
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { eventually } from 'test-servers';
@@ -88,12 +88,12 @@ describe('what another program writes into Redis', () => {
     60_000,
   );
 
-  it('in place of what processes tell of themselves is told, and jobs run', async () => {
+  it('in place of what processes announce is reported, and jobs run', async () => {
     const redis = inspect();
     const prefix = `noise${++prefixes}.`;
     await redis.set(`{${prefix}:}::seen`, NOISE);
     const system = suite.start({ prefix });
-    await eventually('it is told', () =>
+    await eventually('it is logged', () =>
       system.log.some((line) => /^what processes tell of themselves in Redis .* WRONGTYPE /.test(line)),
     );
     const starts: Start[] = [];
@@ -102,7 +102,7 @@ describe('what another program writes into Redis', () => {
     expectOneLineEach(system.log);
   });
 
-  it('in place of a record holds up that job, and no other, and is told', async () => {
+  it('in place of a record holds up that job, and no other, and is reported', async () => {
     const redis = inspect();
     const system = suite.start();
     const { producer } = system;
@@ -111,7 +111,7 @@ describe('what another program writes into Redis', () => {
     await redis.set(`{${tube}}:${receipt.id}`, GIANT);
     const starts: Start[] = [];
     await record(system, tube, starts);
-    await eventually('it is told', () =>
+    await eventually('it is logged', () =>
       system.log.some((line) => line.startsWith(`the ledger failed at job ${receipt.id} of ${tube}`)),
     );
     await runsOne(system, tube, starts);
@@ -145,7 +145,7 @@ describe('what is no pause, in the place of a pause in Redis,', () => {
       await record(system, tube, starts);
       const receipt = await producer.now(tube, 1);
       const because = async () => (await inspector.explain(receipt)).because;
-      await eventually('it is told as paused', async () => (await because()) === 'paused');
+      await eventually('it is explained as paused', async () => (await because()) === 'paused');
       const others: Start[] = [];
       await record(system, `${tube}-other`, others);
       await runsOne(system, `${tube}-other`, others);
@@ -264,7 +264,7 @@ describe('a server in the place of Redis that', () => {
       closing.push(() => server.close());
       const { beanstalkds } = suite.servers;
       const system = suite.start({ redis: `redis://${server.endpoint}` });
-      await eventually('it is told', () => system.log.some((line) => line.startsWith('Redis is away')));
+      await eventually('it is logged', () => system.log.some((line) => line.startsWith('Redis is away')));
       const starts: Start[] = [];
       await record(system, 'kept', starts);
       const { copies } = await system.producer.delay('kept', 1, '1h');

@@ -88,7 +88,7 @@ it('seals and buries nothing where Redis answers only after the start', async ()
   expect(runs).toEqual(['sealed before']);
 }, 120_000);
 
-it('is used once Redis has lost its data, and the fingerprint is stored anew', async () => {
+it('is used once Redis has lost its data, and the fingerprint is stored again', async () => {
   await ranBefore();
   const redis = new Redis(suite.servers.redis.url);
   await redis.flushall();

@@ -26,7 +26,7 @@ async function started(options: DqOptions = { seal: SEAL }): Promise<System & { 
   return Object.assign(system, { bad });
 }
 
-/** What somebody does who reaches the nodes, and has no key. */
+/** Somebody who reaches the nodes, and has no key. */
 class Attacker {
   /** Stores bytes as a job of the tube on all nodes. */
   async store(name: string, body: string | Buffer): Promise<void> {
@@ -77,7 +77,7 @@ describe('somebody without the key', () => {
     const forged = `dq1 {"id":"forged","due":${Date.now()},"n":1,"i":0}\n"forged"`;
     const sealed = `dqs a 0 {"id":"forged","due":1,"n":1\n,"i":0\n${'x'.repeat(60)}`;
     expect(await runsAfter(system, forged, 'garbage', sealed)).toEqual(['ours']);
-    await eventually('all are told', () => system.bad.length === 9);
+    await eventually('all are reported', () => system.bad.length === 9);
     expect(new Set(system.bad.map(({ reason }) => reason))).toEqual(
       new Set([
         'DQ_BAD_SEAL: it has no seal',
@@ -100,7 +100,7 @@ describe('somebody without the key', () => {
     await prefixed.producer.at(tube, 'of another prefix', due);
     const [shop] = await attacker.read(`shop.${tube}`);
     expect(await runsAfter(system, sooner, foreign!, shop!)).toEqual(['ours']);
-    await eventually('all are told', () => system.bad.length === 9);
+    await eventually('all are reported', () => system.bad.length === 9);
   });
 });
 
@@ -275,7 +275,7 @@ describe('a change of keys', () => {
 });
 
 describe('a tube that is shared with others', () => {
-  it('has no seal if it is named, and the tubes beside it have', async () => {
+  it('has no seal if it is named, and the tubes next to it have', async () => {
     const system = await started({ seal: { ...SEAL, unsealed: [tube] } });
     await system.producer.delay(tube, 'open', '1h');
     await system.producer.delay(`${tube}-beside`, 'closed', '1h');

@@ -48,7 +48,7 @@ async function peer(port: number, options?: ConnectionOptions): Promise<Peer> {
   return new Peer(await dial(port, options));
 }
 
-/** Whose certificate a new connection is shown: its serial number. */
+/** Serial number of the certificate that a new connection is shown. */
 async function serialShown(port: number, options?: ConnectionOptions): Promise<string> {
   const socket = await dial(port, options);
   const { serialNumber } = socket.getPeerCertificate();
@@ -162,7 +162,7 @@ describe('a node that listens with TLS', () => {
     expect(await plain.takeAll()).not.toContain('INSERTED');
     stalled.resume();
     await once(stalled, 'close');
-    await eventually('both are told', () => warnings.length > 0);
+    await eventually('both are reported', () => warnings.length > 0);
     expect(warnings[0]).toMatch(/^a client was refused at 127\.0\.0\.1:\d+: /);
     const both = [await peer(port), await peer(port)];
     for (const each of both) await each.says(...USED);
@@ -269,7 +269,7 @@ describe('nest-dq serve with TLS', () => {
     return process;
   }
 
-  it('lets in only clients of its authority, beside those that others refuse', async () => {
+  it('lets in only clients of its authority, while it refuses others', async () => {
     const process = serve(...mutual());
     const port = await process.port();
     await isRefused(port);

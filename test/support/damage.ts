@@ -2,7 +2,7 @@ import fc from 'fast-check';
 
 export interface Damage {
   readonly kind: 'a part is missing' | 'a part comes again' | 'a byte is another' | 'noise comes between';
-  /** Of the length, from 0 to 100. */
+  /** Start of the damage, in percent of the length. */
   readonly from: number;
   readonly to: number;
   readonly byte: string;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** What a hostile node sends for a command line. Undefined: it says nothing. */
+/** The reply of a hostile node to a command line. Undefined if it stays silent. */
 export type Says = (line: string) => string | Buffer | undefined;
 
 const STATS = '---\nid: 0123456789abcdef\nmax-job-size: 65535\n';

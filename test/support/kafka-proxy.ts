@@ -50,7 +50,7 @@ export class KafkaProxy {
   }
 
   private carry({ client, server }: Link): Carrier {
-    /** What waits, from the request that was stopped on. */
+    /** Bytes held back, from the stopped request on. */
     let waiting: Buffer[] | undefined;
     /** The number of the request whose answer is lost. */
     let losing: number | undefined;
@@ -86,7 +86,7 @@ export class KafkaProxy {
   }
 }
 
-/** Takes bytes as they come, and gives frames: a length of four bytes, and so many bytes. */
+/** Splits a stream of bytes into frames: a length of four bytes, followed by that number of bytes. */
 function frames(take: (frame: Buffer) => void): (bytes: Buffer) => void {
   let left = Buffer.alloc(0);
   return (bytes) => {

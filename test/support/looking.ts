@@ -7,7 +7,7 @@ export interface TenantStore extends ClsStore {
 
 /** The tenant that each kind of user code saw, apart from none. A spec empties it. */
 export const seen: string[] = [];
-/** That of the application of the present test: see `useCls`. */
+/** The ClsService of the application of the present test: see `useCls`. */
 export let cls: ClsService<TenantStore>;
 
 export function useCls(service: ClsService<TenantStore>): void {

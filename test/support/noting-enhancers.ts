@@ -12,7 +12,7 @@ import {
 import { isDqContext, type DelayedJob } from 'nest-dq';
 import { tap, type Observable } from 'rxjs';
 
-/** What enhancers and handlers saw, in order. */
+/** Records of enhancers and handlers, in order. */
 export const seen: unknown[] = [];
 
 export function forget(): void {

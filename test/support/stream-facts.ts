@@ -1,4 +1,4 @@
-// What members of a group have printed, and whether it keeps the promises: nothing lost, each key in order, repeats explained.
+// Lines printed by members of a group, and whether the group keeps the promises: nothing lost, each key in order, repeats explained.
 import { startProgram, type Program } from './program.js';
 
 interface Place {
@@ -19,7 +19,7 @@ export interface StreamRun extends Place {
   readonly key: string;
   readonly offset: number;
   readonly startedAt: number;
-  /** Undefined: its process died before. */
+  /** Undefined if its process died before. */
   endedAt: number | undefined;
 }
 
@@ -71,7 +71,7 @@ export class StreamGroup {
     return this.handled.size;
   }
 
-  /** Those of a message that had runs before. */
+  /** The runs of messages that had runs before. */
   get repeats(): { readonly run: StreamRun; readonly before: readonly StreamRun[] }[] {
     const seen = new Map<string, StreamRun[]>();
     return inTime(this.runs).flatMap((run) => {

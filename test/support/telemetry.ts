@@ -13,7 +13,7 @@ class Reader extends MetricReader {
   protected override async onForceFlush(): Promise<void> {}
 }
 
-/** OpenTelemetry's own SDK, which keeps in memory what it is told. */
+/** OpenTelemetry's own SDK, which keeps all it receives in memory. */
 export class Telemetry {
   /** The spans that have ended. */
   readonly exporter = new InMemorySpanExporter();
@@ -29,7 +29,7 @@ export class Telemetry {
     propagation.setGlobalPropagator(new CompositePropagator({ propagators }));
   }
 
-  /** Forgets all spans, and counts anew. */
+  /** Forgets all spans, and restarts all counts. */
   reset(): void {
     this.exporter.reset();
     metrics.disable();
@@ -37,7 +37,7 @@ export class Telemetry {
     metrics.setGlobalMeterProvider(new MeterProvider({ readers: [this.reader] }));
   }
 
-  /** What was recorded under a name, each as its attributes and its value. */
+  /** The values recorded under a name, each with its attributes. */
   async measured<T = number>(name: string): Promise<[Record<string, unknown>, T][]> {
     const { resourceMetrics } = await this.reader.collect();
     const all = resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics);

@@ -1,4 +1,4 @@
-// What must compile and what must not, checked by `tsc` alone: a line below `@ts-expect-error` that compiles is an error itself.
+// Code that must compile and code that must not, checked by `tsc` alone: a line below `@ts-expect-error` that compiles is an error itself.
 import { Module } from '@nestjs/common';
 import type { HealthIndicatorResult } from '@nestjs/terminus';
 import { Cluster, Redis } from 'ioredis';
@@ -133,11 +133,11 @@ export const named = (options: DqModuleAsyncOptions) => DqModule.forRootAsync({ 
     DqModule.forRoot({ logLevels: { retries: 'debug', discards: 'off' } }),
     // @ts-expect-error there is no such level
     DqModule.forRoot({ logLevels: { retries: 'warning' } }),
-    // @ts-expect-error nothing of that name is told
+    // @ts-expect-error nothing of that name is logged
     DqModule.forRoot({ logLevels: { nodes: 'warn' } }),
     // @ts-expect-error handlers name their cluster themselves
     DqModule.forRoot({ handlers: { cluster: 'second' } }),
-    // @ts-expect-error the name is told beside the factory
+    // @ts-expect-error the name belongs next to the factory
     DqModule.forRootAsync({ useFactory: () => ({ name: 'fourth' }) }),
     DqModule.forRoot({ embedded: { dir: '/var/lib/dq' } }),
     DqModule.forRoot({ embedded: 'memory' }),

@@ -1,4 +1,4 @@
-// What must compile and what must not, checked by `tsc` alone: a line below `@ts-expect-error` that compiles is an error itself.
+// Code that must compile and code that must not, checked by `tsc` alone: a line below `@ts-expect-error` that compiles is an error itself.
 import {
   DqDeadLetters,
   DqProducer,
@@ -100,7 +100,7 @@ export async function move(dq: DqProducer, receipt: JobReceipt): Promise<Resched
   await dq.reschedule(byKey, 1_900_000_000_000);
   await dq.reschedule(byKey, { epochMilliseconds: 1 });
   await dq.reschedule({ tube: Reminder, key: 'r' }, { delay: 1 }, { payload: { at: new Date() } });
-  // What is not typed takes any payload.
+  // An untyped tube takes any payload.
   await dq.reschedule({ tube: 'order.cancel', key: '42' }, { delay: 1 }, { payload: { whatever: true } });
   await dq.reschedule(receipt.ref, { delay: 1 }, { payload: 42 });
   await dq.reschedule<Order>(receipt, { delay: 1 }, { payload: order });

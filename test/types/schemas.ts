@@ -1,4 +1,4 @@
-// What must compile and what must not, checked by `tsc` alone: a line below `@ts-expect-error` that compiles is an error itself.
+// Code that must compile and code that must not, checked by `tsc` alone: a line below `@ts-expect-error` that compiles is an error itself.
 import type { TestingModuleBuilder } from '@nestjs/testing';
 import { type } from 'arktype';
 import { DelayedHandler, DqConsumer, DqProducer, defineTube, type PayloadOf } from 'nest-dq';

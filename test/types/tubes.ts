@@ -1,4 +1,4 @@
-// What must compile and what must not, checked by `tsc` alone: a line below `@ts-expect-error` that compiles is an error itself.
+// Code that must compile and code that must not, checked by `tsc` alone: a line below `@ts-expect-error` that compiles is an error itself.
 import { defineTube, type AsJson, type PayloadOf } from 'nest-dq';
 
 export type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;

@@ -4,7 +4,7 @@ import type { StartNode, WireNode } from './nodes.js';
 import { Peer } from '../support/peer.js';
 import type { Step, Transcript, Words } from './transcript.js';
 
-/** Where bytes are split, so many come one by one, and then so many together. */
+/** Split bytes are sent one by one up to this number, then in chunks of this size. */
 const SPLIT = 999;
 
 /** Plays a transcript on a node of its own; rejects, with the line, where what is heard differs in one byte. */

@@ -34,7 +34,7 @@ const plays = nodes.map(({ name, start, split }) => ({
   })),
 }));
 
-// Real seconds pass in some, so many are played at once.
+// Some take real seconds, so they are played concurrently.
 const AT_ONCE = 48;
 
 beforeAll(async () => {

@@ -116,7 +116,7 @@ const { DQ_BEANSTALKS: beanstalks, DQ_REDIS: redis, PLAY: play = '' } = process.
 })
 export class AppModule {}
 
-/** What the environment asks for; `url` is that of an HTTP application. */
+/** Runs the play of the environment. `url` is the address of an HTTP application. */
 export async function run(app: INestApplicationContext, url?: string): Promise<void> {
   app.enableShutdownHooks();
   const orders = app.get(Orders);
@@ -132,7 +132,7 @@ async function useHttp(url: string): Promise<void> {
   say({ event: 'listens', dashboard: `${url}/dq` });
 }
 
-/** What is not of the module. */
+/** Uses the entry points other than the module. */
 async function useEntries(): Promise<void> {
   const kit = new DqTestKit();
   await kit.producer.delay(OrderCancel, { id: 'kit', at: new Date() }, '15m');

@@ -15,7 +15,7 @@ const TAIL = 2_000;
  * has a program of the same name. Otherwise apt-get sees it.
  *
  * Debian asks policy-rc.d before a package starts its service; exit status 101 forbids it. The script never changes an
- * existing policy-rc.d, except one that an interrupted run of this script left behind. The script goes on if the update
+ * existing policy-rc.d, except one that an interrupted run of this script left behind. The script continues if the update
  * fails: one dead source is enough for that, and the lists of packages on this machine may be good enough.
  */
 const INSTALL = `

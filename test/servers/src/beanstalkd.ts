@@ -32,7 +32,7 @@ const run = promisify(execFile);
 export class BeanstalkdServer extends Server {
   /** `127.0.0.1:port`, or `unix:` and the path of its socket. */
   readonly endpoint: string;
-  /** Of its socket. */
+  /** Path of its Unix socket. */
   readonly path: string | undefined;
 
   constructor(

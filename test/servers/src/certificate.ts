@@ -19,7 +19,7 @@ export interface Certificate extends KeyPair {
 }
 
 export interface CertificateOptions {
-  /** Whose it is, as openssl writes it. @default 'IP:127.0.0.1, DNS:localhost' */
+  /** Its subject alternative names, as openssl writes them. @default 'IP:127.0.0.1, DNS:localhost' */
   readonly names?: string;
   /** Its time was over yesterday. @default false: it is valid for two days */
   readonly expired?: boolean;
@@ -37,7 +37,7 @@ const VALID = '-days 2';
 const EXPIRED = '-days -1';
 
 const run = promisify(execFile);
-/** Of the last certificate. */
+/** Serial number of the last certificate. */
 let serial = 0;
 
 /** An authority of its own: nobody trusts it who was not given its certificate. */

@@ -1,4 +1,4 @@
-// What a service with go-queue's dq does, as a program in Go that is built once into the user's cache.
+// A service with go-queue's dq, as a program in Go that is built once into the user's cache.
 import { execFile, spawn, type ChildProcessByStdio } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -32,7 +32,7 @@ export async function ensureGoQueue(cache = userCache()): Promise<string | undef
   );
   if (!hasGo) return undefined;
   process.stderr.write(
-    'The tests beside go-queue need a program in Go. It is built now, in about a minute\n',
+    'The tests alongside go-queue need a program in Go. It is built now, in about a minute\n',
   );
   const program = programIn(cache);
   await mkdir(cache, { recursive: true });
@@ -50,7 +50,7 @@ function programIn(cache: string): string {
 
 type Child = ChildProcessByStdio<Writable, Readable, null>;
 
-/** What a consumer of go-queue did with a copy, or with its job. */
+/** An event of a go-queue consumer: what it did with a copy, or with its job. */
 export interface GoQueueEvent {
   /**
    * `deletes`: comes first, and before it does. Then `drops`: too late, or unreadable. `refused`: another one has the lock. `unlocked`:
@@ -63,7 +63,7 @@ export interface GoQueueEvent {
   readonly body: string;
 }
 
-/** Of a consumer, in milliseconds since 1970, with microseconds. */
+/** Measurements of a consumer, in ms since 1970, with microseconds. */
 export interface GoQueueMeasured {
   /** When the first and the last run began. */
   readonly First: number;
@@ -138,7 +138,7 @@ export class GoQueueProcess {
     return Number(stdout);
   }
 
-  /** As `consumer`, but it tells nothing before so many jobs have run: `measured` then. */
+  /** Like `consumer`, but reports only `measured`, once it has run `jobs` jobs. */
   static async meter(
     program: string,
     tube: string,
@@ -151,23 +151,23 @@ export class GoQueueProcess {
     return process;
   }
 
-  /** Of a meter. Resolves when its jobs have run. */
+  /** Measurements of a meter. Resolves when its jobs have run. */
   async measured(): Promise<GoQueueMeasured> {
     return JSON.parse(await this.next()) as GoQueueMeasured;
   }
 
-  /** @param when `at` so many ms since 1970, or after a `delay` of so many ms. Resolves with go-queue's reference, or with `error …`. */
+  /** @param when `at`: `ms` since 1970. `delay`: in `ms`. Resolves with go-queue's reference, or with `error …`. */
   async add(when: 'at' | 'delay', ms: number, body: string): Promise<string> {
     this.child.stdin.write(`${when} ${Math.round(ms)} ${body}\n`);
     return this.next();
   }
 
-  /** Of a consumer: what it has run since the last look. */
+  /** Runs of a consumer since the last call. */
   runs(): GoQueueEvent[] {
     return this.events().filter(({ what }) => what === 'runs');
   }
 
-  /** Of a consumer: what it has done since the last look. */
+  /** Events of a consumer since the last call. */
   events(): GoQueueEvent[] {
     return this.lines.splice(0).map((line) => {
       const [what, us] = line.split(' ', 2) as [GoQueueEvent['what'], string];

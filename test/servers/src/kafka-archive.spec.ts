@@ -52,7 +52,7 @@ describe('the archive of the classes of a broker', () => {
     expect([old, young].map((part) => existsSync(part))).toEqual([false, true]);
   });
 
-  it('is made anew where it is cut off', async () => {
+  it('is created again where it is cut off', async () => {
     await makeArchive(archive, write, end);
     await truncate(`${archive}-7.jsa`, 3);
     await expect(readingFlags(archive)).resolves.toEqual(['-Xshare:auto']);

@@ -15,7 +15,7 @@ export async function archiveOf({ java, jars }: KafkaProgram): Promise<string> {
   return `${jars}-java-${jvm}`;
 }
 
-/** What Java is told, so that it takes its classes from the archive, where there is one. */
+/** Flags with which Java takes its classes from the archive, where there is one. */
 export async function readingFlags(archive: string): Promise<string[]> {
   const found = await find(archive);
   return found === undefined
@@ -58,7 +58,7 @@ async function find(archive: string): Promise<string | undefined> {
 
 const OLD = 600_000;
 
-/** What processes left that were killed. */
+/** Removes the parts left by processes that were killed. */
 async function removeParts(archive: string): Promise<void> {
   const folder = dirname(archive);
   for (const name of await readdir(folder)) {

@@ -58,7 +58,7 @@ describe('ensureKafka', () => {
     await expect(readdir(jars)).resolves.toEqual(['kafka.jar']);
   });
 
-  it('removes what a killed download left, and leaves alone one that may go on', async () => {
+  it('removes what a killed download left, and leaves alone one that may be in progress', async () => {
     const [old, young] = ['old', 'young'].map((name) => join(cache, `kafka-4.2.2.part-${name}`)) as [
       string,
       string,

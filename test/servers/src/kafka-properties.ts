@@ -18,7 +18,7 @@ export interface KafkaOptions {
   tokens?: boolean;
   /** Whether clients use TLS. They have to trust `ca` of the server. @default false */
   tls?: boolean;
-  /** Where clients are told to connect to, as `host:port`, such as a proxy; of a single broker. @default to the broker itself */
+  /** Address for clients, as `host:port`, such as that of a proxy; for a single broker only. @default the broker itself */
   advertised?: string;
   /** More properties of the broker, such as `{ 'log.retention.ms': '1000' }`. @default none */
   properties?: Readonly<Record<string, string>>;
@@ -32,7 +32,7 @@ const CONTROLLER_ABOVE = 10_000;
 export interface Broker {
   readonly nodeId: number;
   readonly host: string;
-  /** That of the clients. The owner of this port has those below, too. */
+  /** Port for clients. The owner of this port has those below, too. */
   readonly port: number;
 }
 
@@ -139,7 +139,7 @@ function bearers(): Record<string, string> {
   };
 }
 
-/** A JSON web token of this user without a signature, valid from now on for so many milliseconds. */
+/** A JSON web token of this user without a signature, valid from now on for `lifetime` ms. */
 export function unsignedToken(user: string, lifetime: number): string {
   const seconds = Math.floor(Date.now() / 1_000);
   const claims = { sub: user, iat: seconds, exp: seconds + Math.ceil(lifetime / 1_000) };

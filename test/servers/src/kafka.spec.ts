@@ -194,7 +194,7 @@ describe('startKafka with users and TLS', () => {
     await expect(connect(false)).rejects.toThrow();
   });
 
-  it('makes no topic by itself if it is told so', async () => {
+  it('creates no topic automatically if that is off', async () => {
     const kafka = clientOf([server], login('plain', 'ann', 'ann-secret'));
     await expect(write(kafka, 'unknown', 'a')).rejects.toThrow('does not host this topic-partition');
   });
@@ -210,7 +210,7 @@ describe('startKafkaCluster', () => {
   const endpoints = () => servers.map(({ endpoint }) => endpoint);
 
   it(
-    'has three copies of each message, and goes on when a leader is killed',
+    'has three copies of each message, and continues when a leader is killed',
     async () => {
       const kafka = clientOf(servers);
       const admin = kafka.admin();

@@ -17,7 +17,7 @@ import type { Place } from './place.js';
 import { Server, startTogether } from './server.js';
 import { ServerProcess, type Exit } from './server-process.js';
 
-/** What the brokers of one cluster have in common. */
+/** Shared by the brokers of one cluster. */
 interface Cluster {
   readonly id: string;
   readonly program: KafkaProgram;
@@ -25,7 +25,7 @@ interface Cluster {
   readonly certificate: Certificate | undefined;
   readonly brokers: readonly Broker[];
   readonly archive: string;
-  /** Of Java, for brokers, beside those that all have. */
+  /** Java flags of the brokers, in addition to those that all have. */
   readonly flags: readonly string[];
 }
 
@@ -127,13 +127,13 @@ export async function startKafka(options: KafkaOptions = {}): Promise<KafkaServe
 
 /**
  * Starts three that are one cluster. Each message has a copy on all three, and a write to two of them is enough. While one of
- * them does not run, the others go on; while two do not run, the third cannot.
+ * them does not run, the others continue; while two do not run, the third cannot.
  */
 export function startKafkaCluster(options: KafkaOptions = {}): Promise<KafkaServer[]> {
   return startBrokers(CLUSTER_SIZE, options);
 }
 
-/** Has Java's classes of a broker at hand for all that start later; until then, and if it rejects, they only start slower. */
+/** Prepares an archive of Java's classes of a broker for all that start later; until then, and if it rejects, they only start slower. */
 export async function ensureKafkaArchive(): Promise<void> {
   await makeArchive(
     await archiveOf(await ensureKafka()),

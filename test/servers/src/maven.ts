@@ -49,7 +49,7 @@ export async function loadByMaven(mvn: string, target: string, load: MavenLoad):
   }
 }
 
-/** Removes what downloads left that were killed: those which began so long ago that none can go on. */
+/** Removes what killed downloads left: those begun long enough ago that none can still be in progress. */
 async function removeInterrupted(target: string): Promise<void> {
   const cache = dirname(target);
   const parts = (await readdir(cache)).map((name) => join(cache, name)).filter(isPartOf(target));

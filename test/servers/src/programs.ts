@@ -26,7 +26,7 @@ const PACKAGES = {
 
 export type PackagedName = keyof typeof PACKAGES;
 
-/** What this needs from a machine. Specs have one of their own. */
+/** The parts of a machine that this needs. Specs have one of their own. */
 export interface Host {
   /** The program's path, or undefined. */
   find(name: ProgramName | PackagedName): string | undefined;

@@ -12,7 +12,7 @@ export interface Link {
   readonly server: Socket;
 }
 
-/** What becomes of the bytes of a link. */
+/** Handler of the bytes of a link. */
 export interface Carrier {
   toServer(bytes: Buffer): void;
   toClient(bytes: Buffer): void;
@@ -32,7 +32,7 @@ export class Proxy {
 
   /**
    * Listens on any free port.
-   * @param carry Is called for each link. @default bytes go on as they come
+   * @param carry Is called for each link. @default bytes are forwarded as they come
    */
   static async to(target: Target, carry = asTheyCome): Promise<Proxy> {
     const server = createServer();

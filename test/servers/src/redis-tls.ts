@@ -28,7 +28,7 @@ export function tlsSettings(
   };
 }
 
-/** What a client of it needs. */
+/** TLS options of a client. */
 export function clientOf({ ca, key, certificate }: Certificate): Address['tls'] {
   return { ca, key, cert: certificate };
 }

@@ -17,7 +17,7 @@ export interface RedisOptions {
    * slots, which another node can meet. @default false
    */
   cluster?: boolean | 'no slots';
-  /** What it shows over TLS, without which it takes no connection then. Clients need a certificate of the same authority. @default no TLS */
+  /** Its certificate. It then takes no connection without TLS. Clients need a certificate of the same authority. @default no TLS */
   tls?: Certificate;
   /** False: clients need no certificate. @default true */
   clientCertificates?: boolean;

@@ -49,7 +49,7 @@ export async function ensureSchemaRegistry(host = thisHost, cache = userCache())
 
 /** A registry on 127.0.0.1. A restart begins with no schemas. */
 export class SchemaRegistryServer extends Server {
-  /** Of the API that is Confluent's. */
+  /** Address of the API, which is Confluent's. */
   readonly url: string;
 
   constructor(

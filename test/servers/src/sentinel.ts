@@ -10,13 +10,13 @@ import type { Exit } from './server-process.js';
 import { ask, type Address } from './wire.js';
 
 export interface SentinelOptions {
-  /** What clients call the master. */
+  /** Name of the master for clients. */
   readonly name: string;
   /** The master at its first start. */
   readonly master: Address;
   /** How many have to agree that the master is gone. @default 1 */
   readonly quorum?: number;
-  /** What it shows over TLS, and to the servers that it watches. @default no TLS */
+  /** Its certificate, for clients and for the servers that it watches. @default no TLS */
   readonly tls?: Certificate;
 }
 

@@ -1,4 +1,4 @@
-// What the servers have in common: the process may end and start again, and its place stays.
+// Common code of the servers: the process may end and start again, and its place stays.
 import { cp, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { places, type Place, type PortRange } from './place.js';
@@ -49,7 +49,7 @@ export abstract class Server {
     this.signal('SIGSTOP');
   }
 
-  /** Lets a frozen process go on. Throws if it does not run. */
+  /** Resumes a frozen process. Throws if it does not run. */
   thaw(): void {
     this.signal('SIGCONT');
   }
@@ -90,7 +90,7 @@ export abstract class Server {
 
   protected abstract args(): string[];
 
-  /** What is spawned: the program with its arguments, or a command that replaces itself by the program. */
+  /** The command to spawn: the program with its arguments, or a command that replaces itself by the program. */
   protected command(): [file: string, ...args: string[]] {
     return [this.program, ...this.args()];
   }

@@ -27,7 +27,7 @@ const REPLY_LIMIT = 5_000;
 export class StunnelServer extends Server {
   /** `tls://127.0.0.1:port` */
   readonly endpoint: string;
-  /** What it shows to clients from its next start on. */
+  /** The certificate it shows to clients from its next start on. */
   certificate: KeyPair;
 
   constructor(

@@ -5,13 +5,13 @@ import { connect as connectTls } from 'node:tls';
 export interface Address {
   readonly host: string;
   readonly port: number;
-  /** Of a socket of the machine, which comes before host and port. */
+  /** Path of a Unix socket, which takes precedence over host and port. */
   readonly path?: string | undefined;
-  /** What a client needs, as PEM texts, if the server takes TLS. */
+  /** TLS options of a client, as PEM strings, if the server takes TLS. */
   readonly tls?: { readonly ca: string; readonly cert: string; readonly key: string } | undefined;
 }
 
-/** Milliseconds. */
+/** Time limit of a reply, in ms. */
 const REPLY_LIMIT = 30_000;
 /** The first line of a reply with a body, and the length of the body: `$n` of Redis, the others of beanstalkd. */
 const WITH_BODY = /^(?:\$|OK |FOUND \d+ |RESERVED \d+ )(\d+)\r\n/;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** What one client does at once. Each command has exactly one reply; only the last may be one that waits. */
+/** Commands of one client, sent at once. Each command has exactly one reply; only the last may be one that waits. */
 export type Act =
   | { readonly who: number; readonly commands: readonly Command[] }
   | { readonly who: number; readonly ends: 'leaves' | 'half-closes' };
@@ -12,7 +12,7 @@ export interface Command {
   readonly waits?: true;
 }
 
-/** Of the nodes under test. */
+/** Largest job of the nodes under test, in bytes. */
 export const MAX_JOB_SIZE = 40;
 
 const { constantFrom, integer, nat } = fc;
@@ -123,7 +123,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ who, ends: constantFrom('leaves' as const, 'half-closes' as const) }) },
 );
 
-/** What clients do, in turns. */
+/** Acts of clients, in turns. */
 export const acts: fc.Arbitrary<readonly Act[]> = fc
   .array(act, { maxLength: 300, size: 'max' })
   .map((drawn) => {
@@ -131,7 +131,7 @@ export const acts: fc.Arbitrary<readonly Act[]> = fc
     return drawn.map((each) => ('ends' in each ? each : { ...each, commands: each.commands.map(replace) }));
   });
 
-/** What one client sends. */
+/** Commands of one client. */
 export const commands: fc.Arbitrary<readonly Command[]> = fc
   .array(command, { maxLength: 160, size: 'max' })
   .map((drawn) => drawn.map(withIds()));
