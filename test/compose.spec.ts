@@ -56,7 +56,7 @@ describe('the compose file', () => {
     expect(settings).toContain('--maxmemory-policy noeviction');
   });
 
-  it('tells the application where its servers listen', () => {
+  it('gives the application the addresses of its servers', () => {
     const { jobs } = readSettings(app.environment!);
     const ports = beanstalkds.map((name) => {
       const command = services[name]!.command!;

@@ -22,9 +22,7 @@ try {
   await ensureSchemaRegistry();
   const goQueue = await ensureGoQueue().catch(({ message }) => void process.stderr.write(`${message}\n`));
   if (goQueue === undefined)
-    process.stderr.write(
-      'Go is not here, or could not build: go-queue alongside nest-dq is NOT TESTED\n',
-    );
+    process.stderr.write('Go is not here, or could not build: go-queue alongside nest-dq is NOT TESTED\n');
   if (findConfluent() === undefined)
     process.stderr.write("Confluent's client is not built, so its driver is NOT TESTED: npm run confluent\n");
 } catch (error) {

@@ -51,7 +51,7 @@ describe('nest-dq dead discard-many', () => {
     expect(await letters()).toBe(before - 2);
   });
 
-  it('does it with --yes, tells its progress apart from the answer, and has nothing to ask about none', async () => {
+  it('does it with --yes, prints its progress apart from the answer, and has nothing to ask about none', async () => {
     const before = await letters();
     const all = await suite.nestDq([...DISCARD, '--yes', '--json']);
     expect(JSON.parse(all.stdout)).toEqual({ done: before, failed: 0, skipped: 0, failures: [] });

@@ -126,7 +126,7 @@ describe('nest-dq dashboard', () => {
     expect((await suite.system.inspector.tube(TUBE)).paused).toBeUndefined();
   });
 
-  it('does an act, and tells who did it', async () => {
+  it('does an act, and reports who did it', async () => {
     const dashboard = await start();
     const cookie = await dashboard.open();
     expect((await dashboard.act('pause', { tube: TUBE }, { cookie })).status).toBe(200);

@@ -141,7 +141,7 @@ describe('nest-dq doctor', () => {
     expect((await examine({ DQ_PREFIX: 'shop.' })).bad).toEqual([]);
   });
 
-  it('tells a tube that is paused as paused, and not as one without a consumer', async () => {
+  it('reports a paused tube as paused, and not as one without a consumer', async () => {
     const { producer, control } = suite.system;
     const { ref } = await producer.delay('night.report', 1, '1h');
     await control.pause('night.report', { until: new Date(Date.now() + 3_600_000) });

@@ -389,7 +389,7 @@ describe('nest-dq', () => {
     expect(process.stdout).toBe('');
   });
 
-  it('tells its version and its flags', async () => {
+  it('prints its version and its flags', async () => {
     const [version, help] = [nestDq('--version'), nestDq('serve', '--help')];
     expect([await version.ended, await help.ended]).toEqual([
       { code: 0, signal: null },

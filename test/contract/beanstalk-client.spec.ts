@@ -73,7 +73,7 @@ describe('a real beanstalkd: commands', () => {
     expect(await connection.ask((done) => connection.delete('18446744073709551615', done))).toBe('NOT_FOUND');
   });
 
-  it('tells statistics of itself, a tube and a job, all as texts', async () => {
+  it('returns statistics of itself, a tube and a job, all as strings', async () => {
     const { connection, tube } = await worker();
     const id = await put(connection, tube);
     expect(await connection.ask((done) => connection.stats(done))).toMatchObject({
@@ -185,7 +185,7 @@ describe('a real beanstalkd: pipelines', () => {
     expect(batch.slice(3)).toEqual(Array<string>(61).fill('TIMED_OUT'));
   });
 
-  it('lets a blocking reserve hold up what stands behind it', async () => {
+  it('lets a blocking reserve hold up later commands', async () => {
     const { connection, tube } = await worker();
     const order: string[] = [];
     const reserved = connection

@@ -35,7 +35,7 @@ function contract(historyOfProcess: () => History): void {
     expect(await two.read('unknown', minute, last)).toEqual([]);
   });
 
-  it('tells one hour from the other', async () => {
+  it('distinguishes one hour from the other', async () => {
     const history = historyOfProcess();
     const minute = hour();
     await history.add([{ minute: minute - HOUR, tube: 'a', counts: [1] }]);

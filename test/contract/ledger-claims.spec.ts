@@ -43,7 +43,7 @@ everyLedger((jobs) => {
       await expect(other.claim([copy()])).resolves.toMatchObject([{ kind: 'run' }]);
     });
 
-    it('tells when the run was due, and counts it', async () => {
+    it('returns when the run was due, and counts it', async () => {
       const due = nowMs() - 500;
       await expect(claim({ due })).resolves.toEqual({
         kind: 'run',
@@ -53,12 +53,12 @@ everyLedger((jobs) => {
       });
     });
 
-    it('grants a run ahead of its time by so much as it says, and tells when it is to begin', async () => {
+    it('grants a run ahead of its time by as much as it says, and returns when it is to begin', async () => {
       const due = Math.floor(jobs.tube.nowAtLeast()) + jobs.tube.ahead;
       await expect(claim({ due })).resolves.toMatchObject({ kind: 'run', due, attempt: 1 });
     });
 
-    it('has certainly come to no later time than the one that it tells', () => {
+    it('has certainly reached no later time than the one it returns', () => {
       expect(jobs.tube.nowAtLeast()).toBeLessThanOrEqual(jobs.tube.now());
       expectAbout(jobs.tube.nowAtLeast(), jobs.tube.now());
     });
@@ -97,7 +97,7 @@ everyLedger((jobs) => {
       await expect(short.claim([request])).resolves.toEqual([first]);
     });
 
-    it('tells a busy job how long its lease lasts and how long it has run', async () => {
+    it('returns how long the lease of a busy job lasts and how long it has run', async () => {
       await run();
       await pass(30);
       const answer = await claim({ token: 'b' });
@@ -179,7 +179,7 @@ everyLedger((jobs) => {
       await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'gone' });
     });
 
-    it('makes a dead letter of a job whose attempts are used up, and tells so once', async () => {
+    it('makes a dead letter of a job whose attempts are used up, and says so once', async () => {
       const ref = await run({ attempts: 1 });
       await complete(ref, { kind: 'retry', due: nowMs() - 1_000 });
       await expect(claim({ attempts: 1, token: 'b' })).resolves.toEqual({ kind: 'dead', fresh: true });

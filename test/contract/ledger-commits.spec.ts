@@ -91,7 +91,7 @@ everyLedger((jobs) => {
       await expect(find()).resolves.toMatchObject({ due: 1_001 });
     });
 
-    it('tells everybody where the copies are', async () => {
+    it('shows everybody where the copies are', async () => {
       const generation = await add({ places: placesOf('one') });
       await expect(find()).resolves.toMatchObject({ generation, places: placesOf('one') });
       await commit(generation, { places: placesOf('two') });

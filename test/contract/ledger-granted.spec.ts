@@ -135,7 +135,7 @@ everyLedger((jobs) => {
       expectAbout(await forgottenIn(), SETTINGS.doneTtl);
     });
 
-    it('is kept for a copy of theirs of unknown fate, of which their process only then tells', async () => {
+    it('is kept for a copy of theirs of unknown fate that their process reports only then', async () => {
       const present = await add();
       const next = await opened();
       await done(await run({ generation: present }));

@@ -44,7 +44,7 @@ everyLedger((jobs) => {
   }
 
   describe('discard', () => {
-    it('takes the letter, tells it, and makes the job revoked', async () => {
+    it('takes the letter, returns it, and makes the job revoked', async () => {
       await die(['job']);
       await expect(discard()).resolves.toMatchObject({ why: 'discarded', places: placesOf('n') });
       await expect(discard()).resolves.toBeUndefined();

@@ -21,7 +21,7 @@ everyLedger((jobs) => {
     await jobs.tube.complete(runs.map((ref) => ({ ...ref, owed: THREE, outcome: dead() })));
   }
 
-  it('tell why, when, what was tried and where the copies are, for ever', async () => {
+  it('show why, when, what was tried and where the copies are, for ever', async () => {
     const due = nowMs() - 2_000;
     await complete(await run({ due }), { kind: 'retry', due: due + 1_000 });
     await complete(await run({ token: 'b' }), dead({ why: 'discarded', error: ERROR }));
@@ -138,7 +138,7 @@ everyLedger((jobs) => {
       for (const limit of [1, 2, 3, 4, 5]) await expect(pages(limit)).resolves.toEqual(expected);
     });
 
-    it('tell none twice and leave none out, however many died in one millisecond', async () => {
+    it('list none twice and leave none out, however many died in one millisecond', async () => {
       const ids = named('job', 200);
       await die(ids);
       await expect(pages(7)).resolves.toEqual(newestFirst(ids));
@@ -157,7 +157,7 @@ everyLedger((jobs) => {
       await expect(list()).resolves.toEqual({ letters: [], more: false });
     });
 
-    it('do not tell what died since the first', async () => {
+    it('do not show what died since the first', async () => {
       const ids = named('job', 9);
       await die(ids);
       let times = 0;
@@ -168,7 +168,7 @@ everyLedger((jobs) => {
       await expect(read).resolves.toEqual(newestFirst(ids));
     });
 
-    it('begin right behind a place where nothing stands', async () => {
+    it('begin right after a place where nothing is', async () => {
       await die(['b', 'd']);
       const [{ died }] = (await list()).letters as [Letter];
       const behind = async (after: LetterPage['after']) =>

@@ -189,7 +189,7 @@ everyLedger((jobs) => {
   });
 
   describe('a limit of the rate', () => {
-    it('grants one run in each interval, and tells each refused job its own time', async () => {
+    it('grants one run in each interval, and gives each refused job its own time', async () => {
       const hourly: Limits = { interval: HOUR };
       const [first, ...others] = await ask('a b c', hourly);
       expect(first).toMatchObject({ kind: 'run' });

@@ -28,7 +28,7 @@ everyLedger((jobs) => {
       await expect(resume()).resolves.toBeUndefined();
     });
 
-    it('ends by itself at its time, also one that was longer before', async () => {
+    it('ends automatically at its time, even one that was longer before', async () => {
       const until = nowMs() + 60;
       const begun = await pause();
       await expect(pause(until)).resolves.toEqual({ ...begun, until });

@@ -63,7 +63,7 @@ everyLedger((jobs) => {
       await expect(surplus({ maxCount: 1, limit: 1 })).resolves.toEqual({ letters: ['1'], more: true });
     });
 
-    it('tells what a letter is, and takes nothing away', async () => {
+    it('shows what a letter is, and takes nothing away', async () => {
       await die('job');
       const { letters } = await jobs.tube.surplus({ maxAge: 0, maxCount: 0, limit: 1 });
       expect(letters).toEqual([await letter()]);

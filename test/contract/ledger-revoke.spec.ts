@@ -22,7 +22,7 @@ everyLedger((jobs) => {
     await expect(claim({ due })).resolves.toEqual({ kind: 'gone' });
   });
 
-  it('cannot tell what became of a job whose end may be forgotten, yet lets it not start', async () => {
+  it('cannot know what became of a job whose end may be forgotten, yet does not let it start', async () => {
     const due = nowMs() - SETTINGS.doneTtl - 1_000;
     await expect(revoke({ due })).resolves.toBe('unknown');
     await expect(revoke({ due })).resolves.toBe('unknown');
@@ -35,7 +35,7 @@ everyLedger((jobs) => {
     await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'gone' });
   });
 
-  it('tells whether a run was begun, whatever became of it', async () => {
+  it('returns whether a run was begun, whatever became of it', async () => {
     const begun = async (id: string, outcome?: CompleteRequest['outcome']) => {
       if (outcome) await complete(await run({ id }), outcome);
       const { result, begun } = await revokeAll({ id });
@@ -208,7 +208,7 @@ everyLedger((jobs) => {
     ]);
   });
 
-  it('tells what it revoked, where it has no run', async () => {
+  it('returns what it revoked, where it has no run', async () => {
     const places = placesOf('n');
     const born = await add({ places });
     const revoked = await revokeAll({ born });

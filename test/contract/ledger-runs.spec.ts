@@ -15,7 +15,7 @@ everyLedger((jobs) => {
       await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'gone' });
     });
 
-    it('retries at the time said, and tells that time to the run', async () => {
+    it('retries at the given time, and returns that time to the run', async () => {
       const ref = await run();
       const due = nowMs() + 30;
       await expect(complete(ref, { kind: 'retry', due })).resolves.toBe('ok');

@@ -63,7 +63,7 @@ everyLedger((jobs) => {
       expect(await opened()).toBeGreaterThan(before);
     });
 
-    it('tells what waits or runs and would be replaced, and nothing of what is over', async () => {
+    it('returns what waits or runs and would be replaced, and nothing of what is over', async () => {
       const due = nowMs() - 2_000;
       const generation = await add({ due, places: placesOf('n') });
       const present = { born: generation, generation, due, attempt: 0, places: placesOf('n') };
@@ -180,7 +180,7 @@ everyLedger((jobs) => {
   });
 
   describe('find', () => {
-    it('tells what a job is', async () => {
+    it('returns what a job is', async () => {
       await expect(find()).resolves.toBeUndefined();
       const due = nowMs() - 2_000;
       const places = placesOf('n');

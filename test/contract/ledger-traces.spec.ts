@@ -23,7 +23,7 @@ everyLedger((jobs) => {
       expect(await trace()).toBeUndefined();
     });
 
-    it('is what find tells, and no run, of a job that waits', async () => {
+    it('is what find returns, without a run, for a waiting job', async () => {
       await add({ due: nowMs() + MINUTE, places: placesOf('n') });
       const none = { fence: 0, leaseEnd: 0, left: false, holdEnd: 0 };
       expect(await trace()).toEqual({ ...(await find()), ...none });

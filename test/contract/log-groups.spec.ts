@@ -260,7 +260,7 @@ everyLog((log) => {
     await eventually('nothing is missing any more', () => member.missing.length === 0);
   });
 
-  it('tells nothing more once it is stopped, and leaves the group', async () => {
+  it('reports nothing more once it is stopped, and leaves the group', async () => {
     await sendToAll('a');
     const member = await log.join();
     const stopping = member.stop();

@@ -74,7 +74,7 @@ describe.each(DRIVERS)('%s', (name, make) => {
     expect(member.values.at(-1)).toBe('next');
   });
 
-  it('is refused at once with a token that has ended, and tells it nobody', async () => {
+  it('is refused at once with a token that has ended, which nobody hears of', async () => {
     const value = unsignedToken('ann', -HOUR);
     const driver = open(() => ({ value, lifetime: Date.now() + HOUR, principal: 'ann' }), make);
     const [sent] = await driver.producer().send(TOPIC, [message('a')]);

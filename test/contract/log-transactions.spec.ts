@@ -68,7 +68,7 @@ everyLog((log) => {
     expect(member.values).toEqual(['c', 'e']);
   });
 
-  it('tells a gap at the end of a partition, too', async () => {
+  it('reports a gap at the end of a partition, too', async () => {
     const member = await log.join();
     const producer = transactional();
     for (const end of ['commit', 'abort'] as const) {

@@ -106,7 +106,7 @@ function contract(presenceOfProcess: () => Presence): void {
     expect(members.slice(1).filter(({ elected }) => elected)).toHaveLength(1);
   });
 
-  it('tells each process which nodes are drained: at once, at its start, and when that ends', async () => {
+  it('notifies each process which nodes are drained: at once, at its start, and when that ends', async () => {
     const [one, two, later] = [new Known('a'), new Known('b'), new Known('c')];
     const presence = presenceOfProcess();
     await joined(presence, one);
@@ -126,7 +126,7 @@ function contract(presenceOfProcess: () => Presence): void {
     expect(await presence.drainedNodes()).toEqual([]);
   });
 
-  it('tells the settings of others as far as they differ', async () => {
+  it('reports the settings of others as far as they differ', async () => {
     const [one, two, three] = [new Known('a'), new Known('b'), new Known('c', 'another')];
     await joined(presenceOfProcess(), three);
     await joined(presenceOfProcess(), one);
@@ -234,7 +234,7 @@ describe.each(EACH_REDIS)('the presence in %s', (_name, cluster) => {
 describe('the presence while Redis is away', () => {
   const at = realRedis();
 
-  it('ends without waiting long, and tells again when Redis is back', async () => {
+  it('ends without waiting long, and announces itself again when Redis is back', async () => {
     const member = new Known('a');
     const presence = openFleet(at.server.url, { clock: soonAgain }).presence;
     const leave = await joined(presence, member);

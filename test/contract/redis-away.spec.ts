@@ -6,7 +6,7 @@ import { back, claim, DOWN, EACH_REDIS, open, realRedis, watch } from './real-re
 describe.each(EACH_REDIS)('with %s', (_name, cluster) => {
   const at = realRedis({ cluster });
 
-  it('tells that the server went, and that it came back, and works again', async () => {
+  it('reports that the server went, and that it came back, and works again', async () => {
     const tube = open(at.client).tube('killed');
     await expect(claim(tube, 'before')).resolves.toMatchObject([{ kind: 'run' }]);
     const told = watch(tube);
@@ -67,7 +67,7 @@ describe.each(EACH_REDIS)('with %s', (_name, cluster) => {
     await expect(claim(tube, 'job')).resolves.toMatchObject([{ kind: 'run' }]);
   }, 60_000);
 
-  it('is away while the server has no memory left, although that tells the time', async () => {
+  it('is away while the server has no memory left, although it still answers with the time', async () => {
     const tube = open(at.client).tube('memory');
     await tube.readTime();
     const told = watch(tube);

@@ -10,7 +10,7 @@ import { away, back, claim, DOWN, open, realRedis, watch } from './real-redis.js
 describe('with one Redis', () => {
   const at = realRedis();
 
-  it('tells whether a server that is back is the same, or was started again', async () => {
+  it('reports whether a server that is back is the same, or was started again', async () => {
     const tube = open(at.server.url).tube('same server');
     await tube.readTime();
     const told: unknown[] = [];
@@ -114,7 +114,7 @@ describe('with one Redis', () => {
     expect(keys.sort()).toEqual(['{shop.t}::dead', '{shop.t}::letters', '{shop.t}:job', '{shop.t}:letter']);
   });
 
-  it('has one connection for all tubes, and tells all of them that it is lost', async () => {
+  it('has one connection for all tubes, and notifies all of them that it is lost', async () => {
     const ledger = open(at.server.url);
     const [one, two] = [ledger.tube('one'), ledger.tube('two')];
     await Promise.all([one.readTime(), two.readTime()]);
@@ -125,7 +125,7 @@ describe('with one Redis', () => {
     await expect(claim(two, 'job')).resolves.toMatchObject([{ kind: 'run' }]);
   });
 
-  it('tells once for all tubes that the server is away and back, also before any tube is used', async () => {
+  it('reports once for all tubes that the server is away and back, even before any tube is used', async () => {
     await at.server.kill();
     const told: string[] = [];
     const ledger = open(at.server.url);
@@ -155,7 +155,7 @@ describe('with one Redis', () => {
     await expect(claim(tube, 'job')).resolves.toMatchObject([{ kind: 'run' }]);
   }, 60_000);
 
-  it('stops telling those who no longer listen', async () => {
+  it('stops notifying those who no longer listen', async () => {
     const tube = open(at.server.url).tube('listeners');
     await tube.readTime();
     const told = watch(tube);

@@ -138,7 +138,7 @@ describe.each(EACH_REDIS)('with %s', (_name, cluster) => {
     await refused;
   });
 
-  it('answers what is under way when it is closed, and leaves no connection behind', async () => {
+  it('answers calls in flight when it is closed, and leaves no connection behind', async () => {
     const connections = async () => (await at.inspect.call('CLIENT', 'LIST')) as string;
     const before = (await connections()).trim().split('\n').length;
     const ledger = open(at.client);

@@ -55,7 +55,7 @@ describe('Avro', () => {
     await expect(writer.encode({ id: 'a', cents: 250 }, 'avro-1')).resolves.toEqual(stored);
   });
 
-  it('registers nothing by itself', async () => {
+  it('registers nothing unless asked to', async () => {
     await expect(registry().avro({ schema: ORDER }).encode({ id: 'a', cents: 1 }, 'avro-2')).rejects.toThrow(
       /^KQ_REGISTRY: POST http.*\/subjects\/avro-2-value: the registry answered 404 \(4040[13]\)/,
     );

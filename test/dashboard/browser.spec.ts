@@ -53,7 +53,7 @@ describe('a page of the tests', () => {
     ['/throws', /thrown: Error: broken/],
     ['/complains', /a complaint/],
     ['/asks', /answered 404: GET .*absent/],
-  ])('tells what is wrong with %s', async (path, problem) => {
+  ])('reports what is wrong with %s', async (path, problem) => {
     const { problems } = await browser.open(at + path);
     await eventually('the problem is seen', () => problems.seen.some((seen) => problem.test(seen)));
     problems.expect(/./);

@@ -62,7 +62,7 @@ async function openRevoke(app: DashboardApp) {
   return { gate, page, dialog: page.getByRole('dialog') };
 }
 
-it('revokes all jobs that match: counts them, asks, tells how far it is, and ends', async () => {
+it('revokes all jobs that match: counts them, asks, shows its progress, and ends', async () => {
   const app = await withMany();
   const { gate, page, dialog } = await openRevoke(app);
   const go = dialog.getByRole('button', { name: `Do it (${JOBS})` });

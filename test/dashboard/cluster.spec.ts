@@ -183,7 +183,7 @@ it('repairs only the jobs of a tube, and shows some of them first', async () => 
   expect(acts).toMatchObject([{ act: 'repair', on: { tube: ORDERS, node: lost }, count: 1 }]);
 }, 60_000);
 
-it('says which process repairs by itself, and how much is left', async () => {
+it('says which process repairs automatically, and how much is left', async () => {
   const app = await start();
   const processes = app.inspector.processes.bind(app.inspector);
   app.inspector.processes = async () => (await processes()).map((each) => ({ ...each, toRepair: 1_234 }));

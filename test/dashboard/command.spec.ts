@@ -33,7 +33,7 @@ it('shows the dashboard at the address that `nest-dq dashboard` prints, and lets
   await row.getByText(`${userInfo().username}@${hostname()}`).waitFor();
 });
 
-it('tells another browser in a sentence why it sees nothing', async () => {
+it('explains to another browser in a sentence why it sees nothing', async () => {
   const dashboard = await start();
   const { page } = await browser.open(dashboard.address.href);
   await page.getByRole('heading', { name: 'Timeline' }).waitFor();

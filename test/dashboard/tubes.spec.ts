@@ -72,7 +72,7 @@ it('shows of each tube its rate, and how late its runs began within two days', a
   expect(await textOf('mail.later', 'p99 late')).toBe('–');
 }, 60_000);
 
-it('shows a tube as the live state tells it, and asks for nothing that it has', async () => {
+it('shows a tube from the live state, and does not ask for what it has', async () => {
   const app = await start({ jobs: optionsOf(suite.servers) });
   await app.producer.delay(ORDERS, {}, '1h');
   const isListed = async () => (await app.inspector.tube(ORDERS)).listed === 1;

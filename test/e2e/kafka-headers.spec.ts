@@ -74,7 +74,7 @@ describe.each(DRIVERS)('a group that reads by %s', (name, driver) => {
   afterEach(() => app.close(), LIMIT);
 
   it(
-    'handles messages whose headers have names that objects inherit, and all behind them',
+    'handles messages whose headers have names that objects inherit, and all after them',
     async () => {
       const pusher = app.get(KqPusher);
       const headers = Object.fromEntries(INHERITED.map((each) => [each, ['1', Buffer.from([0xff])]]));

@@ -76,7 +76,7 @@ it(
 );
 
 it(
-  'tells which partitions a process gets and loses as others come and go',
+  'reports which partitions a process gets and loses as others come and go',
   async () => {
     const partitionsOf = (app: TestingModule) => {
       const told: KqEventMap['rebalanced'][] = [];

@@ -177,7 +177,7 @@ describe('the trace of a message', () => {
     LIMIT,
   );
 
-  it('tells the error of a run, and takes no outcome for one', async () => {
+  it('has the error of a run, and takes no outcome for one', async () => {
     const { kq } = await start();
     await kq.push('orders', 'fail', { key: 'k', partition: 0 });
     const [failed, again] = await spans('process orders', 2);
@@ -211,7 +211,7 @@ describe('the trace of a message', () => {
     );
   });
 
-  it('tells the error of a push', async () => {
+  it('has the error of a push', async () => {
     const { kq } = await start();
     await expect(kq.push('orders', 'a', { partition: 99 })).rejects.toThrow(/KQ_BAD_MESSAGE/);
     const [sending] = await spans('send orders');
@@ -246,7 +246,7 @@ describe('the trace of a message', () => {
 });
 
 describe('the metrics', () => {
-  it('count what is pushed and what becomes of it, and tell how long that took', async () => {
+  it('count what is pushed and what becomes of it, and show how long that took', async () => {
     const { kq } = await start();
     const results = await kq.pushMany('orders', [
       ...['a', 'b', 'fail', 'discard'].map((value) => ({ value, partition: 0 })),
@@ -285,7 +285,7 @@ describe('the metrics', () => {
     expect(Object.fromEntries(counts)).toEqual({ none: 3, TypeError: 2 });
   });
 
-  it('tell what is under way, and how far the handlers are behind', async () => {
+  it('show what is in flight, and how far the handlers are behind', async () => {
     const shop = await start();
     const group = { 'messaging.consumer.group.name': 'shop' };
     await shop.kq.pushMany(

@@ -68,7 +68,7 @@ describe('a plain job of another process', () => {
     expect((await keysOf(false)).map(([, key]) => key)).toEqual([undefined, undefined, undefined]);
   });
 
-  it('is listed without its key while no node tells it', async () => {
+  it('is listed without its key while no node reports it', async () => {
     const { id } = await adding.producer.delay('silent', 1, '1h', { key: 'k' });
     const keyOf = async () => (await other.inspector.jobs('silent', { keys: true })).jobs;
     await eventually('it is listed', async () => (await keyOf()).length === 1);

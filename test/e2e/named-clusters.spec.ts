@@ -89,7 +89,7 @@ describe('two clusters in one application', () => {
     expect(getDqToken(undefined, DqConsumer)).toBe(DqConsumer);
   });
 
-  it('tell in each line which one it is about, unless it has no name', async () => {
+  it('show in each line which one it is about, unless it has no name', async () => {
     const app = await start([plain(), mails()], Both);
     await app.get(Both).mails.now('welcome', 'to nobody');
     await eventually('it is logged', () => lines.some((line) => line.includes('no such address')));
@@ -119,7 +119,7 @@ describe('two clusters in one application', () => {
     await handler.consume('send', () => undefined);
   });
 
-  it('end each by itself, when the application does', async () => {
+  it('end each on its own, when the application does', async () => {
     const app = await start([plain(), mails()], Both);
     const both = app.get(Both);
     await app.close();

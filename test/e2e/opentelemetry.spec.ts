@@ -111,7 +111,7 @@ describe('a span around each run', () => {
     ]);
   });
 
-  it('tells an error', async () => {
+  it('has an error', async () => {
     const { running } = await runOf('fail');
     expect(running.status).toEqual({ code: SpanStatusCode.ERROR, message: 'no database' });
     expect(running.attributes).toMatchObject({ 'error.type': 'TypeError' });
@@ -175,7 +175,7 @@ describe('the metrics', () => {
     ]);
   });
 
-  it('tell what runs and waits, and which node is up', async () => {
+  it('show what runs and waits, and which node is up', async () => {
     const { dq } = app.get(Orders);
     const started = told('started', 2);
     await Promise.all(['a', 'b'].map((id) => dq.now('order.slow', id)));

@@ -131,7 +131,7 @@ describe('a drained node', () => {
 });
 
 describe('the history', () => {
-  it('tells what happened in all processes, also in those that have ended', async () => {
+  it('shows what happened in all processes, including those that have ended', async () => {
     const tube = 'counted';
     const from = new Date();
     const [one, two] = [suite.start(), suite.start()];

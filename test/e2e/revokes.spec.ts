@@ -41,7 +41,7 @@ async function frozenHolder({ nodes }: System, tube: string): Promise<{ close():
 }
 
 describe('the copies of revoked jobs', () => {
-  it('are deleted behind the answers', async () => {
+  it('are deleted after the answers', async () => {
     const system = await started();
     const receipts = await schedule(system, 'behind', JOBS, () => Date.now() + HOUR);
     const answers = await Promise.all(receipts.map(({ ref }) => system.producer.revoke(ref)));

@@ -136,7 +136,7 @@ it(
 );
 
 it(
-  'waits for brokers that are away at the start, and tells it',
+  'waits for brokers that are away at the start, and reports it',
   async () => {
     const [server] = await start(startKafka().then((server) => [server]));
     const first = open([server!]).driver;

@@ -1,4 +1,5 @@
-// Writes as go-queue's dq (v1.2) does: dq/producernode.go puts `<time in ns>/<payload>` with priority 2 and 5 s to run; dq/consumer.go locks by its MD5.
+// Writes as go-queue's dq (v1.2) does:
+// dq/producernode.go puts `<time in ns>/<payload>` with priority 2 and 5 s to run; dq/consumer.go locks by its MD5.
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 

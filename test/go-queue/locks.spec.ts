@@ -95,7 +95,7 @@ describe("go-queue's locks in Redis", () => {
     expect(warnings).toEqual([]);
   });
 
-  it('tell that Redis is away', async () => {
+  it('report that Redis is away', async () => {
     expect(await locks.take(id, 'nest-dq:1')).toBe(true);
     await server.kill();
     try {

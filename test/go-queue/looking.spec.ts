@@ -62,7 +62,7 @@ describe.each([
   });
 });
 
-it('tells by a receipt that the job is revoked', async () => {
+it('a receipt shows that the job is revoked', async () => {
   const { ref } = await addInNest();
   expect(await system.producer.revoke(ref)).toBe('revoked');
   expect((await system.producer.find(ref))?.state).toBe('revoked');
@@ -104,7 +104,7 @@ describe('an adopted job', () => {
   });
 });
 
-it('tells by its receipt the ids by which go-queue deletes the copies', async () => {
+it('a receipt has the ids by which go-queue deletes the copies', async () => {
   const { goQueueIds, copies } = await system.producer.delay(shared(), { id: 'A1' }, '1h');
   const named = goQueueIds!.split(',').map((each) => each.split('/'));
   expect(named).toHaveLength(copies);

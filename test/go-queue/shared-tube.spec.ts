@@ -106,7 +106,7 @@ describe('a job that go-queue stored', () => {
     expect(await redis.get(lockOf(body))).toBe('abcdefghij012345');
   });
 
-  it('is dead if it is so late that nobody can tell whether go-queue has run it', async () => {
+  it('is dead if it is so late that nobody can know whether go-queue has run it', async () => {
     const runs: DelayedJob[] = [];
     const dead: unknown[] = [];
     system.events.listen('dead', ({ letter }) => void dead.push(letter), 'the test');

@@ -21,7 +21,10 @@ class Mails {
   }
 }
 
-/** The metrics that Prometheus reads from an application on a real cluster, after a completed job, a dead one, and events of removed letters, a lost job and a refused copy. */
+/**
+ * The metrics that Prometheus reads from an application on a real cluster, after a completed job, a dead one, and events of
+ * removed letters, a lost job and a refused copy.
+ */
 export async function exposition(): Promise<string> {
   const exporter = new PrometheusExporter({ preventServerStart: true });
   metrics.setGlobalMeterProvider(new MeterProvider({ readers: [exporter] }));

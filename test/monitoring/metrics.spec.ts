@@ -19,7 +19,7 @@ beforeAll(async () => {
 const metricsOf = (names: Iterable<string>) =>
   new Set(Array.from(names, (name) => name.replace(/_(?:bucket|sum|count|total)$/, '')));
 
-describe('what a real application tells Prometheus', () => {
+describe('the metrics of a real application in Prometheus', () => {
   it.each(queries)('has all series and labels of %s', (query) => {
     const { series, labels } = namesIn(query);
     expect(series).not.toEqual([]);

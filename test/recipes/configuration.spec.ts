@@ -182,7 +182,7 @@ describe('the page', () => {
     expect(rows.length).toBeGreaterThan(10);
   });
 
-  it.each(rows)('tells truly what is said to %s', async (given, message) => {
+  it.each(rows)('says the truth about %s', async (given, message) => {
     const options = runInNewContext(`(${given})`) as DqOptions;
     const error = await refusal([DqModule.forRootAsync({ useFactory: () => options })]);
     expect(error.message).toBe(`DQ_CONFIG: ${message}`);

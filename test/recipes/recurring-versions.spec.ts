@@ -100,7 +100,7 @@ it('skips the next occurrence, when that is revoked, for all who look after the 
   expect(reports.ranAt).toEqual(['2027-01-03T03:00:00.000Z', '2027-01-04T03:00:00.000Z']);
 });
 
-it('begins once the nodes are there, and tells once that they are not', async () => {
+it('begins once the nodes are there, and reports once that they are not', async () => {
   const kit = kitAt('2027-01-01T12:00:00Z');
   for (const node of [0, 1, 2]) kit.sleepNode(node);
   const { reports } = await start(kit, nightly());
@@ -112,7 +112,7 @@ it('begins once the nodes are there, and tells once that they are not', async ()
   expect(reports.ranAt).toEqual(['2027-01-02T03:00:00.000Z']);
 });
 
-it('runs behind guards, and in a class that is made for each occurrence', async () => {
+it('runs with guards, and in a class that is created for each occurrence', async () => {
   const seen: unknown[] = [];
   @Injectable()
   class Night implements CanActivate {

@@ -117,7 +117,7 @@ export const CONSUMING: readonly Rule[] = [
       ),
       ...unit(
         'consumer/tube-consumer.spec.ts',
-        'under another grant, as the same attempt, that waited behind a handler which blocked for almost a lease',
+        'under another grant, as the same attempt, after waiting for a handler that blocked for almost a lease',
         ['consumer/tube-consumer.ts', 'tooLate || this', 'this'],
       ),
     ],
@@ -168,7 +168,7 @@ export const CONSUMING: readonly Rule[] = [
   {
     rule: 'A refused extend ends a run’s right to continue; a silent ledger does not.',
     mutants: [
-      ...unit('consumer/heartbeat.spec.ts', 'tells which runs were refused, and only those', [
+      ...unit('consumer/heartbeat.spec.ts', 'reports which runs were refused, and only those', [
         'consumer/heartbeat.ts',
         `if (answer === 'refused') loseLease(this.context, run);`,
         `if (answer === 'refused') return;`,
@@ -215,7 +215,7 @@ export const CONSUMING: readonly Rule[] = [
       ),
       ...server(
         'redis-connection.spec.ts',
-        'tells whether a server that is back is the same, or was started again',
+        'reports whether a server that is back is the same, or was started again',
         [
           'ledger/redis/master.ts',
           "const isSame = runId !== '' && runId === this.runId;",

@@ -195,7 +195,7 @@ export const COPIES: readonly Rule[] = [
     rule: 'A put that a server with a binlog answers with BURIED is not deleted: beanstalkd would crash.',
     mutants: unit(
       'cluster/cluster-node-binlog.spec.ts',
-      'is assumed after BURIED: no INSERTED behind it is a copy, until the log advances',
+      'is assumed after BURIED: no later INSERTED is a copy, until the log advances',
       [
         'cluster/cluster-node.ts',
         'if (!health.hasLog) return takeBack(store, copy, id, status);',
@@ -242,7 +242,7 @@ export const COPIES: readonly Rule[] = [
     mutants: [
       ...unit(
         'upkeep/lost-jobs.spec.ts',
-        'tells nothing while a node is away, whether it has the copy or not',
+        'reports nothing while a node is away, whether it has the copy or not',
         [
           'cluster/cluster-node.ts',
           `typeof reply === 'object' ? reply.body : reply;`,
@@ -251,14 +251,14 @@ export const COPIES: readonly Rule[] = [
       ),
       ...unit(
         'upkeep/lost-jobs.spec.ts',
-        'tells nothing of a job whose copies were deleted: it is over, whatever its list says',
+        'reports nothing of a job whose copies were deleted: it is over, whatever its list says',
         [
           'cluster/cluster.ts',
           '!maySee || this.nodes.some(({ instance }) => instance === place.instance)',
           '!maySee',
         ],
       ),
-      ...unit('upkeep/lost-jobs.spec.ts', 'tells nothing of a node that was restarted with its log', [
+      ...unit('upkeep/lost-jobs.spec.ts', 'reports nothing of a node that was restarted with its log', [
         'cluster/cluster.ts',
         `typeof body === 'object' ? !isSame(body) : body === 'NOT_FOUND'`,
         'body !== undefined',
@@ -270,12 +270,12 @@ export const COPIES: readonly Rule[] = [
       ]),
       ...unit(
         'upkeep/lost-jobs.spec.ts',
-        'tells nothing of a job that was %s while its copies were looked for',
+        'reports nothing of a job that was %s while its copies were looked for',
         ['upkeep/lost-jobs.ts', 'if (isSame && !this.rounds.closed)', 'if (!this.rounds.stopped)'],
       ),
       ...unit(
         'upkeep/lost-jobs.spec.ts',
-        'tells once that a job is lost when all nodes have lost their data, and leaves it in the list',
+        'reports once that a job is lost when all nodes have lost their data, and leaves it in the list',
         ['upkeep/lost-jobs.ts', 'this.told.has(name) ||', ''],
       ),
     ],

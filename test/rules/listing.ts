@@ -137,12 +137,12 @@ export const LISTING: readonly Rule[] = [
     mutants: [
       ...unit(
         'operate/waiting-acts.spec.ts',
-        'tells a cursor before it moves any job %s, by which nothing is moved twice',
+        'returns a cursor before it moves any job %s, so that nothing is moved twice',
         ['operate/bulk.ts', 'if (begin === undefined && !begun && meant.length > 0) yield told();', ''],
       ),
       ...unit(
         'operate/letter-acts.spec.ts',
-        'tells a cursor before it revives any letter, by which none is revived again that died again',
+        'returns a cursor before it revives any letter, so that none is revived again that died again',
         ['operate/bulk.ts', 'if (begin === undefined && !begun && meant.length > 0) yield told();', ''],
       ),
     ],

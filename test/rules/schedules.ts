@@ -174,7 +174,7 @@ export const SCHEDULES: readonly Rule[] = [
       ),
       ...contract(
         'ledger-granted.spec.ts',
-        'is kept for a copy of theirs of unknown fate, of which their process only then tells',
+        'is kept for a copy of theirs of unknown fate that their process reports only then',
         ['rules/job-record.ts', 'if (owed.unknown) lose(record, due);', ''],
         ['parts/generations.ts', 'if unknown == 1 then lose(record, due) end\n    return', 'return'],
       ),
@@ -202,7 +202,7 @@ export const SCHEDULES: readonly Rule[] = [
       ),
       ...contract(
         'ledger-revoke.spec.ts',
-        'tells whether a run was begun, whatever became of it',
+        'returns whether a run was begun, whatever became of it',
         ['rules/schedules.ts', 'const begun = record.fence > 0;', 'const begun = record.attempt > 0;'],
         ['verbs/revoke.ts', 'local begun = record.fence > 0', 'local begun = record.attempt > 0'],
       ),
@@ -385,7 +385,7 @@ export const SCHEDULES: readonly Rule[] = [
       ]),
       ...inRedisOnly(
         'ledger-revoke.spec.ts',
-        'cannot tell what became of a job whose end may be forgotten, yet lets it not start',
+        'cannot know what became of a job whose end may be forgotten, yet does not let it start',
         ['verbs/revoke.ts', 'and due + DONE_TTL > now and', 'and'],
       ),
     ],

@@ -219,7 +219,7 @@ describe('a number that no page can show, from another program in Redis,', () =>
   it.each([
     ['a time that no Date has', HUGE],
     ['no number', '"soon"'],
-  ])('as %s in a record leaves out that job of a list, and tells it', async (_what, due) => {
+  ])('as %s in a record leaves out that job of a list, and reports it', async (_what, due) => {
     const redis = inspect();
     const system = suite.start();
     const { inspector, producer } = system;

@@ -141,7 +141,7 @@ describe('a node that listens with TLS', () => {
     },
   );
 
-  it('tells that a client has shown no certificate', async () => {
+  it('reports that a client has shown no certificate', async () => {
     const { port } = await listen({ clientCa: authority.certificate });
     await isRefused(port);
     await eventually('it warns', () => warnings.length === 1);

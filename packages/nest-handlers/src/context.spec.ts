@@ -25,7 +25,7 @@ describe('detached', () => {
     expect([returned, seen]).toEqual(['returned', ['none', 'none', 'none', 'none']]);
   });
 
-  it('leaves the caller its store, also behind what it awaits and throws', async () => {
+  it('leaves the caller its store, even after what it awaits and throws', async () => {
     await storage.run('caller', async () => {
       await detached(turn);
       expect(store()).toBe('caller');

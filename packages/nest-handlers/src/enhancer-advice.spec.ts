@@ -49,7 +49,7 @@ describe('what is made for requests', () => {
     expect(told(enhancers, (advice) => advice.attemptFailed(thrown, false))).toEqual([]);
   });
 
-  it('is one of the interceptors, when the handler had returned and no stack tells which', () => {
+  it('is one of the interceptors, when the handler had returned and no stack shows which', () => {
     const interceptors = ['Cache', 'Timing', 'Cache'];
     const late = (thrown: unknown) => (advice: EnhancerAdvice) => advice.attemptFailed(thrown, true);
     expect(told({ guards: ['A'], interceptors }, late(slip('Object.next')))).toEqual([

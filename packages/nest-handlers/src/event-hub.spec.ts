@@ -34,7 +34,7 @@ const ANN = { by: 'ann' };
 const later = () => new Promise((resolve) => setTimeout(resolve, 0));
 
 describe('EventHub', () => {
-  it('tells whoever listens, and knows whether anybody does', () => {
+  it('notifies whoever listens, and knows whether anybody does', () => {
     const hub = new CollectingHub();
     expect(hub.heard('opened')).toBe(false);
     const seen: unknown[] = [];

@@ -133,7 +133,7 @@ describe('a payload for JSON', () => {
     }
   });
 
-  it('tells what was thrown', () => {
+  it('describes what was thrown', () => {
     const thrown = new Error('no');
     const payload = {
       x: {

@@ -82,7 +82,7 @@ describe('the run phase', () => {
     expect(told).toEqual(['the database is open', 'jobs begins', 'topics begins', ...after]);
   });
 
-  it('tells its members of modules that are loaded lazily, with what they import', async () => {
+  it('notifies its members of modules that are loaded lazily, with what they import', async () => {
     @Injectable()
     class Mails {
       @OnNote('mail', { cluster: 'jobs' })

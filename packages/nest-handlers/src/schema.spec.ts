@@ -34,7 +34,7 @@ describe('checkPayload', () => {
     expect(await checkPayload(later, 4, refuse)).toBeInstanceOf(Refused);
   });
 
-  it('tells each issue with its path, and has them all', () => {
+  it('reports each issue with its path, and has them all', () => {
     const issues = [
       { message: 'expected a number', path: ['lines', 0, { key: 'price' }] },
       { message: 'too short' },
@@ -53,7 +53,7 @@ describe('checkPayload', () => {
     });
   });
 
-  it('tells five of many issues', () => {
+  it('reports five of many issues', () => {
     const issues = Array.from({ length: 7 }, (_, i) => ({ message: `no ${i}`, path: [i] }));
     const refused = checkPayload(
       schemaBy(() => ({ issues })),

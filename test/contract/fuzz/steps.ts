@@ -116,8 +116,8 @@ const PLAIN: Step = {
   odd: false,
 };
 /**
- * Sequences that are drawn too rarely: limits that two jobs reach; a move whose job begins to run; one of a job whose runner had lost its lease, and
- * comes back; one that comes late and after another; a revival that is revoked; a retry that is counted.
+ * Sequences that are drawn too rarely: limits that two jobs reach; a move whose job begins to run; one of a job whose runner had
+ * lost its lease, and comes back; one that comes late and after another; a revival that is revoked; a retry that is counted.
  */
 export const RARE: readonly Step[][] = [
   ...([3, 4] as const).map((limits): Step[] => {

@@ -97,7 +97,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     expect(await served.app.get(DqInspector).tube('orders')).toMatchObject({ waiting: 1 });
   });
 
-  it('tells the progress of an act on many line by line, after a dry run that changes nothing', async () => {
+  it('reports the progress of a bulk act line by line, after a dry run that changes nothing', async () => {
     const served = await ServedApp.start({ platform });
     const jobs = Array.from({ length: 300 }, () => ({ payload: {}, delay: '1h' as const }));
     for (const job of jobs) await served.app.get(DqProducer).delay('orders', job.payload, job.delay);

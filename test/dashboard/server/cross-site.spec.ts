@@ -42,7 +42,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     },
   );
 
-  it('a browser that tells only the origin may act from the same host', async () => {
+  it('a browser that sends only the origin may act from the same host', async () => {
     const served = await ServedApp.start({ platform });
     const headers = { 'sec-fetch-site': '', origin: served.origin };
     expect((await served.post(PAUSE, { tube: 'mails' }, headers)).status).toBe(200);

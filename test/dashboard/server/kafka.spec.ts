@@ -137,7 +137,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     expect((await served.get(`${LETTER}&offset=0`)).json).toMatchObject({ resolved: true });
   });
 
-  it('counts what an act on many would change, changes it, and tells who did', async () => {
+  it('counts what a bulk act would change, changes it, and reports who did', async () => {
     const access = () => ({ acts: 'all', by: 'ann' }) as const;
     const served = await withDead({ platform, dashboard: { access } }, 'no stock', 'no user', 'no stock');
     const told: Operated[] = [];
@@ -333,7 +333,7 @@ it('shows nothing of Kafka where the application does not have nest-kq', async (
     expect([answer.status, answer.json.code]).toEqual([404, 'NOT_FOUND']);
 });
 
-it('tells clusters apart by their names', async () => {
+it('distinguishes clusters by their names', async () => {
   const imports = [kafka(['orders']), kafka(['gone'], 'audit')];
   const served = await ServedApp.start({ imports });
   expect((await served.get('/dq/api/session')).json.kafka.toSorted()).toEqual(['', 'audit']);

@@ -36,7 +36,7 @@ class Viewer {
 }
 
 describe.each(PLATFORMS)('with %s', (platform) => {
-  it('tells all viewers the present state at once, and then each new one, from one look at the cluster', async () => {
+  it('sends all viewers the present state at once, and then each new one, from one look at the cluster', async () => {
     const served = await ServedApp.start({ platform });
     await served.app.get(DqProducer).delay('orders', {}, '1h');
     const looks = jest.spyOn(served.app.get(DqInspector), 'tubes');
@@ -95,7 +95,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     });
   });
 
-  it('an application whose ledger and nodes are away starts, and tells so', async () => {
+  it('an application whose ledger and nodes are away starts, and reports that', async () => {
     const dq = { beanstalks: ['127.0.0.1:1'], redis: 'redis://127.0.0.1:1', patience: 0 };
     const served = await ServedApp.start({ platform, dq });
     const health = await served.get('/dq/api/health');

@@ -59,7 +59,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     }
   });
 
-  it('tells each view of a cluster with jobs', async () => {
+  it('returns each view of a cluster with jobs', async () => {
     const served = await ServedApp.start({ platform });
     const producer = served.app.get(DqProducer);
     const { ref, id } = await producer.delay('mails', { secret: 'xyzzy' }, '30m');

@@ -75,7 +75,7 @@ describe('ServerProcess', () => {
     await eventually('the folders are gone', async () => (await readdir(temporary)).length === 0);
   }, 60_000);
 
-  it('lets its parent end by itself once it is stopped', async () => {
+  it('lets its parent end on its own once it is stopped', async () => {
     const parent = await run(
       'stopped.js',
       `import { startBeanstalkd } from './index.js';
@@ -88,7 +88,7 @@ describe('ServerProcess', () => {
     await expect(readdir(temporary)).resolves.toEqual([]);
   }, 60_000);
 
-  it('tells its exit status and its last output', async () => {
+  it('reports its exit status and its last output', async () => {
     const server = await ServerProcess.spawn('/bin/sh', ['-c', 'echo out; echo err >&2; exit 7'], folder);
     await expect(within(LIMIT, 'the shell', server.exited)).resolves.toEqual({ code: 7, signal: null });
     await expect(server.lastOutput()).resolves.toBe('out\nerr');

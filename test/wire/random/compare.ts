@@ -65,14 +65,13 @@ class Comparison {
     }
     this.unanswered.delete(who);
     this.watched.delete(who);
-    const told =
-      last[0] === last[1] ? undefined : differenceOf(`${who} gets at its end`, last[0]!, last[1]!);
+    const told = last[0] === last[1] ? undefined : differenceOf(`${who} gets at its end`, last[0]!, last[1]!);
     return told ?? this.difference(`${who} ${how}`);
   }
 
   /** Tells what clients heard, and the counts of the nodes, where they are not the same. */
   private async difference(after: string): Promise<string | undefined> {
-    await this.embedded.ask('stats'); // after it all was done, after the next one those who wait were answered
+    await this.embedded.ask('stats'); // after it all was done, after the next one all waits were answered
     const embedded = await this.embedded.ask('stats');
     for (const who of this.embedded.clients) {
       const heard = (await this.embedded.peer(who)).takeReceived();

@@ -73,7 +73,7 @@ describe('actOnMany', () => {
     }
   };
 
-  it('tells the progress until the end', async () => {
+  it('reports the progress until the end', async () => {
     answer(lines({ progress: progress(128) }, { progress: progress(130) }, { end: true }));
     expect(await run()).toEqual({ dones: [128, 130] });
     expect(fetched[0]!.options.body).toBe('{"tube":"t","filter":{},"dryRun":true}');

@@ -56,7 +56,7 @@ describe('tubeName', () => {
     expect(() => tubeName('a b', '')).toThrow(/prefix included$/);
   });
 
-  it('refuses an empty name behind a prefix too', () => {
+  it('refuses an empty name after a prefix too', () => {
     expect(() => tubeName('', 'app.')).toThrow(expect.objectContaining({ code: 'DQ_BAD_TUBE' }));
   });
 });

@@ -109,7 +109,7 @@ describe('Connection: answers', () => {
     },
   );
 
-  it('lets what a callback throws surface, and serves the callbacks behind it', async () => {
+  it('lets an error of a callback surface, and serves the callbacks after it', async () => {
     const { wire, clock, connection, results, note } = setup();
     connection.touch('1', () => {
       throw new Error('a broken callback');

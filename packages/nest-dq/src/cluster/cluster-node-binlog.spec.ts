@@ -73,7 +73,7 @@ describe('ClusterNode: a binlog that stopped', () => {
     expect(results[0]!.failure).toBeUndefined();
   });
 
-  it('is assumed after BURIED: no INSERTED behind it is a copy, until the log advances', async () => {
+  it('is assumed after BURIED: no later INSERTED is a copy, until the log advances', async () => {
     const { clock, count, node, server, told, put, results } = await withLog();
     server.answers['put'] = () => {
       server.answers['put'] = () => 'INSERTED 8';

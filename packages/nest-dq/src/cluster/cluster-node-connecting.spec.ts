@@ -52,7 +52,7 @@ describe('ClusterNode: connecting', () => {
     expect([node.up, told, server.dials.length]).toEqual([true, ['up'], 1]);
   });
 
-  it('tells once that it is down, however often it tries, and once that it is up again', async () => {
+  it('reports once that it is down, however often it tries, and once that it is up again', async () => {
     const { clock, server, node, told } = setup();
     server.refusing = true;
     node.start();
@@ -69,7 +69,7 @@ describe('ClusterNode: connecting', () => {
     expect(told.slice(2)).toEqual([expect.stringContaining('CONNECTION_LOST')]);
   });
 
-  it('tells nobody who stopped listening', async () => {
+  it('notifies nobody who stopped listening', async () => {
     const { clock, node, told, stop } = setup();
     stop();
     node.start();

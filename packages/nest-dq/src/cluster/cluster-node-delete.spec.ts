@@ -78,7 +78,7 @@ describe('ClusterNode: delete', () => {
     expect(await remove(again)).toBe('missing');
   });
 
-  it('takes a server that does not tell its instance for another one each time', async () => {
+  it('takes a server that reports no instance for another one each time', async () => {
     const { clock, server, node, put, results } = setup();
     server.answers['stats'] = () => server.ok('max-job-size: 65535');
     server.answers['peek'] = ({ line }) => `FOUND ${line.slice(5)} 8\r\ninnocent`;

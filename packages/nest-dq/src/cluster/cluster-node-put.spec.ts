@@ -3,7 +3,7 @@ import { VirtualClock } from 'nest-handlers/testing';
 import { setup, setupUp } from '../../spec-support/cluster-node-setup.js';
 
 describe('ClusterNode: put', () => {
-  it('tells where the copy is', async () => {
+  it('returns where the copy is', async () => {
     const { server, put, results, clock } = await setupUp();
     put();
     await clock.advance(0);
@@ -120,7 +120,7 @@ describe('ClusterNode: put', () => {
     expect(node.full).toBe(false);
   });
 
-  it('tells a refusal when it begins, and when it begins again', async () => {
+  it('reports a refusal when it begins, and when it begins again', async () => {
     const { clock, server, put, told } = await setupUp();
     server.answers['put'] = () => 'OUT_OF_MEMORY';
     put();

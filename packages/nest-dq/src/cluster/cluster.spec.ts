@@ -154,7 +154,7 @@ describe('Cluster: put', () => {
     expect(where(doubtful)).toEqual(['0 at n0:1#instance0:5']);
   });
 
-  it('tells the reason of each node when all are away', async () => {
+  it('names the reason of each node when all are away', async () => {
     const { clock, servers, put } = await setup(3);
     for (const server of servers) {
       server.refusing = true;
@@ -265,7 +265,7 @@ describe('a server that two nodes name', () => {
     expect(nodes[1]!.reason).toBe('it is the same server as n0:1');
   });
 
-  it('is no quorum by itself', async () => {
+  it('is no quorum on its own', async () => {
     const { put, puts } = await setup(2, { replicas: 2 }, twins);
     expect((await put()).stored).toEqual([]);
     expect(puts()).toEqual([]);

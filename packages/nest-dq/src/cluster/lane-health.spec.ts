@@ -39,7 +39,7 @@ describe('LaneHealth', () => {
     ]);
   });
 
-  it('tells the limit of this process from that of the node', () => {
+  it('distinguishes the limit of this process from that of the node', () => {
     refuse('a', 2, new BeanstalkError('CONNECTION_LOST', 'connect EMFILE 10.0.0.1:11300'));
     expect(troubles).toEqual([
       expect.stringContaining('this process is at its limit of open files: raise it'),

@@ -57,7 +57,7 @@ describe('StoreHealth', () => {
     expect(health).toMatchObject({ hasLog: false, logStopped: false });
   });
 
-  it('finds none stopped of a server that tells nothing of it', () => {
+  it('finds no stopped log on a server that reports nothing about it', () => {
     const health = healthOf();
     health.learn({ id: 'a' });
     health.learn({ id: 'a', 'total-jobs': '7' });

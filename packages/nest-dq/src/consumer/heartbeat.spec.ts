@@ -58,7 +58,7 @@ describe('Heartbeat', () => {
     expect(context.reports).toEqual([]);
   });
 
-  it('tells which runs were refused, and only those', async () => {
+  it('reports which runs were refused, and only those', async () => {
     const [first, second] = [running('a', 1), running('b', 2)];
     for (const call of [0, 1]) {
       heartbeat.beat();
@@ -105,7 +105,7 @@ describe('Heartbeat', () => {
     expect(context.reports).toEqual(['revoked 2', 'lease lost 2']);
   });
 
-  it('extends the others where the ledger fails at one run, which it tells', async () => {
+  it('extends the other runs where the ledger fails at one, and reports that', async () => {
     for (const id of ['a', 'bad', 'c', 'd']) running(id);
     heartbeat.beat();
     for (let i = 0; i < context.ledger.extends.length; i++) {
@@ -153,7 +153,7 @@ describe('Heartbeat', () => {
     expect(touches).toEqual([]);
   });
 
-  it('tells that the event loop stood still for more than a third of a lease while jobs ran', async () => {
+  it('reports that the event loop stood still for more than a third of a lease while jobs ran', async () => {
     running('a');
     heartbeat.start();
     await clock.advance(1_000);
@@ -166,7 +166,7 @@ describe('Heartbeat', () => {
     expect(context.ledger.extends).toHaveLength(2);
   });
 
-  it('tells nothing of it while no job runs', async () => {
+  it('reports no standstill while no job runs', async () => {
     heartbeat.start();
     clock.stall(60_000);
     await clock.advance(0);

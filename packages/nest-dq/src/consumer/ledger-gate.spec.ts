@@ -180,7 +180,7 @@ describe('LedgerGate', () => {
     expect(gate.open).toBe(true);
   });
 
-  it('tells nothing once it is closed', async () => {
+  it('reports nothing once it is closed', async () => {
     gate.start(noted);
     gate.close();
     ledger.answer();

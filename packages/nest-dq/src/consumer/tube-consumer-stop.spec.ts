@@ -82,7 +82,7 @@ describe('TubeConsumer, when it is stopped', () => {
     expect((await world.copies()).buried).toBe(0);
   });
 
-  it('tells nothing of a handler that has outlived its timeout: its run is not handed back', async () => {
+  it('reports nothing about a handler that has outlived its timeout: its run is not handed back', async () => {
     const worker = world.process();
     const consumer = await worker.consume(forEver, { timeout: 100, attempts: 1 });
     await world.add(0);
@@ -154,7 +154,7 @@ describe('TubeConsumer, when it is stopped', () => {
   it.each([
     ['a run that ended', undefined],
     ['an Again', Again.after('1m')],
-  ])('tells the ledger nothing any more of %s while that was away', async (_what, outcome) => {
+  ])('reports nothing more of %s to a ledger that was away', async (_what, outcome) => {
     const worker = world.process();
     let end: (outcome: unknown) => void = () => undefined;
     const consumer = await worker.consume(() => new Promise((resolve) => (end = resolve)));

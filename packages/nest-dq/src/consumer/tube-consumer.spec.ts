@@ -76,7 +76,7 @@ describe('TubeConsumer', () => {
       expect(starts).toBe(9);
     });
 
-    it('under another grant, as the same attempt, that waited behind a handler which blocked for almost a lease', async () => {
+    it('under another grant, as the same attempt, after waiting for a handler that blocked for almost a lease', async () => {
       const runs: string[] = [];
       const worker = world.process();
       await worker.consume((_payload, { id, attempt }) => {
@@ -242,7 +242,7 @@ describe('TubeConsumer', () => {
     expect(await world.copies()).toEqual({ ...NONE, reserved: 1, delayed: 2 });
   });
 
-  it('leaves no copy behind for long that a process had in hand while the job ran', async () => {
+  it('soon leaves no copy that a process held while the job ran', async () => {
     await world.addMany(20, 1_000);
     await clock.advance(10_000); // all copies are ready
     let ran = 0;

@@ -5,7 +5,7 @@ import type { Delivery } from './reserve/delivery.js';
 import { DEFAULT_HANDLER_SETTINGS } from './run/handler-settings.js';
 import { loadOf } from './tube-consumer.js';
 
-it('tells the first hundred of the runs that take longer than a second, and not those that have returned', async () => {
+it('has the first hundred runs that take longer than a second, and none that have returned', async () => {
   const clock = new VirtualClock();
   const context = tubeContext(clock);
   const run = (id: string) => {
@@ -26,7 +26,7 @@ it('tells the first hundred of the runs that take longer than a second, and not 
   expect(load.long[0]).toEqual({ id: '0', attempt: 2, runFor: 1_000 });
 });
 
-it('tells the limits of the handler', () => {
+it('has the limits of the handler', () => {
   const limit = { rate: 5, per: 1_000, burst: 1 };
   const handling = { ...DEFAULT_HANDLER_SETTINGS, limit };
   expect(loadOf(tubeContext(new VirtualClock(), { handling }), 0).limits).toEqual(limit);

@@ -216,7 +216,7 @@ describe('keyedId', () => {
     expect(keyedId(stored('order.cancel'), 'order:42')).toBe('rqhlG48TMg3_uxJjBxjO4YzY');
   });
 
-  it('tells tubes and keys apart, wherever one ends and the other begins', () => {
+  it('distinguishes tubes from keys, wherever one ends and the other begins', () => {
     const names = ['', 'a', 'b', 'ab', '","', '\ud800', '\ud801', '\ufffd', 'A', ' '];
     const ids = names.flatMap((tube) => names.map((key) => keyedId(stored(tube), key)));
     expect(new Set(ids).size).toBe(names.length ** 2);

@@ -78,7 +78,7 @@ describe('places', () => {
     expect(maskOf(found)).toBe(0b1100);
   });
 
-  it('can be written one behind the other', () => {
+  it('can be concatenated', () => {
     const [first, ...rest] = places;
     expect(parsePlaces(formatPlaces([first!]) + formatPlaces(rest))).toEqual(places);
   });

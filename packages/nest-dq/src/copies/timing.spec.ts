@@ -87,7 +87,7 @@ describe('copyPriority', () => {
     expect(copyPriority(1, BASE, 0)).toBe(copyPriority(1, BASE + 999, 0));
   });
 
-  it('puts a backup 60 s behind, whichever it is', () => {
+  it('delays a backup by 60 s, whichever it is', () => {
     expect(copyPriority(1, BASE, 1) - copyPriority(1, BASE, 0)).toBe(60);
     expect(copyPriority(1, BASE, 2)).toBe(copyPriority(1, BASE, 1));
     expect(copyPriority(1, BASE, 1)).toBe(copyPriority(1, BASE + 60_000, 0));

@@ -104,7 +104,7 @@ describe('a viewer', () => {
     expect(second.gone).toBe(true);
   });
 
-  it('who reads too slowly misses states, and gets the next when he is no longer behind', async () => {
+  it('a slow reader misses states, and gets the next one once it has caught up', async () => {
     const { clock, feed } = feedWith();
     const listener = join(feed);
     await clock.advance(SECOND);

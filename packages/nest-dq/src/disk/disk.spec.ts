@@ -21,7 +21,7 @@ describe('a disk', () => {
     expect(await contents(await folder.open())).toEqual({ b: '3' });
   });
 
-  it('tells that a change is saved only once it would survive the process', async () => {
+  it('reports a change as saved only once it would survive the process', async () => {
     const disk = await folder.open();
     const part = new Texts(disk);
     part.set('a', '1');
@@ -99,7 +99,7 @@ describe('a disk', () => {
     expect(folder.warnings).toEqual([]);
   });
 
-  it('fails for good at the first write that fails, and tells all who wait and listen', async () => {
+  it('fails for good at the first failed write, and notifies all who wait and listen', async () => {
     const disk = await folder.open();
     const part = new Texts(disk);
     part.set('a', '1');

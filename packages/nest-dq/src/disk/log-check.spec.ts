@@ -111,7 +111,7 @@ describe.each(LOGS)('a log %s', (_, contents) => {
     expect(places(log).filter((length) => isDamaged(log.bytes.subarray(0, length)))).toEqual([]);
   });
 
-  it('is not damaged where the rest of its last batch, or what is behind it, is full of zeros', () => {
+  it('is not damaged where the rest of its last batch, or what follows it, is full of zeros', () => {
     const cuts = places(log).filter((at) => at >= log.last);
     const padded = [0, 1, 4_096, BLOCK].flatMap((more) =>
       cuts.filter((cut) =>
@@ -165,7 +165,7 @@ describe('a log', () => {
     expect(isDamaged(changed(log, 0, zero, log.last))).toBe(true);
   });
 
-  it('is damaged where only the rest of a batch is left behind one that had ended', async () => {
+  it('is damaged where only the rest of a batch follows one that had ended', async () => {
     const log = await write(values(1_000, 50_000));
     expect(isDamaged(changed(log, log.last - 20, zero, 40))).toBe(true);
   });

@@ -159,7 +159,7 @@ describe('the replies of a node on a disk', () => {
     return heard;
   }
 
-  it('to a change wait for the disk, and those behind them too', async () => {
+  it('to a change wait for the disk, and later ones too', async () => {
     const { letGo } = blocked();
     const heard = listen(put('x') + 'list-tube-used\r\n');
     await turns();

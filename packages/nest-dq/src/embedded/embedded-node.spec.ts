@@ -229,7 +229,7 @@ describe('listening', () => {
 });
 
 describe('closing', () => {
-  it('tells the clients what it had to say, ends their connections, and frees the port', async () => {
+  it('flushes its replies to the clients, ends their connections, and frees the port', async () => {
     const { node, address } = await listening();
     const [asking, waiting] = [await Caller.call(address), await Caller.call(address)];
     waiting.socket.write('reserve-with-timeout 60\r\n');

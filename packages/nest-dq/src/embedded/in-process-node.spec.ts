@@ -100,7 +100,7 @@ describe('InProcessNode', () => {
       expect(await b.says('stats\r\n')).toContain('\ncmd-peek: 1000\n');
     });
 
-    it('that send much behind a waiting reserve are held back', async () => {
+    it('that send much after a waiting reserve are held back', async () => {
       const [a, b] = [talker(), talker()];
       const commands = 'list-tube-used\r\n'.repeat(100_000);
       a.stream.write('reserve\r\n');
@@ -182,7 +182,7 @@ describe('InProcessNode', () => {
   });
 
   describe('the node', () => {
-    it('tells its instance, a new one for each', async () => {
+    it('reports its instance, a new one for each', async () => {
       const other = new InProcessNode(clock);
       expect(node.instance).toMatch(/^[0-9a-f]{16}$/);
       expect(other.instance).not.toBe(node.instance);
@@ -190,7 +190,7 @@ describe('InProcessNode', () => {
       other.close();
     });
 
-    it('tells the processor time that its process has used', async () => {
+    it('reports the processor time that its process has used', async () => {
       const cpuUsage = jest
         .spyOn(process, 'cpuUsage')
         .mockReturnValue({ user: 3_000_007, system: 1_500_000 });

@@ -42,7 +42,7 @@ describe('a node at its job limit', () => {
     );
   });
 
-  it('tells it once a minute, and then how often it happened', async () => {
+  it('reports it once a minute, with how often it happened', async () => {
     const a = begin({ maxJobs: 1 });
     await a.says(put('x').repeat(12));
     const first = 'a client was answered OUT_OF_MEMORY: 1 jobs are stored, as many as `maxJobs` allows';

@@ -6,7 +6,7 @@ import type { DqEventName } from './events.js';
 const job = (lateness: number) => ({ lateness }) as DelayedJob;
 
 describe('EventHub', () => {
-  it('tells a start as late only above the limit, and after the start', () => {
+  it('reports a start as late only above the limit, and after the start', () => {
     const hub = new CollectingHub(100);
     const seen: string[] = [];
     for (const name of ['late', 'started'] as const) {
@@ -16,7 +16,7 @@ describe('EventHub', () => {
     expect(seen).toEqual(['started 100', 'started 101', 'late 101']);
   });
 
-  it('tells what a listener threw as an Error, also if it is none', () => {
+  it('reports what a listener threw as an Error, even if it is none', () => {
     const hub = new CollectingHub();
     hub.listen(
       'nodeUp',

@@ -46,7 +46,7 @@ describe('ThisProcess', () => {
     return process;
   };
 
-  it('tells what it is and does, and since when', async () => {
+  it('reports what it is and does, and since when', async () => {
     const long = [{ id: 'a', attempt: 2, runFor: 1_500 }];
     const tube = { tube: 't', concurrency: 10, running: 1, held: 0 };
     const begun = world.clock.wall();
@@ -73,7 +73,7 @@ describe('ThisProcess', () => {
     ]);
   });
 
-  it('tells how many jobs it found lost, and could not list, if there are any', () => {
+  it('reports how many jobs it found lost, and could not list, if there are any', () => {
     const counts = { lost: 2, unlisted: 3, toRepair: 4 };
     expect(make({ counts: () => counts }).describe()).toMatchObject(counts);
     expect(Object.keys(make().describe())).not.toEqual(
@@ -135,7 +135,7 @@ describe('ThisProcess', () => {
     expect(process.yields()).toBe(false);
   });
 
-  it('tells each time it was elected', async () => {
+  it('reports each time it was elected', async () => {
     let told = 0;
     const process = started({ wasElected: () => void told++ });
     expect([process.elected, told]).toEqual([true, 1]);

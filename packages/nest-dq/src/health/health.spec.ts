@@ -27,7 +27,7 @@ describe('ClusterHealth', () => {
     });
   });
 
-  it('stays up with lost jobs, and tells how many and which was found last', async () => {
+  it('stays up with lost jobs, and reports how many and which was found last', async () => {
     const { cluster } = await scripted();
     const lost = { count: 3, latest: { tube: 't', id: 'a', dueAt: new Date(0) } };
     const { dq } = await new ClusterHealth(

@@ -60,7 +60,7 @@ describe('InsistentBatcher', () => {
     expect(calls.size).toBe(2_500);
   });
 
-  it('asks again every 500 ms while the ledger is away, and tells nobody', async () => {
+  it('asks again every 500 ms while the ledger is away, and reports nothing', async () => {
     ledger.away = true;
     calls.add('a');
     calls.add('b');

@@ -43,7 +43,7 @@ describe('SettleQueue, when its process ends,', () => {
     ...over,
   });
 
-  it('tells what is certain, and leaves the rest to another, which tells it when that is certain', async () => {
+  it('settles what is certain, and leaves the rest to another process, which settles it when that is certain', async () => {
     const { clock, sent, start, copies } = processes();
     const first = start();
     first.add(deletion('a', copies));

@@ -87,7 +87,7 @@ describe('SettleQueue', () => {
     expect(queue.take(stored('two')).map(({ id }) => id)).toEqual(['d']);
   });
 
-  it('tells nothing, and takes nothing over, where ends are remembered until all copies would be stale', async () => {
+  it('settles nothing, and takes nothing over, where ends are remembered until all copies would be stale', async () => {
     const { clock, ledger, sent } = notingLedger();
     const doneTtl = keptAfter(SETTLING);
     const handover = { leave: jest.fn<Handover['leave']>(), take: jest.fn<Handover['take']>() };

@@ -243,7 +243,7 @@ describe('the life of an application', () => {
 });
 
 describe('a close in which something fails', () => {
-  it('closes everything else, in order, and tells what failed', async () => {
+  it('closes everything else, in order, and reports what failed', async () => {
     const steps: string[] = [];
     const failing = (what: string) => () => {
       steps.push(what);

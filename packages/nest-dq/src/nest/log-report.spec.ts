@@ -62,7 +62,7 @@ describe('the log', () => {
     ['a retry', job, retryAt],
     ['the last failure', jobIn(10), 'dead'],
   ] as const)(
-    'cuts a message of 100,000 characters at %s, and shows the calls behind it',
+    'cuts a message of 100,000 characters at %s, and shows the stack after it',
     (_when, of, next) => {
       const error = new Error('x'.repeat(100_000));
       report.failed(of, error, next);
@@ -77,7 +77,7 @@ describe('the log', () => {
     },
   );
 
-  it('tells each kind at its level, and nothing of what is off', () => {
+  it('logs each kind at its level, and nothing of what is off', () => {
     const levels = { retries: 'debug', discards: 'log', deadLetters: 'warn', servers: 'off' } as const;
     const off = () => {
       throw new Error('it was called'); // loggers that are event emitters have a method of that name
@@ -269,7 +269,7 @@ describe('the log', () => {
       () => report.trouble(node, 'its binlog has stopped; restart it'),
       'error: 10.0.0.1:11300: its binlog has stopped; restart it',
     ],
-  ])('tells once a minute that %s', async (_what, tell, line) => {
+  ])('logs once a minute that %s', async (_what, tell, line) => {
     tell();
     report.nodeTrouble('10.0.0.1:11300', 'something else');
     await clock.advance(59_999);

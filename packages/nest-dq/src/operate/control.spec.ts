@@ -50,7 +50,7 @@ describe('runNow', () => {
     expect(await dead.states()).toEqual(['buried', 'buried', 'buried']);
   });
 
-  it('tells host and process where nobody says who does it, and the tube without its prefix', async () => {
+  it('names host and process by default as the caller, and the tube without its prefix', async () => {
     const { control, producer, events } = await embedded(3, 'app.');
     const told = events.collect('operated');
     await control.runNow(await producer.delay('t', 1, '1h'));
@@ -69,7 +69,7 @@ describe('runNow', () => {
 });
 
 describe('drainNode and undrainNode', () => {
-  it('mark a node, say whether that changed something, and tell it', async () => {
+  it('mark a node, return whether that changed something, and report it', async () => {
     const { control, events } = await embedded();
     const told = events.collect('operated');
     expect(await control.drainNode('n1:1', { by: 'ann' })).toBe(true);

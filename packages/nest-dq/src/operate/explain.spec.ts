@@ -88,7 +88,7 @@ describe('the explanation', () => {
       expect(await inspector.explain(each)).toMatchObject({ because: 'not-consumed' });
   });
 
-  it('does without the limits while the ledger does not tell what counts', async () => {
+  it('omits the limits while the ledger does not report usage', async () => {
     const world = await embedded();
     joined(world, { tube: 't', limits: { concurrency: 1 } });
     const receipt = await world.producer.now('t', 1);

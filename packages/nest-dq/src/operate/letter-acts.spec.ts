@@ -48,7 +48,7 @@ describe('reviveMany', () => {
     expect(await producer.find(newest)).toMatchObject({ state: 'waiting', dueAt: inAnHour });
   });
 
-  it('deletes the copies of each letter before it tells its progress', async () => {
+  it('deletes the copies of each letter before it reports its progress', async () => {
     const { control, copies } = await withDeadJobs(2);
     await all(control.reviveMany('t', {}));
     expect((await copies()).map(({ state }) => state)).not.toContain('buried');
@@ -90,7 +90,7 @@ describe('reviveMany', () => {
     expect(await producer.find({ tube: 't', key: 'k' })).toMatchObject({ state: 'waiting' });
   });
 
-  it('tells a cursor before it revives any letter, by which none is revived again that died again', async () => {
+  it('returns a cursor before it revives any letter, so that none is revived again that died again', async () => {
     const { control, kill, dead } = await withDeadJobs(2);
     const act = control.reviveMany('t', {})[Symbol.asyncIterator]();
     const { value: first } = await act.next();
@@ -184,7 +184,7 @@ describe.each<Act>(['reviveMany', 'discardMany'])('%s', (name) => {
     expect([new Set(ledger.asked), operated]).toEqual([new Set(['letters']), []]);
   });
 
-  it('goes through pages, tells each, and tells who did it to how many', async () => {
+  it('goes through pages, reports each, and then who did it to how many', async () => {
     const { control, addAndKill, dead, events } = await withDeadJobs(0);
     await addAndKill(MANY);
     const operated = events.collect('operated');
@@ -220,7 +220,7 @@ describe.each<Act>(['reviveMany', 'discardMany'])('%s', (name) => {
     expect(await all(begin(control, 't', { limit: 2 }, { cursor: cursor! }))).toMatchObject([{ done: 1 }]);
   });
 
-  it('with a limit of as many letters as there are tells that it is through', async () => {
+  it('with a limit of exactly the number of letters reports that it is complete', async () => {
     const { control } = await withDeadJobs(2);
     const [told] = await all(begin(control, 't', { limit: 2 }));
     expect(told).not.toHaveProperty('cursor');

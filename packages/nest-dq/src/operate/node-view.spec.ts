@@ -13,7 +13,7 @@ async function viewed(clock: VirtualClock, node: ClusterNode, ms = 0) {
 }
 
 describe('the view of a node', () => {
-  it('has what its statistics tell', async () => {
+  it('has the figures of its statistics', async () => {
     const clock = new VirtualClock();
     const server = new InProcessNode(clock);
     const node = new ClusterNode('n1:11300', () => server.dial(), clock);

@@ -31,7 +31,7 @@ describe('a search', () => {
     expect(await inspector.search('x'.repeat(5_000))).toEqual({ jobs: [], ...all });
   });
 
-  it('tells the state of what is over', async () => {
+  it('shows the state of jobs that are over', async () => {
     const { producer, inspector } = await embedded();
     await producer.delay('t', {}, '1h', { key: 'k' });
     await producer.delay('t', {}, '1h');

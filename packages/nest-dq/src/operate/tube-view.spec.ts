@@ -59,7 +59,7 @@ describe('the view of a tube', () => {
     expect(await unconsumedTubes(sources)).toEqual(['mial']);
   });
 
-  it('tells its pause as long as it lasts', async () => {
+  it('shows its pause as long as it lasts', async () => {
     const { inspector, control, clock } = await embedded(3, 'app.');
     const since = new Date(clock.wall());
     const until = new Date(clock.wall() + 60_000);
@@ -78,7 +78,7 @@ describe('the view of a tube', () => {
     expect(await Promise.all(counted)).toEqual([2, 1, 0]);
   });
 
-  it('tells the limits of its handlers, and whether processes differ in them', async () => {
+  it('shows the limits of its handlers, and whether processes differ in them', async () => {
     const world = await embedded(3, 'app.');
     const { inspector, presence } = world;
     const rate = { rate: 5, per: 1_000, burst: 1 };

@@ -126,7 +126,7 @@ describe('rescheduleMany', () => {
   it.each<[string, NewTime]>([
     ['later', { later: '1h' }],
     ['to a delay', { delay: '1h' }],
-  ])('tells a cursor before it moves any job %s, by which nothing is moved twice', async (_to, when) => {
+  ])('returns a cursor before it moves any job %s, so that nothing is moved twice', async (_to, when) => {
     const { control, clock, due } = await withWaiting(3);
     const before = await due();
     const act = control.rescheduleMany('t', {}, when)[Symbol.asyncIterator]();
@@ -140,7 +140,7 @@ describe('rescheduleMany', () => {
     expect(await due()).toEqual(moved);
   });
 
-  it('moves jobs to an instant, and tells which', async () => {
+  it('moves jobs to an instant, and reports which', async () => {
     const { control, due, at, events } = await withWaiting(2);
     const operated = events.collect('operated');
     expect(await all(control.rescheduleMany('t', { limit: 1 }, at(30)))).toMatchObject([{ done: 1 }]);

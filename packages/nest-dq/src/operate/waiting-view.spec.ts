@@ -92,7 +92,7 @@ describe('the jobs that an inspector shows', () => {
 });
 
 describe('the timeline of an inspector', () => {
-  it('tells how many jobs come due in each span', async () => {
+  it('counts the jobs that come due in each span', async () => {
     const { producer, inspector, clock } = await indexing();
     const now = clock.wall();
     for (const ms of [0, 9_999, 10_000, 25_000, 40_000]) await producer.at('t', 1, new Date(now + ms));

@@ -7,7 +7,7 @@ const outcome = ({ receipt, error }: AddResult) => (receipt ? receipt.status : e
 const payloadOf = (text: string) => JSON.parse(text) as number;
 
 describe('delayMany', () => {
-  it('schedules all, and tells what became of each in the order given', async () => {
+  it('schedules all, and returns a result for each in the order given', async () => {
     const { producer, clock, copies } = await embedded();
     const results = await producer.delayMany(
       't',

@@ -104,7 +104,7 @@ describe('an add with a key while the ledger fails', () => {
   });
 
   it.each([['lost'], ['unanswered'], ['lost', 'unanswered'], ['unanswered', 'lost']] as const)(
-    'is committed once, and tells what it replaced, when its commit is %s first',
+    'is committed once, and reports what it replaced, when its commit is %s first',
     async (...faults) => {
       const { producer, ledger, memory, after, payloads, claim, primary } = await waiting();
       ledger.fail('commit', ...faults);

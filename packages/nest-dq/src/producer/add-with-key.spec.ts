@@ -103,7 +103,7 @@ describe('an add with a key', () => {
     expect([ledger.asked, words()]).toEqual([[], []]);
   });
 
-  it('takes keys of 500 characters, and what UTF-8 cannot tell apart', async () => {
+  it('takes keys of 500 characters, and distinguishes those that UTF-8 does not', async () => {
     const { producer } = await embedded();
     const keys = ['x'.repeat(500), '\ud800', '\ud801', ' ', 'K', 'k'];
     const receipts = await Promise.all(keys.map((key) => producer.delay('t', 1, '1m', { key })));

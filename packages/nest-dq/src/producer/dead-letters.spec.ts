@@ -10,7 +10,7 @@ describe('a dead letter', () => {
     ['plain', {}],
     ['keyed', { key: 'k' }],
   ])(
-    'tells what died, when, and of what; its payload is in the buried copies: %s',
+    'shows what died, when, and of what; its payload is in the buried copies: %s',
     async (_kind, options) => {
       const { deadLetters, receipt, clock, states } = await withDead(options);
       expect(await states()).toEqual(BURIED);

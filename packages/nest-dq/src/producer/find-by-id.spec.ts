@@ -57,7 +57,7 @@ describe('an id with its tube', () => {
     expect(await producer.find({ tube: 't', key: 'k' })).toMatchObject({ state: 'revoked' });
   });
 
-  it('of a job that runs or is over tells what the ledger knows', async () => {
+  it('of a job that runs or is over returns what the ledger knows', async () => {
     const { producer, copies, run, memory, clock } = await indexing();
     const { id } = await producer.now('t', 1);
     const ref = { tube: 't', id };

@@ -37,7 +37,7 @@ describe('find', () => {
   it.each<[string, { key?: string }]>([
     ['plain', {}],
     ['keyed', { key: 'k' }],
-  ])('tells each state of a %s job', async (_kind, options) => {
+  ])('returns each state of a %s job', async (_kind, options) => {
     const { producer, copies, run, clock } = await embedded();
     const receipt = await producer.now('t', 1, options);
     const find = async () => {

@@ -99,7 +99,7 @@ describe('an index writer', () => {
     expect(writer.unlisted).toBe(3);
   });
 
-  it('tells when the jobs that were added before are written, and fails as the ledger does', async () => {
+  it('resolves when the jobs added before are written, and fails as the ledger does', async () => {
     const { clock, calls, state, writer, add } = setUp();
     await writer.written(TUBE);
     add(300);

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { embedded, failure } from '../../spec-support/producing.js';
 
 describe('the events of a producer', () => {
-  it('tell what was scheduled: each receipt once, and nothing that failed or was kept', async () => {
+  it('report what was scheduled: each receipt once, and nothing that failed or was kept', async () => {
     const { producer, events, after, cut } = await embedded(3, 'app.');
     const scheduled = events.collect('scheduled');
     const plain = await after(0, producer.delay('t', { n: 1 }, '1h'));
@@ -15,7 +15,7 @@ describe('the events of a producer', () => {
     expect(scheduled).toHaveLength(3);
   });
 
-  it('tell what was revoked, by the text of the receipt', async () => {
+  it('report what was revoked, by the string of the receipt', async () => {
     const { producer, events, after } = await embedded(3, 'app.');
     const revoked = events.collect('revoked');
     const plain = await after(0, producer.delay('t', {}, '1h'));
@@ -32,7 +32,7 @@ describe('the events of a producer', () => {
     expect(await after(0, producer.find(revoked[0]!.ref!))).toMatchObject({ state: 'revoked', id: keyed.id });
   });
 
-  it('tell no revoke that came too late', async () => {
+  it('report no revoke that came too late', async () => {
     const { producer, events, after, copies, run } = await embedded();
     const revoked = events.collect('revoked');
     const receipt = await after(0, producer.now('t', {}));

@@ -66,7 +66,7 @@ describe('a call that is tried again', () => {
     await expect(retries.run(call({ patience: 0 }), () => Promise.reject(DOWN))).rejects.toBe(DOWN);
   });
 
-  it('says in its last error how often and how long it was tried, and keeps what that tells', async () => {
+  it('says in its last error how often and how long it was tried, and keeps the facts of that error', async () => {
     const { clock, retries, call } = setUp();
     const cause = new Error('refused');
     const few = new DqError('DQ_TOO_FEW_COPIES', 'stored on 0 of 3 nodes', {
@@ -102,7 +102,7 @@ describe('a call that is tried again', () => {
     expect((await third).message).toContain('in 5.0 s');
   });
 
-  it('fails when the module is closed, and nothing is left behind', async () => {
+  it('fails when the module is closed, and leaves nothing behind', async () => {
     const { clock, retries, call } = setUp();
     const result = failure(retries.run(call(), () => Promise.reject(DOWN)));
     await clock.advance(10);

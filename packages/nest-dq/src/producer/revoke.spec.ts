@@ -8,7 +8,7 @@ import { embedded, failure, scripted } from '../../spec-support/producing.js';
 const KEY = { tube: 't', key: 'k' };
 
 describe('revoke', () => {
-  it('decides in the ledger, and deletes every copy behind the answer', async () => {
+  it('decides in the ledger, and deletes every copy after the answer', async () => {
     const { producer, ledger, copies, claim } = await embedded();
     const receipt = await producer.delay('t', 1, '1m');
     const before = await copies();
@@ -172,7 +172,7 @@ describe('revoke', () => {
     },
   );
 
-  it('tells that a job runs, or is done, and leaves its copies alone', async () => {
+  it('reports that a job runs, or is done, and leaves its copies alone', async () => {
     const { producer, copies, run } = await embedded();
     const receipt = await producer.now('t', 1);
     const { finish } = await run((await copies())[0]!);
@@ -326,7 +326,7 @@ describe('revoke by key', () => {
     expect(await producer.revoke({ tube: 'u', key: 'dead' })).toBe('dead');
   });
 
-  it('revokes the job that waits behind a run which it replaced', async () => {
+  it('revokes the job that waits for a run which it replaced', async () => {
     const { producer, clock, copies, run, claim, payloads } = await embedded();
     await producer.now('t', 'old', { key: 'k' });
     const { finish } = await run((await copies())[0]!);

@@ -17,7 +17,7 @@ async function within(days: number, from: string, plan: RecurrencePlan, tz?: str
 }
 
 describe('a cron expression', () => {
-  it('tells the first occurrence that is later than an instant, to the millisecond', async () => {
+  it('returns the first occurrence later than an instant, to the millisecond', async () => {
     const { after } = await occurrencesOf('0 3 * * *');
     expect(iso(after(Date.parse('2027-01-01T02:59:59.999Z')))).toBe('2027-01-01T03:00:00.000Z');
     expect(iso(after(Date.parse('2027-01-01T03:00:00.000Z')))).toBe('2027-01-02T03:00:00.000Z');
@@ -271,7 +271,7 @@ describe('a cron expression', () => {
 });
 
 describe('a calendar', () => {
-  it('tells instants of any form, until there is none', async () => {
+  it('returns instants of any form, until there is none', async () => {
     const next = (from: Date) => (from.getTime() < 5 ? new Date(5) : undefined);
     const { after } = await occurrencesOf({ name: 'five', next });
     expect([after(4), after(5)]).toEqual([5, undefined]);

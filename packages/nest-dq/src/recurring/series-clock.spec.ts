@@ -73,7 +73,7 @@ describe.each([
     expect(await dueIn()).toBe(7);
   });
 
-  it('the view of a series that runs tells the next occurrence by ledger time', async () => {
+  it('the view of a running series shows the next occurrence by ledger time', async () => {
     const { series, producer } = await processOf();
     await world.clock.advance(3 * MINUTE);
     const running = Object.assign(Object.create(producer) as ClusterProducer, {

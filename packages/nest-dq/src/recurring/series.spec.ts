@@ -68,7 +68,7 @@ describe('a series whose job', () => {
     expect(await scheduled('2027-01-01T12:00:00Z', { state: 'waiting', dueAt, headers })).toEqual([]);
   });
 
-  it('waits by a calendar that tells another time at each look is left alone', async () => {
+  it('waits by a calendar that returns another time at each look is left alone', async () => {
     const next = (after: Date) => new Date(after.getTime() + 3_600_000);
     const hourly: RecurrencePlan = { name: 'hourly', next };
     const { plan } = await occurrencesOf(hourly);

@@ -72,7 +72,7 @@ describe('runs', () => {
     ]);
   });
 
-  it('that take longer than the patience are left behind, and counted when they end', async () => {
+  it('that take longer than the patience are not awaited, and counted when they end', async () => {
     await test.kit.close();
     test.kit = new DqTestKit({ now: START, patience: 20 });
     let end: () => void = () => undefined;

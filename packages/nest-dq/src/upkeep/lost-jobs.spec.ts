@@ -52,7 +52,7 @@ async function looking(change: (index: WaitingJobs) => Partial<WaitingJobs> = ()
 }
 
 describe('the search for lost jobs', () => {
-  it('tells once that a job is lost when all nodes have lost their data, and leaves it in the list', async () => {
+  it('reports once that a job is lost when all nodes have lost their data, and leaves it in the list', async () => {
     const { lost, replace, clock, reports, told, receipt, index } = await looking();
     await replace(0);
     await replace(1);
@@ -67,7 +67,7 @@ describe('the search for lost jobs', () => {
     expect((await index.page(T, { limit: 10 })).jobs).toMatchObject([{ id }]);
   });
 
-  it('tells nothing while one node has its copy', async () => {
+  it('reports nothing while one node has its copy', async () => {
     const { lost, replace, clock, told } = await looking();
     await replace(0);
     lost.start();
@@ -75,7 +75,7 @@ describe('the search for lost jobs', () => {
     expect([told, lost.found]).toEqual([[], undefined]);
   });
 
-  it('tells nothing of a node that was restarted with its log', async () => {
+  it('reports nothing of a node that was restarted with its log', async () => {
     const { lost, replace, bodiesOf, clock, told } = await looking();
     await replace(0);
     await replace(1, bodiesOf(1));
@@ -93,7 +93,7 @@ describe('the search for lost jobs', () => {
     expect(told).toHaveLength(1);
   });
 
-  it('tells nothing while a node is away, whether it has the copy or not', async () => {
+  it('reports nothing while a node is away, whether it has the copy or not', async () => {
     const { lost, replace, cut, restore, clock, told } = await looking();
     await replace(0);
     await cut(1);
@@ -108,7 +108,7 @@ describe('the search for lost jobs', () => {
     expect(told).toHaveLength(1);
   });
 
-  it('tells nothing of a job whose copies were deleted: it is over, whatever its list says', async () => {
+  it('reports nothing of a job whose copies were deleted: it is over, whatever its list says', async () => {
     const { lost, copies, nodes, replace, clock, told } = await looking();
     for (const { node, copyId } of await copies()) {
       const lane = nodes[node]!.connectLane(() => undefined)!;
@@ -122,7 +122,7 @@ describe('the search for lost jobs', () => {
   });
 
   it.each(['claimed', 'revoked'])(
-    'tells nothing of a job that was %s while its copies were looked for',
+    'reports nothing of a job that was %s while its copies were looked for',
     async (how) => {
       let meanwhile: () => Promise<unknown> = async () => undefined;
       const world = await looking((index) => ({
@@ -143,7 +143,7 @@ describe('the search for lost jobs', () => {
     },
   );
 
-  it('tells nothing of a job that is not overdue for long', async () => {
+  it('reports nothing of a job that has not been overdue for long', async () => {
     const { lost, replace, clock, told, add } = await looking();
     const later = await add();
     await replace(0);

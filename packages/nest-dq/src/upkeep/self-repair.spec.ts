@@ -25,7 +25,7 @@ async function world(count?: number, mostIndexed?: number) {
 }
 
 describe('SelfRepair', () => {
-  it('gives jobs their copies again when a node has come back without them, and tells it', async () => {
+  it('restores the copies of jobs when a node has come back without them, and reports it', async () => {
     const { add, wipe, clock, present, log, told, repair } = await world();
     const [first, ...others] = await add([1, 2, 3, 4].map((hours) => hours * HOUR));
     await wipe(0);
@@ -84,7 +84,7 @@ describe('SelfRepair', () => {
     expect(told).toMatchObject([{ count: 1 }]);
   });
 
-  it('finds a loss by itself that nobody saw', async () => {
+  it('finds a loss on its own that nobody saw', async () => {
     const { add, wipe, clock, is, repair, told } = await world();
     repair.lookAtAll();
     await clock.advance(SOON);
@@ -96,7 +96,7 @@ describe('SelfRepair', () => {
     expect(told).toMatchObject([{ count: 3 }]);
   });
 
-  it('finds it also where it is behind many jobs, by looking at others each time', async () => {
+  it('finds it even after many other jobs, by looking at others each time', async () => {
     const { add, wipe, clock, is, told, repair } = await world(3, 2_000);
     await add([2 * HOUR]);
     repair.lookAtAll();
@@ -134,7 +134,7 @@ describe('SelfRepair', () => {
     expect([told, log]).toEqual([[], []]);
   });
 
-  it('moves a thousand jobs a second at most, and tells how many are left', async () => {
+  it('moves at most a thousand jobs a second, and reports how many are left', async () => {
     const { add, wipe, clock, repair, told } = await world(3);
     await add(Array.from({ length: 500 }, (_, i) => HOUR + i));
     await wipe(0);

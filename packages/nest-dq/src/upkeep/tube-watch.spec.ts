@@ -36,7 +36,7 @@ describe('TubeWatch', () => {
     expect(looks()).toBe(1);
   });
 
-  it('asks nothing and tells nothing while another process is elected, and nothing old after that', async () => {
+  it('asks nothing and reports nothing while another process is elected, and nothing old after that', async () => {
     const { clock, is, watch, looks } = watched();
     watch.tubes();
     await clock.advance(0);

@@ -60,7 +60,7 @@ describe('systemClock.after', () => {
 });
 
 describe('systemClock', () => {
-  it('tells the wall clock, and a clock that only grows', () => {
+  it('has the wall clock, and a clock that only grows', () => {
     expect(Math.abs(systemClock.wall() - Date.now())).toBeLessThan(1_000);
     const first = systemClock.now();
     expect(systemClock.now()).toBeGreaterThanOrEqual(first);

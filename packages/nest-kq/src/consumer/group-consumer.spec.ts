@@ -271,7 +271,7 @@ describe('GroupConsumer', () => {
     expect(begunValues()).toEqual(['a1', 'b1', 'c1']);
   });
 
-  it('tells which handlers still run when their partitions go to others, and aborts them', async () => {
+  it('reports which handlers still run when their partitions go to others, and aborts them', async () => {
     driver = new MemoryDriver({ clock: systemClock, log, partitions: 2 });
     const told: unknown[] = [];
     const cut = (partitions: unknown) => void told.push(partitions);
@@ -309,7 +309,7 @@ describe('GroupConsumer', () => {
     expect(runs[0]!.signal.aborted).toBe(false);
   });
 
-  it('aborts what runs, and tells it, when it was put out of the group', async () => {
+  it('aborts running handlers, and reports it, when it was put out of the group', async () => {
     const told: unknown[] = [];
     const options = { cut: (partitions: unknown) => void told.push(partitions), failed: () => {} };
     const consumer = await consume({}, options);
@@ -320,7 +320,7 @@ describe('GroupConsumer', () => {
     expect(runs.map(({ signal }) => signal.aborted)).toEqual([true, true]);
   });
 
-  it('tells a run that ended while the partition may have been lost, if it was', async () => {
+  it('reports a run that ended while the partition may have been lost, if it was', async () => {
     const told: unknown[] = [];
     const options = { cut: (partitions: unknown) => void told.push(partitions), failed: () => {} };
     const consumer = await consume({}, options);
@@ -337,7 +337,7 @@ describe('GroupConsumer', () => {
     expect(told).toEqual([[{ topic: 't', partition: 0, runs: 1 }]]);
   });
 
-  it('tells it also where an answer of before comes in between', async () => {
+  it('reports it even where an earlier answer comes in between', async () => {
     const told: unknown[] = [];
     const joined = () => void told.push('joined');
     const lapsed = () => void told.push('lapsed');
@@ -354,7 +354,7 @@ describe('GroupConsumer', () => {
     expect(told).toEqual(['joined', 'lapsed', [{ topic: 't', partition: 0, runs: 1 }]]);
   });
 
-  it('tells a run that has blocked the process for so long that its partition may have been lost, if it was', async () => {
+  it('reports a run that has blocked the process for so long that its partition may have been lost, if it was', async () => {
     const told: unknown[] = [];
     const cut = (partitions: unknown) => void told.push(partitions);
     const standstill = () => consumer.confirmed(systemClock.now() - 1);

@@ -12,7 +12,7 @@ describe('OffsetTrack', () => {
     expect(new OffsetTrack().watermark).toBeUndefined();
   });
 
-  it('stays at the first that is not handled, however many behind it are', () => {
+  it('stays at the first that is not handled, however many follow it', () => {
     const track = trackOf(5n, 6n, 7n, 9n);
     track.handled(9n);
     track.handled(6n);

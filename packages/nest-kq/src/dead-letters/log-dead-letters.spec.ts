@@ -417,7 +417,7 @@ describe('KqDeadLetters.discard', () => {
     expect(lines).toEqual(['discarded 2 dead letters of orders.dead']);
   });
 
-  it('marks letters by a record with a key of its own, for no group, behind them in their partition', async () => {
+  it('marks letters by a record with a key of its own, for no group, after them in their partition', async () => {
     await bury({ partition: 1 });
     await letters.discard(DEAD, {});
     const [, record] = driver.stored(DEAD);
@@ -625,7 +625,7 @@ describe('KqDeadLetters.topics', () => {
 });
 
 describe('LogDeadLetters.acting', () => {
-  it('tells how far it is after each part, and changes nothing more once it is ended', async () => {
+  it('reports its progress after each part, and changes nothing more once it is ended', async () => {
     await bury(...Array.from({ length: 1_200 }, () => ({})));
     const told: number[] = [];
     for await (const { count } of letters.acting('discarded', DEAD, {})) {
@@ -637,7 +637,7 @@ describe('LogDeadLetters.acting', () => {
     expect(await letters.discard(DEAD, {}, { dryRun: true })).toMatchObject({ count: 700 });
   });
 
-  it('tells in a dry run how many it has found', async () => {
+  it('reports in a dry run how many it has found', async () => {
     await bury(...Array.from({ length: 1_200 }, () => ({})));
     const told: number[] = [];
     for await (const { count } of letters.acting('replayed', DEAD, {}, { dryRun: true })) told.push(count);

@@ -17,7 +17,7 @@ closeApps();
 describe('a failure through nest-dq', () => {
   const through = { retry: { through: 'dq', backoff: 30, attempts: 3 } } as const;
 
-  it('lets those behind it overtake, and runs again later with all of its parts', async () => {
+  it('lets later ones overtake, and runs again later with all of its parts', async () => {
     const noted = new Noted((run, all) => {
       if (run.value === 'first' && all.length === 1) throw new Error('no stock');
     });

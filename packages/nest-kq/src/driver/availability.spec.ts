@@ -45,7 +45,7 @@ const failing = (name: string, error: 'unknown' | 'refused') => ({ ...topic(name
 const well = [topic('orders', 1, 2, 1), topic('mails', 1), failing('log.old', 'unknown')];
 const leaderless = { topic: 'orders', partition: 1, why: 'leaderless' };
 
-it('tells what is missing in two looks, and what is back after one', async () => {
+it('reports what is missing in two looks, and what is back after one', async () => {
   await looks(well);
   expect(timer?.delay).toBe(5_000);
   await looks([topic('orders', 1, -1, -1), topic('mails', 1)]);
@@ -60,7 +60,7 @@ it('tells what is missing in two looks, and what is back after one', async () =>
   expect(timer?.delay).toBe(5_000);
 });
 
-it('tells nothing of an election, nor while no broker answers', async () => {
+it('reports nothing of an election, nor while no broker answers', async () => {
   await looks([topic('orders', -1, 1, 1), topic('mails', 1)]);
   await looks(new Error('away'));
   await looks(well);

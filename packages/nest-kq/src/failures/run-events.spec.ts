@@ -61,7 +61,7 @@ function collect<N extends KqEventName>(name: N): KqEventMap[N][] {
 }
 
 describe('the events of a run', () => {
-  it('tell how long it took and how late it was, with the message that the handler had', async () => {
+  it('report how long it took and how late it was, with the message that the handler had', async () => {
     const told = collect('handled');
     let given: KqMessage | undefined;
     const runs = runsOf((_value, message: KqMessage) => {

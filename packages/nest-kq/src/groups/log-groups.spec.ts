@@ -80,7 +80,7 @@ async function settled(): Promise<void> {
 }
 
 describe('KqGroups', () => {
-  it('tells how far any group is', async () => {
+  it('shows how far any group is', async () => {
     const app = await start();
     await push(app, 'orders', 'a', 'b');
     await app.get(Reader).until(2);
@@ -160,7 +160,7 @@ describe('KqGroups', () => {
     expect(logger.matching(/goes on/)[1]).toBe('the group shop goes on with orders/0 from 1');
   });
 
-  it('seeks behind the last message, after which only new ones come, and stays paused', async () => {
+  it('seeks to after the last message, from where only new ones come, and stays paused', async () => {
     const app = await start();
     const reader = app.get(Reader);
     const groups = app.get(KqGroups);

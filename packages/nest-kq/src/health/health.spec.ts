@@ -29,7 +29,7 @@ function check(states: readonly GroupState[], bounds?: KqHealthBounds, admin: Lo
 }
 
 describe('the health of groups', () => {
-  it('tells how many messages wait in each partition, and since when', async () => {
+  it('shows how many messages wait in each partition, and since when', async () => {
     const shop = group(progress(1, 2n, OLD), progress(0, 0n), progress(2));
     expect(await check([shop])).toEqual({
       kq: {

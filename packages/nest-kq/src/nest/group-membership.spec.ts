@@ -119,7 +119,7 @@ async function pass(delay: number): Promise<void> {
 }
 
 describe('the membership of a group', () => {
-  it('lets the application start while the brokers are away, and tells when it is in the group', async () => {
+  it('lets the application start while the brokers are away, and reports when it is in the group', async () => {
     const started = membership.start();
     const [member] = members;
     member!.handler.failed(away, 100);
@@ -143,7 +143,7 @@ describe('the membership of a group', () => {
     });
   });
 
-  it('tells when the group is lost, once, and when it is back', async () => {
+  it('reports when the group is lost, once, and when it is back', async () => {
     const started = membership.start();
     const [member] = members;
     member!.joined();
@@ -225,7 +225,7 @@ describe('the membership of a group', () => {
     expect(timers.size).toBe(0);
   });
 
-  it('tells what cannot be read, and when it can be again, and stays up', async () => {
+  it('reports what cannot be read, and when it can be again, and stays up', async () => {
     const told: unknown[] = [];
     events.on('unavailable').subscribe((event) => told.push(event));
     const started = membership.start();

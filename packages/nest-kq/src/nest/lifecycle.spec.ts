@@ -201,7 +201,7 @@ describe('the life of an application', () => {
     expect(logger.matching(/transaction/)).toEqual([]);
   });
 
-  it('starts where that is not possible, and tells it', async () => {
+  it('starts where that is not possible, and reports it', async () => {
     const refuse = () => Promise.reject(new KqError('KQ_REFUSED', 'no right to shop'));
     const producer: LogDriver['producer'] = (given) =>
       Object.assign(driver.producer(given), { transaction: refuse });

@@ -38,7 +38,7 @@ function eventsAt(levels: KqLogLevels = {}): EventHub {
 const lines = () => logger.lines.map(({ level, message: line }) => `${level}: ${line}`);
 
 describe('LogReport', () => {
-  it('writes a line for each event of messages, with a stack where it tells something new', () => {
+  it('writes a line for each event of messages, with a stack where that adds something', () => {
     const events = eventsAt();
     events.tell('failed', { message, group, error: slip, took: 1, after: 5 });
     events.tell('failed', {

@@ -93,7 +93,7 @@ describe('Gatherer', () => {
     await Promise.all(pushes);
   });
 
-  it('fails a push by itself', async () => {
+  it('fails a push alone', async () => {
     const gatherer = open();
     const pushes = Promise.allSettled([gatherer.push('t', of('1')), gatherer.push('t', of('2'))]);
     await untilRequests(1);

@@ -214,7 +214,7 @@ describe('LogPusher', () => {
     expect(valuesOf(await read('t', 5))).toEqual(['1', '3', '4', '2', '5']);
   });
 
-  it('tells when the schema itself fails', async () => {
+  it('reports when the schema itself fails', async () => {
     const cause = new TypeError('slip');
     const validate = () => {
       throw cause;

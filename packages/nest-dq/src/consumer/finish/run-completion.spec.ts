@@ -13,7 +13,7 @@ describe('RunCompletion', () => {
   const run = (id: string, header: Partial<CopyHeader> & { copyId?: string } = {}) =>
     runOf(heldDelivery(lane, { id, ...header }));
 
-  it('tells the completions of a turn with one call, each with its run and the copies that may exist', async () => {
+  it('reports the completions of a turn in one call, each with its run and the copies that may exist', async () => {
     const clock = new VirtualClock();
     await clock.advance(1_000.25);
     const context = tubeContext(clock);
@@ -59,7 +59,7 @@ describe('RunCompletion', () => {
     expect(taken).toEqual(['a ok', 'b ok', 'c ok', 'd refused', 'backup refused', 'e over']);
   });
 
-  it('tells the same time of a retry again, and the last OK as it is by then', async () => {
+  it('repeats the same time of a retry, and the last OK as it is by then', async () => {
     const clock = new VirtualClock();
     const context = tubeContext(clock);
     const { ledger } = context;

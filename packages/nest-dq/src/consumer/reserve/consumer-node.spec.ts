@@ -105,7 +105,7 @@ describe('ConsumerNode, while its tube is busy', () => {
     ).toBe(7);
   });
 
-  it('tells when its questions are answered, so that others may use what room is left', async () => {
+  it('reports when its questions are answered, so that others may use the room that is left', async () => {
     await world.start();
     expect(world.roomsLeft).toBe(1);
     await world.putMany(3);

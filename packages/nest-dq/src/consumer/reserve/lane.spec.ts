@@ -45,7 +45,7 @@ describe('Lane', () => {
     it.each([
       ['watch', 0],
       ['ignore', 1],
-    ])('is closed when its %s is refused, and tells it once', (_, answered) => {
+    ])('is closed when its %s is refused, and reports it once', (_, answered) => {
       open('mail');
       for (let i = 0; i < answered; i++) connection.answer(2);
       while (connection.unanswered > 0) connection.answer(new BeanstalkError('OUT_OF_MEMORY', 'no'));
@@ -149,7 +149,7 @@ describe('Lane', () => {
     expect([old.held, again.held]).toEqual([false, true]);
   });
 
-  it('tells when it holds nothing any more, whatever became of the last delivery', () => {
+  it('reports when it no longer holds anything, whatever became of the last delivery', () => {
     let freed = 0;
     const { lane } = recordingLane({ freed: () => freed++ });
     const [a, b, c] = [heldDelivery(lane), heldDelivery(lane), heldDelivery(lane)];

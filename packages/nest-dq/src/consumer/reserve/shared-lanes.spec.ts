@@ -161,7 +161,7 @@ describe('SharedLanes', () => {
     expect(world.lines.flat().filter((line) => line.startsWith('touch'))).toEqual(['touch 1']);
   });
 
-  it('tells each tube of its own copies when a lane is lost, and takes them again', async () => {
+  it('reports each tube its own copies when a lane is lost, and takes them again', async () => {
     const [a, b] = await world.start('a', 'b');
     await world.put('a');
     world.streams[1]!.destroy();

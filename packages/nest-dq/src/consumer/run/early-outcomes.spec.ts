@@ -186,7 +186,7 @@ describe('A run that ends before its handler', () => {
       expect(world.handling()).toBe(0);
     });
 
-    it('watches each run by itself, and one whose payload cannot be read not at all', async () => {
+    it('watches each run separately, and does not watch one with an unreadable payload', async () => {
       world.start({ id: 'a' });
       await world.clock.advance(1_500);
       world.start({ id: 'unreadable' }, 1, { type: 'json', bytes: Buffer.from('{') });

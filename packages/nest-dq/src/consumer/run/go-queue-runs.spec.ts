@@ -80,7 +80,7 @@ describe('a job that go-queue stored', () => {
     expect(context.budget.handling).toBe(0);
   });
 
-  it('is dead once nobody can tell whether go-queue has run it', async () => {
+  it('is dead once nobody can know whether go-queue has run it', async () => {
     make(role, { adopt: async () => undefined });
     await clock.advance(120_000);
     start(59_999);
@@ -120,7 +120,7 @@ describe('a job that was adopted', () => {
     expect(context.budget.handling).toBe(0);
   });
 
-  it('is handed back after a second while nobody can tell', async () => {
+  it('is handed back after a second while nobody can know', async () => {
     const take = () => Promise.reject(new Error('away'));
     make(role, { locks: { ...withoutGoQueue(clock).locks, take } as TubeContext['goQueue']['locks'] });
     start();

@@ -224,12 +224,12 @@ describe('textOf', () => {
       },
       'Bad Request',
     ],
-  ])('tells what an error has in its response only: %s', (_what, getResponse, text) => {
+  ])('includes what an error has in its response only: %s', (_what, getResponse, text) => {
     expect(textOf(answering(getResponse))).toBe(text);
     expect(deathOf('attempts', answering(getResponse)).error?.message).toBe(text);
   });
 
-  it('tells what an error without a message gathers, such as that of a connection to a host with two addresses', () => {
+  it('includes the errors that one without a message gathers, such as that of a connection to a host with two addresses', () => {
     const error = new AggregateError([
       new Error('connect ECONNREFUSED ::1:80'),
       new Error('connect ECONNREFUSED 127.0.0.1:80'),

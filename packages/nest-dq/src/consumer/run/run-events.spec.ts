@@ -33,7 +33,7 @@ describe('the events of runs', () => {
     return told;
   };
 
-  it('tell a start, and a completion with what the handler returned and how long it took', async () => {
+  it('report a start, and a completion with the handler’s return value and duration', async () => {
     const told = order();
     const [started, completed] = [process.events.collect('started'), process.events.collect('completed')];
     let done!: (value: string) => void;
@@ -55,7 +55,7 @@ describe('the events of runs', () => {
     expect(took).toBeLessThan(400);
   });
 
-  it('tell a completion only once the ledger has taken it', async () => {
+  it('report a completion only once the ledger has taken it', async () => {
     const told = order();
     let done!: () => void;
     await run(() => new Promise<void>((resolve) => (done = resolve)));
@@ -76,7 +76,7 @@ describe('the events of runs', () => {
         throw Again.after('1h');
       },
     ],
-  ])('tell a completion when Again is %s', async (_how, handler) => {
+  ])('report a completion when Again is %s', async (_how, handler) => {
     const told = order();
     const completed = process.events.collect('completed');
     await run(handler);
@@ -84,7 +84,7 @@ describe('the events of runs', () => {
     expect(completed[0]!.result).toBeInstanceOf(Again);
   });
 
-  it('tell a failure with its retry, and the last one without, before the death', async () => {
+  it('report a failure with its retry, and the last one without, before the death', async () => {
     const told = order();
     const [failed, dead] = [process.events.collect('failed'), process.events.collect('dead')];
     const receipt = await run(
@@ -118,13 +118,13 @@ describe('the events of runs', () => {
   it.each<[string, HandlerMethod, string[]]>([
     ['Retry as a failure', () => Retry.after('5s'), ['started', 'failed']],
     ['Discard as a failure and a death', () => Discard.because('gone'), ['started', 'failed', 'dead']],
-  ])('tell %s', async (_what, handler, expected) => {
+  ])('report %s', async (_what, handler, expected) => {
     const told = order();
     await run(handler);
     expect(told).toEqual(expected);
   });
 
-  it('tell a late start, by the limit of the hub', async () => {
+  it('report a late start, by the limit of the hub', async () => {
     const told = order();
     await world.add(1_000);
     await clock.advance(30_000);
@@ -133,7 +133,7 @@ describe('the events of runs', () => {
     expect(told).toEqual(['started', 'late', 'completed']);
   });
 
-  it('tell the death of a job whose last runner died, without an error', async () => {
+  it('report the death of a job whose last runner died, without an error', async () => {
     const receipt = await run(forEver, { attempts: 1 });
     const other = world.process();
     const dead = other.events.collect('dead');
@@ -146,7 +146,7 @@ describe('the events of runs', () => {
     expect(dead[0]!.letter).not.toHaveProperty('error');
   });
 
-  it('tell nothing of a revoked run but its start', async () => {
+  it('report only the start of a revoked run', async () => {
     const told = order();
     let done!: (error: Error) => void;
     const receipt = await run(() => new Promise((_resolve, reject) => (done = reject)));

@@ -147,7 +147,7 @@ describe('unwrap', () => {
     ['more than 1 MiB', `dq1 {"id":"${'x'.repeat(2 ** 20)}"}\n`, /more than 1048576 characters/],
     ['a header for terminals', 'dq1 \x1b[2J\r\nx', /no JSON: .*\\u001b/],
     ['an array', 'dq1 []\nx', /field "id" is undefined/],
-  ])('tells why %s is no envelope', (_name, body, why) => {
+  ])('says why %s is no envelope', (_name, body, why) => {
     expect(unwrap(Buffer.from(body))).toMatch(why);
   });
 

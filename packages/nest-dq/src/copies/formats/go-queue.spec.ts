@@ -45,7 +45,7 @@ describe('a job as go-queue stores it', () => {
     expect(written(5, 1).envelope.job.id).not.toBe(written(5, 2).envelope.job.id);
   });
 
-  it('is known by all of its bytes, also behind a line feed', () => {
+  it('is identified by all of its bytes, even those after a line feed', () => {
     const [one, other] = ['1/a\nb', '1/a\nc'].map((body) => identify(body));
     expect(one!.id).toBe(createHash('md5').update('1/a\nb').digest('hex'));
     expect(other!.id).not.toBe(one!.id);
@@ -76,7 +76,7 @@ describe('a job as go-queue stores it', () => {
     expect(decodePayload(read(body).content)).toEqual(bytes);
   });
 
-  it('tells nothing of its other copies: each node may have one', () => {
+  it('does not know its other copies: each node may have one', () => {
     const { header } = read('17/x');
     expect(header).toMatchObject({ wire: 'go-queue', generation: 0, index: 0, siblings: [] });
     expect(goQueueOwed(3)).toEqual({ mask: 0b111, unknown: false });

@@ -161,7 +161,7 @@ describe.each([
   });
 });
 
-it('hides payload, key, headers and group, and tells id and time', () => {
+it('hides payload, key, headers and group, and shows id and time', () => {
   const [body] = written(sealOf());
   const text = body!.toString('latin1');
   for (const secret of ['secret', 'order:42', 'trace', 'gold']) expect(text).not.toContain(secret);

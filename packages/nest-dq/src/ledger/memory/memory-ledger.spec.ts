@@ -57,7 +57,7 @@ describe('MemoryLedger', () => {
     expect(await look()).toBe(0);
   });
 
-  it('tells a time that starts as the machine’s and never jumps', async () => {
+  it('has a time that starts as the machine’s and never jumps', async () => {
     const tube = ledger.tube('t');
     const begin = tube.now();
     expect(begin).toBe(clock.wall());

@@ -53,7 +53,7 @@ describe('RedisTubeLedger with a lease thread', () => {
     await claim(['a', 'busy', 'b']);
   }
 
-  it('tells it of all runs that an answer grants, before anybody else hears of them', async () => {
+  it('reports all runs that an answer grants to it, before anybody else hears of them', async () => {
     answers = [1, 7, 2, 900, 0, 3, 50, 60, 1, 7, 2, 900, 0];
     const claimed = claim(['a', 'busy', 'b']).then(() => told.length);
     await expect(claimed).resolves.toBe(1);
@@ -62,13 +62,13 @@ describe('RedisTubeLedger with a lease thread', () => {
     ]);
   });
 
-  it('tells it of nothing where nothing is granted', async () => {
+  it('reports nothing to it where nothing is granted', async () => {
     answers = [0];
     await claim(['gone']);
     expect(told).toEqual([]);
   });
 
-  it('tells it of a renewal before that is asked for, and what was refused', async () => {
+  it('reports a renewal to it before that is asked for, and what was refused', async () => {
     await grant();
     answers = [0, 1];
     await ledger.extend([run('a'), run('b')]);
@@ -85,7 +85,7 @@ describe('RedisTubeLedger with a lease thread', () => {
     await expect(ledger.complete([complete('a'), complete('b')])).resolves.toEqual(['ok', 'ok']);
   });
 
-  it('tells it that what was abandoned is over, also where that is granted only afterwards', async () => {
+  it('reports an abandoned run to it as over, even where it is granted only afterwards', async () => {
     await grant();
     ledger.abandonRuns();
     expect(told.slice(1)).toEqual([leaseMessage({ over: ['a', 'b'] })]);
@@ -98,7 +98,7 @@ describe('RedisTubeLedger with a lease thread', () => {
     expect(told).toHaveLength(3);
   });
 
-  it('tells it of what is finished, whatever the answer', async () => {
+  it('reports finished runs to it, whatever the answer', async () => {
     await grant();
     answers = [1, 0];
     await ledger.complete([complete('a'), complete('b')]);

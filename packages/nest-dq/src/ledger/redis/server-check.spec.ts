@@ -25,7 +25,7 @@ describe('unfitness', () => {
     expect(unfitness(info({ redis_version: '10.0.0' }))).toEqual([]);
   });
 
-  it('says nothing of what the server does not tell', () => {
+  it('says nothing about facts that the server does not report', () => {
     expect(unfitness('redis_version:7.2.4\n')).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { factsOf } from './server-check.js';
 
-it('a server is shown as its INFO tells', () => {
+it('a server is shown as its INFO describes it', () => {
   const info = [
     '# Server',
     'redis_version:7.0.15',
@@ -21,7 +21,7 @@ it('a server is shown as its INFO tells', () => {
   });
 });
 
-it('what INFO does not tell, or limits by nothing, is absent', () => {
+it('what INFO does not report, or leaves unlimited, is absent', () => {
   expect(factsOf('redis_version:7.2.4\r\nmaxmemory:0\r\naof_enabled:0\r\n')).toEqual({
     version: '7.2.4',
     appendOnly: false,

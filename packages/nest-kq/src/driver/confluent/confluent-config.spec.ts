@@ -119,7 +119,7 @@ describe('confluent', () => {
     );
   });
 
-  it('refuses at the start what it cannot tell the client about TLS', () => {
+  it('refuses at the start TLS options that it cannot pass to the client', () => {
     expect(() => confluent(module)(settings({ ssl: { servername: 'x' } }))).toThrow('KQ_CONFIG: `ssl` has');
   });
 });

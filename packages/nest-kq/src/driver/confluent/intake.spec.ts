@@ -69,14 +69,14 @@ describe('Intake', () => {
     expect(intake.resume(PLACE)).toEqual({ flush: false, held: false });
   });
 
-  it('knows of a gap at the end, though the client tells it before the messages', () => {
+  it('knows of a gap at the end, though the client reports it before the messages', () => {
     intake.takeEnd({ ...PLACE, offset: 8 });
     take(5);
     intake.flush();
     expect(batches).toMatchObject([{ next: 8n, messages: [{ offset: 5n }] }]);
   });
 
-  it('tells a gap at the end once, and no end that is known', () => {
+  it('reports a gap at the end once, and no end that is known', () => {
     intake.takeEnd({ ...PLACE, offset: 3 });
     intake.flush();
     expect(batches).toEqual([]);

@@ -111,7 +111,7 @@ describe('unpackSnappy', () => {
   const block = (text: string) => Buffer.concat([Buffer.from([0, 0, 0, text.length]), Buffer.from(text)]);
   const asItIs = async (data: Buffer) => data;
 
-  it('puts the blocks behind a head together, in their order', async () => {
+  it('joins the blocks after a head, in their order', async () => {
     const data = Buffer.concat([head, block('one'), block('two'), block('three')]);
     await expect(unpackSnappy(data, asItIs)).resolves.toEqual(Buffer.from('onetwothree'));
     await expect(unpackSnappy(head, asItIs)).resolves.toEqual(Buffer.alloc(0));

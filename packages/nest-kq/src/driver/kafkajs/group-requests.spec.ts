@@ -99,7 +99,7 @@ describe('TxnOffsetCommit', () => {
     expect(asked).toEqual([]);
   });
 
-  it('tells an answer that ends too early', () => refusesShort(answerOf('0000'), commit));
+  it('reports an answer that ends too early', () => refusesShort(answerOf('0000'), commit));
 });
 
 describe('OffsetFetch', () => {
@@ -169,5 +169,5 @@ describe('OffsetFetch', () => {
     await expect(fetch(brokerWith(answerOf('0000'), 6).coordinator)).rejects.toThrow('the old request');
   });
 
-  it('tells an answer that ends too early', () => refusesShort(answerOf('0000'), fetch));
+  it('reports an answer that ends too early', () => refusesShort(answerOf('0000'), fetch));
 });

@@ -151,7 +151,7 @@ describe('a fetch', () => {
     });
   });
 
-  it('reads where partitions begin as far as their leaders tell', async () => {
+  it('reads where partitions begin as far as their leaders answer', async () => {
     const partitions = [0, 1, 2, 3].map((partition) => ({ partition }));
     await expect(cluster.fetchTopicsOffset([{ topic: 't', partitions }])).resolves.toEqual([
       { topic: 't', partitions: [0, 1].map((partition) => ({ partition, offset: '5' })) },

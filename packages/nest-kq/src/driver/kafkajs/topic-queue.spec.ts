@@ -66,7 +66,7 @@ const codes = (answers: readonly Sent[]) =>
   answers.map((each) => (each instanceof KqError ? each.code : 'stored'));
 
 describe('the queue of a topic', () => {
-  it('sends to each leader by itself, and gathers what comes while a request is under way', async () => {
+  it('sends to each leader separately, and gathers what comes while a request is in flight', async () => {
     const queue = open();
     push(queue, '0:a 1:b 2:c');
     expect(said()).toEqual(['0:a 1:b', '2:c']);

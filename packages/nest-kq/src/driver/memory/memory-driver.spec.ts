@@ -87,7 +87,7 @@ describe('MemoryDriver', () => {
   it.each([
     ['messages', { retainMessages: 3 }],
     ['bytes', { retainBytes: 3 * 101 }],
-  ])('drops the oldest of a topic that has too many %s, and tells it once', async (_what, limit) => {
+  ])('drops the oldest of a topic that has too many %s, and reports it once', async (_what, limit) => {
     const driver = open({ partitions: 2, ...limit });
     const producer = driver.producer();
     for (const [index, value] of ['a', 'b', 'c', 'd', 'e'].entries())
