@@ -89,7 +89,7 @@ describe('the compose file', () => {
     expect(folders).toEqual([services.kafka!.environment!.KAFKA_LOG_DIRS]);
   });
 
-  it('opens its ports to this machine alone, as its dashboard lets everybody do everything', () => {
+  it('opens its ports to this machine alone, since its dashboard lets everybody do everything', () => {
     const ports = Object.values(services).flatMap(({ ports = [] }) => ports);
     expect(ports).toEqual(['127.0.0.1:3000:3000']);
   });

@@ -24,7 +24,7 @@ it('nest-dq nodes shows each node and Redis, and ends with 1 if one is away', as
 });
 
 describe('nest-dq stats', () => {
-  it('shows each tube, and whether somebody consumes it', async () => {
+  it('shows each tube, and whether someone consumes it', async () => {
     await suite.system.producer.delay('orphan', 1, '1h');
     const { code, stdout } = await suite.nestDq(['stats']);
     expect(code).toBe(0);
@@ -54,7 +54,7 @@ describe('nest-dq stats', () => {
 });
 
 describe('nest-dq top', () => {
-  it('draws a screen until somebody presses q, and leaves the terminal as it was', async () => {
+  it('draws a screen until someone presses q, and leaves the terminal as it was', async () => {
     const said = await suite.onTerminal(['top', '--interval', '500ms'], 'CONSUMERS', 'q');
     expect(said).toContain('\x1b[?1049h');
     expect(said).toMatch(/3 of 3 nodes up/);

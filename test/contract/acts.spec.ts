@@ -26,7 +26,7 @@ function contract(actsOfProcess: () => Acts): void {
     expect(await textsOf(one, a.place)).toEqual([]);
   });
 
-  it('leaves an act that is added once more where it is', async () => {
+  it('leaves an act that is added again where it is', async () => {
     const acts = actsOfProcess();
     await acts.add(['a']);
     const [first] = await acts.read(undefined, 1);

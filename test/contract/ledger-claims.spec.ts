@@ -89,7 +89,7 @@ everyLedger((jobs) => {
       await expect(busyFor('other')).resolves.toBeGreaterThan(1_000);
     });
 
-    it('gives the same run to the same token also when its lease has lapsed meanwhile', async () => {
+    it('gives the same run to the same token even when its lease has lapsed meanwhile', async () => {
       const short = await jobs.harness.withLease(jobs.tubeName, 30);
       const request = copy({ attempts: 1 });
       const [first] = await short.claim([request]);

@@ -80,7 +80,7 @@ everyLedger((jobs) => {
   });
 
   describe('a generation that was opened', () => {
-    it('during a run can take its place, also after a repeat of the claim', async () => {
+    it('during a run can take its place, even after a repeated claim', async () => {
       const present = await add();
       await run({ generation: present });
       const next = await opened(later());

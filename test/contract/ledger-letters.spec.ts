@@ -21,7 +21,7 @@ everyLedger((jobs) => {
     await jobs.tube.complete(runs.map((ref) => ({ ...ref, owed: THREE, outcome: dead() })));
   }
 
-  it('show why, when, what was tried and where the copies are, for ever', async () => {
+  it('show why, when, what was tried and where the copies are, forever', async () => {
     const due = nowMs() - 2_000;
     await complete(await run({ due }), { kind: 'retry', due: due + 1_000 });
     await complete(await run({ token: 'b' }), dead({ why: 'discarded', error: ERROR }));

@@ -131,7 +131,7 @@ everyLedger((jobs) => {
       await expect(claim({ generation, born: 0 })).resolves.toEqual({ kind: 'gone' });
     });
 
-    it('that was overtaken by another is refused, also where the present one waits', async () => {
+    it('that was overtaken by another is refused, even where the present one waits', async () => {
       const first = await opened({ opening: moving(0), known: plain() });
       const second = await opened({ opening: moving(0) });
       await commit(first, { opening: moving(0), born: 0 });

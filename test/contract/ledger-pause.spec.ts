@@ -142,7 +142,7 @@ everyLedger((jobs) => {
       await expect(claim({ id: 'other', due })).resolves.toMatchObject({ kind: 'run' });
     });
 
-    it('forgives no more than itself, or a leftover copy of a job that ended long ago would run', async () => {
+    it('forgives only its own time, or a leftover copy of a job that ended long ago would run', async () => {
       await pausedFrom(5 * staleAfter, MINUTE);
       await expect(claim({ due: nowMs() - 2 * staleAfter - SECOND })).resolves.toEqual({ kind: 'stale' });
       await expect(claim({ id: 'b', due: nowMs() - 2 * staleAfter + MINUTE })).resolves.toMatchObject({

@@ -8,7 +8,7 @@ everyLedger((jobs) => {
   const { abort, add, claim, commit, copy, done, extend, find, complete, forgottenIn } = jobs;
   const { nowMs, opened, revoke, revokeAll, revokeKey, run } = jobs;
 
-  it('revokes a job that waits for its time, of which nothing is known yet', async () => {
+  it('revokes a waiting job that is unknown so far', async () => {
     const due = nowMs() + MINUTE;
     await expect(revoke({ due })).resolves.toBe('revoked');
     await expect(revoke({ due })).resolves.toBe('revoked');
@@ -292,7 +292,7 @@ everyLedger((jobs) => {
       await expect(revokeKey()).resolves.toBe('revoked');
     });
 
-    it('says so also where the key’s last job is done', async () => {
+    it('says so even where the key’s last job is done', async () => {
       await done(await run({ generation: await add() }));
       const generation = await opened();
       await expect(revokeKey()).resolves.toBe('revoked');

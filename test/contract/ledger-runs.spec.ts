@@ -86,7 +86,7 @@ everyLedger((jobs) => {
       await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'run', attempt: 1 });
     });
 
-    it('keeps why a job is dead, for ever, and lists it', async () => {
+    it('keeps why a job is dead, forever, and lists it', async () => {
       const error = { name: 'PaymentError', message: 'no card “42”\n', stack: `at ${'x'.repeat(5_000)}` };
       const ref = await run();
       await expect(

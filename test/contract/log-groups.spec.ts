@@ -72,7 +72,7 @@ everyLog((log) => {
     expect(member.values.toSorted()).toEqual(['first', 'new']);
   });
 
-  it('is in its group also where no topic matches yet', async () => {
+  it('is in its group even where no topic matches yet', async () => {
     const member = await log.join({ topics: [/^no topic has such a name$/] });
     expect(member.partitions).toEqual([]);
     await member.stop();
@@ -153,7 +153,7 @@ everyLog((log) => {
     expect(first.failures).toEqual([]);
   }, 60_000);
 
-  it('does not wait without end for a handler that is not ready, and commits nothing of it then', async () => {
+  it('does not wait endlessly for a handler that is not ready, and commits nothing of it then', async () => {
     await sendToAll('a');
     const timeouts = { sessionTimeout: 6_000, rebalanceTimeout: 6_000 };
     const first = await log.join(timeouts);

@@ -206,7 +206,7 @@ everyLog((log) => {
     await expect(log.send()).resolves.toEqual([]);
   });
 
-  it('finishes what is under way when it closes, and then sends no more', async () => {
+  it('finishes sends in flight when it closes, and then sends no more', async () => {
     const producer = log.producer();
     const sending = producer.send(log.topic, [message('a', { partition: 0 })]);
     await producer.close();

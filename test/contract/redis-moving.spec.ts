@@ -123,7 +123,7 @@ it('keeps serving old jobs and new ones, on whichever master they are, and is aw
   expect(told).toEqual([]);
 }, 60_000);
 
-it('drops a job from the list that ended while its slot moved, as soon as somebody looks', async () => {
+it('drops a job from the list that ended while its slot moved, as soon as someone looks', async () => {
   const listing = ledger.tube('listing');
   const index = new LedgerIndex({ tube: () => listing });
   const any = stored('any');

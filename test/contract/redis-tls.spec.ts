@@ -33,7 +33,7 @@ describe('a Redis that takes TLS alone', () => {
     expect(await ask(server, 'CLIENT LIST')).toContain(' user=shop ');
   });
 
-  it('is reached with a client certificate, as texts or as bytes', async () => {
+  it('is reached with a client certificate, as strings or as bytes', async () => {
     const { key, certificate: cert } = await authority.issue();
     for (const tls of [
       { key, cert },

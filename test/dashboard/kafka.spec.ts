@@ -200,7 +200,7 @@ it(
 );
 
 it(
-  'names partitions whose letters are missing, as they have no leader',
+  'names partitions whose letters are missing, since they have no leader',
   async () => {
     const app = await startWith(failing().Handlers, ['no stock']);
     const letters = app.get(KqDeadLetters);

@@ -125,7 +125,7 @@ describe('the hooks', () => {
     expect(steps).toEqual(['outer in', 'inner in', 'inner out', 'outer out']);
   });
 
-  it('fail an add with what they throw, and with a header that is no text', async () => {
+  it('fail an add with what they throw, and with a header that is no string', async () => {
     const throwing: DqHooks = {
       onSchedule: (headers, { tube, key }) => {
         if (key === 'bad') throw new Error(`no tenant for ${tube}`);

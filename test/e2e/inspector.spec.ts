@@ -57,7 +57,7 @@ describe('the inspector of a cluster', () => {
     }
   }, 60_000);
 
-  it('counts the jobs of a tube, and explains one, also while a node is killed or frozen', async () => {
+  it('counts the jobs of a tube, and explains one, even while a node is killed or frozen', async () => {
     const { inspector, producer, consumer, nodes } = await started();
     const receipt = await producer.delay('late', {}, '1h');
     await producer.delay('late', {}, '1h');

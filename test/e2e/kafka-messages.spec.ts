@@ -129,7 +129,7 @@ describe.each([
   );
 
   it(
-    'keeps headers of texts, of bytes and of several values, and its own time',
+    'keeps headers of strings, of bytes and of several values, and its own time',
     async () => {
       const headers = { text: 'größer', bytes: BYTES, several: ['a', BYTES, 'a'], empty: '', one: ['1'] };
       await pusher.push(Files, BYTES, { key: BYTES, headers, timestamp: TIME });

@@ -225,7 +225,7 @@ it(
 );
 
 it(
-  'pushes a message later, also if the application was restarted meanwhile',
+  'pushes a message later, even if the application was restarted meanwhile',
   async () => {
     const app = await start();
     const from = Date.now();

@@ -72,7 +72,7 @@ describe('the copies of revoked jobs', () => {
   }, 60_000);
 
   it.each([{ rate: 3 }, { concurrency: 1 }, { perGroup: 1 }])(
-    'are deleted before an answer that should be confirmed, also while consumers hold them by the limit %j',
+    'are deleted before an answer that should be confirmed, even while consumers hold them by the limit %j',
     async (limit) => {
       const system = await started();
       const tube = `held-${Object.keys(limit)[0]}`;

@@ -10,7 +10,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => Promise.all(nodes.map((node) => node.stop())));
 
-it('a cluster on sockets of the machine runs and revokes jobs, also while a node is killed and comes back', async () => {
+it('a cluster on sockets of the machine runs and revokes jobs, even while a node is killed and comes back', async () => {
   const system = suite.start({ beanstalks: nodes.map(({ endpoint }) => endpoint) });
   const allUp = () => eventually('all nodes are up', () => system.nodes.every(({ up }) => up));
   await allUp();

@@ -88,7 +88,7 @@ describe('a process whose event loop is blocked for longer than its lease', () =
   }, 120_000);
 });
 
-describe('a call to the ledger that is under way while the event loop is blocked', () => {
+describe('a call to the ledger that is in flight while the event loop is blocked', () => {
   it.each([1_500, 4_000])('is answered after %d ms, and Redis is not taken for away', async (duration) => {
     const one = suite.start();
     const ledger = one.ledger.tube(stored('in-flight'));

@@ -9,7 +9,7 @@ const HOUR = 3_600_000;
 
 const suite = clusterSuite();
 
-describe('an act on many whose process is killed in its first page', () => {
+describe('a bulk act whose process is killed in its first page', () => {
   it('continues from the cursor that it returned before, and moves no job twice', async () => {
     const system = suite.start();
     const tube = 'moved';

@@ -21,7 +21,7 @@ afterAll(async () => {
   await server.stop();
 }, 60_000);
 
-it('has one result for each message, also where processes die in their transactions', async () => {
+it('has one result for each message, even where processes die in their transactions', async () => {
   await driver.admin.createTopics(['orders', 'results'].map((topic) => ({ topic, partitions: 1 })));
   const values = Array.from({ length: 30 }, (_, n) => String(n));
   const orders = values.map((value) => message(JSON.stringify(value)));

@@ -48,7 +48,7 @@ async function valuesIn(topic: string): Promise<number[]> {
 }
 
 it(
-  'loses no letter where processes are killed while they replay, and repeats at most what was under way',
+  'loses no letter where processes are killed during a replay, and repeats at most what was in flight',
   async () => {
     const count = 4_000;
     const topic = 'orders.dead';

@@ -38,7 +38,7 @@ describe.each([
     locks.start();
   });
 
-  it('are of one owner, also when it asks again', async () => {
+  it('have one owner, even when it asks again', async () => {
     expect(await locks.take(id, 'nest-dq:1')).toBe(true);
     expect(await locks.take(id, 'nest-dq:1')).toBe(true);
     expect(await locks.take(id, 'nest-dq:2')).toBe(false);

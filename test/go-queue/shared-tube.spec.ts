@@ -163,7 +163,7 @@ describe('a job that go-queue stored', () => {
     await expect(another.revoke({ ref: ids })).rejects.toMatchObject({ code: 'DQ_BAD_REF' });
   });
 
-  it('is revoked by the reference that go-queue gave, also while a node is away', async () => {
+  it('is revoked by the reference that go-queue gave, even while a node is away', async () => {
     const bodies = ['B1', 'B2'].map((id) => `${stamp(Date.now() + 1_500)}/{"id":"${id}"}`);
     const [first] = [await putAsGo(bodies[0]!, 1), await putAsGo(bodies[1]!, 1)];
     const away = suite.servers.beanstalkds[2]!;
@@ -231,7 +231,7 @@ describe('a job that is stored for go-queue', () => {
     await expect(system.producer.delay(shared(), { id: 'G' }, '1h', options)).rejects.toThrow(why);
   });
 
-  it('is no text that would come back as something else', async () => {
+  it('is no string that would come back as something else', async () => {
     const texts = defineTube<string>(tube, { wire: 'go-queue' });
     await expect(system.producer.delay(texts, '5', '1h')).rejects.toMatchObject({ code: 'DQ_BAD_PAYLOAD' });
   });

@@ -107,7 +107,7 @@ const copiesAreGone = () =>
     expect(inOrder([...inGo, ...inNest])).toEqual(all);
   });
 
-  it('does not run in Go what Nest has revoked, also where a node was away, nor in Nest what Go has', async () => {
+  it('does not run in Go what Nest has revoked, even where a node was away, nor in Nest what Go has', async () => {
     const go = producer();
     const ids = [];
     for (const n of [0, 1, 2]) ids.push(await go.add('delay', 2_000, JSON.stringify({ n })));

@@ -231,7 +231,7 @@ export const COPIES: readonly Rule[] = [
       ),
       ...unit(
         'cluster/cluster-node-put.spec.ts',
-        'has no room for it after %s, until somebody has put a job',
+        'has no room for it after %s, until someone has put a job',
         ['cluster/store-health.ts', 'this.full = true;', ''],
         ['cluster/store-health.ts', 'if (puts > this.putsThen) this.full', 'this.full'],
       ),

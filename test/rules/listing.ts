@@ -32,7 +32,7 @@ export const LISTING: readonly Rule[] = [
       ),
       ...server(
         'redis-moving.spec.ts',
-        'drops a job from the list that ended while its slot moved, as soon as somebody looks',
+        'drops a job from the list that ended while its slot moved, as soon as someone looks',
         ['ledger/redis/verbs/waiting.ts', '  relist(key, record)\n', ''],
       ),
     ],
@@ -95,7 +95,7 @@ export const LISTING: readonly Rule[] = [
   },
   {
     rule: 'A repair moves only the generation that it has looked at, so that two repairs at once, or a move, do no harm.',
-    mutants: unit('operate/repair.spec.ts', 'leaves a job alone that somebody else moves in between', [
+    mutants: unit('operate/repair.spec.ts', 'leaves alone a job that someone else moves in between', [
       'operate/bulk.ts',
       'until, only: job.generation, ',
       'until, ',

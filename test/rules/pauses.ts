@@ -64,7 +64,7 @@ export const PAUSES: readonly Rule[] = [
     mutants: [
       ...contract(
         'ledger-pause.spec.ts',
-        'forgives no more than itself, or a leftover copy of a job that ended long ago would run',
+        'forgives only its own time, or a leftover copy of a job that ended long ago would run',
         ['rules/pauses.ts', 'return Math.min(sum, settings.staleAfter);', 'return sum;'],
         ['verbs/claim.ts', 'return math.min(sum, STALE_AFTER)', 'return sum'],
       ),

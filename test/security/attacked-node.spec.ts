@@ -70,8 +70,8 @@ async function during(port: number, attack: () => Promise<unknown>): Promise<voi
   expect(node!.peakMemory()).toBeLessThan(NODE);
 }
 
-describe('a served node serves others, and its memory is bounded, while somebody', () => {
-  it('opens connections without end', async () => {
+describe('a served node serves others, and its memory is bounded, while someone', () => {
+  it('opens connections endlessly', async () => {
     const port = await serve('--max-connections=100');
     await during(port, async () => {
       for (let i = 0; i < 20; i++) {
@@ -133,7 +133,7 @@ describe('a served node serves others, and its memory is bounded, while somebody
     });
   });
 
-  it('makes tubes without end', async () => {
+  it('makes tubes endlessly', async () => {
     const port = await serve('--max-tubes=5000', '--max-watched=500');
     const watcher = new Peer(await dial(port));
     await watcher.says('watch mine\r\n', 'WATCHING 2\r\n');
@@ -152,7 +152,7 @@ describe('a served node serves others, and its memory is bounded, while somebody
     await watcher.says('watch other\r\n', 'WATCHING 3\r\n');
   });
 
-  it('stores jobs without end, of which none is taken above the limit, and none that is stored is lost', async () => {
+  it('stores jobs endlessly: none is accepted above the limit, and none that is stored is lost', async () => {
     const port = await serve('--max-jobs=1000', '--max-memory=20000000');
     const others = new Peer(await dial(port));
     await others.says('use theirs\r\nput 0 0 60 1\r\nx\r\n', 'USING theirs\r\nINSERTED 1\r\n');

@@ -134,7 +134,7 @@ describe('what is no pause, in the place of a pause in Redis,', () => {
     ['an end that no clock reaches', pauses('{ 5, 1e300 }')],
     ['no numbers', pauses('{ 0/0, 0/0 }')],
   ])(
-    'as %s stops that tube, and no other, until somebody resumes it',
+    'as %s stops that tube, and no other, until someone resumes it',
     async (_what, script) => {
       const redis = inspect();
       const system = suite.start();

@@ -66,7 +66,7 @@ async function runsAfter(system: System, ...stored: (string | Buffer)[]): Promis
 }
 
 // `npm run attacks` does more, under load; here is what the log and the events say of it.
-describe('somebody without the key', () => {
+describe('someone without the key', () => {
   it('reads no payload and no key, and makes no handler run by a job of its own', async () => {
     const system = await started();
     const receipt = await system.producer.delay(tube, { card: 'card-4111' }, '1h', { key: 'order:42' });
@@ -104,7 +104,7 @@ describe('somebody without the key', () => {
   });
 });
 
-describe('somebody who reads all of Redis', () => {
+describe('someone who reads all of Redis', () => {
   it('sees no payload, no key, no group and no header of a job that waits, runs and fails', async () => {
     const redis = new Redis(suite.servers.redis.url);
     await redis.config('SET', 'rdbcompression', 'no'); // so that DUMP shows texts as they are
@@ -139,7 +139,7 @@ describe('somebody who reads all of Redis', () => {
   });
 });
 
-describe('somebody who guesses where a job is', () => {
+describe('someone who guesses where a job is', () => {
   it("cannot name it as go-queue's producer does, unless its tube is named as one without a seal", async () => {
     const system = await started();
     const shared = defineTube<string>(tube, { wire: 'go-queue' });
@@ -171,7 +171,7 @@ describe('somebody who guesses where a job is', () => {
   });
 });
 
-describe('somebody who holds the reference of a job', () => {
+describe('someone who holds the reference of a job', () => {
   it('cannot make another of it, and the service finds the job by it all the same', async () => {
     const system = await started();
     const [mine, victim] = [

@@ -104,7 +104,7 @@ describe('toError', () => {
     ['a number as its stack', Object.assign(new Error('x'), { stack: 5 })],
     ['a getter that throws', Object.defineProperty(new Error('x'), 'message', { get: trap })],
     ['a proxy that throws', new Proxy({}, { get: trap, has: trap, getPrototypeOf: trap })],
-  ])('gives name, message and stack as texts for an Error with %s', (_what, thrown) => {
+  ])('gives name, message and stack as strings for an Error with %s', (_what, thrown) => {
     const { name, message, stack } = toError(thrown);
     expect([typeof name, typeof message, typeof stack]).toEqual(['string', 'string', 'string']);
   });

@@ -153,7 +153,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     expect((await served.get(dead)).json).toEqual({ letters: [] });
   });
 
-  it('ends an act on many after its page when its viewer goes away', async () => {
+  it('ends a bulk act after its page when its viewer goes away', async () => {
     const served = await ServedApp.start({ platform });
     const control = served.app.get(DqControl);
     let ended!: () => void;

@@ -65,7 +65,7 @@ describe.each(PLATFORMS)('compression with %s', (platform) => {
     answer.leave();
   });
 
-  it('does not hold back the lines of an act on many', async () => {
+  it('does not hold back the lines of a bulk act', async () => {
     const served = await compressed(platform);
     let goOn!: () => void;
     const seen = new Promise<void>((resolve) => (goOn = resolve));

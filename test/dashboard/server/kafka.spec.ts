@@ -124,7 +124,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     for (const { text } of [page, whole]) expect(text).not.toMatch(/xyzzy|4711/);
   });
 
-  it('replays a letter, and says so if somebody did before', async () => {
+  it('replays a letter, and says so if someone did before', async () => {
     const served = await withDead({ platform }, 'no stock');
     const orders = served.app.get(Orders);
     orders.works = true;

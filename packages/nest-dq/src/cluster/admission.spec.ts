@@ -177,7 +177,7 @@ describe('Admission', () => {
     expect(one.admission.admitted).toBe(true);
   });
 
-  it('refuses a process that only produces at any time, as it has nothing under way, and that one refuses nobody', async () => {
+  it('refuses a process that only produces at any time, since it has nothing in flight, and that one refuses nobody', async () => {
     const producer = open(LOW, { consume: false });
     await clock.advance(10);
     expect(producer.told).toEqual(['admitted']);

@@ -50,7 +50,7 @@ describe('ClusterNode: delete', () => {
     expect(await remove()).toBe('deleted');
   });
 
-  it('finds it missing while somebody has it reserved', async () => {
+  it('finds it missing while someone has it reserved', async () => {
     const { clock, node, location, remove } = await withCopy();
     const lane = node.connectLane(() => undefined)!;
     await lane.ask((done) => lane.reserveJob(parseLocation(location)!.copyId, done));

@@ -84,7 +84,7 @@ describe('ClusterNode: put', () => {
     });
 
     it.each(['OUT_OF_MEMORY', 'INTERNAL_ERROR'])(
-      'has no room for it after %s, until somebody has put a job',
+      'has no room for it after %s, until someone has put a job',
       async (word) => {
         const { clock, server, node } = await setupUp();
         Object.assign(server.counters, putSoFar(7));

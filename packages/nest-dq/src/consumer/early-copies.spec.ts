@@ -69,7 +69,7 @@ describe('Copies that come due at one moment, more than a process can run by the
     expect(await reserved()).toBe(JOBS);
   });
 
-  it('are seldom released in vain', async () => {
+  it('are rarely released needlessly', async () => {
     await warm(2);
     const before = await world.releases();
     await addAll();

@@ -54,7 +54,7 @@ describe('the ledger, of a job that go-queue could run as well', () => {
     expect([ran, await known(id)]).toEqual([[1], undefined]);
   });
 
-  it('knows it where go-queue picks three of more nodes, as nobody can tell which', async () => {
+  it('is known where go-queue picks three of more nodes, since nobody can know which', async () => {
     const { clock, add, ran, known, after } = await handling(4);
     const { id } = await after(20, add(1));
     await clock.advance(LONG);

@@ -129,7 +129,7 @@ describe('Heartbeat', () => {
     expect(context.reports).toEqual([]);
   });
 
-  it('asks about no more than 1,000 in a call, and about nothing where nothing runs', async () => {
+  it('asks about at most 1,000 in a call, and about nothing where nothing runs', async () => {
     heartbeat.beat();
     expect(context.ledger.extends).toHaveLength(0);
     for (let i = 0; i < 2_100; i++) running(`job-${i}`);

@@ -33,7 +33,7 @@ function slow(ms: number) {
 }
 
 describe('a limit of the rate', () => {
-  it('spaces the runs evenly, and reserves no more than may run within a second', async () => {
+  it('spaces the runs evenly, and reserves at most what may run within a second', async () => {
     const worker = world.process();
     const { counts, handler } = slow(1);
     await worker.consume(handler, { concurrency: 50, limit: { rate: 10 } });

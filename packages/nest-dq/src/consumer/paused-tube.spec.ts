@@ -111,7 +111,7 @@ describe('a paused tube', () => {
     expect(attempts).toEqual([1, 2, 3]);
   });
 
-  it('is asked for once a second by a process that knows of its pause, also while the ledger comes and goes', async () => {
+  it('is asked for once a second by a process that knows of its pause, even while the ledger comes and goes', async () => {
     const worker = world.process();
     let runs = 0;
     await worker.consume(() => void runs++);

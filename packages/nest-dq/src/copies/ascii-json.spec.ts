@@ -16,7 +16,7 @@ describe('asciiJson', () => {
     expect(json).toMatch(/^[\0-\x7f]*$/);
   });
 
-  it('writes what is no text as JSON does', () => {
+  it('writes what is no string as JSON does', () => {
     expect(asciiJson({ ö: [1, true, null] })).toBe('{"\\u00f6":[1,true,null]}');
   });
 });

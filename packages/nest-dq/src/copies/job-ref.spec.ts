@@ -212,7 +212,7 @@ describe('parseRef', () => {
 
 describe('keyedId', () => {
   // An id that changes makes two jobs of one key, in a cluster where two versions run side by side.
-  it('is the same for ever', () => {
+  it('is the same forever', () => {
     expect(keyedId(stored('order.cancel'), 'order:42')).toBe('rqhlG48TMg3_uxJjBxjO4YzY');
   });
 

@@ -62,7 +62,7 @@ describe('places', () => {
     expect([formatPlaces([]), parsePlaces('')]).toEqual(['', []]);
   });
 
-  it('are no more than a cluster has nodes, and none is longer than the name of a host lets it be', () => {
+  it('are at most as many as a cluster has nodes, and none is longer than a host name allows', () => {
     const many = (count: number, length = 20) =>
       Array.from({ length: count }, () => [30, 'a#b:1'.padEnd(length, '1')]);
     expect(readPlaces(many(100, 300))).toHaveLength(100);

@@ -131,7 +131,7 @@ describe('a folder is refused as damaged that', () => {
     await readingIsRefused();
   });
 
-  it('has a table with another bit, wherever it is: nothing is lost without a word', async () => {
+  it('has a table with another bit, wherever it is: nothing is lost silently', async () => {
     const text = (index: number) => createHash('sha256').update(String(index)).digest('hex');
     // Texts of which some pack well, so that blocks of both kinds are there.
     const texts = Object.fromEntries(

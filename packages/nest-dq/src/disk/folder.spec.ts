@@ -26,7 +26,7 @@ describe('a folder is refused that', () => {
     );
   });
 
-  it('is a database of somebody else', async () => {
+  it('is a database of someone else', async () => {
     await folder.store({ a: '1' });
     await rm(join(folder.dir, 'nest-dq.json'));
     expect(await folder.refusedAsItIs()).toMatch(/holds the database of another program/);

@@ -58,7 +58,7 @@ describe('a connection is closed for being idle', () => {
     expect(await connect().says('stats\r\n')).toContain('\ncurrent-connections: 1\n');
   });
 
-  it('if it takes none of its replies, also while it holds a job, which then goes to others', async () => {
+  it('if it takes none of its replies, even while it holds a job, which then goes to others', async () => {
     const [deaf, other] = [connect(), connect()];
     await other.says(`put 0 0 600 60000\r\n${'x'.repeat(60_000)}\r\n`);
     await deaf.says('reserve\r\n');

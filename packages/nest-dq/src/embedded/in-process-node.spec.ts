@@ -114,7 +114,7 @@ describe('InProcessNode', () => {
         replies += await a.hears();
     });
 
-    it('are asked to let others come first after 16 KB, also where these hold no line', async () => {
+    it('yield to others after 16 KB, even where these hold no line', async () => {
       const mayGoOn = jest.spyOn(node.shares, 'mayGoOn');
       const a = talker();
       await a.says('x'.repeat(16 * 1024 - 1));
@@ -123,7 +123,7 @@ describe('InProcessNode', () => {
       expect(mayGoOn).toHaveBeenCalledTimes(1);
     });
 
-    describe('of which many ask without end', () => {
+    describe('many of which ask endlessly', () => {
       const ASKED = 2_000;
       const [asks, flood] = ['list-tube-used\r\n'.repeat(ASKED), 'x'.repeat(65_536)];
 

@@ -69,7 +69,7 @@ describe('a node whose jobs take as much memory as they may', () => {
   });
 });
 
-describe('a client that makes tubes without end', () => {
+describe('a client that makes tubes endlessly', () => {
   it('gets as many to watch as one connection may', async () => {
     const a = begin({ maxWatched: 3 });
     const watch = (from: number, to: number) =>

@@ -161,7 +161,7 @@ describe('ThisProcess', () => {
     expect((await places()).toSorted((a, b) => a - b)).toEqual([0, 0, 1, 2, 2]);
   });
 
-  it('learns which nodes are drained while it watches, also after an answer that failed, and nobody sees it', async () => {
+  it('learns which nodes are drained while it watches, even after an answer that failed, and nobody sees it', async () => {
     let fails = false;
     const answering: Presence = {
       join: (member: Member) => presence.join(member),

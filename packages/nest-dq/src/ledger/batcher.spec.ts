@@ -44,7 +44,7 @@ describe('Batcher', () => {
     }
   }
 
-  it('sends all of a turn, no more than the largest batch in a call, and says when that was', async () => {
+  it('sends all of a turn, at most the largest batch in a call, and returns when that was', async () => {
     const batcher = make();
     await clock.advance(70);
     for (const item of 'abcdef') batcher.add(item);
@@ -73,7 +73,7 @@ describe('Batcher', () => {
     expect(asked()).toEqual(['a,bad,c', 'a', 'bad', 'c']);
   });
 
-  it('has no more calls under way than it may, and sends the rest as fewer', async () => {
+  it('limits the calls in flight, and sends the rest in fewer', async () => {
     const batcher = make({ mostCalls: 1, tick: 'next' });
     batcher.add('a');
     await turn();

@@ -53,7 +53,7 @@ describe('InsistentBatcher', () => {
     expect(calls.size).toBe(1);
   });
 
-  it('asks about no more than 1,000 in a call', async () => {
+  it('asks about at most 1,000 in a call', async () => {
     for (let i = 0; i < 2_500; i++) calls.add(String(i));
     await turn();
     expect(sent.map(({ requests }) => requests.length)).toEqual([1_000, 1_000, 500]);
@@ -91,7 +91,7 @@ describe('InsistentBatcher', () => {
     expect(asked()).toEqual(['a', 'b', 'a']);
   });
 
-  it('asks at once when it is flushed, and not once more', async () => {
+  it('asks at once when it is flushed, and then no more', async () => {
     ledger.away = true;
     calls.add('a');
     await turn();

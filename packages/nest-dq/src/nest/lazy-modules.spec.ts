@@ -68,7 +68,7 @@ describe('a module that is loaded lazily', () => {
     await app.close();
   });
 
-  it('has them also when it is loaded while the application starts', async () => {
+  it('has them even when it is loaded while the application starts', async () => {
     @Injectable()
     class Loading {
       constructor(private readonly loader: LazyModuleLoader) {}

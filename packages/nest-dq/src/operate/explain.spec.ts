@@ -60,7 +60,7 @@ describe('the explanation', () => {
     expect(Object.keys((await inspector.explain(receipt)).run!)).not.toContain('process');
   });
 
-  it('says that a job runs also if nobody knows the processes', async () => {
+  it('says that a job runs even if nobody knows the processes', async () => {
     const { inspector, producer, copies, run, presence } = await embedded();
     const receipt = await producer.now('t', 1);
     await run((await copies())[0]!);

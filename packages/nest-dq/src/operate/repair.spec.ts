@@ -105,7 +105,7 @@ describe('repair', () => {
     expect(failures).toEqual([{ id: receipt!.id, error: expect.objectContaining({ code: 'DQ_NO_COPY' }) }]);
   });
 
-  it('leaves a job alone that somebody else moves in between', async () => {
+  it('leaves alone a job that someone else moves in between', async () => {
     const { add, wipe, repaired, producer, process, ledger, clock } = await world();
     const [receipt] = await add([HOUR]);
     await wipe(0);

@@ -109,7 +109,7 @@ describe('the view of a tube', () => {
     expect(await inspector.tube('t')).toMatchObject({ nodes: 2, waiting: 6, copies: { delayed: 12 } });
   });
 
-  it('has no number of which nothing is known', async () => {
+  it('has no number where nothing is known', async () => {
     const { inspector, cut } = await embedded();
     await cut(0, 1, 2);
     expect(await inspector.tube('t')).toEqual({

@@ -172,7 +172,7 @@ describe('adds with keys that are made at once', () => {
     expect(calls(ledger.asked, 'open')).toHaveLength(1);
   });
 
-  it('wait here while two calls are under way, where no deadline runs', async () => {
+  it('wait here while two calls are in flight, where no deadline runs', async () => {
     const { producer, ledger, clock } = await embedded();
     await producer.delay('t', 0, '1m');
     let release: (() => void)[] = [];

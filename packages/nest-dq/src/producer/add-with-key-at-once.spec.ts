@@ -92,7 +92,7 @@ describe('adds of one key at once', () => {
   );
 });
 
-describe('an add of a key while somebody else acts', () => {
+describe('an add of a key while someone else acts', () => {
   it.each(orders(2, 1).map((order) => ({ order })))(
     'and revokes: nothing of what was opened before starts: $order',
     async ({ order }) => {

@@ -56,7 +56,7 @@ describe.each([
     expect(receipts.map(({ dueAt }) => dueAt.getTime() - clock.wall())).toEqual([5_000, 5_000]);
   });
 
-  it('is asked last, as nobody would hear it where a hook or a header is wrong', async () => {
+  it('runs last, since its error would be lost where a hook or a header is wrong', async () => {
     const { process } = await embedded();
     let asked = 0;
     const Counted = defineTube('t', {

@@ -47,7 +47,7 @@ describe('an add', () => {
     expect(ledger.timesRead).toEqual(['app.t']);
   });
 
-  it('returns a receipt that finds every copy, also after JSON', async () => {
+  it('returns a receipt that finds every copy, even after JSON', async () => {
     const { producer, clock } = await scripted();
     const receipt = await producer.delay('t', 1, '1m');
     expect(receipt).toMatchObject({ tube: 't', copies: 3, dueAt: new Date(clock.wall() + 60_000) });

@@ -36,7 +36,7 @@ describe('reschedules of one job at once', () => {
   });
 });
 
-describe('reschedule while somebody else acts', () => {
+describe('reschedule while someone else acts', () => {
   it.each(KINDS)('and has moved it before a copy was read: it moves that: %s', async (kind) => {
     const { producer, process, ledger, ref, clock, schedule, payloads } = await waiting(kind);
     const other = process().producer;

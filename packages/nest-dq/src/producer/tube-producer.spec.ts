@@ -52,7 +52,7 @@ describe('producer.tube', () => {
     expect(await orders.revoke(JSON.parse(JSON.stringify(receipt)) as typeof receipt)).toBe('revoked');
   });
 
-  it('finds by a receipt that very job, also where its key has another by now', async () => {
+  it('finds that very job by its receipt, even where its key has another by now', async () => {
     const { producer, clock } = await embedded();
     const orders = producer.tube(Orders);
     const old = await orders.delay({ id: '1' }, '1m', { key: '1' });
@@ -83,7 +83,7 @@ describe('producer.tube', () => {
     expect(ledger.asked).toEqual([]);
   });
 
-  it('checks the payload of a move by the schema of its tube, also where a receipt names the job', async () => {
+  it('checks the payload of a move by the schema of its tube, even where a receipt names the job', async () => {
     const { producer } = await embedded();
     const reminders = producer.tube(defineTube('t', { schema: schemaBy(dated) }));
     const receipt = await reminders.delay({ at: 'noon' }, '1m');

@@ -33,7 +33,7 @@ describe('a cron expression', () => {
     expect(iso(after(Date.parse('2097-01-01T00:00:00Z')))).toBe('2104-02-29T00:00:00.000Z');
   });
 
-  it('is the same plan with the same zone, also where that is not said', async () => {
+  it('is the same plan with the same zone, even where that is the default', async () => {
     const planOf = async (...of: Parameters<typeof occurrencesOf>) => (await occurrencesOf(...of)).plan;
     const plan = await planOf('0 3 * * *');
     expect(await planOf('0 3 * * *', 'UTC')).toBe(plan);
@@ -41,7 +41,7 @@ describe('a cron expression', () => {
     expect(await planOf('0 3 1 * *')).not.toBe(plan);
   });
 
-  it('is of the time of day in its zone, also where that was put forward', async () => {
+  it('is at the time of day in its zone, even where clocks were put forward', async () => {
     expect(await within(3, '2027-03-27T00:00:00Z', '0 3 * * *', 'Europe/Berlin')).toEqual([
       '2027-03-27T02:00:00.000Z',
       '2027-03-28T01:00:00.000Z',

@@ -46,7 +46,7 @@ it('looks at once when an occurrence has ended the job here, and not when it com
   expect(events.failures).toEqual([]);
 });
 
-it('waits at its stop for what is under way, and leaves no timer', async () => {
+it('waits for calls in flight when it stops, and leaves no timer', async () => {
   const { clock, looks, scheduler } = schedulerOfOne();
   void scheduler.start();
   let stopped = false;

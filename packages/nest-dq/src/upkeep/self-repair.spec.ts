@@ -55,7 +55,7 @@ describe('SelfRepair', () => {
     ]);
   });
 
-  it('looks at nothing because a node was out of reach, as that loses no copy', async () => {
+  it('looks at nothing because a node was out of reach, since that loses no copy', async () => {
     const { add, cut, restore, wipe, clock, parts, repair } = await world();
     await add([HOUR]);
     repair.lookAtAll();

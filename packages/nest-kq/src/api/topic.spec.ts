@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { defineTopic, formatOf, topicName, type Topic, type ValueOf } from './topic.js';
 
 describe('defineTopic', () => {
-  it('names a topic of JSON, of texts or of bytes', () => {
+  it('names a topic of JSON, of strings or of bytes', () => {
     expect(defineTopic('orders')).toEqual({ name: 'orders', format: 'json' });
     expect(defineTopic('lines', { format: 'text' })).toEqual({ name: 'lines', format: 'text' });
     expect(defineTopic('files', { format: 'bytes' })).toEqual({ name: 'files', format: 'bytes' });

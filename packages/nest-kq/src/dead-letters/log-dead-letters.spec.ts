@@ -336,7 +336,7 @@ describe('KqDeadLetters.replay', () => {
     expect(await listed()).toEqual(['0/4', '0/2']);
   });
 
-  it('leaves what dies once more meanwhile to the next replay', async () => {
+  it('leaves letters that die again meanwhile to the next replay', async () => {
     await bury({ value: '1' }, { value: '2' });
     send = async (topic, messages) => {
       if (topic === 'orders') await bury(...messages.map(({ value }) => ({ value: value! })));

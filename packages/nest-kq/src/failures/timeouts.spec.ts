@@ -29,7 +29,7 @@ describe('the timeout of a handler', () => {
     expect(timers).toEqual([]);
   });
 
-  it('does not wait for ever for a handler that ignores its signal, and reports it', async () => {
+  it('does not wait forever for a handler that ignores its signal, and reports it', async () => {
     const timers: (() => void)[] = [];
     let seen: KqMessage | undefined;
     await handled.consume(

@@ -75,7 +75,7 @@ it('replays a letter for the group that failed, and the others pass its message 
   expect(await seenAfter(kit.pusher.push('orders', 'b'))).toEqual(['audit b', 'shop b']);
 });
 
-it('lets a message that dies once more be replayed for all', async () => {
+it('lets a message that dies again be replayed for all', async () => {
   expect(await seenAfter(letters.replay(DEAD, {}, { groups: 'failed' }))).toEqual(['shop a shop', 'watch a']);
   orders.works = true;
   expect(await seenAfter(letters.replay(DEAD, {}))).toEqual(['audit a', 'shop a']);

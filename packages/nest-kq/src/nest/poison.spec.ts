@@ -177,7 +177,7 @@ describe('a failure through retry topics', () => {
     expect(kit.messages('orders.a.kq-dead')).toHaveLength(1);
   });
 
-  it('takes a message that somebody else has put into its topic for one of the handler', async () => {
+  it('takes a message that someone else has put into its topic for one of the handler', async () => {
     await start(handlerOf(() => undefined, through));
     const headers = { 'kq-due': 'soon', 'kq-offset': '-1', 'kq-partition': 'x', 'kq-attempts': '' };
     await kit.pusher.push('orders.shop.kq-retry-10s', 7, { headers });

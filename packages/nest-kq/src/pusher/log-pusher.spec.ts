@@ -174,7 +174,7 @@ describe('LogPusher', () => {
     expect(await driver.admin.topics()).toEqual([]);
   });
 
-  it('answers to each of many in their order, also where they are more than may wait', async () => {
+  it('answers to each of many in their order, even where they are more than may wait', async () => {
     const pusher = open({ buffer: { messages: 7 }, requestBytes: 200 });
     const messages = Array.from({ length: 100 }, (_, index) => ({ value: index }));
     const [results, others] = await Promise.all([

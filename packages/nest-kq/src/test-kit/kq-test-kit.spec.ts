@@ -155,7 +155,7 @@ describe('a test kit', () => {
     expect(await kit.run()).toEqual({ ...NONE, handled: 1 });
   });
 
-  it('shows the messages of a topic in their order, with keys and headers as texts', async () => {
+  it('shows the messages of a topic in their order, with keys and headers as strings', async () => {
     const pusher = await start();
     await pusher.push('mails', { to: 'ann' }, { key: 'ann', headers: { lang: ['en', 'zh'], by: 'test' } });
     await kit.advance('1s');

@@ -84,7 +84,7 @@ describe('ClaimQueue', () => {
       expect(context.budget.claiming).toBe(0);
     });
 
-    it('in several calls for many, first come first, and about no more than there are slots', () => {
+    it('in several calls for many, first come first, and about at most as many as there are slots', () => {
       make(150);
       const all = Array.from({ length: 160 }, (_, i) => waiting({ id: `job-${i}`, due: T + i * 1_000 }));
       queue.advance();

@@ -67,7 +67,7 @@ describe('The completion of an Again', () => {
   it.each([
     ['never arrives', false],
     ['arrives, but its answer is lost', true],
-  ])('runs once more where its first complete %s', async (_how, acts) => {
+  ])('runs again where its first complete %s', async (_how, acts) => {
     const runs: Seen[] = [];
     const worker = world.process();
     onAgain(worker, async (complete, asked) => {

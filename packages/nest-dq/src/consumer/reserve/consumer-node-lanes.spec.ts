@@ -57,7 +57,7 @@ describe('The lanes of a busy tube', () => {
     expect(world.held().map(({ copyId }) => copyId)).toEqual([first, second, third, fourth]);
   });
 
-  it('leaves the lane that can wait free also when more came at once', async () => {
+  it('leaves the lane that can wait free even when more came at once', async () => {
     await world.start();
     await world.put();
     await world.put();

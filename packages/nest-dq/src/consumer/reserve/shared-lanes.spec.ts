@@ -104,7 +104,7 @@ describe('SharedLanes', () => {
     expect(a!.arrived).toHaveLength(1);
   });
 
-  it('waits at once for a tube that comes later, also where all lanes hold something or wait', async () => {
+  it('waits at once for a tube that comes later, even where all lanes hold something or wait', async () => {
     const started = await world.start(...names(3));
     for (let i = 0; i < 3; i++) await world.put(`t${i}`);
     expect(started.map(({ arrived }) => arrived.length)).toEqual([1, 1, 1]);

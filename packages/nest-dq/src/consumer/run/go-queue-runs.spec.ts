@@ -109,7 +109,7 @@ describe('a job that was adopted', () => {
     expect(await context.goQueue.locks.take(ID, 'nest-dq:5')).toBe(true);
   });
 
-  it('is over if somebody else has the lock, or it is revoked', async () => {
+  it('is over if someone else has the lock, or it is revoked', async () => {
     make(role);
     await context.goQueue.locks.take(ID, 'nest-dq:4');
     start();

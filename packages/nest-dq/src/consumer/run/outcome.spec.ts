@@ -138,7 +138,7 @@ describe('what a handler throws', () => {
     expect(isOutcome(proxy)).toBe(false);
   });
 
-  it('ends the job when its attempts are used up, also when there are fewer than were begun', () => {
+  it('ends the job when its attempts are used up, even when there are fewer than were begun', () => {
     const { death } = deadOf(outcomeOf(new TypeError('no'), last));
     expect(death).toMatchObject({ why: 'attempts', error: { name: 'TypeError', message: 'no' } });
     expect(deadOf(outcomeOf(new Error('no'), { ...limits, attempt: 9 })).death.why).toBe('attempts');

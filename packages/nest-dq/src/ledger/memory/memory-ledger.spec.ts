@@ -78,7 +78,7 @@ describe('MemoryLedger', () => {
     await expect(claim()).resolves.toMatchObject([{ kind: 'run' }]);
   });
 
-  it('keeps no more than what is not forgotten yet, while jobs come and go', async () => {
+  it('keeps only what is not forgotten yet, while jobs come and go', async () => {
     const { records } = ledger.tube('t');
     let most = 0;
     for (let round = 0; round < 20; round++) {

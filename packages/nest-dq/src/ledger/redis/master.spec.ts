@@ -48,7 +48,7 @@ describe('RedisMaster', () => {
 
     const refusal = () => master.readTime().catch(({ message }: Error) => message);
 
-    it('says why it is not connected, also after calls that were not sent', async () => {
+    it('says why it is not connected, even after calls that were not sent', async () => {
       master.lost(new Error('connect ECONNREFUSED 10.0.0.9:6379'));
       await clock.advance(2_000);
       expect(await refusal()).toBe(

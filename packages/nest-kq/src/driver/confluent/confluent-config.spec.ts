@@ -72,7 +72,7 @@ describe('the settings of librdkafka', () => {
     expect(() => adminConfig(settings({ ssl }))).toThrow(`KQ_CONFIG: ${fact}`);
   });
 
-  it('try a message as long as the pusher wants, and never for ever', () => {
+  it('try a message as long as the pusher wants, and never forever', () => {
     const timeout = (patience: number, transactionalId?: string) =>
       producerConfig(settings(), { transactionalId }, patience)['message.timeout.ms'];
     expect([timeout(5_000), timeout(0)]).toEqual([5_000, 1]);

@@ -40,7 +40,7 @@ describe('the flexible encoding', () => {
     expect(all.list(() => all.int16())).toEqual(many);
   });
 
-  it('takes a list that is null, as it is in some answers, for an empty one', () => {
+  it('reads a null list, as some answers have it, as an empty one', () => {
     const bytes = reader('00' + '0007');
     expect(bytes.list(() => bytes.int32())).toEqual([]);
     expect(bytes.int16()).toBe(7);

@@ -14,7 +14,7 @@ const message = (partition: number) => ({ key: null, value: Buffer.from('v'), pa
 
 afterEach(() => void jest.restoreAllMocks());
 
-it('says of which partitions kafkajs has stored nothing without a word', async () => {
+it('names the partitions for which kafkajs silently stored nothing', async () => {
   const placed = [0, 1, 0].map((partition, index) => ({ index, partition, message: message(partition) }));
   const session = new Session(client, {});
   const answers = (...partitions: number[]) => ({

@@ -81,7 +81,7 @@ describe('the queue of a topic', () => {
     expect(queue.idle).toBe(true);
   });
 
-  it('keeps the order of a partition that gets another leader while its request is under way', async () => {
+  it('keeps the order of a partition that gets another leader while its request is in flight', async () => {
     const queue = open();
     push(queue, '0:a');
     leaders = leadersOf([2, 1, 2]);
