@@ -50,7 +50,7 @@ describe('the compose file', () => {
     expect(instructions(appDockerfile, 'RUN').at(-1)).toBe('mkdir data && chown node data'); // it is not root
   });
 
-  it('has a Redis that writes all down and evicts nothing', () => {
+  it('has a Redis that persists everything and evicts nothing', () => {
     const settings = services.redis!.command!.join(' ');
     expect(settings).toContain('--appendonly yes');
     expect(settings).toContain('--maxmemory-policy noeviction');
@@ -94,7 +94,7 @@ describe('the compose file', () => {
     expect(ports).toEqual(['127.0.0.1:3000:3000']);
   });
 
-  it('says how the command line is called, which is in the image with all that it needs', () => {
+  it('shows the call of the command line, which is in the image with all that it needs', () => {
     const [, path] = /exec sample-app node (\S+) doctor/.exec(read('docker-compose.yml'))!;
     const copied = instructions(appDockerfile, 'COPY').filter((line) => line.startsWith('--from=build'));
     const folders = copied.map((line) => line.split(' ').at(-1)!);
@@ -125,7 +125,7 @@ it("the application's Dockerfile copies the package.json of every workspace, and
 });
 
 describe("beanstalkd's Dockerfile", () => {
-  it('has a health check that wants an answer', async () => {
+  it('has a health check that expects an answer', async () => {
     const [check] = instructions(read('docker/beanstalkd/Dockerfile'), 'HEALTHCHECK');
     const [program, ...args] = JSON.parse(check!.slice(check!.indexOf('['))) as string[];
     const server = await startBeanstalkd();

@@ -52,7 +52,7 @@ function headingsOf(page: string): string[] {
   );
 }
 
-/** What a page and its translation share: the order of headings, lists and tables; code but for comments; links; names; figures. */
+/** Parts shared by a page and its translation: the order of headings, lists and tables; code without comments; links; names; figures. */
 function untranslated(page: string) {
   const block = /^```\w*\n[^]*?^```$/gm;
   const text = page.replace(block, '');
@@ -67,7 +67,7 @@ function untranslated(page: string) {
 }
 
 describe('the documentation', () => {
-  it('says of each error code what to do, and of none that does not exist', () => {
+  it('says for each error code what to do, and has no code that does not exist', () => {
     expect(namedInTables(read('docs/errors.md'))).toEqual(new Set(DQ_ERROR_CODES));
     expect(namedInTables(read('docs/kq/errors.md'))).toEqual(new Set(KQ_ERROR_CODES));
   });
@@ -91,7 +91,7 @@ describe('the documentation', () => {
     for (const act of ACT_NAMES) expect(page).toContain(`\`${act}\``);
   });
 
-  it('says of each kind of log line its level', () => {
+  it('says at which level each kind of log line is', () => {
     const [, log] = read('docs/options.md').split('## The log');
     expect(levelsOf(log!)).toEqual(DEFAULT_LOG_LEVELS);
   });
@@ -144,7 +144,7 @@ describe('the documentation', () => {
       expect([file, existsSync(new URL(file!, src))]).toEqual([file, true]);
   });
 
-  it('names of nest-handlers only files that there are', () => {
+  it('names only files of nest-handlers that exist', () => {
     const [, packages] = read('docs/architecture.md').split(/## Packages|## Folders/);
     const files = [...packages!.matchAll(/\(`([a-z-]+\.ts)`\)/g)].map(([, file]) => file!);
     expect(files.length).toBeGreaterThan(0);

@@ -29,7 +29,7 @@ describe('nest-dq dead discard-many', () => {
     expect(await letters()).toBe(before);
   });
 
-  it('refuses without --yes where there is no terminal, and says how many', async () => {
+  it('refuses without --yes where there is no terminal, and prints the number', async () => {
     const before = await letters();
     const { code, stdout, stderr } = await suite.nestDq([...DISCARD, '--limit', '2']);
     expect([code, stdout]).toEqual([2, '']);

@@ -80,7 +80,7 @@ describe('the address of nest-dq dashboard', () => {
 });
 
 describe('nest-dq dashboard', () => {
-  it.each(['', 'x'.repeat(43), undefined])('refuses everything to who has the cookie %p', async (value) => {
+  it.each(['', 'x'.repeat(43), undefined])('refuses everything to a client with cookie %p', async (value) => {
     const dashboard = await start();
     await dashboard.open();
     const { port } = dashboard.address;
@@ -97,7 +97,7 @@ describe('nest-dq dashboard', () => {
     expect((await suite.system.inspector.tube(TUBE)).paused).toBeUndefined();
   });
 
-  it('finds its cookie among others, also among those of the same name', async () => {
+  it('finds its cookie among others, even among those of the same name', async () => {
     const dashboard = await start();
     const cookie = await dashboard.open();
     const all = `a=b; nest-dq-${dashboard.address.port}=of-another-server; ${cookie}; c=d`;

@@ -114,7 +114,7 @@ describe('nest-dq export', () => {
     expect(stderr).toContain('nest-dq: 1 without a payload: no reachable copy\n');
   });
 
-  it('refuses what is no tube, and ends with 1 where Redis is away', async () => {
+  it('refuses an invalid tube, and ends with 1 where Redis is away', async () => {
     expect(await suite.nestDq(['export', 'a b'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('DQ_BAD_TUBE'),

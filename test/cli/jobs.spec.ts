@@ -117,7 +117,7 @@ describe('nest-dq pause and resume', () => {
     }
   });
 
-  it('refuse an end that is over', async () => {
+  it('refuse an end in the past', async () => {
     const { code, stderr } = await suite.nestDq(['pause', MAILS, '--until', '-1h']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('DQ_PAST_TIME')]);
   });

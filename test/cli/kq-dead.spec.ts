@@ -210,7 +210,7 @@ it.each<[string, readonly string[], RegExp]>([
   expect(stderr).toMatch(/See nest-kq.* --help for/);
 });
 
-it('ends with 1 where there is no such topic', async () => {
+it('ends with 1 for a missing topic', async () => {
   const { code, stderr } = await nestKq(['dead', 'list', 'none']);
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^nest-kq: KQ_UNKNOWN_TOPIC: /)]);
 });

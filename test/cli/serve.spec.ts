@@ -152,7 +152,7 @@ describe('nest-dq serve', () => {
     expect(told()).toEqual(['maxMemory', 'maxJobs', 'maxWatched', 'maxTubes']);
   });
 
-  it('serves on a unix socket, of which nothing is left at the end', async () => {
+  it('serves on a unix socket, and leaves nothing of it at the end', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'nest-dq-'));
     const path = join(folder, 'node');
     try {
@@ -190,7 +190,7 @@ describe('nest-dq serve', () => {
     await looking.says(`${PUT}kick 1\r\npeek 1\r\n`, 'UNKNOWN_COMMAND\r\nUNKNOWN_COMMAND\r\nNOT_FOUND\r\n');
   });
 
-  it('closes connections on which nothing moves, and no others', async () => {
+  it('closes idle connections, and no others', async () => {
     const server = nestDq('serve', '--port=0', '--idle=2');
     const port = await server.port();
     const [silent, worker] = [await peer(port), await peer(port)];
@@ -209,7 +209,7 @@ describe('nest-dq serve', () => {
     expect(second.stdout).toBe('');
   });
 
-  it('serves a client that others wrote', async () => {
+  it('serves a third-party client', async () => {
     const port = await nestDq('serve', '--port', '0').port();
     const [producer, worker] = await Promise.all(
       [0, 1].map(() => new JackdClient().connect({ host: '127.0.0.1', port })),
@@ -308,7 +308,7 @@ describe('nest-dq serve --dir', () => {
     );
   });
 
-  it('takes no jobs where the disk has little room, and hands out those it has', async () => {
+  it('takes no jobs where the disk is low on space, and hands out those it has', async () => {
     const first = nestDq('serve', '--port=0', '--dir', folder);
     await (await peer(await first.port())).says(PUT, 'INSERTED 1\r\n');
     first.kill('SIGTERM');

@@ -69,7 +69,7 @@ describe('a command that writes', () => {
     }
   });
 
-  it('says that it takes the defaults where no process is, and one that only looks does not', async () => {
+  it('says that it uses the defaults where there is no process, unless it only reads', async () => {
     const args = ['--tube', TUBE, '--key', 'none'];
     const prefix = { DQ_PREFIX: 'nobody.' };
     expect((await suite.nestDq(['revoke', ...args], prefix)).stderr).toBe(

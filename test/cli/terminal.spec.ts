@@ -10,7 +10,7 @@ const HOSTILE = 'a\x1b[2J\x9b2J\u202e\u2066\x7f\nnest-dq: all is well';
 // oxlint-disable-next-line no-control-regex
 const OBEYED = /[\0-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
 
-it('shows nothing that a terminal obeys, and no line of others, in text and JSON', async () => {
+it('shows no terminal control characters, and no foreign line, in text and JSON', async () => {
   const job = { tube: TUBE, key: HOSTILE };
   await suite.system.producer.now(TUBE, { bad: true, because: HOSTILE }, { key: HOSTILE });
   await eventually('it is dead', async () => (await suite.system.producer.find(job))?.state === 'dead');

@@ -47,7 +47,7 @@ describe('nest-dq stats', () => {
     expect((await suite.nestDq(['stats', TUBE, '--beanstalks', nodes])).code).toBe(1);
   });
 
-  it('refuses what is no tube', async () => {
+  it('refuses an invalid tube', async () => {
     const { code, stderr } = await suite.nestDq(['stats', 'a b']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('DQ_BAD_TUBE: the tube is "a b"')]);
   });
@@ -126,7 +126,7 @@ describe('nest-dq node drain and undrain', () => {
     await eventually('the process knows it', async () => (await drained())[0] === false);
   });
 
-  it('refuses what is no node of the cluster', async () => {
+  it('refuses an unknown node', async () => {
     const { code, stderr } = await suite.nestDq(['node', 'drain', '127.0.0.1:1']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('DQ_BAD_OPTION')]);
   });

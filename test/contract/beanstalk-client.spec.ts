@@ -39,7 +39,7 @@ describe('a real beanstalkd: commands', () => {
     expect(await reserve(connection)).toMatchObject({ id });
   });
 
-  it('reserves by id what is ready, delayed or buried', async () => {
+  it('reserves a ready, delayed or buried job by its id', async () => {
     const { connection, tube } = await worker();
     const id = await put(connection, tube, 'later', LATER);
     expect(await connection.ask((done) => connection.reserveJob(id, done))).toEqual({

@@ -20,7 +20,7 @@ everyLedger((jobs) => {
   const openAgain = (ref: RunRef) => open({ opening: { by: 'again', run: ref } });
   const openedAgain = (ref: RunRef) => opened({ opening: { by: 'again', run: ref } });
 
-  it('ends the run, and the job waits as what was opened', async () => {
+  it('ends the run, and the job waits as the opened generation', async () => {
     const first = await run();
     const generation = await openedAgain(first);
     await expect(claim({ generation, born: 0, token: 'b' })).resolves.toMatchObject({ kind: 'wait' });
@@ -40,7 +40,7 @@ everyLedger((jobs) => {
     expect(second.fence).toBeGreaterThan(first.fence);
   });
 
-  it('of a keyed job keeps what the add said', async () => {
+  it('of a keyed job keeps the options of the add', async () => {
     const born = await add();
     const ref = await run({ generation: born });
     const generation = await openedAgain(ref);
@@ -49,7 +49,7 @@ everyLedger((jobs) => {
     await expect(revoke({ born })).resolves.toBe('revoked');
   });
 
-  it('says the same to a repeat, whoever runs the job by then', async () => {
+  it('answers the same to a repeat, whoever runs the job by then', async () => {
     const first = await run();
     const generation = await openedAgain(first);
     await complete(first, stored(generation));
@@ -73,7 +73,7 @@ everyLedger((jobs) => {
     expectAbout(await forgottenIn(), SETTINGS.doneTtl);
   });
 
-  it('keeps the old copies in mind for as long as they are not settled', async () => {
+  it('remembers the old copies for as long as they are not settled', async () => {
     const first = await run();
     const generation = await openedAgain(first);
     await complete(first, stored(generation));
@@ -219,7 +219,7 @@ everyLedger((jobs) => {
       if (answer.kind === 'wait') expect(answer.ms).toBeGreaterThan(50_000);
     });
 
-    it('says the same to a repeat, until another run', async () => {
+    it('answers the same to a repeat, until another run', async () => {
       const ref = await run();
       const generation = await openedAgain(ref);
       await complete(ref, unstored(generation));
@@ -229,7 +229,7 @@ everyLedger((jobs) => {
       await expect(extend(next)).resolves.toBe('ok');
     });
 
-    it('is kept until long after its time, with the copies of both in mind', async () => {
+    it('is kept until long after its time, with the copies of both', async () => {
       const ref = await run();
       const generation = await openedAgain(ref);
       const due = nowMs() + 60_000;

@@ -187,7 +187,7 @@ everyLedger((jobs) => {
       await expect(letter()).resolves.toMatchObject({ why: 'attempts' });
     });
 
-    it('refuses what the last runner of such a job still sends', async () => {
+    it('refuses whatever the last runner of such a job still sends', async () => {
       const short = await jobs.harness.withLease(jobs.tubeName, 30);
       const request = copy({ attempts: 1 });
       const [first] = await short.claim([request]);
@@ -199,7 +199,7 @@ everyLedger((jobs) => {
       await expect(done(ref)).resolves.toBe('refused');
     });
 
-    it('does not run a job that is overdue by more than staleAfter, once nothing is known of it', async () => {
+    it('does not run a job that is overdue by more than staleAfter, once its record is gone', async () => {
       const due = nowMs() - SETTINGS.staleAfter - 1_000;
       await expect(claim({ due })).resolves.toEqual({ kind: 'stale' });
       await expect(claim({ due, token: 'b' })).resolves.toEqual({ kind: 'dead', fresh: false });

@@ -65,7 +65,7 @@ everyLedger((jobs) => {
       });
     });
 
-    it('says the same to a repeat, whatever became of it, but for what it replaced', async () => {
+    it('answers the same to a repeat, whatever became of it, except for what it replaced', async () => {
       await add();
       const generation = await opened();
       await commit(generation);
@@ -204,7 +204,7 @@ everyLedger((jobs) => {
       await expect(claim({ generation: second, born: first })).resolves.toMatchObject({ kind: 'run' });
     });
 
-    it('takes a key over whose job is done, revoked or dead, and leaves the dead letter', async () => {
+    it('takes over a key whose job is done, revoked or dead, and leaves the dead letter', async () => {
       const first = await run({ generation: await add() });
       await complete(first, { kind: 'dead', death: { why: 'discarded' }, places: [] });
       const generation = await opened();

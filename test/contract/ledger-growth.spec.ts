@@ -76,7 +76,7 @@ everyLedger((jobs) => {
     });
   });
 
-  it('goes by the copies that were stored, of what became the job and of what did not', async () => {
+  it('counts the copies that were stored, of what became the job and of what did not', async () => {
     const partly = { owed: { mask: 0b011, unknown: false } };
     const [first, second, third] = (await openMany(3)) as [number, number, number];
     await jobs.tube.commit([stored(second, partly), stored(first, partly)]); // refused: an older one

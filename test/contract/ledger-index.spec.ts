@@ -68,7 +68,7 @@ everyLedger((jobs) => {
       await expect(ids()).resolves.toEqual([]);
     });
 
-    it('does not wait any more once it was revoked', async () => {
+    it('no longer waits once it was revoked', async () => {
       await index();
       await expect(revoke()).resolves.toBe('revoked');
       await expect(ids()).resolves.toEqual([]);
@@ -76,7 +76,7 @@ everyLedger((jobs) => {
       await expect(ids()).resolves.toEqual([]);
     });
 
-    it('does not wait any more once a claim found it stale', async () => {
+    it('no longer waits once a claim found it stale', async () => {
       const due = nowMs() - SETTINGS.staleAfter - 1_000;
       await claim({ due });
       await expect(index({ due })).resolves.toBe('known');

@@ -139,7 +139,7 @@ everyLedger((jobs) => {
       expectAbout(await forgottenIn(), SETTINGS.doneTtl);
     });
 
-    it('is for dead jobs only, and not under a newer schedule', async () => {
+    it('is only for dead jobs, and not under a newer schedule', async () => {
       await expect(open({ opening: reviving(0) })).resolves.toEqual({ kind: 'refused', why: 'unknown' });
       const first = await add();
       await expect(open({ opening: reviving(first) })).resolves.toMatchObject({ kind: 'refused' });
@@ -214,7 +214,7 @@ everyLedger((jobs) => {
       await expect(buried()).resolves.toBe('gone');
     });
 
-    it('is of an unknown fate where nothing is known of its job, or not that it died', async () => {
+    it('is of an unknown fate where its job is unknown, or not known to be dead', async () => {
       await expect(buried()).resolves.toBe('unknown');
       const ref = await run();
       await expect(buried()).resolves.toBe('unknown');

@@ -82,7 +82,7 @@ everyLedger((jobs) => {
       await expect(usage()).resolves.toMatchObject({ running: 1 });
     });
 
-    it('takes the permit of a run back with its lease, unless that was renewed', async () => {
+    it('takes the permit of a run back when its lease ends, unless that was renewed', async () => {
       const short = await jobs.harness.withLease(jobs.tubeName, 2 * SECOND);
       const claim = (names: string) => short.claim(requests(names, two), { limits: two });
       const [kept] = requests('a', two);
@@ -161,14 +161,14 @@ everyLedger((jobs) => {
       await expect(kinds('b', one, 'x')).resolves.toEqual(['run']);
     });
 
-    it('takes the permit of a group back with the lease', async () => {
+    it('takes the permit of a group back when the lease ends', async () => {
       const short = await jobs.harness.withLease(jobs.tubeName, 40);
       await short.claim(requests('a', one, 'x'), { limits: one });
       await jobs.pass(60);
       await expect(kinds('b c', one, 'x')).resolves.toEqual(['run', 'group']);
     });
 
-    it('lets those that wait ask one after the other, the slower the longer the run', async () => {
+    it('makes waiting jobs ask one after the other, the slower the longer the run', async () => {
       await run('a', one, 'x');
       const times = async (names: string) =>
         (await ask(names, one, 'x')).map((answer) => (answer as { ms: number }).ms);

@@ -44,7 +44,7 @@ everyLedger((jobs) => {
       await expect(pause(nowMs() - SECOND)).resolves.toEqual(begun);
     });
 
-    it('is of one tube', async () => {
+    it('applies to one tube', async () => {
       await pause();
       const other = jobs.harness.tube(`${jobs.tubeName}.other`);
       await other.readTime();
@@ -87,7 +87,7 @@ everyLedger((jobs) => {
       await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'paused' });
     });
 
-    it('answers as ever where no run would begin', async () => {
+    it('answers as always where no run would begin', async () => {
       const ref = await run();
       await run({ id: 'done' }).then(done);
       const death = { kind: 'dead', death: { why: 'discarded' }, places: [] } as const;
@@ -134,7 +134,7 @@ everyLedger((jobs) => {
       await expect(claim({ id: 'older', due: due - 2 * MINUTE })).resolves.toEqual({ kind: 'stale' });
     });
 
-    it('counts no more of a pause than there was since the job was due', async () => {
+    it('counts no more of a pause than has passed since the job was due', async () => {
       const due = nowMs() - staleAfter - MINUTE;
       await pausedFrom(staleAfter + 9 * MINUTE, staleAfter + 2 * MINUTE);
       await expect(claim({ due })).resolves.toEqual({ kind: 'stale' });

@@ -123,7 +123,7 @@ everyLedger((jobs) => {
     await expect(claim()).resolves.toEqual(first);
   });
 
-  it('lets a job not start again whose runner was lost under it', async () => {
+  it('does not let a job start again whose runner was lost under it', async () => {
     const short = await jobs.harness.withLease(jobs.tubeName, 40);
     const [answer] = await short.claim([copy()]);
     expect(answer?.kind).toBe('run');
@@ -266,14 +266,14 @@ everyLedger((jobs) => {
       await expect(revoke({ born: first })).resolves.toBe('unknown');
     });
 
-    it('answers what the job is', async () => {
+    it('returns what the job is', async () => {
       const ref = await run({ generation: await add() });
       await expect(revokeKey()).resolves.toBe('running');
       await done(ref);
       await expect(revokeKey()).resolves.toBe('done');
     });
 
-    it('of a key that nobody knows leaves a tombstone all the same', async () => {
+    it('of an unknown key leaves a tombstone all the same', async () => {
       const lost = nowMs() - OLD;
       await expect(revokeKey()).resolves.toBe('unknown');
       await expect(revokeKey()).resolves.toBe('unknown');
@@ -300,7 +300,7 @@ everyLedger((jobs) => {
       await expect(revokeKey()).resolves.toBe('done');
     });
 
-    it('does not take an add for one on its way that was given up', async () => {
+    it('does not take an aborted add for one on its way', async () => {
       await abort(await opened());
       await expect(revokeKey()).resolves.toBe('unknown');
     });

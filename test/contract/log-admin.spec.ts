@@ -157,7 +157,7 @@ everyLog((log) => {
     await expect(setting).rejects.toThrow(log.group);
   });
 
-  it('says that there is no such topic', async () => {
+  it('reports a missing topic', async () => {
     const { admin } = log.driver;
     for (const call of [
       () => admin.ends('missing'),

@@ -240,13 +240,13 @@ everyLog((log) => {
     expect(member.assignment.map(({ topic }) => topic)).toEqual([`${part}.a`, `${part}.b`]);
   });
 
-  it('does not start on a topic that is not there', async () => {
+  it('does not start on a missing topic', async () => {
     const member = log.member({ topics: [log.topic, 'missing'] });
     await expect(member.start()).rejects.toEqual(failing('KQ_UNKNOWN_TOPIC'));
     await expect(member.start()).rejects.toThrow();
   });
 
-  it('joins without a topic that is missing where it may wait, and reads it once it is there', async () => {
+  it('joins without a missing topic where it may wait, and reads it once it is there', async () => {
     const later = `${log.topic}.later`;
     const member = await log.join({ topics: [log.topic, later], missing: 'wait' });
     expect(member.partitions).toEqual(ALL);

@@ -1,4 +1,4 @@
-// What a log stores, and its answers to producers.
+// The messages a log stores, and its answers to producers.
 import { expect, it } from '@jest/globals';
 import type { Sent } from 'nest-kq/src/driver/driver.js';
 import type { Partitioner } from 'nest-kq/src/driver/partitioning.js';
@@ -139,7 +139,7 @@ everyLog((log) => {
     expect(member.values).toEqual(Array.from({ length: 30 }, (_, n) => `${n}`));
   });
 
-  it('lets a message fail alone that is too large', async () => {
+  it('fails only a message that is too large', async () => {
     const producer = log.producer();
     const large = message('x'.repeat(LARGEST), { partition: 1 });
     const sent = await producer.send(log.topic, [
@@ -168,7 +168,7 @@ everyLog((log) => {
     expect(member.values.toSorted()).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
   });
 
-  it('lets a message fail alone that asks for a partition which is not there', async () => {
+  it('fails only a message for a partition that does not exist', async () => {
     const sent = await log
       .producer()
       .send(log.topic, [

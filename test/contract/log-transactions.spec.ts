@@ -160,7 +160,7 @@ everyLog((log) => {
       );
     });
 
-    it('lets who gets the partition begin only once it is known what is committed', async () => {
+    it('lets the new owner of a partition begin only once it is known what is committed', async () => {
       await log.send(here('a'), here('b'));
       const first = await log.join();
       await first.receives(2);

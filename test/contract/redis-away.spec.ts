@@ -53,7 +53,7 @@ describe.each(EACH_REDIS)('with %s', (_name, cluster) => {
     await back(tube);
   }, 60_000);
 
-  it('comes to a server that was not there at the start', async () => {
+  it('connects to a server that was not there at the start', async () => {
     await at.server.kill();
     const tube = open(at.client).tube('absent');
     try {

@@ -27,7 +27,7 @@ describe('with one Redis', () => {
     expect(told.slice(2)).toEqual([true, false]);
   }, 60_000);
 
-  it('shows no password in an error, nor in what caused it, where the server refuses it', async () => {
+  it('shows no password in an error or its cause, where the server refuses it', async () => {
     await at.inspect.call('ACL', 'SETUSER', 'ann', 'on', '>right', '+@all', '~*');
     const { host, port } = at.server;
     for (const redis of [

@@ -74,7 +74,7 @@ it('finds a job by its key, by its id and by its receipt', async () => {
   }
 });
 
-it('leaves what is typed into the search as it is, until it is searched for', async () => {
+it('keeps the typed search, until it is searched for', async () => {
   const app = await start();
   await app.producer.delay(ORDERS, {}, '1h', { key: job.key });
   const { page } = await browser.open(app.at('timeline'));

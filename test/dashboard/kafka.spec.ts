@@ -219,7 +219,7 @@ it(
 );
 
 it(
-  'says of a topic that is not there what is wrong, and lists the others',
+  'reports what is wrong with a missing topic, and lists the others',
   async () => {
     const app = await startWith(failing().Handlers, ['no stock']);
     const { page, problems } = await browser.open(app.at('kafka'));

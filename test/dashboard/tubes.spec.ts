@@ -52,7 +52,7 @@ it('pauses a tube until a time', async () => {
   expect((await app.inspector.tube(ORDERS)).paused!.until).toEqual(new Date('2031-05-05T12:00:00Z'));
 });
 
-it('shows of each tube its rate, and how late its runs began within two days', async () => {
+it('shows the rate of each tube, and how late its runs began within two days', async () => {
   const app = await start();
   for (let i = 0; i < 3; i++) await app.producer.now(ORDERS, i);
   await app.producer.delay('mail.later', {}, '1h');
@@ -91,7 +91,7 @@ it('shows a tube from the live state, and does not ask for what it has', async (
   expect(asked.filter((path) => path.endsWith('api/history'))).not.toEqual([]);
 }, 60_000);
 
-it('asks whether the name is right of a paused tube that nobody knows', async () => {
+it('asks whether the name of an unknown tube to pause is right', async () => {
   const app = await start({ jobs: optionsOf(suite.servers) });
   const { page } = await browser.open(app.at('tubes/order.cancle'));
   await page.getByRole('button', { name: /^Pause/ }).click();

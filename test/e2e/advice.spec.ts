@@ -33,7 +33,7 @@ async function start(options: DqOptions) {
 const endpoints = () => suite.servers.beanstalkds.map(({ endpoint }) => endpoint);
 const redis = () => suite.servers.redis.url;
 
-it('servers that are as they should be are not spoken of', async () => {
+it('does not warn of servers that are set up well', async () => {
   const { app, warnings } = await start({ beanstalks: endpoints(), redis: redis() });
   expect((await app.get(DqHealth).check()).dq).toEqual({
     status: 'up',

@@ -90,7 +90,7 @@ describe('the hooks', () => {
     ]);
   });
 
-  it('keep the contexts of jobs apart, and leave out what there is none of', async () => {
+  it('keep the contexts of jobs apart, and leave out empty ones', async () => {
     const { cls, invoices } = await start();
     const tenants = Array.from({ length: 50 }, (_, i) => `t${i}`);
     const { dq } = invoices;

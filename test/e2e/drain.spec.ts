@@ -67,7 +67,7 @@ describe('a drain', () => {
     expect(starts).toHaveLength(1);
   }, 60_000);
 
-  it('gives a handler’s job back that ignores its signal, too', async () => {
+  it('gives back even the job of a handler that ignores its signal', async () => {
     const tube = 'deaf';
     const starts: Start[] = [];
     const one = suite.start({ drainLimit: 200 });

@@ -68,7 +68,7 @@ describe('the health of a cluster, by @nestjs/terminus', () => {
     expect((await answer()).details).toEqual({ dq: { status: 'up', nodes, redis: 'up' } });
   });
 
-  it('stays ok with a node less, and says which and why; not with two less', async () => {
+  it('stays ok with one node less, and says which and why; not with two less', async () => {
     const [one, two] = servers.beanstalkds as [Servers['beanstalkds'][0], Servers['beanstalkds'][0]];
     const down = firstValueFrom(app.get(DqEvents).on('nodeDown'));
     await one.kill();
@@ -96,7 +96,7 @@ describe('the health of a cluster, by @nestjs/terminus', () => {
     await statusIs('ok');
   });
 
-  it('is asked by name of a cluster with a name, and knows of no Redis in memory', async () => {
+  it('is asked by name for a named cluster, and has no Redis in memory', async () => {
     const mails = app.get<DqHealth>(getDqToken('mails', DqHealth));
     await eventually('the embedded node answers', async () => (await mails.check()).dq.status === 'up');
     expect(await mails.check('mails')).toEqual({

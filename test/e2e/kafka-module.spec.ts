@@ -107,7 +107,7 @@ it(
 );
 
 it(
-  'does not start with a topic that there is not, and says which there are',
+  'does not start with a missing topic, and says which there are',
   async () => {
     class Misspelt {
       @TopicHandler('order')

@@ -54,7 +54,7 @@ describe('limits on a cluster', () => {
     await eventually('all are done', async () => (await states()).every((state) => state === 'done'));
   }, 120_000);
 
-  it('run one job of a group at a time, also one that was moved, and others meanwhile', async () => {
+  it('run one job of a group at a time, including one that was moved, and others meanwhile', async () => {
     const { producer, consumer, inspector } = suite.start();
     const held = new Held();
     await consumer.consume('sync', held.handler, { limit: { perGroup: 1 } });

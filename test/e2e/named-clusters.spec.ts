@@ -175,7 +175,7 @@ describe('an application does not start', () => {
     expect(error.message).toMatch(message);
   });
 
-  it('with a name that is none', () => {
+  it('with an invalid name', () => {
     expect(() => DqModule.forRoot({ name: '' })).toThrow(/DQ_CONFIG: the name of a cluster is ""/);
     const five = 5 as unknown as string;
     expect(() => DqModule.forRootAsync({ name: five, useFactory: () => ({}) })).toThrow(

@@ -127,7 +127,7 @@ it('does not run what was revoked', async () => {
   await eventually('it is done', async () => (await orders.dq.revoke(kept)) === 'done');
 });
 
-it('tries again after the backoff, and logs each failure once, with one stack', async () => {
+it('retries after the backoff, and logs each failure once, with one stack', async () => {
   const { orders, log } = await start();
   const receipt = await orders.dq.now(OrderCancel, { id: '42', failures: 2 });
   await eventually('it succeeded', () => orders.of(receipt).length === 3);
@@ -170,7 +170,7 @@ it('closes after a running handler, whose job is then done', async () => {
   await expect(others.dq.revoke(receipt)).resolves.toBe('done');
 });
 
-it('gives a handler that is too long back to another process, and does not count its attempt', async () => {
+it('gives the job of a slow handler back to another process, and does not count its attempt', async () => {
   const first = await start({ drainLimit: '100ms' });
   const receipt = await first.orders.dq.now(Slow, 'given back');
   await eventually('it runs', () => first.orders.of(receipt).length === 1);

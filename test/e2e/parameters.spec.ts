@@ -78,7 +78,7 @@ describe('parameters', () => {
     expect(seen).toEqual(['payload', 'work', 'acme true']);
   });
 
-  it('cannot be read off a request', async () => {
+  it('cannot be read from a request', async () => {
     const { Headers } = await import('@nestjs/common');
     @Injectable()
     class Work {

@@ -61,7 +61,7 @@ describe('a consumer most of whose slots are taken by long handlers', () => {
     expect(claimed).toHaveLength(TAKEN + JOBS);
   }, 120_000);
 
-  it('hears of new jobs on every node, also with fewer slots than nodes', async () => {
+  it('notices new jobs on every node, even with fewer slots than nodes', async () => {
     const tube = 'one-slot';
     const starts: Start[] = [];
     const one = suite.start({ backupDelay: 60_000 });

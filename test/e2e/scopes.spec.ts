@@ -117,7 +117,7 @@ describe('a request-scoped handler', () => {
     expect(seen).toEqual(['first', 'second']);
   });
 
-  it('fails the attempt when it cannot be made', async () => {
+  it('fails the attempt when it cannot be created', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class Broken {
       constructor() {

@@ -15,7 +15,7 @@ async function lastOf<T>(act: AsyncIterable<BulkProgress<T>>): Promise<BulkProgr
 }
 
 describe('on a cluster', () => {
-  it('runNow runs a job that waits, and says of any other what it is', async () => {
+  it('runNow runs a waiting job, and says what any other job is', async () => {
     const { producer, consumer, control } = suite.start();
     const [waits, dies, runs] = await Promise.all([
       producer.delay('now', 'waits', '1h'),

@@ -68,7 +68,7 @@ async function whyAway(system: System): Promise<string> {
 }
 
 describe('a cluster behind stunnel', () => {
-  it('runs each job once, and takes jobs back', async () => {
+  it('runs each job once, and revokes others', async () => {
     const system = start();
     const tube = `tls${tubes++}`;
     await allUp(system);
@@ -105,7 +105,7 @@ describe('a cluster behind stunnel', () => {
     await eventually('all copies are gone', () => isEmpty(tube));
   }, 120_000);
 
-  it('knows what was stored without TLS, and a process without TLS what was stored over it', async () => {
+  it('finds jobs stored without TLS, and a process without TLS those stored over it', async () => {
     const [plain, secure] = [suite.start(), start()];
     await Promise.all([allUp(plain), allUp(secure)]);
     for (const [one, other] of [

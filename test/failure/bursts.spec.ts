@@ -15,7 +15,7 @@ function blockEventLoop(ms: number): void {
 }
 
 describe('a burst', () => {
-  it('of adds with keys, and then of revokes, is taken whole however many there are', async () => {
+  it('of adds with keys, and then of revokes, is accepted as a whole however large', async () => {
     const system = suite.start({ patience: PATIENCE });
     const { producer } = system;
     const numbers = Array.from({ length: 20_000 }, (_, n) => n);
@@ -27,7 +27,7 @@ describe('a burst', () => {
     await eventually('no copy is left', () => isEmpty(system, 'burst'));
   }, 120_000);
 
-  it('that blocks the event loop before the nodes are connected is no reason to take them for silent', async () => {
+  it('that blocks the event loop before the nodes are connected does not make them look silent', async () => {
     const putWhileBlocked = () =>
       new Promise<PutFailure | undefined>((resolve) => {
         const [node] = suite.start().nodes;

@@ -69,7 +69,7 @@ async function restartedWithRoom(): Promise<void> {
 }
 
 describe('a node whose disk is full', () => {
-  it('counts for no copy that it refused; nothing is lost, and it stores again after a restart with room', async () => {
+  it('does not count copies that it refused; nothing is lost, and it stores again after a restart with room', async () => {
     await bad.limitFiles(LOG_FILE - 1); // no new file of the log
     const due = Date.now() + SOON;
     const receipts: JobReceipt[] = [];
@@ -108,7 +108,7 @@ describe('a node without room for its log', () => {
     while ((await reserve()) && (await release()));
   }
 
-  it('keeps copies in hand rather than to lose them from its reach, all but the one by which that shows', async () => {
+  it('makes the consumer hold copies rather than lose them from its reach, all but the one by which that shows', async () => {
     const nodeTrouble = jest.spyOn(LogReport.prototype, 'nodeTrouble');
     const alone = startSystem({ ...servers, beanstalkds: [bad] });
     const [only] = alone.nodes as [ClusterNode];
@@ -166,7 +166,7 @@ describe('a node without room for its log', () => {
 });
 
 describe('a node that cannot write its log', () => {
-  it('counts for no copy from then on, though it answers INSERTED; each job runs once, over its restart too', async () => {
+  it('does not count copies from then on, though it answers INSERTED; each job runs once, even over its restart', async () => {
     const due = Date.now() + SOON;
     const before = await schedule(system, tube, 20, () => due);
     expect(before.map(({ copies }) => copies)).toEqual(Array(20).fill(3));

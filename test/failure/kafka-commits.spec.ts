@@ -112,7 +112,7 @@ it('has one result where a process is killed between the offsets and the commit'
   expect(next.pushed[0]).toBe('0');
 }, 180_000);
 
-it('has one result where a process stands still before its offsets, until another one has gone on', async () => {
+it('has one result where a process stands still before its offsets, until another one has taken over', async () => {
   const sending = proxy.stops(REQUESTS.txnOffsetCommit);
   const frozen = start('frozen');
   const offsets = await sending;

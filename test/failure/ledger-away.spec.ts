@@ -138,7 +138,7 @@ describe('a consumer that is cut off from Redis', () => {
 });
 
 describe('a connection to Redis that is cut again and again', () => {
-  it('starves nobody: between the cuts what is due runs, once each', async () => {
+  it('starves nobody: between the cuts due jobs run, once each', async () => {
     const proxy = await suite.redisProxy();
     const starts: Start[] = [];
     const tube = `t${tubes++}`;

@@ -45,7 +45,7 @@ describe('a frozen node', () => {
     expectOnceEach(starts, [...dueSoon, ...added]);
   }, 60_000);
 
-  it('is waited for by a revoke that should be confirmed, and by no other', async () => {
+  it('delays a revoke that should be confirmed, and no other', async () => {
     const system = suite.start();
     const { nodes, producer } = system;
     await eventually('all nodes are up', () => nodes.every(({ up }) => up));

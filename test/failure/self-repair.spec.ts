@@ -49,7 +49,7 @@ const counts = ({ nodes }: System, tube: string): Promise<number[]> =>
   Promise.all(nodes.map((node) => countCopies(node, tube)));
 
 describe('a node that lost its binlog', () => {
-  it('is filled again without a call, so that both other nodes can be lost', async () => {
+  it('is refilled automatically, so that both other nodes can be lost', async () => {
     const tube = 'repaired';
     const system = await started(true);
     const told: Operated[] = [];
@@ -77,7 +77,7 @@ describe('a node that lost its binlog', () => {
     expectOnceEach(starts, receipts);
   }, 120_000);
 
-  it('is filled again by another process where the elected one does not know the key of the jobs, and says so', async () => {
+  it('is refilled by another process where the elected one does not know the key of the jobs, and logs that', async () => {
     const tube = 'sealed';
     const [k1, k2] = [randomBytes(32), randomBytes(32)];
     const alone = await started(true, { seal: { keys: { k1 }, current: 'k1' } });

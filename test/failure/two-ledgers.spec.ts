@@ -61,7 +61,7 @@ async function runsLong(system: System, tube: string, starts: string[]): Promise
   });
 }
 
-it('a job that takes longer than the backup delay runs once, and the process with another Redis says both ledgers', async () => {
+it('a job that takes longer than the backup delay runs once, and the process with another Redis names both ledgers', async () => {
   const [first, tube] = [start(suite.servers.redis), 'two-ledgers'];
   const starts: string[] = [];
   await runsLong(first, tube, starts);

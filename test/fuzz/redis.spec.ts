@@ -31,7 +31,7 @@ describe('the reader of replies of scripts', () => {
     if (error !== undefined) expect(error).toMatchObject({ code: 'DQ_LEDGER_DOWN', indeterminate: true });
   });
 
-  holds('knows a reply', fc.anything(), (given) => {
+  holds('recognizes a reply', fc.anything(), (given) => {
     const taken = isReply(given);
     if (taken) expect([0, 1]).toContain(given[0]);
   });
@@ -66,12 +66,12 @@ function ofShape(given: Shape): unknown {
 const json = fc.jsonValue().map((each) => JSON.stringify(each));
 
 describe('the reader of JSON of others', () => {
-  holds('takes what is as expected', shape, (given) => {
+  holds('takes expected values', shape, (given) => {
     const value = ofShape(given);
     expect(readShaped(JSON.stringify(value), given)).toEqual(value);
   });
 
-  holds('takes anything, or nothing', fc.tuple(damaged(json), shape), ([text, given]) => {
+  holds('takes any value, or none', fc.tuple(damaged(json), shape), ([text, given]) => {
     const value = readShaped(text, given);
     if (value !== undefined) expect(value).toEqual(JSON.parse(text));
   });

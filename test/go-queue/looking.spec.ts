@@ -116,7 +116,7 @@ it('a receipt has the ids by which go-queue deletes the copies', async () => {
   expect(await system.producer.delay('order.plain', {}, '1h')).not.toHaveProperty('goQueueIds');
 });
 
-it('adopts without the limit of the handler, which holds for the runs', async () => {
+it('a job of go-queue is adopted despite the limit of the handler, which applies to its run', async () => {
   const ends: (() => void)[] = [];
   await system.consumer.consume(shared(), () => new Promise<void>((end) => ends.push(end)), {
     limit: { concurrency: 1 },

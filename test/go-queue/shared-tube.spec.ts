@@ -77,7 +77,7 @@ describe('a job that go-queue stored', () => {
     expect(Date.now()).toBeGreaterThanOrEqual(due);
   });
 
-  it('is tried again after a failure, and no other copy makes it run twice', async () => {
+  it('is retried after a failure, and no other copy makes it run twice', async () => {
     const runs: DelayedJob[] = [];
     await system.consumer.consume(
       shared(),

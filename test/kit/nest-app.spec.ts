@@ -107,7 +107,7 @@ describe('an application under the kit', () => {
     expect(await kit.advance('15m')).toMatchObject({ completed: 1 });
   });
 
-  it('keeps its other options, of which a wrong one is refused', async () => {
+  it('keeps its other options, and refuses a wrong one', async () => {
     await expect(start({ imports: [DqModule.forRoot({ lease: '1s' })] })).rejects.toMatchObject({
       code: 'DQ_CONFIG',
     });

@@ -69,7 +69,7 @@ describe('the alerts', () => {
 });
 
 describe('the runbook', () => {
-  it('names only commands that there are', () => {
+  it('names only commands that exist', () => {
     const named = [...read('../../docs/runbook.md').matchAll(/npx nest-dq ([a-z]+(?: [a-z]+)?)/g)];
     expect(named.length).toBeGreaterThan(0);
     const known = Object.keys(COMMANDS);

@@ -27,7 +27,7 @@ it('leaves in place what another process may be packing', () => {
   expect(changes()).toEqual(before);
 });
 
-it('brings what is old up to date, and removes what is gone', () => {
+it('updates what is old, and removes what is gone', () => {
   copy();
   appendFileSync(join(folder, 'docs', 'README.md'), 'old');
   writeFileSync(join(folder, 'docs', 'gone.md'), '');

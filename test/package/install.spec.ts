@@ -154,7 +154,7 @@ describe('the command', () => {
     expect(stdout).toMatch(/^nest-dq find \[REF\]/);
   });
 
-  it('says what to install where a folder is asked for, and makes none', async () => {
+  it('says what to install where a folder is asked for, and creates none', async () => {
     const dir = join(folder.path, 'data');
     await expect(run(folder.program, ['serve', '--port', '0', '--dir', dir])).rejects.toMatchObject({
       code: 1,

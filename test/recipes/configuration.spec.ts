@@ -132,14 +132,14 @@ describe('forRootAsync', () => {
     expectServers(await compile([environment(SERVERS), DqModule.forRootAsync({ useClass: DqConfig })]));
   });
 
-  it('takes the instance of a class that there is', async () => {
+  it('takes an existing instance of a class', async () => {
     @Module({ providers: [DqConfig], exports: [DqConfig] })
     class Configuration {}
     const dq = DqModule.forRootAsync({ imports: [Configuration], useExisting: DqConfig });
     expectServers(await compile([environment(SERVERS), dq]));
   });
 
-  it('has a logger, as other things, from where it is injected', async () => {
+  it('gets a logger from where it is injected, like any other option', async () => {
     const lines: string[] = [];
     const log = (line: string) => void lines.push(line);
     const logger: LoggerService = { log, warn: log, error: log };

@@ -89,7 +89,7 @@ describe('a payload of a new form', () => {
     expect(await why(app)).toEqual([]);
   });
 
-  it('is tried again, until a newer process takes it, where the schema throws in place of refusing it', async () => {
+  it('is retried, until a newer process takes it, where the schema throws instead of refusing it', async () => {
     const kit = kitOfTest();
     const old = await start(kit, Patient);
     await addNew(old);

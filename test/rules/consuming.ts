@@ -173,7 +173,7 @@ export const CONSUMING: readonly Rule[] = [
         `if (answer === 'refused') loseLease(this.context, run);`,
         `if (answer === 'refused') return;`,
       ]),
-      ...unit('consumer/heartbeat.spec.ts', 'takes silence for nothing, and asks again in its time', [
+      ...unit('consumer/heartbeat.spec.ts', 'ignores silence, and asks again in its time', [
         'consumer/heartbeat.ts',
         'unanswered: () => undefined,',
         'unanswered: (runs) => runs.forEach((run) => loseLease(context, run)),',
@@ -193,7 +193,7 @@ export const CONSUMING: readonly Rule[] = [
         ],
       ),
       ...[
-        'runs nothing, and gives everything to others after a second, at once',
+        'runs nothing, and releases everything to others at once after a second',
         'reserves no more, and releases at once what an open wait still brings',
       ].flatMap((title) =>
         unit('consumer/tube-consumer-ledger.spec.ts', title, [

@@ -50,7 +50,7 @@ export const COPIES: readonly Rule[] = [
         'begins what was granted ahead at its millisecond, in the order of the times',
         ['consumer/run/executor.ts', 'return startsAt <= this.context.ledger.nowAtLeast();', 'return true;'],
       ),
-      ...unit('consumer/run/start-scheduler.spec.ts', 'waits on when ledger time went back meanwhile', [
+      ...unit('consumer/run/start-scheduler.spec.ts', 'keeps waiting when ledger time went back meanwhile', [
         'consumer/run/executor.ts',
         'next && next.startsAt <= now;',
         'next;',
@@ -108,7 +108,7 @@ export const COPIES: readonly Rule[] = [
       ]),
       ...unit(
         'consumer/finish/copy-deleter.spec.ts',
-        'deletes the copy in hand on its lane and its known siblings by their places, and settles what was DELETED',
+        'deletes its own copy on its lane and the known siblings by their places, and settles what was DELETED',
         [
           'consumer/finish/copy-deleter.ts',
           'if (siblings) for (const place of header.siblings) if (!isUnknown(place.location)) ask(place);',
@@ -144,7 +144,7 @@ export const COPIES: readonly Rule[] = [
   {
     rule: 'A failed add is retried only where it is certain that nothing of it ran or will, and as another job.',
     mutants: [
-      ...unit('producer/patience.spec.ts', 'is not tried again while it is open what became of it', [
+      ...unit('producer/patience.spec.ts', 'is not retried while its outcome is indeterminate', [
         'producer/retries.ts',
         'PASSING.has(error.code) && (!error.indeterminate || repeatable === true)',
         'PASSING.has(error.code)',

@@ -25,7 +25,7 @@ export const LETTERS: readonly Rule[] = [
       ),
       ...unit(
         'upkeep/letter-sweeper.spec.ts',
-        'leaves a job alone that is revived meanwhile, and its letter if it dies again',
+        'leaves alone a job that is revived meanwhile, and its letter if it dies again',
         ['upkeep/letter-sweeper.ts', '({ id, born, died }))', '({ id, born }))'],
       ),
     ],
@@ -45,7 +45,7 @@ export const LETTERS: readonly Rule[] = [
       ]),
       ...unit(
         'upkeep/letter-sweeper.spec.ts',
-        'that is stopped deletes the copies of what it has discarded, and asks no more',
+        'when stopped, deletes the copies of what it has discarded, and asks no more',
         ['upkeep/tube-rounds.ts', 'await this.underWay;', ''],
       ),
     ],
@@ -65,7 +65,7 @@ export const LETTERS: readonly Rule[] = [
       ),
       ...unit(
         'consumer/finish/copy-burier.spec.ts',
-        'leaves a buried copy alone of which the ledger knows nothing any more: the job may have no other',
+        'leaves alone a buried copy unknown to the ledger: the job may have no other',
         ['consumer/finish/copy-burier.ts', "if (answer === 'gone')", "if (answer !== 'dead')"],
       ),
       ...unit('consumer/finish/dead-letters.spec.ts', 'leaves no copy behind if it is discarded %s', [
@@ -85,7 +85,7 @@ export const LETTERS: readonly Rule[] = [
       ),
       ...contract(
         'ledger-letters-end.spec.ts',
-        'is of an unknown fate where nothing is known of its job, or not that it died',
+        'is of an unknown fate where its job is unknown, or not known to be dead',
         ['rules/letters.ts', "isOver(record, generation) ? 'gone'", "true ? 'gone'"],
         [
           'verbs/letters.ts',

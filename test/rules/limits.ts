@@ -20,7 +20,7 @@ export const LIMITS: readonly Rule[] = [
       ]),
       ...contract(
         SPEC,
-        'takes the permit of a run back with its lease, unless that was renewed',
+        'takes the permit of a run back when its lease ends, unless that was renewed',
         ['rules/runs.ts', 'holdPermit(records, request.id, request.permit, leaseEnd, time);', ''],
         ['verbs/extend.ts', 'holdPermit(key, permit, record.leaseEnd)', ''],
       ),
@@ -62,7 +62,7 @@ export const LIMITS: readonly Rule[] = [
       ),
       ...contract(
         SPEC,
-        'takes the permit of a group back with the lease',
+        'takes the permit of a group back when the lease ends',
         ['rules/runs.ts', '\n  returnLapsed(records, claiming, time);', ''],
         ['parts/limits.ts', 'if lapsed > 0 then', 'if false then'],
       ),

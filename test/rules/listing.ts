@@ -7,7 +7,7 @@ export const LISTING: readonly Rule[] = [
     mutants: [
       ...contract(
         'ledger-index.spec.ts',
-        'does not wait any more once it was revoked',
+        'no longer waits once it was revoked',
         [
           'rules/records.ts',
           "if (state !== 'waiting') this.index.delete(id);",
@@ -66,7 +66,7 @@ export const LISTING: readonly Rule[] = [
   },
   {
     rule: 'An unknown job id revokes nothing, and nothing is written.',
-    mutants: unit('producer/find-by-id.spec.ts', 'that nobody knows is unknown, and nothing is written', [
+    mutants: unit('producer/find-by-id.spec.ts', 'of an unknown job finds nothing, and writes nothing', [
       'producer/job-locator.ts',
       'if (!found) return undefined;',
       'if (!found) return target;',
@@ -80,7 +80,7 @@ export const LISTING: readonly Rule[] = [
         'Math.min(cluster.settings.replicas, usable.length)',
         'cluster.settings.replicas',
       ]),
-      ...unit('operate/repair.spec.ts', 'leaves a node alone that is away, unless it is said to be lost', [
+      ...unit('operate/repair.spec.ts', 'leaves alone a node that is away, unless it is declared lost', [
         'operate/repair.ts',
         'if (!node.up || node.instance === location.instance) return true;',
         'if (node.instance === location.instance) return true;\n  if (!node.up) return false;',
@@ -122,7 +122,7 @@ export const LISTING: readonly Rule[] = [
     mutants: [
       ...unit(
         'upkeep/self-repair.spec.ts',
-        'says once which key it misses, gives up its election, and repairs when it has the key',
+        'names once a key that it lacks, gives up its election, and repairs when it has the key',
         ['operate/repair.ts', 'this.unreadable.push({ job, copy });', ''],
       ),
       ...server(

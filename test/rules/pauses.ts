@@ -37,7 +37,7 @@ export const PAUSES: readonly Rule[] = [
       ),
       ...contract(
         'ledger-pause.spec.ts',
-        'counts no more of a pause than there was since the job was due',
+        'counts no more of a pause than has passed since the job was due',
         ['rules/pauses.ts', 'Math.max(from, due)', 'from'],
         ['verbs/claim.ts', 'max(pauses[i], due)', 'pauses[i]'],
       ),

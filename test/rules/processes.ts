@@ -13,7 +13,7 @@ export const PROCESSES: readonly Rule[] = [
       ),
       ...unit(
         'fleet/this-process.spec.ts',
-        'puts no copies on a node that is drained, and does again when it is not drained any more',
+        'puts no copies on a drained node, and does so again when it is no longer drained',
         ['fleet/this-process.ts', 'drained.includes(node.endpoint)', 'false'],
       ),
     ],
@@ -36,7 +36,7 @@ export const PROCESSES: readonly Rule[] = [
       ),
       ...unit(
         'fleet/this-process.spec.ts',
-        'is not elected any more when its election is over by its own clock, although it heard nothing',
+        'is no longer elected when its election has expired by its own clock, although it heard nothing',
         ['fleet/this-process.ts', 'this.parts.clock.now() < this.electedUntil', 'this.electedUntil > 0'],
       ),
     ],
@@ -90,7 +90,7 @@ export const PROCESSES: readonly Rule[] = [
       ),
       ...unit(
         'consumer/ledger-gate.spec.ts',
-        'is shut while other processes decide in another ledger, and lets go what it holds',
+        'is shut while other processes use another ledger, and releases what it holds',
         ['consumer/ledger-gate.ts', ' || this.admission?.admitted === false', ''],
       ),
       ...failing(

@@ -67,7 +67,7 @@ export const REMEMBERING: readonly Rule[] = [
       ),
       ...contract(
         'ledger-again.spec.ts',
-        'keeps the old copies in mind for as long as they are not settled',
+        'remembers the old copies for as long as they are not settled',
         ['rules/runs.ts', 'owe(record, request.due, owed);', ''],
         ['verbs/complete.ts', 'owe(record, due, mask, unknown)', ''],
       ),

@@ -41,7 +41,7 @@ export const RUNS: readonly Rule[] = [
     mutants: [
       ...contract(
         'ledger-claims.spec.ts',
-        'does not run a job that is overdue by more than staleAfter, once nothing is known of it',
+        'does not run a job that is overdue by more than staleAfter, once its record is gone',
         [
           'rules/runs.ts',
           'if (!current && !live && due + staleAfter + forgiven(records, due, time) < now) {',
@@ -75,7 +75,7 @@ export const RUNS: readonly Rule[] = [
       ),
       ...inRedisOnly(
         'ledger-claims.spec.ts',
-        'does not run a job that is overdue by more than staleAfter, once nothing is known of it',
+        'does not run a job that is overdue by more than staleAfter, once its record is gone',
         ['verbs/claim.ts', ' and due + STALE_AFTER >= now', ''],
       ),
     ],
@@ -172,7 +172,7 @@ export const RUNS: readonly Rule[] = [
     mutants: [
       ...unit(
         'consumer/finish/again-not-stored.spec.ts',
-        'waits as the copies that it has: a run that went well is not made again',
+        'waits with the copies that it has: a completed run does not run again',
         [
           'consumer/finish/again-scheduler.ts',
           `return { kind: 'later', next };`,

@@ -326,7 +326,7 @@ export const SCHEDULES: readonly Rule[] = [
       ),
       ...unit(
         'producer/revoke.spec.ts',
-        'fails if nobody knows where the copies are, and by the receipt it confirms',
+        'fails if nobody knows where the copies are, and a receipt confirms it',
         [
           'producer/revoker.ts',
           "if (answer === 'revoked' && (held.length > 0 || known.length === 0))",
@@ -354,7 +354,7 @@ export const SCHEDULES: readonly Rule[] = [
   {
     rule: 'A revoke is answered when the ledger has it, and after the deletions of its copies only if that should be confirmed or its end may be forgotten.',
     mutants: [
-      ...unit('producer/revoke.spec.ts', 'answers only %s, if that should be confirmed', [
+      ...unit('producer/revoke.spec.ts', 'answers only %s, if it should be confirmed', [
         'producer/revoker.ts',
         "if (result !== 'unknown' && !call.confirmed) {",
         "if (result !== 'unknown') {",
@@ -364,7 +364,7 @@ export const SCHEDULES: readonly Rule[] = [
         'is in time for a job so long overdue that its end may be forgotten, when every copy was still there',
         ['producer/revoker.ts', "if (result !== 'unknown' && !call.confirmed) {", 'if (!call.confirmed) {'],
       ),
-      ...unit('producer/revoke.spec.ts', 'does not know about such a job when a copy was missing', [
+      ...unit('producer/revoke.spec.ts', 'is uncertain about such a job when a copy was missing', [
         'copies/deletion.ts',
         'return deleted === length && length > 0;',
         'return true;',
@@ -395,7 +395,7 @@ export const SCHEDULES: readonly Rule[] = [
     mutants: [
       ...unit(
         'producer/deletions-behind.spec.ts',
-        'lets a revoke wait where too much waits already, until some of it was asked for',
+        'makes a revoke wait where too much waits already, until some of it was sent',
         [
           'producer/deletions-behind.ts',
           'if (this.waiting.length <= MOST_WAITING) return undefined;',

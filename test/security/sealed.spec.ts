@@ -172,7 +172,7 @@ describe('someone who guesses where a job is', () => {
 });
 
 describe('someone who holds the reference of a job', () => {
-  it('cannot make another of it, and the service finds the job by it all the same', async () => {
+  it('cannot change it into another, and the service still finds the job by it', async () => {
     const system = await started();
     const [mine, victim] = [
       await system.producer.delay(tube, 'mine', '1h'),

@@ -168,7 +168,7 @@ describe('a node that listens with TLS', () => {
     for (const each of both) await each.says(...USED);
   });
 
-  it('says nothing of a client that only looks whether the port is open, and gives its place free', async () => {
+  it('ignores a client that only checks whether the port is open, and frees its place', async () => {
     const { port } = await node.listen({
       port: 0,
       maxConnections: 1,
@@ -222,7 +222,7 @@ describe('a node that listens with TLS', () => {
     expect(() => node.renewTls(plain, shown(next))).toThrow('speaks no TLS');
   });
 
-  it('does not start with what it cannot use', async () => {
+  it('does not start with unusable certificates', async () => {
     const pair = shown(server);
     const refused: [unknown, string][] = [
       [undefined, '`tls` is undefined: expected { cert, key }, PEM texts'],
@@ -308,7 +308,7 @@ describe('nest-dq serve with TLS', () => {
     expect(process.stderr).toBe('nest-dq: certificates reloaded for new connections\n'.repeat(5));
   });
 
-  it('keeps the certificate of before where a file is broken or away, and says so', async () => {
+  it('keeps the previous certificate where a file is broken or missing, and says so', async () => {
     const process = serve(...flags());
     const port = await process.port();
     const before = await serialShown(port);

@@ -40,7 +40,7 @@ describe('connectionFailure', () => {
     });
   });
 
-  it('leaves other errors as they are, and gives words to those that have none', () => {
+  it('leaves other errors as they are, and adds a message to those that have none', () => {
     const refused = new Error('connect ECONNREFUSED');
     expect(connectionFailure(refused)).toBe(refused);
     expect(connectionFailure(new AggregateError([refused], '')).message).toBe('connect ECONNREFUSED');

@@ -111,7 +111,7 @@ describe('toError', () => {
 });
 
 describe('inWords', () => {
-  it('says what each address of a host failed with, where Node says nothing', () => {
+  it('says why each address of a host failed, where Node does not', () => {
     const error = new AggregateError([new Error('ECONNREFUSED ::1'), new Error('ECONNREFUSED 127.0.0.1')]);
     expect(inWords(error)).toMatchObject({
       message: 'ECONNREFUSED ::1, ECONNREFUSED 127.0.0.1',
@@ -119,7 +119,7 @@ describe('inWords', () => {
     });
   });
 
-  it('leaves an error as it is that has a message', () => {
+  it('leaves an error with a message as it is', () => {
     const error = new AggregateError([new Error('a')], 'all failed');
     expect(inWords(error)).toBe(error);
   });

@@ -58,7 +58,7 @@ describe('a signal of a run', () => {
     expect([seen, run.signal.reason]).toEqual([['none'], new Error('over')]);
   });
 
-  it('is aborted from the beginning if nobody asked for it before', () => {
+  it('is aborted from the beginning if it is first read afterwards', () => {
     const run = new RunSignal();
     run.abort('over');
     run.abort('over again');

@@ -93,7 +93,7 @@ describe('EventHub', () => {
     expect(hub.failures).toHaveLength(3);
   });
 
-  it('gives an error that an operator made to who takes it', () => {
+  it('hands an error of an operator to its own subscriber', () => {
     const hub = new CollectingHub();
     const errors: unknown[] = [];
     hub
@@ -118,7 +118,7 @@ describe('EventHub', () => {
     expect(after).toEqual([]);
   });
 
-  it('refuses what is no event', () => {
+  it('refuses an unknown event', () => {
     const hub = new CollectingHub();
     for (const name of ['ended', 'constructor'] as unknown as (keyof Events)[])
       expect(() => hub.on(name)).toThrow(`no ${name}, but opened and closed`);

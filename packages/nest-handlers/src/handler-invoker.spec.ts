@@ -200,7 +200,7 @@ describe('parameters', () => {
 });
 
 describe('a generator', () => {
-  it('is refused, as nothing of it would run', async () => {
+  it('is refused, since none of its body would run', async () => {
     @Injectable()
     class Generating {
       @OnNote('x')

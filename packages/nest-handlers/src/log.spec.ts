@@ -12,12 +12,12 @@ function collecting() {
   return { lines, logger };
 }
 
-describe('a text of others', () => {
-  it('is one line in which nothing is obeyed', () => {
+describe('a foreign string', () => {
+  it('is one line without control characters', () => {
     expect(escaped(HOSTILE)).toBe('no\\u001b[2J\\u009b\\u202e\\u000a[Nest] all is well');
   });
 
-  it('keeps its lines where they are wanted, and what JSON means', () => {
+  it('keeps its lines where they are wanted, and the meaning of JSON', () => {
     expect(escapedLines('a\x1b\nb')).toBe('a\\u001b\nb');
     const json = JSON.stringify({ text: HOSTILE }, undefined, 2);
     expect(JSON.parse(escapedLines(json))).toEqual({ text: HOSTILE });
@@ -26,7 +26,7 @@ describe('a text of others', () => {
 });
 
 describe('the log of a library', () => {
-  it('shows an error of others in one line, and no line of its stack as another entry', () => {
+  it('shows a foreign error in one line, and no line of its stack as another entry', () => {
     const { lines, logger } = collecting();
     const log = new LogLines(libraryLogger(logger, 'eu'), { now: () => 0 });
     const stack = `Error: ${HOSTILE}\n    at there`;

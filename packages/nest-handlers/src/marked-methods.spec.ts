@@ -247,7 +247,7 @@ describe('the methods with marks', () => {
 });
 
 describe('a decorator', () => {
-  it('refuses what is no method of an instance', () => {
+  it('refuses anything but a method of an instance', () => {
     const decorate = OnNote('x');
     class Static {
       static run(): void {}

@@ -23,7 +23,7 @@ const length = (value: unknown): Result =>
   typeof value === 'string' ? { value: value.length } : { issues: [{ message: 'expected a text' }] };
 
 describe('checkPayload', () => {
-  it('gives what the schema makes of a payload, at once if the schema answers at once', () => {
+  it('returns what the schema parses, at once if the schema answers at once', () => {
     expect(checkPayload(schemaBy(length), 'four', refuse)).toEqual({ payload: 4 });
     expect(checkPayload(schemaBy(length), 4, refuse)).toBeInstanceOf(Refused);
   });

@@ -27,7 +27,7 @@ describe('bulkFilterOf', () => {
 });
 
 describe('newTimeOf', () => {
-  it('takes a time of the field as an instant, and any other text as a duration for the server', () => {
+  it('takes a time in the field as an instant, and any other string as a duration for the server', () => {
     expect(newTimeOf('at', '2026-05-05T12:00')).toEqual({ at: new Date('2026-05-05T12:00').toISOString() });
     expect(newTimeOf('at', '')).toBeUndefined();
     expect(newTimeOf('delay', ' 90m ')).toEqual({ delay: '90m' });

@@ -12,14 +12,14 @@ describe('withMost', () => {
     expect(withMost(act, undefined)).toBe(act);
   });
 
-  it('leaves a repair as it is, which has no limit', () => {
+  it('leaves a repair as it is, since it has no limit', () => {
     const repair: BulkAct = { name: 'repair', body: { tube: 'mail' } };
     expect(withMost(repair, 7)).toBe(repair);
   });
 });
 
 describe('readMost', () => {
-  it('reads whole numbers from 1, and nothing as no limit', () => {
+  it('reads whole numbers from 1, and an empty field as no limit', () => {
     expect(['', ' ', '1', ' 20 '].map(readMost)).toEqual([undefined, undefined, 1, 20]);
     expect(['0', '-1', '1.5', 'x', '1e999'].map(readMost)).toEqual([NaN, NaN, NaN, NaN, NaN]);
   });

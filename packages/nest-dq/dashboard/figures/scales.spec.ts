@@ -134,13 +134,13 @@ describe('timeMarks', () => {
     return { every, times: iso(bars.map((bar) => span.edges[bar]!)) };
   };
 
-  it('names round times of the viewer', () => {
+  it('marks round times in the viewer’s zone', () => {
     const quarters = marked('2026-03-01T10:20:00Z', '2026-03-01T11:20:00Z', 5, UTC);
     expect(quarters.every).toBe(15 * MINUTE);
     expect(quarters.times.map((time) => time.slice(11))).toEqual(['10:30', '10:45', '11:00', '11:15']);
   });
 
-  it('names them so before and after clocks are changed', () => {
+  it('marks round times before and after clocks change', () => {
     const { times } = marked('2026-10-24T16:00:00Z', '2026-10-25T16:00:00Z', 5, BERLIN);
     expect(times).toEqual(['2026-10-24T16:00', '2026-10-24T22:00', '2026-10-25T05:00', '2026-10-25T11:00']);
   });

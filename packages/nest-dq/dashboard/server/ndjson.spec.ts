@@ -15,7 +15,7 @@ describe('readLines', () => {
     expect(await all(streamOf())).toEqual([]);
   });
 
-  it('fails at a line that is no JSON, after those before it', async () => {
+  it('fails at a line that is not JSON, after the lines before it', async () => {
     const lines = readLines(streamOf(new TextEncoder().encode('{"a":1}\n<html>\n')));
     expect((await lines.next()).value).toEqual({ a: 1 });
     await expect(lines.next()).rejects.toThrow(SyntaxError);

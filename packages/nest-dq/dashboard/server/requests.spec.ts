@@ -17,7 +17,7 @@ afterEach(() => {
 });
 
 describe('getData', () => {
-  it('asks relative to the page, without what is not given', async () => {
+  it('asks relative to the page, and leaves out missing parameters', async () => {
     answer('[1]');
     const path = `tubes/${inPath('a/b;c')}/jobs`;
     expect(await getData(path, { state: undefined, from: '', limit: 5, to: 'a&b' })).toEqual([1]);

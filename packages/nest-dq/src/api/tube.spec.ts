@@ -49,7 +49,7 @@ describe('tubeName', () => {
     expect(() => tubeName(name as string, '')).toThrow(expect.objectContaining({ code: 'DQ_BAD_TUBE' }));
   });
 
-  it('says of a tube that is not there where that comes from', () => {
+  it('says where the name of a missing tube comes from', () => {
     expect(() => tubeName(undefined as never, '')).toThrow(
       /^DQ_BAD_TUBE: the tube is undefined: .*; is it imported from a file that imports this one, so that it is not defined yet\?$/,
     );
@@ -62,7 +62,7 @@ describe('tubeName', () => {
 });
 
 describe('defineTube', () => {
-  it('carries a schema, which a plain name has not', () => {
+  it('carries a schema, unlike a plain name', () => {
     const schema = schemaBy(dated);
     expect(schemaOf(defineTube('dated', { schema }))).toBe(schema);
     expect(schemaOf(defineTube('plain'))).toBeUndefined();

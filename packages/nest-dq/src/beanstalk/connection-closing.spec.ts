@@ -3,7 +3,7 @@ import { systemClock } from 'nest-handlers/time';
 import { Wire, turn, OPTIONS, setup } from '../../spec-support/wire.js';
 
 describe('Connection: closing', () => {
-  it('fails all that wait, once each, saying which were sent', async () => {
+  it('fails all waiting commands, once each, saying which were sent', async () => {
     const { wire, connection, closes, results, note } = setup();
     connection.delete('1', note('answered'));
     connection.delete('2', note('sent'));
@@ -26,7 +26,7 @@ describe('Connection: closing', () => {
     expect(wire.writes.join('')).not.toContain('delete 4');
   });
 
-  it('fails calls after the close by the callback, later', async () => {
+  it('fails calls after the close by the callback, asynchronously', async () => {
     const { connection, results, note } = setup();
     connection.close();
     connection.put('t', [Buffer.from('x')], OPTIONS, note('put'));
@@ -75,7 +75,7 @@ describe('Connection: closing', () => {
     expect(closes.map((reason) => reason.code)).toEqual([code.replace('?', '')]);
   });
 
-  it.each(['BURIED\r\n', 'OK 3\r\n---\r\n'])('takes %j for no answer to a put', async (reply) => {
+  it.each(['BURIED\r\n', 'OK 3\r\n---\r\n'])('does not accept %j as the answer to a put', async (reply) => {
     const { wire, connection, results, note } = setup();
     connection.put('default', [], OPTIONS, note('asked'));
     await turn();
@@ -83,7 +83,7 @@ describe('Connection: closing', () => {
     expect(results).toEqual([['asked', 'BAD_REPLY?']]);
   });
 
-  it('closes when something is said although nothing was asked', async () => {
+  it('closes on a reply that nothing asked for', async () => {
     const { wire, clock, connection, closes, results, note } = setup();
     clock.next = (callback) => systemClock.next(callback); // a real tick, before which the wire says something
     connection.touch('1', note('unsent'));
@@ -93,7 +93,7 @@ describe('Connection: closing', () => {
     expect(closes.map((reason) => reason.code)).toEqual(['BAD_REPLY']);
   });
 
-  it('closes when a tube could not be used, so that nothing lands in another one', async () => {
+  it('closes when a tube could not be used, so that no job lands in another one', async () => {
     const { wire, connection, closes, results, note } = setup();
     connection.put('t', [Buffer.from('x')], OPTIONS, note('put'));
     await turn();
@@ -102,7 +102,7 @@ describe('Connection: closing', () => {
     expect(closes.map((reason) => reason.code)).toEqual(['OUT_OF_MEMORY']);
   });
 
-  it('gives no more replies once a callback closed it', async () => {
+  it('delivers no more replies once a callback closed it', async () => {
     const { wire, connection, results, note } = setup();
     connection.touch('1', () => connection.close());
     connection.touch('2', note('second'));
@@ -111,7 +111,7 @@ describe('Connection: closing', () => {
     expect(results).toEqual([['second', 'CLOSED?']]);
   });
 
-  it('quits when all before it are answered, and takes no more', async () => {
+  it('quits when all earlier commands are answered, and takes no more', async () => {
     const { wire, connection, closes, results, note } = setup();
     connection.touch('1', note('before'));
     connection.quit();
@@ -130,7 +130,7 @@ describe('Connection: closing', () => {
     expect(closes.map((reason) => reason.code)).toEqual(['CLOSED']);
   });
 
-  it('knows that a socket which never connected transmitted nothing', async () => {
+  it('knows that a socket that never connected transmitted nothing', async () => {
     const wire = new Wire();
     wire.connecting = true;
     const { connection, results, note } = setup(wire);

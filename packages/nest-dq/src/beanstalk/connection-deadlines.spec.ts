@@ -81,7 +81,7 @@ describe('Connection: deadlines', () => {
     expect(results).toEqual([['stats', 'DEADLINE?']]);
   });
 
-  it('takes part of a reply for no reply', async () => {
+  it('does not take part of a reply for a reply', async () => {
     const { wire, clock, connection, results, note } = setup();
     connection.touch('1', note('touch'));
     await clock.advance(400);

@@ -130,7 +130,7 @@ describe('Connection: answers', () => {
     expect(results).toEqual([['second', 'NOT_FOUND']]);
   });
 
-  it('has a promise face', async () => {
+  it('has a promise-based interface', async () => {
     const { wire, connection } = setup();
     const watched = connection.ask<number>((done) => connection.watch('t', done));
     const ignored = connection.ask<number>((done) => connection.ignore('t', done));
@@ -146,7 +146,7 @@ describe('Connection: answers', () => {
 });
 
 describe('Connection: refusing before sending', () => {
-  it('fails bad arguments by the callback, later, and sends nothing of them', async () => {
+  it('reports bad arguments through the callback, asynchronously, and sends nothing', async () => {
     const { wire, connection, results, note } = setup();
     connection.maxJobSize = 4;
     connection.put('t', [Buffer.alloc(5)], OPTIONS, note('too big'));

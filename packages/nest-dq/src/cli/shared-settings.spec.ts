@@ -44,7 +44,7 @@ describe('the settings of a command', () => {
     expect(doubts).toEqual([]);
   });
 
-  it('are those that it was given, before those of the processes', () => {
+  it('are those it was given, before those of the processes', () => {
     const { settings } = shared([processOf()], { staleAfter: '2d', lease: '30s' });
     expect(settings).toMatchObject({ staleAfter: 2 * DAY, lease: 30_000, doneTtl: 900_000 });
   });
@@ -61,7 +61,7 @@ describe('the settings of a command', () => {
     ]);
   });
 
-  it('are the defaults where no process is, in a line that says so', () => {
+  it('are the defaults where there is no process, and a line says so', () => {
     const { settings, doubts } = shared([], { lease: '30s' });
     expect(settings).toMatchObject({ lease: 30_000, staleAfter: 7 * DAY });
     expect(doubts).toEqual([
@@ -71,7 +71,7 @@ describe('the settings of a command', () => {
     expect(shared([], all).doubts).toEqual([]);
   });
 
-  it('ask for no more copies than the command has nodes, and name the nodes that it was not given', () => {
+  it('request no more copies than the command has nodes, and name the nodes it was not given', () => {
     const { settings, doubts } = shared([processOf({ minWritten: 3 })], { beanstalks: ['a:1', 'c:1'] });
     expect(settings).toMatchObject({ replicas: 2, minWritten: 2 });
     expect(doubts).toEqual(['processes also use nodes that are not listed here: b:1']);

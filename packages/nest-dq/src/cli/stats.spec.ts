@@ -13,7 +13,7 @@ const view = (tube: string, limits?: TubeView['limits']): TubeView => ({
   ...(limits && { limits }),
 });
 
-it('has a column of what is late if a tube is', () => {
+it('has a column of late jobs if a tube has some', () => {
   const late = { ...view('a'), overdueFor: 90_000 };
   expect(tubesTable([late, { ...view('b'), overdueFor: 0 }]).split('\n')).toEqual([
     'TUBE  WAITING  DUE  RUNNING  DEAD  CONSUMERS  LATE',
@@ -22,7 +22,7 @@ it('has a column of what is late if a tube is', () => {
   ]);
 });
 
-it('has a column of what is retried if a tube has such jobs', () => {
+it('has a column of retried jobs if a tube has some', () => {
   const retried = { ...view('a'), retrying: 1_200 };
   expect(tubesTable([retried, { ...view('b'), retrying: 0 }]).split('\n')).toEqual([
     'TUBE  WAITING  DUE  RUNNING  DEAD  CONSUMERS  RETRYING',

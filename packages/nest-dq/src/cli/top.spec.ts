@@ -27,7 +27,7 @@ function frame(nodes: readonly NodeView[], tubes: readonly TubeView[]): string[]
 }
 
 describe('a frame of top', () => {
-  it('shows what is due first, then what runs, then what waits', () => {
+  it('shows due jobs first, then running ones, then waiting ones', () => {
     const tubes = [
       tube('a', { waiting: 500_000 }),
       tube('b', { running: 2 }),
@@ -57,7 +57,7 @@ describe('a frame of top', () => {
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(80);
   });
 
-  it('says how many processes are there, and that jobs are lost', () => {
+  it('shows the number of processes, and that jobs are lost', () => {
     const processes = [{ lost: 2 }, { lost: 3 }, {}] as unknown as ProcessView[];
     const tubes = { tubes: [tube('a')], more: false, away: [] };
     const [head, loss, rest] = frameOf({ nodes: [node(1)], ledger, tubes, processes }, 24, AT);

@@ -155,7 +155,7 @@ describe('Admission', () => {
     expect(one.told).toEqual(['admitted']);
   });
 
-  it('takes a ledger whose identity has changed for another one, and announces that', async () => {
+  it('treats a ledger whose identity has changed as another one, and announces that', async () => {
     const [one, other] = [open(LOW), open(LOW)];
     await clock.advance(10);
     one.ledger = HIGH;

@@ -20,7 +20,7 @@ describe('ClusterNode: connecting', () => {
     expect(node).toMatchObject({ up: true, writable: true, instance: server.instance, reason: 'up' });
   });
 
-  it('is not up before the server answers, and gives it 5 s for its binlog', async () => {
+  it('is not up before the server answers, and gives it 5 s to read its binlog', async () => {
     const { clock, server, node, told, put, results } = setup();
     server.freeze();
     node.start();
@@ -80,7 +80,7 @@ describe('ClusterNode: connecting', () => {
   it.each([
     [0, [25, 50, 100, 200, 400, 800, 1_000, 1_000]],
     [1, [50, 100, 200, 400, 800, 1_600, 2_000, 2_000]],
-  ])('tries again after growing pauses, of which chance (%d) takes up to half', async (chance, pauses) => {
+  ])('retries with growing backoff, up to half of which is random (%d)', async (chance, pauses) => {
     const { clock, server, node } = setup();
     jest.spyOn(Math, 'random').mockReturnValue(chance);
     server.refusing = true;
@@ -90,7 +90,7 @@ describe('ClusterNode: connecting', () => {
     expect(between.slice(0, pauses.length)).toEqual(pauses);
   });
 
-  it('begins with short pauses again once it was up for two seconds', async () => {
+  it('starts with short pauses again once it was up for two seconds', async () => {
     const { clock, server, node } = setup();
     jest.spyOn(Math, 'random').mockReturnValue(1);
     server.refusing = true;
@@ -106,7 +106,7 @@ describe('ClusterNode: connecting', () => {
     expect(server.dials.length).toBe(dials + 1);
   });
 
-  it('pauses longer and longer where a server answers, and then ends each connection', async () => {
+  it('backs off where a server answers, and then ends each connection', async () => {
     const { clock, server, node } = setup();
     node.start();
     await clock.advance(0);
@@ -123,7 +123,7 @@ describe('ClusterNode: connecting', () => {
     expect([server.dials.length, node.up]).toEqual([before + 1, true]);
   });
 
-  it('is not dialled by many puts more often than every 50 ms', async () => {
+  it('is dialled at most every 50 ms, however many puts there are', async () => {
     const { clock, server, put, results } = setup();
     server.refusing = true;
     for (let ms = 0; ms < 1_000; ms++) {
@@ -211,7 +211,7 @@ describe('ClusterNode: close', () => {
     }
   });
 
-  it('fails what comes later, at once', async () => {
+  it('fails later calls at once', async () => {
     const { clock, server, node, put, results } = await setupUp();
     node.close();
     put();

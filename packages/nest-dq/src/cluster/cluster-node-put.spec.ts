@@ -36,7 +36,7 @@ describe('ClusterNode: put', () => {
     ]);
   });
 
-  it('is doubtful when no answer came', async () => {
+  it('is indeterminate when no answer came', async () => {
     const { clock, server, put, results } = await setupUp();
     server.answers['put'] = () => undefined;
     put();
@@ -50,7 +50,7 @@ describe('ClusterNode: put', () => {
     ]);
   });
 
-  it('is doubtful when the connection is lost on the way', async () => {
+  it('is indeterminate when the connection is lost on the way', async () => {
     const { clock, server, put, results } = await setupUp();
     server.answers['put'] = () => {
       server.cut();
@@ -100,7 +100,7 @@ describe('ClusterNode: put', () => {
       },
     );
 
-    it('has room for it after a restart, and where it only takes no more puts', async () => {
+    it('has room for it after a restart, and where it only refuses puts', async () => {
       const { clock, server, node } = await setupUp();
       Object.assign(server.counters, putSoFar(7));
       await ping(clock);

@@ -95,7 +95,7 @@ describe('Cluster: put', () => {
     expect(servers[1]!.words).toEqual([]);
   });
 
-  it('tries a node that refused lately when the healthy ones are too few', async () => {
+  it('tries a node that refused lately when there are too few healthy ones', async () => {
     const { servers, put, nodes } = await setup(3);
     for (const i of [1, 2]) servers[i]!.answers['put'] = () => 'DRAINING';
     await put();
@@ -106,7 +106,7 @@ describe('Cluster: put', () => {
     expect(Object.keys(reasons)).toEqual(['n1:1']);
   });
 
-  it('tries one that refused lately in place of one that fails, when else the copies are too few', async () => {
+  it('tries a node that refused lately in place of one that fails, when there would be too few copies otherwise', async () => {
     const { servers, nodes, put, beginWith } = await setup(3);
     beginWith(0);
     servers[2]!.answers['put'] = () => 'DRAINING';
@@ -132,7 +132,7 @@ describe('Cluster: put', () => {
     expect(Object.keys(reasons)).toEqual(['n1:1']);
   });
 
-  it('puts no primary when it would be of no use', async () => {
+  it('puts no primary when it would be useless', async () => {
     const { servers, put, puts, beginWith } = await setup(3);
     beginWith(0);
     servers[1]!.answers['put'] = () => 'DRAINING';
@@ -144,7 +144,7 @@ describe('Cluster: put', () => {
     expect(puts().filter(({ index }) => index === 0)).toEqual([]);
   });
 
-  it('takes backups alone for a success', async () => {
+  it('counts backups alone as a success', async () => {
     const { servers, put, beginWith } = await setup(3);
     beginWith(0);
     servers[0]!.answers['put'] = () => 'BURIED 5';
@@ -213,12 +213,12 @@ describe('Cluster: delete', () => {
     expect([node === nodes[1], words]).toEqual([true, [[], ['delete']]]);
   });
 
-  it('finds it by its name else, and looks at the copy first', async () => {
+  it('falls back to its name, and looks at the copy first', async () => {
     const { result, words, asked } = await deleteAt('n1:1#before:5');
     expect([result, words, asked]).toEqual(['deleted', [[], ['peek', 'delete']], ['body']]);
   });
 
-  it('asks all nodes about a server that it knows by no name', async () => {
+  it('asks all nodes about a server whose name is unknown', async () => {
     const { result, words, asked } = await deleteAt('gone:1#before:5');
     expect([result, words]).toEqual(['deleted', Array(2).fill(['peek', 'delete'])]);
     expect(asked).toEqual(['body', 'body']);

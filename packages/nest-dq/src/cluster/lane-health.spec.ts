@@ -20,7 +20,7 @@ describe('LaneHealth', () => {
     for (let i = 0; i < times; i++) health.refused(tube, error);
   };
 
-  it('says nothing of one try that failed, as the node may just have gone away', () => {
+  it('does not report a single failed try, since the node may just have gone away', () => {
     refuse('a', 1);
     health.forget();
     refuse('a', 1);
@@ -46,7 +46,7 @@ describe('LaneHealth', () => {
     ]);
   });
 
-  it('knows a node that has no memory for it', () => {
+  it('recognizes a node that has no memory for it', () => {
     refuse('a', 2, new BeanstalkError('OUT_OF_MEMORY', 'no'));
     expect(troubles).toEqual([expect.stringContaining('the node needs more memory')]);
   });
@@ -64,7 +64,7 @@ describe('LaneHealth', () => {
     );
   });
 
-  it('is well again once each tube has its connection, or wants none', () => {
+  it('is healthy again once each tube has its connection, or wants none', () => {
     refuse('a', 2);
     refuse('b', 2);
     health.done('a');

@@ -64,7 +64,7 @@ describe('StoreHealth', () => {
     expect(health).toMatchObject({ hasLog: false, logStopped: false });
   });
 
-  it('takes a doubtful one for stopped until it advances from then on', () => {
+  it('treats a doubtful log as stopped until it advances from then on', () => {
     const health = healthOf([10, 5, 15]);
     health.doubtLog();
     expect(health.logStopped).toBe(true);

@@ -115,7 +115,7 @@ function reachable(root: object): Map<unknown, string> {
 }
 
 describe('a process in which tubes come and go', () => {
-  it('keeps nothing of them, but for the thousand names whose time it has read', async () => {
+  it('keeps nothing of them, except a thousand names whose time it has read', async () => {
     const process = new Process();
     await process.start();
     for (let i = 0; i < 5; i++) await process.comeAndGo(`first-${i}`);

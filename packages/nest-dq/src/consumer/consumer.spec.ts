@@ -28,7 +28,7 @@ describe('ClusterConsumer', () => {
     make = (settings) => new ClusterConsumer({ ...SETTINGS, ...settings }, { ...parts, report: SILENT });
   });
 
-  it('runs what was registered before the start, and after it, each from its own options', async () => {
+  it('runs handlers registered before and after the start, each with its own options', async () => {
     const consumer = make();
     const ran: string[] = [];
     let most = 0;
@@ -53,7 +53,7 @@ describe('ClusterConsumer', () => {
     await Promise.all([consumer.stop(), clock.advance(5_000)]);
   });
 
-  it('keeps the dead letters of a tube for as long as its handler says, and else the module', async () => {
+  it('keeps the dead letters of a tube for as long as its handler says, or else the module', async () => {
     const consumer = make({ deadLetters: { maxAge: 3_600_000, maxCount: 2 } });
     await consumer.consume('own', () => undefined, { deadLetters: { maxAge: '1m' } });
     const usual = await consumer.consume('usual', () => undefined);
@@ -108,7 +108,7 @@ describe('ClusterConsumer', () => {
     await expect(consumer.consume('t', () => undefined)).resolves.toBeDefined();
   });
 
-  it('refuses what it cannot consume', async () => {
+  it('refuses invalid tubes and handlers', async () => {
     const consumer = make();
     const nothing = () => undefined;
     await expect(consumer.consume('a b', nothing)).rejects.toMatchObject({ code: 'DQ_BAD_TUBE' });
@@ -123,7 +123,7 @@ describe('ClusterConsumer', () => {
     await expect(consumer.consume('t', nothing)).rejects.toMatchObject({ code: 'DQ_CLOSED' });
   });
 
-  it('may be stopped before the start, and does not start after it', async () => {
+  it('may be stopped before the start, and then does not start', async () => {
     const consumer = make();
     let ran = 0;
     await consumer.consume('t', () => void ran++);

@@ -68,7 +68,7 @@ describe('Heartbeat', () => {
     expect(context.reports).toEqual(['lease lost 2']);
   });
 
-  it('takes silence for nothing, and asks again in its time', async () => {
+  it('ignores silence, and asks again in its time', async () => {
     const run = running('a');
     context.ledger.away = true;
     heartbeat.start();

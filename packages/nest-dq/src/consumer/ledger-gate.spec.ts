@@ -57,7 +57,7 @@ describe('LedgerGate', () => {
     expect(gate.open).toBe(true);
   });
 
-  it('is shut while other processes decide in another ledger, and lets go what it holds', async () => {
+  it('is shut while other processes use another ledger, and releases what it holds', async () => {
     let listener!: Parameters<AdmissionView['listen']>[0];
     const admission = {
       admitted: false,

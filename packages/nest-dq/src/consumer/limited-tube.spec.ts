@@ -51,7 +51,7 @@ describe('a limit of the rate', () => {
   });
 
   it.each([0, 450, 900])(
-    'starts urgent jobs before earlier ones, except the few in hand (added %i ms into a second)',
+    'starts urgent jobs before earlier ones, except the few already held (added %i ms into a second)',
     async (phase) => {
       const begun: string[] = [];
       const handler: HandlerMethod = (_, { headers }) => void begun.push(headers['kind']!);
@@ -87,7 +87,7 @@ describe('a limit of the rate', () => {
     expect(counts.begun.length).toBeGreaterThanOrEqual(49);
   });
 
-  it('keeps nothing of what waits when it stops', async () => {
+  it('keeps no waiting jobs when it stops', async () => {
     const worker = world.process();
     const { counts, handler } = slow(1);
     const consumer = await worker.consume(handler, { limit: { rate: 10 } });

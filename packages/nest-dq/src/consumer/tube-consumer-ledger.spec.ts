@@ -11,7 +11,7 @@ consumingInEachTest();
 const count = (texts: readonly string[], text: string) => texts.filter((each) => each === text).length;
 
 describe('while the ledger is away', () => {
-  it('runs nothing, and gives everything to others after a second, at once', async () => {
+  it('runs nothing, and releases everything to others at once after a second', async () => {
     const [cut, healthy] = [world.process(), world.process()];
     const starts: string[] = [];
     await cut.consume((_payload, { id }) => void starts.push(`cut ${id}`), { concurrency: 50 });

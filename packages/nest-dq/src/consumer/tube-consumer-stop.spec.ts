@@ -91,7 +91,7 @@ describe('TubeConsumer, when it is stopped', () => {
     expect(worker.reports).toEqual([expect.stringMatching(/^failed 1/), 'dead attempts']);
   });
 
-  it('hands back what a claim brings afterwards, without running it', async () => {
+  it('hands back later results of a claim, without running them', async () => {
     const worker = world.process();
     let starts = 0;
     const consumer = await worker.consume(() => void starts++);
@@ -114,7 +114,7 @@ describe('TubeConsumer, when it is stopped', () => {
     expect(worker.ledger.asked.at(-1)).toBe(`complete ${id} back`);
   });
 
-  it('lets go at once of what was claimed without an answer', async () => {
+  it('releases at once what was claimed without an answer', async () => {
     const worker = world.process();
     await worker.consume(forEver);
     const tube = worker.ledger.tube('tube');

@@ -10,13 +10,13 @@ describe('asciiJson', () => {
     'line\nfeed, \u0000 and \u007f',
     'Zürich 🚀',
     '\ud800 alone',
-  ])('writes %j so that it is read again, in ASCII', (text) => {
+  ])('writes %j in ASCII, readable by any JSON parser', (text) => {
     const json = asciiJson(text);
     expect(JSON.parse(json)).toBe(text);
     expect(json).toMatch(/^[\0-\x7f]*$/);
   });
 
-  it('writes what is no string as JSON does', () => {
+  it('writes values that are not strings as JSON does', () => {
     expect(asciiJson({ ö: [1, true, null] })).toBe('{"\\u00f6":[1,true,null]}');
   });
 });

@@ -151,7 +151,7 @@ describe('parseRef', () => {
     expect(message.length).toBeLessThan(400);
   });
 
-  it('says that a text was cut short', () => {
+  it('says that a string was cut short', () => {
     const whole = wire(good);
     expect(() => parse({ ref: whole.slice(0, -9) })).toThrow(/"}, cut short or altered: expected a receipt/);
     expect(() => parse({ ref: 'order 42' })).toThrow(
@@ -222,7 +222,7 @@ describe('keyedId', () => {
     expect(new Set(ids).size).toBe(names.length ** 2);
   });
 
-  it('is an id as any other', () => {
+  it('is an id like any other', () => {
     expect(isJobId(keyedId(stored('t'), 'x'.repeat(500)))).toBe(true);
     expect(keyedId(stored('t'), 'k')).toHaveLength(24);
   });
@@ -278,7 +278,7 @@ describe('with a seal', () => {
     expect(parseRef({ ref }, 'app.')).toEqual(CONTENT);
   });
 
-  it('may name a job by its key or id all the same, as only the application does that', () => {
+  it('may name a job by its key or id all the same, since only the application does that', () => {
     expect(parseRef({ tube: 't', key: 'k' }, 'app.', seal)).toMatchObject({ tube: 'app.t', key: 'k' });
     expect(parseRef({ tube: 't', id: 'x' }, 'app.', seal)).toMatchObject({ tube: 'app.t', id: 'x' });
   });

@@ -47,7 +47,7 @@ describe('a payload', () => {
     }
   });
 
-  it('is what its toJSON says', () => {
+  it('is the result of its toJSON', () => {
     expect(through(new Date(0))).toBe('1970-01-01T00:00:00.000Z');
     expect(through({ at: new Date(0), gone: undefined })).toEqual({ at: '1970-01-01T00:00:00.000Z' });
   });

@@ -75,7 +75,7 @@ describe('stagger', () => {
 });
 
 describe('copyPriority', () => {
-  it('puts what the user says before the due time', () => {
+  it('puts the user’s priority before the due time', () => {
     const farFuture = Date.UTC(2200, 0, 1);
     expect(copyPriority(0, farFuture, 30)).toBeLessThan(copyPriority(1, 0, 0));
     expect(copyPriority(1, farFuture, 30)).toBeLessThan(copyPriority(2, 0, 0));

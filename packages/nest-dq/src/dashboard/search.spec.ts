@@ -7,7 +7,7 @@ describe('refIn', () => {
     expect(refIn('{"id":"i","ref":"dq1.abc"}')).toBe('dq1.abc');
   });
 
-  it('takes any other text for an id or a key', () => {
+  it('takes any other string for an id or a key', () => {
     for (const text of ['order-1', '{order}', '{"a":1}', '{"ref":1}']) expect(refIn(text)).toBeUndefined();
   });
 });

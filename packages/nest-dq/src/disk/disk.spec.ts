@@ -8,7 +8,7 @@ import { Disk } from './disk.js';
 const folder = folderOfTest();
 
 describe('a disk', () => {
-  it('makes its folder, and keeps what was changed, over restarts', async () => {
+  it('creates its folder, and keeps changes over restarts', async () => {
     folder.dir = join(folder.dir, 'in', 'depth');
     await folder.store({ a: '1', b: '2 ☂' });
     const disk = await folder.open();
@@ -91,7 +91,7 @@ describe('a disk', () => {
     expect(next.now()).toBeGreaterThanOrEqual(before + 1_000);
   });
 
-  it('takes the machine’s time when that has gone on', async () => {
+  it('takes the machine’s time when that is ahead', async () => {
     await folder.store({ a: '1' });
     folder.clock = new VirtualClock(folder.clock.wall() + 60_000);
     const disk = await folder.open();

@@ -77,13 +77,13 @@ describe('a node on a disk, after a restart', () => {
     expect(await reserved).toBe('RESERVED 1 1\r\nx\r\n');
   });
 
-  it('hands out what came due meanwhile', async () => {
+  it('hands out jobs that came due meanwhile', async () => {
     await ask(put('x', { delay: 100 }));
     await folder.restart(100_000);
     expect(await ask('reserve-with-timeout 0\r\n', 'x\r\n')).toBe('RESERVED 1 1\r\nx\r\n');
   });
 
-  it('has what was reserved as ready', async () => {
+  it('has reserved jobs as ready', async () => {
     expect(await ask(put('x') + 'reserve\r\n', 'x\r\n')).toContain('RESERVED 1');
     await folder.restart();
     expect(await ask('reserve-with-timeout 0\r\n', 'x\r\n')).toBe('RESERVED 1 1\r\nx\r\n');
@@ -100,7 +100,7 @@ describe('a node on a disk, after a restart', () => {
     expect(await stats(2)).toMatchObject({ state: 'ready' });
   });
 
-  it('has the buried in the order of their burials, also over two restarts', async () => {
+  it('has the buried in the order of their burials, even after two restarts', async () => {
     await ask(put('a') + put('b') + put('c'), 'INSERTED 3\r\n');
     await ask('reserve\r\nreserve\r\nbury 2 5\r\nbury 1 6\r\n', 'BURIED\r\nBURIED\r\n');
     await folder.restart();
@@ -120,7 +120,7 @@ describe('a node on a disk, after a restart', () => {
     expect(await stats(2)).toMatchObject({ state: 'ready', kicks: '1' });
   });
 
-  it('is another instance, so that nobody takes an id of before for granted', async () => {
+  it('is another instance, so that nobody relies on earlier ids', async () => {
     const { instance } = node;
     await folder.restart();
     expect(node.instance).not.toBe(instance);
@@ -170,7 +170,7 @@ describe('the replies of a node on a disk', () => {
     expect(heard.text).toBe('INSERTED 1\r\nUSING default\r\n');
   });
 
-  it('to others do not wait', async () => {
+  it('to other commands do not wait', async () => {
     await ask(put('x'));
     const { letGo } = blocked();
     const putter = listen(put('y'));

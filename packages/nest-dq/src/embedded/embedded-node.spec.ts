@@ -214,7 +214,7 @@ describe('listening', () => {
     await (await Caller.call(address)).says(PUT, 'INSERTED 2\r\n');
   });
 
-  it('lets wait whoever does not read the replies, and nobody else', async () => {
+  it('makes only a client that does not read its replies wait', async () => {
     const { address } = await listening();
     const [deaf, caller] = [await Caller.call(address), await Caller.call(address)];
     const body = 'x'.repeat(60_000);
@@ -266,7 +266,7 @@ describe('closing', () => {
     await caller.hearsEnd();
   });
 
-  it('ends what comes later', async () => {
+  it('ends later connections', async () => {
     const { node: first, address } = await listening();
     await first.close();
     const node = await open();

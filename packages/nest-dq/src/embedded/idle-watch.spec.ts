@@ -36,7 +36,7 @@ async function endedIn(...talkers: Talker[]): Promise<boolean[][]> {
 }
 
 describe('a connection is closed for being idle', () => {
-  it('if it has sent nothing for so long', async () => {
+  it('if it has sent nothing for that long', async () => {
     const [silent, busy] = [connect(), connect()];
     await silent.says('list-tube-used\r\n');
     for (let i = 1; i < 6; i++)

@@ -56,7 +56,7 @@ describe('a node at its job limit', () => {
 });
 
 describe('a node whose jobs take as much memory as they may', () => {
-  it('stores no other one until there is room for its body', async () => {
+  it('stores no more until there is room for its body', async () => {
     const a = begin({ maxMemory: 2_000 });
     expect(await a.says(put('x'.repeat(1_000)))).toBe('INSERTED 1\r\n');
     expect(await a.says(put('x'.repeat(401)))).toBe('OUT_OF_MEMORY\r\n');

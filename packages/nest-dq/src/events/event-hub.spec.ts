@@ -29,7 +29,7 @@ describe('EventHub', () => {
     expect(hub.failures).toEqual(['Pager.up at `nodeUp`: a value that is no Error was thrown: "oh"']);
   });
 
-  it('refuses what is no event', () => {
+  it('refuses an unknown event', () => {
     const hub = new CollectingHub();
     expect(() => hub.on('finished' as DqEventName)).toThrow(
       /DQ_BAD_OPTION: there is no event "finished": expected one of scheduled, started, completed, failed, dead, revoked, late, nodeDown, nodeUp, nodeTrouble/,

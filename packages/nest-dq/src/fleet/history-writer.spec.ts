@@ -95,7 +95,7 @@ describe('HistoryWriter', () => {
     expect(NUMBERS).toBe(FIRST_CLASS + bucket!.byLateness.length);
   });
 
-  it('keeps what the ledger did not take, under its minute, and drops the oldest of too much', async () => {
+  it('keeps counts that the ledger did not take, under their minute, and drops the oldest if there are too many', async () => {
     const minute = minuteNow();
     away = true;
     tally.count('a', 'scheduled');

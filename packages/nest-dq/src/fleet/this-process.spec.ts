@@ -109,7 +109,7 @@ describe('ThisProcess', () => {
     expect(await presence.all()).toEqual([]);
   });
 
-  it('is not elected any more when its election is over by its own clock, although it heard nothing', async () => {
+  it('is no longer elected when its election has expired by its own clock, although it heard nothing', async () => {
     const process = started();
     process.learn({ ...ELECTED, electedUntil: world.clock.now() + 1_000 });
     await world.clock.advance(999);
@@ -147,7 +147,7 @@ describe('ThisProcess', () => {
     expect(told).toBe(2);
   });
 
-  it('puts no copies on a node that is drained, and does again when it is not drained any more', async () => {
+  it('puts no copies on a drained node, and does so again when it is no longer drained', async () => {
     started();
     const places = async () => {
       await world.producer.delay('t', 1, '1h');
@@ -188,7 +188,7 @@ describe('ThisProcess', () => {
     expect(drained()).toEqual([]);
   });
 
-  it('warns once of each setting that others have otherwise, and knows it until they are gone', async () => {
+  it('warns once of each setting that differs elsewhere, and knows it until they are gone', async () => {
     const one = started();
     expect(one.unequalSettings).toEqual([]);
     const others = [60_000, 60_000, 30_000].map((lease) => started({ settings: { ...SETTINGS, lease } }));

@@ -56,7 +56,7 @@ describe('Batcher', () => {
     expect([told, batcher.size]).toEqual([['e,f 1,2 sent at 70'], 4]);
   });
 
-  it('halves a call that failed until it knows the item, which holds up no other', async () => {
+  it('splits a failed call in half until the item is found, which holds up no other', async () => {
     const batcher = make({ largest: 5 });
     for (const item of ['a', 'b', 'bad', 'c', 'd']) batcher.add(item);
     await turn();
@@ -67,7 +67,7 @@ describe('Batcher', () => {
     expect([told.length, batcher.size]).toEqual([3, 0]);
   });
 
-  it('asks about each alone after a failure, where a repeat costs something', async () => {
+  it('asks about each separately after a failure, where a repeat costs something', async () => {
     make({ alone: true }).ask(['a', 'bad', 'c']);
     await answerAllBut('bad');
     expect(asked()).toEqual(['a,bad,c', 'a', 'bad', 'c']);

@@ -195,7 +195,7 @@ describe('DqModule', () => {
     }
   });
 
-  it('refuses what it cannot take where it is written', () => {
+  it('refuses invalid arguments where they are written', () => {
     const besides = { useFactory: () => ({}), lease: '5s' };
     expect(refusal(() => DqModule.forRootAsync(besides)).message).toMatch(
       /`lease`, which belongs in what its factory/,

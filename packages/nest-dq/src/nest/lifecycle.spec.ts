@@ -149,7 +149,7 @@ describe('the life of an application', () => {
     expect(witness.events).not.toContain('late begins');
   });
 
-  it('starts at bootstrap what was consumed by hand before', async () => {
+  it('starts manually registered consumers at bootstrap', async () => {
     const app = await compile();
     const ran = signal<unknown>();
     await app.get(DqConsumer).consume('by.hand', ran.resolve);

@@ -119,7 +119,7 @@ describe('@OnDq', () => {
     );
   });
 
-  it('refuses a cluster that there is not, and what is no event', async () => {
+  it('refuses an unknown cluster, and an unknown event', async () => {
     @Injectable()
     class Stray {
       @OnDq('dead', { cluster: 'post' })

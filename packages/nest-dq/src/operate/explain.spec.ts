@@ -120,7 +120,7 @@ describe('the explanation', () => {
     });
   });
 
-  it('says that nobody consumes the tube of an overdue job', async () => {
+  it('says that no process consumes the tube of an overdue job', async () => {
     const { inspector, producer, clock } = await embedded();
     const receipt = await producer.now('t', 1);
     await clock.advance(60_000);
@@ -225,7 +225,7 @@ describe('the explanation', () => {
     ]);
   });
 
-  it('of a job that never was says so', async () => {
+  it('of an unknown job says so', async () => {
     const { inspector } = await embedded();
     expect(await inspector.explain(KEY)).toMatchObject({ because: 'unknown', copies: [] });
   });

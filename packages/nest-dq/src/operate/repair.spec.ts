@@ -56,7 +56,7 @@ describe('repair', () => {
     expect(await copies('app.t')).toHaveLength(2);
   });
 
-  it('leaves a node alone that is away, unless it is said to be lost', async () => {
+  it('leaves alone a node that is away, unless it is declared lost', async () => {
     const { add, cut, repaired, present } = await world();
     await add([HOUR, 2 * HOUR, 3 * HOUR, 4 * HOUR]);
     await cut(0);
@@ -96,7 +96,7 @@ describe('repair', () => {
     expect(await repaired()).toMatchObject({ done: 1, failed: 0 });
   });
 
-  it('counts a job as failed that has no copy in reach, and says which', async () => {
+  it('counts a job as failed that has no copy in reach, and names it', async () => {
     const { add, wipe, repaired } = await world(3);
     const [receipt] = await add([HOUR]);
     for (const node of [0, 1, 2]) await wipe(node);

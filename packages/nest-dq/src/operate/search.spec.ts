@@ -5,7 +5,7 @@ import { DqError } from '../errors.js';
 const tubesOf = (count: number) => Array.from({ length: count }, (_, i) => `t${String(i).padStart(3, '0')}`);
 
 describe('a search', () => {
-  it('finds what a text names in hundreds of tubes, as a key and as an id', async () => {
+  it('finds the job of a string in hundreds of tubes, as a key and as an id', async () => {
     const world = await embedded(3, 'app.');
     const { producer, inspector } = world.process({ mostIndexed: 100 });
     const tubes = tubesOf(300);
@@ -66,7 +66,7 @@ describe('a search', () => {
     expect(await failure(inspector.search('k'))).toMatchObject({ code: 'DQ_LEDGER_DOWN' });
   });
 
-  it('sends no text to the ledger that is no id: a key only as its hash', async () => {
+  it('sends the ledger no string that is not an id: a key only as its hash', async () => {
     const world = await embedded();
     const { producer, inspector } = world.process({ mostIndexed: 100 });
     const { id } = await producer.delay('t', {}, '1h', { key: 'alice@example.com' });

@@ -26,7 +26,7 @@ describe('pause and resume', () => {
     ]);
   });
 
-  it('say of a tube without a consumer and a job that nobody knows it', async () => {
+  it('report a tube without a consumer and a job as unknown', async () => {
     const world = await embedded();
     const { control, clock, producer } = world;
     expect(await control.pause('tpyo')).toEqual({ since: new Date(clock.wall()), unknown: true });
@@ -40,7 +40,7 @@ describe('pause and resume', () => {
     }
   });
 
-  it('refuse an end that is over, and change nothing', async () => {
+  it('refuse an end in the past, and change nothing', async () => {
     const { control, clock, events } = await embedded();
     const told = events.collect('operated');
     const over = { until: clock.wall() - 1 };
@@ -66,7 +66,7 @@ describe('pause and resume', () => {
     expect(await control.resume('t')).toEqual({ unknown: true });
   });
 
-  it('refuse a tube that cannot be, and a module that is closed', async () => {
+  it('refuse an invalid tube, and a closed module', async () => {
     const { control, producer } = await embedded();
     expect((await failure(control.pause('no tube'))).code).toBe('DQ_BAD_TUBE');
     expect((await failure(control.resume('no tube'))).code).toBe('DQ_BAD_TUBE');

@@ -102,7 +102,7 @@ describe('the view of a tube', () => {
     expect(await world.inspector.tube('t')).toMatchObject({ dead: 0, limits: { perGroup: 1 } });
   });
 
-  it('counts about as many, while a node is away', async () => {
+  it('estimates the counts while a node is away', async () => {
     const { inspector, producer, cut } = await embedded();
     for (let i = 0; i < 6; i++) await producer.delay('t', i, '1m');
     await cut(1);
@@ -129,7 +129,7 @@ describe('the view of a tube', () => {
     expect(await inspector.tube('t')).toMatchObject({ waiting: 0, due: 0, dead: 1, copies: { buried: 3 } });
   });
 
-  it('lacks what the ledger knows while it does not answer', async () => {
+  it('lacks the ledger’s figures while that does not answer', async () => {
     const { inspector, ledger, after, producer } = await embedded();
     await producer.delay('t', 1, '1m');
     ledger.gate = () => new Promise(() => undefined);
@@ -139,7 +139,7 @@ describe('the view of a tube', () => {
     );
   });
 
-  it('lacks only the numbers of the list while that does not answer', async () => {
+  it('lacks only the figures of the list while that does not answer', async () => {
     const { inspector, ledger } = await embedded();
     ledger.fail('tally', 'lost');
     const view = await inspector.tube('t');
@@ -151,14 +151,14 @@ describe('the view of a tube', () => {
     ]);
   });
 
-  it('lacks the consumers while nobody knows the processes', async () => {
+  it('lacks the consumers while the processes are unknown', async () => {
     const { inspector, presence } = await embedded();
     presence.all = () => Promise.reject(new Error('no answer'));
     const view = await inspector.tube('t');
     expect([view.nodes, 'consumers' in view]).toEqual([3, false]);
   });
 
-  it('of a name that is none is refused', async () => {
+  it('of an invalid name is refused', async () => {
     const { inspector } = await embedded();
     await expect(inspector.tube('no tube')).rejects.toMatchObject({ code: 'DQ_BAD_TUBE' });
   });
@@ -195,7 +195,7 @@ describe('the list of tubes', () => {
     expect(await viewOfTube(sources, 't' as StoredTube)).toMatchObject({ waiting: 1, listed: 1, overdue: 0 });
   });
 
-  it('asks the ledger for no more once its time is over', async () => {
+  it('asks the ledger nothing more once its time is up', async () => {
     const { inspector, ledger, servers, after } = await scripted(1);
     const [server] = servers;
     const names = Array.from({ length: 60 }, (_, i) => `- t${i}`).join('\n');

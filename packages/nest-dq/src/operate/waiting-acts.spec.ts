@@ -54,7 +54,7 @@ describe('revokeMany', () => {
     expect(revoked).toHaveLength(2);
   });
 
-  it('can mean those that wait for a retry only, or the others only', async () => {
+  it('can be limited to jobs that wait for a retry, or to the others', async () => {
     const { control, producer, copies, run, clock } = await withWaiting(1);
     const retried = await producer.now('t', 'retried');
     await clock.advance(0);
@@ -78,7 +78,7 @@ describe('revokeMany', () => {
       return Object.assign(world, { lane, copyId: copy.id });
     }
 
-    it('waits for one that is frozen, until its node takes the copy back', async () => {
+    it('waits for a frozen one, until its node takes the copy back', async () => {
       const { control, copies, after } = await withHeld();
       expect(await after(70_000, all(control.revokeMany('t', {})))).toEqual([through(1)]);
       expect(await copies()).toEqual([]);
@@ -160,7 +160,7 @@ describe('rescheduleMany', () => {
     expect(await due()).toEqual([2.5, 3.5, 4.5]);
   });
 
-  it('leaves a job alone that another one moved after it was read', async () => {
+  it('leaves alone a job that another process moved after it was read', async () => {
     const { control, due, ledger, process, receipts, at } = await withWaiting(2);
     const other = process();
     ledger.gate = async (verb) => {
@@ -174,7 +174,7 @@ describe('rescheduleMany', () => {
     expect(await due()).toEqual([20, 3]);
   });
 
-  it('is refused by an instant that is over, and nothing is moved', async () => {
+  it('refuses an instant in the past, and moves nothing', async () => {
     const { control, due, at, clock } = await withWaiting(1);
     await clock.advance(30_000);
     await expect(all(control.rescheduleMany('t', {}, at(0)))).rejects.toMatchObject({

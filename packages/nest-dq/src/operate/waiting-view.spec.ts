@@ -62,7 +62,7 @@ describe('the jobs that an inspector shows', () => {
     expect(found).toHaveLength(7);
   });
 
-  it('are looked for among 1,000 in each call', async () => {
+  it('are searched 1,000 at a time', async () => {
     const { inspector, memory, clock } = await indexing();
     const due = clock.wall() + 60_000;
     const jobs = Array.from({ length: 1_000 }, (_, i) => ({ id: `job-${i}`, due: due + i, places: [] }));

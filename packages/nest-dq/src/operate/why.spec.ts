@@ -253,7 +253,7 @@ describe('why a job has not run', () => {
     expect([reason.because, sentenceOf(reason)]).toEqual([because, sentence]);
   });
 
-  it.each(Object.entries(DETAILS))('%s, with what there is to say', (because, [facts, details]) => {
+  it.each(Object.entries(DETAILS))('%s, with its details', (because, [facts, details]) => {
     expect(told(facts)).toEqual({ because, details });
   });
 });

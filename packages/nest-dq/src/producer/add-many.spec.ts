@@ -44,7 +44,7 @@ describe('delayMany', () => {
     expect(new Set(await payloads())).toEqual(new Set(['1', '4']));
   });
 
-  it('survives any number of wrong ones', async () => {
+  it('survives any number of invalid ones', async () => {
     const { producer } = await embedded();
     const results = await producer.delayMany(
       't',
@@ -69,7 +69,7 @@ describe('delayMany', () => {
     expect(last.receipt?.dueAt.getTime()).toBe(calledAt + 60_000);
   });
 
-  it('keeps no more on their way than a node can answer in time', async () => {
+  it('keeps no more in flight than a node can answer in time', async () => {
     const { producer, clock, servers } = await scripted();
     for (const server of servers) server.freeze();
     void producer.delayMany(
@@ -92,7 +92,7 @@ describe('delayMany', () => {
     expect(await producer.delayMany('t', [])).toEqual([]);
   });
 
-  it('stores nothing where the iterable fails on its way', async () => {
+  it('stores nothing where the iterable fails midway', async () => {
     const { producer, copies } = await embedded();
     function* jobs() {
       yield { payload: 1, delay: '1m' } as const;
@@ -108,7 +108,7 @@ describe('delayMany', () => {
     ['DQ_BAD_OPTION', [{ payload: 1, delay: 1 }, null], 'job 1 of the list is null: expected an object'],
     ['DQ_BAD_OPTION', [undefined], 'job 0 of the list is undefined: expected an object'],
     ['DQ_BAD_OPTION', 'text', 'the jobs are "text": expected an array'],
-  ])('refuses as %s what are no jobs: %p', async (code, jobs, message) => {
+  ])('refuses as %s a list that has no jobs: %p', async (code, jobs, message) => {
     const { producer, copies } = await embedded();
     const error = await failure(producer.delayMany('t', jobs as []));
     expect([error.code, error.message]).toEqual([code, expect.stringContaining(message)]);
@@ -202,7 +202,7 @@ describe('adds with keys that are made at once', () => {
     expect(a?.state).toBe('waiting');
   });
 
-  it('fail together while the ledger is away', async () => {
+  it('all fail while the ledger is away', async () => {
     const { producer, ledger, copies } = await embedded();
     await producer.delay('t', 0, '1m');
     ledger.down = true;
@@ -211,7 +211,7 @@ describe('adds with keys that are made at once', () => {
     expect(await copies()).toHaveLength(3);
   });
 
-  it('do not fail for each other where the ledger answers and fails at one', async () => {
+  it('do not fail for each other where the ledger fails at one', async () => {
     const { producer, ledger } = await embedded();
     ledger.fail('open', 'lost');
     const results = await producer.delayMany('t', keyed(['a', 'b', 'c']));

@@ -18,7 +18,7 @@ describe('an add that finds too few nodes', () => {
     expect(ledger.revokes).toEqual([]);
   });
 
-  it('says of a node that it is the server of another one, and was not asked', async () => {
+  it('says that a node is the server of another one, and was not asked', async () => {
     const { producer, words, after } = await scripted(2, '', (server) => {
       server.instance = 'one';
     });
@@ -50,7 +50,7 @@ describe('an add that finds too few nodes', () => {
   it.each<[string, 'delay' | 'now']>([
     ['a job to come', 'delay'],
     ['a job that is due', 'now'],
-  ])('has the ledger refuse what it cannot take back: %s', async (_name, kind) => {
+  ])('has the ledger void what it cannot take back: %s', async (_name, kind) => {
     const { servers, ledger, producer, puts, claim, after } = await scripted();
     for (const server of servers.slice(1)) server.answers['put'] = () => undefined;
     const add = kind === 'now' ? producer.now('t', 1) : producer.delay('t', 1, '1m');
@@ -105,7 +105,7 @@ describe('an add that finds too few nodes', () => {
     }
   });
 
-  it('says so when the ledger is closed under it', async () => {
+  it('says so when the ledger is closed meanwhile', async () => {
     const { servers, ledger, producer, after } = await scripted();
     for (const server of servers.slice(1)) server.answers['put'] = () => undefined;
     const add = failure(after(2_000, producer.now('t', 1)));
@@ -113,7 +113,7 @@ describe('an add that finds too few nodes', () => {
     expect(await add).toMatchObject({ code: 'DQ_TOO_FEW_COPIES', indeterminate: true });
   });
 
-  it('is none with backups alone', async () => {
+  it('fails with backups alone', async () => {
     const { servers, producer, after } = await scripted();
     servers[0]!.answers['put'] = () => undefined;
     const receipt = await after(2_000, producer.delay('t', 1, '1m'));

@@ -80,7 +80,7 @@ describe('adds of one key at once', () => {
   );
 
   it.each(orders(2, 2).map((order) => ({ order })))(
-    'with reject fail but for the one that commits first: $order',
+    'with reject all fail except the one that commits first: $order',
     async ({ order }) => {
       const reject = { onDuplicate: 'reject' } as const;
       const { results, schedule, left } = await race(order, [reject, reject]);
@@ -207,7 +207,7 @@ describe('an add of a key whose job is run between its opening and its commit', 
     expect(await payloads()).toEqual(['newer', 'newer', 'newer']);
   });
 
-  it('gives up when that happens again and again, and nothing of it runs', async () => {
+  it('gives up when that happens again and again, and none of its copies runs', async () => {
     const { producer, ledger, primary, run, copies, clock } = await waiting();
     ledger.gate = async (call) => {
       if (call === 'commit') await (await run(primary)).finish('back');

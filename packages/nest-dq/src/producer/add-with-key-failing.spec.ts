@@ -57,7 +57,7 @@ describe('an add with a key that finds too few nodes', () => {
     },
   );
 
-  it('is sure of what the ledger says, although a put got no answer', async () => {
+  it('trusts the ledger, although a put got no answer', async () => {
     const { producer, servers, after, puts, claim, clock } = await scripted();
     for (const server of servers.slice(1)) server.answers['put'] = () => undefined;
     const error = await failure(after(2_000, producer.now('t', 'new', { key: 'k' })));

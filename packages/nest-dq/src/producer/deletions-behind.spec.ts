@@ -48,7 +48,7 @@ describe('DeletionsBehind', () => {
     expect([...asked.keys()]).toEqual(['c']);
   });
 
-  it('keeps what comes meanwhile until the nodes have answered and 50 ms are over', async () => {
+  it('keeps what comes meanwhile until the nodes have answered and 50 ms have passed', async () => {
     void add('a');
     await clock.advance(0);
     void add('b');
@@ -80,7 +80,7 @@ describe('DeletionsBehind', () => {
     expect(asked.size).toBe(1_000);
   });
 
-  it('lets a revoke wait where too much waits already, until some of it was asked for', async () => {
+  it('makes a revoke wait where too much waits already, until some of it was sent', async () => {
     void add('first');
     await clock.advance(0);
     expect(addMany('a', MOST_WAITING)).toEqual([]);

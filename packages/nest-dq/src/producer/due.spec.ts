@@ -5,7 +5,7 @@ import { ScriptedLedger } from '../../spec-support/scripted-ledger.js';
 import { DueTimes } from './due.js';
 import { stored } from '../../spec-support/stored.js';
 
-it('asks for the time of a tube once, and keeps a thousand tubes in mind at most', async () => {
+it('asks for the time of a tube once, and remembers at most a thousand tubes', async () => {
   const clock = new VirtualClock();
   const tube = new ScriptedLedger(clock);
   const times = new DueTimes({ tube: () => tube } as unknown as Ledger, clock);

@@ -12,7 +12,7 @@ async function indexing() {
 const placesOf = (receipt: { ref: string }): JobTarget['places'] => parseRef(receipt as never, '').places;
 
 describe('an id with its tube', () => {
-  it('finds a plain job that this process has just added, and whose first run was not begun', async () => {
+  it('finds a plain job that this process has just added, and whose first run has not begun', async () => {
     const { producer, after, clock } = await indexing();
     const receipt = await producer.delay('t', 1, '1m');
     const { id, ref, dueAt } = receipt;
@@ -72,7 +72,7 @@ describe('an id with its tube', () => {
     expect(record.expiresAt - clock.wall()).toBeGreaterThan(600_000_000);
   });
 
-  it('that nobody knows is unknown, and nothing is written', async () => {
+  it('of an unknown job finds nothing, and writes nothing', async () => {
     const { producer, memory, deadLetters } = await indexing();
     const ref = { tube: 't', id: '01JD2Q7Z0000000000000000AA' };
     expect(await producer.find(ref)).toBeUndefined();

@@ -71,7 +71,7 @@ describe('an add while all nodes stand still', () => {
     expect((await slow).copies).toBe(3);
   });
 
-  it('is not tried again while it is open what became of it', async () => {
+  it('is not retried while its outcome is indeterminate', async () => {
     const { clock, producer, ledger, servers } = await patient();
     servers.slice(1).forEach((server) => server.freeze());
     ledger.down = true;
@@ -98,7 +98,7 @@ describe('an add while all nodes stand still', () => {
     expect(await claim(first!.envelope)).toEqual({ kind: 'gone' });
   });
 
-  it('of many gives up for all of them together, unless some get on', async () => {
+  it('of many gives up for all of them together, unless some succeed', async () => {
     const { clock, producer, all } = await patient();
     all((server) => server.freeze());
     const jobs = Array.from({ length: 2_000 }, () => ({ payload: 1, delay: MINUTE }));
@@ -195,7 +195,7 @@ describe('while the ledger is away', () => {
     expect(await payloads('dead')).toEqual([]);
   });
 
-  it('a commit is asked for as long as the patience lasts', async () => {
+  it('a commit is repeated as long as the patience lasts', async () => {
     const { clock, producer, ledger, payloads } = await away();
     ledger.down = false;
     ledger.acted = (call) => void (ledger.down = call === 'open');

@@ -182,7 +182,7 @@ describe('the first add', () => {
 });
 
 describe('a closed producer', () => {
-  it('takes nothing any more', async () => {
+  it('accepts nothing more', async () => {
     const { producer, deadLetters, ledger, words } = await scripted();
     const receipt = await producer.delay('t', 1, '1m');
     const before = words().length;

@@ -26,7 +26,7 @@ describe('reschedule when no copy is in reach', () => {
     expect(memory.tube('t').records.byId.size).toBe(0);
   });
 
-  it.each(KINDS)('needs but one of them: %s', async (kind) => {
+  it.each(KINDS)('needs only one of them: %s', async (kind) => {
     const { producer, ref, nodes, after, copies, clock, old } = await waiting(kind);
     // Two copies are lost for good.
     for (const { node, copyId } of old.slice(0, 2)) {
@@ -111,7 +111,7 @@ describe('reschedule while the ledger fails', () => {
     },
   );
 
-  it('leaves it open when its commit got no answer three times, and deletes nothing', async () => {
+  it('is indeterminate when its commit got no answer three times, and deletes nothing', async () => {
     for (const kind of KINDS) {
       const { producer, ref, ledger, copies, after, claim, clock } = await waiting(kind);
       ledger.fail('commit', 'lost', 'lost', 'lost');

@@ -210,7 +210,7 @@ describe('reschedule', () => {
     },
   );
 
-  it('says how a delay is given where one was given as a text', async () => {
+  it('says how a delay is given where one was given as a string', async () => {
     const { producer } = await scripted();
     const error = await failure(producer.reschedule(KEY, '15m' as unknown as When));
     expect(error.message).toMatch(/"15m": .*\{ delay: '15m' \}/);
@@ -273,7 +273,7 @@ describe('reschedule of a job that does not wait', () => {
     expect(await payloads()).toEqual(['new', 'new', 'new']);
   });
 
-  it.each(['plain', 'keyed'] as const)('that nobody remembers finds it by its copies: %s', async (kind) => {
+  it.each(['plain', 'keyed'] as const)('of a forgotten job finds it by its copies: %s', async (kind) => {
     const { producer, clock, receipt, memory, schedule, copies, run } = await waiting(kind);
     memory.tube('t').records.byId.clear();
     expect(await producer.reschedule(receipt, { delay: '20s' })).toBe('rescheduled');
@@ -283,7 +283,7 @@ describe('reschedule of a job that does not wait', () => {
     expect((await run((await copies())[0]!)).attempt).toBe(1);
   });
 
-  it('that nobody remembers, and of which no copy is left, writes nothing', async () => {
+  it('of a forgotten job without copies writes nothing', async () => {
     const { producer, receipt, memory, ledger } = await waiting('plain');
     await producer.revoke(receipt);
     memory.tube('t').records.byId.clear();

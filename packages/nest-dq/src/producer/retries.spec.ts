@@ -16,8 +16,8 @@ function setUp() {
   return { clock, retries, call };
 }
 
-describe('a call that is tried again', () => {
-  it('gives what it comes to in the end', async () => {
+describe('a call that is retried', () => {
+  it('returns its final result', async () => {
     const { clock, retries, call } = setUp();
     let tries = 0;
     const result = retries.run(call(), async () => {
@@ -38,7 +38,7 @@ describe('a call that is tried again', () => {
     ['uncertain', new DqError('DQ_TOO_FEW_COPIES', 'it may still run', { indeterminate: true })],
     ['about the call itself', new DqError('DQ_DUPLICATE', 'the key is taken')],
     ['none of ours', new Error('a bug')],
-  ])('is not, where its failure is %s', async (_what, error) => {
+  ])('is not retried where its failure is %s', async (_what, error) => {
     const { retries, call } = setUp();
     let tries = 0;
     const result = retries.run(call(), async () => {
@@ -49,7 +49,7 @@ describe('a call that is tried again', () => {
     expect(tries).toBe(1);
   });
 
-  it('may be, whatever came of it, where that makes no difference', async () => {
+  it('may be retried, whatever its outcome, where that makes no difference', async () => {
     const { clock, retries, call } = setUp();
     const unknown = new DqError('DQ_LEDGER_DOWN', 'Redis did not answer', { indeterminate: true });
     let tries = 0;
@@ -61,7 +61,7 @@ describe('a call that is tried again', () => {
     expect(await result).toBe('done');
   });
 
-  it('is not without patience', async () => {
+  it('is not retried without patience', async () => {
     const { retries, call } = setUp();
     await expect(retries.run(call({ patience: 0 }), () => Promise.reject(DOWN))).rejects.toBe(DOWN);
   });
@@ -115,7 +115,7 @@ describe('a call that is tried again', () => {
 });
 
 describe('calls that wait for their next try', () => {
-  it('are tried some at a time while they fail, and more and more when they succeed', async () => {
+  it('are retried a few at a time while they fail, and more and more when they succeed', async () => {
     const { clock, retries, call } = setUp();
     let [down, underWay, most] = [true, 0, 0];
     let succeeded = 0;
@@ -137,7 +137,7 @@ describe('calls that wait for their next try', () => {
     expect(succeeded).toBe(2_000);
   });
 
-  it('wait for their turn while others get on, and only those whose own try fails then are given up', async () => {
+  it('wait for their turn while others succeed, and only those whose own try then fails are given up', async () => {
     const { clock, retries, call } = setUp();
     // Each takes a second, and there are more than may run at once.
     const slow = async () => new Promise<void>((resolve) => clock.after(1_000, resolve));

@@ -32,7 +32,7 @@ describe('revoke', () => {
   it.each<[string, boolean]>([
     ['once every copy is deleted', true],
     ['once a node that does not answer is found away', false],
-  ])('answers only %s, if that should be confirmed', async (_when, thaws) => {
+  ])('answers only %s, if it should be confirmed', async (_when, thaws) => {
     const { producer, servers, clock } = await scripted();
     const receipt = await producer.delay('t', 1, '1m');
     servers[0]!.freeze();
@@ -118,7 +118,7 @@ describe('revoke', () => {
       },
     );
 
-    it('fails if nobody knows where the copies are, and by the receipt it confirms', async () => {
+    it('fails if nobody knows where the copies are, and a receipt confirms it', async () => {
       const { producer } = await embedded();
       const receipt = await producer.delay('t', 1, '1m');
       expect(await producer.revoke(receipt)).toBe('revoked');
@@ -190,7 +190,7 @@ describe('revoke', () => {
     expect(await copies()).toEqual([]);
   });
 
-  it('does not know about such a job when a copy was missing', async () => {
+  it('is uncertain about such a job when a copy was missing', async () => {
     const { producer, nodes, clock } = await embedded();
     const receipt = await producer.now('t', 1);
     await clock.advance(60_000);
@@ -388,7 +388,7 @@ describe('revoke by a receipt', () => {
     expect(await producer.find(receipt)).toMatchObject({ state: 'revoked' });
   });
 
-  it('settles nothing of a generation whose places nobody knows', async () => {
+  it('settles nothing of a generation whose places are unknown', async () => {
     const { producer, ledger, clock, after, copies, run, claim } = await embedded();
     const receipt = await producer.delay('t', 1, '1h');
     ledger.fail('commit', 'lost', 'lost', 'lost');

@@ -38,7 +38,7 @@ describe('producer.tube', () => {
     expect(stored).toEqual(new Set(['now', 'at', 'many', 'times']));
   });
 
-  it('takes a receipt, a view and their text as the producer does', async () => {
+  it('takes a receipt, a view and their string as the producer does', async () => {
     const { producer, clock } = await embedded(3, 'app.');
     const orders = producer.tube(Orders);
     const receipt = await orders.delay({ id: '1' }, '1m');
@@ -62,7 +62,7 @@ describe('producer.tube', () => {
     expect(await orders.find({ key: '1' })).toMatchObject({ state: 'waiting' });
   });
 
-  it('refuses a reference to a job of another tube, and what is none', async () => {
+  it('refuses a reference to a job of another tube, and an invalid one', async () => {
     const { producer, ledger } = await embedded(3, 'app.');
     const orders = producer.tube(Orders);
     const receipt = await producer.now('mail', {});
@@ -92,12 +92,12 @@ describe('producer.tube', () => {
     expect(await move({ at: 'one' })).toBe('rescheduled');
   });
 
-  it('refuses what is no tube where it is made', async () => {
+  it('refuses an invalid tube where it is created', async () => {
     const { producer } = await embedded();
     expect(() => producer.tube('a b')).toThrow(expect.objectContaining({ code: 'DQ_BAD_TUBE' }));
   });
 
-  it('gives the errors of the producer', async () => {
+  it('throws the errors of the producer', async () => {
     const { producer } = await embedded();
     const orders = producer.tube(Orders);
     expect(await failure(orders.delay({ id: '1' }, '5' as '5s'))).toMatchObject({ code: 'DQ_BAD_DURATION' });

@@ -301,7 +301,7 @@ describe('a calendar', () => {
   });
 });
 
-it('says what to install, when a cron expression cannot be read for want of it', async () => {
+it('says what to install when a cron expression needs a missing package', async () => {
   jest.unstable_mockModule('croner', () => {
     throw new Error("Cannot find package 'croner'");
   });

@@ -59,7 +59,7 @@ describe('the keys of a function', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('are asked for where a copy names one that is unknown, though not often', async () => {
+  it('are fetched when a copy names an unknown one, though not often', async () => {
     give = async () => keysOf('old', { old: OLD });
     await fetcher.load();
     expect(seal.askForKeys()).toBe(false); // nothing has started

@@ -104,7 +104,7 @@ describe('runs', () => {
 });
 
 describe('scheduled', () => {
-  it('lists what waits, the soonest first, with what was said of it', async () => {
+  it('lists what waits, the soonest first, with its options', async () => {
     const options = {
       key: 'k',
       priority: 'high',
@@ -131,7 +131,7 @@ describe('scheduled', () => {
     expect(test.kit.scheduled('none')).toEqual([]);
   });
 
-  it('lists a job as it was moved or replaced last, and not what was revoked, runs or ran', async () => {
+  it('lists a job in its last place and form, and not what was revoked, runs or ran', async () => {
     await test.noting(({ payload: { id } }) => {
       expect(test.kit.scheduled(Orders).map(({ payload }) => payload.id)).not.toContain(id);
     });
@@ -155,7 +155,7 @@ describe('scheduled', () => {
 });
 
 describe('nodes', () => {
-  it('that sleep are stood in for by others, a little later', async () => {
+  it('that sleep are replaced by others, a little later', async () => {
     const runs = await test.noting();
     await test.kit.producer.delayMany(
       Orders,
@@ -178,7 +178,7 @@ describe('nodes', () => {
   });
 
   it.each([false, true])(
-    'that are too few to write on fail an add at once; used before: %s',
+    'that are too few fail an add at once; used before: %s',
     async (used) => {
       if (used) await test.kit.producer.delay(Orders, { id: 'a' }, '1h');
       for (const index of [0, 1]) test.kit.sleepNode(index);
@@ -193,7 +193,7 @@ describe('nodes', () => {
     },
   );
 
-  it('are as many as is said', async () => {
+  it('are as many as configured', async () => {
     const small = new DqTestKit({ nodes: 1 });
     expect(await small.producer.delay(Orders, { id: 'a' }, '1h')).toMatchObject({ copies: 1 });
     for (const index of [-1, 1, 0.5]) {
@@ -215,7 +215,7 @@ it('is closed for good, twice if need be', async () => {
 });
 
 describe('a wrong use', () => {
-  it('is to move the time of nothing', async () => {
+  it('is to move the time of an empty kit', async () => {
     const nothing = {
       code: 'DQ_CONFIG',
       message: expect.stringContaining('no application uses this kit'),
@@ -226,20 +226,20 @@ describe('a wrong use', () => {
     expect(() => test.kit.scheduled(Orders)).toThrow(expect.objectContaining(nothing));
   });
 
-  it('is an option that there is not', () => {
+  it('is an unknown option', () => {
     expect(() => new DqTestKit({ node: 1 } as object)).toThrow(
       'DQ_BAD_OPTION: there is no test kit option `node` (given 1): expected one of now, nodes, patience, polls',
     );
   });
 
-  it('is to name as polls what is no list of tubes', () => {
+  it('is to name as polls something other than a list of tubes', () => {
     expect(() => new DqTestKit({ polls: 'outbox' as never })).toThrow(
       'DQ_BAD_OPTION: `polls` is "outbox": expected a list of tubes',
     );
     expect(() => new DqTestKit({ polls: ['a b'] })).toThrow(expect.objectContaining({ code: 'DQ_BAD_TUBE' }));
   });
 
-  it('is to look into a cluster that there is not', () => {
+  it('is to look into an unknown cluster', () => {
     expect(test.kit.producer).toBeDefined();
     expect(test.kit.scheduled(Orders)).toEqual([]);
     expect(() => test.kit.scheduled(Orders, 'mails')).toThrow(

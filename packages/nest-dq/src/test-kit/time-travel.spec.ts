@@ -74,7 +74,7 @@ describe('time', () => {
     expect(runs.map(([, at]) => at)).toEqual([0, DAY, 2 * DAY, 3 * DAY]);
   });
 
-  it('takes one journey after the other', async () => {
+  it('takes one move of time after the other', async () => {
     const runs = await test.noting();
     await test.kit.producer.delay(Orders, { id: 'a' }, '2m');
     const [first, second] = await Promise.all([test.kit.advance('1m'), test.kit.advance('1m')]);
@@ -115,7 +115,7 @@ describe('a series', () => {
       await test.kit.producer.now(Outbox, undefined);
     });
 
-    it('is leapt over while nothing else happens, but for a look a day and one at the end', async () => {
+    it('is skipped while nothing else happens, except one look a day and one at the end', async () => {
       const { started } = await test.kit.advance('30d');
       expect(started).toBe(looks.length);
       expect(started).toBeLessThan(50);
@@ -125,7 +125,7 @@ describe('a series', () => {
       expect(looks.at(-1)![0]).toBeGreaterThan(30 * DAY - MINUTE);
     });
 
-    it('looks in its time after whatever runs, and so passes on what that left', async () => {
+    it('looks on time after any run, and so passes on what that left', async () => {
       const relayed = await test.noting();
       await test.kit.consumer.consume('work', () => void rows.push('late'));
       await test.kit.producer.delay('work', 'x', 10 * DAY + 1_234);
@@ -135,7 +135,7 @@ describe('a series', () => {
       expect(relayed[0]![1] - (10 * DAY + 1_234)).toBeLessThanOrEqual(5_000);
     });
 
-    it('looks in its time after what the test itself did between two journeys', async () => {
+    it('looks on time after what the test itself did between two moves', async () => {
       const relayed = await test.noting();
       await test.kit.advance('10d');
       rows.push('mine');

@@ -79,7 +79,7 @@ describe('backoffDelay', () => {
     expect(backoffDelay({ ...plan, max: 1_000 }, 1, 0)).toBe(1_000);
   });
 
-  it('takes away at most the part that is left to chance', () => {
+  it('randomizes at most the jitter part', () => {
     const plan = resolveBackoff({ type: 'exponential', delay: 10_000, jitter: 0.2 });
     expect(backoffDelay(plan, 1, 0)).toBe(10_000);
     expect(backoffDelay(plan, 1, 0.5)).toBe(9_000);

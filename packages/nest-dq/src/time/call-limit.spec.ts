@@ -24,7 +24,7 @@ describe('withinLimit', () => {
     };
   });
 
-  it('gives the answer, and leaves no timer', async () => {
+  it('returns the answer, and leaves no timer', async () => {
     await expect(withinLimit(clock, 1_000, Promise.resolve('answer'))).resolves.toBe('answer');
     await Promise.resolve();
     expect(limits).toEqual([1_000]);
@@ -36,7 +36,7 @@ describe('withinLimit', () => {
     await expect(withinLimit(clock, 1_000, Promise.reject(failure))).rejects.toBe(failure);
   });
 
-  it('fails without an answer, but only once all that waits was read', async () => {
+  it('fails without an answer, but only once all buffered input was read', async () => {
     let settled = false;
     const limited = withinLimit(clock, 1_000, new Promise<never>(() => undefined));
     limited.catch(() => undefined).finally(() => (settled = true));

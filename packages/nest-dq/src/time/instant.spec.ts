@@ -4,7 +4,7 @@ import { showInstant, type When } from 'nest-handlers/time';
 import { parseWhen } from './instant.js';
 
 describe('showInstant', () => {
-  it('shows a date, and what is too far for one as it is', () => {
+  it('shows a date, and a number beyond the range of dates as it is', () => {
     expect(showInstant(Date.UTC(2160, 0, 1))).toBe('2160-01-01T00:00:00.000Z');
     expect(showInstant(9e15)).toBe('9000000000000000 ms since 1970');
   });

@@ -54,7 +54,7 @@ describe('the sweeper of dead letters', () => {
     expect(told).toEqual([{ tube: 't', tooOld: 0, tooMany: 3 }]);
   });
 
-  it('leaves a letter alone that is young and within the count, and its copies', async () => {
+  it('leaves alone a letter that is young and within the count, and its copies', async () => {
     const world = await withDeadJobs(2);
     const { sweeper, reports, ledger } = sweeping(world, { maxCount: 2 });
     const before = await world.copies();
@@ -108,7 +108,7 @@ describe('the sweeper of dead letters', () => {
     expect(reports).toEqual(['removed 10240 old 0 beyond', 'removed 5 old 0 beyond']);
   });
 
-  it('leaves a job alone that is revived meanwhile, and its letter if it dies again', async () => {
+  it('leaves alone a job that is revived meanwhile, and its letter if it dies again', async () => {
     const world = await withDeadJobs(1);
     const { sweeper, reports, ledger } = sweeping(world, { maxAge: SECOND });
     const { ref } = await world.letter('0');
@@ -147,7 +147,7 @@ describe('the sweeper of dead letters', () => {
     },
   );
 
-  it('in two processes at once takes each letter away once, in each order of their steps', async () => {
+  it('in two processes at once removes each letter once, in each order of their steps', async () => {
     for (const order of orders(2, 2)) {
       const world = await withDeadJobs(2);
       const turns = new Turns();
@@ -170,7 +170,7 @@ describe('the sweeper of dead letters', () => {
     }
   });
 
-  it('that is stopped deletes the copies of what it has discarded, and asks no more', async () => {
+  it('when stopped, deletes the copies of what it has discarded, and asks no more', async () => {
     const world = await withDeadJobs(2);
     const { sweeper, ledger } = sweeping(world, { maxAge: SECOND });
     const steps: string[] = [];

@@ -150,7 +150,7 @@ describe('SelfRepair', () => {
     expect([...lefts].slice(-4)).toEqual([244, 116, 1, 0]);
   });
 
-  it('does no harm if two processes do it at once', async () => {
+  it('does no harm when two processes repair at once', async () => {
     const { add, wipe, clock, make, repair, told, present, producer } = await world();
     const receipts = await add(Array.from({ length: 40 }, (_, i) => HOUR + i));
     const other = make();
@@ -211,7 +211,7 @@ describe('SelfRepair', () => {
     expect(told.at(-1)).toEqual({ by: 'nest-dq', act: 'repair', on: {}, count: 1 });
   });
 
-  it('says once which key it misses, gives up its election, and repairs when it has the key', async () => {
+  it('names once a key that it lacks, gives up its election, and repairs when it has the key', async () => {
     const { add, wipe, clock, cluster, repair, told, log, events } = await world();
     const settings = { encrypt: true, acceptsUnsealed: false, unsealed: new Set<string>() };
     const old: [string, Buffer] = ['k1', randomBytes(32)];
@@ -242,7 +242,7 @@ describe('SelfRepair', () => {
     expect(told).toMatchObject([{ act: 'repair', count: 3 }]);
   });
 
-  it('takes a copy for there whose key it does not have, where a node came back with its log', async () => {
+  it('counts a copy whose key it lacks as present, where a node came back with its log', async () => {
     const { add, cut, restore, servers, cluster, control } = await world();
     const settings = { encrypt: true, acceptsUnsealed: false, unsealed: new Set<string>() };
     const keys = new Map([['k2', randomBytes(32)]]);

@@ -48,7 +48,7 @@ describe('UnconsumedTubes', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('looks no more once it is closed', async () => {
+  it('stops looking once it is closed', async () => {
     found = ['mial'];
     await clock.advance(60_000);
     tubes.close();

@@ -12,7 +12,7 @@ describe('what people read', () => {
     );
   });
 
-  it('has nothing that a terminal obeys, whatever a server says', () => {
+  it('has no terminal control characters, whatever a server says', () => {
     const text = '1.12\x1b[2J\nROOT';
     expect(table(['VERSION'], [[text]])).toBe('VERSION\n1.12\\u001b[2J\\u000aROOT');
     expect(facts({ version: text })).toBe('version  1.12\\u001b[2J\\u000aROOT');

@@ -54,7 +54,7 @@ describe('systemClock.after', () => {
     expect(early.filter(Boolean)).toEqual([]);
   });
 
-  it('calls back at once for what is past', async () => {
+  it('calls back at once for a time in the past', async () => {
     await new Promise<void>((resolve) => systemClock.after(-5, resolve));
   });
 });

@@ -28,7 +28,7 @@ describe('encodeValue and decodeValue', () => {
     expect(stored).toEqual(Buffer.from([1]));
   });
 
-  it('say what JSON makes of a value', () => {
+  it('show the value after a round trip through JSON', () => {
     const at = new Date(0);
     expect(decodeValue('json', encodeValue('json', { at }, 'days') as Buffer, 'days')).toEqual({
       at: '1970-01-01T00:00:00.000Z',
@@ -97,7 +97,7 @@ describe('a format of your own', () => {
     expect(decodeValue(failing(away), null, 'days')).toBeNull();
   });
 
-  it('refuses what it throws, and says so where nobody can tell now', () => {
+  it('refuses what it throws, and says so where nobody can be asked now', () => {
     const slip = failing(new RangeError('index out of range'));
     expect(() => decodeValue(slip, Buffer.from('A'), 'days')).toThrow(
       "KQ_BAD_MESSAGE: the format 'failing' cannot read a value of 'days': index out of range",
@@ -108,7 +108,7 @@ describe('a format of your own', () => {
     expect(() => decodeValue(failing(away), Buffer.from('A'), 'days')).toThrow(away);
   });
 
-  it('has to give bytes', () => {
+  it('has to return bytes', () => {
     const wrong = { ...upper, encode: () => 'A' } as unknown as ValueFormat;
     expect(() => encodeValue(wrong, 'a', 'days')).toThrow(
       "KQ_BAD_MESSAGE: what the format 'upper' encodes to is 'A': expected a Buffer",

@@ -21,13 +21,13 @@ const dated = topicBy((value) =>
 const json = (value: unknown) => Buffer.from(JSON.stringify(value));
 
 describe('readValue', () => {
-  it('gives what a schema makes of a value, and the value itself without one', () => {
+  it('returns the value as the schema parses it, and unchanged without one', () => {
     const at = new Date(5);
     expect(readValue(dated, 'days', json(at))).toEqual({ payload: at });
     expect(readValue('days', 'days', json(at))).toEqual({ payload: at.toISOString() });
   });
 
-  it('gives a refusal with its issues, and not an error that is thrown', () => {
+  it('returns a refusal with its issues, but not an error that is thrown', () => {
     expect(readValue(dated, 'days', json(5))).toMatchObject({
       code: 'KQ_BAD_MESSAGE',
       message: "KQ_BAD_MESSAGE: the schema of 'days' refuses the value: at: expected a text",

@@ -59,7 +59,7 @@ describe('defineTopic', () => {
 });
 
 describe('topicName and formatOf', () => {
-  it('say of a topic that is not there where that comes from', () => {
+  it('say where the name of a missing topic comes from', () => {
     expect(() => topicName(undefined as unknown as Topic)).toThrow(
       /^KQ_BAD_TOPIC: the topic is undefined: .*; is it imported from a file that imports this one, so that it is not defined yet\?$/,
     );
@@ -71,7 +71,7 @@ describe('topicName and formatOf', () => {
     expect([topicName(lines), formatOf(lines)]).toEqual(['lines', 'text']);
   });
 
-  it('refuse what is no topic', () => {
+  it('refuse an invalid topic', () => {
     expect(() => topicName({} as Topic)).toThrow('KQ_BAD_TOPIC: the topic is undefined');
     expect(() => topicName({} as Topic)).toThrow(/other than \. and \.\.$/);
   });

@@ -132,7 +132,7 @@ describe('GroupConsumer', () => {
     expect(begunValues()).toEqual(['a1', 'a1', 'b1']);
   });
 
-  it('runs no more at a time than it may', async () => {
+  it('runs at most its concurrency at a time', async () => {
     await consume({ concurrency: 2 });
     await push('a1', 'b1', 'c1');
     await settled();
@@ -168,7 +168,7 @@ describe('GroupConsumer', () => {
     expect(begunValues()[3]).toBe('a2');
   });
 
-  it('holds a key as long as the wait of a message of it', async () => {
+  it('holds a key while a message of it waits', async () => {
     await consume();
     await push('a1', 'a2', 'b1');
     await untilRuns(2);
@@ -209,7 +209,7 @@ describe('GroupConsumer', () => {
     await untilCommitted(4n);
   });
 
-  it('lets what runs end before it leaves, begins nothing more, and commits it', async () => {
+  it('lets running handlers end before it leaves, begins nothing more, and commits them', async () => {
     const consumer = await consume({ concurrency: 1 });
     await push('a1', 'a2');
     await untilRuns(1);
@@ -220,7 +220,7 @@ describe('GroupConsumer', () => {
     expect(await committed()).toBe(1n);
   });
 
-  it('aborts what runs too long at a stop, and leaves it to the next member', async () => {
+  it('aborts handlers that run too long at a stop, and leaves them to the next member', async () => {
     const consumer = await consume();
     await push('a1');
     await untilRuns(1);
@@ -369,7 +369,7 @@ describe('GroupConsumer', () => {
     expect(told).toEqual([[{ topic: 't', partition: 0, runs: 1 }]]);
   });
 
-  it('begins nothing while it is paused, after a rebalance, too', async () => {
+  it('begins nothing while it is paused, even after a rebalance', async () => {
     const pauses = new Pauses();
     const consumer = await consume({}, { pauses });
     pauses.pause();

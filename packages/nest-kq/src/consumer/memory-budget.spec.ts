@@ -56,7 +56,7 @@ describe('MemoryBudget', () => {
     expect([one!.roomy, other!.roomy, one!.full]).toEqual([true, true, false]);
   });
 
-  it('counts what is pushed, and what a partition had that is lost no more', () => {
+  it('counts pushed messages, and no longer those of a lost partition', () => {
     let pushing = 0;
     const budget = new MemoryBudget(1_000 * KB, () => pushing);
     const [one, other] = partitions(2, budget);

@@ -190,7 +190,7 @@ describe('a key with several messages, when the work ends', () => {
     expect(watermark()).toBe(1n);
   });
 
-  it('begins none of them once nothing runs any more, as the group may have given them to others', async () => {
+  it('begins none of them once nothing runs any more, since the group may have given them to others', async () => {
     const { work, end } = started();
     const over = work.rejoin(1_000);
     for (const offset of [2n, 0n, 1n]) await end(offset);

@@ -165,7 +165,7 @@ describe('KqDeadLetters.list', () => {
     });
   });
 
-  it('leaves out what is no letter', async () => {
+  it('leaves out records that are not letters', async () => {
     await plainSend(DEAD, [{ key: null, value: Buffer.from('x'), partition: 0 }]);
     await bury({}, { headers: { 'kq-due': '7' } }); // the second one waits in a retry topic
     expect(await listed()).toEqual(['0/1']);
@@ -194,7 +194,7 @@ describe('KqDeadLetters.list', () => {
     expect(await listed()).toEqual(['0/9', '0/8', '0/7', '0/6', '0/5', '0/4', '0/3', '0/1', '0/0']);
   });
 
-  it('reads so much for a page, and not the whole topic', async () => {
+  it('reads enough for a page, and not the whole topic', async () => {
     const messages = Array.from({ length: 3_000 }, (_, count) => ({
       partition: 0,
       key: null,
@@ -285,7 +285,7 @@ describe('KqDeadLetters.get', () => {
     expect(await newProcess().get(DEAD, { partition: 0, offset: 0 })).toMatchObject({ resolved: true });
   });
 
-  it('knows none where there is no letter', async () => {
+  it('finds nothing where there is no letter', async () => {
     await bury({});
     await letters.discard(DEAD, {});
     expect(await letters.get(DEAD, { partition: 0, offset: 1 })).toBeUndefined(); // what resolves the other one
@@ -429,7 +429,7 @@ describe('KqDeadLetters.discard', () => {
     });
   });
 
-  it('believes no record that is not one of ours', async () => {
+  it('ignores records that are not its own', async () => {
     await bury({}, {});
     const header = { 'kq-resolved': Buffer.from('replayed') };
     for (const value of [
@@ -504,7 +504,7 @@ describe('KqDeadLetters', () => {
 });
 
 describe('KqDeadLetters while a partition has no leader', () => {
-  it('lists those of the others, and names it, also with a filter by time', async () => {
+  it('lists those of the others, and names it, even with a filter by time', async () => {
     await bury({}, { partition: 1 }, {});
     for (const filter of [{}, { from: new Date(1_000) }]) {
       const page = await newProcess(leaderless(1, DEAD)).list(DEAD, { filter });

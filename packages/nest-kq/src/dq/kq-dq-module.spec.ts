@@ -163,14 +163,14 @@ describe('a failure through nest-dq', () => {
     expect(again!.message).toMatchObject({ topic: 'bills', attempt: 2 });
   });
 
-  it('ends the start where nest-dq is not there', async () => {
+  it('fails the start where nest-dq is not there', async () => {
     const starting = start([handlerOf(new Noted(failing), through)], DqModule.forRoot({ logger }));
     await expect(starting).rejects.toThrow(
       /^KQ_CONFIG: Handlers\.handle.* needs nest-dq: expected KqDqModule/,
     );
   });
 
-  it('is a wrong option elsewhere', async () => {
+  it('is an invalid option elsewhere', async () => {
     const elsewhere = { retry: { through: 'redis' as 'dq' } };
     await expect(start([handlerOf(new Noted(failing), elsewhere)])).rejects.toThrow(
       "`retry.through` is 'redis': expected 'dq', 'topics', or nothing for retries in place",

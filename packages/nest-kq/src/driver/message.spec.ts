@@ -18,7 +18,7 @@ describe('headers', () => {
     expect(headersOf(pairsOf(headers))).toEqual(headers);
   });
 
-  it('take a value that is missing for an empty one', () => {
+  it('read a missing value as an empty one', () => {
     expect(headersOf([['h', null]])).toEqual({ h: bytes('') });
   });
 });

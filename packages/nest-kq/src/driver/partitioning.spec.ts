@@ -21,7 +21,7 @@ describe('murmur2', () => {
 });
 
 describe('partitionOf', () => {
-  it('is a partition of the topic, of a negative hash too', () => {
+  it('is a partition of the topic, even for a negative hash', () => {
     expect(partitionOf(Buffer.from('21'), 7)).toBe((-973932308 & 0x7fffffff) % 7);
     for (let n = 0; n < 100; n++) {
       const partition = partitionOf(Buffer.from(String(n)), 3);

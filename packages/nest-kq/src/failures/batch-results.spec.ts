@@ -41,12 +41,12 @@ describe('batchResults', () => {
     expect(batchResults(returned, 2)).toEqual(results);
   });
 
-  it('understands what Promise.allSettled gives', async () => {
+  it('understands the results of Promise.allSettled', async () => {
     const returned = await Promise.allSettled([Promise.resolve(5), Promise.reject(slip)]);
     expect(batchResults(returned, 2)).toEqual([undefined, { thrown: slip }]);
   });
 
-  it('takes all as failed where it is not clear which', () => {
+  it('treats all as failed where it is unclear which', () => {
     const discard = Discard.because('gone');
     const [first, second] = batchResults([discard], 2);
     expect(first).toMatchObject({

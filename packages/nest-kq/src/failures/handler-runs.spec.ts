@@ -19,7 +19,7 @@ beforeEach(() => {
 afterEach(() => handled.close());
 
 describe('HandlerRuns', () => {
-  it('gives value and message, and is done with what the handler returns', async () => {
+  it('gives value and message, and takes what the handler returns', async () => {
     let seen: unknown;
     await handled.consume(
       (value: unknown, message: KqMessage) => {
@@ -62,7 +62,7 @@ describe('HandlerRuns', () => {
       },
       'a generator, of which nothing has run: expected an async method without *',
     ],
-  ])('fails where a handler returns %s, also one of batches', async (_what, handler, wrong) => {
+  ])('fails where a handler returns %s, including one of batches', async (_what, handler, wrong) => {
     const errors: string[] = [];
     handled.events.on('dropped').subscribe(({ error }) => errors.push(error.message));
     await handled.consume(() => handler(1), { retry: { attempts: 1 }, deadLetter: 'drop' });
@@ -140,7 +140,7 @@ describe('HandlerRuns', () => {
     expect(attempts).toEqual(cut ? [] : [2]);
   });
 
-  it('takes what a format refuses for unreadable', async () => {
+  it('treats a value that a format refuses as unreadable', async () => {
     const decode = () => {
       throw new RangeError('index out of range');
     };
@@ -151,7 +151,7 @@ describe('HandlerRuns', () => {
     expect(handled.told).toEqual(['1 dropped: unreadable']);
   });
 
-  it('awaits what is no promise of the language, as a query that runs only then', async () => {
+  it('awaits a thenable, such as a query that runs only then', async () => {
     let runs = 0;
     await handled.consume(
       () => {
@@ -200,7 +200,7 @@ describe('HandlerRuns', () => {
     expect(handled.told).toEqual(['1 failed: retry after 7 ms, again in 7', '2 dropped: discarded']);
   });
 
-  it('calls no handler for what cannot be read, and takes an error of the schema for a failure', async () => {
+  it('calls no handler for an unreadable value, and treats an error of the schema as a failure', async () => {
     let slips = 1;
     const schema: StandardSchemaV1<number, number> = {
       '~standard': {
@@ -318,7 +318,7 @@ describe('HandlerRuns', () => {
     expect(jobs).toEqual([{ runs: 1, attempts: 2 }]);
   });
 
-  it('runs no further what its error makes hopeless, and chooses its place by that', async () => {
+  it('does not retry hopeless errors, and chooses the place by the error', async () => {
     await handled.consume(
       (value: number) => {
         throw value === 1 ? new RangeError('hopeless') : new TypeError('hopeless, too');

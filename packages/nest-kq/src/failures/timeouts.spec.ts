@@ -11,7 +11,7 @@ beforeEach(() => {
 afterEach(() => handled.close());
 
 describe('the timeout of a handler', () => {
-  it('aborts its signal and is a failure, whatever it says then', async () => {
+  it('aborts its signal and is a failure, whatever the handler returns then', async () => {
     const timers: (() => void)[] = [];
     await handled.consume(
       (value: number, { signal }: KqMessage) =>
@@ -53,7 +53,7 @@ describe('the timeout of a handler', () => {
 });
 
 describe('a shutdown', () => {
-  it('makes no failure of what it aborts', async () => {
+  it('makes no failure of the runs it aborts', async () => {
     await handled.consume(
       (_: number, { signal }: KqMessage) =>
         new Promise((_resolve, reject) => {

@@ -8,7 +8,7 @@ const settingsOf = (retry: RetryOptions = {}) =>
 const slip = new Error('slip');
 
 describe('verdictOf', () => {
-  it('lets a message run again after the backoff, until its attempts are over', () => {
+  it('lets a message run again after the backoff, until its attempts are used up', () => {
     const verdicts = [1, 2, 3].map((attempt) => verdictOf(slip, attempt, settingsOf()));
     expect(verdicts).toEqual([
       { kind: 'again', after: 1_000, error: slip, runs: 1 },
@@ -20,7 +20,7 @@ describe('verdictOf', () => {
     expect(verdictOf(slip, 2, asked)).toMatchObject({ after: 24 });
   });
 
-  it('takes the word of Retry and Discard', () => {
+  it('obeys Retry and Discard', () => {
     expect(verdictOf(Retry.after(7, slip), 1, settingsOf())).toEqual({
       kind: 'again',
       after: 7,

@@ -46,7 +46,7 @@ describe('the health of groups', () => {
     });
   });
 
-  it('counts from what is committed where nothing has come yet, and else from the first message', async () => {
+  it('counts from the committed offset where nothing has come yet, or else from the first message', async () => {
     expect(await check([group(progress(1))])).toMatchObject({ kq: { groups: { shop: { lag: 5 } } } });
     await driver.admin.setCommitted('shop', 'orders', [{ partition: 1, offset: 4n }]);
     expect(await check([group(progress(1))])).toMatchObject({ kq: { groups: { shop: { lag: 1 } } } });
@@ -65,7 +65,7 @@ describe('the health of groups', () => {
     expect(await check([shop], { maxLag: 2 })).toMatchObject({ kq: { status: 'down' } });
   });
 
-  it('says why it does not know a lag, which counts as too large', async () => {
+  it('says why a lag is unknown, which counts as too large', async () => {
     const admin = Object.assign(Object.create(driver.admin) as LogAdmin, {
       endsOfLed: () => Promise.reject(new KqError('KQ_AWAY', 'connect ECONNREFUSED')),
     });

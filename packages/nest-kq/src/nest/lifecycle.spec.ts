@@ -215,7 +215,7 @@ describe('the life of an application', () => {
     await app.close();
   });
 
-  it('does not start with a topic that there is not, and says which there are', async () => {
+  it('does not start with a missing topic, and says which there are', async () => {
     driver = new MemoryDriver({ clock: systemClock, log: driverLog(logger), autoCreate: false });
     await driver.admin.createTopics([{ topic: 'orders' }, { topic: 'mails' }]);
     class Misspelt {

@@ -106,7 +106,7 @@ describe('@OnKq', () => {
     expect(spy).toHaveBeenCalledTimes(1);
   });
 
-  it('refuses a class of several instances, a cluster that there is not, and what is no event', async () => {
+  it('refuses a class of several instances, an unknown cluster, and an unknown event', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class Scoped {
       @OnKq('died')

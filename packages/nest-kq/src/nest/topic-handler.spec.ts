@@ -114,7 +114,7 @@ describe('a topic handler', () => {
     );
   });
 
-  it('gets batches, and runs only those again that it says', async () => {
+  it('gets batches, and runs only those again that it reports', async () => {
     class Batches {
       @TopicHandler('t', { batch: { size: 3, within: 60_000 }, retry: { backoff: 0 }, order: 'none' })
       many(values: string[], messages: readonly KqMessage<string>[]): unknown {

@@ -128,7 +128,7 @@ describe('Gatherer', () => {
     await next;
   });
 
-  it('takes a single message larger than all that may wait, as the brokers decide about its size', async () => {
+  it('takes a single message larger than all that may wait, since the brokers decide about its size', async () => {
     const gatherer = open({ bytes: 10 });
     const push = gatherer.push('t', of('x'.repeat(50)));
     await untilRequests(1);

@@ -137,13 +137,13 @@ describe('ReplyParser', () => {
     expect(thrownBy(() => parse(Array.from(bytes, (byte) => Buffer.from([byte]))))).toEqual(refusal);
   });
 
-  it('shows the beginning of what it refuses, in one line, without what a terminal obeys', () => {
+  it('shows the beginning of what it refuses, in one line, without terminal control characters', () => {
     expect(() => parse([Buffer.from('HTTP/1.1 400 Bad Request\r\n')])).toThrow('HTTP/1.1 400');
     const { message } = thrownBy(() => parse([Buffer.from('\x1b[2J\x9b1A\r\n', 'latin1')])) as Error;
     expect(message).toBe('BAD_REPLY: an unknown word: "\\u001b[2J\\u009b1A\\r"');
   });
 
-  it('knows a Redis by its errors', () => {
+  it('recognizes a Redis by its errors', () => {
     const { message } = thrownBy(() => parse([Buffer.from("-ERR unknown command 'stats'\r\n")])) as Error;
     expect(message).toBe(
       'BAD_REPLY: it is no beanstalkd, as it answers like a Redis: "-ERR unknown command \'stats\'\\r"',
@@ -166,7 +166,7 @@ describe('ReplyParser', () => {
     expect(parser.next()).toMatchObject({ word: 'DELETED' });
   });
 
-  it('takes the largest body, in whatever pieces, and has no room for more than has come of it', () => {
+  it('takes the largest body, in whatever pieces, and allocates no more than has arrived', () => {
     const parser = new ReplyParser();
     const before = process.memoryUsage().arrayBuffers;
     parser.feed(Buffer.from(`FOUND 1 ${LARGEST_BODY}\r\n`));

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { parseNames, parseStats } from './yaml.js';
 
 describe('parseStats', () => {
-  it('reads bare and quoted strings alike and keeps every value a text', () => {
+  it('reads bare and quoted strings alike and keeps every value a string', () => {
     const bare =
       '---\nid: 18446744073709551615\nname: default\nversion: 1.12\nos: #1 SMP: x\ndraining: false\n';
     const quoted =

@@ -207,7 +207,7 @@ describe('ClaimQueue', () => {
       expect(ledger.claims).toEqual([]);
     });
 
-    it('is forgotten when it is removed, and released with what is early', () => {
+    it('is forgotten when it is removed, and released with early copies', () => {
       const [delivery] = [waiting({}), waiting({ copyId: '8' })];
       queue.lost(delivery);
       queue.lost(delivery);

@@ -34,7 +34,7 @@ describe('DueBuffer', () => {
     return heldDelivery(lane, { id, due });
   }
 
-  it('lets go at the exact millisecond', async () => {
+  it('releases at the exact millisecond', async () => {
     buffer.add(dueAt(777));
     await clock.advance(776);
     expect(came).toEqual([]);
@@ -44,7 +44,7 @@ describe('DueBuffer', () => {
     expect(buffer.size).toBe(0);
   });
 
-  it('lets go of all that is due at once, and of the rest in its own time', async () => {
+  it('releases all that is due at once, and the rest in its own time', async () => {
     for (const due of [300, 100, 100, 101, 200]) buffer.add(dueAt(due));
     await clock.advance(1_000);
     expect(came).toEqual([
@@ -60,7 +60,7 @@ describe('DueBuffer', () => {
       ledger.ahead = 20;
     });
 
-    it('lets go in the middle of that time, with all that has begun its own by then', async () => {
+    it('releases in the middle of that time, with all that is in its own by then', async () => {
       for (const due of [100, 105, 110, 111, 131]) buffer.add(dueAt(due));
       await clock.advance(1_000);
       expect(came).toEqual([
@@ -70,7 +70,7 @@ describe('DueBuffer', () => {
       ]);
     });
 
-    it('lets go ahead of as many as there are slots to spare, and of the rest when it is due', async () => {
+    it('releases early as many as there are free slots, and the rest when it is due', async () => {
       spare = 2;
       for (const due of [100, 101, 102]) buffer.add(dueAt(due));
       await clock.advance(90);
@@ -82,7 +82,7 @@ describe('DueBuffer', () => {
       ]);
     });
 
-    it('lets go of all that is due, whatever there is to spare', async () => {
+    it('releases all that is due, however few slots are free', async () => {
       spare = 0;
       for (const due of [100, 100, 110]) buffer.add(dueAt(due));
       await clock.advance(1_000);
@@ -122,7 +122,7 @@ describe('DueBuffer', () => {
     expect(came).toEqual([[500, ['at-500']]]);
   });
 
-  it('holds what is months away', async () => {
+  it('holds deliveries that are months away', async () => {
     const due = 90 * 86_400_000;
     buffer.add(dueAt(due));
     await clock.advance(5_000);
@@ -130,7 +130,7 @@ describe('DueBuffer', () => {
     expect(buffer.size).toBe(1);
   });
 
-  it('lets go of what is overdue without waiting', async () => {
+  it('releases overdue deliveries without waiting', async () => {
     await clock.advance(10_000);
     buffer.add(dueAt(1));
     await clock.advance(0);
@@ -147,7 +147,7 @@ describe('DueBuffer', () => {
     expect(came).toEqual([[200, ['at-200']]]);
   });
 
-  it('is emptied at once, and lets go of nothing afterwards', async () => {
+  it('is emptied at once, and releases nothing afterwards', async () => {
     const all = [dueAt(200), dueAt(100)];
     for (const delivery of all) buffer.add(delivery);
     expect(new Set(buffer.takeAll())).toEqual(new Set(all));
@@ -159,7 +159,7 @@ describe('DueBuffer', () => {
     expect(came).toEqual([[1_500, ['at-1500']]]);
   });
 
-  it('takes in what comes while it lets go', async () => {
+  it('accepts deliveries while it releases others', async () => {
     const again = dueAt(50);
     const queue = {
       spare: 0,

@@ -13,7 +13,7 @@ describe('Again, where too few nodes can store it', () => {
     world.servers.forEach((server, i) => endpoint === `n${i}` || server.close());
   };
 
-  it('waits as the copies that it has: a run that went well is not made again', async () => {
+  it('waits with the copies that it has: a completed run does not run again', async () => {
     const runs: Seen[] = [];
     const worker = world.process();
     await worker.consume(

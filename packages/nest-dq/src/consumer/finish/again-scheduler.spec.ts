@@ -145,7 +145,7 @@ describe('AgainScheduler', () => {
     expect(told).toEqual([what]);
   });
 
-  it('has the job wait as what it is where too few nodes stored it: the run went well', async () => {
+  it('keeps the job waiting unchanged where too few nodes stored it: the run went well', async () => {
     await opened(run('a'));
     const unknown = { index: 0, location: 'n0#i:?' };
     await storedAt(ONE, [unknown]);
@@ -160,7 +160,7 @@ describe('AgainScheduler', () => {
     });
   });
 
-  it('asks neither the ledger nor the nodes where too few of those store', async () => {
+  it('asks neither the ledger nor the nodes where too few of these can store', async () => {
     nodes[0]!.writable = nodes[2]!.writable = false;
     begin(run('a'), AFTER_5_S);
     await turn();
@@ -185,7 +185,7 @@ describe('AgainScheduler', () => {
     expect(ledger.opens.map(({ requests }) => requests.map(({ id }) => id))).toEqual([['b']]);
   });
 
-  it('waits no longer for nodes than a shutdown does, and takes back what they store all the same', async () => {
+  it('waits for nodes no longer than a shutdown does, and then deletes what they stored', async () => {
     await opened(run('a'));
     await opened(run('b'));
     puts[0]!.done({ planned: 3, stored: THREE, doubtful: [], reasons: {} });

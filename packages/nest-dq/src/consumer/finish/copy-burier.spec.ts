@@ -89,14 +89,14 @@ describe('CopyBurier', () => {
     expect(deleted).toEqual([[delivery, false]]);
   });
 
-  it('releases a copy of which the ledger knows nothing any more, for the next claim', async () => {
+  it('releases a copy unknown to the ledger, for the next claim', async () => {
     burier.bury(delivery);
     await asked(1);
     await answer('unknown');
     expect([said, deleted, burier.size]).toEqual([['release 7 pri 0'], [], 0]);
   });
 
-  it('leaves a buried copy alone of which the ledger knows nothing any more: the job may have no other', async () => {
+  it('leaves alone a buried copy unknown to the ledger: the job may have no other', async () => {
     burier.buryNoted(delivery);
     connection.answer('BURIED');
     await asked(1);
@@ -104,7 +104,7 @@ describe('CopyBurier', () => {
     expect([said, deleted, burier.size]).toEqual([['bury 7'], [], 0]);
   });
 
-  it('leaves a copy that it does not hold any more to whoever has it', async () => {
+  it('leaves a copy that it no longer holds to whoever has it', async () => {
     burier.bury(delivery);
     await asked(1);
     lane.forget();
@@ -114,7 +114,7 @@ describe('CopyBurier', () => {
     expect(changes).toBeGreaterThan(0);
   });
 
-  it('holds the copy while the ledger does not answer, and reports what it fails at', async () => {
+  it('holds the copy while the ledger does not answer, and reports the failure', async () => {
     burier.bury(delivery);
     await asked(1);
     ledger.away = true;

@@ -57,7 +57,7 @@ describe('CopyDeleter', () => {
   const held = (header: Partial<CopyHeader> & { copyId?: string } = {}) =>
     heldDelivery(lane, { id: 'a', copyId: '7', siblings: SIBLINGS, ...header });
 
-  it('deletes the copy in hand on its lane and its known siblings by their places, and settles what was DELETED', () => {
+  it('deletes its own copy on its lane and the known siblings by their places, and settles what was DELETED', () => {
     const delivery = held();
     deleter.delete(delivery, true);
     expect(connection.said).toEqual(['delete 7']);
@@ -91,7 +91,7 @@ describe('CopyDeleter', () => {
     expect(settled.map(({ unknown }) => unknown)).toEqual([true, false]);
   });
 
-  it('waits for the copy in hand where the nodes of all others are known to be away', () => {
+  it('waits for its own copy where the nodes of all others are known to be away', () => {
     const cluster = {
       delete: (_location: string, _isSame: unknown, answer: Answer) => answer('away'),
     } as unknown as Cluster;
@@ -102,7 +102,7 @@ describe('CopyDeleter', () => {
     expect([deleter.size, answered, settled.map(({ copies }) => copies.length)]).toEqual([0, 1, [1]]);
   });
 
-  it('gathers what comes after the first turn for some milliseconds, and counts it as pending', async () => {
+  it('batches completions after the first turn for some milliseconds, and counts them as pending', async () => {
     const ids = ['a', 'b', 'c', 'd', 'e'];
     const remove = (...few: string[]) => {
       for (const copyId of few) deleter.delete(held({ id: copyId, copyId, siblings: [] }), true);

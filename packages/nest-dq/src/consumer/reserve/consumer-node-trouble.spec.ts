@@ -33,7 +33,7 @@ describe('ConsumerNode, when its node or its lanes fail', () => {
     expect(scripted.words.slice(0, 3)).toEqual(['watch', 'ignore', 'reserve-with-timeout']);
   });
 
-  it('misses no lane that is refused once it has stopped', async () => {
+  it('misses no refused lane once it has stopped', async () => {
     const scripted = new ScriptedNode(world.clock);
     Object.assign(scripted.answers, { watch: () => 'OUT_OF_MEMORY', ignore: () => 'NOT_IGNORED' });
     world.node = new ClusterNode('node', scripted.dial, world.clock);

@@ -17,7 +17,7 @@ describe('ConsumerNode, while its tube is busy', () => {
     expect(world.waits()).toBe(1);
   });
 
-  it('waits again when a wait brings nothing', async () => {
+  it('waits again after a wait that brought nothing', async () => {
     await world.start();
     await world.clock.advance(4_999);
     expect(world.waits()).toBe(1);
@@ -35,7 +35,7 @@ describe('ConsumerNode, while its tube is busy', () => {
       await world.put();
     });
 
-    it('rests, and then takes all that came with one question', async () => {
+    it('pauses, and then takes all that came in one request', async () => {
       const refills = () =>
         world.lanes().reduce((sum, wire) => sum + wire.count('reserve-with-timeout 0'), 0);
       const before = refills();
@@ -48,14 +48,14 @@ describe('ConsumerNode, while its tube is busy', () => {
       expect(await world.waiting()).toBe(1);
     });
 
-    it('does not rest for what such a question brings', async () => {
+    it('does not pause for what such a request brings', async () => {
       for (let i = 0; i < 5; i++) await world.put();
       await world.clock.advance(5);
       await world.settle();
       expect(world.held().length).toBe(6);
     });
 
-    it('rests where the copy was moved to another lane, too', async () => {
+    it('pauses where the copy was moved to another lane, too', async () => {
       await world.clock.advance(5);
       await world.put();
       await world.clock.advance(5);
@@ -95,7 +95,7 @@ describe('ConsumerNode, while its tube is busy', () => {
     expect(world.held().length).toBe(3);
   });
 
-  it('never asks for more than there is room for', async () => {
+  it('never asks for more than it has room for', async () => {
     await world.putMany(50);
     world.limit = 7;
     await world.start();

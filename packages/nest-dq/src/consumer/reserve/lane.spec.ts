@@ -114,7 +114,7 @@ describe('Lane', () => {
     expect(said).toEqual(['reserve 0', 'touch 1', 'touch 2']);
   });
 
-  it('loses what the server says is not its own any more, when it touches it', () => {
+  it('drops a copy that is no longer its own, when it touches it', () => {
     const lost: string[] = [];
     const taker = { lost: ({ copyId }: Delivery) => lost.push(copyId) };
     const { lane, connection } = recordingLane();

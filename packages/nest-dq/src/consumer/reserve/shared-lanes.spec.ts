@@ -56,7 +56,7 @@ describe('SharedLanes', () => {
     expect(a!.arrived.map(({ held }) => held)).toEqual([true, true, true, true]);
   });
 
-  it('does not wait on the lane that has the copy, so that what is said of it is heard at once', async () => {
+  it('does not wait on the lane that has the copy, so that commands about it are answered at once', async () => {
     const [a] = await world.start('a', 'b');
     await world.put('a');
     a!.arrived.forEach(end);
@@ -130,7 +130,7 @@ describe('SharedLanes', () => {
     expect(await world.waiting()).toBe(1);
   });
 
-  it('releases what a tube holds that closes, and not what others hold', async () => {
+  it('releases the deliveries of a closing tube, and not those of others', async () => {
     const [a, b] = await world.start('a', 'b');
     await world.put('a');
     await world.put('b');
@@ -139,7 +139,7 @@ describe('SharedLanes', () => {
     expect(await world.stats()).toMatchObject({ 'current-jobs-ready': '1', 'current-jobs-reserved': '1' });
   });
 
-  it('has no connection left once all have closed, and again some when one starts', async () => {
+  it('has no connection left once all have closed, and reconnects when one starts', async () => {
     const started = await world.start('a', 'b');
     await world.put('a');
     for (const { consumer } of started) consumer.stop();

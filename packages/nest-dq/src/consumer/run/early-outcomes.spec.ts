@@ -34,7 +34,7 @@ describe('A run that ends before its handler', () => {
       world.start({ id }, attempt);
     }
 
-    it('hands back what ignores its signal, and what its handler comes to later does not count', async () => {
+    it('hands back a job whose handler ignores its signal, and ignores its late outcome', async () => {
       let end: (() => void) | undefined;
       world.handler = (_payload, given) => {
         job = given;
@@ -169,7 +169,7 @@ describe('A run that ends before its handler', () => {
       expect(world.context.reports).toEqual([]);
     });
 
-    it('is done with before the signal is raised, so that nothing said to that counts', async () => {
+    it('is completed before the signal is raised, so that nothing said to that counts', async () => {
       const order: string[] = [];
       world.handler = (_payload, { signal }) => ({
         // oxlint-disable-next-line unicorn/no-thenable -- it settles at once, as no promise does

@@ -108,7 +108,7 @@ describe('Executor', () => {
     expect(world.kinds()).toEqual(['done']);
   });
 
-  it('goes by the attempts and the backoff of the job before those of the handler', async () => {
+  it('uses the attempts and the backoff of the job before those of the handler', async () => {
     world.handler = () => Promise.reject(new Error('no'));
     world.start({ attempts: 2, backoff: { type: 'fixed', delay: 9, max: 9, jitter: 0 } }, 1);
     world.start({ id: 'b', attempts: 2 }, 2);
@@ -147,14 +147,14 @@ describe('Executor', () => {
       await world.clock.advance(0);
     }
 
-    it('gives the handler, and its job, what the schema makes of the payload', async () => {
+    it('gives the handler, and its job, the value parsed by the schema', async () => {
       await startWith({ at: '2030-01-01' });
       const payload = { at: new Date('2030-01-01') };
       expect(seen).toEqual([payload, payload]);
       expect(world.kinds()).toEqual(['done']);
     });
 
-    it('never starts what the schema refuses: it is dead as invalid, with the issues', async () => {
+    it('never starts a job that the schema refuses: it is dead as invalid, with the issues', async () => {
       await startWith({ at: 5 });
       expect(seen).toEqual([]);
       expect(world.ended[0]![0].job).toBeUndefined();
@@ -241,7 +241,7 @@ describe('Executor', () => {
     expect([world.handling(), world.freed]).toEqual([0, 1]);
   });
 
-  it('goes by the handler’s backoff function, and by the job’s plan before it', async () => {
+  it('uses the handler’s backoff function, and the job’s plan before it', async () => {
     world.executor = world.make({
       backoff: (attempt, { message }) => (message === 'no' ? attempt * 1_000 : 1),
     });
@@ -252,7 +252,7 @@ describe('Executor', () => {
     expect(world.ended.map(([, outcome]) => (outcome as { delay: number }).delay)).toEqual([2_000, 9]);
   });
 
-  it('takes a result whose `then` throws for a failure', () => {
+  it('treats a result whose `then` throws as a failure', () => {
     world.handler = () =>
       // oxlint-disable-next-line unicorn/no-thenable -- it is what this is about
       Object.defineProperty({}, 'then', {

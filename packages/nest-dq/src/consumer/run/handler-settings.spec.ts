@@ -17,7 +17,7 @@ function refusal(options: unknown): string {
 }
 
 describe('resolveHandlerOptions', () => {
-  it('fills what is not said from the defaults, the given ones before the built-in ones', () => {
+  it('fills missing options from the given defaults, then the built-in ones', () => {
     expect(resolveHandlerOptions()).toEqual(DEFAULT_HANDLER_SETTINGS);
     const defaults = { ...DEFAULT_HANDLER_SETTINGS, concurrency: 3, attempts: 7 };
     expect(resolveHandlerOptions({ attempts: 2 }, defaults)).toEqual({ ...defaults, attempts: 2 });
@@ -49,7 +49,7 @@ describe('resolveHandlerOptions', () => {
     expect(resolveHandlerOptions().timeout).toBeUndefined();
   });
 
-  it('takes limits, and says each as the ledger takes it and as it was given', () => {
+  it('takes limits, and returns each in the form of the ledger and as it was given', () => {
     expect(resolveHandlerOptions({ limit: { rate: 100 } })).toMatchObject({
       limit: { rate: 100, per: 1_000, burst: 1 },
       limits: { interval: 10_000, burst: 1 },

@@ -103,7 +103,7 @@ describe('an outcome', () => {
     expect(retryOf(outcomeOf({ '~outcome': 'retry', delay: 5 }, limits)).error).toBeInstanceOf(Error);
   });
 
-  it('is known by its mark, for an application may have this library twice', () => {
+  it('is recognized by its mark, since an application may have this library twice', () => {
     const foreignRetry = Object.assign(new Error('x'), { '~outcome': 'retry', delay: 5 });
     const foreignDiscard = Object.assign(new Error('gone'), { '~outcome': 'discard' });
     expect(retryOf(outcomeOf(foreignRetry, limits)).delay).toBe(5);
@@ -239,11 +239,11 @@ describe('textOf', () => {
 });
 
 describe('deathOf', () => {
-  it('keeps the beginning of a long message only', () => {
+  it('keeps only the beginning of a long message', () => {
     expect(deathOf('attempts', new Error('x'.repeat(5_000))).error?.message).toHaveLength(2_000);
   });
 
-  it('keeps the beginning of the stack only', () => {
+  it('keeps only the beginning of the stack', () => {
     const error = new Error('deep');
     error.stack = 'x'.repeat(5_000);
     expect(deathOf('invalid', error).error?.stack).toHaveLength(2_000);

@@ -29,7 +29,7 @@ describe('StartScheduler', () => {
     void starts.due(run).then(() => begun.push([clock.now(), id]));
   }
 
-  it('says of a run whether it is due', async () => {
+  it('says whether a run is due', async () => {
     const run = runOf(heldDelivery(lane, { id: 'a' }), { due: 5 });
     expect(starts.isDue(run)).toBe(false);
     await clock.advance(5);
@@ -53,7 +53,7 @@ describe('StartScheduler', () => {
     expect(begun).toEqual([[12, 'limited']]);
   });
 
-  it('goes by what is certain of ledger time', async () => {
+  it('uses what is certain of ledger time', async () => {
     uncertain = 3;
     granted(5);
     await clock.advance(6);
@@ -63,7 +63,7 @@ describe('StartScheduler', () => {
     expect(begun).toEqual([[8, 'at-5']]);
   });
 
-  it('waits on when ledger time went back meanwhile', async () => {
+  it('keeps waiting when ledger time went back meanwhile', async () => {
     granted(5);
     uncertain = 4;
     await clock.advance(8);

@@ -7,7 +7,7 @@ import { noting, type Seen } from '../../../spec-support/noting.js';
 consumingInEachTest();
 
 describe('a timeout', () => {
-  it('retries the job, whose handler keeps its slot for 5 s more; what it comes to late does not count', async () => {
+  it('retries the job, whose handler keeps its slot for 5 s more; its late outcome does not count', async () => {
     const runs: Seen[] = [];
     const worker = world.process();
     let end: (result: unknown) => void = () => undefined;
@@ -94,7 +94,7 @@ describe('a revoke with abort', () => {
     },
   );
 
-  it('does not keep a handler from ending well', async () => {
+  it('does not keep a handler from completing', async () => {
     const worker = world.process();
     let end: () => void = () => undefined;
     let signal: AbortSignal | undefined;

@@ -62,7 +62,7 @@ describe('an envelope', () => {
     });
   });
 
-  it('leaves out what is usual', () => {
+  it('leaves out defaults', () => {
     expect(unwrapped(wrap(5)).header).toEqual({
       ...JOB,
       born: 0,
@@ -208,11 +208,11 @@ describe('unwrap', () => {
     );
   });
 
-  it('refuses a number that is too large for a number', () => {
+  it('refuses a number beyond the safe integers', () => {
     expect(unwrap(Buffer.from('dq1 {"id":"x","due":5,"n":3,"i":0,"b":["f",1e999,1,0]}\n1'))).toMatch(/"b"/);
   });
 
-  it('ignores what it does not know, as a later version may write it', () => {
+  it('ignores unknown fields, since a later version may write them', () => {
     expect(unwrapped(Buffer.from('dq1 {"id":"x","due":5,"n":3,"i":0,"new":{"a":1}}\n1')).header.id).toBe('x');
   });
 

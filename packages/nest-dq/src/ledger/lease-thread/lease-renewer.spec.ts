@@ -148,7 +148,7 @@ describe('LeaseRenewer', () => {
     expect(askedFor()).toEqual([['a']]);
   });
 
-  it('closes the ledger when the main thread speaks again, and opens another one the next time', async () => {
+  it('closes the ledger when the main thread responds again, and opens another one the next time', async () => {
     tell({ granted: [leaseOf('a')] });
     await clock.advance(LEASE / 2);
     await asked()[0]!.answer('ok');
@@ -185,7 +185,7 @@ describe('LeaseRenewer', () => {
     expect(askedFor()).toEqual([['a'], ['a']]);
   });
 
-  it('takes a process that is silent for ten minutes for hung', async () => {
+  it('treats a process that is silent for ten minutes as hung', async () => {
     tell({ granted: [leaseOf('a')] });
     let answered = 0;
     while (clock.now() < LONGEST_SILENCE + 2 * LEASE) {

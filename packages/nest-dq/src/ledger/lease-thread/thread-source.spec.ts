@@ -69,7 +69,7 @@ describe('threadSource', () => {
     });
   });
 
-  it('does not need what says when to try again', () => {
+  it('does not need the retry strategy', () => {
     const retry = () => 5;
     const source = {
       host: 'h',

@@ -72,7 +72,7 @@ describe('a ledger on a disk, after a restart', () => {
     expect(await claimOf('b')).toMatchObject([{ kind: 'run' }]);
   });
 
-  it('lets a job run at once whose runner is gone, and counts the attempt', async () => {
+  it('lets a job whose runner is gone run at once, and counts the attempt', async () => {
     const before = await run();
     await folder.restart();
     const answer = await claim();
@@ -130,7 +130,7 @@ describe('a ledger on a disk, after a restart', () => {
     expect(await claim()).toMatchObject({ kind: 'run' });
   });
 
-  it('has no longer what has expired', async () => {
+  it('no longer has what has expired', async () => {
     await complete(await run(), { kind: 'done' });
     await folder.clock.advance(settings.doneTtl);
     for (let call = 0; call < 4; call++) await tube.find(['other']);

@@ -43,7 +43,7 @@ describe('MemoryLedger', () => {
     await expect(before.find(['job'])).resolves.toMatchObject([{ state: 'done' }]);
   });
 
-  it('keeps a paused tube without jobs, and forgets a pause that does not matter any more', async () => {
+  it('keeps a paused tube without jobs, and forgets a pause that no longer matters', async () => {
     const look = async () => {
       for (let i = 0; i < 10; i++) await ledger.tube('another').find(['a', 'b', 'c']);
       return ledger.tube('paused').records.pauses.length;

@@ -152,7 +152,7 @@ describe('RedisMaster', () => {
 
     const last = () => calls.at(-1)!;
 
-    it('gives a connection up that says nothing for three seconds, although it is asked', async () => {
+    it('gives up a connection that is silent for three seconds, although it is asked', async () => {
       await clock.advance(2_999);
       expect(master.away).toBe(true);
       expect(reconnects).toEqual([]);

@@ -35,7 +35,7 @@ describe('RedisLedger', () => {
     ledger = new RedisLedger({ redis, settings, clock, warn: () => undefined });
   };
 
-  it('connects again where a server takes the connection and says nothing', async () => {
+  it('reconnects where a server accepts the connection and stays silent', async () => {
     const clock = new VirtualClock();
     open(clock);
     const first = once(server, 'connection');

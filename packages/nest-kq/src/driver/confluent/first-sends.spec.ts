@@ -32,7 +32,7 @@ it('hands over nothing more of a partition until its first message is stored, an
   expect(handed.at(-1)).toBe('d');
 });
 
-it('takes the next one for the first if the first is refused', async () => {
+it('treats the next one as the first if the first is refused', async () => {
   const { handed, send, answer } = setUp();
   const refused = new KqError('KQ_TOO_LARGE', 'too large');
   const first = send('a');

@@ -88,7 +88,7 @@ describe('Intake', () => {
     expect(batches).toEqual([{ ...PLACE, messages: [], next: 5n, end: 5n }]);
   });
 
-  it('leaves out what is of no partition of its own', () => {
+  it('leaves out messages of partitions that are not its own', () => {
     const lost = { topic: 'orders', partition: 2 };
     take(3, lost);
     intake.takeEnd({ ...lost, offset: 8 });

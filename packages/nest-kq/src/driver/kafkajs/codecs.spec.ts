@@ -24,7 +24,7 @@ describe('a codec', () => {
     },
   );
 
-  it.each(PACKINGS)('%s says that it cannot read what is no frame of its own', async (name) => {
+  it.each(PACKINGS)('%s reports that it cannot read a foreign frame', async (name) => {
     const { decompress } = batchCodec(name);
     await expect(decompress(Buffer.from('no frame of anybody'))).rejects.toMatchObject({
       retriable: false,
@@ -117,7 +117,7 @@ describe('unpackSnappy', () => {
     await expect(unpackSnappy(head, asItIs)).resolves.toEqual(Buffer.alloc(0));
   });
 
-  it('takes for one block what has no head', async () => {
+  it('reads data without a head as one block', async () => {
     await expect(unpackSnappy(Buffer.from('one'), asItIs)).resolves.toEqual(Buffer.from('one'));
   });
 
@@ -131,7 +131,7 @@ describe('unpackSnappy', () => {
     }
   });
 
-  it('refuses what says that it holds more than 128 MiB, before there is room for it', async () => {
+  it('refuses a block that claims more than 128 MiB, before it allocates memory for it', async () => {
     const claims = (...bytes: number[]) =>
       Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), Buffer.from(bytes)]);
     const room = claims(0x80, 0x80, 0x80, 0x40); // 128 MiB

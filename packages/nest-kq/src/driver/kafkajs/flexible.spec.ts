@@ -90,7 +90,7 @@ describe('an answer that is wrong', () => {
     ['a text', (bytes: FlexibleReader) => bytes.text()],
     ['a list', (bytes: FlexibleReader) => bytes.list(() => bytes.int32())],
     ['a tag', (bytes: FlexibleReader) => bytes.tags()],
-  ])('takes no memory for %s of four billion', (_what, read) => {
+  ])('allocates no memory for %s of four billion', (_what, read) => {
     expect(() => read(reader('ffffffff0f' + '00'))).toThrow(RangeError);
   });
 

@@ -50,7 +50,7 @@ describe('meant', () => {
   });
 });
 
-it('knows by any layer that a group is rebalancing, or a transaction ending', () => {
+it('recognizes by any layer that a group is rebalancing, or a transaction ending', () => {
   expect(isRebalancing(kafkajs('ILLEGAL_GENERATION'))).toBe(true);
   expect(isRebalancing(kafkajs('MESSAGE_TOO_LARGE'))).toBe(false);
   expect(isPassing(kafkajs('CONCURRENT_TRANSACTIONS'))).toBe(true);

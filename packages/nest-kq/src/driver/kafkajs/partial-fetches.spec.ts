@@ -145,7 +145,7 @@ describe('a fetch', () => {
     expect(acts).toEqual(['disconnect', 'refresh']);
   });
 
-  it('takes a broker that cannot be reached for one that is not there', async () => {
+  it('treats an unreachable broker as one that is gone', async () => {
     await expect(cluster.findBroker({ nodeId: 'dead' })).rejects.toMatchObject({
       name: 'KafkaJSBrokerNotFound',
     });

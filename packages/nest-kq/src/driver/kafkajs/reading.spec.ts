@@ -31,7 +31,7 @@ describe('Reading', () => {
     expect(new Reading(PLACE, undefined).accepts(fetchedAt(7))).toBe(true);
   });
 
-  it('leaves out what was asked for before the rejoin, as what lies before it comes again', () => {
+  it('leaves out fetches from before the rejoin, since their messages come again', () => {
     const reading = rejoined();
     expect(reading.accepts(fetchedAt(50))).toBe(false);
     expect(reading.accepts(fetchedAt(20))).toBe(true);

@@ -113,7 +113,7 @@ describe('the queue of a topic', () => {
     expect(said()).toEqual(['0:a', '1:c', '0:b', '1:d']);
   });
 
-  it('gives up the calls whose time is over while nobody says where the topic is', async () => {
+  it('gives up the calls whose time is up while nobody knows where the topic is', async () => {
     let refuse: (error: Error) => void = () => {};
     let tries = 0;
     const queue = open(1e6, () => {
