@@ -150,8 +150,8 @@ function pagesOf(order) {
     dead: { hash: 'dead?tube=mail.welcome', shows: 'ann@gone.example' },
     topics: { hash: 'kafka', shows: '7' },
     kafka: { hash: `kafka?topic=${DEAD_TOPIC}`, shows: 'ann@gone.example' },
-    job: { hash: `job?tube=order.unpaid&key=${order}`, shows: 'It is not due yet' },
-    history: { hash: 'history', shows: 'Lateness of runs' },
+    job: { hash: `job?tube=order.unpaid&key=${order}`, shows: 'Not due yet' },
+    history: { hash: 'history', shows: 'Run lateness' },
     cluster: { hash: 'cluster', shows: 'Connections' },
     acts: { hash: 'acts', shows: 'mail.welcome' },
   };

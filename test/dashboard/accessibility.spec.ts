@@ -20,7 +20,7 @@ describe.each(['light', 'dark'] as const)('in %s colours', (colorScheme) => {
   }, 60_000);
 
   it.each([
-    ['Move', `job?tube=${ORDERS}&key=order-42`],
+    ['Reschedule', `job?tube=${ORDERS}&key=order-42`],
     ['Repair copies', 'cluster'],
   ])('the dialog %s has none', async (name, address) => {
     const app = await startBusyApp(start);

@@ -25,7 +25,7 @@ it('shows what operators did in all processes as soon as they do it, and what th
   for (let i = 0; i < 60; i++) await other.control.undrainNode(node!.endpoint, { by: `ann ${i}` });
   await eventually('all are stored', async () => (await stored()) === 62);
   await row(/ann 59 /).waitFor();
-  await page.getByRole('button', { name: 'More' }).click();
+  await page.getByRole('button', { name: 'Load more' }).click();
   await row(/ann@example\.com Pause/).waitFor();
   expect(await page.getByRole('row').count()).toBe(63);
 }, 60_000);

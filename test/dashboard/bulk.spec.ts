@@ -58,14 +58,14 @@ async function openRevoke(app: DashboardApp) {
   app.control.revokeMany = (tube, filter, options) =>
     gate.hold(revokeMany(tube, filter, options), options?.dryRun);
   const { page } = await browser.open(app.at('waiting', SOON()));
-  await page.getByRole('button', { name: 'Revoke all that match' }).click();
+  await page.getByRole('button', { name: 'Revoke all matching' }).click();
   return { gate, page, dialog: page.getByRole('dialog') };
 }
 
 it('revokes all jobs that match: counts them, asks, shows its progress, and ends', async () => {
   const app = await withMany();
   const { gate, page, dialog } = await openRevoke(app);
-  const go = dialog.getByRole('button', { name: `Do it (${JOBS})` });
+  const go = dialog.getByRole('button', { name: `Revoke ${JOBS} jobs` });
   await go.waitFor();
   expect((await app.inspector.jobs(ORDERS)).listed).toBe(JOBS + 1);
   await go.click();
@@ -74,7 +74,7 @@ it('revokes all jobs that match: counts them, asks, shows its progress, and ends
   await says(dialog, String(JOBS));
   await dialog.getByRole('button', { name: 'Close' }).click();
   await dialog.waitFor({ state: 'detached' });
-  await page.getByText('No job waits').waitFor();
+  await page.getByText('No waiting jobs match').waitFor();
   const { jobs } = await app.inspector.jobs(ORDERS);
   expect(jobs.map(({ id }) => id)).toEqual([(await app.producer.find({ tube: ORDERS, key: 'later' }))!.id]);
 }, 60_000);
@@ -85,12 +85,12 @@ it('moves all jobs that match by the same time', async () => {
     (await app.inspector.jobs(ORDERS, { limit: 1_000 })).jobs.map((job) => +job.dueAt);
   const before = await dueAt();
   const { page } = await browser.open(app.at('waiting', SOON()));
-  await page.getByRole('button', { name: 'Move all that match' }).click();
+  await page.getByRole('button', { name: 'Reschedule all matching' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('combobox').selectOption('later');
   await dialog.getByRole('textbox').fill('5h');
-  await dialog.getByRole('button', { name: 'Move' }).click();
-  await dialog.getByRole('button', { name: `Do it (${JOBS})` }).click();
+  await dialog.getByRole('button', { name: 'Reschedule' }).click();
+  await dialog.getByRole('button', { name: `Reschedule ${JOBS} jobs` }).click();
   await dialog.getByRole('button', { name: 'Close' }).click();
   await dialog.waitFor({ state: 'detached' });
   const last = before.at(-1)!;
@@ -103,36 +103,36 @@ it('changes at most as many as the viewer says, and is over then', async () => {
   gate.open();
   const most = dialog.getByRole('spinbutton', { name: 'At most' });
   await most.fill('0');
-  expect(await dialog.getByRole('button', { name: /^Do it/ }).isDisabled()).toBe(true);
+  expect(await dialog.getByRole('button', { name: /^Revoke/ }).isDisabled()).toBe(true);
   await most.fill('200');
-  await dialog.getByRole('button', { name: 'Do it (200)' }).click();
-  await says(dialog, 'It is over. Changed: 200.');
+  await dialog.getByRole('button', { name: 'Revoke 200 jobs' }).click();
+  await says(dialog, 'Done. Changed: 200.');
   await dialog.getByRole('button', { name: 'Close' }).click();
   await page
     .getByRole('main')
     .getByText(`Listed: ${JOBS + 1 - 200}`)
     .waitFor();
-  expect(await page.getByRole('region', { name: 'Interrupted act' }).count()).toBe(0);
+  expect(await page.getByRole('region', { name: 'Interrupted action' }).count()).toBe(0);
 }, 60_000);
 
 it('does not resume a limited act that was interrupted, since it would change more than the viewer said', async () => {
   const app = await withMany();
   const { gate, page, dialog } = await openRevoke(app);
   await dialog.getByRole('spinbutton', { name: 'At most' }).fill('200');
-  await dialog.getByRole('button', { name: 'Do it (200)' }).click();
+  await dialog.getByRole('button', { name: 'Revoke 200 jobs' }).click();
   await says(dialog, '128');
   await dialog.getByRole('button', { name: 'Stop' }).click();
   await says(dialog, 'stopped');
-  expect(await dialog.getByRole('button', { name: 'Go on' }).count()).toBe(0);
+  expect(await dialog.getByRole('button', { name: 'Resume' }).count()).toBe(0);
   await dialog.getByRole('button', { name: 'Close' }).click();
-  expect(await page.getByRole('region', { name: 'Interrupted act' }).count()).toBe(0);
+  expect(await page.getByRole('region', { name: 'Interrupted action' }).count()).toBe(0);
   gate.open();
 }, 60_000);
 
 it('ends after its page when the viewer stops it', async () => {
   const app = await withMany();
   const { gate, page, dialog } = await openRevoke(app);
-  await dialog.getByRole('button', { name: `Do it (${JOBS})` }).click();
+  await dialog.getByRole('button', { name: `Revoke ${JOBS} jobs` }).click();
   await says(dialog, '128');
   await dialog.getByRole('button', { name: 'Stop' }).click();
   await says(dialog, 'stopped');
@@ -154,17 +154,17 @@ const secondPageIsOver = (app: DashboardApp) =>
 it('resumes where it was interrupted, even after the page was left', async () => {
   const app = await withMany();
   const { gate, page, dialog } = await openRevoke(app);
-  await dialog.getByRole('button', { name: `Do it (${JOBS})` }).click();
+  await dialog.getByRole('button', { name: `Revoke ${JOBS} jobs` }).click();
   await says(dialog, '128');
   await page.reload();
   gate.open();
-  const bar = page.getByRole('region', { name: 'Interrupted act' });
-  await bar.getByText('as far as was told: 128').waitFor();
+  const bar = page.getByRole('region', { name: 'Interrupted action' });
+  await bar.getByText('at least: 128').waitFor();
   await secondPageIsOver(app);
   await page.getByRole('link', { name: 'Timeline' }).click();
-  await bar.getByRole('button', { name: 'Go on' }).click();
-  await dialog.getByRole('button', { name: `Do it (${JOBS - 256})` }).click();
-  await says(dialog, `It is over. Changed: ${JOBS - 128}.`);
+  await bar.getByRole('button', { name: 'Resume' }).click();
+  await dialog.getByRole('button', { name: `Revoke ${JOBS - 256} jobs` }).click();
+  await says(dialog, `Done. Changed: ${JOBS - 128}.`);
   await dialog.getByRole('button', { name: 'Close' }).click();
   await bar.waitFor({ state: 'detached' });
   expect((await app.inspector.jobs(ORDERS)).listed).toBe(1);
@@ -177,17 +177,17 @@ it('resumes in its dialog after the connection was lost', async () => {
   app.control.revokeMany = (tube, filter, options) =>
     gate.hold(revokeMany(tube, filter, options), options?.dryRun);
   const { page, problems } = await browser.open(app.at('waiting', SOON()));
-  await page.getByRole('button', { name: 'Revoke all that match' }).click();
+  await page.getByRole('button', { name: 'Revoke all matching' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('button', { name: `Do it (${JOBS})` }).click();
+  await dialog.getByRole('button', { name: `Revoke ${JOBS} jobs` }).click();
   await says(dialog, '128');
   problems.expect(/ERR_/); // the browser reports connections that broke
   app.cutConnections();
-  await says(dialog, 'It has stopped before its end. Changed, as far as was told: 128.');
+  await says(dialog, 'Stopped early. Changed at least: 128.');
   gate.open();
   await secondPageIsOver(app);
-  await dialog.getByRole('button', { name: 'Go on' }).click();
-  await says(dialog, `It is over. Changed: ${JOBS - 128}.`);
+  await dialog.getByRole('button', { name: 'Resume' }).click();
+  await says(dialog, `Done. Changed: ${JOBS - 128}.`);
   expect((await app.inspector.jobs(ORDERS)).listed).toBe(1);
 }, 60_000);
 
@@ -197,13 +197,13 @@ it('shows some of what it would change, and when that is due', async () => {
   const { id } = await app.producer.at(ORDERS, {}, new Date('2031-05-05T12:00:00Z'));
   await app.addDead('full', 'mail-7');
   const { page } = await browser.open(app.at('waiting', { tube: ORDERS }));
-  await page.getByRole('button', { name: 'Revoke all that match' }).click();
-  const examples = page.getByRole('dialog').getByRole('region', { name: 'Such as:' });
+  await page.getByRole('button', { name: 'Revoke all matching' }).click();
+  const examples = page.getByRole('dialog').getByRole('region', { name: 'Examples:' });
   await examples.getByRole('listitem').first().waitFor();
   expect(await examples.getByRole('listitem').allInnerTexts()).toEqual([`${id}\nMay 5, 2031, 12:00:00`]);
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
   await page.goto(app.at('dead', { tube: GIVES_UP }));
-  await page.getByRole('button', { name: 'Discard all that match' }).click();
+  await page.getByRole('button', { name: 'Discard all matching' }).click();
   await examples.getByText('mail-7').waitFor();
 }, 60_000);
 
@@ -224,16 +224,16 @@ it('revives those that are chosen, and then all that match', async () => {
   await full.waitFor({ state: 'detached' });
   expect(await has()).toEqual({ waits: 1, dead: 3 });
 
-  await main.getByRole('checkbox', { name: 'Choose all' }).check();
+  await main.getByRole('checkbox', { name: 'Select all' }).check();
   await main.getByRole('row').nth(1).getByRole('checkbox').uncheck();
   await main.getByRole('button', { name: 'Discard', exact: true }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click();
   await main.getByRole('row').nth(2).waitFor({ state: 'detached' });
   expect(await has()).toEqual({ waits: 1, dead: 1 });
 
-  await main.getByRole('button', { name: 'Revive all that match' }).click();
+  await main.getByRole('button', { name: 'Revive all matching' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('button', { name: 'Do it (1)' }).click();
+  await dialog.getByRole('button', { name: 'Revive 1 letter' }).click();
   await dialog.getByRole('button', { name: 'Close' }).click();
   await main.getByText('no dead letter').waitFor();
   expect(await has()).toEqual({ waits: 2, dead: 0 });

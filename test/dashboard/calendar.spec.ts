@@ -25,8 +25,8 @@ it.each([
     await app.producer.at(ORDERS, {}, new Date(change + hours * 3_600_000));
   const [from, to] = [-20, 20].map((days) => new Date(change + days * DAY).toISOString());
   const { page } = await browser.open(app.at('timeline', { from: from!, to: to! }), { timezoneId });
-  await page.getByText('As a table').click();
-  const rows = page.getByRole('table', { name: 'As a table' }).getByRole('row');
+  await page.getByText('Table view').click();
+  const rows = page.getByRole('table', { name: 'Table view' }).getByRole('row');
   await rows.nth(2).waitFor();
   const date = { timeZone: timezoneId, month: 'short', day: 'numeric', year: 'numeric' } as const;
   const day = (at: number) => `${new Intl.DateTimeFormat('en', date).format(at)}, 00:00:00`;

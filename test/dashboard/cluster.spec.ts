@@ -81,7 +81,7 @@ it('says that a node is away, what is missing on other pages, and that it is bac
     .waitFor();
   await main.getByRole('link', { name: ORDERS }).first().waitFor();
   await page.goto(app.at(JOB));
-  await main.getByRole('row').filter({ hasText: node!.endpoint }).getByText('away').waitFor();
+  await main.getByRole('row').filter({ hasText: node!.endpoint }).getByText('unreachable').waitFor();
   await page.goto(app.at(`waiting?tube=${ORDERS}`));
   await main.getByRole('row').filter({ hasText: 'waiting' }).first().waitFor();
   await page.goto(app.at(`dead?tube=${GIVES_UP}`));
@@ -93,7 +93,7 @@ it('says that a node is away, what is missing on other pages, and that it is bac
   await row.getByText('down', { exact: true }).waitFor();
   await node!.restart();
   await row.getByText('up', { exact: true }).waitFor();
-  await main.getByText('All nodes and the ledger answer').waitFor();
+  await main.getByText('All nodes and the ledger are up').waitFor();
   await page.getByRole('link', { name: 'Tubes' }).click();
   await main.getByRole('link', { name: ORDERS }).first().waitFor();
   await main.getByText('not counted').waitFor({ state: 'detached' });
@@ -109,7 +109,7 @@ it('warns that a repair may store copies again on a node that answers and is not
       .getByRole('button', { name: /^Repair/ })
       .click();
   const dialog = page.getByRole('dialog');
-  const warning = dialog.getByText('This node still answers');
+  const warning = dialog.getByText('This node is still up');
   await openRepair();
   const node = dialog.getByLabel('Node that will not come back');
   await node.waitFor();
@@ -141,7 +141,7 @@ it('drains a node, moves its copies by a repair, and lets the node take copies a
   await nodes.getByRole('button', { name: /^Repair/ }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('button', { name: 'Count' }).click();
-  const go = dialog.getByRole('button', { name: /^Do it/ });
+  const go = dialog.getByRole('button', { name: /^Repair/ });
   await eventually('what it would do is counted', () => go.isEnabled());
   await go.click();
   await dialog.getByRole('button', { name: 'Close' }).click();
@@ -173,11 +173,11 @@ it('repairs only the jobs of a tube, and shows some of them first', async () => 
   await dialog.getByRole('combobox', { name: 'Tube' }).selectOption(ORDERS);
   await dialog.getByRole('combobox', { name: 'Node that will not come back' }).selectOption(lost);
   await dialog.getByRole('button', { name: 'Count' }).click();
-  const examples = dialog.getByRole('region', { name: 'Such as:' });
+  const examples = dialog.getByRole('region', { name: 'Examples:' });
   await examples.getByText(`${ORDERS}, copies missing: 1`).waitFor();
   expect(await examples.getByRole('listitem').count()).toBe(1);
-  await dialog.getByRole('button', { name: 'Do it (1)' }).click();
-  await dialog.getByText('It is over. Changed: 1.').waitFor();
+  await dialog.getByRole('button', { name: 'Repair 1 job' }).click();
+  await dialog.getByText('Done. Changed: 1.').waitFor();
   await eventually('the list of acts has it', async () => (await app.inspector.acts()).acts.length > 0);
   const { acts } = await app.inspector.acts();
   expect(acts).toMatchObject([{ act: 'repair', on: { tube: ORDERS, node: lost }, count: 1 }]);
@@ -189,7 +189,7 @@ it('says which process repairs automatically, and how much is left', async () =>
   app.inspector.processes = async () => (await processes()).map((each) => ({ ...each, toRepair: 1_234 }));
   const { page } = await browser.open(app.at('cluster'));
   const shown = page.getByRole('main').getByRole('region', { name: 'Processes' });
-  await shown.getByText('repairs copies, about 1,234 left').waitFor();
+  await shown.getByText('repairing copies, about 1,234 left').waitFor();
 });
 
 it('triggers a series now', async () => {

@@ -46,7 +46,7 @@ it('discards all letters that match, and counts them first', async () => {
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('status').filter({ hasText: '2' }).waitFor();
   expect(await deadIn(app)).toBe(3);
-  await dialog.getByRole('button', { name: 'Do it (2)' }).click();
+  await dialog.getByRole('button', { name: 'Discard 2 letters' }).click();
   await eventually('two are gone', async () => (await deadIn(app)) === 1);
 });
 

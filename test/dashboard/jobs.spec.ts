@@ -38,10 +38,10 @@ it('moves a job', async () => {
   const app = await start();
   const { page } = await openJob(app);
   const before = (await app.producer.find(job))!.dueAt.getTime();
-  await page.getByRole('button', { name: /^Move/ }).click();
+  await page.getByRole('button', { name: /^Reschedule/ }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('textbox').fill('5h');
-  await dialog.getByRole('button', { name: 'Move' }).click();
+  await dialog.getByRole('button', { name: 'Reschedule' }).click();
   await dialog.waitFor({ state: 'detached' });
   await eventually(
     'it is due in five hours',
@@ -53,7 +53,7 @@ it('shows the payload of a job when it is asked for', async () => {
   const app = await start();
   const { page } = await openJob(app);
   expect(await page.content()).not.toContain('"order"');
-  await page.getByRole('button', { name: 'Show the payload' }).click();
+  await page.getByRole('button', { name: 'Show payload' }).click();
   await page.getByText('"order": 42').waitFor();
 });
 

@@ -96,8 +96,8 @@ it(
     await page.getByText('key-0').waitFor();
     await page.getByRole('button', { name: 'Error: no stock' }).click();
     await page.getByLabel('Stack').getByText('Error: no stock').waitFor();
-    await page.getByText('attempts used up').waitFor();
-    await page.getByRole('button', { name: 'Show the payload' }).click();
+    await page.getByText('attempts exhausted').waitFor();
+    await page.getByRole('button', { name: 'Show payload' }).click();
     const payload = await page.getByLabel('Payload').textContent();
     expect(JSON.parse(payload!)).toEqual({
       headers: { shop: 'one' },
@@ -105,9 +105,9 @@ it(
     });
     state.broken = false;
     await page.getByRole('button', { name: 'Replay 0/0' }).click();
-    await page.getByText('The message is back in its topic.').waitFor();
+    await page.getByText('Message replayed to its topic.').waitFor();
     await eventually('it is handled', () => handled.length === 1);
-    await page.getByText('There is no dead letter that meets this.').waitFor();
+    await page.getByText('No dead letters match. Try another filter.').waitFor();
     expect(await open(app)).toEqual([]);
     await page.goto(app.at('acts'));
     await page.getByRole('row').filter({ hasText: 'Replay' }).getByText(`${dead} 0/0`).waitFor();
@@ -123,7 +123,7 @@ it(
     await page.getByRole('button', { name: 'Discard 0/0' }).click();
     expect(await open(app)).toEqual(['no stock']);
     await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click();
-    await page.getByText('There is no dead letter that meets this.').waitFor();
+    await page.getByText('No dead letters match. Try another filter.').waitFor();
     expect(await open(app)).toEqual([]);
   },
   LIMIT,
@@ -136,18 +136,18 @@ it(
     const app = await startWith(Handlers, ['no stock', 'refused', 'no stock']);
     state.broken = false;
     const { page } = await browser.open(app.at('kafka', { topic: dead }));
-    const error = page.getByRole('searchbox', { name: 'Text of the error' });
+    const error = page.getByRole('searchbox', { name: 'Error contains' });
     await error.fill('stock');
     await error.press('Enter');
     await page.getByText('Error: refused').waitFor({ state: 'detached' });
     await page.getByLabel('Replay to').selectOption('failed');
-    await page.getByRole('button', { name: 'Replay all that match' }).click();
+    await page.getByRole('button', { name: 'Replay all matching' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('status').filter({ hasText: '2' }).waitFor();
     await dialog.getByText('key-2').waitFor();
     expect([await open(app), handled]).toEqual([['no stock', 'refused', 'no stock'], []]);
-    await dialog.getByRole('button', { name: 'Do it (2)' }).click();
-    await dialog.getByText('It is over. Changed: 2.').waitFor();
+    await dialog.getByRole('button', { name: 'Replay 2 letters' }).click();
+    await dialog.getByText('Done. Changed: 2.').waitFor();
     await eventually('both are handled', () => handled.length === 2);
     expect([await open(app), handled]).toEqual([['refused'], [0, 2]]);
     const stored = await driver.admin.read(topic, 0, 3n);
@@ -169,12 +169,12 @@ it(
       [{ to: '2020-01-01T00:00:00Z' }, 0],
     ] as const) {
       await page.goto(app.at('kafka', { topic: dead, ...query }));
-      if (shown === 0) await page.getByText('There is no dead letter that meets this.').waitFor();
+      if (shown === 0) await page.getByText('No dead letters match. Try another filter.').waitFor();
       else await rows(page).nth(shown).waitFor();
     }
     await page.goto(app.at('kafka', { topic: dead }));
-    for (const id of ['0/0', '0/2']) await page.getByLabel(`Choose ${id}`).check();
-    await page.getByText('2 chosen').waitFor();
+    for (const id of ['0/0', '0/2']) await page.getByLabel(`Select ${id}`).check();
+    await page.getByText('2 selected').waitFor();
     await page.getByRole('button', { name: 'Discard', exact: true }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click();
     await page.getByText('2 of 2 changed').waitFor();
@@ -210,10 +210,10 @@ it(
       .mockImplementation(async (...given) => ({ ...(await list(...given)), leaderless: [3] }));
     const { page } = await browser.open(app.at('kafka'));
     const row = rows(page).filter({ hasText: dead });
-    await row.getByText('without partition 3: no leader').waitFor();
+    await row.getByText('excluding partition 3: no leader').waitFor();
     await row.getByRole('link', { name: dead }).click();
     await page.getByText('Error: no stock').waitFor();
-    await page.getByText(`Left out, since these partitions have no leader: ${dead}/3`).waitFor();
+    await page.getByText(`Partitions left out, no leader: ${dead}/3`).waitFor();
   },
   LIMIT,
 );
@@ -236,7 +236,7 @@ it(
 it('has no such page where the application does not have nest-kq', async () => {
   const app = await start();
   const { page } = await browser.open(app.at('kafka'));
-  await page.getByText('There is no such page.').waitFor();
+  await page.getByText('Page not found.').waitFor();
   await page.getByRole('link', { name: 'Dead letters' }).waitFor();
   expect(await page.getByRole('link', { name: /Kafka/ }).count()).toBe(0);
 });

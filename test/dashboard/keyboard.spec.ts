@@ -25,7 +25,7 @@ it('goes through the pages, and revokes a job, by the keyboard alone', async () 
   const receipt = await app.producer.delay(ORDERS, {}, '30m', { key: 'order-42' });
   const { page } = await browser.open(app.at('timeline'));
   await page.getByRole('link', { name: 'Timeline' }).waitFor();
-  for (const name of ['Tubes', 'Waiting jobs', 'Dead letters', 'History', 'Cluster', 'What operators did']) {
+  for (const name of ['Tubes', 'Waiting jobs', 'Dead letters', 'History', 'Cluster', 'Operator actions']) {
     await tabTo(page, name);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name }).waitFor();

@@ -86,8 +86,8 @@ it('shows the last rows of a list that is read on and on', async () => {
   const { page } = await browser.open(app.at(`waiting?tube=${ORDERS}`));
   const rows = page.locator('main tbody tr');
   const ids = () => rows.locator('a').allTextContents();
-  const more = page.getByRole('button', { name: 'More', exact: true });
-  const cut = page.getByText(`Only the last ${MOST_ROWS} are shown`);
+  const more = page.getByRole('button', { name: 'Load more', exact: true });
+  const cut = page.getByText(`Showing the last ${MOST_ROWS}.`);
   await rows.nth(PAGE - 1).waitFor();
   for (let read = 2 * PAGE; read <= MOST_ROWS; read += PAGE) {
     await more.click();
@@ -103,7 +103,7 @@ it('shows the last rows of a list that is read on and on', async () => {
   expect(last).toHaveLength(MOST_ROWS);
   expect(last.slice(0, -PAGE)).toEqual(all.slice(PAGE));
 
-  await page.getByRole('button', { name: 'Read again' }).click();
+  await page.getByRole('button', { name: 'Refresh' }).click();
   await cut.waitFor({ state: 'detached' });
   expect(await ids()).toEqual(all.slice(0, PAGE));
 });

@@ -5,14 +5,14 @@ import { dashboardApps, GIVES_UP, ORDERS } from './dashboard-app.js';
 const browser = browserSuite();
 const start = dashboardApps();
 
-const ACTS = /^(run now|move|revoke|revive|discard|pause|resume|drain|undrain|repair|trigger)( |$)/i;
+const ACTS = /^(run now|reschedule|revoke|revive|discard|pause|resume|drain|undrain|repair|trigger)( |$)/i;
 
 it('offers no act and no payload to a viewer who may only read', async () => {
   const app = await start({ dashboard: { access: () => 'read' } });
   const { id } = await app.producer.delay(ORDERS, {}, '1h', { key: 'order-42' });
   await app.addDead('no such mailbox');
   const { page } = await browser.open(app.at('timeline'));
-  await page.getByText('Read only').waitFor();
+  await page.getByText('Read-only').waitFor();
   for (const [hash, shown] of [
     [`job?tube=${ORDERS}&key=order-42`, id],
     [`waiting?tube=${ORDERS}`, 'order-42'],

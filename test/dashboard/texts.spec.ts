@@ -15,7 +15,7 @@ it('shows what looks like HTML as text: in a key, a payload, an error and an add
   const { page, problems } = await browser.open(app.at('job', { tube: ORDERS, key: EVIL }));
   problems.expect(/status of 400|answered 400/); // no tube has such a name
   await page.getByRole('heading', { name: EVIL }).waitFor();
-  await page.getByRole('button', { name: 'Show the payload' }).click();
+  await page.getByRole('button', { name: 'Show payload' }).click();
   await page.getByText(JSON.stringify(EVIL).slice(1, -1)).waitFor();
   await page.goto(app.at(`dead?tube=${GIVES_UP}`));
   await page.getByText(EVIL).first().waitFor();
@@ -31,6 +31,6 @@ it('shows in base64 what `redact` returns as bytes', async () => {
   const app = await start({ dashboard: { redact: () => Buffer.from('hello') } });
   await app.producer.delay(ORDERS, {}, '1h', { key: 'order-42' });
   const { page } = await browser.open(app.at('job', { tube: ORDERS, key: 'order-42' }));
-  await page.getByRole('button', { name: 'Show the payload' }).click();
-  expect(await page.getByLabel('Payload in base64').textContent()).toBe('aGVsbG8=');
+  await page.getByRole('button', { name: 'Show payload' }).click();
+  expect(await page.getByLabel('Payload (base64)').textContent()).toBe('aGVsbG8=');
 });

@@ -16,7 +16,7 @@ it('shows an order that was added, and leads to why it did not run yet', async (
     .click();
   await page.getByRole('table').getByRole('link', { name: 'order-42' }).click();
   await page.getByRole('heading', { name: id }).waitFor();
-  await page.getByRole('region', { name: 'Why' }).getByText('It is not due yet').waitFor();
+  await page.getByRole('region', { name: 'Why' }).getByRole('heading', { name: 'Not due yet' }).waitFor();
 });
 
 it('says the same in a table', async () => {
@@ -24,7 +24,7 @@ it('says the same in a table', async () => {
   await app.producer.delay(ORDERS, { order: 1 }, '20m');
   await app.producer.delay(ORDERS, { order: 2 }, '20m');
   const { page } = await browser.open(app.at('timeline'));
-  await page.getByText('As a table').click();
+  await page.getByText('Table view').click();
   const row = page.getByRole('row').filter({ hasText: ORDERS });
   expect(await row.getByRole('link').textContent()).toBe('2');
 });

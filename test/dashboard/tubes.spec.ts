@@ -26,7 +26,7 @@ it('pauses a tube for an hour, and shows until when', async () => {
   const { page } = await browser.open(app.at(`tubes/${ORDERS}`));
   await page.getByRole('button', { name: /^Pause/ }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Until').selectOption('1 hour is over');
+  await dialog.getByLabel('Until').selectOption('1 hour from now');
   await dialog.getByRole('button', { name: 'Pause' }).click();
   await page.getByText(/^paused until/).waitFor();
   const { since, until } = (await app.inspector.tube(ORDERS)).paused!;
@@ -43,7 +43,7 @@ it('pauses a tube until a time', async () => {
   const { page } = await browser.open(app.at(`tubes/${ORDERS}`));
   await page.getByRole('button', { name: /^Pause/ }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Until').selectOption('a time');
+  await dialog.getByLabel('Until').selectOption('a given time');
   const pause = dialog.getByRole('button', { name: 'Pause' });
   expect(await pause.isDisabled()).toBe(true);
   await dialog.getByRole('textbox', { name: 'Time' }).fill('2031-05-05T12:00:00');
@@ -63,13 +63,13 @@ it('shows the rate of each tube, and how late its runs began within two days', a
   const { page } = await browser.open(app.at('tubes'));
   const row = (tube: string) => page.getByRole('row', { name: new RegExp(tube) });
   const cell = (tube: string, at: number) => row(tube).getByRole('cell').nth(at).locator('.value');
-  await row(ORDERS).getByRole('img', { name: 'Lateness of runs' }).waitFor();
+  await row(ORDERS).getByRole('img', { name: 'Run lateness' }).waitFor();
   const heads = await page.getByRole('columnheader').allTextContents();
   const textOf = (tube: string, head: string) => cell(tube, heads.indexOf(head)).textContent();
-  expect(await textOf(ORDERS, 'Runs / min')).toMatch(/^(< 1|[123])$/);
-  expect(await textOf(ORDERS, 'p50 late')).toMatch(/^≤ /);
-  expect(await textOf(ORDERS, 'p99 late')).toMatch(/^≤ /);
-  expect(await textOf('mail.later', 'p99 late')).toBe('–');
+  expect(await textOf(ORDERS, 'Runs/min')).toMatch(/^(< 1|[123])$/);
+  expect(await textOf(ORDERS, 'p50 lateness')).toMatch(/^≤ /);
+  expect(await textOf(ORDERS, 'p99 lateness')).toMatch(/^≤ /);
+  expect(await textOf('mail.later', 'p99 lateness')).toBe('–');
 }, 60_000);
 
 it('shows a tube from the live state, and does not ask for what it has', async () => {
@@ -81,7 +81,7 @@ it('shows a tube from the live state, and does not ask for what it has', async (
   const asked: string[] = [];
   page.on('request', (request) => asked.push(new URL(request.url()).pathname));
   await page.getByRole('main').getByRole('link', { name: ORDERS }).first().click();
-  const numbers = page.getByRole('region', { name: 'What it holds' });
+  const numbers = page.getByRole('region', { name: 'Job counts' });
   await numbers.waitFor();
   await app.producer.delay(ORDERS, {}, '1h');
   await numbers.getByText('2', { exact: true }).first().waitFor();
@@ -96,5 +96,5 @@ it('asks whether the name of an unknown tube to pause is right', async () => {
   const { page } = await browser.open(app.at('tubes/order.cancle'));
   await page.getByRole('button', { name: /^Pause/ }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
-  await page.getByText('and it has no job: is the name right?').waitFor();
+  await page.getByText('and it has no jobs. Check the name.').waitFor();
 }, 60_000);

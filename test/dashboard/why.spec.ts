@@ -22,8 +22,8 @@ it('says why a job has not run in the language of the page', async () => {
   expect(await reason('waits', 'en-US')).toMatch(
     /^Not due until [A-Z][a-z]+ \d+,? [\d:]+( [AP]M)? \(in 2 days\)\.$/,
   );
-  expect(await reason('waits', 'zh-CN')).toMatch(/^它将于 \d+月\d+日 [\d:]+ 到期，还有 1天 23小时。$/);
+  expect(await reason('waits', 'zh-CN')).toMatch(/^将于 \d+月\d+日 [\d:]+ 到期，还有 1天 23小时。$/);
   expect(await reason('held-up', 'zh-CN')).toMatch(
-    /^它自 [\d:]+ 起已到期（.*），但队列 order\.cancel 自 [\d:]+ 起暂停，直到手动恢复。$/,
+    /^已于 [\d:]+ 到期（.*），但队列 order\.cancel 自 [\d:]+ 起暂停，直到手动恢复。$/,
   );
 });

@@ -105,7 +105,7 @@ async function withOtherTimes(page: Page, act: () => Promise<void>): Promise<voi
 async function showMore(page: Page): Promise<void> {
   const last = page.locator('main tbody a').last();
   const before = await last.innerText();
-  await page.getByRole('button', { name: 'More', exact: true }).click();
+  await page.getByRole('button', { name: 'Load more', exact: true }).click();
   await last.filter({ hasNotText: before }).waitFor();
 }
 

@@ -47,6 +47,7 @@ function BulkDialog({
   const [before, setBefore] = useState(begun?.done ?? 0);
   const done = progress?.done ?? 0;
   const most = readMost(mostText);
+  const meant = Number.isNaN(most) ? done : Math.min(done, most ?? done);
 
   async function run(dryRun: boolean, earlier = before, limit?: number) {
     const control = new AbortController();
@@ -142,7 +143,7 @@ function BulkDialog({
             disabled={step === 'counting' || done === 0 || Number.isNaN(most)}
             onClick={() => void run(false, before, most)}
           >
-            {t('bulk.go', { done: count(Number.isNaN(most) ? done : Math.min(done, most ?? done)) })}
+            {t(`bulk.${meant === 1 ? 'one' : 'go'}.${bulk.name}`, { done: count(meant) })}
           </button>
         )}
         {step === 'stopped' && most === undefined && (

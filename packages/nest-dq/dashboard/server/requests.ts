@@ -47,14 +47,14 @@ export async function* actOnMany(
   signal: AbortSignal,
 ): AsyncGenerator<BulkProgressWire<BulkExampleWire>, void, undefined> {
   const answer = await ask(`api/acts/${name}`, { ...posted({ ...body, ...how }), signal });
-  if (!answer.body) throw new RequestError('NO_ANSWER', 'The answer has no body.');
+  if (!answer.body) throw new RequestError('NO_ANSWER', 'The response has no body.');
   for await (const line of readLines(answer.body)) {
     const told = line as BulkLine<BulkExampleWire>;
     if ('error' in told) throw errorFrom(told.error);
     if ('end' in told) return;
     yield told.progress;
   }
-  throw new RequestError('NO_ANSWER', 'The connection broke before the act was through.');
+  throw new RequestError('NO_ANSWER', 'The connection was lost before the action finished.');
 }
 
 /** A part of a path. */
