@@ -148,7 +148,7 @@ describe('nest-dq dashboard', () => {
     const ref = { tube: TUBE, key: 'order-42' };
     expect(await dashboard.act('revoke', ref, { cookie })).toMatchObject({
       status: 403,
-      text: expect.stringContaining('this viewer may not do revoke'),
+      text: expect.stringContaining('this viewer may not perform revoke'),
     });
     expect((await suite.system.producer.find(ref))?.state).toBe('waiting');
     const query = new URLSearchParams(ref).toString();

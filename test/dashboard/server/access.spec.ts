@@ -103,7 +103,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     const act = await served.post(PAUSE, { tube: 'mails' });
     expect([act.status, act.json]).toEqual([
       403,
-      { code: 'NOT_ALLOWED', message: 'this viewer may not do pause' },
+      { code: 'NOT_ALLOWED', message: 'this viewer may not perform pause' },
     ]);
     expect(await isPaused(served, 'mails')).toBe(false);
   });

@@ -83,7 +83,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
       ['revokeMany', { tube: 'orders', filter: { state: 'due' } }, '`state` is "due"'],
       ['revokeMany', { tube: 'orders', filter: {}, dryRun: 'no' }, '`dryRun` in the body is "no"'],
       ['revokeMany', { tube: 'orders', filter: {}, cursor: 'x' }, '"x"'],
-      ['rescheduleMany', { tube: 'orders', filter: {}, when: {} }, '`when` has to say when'],
+      ['rescheduleMany', { tube: 'orders', filter: {}, when: {} }, '`when` must have exactly one field'],
       ['rescheduleMany', { tube: 'orders', filter: {}, when: { at: 'never' } }, '"never"'],
       ['discardMany', { tube: 'orders', filter: { why: 'bored' } }, '"bored"'],
       ['repair', { node: 'elsewhere:1' }, '"elsewhere:1"'],

@@ -91,7 +91,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     await served.app.close();
     while ((await viewer.state()) !== undefined); // it may have got another one
     expect(JSON.parse((await lines).trimEnd().split('\n').at(-1)!)).toEqual({
-      error: { code: 'DQ_CLOSED', message: expect.stringContaining('shuts down') },
+      error: { code: 'DQ_CLOSED', message: expect.stringContaining('shutting down') },
     });
   });
 

@@ -143,7 +143,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
       ['tubes/mails/jobs?limit=0', 'DQ_BAD_OPTION', '`limit` is 0'],
       ['tubes/mails/jobs?limit=many', 'DQ_BAD_OPTION', 'is "many"'],
       ['tubes/mails/jobs?from=tomorrow', 'DQ_BAD_TIME', 'is "tomorrow"'],
-      ['tubes/mails/jobs?from=2030-01-01', 'DQ_BAD_TIME', 'a time with its zone'],
+      ['tubes/mails/jobs?from=2030-01-01', 'DQ_BAD_TIME', 'a time with a time zone'],
       ['tubes/mails/jobs?form=2030-01-01T00:00:00Z', 'DQ_BAD_OPTION', '"form" in the query'],
       ['tubes/mails/jobs?cursor=x&cursor=y', 'DQ_BAD_OPTION', 'is ["x","y"]'],
       ['tubes/mails/timeline', 'DQ_BAD_OPTION', '`edges` in the query is undefined'],

@@ -30,7 +30,7 @@ it.each([
     const asked = request('127.0.0.1', 'localhost:3000');
     const proxied = { ...asked, headers: { ...asked.headers, [name]: value } };
     expect(() => refuseElsewhere(proxied)).toThrow(
-      `a request with the header ${name}: ${JSON.stringify(value)} comes from elsewhere`,
+      `the header ${name}: ${JSON.stringify(value)} shows that the request comes from another machine`,
     );
     expect(() => refuseElsewhere(proxied)).toThrow(/set `access` or `guards`/);
   },
@@ -52,6 +52,6 @@ it.each([
   [undefined, 'localhost:3000'],
 ])('from %s to the host %s is from elsewhere', (address, host) => {
   expect(() => refuseElsewhere(request(address, host))).toThrow(
-    /^a request from .* to the host .*: without `guards` and `access` the dashboard is only for this machine, by localhost$/,
+    /^a request from .* to the host .* is refused: without `guards` or `access` the dashboard serves only this machine, at localhost$/,
   );
 });

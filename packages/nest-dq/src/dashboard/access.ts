@@ -34,7 +34,7 @@ export async function viewerOf(
 function checkAccess(granted: Exclude<DqDashboardAccess, 'none'>): Viewer {
   if (granted === 'read') return { acts: NO_ACTS, payloads: false, by: undefined };
   if (typeof granted !== 'object' || granted === null || !('acts' in granted))
-    throw wrong('what `access` returned', granted, "'none', 'read' or { acts, payloads, by }");
+    throw wrong('the value returned by `access`', granted, "'none', 'read' or { acts, payloads, by }");
   const { acts, payloads = false, by } = granted;
   checkBoolean('payloads', payloads);
   if (by !== undefined) checkBy(by);
@@ -43,10 +43,10 @@ function checkAccess(granted: Exclude<DqDashboardAccess, 'none'>): Viewer {
 
 function checkActs(acts: unknown): ReadonlySet<ActName> {
   if (acts === 'all') return ALL_ACTS;
-  if (!Array.isArray(acts)) throw wrong('`acts` of what `access` returned', acts, "'all' or a list of acts");
+  if (!Array.isArray(acts)) throw wrong('`acts` returned by `access`', acts, "'all' or an array of acts");
   const other = acts.findIndex((name) => !ALL_ACTS.has(name));
   if (other >= 0)
-    throw unknownName('DQ_CONFIG', `act ${show(acts[other])}, which \`access\` returned`, ACT_NAMES);
+    throw unknownName('DQ_CONFIG', `act ${show(acts[other])} returned by \`access\``, ACT_NAMES);
   return new Set(acts as readonly ActName[]);
 }
 
@@ -84,17 +84,17 @@ export function refuseElsewhere(request: HttpRequest): void {
   const { socket, headers } = request;
   const sign = signOfElsewhere(headers);
   if (sign !== undefined) {
-    const fact = `a request with the header ${sign} comes from elsewhere, as through a proxy on this machine`;
-    const advice = 'set `access` or `guards`, which say who may look';
+    const fact = `the header ${sign} shows that the request comes from another machine, for example through a proxy on this one`;
+    const advice = 'set `access` or `guards` to admit others';
     throw new Refusal(
       403,
       'NOT_ALLOWED',
-      `${fact}; without \`guards\` and \`access\` the dashboard is only for this machine: ${advice}`,
+      `${fact}; without \`guards\` or \`access\` the dashboard serves only this machine: ${advice}`,
     );
   }
   if (isFromHere(request)) return;
   const from = `a request from ${show(socket.remoteAddress ?? '')} to the host ${show(headers.host)}`;
-  const fact = `${from}: without \`guards\` and \`access\` the dashboard is only for this machine, by localhost`;
+  const fact = `${from} is refused: without \`guards\` or \`access\` the dashboard serves only this machine, at localhost`;
   throw new Refusal(403, 'NOT_ALLOWED', fact);
 }
 
@@ -119,7 +119,7 @@ export function refuseForeignAct({ headers }: HttpRequest): void {
   if (site !== undefined) {
     if (site !== 'same-origin') throw crossSite('Sec-Fetch-Site', site, 'same-origin');
   } else if (typeof origin !== 'string' || hostOf(origin) !== hostInLowerCase(host)) {
-    throw crossSite('Origin', origin, `that of the host ${show(host)}`);
+    throw crossSite('Origin', origin, `the origin of the host ${show(host)}`);
   }
 }
 

@@ -33,7 +33,7 @@ export const DO_SINGLE: Readonly<Record<keyof SingleActs, DoAct>> = {
   async reschedule(runtime, body, { by }) {
     const input = new Input('the body', body, [...JOB_FIELDS, 'at', 'delay']);
     if (input.has('at') === input.has('delay'))
-      throw new DqError('DQ_BAD_OPTION', 'a reschedule has to say when: expected either `at` or `delay`');
+      throw new DqError('DQ_BAD_OPTION', 'a reschedule needs a new time: expected either `at` or `delay`');
     const when = input.has('at') ? input.must('at', time) : { delay: input.must('delay', span) };
     const ref = jobRef(input, runtime.options.prefix);
     return runtime.actOnJob('reschedule', ref, by, 'rescheduled', () =>
@@ -159,7 +159,10 @@ const WHEN = ['at', 'delay', 'later', 'earlier'] as const;
 function newTime(when: Input): NewTime {
   const [name, ...more] = WHEN.filter((each) => when.has(each));
   if (name === undefined || more.length > 0)
-    throw new DqError('DQ_BAD_OPTION', `\`when\` has to say when: expected one of ${WHEN.join(', ')}`);
+    throw new DqError(
+      'DQ_BAD_OPTION',
+      `\`when\` must have exactly one field: expected one of ${WHEN.join(', ')}`,
+    );
   if (name === 'at') return when.must('at', time);
   return { [name]: when.must(name, span) } as { delay: number };
 }

@@ -23,7 +23,7 @@ it('says where the page was expected if it was not built, and finds it once it i
   await expect(files.answer('index.html', request())).rejects.toMatchObject({
     status: 500,
     code: 'NOT_BUILT',
-    message: `the page of the dashboard is missing: expected ${join(folder, 'absent', 'index.html')} or ${join(folder, 'index.html')}`,
+    message: `the dashboard page is missing: expected ${join(folder, 'absent', 'index.html')} or ${join(folder, 'index.html')}`,
   });
   await writeFile(join(folder, 'index.html'), 'the page');
   expect(await files.answer('index.html', request())).toMatchObject({ body: 'the page' });

@@ -53,6 +53,6 @@ export class ClientFiles {
       }
     }
     const expected = this.folders.map((folder) => fileURLToPath(new URL(name, folder))).join(' or ');
-    throw new Refusal(500, 'NOT_BUILT', `the page of the dashboard is missing: expected ${expected}`);
+    throw new Refusal(500, 'NOT_BUILT', `the dashboard page is missing: expected ${expected}`);
   }
 }

@@ -72,7 +72,7 @@ function dashboardProvider(extras: ResolvedExtras): Provider {
     host: HttpAdapterHost,
   ) => {
     const { open } = checkOptions(options, extras);
-    const warning = `everybody on this machine may see and do everything at ${path}: \`guards\` or \`access\` say who may, from elsewhere, too`;
+    const warning = `everyone on this machine can see and do everything at ${path}; set \`guards\` or \`access\` to restrict this, or to admit other machines`;
     return new Dashboard(options, cluster, open ? warning : undefined, module, modules, host);
   };
   const inject = [MODULE_OPTIONS_TOKEN, ModuleRef, ModulesContainer, HttpAdapterHost];
@@ -87,7 +87,7 @@ class DqMountedDashboardModule {}
 const withoutOptions = forwardRef(() => {
   throw new DqError(
     'DQ_CONFIG',
-    '`imports` has DqDashboardModule itself: expected DqDashboardModule.forRoot(…) or DqDashboardModule.forRootAsync(…)',
+    '`imports` lists DqDashboardModule itself: expected DqDashboardModule.forRoot(…) or DqDashboardModule.forRootAsync(…)',
   );
 });
 
@@ -101,8 +101,8 @@ export class DqDashboardModule extends ConfigurableModuleClass {
    */
   static override forRoot(options: DqDashboardOptions & DqDashboardExtras = {}): DynamicModule {
     if (typeof options !== 'object' || options === null) {
-      const given = `DqDashboardModule.forRoot was given ${show(options)}`;
-      throw new DqError('DQ_CONFIG', `${given}: expected options, or nothing`);
+      const given = `DqDashboardModule.forRoot got ${show(options)}`;
+      throw new DqError('DQ_CONFIG', `${given}: expected an options object or nothing`);
     }
     return super.forRoot(options);
   }
@@ -111,8 +111,8 @@ export class DqDashboardModule extends ConfigurableModuleClass {
   static override forRootAsync(options: DqDashboardModuleAsyncOptions): DynamicModule {
     const misplaced = OPTION_NAMES.find((name) => name in options);
     if (misplaced !== undefined) {
-      const given = `forRootAsync was given \`${misplaced}\``;
-      throw new DqError('DQ_CONFIG', `${given}, which belongs in what its factory returns`);
+      const given = `forRootAsync got \`${misplaced}\``;
+      throw new DqError('DQ_CONFIG', `${given}: return it from the factory instead`);
     }
     return super.forRootAsync(options);
   }

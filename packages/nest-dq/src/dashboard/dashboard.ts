@@ -26,7 +26,7 @@ import { redacted, redactedLetter } from './redact.js';
 import type { BulkLine, BulkProgressWire } from './wire.js';
 
 const NO_BODY =
-  'the application has read no JSON from this request, as one with `bodyParser: false` does: let it use `express.json()` for the path of the dashboard';
+  'the application parsed no JSON body, for example because of `bodyParser: false`: use `express.json()` for the path of the dashboard';
 
 /** Resolves with the answer, or with undefined if the answer is a stream, which continues on its own. */
 type Work = (viewer: Viewer) => Promise<Answer | undefined>;
@@ -56,7 +56,7 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
     try {
       this.runtime = this.module.get<DqRuntime>(token, { strict: false });
     } catch (cause) {
-      const fact = `the dashboard shows the cluster ${dqTokens.showCluster(this.cluster)}, and there is none: expected DqModule.forRoot or forRootAsync with that \`name\` in the application`;
+      const fact = `the cluster of the dashboard is ${dqTokens.showCluster(this.cluster)}, which does not exist: expected DqModule.forRoot or forRootAsync with that \`name\` in the application`;
       throw new DqError('DQ_CONFIG', fact, { cause });
     }
     this.kafka = KafkaClusters.in(this.modules);
@@ -144,8 +144,8 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
       refuseForeignAct(request);
       const name = request.params['act'] ?? '';
       if (!isSingleAct(name) && !isBulkAct(name))
-        throw new Refusal(404, 'NOT_FOUND', `there is no act ${JSON.stringify(name)}`);
-      if (!acts.has(name)) throw new Refusal(403, 'NOT_ALLOWED', `this viewer may not do ${name}`);
+        throw new Refusal(404, 'NOT_FOUND', `unknown act ${JSON.stringify(name)}`);
+      if (!acts.has(name)) throw new Refusal(403, 'NOT_ALLOWED', `this viewer may not perform ${name}`);
       const doer = { by };
       const { runtime, kafka } = this;
       const { body } = request;
@@ -159,7 +159,7 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
   private async showPayload(viewer: Viewer, ref: Parameters<typeof this.runtime.inspector.payload>[0]) {
     refusePayloads(viewer);
     const found = await this.runtime.inspector.payload(ref);
-    if (!found) throw new Refusal(404, 'NOT_FOUND', 'there is no such job, or no copy of it is in reach');
+    if (!found) throw new Refusal(404, 'NOT_FOUND', 'no such job, or none of its copies is reachable');
     return redacted(this.options, found);
   }
 
@@ -189,11 +189,11 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
   ): Promise<Answer | undefined> {
     try {
       if (this.warning !== undefined) refuseElsewhere(request);
-      if (!viewer) throw new Refusal(403, 'NOT_ALLOWED', 'this viewer may see nothing');
+      if (!viewer) throw new Refusal(403, 'NOT_ALLOWED', 'this viewer has no access');
       return await work(viewer);
     } catch (thrown) {
       const { status, error, internal } = failureOf(thrown);
-      if (internal) this.logger.error(`a request failed: ${internal.message}`, internal.stack);
+      if (internal) this.logger.error(`request failed: ${internal.message}`, internal.stack);
       return jsonAnswer(error, status);
     }
   }
@@ -243,7 +243,7 @@ class BulkAnswers {
         if (this.closing || stream.gone) {
           await pages.return?.();
           write({
-            error: { code: 'DQ_CLOSED', message: 'the server shuts down, so the act has ended early' },
+            error: { code: 'DQ_CLOSED', message: 'the server is shutting down; the act ended early' },
           });
           return;
         }

@@ -55,7 +55,7 @@ export function failureOf(thrown: unknown): { status: number; error: ErrorWire; 
   if (thrown instanceof DqError) return { status: STATUS[thrown.code] ?? 500, error: errorWire(thrown) };
   const kafka = kafkaCode(thrown);
   if (kafka !== undefined) return { status: KAFKA_STATUS[kafka] ?? 500, error: errorWire(toError(thrown)) };
-  const error = { code: 'INTERNAL', message: 'something went wrong; the log of the server tells what' };
+  const error = { code: 'INTERNAL', message: 'internal error; the server log has the details' };
   return { status: 500, error, internal: toError(thrown) };
 }
 

@@ -46,7 +46,7 @@ export class Input {
 
 export function text(value: unknown, name: string): string {
   if (typeof value === 'string') return value;
-  throw wrongValue('DQ_BAD_OPTION', name, value, 'one text');
+  throw wrongValue('DQ_BAD_OPTION', name, value, 'a single string');
 }
 
 /** A number, or one as a string. */
@@ -59,7 +59,7 @@ export function number(value: unknown, name: string): number {
 export function time(value: unknown, name: string): Date {
   const date = typeof value === 'string' && ZONED.test(value) ? new Date(value) : undefined;
   if (date && !Number.isNaN(date.getTime())) return date;
-  throw wrongValue('DQ_BAD_TIME', name, value, 'a time with its zone, such as 2030-01-31T12:00:00Z');
+  throw wrongValue('DQ_BAD_TIME', name, value, 'a time with a time zone, such as 2030-01-31T12:00:00Z');
 }
 
 /** Times separated by commas. */
@@ -102,5 +102,5 @@ export function jobRef(input: Input, prefix: string): JobRef {
         : { tube: input.must('tube', text), id: value };
   const { tube } = parseRef(ref, prefix);
   if (tube.startsWith(prefix)) return ref;
-  throw wrongValue('DQ_BAD_REF', 'the tube of the reference', tube, `one that begins with ${prefix}`);
+  throw wrongValue('DQ_BAD_REF', 'the tube of the reference', tube, `a tube that starts with ${prefix}`);
 }

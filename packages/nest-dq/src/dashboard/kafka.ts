@@ -26,7 +26,7 @@ export class KafkaClusters {
     const { cluster: name } = input.part('cluster', text);
     const found = this.all.find(({ cluster }) => cluster === name);
     if (found) return found;
-    const what = name === undefined ? 'no Kafka cluster without a name' : `no Kafka cluster ${show(name)}`;
+    const what = name === undefined ? 'no unnamed Kafka cluster' : `no Kafka cluster ${show(name)}`;
     throw new Refusal(404, 'NOT_FOUND', `the application has ${what}`);
   }
 }
@@ -79,5 +79,5 @@ export async function kafkaLetter(kafka: KafkaClusters, input: Input): Promise<K
   const { letters } = kafka.of(input);
   const letter = await letters.get(input.must('topic', text), kafkaPlace(input));
   if (letter) return letter;
-  throw new Refusal(404, 'NOT_FOUND', 'there is no such dead letter, or the topic has forgotten it');
+  throw new Refusal(404, 'NOT_FOUND', 'no such dead letter, or it is no longer in the topic');
 }

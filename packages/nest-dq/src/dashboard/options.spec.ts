@@ -51,7 +51,7 @@ describe('a wrong option is DQ_CONFIG, with its value', () => {
     [{ redact: true }, '`redact` is true'],
     [{ readOnly: 'yes' }, '`readOnly` is "yes"'],
     [{ readonly: true }, 'there is no option "readonly"'],
-    [{ cluster: 'mails' }, 'the cluster "mails", and there is none'],
+    [{ cluster: 'mails' }, 'the cluster of the dashboard is "mails", which does not exist'],
   ])('%j', async (options, part) => {
     const message = await refusal(options);
     expect(message).toMatch(/^DQ_CONFIG: /);
@@ -60,14 +60,14 @@ describe('a wrong option is DQ_CONFIG, with its value', () => {
 
   it.each([7, null])('forRoot(%j)', (options) => {
     expect(() => DqDashboardModule.forRoot(options as unknown as Options)).toThrow(
-      `DqDashboardModule.forRoot was given ${options}`,
+      `DqDashboardModule.forRoot got ${options}`,
     );
   });
 
   it('the module without forRoot', async () => {
     @Module({ imports: [DqDashboardModule] })
     class AppModule {}
-    await expect(start({ module: AppModule })).rejects.toThrow('`imports` has DqDashboardModule itself');
+    await expect(start({ module: AppModule })).rejects.toThrow('`imports` lists DqDashboardModule itself');
   });
 });
 
@@ -95,11 +95,11 @@ describe('closed by default', () => {
     const made = (options: unknown) =>
       start(DqDashboardModule.forRootAsync({ useFactory: () => options as DqDashboardOptions }));
     await expect(made({})).rejects.toThrow('neither `guards` nor `access`');
-    await expect(made(undefined)).rejects.toThrow('returned is undefined');
+    await expect(made(undefined)).rejects.toThrow('the factory of DqDashboardModule is undefined');
     await expect(made({ path: '/dq' })).rejects.toThrow('the factory returned `path`');
     expect(() =>
       DqDashboardModule.forRootAsync({ useFactory: () => ({}), access: () => 'read' } as object),
-    ).toThrow('forRootAsync was given `access`');
+    ).toThrow('forRootAsync got `access`');
     await expect(made({ access: () => 'read' })).resolves.toBeUndefined();
   });
 });

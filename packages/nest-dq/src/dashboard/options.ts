@@ -98,8 +98,8 @@ export function resolveExtras(extras: DqDashboardExtras): ResolvedExtras {
   const rooted = typeof path === 'string' && !path.startsWith('/') ? `/${path}` : path;
   if (typeof rooted !== 'string' || !PATH.test(rooted))
     throw wrong('`path`', path, 'a path of letters, digits, _, ~ and -, such as /dq or /admin/dq');
-  checkList('guards', guards, 'classes or objects with the method canActivate', isGuard);
-  checkList('decorators', decorators, 'decorators of a class', (each) => typeof each === 'function');
+  checkList('guards', guards, 'classes or objects with a canActivate method', isGuard);
+  checkList('decorators', decorators, 'class decorators', (each) => typeof each === 'function');
   dqTokens.checkName(cluster);
   return { path: rooted, guards, decorators, cluster };
 }
@@ -116,11 +116,14 @@ export function checkOptions(
   { guards, path }: ResolvedExtras,
 ): { open: boolean } {
   if (typeof options !== 'object' || options === null)
-    throw wrong('what the factory of DqDashboardModule returned', options, 'options');
+    throw wrong('the value returned by the factory of DqDashboardModule', options, 'an options object');
   const known: readonly string[] = OPTION_NAMES;
   for (const name of Object.keys(options)) {
     if (name in NO_EXTRAS)
-      throw new DqError('DQ_CONFIG', `the factory returned \`${name}\`, which belongs beside the factory`);
+      throw new DqError(
+        'DQ_CONFIG',
+        `the factory returned \`${name}\`: pass it to forRootAsync, next to the factory`,
+      );
     if (!known.includes(name))
       throw unknownName('DQ_CONFIG', `option ${show(name)} of DqDashboardModule`, [
         ...known,
@@ -134,8 +137,8 @@ export function checkOptions(
   const open = access === undefined && guards.length === 0;
   const environment = process.env['NODE_ENV'];
   if (open && !DEVELOPMENT.includes(environment)) {
-    const fact = `NODE_ENV is ${show(environment)}, and the dashboard at ${path} has neither \`guards\` nor \`access\`, so everybody could revoke every job`;
-    throw new DqError('DQ_CONFIG', `${fact}: expected one of the two`);
+    const fact = `NODE_ENV is ${show(environment)}, and the dashboard at ${path} has neither \`guards\` nor \`access\`, so anyone could revoke any job`;
+    throw new DqError('DQ_CONFIG', `${fact}: set one of the two`);
   }
   return { open };
 }
@@ -151,7 +154,7 @@ function isGuard(guard: unknown): boolean {
 }
 
 function checkList(name: string, list: unknown, expected: string, isOne: (each: unknown) => boolean): void {
-  if (!Array.isArray(list)) throw wrong(`\`${name}\``, list, `a list of ${expected}`);
+  if (!Array.isArray(list)) throw wrong(`\`${name}\``, list, `an array of ${expected}`);
   const other = list.findIndex((each) => !isOne(each));
   if (other >= 0) throw wrong(`\`${name}[${other}]\``, list[other], `one of ${expected}`);
 }

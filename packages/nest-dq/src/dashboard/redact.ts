@@ -20,8 +20,8 @@ export function redacted(options: DqDashboardOptions, { payload, ...job }: JobPa
 export async function redactedLetter(options: DqDashboardOptions, letter: KafkaLetter): Promise<PayloadWire> {
   const { origin, key, headers, value, valueBytes } = letter;
   if (valueBytes > MOST_SHOWN) {
-    const fact = `the value has ${valueBytes} bytes, and the dashboard shows ${MOST_SHOWN} at most`;
-    throw new Refusal(413, 'TOO_LARGE', `${fact}: \`nest-kq dead show\` shows it`);
+    const fact = `the value has ${valueBytes} bytes, and the dashboard shows at most ${MOST_SHOWN}`;
+    throw new Refusal(413, 'TOO_LARGE', `${fact}: use \`nest-kq dead show\``);
   }
   const texts = Object.entries(headers).map(([name, each]) => [
     name,
@@ -43,7 +43,7 @@ async function shown(
   try {
     JSON.stringify(seen);
   } catch (cause) {
-    const fact = `what \`redact\` returned for ${what} cannot be written as JSON: ${toError(cause).message}`;
+    const fact = `the value returned by \`redact\` for ${what} cannot be written as JSON: ${toError(cause).message}`;
     throw new DqError('DQ_BAD_PAYLOAD', fact, { cause });
   }
   return { payload: seen };
