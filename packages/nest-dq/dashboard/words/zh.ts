@@ -183,7 +183,7 @@ export const zhPages: Readonly<Record<keyof typeof enPages, string>> = {
   'kafka.allTopics': '所有主题',
   'kafka.atLeast': '{letters} 条以上',
   'kafka.cluster': 'Kafka 集群',
-  'kafka.discardText': '丢弃的死信不再列出，也不再重放，且无法撤销；主题在保留期内仍保存这些消息。',
+  'kafka.discardText': '丢弃的死信不再列出，也不再重放，且无法恢复；主题在保留期内仍保存这些消息。',
   'kafka.group': '消费组',
   'kafka.groups': '重放到',
   'kafka.groups.all': '所有消费组',
