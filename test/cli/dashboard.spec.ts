@@ -212,7 +212,7 @@ describe('nest-dq dashboard', () => {
   it.each([
     [['--port', '70000'], '--port: invalid value "70000": expected a whole number from 0 to 65535.'],
     [['--port', 'http'], '--port: invalid value "http": expected a whole number from 0 to 65535.'],
-    [['--redis', 'http://127.0.0.1'], '`redis` is a URL of http: expected redis://… or rediss://….'],
+    [['--redis', 'http://127.0.0.1'], '`redis` has the scheme http: expected redis://… or rediss://….'],
     [['--beanstalks', 'a:b'], '"a:b"'],
     [['--host', '0.0.0.0'], "Unknown option '--host'"],
     [['8080'], 'dashboard: unexpected argument 8080.'],

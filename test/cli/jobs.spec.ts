@@ -195,7 +195,7 @@ describe('the connection', () => {
   it.each([
     [[], NONE, 'No beanstalks given: expected --beanstalks, DQ_BEANSTALKS, or a file'],
     [['--beanstalks', 'a'], {}, '`beanstalks[0]` is "a": expected \'host:port\' with a port'],
-    [['--redis', 'http://x'], {}, '`redis` is a URL of http: expected redis://… or rediss://…'],
+    [['--redis', 'http://x'], {}, '`redis` has the scheme http: expected redis://… or rediss://…'],
     [['--config', 'none.json'], {}, 'Cannot read none.json: ENOENT'],
   ] as const)('that is wrong is refused: %j', async (args, env, message) => {
     const ran = await suite.nestDq(['find', ...BY_KEY, ...args], env);

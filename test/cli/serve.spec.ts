@@ -372,7 +372,7 @@ describe('nest-dq', () => {
     [['serve', '--idle', '0'], '--idle: invalid value "0": expected a whole number from 1'],
     [
       ['serve', '--deny', 'pause'],
-      'serve: there is no command `pause` that `deny` could name: expected one of put,',
+      'serve: unknown command `pause` that `deny` could name: expected one of put,',
     ],
     [['serve', '--read-only=yes'], "Option '--read-only' does not take an argument"],
     [['serve', '--prot', '1'], "Unknown option '--prot'"],

@@ -68,9 +68,9 @@ describe('the command line over TLS', () => {
 
   it.each([
     [['--tls-ca', 'none.pem'], '--tls-ca: cannot read none.pem: ENOENT'],
-    [['--tls-key', 'ca.pem'], '`tls.key` is no private key'],
-    [['--beanstalks', '10.0.0.1:11300'], '`tls` is given, and no node of `beanstalks` is reached over TLS'],
-    [['--tls-servername', '10.0.0.1'], '`tls.servername` is "10.0.0.1": expected the name of a host'],
+    [['--tls-key', 'ca.pem'], '`tls.key` is not a private key'],
+    [['--beanstalks', '10.0.0.1:11300'], '`tls` is set, but no node in `beanstalks` uses TLS'],
+    [['--tls-servername', '10.0.0.1'], '`tls.servername` is "10.0.0.1": expected a host name'],
   ])('refuses %j', async (args, message) => {
     const { code, stderr } = await suite.nestDq(['nodes', ...args], overTls());
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
@@ -95,8 +95,8 @@ describe('nest-dq doctor', () => {
     expect(await troubles({})).toEqual(
       [
         "the server's certificate has expired",
-        "the server's certificate is for another name",
-        "the server's certificate is of an authority that is not trusted here",
+        "the server's certificate is for a different name",
+        "the server's certificate is from an untrusted authority",
       ].map((reason) =>
         expect.stringMatching(
           new RegExp(`^failure: no answer: ${reason} .*→ replace the certificate, or fix`),
@@ -126,7 +126,7 @@ describe('a Redis over TLS', () => {
       };
       expect(await about({ NODE_EXTRA_CA_CERTS: 'ca.pem' })).toContain('ok: is a master');
       expect(await about({})).toEqual([
-        expect.stringMatching("^failure: unusable: the server's certificate is of an authority that is not"),
+        expect.stringMatching("^failure: unusable: the server's certificate is from an untrusted authority"),
       ]);
     } finally {
       await redis.stop();

@@ -71,10 +71,10 @@ it('swapped servers are named: a Redis in place of a node, and a beanstalkd in p
     /^BAD_REPLY: it is no beanstalkd, as it answers like a Redis: "-/,
   );
   expect(redisDown).toEqual({
-    reason: expect.stringMatching(/^it is no Redis, as its answer begins with "/),
+    reason: expect.stringMatching(/^not a Redis: its reply begins with "/),
   });
   expect(warnings.join('\n')).toContain('it is no beanstalkd, as it answers like a Redis');
-  expect(warnings.join('\n')).toContain('Redis is away, so no job starts until it answers: it is no Redis');
+  expect(warnings.join('\n')).toContain('Redis is down; no job starts until it answers: not a Redis');
 }, 60_000);
 
 it('health says why Redis is down, and since when', async () => {

@@ -138,10 +138,10 @@ it('retries after the backoff, and logs each failure once, with one stack', asyn
   expect(third!.job.fence).toBeGreaterThan(second!.job.fence);
   expect(log.matching(new RegExp(receipt.id))).toEqual([
     expect.stringMatching(
-      /of order\.cancel failed in attempt 1 of 10 and is tried again at .*: no database for 42\n    Error: .*\n +at /,
+      /of order\.cancel failed in attempt 1 of 10 and will be retried at .*: no database for 42\n    Error: .*\n +at /,
     ),
     expect.stringMatching(
-      /of order\.cancel failed in attempt 2 of 10 and is tried again at .*: no database for 42$/,
+      /of order\.cancel failed in attempt 2 of 10 and will be retried at .*: no database for 42$/,
     ),
   ]);
 });
@@ -152,7 +152,7 @@ it('makes a dead letter of what its handler discards', async () => {
   await eventually('it is logged', () => log.matching(new RegExp(receipt.id)).length > 0);
   expect(orders.of(receipt)).toHaveLength(1);
   expect(log.matching(new RegExp(receipt.id))).toEqual([
-    `job ${receipt.id} of order.discard is a dead letter, because its handler discarded it: order 42 is gone`,
+    `job ${receipt.id} of order.discard is a dead letter because its handler discarded it: order 42 is gone`,
   ]);
   await expect(orders.dq.revoke(receipt)).resolves.toBe('dead');
 });
@@ -199,6 +199,6 @@ it('logs that a node goes away and comes back, and runs on without it', async ()
   expect(receipt.copies).toBe(2);
   await eventually('it ran', () => orders.of(receipt).length === 1);
   await node!.restart();
-  await eventually('the log tells', () => told()[1] === `${node!.endpoint} answers again`);
+  await eventually('the log tells', () => told()[1] === `${node!.endpoint} is up again`);
   expect(told()).toHaveLength(2);
 });

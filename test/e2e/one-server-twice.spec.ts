@@ -27,7 +27,7 @@ it('a server that two names lead to is refused at the start', async () => {
   const [one, other] = suite.servers.beanstalkds;
   await expect(start([one!.endpoint, other!.endpoint, `localhost:${one!.port}`])).rejects.toMatchObject({
     code: 'DQ_CONFIG',
-    message: expect.stringMatching(/ are one server: expected each server once$/),
+    message: expect.stringMatching(/ are the same server: expected each server once$/),
   });
 }, 60_000);
 
@@ -40,7 +40,7 @@ it('a server that is reached with TLS and without it is refused, too', async () 
       start([one!.endpoint, stunnel.endpoint], [], { ca: authority.certificate }),
     ).rejects.toMatchObject({
       code: 'DQ_CONFIG',
-      message: expect.stringMatching(/tls:\/\/.* are one server: expected each server once$/),
+      message: expect.stringMatching(/tls:\/\/.* are the same server: expected each server once$/),
     });
   } finally {
     await stunnel.stop();
@@ -67,7 +67,7 @@ it('a server that a second name leads to later gets no second copy, and log and 
     }
     expect(errors).toEqual([
       expect.stringContaining(
-        `${name.endpoint} and ${one!.endpoint} are one server: expected each server once`,
+        `${name.endpoint} and ${one!.endpoint} are the same server: expected each server once`,
       ),
     ]);
   } finally {

@@ -26,7 +26,7 @@ describe('parameters', () => {
     const letter = await app.run('plain', { id: 42, lines: [{ sku: 'a', count: 'x' }] });
     const message = 'Bad Request Exception: id must be a string, lines.0.count must be an integer number';
     expect(letter).toMatchObject({ why: 'attempts', error: { name: 'BadRequestException', message } });
-    expect(app.about(`is a dead letter now: ${message}`)).toHaveLength(1);
+    expect(app.about(`is now a dead letter: ${message}`)).toHaveLength(1);
     expect(seen).toEqual([]);
   });
 

@@ -63,7 +63,7 @@ async function whyAway(system: System): Promise<string> {
   await eventually('it is logged', () => told() !== undefined);
   expect(node!.up).toBe(false);
   const { nodes } = (await system.health.check()).dq;
-  expect(told()).toMatch(/ is down, and is tried again until it answers: [A-Z_]+: ./);
+  expect(told()).toMatch(/ is down; retrying: [A-Z_]+: ./);
   return nodes[node!.endpoint]!;
 }
 
@@ -157,12 +157,12 @@ describe('a node whose certificate does not verify is away', () => {
     [
       'is of an unknown authority',
       () => stranger.issue(),
-      /the server's certificate is of an authority that is not/,
+      /the server's certificate is from an untrusted authority/,
     ],
     [
       'is for another name',
       () => authority.issue({ names: 'DNS:other.example' }),
-      /the server's certificate is for another name .*127\.0\.0\.1/,
+      /the server's certificate is for a different name .*127\.0\.0\.1/,
     ],
   ])('as it %s', async (_, issue, reason) => {
     const { endpoint } = await stunnel({ certificate: await issue() });
@@ -194,7 +194,7 @@ describe('a node whose certificate does not verify is away', () => {
 
   it('if it is none of those that Node trusts, and no authority is given', async () => {
     const system = suite.start({ beanstalks: endpoints() });
-    expect(await whyAway(system)).toContain('an authority that is not trusted here');
+    expect(await whyAway(system)).toContain('an untrusted authority');
   });
 });
 
@@ -217,11 +217,11 @@ describe('a node that wants client certificates', () => {
   });
 
   it.each<[string, () => Promise<DqOptions['tls']>, RegExp]>([
-    ['a process without one', async () => ({}), /the server wants a client certificate/],
+    ['a process without one', async () => ({}), /the server requires a client certificate/],
     [
       'one of another authority',
       async () => tlsOf(await stranger.issue()),
-      /the server does not know the authority of our/,
+      /the server does not trust the authority of our/,
     ],
     [
       'one that has expired',

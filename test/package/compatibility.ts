@@ -37,7 +37,7 @@ interface Line {
 }
 
 /** Warnings that these applications log by design. */
-const WARNINGS = /^.* WARN .*(stored in memory|is tried again).*\n/gm;
+const WARNINGS = /^.* WARN .*(stored in memory|will be retried).*\n/gm;
 
 /** Takes ES modules, and `module-sync`, from `require`: what is left is what tools get that cannot load them. */
 const COMMONJS_ONLY = '--no-experimental-require-module';

@@ -166,6 +166,6 @@ describe('an application does not start', () => {
       @DelayedHandler(REPORT)
       other(): void {}
     }
-    expect((await refusal(Reports)).message).toMatch(/the tube "report" has two handlers/);
+    expect((await refusal(Reports)).message).toMatch(/tube "report" has two handlers/);
   });
 });

@@ -79,9 +79,9 @@ describe('what another program writes into Redis', () => {
       ]);
       await expect(system.deadLetters.discard(found[0]!.ref)).resolves.toBe('discarded');
       await expect(system.ledger.handover!.take()).resolves.toEqual([]);
-      const told = system.log.filter((line) => line.includes('is left out'));
-      expect(told.filter((line) => line.startsWith('the record of a process in Redis'))).toHaveLength(1);
-      expect(told.filter((line) => line.startsWith('what a process left in Redis'))).toHaveLength(1);
+      const told = system.log.filter((line) => line.includes("is not in nest-dq's format"));
+      expect(told.filter((line) => line.startsWith('ignoring a process record in Redis'))).toHaveLength(1);
+      expect(told.filter((line) => line.startsWith('ignoring handover data of a process in Redis'))).toHaveLength(1);
       expectOneLineEach(system.log);
       await runsOne(system, 'tube', starts);
     },
@@ -94,7 +94,7 @@ describe('what another program writes into Redis', () => {
     await redis.set(`{${prefix}:}::seen`, NOISE);
     const system = suite.start({ prefix });
     await eventually('it is logged', () =>
-      system.log.some((line) => /^what processes tell of themselves in Redis .* WRONGTYPE /.test(line)),
+      system.log.some((line) => /^the data of processes in Redis .* WRONGTYPE /.test(line)),
     );
     const starts: Start[] = [];
     await record(system, 'tube', starts);
@@ -112,7 +112,7 @@ describe('what another program writes into Redis', () => {
     const starts: Start[] = [];
     await record(system, tube, starts);
     await eventually('it is logged', () =>
-      system.log.some((line) => line.startsWith(`the ledger failed at job ${receipt.id} of ${tube}`)),
+      system.log.some((line) => line.startsWith(`the ledger failed on job ${receipt.id} of ${tube}`)),
     );
     await runsOne(system, tube, starts);
     expect(starts.some(({ id }) => id === receipt.id)).toBe(false);
@@ -234,7 +234,7 @@ describe('a number that no page can show, from another program in Redis,', () =>
     const { jobs } = await inspector.jobs(tube);
     expect(jobs.map(({ id }) => id).sort()).toEqual([first!, last!].sort());
     await inspector.jobs(tube);
-    const told = system.log.filter((line) => line.includes(`the list of ${tube} leaves out job ${bad}`));
+    const told = system.log.filter((line) => line.includes(`the list of ${tube} omits job ${bad}`));
     expect(told).toHaveLength(1);
     await redis.set(`{${tube}}:${bad}`, GIANT);
     expect((await inspector.jobs(tube)).jobs).toHaveLength(2);

@@ -85,7 +85,7 @@ describe('someone without the key', () => {
       ]),
     );
     expect(system.bad[0]).toMatchObject({ tube, buried: true, node: expect.stringMatching(/:\d+$/) });
-    expect(system.log.join('\n')).toMatch(/does not run, and was buried: DQ_BAD_SEAL/);
+    expect(system.log.join('\n')).toMatch(/did not run and was buried: DQ_BAD_SEAL/);
   });
 
   it('cannot change what it has read, nor use it in another tube, nor under another prefix', async () => {

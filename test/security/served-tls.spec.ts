@@ -124,7 +124,7 @@ describe('a node that listens with TLS', () => {
     const { port } = await listen();
     await isRefused(port, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' });
     await eventually('it warns', () => warnings.length === 1);
-    expect(warnings[0]).toMatch(/^a client was refused at 127\.0\.0\.1:\d+: unsupported protocol$/);
+    expect(warnings[0]).toMatch(/^rejected a client on 127\.0\.0\.1:\d+: unsupported protocol$/);
   });
 
   it.each(['TLSv1.2', 'TLSv1.3'] as const)(
@@ -135,7 +135,7 @@ describe('a node that listens with TLS', () => {
       await isRefused(port, { maxVersion });
       await (await peer(port, { maxVersion, ...shown(client) })).says(...USED);
       expect(warnings).toEqual([
-        `a client was refused at 127.0.0.1:${port}: its certificate is not accepted (UNABLE_TO_VERIFY_LEAF_SIGNATURE)`,
+        `rejected a client on 127.0.0.1:${port}: its certificate is not accepted (UNABLE_TO_VERIFY_LEAF_SIGNATURE)`,
       ]);
       await (await peer(port, { maxVersion, ...shown(client) })).says('stats-job 1\r\n', 'NOT_FOUND\r\n');
     },
@@ -163,7 +163,7 @@ describe('a node that listens with TLS', () => {
     stalled.resume();
     await once(stalled, 'close');
     await eventually('both are reported', () => warnings.length > 0);
-    expect(warnings[0]).toMatch(/^a client was refused at 127\.0\.0\.1:\d+: /);
+    expect(warnings[0]).toMatch(/^rejected a client on 127\.0\.0\.1:\d+: /);
     const both = [await peer(port), await peer(port)];
     for (const each of both) await each.says(...USED);
   });
@@ -206,9 +206,9 @@ describe('a node that listens with TLS', () => {
     const broken: [Partial<TlsOptions>, string][] = [
       [{ ...shown(server), key: next.key, clientCa }, '`tls.key` does not belong to `tls.cert`'],
       [{ ...shown(server), cert: 'x', clientCa }, '`tls.cert` has no certificate'],
-      [{ ...shown(server), key: '', clientCa }, '`tls.key` is no private key'],
+      [{ ...shown(server), key: '', clientCa }, '`tls.key` is not a private key'],
       [{ ...shown(server), clientCa: 'x' }, '`tls.clientCa` has no certificate'],
-      [shown(server), '`tls.clientCa` is not given: whether clients need a certificate cannot change'],
+      [shown(server), '`tls.clientCa` is not set: whether clients need a certificate cannot change'],
     ];
     for (const [certificates, message] of broken)
       expect(() => node.renewTls(address, certificates as TlsOptions)).toThrow(`DQ_CONFIG: ${message}`);
@@ -225,13 +225,13 @@ describe('a node that listens with TLS', () => {
   it('does not start with unusable certificates', async () => {
     const pair = shown(server);
     const refused: [unknown, string][] = [
-      [undefined, '`tls` is undefined: expected { cert, key }, PEM texts'],
-      [{}, '`tls.cert` is undefined: expected a text in PEM'],
+      [undefined, '`tls` is undefined: expected { cert, key } as PEM strings'],
+      [{}, '`tls.cert` is undefined: expected a PEM string'],
       [{ ...pair, cert: 'x' }, '`tls.cert` has no certificate'],
-      [{ ...pair, key: 7 }, '`tls.key` is a number: expected a text in PEM'],
-      [{ ...pair, clientCa: undefined }, '`tls.clientCa` is undefined: expected a text in PEM'],
+      [{ ...pair, key: 7 }, '`tls.key` is a number: expected a PEM string'],
+      [{ ...pair, clientCa: undefined }, '`tls.clientCa` is undefined: expected a PEM string'],
       [{ ...pair, clientCa: '' }, '`tls.clientCa` has no certificate'],
-      [{ ...pair, ca: 'z' }, 'there is no option `tls.ca`: expected one of cert, key, clientCa'],
+      [{ ...pair, ca: 'z' }, 'unknown option `tls.ca`: expected one of cert, key, clientCa'],
     ];
     for (const [tls, message] of refused)
       await expect(node.listen({ port: 0, tls: tls as TlsOptions })).rejects.toThrow(`DQ_CONFIG: ${message}`);
@@ -316,7 +316,7 @@ describe('nest-dq serve with TLS', () => {
     process.kill('SIGHUP');
     await eventually('it says so', () => process.stderr.includes('\n'));
     expect(process.stderr).toMatch(
-      /^nest-dq: cannot reload the certificates, so the previous ones stay in use: DQ_CONFIG: `tls\.key` is no private key: .*\n$/,
+      /^nest-dq: cannot reload the certificates, so the previous ones stay in use: DQ_CONFIG: `tls\.key` is not a private key: .*\n$/,
     );
     await rm(join(folder, 'cert'));
     process.kill('SIGHUP');
@@ -330,7 +330,7 @@ describe('nest-dq serve with TLS', () => {
     [() => flags().slice(0, 1), 'serve: TLS needs both --tls-cert and --tls-key'],
     [() => mutual().slice(2), 'serve: TLS needs both --tls-cert and --tls-key'],
     [() => ['--tls-cert=/away', flags()[1]!], 'serve: --tls-cert: cannot read /away: ENOENT'],
-    [() => [flags()[0]!, `--tls-key=${join(folder, 'ca')}`], 'serve: `tls.key` is no private key'],
+    [() => [flags()[0]!, `--tls-key=${join(folder, 'ca')}`], 'serve: `tls.key` is not a private key'],
     [() => [...flags(), '--client-ca='], '--client-ca: invalid value "": expected the path of a file.'],
   ])('does not start with wrong files', async (args, message) => {
     const process = serve(...args());

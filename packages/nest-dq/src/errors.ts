@@ -4,31 +4,31 @@ import type { PayloadIssue } from 'nest-handlers/schema';
 
 /** Meaning of each code, and who has to act; docs/errors.md says what to do about each. */
 const CODES = {
-  DQ_CONFIG: 'the module is configured wrongly; the application does not start',
-  DQ_LISTEN: 'the embedded node, or the command `nest-dq dashboard`, cannot listen there',
-  DQ_BAD_TUBE: 'no valid tube name',
-  DQ_BAD_PAYLOAD: "the payload cannot be stored, or its tube's schema refuses it",
-  DQ_BAD_DURATION: 'no valid duration',
-  DQ_BAD_TIME: 'no valid instant',
-  DQ_BAD_OPTION: 'a job or handler option is wrong, or not available yet',
-  DQ_BAD_REF: 'not a receipt of this library, nor its `ref`',
-  DQ_PAST_TIME: 'the instant is over',
-  DQ_TOO_FAR: 'the instant is further ahead than beanstalkd can count',
-  DQ_DUPLICATE: 'a job of this key waits or runs',
-  DQ_UNCONFIRMED: 'the job is revoked, but the deletion of its copies could not be confirmed',
-  DQ_NO_COPY: 'no copy of the job is in reach, so it cannot be moved',
+  DQ_CONFIG: 'invalid configuration; the application does not start',
+  DQ_LISTEN: 'the embedded node, or `nest-dq dashboard`, cannot listen on that address',
+  DQ_BAD_TUBE: 'invalid tube name',
+  DQ_BAD_PAYLOAD: "the payload cannot be stored, or its tube's schema rejects it",
+  DQ_BAD_DURATION: 'invalid duration',
+  DQ_BAD_TIME: 'invalid point in time',
+  DQ_BAD_OPTION: 'a job or handler option is invalid or not available yet',
+  DQ_BAD_REF: 'neither a receipt of this library nor its `ref`',
+  DQ_PAST_TIME: 'the time is in the past',
+  DQ_TOO_FAR: 'the time is further ahead than beanstalkd can count',
+  DQ_DUPLICATE: 'a job with this key is waiting or running',
+  DQ_UNCONFIRMED: 'the job is revoked, but deleting its copies could not be confirmed',
+  DQ_NO_COPY: 'no copy of the job is reachable, so it cannot be moved',
   DQ_TOO_FEW_COPIES: 'fewer nodes than `minWritten` stored the job',
-  DQ_CONFLICT: 'the job was moved, replaced or run each time',
-  DQ_OVERLOADED: 'too many calls wait for servers that are away',
+  DQ_CONFLICT: 'the job was moved, replaced or run on every try',
+  DQ_OVERLOADED: 'too many calls are waiting for unreachable servers',
   DQ_LEDGER_DOWN: 'Redis did not answer',
   DQ_OTHER_LEDGER: 'other processes use the same nodes with another Redis',
-  DQ_BAD_SEAL: 'a copy is not sealed as it should be, or not with a key of this process',
-  DQ_DISK: 'the folder of the embedded node cannot be opened or written',
+  DQ_BAD_SEAL: 'a copy has no valid seal, or this process lacks its key',
+  DQ_DISK: "the embedded node's folder cannot be opened or written",
   DQ_CLOSED: 'the module is closed',
-  DQ_TIMEOUT: 'the handler took longer than its `timeout`, or than an interceptor waited',
-  DQ_REVOKED: 'the job was revoked with `abort` while it ran',
-  DQ_SHUTDOWN: 'the process shuts down, and its drain limit is over',
-  DQ_LEASE_LOST: 'the right to run this job was lost; another process may run it',
+  DQ_TIMEOUT: 'the handler exceeded its `timeout`, or an interceptor stopped waiting for it',
+  DQ_REVOKED: 'the job was revoked with `abort` while running',
+  DQ_SHUTDOWN: 'the process is shutting down and its drain limit has expired',
+  DQ_LEASE_LOST: 'the lease of this run was lost; another process may run the job',
 } as const;
 
 /** Stable code of an error; docs/errors.md has an entry for each. */
@@ -99,7 +99,7 @@ export function wrongValue(code: DqErrorCode, what: string, value: unknown, expe
 
 /** Returns the error for an unknown name, such as an option's, listing the valid ones. */
 export function unknownName(code: DqErrorCode, what: string, known: Iterable<string>): DqError {
-  return new DqError(code, `there is no ${what}: expected one of ${[...known].join(', ')}`);
+  return new DqError(code, `unknown ${what}: expected one of ${[...known].join(', ')}`);
 }
 
 /** Formats a value for an error message: one line, short, quoted. Never throws. */
@@ -138,7 +138,7 @@ export const TEXT_LIMIT = 2_000;
 /** Truncates a string to `TEXT_LIMIT` characters, for the log. */
 export function shorten(text: string): string {
   const more = text.length - TEXT_LIMIT;
-  return more <= 0 ? text : `${text.slice(0, TEXT_LIMIT)}… (${more} characters more)`;
+  return more <= 0 ? text : `${text.slice(0, TEXT_LIMIT)}… (${more} more characters)`;
 }
 
 /**
@@ -148,13 +148,13 @@ export function shorten(text: string): string {
 export function toError(thrown: unknown): Error {
   try {
     if (!(thrown instanceof Error || types.isNativeError(thrown))) {
-      return new Error(`a value that is no Error was thrown: ${show(thrown)}`);
+      return new Error(`a value that is not an Error was thrown: ${show(thrown)}`);
     }
     const { name, message, stack = '' } = thrown;
     if ([name, message, stack].every((part) => typeof part === 'string')) return thrown;
-    return new Error(`an Error that is not made of texts was thrown: ${show({ name, message })}`);
+    return new Error(`an Error with non-string fields was thrown: ${show({ name, message })}`);
   } catch {
-    return new Error('a value that cannot be read was thrown'); // a getter or a proxy's trap threw
+    return new Error('an unreadable value was thrown'); // a getter or a proxy's trap threw
   }
 }
 

@@ -12,7 +12,7 @@ interface Named<T = unknown> {
 }
 
 const CERTIFICATE = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[^]*?-----END (?:TRUSTED )?CERTIFICATE-----/g;
-const EXPECTED_PEM = "a text in PEM or its bytes, such as readFileSync('ca.pem'), and not a path";
+const EXPECTED_PEM = "a PEM string or its bytes, such as readFileSync('ca.pem'), not a path";
 
 /**
  * The certificates in a text, each by itself: OpenSSL takes no notice of what it cannot read. `DQ_CONFIG`: there is none, or one that
@@ -20,7 +20,7 @@ const EXPECTED_PEM = "a text in PEM or its bytes, such as readFileSync('ca.pem')
  */
 export function certificatesOf({ name, given }: Named): string[] {
   const found = bytesOf({ name, given }).toString('latin1').match(CERTIFICATE);
-  if (!found) throw bad(name, `has no certificate: expected ${EXPECTED_PEM}`);
+  if (!found) throw bad(name, `contains no certificate: expected ${EXPECTED_PEM}`);
   for (const [i, each] of found.entries()) {
     try {
       new X509Certificate(each);
@@ -61,11 +61,11 @@ function privateKey(
 }
 
 function whyNoKey(bytes: Buffer, passphrase: Named<string | undefined> | undefined): string {
-  if (!bytes.includes('ENCRYPTED')) return `is no private key: expected ${EXPECTED_PEM}`;
+  if (!bytes.includes('ENCRYPTED')) return `is not a private key: expected ${EXPECTED_PEM}`;
   if (!passphrase) return 'is encrypted: expected a key without a passphrase';
   return passphrase.given === undefined
-    ? `is encrypted: expected \`${passphrase.name}\`, too`
-    : `is encrypted, and \`${passphrase.name}\` does not open it`;
+    ? `is encrypted: expected \`${passphrase.name}\` as well`
+    : `is encrypted, and \`${passphrase.name}\` does not decrypt it`;
 }
 
 function bytesOf({ name, given }: Named): Buffer {
@@ -80,5 +80,5 @@ function bad(name: string, fact: string, cause?: unknown): DqError {
 /** All that may be shown of a value in which a key may stand. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
-  return Array.isArray(value) ? 'a list' : `a ${typeof value}`;
+  return Array.isArray(value) ? 'an array' : `a ${typeof value}`;
 }

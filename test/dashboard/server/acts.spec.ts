@@ -72,7 +72,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
       ['pause', { tube: ['orders'] }, 'is ["orders"]'],
       ['pause', { tube: 'orders', until: 'soon' }, 'is "soon"'],
       ['pause', { tube: 'orders', until: '2020-01-01T00:00:00Z' }, '2020-01-01'],
-      ['pause', { tube: 'orders', by: 'somebody else' }, 'there is no "by" in the body'],
+      ['pause', { tube: 'orders', by: 'somebody else' }, 'unknown "by" in the body'],
       ['pause', [], 'the body is []'],
       ['reschedule', { tube: 'orders', id: 'x' }, 'expected either `at` or `delay`'],
       ['reschedule', { tube: 'orders', id: 'x', delay: 'a while' }, '"a while"'],

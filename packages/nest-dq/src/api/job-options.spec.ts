@@ -74,9 +74,9 @@ describe('resolveJobOptions', () => {
     [{ key: 'k', onDuplicate: 'drop' }, '`onDuplicate` is "drop"'],
     [{ key: 'k', onDuplicate: null }, '`onDuplicate` is null'],
     [{ onDuplicate: 'keep' }, '`onDuplicate` is "keep": expected a `key` beside it'],
-    [{ cluster: 'second' }, 'there is no job option `cluster`'],
-    [{ timeout: '5s' }, 'there is no job option `timeout`'],
-    [{ prioritiy: 'high' }, 'there is no job option `prioritiy`'],
+    [{ cluster: 'second' }, 'unknown job option `cluster`'],
+    [{ timeout: '5s' }, 'unknown job option `timeout`'],
+    [{ prioritiy: 'high' }, 'unknown job option `prioritiy`'],
   ])('refuses %p by name', (options, text) => {
     const resolve = () => resolveJobOptions(options as JobOptions);
     expect(resolve).toThrow(expect.objectContaining({ code: 'DQ_BAD_OPTION' }));

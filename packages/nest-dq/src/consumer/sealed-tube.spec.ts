@@ -46,7 +46,7 @@ it('a copy whose key this process does not have is handed back, and runs where t
   expect(refused).toHaveLength(3);
   expect(refused[0]).toMatchObject({ tube: TUBE, buried: false, reason: expect.stringContaining('no key') });
   expect(logger.lines.map(({ message }) => message).join('\n')).toMatch(
-    /is tried again in 30 s, by whoever has the key then/,
+    /will be retried in 30 s by any process that has the key/,
   );
 
   sealed(sealWith({ old: OLD, new: NEW }, 'new'));

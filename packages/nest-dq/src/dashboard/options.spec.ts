@@ -50,7 +50,7 @@ describe('a wrong option is DQ_CONFIG, with its value', () => {
     [{ access: 'read' }, '`access` is "read"'],
     [{ redact: true }, '`redact` is true'],
     [{ readOnly: 'yes' }, '`readOnly` is "yes"'],
-    [{ readonly: true }, 'there is no option "readonly"'],
+    [{ readonly: true }, 'unknown option "readonly"'],
     [{ cluster: 'mails' }, 'the cluster of the dashboard is "mails", which does not exist'],
   ])('%j', async (options, part) => {
     const message = await refusal(options);

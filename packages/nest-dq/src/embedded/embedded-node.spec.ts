@@ -116,7 +116,7 @@ describe('EmbeddedNode', () => {
     [{ dir: undefined }, '`dir` is undefined'],
     [{ minFree: -1 }, '`minFree` is -1: expected bytes, a whole number of 0 or more'],
     [{ warn: 'loudly' }, '`warn` is "loudly"'],
-    [{ size: 1 }, 'there is no option `size`'],
+    [{ size: 1 }, 'unknown option `size`'],
   ])('is not opened with %j', async (options, message) => {
     await expect(EmbeddedNode.open(options as EmbeddedNodeOptions)).rejects.toMatchObject({
       code: 'DQ_CONFIG',
@@ -177,16 +177,16 @@ describe('listening', () => {
     [{ host: '' }, '`host` is ""'],
     [{ maxConnections: 0 }, '`maxConnections` is 0'],
     [{ maxConnections: 1.5 }, '`maxConnections` is 1.5'],
-    [{ pth: '/x' }, 'there is no option `pth`: expected one of port, host, path'],
+    [{ pth: '/x' }, 'unknown option `pth`: expected one of port, host, path'],
     [{ path: '' }, '`path` is "": expected the path of a socket, of 103 bytes at most in full'],
     [{ path: undefined }, '`path` is undefined'],
     [{ path: `/${'x'.repeat(103)}` }, 'of 103 bytes at most'],
-    [{ path: '/x', port: 1 }, 'there is no option `port`: expected one of path, maxConnections'],
+    [{ path: '/x', port: 1 }, 'unknown option `port`: expected one of path, maxConnections'],
     [{ idle: 999 }, '`idle` is 999: expected a duration of a second or more'],
     [{ readOnly: 'yes' }, '`readOnly` is "yes": expected true or false'],
     [{ deny: 'put' }, '`deny` is "put": expected a list of commands'],
-    [{ deny: ['quit'] }, 'there is no command `quit` that `deny` could name: expected one of put, peek'],
-    [{ deny: ['pause'] }, 'there is no command `pause`'],
+    [{ deny: ['quit'] }, 'unknown command `quit` that `deny` could name: expected one of put, peek'],
+    [{ deny: ['pause'] }, 'unknown command `pause`'],
   ])('with %j is refused', async (options, message) => {
     const node = await open();
     await expect(node.listen(options as ListenOptions)).rejects.toMatchObject({

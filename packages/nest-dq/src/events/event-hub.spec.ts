@@ -26,13 +26,13 @@ describe('EventHub', () => {
       'Pager.up',
     );
     hub.tell('nodeUp', { node: 'n1' });
-    expect(hub.failures).toEqual(['Pager.up at `nodeUp`: a value that is no Error was thrown: "oh"']);
+    expect(hub.failures).toEqual(['Pager.up at `nodeUp`: a value that is not an Error was thrown: "oh"']);
   });
 
   it('refuses an unknown event', () => {
     const hub = new CollectingHub();
     expect(() => hub.on('finished' as DqEventName)).toThrow(
-      /DQ_BAD_OPTION: there is no event "finished": expected one of scheduled, started, completed, failed, dead, revoked, late, nodeDown, nodeUp, nodeTrouble/,
+      /DQ_BAD_OPTION: unknown event "finished": expected one of scheduled, started, completed, failed, dead, revoked, late, nodeDown, nodeUp, nodeTrouble/,
     );
     expect(() => hub.on('constructor' as DqEventName)).toThrow(/DQ_BAD_OPTION/);
   });

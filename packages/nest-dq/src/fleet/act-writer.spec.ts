@@ -68,7 +68,7 @@ describe('ActWriter', () => {
         ...PAUSE,
         id: expect.any(String),
         at,
-        error: { code: 'TypeError', message: `${'x'.repeat(2_000)}… (500 characters more)` },
+        error: { code: 'TypeError', message: `${'x'.repeat(2_000)}… (500 more characters)` },
       },
       {
         ...PAUSE,

@@ -147,7 +147,7 @@ describe('bucketsOf', () => {
     [{ from: 2, to: 1 }, /DQ_BAD_TIME|DQ_BAD_OPTION/],
     [{ from: new Date(2), to: new Date(1) }, /DQ_BAD_OPTION: `from` is 1970.*: expected at most `to`, 1970/],
     [{ from: new Date(1), to: new Date(2), tube: '' }, /DQ_BAD_TUBE/],
-    [{ from: new Date(1), to: new Date(2), until: 3 }, /DQ_BAD_OPTION: there is no "until" in the range/],
+    [{ from: new Date(1), to: new Date(2), until: 3 }, /DQ_BAD_OPTION: unknown "until" in the range/],
   ])('refuses %j', async (range, message) => {
     await expect(bucketsOf(history, '', range as never)).rejects.toThrow(message);
   });

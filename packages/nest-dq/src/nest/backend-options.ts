@@ -51,36 +51,36 @@ export function resolveServers(options: BackendOptions): Servers | undefined {
   if (beanstalks === undefined && redis === undefined) return undefined;
   const alone =
     redis === undefined
-      ? '`beanstalks` is given without `redis`: with beanstalkd nodes, Redis decides which process runs a job'
-      : '`redis` is given without `beanstalks`: Redis only decides who runs a job, and beanstalkd nodes store it';
-  throw new DqError('DQ_CONFIG', `${alone}; give both, or neither for an embedded node`);
+      ? '`beanstalks` is set without `redis`: with beanstalkd nodes, Redis decides which process runs a job'
+      : '`redis` is set without `beanstalks`: Redis only decides which process runs a job; beanstalkd nodes store it';
+  throw new DqError('DQ_CONFIG', `${alone}; set both, or neither for an embedded node`);
 }
 
 /** Returns the folder of `embedded`; undefined if in memory. `DQ_CONFIG`. */
 export function resolveFolder({ embedded, beanstalks }: BackendOptions): Folder | undefined {
   if (embedded === undefined) return undefined;
-  const expected = "{ dir: './data' }, or 'memory'";
+  const expected = "{ dir: './data' } or 'memory'";
   const given = embedded === 'memory' ? {} : embedded;
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw wrong('`embedded`', embedded, expected);
   const unknown = Object.keys(given).find((field) => !['dir', 'patience', 'minFree'].includes(field));
   if (unknown !== undefined)
-    throw new DqError('DQ_CONFIG', `there is no \`embedded.${unknown}\`: expected ${expected}`);
+    throw new DqError('DQ_CONFIG', `unknown option \`embedded.${unknown}\`: expected ${expected}`);
   if (beanstalks !== undefined) {
     throw new DqError(
       'DQ_CONFIG',
-      '`embedded` and `beanstalks` are both given: jobs are stored by an embedded node or by beanstalkd nodes, not by both',
+      '`embedded` and `beanstalks` are both set: jobs are stored either by an embedded node or by beanstalkd nodes',
     );
   }
   const { patience = DEFAULT_PATIENCE, minFree } = given as { patience?: Duration; minFree?: number };
   if (!('dir' in given)) {
-    if ('patience' in given) throw withoutFolder('patience', 'it is how long a start waits for that folder');
-    if ('minFree' in given) throw withoutFolder('minFree', 'it is how much room that folder must have');
+    if ('patience' in given) throw withoutFolder('patience', 'it is how long startup waits for that folder');
+    if ('minFree' in given) throw withoutFolder('minFree', 'it is the free space that folder must have');
     return undefined;
   }
   const { dir } = given;
   if (typeof dir !== 'string' || dir.trim() === '' || dir.includes('\0'))
-    throw wrong('`embedded.dir`', dir, "the path of a folder, such as './data'");
+    throw wrong('`embedded.dir`', dir, "the path to a folder, such as './data'");
   return {
     dir: resolve(dir),
     patience: checkDuration('embedded.patience', patience, 0),
@@ -89,11 +89,11 @@ export function resolveFolder({ embedded, beanstalks }: BackendOptions): Folder 
 }
 
 function withoutFolder(field: string, why: string): DqError {
-  return new DqError('DQ_CONFIG', `\`embedded.${field}\` is given without \`embedded.dir\`: ${why}`);
+  return new DqError('DQ_CONFIG', `\`embedded.${field}\` is set without \`embedded.dir\`: ${why}`);
 }
 
 function resolveBeanstalks(beanstalks: unknown): Endpoint[] {
-  const expected = "a list of one 'host:port' or more, or no `beanstalks` at all for an embedded node";
+  const expected = "a non-empty array of 'host:port', or no `beanstalks` for an embedded node";
   if (!Array.isArray(beanstalks) || beanstalks.length === 0)
     throw wrong('`beanstalks`', beanstalks, expected);
   if (beanstalks.length > MOST_PLACES)
@@ -119,7 +119,7 @@ function tlsFor(
   if (given === undefined) return undefined;
   throw new DqError(
     'DQ_CONFIG',
-    '`tls` is given, and no node of `beanstalks` is reached over TLS: expected tls://host:port, or no `tls`',
+    '`tls` is set, but no node in `beanstalks` uses TLS: expected tls://host:port, or no `tls`',
   );
 }
 
@@ -142,7 +142,7 @@ function checkRedis(name: string, redis: unknown): RedisSource {
     refuseIgnoredTls(name, 'options' in redis ? (redis.options as RedisOptions | undefined) : redis);
     const db: unknown = 'db' in redis ? redis.db : undefined;
     if (db === undefined || /^\d+$/.test(JSON.stringify(db))) return redis as RedisSource;
-    throw wrong(`\`${name}.db\``, db, 'the number of a database, 0 or more');
+    throw wrong(`\`${name}.db\``, db, 'a database number, 0 or more');
   }
   const given =
     redis === '' ? 'empty' : redis === undefined || redis === null ? String(redis) : `a ${typeof redis}`;
@@ -157,7 +157,7 @@ function refuseIgnoredTls(name: string, options: RedisOptions | undefined): void
   if (!options?.sentinels || !options.tls || options.enableTLSForSentinelMode === true) return;
   throw new DqError(
     'DQ_CONFIG',
-    `\`${name}\` has \`tls\` and \`sentinels\`, with which ioredis ignores \`tls\`: expected \`enableTLSForSentinelMode: true\`, too`,
+    `\`${name}\` has \`tls\` and \`sentinels\`, a combination in which ioredis ignores \`tls\`: expected \`enableTLSForSentinelMode: true\` as well`,
   );
 }
 
@@ -165,7 +165,7 @@ function refuseIgnoredTls(name: string, options: RedisOptions | undefined): void
 function redisUrlFault(text: string): string | undefined {
   const expected = 'expected redis://… or rediss://…';
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1];
-  if (scheme !== undefined && !/^rediss?$/i.test(scheme)) return `is a URL of ${scheme}: ${expected}`;
+  if (scheme !== undefined && !/^rediss?$/i.test(scheme)) return `has the scheme ${scheme}: ${expected}`;
   if (scheme !== undefined && leadsToRedis(text)) return queryFault(text);
   return `is ${shownUrl(text)}: ${expected}`;
 }
@@ -185,7 +185,7 @@ function queryFault(text: string): string | undefined {
   for (const name of new URL(text).searchParams.keys()) {
     const fault = redisOptionFault(name);
     if (fault !== undefined)
-      return `has the option ${show(name)} in its query, which ioredis does not know: ${fault}`;
+      return `has the option ${show(name)} in its query, which is unknown to ioredis: ${fault}`;
   }
   return undefined;
 }

@@ -8,7 +8,7 @@ export interface Endpoint {
 }
 
 export const EXPECTED_ENDPOINT =
-  "'host:port' with a port of 1 to 65535, such as '10.0.0.1:11300' or '[::1]:11300', or 'tls://host:port', or 'unix:/path' of letters, digits and . _ - @ + ~ /";
+  "'host:port' with a port from 1 to 65535, such as '10.0.0.1:11300' or '[::1]:11300', 'tls://host:port', or 'unix:/path' with letters, digits and . _ - @ + ~ /";
 
 const ENDPOINT =
   /^(?<tls>tls:\/\/)?(?:\[(?<v6>[0-9a-fA-F:.]+(?:%[\w.-]+)?)\]|(?<name>[\w.-]+)):(?<port>\d{1,5})$/;

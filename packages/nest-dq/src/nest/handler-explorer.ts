@@ -77,7 +77,7 @@ export class HandlerExplorer {
 function twoHandlers(handler: FoundHandler, other: FoundHandler): DqError {
   return new DqError(
     'DQ_CONFIG',
-    `the tube ${show(handler.tube)} has two handlers, ${other.name} and ${handler.name}: expected one; ` +
-      'is a class provided twice, or its decorated method inherited twice?',
+    `tube ${show(handler.tube)} has two handlers, ${other.name} and ${handler.name}: expected one; ` +
+      'is a class provided twice, or a decorated method inherited twice?',
   );
 }

@@ -114,7 +114,7 @@ describe('a module that is loaded lazily', () => {
     class AgainModule {}
     const app = await start({}, Orders);
     const loaded = app.get(LazyModuleLoader).load(() => AgainModule);
-    await expect(loaded).rejects.toThrow(/DQ_CONFIG: the tube "order" has two handlers/);
+    await expect(loaded).rejects.toThrow(/DQ_CONFIG: tube "order" has two handlers/);
     await app.close();
   });
 

@@ -34,13 +34,13 @@ export class DqLifecycle extends ClusterLifecycle<DqRuntime, FoundHandler> {
     if (!advise) return;
     if (!servers && !folder && !memory)
       this.warnOfMemory(
-        '`embedded: { dir }` stores them in a folder, `beanstalks` and `redis` on servers, ' +
-          "and `embedded: 'memory'` says that you want memory",
+        '`embedded: { dir }` stores them in a folder, `beanstalks` with `redis` on servers; ' +
+          "set `embedded: 'memory'` if memory is intended",
       );
     if (servers?.beanstalks.length === 1 && !oneCopyWanted)
       this.logger.warn(
-        '`beanstalks` names one node, so each job has one copy and is lost with the disk of that node: ' +
-          'name three nodes on machines that do not fail together, or set `replicas: 1` if one copy is meant',
+        "`beanstalks` names one node, so each job has one copy and is lost with that node's disk: " +
+          'name three nodes on machines that do not fail together, or set `replicas: 1` if one copy is intended',
       );
   }
 
@@ -86,7 +86,7 @@ export class DqLifecycle extends ClusterLifecycle<DqRuntime, FoundHandler> {
     for (const end of ends) {
       if (end.status === 'fulfilled') continue;
       const { message, stack } = toError(end.reason);
-      this.logger.error(`the drain failed: ${message}`, stack);
+      this.logger.error(`drain failed: ${message}`, stack);
     }
   }
 
@@ -108,7 +108,7 @@ export class DqLifecycle extends ClusterLifecycle<DqRuntime, FoundHandler> {
   private remindOfHooks(): void {
     if (process.listenerCount('SIGTERM') > 0) return;
     this.logger.warn(
-      'nothing listens to SIGTERM, so running handlers would be killed and not drained: call app.enableShutdownHooks()',
+      'nothing listens for SIGTERM, so running handlers would be killed instead of drained: call app.enableShutdownHooks()',
     );
   }
 }

@@ -33,11 +33,11 @@ describe('the log', () => {
     await clock.advance(60_000);
     report.poison('t', '10.0.0.1:11300', '8', 'no envelope');
     const line = (id: number, tube: string) =>
-      `warn: 10.0.0.1:11300: beanstalkd job ${id} of ${tube} is no job of nest-dq, and was buried: no envelope`;
+      `warn: 10.0.0.1:11300: beanstalkd job ${id} of ${tube} is not a nest-dq job and was buried: no envelope`;
     expect(told()).toEqual([
       line(7, 't'),
       line(7, 'u'),
-      `${line(8, 't')}; 4999 more since the last such line`,
+      `${line(8, 't')}; 4999 more since the last such message`,
     ]);
   });
 
@@ -45,14 +45,14 @@ describe('the log', () => {
     for (let attempt = 1; attempt < 10; attempt++) report.failed(jobIn(attempt), failure, retryAt);
     report.failed(jobIn(10), failure, 'dead');
     const last = logger.lines.pop();
-    const again = 'of 10 and is tried again at 2030-01-01T00:00:00.000Z: no database';
+    const again = 'of 10 and will be retried at 2030-01-01T00:00:00.000Z: no database';
     expect(told()).toEqual([
       `warn: job 01J of order.cancel failed in attempt 1 ${again}\n${failure.stack}`,
       ...[2, 3, 4, 5, 6, 7, 8, 9].map((n) => `warn: job 01J of order.cancel failed in attempt ${n} ${again}`),
     ]);
     expect(last).toEqual({
       level: 'error',
-      message: 'job 01J of order.cancel failed in attempt 10 of 10 and is a dead letter now: no database',
+      message: 'job 01J of order.cancel failed in attempt 10 of 10 and is now a dead letter: no database',
       stack: failure.stack,
     });
   });
@@ -68,7 +68,7 @@ describe('the log', () => {
       report.failed(of, error, next);
       report.listenerFailed('a subscriber of `failed`', error);
       for (const { message, stack = '' } of logger.lines) {
-        expect(message).toMatch(/: x{2000}… \(98000 characters more\)(\n|$)/);
+        expect(message).toMatch(/: x{2000}… \(98000 more characters\)(\n|$)/);
         expect(message.length + stack.length).toBeLessThan(10_000);
       }
       const [failed, listener] = logger.lines;
@@ -104,31 +104,31 @@ describe('the log', () => {
       'a failure that is tried again, with the key of the job',
       () => report.failed(jobIn(2, 'order:42'), failure, retryAt),
       [
-        'warn: job 01J of order.cancel with the key "order:42" failed in attempt 2 of 10 and is tried again at 2030-01-01T00:00:00.000Z: no database',
+        'warn: job 01J of order.cancel with key "order:42" failed in attempt 2 of 10 and will be retried at 2030-01-01T00:00:00.000Z: no database',
       ],
     ],
     [
       'a failure after which nothing follows, with its stack',
       () => report.failed(job, failure, 'over'),
       [
-        `warn: job 01J of order.cancel failed in attempt 2 of 10 and is not tried again, as it was revoked or replaced meanwhile: no database\n${failure.stack}`,
+        `warn: job 01J of order.cancel failed in attempt 2 of 10 and is not retried: it was revoked or replaced in the meantime: no database\n${failure.stack}`,
       ],
     ],
     [
       'a death by failure, in one line',
       () => (report.failed(jobIn(10), failure, 'dead'), report.dead('order.cancel', job, DIED)),
-      ['error: job 01J of order.cancel failed in attempt 10 of 10 and is a dead letter now: no database'],
+      ['error: job 01J of order.cancel failed in attempt 10 of 10 and is now a dead letter: no database'],
     ],
     [
       'a death without a last error',
       () => report.dead('t', { id: '01K', key: 'order:42' }, { why: 'attempts' }),
-      ['error: job 01K of t with the key "order:42" is a dead letter, because its attempts are used up'],
+      ['error: job 01K of t with key "order:42" is a dead letter because its attempts are exhausted'],
     ],
     [
       'a Retry, without a stack',
       () => report.failed(job, Retry.after('30s'), retryAt),
       [
-        'warn: job 01J of order.cancel failed in attempt 2 of 10 and is tried again at 2030-01-01T00:00:00.000Z: its handler returned a Retry',
+        'warn: job 01J of order.cancel failed in attempt 2 of 10 and will be retried at 2030-01-01T00:00:00.000Z: its handler returned Retry',
       ],
     ],
     [
@@ -137,26 +137,22 @@ describe('the log', () => {
         report.failed(job, Discard.because(REASON.message), 'dead');
         report.dead('order.cancel', job, { why: 'discarded', error: REASON });
       },
-      ['warn: job 01J of order.cancel is a dead letter, because its handler discarded it: the user is gone'],
+      ['warn: job 01J of order.cancel is a dead letter because its handler discarded it: the user is gone'],
     ],
     [
       'a job that is long overdue',
       () => report.dead('t', { id: 'a' }, { why: 'stale' }),
-      [
-        'error: job a of t is a dead letter, because it is long overdue, and nothing is known of it (see `staleAfter`)',
-      ],
+      ['error: job a of t is a dead letter because it is long overdue and has no record (see `staleAfter`)'],
     ],
     [
       'a payload that cannot be read',
       () => report.dead('t', { id: 'b' }, { why: 'invalid', error: { name: 'Error', message: 'bad JSON' } }),
-      ['error: job b of t is a dead letter, because its payload cannot be read: bad JSON'],
+      ['error: job b of t is a dead letter because its payload cannot be read: bad JSON'],
     ],
     [
       'a job whose copies are gone',
       () => report.lost({ tube: 't', id: 'a', dueAt: new Date(0), attempt: 0, copies: 3 }),
-      [
-        'error: job a of t, due at 1970-01-01T00:00:00.000Z, is lost: all 3 copies of it went with data that nodes have lost',
-      ],
+      ['error: job a of t, due at 1970-01-01T00:00:00.000Z, is lost: nodes lost the data with all 3 copies'],
     ],
     [
       'letters that grew old',
@@ -173,54 +169,51 @@ describe('the log', () => {
     [
       'letters at which the ledger failed, once within a minute',
       () => (report.notSwept('t', failure), report.notSwept('t', failure)),
-      ['warn: the ledger failed at the old dead letters of t, and is asked again in a minute: no database'],
+      ['warn: the ledger failed to remove old dead letters of t; retrying in a minute: no database'],
     ],
     [
       'a foreign body',
       () => report.poison('t', '10.0.0.1:11300', '7', 'no envelope'),
-      ['warn: 10.0.0.1:11300: beanstalkd job 7 of t is no job of nest-dq, and was buried: no envelope'],
+      ['warn: 10.0.0.1:11300: beanstalkd job 7 of t is not a nest-dq job and was buried: no envelope'],
     ],
     [
       'a lost lease',
       () => report.leaseLost('t', 'a', 3),
       [
-        'warn: job a of t lost its lease in attempt 3: its outcome will not count, and another process may run it',
+        'warn: job a of t lost its lease in attempt 3: its outcome is dropped, and another process may run it',
       ],
     ],
     [
       'a revoked run',
       () => report.revoked('t', 'a', 1),
-      ['log: job a of t was revoked in attempt 1, and its handler is asked to stop'],
+      ['log: job a of t was revoked during attempt 1; asking its handler to stop'],
     ],
     [
       'a handler that ignores its timeout',
       () => report.overran('t', 'b', 2),
       [
-        'warn: the handler of t ignores its signal: attempt 2 of job b still runs 5 s after its timeout, and another job takes its slot',
+        'warn: the handler of t ignores its signal: attempt 2 of job b is still running 5 s after its timeout; another job takes its slot',
       ],
     ],
     [
       'an event loop that was blocked',
       () => report.stoodStill('t', 8_140, 15_000),
       [
-        'warn: the event loop was blocked for 8.1 s while jobs of t ran with a lease of 15.0 s: move such work to a worker thread, or set a longer `lease`',
+        'warn: the event loop was blocked for 8.1 s while jobs of t were running with a lease of 15.0 s: move the blocking work to a worker thread or set a longer `lease`',
       ],
     ],
     [
       'handlers that a shutdown did not wait for',
       () => (report.cutOff('order.cancel', 1, 10_000), report.cutOff('mail', 7, 0)),
       [
-        'warn: 1 handler of order.cancel is still running after the drain limit of 10000 ms; its run is handed back, and its job runs again',
-        'warn: 7 handlers of mail are still running after the drain limit of 0 ms; their runs are handed back, and their jobs run again',
+        'warn: 1 handler of order.cancel is still running after the drain limit of 10000 ms; its run was handed back and its job will run again',
+        'warn: 7 handlers of mail are still running after the drain limit of 0 ms; their runs were handed back and their jobs will run again',
       ],
     ],
     [
       'a node that is away and comes back, and nothing of its first connection',
       () => (report.up(node), report.down(node, failure), report.up(node), report.up(node)),
-      [
-        'warn: 10.0.0.1:11300 is down, and is tried again until it answers: no database',
-        'warn: 10.0.0.1:11300 answers again',
-      ],
+      ['warn: 10.0.0.1:11300 is down; retrying: no database', 'warn: 10.0.0.1:11300 is up again'],
     ],
     [
       'two nodes that are one server, once',
@@ -229,8 +222,8 @@ describe('the log', () => {
         for (let connection = 0; connection < 2; connection++) report.sameServer(other, node);
       },
       [
-        'error: queue.local:11300 and 10.0.0.1:11300 are one server: expected each server once in `beanstalks`; ' +
-          'no copies go to queue.local:11300, as two copies of a job on one server are lost together',
+        'error: queue.local:11300 and 10.0.0.1:11300 are the same server: expected each server once in `beanstalks`; ' +
+          'no copies go to queue.local:11300, because two copies of a job on one server are lost together',
       ],
     ],
   ])('reports %s', (_what, report, lines) => {
@@ -248,7 +241,7 @@ describe('the log', () => {
         /^warn: job a of t returned Again.at\(2030-01-01T00:00:00.000Z\), which is in the past/,
       ),
       expect.stringMatching(
-        /^warn: job a of t returned Again, .* waits in its old copies until .*: stored on 1 of 3 nodes, need 2$/,
+        /^warn: job a of t returned Again, .* its old copies wait until .*: stored on 1 of 3 nodes, need 2$/,
       ),
     ]);
   });
@@ -257,7 +250,7 @@ describe('the log', () => {
     [
       'the ledger fails at a job',
       () => report.ledgerTrouble('t', 'a', new Error('WRONGTYPE')),
-      'warn: the ledger failed at job a of t, and is asked again: WRONGTYPE',
+      'warn: the ledger failed on job a of t; retrying: WRONGTYPE',
     ],
     [
       'a node is in trouble',
@@ -286,7 +279,7 @@ describe('the log', () => {
       report.back();
       await clock.advance(1_900);
     }
-    const away = 'warn: Redis is away, so no job starts until it answers: ECONNREFUSED';
-    expect(told()).toEqual([away, 'warn: Redis answers again', away, 'warn: Redis answers again']);
+    const away = 'warn: Redis is down; no job starts until it answers: ECONNREFUSED';
+    expect(told()).toEqual([away, 'warn: Redis is up again', away, 'warn: Redis is up again']);
   });
 });

@@ -13,10 +13,10 @@ import type { Clock } from 'nest-handlers/time';
 import type { DqLogLevel, DqLogLevels } from './log-levels.js';
 
 const WHY: Readonly<Record<Death['why'], string>> = {
-  attempts: 'its attempts are used up',
+  attempts: 'its attempts are exhausted',
   discarded: 'its handler discarded it',
   invalid: 'its payload cannot be read',
-  stale: 'it is long overdue, and nothing is known of it (see `staleAfter`)',
+  stale: 'it is long overdue and has no record (see `staleAfter`)',
 };
 
 /** Turns reports of the lower layers into log lines: one per event, and a single one if it concerns all tubes. */
@@ -57,7 +57,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     const { tube, attempt, attempts } = job;
     const level = next === 'dead' ? this.levels.deadLetters : this.levels.retries;
     const what = `${named(tube, job)} failed in attempt ${attempt} of ${attempts} and ${follows(next)}`;
-    if (outcome === 'retry') return this.tell(level, `${what}: its handler returned a Retry`);
+    if (outcome === 'retry') return this.tell(level, `${what}: its handler returned Retry`);
     const isFirstOrLast = attempt === 1 || !(next instanceof Date);
     this.tell(level, `${what}: ${shorten(textOf(error))}`, isFirstOrLast ? error : undefined);
   }
@@ -66,61 +66,59 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     if (why === 'attempts' && error) return; // `failed` logs it, with the stack
     const detail = error ? `: ${error.message}` : '';
     const level = why === 'discarded' ? this.levels.discards : this.levels.deadLetters;
-    this.tell(level, `${named(tube, job)} is a dead letter, because ${WHY[why]}${detail}`);
+    this.tell(level, `${named(tube, job)} is a dead letter because ${WHY[why]}${detail}`);
   }
 
   poison(tube: string, node: string, copyId: string, reason: string): void {
-    const line = `${node}: beanstalkd job ${copyId} of ${tube} is no job of nest-dq, and was buried: ${reason}`;
+    const line = `${node}: beanstalkd job ${copyId} of ${tube} is not a nest-dq job and was buried: ${reason}`;
     this.tellOfCopy(line, `poison ${tube}`);
   }
 
   badSeal({ tube, node, copyId, reason, buried }: BadSeal): void {
-    const what = buried ? 'was buried' : 'is tried again in 30 s, by whoever has the key then';
-    const line = `${node}: copy ${copyId} of ${tube} does not run, and ${what}: ${reason}`;
+    const what = buried ? 'was buried' : 'will be retried in 30 s by any process that has the key';
+    const line = `${node}: copy ${copyId} of ${tube} did not run and ${what}: ${reason}`;
     this.tellOfCopy(line, `bad seal ${tube} ${String(buried)}`);
   }
 
   leaseLost(tube: string, id: string, attempt: number): void {
     this.logger.warn(
-      `job ${id} of ${tube} lost its lease in attempt ${attempt}: its outcome will not count, and another process may run it`,
+      `job ${id} of ${tube} lost its lease in attempt ${attempt}: its outcome is dropped, and another process may run it`,
     );
   }
 
   revoked(tube: string, id: string, attempt: number): void {
-    this.logger.log(
-      `job ${id} of ${tube} was revoked in attempt ${attempt}, and its handler is asked to stop`,
-    );
+    this.logger.log(`job ${id} of ${tube} was revoked during attempt ${attempt}; asking its handler to stop`);
   }
 
   overran(tube: string, id: string, attempt: number): void {
     this.logger.warn(
-      `the handler of ${tube} ignores its signal: attempt ${attempt} of job ${id} still runs 5 s after its timeout, and another job takes its slot`,
+      `the handler of ${tube} ignores its signal: attempt ${attempt} of job ${id} is still running 5 s after its timeout; another job takes its slot`,
     );
   }
 
   instantOver(tube: string, id: string, at: Date): void {
-    const trouble = `job ${id} of ${tube} returned Again.at(${at.toISOString()}), which is in the past, so it runs again a second after this run: expected an instant in the future`;
+    const trouble = `job ${id} of ${tube} returned Again.at(${at.toISOString()}), which is in the past, so it runs again one second after this run was due: expected a time in the future`;
     this.tellNowAndThen(trouble, 'warn', `instant ${tube}`);
   }
 
   notStored(tube: string, id: string, until: Date, why: string): void {
-    const trouble = `job ${id} of ${tube} returned Again, and its new copies cannot be stored, so it waits in its old copies until ${until.toISOString()}: ${why}`;
+    const trouble = `job ${id} of ${tube} returned Again, but its new copies could not be stored, so its old copies wait until ${until.toISOString()}: ${why}`;
     this.tellNowAndThen(trouble, 'warn', `again ${tube}`);
   }
 
   notAdopted(tube: string, id: string, error: Error): void {
-    const trouble = `job ${id} of ${tube}, which go-queue stored, cannot be made a job of ours, and is tried again: ${error.message}`;
+    const trouble = `job ${id} of ${tube}, stored by go-queue, could not be adopted; retrying: ${error.message}`;
     this.tellNowAndThen(trouble, 'warn', `adopt ${tube}`);
   }
 
   ledgerTrouble(tube: string, id: string, error: Error): void {
-    this.tellNowAndThen(`the ledger failed at job ${id} of ${tube}, and is asked again: ${error.message}`);
+    this.tellNowAndThen(`the ledger failed on job ${id} of ${tube}; retrying: ${error.message}`);
   }
 
   stoodStill(tube: string, ms: number, lease: number): void {
     const [blocked, leased] = [ms, lease].map((each) => `${(each / 1_000).toFixed(1)} s`);
     this.logger.warn(
-      `the event loop was blocked for ${blocked} while jobs of ${tube} ran with a lease of ${leased}: move such work to a worker thread, or set a longer \`lease\``,
+      `the event loop was blocked for ${blocked} while jobs of ${tube} were running with a lease of ${leased}: move the blocking work to a worker thread or set a longer \`lease\``,
     );
   }
 
@@ -128,13 +126,13 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     const after = `still running after the drain limit of ${limit} ms`;
     this.logger.warn(
       handlers === 1
-        ? `1 handler of ${tube} is ${after}; its run is handed back, and its job runs again`
-        : `${handlers} handlers of ${tube} are ${after}; their runs are handed back, and their jobs run again`,
+        ? `1 handler of ${tube} is ${after}; its run was handed back and its job will run again`
+        : `${handlers} handlers of ${tube} are ${after}; their runs were handed back and their jobs will run again`,
     );
   }
 
   lettersRemoved(tube: string, { tooOld, tooMany }: RemovedLetters): void {
-    const what = `removed ${tooOld + tooMany} dead letters of ${tube} with their copies`;
+    const what = `removed ${tooOld + tooMany} dead letters of ${tube} and their copies`;
     const old = `${tooOld} older than \`deadLetters.maxAge\``;
     // Letters expiring by age is what the option is for. Too many of them need a person.
     if (tooMany === 0) this.logger.log(`${what}: ${old}`);
@@ -142,14 +140,14 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   }
 
   notSwept(tube: string, { message }: Error): void {
-    const trouble = `the ledger failed at the old dead letters of ${tube}, and is asked again in a minute: ${message}`;
+    const trouble = `the ledger failed to remove old dead letters of ${tube}; retrying in a minute: ${message}`;
     this.tellNowAndThen(trouble, 'warn', `letters ${tube}`);
   }
 
   lost({ tube, id, dueAt, copies }: LostJob): void {
     const stored = copies === 1 ? 'the only copy' : `all ${copies} copies`;
     this.logger.error(
-      `job ${id} of ${tube}, due at ${dueAt.toISOString()}, is lost: ${stored} of it went with data that nodes have lost`,
+      `job ${id} of ${tube}, due at ${dueAt.toISOString()}, is lost: nodes lost the data with ${stored}`,
     );
   }
 
@@ -158,15 +156,12 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   up(node: ClusterNode): void {
     if (this.advise && node.lacksLog) this.warnOfNoLog(node.endpoint);
     if (!this.nodesDown.delete(node.endpoint)) return;
-    this.tell(this.levels.servers, `${node.endpoint} answers again`);
+    this.tell(this.levels.servers, `${node.endpoint} is up again`);
   }
 
   down(node: ClusterNode, error: Error): void {
     this.nodesDown.add(node.endpoint);
-    this.tell(
-      this.levels.servers,
-      `${node.endpoint} is down, and is tried again until it answers: ${printable(error.message)}`,
-    );
+    this.tell(this.levels.servers, `${node.endpoint} is down; retrying: ${printable(error.message)}`);
   }
 
   private warnOfNoLog(endpoint: string): void {
@@ -181,8 +176,8 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     if (this.twins.has(endpoint)) return;
     this.twins.add(endpoint);
     this.logger.error(
-      `${endpoint} and ${other.endpoint} are one server: expected each server once in \`beanstalks\`; ` +
-        `no copies go to ${endpoint}, as two copies of a job on one server are lost together`,
+      `${endpoint} and ${other.endpoint} are the same server: expected each server once in \`beanstalks\`; ` +
+        `no copies go to ${endpoint}, because two copies of a job on one server are lost together`,
     );
   }
 
@@ -198,16 +193,16 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   refused({ id, node, ours }: OtherLedger): void {
     this.isRefused = true;
     this.tellNowAndThen(
-      `this process runs no jobs: its Redis has the ledger ${ours}, and processes at ${node} use the ledger ${id}, so each job would run twice. ` +
-        'Give all processes of these nodes the same `redis`, or each application its own `prefix`; if Redis lost its data, stop the process that cannot reach it. ' +
-        'It begins by itself when no node shows the other ledger any more (docs/clusters.md#one-redis)',
+      `this process runs no jobs: its Redis has the ledger ${ours}, but processes at ${node} use the ledger ${id}, so each job would run twice. ` +
+        'Give all processes of these nodes the same `redis`, or each application its own `prefix`. If Redis lost its data, stop the process that cannot reach it. ' +
+        'This process starts running jobs once no node shows the other ledger any more (docs/clusters.md#one-redis)',
       'error',
       'refused',
     );
   }
 
   admitted(): void {
-    if (this.isRefused) this.logger.log('no node shows another ledger any more, so this process runs jobs');
+    if (this.isRefused) this.logger.log('no node shows another ledger any more; this process now runs jobs');
     this.isRefused = false;
     this.lines.forget('refused');
   }
@@ -215,7 +210,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   /** Both were admitted, e.g. because no process could reach a node they share. */
   shared({ id, node, ours }: OtherLedger): void {
     this.tellNowAndThen(
-      `jobs may run twice: this process uses the ledger ${ours}, and processes at ${node} use the ledger ${id}. ` +
+      `jobs may run twice: this process uses the ledger ${ours}, but processes at ${node} use the ledger ${id}. ` +
         'Stop those with the wrong `redis` (docs/clusters.md#one-redis)',
       'error',
       'shared',
@@ -224,7 +219,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
 
   unidentified({ message }: Error): void {
     this.tellNowAndThen(
-      `no job starts, because the identity of the ledger cannot be read: ${message}`,
+      `no job starts because the identity of the ledger cannot be read: ${message}`,
       'error',
       'identity',
     );
@@ -233,13 +228,13 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   /** Redis isn't answering; or a disk has failed, which is already logged. */
   away(error: Error): void {
     if (error instanceof DqError && error.code === 'DQ_DISK') return;
-    const trouble = `Redis is away, so no job starts until it answers: ${printable(error.message)}`;
+    const trouble = `Redis is down; no job starts until it answers: ${printable(error.message)}`;
     this.toldAway = this.tellNowAndThen(trouble, this.levels.servers);
   }
 
   /** Redis answers again, completely. */
   back(): void {
-    if (this.toldAway) this.tell(this.levels.servers, 'Redis answers again');
+    if (this.toldAway) this.tell(this.levels.servers, 'Redis is up again');
   }
 
   /** Returns false if this message, or another of its kind, was logged a short while ago. */
@@ -250,7 +245,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   /** Rate-limited: anybody who reaches a node can store any number of such copies. */
   private tellOfCopy(line: string, kind: string): void {
     const more = this.untold.get(kind) ?? 0;
-    const others = more === 0 ? '' : `; ${more} more since the last such line`;
+    const others = more === 0 ? '' : `; ${more} more since the last such message`;
     if (this.tellNowAndThen(line + others, 'warn', kind)) this.untold.delete(kind);
     else this.untold.set(kind, more + 1);
   }
@@ -262,7 +257,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
 }
 
 function named(tube: string, { id, key }: NamedJob): string {
-  return `job ${id} of ${tube}${key === undefined ? '' : ` with the key ${JSON.stringify(key)}`}`;
+  return `job ${id} of ${tube}${key === undefined ? '' : ` with key ${JSON.stringify(key)}`}`;
 }
 
 /** A stack begins with the message; a long message must not hide the calls after it. */
@@ -273,7 +268,7 @@ function stackOf({ message, stack = '' }: Error): string {
 }
 
 function follows(next: AfterFailure): string {
-  if (next === 'dead') return 'is a dead letter now';
-  if (next === 'over') return 'is not tried again, as it was revoked or replaced meanwhile';
-  return `is tried again at ${next.toISOString()}`;
+  if (next === 'dead') return 'is now a dead letter';
+  if (next === 'over') return 'is not retried: it was revoked or replaced in the meantime';
+  return `will be retried at ${next.toISOString()}`;
 }

@@ -134,7 +134,7 @@ describe('@OnDq', () => {
       finished(): void {}
     }
     expect(await refusal(await compile([DEFAULT], Wrong))).toMatch(
-      /DQ_CONFIG: Wrong.finished .*there is no event "finished": expected one of/,
+      /DQ_CONFIG: Wrong.finished .*unknown event "finished": expected one of/,
     );
   });
 

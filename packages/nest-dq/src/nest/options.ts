@@ -229,7 +229,7 @@ export function resolveOptions(
   embeddedNodes = 1,
 ): ResolvedOptions {
   if (typeof options !== 'object' || options === null)
-    throw wrong('what DqModule was given', options, 'an object');
+    throw wrong('the options of DqModule', options, 'an object');
   refuseUnknown(options);
   const servers = resolveServers(options);
   const folder = resolveFolder(options);
@@ -239,7 +239,7 @@ export function resolveOptions(
   const count = (name: 'replicas' | 'minWritten', most: number, why: string) =>
     options[name] === undefined ? Math.min(DEFAULTS[name], most) : checkCount(name, given[name], most, why);
   const mostReplicas = Math.min(nodes, MOST_REPLICAS);
-  const why = nodes === mostReplicas ? 'the number of nodes' : 'the most there can be';
+  const why = nodes === mostReplicas ? 'the number of nodes' : 'the maximum';
   const replicas = count('replicas', mostReplicas, why);
 
   const duration = (name: Durations, least: number) => checkDuration(name, given[name], least);
@@ -280,7 +280,7 @@ function refuseUnknown(options: object): void {
     if (name === 'name') {
       throw new DqError(
         'DQ_CONFIG',
-        '`name` says which cluster it is, so it stands beside `useFactory`, not in what that returns',
+        '`name` names the cluster, so it belongs next to `useFactory`, not in its result',
       );
     }
     const [shown] = Object.values(withoutSecrets({ [name]: value }) as object) as unknown[];
@@ -294,7 +294,7 @@ function resolveDoneTtl(given: DqOptions['doneTtl'] & {}, lease: number, staleAf
   if (doneTtl >= 4 * lease) return doneTtl;
   throw new DqError(
     'DQ_CONFIG',
-    `\`doneTtl\` is ${doneTtl} ms: expected ${4 * lease} ms or more, four leases of ${lease} ms`,
+    `\`doneTtl\` is ${doneTtl} ms: expected ${4 * lease} ms or more, which is four leases of ${lease} ms`,
   );
 }
 

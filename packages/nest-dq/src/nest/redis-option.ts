@@ -65,12 +65,12 @@ const KNOWN = Object.keys({
 
 /** Names that other clients and frameworks use for these. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
-  url: 'the URL itself in place of the object',
-  uri: 'the URL itself in place of the object',
-  socket: '`host` and `port`, as ioredis has it',
-  nodes: 'a client, new Cluster(…) of ioredis',
-  cluster: 'a client, new Cluster(…) of ioredis',
-  rootNodes: 'a client, new Cluster(…) of ioredis',
+  url: 'the URL itself instead of the object',
+  uri: 'the URL itself instead of the object',
+  socket: '`host` and `port`, as in ioredis',
+  nodes: 'a client, new Cluster(…) from ioredis',
+  cluster: 'a client, new Cluster(…) from ioredis',
+  rootNodes: 'a client, new Cluster(…) from ioredis',
   hostname: '`host`',
   server: '`host`',
   ip: '`host`',
@@ -88,32 +88,31 @@ export function checkRedisOptions(what: string, given: object): void {
   for (const [name, value] of Object.entries(given)) {
     const fault = value === undefined ? undefined : redisOptionFault(name);
     if (fault !== undefined)
-      throw new DqError('DQ_CONFIG', `there is no \`${what}.${shown(name)}\`: ${fault}`);
+      throw new DqError('DQ_CONFIG', `unknown option \`${what}.${shown(name)}\`: ${fault}`);
   }
   const { host, port, path, family, sentinels, name, username, password, tls } = given as Record<
     string,
     unknown
   >;
-  if ('host' in given)
-    checkText(`${what}.host`, host, "the name or address of a host, such as 'redis.internal'");
+  if ('host' in given) checkText(`${what}.host`, host, "a host name or address, such as 'redis.internal'");
   if ('port' in given) checkPort(`${what}.port`, port);
-  if (isGiven(path)) checkText(`${what}.path`, path, "the path of a unix socket, such as '/run/redis.sock'");
+  if (isGiven(path)) checkText(`${what}.path`, path, "the path of a Unix socket, such as '/run/redis.sock'");
   if (isGiven(family) && ![0, 4, 6].includes(family as number))
     throw wrong(`\`${what}.family\``, family, '4, 6 or 0 for both');
   checkSecret(`${what}.username`, username);
   checkSecret(`${what}.password`, password);
   if (isGiven(tls) && typeof tls !== 'object' && typeof tls !== 'boolean')
-    throw wrong(`\`${what}.tls\``, typeof tls, 'an object with options of TLS');
+    throw wrong(`\`${what}.tls\``, typeof tls, 'an object with TLS options');
   if (isGiven(sentinels)) return checkSentinels(what, sentinels, name);
   if (name !== undefined && name !== null)
     throw new DqError(
       'DQ_CONFIG',
-      `\`${what}.name\` is given without \`${what}.sentinels\`: it is what sentinels call the master`,
+      `\`${what}.name\` is set without \`${what}.sentinels\`: it is the sentinels' name for the master`,
     );
   if (!('host' in given) && !isGiven(path))
     throw new DqError(
       'DQ_CONFIG',
-      `\`${what}\` names no server: expected \`host\`, \`path\` or \`sentinels\`, or a URL in place of the object`,
+      `\`${what}\` names no server: expected \`host\`, \`path\` or \`sentinels\`, or a URL instead of the object`,
     );
 }
 
@@ -122,24 +121,24 @@ export function checkRedisClient(what: string, given: object): void {
   const { duplicate, defineCommand, options, isOpen } = given as Record<string, unknown>;
   if (typeof duplicate !== 'function' || (typeof defineCommand === 'function' && typeof options === 'object'))
     return;
-  const whose = isOpen === undefined ? 'no client of ioredis' : 'a client of node-redis (the package redis)';
+  const whose = isOpen === undefined ? 'not an ioredis client' : 'a client of node-redis (the package redis)';
   throw new DqError(
     'DQ_CONFIG',
-    `\`${what}\` is ${whose}: expected a client of ioredis, new Redis(…) or new Cluster(…); or a URL, or options of ioredis`,
+    `\`${what}\` is ${whose}: expected an ioredis client, new Redis(…) or new Cluster(…); or a URL; or ioredis options`,
   );
 }
 
 function checkSentinels(what: string, sentinels: unknown, name: unknown): void {
   if (!Array.isArray(sentinels) || sentinels.length === 0)
-    throw wrong(`\`${what}.sentinels\``, sentinels, 'a list of one { host, port } or more');
+    throw wrong(`\`${what}.sentinels\``, sentinels, 'a non-empty array of { host, port }');
   sentinels.forEach((each: unknown, i) => {
     const at = `${what}.sentinels[${i}]`;
     if (typeof each !== 'object' || each === null) throw wrong(`\`${at}\``, each, '{ host, port }');
     const { host, port } = each as Record<string, unknown>;
-    checkText(`${at}.host`, host, "the name or address of a host, such as '10.0.0.7'");
+    checkText(`${at}.host`, host, "a host name or address, such as '10.0.0.7'");
     if (port !== undefined) checkPort(`${at}.port`, port);
   });
-  checkText(`${what}.name`, name, "what the sentinels call the master, such as 'mymaster'");
+  checkText(`${what}.name`, name, "the sentinels' name for the master, such as 'mymaster'");
 }
 
 function checkText(what: string, value: unknown, expected: string): void {
@@ -153,7 +152,7 @@ function checkPort(what: string, value: unknown): void {
     /^\d{1,5}$/.test(String(value)) &&
     Number(value) >= 1 &&
     Number(value) <= 65_535;
-  if (!isPort) throw wrong(`\`${what}\``, value, 'a port, 1 to 65535');
+  if (!isPort) throw wrong(`\`${what}\``, value, 'a port from 1 to 65535');
 }
 
 function checkSecret(what: string, value: unknown): void {
@@ -169,7 +168,7 @@ function isGiven(value: unknown): boolean {
 export function redisOptionFault(name: string): string | undefined {
   if (KNOWN.includes(name)) return undefined;
   const meant = (Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : undefined) ?? nearest(name);
-  return `expected ${meant ?? 'an option of ioredis, such as `host` and `port`'}`;
+  return `expected ${meant ?? 'an ioredis option, such as `host` or `port`'}`;
 }
 
 /** Formats a name given by the user for use between backticks in a message. */

@@ -282,7 +282,7 @@ export class DqRuntime {
       const [one, other] = [show(twin.endpoint), show(endpoint)];
       throw new DqError(
         'DQ_CONFIG',
-        `\`beanstalks\` has ${one} and ${other}, which are one server: expected each server once`,
+        `\`beanstalks\` has ${one} and ${other}, which are the same server: expected each server once`,
       );
     }
   }
@@ -374,7 +374,7 @@ export class DqRuntime {
         await step();
       } catch (thrown) {
         const { message, stack } = toError(thrown);
-        this.options.logger.error(`a part of the module could not be closed: ${message}`, stack);
+        this.options.logger.error(`closing a part of the module failed: ${message}`, stack);
       }
     }
   }

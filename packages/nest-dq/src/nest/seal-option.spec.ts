@@ -61,7 +61,7 @@ describe('the option seal', () => {
     });
 
     it.each([
-      [undefined, /what the function `seal.keys` gave is "undefined": expected \{ keys, current \}/],
+      [undefined, /the result of the function `seal.keys` is "undefined": expected \{ keys, current \}/],
       [{ keys }, /`seal.current` is undefined/],
       [{ keys: {}, current: 'a' }, /`seal.keys` is \{\}/],
       [{ keys: { a: 'x' }, current: 'a' }, /the key "a" of `seal.keys` is 0 bytes/],
@@ -86,7 +86,7 @@ describe('the option seal', () => {
       /no `seal.cipher`: expected keys, current, refresh, encrypt, accept, context, unsealed/,
     ],
     [{ current: 'a' }, /`seal.keys` is "undefined"/],
-    [{ keys: {}, current: 'a' }, /`seal.keys` is \{\}: expected an object with a key or more/],
+    [{ keys: {}, current: 'a' }, /`seal.keys` is \{\}: expected an object with at least one key/],
     [{ keys: { 'a b': KEY }, current: 'a b' }, /a name in `seal.keys` is "a b": expected 1 to 40 letters/],
     [
       { keys: { a: KEY.subarray(1) }, current: 'a' },
@@ -94,17 +94,23 @@ describe('the option seal', () => {
     ],
     [{ keys: { a: 'not a key!' }, current: 'a' }, /the key "a" of `seal.keys` is neither base64 nor hex/],
     [{ keys: { a: 7 }, current: 'a' }, /the key "a" of `seal.keys` is a number/],
-    [{ keys }, /`seal.current` is undefined: expected the name of a key; without one, `accept: 'unsealed'`/],
-    [{ keys, current: 'b' }, /`seal.current` names no key of `seal.keys`: expected one of 2026-11/],
+    [
+      { keys },
+      /`seal.current` is undefined: expected the name of a key, or `accept: 'unsealed'` if there is none/,
+    ],
+    [{ keys, current: 'b' }, /`seal.current` names no key in `seal.keys`: expected one of 2026-11/],
     [{ keys, current: '2026-11', encrypt: 'yes' }, /`seal.encrypt` is "yes"/],
     [{ keys, current: '2026-11', accept: 'all' }, /`seal.accept` is "all": expected 'sealed' or 'unsealed'/],
     [
       { keys, current: '2026-11', unsealed: 'legacy' },
-      /`seal.unsealed` is "legacy": expected a list of tubes/,
+      /`seal.unsealed` is "legacy": expected an array of tubes/,
     ],
     [{ keys, current: '2026-11', unsealed: ['a b'] }, /`seal.unsealed`: /],
     [{ keys, current: '2026-11', refresh: '5m' }, /`seal.refresh` is "5m": expected no value/],
-    [{ keys: () => undefined, current: 'a' }, /`seal.current` is given: expected no value, as the function/],
+    [
+      { keys: () => undefined, current: 'a' },
+      /`seal.current` is set: expected no value, because the function/,
+    ],
     [{ keys: () => undefined, refresh: '1s' }, /`seal.refresh` is "1s": expected 10000 ms or more/],
   ])('refuses %j', (seal, why) => {
     expect(() => resolve(seal)).toThrow(why);

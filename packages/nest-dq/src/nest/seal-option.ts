@@ -50,7 +50,7 @@ export interface SealOptions {
 
 const NAMES = ['keys', 'current', 'refresh', 'encrypt', 'accept', 'context', 'unsealed'];
 const KEY_NAME = /^[\w.-]{1,40}$/;
-const EXPECTED_KEY = `${KEY_BYTES} bytes, or their text in base64 or hex`;
+const EXPECTED_KEY = `${KEY_BYTES} bytes, raw or as a base64 or hex string`;
 /** In ms. */
 const LEAST_REFRESH = 10_000;
 
@@ -64,13 +64,13 @@ export function resolveSeal(seal: SealOptions | undefined, prefix: string): Seal
     ); // it may be a key
   const unknown = Object.keys(seal).find((name) => !NAMES.includes(name));
   if (unknown !== undefined)
-    throw new DqError('DQ_CONFIG', `there is no \`seal.${unknown}\`: expected ${NAMES.join(', ')}`);
+    throw new DqError('DQ_CONFIG', `unknown option \`seal.${unknown}\`: expected one of ${NAMES.join(', ')}`);
   const { keys, current, refresh, encrypt = true, accept = 'sealed', context = '', unsealed = [] } = seal;
   if (accept !== 'sealed' && accept !== 'unsealed')
     throw wrong('`seal.accept`', accept, "'sealed' or 'unsealed'");
   if (typeof context !== 'string' || !/^[ -~]{0,100}$/.test(context))
-    throw wrong('`seal.context`', context, 'up to 100 characters of ASCII, such as production');
-  if (!Array.isArray(unsealed)) throw wrong('`seal.unsealed`', unsealed, 'a list of tubes');
+    throw wrong('`seal.context`', context, "at most 100 ASCII characters, such as 'production'");
+  if (!Array.isArray(unsealed)) throw wrong('`seal.unsealed`', unsealed, 'an array of tubes');
   const settings = {
     encrypt: checkBoolean('seal.encrypt', encrypt),
     acceptsUnsealed: accept === 'unsealed',
@@ -83,17 +83,13 @@ export function resolveSeal(seal: SealOptions | undefined, prefix: string): Seal
   };
   if (typeof keys !== 'function') {
     if (refresh !== undefined)
-      throw wrong(
-        '`seal.refresh`',
-        refresh,
-        'no value, as `seal.keys` is no function that could be asked again',
-      );
+      throw wrong('`seal.refresh`', refresh, 'no value, because `seal.keys` is not a function to call again');
     return new Seal(settings, checkKeys({ keys, current }, accept));
   }
   if (current !== undefined)
     throw new DqError(
       'DQ_CONFIG',
-      '`seal.current` is given: expected no value, as the function `seal.keys` gives it with the keys',
+      '`seal.current` is set: expected no value, because the function `seal.keys` returns it with the keys',
     );
   const source = {
     fetch: async () => checkKeys(await keys(), accept),
@@ -104,15 +100,15 @@ export function resolveSeal(seal: SealOptions | undefined, prefix: string): Seal
 
 function checkKeys(given: FetchedSealKeys, accept: SealOptions['accept']): SealKeys {
   if (typeof given !== 'object' || given === null)
-    throw wrong('what the function `seal.keys` gave', typeof given, '{ keys, current }');
+    throw wrong('the result of the function `seal.keys`', typeof given, '{ keys, current }');
   const { current } = given;
   const keys = checkEach(given.keys);
   if (current === undefined && accept !== 'unsealed')
-    throw wrong('`seal.current`', current, "the name of a key; without one, `accept: 'unsealed'`");
+    throw wrong('`seal.current`', current, "the name of a key, or `accept: 'unsealed'` if there is none");
   if (current !== undefined && !keys.has(current))
     throw new DqError(
       'DQ_CONFIG',
-      `\`seal.current\` names no key of \`seal.keys\`: expected one of ${[...keys.keys()].join(', ')}`, // it may be a key
+      `\`seal.current\` names no key in \`seal.keys\`: expected one of ${[...keys.keys()].join(', ')}`, // it may be a key
     );
   return { keys, current };
 }
@@ -122,7 +118,7 @@ function checkEach(given: unknown): ReadonlyMap<string, Buffer> {
     throw wrong(
       '`seal.keys`',
       typeof given === 'object' ? given : typeof given,
-      'an object with a key or more, by name, or a function that gives { keys, current }',
+      'an object with at least one key by name, or a function that returns { keys, current }',
     );
   return new Map(
     Object.entries(given).map(([name, key]) => {
@@ -144,7 +140,7 @@ function checkKey(name: string, key: unknown): Buffer {
       : `a ${typeof key}`;
   throw new DqError(
     'DQ_CONFIG',
-    `the key ${show(name)} of \`seal.keys\` is ${what}: expected ${EXPECTED_KEY}`,
+    `the key ${show(name)} in \`seal.keys\` is ${what}: expected ${EXPECTED_KEY}`,
   );
 }
 

@@ -36,7 +36,7 @@ export function resolveTls(tls: TlsOptions | undefined): NodeTls {
     throw new DqError('DQ_CONFIG', `\`tls\` is ${kindOf(tls)}: expected { ${NAMES.join(', ')} }`);
   const unknown = Object.keys(tls).find((name) => !NAMES.includes(name));
   if (unknown !== undefined)
-    throw new DqError('DQ_CONFIG', `there is no \`tls.${unknown}\`: expected ${NAMES.join(', ')}`);
+    throw new DqError('DQ_CONFIG', `unknown option \`tls.${unknown}\`: expected one of ${NAMES.join(', ')}`);
   const { ca, servername } = tls;
   checkServername(servername);
   const authorities = ca === undefined ? undefined : checkAuthorities(ca);
@@ -53,7 +53,7 @@ export function resolveTls(tls: TlsOptions | undefined): NodeTls {
 function checkServername(servername: unknown): void {
   if (servername === undefined) return;
   if (typeof servername !== 'string' || !/^[\w.-]+$/.test(servername) || isIP(servername) !== 0)
-    throw wrong('`tls.servername`', servername, "the name of a host, such as 'beanstalkd.internal'");
+    throw wrong('`tls.servername`', servername, "a host name, such as 'beanstalkd.internal'");
 }
 
 function checkAuthorities(ca: Pem | readonly Pem[]): string[] {
@@ -61,7 +61,7 @@ function checkAuthorities(ca: Pem | readonly Pem[]): string[] {
   if (all.length === 0)
     throw new DqError(
       'DQ_CONFIG',
-      '`tls.ca` is a list without any: expected one certificate or more, or no `ca` at all for those that Node trusts',
+      '`tls.ca` is an empty array: expected at least one certificate, or no `ca` to use the authorities Node trusts',
     );
   return all.flatMap((each, i) =>
     certificatesOf({ name: Array.isArray(ca) ? `tls.ca[${i}]` : 'tls.ca', given: each }),
@@ -77,16 +77,13 @@ function ownPair({ cert, key, passphrase }: TlsOptions): {
     const [given, missing] = cert === undefined ? ['key', 'cert'] : ['cert', 'key'];
     throw new DqError(
       'DQ_CONFIG',
-      `\`tls.${given}\` is given without \`tls.${missing}\`: expected both or neither`,
+      `\`tls.${given}\` is set without \`tls.${missing}\`: expected both or neither`,
     );
   }
   if (passphrase !== undefined && typeof passphrase !== 'string')
-    throw new DqError('DQ_CONFIG', `\`tls.passphrase\` is ${kindOf(passphrase)}: expected a text`);
+    throw new DqError('DQ_CONFIG', `\`tls.passphrase\` is ${kindOf(passphrase)}: expected a string`);
   if (passphrase !== undefined && key === undefined)
-    throw new DqError(
-      'DQ_CONFIG',
-      '`tls.passphrase` is given without `tls.key`: expected the key that it opens',
-    );
+    throw new DqError('DQ_CONFIG', '`tls.passphrase` is set without `tls.key`: expected the key it decrypts');
   if (cert === undefined) return {};
   const pair = checkPair(
     { name: 'tls.cert', given: cert },

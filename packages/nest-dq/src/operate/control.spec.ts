@@ -86,7 +86,7 @@ describe('drainNode and undrainNode', () => {
     const { control, events } = await embedded();
     const told = events.collect('operated');
     const { message } = await failure(control.drainNode('n9:1'));
-    expect(message).toBe('DQ_BAD_OPTION: there is no node "n9:1": expected one of n0:1, n1:1, n2:1');
+    expect(message).toBe('DQ_BAD_OPTION: unknown node "n9:1": expected one of n0:1, n1:1, n2:1');
     expect(told).toEqual([]);
   });
 });

@@ -48,14 +48,14 @@ describe('the filter of dead letters', () => {
     [
       { reason: 'x' },
       {},
-      /^DQ_BAD_OPTION: there is no "reason" in the filter: expected one of diedFrom, diedTo, why/,
+      /^DQ_BAD_OPTION: unknown "reason" in the filter: expected one of diedFrom, diedTo, why/,
     ],
     [
       { why: 'boredom' },
       {},
-      /^DQ_BAD_OPTION: there is no `why` "boredom": expected one of attempts, discarded/,
+      /^DQ_BAD_OPTION: unknown `why` "boredom": expected one of attempts, discarded/,
     ],
-    [{ why: 'toString' }, {}, /^DQ_BAD_OPTION: there is no `why` "toString"/],
+    [{ why: 'toString' }, {}, /^DQ_BAD_OPTION: unknown `why` "toString"/],
     [{ error: '' }, {}, /^DQ_BAD_OPTION: `error` is "": expected a non-empty string$/],
     [{ error: /x/ }, {}, /^DQ_BAD_OPTION: `error` is \{\}: expected a non-empty string/],
     [{ limit: 0 }, {}, /^DQ_BAD_OPTION: `limit` is 0: expected 1 to /],
@@ -77,7 +77,7 @@ describe('the filter of dead letters', () => {
     [
       {},
       { delay: '1h' },
-      /^DQ_BAD_OPTION: there is no "delay" in the options: expected one of by, cursor, dryRun, patience$/,
+      /^DQ_BAD_OPTION: unknown "delay" in the options: expected one of by, cursor, dryRun, patience$/,
     ],
   ])('of %j with the options %j is refused at the call', async (filter, options, message) => {
     const { control, dead, events } = await withDeadJobs(1);

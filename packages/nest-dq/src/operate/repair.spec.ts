@@ -134,7 +134,7 @@ describe('repair', () => {
   });
 
   it.each([
-    [{ node: 'n9:1' }, /^DQ_BAD_OPTION: there is no node "n9:1".*: expected one of n0:1, n1:1, n2:1, n3:1$/],
+    [{ node: 'n9:1' }, /^DQ_BAD_OPTION: unknown node "n9:1".*: expected one of n0:1, n1:1, n2:1, n3:1$/],
     [{ cursor: 'x' }, /^DQ_BAD_OPTION: `cursor` is "x": expected the `cursor` of a previous `repair`$/],
     [{ dueAfter: 'soon' as '1m' }, /^DQ_BAD_DURATION: /],
   ])('refuses %j', async (options, message) => {

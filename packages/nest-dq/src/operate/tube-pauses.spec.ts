@@ -56,7 +56,7 @@ describe('pause and resume', () => {
   it.each([
     [{ until: 'tomorrow' }, 'DQ_BAD_TIME'],
     [{ until: 9e15 }, 'DQ_TOO_FAR: `until` is 9000000000000000 ms since 1970: expected +275760'],
-    [{ till: 1 }, 'DQ_BAD_OPTION: there is no "till" in the pause options'],
+    [{ till: 1 }, 'DQ_BAD_OPTION: unknown "till" in the pause options'],
     [{ by: '' }, 'DQ_BAD_OPTION: `by` is'],
     [{ patience: 'long' }, 'DQ_BAD_DURATION'],
   ])('refuse %j', async (options, message) => {

@@ -190,7 +190,7 @@ describe('rescheduleMany', () => {
     [{ earlier: -1 }, /^DQ_BAD_DURATION: `earlier` is -1: negative/],
     [
       { later: '1h', earlier: '1h' },
-      /^DQ_BAD_OPTION: there is no "earlier" in the new time: expected one of later$/,
+      /^DQ_BAD_OPTION: unknown "earlier" in the new time: expected one of later$/,
     ],
     [undefined, /^DQ_BAD_TIME/],
   ])('refuses %j for the new time', async (when, message) => {
@@ -235,7 +235,7 @@ describe('an act on many that wait', () => {
     [
       { due: 5 },
       {},
-      /^DQ_BAD_OPTION: there is no "due" in the filter: expected one of dueFrom, dueTo, state, limit$/,
+      /^DQ_BAD_OPTION: unknown "due" in the filter: expected one of dueFrom, dueTo, state, limit$/,
     ],
     [{ state: 'dead' }, {}, /^DQ_BAD_OPTION: `state` is "dead": expected "waiting" or "retrying"$/],
     [{ limit: -1 }, {}, /^DQ_BAD_OPTION: `limit` is -1/],

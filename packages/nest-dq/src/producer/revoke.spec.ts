@@ -254,7 +254,7 @@ describe('revoke', () => {
     [true, 'the revoke options is true'],
     [{ abort: 1 }, '`abort` is 1'],
     [{ confirmed: 'yes' }, '`confirmed` is "yes"'],
-    [{ aborted: true }, 'there is no "aborted" in the revoke options'],
+    [{ aborted: true }, 'unknown "aborted" in the revoke options'],
   ])('refuses the options %p', async (options, text) => {
     const { producer, ledger } = await scripted();
     const error = await failure(producer.revoke(KEY, options as { abort: boolean }));

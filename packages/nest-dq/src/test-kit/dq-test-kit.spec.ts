@@ -228,7 +228,7 @@ describe('a wrong use', () => {
 
   it('is an unknown option', () => {
     expect(() => new DqTestKit({ node: 1 } as object)).toThrow(
-      'DQ_BAD_OPTION: there is no test kit option `node` (given 1): expected one of now, nodes, patience, polls',
+      'DQ_BAD_OPTION: unknown test kit option `node` (given 1): expected one of now, nodes, patience, polls',
     );
   });
 

@@ -86,11 +86,7 @@ describe('resolveHandlerOptions', () => {
     [{ limit: null }, 'DQ_BAD_OPTION', '`limit` is null'],
     [{ limit: {} }, 'DQ_BAD_OPTION', '`limit` is {}: expected a `rate`, a `concurrency` or a `perGroup`'],
     [{ limit: { burst: 5 } }, 'DQ_BAD_OPTION', '`limit` is {"burst":5}: expected a `rate`'],
-    [
-      { limit: { max: 5 } },
-      'DQ_BAD_OPTION',
-      'there is no limit option `max` (given 5): expected one of rate',
-    ],
+    [{ limit: { max: 5 } }, 'DQ_BAD_OPTION', 'unknown limit option `max` (given 5): expected one of rate'],
     [{ limit: { rate: 0 } }, 'DQ_BAD_OPTION', '`limit.rate` is 0: expected a whole number of 1 or more'],
     [{ limit: { rate: 0.5 } }, 'DQ_BAD_OPTION', '`limit.rate` is 0.5'],
     [{ limit: { rate: '9' } }, 'DQ_BAD_OPTION', '`limit.rate` is "9"'],
@@ -119,8 +115,8 @@ describe('resolveHandlerOptions', () => {
     [{ timeout: '0s' }, 'DQ_BAD_OPTION', '`timeout` is "0s"'],
     [{ timeout: '5' }, 'DQ_BAD_DURATION', '`timeout` is "5"'],
     [{ timeout: -1 }, 'DQ_BAD_DURATION', '`timeout` is -1'],
-    [{ cluster: 'orders' }, 'DQ_BAD_OPTION', 'there is no handler option `cluster`'],
-    [{ concurency: 5 }, 'DQ_BAD_OPTION', 'there is no handler option `concurency` (given 5)'],
+    [{ cluster: 'orders' }, 'DQ_BAD_OPTION', 'unknown handler option `cluster`'],
+    [{ concurency: 5 }, 'DQ_BAD_OPTION', 'unknown handler option `concurency` (given 5)'],
     [null, 'DQ_BAD_OPTION', 'the handler options are null'],
     [5, 'DQ_BAD_OPTION', 'the handler options are 5'],
   ])('refuses %p', (options, code, message) => {
