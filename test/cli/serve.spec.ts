@@ -122,7 +122,7 @@ describe('nest-dq serve', () => {
     await (await peer(port)).hearsEnd();
     await eventually('it warns', () => server.stderr !== '');
     expect(server.stderr).toBe(
-      `nest-dq: a connection to 127.0.0.1:${port} was refused: 1 connections are open, as many as \`maxConnections\` allows\n`,
+      `nest-dq: rejected a connection on 127.0.0.1:${port}: 1 connections are open, the limit of \`maxConnections\`\n`,
     );
   });
 
@@ -303,9 +303,7 @@ describe('nest-dq serve --dir', () => {
     await eventually('it says that it waits', () => second.stderr !== '');
     first.kill('SIGTERM');
     await (await peer(await second.port())).says('delete 1\r\n', 'DELETED\r\n');
-    expect(second.stderr).toBe(
-      `nest-dq: the folder ${folder} is in use: this process waits for it, for 600 s at most\n`,
-    );
+    expect(second.stderr).toBe(`nest-dq: the folder ${folder} is in use: waiting for it for at most 600 s\n`);
   });
 
   it('takes no jobs where the disk is low on space, and hands out those it has', async () => {
@@ -372,7 +370,7 @@ describe('nest-dq', () => {
     [['serve', '--idle', '0'], '--idle: invalid value "0": expected a whole number from 1'],
     [
       ['serve', '--deny', 'pause'],
-      'serve: unknown command `pause` that `deny` could name: expected one of put,',
+      'serve: unknown command `pause` in `deny`: expected one of put,',
     ],
     [['serve', '--read-only=yes'], "Option '--read-only' does not take an argument"],
     [['serve', '--prot', '1'], "Unknown option '--prot'"],

@@ -73,7 +73,7 @@ describe('a node that cannot write', () => {
     const args = () => [join(dir, 'data'), String(expected.lastId), 'full'];
     expect(await run(program('node-process.mjs'), args(), output(), { longestFile: 400 }, take)).toBe(3);
     expect(failure).toMatch(
-      /^DQ_DISK: the folder .*data could not be written, and nothing more is written to it: .*File too large/,
+      /^DQ_DISK: the folder .*data could not be written, and nothing more will be written to it: .*File too large/,
     );
     expect(expected.acknowledged.puts).toBeGreaterThan(20);
     await run(program('node-process.mjs'), args(), output(), { killedAfter: 0 }, take);
@@ -90,6 +90,8 @@ describe('an application that cannot write', () => {
     await writeFile(receipts, '[]');
     const args = [join(dir, 'data'), receipts, 'full'];
     expect(await run(program('app-process.mjs'), args, output(), { longestFile: 400 }, take)).toBe(3);
-    expect(failure).toMatch(/^DQ_DISK: the folder .*data could not be written, .*make room, then restart$/);
+    expect(failure).toMatch(
+      /^DQ_DISK: the folder .*data could not be written, .*free up space, then restart$/,
+    );
   });
 });

@@ -48,7 +48,7 @@ it('a process takes the folder over from one that drains, says once that it wait
   expect(second.lines).toEqual([
     {
       event: 'warning',
-      message: `the folder ${dir} is in use: this process waits for it, for 600 s at most`,
+      message: `the folder ${dir} is in use: waiting for it for at most 600 s`,
     },
     { event: 'started', found: 'done' },
   ]);

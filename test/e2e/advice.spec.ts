@@ -67,13 +67,11 @@ it('swapped servers are named: a Redis in place of a node, and a beanstalkd in p
     return nodes[beanstalks.at(-1)!]!.includes('Redis') && redisDown!.reason.includes('beanstalkd');
   });
   const { nodes, redisDown } = await health();
-  expect(nodes[beanstalks.at(-1)!]).toMatch(
-    /^BAD_REPLY: it is no beanstalkd, as it answers like a Redis: "-/,
-  );
+  expect(nodes[beanstalks.at(-1)!]).toMatch(/^BAD_REPLY: not a beanstalkd: it answers like a Redis: "-/);
   expect(redisDown).toEqual({
     reason: expect.stringMatching(/^not a Redis: its reply begins with "/),
   });
-  expect(warnings.join('\n')).toContain('it is no beanstalkd, as it answers like a Redis');
+  expect(warnings.join('\n')).toContain('not a beanstalkd: it answers like a Redis');
   expect(warnings.join('\n')).toContain('Redis is down; no job starts until it answers: not a Redis');
 }, 60_000);
 

@@ -91,7 +91,7 @@ describe.each([
     expect(error).toMatchObject({
       code: 'DQ_BAD_PAYLOAD',
       message: expect.stringMatching(
-        new RegExp(`the schema of "${tube.name}" refuses the payload: to: .*mail`, 'i'),
+        new RegExp(`the schema of "${tube.name}" rejects the payload: to: .*mail`, 'i'),
       ),
       issues: [{ path: ['to'], message: expect.any(String) }],
     });

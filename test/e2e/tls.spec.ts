@@ -232,7 +232,7 @@ describe('a node that wants client certificates', () => {
     const system = start({ beanstalks: [endpoint], tls: await tls() });
     const told = await whyAway(system);
     // With TLS 1.3 the refusal may get lost, as the connection is closed by then.
-    if (!told.includes('does it want another client certificate')) expect(told).toMatch(reason);
+    if (!told.includes('does it require another client certificate')) expect(told).toMatch(reason);
   });
 
   const tlsOf = ({ certificate, key }: Certificate) => ({ cert: certificate, key });
@@ -242,7 +242,7 @@ describe('TLS on one side only', () => {
   it('is reported by a process without it', async () => {
     const [server] = stunnels;
     const system = suite.start({ beanstalks: [`${server!.host}:${server!.port}`] });
-    expect(await whyAway(system)).toContain('without a word: does it expect TLS?');
+    expect(await whyAway(system)).toContain('without replying: does it expect TLS?');
   });
 
   it('is reported by a process with it, whose handshake never ends, and which sends nothing in clear', async () => {
@@ -252,7 +252,7 @@ describe('TLS on one side only', () => {
     open.push({ close: async () => silent.close() });
     const system = start({ beanstalks: [`tls://127.0.0.1:${(silent.address() as AddressInfo).port}`] });
     expect(await whyAway(system)).toContain(
-      'no end of the TLS handshake for `stats` within 5000 ms: does the server expect TLS?',
+      'no completed TLS handshake for `stats` within 5000 ms: does the server expect TLS?',
     );
     await eventually('it tried again', () => heard.length > 1);
     expect(new Set(heard)).toEqual(new Set([0x16])); // handshakes

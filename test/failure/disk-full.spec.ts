@@ -137,7 +137,7 @@ describe('a node without room for its log', () => {
         () => alone.log.filter((line) => line.includes('is a dead letter')).length === 2,
       );
       expect(nodeTrouble.mock.calls).toEqual([
-        [bad.endpoint, expect.stringContaining('it refused to take a copy back (OUT_OF_MEMORY)')],
+        [bad.endpoint, expect.stringContaining('it refused to take back a copy (OUT_OF_MEMORY)')],
       ]);
       expect(only.full).toBe(true);
       expect(await countCopies(only, tube)).toBe(0); // the tenth is in none of the states

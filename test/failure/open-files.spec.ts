@@ -63,7 +63,7 @@ describe('a node at its limit of open files', () => {
       for (const told of troubles.values()) {
         expect(told).toEqual([
           expect.stringMatching(
-            /^no connection for reserving can be opened for .*(one|two).* \(DEADLINE: .*\), so .*; the node is probably at its limit of open files: raise it/,
+            /^cannot open a connection to reserve from .*(one|two).* \(DEADLINE: .*\), so .*; the node is probably at its open file limit: raise it/,
           ),
         ]);
       }

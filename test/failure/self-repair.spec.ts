@@ -63,7 +63,7 @@ describe('a node that lost its binlog', () => {
     });
     await eventually('it is reported', () => told.length > 0);
     expect(told).toEqual([{ by: 'nest-dq', act: 'repair', on: {}, count: JOBS }]);
-    expect(system.log.filter((line) => line.startsWith('the repair is over'))).toHaveLength(1);
+    expect(system.log.filter((line) => line.startsWith('repair finished'))).toHaveLength(1);
 
     for (const node of others) await lose(node);
     await allUp(system);
@@ -93,7 +93,7 @@ describe('a node that lost its binlog', () => {
     expect([alone.process.elected, both.process.elected]).toEqual([false, true]);
     expect((await alone.health.check()).dq.unreadable).toEqual({ count: JOBS, keys: ['k2'] });
     expect((await both.health.check()).dq.unreadable).toBeUndefined();
-    const said = alone.log.filter((line) => line.includes("this process can't read"));
+    const said = alone.log.filter((line) => line.includes('this process cannot read'));
     expect(said).toEqual([expect.stringContaining('it is sealed with the key "k2", which this process')]);
   }, 120_000);
 

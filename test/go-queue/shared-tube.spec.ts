@@ -221,7 +221,7 @@ describe('a job that is stored for go-queue', () => {
   });
 
   it.each([
-    [{ key: 'k' }, /`key` \("k"\).*go-queue knows no keys/],
+    [{ key: 'k' }, /`key` \("k"\).*go-queue has no keys/],
     [{ attempts: 3 }, /`attempts` \(3\)/],
     [{ headers: { a: 'b' } }, /`headers`/],
     [{ priority: 'high' as const }, /`priority`/],

@@ -160,7 +160,7 @@ describe('the command', () => {
       code: 1,
       stdout: '',
       stderr: expect.stringMatching(
-        /^nest-dq: DQ_CONFIG: .* need the package classic-level, which cannot be loaded \(.*\): npm install classic-level@3\n$/,
+        /^nest-dq: DQ_CONFIG: .* needs the package classic-level, which cannot be loaded \(.*\): npm install classic-level@3\n$/,
       ),
     });
     expect(existsSync(dir)).toBe(false);

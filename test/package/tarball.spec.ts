@@ -36,7 +36,7 @@ const ROLLDOWN = join(ROOT, 'node_modules', '.bin', 'rolldown');
 /** Not the declarations of the packages again, which are checked with the first application. */
 const OWN_CODE = '--skipLibCheck';
 /** Part of the warning where the thread cannot begin. */
-const NO_THREAD = 'the leases of running jobs are not renewed';
+const NO_THREAD = 'leases of running jobs are not renewed';
 
 let servers: Servers;
 let folder: string;

@@ -184,7 +184,9 @@ describe('an occurrence that fails', () => {
     );
     const { failed } = await kit.advanceTo(new Date('2027-01-02T03:00:01Z'));
     expect(failed).toBe(1);
-    expect(lines.join()).toContain('a recurring handler returned Again: its plan says when it runs next');
+    expect(lines.join()).toContain(
+      'a recurring handler returned Again, but its plan decides when it runs next',
+    );
   });
 
   it('with the process that ran it, is made up for by another one within a minute', async () => {

@@ -73,7 +73,7 @@ describe('a node that', () => {
     ['takes jobs of no size', always(ok('---\nmax-job-size: -1\n')), /BAD_REPLY: OK with/],
     ['has a million statistics', always(ok(`---\n${'a: 1\n'.repeat(1_000_000)}`)), /BAD_REPLY: OK with "---/],
     ['has statistics of 20 MB', always(ok(`---\n${'a: 1\n'.repeat(4_000_000)}`)), /BAD_REPLY: OK to `stats`/],
-    ['replies twice', always(`${GREETING}DELETED\r\n`), /DELETED, although nothing was asked/],
+    ['replies twice', always(`${GREETING}DELETED\r\n`), /DELETED, although no command was sent/],
     [
       'changes its mind after the greeting',
       afterGreeting(always('RESERVED 1 4\r\nbody\r\n')),

@@ -74,7 +74,7 @@ it('seals and buries nothing where Redis answers only after the start', async ()
   );
   expect((await wrong.health.check()).dq).toMatchObject({ status: 'down', redis: 'up', refusedKeys: ['k1'] });
   expect(wrong.log.filter((line) => line.includes('"k1"'))).toEqual([
-    expect.stringMatching(/^sealing or reading with it is refused: the key "k1"/),
+    expect.stringMatching(/^refusing to seal or read with it: the key "k1"/),
   ]);
   await expect(wrong.producer.now('t', 'not stored')).rejects.toMatchObject(REFUSED);
   await eventually('the job of before is handed back', () => bad.length > 0);

@@ -81,7 +81,7 @@ describe('someone without the key', () => {
     expect(new Set(system.bad.map(({ reason }) => reason))).toEqual(
       new Set([
         'DQ_BAD_SEAL: it has no seal',
-        'DQ_BAD_SEAL: it was changed, or sealed for another tube or another `seal.context`',
+        'DQ_BAD_SEAL: it was altered, or sealed for another tube or another `seal.context`',
       ]),
     );
     expect(system.bad[0]).toMatchObject({ tube, buried: true, node: expect.stringMatching(/:\d+$/) });
@@ -241,7 +241,7 @@ describe('a change of keys', () => {
       after.deadLetters.revive({ tube, id: dies.id }),
     ])
       await expect(call).rejects.toThrow(
-        /^DQ_BAD_SEAL: a copy of job \S+ is there, at \S+, and this process can't read it: it is sealed with the key "a", .*: expected the key "a" in `seal\.keys`$/,
+        /^DQ_BAD_SEAL: job \S+ has a copy at \S+, but this process cannot read it: it is sealed with the key "a", .*: expected the key "a" in `seal\.keys`$/,
       );
     const { letters } = await after.deadLetters.list(tube);
     expect(letters).toEqual([expect.objectContaining({ id: dies.id, missingKey: 'a' })]);
@@ -253,7 +253,7 @@ describe('a change of keys', () => {
       /^DQ_BAD_SEAL: the copies of job \S+ are sealed with the key "a", which this process does not have: expected that key in `seal\.keys`$/,
     );
     await expect(after.inspector.payload({ tube, key: 'k' })).rejects.toThrow(
-      /^DQ_BAD_SEAL: a copy of job \S+ is there, at \S+, and this process can't read it: .*: expected the key "a" in `seal\.keys`$/,
+      /^DQ_BAD_SEAL: job \S+ has a copy at \S+, but this process cannot read it: .*: expected the key "a" in `seal\.keys`$/,
     );
     const both = await started({ seal: { keys: { a, b }, current: 'b' } });
     expect(await both.deadLetters.get(dies)).toMatchObject({ payload: 'dies' });

@@ -50,7 +50,7 @@ export function resolveJobOptions(
 ): ResolvedJobOptions {
   if (options === undefined) return DEFAULTS;
   if (typeof options !== 'object' || options === null)
-    throw wrongValue('DQ_BAD_OPTION', 'the job options', options, 'an object');
+    throw wrongValue('DQ_BAD_OPTION', 'the options of the job', options, 'an object');
   refuseUnknown(options, KNOWN, 'job', beside);
   const { key, onDuplicate, priority, attempts, backoff, headers, group, allowPast, patience } = options;
   // An undefined key is usually a forgotten id; the job could never be found by its key.
@@ -59,8 +59,7 @@ export function resolveJobOptions(
   if (onDuplicate !== undefined) {
     if (!ON_DUPLICATE.includes(onDuplicate))
       throw wrongValue('DQ_BAD_OPTION', '`onDuplicate`', onDuplicate, "'replace', 'keep' or 'reject'");
-    if (key === undefined)
-      throw wrongValue('DQ_BAD_OPTION', '`onDuplicate`', onDuplicate, 'a `key` beside it');
+    if (key === undefined) throw wrongValue('DQ_BAD_OPTION', '`onDuplicate`', onDuplicate, 'a `key` as well');
   }
   if (priority !== undefined && !PRIORITIES.includes(priority)) {
     throw wrongValue('DQ_BAD_OPTION', '`priority`', priority, "'high', 'normal' or 'low'");
@@ -112,7 +111,7 @@ function checkName(
 ): string {
   if (isName(name, longest)) return name;
   const long = typeof name === 'string' && name.length > longest ? `, ${name.length} characters` : '';
-  throw new DqError(code, `${what} is ${show(name)}${long}: expected a text of 1 to ${longest} characters`);
+  throw new DqError(code, `${what} is ${show(name)}${long}: expected a string of 1 to ${longest} characters`);
 }
 
 function isName(name: unknown, longest: number): name is string {
@@ -122,7 +121,7 @@ function isName(name: unknown, longest: number): name is string {
 /** Checks for an integer of at least 1. `DQ_BAD_OPTION`. */
 export function checkCount(name: string, value: unknown): number {
   if (!Number.isSafeInteger(value) || (value as number) < 1) {
-    throw wrongValue('DQ_BAD_OPTION', `\`${name}\``, value, 'a whole number of 1 or more');
+    throw wrongValue('DQ_BAD_OPTION', `\`${name}\``, value, 'a positive integer');
   }
   return value as number;
 }
@@ -145,18 +144,18 @@ export function refuseUnknown(
 function checkHeaders(headers: Record<string, string>): void {
   // A Map or fetch's Headers has no own properties, so its entries would be lost.
   if (typeof headers !== 'object' || headers === null || !hasFieldsOnly(headers)) {
-    throw wrongValue('DQ_BAD_OPTION', '`headers`', headers, 'an object of texts');
+    throw wrongValue('DQ_BAD_OPTION', '`headers`', headers, 'an object with string values');
   }
   let length = 0;
   for (const [name, value] of Object.entries(headers)) {
     if (typeof value !== 'string')
-      throw wrongValue('DQ_BAD_OPTION', `the header \`${name}\``, value, 'a text');
+      throw wrongValue('DQ_BAD_OPTION', `the header \`${name}\``, value, 'a string');
     length += name.length + value.length;
   }
   if (length <= LONGEST_HEADERS) return;
   throw wrongValue(
     'DQ_BAD_OPTION',
-    'the length of all `headers`',
+    'the total length of `headers`',
     length,
     `at most ${LONGEST_HEADERS} characters`,
   );

@@ -30,7 +30,7 @@ it('a refusal names the tube and what is wrong, and has all issues', () => {
   const refusal = refusalOf('order')('at: expected a text', issues);
   expect(refusal).toMatchObject({
     code: 'DQ_BAD_PAYLOAD',
-    message: 'DQ_BAD_PAYLOAD: the schema of "order" refuses the payload: at: expected a text',
+    message: 'DQ_BAD_PAYLOAD: the schema of "order" rejects the payload: at: expected a text',
     issues,
   });
 });

@@ -100,14 +100,14 @@ export function withoutPrefix(stored: StoredTube, prefix: string): string {
 export function tubeName(tube: string | Tube, prefix: string): string {
   const name: unknown = typeof tube === 'object' && tube !== null ? tube.name : tube;
   if (typeof name === 'string' && name !== '' && isTubeName(prefix + name)) return name;
-  const given = prefix === '' ? show(name) : `${show(name)} (behind the prefix ${show(prefix)})`;
+  const given = prefix === '' ? show(name) : `${show(name)} (after the prefix ${show(prefix)})`;
   throw badTube(given);
 }
 
 function badTube(given: string): DqError {
   const isMissing = given.startsWith('undefined');
   const hint = isMissing
-    ? '; is it imported from a file that imports this one, so that it is not defined yet?'
+    ? '; is it imported from a file that imports this one (a circular import), so not defined yet?'
     : '';
   return new DqError(
     'DQ_BAD_TUBE',

@@ -163,7 +163,7 @@ export class Pipeline {
   private take(reply: Reply): void {
     const awaited = this.head;
     if (awaited === undefined || this.sent === 0) {
-      return this.giveUp(new BeanstalkError('BAD_REPLY', `${reply.word}, although nothing was asked`));
+      return this.giveUp(new BeanstalkError('BAD_REPLY', `${reply.word}, although no command was sent`));
     }
     const value = awaited.answer(reply);
     if (value === undefined) return this.refuse(awaited, reply);
@@ -239,7 +239,7 @@ export class Pipeline {
     const { line, allowance } = this.head ?? { line: '', allowance: 0 };
     const hasConnected = this.overTls && (this.stream as TLSSocket).connecting === false;
     const isShaking = this.connecting && hasConnected;
-    const missing = isShaking ? 'no end of the TLS handshake' : 'no connection';
+    const missing = isShaking ? 'no completed TLS handshake' : 'no connection';
     const what = this.connecting ? `${missing} for` : 'no reply to';
     const hint = isShaking ? ': does the server expect TLS?' : '';
     this.giveUp(
@@ -253,9 +253,9 @@ export class Pipeline {
   private get silence(): string {
     if (this.heard || this.connecting || !(this.stream instanceof Socket)) return '';
     const doubt = this.overTls
-      ? 'does it want another client certificate, or is the server behind it away?'
+      ? 'does it require another client certificate, or is the server behind it down?'
       : 'does it expect TLS?';
-    return ` without a word: ${doubt}`;
+    return ` without replying: ${doubt}`;
   }
 }
 

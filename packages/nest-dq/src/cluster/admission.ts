@@ -56,7 +56,7 @@ interface AdmissionParts {
 export function otherLedgerError({ id, node, ours }: OtherLedger): DqError {
   return new DqError(
     'DQ_OTHER_LEDGER',
-    `the Redis of this process has the ledger ${ours}, and other processes at ${node} use the ledger ${id}: expected the same \`redis\` in all processes`,
+    `the Redis of this process has the ledger ${ours}, but other processes at ${node} use the ledger ${id}: expected the same \`redis\` in all processes`,
   );
 }
 

@@ -140,7 +140,7 @@ describe('Cluster: put', () => {
     const { stored, doubtful, reasons } = await put();
     expect([stored, doubtful]).toEqual([[], []]);
     expect(Object.keys(reasons).sort()).toEqual(['n0:1', 'n1:1', 'n2:1']);
-    expect(reasons['n0:1']).toBe('not asked, as too few others stored it');
+    expect(reasons['n0:1']).toBe('not tried, because too few other nodes stored it');
     expect(puts().filter(({ index }) => index === 0)).toEqual([]);
   });
 
@@ -165,7 +165,7 @@ describe('Cluster: put', () => {
     expect([stored, doubtful]).toEqual([[], []]);
     expect(Object.keys(reasons)).toHaveLength(3);
     const notAsked = Object.values(reasons).filter((reason) => !reason.includes('ECONNREFUSED'));
-    expect(notAsked).toEqual(['not asked, as too few others stored it']);
+    expect(notAsked).toEqual(['not tried, because too few other nodes stored it']);
   });
 
   it('stores a single copy on a single node', async () => {

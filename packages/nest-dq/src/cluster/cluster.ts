@@ -201,7 +201,7 @@ class JobPut implements StoreResult {
   private putPrimary(): void {
     const [node] = this.placement.nodes as [ClusterNode];
     if (this.stored.length + 1 >= this.minWritten) return this.put(0, node);
-    this.reasons[node.endpoint] ??= 'not asked, as too few others stored it';
+    this.reasons[node.endpoint] ??= 'not tried, because too few other nodes stored it';
     this.done(this);
   }
 

@@ -32,18 +32,16 @@ describe('LaneHealth', () => {
   it('names the tube, the reason, and what to do', () => {
     refuse('a', 2);
     expect(health.problem).toBe(
-      'no connection for reserving can be opened for the tube a (DEADLINE: no reply to `watch a` within 500 ms)',
+      'cannot open a connection to reserve from tube a (DEADLINE: no reply to `watch a` within 500 ms)',
     );
     expect(troubles).toEqual([
-      `${health.problem}, so jobs run late, from other nodes, or not at all; the node is probably at its limit of open files: raise it (ulimit -n, or LimitNOFILE in a unit of systemd)`,
+      `${health.problem}, so jobs run late, from other nodes, or not at all; the node is probably at its open file limit: raise it (ulimit -n, or LimitNOFILE in a systemd unit)`,
     ]);
   });
 
   it('distinguishes the limit of this process from that of the node', () => {
     refuse('a', 2, new BeanstalkError('CONNECTION_LOST', 'connect EMFILE 10.0.0.1:11300'));
-    expect(troubles).toEqual([
-      expect.stringContaining('this process is at its limit of open files: raise it'),
-    ]);
+    expect(troubles).toEqual([expect.stringContaining('this process is at its open file limit: raise it')]);
   });
 
   it('recognizes a node that has no memory for it', () => {
@@ -60,7 +58,7 @@ describe('LaneHealth', () => {
     refuse('t4', 1);
     expect(troubles).toHaveLength(2);
     expect(troubles[1]).toMatch(
-      /^no connection for reserving can be opened for 20 tubes: t0, t1, t2, t3, t4, … \(DEADLINE/,
+      /^cannot open a connection to reserve from 20 tubes: t0, t1, t2, t3, t4, … \(DEADLINE/,
     );
   });
 
@@ -68,7 +66,7 @@ describe('LaneHealth', () => {
     refuse('a', 2);
     refuse('b', 2);
     health.done('a');
-    expect(health.problem).toContain('the tube b');
+    expect(health.problem).toContain('tube b');
     health.done('b');
     expect(health.problem).toBeUndefined();
   });

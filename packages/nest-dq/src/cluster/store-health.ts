@@ -47,7 +47,7 @@ export class StoreHealth {
   /** Short reason why it is unfit. */
   get problem(): string | undefined {
     if (this.unfit !== undefined) return this.unfit;
-    return this.clock.now() < this.refusedUntil ? `it refuses to store (${this.refusal})` : undefined;
+    return this.clock.now() < this.refusedUntil ? `it rejects new jobs (${this.refusal})` : undefined;
   }
 
   /** Why no put there counts as a copy. */
@@ -89,7 +89,7 @@ export class StoreHealth {
     this.refusedUntil = now + REFUSAL_PAUSE;
     this.refusal = word;
     if (before <= now) {
-      this.trouble(`it refuses to store (${word}), so copies go to other nodes; look at its disk and memory`);
+      this.trouble(`it rejects new jobs (${word}), so copies go to other nodes; check its disk and memory`);
     }
   }
 
@@ -114,8 +114,8 @@ export class StoreHealth {
     if (this.logStopped) return;
     this.logStopped = true;
     this.trouble(
-      'its binlog has stopped: a restart will lose what it stores and bring back what it deletes from now on, ' +
-        'so copies go to other nodes; make room on its disk, then restart it',
+      'its binlog has stopped: a restart will lose what it stores, and bring back what it deletes, from now on, ' +
+        'so copies go to other nodes; free up space on its disk, then restart it',
     );
   }
 
@@ -165,7 +165,7 @@ export class LaneHealth {
     const tubes = this.tubes();
     return tubes.length === 0
       ? undefined
-      : `no connection for reserving can be opened for ${named(tubes)} (${this.error?.message})`;
+      : `cannot open a connection to reserve from ${named(tubes)} (${this.error?.message})`;
   }
 
   /** A tube's connection was lost or refused before it could reserve. */
@@ -197,7 +197,7 @@ export class LaneHealth {
 }
 
 function named(tubes: readonly string[]): string {
-  if (tubes.length === 1) return `the tube ${tubes[0]}`;
+  if (tubes.length === 1) return `tube ${tubes[0]}`;
   const names = tubes.slice(0, MOST_NAMES).join(', ');
   return `${tubes.length} tubes: ${names}${tubes.length > MOST_NAMES ? ', …' : ''}`;
 }
@@ -205,5 +205,5 @@ function named(tubes: readonly string[]): string {
 function adviceOn({ code, message }: BeanstalkError): string {
   if (code === 'OUT_OF_MEMORY') return 'the node needs more memory';
   const who = OWN_LIMIT.test(message) ? 'this process is' : 'the node is probably';
-  return `${who} at its limit of open files: raise it (ulimit -n, or LimitNOFILE in a unit of systemd)`;
+  return `${who} at its open file limit: raise it (ulimit -n, or LimitNOFILE in a systemd unit)`;
 }

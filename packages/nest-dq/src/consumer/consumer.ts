@@ -102,7 +102,7 @@ export class ClusterConsumer extends DqConsumer {
     if (taken !== undefined) {
       throw new DqError(
         'DQ_CONFIG',
-        `the tube ${show(taken)} has a handler in this process already; one tube, one handler`,
+        `tube ${show(taken)} already has a handler in this process: expected one handler per tube`,
       );
     }
     const handling = {

@@ -36,6 +36,6 @@ function checkAge(maxAge: NonNullable<RetentionOptions['maxAge']>): number {
 
 function checkCount(count: number): number {
   if (Number.isSafeInteger(count) && count >= 1 && count <= MOST_LETTERS) return count;
-  const expected = `1 to ${MOST_LETTERS} (the most there can be)`;
+  const expected = `1 to ${MOST_LETTERS} (the maximum)`;
   throw wrongValue('DQ_BAD_OPTION', '`deadLetters.maxCount`', count, expected);
 }

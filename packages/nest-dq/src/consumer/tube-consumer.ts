@@ -290,7 +290,10 @@ export class TubeConsumer implements TubeLife, GateListener {
       const cut = Array.from(runs.values()).filter(({ handling }) => handling).length;
       if (cut > 0) report.cutOff(tube, cut, limit);
       this.executor.abortAll(
-        new DqError('DQ_SHUTDOWN', `the process shuts down, and its drain limit of ${limit} ms is over`),
+        new DqError(
+          'DQ_SHUTDOWN',
+          `the process is shutting down, and its drain limit of ${limit} ms has expired`,
+        ),
       );
       await this.until(idle, ABORT_GRACE_MS);
       this.executor.giveUp();

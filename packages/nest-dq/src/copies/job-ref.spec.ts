@@ -162,13 +162,13 @@ describe('parseRef', () => {
   it('says that a job is not found by its id alone', () => {
     const id = '01JD2Q7Z0000000000000000AA' as JobRefText;
     expect(() => parse(id)).toThrow(
-      `the reference is "${id}": expected a receipt, the text in its \`ref\` (its \`id\` alone finds nothing)`,
+      `the reference is "${id}": expected a receipt, its \`ref\` (the \`id\` alone finds nothing)`,
     );
   });
 
   it('says how long a key is that is too long', () => {
     expect(() => parse({ tube: 't', key: 'x'.repeat(501) })).toThrow(
-      /, 501 characters: expected a text of 1 to 500/,
+      /, 501 characters: expected a string of 1 to 500/,
     );
   });
 
@@ -257,7 +257,7 @@ describe('with a seal', () => {
       }
     }
     expect(() => read(`${ref.slice(0, -3)}old`)).toThrow(
-      /of job \w+ of "order.cancel" was altered, or is of another `seal.context`: its tag is of another text/,
+      /of job \w+ of "order.cancel" was altered or is from another `seal.context`: its tag does not match/,
     );
   });
 

@@ -102,10 +102,10 @@ export function parseRef(ref: JobRef, prefix: string, seal?: Seal): JobTarget {
     const tube = storedTube(fields.tube as string, prefix);
     return { tube, id, byId: true, born: undefined, due: 0, copies: 0, places: [] };
   }
-  const slip = typeof text === 'string' && isRefText(text) ? ', cut short or altered' : '';
+  const slip = typeof text === 'string' && isRefText(text) ? ', which is cut off or altered' : '';
   throw new DqError(
     'DQ_BAD_REF',
-    `the reference is ${show(ref)}${slip}: expected a receipt, the text in its \`ref\` (its \`id\` alone finds nothing), { tube, key } or { tube, id }`,
+    `the reference is ${show(ref)}${slip}: expected a receipt, its \`ref\` (the \`id\` alone finds nothing), { tube, key } or { tube, id }`,
   );
 }
 
@@ -140,11 +140,11 @@ function refuseUntrue({ content, text, tag, keyName }: RefText, seal: Seal | und
       `the reference of job ${content.id} of ${show(content.tube)} is sealed with the key ${show(keyName)}, which this process does not have: expected that key in \`seal.keys\``,
     );
   else if (!isSame(seal.tagOf(keyName, text), tag!))
-    why = 'was altered, or is of another `seal.context`: its tag is of another text';
+    why = 'was altered or is from another `seal.context`: its tag does not match';
   if (why)
     throw new DqError(
       'DQ_BAD_REF',
-      `the reference of job ${content.id} of ${show(content.tube)} ${why}: expected the text of a receipt, as it was`,
+      `the reference of job ${content.id} of ${show(content.tube)} ${why}: expected the unaltered \`ref\` of a receipt`,
     );
 }
 

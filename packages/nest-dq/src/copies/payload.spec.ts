@@ -80,7 +80,7 @@ describe('a payload', () => {
       { items: [1, 2, 3, { at: new Date(NaN) }] },
     ],
     [
-      'the payload is "a\\ud800": expected a string that UTF-8 can hold: half a character is in it',
+      'the payload is "a\\ud800": expected a string that can be encoded as UTF-8: it contains half a surrogate pair',
       'a\ud800',
     ],
   ])('is refused where it would not come back: %s', (message, payload) => {
@@ -100,7 +100,7 @@ describe('a payload', () => {
     expect(() => encodePayload(nested(1_001))).toThrow(fact);
     expect(() => decodePayload(json('{"a":['.repeat(501) + ']}'.repeat(501)))).toThrow(fact);
     expect(() => decodePayload(json('['.repeat(1_000_000)))).toThrow(fact);
-    expect(() => decodePayload(json(`["${'\\\\'.repeat(2_000)}`))).toThrow(/is no JSON/);
+    expect(() => decodePayload(json(`["${'\\\\'.repeat(2_000)}`))).toThrow(/is not valid JSON/);
   });
 
   it('that was stored as JSON but is not valid JSON is reported as such', () => {

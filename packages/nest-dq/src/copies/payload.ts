@@ -38,7 +38,7 @@ function textOf(text: string): Buffer | string {
     'DQ_BAD_PAYLOAD',
     'the payload',
     text,
-    'a string that UTF-8 can hold: half a character is in it',
+    'a string that can be encoded as UTF-8: it contains half a surrogate pair',
   );
 }
 
@@ -67,7 +67,7 @@ function parsed(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch (cause) {
-    const fact = `the stored payload is no JSON: ${show(json.slice(0, 100))}`;
+    const fact = `the stored payload is not valid JSON: ${show(json.slice(0, 100))}`;
     throw new DqError('DQ_BAD_PAYLOAD', fact, { cause });
   }
 }

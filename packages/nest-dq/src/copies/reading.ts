@@ -82,12 +82,10 @@ export function isUnreadable(found: Envelope | UnreadableCopy | undefined): foun
 /** Returns the error of an action that needs the content of a job. */
 export function unreadable(id: string, { location, reason, missingKey }: UnreadableCopy): DqError {
   const expected =
-    missingKey === undefined
-      ? 'a copy as one of our processes stored it'
-      : `the key "${missingKey}" in \`seal.keys\``;
+    missingKey === undefined ? 'an unaltered copy' : `the key "${missingKey}" in \`seal.keys\``;
   return new DqError(
     'DQ_BAD_SEAL',
-    `a copy of job ${id} is there, at ${location}, and this process can't read it: ${reason}: expected ${expected}`,
+    `job ${id} has a copy at ${location}, but this process cannot read it: ${reason}: expected ${expected}`,
   );
 }
 

@@ -54,8 +54,8 @@ export function refuseTooLarge(cluster: Cluster, envelope: WrittenJob): void {
   const ofNode = endpoint.includes(':')
     ? `the max-job-size of ${endpoint} (beanstalkd -z)`
     : 'the limit of the embedded node';
-  const whose = limit === LARGEST_BODY ? 'the most that nest-dq takes' : ofNode;
-  const fact = `the payload with its header may take ${size} bytes: expected ${limit} at most, ${whose}`;
+  const whose = limit === LARGEST_BODY ? 'the maximum of nest-dq' : ofNode;
+  const fact = `the payload with its header may take ${size} bytes: expected at most ${limit}, ${whose}`;
   throw new DqError('DQ_BAD_PAYLOAD', fact);
 }
 

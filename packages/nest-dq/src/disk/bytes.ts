@@ -9,7 +9,7 @@ export class Bytes {
   }
 
   take(length: number): Buffer {
-    if (length > this.left) throw new RangeError(`expected ${length} bytes more, got ${this.left}`);
+    if (length > this.left) throw new RangeError(`expected ${length} more bytes, got ${this.left}`);
     this.at += length;
     return this.bytes.subarray(this.at - length, this.at);
   }

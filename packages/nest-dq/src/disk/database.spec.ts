@@ -20,7 +20,7 @@ it('says what to install where a folder is asked for without the package that ke
   ).rejects.toMatchObject({
     code: 'DQ_CONFIG',
     message:
-      "DQ_CONFIG: jobs in a folder need the package classic-level, which cannot be loaded (Cannot find package 'classic-level'): npm install classic-level@3",
+      "DQ_CONFIG: storing jobs in a folder needs the package classic-level, which cannot be loaded (Cannot find package 'classic-level'): npm install classic-level@3",
   });
   expect(existsSync(dir)).toBe(false);
   expect(manifest.peerDependencies['classic-level']).toBe('^3.0.0');

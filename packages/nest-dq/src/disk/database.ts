@@ -68,7 +68,7 @@ export async function openDatabase(
       if (clock.now() >= end || givenUp.aborted) throw inUse(dir, clock.now() - start, error);
     }
     if (!isTold) {
-      warn(`the folder ${dir} is in use: this process waits for it, for ${patience / 1_000} s at most`);
+      warn(`the folder ${dir} is in use: waiting for it for at most ${patience / 1_000} s`);
     }
     await pause(clock, Math.min(BETWEEN_TRIES, end - clock.now()));
   }
@@ -89,7 +89,7 @@ async function loadClassicLevel(): Promise<(dir: string) => Promise<Database>> {
     };
   } catch (thrown) {
     const cause = toError(thrown);
-    const needs = 'jobs in a folder need the package classic-level, which cannot be loaded';
+    const needs = 'storing jobs in a folder needs the package classic-level, which cannot be loaded';
     throw new DqError('DQ_CONFIG', `${needs} (${cause.message}): npm install classic-level@3`, { cause });
   }
 }
@@ -103,7 +103,7 @@ function inUse(dir: string, waited: number, cause: unknown): DqError {
   const long = waited >= 1_000 ? `, and has been for ${Math.round(waited / 1_000)} s` : '';
   return new DqError(
     'DQ_DISK',
-    `the folder ${dir} is in use${long}: by another process, by another cluster, or by an application of this process that was not closed or did not start; each needs a folder of its own`,
+    `the folder ${dir} is in use${long}: by another process, another cluster, or an application of this process that was not closed or did not start; each needs its own folder`,
     { cause },
   );
 }

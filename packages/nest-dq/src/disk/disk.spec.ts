@@ -115,7 +115,7 @@ describe('a disk', () => {
     await expect(disk.saved()).rejects.toMatchObject({ code: 'DQ_DISK' });
     expect(told).toEqual([
       expect.stringContaining(
-        `${folder.dir} could not be written, and nothing more is written to it: no space left`,
+        `${folder.dir} could not be written, and nothing more will be written to it: no space left`,
       ),
     ]);
     part.set('c', '1');
@@ -149,9 +149,7 @@ describe('a folder that another has', () => {
     await timeUntil(() => isRefused);
     expect(folder.clock.now()).toBe(15_000);
     await refusal;
-    expect(warnings).toEqual([
-      `the folder ${folder.dir} is in use: this process waits for it, for 15 s at most`,
-    ]);
+    expect(warnings).toEqual([`the folder ${folder.dir} is in use: waiting for it for at most 15 s`]);
   });
 
   it('is in use when whoever waits for it is closed', async () => {

@@ -165,7 +165,7 @@ export class Disk {
 
   /** The error of a use before it is open. */
   notYet(): DqError {
-    const when = 'it is opened before the first onModuleInit, so add jobs there or later';
+    const when = 'it opens before the first onModuleInit, so add jobs there or later';
     return new DqError('DQ_DISK', `the folder ${this.dir} is not open yet: ${when}`);
   }
 
@@ -178,7 +178,7 @@ export class Disk {
       if (stored - wall > BEHIND) {
         const behind = Math.round((stored - wall) / 1_000);
         this.settings.warn(
-          `the machine's clock is ${behind} s behind the time in the folder ${dir}: jobs go by the folder's time`,
+          `the machine's clock is ${behind} s behind the time in the folder ${dir}: jobs follow the folder's time`,
         );
       }
       await this.space.look();
@@ -239,7 +239,7 @@ export class Disk {
     this.writing = undefined;
     const failure = new DqError(
       'DQ_DISK',
-      `the folder ${this.dir} could not be written, and nothing more is written to it: ${error.message}; it has all that was confirmed: make room, then restart`,
+      `the folder ${this.dir} could not be written, and nothing more will be written to it: ${error.message}; it has everything that was confirmed: free up space, then restart`,
       { cause: error },
     );
     this.failure = failure;

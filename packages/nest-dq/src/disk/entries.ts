@@ -41,7 +41,7 @@ export function allocate(bytes: number): Buffer {
 /** Throws `DQ_DISK` if an entry isn't as it was written. */
 export function checkValue(dir: string, key: string, value: Buffer): void {
   if (value.length >= CHECKSUM && value.readUInt32LE() === checksum(key, value)) return;
-  throw damaged(dir, `the entry ${JSON.stringify(key)} is not as it was written`);
+  throw damaged(dir, `the entry ${JSON.stringify(key)} is corrupt`);
 }
 
 function checksum(key: string, value: Buffer): number {

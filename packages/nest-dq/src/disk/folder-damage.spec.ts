@@ -47,7 +47,7 @@ describe('a folder is refused as damaged that', () => {
   it('has a log with another bit', async () => {
     await fill();
     await change(await folder.file('.log'), 45_000);
-    expect(await folder.refusedAsItIs()).toMatch(/is damaged \(\d+\.log is not as it was written\)/);
+    expect(await folder.refusedAsItIs()).toMatch(/is damaged \(\d+\.log is corrupt\)/);
   });
 
   it('has a CURRENT with another bit, or half of it', async () => {
@@ -57,12 +57,12 @@ describe('a folder is refused as damaged that', () => {
     for (let at = 0; at < text.length; at++) {
       await change(current, at);
       expect(await folder.refusedAsItIs()).toMatch(
-        /is damaged \((CURRENT is not as it was written|MANIFEST-\d+, which CURRENT names, is missing)\): nothing was repaired/,
+        /is damaged \((CURRENT is corrupt|MANIFEST-\d+, which CURRENT names, is missing)\): nothing was repaired/,
       );
       await change(current, at);
     }
     await truncate(current, 8);
-    expect(await folder.refusedAsItIs()).toMatch(/is damaged \(CURRENT is not as it was written\)/);
+    expect(await folder.refusedAsItIs()).toMatch(/is damaged \(CURRENT is corrupt\)/);
     await writeFile(current, text);
     await folder.open();
   });
@@ -94,12 +94,12 @@ describe('a folder is refused as damaged that', () => {
     const last = recordsOf(whole).at(-1)!;
     for (let length = last + 1; length < whole.length; length += 5) {
       await writeFile(manifest, whole.subarray(0, length));
-      expect(await folder.refusedAsItIs()).toMatch(/is damaged \(MANIFEST-\d+ is not as it was written\)/);
+      expect(await folder.refusedAsItIs()).toMatch(/is damaged \(MANIFEST-\d+ is corrupt\)/);
     }
     const longer = Buffer.from(whole);
     longer[last + 5]! ^= 0x01; // its length
     await writeFile(manifest, longer);
-    expect(await folder.refusedAsItIs()).toMatch(/is damaged \(MANIFEST-\d+ is not as it was written\)/);
+    expect(await folder.refusedAsItIs()).toMatch(/is damaged \(MANIFEST-\d+ is corrupt\)/);
     await writeFile(manifest, whole);
     await folder.open();
   });
@@ -120,7 +120,7 @@ describe('a folder is refused as damaged that', () => {
     const reading = disk instanceof Disk ? contents(disk) : Promise.reject(disk);
     await expect(reading).rejects.toMatchObject({
       code: 'DQ_DISK',
-      message: expect.stringMatching(/ is damaged \(.*\): nothing was repaired.* put a backup in its place/),
+      message: expect.stringMatching(/ is damaged \(.*\): nothing was repaired.* replace it with a backup/),
     });
   }
 
@@ -159,7 +159,7 @@ describe('a folder is refused as damaged that', () => {
     await writeFile(table, whole);
     for (const at of [0, 1_000, whole.length >> 1, whole.length - 60, whole.length - 48]) {
       await change(table, at);
-      expect(await folder.refusedAsItIs()).toMatch(/is damaged \(\d+\.ldb is not as it was written\)/);
+      expect(await folder.refusedAsItIs()).toMatch(/is damaged \(\d+\.ldb is corrupt\)/);
       await change(table, at);
     }
     expect(await contents(await folder.open())).toEqual(texts);

@@ -12,7 +12,7 @@ describe('a folder is refused that', () => {
     const shown = files.length === 1 ? 'package\\.json' : 'a, b, c and 2 more';
     expect(await folder.refusedAsItIs()).toMatch(
       new RegExp(
-        `the folder .* has other files in it \\(${shown}\\), and was left as it is: give nest-dq a folder of its own`,
+        `the folder .* contains other files \\(${shown}\\) and was left unchanged: give nest-dq its own folder`,
       ),
     );
     expect(await readdir(folder.dir)).toEqual(files);
@@ -22,14 +22,14 @@ describe('a folder is refused that', () => {
     await folder.store({ a: '1' });
     await writeFile(join(folder.dir, 'nest-dq.json'), '{"format":2}\n');
     expect(await folder.refusedAsItIs()).toMatch(
-      /has format 2, and was left as it is: this version of nest-dq reads up to format 1/,
+      /has format 2 and was left unchanged: this version of nest-dq reads formats up to 1/,
     );
   });
 
   it('is a database of someone else', async () => {
     await folder.store({ a: '1' });
     await rm(join(folder.dir, 'nest-dq.json'));
-    expect(await folder.refusedAsItIs()).toMatch(/holds the database of another program/);
+    expect(await folder.refusedAsItIs()).toMatch(/contains the database of another program/);
   });
 
   it('is no folder, or below what is none', async () => {
@@ -40,7 +40,7 @@ describe('a folder is refused that', () => {
     );
     folder.dir = join(file, 'in', 'depth');
     expect(await folder.refused()).toBe(
-      `DQ_DISK: the folder ${folder.dir} cannot be made: ${file} is not a folder: expected a folder, or a path where nothing exists yet`,
+      `DQ_DISK: the folder ${folder.dir} cannot be created: ${file} is not a folder: expected a folder, or a path where nothing exists yet`,
     );
     expect(await readFile(file, 'utf8')).toBe('');
   });
@@ -51,7 +51,7 @@ describe('a folder is refused that', () => {
     for (const dir of [link, join(link, 'below')]) {
       folder.dir = dir;
       expect(await folder.refused()).toBe(
-        `DQ_DISK: the folder ${dir} cannot be made: ${link} is a link to a path that does not exist: expected a folder, or a path where nothing exists yet`,
+        `DQ_DISK: the folder ${dir} cannot be created: ${link} is a link to a path that does not exist: expected a folder, or a path where nothing exists yet`,
       );
     }
     expect(await readdir(folder.parent)).toEqual(['data']);
@@ -63,7 +63,7 @@ describe('a folder is refused that', () => {
     // As `/proc/nest-dq` is: the folder above exists, and to make one says ENOENT.
     folder.dir = join('/proc', 'nest-dq', 'data');
     expect(await folder.refused()).toMatch(
-      /the folder \/proc\/nest-dq\/data cannot be made: E[A-Z]+: .*'\/proc\/nest-dq'; expected a place where/,
+      /the folder \/proc\/nest-dq\/data cannot be created: E[A-Z]+: .*'\/proc\/nest-dq'; expected a path where/,
     );
   });
 });

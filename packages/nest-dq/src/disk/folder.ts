@@ -26,20 +26,20 @@ export async function prepareFolder(dir: string, intact = new Set<string>()): Pr
   if (format !== undefined && format > FORMAT) {
     throw new DqError(
       'DQ_DISK',
-      `the folder ${dir} has format ${format}, and was left as it is: this version of nest-dq reads up to format ${FORMAT}; run the version that wrote it, or a newer one`,
+      `the folder ${dir} has format ${format} and was left unchanged: this version of nest-dq reads formats up to ${FORMAT}; run the version that wrote it, or a newer one`,
     );
   }
   if (format === undefined && files.some(isDatabase)) {
     throw new DqError(
       'DQ_DISK',
-      `the folder ${dir} holds the database of another program: give nest-dq a folder of its own`,
+      `the folder ${dir} contains the database of another program: give nest-dq its own folder`,
     );
   }
   const others = files.filter((file) => !mayBeThere(file));
   if (format === undefined && others.length > 0) {
     throw new DqError(
       'DQ_DISK',
-      `the folder ${dir} has other files in it (${few(others)}), and was left as it is: give nest-dq a folder of its own`,
+      `the folder ${dir} contains other files (${few(others)}) and was left unchanged: give nest-dq its own folder`,
     );
   }
   // Checked twice, since another process that has the folder open may change it during the first check.
@@ -52,7 +52,7 @@ export async function prepareFolder(dir: string, intact = new Set<string>()): Pr
 export function damaged(dir: string, problem: string, cause?: unknown): DqError {
   return new DqError(
     'DQ_DISK',
-    `the folder ${dir} is damaged (${problem}): nothing was repaired, as that would lose jobs; put a backup in its place, or begin with another folder`,
+    `the folder ${dir} is damaged (${problem}): nothing was repaired, because that would lose jobs; replace it with a backup, or start with another folder`,
     { cause },
   );
 }
@@ -75,20 +75,20 @@ async function findDamage(dir: string, intact: Set<string>): Promise<string | un
   if (!isNew && logs.length === 0) return 'its log is missing';
   const current = (await readFileOrNothing(join(dir, 'CURRENT'))).toString('latin1');
   const manifest = /^(MANIFEST-\d{6,})\n$/.exec(current)?.[1];
-  if (manifest === undefined) return 'CURRENT is not as it was written';
+  if (manifest === undefined) return 'CURRENT is corrupt';
   if (!files.includes(manifest)) return `${manifest}, which CURRENT names, is missing`;
   const read = manifestOf(await readFileOrNothing(join(dir, manifest)));
   // LevelDB silently uses the part it can read. After a crash that is right, since a log is deleted only once the next record is
   // on disk. So if that log is missing, the record had been written, and was lost.
   const isLost = read?.isTorn === true && read.log && !logs.some((log) => parseInt(log, 10) === read.log);
-  if (!read || isLost) return `${manifest} is not as it was written`;
+  if (!read || isLost) return `${manifest} is corrupt`;
   for (const log of logs) {
-    if (isDamaged(await readFileOrNothing(join(dir, log)))) return `${log} is not as it was written`;
+    if (isDamaged(await readFileOrNothing(join(dir, log)))) return `${log} is corrupt`;
   }
   for (const table of files) {
     if (!isTable(table) || !read.tables.has(parseInt(table, 10)) || intact.has(table)) continue;
     const bytes = await readIfThere(join(dir, table));
-    if (bytes && isTableDamaged(bytes)) return `${table} is not as it was written`;
+    if (bytes && isTableDamaged(bytes)) return `${table} is corrupt`;
     intact.add(table);
   }
   return undefined;
@@ -175,7 +175,7 @@ async function makeFolder(dir: string): Promise<void> {
   for (const each of missing) {
     await mkdir(each).catch((error: Error) => {
       if (codeOf(error) === 'EEXIST') return; // another process was faster
-      throw cannotBeMade(dir, `${error.message}; expected a place where folders can be made`, error);
+      throw cannotBeMade(dir, `${error.message}; expected a path where folders can be created`, error);
     });
   }
 }
@@ -194,7 +194,7 @@ async function isFolder(dir: string, at: string): Promise<boolean> {
 }
 
 function cannotBeMade(dir: string, why: string, cause?: unknown): DqError {
-  return new DqError('DQ_DISK', `the folder ${dir} cannot be made: ${why}`, { cause });
+  return new DqError('DQ_DISK', `the folder ${dir} cannot be created: ${why}`, { cause });
 }
 
 function codeOf(error: unknown): unknown {

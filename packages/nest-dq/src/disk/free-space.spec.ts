@@ -42,8 +42,8 @@ describe('free space', () => {
     await clock.advance(60_000);
     expect(space.isLow).toBe(false);
     expect(warnings).toEqual([
-      'the file system of the folder /data has 63 MiB free, less than the 64 MiB of `minFree`: no more jobs are taken until there is room; those that are stored run',
-      'the file system of the folder /data has 64 MiB free: jobs are taken again',
+      'the file system of the folder /data has 63 MiB free, less than the 64 MiB of `minFree`: new jobs are rejected until there is room; stored jobs still run',
+      'the file system of the folder /data has 64 MiB free: new jobs are accepted again',
     ]);
     space.stop();
     expect(clock.nextTimer).toBe(Infinity);
@@ -71,7 +71,7 @@ describe('free space', () => {
     await clock.advance(20_000);
     expect([looks, space.isLow]).toEqual([4, false]);
     expect(warnings).toEqual([
-      'how much room the folder /data has cannot be seen (ENOSYS), so `minFree` does nothing',
+      'the free space of the folder /data cannot be determined (ENOSYS), so `minFree` has no effect',
     ]);
   });
 

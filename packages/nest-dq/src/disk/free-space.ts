@@ -78,8 +78,8 @@ export class FreeSpace {
     const has = `the file system of the folder ${this.dir} has ${inMib(free)} free`;
     this.warn(
       isLow
-        ? `${has}, less than the ${inMib(this.least)} of \`minFree\`: no more jobs are taken until there is room; those that are stored run`
-        : `${has}: jobs are taken again`,
+        ? `${has}, less than the ${inMib(this.least)} of \`minFree\`: new jobs are rejected until there is room; stored jobs still run`
+        : `${has}: new jobs are accepted again`,
     );
   }
 
@@ -88,7 +88,7 @@ export class FreeSpace {
     if (this.isTold || this.isStopped) return;
     this.isTold = true;
     this.warn(
-      `how much room the folder ${this.dir} has cannot be seen (${message}), so \`minFree\` does nothing`,
+      `the free space of the folder ${this.dir} cannot be determined (${message}), so \`minFree\` has no effect`,
     );
   }
 }
@@ -96,7 +96,7 @@ export class FreeSpace {
 /** Throws `DQ_CONFIG` if `minFree` isn't a number of bytes. `name` is that of the option. */
 export function checkMinFree(name: string, value: unknown = DEFAULT_MIN_FREE): number {
   if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
-  throw wrongValue('DQ_CONFIG', `\`${name}\``, value, 'bytes, a whole number of 0 or more');
+  throw wrongValue('DQ_CONFIG', `\`${name}\``, value, 'a number of bytes, 0 or more');
 }
 
 /** Asks the system. */

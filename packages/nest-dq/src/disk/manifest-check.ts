@@ -77,7 +77,7 @@ function readEdit(edit: Bytes, tables: Set<number>): number | undefined {
       edit.varint(); // its size, then the first and the last key
       edit.text();
       edit.text();
-    } else throw new RangeError(`a record of a manifest has the unknown tag ${tag}`);
+    } else throw new RangeError(`a manifest record has the unknown tag ${tag}`);
   }
   return log;
 }

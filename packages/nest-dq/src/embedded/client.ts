@@ -230,7 +230,7 @@ export class Client implements Reserver, Sleeper {
   private mayWatchMore(): boolean {
     const { maxWatched } = this.node.limits;
     if (this.watched.length < maxWatched) return true;
-    this.node.refused('maxWatched', `a client watches ${maxWatched} tubes`);
+    this.node.refused('maxWatched', `a client is watching ${maxWatched} tubes`);
     return false;
   }
 

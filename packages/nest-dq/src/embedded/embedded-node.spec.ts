@@ -114,7 +114,7 @@ describe('EmbeddedNode', () => {
     [{ maxJobSize: 2 ** 30 + 1 }, '`maxJobSize` is 1073741825'],
     [{ dir: '' }, '`dir` is ""'],
     [{ dir: undefined }, '`dir` is undefined'],
-    [{ minFree: -1 }, '`minFree` is -1: expected bytes, a whole number of 0 or more'],
+    [{ minFree: -1 }, '`minFree` is -1: expected a number of bytes, 0 or more'],
     [{ warn: 'loudly' }, '`warn` is "loudly"'],
     [{ size: 1 }, 'unknown option `size`'],
   ])('is not opened with %j', async (options, message) => {
@@ -178,14 +178,14 @@ describe('listening', () => {
     [{ maxConnections: 0 }, '`maxConnections` is 0'],
     [{ maxConnections: 1.5 }, '`maxConnections` is 1.5'],
     [{ pth: '/x' }, 'unknown option `pth`: expected one of port, host, path'],
-    [{ path: '' }, '`path` is "": expected the path of a socket, of 103 bytes at most in full'],
+    [{ path: '' }, '`path` is "": expected the path of a socket, at most 103 bytes as an absolute path'],
     [{ path: undefined }, '`path` is undefined'],
-    [{ path: `/${'x'.repeat(103)}` }, 'of 103 bytes at most'],
+    [{ path: `/${'x'.repeat(103)}` }, 'at most 103 bytes'],
     [{ path: '/x', port: 1 }, 'unknown option `port`: expected one of path, maxConnections'],
-    [{ idle: 999 }, '`idle` is 999: expected a duration of a second or more'],
+    [{ idle: 999 }, '`idle` is 999: expected a duration of at least one second'],
     [{ readOnly: 'yes' }, '`readOnly` is "yes": expected true or false'],
-    [{ deny: 'put' }, '`deny` is "put": expected a list of commands'],
-    [{ deny: ['quit'] }, 'unknown command `quit` that `deny` could name: expected one of put, peek'],
+    [{ deny: 'put' }, '`deny` is "put": expected an array of commands'],
+    [{ deny: ['quit'] }, 'unknown command `quit` in `deny`: expected one of put, peek'],
     [{ deny: ['pause'] }, 'unknown command `pause`'],
   ])('with %j is refused', async (options, message) => {
     const node = await open();
@@ -206,7 +206,7 @@ describe('listening', () => {
     await (await Caller.call(address)).hearsEnd();
     await (await Caller.call(address)).hearsEnd();
     expect(warnings).toEqual([
-      `a connection to 127.0.0.1:${address.port} was refused: 2 connections are open, as many as \`maxConnections\` allows`,
+      `rejected a connection on 127.0.0.1:${address.port}: 2 connections are open, the limit of \`maxConnections\``,
     ]);
     await b.says('reserve\r\n', 'RESERVED 1 1\r\nx\r\n');
     b.socket.end();

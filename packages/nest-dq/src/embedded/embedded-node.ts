@@ -130,7 +130,7 @@ export class EmbeddedNode {
    */
   renewTls(where: ListenAddress | SocketAddress, certificates: TlsCertificates): void {
     const listener = [...this.listeners].find(({ address }) => textOf(address) === textOf(where));
-    if (!listener) throw new DqError('DQ_CONFIG', `nothing listens on ${textOf(where)}`);
+    if (!listener) throw new DqError('DQ_CONFIG', `nothing is listening on ${textOf(where)}`);
     listener.renewTls(certificates);
   }
 
@@ -168,9 +168,9 @@ function resolve(options: EmbeddedNodeOptions) {
   if (unknown !== undefined) throw unknownName('DQ_CONFIG', `option \`${unknown}\``, OPTIONS);
   const { dir, patience = DEFAULT_PATIENCE, warn = () => undefined } = options;
   if ('dir' in options && (typeof dir !== 'string' || dir === ''))
-    throw wrongValue('DQ_CONFIG', '`dir`', dir, 'the path of a folder');
+    throw wrongValue('DQ_CONFIG', '`dir`', dir, 'the path to a folder');
   if (typeof warn !== 'function')
-    throw wrongValue('DQ_CONFIG', '`warn`', warn, 'a function that takes a text');
+    throw wrongValue('DQ_CONFIG', '`warn`', warn, 'a function that takes a string');
   return {
     dir: dir === undefined ? undefined : resolvePath(dir),
     patience: parseDuration(patience, '`patience`'),

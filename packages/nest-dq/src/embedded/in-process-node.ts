@@ -152,7 +152,7 @@ export class InProcessNode implements SessionNode {
   }
 
   refused(kind: keyof NodeLimits, what: string): void {
-    this.warnings.tell(kind, `a client was answered OUT_OF_MEMORY: ${what}, as many as \`${kind}\` allows`);
+    this.warnings.tell(kind, `answered a client OUT_OF_MEMORY: ${what}, the limit of \`${kind}\``);
   }
 
   /** Cuts all connections and stops all timers. Idempotent. */
@@ -177,7 +177,7 @@ export class InProcessNode implements SessionNode {
     const { maxBuffers } = this.limits;
     this.warnings.tell(
       'maxBuffers',
-      `a connection was cut: all connections held more than the ${maxBuffers} bytes that \`maxBuffers\` allows, and it ${bytes} of them`,
+      `closed a connection: all connections together buffered more than the ${maxBuffers} bytes of \`maxBuffers\`, this one ${bytes} of them`,
     );
   }
 

@@ -45,13 +45,13 @@ describe('a node at its job limit', () => {
   it('reports it once a minute, with how often it happened', async () => {
     const a = begin({ maxJobs: 1 });
     await a.says(put('x').repeat(12));
-    const first = 'a client was answered OUT_OF_MEMORY: 1 jobs are stored, as many as `maxJobs` allows';
+    const first = 'answered a client OUT_OF_MEMORY: 1 jobs are stored, the limit of `maxJobs`';
     expect(warnings).toEqual([first]);
     await clock.advance(59_999);
     await a.says(put('x'));
     await clock.advance(1);
     await a.says(put('x'));
-    expect(warnings.slice(1)).toEqual([`${first}; this happened 11 times more since it was told last`]);
+    expect(warnings.slice(1)).toEqual([`${first}; this happened 11 more times since the last such message`]);
   });
 });
 
@@ -80,7 +80,7 @@ describe('a client that makes tubes endlessly', () => {
     );
     expect(await a.says('ignore t0\r\nwatch t9\r\n')).toBe('WATCHING 2\r\nWATCHING 3\r\n');
     expect(warnings).toEqual([
-      expect.stringContaining('a client watches 3 tubes, as many as `maxWatched` allows'),
+      expect.stringContaining('a client is watching 3 tubes, the limit of `maxWatched`'),
     ]);
   });
 
@@ -118,7 +118,7 @@ describe('a node whose connections hold more than they may', () => {
     expect([...halves, ...more].filter(({ hasEnded }) => hasEnded).length).toBeLessThan(5);
     expect(warnings).toEqual([
       expect.stringMatching(
-        /^a connection was cut: .* than the 400000 bytes that `maxBuffers` allows, and it \d+ of them/,
+        /^closed a connection: .* than the 400000 bytes of `maxBuffers`, this one \d+ of them/,
       ),
     ]);
     expect(await a.says('stats-job 1\r\n')).toContain('state: ready');
@@ -155,12 +155,12 @@ describe('the limits', () => {
   });
 
   it.each([
-    [{ maxJobs: 0 }, '`maxJobs` is 0: expected a whole number of 1 or more'],
-    [{ maxMemory: 1.5 }, '`maxMemory` is 1.5: expected bytes, a whole number of 1 or more'],
-    [{ maxTubes: '7' }, '`maxTubes` is "7": expected a whole number of 1 or more'],
-    [{ maxWatched: Infinity }, '`maxWatched` is Infinity: expected a whole number of 1 or more'],
-    [{ maxBuffers: 1_000_000 }, '`maxBuffers` is 1000000: expected bytes, a whole number of 1310716 or more'],
-    [{ maxJobSize: 0 }, '`maxJobSize` is 0: expected bytes, a whole number from 1 to 1073741824'],
+    [{ maxJobs: 0 }, '`maxJobs` is 0: expected a whole number, 1 or more'],
+    [{ maxMemory: 1.5 }, '`maxMemory` is 1.5: expected a whole number of bytes, 1 or more'],
+    [{ maxTubes: '7' }, '`maxTubes` is "7": expected a whole number, 1 or more'],
+    [{ maxWatched: Infinity }, '`maxWatched` is Infinity: expected a whole number, 1 or more'],
+    [{ maxBuffers: 1_000_000 }, '`maxBuffers` is 1000000: expected a whole number of bytes, 1310716 or more'],
+    [{ maxJobSize: 0 }, '`maxJobSize` is 0: expected a whole number of bytes, from 1 to 1073741824'],
   ])('are refused as %j', (given, message) => {
     node = new InProcessNode(clock);
     expect(() => resolveLimits(given as Partial<NodeLimits>)).toThrow(`DQ_CONFIG: ${message}`);

@@ -67,7 +67,7 @@ function check(
 ): number {
   if (value === undefined) return byDefault;
   if (Number.isInteger(value) && value >= least && value <= most) return value;
-  const range = most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`;
-  const unit = ['maxJobSize', 'maxMemory', 'maxBuffers'].includes(name) ? 'bytes, ' : '';
-  throw wrongValue('DQ_CONFIG', `\`${name}\``, value, `${unit}a whole number ${range}`);
+  const range = most === Number.MAX_SAFE_INTEGER ? `${least} or more` : `from ${least} to ${most}`;
+  const unit = ['maxJobSize', 'maxMemory', 'maxBuffers'].includes(name) ? ' of bytes' : '';
+  throw wrongValue('DQ_CONFIG', `\`${name}\``, value, `a whole number${unit}, ${range}`);
 }

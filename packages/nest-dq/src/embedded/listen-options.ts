@@ -90,7 +90,7 @@ export function resolveServing(options: ListenOptions | SocketOptions): Serving 
   if (unknown !== undefined) throw unknownName('DQ_CONFIG', `option \`${unknown}\``, known);
   const { maxConnections = DEFAULTS.maxConnections, idle, readOnly = false } = options;
   if (!Number.isInteger(maxConnections) || maxConnections < 1) {
-    throw wrongValue('DQ_CONFIG', '`maxConnections`', maxConnections, 'a whole number of 1 or more');
+    throw wrongValue('DQ_CONFIG', '`maxConnections`', maxConnections, 'a positive integer');
   }
   if (typeof readOnly !== 'boolean') throw wrongValue('DQ_CONFIG', '`readOnly`', readOnly, 'true or false');
   return {
@@ -111,13 +111,13 @@ export function textOf(where: ListenAddress | SocketAddress): string {
 
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is taken',
-  EACCES: 'this process has no right to take that port',
+  EACCES: 'this process is not permitted to use that port',
   EADDRNOTAVAIL: 'this machine has no such address',
-  ENOTFOUND: 'there is no such host',
+  ENOTFOUND: 'no such host',
 };
 const REASONS_OF_SOCKETS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another process listens there, or the file is no socket',
-  EACCES: 'there is no such folder, or this process has no right to make a file in it',
+  EADDRINUSE: 'another process is listening there, or the file is not a socket',
+  EACCES: 'no such folder, or this process is not permitted to create a file in it',
 };
 
 /** The error `DQ_LISTEN` for an error of a Node server. */
@@ -132,7 +132,7 @@ function resolveAddress({ port = DEFAULTS.port, host = DEFAULTS.host }: ListenOp
     throw wrongValue('DQ_CONFIG', '`port`', port, 'a whole number from 0 (any free port) to 65535');
   }
   if (typeof host !== 'string' || host === '')
-    throw wrongValue('DQ_CONFIG', '`host`', host, "a name or an address, such as '127.0.0.1'");
+    throw wrongValue('DQ_CONFIG', '`host`', host, "a host name or address, such as '127.0.0.1'");
   return { host, port };
 }
 
@@ -144,22 +144,22 @@ function checkPath(path: unknown): string {
     'DQ_CONFIG',
     '`path`',
     path,
-    `the path of a socket, of ${LONGEST_PATH} bytes at most in full`,
+    `the path of a socket, at most ${LONGEST_PATH} bytes as an absolute path`,
   );
 }
 
 function checkIdle(idle: Duration): number {
   const ms = parseDuration(idle, '`idle`');
   if (ms >= LEAST_IDLE) return ms;
-  throw wrongValue('DQ_CONFIG', '`idle`', idle, 'a duration of a second or more');
+  throw wrongValue('DQ_CONFIG', '`idle`', idle, 'a duration of at least one second');
 }
 
 function deniedBy(deny: readonly string[], readOnly: boolean): ReadonlySet<Verb> | undefined {
   const deniable = VERBS.filter((verb) => verb !== 'quit');
-  if (!Array.isArray(deny)) throw wrongValue('DQ_CONFIG', '`deny`', deny, 'a list of commands');
+  if (!Array.isArray(deny)) throw wrongValue('DQ_CONFIG', '`deny`', deny, 'an array of commands');
   for (const each of deny as readonly string[]) {
     if (!deniable.some((verb) => verb === each))
-      throw unknownName('DQ_CONFIG', `command \`${each}\` that \`deny\` could name`, deniable);
+      throw unknownName('DQ_CONFIG', `command \`${each}\` in \`deny\``, deniable);
   }
   const denied = deniable.filter((verb) => deny.includes(verb) || (readOnly && !READS.includes(verb)));
   return denied.length === 0 ? undefined : new Set(denied);

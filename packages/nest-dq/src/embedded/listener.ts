@@ -54,7 +54,7 @@ export class Listener {
     server.on(serving.tls ? 'secureConnection' : 'connection', (socket: Socket) => this.accept(socket));
     server.on('tlsClientError', (error: Error, socket: TLSSocket) => this.refuseHandshake(error, socket));
     server.on('drop', () =>
-      this.refuse(`${server.maxConnections} connections are open, as many as \`maxConnections\` allows`),
+      this.refuse(`${server.maxConnections} connections are open, the limit of \`maxConnections\``),
     );
     server.on('error', ({ message }) => this.refuse(message));
   }
@@ -78,12 +78,15 @@ export class Listener {
   renewTls(certificates: TlsCertificates): void {
     const { server, serving } = this;
     if (!serving.tls || !(server instanceof TlsServer))
-      throw new DqError('DQ_CONFIG', `${textOf(this.address)} speaks no TLS: give \`tls\` where it listens`);
+      throw new DqError(
+        'DQ_CONFIG',
+        `${textOf(this.address)} does not use TLS: pass \`tls\` when it starts to listen`,
+      );
     const { context, isMutual } = resolveTls(certificates);
     if (isMutual !== serving.tls.isMutual) {
       throw new DqError(
         'DQ_CONFIG',
-        `\`tls.clientCa\` is ${isMutual ? '' : 'not '}given: whether clients need a certificate cannot change while it listens`,
+        `\`tls.clientCa\` is ${isMutual ? '' : 'not '}set: whether clients need a certificate cannot change while it is listening`,
       );
     }
     server.setSecureContext(context);
@@ -136,12 +139,12 @@ export class Listener {
     if (error.code === 'ECONNRESET' && !refusal) return;
     const why = refusal ? `its certificate is not accepted (${refusal})` : (error.reason ?? error.message);
     const where = textOf(this.address);
-    this.node.warnings.tell(`handshake ${where}`, `a client was refused at ${where}: ${why}`);
+    this.node.warnings.tell(`handshake ${where}`, `rejected a client on ${where}: ${why}`);
   }
 
   private refuse(why: string): void {
     const where = textOf(this.address);
-    this.node.warnings.tell(`refused ${where}`, `a connection to ${where} was refused: ${why}`);
+    this.node.warnings.tell(`refused ${where}`, `rejected a connection on ${where}: ${why}`);
   }
 }
 

@@ -24,6 +24,8 @@ export class RareWarnings {
     }
     this.kinds.set(kind, { toldAt: now, untold: 0 });
     const more = last?.untold ?? 0;
-    this.warn(more === 0 ? message : `${message}; this happened ${more} times more since it was told last`);
+    this.warn(
+      more === 0 ? message : `${message}; this happened ${more} more times since the last such message`,
+    );
   }
 }

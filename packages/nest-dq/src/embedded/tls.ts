@@ -38,7 +38,7 @@ const OPTIONS = ['cert', 'key', 'clientCa', 'handshake'];
 /** Throws `DQ_CONFIG` if an option can't be used, without showing its value, and `DQ_BAD_DURATION`. */
 export function resolveTls(given: TlsOptions): Tls {
   if (typeof given !== 'object' || given === null)
-    throw wrongValue('DQ_CONFIG', '`tls`', given, '{ cert, key }, PEM texts');
+    throw wrongValue('DQ_CONFIG', '`tls`', given, '{ cert, key } as PEM strings');
   const unknown = Object.keys(given).find((name) => !OPTIONS.includes(name));
   if (unknown !== undefined) throw unknownName('DQ_CONFIG', `option \`tls.${unknown}\``, OPTIONS);
   const pair = checkPair({ name: 'tls.cert', given: given.cert }, { name: 'tls.key', given: given.key });

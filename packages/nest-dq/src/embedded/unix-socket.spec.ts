@@ -77,7 +77,7 @@ describe('a unix socket', () => {
     const second = await open();
     await expect(second.listen({ path })).rejects.toMatchObject({
       code: 'DQ_LISTEN',
-      message: `DQ_LISTEN: cannot listen on unix:${path}: another process listens there, or the file is no socket`,
+      message: `DQ_LISTEN: cannot listen on unix:${path}: another process is listening there, or the file is not a socket`,
     });
     await second.close();
     expect(await ask('list-tube-used')).toBe('USING default\r\n');
@@ -95,7 +95,7 @@ describe('a unix socket', () => {
   it('needs its folder, and says so', async () => {
     const missing = join(folder, 'away', 'node');
     await expect((await open()).listen({ path: missing })).rejects.toThrow(
-      `DQ_LISTEN: cannot listen on unix:${missing}: there is no such folder, or`,
+      `DQ_LISTEN: cannot listen on unix:${missing}: no such folder, or`,
     );
   });
 });

@@ -103,7 +103,7 @@ describe('ActWriter', () => {
     await clock.advance(7_000);
     told(2);
     await clock.advance(20_000);
-    expect(warnings).toEqual(['acts of operators are stored later: Redis is away']);
+    expect(warnings).toEqual(['storing operator actions failed; retrying: Redis is away']);
     away = false;
     await clock.advance(5_000);
     expect((await stored()).map(({ count }) => count)).toEqual([2, 1]);
@@ -139,8 +139,8 @@ describe('ActWriter', () => {
     await clock.advance(0);
     await writer.close();
     expect(warnings).toEqual([
-      'acts of operators are stored later: Redis is away',
-      'the last 2 acts of operators were not stored',
+      'storing operator actions failed; retrying: Redis is away',
+      'the last 2 operator actions were not stored',
     ]);
     const tries = calls.length;
     away = false;

@@ -32,7 +32,7 @@ export class ActWriter {
   private closed = false;
 
   constructor(private readonly parts: ActWriterParts) {
-    parts.events.listen('operated', (act) => this.note(act), 'what stores the acts');
+    parts.events.listen('operated', (act) => this.note(act), 'the store of acts');
   }
 
   /** Number of acts not stored yet; after `close`, those that were lost. */
@@ -46,7 +46,7 @@ export class ActWriter {
     this.closed = true;
     const { clock, warn } = this.parts;
     if (this.unstored > 0) await withinLimit(clock, LAST_CALL, this.store()).catch(() => undefined); // logged below
-    if (this.unstored > 0) warn(`the last ${this.unstored} acts of operators were not stored`);
+    if (this.unstored > 0) warn(`the last ${this.unstored} operator actions were not stored`);
   }
 
   private note(act: Operated): void {
@@ -76,7 +76,7 @@ export class ActWriter {
       this.failed = false;
     } catch (thrown) {
       const fact = thrown instanceof DqError ? factOf(thrown) : toError(thrown).message;
-      if (!this.failed) warn(`acts of operators are stored later: ${fact}`);
+      if (!this.failed) warn(`storing operator actions failed; retrying: ${fact}`);
       this.failed = true;
       if (!this.closed) this.timer = clock.after(AGAIN, () => void this.store());
     }

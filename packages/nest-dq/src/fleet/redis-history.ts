@@ -20,7 +20,7 @@ import { ScriptReply, type RawReply } from '../ledger/redis/script.js';
 const OF_HOUR: string = `${RECORD}
 local HISTORY = KEYS[1]
 
--- Of a field; an empty list in place of what another program has written.
+-- The list in a field; empty if another program wrote something else there.
 local function listIn(field)
   local read, list = pcall(cjson.decode, call('HGET', HISTORY, field) or '[]')
   return read and type(list) == 'table' and list or {}
@@ -126,7 +126,7 @@ export class RedisHistory implements History {
 
   private counts(text: string): readonly number[] | undefined {
     if (text === '' || text === '{}') return undefined; // the second is an empty list as written by Lua
-    return this.foreign.read('numbers of the history', text, { list: 'number' });
+    return this.foreign.read('history counts', text, { list: 'number' });
   }
 
   private async call(script: HistoryScript, hour: number, args: readonly unknown[]): Promise<ScriptReply> {

@@ -36,7 +36,7 @@ local ${NAMES.join(', ').toUpperCase()} = ${NAMES.map((_, i) => `KEYS[${i + 1}]`
 local GONE_AFTER, MOST = ${GONE_AFTER}, 100
 local id = args[1]
 
--- Removes some of what is over. The last ranks of the reversed order have the earliest times.
+-- Removes some expired entries. The last ranks of the reversed order have the earliest times.
 local function purge(key, hash)
   local found = call('ZREVRANGE', key, -MOST, -1, 'WITHSCORES')
   for i = 1, #found, 2 do
@@ -95,7 +95,7 @@ purge(SEEN, PROCESSES)
 push(call('GET', ELECTED) or '')
 local found = call('ZREVRANGE', SEEN, 0, ${MOST_PROCESSES - 1}, 'WITHSCORES')
 for i = 1, #found, 2 do
-  -- A later time than an announcement gives is another program's.
+  -- A time later than any announcement sets was written by another program.
   if tonumber(found[i + 1]) > now then push(found[i], math.min(tonumber(found[i + 1]), now + GONE_AFTER)) end
 end
 return reply
@@ -196,9 +196,7 @@ export class RedisPresence implements Presence {
       for (const { id, at } of some) {
         const json = records.text();
         const record =
-          json === ''
-            ? undefined
-            : this.foreign.read<ProcessRecord>('the record of a process', json, PROCESS);
+          json === '' ? undefined : this.foreign.read<ProcessRecord>('a process record', json, PROCESS);
         if (record) present.push({ record, at, elected: id === elected });
       }
     }

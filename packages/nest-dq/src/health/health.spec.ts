@@ -105,8 +105,8 @@ describe('ClusterHealth', () => {
       status: 'down',
       nodes: {
         'n0:1': 'up',
-        'n1:1': 'it refuses to store (OUT_OF_MEMORY)',
-        'n2:1': 'it refuses to store (OUT_OF_MEMORY)',
+        'n1:1': 'it rejects new jobs (OUT_OF_MEMORY)',
+        'n2:1': 'it rejects new jobs (OUT_OF_MEMORY)',
       },
       redis: 'up',
     });

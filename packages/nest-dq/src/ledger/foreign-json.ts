@@ -44,7 +44,7 @@ export class ForeignJson {
   tell(what: string, text: string): void {
     if (this.told.has(what)) return;
     this.told.add(what);
-    this.warn(`${what} in Redis is left out, as it is not what nest-dq writes: ${show(text)}`);
+    this.warn(`ignoring ${what} in Redis, which is not in nest-dq's format: ${show(text)}`);
   }
 }
 

@@ -72,7 +72,7 @@ export class LedgerIndex implements WaitingJobs {
   private tell(tube: StoredTube, id: string, { message }: Error): void {
     if (this.told.has(tube)) return;
     this.told.add(tube);
-    this.warn(`the list of ${tube} leaves out job ${id}, whose record cannot be read: ${message}`);
+    this.warn(`the list of ${tube} omits job ${id}, whose record cannot be read: ${message}`);
   }
 
   private async tally(tube: StoredTube, times: readonly number[]): Promise<Tally> {

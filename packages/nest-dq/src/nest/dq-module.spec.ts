@@ -169,7 +169,7 @@ describe('DqModule', () => {
       .get(DqProducer)
       .now('t', 'x'.repeat(70_000))
       .catch((thrown: Error) => thrown);
-    expect((error as Error).message).toMatch(/: expected 65535 at most, the limit of the embedded node$/);
+    expect((error as Error).message).toMatch(/: expected at most 65535, the limit of the embedded node$/);
     await app.close();
   });
 

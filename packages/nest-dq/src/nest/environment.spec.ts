@@ -73,7 +73,7 @@ it('fails adds before the disk of a folder is full, runs what is there, and says
     nodes: { embedded: expect.stringContaining('OUT_OF_MEMORY') },
   });
   expect(lines.join('\n')).toMatch(
-    /the folder .*data has \d+ MiB free, less than the \d+ MiB of `minFree`: no more jobs/,
+    /the folder .*data has \d+ MiB free, less than the \d+ MiB of `minFree`: new jobs/,
   );
   expect(await producer.revoke(added)).toBe('revoked');
   await full.runtime.close();

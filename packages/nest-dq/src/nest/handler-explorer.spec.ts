@@ -109,7 +109,7 @@ describe('the discovery of handlers', () => {
       'a wrong name of a tube',
       'two words',
       {},
-      /DQ_CONFIG: Wrong\.run .*"two words" \(behind the prefix "shop\."\)/,
+      /DQ_CONFIG: Wrong\.run .*"two words" \(after the prefix "shop\."\)/,
     ],
   ])('refuses %s, naming the class and the method', async (_what, tube, options, message) => {
     @Injectable()

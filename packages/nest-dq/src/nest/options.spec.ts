@@ -337,7 +337,7 @@ describe('the options', () => {
     [{ embedded: { minFree: 1 } }, '`embedded.minFree` is set without `embedded.dir`: it is the free space'],
     [
       { embedded: { dir: './data', minFree: '1g' } },
-      '`embedded.minFree` is "1g": expected bytes, a whole number of 0',
+      '`embedded.minFree` is "1g": expected a number of bytes, 0',
     ],
     [{ embedded: { dir: './data', patience: 'long' } }, '`embedded.patience` is "long": not a duration'],
     [{ embedded: { path: './data' } }, 'unknown option `embedded.path`: expected { dir'],

@@ -53,7 +53,7 @@ describe('the option seal', () => {
   describe('with a function', () => {
     it('seals nothing before the function gave its keys', async () => {
       const seal = resolve({ keys: async () => ({ keys, current: '2026-11' }) })!;
-      expect(() => seal.keyFor('t')).toThrow(/DQ_CONFIG: the keys of `seal` are not there yet/);
+      expect(() => seal.keyFor('t')).toThrow(/DQ_CONFIG: the keys of `seal` have not been fetched yet/);
       const { source } = seal.settings;
       expect(source!.refresh).toBe(300_000);
       seal.use(await source!.fetch());
@@ -74,7 +74,7 @@ describe('the option seal', () => {
       const seal = resolve({ keys, current: '2026-11' })!;
       const other = new Map([['2026-11', randomBytes(32)]]);
       expect(() => seal.use({ keys: other, current: '2026-11' })).toThrow(
-        /the key "2026-11" of `seal.keys` has other bytes than before: expected a new name for a new key/,
+        /the key "2026-11" of `seal.keys` has different bytes than before: expected a new name for a new key/,
       );
     });
   });

@@ -271,7 +271,7 @@ describe.each<Act>(['reviveMany', 'discardMany'])('%s', (name) => {
     );
     expect([last!.done, error]).toEqual([128, expect.objectContaining({ code: 'DQ_CLOSED' })]);
     expect(() => begin(control, 't', {})).toThrow(
-      /DQ_CLOSED: the module is closed, so no job can be added or changed/,
+      /DQ_CLOSED: the module is closed; no job can be added or changed/,
     );
   });
 });

@@ -72,7 +72,7 @@ describe('pause and resume', () => {
     expect((await failure(control.resume('no tube'))).code).toBe('DQ_BAD_TUBE');
     await producer.close();
     expect((await failure(control.pause('t'))).message).toContain(
-      'DQ_CLOSED: the module is closed, so no job can be added or changed',
+      'DQ_CLOSED: the module is closed; no job can be added or changed',
     );
     expect((await failure(control.resume('t'))).code).toBe('DQ_CLOSED');
   });

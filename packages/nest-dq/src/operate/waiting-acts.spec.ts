@@ -185,7 +185,7 @@ describe('rescheduleMany', () => {
   });
 
   it.each<[unknown, RegExp]>([
-    ['tomorrow', /^DQ_BAD_TIME: the new time is "tomorrow": expected an instant/],
+    ['tomorrow', /^DQ_BAD_TIME: the new time is "tomorrow": expected a point in time/],
     [{ later: 'soon' }, /^DQ_BAD_DURATION: `later` is "soon"/],
     [{ earlier: -1 }, /^DQ_BAD_DURATION: `earlier` is -1: negative/],
     [

@@ -13,7 +13,7 @@ describe('an add that finds too few nodes', () => {
     await clock.advance(0);
     const error = await failure(after(2_000, producer.delay('t', 1, '1m')));
     expect(error).toMatchObject({ code: 'DQ_TOO_FEW_COPIES', indeterminate: false });
-    expect(error.message).toMatch(/stored on 0 of 3 nodes, need 2: .*n\d:1: .*; nothing of it will run$/);
+    expect(error.message).toMatch(/stored on 0 of 3 nodes, need 2: .*n\d:1: .*; the job will not run$/);
     expect(Object.keys(error.nodes!).length).toBeGreaterThanOrEqual(2);
     expect(ledger.revokes).toEqual([]);
   });
@@ -25,7 +25,7 @@ describe('an add that finds too few nodes', () => {
     const error = await failure(after(2_000, producer.delay('t', 1, '1m')));
     expect(error).toMatchObject({ code: 'DQ_TOO_FEW_COPIES', indeterminate: false });
     expect(error.nodes).toEqual({
-      'n0:1': 'not asked, as too few others stored it',
+      'n0:1': 'not tried, because too few other nodes stored it',
       'n1:1': 'it is the same server as n0:1',
     });
     expect(error.message).toContain('n1:1: it is the same server as n0:1; ');
@@ -68,7 +68,7 @@ describe('an add that finds too few nodes', () => {
     for (const server of servers.slice(1)) server.answers['put'] = () => undefined;
     const error = await failure(after(2_000, producer.delay('t', 1, '1m')));
     expect(error).toMatchObject({ code: 'DQ_TOO_FEW_COPIES', indeterminate: true });
-    expect(error.message).toContain('it may still run');
+    expect(error.message).toContain('the job may still run');
   });
 
   it('says so too when the job was started in the meantime', async () => {

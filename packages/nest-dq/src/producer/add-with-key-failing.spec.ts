@@ -13,7 +13,7 @@ describe('an add with a key that finds too few nodes', () => {
     for (const server of servers.slice(1)) server.answers['put'] = DRAINING;
     const error = await failure(after(2_000, producer.now('t', 'new', { key: 'k' })));
     expect(error).toMatchObject({ code: 'DQ_TOO_FEW_COPIES', indeterminate: false });
-    expect(error.message).toMatch(/nothing of it will run$/);
+    expect(error.message).toMatch(/the job will not run$/);
     expect(Object.keys(error.nodes!)).toEqual(expect.arrayContaining(['n1:1', 'n2:1']));
     expect(ledger.asked.slice(-2)).toEqual(['open', 'abort']);
     expect((await memory.tube('t').find([ID]))[0]).toMatchObject({ state: 'waiting', born: born(old) });
@@ -49,7 +49,7 @@ describe('an add with a key that finds too few nodes', () => {
       for (const server of servers.slice(1)) server.answers['put'] = () => undefined;
       const error = await failure(after(2_000, producer.now('t', 'new', { key: 'k' })));
       expect(error).toMatchObject({ code: 'DQ_TOO_FEW_COPIES', indeterminate: true });
-      expect(error.message).toMatch(/it may still run$/);
+      expect(error.message).toMatch(/the job may still run$/);
       await clock.advance(10_000);
       // And so it is.
       const { kind } = await claim(puts().at(-1)!.envelope);
@@ -175,7 +175,7 @@ describe('an add with a key while the ledger fails', () => {
       lose();
       const error = await failure(after(lostAfter, producer.delay('t', 'new', due, { key: 'k' })));
       expect(error).toMatchObject({ code: 'DQ_LEDGER_DOWN', indeterminate: true });
-      expect(error.message).toMatch(/Redis lost its data in the middle of this call: the job may have run/);
+      expect(error.message).toMatch(/Redis lost its data during this call: the job may have run/);
       expect(await payloads()).toEqual(oldDue ? ['old', 'old', 'old'] : []);
     },
   );

@@ -94,7 +94,7 @@ describe('an add with a key', () => {
     ['`key` is "xxx', { key: 'x'.repeat(501) }],
     ['`key` is 42', { key: 42 }],
     ['`key` is null', { key: null }],
-    ['expected a `key` beside it', { onDuplicate: 'keep' }],
+    ['expected a `key` as well', { onDuplicate: 'keep' }],
     ['`onDuplicate` is "drop"', { key: 'k', onDuplicate: 'drop' }],
   ])('is refused before anything is asked: %s', async (text, options) => {
     const { producer, ledger, words } = await scripted();

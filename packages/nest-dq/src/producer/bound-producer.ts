@@ -34,6 +34,6 @@ function within(tube: string | Tube, storedAs: StoredTube, given: TubeJobRef): J
   if (found.tube === storedAs) return { tube, ref: ref! };
   throw new DqError(
     'DQ_BAD_REF',
-    `the reference is of a job of ${show(found.tube)}: expected one of ${show(storedAs)}, whose producer this is`,
+    `the reference is to a job of ${show(found.tube)}: expected a job of ${show(storedAs)}, the tube of this producer`,
   );
 }

@@ -3,7 +3,7 @@ import { formatCursor, parseCursor } from './cursor.js';
 
 describe('a cursor', () => {
   const parse = (cursor: unknown) =>
-    parseCursor(cursor as string, 'the page before', ['number'], ['number', 'number', 'string']);
+    parseCursor(cursor as string, 'the previous page', ['number'], ['number', 'number', 'string']);
 
   it.each([[[1]], [[1.5, 2, '☂ "x"']]])('brings its values back: %j', (values) => {
     const cursor = formatCursor(...values);
@@ -22,7 +22,7 @@ describe('a cursor', () => {
   ])('is refused, with its value, if it is %s', (_what, cursor) => {
     const shown = typeof cursor === 'string' ? `"${cursor}"` : String(cursor);
     expect(() => parse(cursor)).toThrow(
-      `DQ_BAD_OPTION: \`cursor\` is ${shown}: expected the \`cursor\` of the page before`,
+      `DQ_BAD_OPTION: \`cursor\` is ${shown}: expected the \`cursor\` of the previous page`,
     );
   });
 });

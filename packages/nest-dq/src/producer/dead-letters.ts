@@ -60,7 +60,7 @@ export class ClusterDeadLetters extends DqDeadLetters {
     const call = { patience: this.context.patienceOf(patience) };
     const { parts } = this.context;
     const storedAs = storedTube(tube, parts.settings.prefix);
-    const after = cursor === undefined ? undefined : readLetterCursor(cursor, 'the page before');
+    const after = cursor === undefined ? undefined : readLetterCursor(cursor, 'the previous page');
     const ledger = parts.ledger.tube(storedAs);
     const found = await this.context.retries.run(call, () => look(ledger.letters({ limit, after })));
     const letters = await Promise.all(found.letters.map((letter) => openLetter(parts, storedAs, letter)));

@@ -31,13 +31,13 @@ export function dueAt(when: When, allowPast: boolean, fromNow = BY_DELAY): Due {
     if (instant < now - PAST_TOLERANCE && !allowPast) {
       throw new DqError(
         'DQ_PAST_TIME',
-        `the instant is ${showInstant(instant)}, ${Math.round(now - instant)} ms ago: ` +
-          'expected an instant in the future; `allowPast: true` runs the job now',
+        `the time is ${showInstant(instant)}, ${Math.round(now - instant)} ms ago: ` +
+          'expected a time in the future; `allowPast: true` runs the job now',
       );
     }
     if (instant - now > LONGEST_DELAY * 1000) {
       const last = showInstant(now + LONGEST_DELAY * 1000);
-      throw new DqError('DQ_TOO_FAR', `the instant is ${showInstant(instant)}: expected ${last} or sooner`);
+      throw new DqError('DQ_TOO_FAR', `the time is ${showInstant(instant)}: expected ${last} or sooner`);
     }
     return instant < now - PAST_TOLERANCE ? Math.floor(now) : instant;
   };
@@ -46,7 +46,7 @@ export function dueAt(when: When, allowPast: boolean, fromNow = BY_DELAY): Due {
 /** Due time of a reschedule. `DQ_BAD_TIME`, `DQ_BAD_DURATION`. */
 export function dueAgain(when: When | { readonly delay: Duration }, allowPast: boolean): Due {
   if (typeof when === 'string') {
-    throw wrongValue('DQ_BAD_TIME', 'the new time', when, "an instant, or { delay: '15m' }");
+    throw wrongValue('DQ_BAD_TIME', 'the new time', when, "a point in time, or { delay: '15m' }");
   }
   return isDelay(when)
     ? dueAfter(checkObject('the new time', when, ['delay']).delay)

@@ -21,8 +21,8 @@ const LEAST_TRIES = 3;
 const ASKED_EVERY = 500;
 
 /** Endings of the error for too few copies: if everything is as before, and if it may not be. */
-export const NOTHING_RUNS = 'nothing of it will run';
-export const MAY_RUN = 'it may still run';
+export const NOTHING_RUNS = 'the job will not run';
+export const MAY_RUN = 'the job may still run';
 
 /** Awaits a ledger call made before anything is stored. If it gets no answer, nothing is stored, nor will be. */
 export function beforeStoring<T>(call: Promise<T>, outcome = 'nothing was stored'): Promise<T> {
@@ -85,7 +85,9 @@ export async function storeGeneration(
   });
   if (!stored.enough) {
     const isUndone = await abortAndDelete(context, tube, id, stored, until);
-    const [undone, doubtful] = known ? ['it stays as it was', 'it may be moved'] : [NOTHING_RUNS, MAY_RUN];
+    const [undone, doubtful] = known
+      ? ['the job is unchanged', 'the job may have been moved']
+      : [NOTHING_RUNS, MAY_RUN];
     throw tooFewCopies(cluster, stored, isUndone ? undone : doubtful, !isUndone);
   }
   const born = known?.born ?? generation;
@@ -95,7 +97,7 @@ export async function storeGeneration(
   if (answer.kind !== 'committed') void deleteCopies(parts, tube, { id, generation }, stored.places);
   if (answer.kind === 'forgotten') {
     const outcome = known ? 'it may have run at its new time' : 'the job may have run';
-    const fact = `Redis lost its data in the middle of this call: ${outcome}, and will not run because of it from now on`;
+    const fact = `Redis lost its data during this call: ${outcome}, but will not run because of it from now on`;
     throw new DqError('DQ_LEDGER_DOWN', fact, { indeterminate: true });
   }
   return { stored, answer, before: present };
@@ -180,7 +182,7 @@ export function isEnough(tries: number, clock: Clock, until: number): boolean {
 export function conflict(what: string, tries: number): DqError {
   return new DqError(
     'DQ_CONFLICT',
-    `the job of ${what} was moved, replaced or run in each of ${tries} tries, so nothing came of this call`,
+    `the job of ${what} was moved, replaced or run on each of ${tries} tries, so this call had no effect`,
   );
 }
 

@@ -29,11 +29,11 @@ const BELOW_A_MS = 1_000_000;
 
 /** Options that go-queue's format can't hold, and why. */
 const REFUSED: readonly [option: keyof ResolvedJobOptions, why: string][] = [
-  ['key', 'go-queue knows no keys'],
-  ['attempts', "they are the handler's options, as go-queue runs a job once"],
-  ['backoff', "it is the handler's option, as go-queue runs a job once"],
-  ['headers', 'go-queue stores the payload alone'],
-  ['group', 'go-queue knows no groups'],
+  ['key', 'go-queue has no keys'],
+  ['attempts', 'go-queue runs a job once; set them on the handler'],
+  ['backoff', 'go-queue runs a job once; set it on the handler'],
+  ['headers', 'go-queue stores only the payload'],
+  ['group', 'go-queue has no groups'],
 ];
 
 export class GoQueueJobs {
@@ -93,7 +93,7 @@ export class GoQueueJobs {
       throw new DqError(
         'DQ_BAD_REF',
         `the reference names copies of ${show(tube)} and has no tag of \`seal\`: expected the \`ref\` of a receipt; ` +
-          "or, to take go-queue's ids of whoever has one, the tube in `seal.unsealed`",
+          "or, to accept go-queue's ids from anyone, the tube in `seal.unsealed`",
       );
     }
     const places = named.map(({ endpoint, copyId }): Place => {
@@ -163,7 +163,7 @@ export class GoQueueJobs {
     if (!target) {
       throw new DqError(
         'DQ_BAD_REF',
-        `the copies ${show(typeof ref === 'string' ? ref : (ref as { ref: string }).ref)} are gone or out of reach: expected one of them, as only its bytes tell which job it is`,
+        `the copies ${show(typeof ref === 'string' ? ref : (ref as { ref: string }).ref)} are gone or unreachable: expected one of them, because only its bytes identify the job`,
       );
     }
     if (!isGoQueueId(target.id)) return ref;
@@ -199,17 +199,17 @@ export function refuseForGoQueue(tube: string, options: ResolvedJobOptions, cont
   const refuse = (what: string, why: string) => {
     throw new DqError(
       'DQ_BAD_OPTION',
-      `${what} of a job of ${show(tube)}, which go-queue uses: expected none, as ${why}`,
+      `${what} of a job of ${show(tube)}, which go-queue uses: expected none, because ${why}`,
     );
   };
   for (const [option, why] of REFUSED) {
     if (options[option] !== undefined) refuse(`\`${option}\` (${show(options[option])})`, why);
   }
-  if (options.priority !== 1) refuse('`priority`', 'go-queue runs jobs in the order of their times');
+  if (options.priority !== 1) refuse('`priority`', 'go-queue runs jobs in order of their times');
   if (content.type !== 'text' || !isJson(content.bytes.toString())) return;
   throw new DqError(
     'DQ_BAD_PAYLOAD',
-    `the payload of a job of ${show(tube)}, which go-queue uses, is the text ${show(content.bytes.toString().slice(0, 100))}: ` +
-      'expected the value itself, as a handler would get it as JSON',
+    `the payload of a job of ${show(tube)}, which go-queue uses, is the string ${show(content.bytes.toString().slice(0, 100))}: ` +
+      'expected the value itself, because a handler would get it as JSON',
   );
 }

@@ -122,7 +122,7 @@ export class JobAdder {
     const ask = () => batched.ask(storedAs, 'revoke', revoke);
     const answer = await insist(clock, job.until, ask);
     if (answer instanceof DqError) return tooFewCopies(cluster, stored, MAY_RUN, true);
-    if (answer.begun) return tooFewCopies(cluster, stored, 'a run of it was begun already', true);
+    if (answer.begun) return tooFewCopies(cluster, stored, 'a run of it has already started', true);
     // A copy whose claim failed can be deleted too: only the record knows.
     const undone = answer.result === 'revoked';
     return tooFewCopies(cluster, stored, undone ? NOTHING_RUNS : MAY_RUN, !undone);
@@ -156,7 +156,7 @@ function taken(job: NewJob, id: string, present: Schedule | undefined): JobRecei
   if (options.onDuplicate === 'reject' || !present) {
     throw new DqError(
       'DQ_DUPLICATE',
-      `the key ${show(key)} of ${show(tube)} is taken: a job waits or runs under it` +
+      `the key ${show(key)} of ${show(tube)} is taken by a waiting or running job` +
         (present ? `, due at ${new Date(present.due).toISOString()}` : ''),
     );
   }

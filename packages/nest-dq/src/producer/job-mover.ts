@@ -166,14 +166,14 @@ async function move(
 export function cannotMove(id: string): DqError {
   return new DqError(
     'DQ_BAD_REF',
-    `the job ${id} is stored as go-queue stores jobs, and has no other time: expected a revoke and a new add`,
+    `job ${id} is stored in go-queue's format, so its time cannot change: expected a revoke and a new add`,
   );
 }
 
 function noCopy(id: string, places: readonly Place[]): DqError {
-  const where = places.map(({ location }) => location).join(', ') || 'a place that the ledger knows';
+  const where = places.map(({ location }) => location).join(', ') || 'a location known to the ledger';
   return new DqError(
     'DQ_NO_COPY',
-    `no copy of job ${id} is in reach, so it stays as it is: expected a copy at ${where}`,
+    `no copy of job ${id} is reachable, so it is unchanged: expected a copy at ${where}`,
   );
 }

@@ -53,7 +53,7 @@ describe('an add while all nodes stand still', () => {
     let ended = 0;
     await clock.advance(20_000);
     expect(await failed).toMatchObject({ code: 'DQ_TOO_FEW_COPIES', indeterminate: false });
-    expect((await failed).message).toMatch(/nothing of it will run; tried \d+ times in \d\.\d s$/);
+    expect((await failed).message).toMatch(/the job will not run; tried \d+ times in \d\.\d s$/);
     expect(ended - began).toBeGreaterThanOrEqual(PATIENCE);
     expect(ended - began).toBeLessThan(PATIENCE + 3_000);
   });
@@ -243,7 +243,7 @@ describe('a call between others', () => {
     const failed = failure(producer.reschedule(ref, { delay: '2h' }));
     await world.clock.advance(10_000);
     expect(await failed).toMatchObject({ code: 'DQ_CONFLICT', indeterminate: false });
-    expect((await failed).message).toMatch(/the job of the key "k" was moved, .* in each of \d+ tries/);
+    expect((await failed).message).toMatch(/the job of the key "k" was moved, .* on each of \d+ tries/);
     // It asks what the job is only once: each refusal says so.
     expect(ledger.asked.filter((call) => call === 'find').length).toBeLessThan(3);
     const moving = producer.reschedule(ref, { delay: '2h' });

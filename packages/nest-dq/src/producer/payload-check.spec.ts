@@ -23,7 +23,7 @@ describe.each([
     const wrong = { at: 5 };
     const refused = {
       code: 'DQ_BAD_PAYLOAD',
-      message: 'DQ_BAD_PAYLOAD: the schema of "t" refuses the payload: at: expected a text',
+      message: 'DQ_BAD_PAYLOAD: the schema of "t" rejects the payload: at: expected a text',
       issues: [{ message: 'expected a text', path: ['at'] }],
     };
     expect(await failure(producer.now(Tube, wrong))).toMatchObject(refused);

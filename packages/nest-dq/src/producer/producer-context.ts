@@ -72,8 +72,7 @@ export class ProducerContext {
 
   /** Throws `DQ_CLOSED` after `close`. */
   refuseIfClosed(): void {
-    if (this.closed)
-      throw new DqError('DQ_CLOSED', 'the module is closed, so no job can be added or changed');
+    if (this.closed) throw new DqError('DQ_CLOSED', 'the module is closed; no job can be added or changed');
   }
 
   /** Parses a reference. `DQ_CLOSED`, `DQ_BAD_REF`, `DQ_BAD_TUBE`. */

@@ -9,7 +9,7 @@ describe('reschedule when no copy is in reach', () => {
     await cut(0, 1, 2);
     const error = await failure(after(2_000, producer.reschedule(ref, { delay: '5m' })));
     expect(error).toMatchObject({ code: 'DQ_NO_COPY', indeterminate: false });
-    expect(error.message).toMatch(/stays as it is: expected a copy at n\d:1#.*n\d:1#.*n\d:1#/);
+    expect(error.message).toMatch(/is unchanged: expected a copy at n\d:1#.*n\d:1#.*n\d:1#/);
     expect(new Set(ledger.asked)).toEqual(new Set(['find']));
     await restore();
     expect([await schedule(), (await copies()).map(({ copyId }) => copyId)]).toEqual([
@@ -47,7 +47,7 @@ describe('reschedule on too few nodes', () => {
     await cut(1, 2);
     const error = await failure(after(2_000, producer.reschedule(ref, { delay: 1 })));
     expect(error).toMatchObject({ code: 'DQ_TOO_FEW_COPIES', indeterminate: false });
-    expect(error.message).toMatch(/; it stays as it was$/);
+    expect(error.message).toMatch(/; the job is unchanged$/);
     await restore();
     expect((await copies()).map(({ copyId }) => copyId)).toEqual(old.map(({ copyId }) => copyId));
     expect(await schedule()).toMatchObject({ state: 'waiting', generation: old[0]!.header.generation });
@@ -71,7 +71,7 @@ describe('reschedule on too few nodes', () => {
       ledger.fail('abort', fault);
       const error = await failure(after(2_000, producer.reschedule(receipt, { delay: '1s' })));
       expect(error).toMatchObject({ code: 'DQ_TOO_FEW_COPIES', indeterminate: true });
-      expect(error.message).toMatch(/; it may be moved$/);
+      expect(error.message).toMatch(/; the job may have been moved$/);
       await clock.advance(10_000);
       const moved = puts().find(({ envelope }) => envelope.header.generation > 0)!;
       // And so it is: by a claim that adopts it, unless the abort was done.

@@ -205,7 +205,7 @@ describe('reschedule', () => {
     async (_call, ask, how) => {
       const { producer } = await scripted();
       const { message } = await failure(ask(producer));
-      expect(message).toMatch(/^DQ_BAD_TIME: the instant is .*: that looks like a time from now; write /);
+      expect(message).toMatch(/^DQ_BAD_TIME: the time is .*: that looks like a time from now; write /);
       expect(message).toContain(how);
     },
   );

@@ -35,7 +35,7 @@ describe('a call that is retried', () => {
   });
 
   it.each([
-    ['uncertain', new DqError('DQ_TOO_FEW_COPIES', 'it may still run', { indeterminate: true })],
+    ['uncertain', new DqError('DQ_TOO_FEW_COPIES', 'the job may still run', { indeterminate: true })],
     ['about the call itself', new DqError('DQ_DUPLICATE', 'the key is taken')],
     ['none of ours', new Error('a bug')],
   ])('is not retried where its failure is %s', async (_what, error) => {
@@ -157,8 +157,8 @@ describe('calls that wait for their next try', () => {
     );
     const large = await failure(retries.again(DOWN, call({ bytes: 1 }), () => Promise.reject(DOWN)));
     expect(large).toMatchObject({ code: 'DQ_OVERLOADED', indeterminate: false });
-    expect(large.message).toContain('2 calls with 67108864 bytes wait for servers already');
-    expect(large.message).toMatch(/so this one does not: nothing was stored: Redis is not connected$/);
+    expect(large.message).toContain('2 calls with 67108864 bytes are already waiting for servers');
+    expect(large.message).toMatch(/so this one fails: nothing was stored: Redis is not connected$/);
     for (let i = 2; i < 50_000; i++) {
       waiting.push(failure(retries.again(DOWN, call(), () => Promise.reject(DOWN))));
     }

@@ -127,8 +127,8 @@ export class Retries {
   private enter(bytes: number, failure: DqError): void {
     if (this.calls >= MOST_CALLS || this.bytes + bytes > MOST_BYTES) {
       const fact =
-        `${this.calls} calls with ${this.bytes} bytes wait for servers already (at most ${MOST_CALLS} calls and ` +
-        `${MOST_BYTES} bytes), so this one does not: ${factOf(failure)}`;
+        `${this.calls} calls with ${this.bytes} bytes are already waiting for servers (at most ${MOST_CALLS} calls and ` +
+        `${MOST_BYTES} bytes), so this one fails: ${factOf(failure)}`;
       throw changed(failure, 'DQ_OVERLOADED', fact);
     }
     this.calls++;

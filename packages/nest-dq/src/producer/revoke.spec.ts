@@ -105,7 +105,7 @@ describe('revoke', () => {
         const told = events.collect('revoked');
         const error = await failure(after(5_000, producer.revoke(ref, OPTIONS)));
         expect([error.code, error.indeterminate]).toEqual(['DQ_UNCONFIRMED', false]);
-        expect(error.message).toMatch(/ is revoked, and starts only if .* holds its copy at n0:1#\w+:\d+,/);
+        expect(error.message).toMatch(/ is revoked and starts only if .* holds its copy at n0:1#\w+:\d+,/);
         expect(told).toHaveLength(1);
         expect(await producer.find(ref)).toMatchObject({ state: 'revoked' });
         expect((await failure(after(5_000, producer.revoke(refOf(receipt), OPTIONS)))).code).toBe(
@@ -124,7 +124,7 @@ describe('revoke', () => {
       expect(await producer.revoke(receipt)).toBe('revoked');
       const error = await failure(producer.revoke({ tube: 't', id: receipt.id }, OPTIONS));
       expect(error.code).toBe('DQ_UNCONFIRMED');
-      expect(error.message).toMatch(/ nobody knows where its copies are: expected .* receipt$/);
+      expect(error.message).toMatch(/ the locations of its copies are unknown: expected .* receipt$/);
       expect(await producer.revoke(receipt, OPTIONS)).toBe('revoked');
     });
 

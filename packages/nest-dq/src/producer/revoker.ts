@@ -104,13 +104,13 @@ export class Revoker {
 
 /** If `held` is empty, nobody knows where the copies are. */
 function unconfirmed({ id, key }: JobTarget, held: readonly Place[]): DqError {
-  const job = key === undefined ? `the job ${id}` : `the job of the key ${show(key)}`;
+  const job = key === undefined ? `job ${id}` : `the job with key ${show(key)}`;
   const where = held.map(({ location }) => location).join(', ');
   const fact =
     held.length > 0
-      ? `a consumer holds its copy at ${where}, so nobody else can delete it: expected it to answer; revoke the job again to confirm`
-      : 'nobody knows where its copies are: expected a reference that names them, such as its receipt';
-  const message = `${job} is revoked, and starts only if Redis loses its data; but ${fact}`;
+      ? `a consumer holds its copy at ${where}, so nobody else can delete it: expected a reply from it; revoke the job again to confirm`
+      : 'the locations of its copies are unknown: expected a reference that names them, such as its receipt';
+  const message = `${job} is revoked and starts only if Redis loses its data, but ${fact}`;
   const nodes = held.map(({ location }) => [parseLocation(location)!.endpoint, 'a consumer holds the copy']);
   return new DqError('DQ_UNCONFIRMED', message, held.length > 0 ? { nodes: Object.fromEntries(nodes) } : {});
 }

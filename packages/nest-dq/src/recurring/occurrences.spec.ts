@@ -240,8 +240,13 @@ describe('a cron expression', () => {
       undefined,
       /"0 0 30 2 \*", which cannot be used: it never occurs/,
     ],
-    ['no plan', undefined, undefined, /its plan is undefined: expected a cron expression, or { name: a text/],
-    ['a function without a name', () => undefined, undefined, /its plan is function .*or { name: a text/],
+    [
+      'no plan',
+      undefined,
+      undefined,
+      /its plan is undefined: expected a cron expression, or { name: a string/,
+    ],
+    ['a function without a name', () => undefined, undefined, /its plan is function .*or { name: a string/],
     [
       'a calendar without a name',
       { next: () => undefined },
@@ -287,7 +292,7 @@ describe('a calendar', () => {
 
   it.each<[string, RecurrenceCalendar['next'], RegExp]>([
     ['that stands still', (from) => from, /the plan returned .* expected a later instant/],
-    ['that tells no instant', () => 'tomorrow' as unknown as Date, /the instant is "tomorrow"/],
+    ['that tells no instant', () => 'tomorrow' as unknown as Date, /the time is "tomorrow"/],
     [
       'that throws',
       () => {

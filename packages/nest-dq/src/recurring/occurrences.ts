@@ -31,7 +31,7 @@ export async function occurrencesOf(plan: RecurrencePlan, tz?: string): Promise<
   if (typeof plan === 'string') return cron(plan, checkZone(tz ?? DEFAULT_ZONE));
   const { name, next } = checkCalendar(plan);
   if (tz === undefined) return told(name, next);
-  throw new DqError('DQ_CONFIG', `\`tz\` is ${show(tz)} beside a calendar: expected a cron expression`);
+  throw new DqError('DQ_CONFIG', `\`tz\` is ${show(tz)} with a calendar: expected a cron expression`);
 }
 
 function checkCalendar(plan: unknown): RecurrenceCalendar {
@@ -41,7 +41,7 @@ function checkCalendar(plan: unknown): RecurrenceCalendar {
     return plan as RecurrenceCalendar;
   }
   const [what, value] = isCalendar ? ['the name of its plan', name] : ['its plan', plan];
-  const expected = `a cron expression, or { name: a text of up to ${LONGEST_NAME} characters, next: (after) => … }`;
+  const expected = `a cron expression, or { name: a string of at most ${LONGEST_NAME} characters, next: (after) => … }`;
   throw wrongValue('DQ_CONFIG', what, value, expected);
 }
 

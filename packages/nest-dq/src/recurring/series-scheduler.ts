@@ -82,9 +82,7 @@ export class SeriesScheduler {
         if (this.troubled.has(series)) return;
         this.troubled.add(series);
         const { message } = toError(thrown);
-        trouble(
-          `the series ${series.tube} could not be scheduled, and is tried again every minute: ${message}`,
-        );
+        trouble(`the series ${series.tube} could not be scheduled; retrying every minute: ${message}`);
       },
     );
     this.underWay.add(scheduled);

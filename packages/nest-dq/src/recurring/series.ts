@@ -49,7 +49,7 @@ export class Series {
       if (result['~outcome'] !== 'again') return result;
       throw new DqError(
         'DQ_BAD_OPTION',
-        'a recurring handler returned Again: its plan says when it runs next',
+        'a recurring handler returned Again, but its plan decides when it runs next',
       );
     }
     return next === undefined || !this.isPlanned(job.headers) ? result : Again.at(next);

@@ -39,8 +39,8 @@ export class KeyCheck {
     const wrong = [...own].filter(([name, print]) => isWrong(name, print)).map(([name]) => name);
     seal.refused = wrong;
     if (wrong.join() === before.join()) return;
-    if (wrong.length > 0) error(`sealing or reading with it is refused: ${factOf(otherBytesError(wrong))}`);
-    else log(`the keys of \`seal.keys\` are those of the other processes again, so all of them are used`);
+    if (wrong.length > 0) error(`refusing to seal or read with it: ${factOf(otherBytesError(wrong))}`);
+    else log(`the keys of \`seal.keys\` match those of the other processes again; all of them are in use`);
   }
 
   /**

@@ -83,11 +83,15 @@ describe('the keys of a function', () => {
       () => Promise.reject(new Error('the vault is sealed')),
       /`seal.keys` failed: the vault is sealed/,
     ],
-    ['gives none in time', () => new Promise<never>(() => undefined), /`seal.keys` gave no keys within 30 s/],
+    [
+      'gives none in time',
+      () => new Promise<never>(() => undefined),
+      /`seal.keys` returned no keys within 30 s/,
+    ],
     [
       'has another key of the same name',
       async () => keysOf('old', { old: NEW }),
-      /"old" .* other bytes than before/,
+      /"old" .* different bytes than before/,
     ],
   ])('stay in use where it %s later', async (_, fault, why) => {
     give = async () => keysOf('old', { old: OLD });
@@ -97,7 +101,7 @@ describe('the keys of a function', () => {
     await clock.advance(5 * MINUTE);
     await clock.advance(30_000);
     expect(warnings).toEqual([expect.stringMatching(why)]);
-    expect(warnings[0]).toMatch(/^the keys of before stay in use: /);
+    expect(warnings[0]).toMatch(/^the previous keys stay in use: /);
     expect(seal.keyFor('t')).toMatchObject({ name: 'old' });
     give = async () => keysOf('new', { old: OLD, new: NEW });
     await clock.advance(5 * MINUTE);
@@ -111,6 +115,6 @@ describe('the keys of a function', () => {
       code: 'DQ_CONFIG',
       message: 'DQ_CONFIG: `seal.keys` failed: the vault is sealed',
     });
-    expect(() => seal.keyFor('t')).toThrow(/not there yet/);
+    expect(() => seal.keyFor('t')).toThrow(/not been fetched yet/);
   });
 });

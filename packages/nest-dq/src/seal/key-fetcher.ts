@@ -59,7 +59,7 @@ export class KeyFetcher {
       await this.fetch();
       this.renewed();
     } catch (error) {
-      this.warn(`the keys of before stay in use: ${factOf(error as DqError)}`);
+      this.warn(`the previous keys stay in use: ${factOf(error as DqError)}`);
     }
     this.schedule();
   }
@@ -85,6 +85,6 @@ export class KeyFetcher {
 
 function whyNoKeys(error: unknown): string {
   if (error instanceof DqError) return factOf(error);
-  if (error instanceof NoAnswer) return `\`seal.keys\` gave no keys within ${LIMIT / 1_000} s`;
+  if (error instanceof NoAnswer) return `\`seal.keys\` returned no keys within ${LIMIT / 1_000} s`;
   return `\`seal.keys\` failed: ${toError(error).message}`;
 }

@@ -115,7 +115,7 @@ export class Seal {
       if (this.keys?.keys.get(name)?.equals(key) === false)
         throw new DqError(
           'DQ_CONFIG',
-          `the key ${show(name)} of \`seal.keys\` has other bytes than before: expected a new name for a new key`,
+          `the key ${show(name)} of \`seal.keys\` has different bytes than before: expected a new name for a new key`,
         );
     }
     this.keys = keys;
@@ -206,7 +206,7 @@ export class Seal {
     if (this.keys) return this.keys;
     throw new DqError(
       'DQ_CONFIG',
-      'the keys of `seal` are not there yet: expected the start of the module first',
+      'the keys of `seal` have not been fetched yet: expected the module to be started first',
     );
   }
 
@@ -236,7 +236,7 @@ export function otherBytesError(names: readonly string[]): DqError {
   const keys = names.map((name) => show(name)).join(', ');
   return new DqError(
     'DQ_CONFIG',
-    `${names.length === 1 ? 'the key' : 'the keys'} ${keys} of \`seal.keys\`: other processes have, or had, other bytes or another \`seal.context\` under the same name: expected the same key everywhere, and a new name for a new key`,
+    `${names.length === 1 ? 'the key' : 'the keys'} ${keys} of \`seal.keys\`: other processes have or had different bytes or a different \`seal.context\` under the same name: expected the same key everywhere, and a new name for a new key`,
   );
 }
 

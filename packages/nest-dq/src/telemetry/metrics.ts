@@ -26,18 +26,22 @@ export function recordMetrics(view: DqClusterView): () => void {
     meter.createHistogram(metric, { unit: 's', description, advice: { explicitBucketBoundaries } });
 
   const sent = counter('messaging.client.sent.messages', '{message}', 'Jobs scheduled by this process');
-  const consumed = counter('messaging.client.consumed.messages', '{message}', 'Runs of handlers begun');
-  const duration = seconds('messaging.process.duration', 'How long handlers took', DURATIONS);
-  const lateness = seconds('dq.job.lateness', 'From when a run was due to its start', LATENESSES);
-  const completed = counter('dq.job.completed', '{job}', 'Runs that went well');
-  const failed = counter('dq.job.failed', '{job}', 'Runs that failed');
+  const consumed = counter('messaging.client.consumed.messages', '{message}', 'Handler runs started');
+  const duration = seconds('messaging.process.duration', 'Duration of handler runs', DURATIONS);
+  const lateness = seconds('dq.job.lateness', 'Time from when a run was due to its start', LATENESSES);
+  const completed = counter('dq.job.completed', '{job}', 'Successful runs');
+  const failed = counter('dq.job.failed', '{job}', 'Failed runs');
   const dead = counter('dq.job.dead', '{job}', 'Jobs that became dead letters');
-  const removed = counter('dq.letter.removed', '{letter}', 'Dead letters that were not retained any more');
-  const lost = counter('dq.job.lost', '{job}', 'Jobs of which no node has a copy any more');
+  const removed = counter(
+    'dq.letter.removed',
+    '{letter}',
+    'Dead letters removed after their retention expired',
+  );
+  const lost = counter('dq.job.lost', '{job}', 'Jobs lost because no node has a copy any more');
   const refused = counter(
     'dq.seal.refused',
     '{copy}',
-    'Copies that did not run, as their seals are not as they should be',
+    'Copies that did not run because of a missing or wrong seal',
   );
   refused.add(0, ofCluster);
   lost.add(0, ofCluster); // so that a reader knows the metric before the first one is lost
@@ -72,12 +76,12 @@ export function recordMetrics(view: DqClusterView): () => void {
 
   const sum = (metric: string, unit: string, description: string) =>
     meter.createObservableUpDownCounter(metric, { unit, description });
-  const running = sum('dq.job.running', '{job}', 'Handlers of this process that have not returned');
-  const held = sum('dq.job.held', '{job}', 'Copies in hand that are early, or due without a slot');
+  const running = sum('dq.job.running', '{job}', 'Handlers running in this process');
+  const held = sum('dq.job.held', '{job}', 'Copies held by this process: early, or due without a free slot');
   const owed = sum(
     'dq.job.owed',
     '{job}',
-    'Jobs whose copies were deleted too lately for the ledger to forget them',
+    'Finished jobs whose deleted copies are not yet reported to the ledger',
   );
   const gauge = (metric: string, unit: string, description: string) =>
     meter.createObservableGauge(metric, { unit, description });
@@ -85,8 +89,12 @@ export function recordMetrics(view: DqClusterView): () => void {
   const well = gauge('dq.node.well', '1', 'Whether a node stores jobs and lets them be reserved: 1 or 0');
   const needed = gauge('dq.node.needed', '{node}', 'Nodes that an add needs');
   const ledger = gauge('dq.ledger.up', '1', 'Whether the ledger answers: 1 or 0');
-  const elected = gauge('dq.process.elected', '1', 'Whether this process tells of all tubes: 1 or 0');
-  const left = gauge('dq.repair.left', '{job}', 'Jobs that the repair under way has still to look at, about');
+  const elected = gauge('dq.process.elected', '1', 'Whether this process reports for all tubes: 1 or 0');
+  const left = gauge(
+    'dq.repair.left',
+    '{job}',
+    'Approximate number of jobs the running repair has yet to check',
+  );
   const observed = [running, held, owed, up, well, needed, ledger, elected, left];
   const observe: BatchObservableCallback = (result) => {
     const { nodes, nodesNeeded, ledgerUp, tubes, owed: jobs, elected: isElected, toRepair } = load();
@@ -138,27 +146,27 @@ const NOTHING = {
 export function recordTubes(meter: Meter, ofCluster: Attributes, { allTubes }: DqClusterView): () => void {
   const jobs = meter.createObservableGauge('dq.tube.jobs', {
     unit: '{job}',
-    description: 'About how many jobs the whole cluster has',
+    description: 'Approximate number of jobs in the cluster',
   });
   const watching = meter.createObservableGauge('dq.tube.watching', {
     unit: '{connection}',
-    description: 'Connections of all processes that take jobs',
+    description: 'Connections of all processes that reserve jobs',
   });
   const paused = meter.createObservableGauge('dq.tube.paused', {
     unit: '1',
-    description: 'Whether somebody has paused the tube: 1 or 0',
+    description: 'Whether the tube is paused: 1 or 0',
   });
   const overdue = meter.createObservableGauge('dq.tube.overdue', {
     unit: 's',
-    description: 'Since when the oldest listed job is due; 0 if none is',
+    description: 'Due time of the longest overdue listed job; 0 if none is due',
   });
   const listed = meter.createObservableGauge('dq.tube.listed', {
     unit: '{job}',
-    description: 'Jobs that wait and are in the index',
+    description: 'Waiting jobs in the index',
   });
   const retrying = meter.createObservableGauge('dq.tube.retrying', {
     unit: '{job}',
-    description: 'Listed jobs that have failed and wait for a retry',
+    description: 'Listed jobs waiting for a retry',
   });
   const observed = [jobs, watching, paused, overdue, listed, retrying];
   const told = new Set<string>();

@@ -234,7 +234,7 @@ describe('a wrong use', () => {
 
   it('is to name as polls something other than a list of tubes', () => {
     expect(() => new DqTestKit({ polls: 'outbox' as never })).toThrow(
-      'DQ_BAD_OPTION: `polls` is "outbox": expected a list of tubes',
+      'DQ_BAD_OPTION: `polls` is "outbox": expected an array of tubes',
     );
     expect(() => new DqTestKit({ polls: ['a b'] })).toThrow(expect.objectContaining({ code: 'DQ_BAD_TUBE' }));
   });

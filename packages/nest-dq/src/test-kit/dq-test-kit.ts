@@ -76,7 +76,7 @@ export class DqTestKit {
       throw wrongValue('DQ_BAD_OPTION', '`nodes`', nodes, `1 to ${MOST_NODES}`);
     }
     if (!Array.isArray(polls)) {
-      throw wrongValue('DQ_BAD_OPTION', '`polls`', polls, 'a list of tubes');
+      throw wrongValue('DQ_BAD_OPTION', '`polls`', polls, 'an array of tubes');
     }
     this.nodes = nodes;
     this.polled = polls.map((tube: string | Tube) => tubeName(tube, ''));
@@ -129,7 +129,7 @@ export class DqTestKit {
     return this.go(() => {
       const ms = instant - this.time.clock.wall();
       if (ms >= 0) return this.time.clock.now() + ms;
-      const times = `${new Date(instant).toISOString()}, and it is ${this.now.toISOString()}`;
+      const times = `${new Date(instant).toISOString()}, but it is ${this.now.toISOString()}`;
       throw new DqError('DQ_PAST_TIME', `the time to advance to is ${times}: expected a later time`);
     });
   }
@@ -247,7 +247,7 @@ export class DqTestKit {
     if ([...this.ledgers].some(({ isIdle }) => isIdle)) {
       throw new DqError(
         'DQ_CONFIG',
-        'an application on this kit was not started, so none of its handlers would run: expected `await app.init()` before',
+        'an application using this kit was not started, so none of its handlers would run: expected `await app.init()` first',
       );
     }
     this.tally.journey();
@@ -263,7 +263,7 @@ export class DqTestKit {
     if (this.clusters.size > 0) return;
     throw new DqError(
       'DQ_CONFIG',
-      'no application uses this kit: expected `kit.override(Test.createTestingModule(…)).compile()` before, or the use of `kit.producer`',
+      'no application uses this kit: expected `kit.override(Test.createTestingModule(…)).compile()` first, or the use of `kit.producer`',
     );
   }
 

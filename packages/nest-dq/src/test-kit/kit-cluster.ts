@@ -138,7 +138,7 @@ class KitNode {
 
   dial(): Duplex {
     const stream = this.node.dial();
-    if (this.asleep) return stream.destroy(new Error('the node sleeps'));
+    if (this.asleep) return stream.destroy(new Error('the node is asleep'));
     this.streams.add(stream);
     stream.once('close', () => this.streams.delete(stream));
     return stream;

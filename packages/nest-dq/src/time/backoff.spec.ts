@@ -23,10 +23,7 @@ describe('resolveBackoff', () => {
   });
 
   it.each<[BackoffPlan, RegExp]>([
-    [
-      { type: 'exponential', delay: '2h' },
-      /`backoff.delay` is "2h", and `backoff.max` is 1 h unless it is given/,
-    ],
+    [{ type: 'exponential', delay: '2h' }, /`backoff.delay` is "2h", but `backoff.max` defaults to 1 h/],
     [
       { type: 'exponential', delay: '2s', max: '1s' },
       /`backoff.max` is "1s": expected `backoff.delay`, which is 2000 ms/,

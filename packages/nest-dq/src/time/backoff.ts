@@ -60,7 +60,7 @@ function resolveMax({ type, delay: given, max }: BackoffPlan, delay: number): nu
   if (most >= delay) return most;
   const why =
     max === undefined
-      ? `\`backoff.delay\` is ${show(given)}, and \`backoff.max\` is 1 h unless it is given: expected a \`max\` beside it`
+      ? `\`backoff.delay\` is ${show(given)}, but \`backoff.max\` defaults to 1 h: expected a \`max\` as well`
       : `\`backoff.max\` is ${show(max)}: expected \`backoff.delay\`, which is ${delay} ms, or more`;
   throw new DqError('DQ_BAD_OPTION', why);
 }

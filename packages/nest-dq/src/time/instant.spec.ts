@@ -41,7 +41,7 @@ describe('parseWhen', () => {
     [{ toJSDate: () => 'noon' }, /not a finite time/],
     [{ toDate: new Date(instant) }, /not a finite time/],
     [{ epochNanoseconds: 5 }, /no instant/],
-    [{}, /the instant is {}: no instant; expected a Date/],
+    [{}, /the time is {}: no instant; expected a Date/],
     ['2030-01-01', /a text; parse it first/],
     [null, /no instant/],
     [undefined, /no instant/],
@@ -55,7 +55,7 @@ describe('parseWhen', () => {
   it.each<[unknown, RegExp]>([
     [
       5_000,
-      /^DQ_BAD_TIME: the instant is 5000: that looks like a time from now; write in\(5000\); expected a Date/,
+      /^DQ_BAD_TIME: the time is 5000: that looks like a time from now; write in\(5000\); expected a Date/,
     ],
     ['15 m', /looks like a time from now; write in\('15 m'\);/],
     [

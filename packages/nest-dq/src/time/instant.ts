@@ -8,5 +8,5 @@ import { DqError, show } from '../errors.js';
 export function parseWhen(value: When, fromNow?: FromNow): number {
   const read = readWhen(value, fromNow);
   if (typeof read === 'number') return read;
-  throw new DqError('DQ_BAD_TIME', `the instant is ${show(value)}: ${read}`);
+  throw new DqError('DQ_BAD_TIME', `the time is ${show(value)}: ${read}`);
 }

@@ -33,9 +33,9 @@ describe('SelfRepair', () => {
     expect(await present()).toHaveLength(3 * (1 + others.length));
     expect(told).toEqual([{ by: 'nest-dq', act: 'repair', on: {}, count: 3 }]);
     expect(log).toEqual([
-      `job ${first!.id} of t misses 1 of its copies: all of about 4 listed jobs are looked at, and get the copies that they miss`,
+      `job ${first!.id} of t is missing 1 of its copies: checking all of about 4 listed jobs and restoring their missing copies`,
       expect.stringMatching(
-        /^the repair is over after \d\.\d s: 3 jobs have all of their copies again, 0 could not get them, and 0 changed meanwhile$/,
+        /^repair finished after \d\.\d s: 3 jobs have all of their copies again, 0 could not be repaired, and 0 changed in the meantime$/,
       ),
     ]);
     expect(repair.left).toBe(0);
@@ -175,7 +175,7 @@ describe('SelfRepair', () => {
     await clock.advance(NOW_AND_THEN);
     expect(told).toMatchObject([{ by: 'nest-dq', act: 'repair' }]);
     expect(told[0]!.count).toBeLessThan(500);
-    expect(log.at(-1)).toMatch(/^the repair goes on in the process that is elected next; here, after/);
+    expect(log.at(-1)).toMatch(/^repair continues in the next leader; here, after/);
     is.elected = true;
     repair.lookAtAll();
     await clock.advance(SOON);
@@ -192,7 +192,7 @@ describe('SelfRepair', () => {
     await clock.advance(SOON);
     const [, over] = log;
     expect(over).toMatch(
-      /: 0 jobs have all of their copies again, 1 could not get them, such as job \S+ \(DQ_BAD_PAYLOAD: .* expected 200 at most, .*\), and 0 changed meanwhile$/,
+      /: 0 jobs have all of their copies again, 1 could not be repaired, such as job \S+ \(DQ_BAD_PAYLOAD: .* expected at most 200, .*\), and 0 changed in the meantime$/,
     );
     expect(jobs.map(({ id }) => id)).toContain(/such as job (\S+) /.exec(over!)![1]);
   });
@@ -205,7 +205,7 @@ describe('SelfRepair', () => {
       isAway && verb === 'open' ? Promise.reject(new Error('it is away')) : Promise.resolve();
     await wipe(0);
     await clock.advance(SOON);
-    expect(log.at(-1)).toMatch(/^jobs that miss copies are looked for again in 2 minutes: /);
+    expect(log.at(-1)).toMatch(/^looking for jobs with missing copies failed; retrying in 2 minutes: /);
     isAway = false;
     await clock.advance(NOW_AND_THEN);
     expect(told.at(-1)).toEqual({ by: 'nest-dq', act: 'repair', on: {}, count: 1 });
@@ -228,7 +228,7 @@ describe('SelfRepair', () => {
     const reason = 'it is sealed with the key "k2", which this process does not have';
     expect(log).toEqual([
       expect.stringMatching(
-        /^3 jobs miss copies, and this process can't read the ones that are left, such as that of job .* of t at n\d:1#.*: it is sealed with the key "k2", which this process does not have; another process repairs them, if one has the key$/,
+        /^3 jobs are missing copies, and this process cannot read those that are left, such as that of job .* of t at n\d:1#.*: it is sealed with the key "k2", which this process does not have; another process can repair them if it has the key$/,
       ),
     ]);
     expect(refused).toEqual([

@@ -167,7 +167,9 @@ export class SelfRepair {
       this.giveUp(undefined);
       const fact = thrown instanceof DqError ? factOf(thrown) : toError(thrown).message;
       if (!this.closed)
-        this.parts.warn(`jobs that miss copies are looked for again in ${EVERY / 60_000} minutes: ${fact}`);
+        this.parts.warn(
+          `looking for jobs with missing copies failed; retrying in ${EVERY / 60_000} minutes: ${fact}`,
+        );
       return false;
     }
   }
@@ -220,10 +222,10 @@ export class SelfRepair {
       events.tell('badSeal', { tube, node, copyId, reason: BAD_SEAL + reason, buried: false });
       const follows =
         copy.missingKey === undefined
-          ? 'no process repairs them'
-          : 'another process repairs them, if one has the key';
+          ? 'no process can repair them'
+          : 'another process can repair them if it has the key';
       warn(
-        `${jobs.length} jobs miss copies, and this process can't read the ones that are left, such as that of job ${job.id} ` +
+        `${jobs.length} jobs are missing copies, and this process cannot read those that are left, such as that of job ${job.id} ` +
           `of ${tube} at ${copy.location}: ${reason}; ${follows}`,
       );
     }
@@ -234,8 +236,8 @@ export class SelfRepair {
     const { log, warn } = this.parts;
     const { tube, id, missing } = job;
     warn(
-      `job ${id} of ${withoutPrefix(tube, settings.prefix)} misses ${missing} of its copies: ` +
-        `all of about ${work.listed} listed jobs are looked at, and get the copies that they miss`,
+      `job ${id} of ${withoutPrefix(tube, settings.prefix)} is missing ${missing} of its copies: ` +
+        `checking all of about ${work.listed} listed jobs and restoring their missing copies`,
     );
     const begun = clock.now();
     let [pageBegun, tried] = [begun, 0];
@@ -246,10 +248,10 @@ export class SelfRepair {
         const took = `${((clock.now() - begun) / 1_000).toFixed(1)} s`;
         const [first] = failures;
         const why = first ? `, such as job ${first.id} (${first.error.message})` : '';
-        const counts = `${done} jobs have all of their copies again, ${failed} could not get them${why}, and ${skipped} changed meanwhile`;
-        if (cursor === undefined) (failed > 0 ? warn : log)(`the repair is over after ${took}: ${counts}`);
+        const counts = `${done} jobs have all of their copies again, ${failed} could not be repaired${why}, and ${skipped} changed in the meantime`;
+        if (cursor === undefined) (failed > 0 ? warn : log)(`repair finished after ${took}: ${counts}`);
         else if (!this.goesOn) {
-          log(`the repair goes on in the process that is elected next; here, after ${took}: ${counts}`);
+          log(`repair continues in the next leader; here, after ${took}: ${counts}`);
           return;
         }
         const before = tried;

@@ -30,7 +30,7 @@ describe('UnconsumedTubes', () => {
     await clock.advance(60_000);
     expect(warnings).toEqual([
       expect.stringMatching(
-        /^jobs of mial are due, and no process consumes it.* whose class is in the `providers`/,
+        /^jobs of mial are due, but no process consumes it.* whose class is in the `providers`/,
       ),
     ]);
     await clock.advance(600_000);

@@ -44,8 +44,8 @@ export class UnconsumedTubes {
       if (!this.seen.has(tube) || this.told.has(tube)) continue;
       this.told.add(tube);
       warn(
-        `jobs of ${tube} are due, and no process consumes it: start one that has a handler for it, whose class is in the \`providers\` or ` +
-          '`controllers` of a module, or, if the name is misspelt, revoke them',
+        `jobs of ${tube} are due, but no process consumes it: start one with a handler for it whose class is in the \`providers\` or ` +
+          '`controllers` of a module, or revoke the jobs if the name is misspelt',
       );
     }
     this.seen = new Set(found);

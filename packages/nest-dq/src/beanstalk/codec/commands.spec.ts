@@ -79,7 +79,7 @@ describe('commands', () => {
       commands.kickJob(id),
       commands.statsJob(id),
     ]) {
-      expectRefused(command, 'a text of decimal digits');
+      expectRefused(command, 'a string of decimal digits');
     }
   });
 

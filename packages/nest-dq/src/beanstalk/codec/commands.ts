@@ -78,7 +78,7 @@ function badNumber(what: string, value: number): BeanstalkError | undefined {
 
 function badId(id: string): BeanstalkError | undefined {
   if (isId(id)) return undefined;
-  return badArgument('job id', id, 'a text of decimal digits, at most 2^64-1');
+  return badArgument('job id', id, 'a string of decimal digits, at most 2^64-1');
 }
 
 function isId(id: unknown): id is string {

@@ -146,7 +146,7 @@ describe('ReplyParser', () => {
   it('recognizes a Redis by its errors', () => {
     const { message } = thrownBy(() => parse([Buffer.from("-ERR unknown command 'stats'\r\n")])) as Error;
     expect(message).toBe(
-      'BAD_REPLY: it is no beanstalkd, as it answers like a Redis: "-ERR unknown command \'stats\'\\r"',
+      'BAD_REPLY: not a beanstalkd: it answers like a Redis: "-ERR unknown command \'stats\'\\r"',
     );
   });
 

@@ -123,7 +123,7 @@ export class ReplyParser {
     while (end < limit && chunk[end] !== LF) end++;
     if (end === limit) {
       this.keepLine(start, end);
-      if (this.lineLength === LONGEST_LINE) throw badLine('an endless line', this.line, 0, LONGEST_LINE);
+      if (this.lineLength === LONGEST_LINE) throw badLine('an overlong line', this.line, 0, LONGEST_LINE);
       return undefined;
     }
     this.at = end + 1;
@@ -177,7 +177,7 @@ export class ReplyParser {
 
   private expectBody(word: Word, value: string, bytes: Buffer, start: number, end: number): void {
     const size = Number(digits(bytes, start, end));
-    if (size > LARGEST_ANNOUNCED) throw badLine('too long a body', bytes, start, end);
+    if (size > LARGEST_ANNOUNCED) throw badLine('an overlong body', bytes, start, end);
     this.word = word;
     this.value = value;
     this.toSkip = size > LARGEST_BODY ? size : 0;
@@ -247,10 +247,10 @@ function digits(bytes: Buffer, start: number, end: number): string {
   let number = 0;
   for (let at = start; at < end; at++) {
     const digit = (bytes[at] ?? 0) - 48;
-    if (digit < 0 || digit > 9) throw badLine('no number', bytes, start, end);
+    if (digit < 0 || digit > 9) throw badLine('not a number', bytes, start, end);
     number = number * 10 + digit;
   }
-  if (length < 1 || length > LARGEST_ID_DIGITS) throw badLine('no number', bytes, start, end);
+  if (length < 1 || length > LARGEST_ID_DIGITS) throw badLine('not a number', bytes, start, end);
   return length <= SAFE_DIGITS ? String(number) : bytes.toString('latin1', start, end);
 }
 
@@ -264,6 +264,6 @@ function withoutEnd(bytes: Buffer, start: number, end: number): Buffer {
 function badLine(why: string, bytes: Buffer, start: number, end: number): BeanstalkError {
   const text = bytes.toString('latin1', start, Math.min(end, start + 60));
   // beanstalkd never sends such a line. `redis` and `beanstalks` may have been swapped.
-  const fact = text.startsWith('-') ? 'it is no beanstalkd, as it answers like a Redis' : why;
+  const fact = text.startsWith('-') ? 'not a beanstalkd: it answers like a Redis' : why;
   return new BeanstalkError('BAD_REPLY', `${fact}: ${show(text)}`, { unknown: true });
 }

@@ -165,7 +165,7 @@ describe('AgainScheduler', () => {
     begin(run('a'), AFTER_5_S);
     await turn();
     expect(told).toEqual(['later a']);
-    expect(context.reports).toEqual(['not stored 1 of 3 nodes store, need 2']);
+    expect(context.reports).toEqual(['not stored 1 of 3 nodes accept jobs, need 2']);
     expect(stored).toEqual([
       { generation: -1, due: 6_000, announced: 0, owed: { mask: 0, unknown: false }, places: [] },
     ]);

@@ -108,7 +108,7 @@ export class AgainScheduler {
     const { minWritten } = cluster.settings;
     const writable = cluster.nodes.filter((node) => node.writable).length;
     if (writable < minWritten)
-      return `${writable} of ${cluster.nodes.length} nodes store, need ${minWritten}`;
+      return `${writable} of ${cluster.nodes.length} nodes accept jobs, need ${minWritten}`;
     try {
       // The header grew by a generation number, which has as many digits as the due time.
       refuseTooLarge(cluster, this.envelopeOf(run, due, due));

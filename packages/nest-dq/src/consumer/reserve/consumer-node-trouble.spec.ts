@@ -22,7 +22,7 @@ describe('ConsumerNode, when its node or its lanes fail', () => {
     await world.clock.advance(2_000);
     expect(new Set(scripted.words)).toEqual(new Set(['watch', 'ignore']));
     expect(scripted.words.length).toBeGreaterThanOrEqual(6);
-    expect(world.troubles).toEqual([expect.stringMatching(/the tube tube \(OUT_OF_MEMORY: .*more memory$/)]);
+    expect(world.troubles).toEqual([expect.stringMatching(/tube tube \(OUT_OF_MEMORY: .*more memory$/)]);
     Object.assign(answers, {
       watch: () => 'WATCHING 2',
       ignore: () => 'WATCHING 1',
@@ -97,7 +97,7 @@ describe('ConsumerNode, when its node or its lanes fail', () => {
       await world.clock.advance(0);
       expect(released).toEqual(['release 1 12']);
       expect(world.troubles).toEqual([
-        expect.stringContaining('refused to take a copy back (OUT_OF_MEMORY)'),
+        expect.stringContaining('refused to take back a copy (OUT_OF_MEMORY)'),
       ]);
       expect(world.node.full).toBe(true);
       await world.clock.advance(11_900);
@@ -190,9 +190,7 @@ describe('ConsumerNode, when its node or its lanes fail', () => {
       await world.start();
       expect(world.node.reason).toBe('up');
       await world.clock.advance(60_000);
-      expect(world.node.reason).toMatch(
-        /^no connection for reserving can be opened for the tube tube \(.*EMFILE\)$/,
-      );
+      expect(world.node.reason).toMatch(/^cannot open a connection to reserve from tube tube \(.*EMFILE\)$/);
       expect(world.wires.length - before).toBeGreaterThan(5);
       expect(world.wires.length - before).toBeLessThan(20);
       world.full = false;

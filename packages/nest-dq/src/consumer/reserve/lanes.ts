@@ -186,7 +186,7 @@ export class Lanes implements LaneEvents {
   }
 
   releaseBuried(copyId: string): void {
-    this.tellTrouble(`a release was answered BURIED (out of memory, or the log cannot be written)`);
+    this.tellTrouble(`a release was answered with BURIED (out of memory, or the binlog cannot be written)`);
     this.later(KICK_AFTER, () => this.node.kickJob(copyId));
   }
 
@@ -201,7 +201,7 @@ export class Lanes implements LaneEvents {
   writeRefused({ code }: BeanstalkError): void {
     this.node.refused(code);
     this.tellTrouble(
-      `it refused to take a copy back (${code}), which is out of reach until it is restarted: make room on its disk, then restart it`,
+      `it refused to take back a copy (${code}), which is unreachable until a restart: free up space on its disk, then restart it`,
     );
   }
 

@@ -33,7 +33,7 @@ export class Reserver implements Taker {
     const envelope = unwrap(body, storedAs, seal);
     if (typeof envelope === 'string' || !envelope.header.wire || (role && 'adopts' in role)) return envelope;
     const mark = seal?.takesUnsealed(storedAs) === false ? BAD_SEAL : '';
-    return `${mark}it is stored as go-queue stores jobs: expected a handler of defineTube(…, { wire: 'go-queue' })`;
+    return `${mark}it is stored in go-queue's format: expected a handler of defineTube(…, { wire: 'go-queue' })`;
   }
 
   /** Starts or resumes reserving. Does nothing after `stop`: a ledger that comes back during a drain changes nothing. */

@@ -190,7 +190,7 @@ export class Executor {
 
   private timeOut(run: Run, timeout: number): void {
     this.grace(run);
-    const fact = `the handler of ${this.context.tube} took longer than its timeout of ${timeout} ms`;
+    const fact = `the handler of ${this.context.tube} exceeded its timeout of ${timeout} ms`;
     const error = new DqError('DQ_TIMEOUT', fact);
     this.end(run, this.outcomeOf(run, error)); // before the abort: the handler's reaction to it comes too late
     run.abort(error);

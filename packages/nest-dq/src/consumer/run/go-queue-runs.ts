@@ -23,7 +23,7 @@ export class GoQueueRuns {
     if (role && 'adopts' in role && late > role.late) {
       const minutes = Math.round(late / 60_000);
       const error = new Error(
-        `it is ${minutes} minutes overdue: nobody can tell whether go-queue has run it`,
+        `it is ${minutes} minutes overdue, so it is unknown whether go-queue has run it`,
       );
       return { kind: 'dead', death: deathOf('stale', error), error };
     }

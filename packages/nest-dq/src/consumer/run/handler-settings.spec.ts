@@ -76,7 +76,7 @@ describe('resolveHandlerOptions', () => {
   it('refuses a limit as a default of all handlers', () => {
     const resolve = () => resolveHandlerDefaults({ limit: { rate: 1 } } as HandlerOptions);
     expect(resolve).toThrow(
-      'DQ_BAD_OPTION: `limit` is {"rate":1}: expected it at a handler, as each tube has limits of its own',
+      'DQ_BAD_OPTION: `limit` is {"rate":1}: expected it on a handler, because each tube has its own limits',
     );
     expect(resolveHandlerDefaults({ attempts: 3 }).attempts).toBe(3);
   });
@@ -84,10 +84,14 @@ describe('resolveHandlerOptions', () => {
   it.each([
     [{ limit: 5 }, 'DQ_BAD_OPTION', '`limit` is 5: expected an object such as { rate: 100 }'],
     [{ limit: null }, 'DQ_BAD_OPTION', '`limit` is null'],
-    [{ limit: {} }, 'DQ_BAD_OPTION', '`limit` is {}: expected a `rate`, a `concurrency` or a `perGroup`'],
+    [
+      { limit: {} },
+      'DQ_BAD_OPTION',
+      '`limit` is {}: expected an object with `rate`, `concurrency` or `perGroup`',
+    ],
     [{ limit: { burst: 5 } }, 'DQ_BAD_OPTION', '`limit` is {"burst":5}: expected a `rate`'],
     [{ limit: { max: 5 } }, 'DQ_BAD_OPTION', 'unknown limit option `max` (given 5): expected one of rate'],
-    [{ limit: { rate: 0 } }, 'DQ_BAD_OPTION', '`limit.rate` is 0: expected a whole number of 1 or more'],
+    [{ limit: { rate: 0 } }, 'DQ_BAD_OPTION', '`limit.rate` is 0: expected a positive integer'],
     [{ limit: { rate: 0.5 } }, 'DQ_BAD_OPTION', '`limit.rate` is 0.5'],
     [{ limit: { rate: '9' } }, 'DQ_BAD_OPTION', '`limit.rate` is "9"'],
     [{ limit: { rate: 1, per: 0 } }, 'DQ_BAD_OPTION', '`limit.per` is 0: expected longer than 0'],
@@ -96,9 +100,13 @@ describe('resolveHandlerOptions', () => {
     [
       { limit: { concurrency: 1, burst: 2 } },
       'DQ_BAD_OPTION',
-      '`limit.burst` is 2: expected a `rate` beside',
+      '`limit.burst` is 2: expected a `rate` as well',
     ],
-    [{ limit: { perGroup: 1, per: '1s' } }, 'DQ_BAD_OPTION', '`limit.per` is "1s": expected a `rate` beside'],
+    [
+      { limit: { perGroup: 1, per: '1s' } },
+      'DQ_BAD_OPTION',
+      '`limit.per` is "1s": expected a `rate` as well',
+    ],
     [{ limit: { concurrency: 0 } }, 'DQ_BAD_OPTION', '`limit.concurrency` is 0'],
     [{ limit: { perGroup: -1 } }, 'DQ_BAD_OPTION', '`limit.perGroup` is -1'],
     [{ concurrency: 0 }, 'DQ_BAD_OPTION', '`concurrency` is 0'],

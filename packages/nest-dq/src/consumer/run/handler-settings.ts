@@ -71,7 +71,7 @@ export function resolveHandlerDefaults(
       'DQ_BAD_OPTION',
       '`limit`',
       limit,
-      'it at a handler, as each tube has limits of its own',
+      'it on a handler, because each tube has its own limits',
     );
   return resolveHandlerOptions(options);
 }
@@ -79,5 +79,5 @@ export function resolveHandlerDefaults(
 function checkTimeout(timeout: Duration): number {
   const limit = parseDuration(timeout, '`timeout`');
   if (limit > 0) return limit;
-  throw wrongValue('DQ_BAD_OPTION', '`timeout`', timeout, 'longer than 0');
+  throw wrongValue('DQ_BAD_OPTION', '`timeout`', timeout, 'a duration longer than 0');
 }

@@ -15,10 +15,15 @@ export function resolveLimit(options: LimitOptions): TubeLimits {
   refuseUnknown(options, KNOWN, 'limit');
   const { rate, per, burst, concurrency, perGroup } = options;
   if (rate === undefined && concurrency === undefined && perGroup === undefined)
-    throw wrongValue('DQ_BAD_OPTION', '`limit`', options, 'a `rate`, a `concurrency` or a `perGroup` in it');
+    throw wrongValue(
+      'DQ_BAD_OPTION',
+      '`limit`',
+      options,
+      'an object with `rate`, `concurrency` or `perGroup`',
+    );
   for (const [name, value] of Object.entries({ per, burst })) {
     if (rate === undefined && value !== undefined)
-      throw wrongValue('DQ_BAD_OPTION', `\`limit.${name}\``, value, 'a `rate` beside it');
+      throw wrongValue('DQ_BAD_OPTION', `\`limit.${name}\``, value, 'a `rate` as well');
   }
   return {
     ...(rate !== undefined && {
@@ -34,5 +39,5 @@ export function resolveLimit(options: LimitOptions): TubeLimits {
 function checkPer(per: Duration): number {
   const time = parseDuration(per, '`limit.per`');
   if (time > 0) return time;
-  throw wrongValue('DQ_BAD_OPTION', '`limit.per`', per, 'longer than 0');
+  throw wrongValue('DQ_BAD_OPTION', '`limit.per`', per, 'a duration longer than 0');
 }

@@ -116,7 +116,7 @@ function failed(error: Error, { attempt, attempts, backoff }: Limits, delay?: nu
     const asked: unknown = backoff(attempt, error);
     // A promise isn't a duration, which is reported below. Its rejection must not end the process as well.
     if (asked instanceof Promise) asked.catch(() => undefined);
-    return { kind: 'retry', delay: parseDuration(asked as Duration, 'what it returned'), error };
+    return { kind: 'retry', delay: parseDuration(asked as Duration, 'the result'), error };
   } catch (thrown) {
     const cause = toError(thrown);
     const slip = `the handler's \`backoff\` failed after «${error.message}»: ${cause.message}`;

@@ -171,7 +171,7 @@ interface Reporting {
 export function loseLease({ tube, report }: Reporting, run: Run): void {
   if (run.lost) return;
   run.lost = true;
-  const fact = `the lease of job ${run.id} in ${tube} was lost; its outcome will not count`;
+  const fact = `the lease of job ${run.id} in ${tube} was lost; its outcome will be dropped`;
   run.abort(new DqError('DQ_LEASE_LOST', fact));
   report.leaseLost(tube, run.id, run.grant.attempt);
 }

@@ -135,17 +135,17 @@ describe('an envelope', () => {
 
 describe('unwrap', () => {
   it.each<[string, string, RegExp]>([
-    ['nothing', '', /has no bytes, or more than 16777216/],
+    ['nothing', '', /is empty or has more than 16777216/],
     ['a mark alone', 'dq1', /does not begin with "dq1 "/],
     ['a mark of another version', 'dq2 {}\nx', /does not begin with "dq1 " but with "dq2 {}\\nx"/],
     ['a job of another program', '1893456000000000000 hello', /does not begin with "dq1 "/],
     ['no end of the header', 'dq1 {"id":"x"}', /header has no end/],
-    ['no JSON', 'dq1 {"id"\nx', /header is no JSON/],
-    ['an empty header', 'dq1 \nx', /header is no JSON/],
-    ['null', 'dq1 null\nx', /header is no object/],
-    ['a number', 'dq1 5\nx', /header is no object/],
+    ['no JSON', 'dq1 {"id"\nx', /header is not valid JSON/],
+    ['an empty header', 'dq1 \nx', /header is not valid JSON/],
+    ['null', 'dq1 null\nx', /header is not an object/],
+    ['a number', 'dq1 5\nx', /header is not an object/],
     ['more than 1 MiB', `dq1 {"id":"${'x'.repeat(2 ** 20)}"}\n`, /more than 1048576 characters/],
-    ['a header for terminals', 'dq1 \x1b[2J\r\nx', /no JSON: .*\\u001b/],
+    ['a header for terminals', 'dq1 \x1b[2J\r\nx', /not valid JSON: .*\\u001b/],
     ['an array', 'dq1 []\nx', /field "id" is undefined/],
   ])('says why %s is no envelope', (_name, body, why) => {
     expect(unwrap(Buffer.from(body))).toMatch(why);

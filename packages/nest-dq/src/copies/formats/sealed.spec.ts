@@ -121,7 +121,7 @@ describe.each([
     }
     const ref = formatRef({ tube: TUBE, id: JOB.id, born: 5, due: JOB.due, copies: 1, places: [] }, staging);
     expect(parseRef(ref, '', staging)).toMatchObject({ id: JOB.id });
-    expect(() => parseRef(ref, '', production)).toThrow(/its tag is of another text/);
+    expect(() => parseRef(ref, '', production)).toThrow(/its tag does not match/);
   });
 
   it('has no copy that is made of two', () => {

@@ -38,9 +38,9 @@ const MORE_FIELDS = 100;
 
 /** Prefix of the reason why this process may not run a copy. */
 export const BAD_SEAL = 'DQ_BAD_SEAL: ';
-const CHANGED = `${BAD_SEAL}it was changed, or sealed for another tube or another \`seal.context\``;
-const NO_COPY = `${BAD_SEAL}it is no copy of its job`;
-const CUT = `${BAD_SEAL}it is not whole`;
+const CHANGED = `${BAD_SEAL}it was altered, or sealed for another tube or another \`seal.context\``;
+const NO_COPY = `${BAD_SEAL}it is not a copy of its job`;
+const CUT = `${BAD_SEAL}it is incomplete`;
 /** Like `BAD_SEAL`, but the copy may be fine: another process may have the key. */
 export const NO_KEY = `${BAD_SEAL}no key: `;
 

@@ -25,7 +25,7 @@ export function unwrap(body: Buffer, tube: StoredTube, seal: Seal | undefined): 
   }
   if (isGoQueue(body)) return unwrapGoQueue(body);
   if (!takesOpen) return NO_SEAL;
-  if (body.length === 0) return `it has no bytes, or more than ${LARGEST_BODY}`;
+  if (body.length === 0) return `it is empty or has more than ${LARGEST_BODY} bytes`;
   return `it does not begin with "dq1 " but with ${show(body.toString('latin1', 0, 20))}`;
 }
 

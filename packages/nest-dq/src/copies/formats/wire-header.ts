@@ -101,9 +101,9 @@ export function parseHeader(json: string): { header: CopyHeader; type: ContentTy
   try {
     wire = JSON.parse(json) as WireHeader;
   } catch (error) {
-    return `its header is no JSON: ${printable(String(error))}`;
+    return `its header is not valid JSON: ${printable(String(error))}`;
   }
-  if (typeof wire !== 'object' || wire === null) return 'its header is no object';
+  if (typeof wire !== 'object' || wire === null) return 'its header is not an object';
   const siblings = wire.l === undefined ? NO_SIBLINGS : readPlaces(wire.l);
   const bad = badField(wire) ?? (siblings ? undefined : 'l');
   if (bad) return `its header's field "${bad}" is ${show(wire[bad])}`;

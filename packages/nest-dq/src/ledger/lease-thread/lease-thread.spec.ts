@@ -126,7 +126,7 @@ describe('LeaseThread', () => {
     expect(threads).toHaveLength(1);
     expect(threads[0]!.told).toHaveLength(1);
     expect(warnings).toEqual([
-      `while the event loop is blocked, the leases of running jobs are not renewed: ${reason}`,
+      `leases of running jobs are not renewed while the event loop is blocked: ${reason}`,
     ]);
   });
 

@@ -95,7 +95,7 @@ export class LeaseThread {
     this.state = 'off';
     this.thread = undefined;
     this.options.warn(
-      `while the event loop is blocked, the leases of running jobs are not renewed: ${error.message}`,
+      `leases of running jobs are not renewed while the event loop is blocked: ${error.message}`,
     );
   }
 }

@@ -84,7 +84,7 @@ describe('threadSource', () => {
     [
       'a function',
       { host: 'h', tls: { checkServerIdentity: () => undefined } },
-      'the Redis option `tls.checkServerIdentity` is a function, which a thread cannot be given',
+      'the Redis option `tls.checkServerIdentity` is a function, which cannot be passed to a thread',
     ],
     [
       'a lookup of the user’s',
@@ -94,7 +94,7 @@ describe('threadSource', () => {
     [
       'an object that is more than its values',
       { host: 'h', tls: { secureContext: new (class Context {})() as never } },
-      'the Redis option `tls.secureContext` is an object of a class',
+      'the Redis option `tls.secureContext` is a class instance',
     ],
   ])('names %s, which a thread cannot have', (_what, source, problem) => {
     expect(() => inThread(source)).toThrow(problem);

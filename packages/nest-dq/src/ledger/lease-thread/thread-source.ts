@@ -48,7 +48,7 @@ function copy(value: unknown, what: string): unknown {
   if (typeof value === 'object' && value !== null && isPlain(value)) return copyOptions(value, `${what}.`);
   if (typeof value === 'object' ? value !== null : typeof value === 'function' || typeof value === 'symbol') {
     throw new TypeError(
-      `the Redis option \`${what}\` is ${typeof value === 'object' ? 'an object of a class' : `a ${typeof value}`}, which a thread cannot be given`,
+      `the Redis option \`${what}\` is ${typeof value === 'object' ? 'a class instance' : `a ${typeof value}`}, which cannot be passed to a thread`,
     );
   }
   return value;

@@ -14,7 +14,7 @@ export type RedisSource = string | RedisOptions | Redis | Cluster;
  * exists. Reply: the server's run id, which changes with each start, or an empty string.
  */
 export const PROBE: string = `
--- The server's own words do not say in every version which command a user may not run.
+-- Not every server version names the command that a user may not run.
 local function need(name, ...)
   local answer = redis.pcall(name, ...)
   local err = type(answer) == 'table' and answer.err
@@ -35,7 +35,7 @@ need('ZSCORE', key, '')
 need('EXISTS', key)
 need('ZCOUNT', key, 0, 0)
 need('ZREVRANGE', key, 0, 0)
-need('HSET', key, '', '', '') -- a value is missing: what a user may do is looked at before that
+need('HSET', key, '', '', '') -- a value is missing: permissions are checked before arguments
 need('HDEL', key, '')
 need('HGET', key, '')
 need('HMGET', key, '')

@@ -131,7 +131,7 @@ function noDatabase({ options }: Redis, cause: Error): DqError {
   const fact = `the database ${options.db} of \`redis\` cannot be used`;
   return new DqError(
     'DQ_CONFIG',
-    `${fact}: expected one that the server has and the user may select (${cause.message})`,
+    `${fact}: expected one that exists and that the user may select (${cause.message})`,
     { cause },
   );
 }

@@ -59,7 +59,7 @@ describe('RedisMaster', () => {
 
     it('says so before anything is known of a connection', async () => {
       await clock.advance(2_000);
-      expect(await refusal()).toBe('DQ_LEDGER_DOWN: Redis is not connected: no connection stands yet');
+      expect(await refusal()).toBe('DQ_LEDGER_DOWN: Redis is not connected: no connection yet');
     });
 
     it('names the failures of all addresses of its host', async () => {

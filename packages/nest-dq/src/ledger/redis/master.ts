@@ -49,7 +49,7 @@ export class RedisMaster {
   private readonly common: readonly string[];
   private state: 'new' | 'unknown' | 'answers' | 'away' | 'closed' = 'new';
   /** Why it is away. */
-  private reason = new Error('no connection stands yet');
+  private reason = new Error('no connection yet');
   private hasConnection = false;
   /** Callbacks waiting until the state is known. */
   private awaiting: ((error?: Error) => void)[] = [];
@@ -158,7 +158,7 @@ export class RedisMaster {
         return answer.reply;
       }
     } while (clock.now() - began < GIVE_UP_LATE);
-    throw this.downError(new Error(`each call reached it too late, for ${GIVE_UP_LATE} ms`));
+    throw this.downError(new Error(`calls have reached it too late for ${GIVE_UP_LATE} ms`));
   }
 
   /** There is a connection, perhaps to another server: all measurements start over. */
@@ -208,7 +208,7 @@ export class RedisMaster {
       // In a cluster, this call may make ioredis connect to a node.
       const call = detached(() => connection[script]!(keys.length, keys, [actUntil, ...this.common, json]));
       const reply = await withinLimit(clock, CALL_LIMIT, call);
-      if (!isReply(reply)) throw toError(nonsense(reply, 'what a script of ours replies').cause);
+      if (!isReply(reply)) throw toError(nonsense(reply, "a reply of nest-dq's scripts").cause);
       return { reply, sent, received: clock.now() };
     } catch (thrown) {
       if (this.isClosed()) throw closedError();

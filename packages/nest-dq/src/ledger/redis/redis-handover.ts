@@ -16,7 +16,7 @@ return { 1, us }
 /** Takes some certain deletions. KEYS: the sorted set. Reply: each as JSON. */
 export const TAKE: string = `${RECORD}
 local MOST = 10
--- The earliest ones with their times: the last ranks of the reversed order.
+-- The earliest entries with their times: the last ranks of the reversed order.
 local found = call('ZREVRANGE', KEYS[1], -MOST, -1, 'WITHSCORES')
 for i = 1, #found, 2 do
   if tonumber(found[i + 1]) <= now then
@@ -59,7 +59,7 @@ export class RedisHandover implements Handover {
       if (reply.ended) return [];
       const left: LeftDeletions[] = [];
       while (!reply.ended) {
-        const each = this.foreign.read<LeftDeletions>('what a process left', reply.text(), LEFT);
+        const each = this.foreign.read<LeftDeletions>('handover data of a process', reply.text(), LEFT);
         if (each && each.ids.length === each.generations.length) left.push(each);
       }
       if (left.length > 0) return left; // an empty list would mean there are no more

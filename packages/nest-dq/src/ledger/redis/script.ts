@@ -131,7 +131,7 @@ export function readCodes<Answer extends string>(
 /** The error for a reply that none of our scripts makes. */
 export function nonsense(value: unknown, expected: string): DqError {
   const cause = new Error(`a script replied ${show(value)}: expected ${expected}`);
-  return new DqError('DQ_LEDGER_DOWN', `Redis answered nonsense: ${cause.message}`, {
+  return new DqError('DQ_LEDGER_DOWN', `Redis sent an invalid reply: ${cause.message}`, {
     cause,
     indeterminate: true,
   });
@@ -168,7 +168,7 @@ export class ScriptReply {
 
   text(): string {
     const value = this.reply[this.at++];
-    if (typeof value !== 'string') throw nonsense(value, 'a text');
+    if (typeof value !== 'string') throw nonsense(value, 'a string');
     return value;
   }
 

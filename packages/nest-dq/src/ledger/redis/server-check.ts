@@ -55,18 +55,18 @@ export function unfitness(info: string): string[] {
   const version = value('redis_version');
   if (version && isOlder(version)) {
     problems.push(
-      `Redis ${version} is older than ${OLDEST.join('.')}, the oldest with which nest-dq is tested.`,
+      `Redis ${version} is older than ${OLDEST.join('.')}, the oldest version nest-dq is tested with.`,
     );
   }
   const policy = value('maxmemory_policy');
   if (policy && policy !== 'noeviction') {
     problems.push(
-      `Redis has maxmemory-policy ${policy}, so it may evict what was decided, and jobs may run twice; set noeviction.`,
+      `Redis has maxmemory-policy ${policy}, so it may evict decisions, and jobs may run twice; set noeviction.`,
     );
   }
   if (value('aof_enabled') === '0') {
     problems.push(
-      'Redis keeps no append-only file, so a restart forgets what was decided, and jobs may run twice; set appendonly yes.',
+      'Redis keeps no append-only file, so a restart forgets decisions, and jobs may run twice; set appendonly yes.',
     );
   }
   return problems;
@@ -74,7 +74,7 @@ export function unfitness(info: string): string[] {
 
 /** The warning about a server whose settings this user may not read. */
 export function unchecked(error: Error): string {
-  return `Redis could not be asked for its settings (${printable(error.message)}): make sure that maxmemory-policy is noeviction and appendonly is yes.`;
+  return `could not read the settings of Redis (${printable(error.message)}): make sure maxmemory-policy is noeviction and appendonly is yes.`;
 }
 
 export function isOlder(version: string): boolean {

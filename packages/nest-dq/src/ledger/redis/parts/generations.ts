@@ -3,24 +3,24 @@ import { RECORD } from './record.js';
 
 /** For scripts that open, commit and give up generations. */
 export const GENERATIONS: string = `${RECORD}
--- Whether the job waits or runs, so that its key is taken.
+-- Whether the job waits or runs, so its key is taken.
 local function isLive(record)
   return record.committed ~= -1 and (record.state == 'w' or record.state == 'r')
 end
 
--- Why a generation can never be committed any more; nil if it still may.
+-- Why a generation can no longer be committed; nil if it can.
 local function voided(record, generation)
   if isAborted(record, generation) then return 'changed' end
   if generation <= record.floor then return 'revoked' end
   return generation < record.committed and 'changed' or nil
 end
 
--- Whether a claim may have committed this generation, and its job may have run, before a newer one was committed.
+-- Whether a claim may have committed this generation, and its job run, before a newer one was committed.
 local function mayHaveCounted(record, generation)
   return generation < record.committed and not isAborted(record, generation) and now - generation >= ${YOUNG}
 end
 
--- Of the copies that an opening announced, only those in the mask may exist. If Redis lost the record since, it has no opening.
+-- Of the copies an opening announced, only those in the mask may exist. If Redis lost the record since, it has no opening.
 local function narrow(record, generation, due, announced, mask, unknown)
   if generation > record.opened then
     count(record, generation, due, mask)
@@ -41,13 +41,13 @@ local function take(record, born, generation, due, announced, mask, unknown, pla
   end
 end
 
--- An earlier call or a claim has committed the generation. Only the places of its copies are new.
+-- An earlier call or a claim has committed the generation; only the places of its copies are new.
 local function confirm(record, due, mask, unknown, places)
   if isLive(record) then record.places = places end
   owe(record, due, mask, unknown)
 end
 
--- Aborts the generation: from now on no claim may commit it, so its copies can be deleted. If it has no copies, there is nothing
+-- Aborts the generation: no claim may commit it from now on, so its copies can be deleted. If it has no copies, there is nothing
 -- to remember.
 local function giveUp(record, generation, due, announced, mask, unknown)
   if isAborted(record, generation) then

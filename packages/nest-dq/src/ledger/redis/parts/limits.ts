@@ -26,7 +26,7 @@ local function changeGroup(group, by)
   call('HSET', LIMITS, field, cmsgpack.pack(use))
 end
 
--- The lease of a run lasts until then. permit: false if the run has none.
+-- Sets the end of a run's lease. permit: false if the run has none.
 local function holdPermit(key, permit, leaseEnd)
   if not permit or not hasTubeKeys then return end
   if call('ZADD', RUNNING, leaseEnd, idOf(key) .. ':' .. permit) == 1 then changeGroup(permit, 1) end
@@ -36,7 +36,7 @@ local function returnMember(member)
   if call('ZREM', RUNNING, member) == 1 then changeGroup(string.match(member, ':(.*)'), -1) end
 end
 
--- The run is over.
+-- Ends the run.
 local function returnPermit(key, permit)
   if permit and hasTubeKeys then returnMember(idOf(key) .. ':' .. permit) end
 end
@@ -49,7 +49,7 @@ local burst = limits.burst or 1
 local turn = limits.interval and tonumber(call('HGET', LIMITS, 'turn') or 0)
 local refusals = 0
 
--- Takes the permits back whose lease is over, but for those that are spared.
+-- Reclaims permits whose lease has expired, except spared ones.
 if limits.concurrency or limits.perGroup then
   local before = context.sparedFrom
   before = before and before <= now and string.format('(%.17g', before) or now
@@ -59,7 +59,7 @@ if limits.concurrency or limits.perGroup then
   end
 end
 
--- Gives nil if a run may be granted; else why not, and in how many ms to ask again.
+-- Returns nil if a run may be granted; otherwise the reason, and in how many ms to ask again.
 local function limitedBy(permit)
   if limits.concurrency and call('ZCOUNT', RUNNING, '-inf', '+inf') >= limits.concurrency then return CONCURRENCY, ${LOOK_AT_PERMITS} end
   local packed = permit and permit ~= '' and limits.perGroup and call('HGET', LIMITS, '=' .. permit)
@@ -78,7 +78,7 @@ local function limitedBy(permit)
   return RATE, math.ceil((wait + (refusals - 1) * limits.interval) / 1000)
 end
 
--- A run is granted: it counts from now on. Gives the ledger time before which it must not begin.
+-- Counts a granted run from now on. Returns the ledger time before which it must not start.
 local function takeTurn()
   if not turn then return 0 end
   local from = turn - (burst - 1) * limits.interval

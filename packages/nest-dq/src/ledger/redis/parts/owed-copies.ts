@@ -9,7 +9,7 @@
  * then kept as long as possible, which is safe.
  */
 export const OWED_COPIES: string = `
--- A prime below 2 ^ 26, so that the product of two remainders is an integer that a number in Lua can hold.
+-- A prime below 2 ^ 26, so that a Lua number can hold the product of two remainders exactly.
 local PRIME = 67108859
 local MARKS = PRIME * PRIME
 
@@ -28,7 +28,7 @@ local function marksOf(generation, mask)
   return sum
 end
 
--- A put got no answer, so its copy may exist. The record remembers this until that copy would be stale.
+-- A put got no reply, so its copy may exist. The record remembers this until that copy would be stale.
 local function lose(record, due)
   record.lostDue = max(record.lostDue, due)
 end
@@ -45,7 +45,7 @@ local function discount(record, generation, mask)
   if record.sum > 0 then return end
   record.sum, record.sumDue = nil, nil
   if record.lostDue ~= 0 then return end
-  -- No copy of an opened generation is left, so a commit that still comes must not make one the job.
+  -- No copy of an opened generation is left, so a late commit must not make one the job.
   record.aborted = nil
   abortOpened(record, record.committed)
 end
@@ -55,7 +55,7 @@ local function setOwed(record, due, mask, unknown)
   record.owed = (mask ~= 0 or unknown ~= 0) and { due, mask, unknown } or nil
 end
 
--- Notes which copies of the committed generation may exist. A settled copy stays settled, although headers still name it.
+-- Records which copies of the committed generation may exist. A settled copy stays settled, although headers still name it.
 local function owe(record, due, mask, unknown)
   if record.counted then
     if record.sum ~= 0 then record.sumDue = max(record.sumDue, due) end
@@ -76,7 +76,7 @@ local function countOwed(record)
   record.owed = nil
 end
 
--- The copies in the mask are gone for good. Gives false if nothing changes.
+-- The copies in the mask are gone for good. Returns false if nothing changes.
 local function settle(record, generation, mask, unknown)
   if generation == record.committed and not record.counted then
     local owed = record.owed

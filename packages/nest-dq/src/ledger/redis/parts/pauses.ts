@@ -22,21 +22,21 @@ end
 local function readPauses(key)
   local packed = redis.pcall('GET', key)
   if not packed then return {} end
-  -- Again, so that another failure, as of a missing right, is raised as it is everywhere.
+  -- Called again, so that any other failure, such as a missing permission, is raised as everywhere else.
   if type(packed) == 'table' and not string.find(packed.err, 'WRONGTYPE', 1, true) then call('GET', key) end
   local isRead, record = pcall(cmsgpack.unpack, packed)
   local pauses = isRead and type(record) == 'table' and record.pauses
   return arePauses(pauses) and pauses or { 1, FOR_GOOD }
 end
 
--- When the present pause began and ends, 0 for no end; or two times 0 if there is none.
+-- Start and end of the current pause, 0 for no end; 0 twice if there is none.
 local function presentOf(pauses)
   local to = pauses[#pauses]
   if not to or to <= now then return 0, 0 end
   return pauses[#pauses - 1], to == FOR_GOOD and 0 or to
 end
 
--- Of too many pauses the two oldest become one. So a tube that is paused again and again has a small record.
+-- Merges the two oldest of too many pauses, so that a tube that is paused again and again has a small record.
 local function writePauses(key, pauses)
   local kept = {}
   for i = 1, #pauses, 2 do

@@ -80,7 +80,7 @@ local function push(first, ...)
   for i = 1, select('#', ...) do reply[r + i] = (select(i, ...)) end
 end
 
--- A text as it goes into a reply. Nothing of ours is longer, so what is cut is not read in any case.
+-- A string as it goes into a reply. Nothing of ours is longer, so anything cut off would not be valid anyway.
 local function short(text)
   return #text > 1048576 and string.sub(text, 1, 1000) or text
 end
@@ -92,7 +92,7 @@ local ABSENT = {
   },
 }
 
--- The record of a generation that was neither claimed nor revoked. An absent number is 0, as both are for a plain job.
+-- The record of a generation that was neither claimed nor revoked. An absent number is 0, as for a plain job.
 local function newRecord(generation, born, due)
   return setmetatable({
     state = 'w', due = due, committed = generation ~= 0 and generation or nil, born = born ~= 0 and born or nil,
@@ -104,20 +104,20 @@ local function emptyRecord()
   return newRecord(-1, -1, 0)
 end
 
--- The record of a run that Redis has lost, made from what the run's process knows.
+-- The record of a run that Redis has lost, rebuilt from what the run's process knows.
 local function madeAnew(generation, born, due, fence, attempt)
   local record = newRecord(generation, born, due)
   record.state, record.fence, record.attempt = 'r', fence, attempt
   return record
 end
 
--- Gives nil if there is no record.
+-- Returns nil if there is no record.
 local function readRecord(key)
   local packed = call('GET', key)
   return packed and setmetatable(cmsgpack.unpack(packed), ABSENT) or nil
 end
 
--- leaseUntil: the end of the lease of a run that ends now. If the expiry that this lease has set is late enough, it stays.
+-- leaseUntil: end of the lease of a run that ends now. If the expiry set by this lease is late enough, it stays.
 local function writeRecord(key, record, leaseUntil)
   local state, packed = record.state, cmsgpack.pack(record)
   if state == 'x' then
@@ -144,7 +144,7 @@ local function isRunning(record)
   return record.state == 'r' or record.state == 'l'
 end
 
--- Ends the run, if there is one. The fence stays, because it may only grow.
+-- Ends the run, if any. The fence stays, because it may only grow.
 local function endRun(record, state)
   record.state, record.leaseEnd, record.token, record.abort = state, nil, nil, nil
 end
@@ -158,12 +158,12 @@ local function isAborted(record, generation)
   return false
 end
 
--- Whether no copy of a generation can be needed any more, and none may run. That never changes again.
+-- Whether no copy of a generation is needed any more and none may run. Once true, it stays true.
 local function isOver(record, generation)
   local state, committed = record.state, record.committed
   if generation < committed or isAborted(record, generation) then return true end
   if generation > committed then return generation <= record.floor end
-  -- A run that began before the revoke goes on, and a letter stays.
+  -- A run that began before the revoke continues, and a letter stays.
   return state == 'd' or state == 'v' or state == 'u' or state == 'w' and generation <= record.floor
 end
 
@@ -180,7 +180,7 @@ local function addAborted(record, generation)
   aborted[#aborted + 1] = generation
 end
 
--- Forgets that the generations from the one to the other are aborted.
+-- Forgets that the generations in this range are aborted.
 local function dropAborted(record, from, to)
   local aborted = record.aborted
   if not aborted then return end
@@ -197,7 +197,7 @@ local function dropAborted(record, from, to)
   record.aborted = outside[1] and outside or nil
 end
 
--- Of all that this record has seen.
+-- The first opening this record has seen.
 local function firstOpened(record)
   return record.first < 0 and record.opened or record.first
 end
@@ -207,7 +207,7 @@ local function wasOpened(record, generation)
   return generation >= firstOpened(record) and generation <= record.opened
 end
 
--- Aborts every generation that was opened and not committed. If Redis has lost what was committed before, it aborts only those that
+-- Aborts every generation opened but not committed. If Redis has lost what was committed before, it aborts only those that
 -- the record has seen opened, because an older one may be the job.
 local function abortOpened(record, before)
   local committed, opened = record.committed, record.opened
@@ -220,7 +220,7 @@ local function abortOpened(record, before)
   record.aborted = aborted
 end
 ${OWED_COPIES}
--- Makes a generation the job: it waits, and its attempts begin anew.
+-- Makes a generation the job: it waits, and its attempts start over.
 local function swap(record, born, generation, due, places)
   endRun(record, 'w')
   dropAborted(record, 0, generation)
@@ -233,7 +233,7 @@ local function newFence(record)
   return record and max(record.fence + 1, us) or us
 end
 
--- The key of a record begins with DEAD without its ':dead', and ends with the id.
+-- A record's key begins with DEAD without its ':dead', and ends with the id.
 local function idOf(key)
   return string.sub(key, #DEAD - 4)
 end
@@ -242,7 +242,7 @@ local function letterName(key, born)
   return idOf(key) .. ':' .. born
 end
 
--- While the slot of a tube moves, a call is about one job and names the key of its record only: see redis-tube-ledger.ts.
+-- While the slot of a tube is migrating, a call concerns one job and names only its record's key: see redis-tube-ledger.ts.
 local function needLetters()
   if DEAD == LETTERS then error({ err = 'TRYAGAIN dead letters are not at hand while their slot moves' }) end
 end
@@ -256,7 +256,7 @@ local function addLetter(key, record, why, err, places)
   call('HSET', LETTERS, name, letter, name .. ':l', places)
 end
 
--- Gives the places; nil if there is no such letter.
+-- Returns the places; nil if there is no such letter.
 local function dropLetter(name)
   needLetters()
   local places = call('HGET', LETTERS, name .. ':l')

@@ -23,13 +23,13 @@ local function scheduleOf(record)
   }
 end
 
--- A schedule in a reply: state (w r d v x), born, generation, due, attempt, places; or an empty text if there is none.
+-- A schedule in a reply: state (w r d v x), born, generation, due, attempt, places; or an empty string if there is none.
 local function valuesOf(schedule)
   if not schedule then return '' end
   return schedule.state, schedule.born, schedule.committed, schedule.due, schedule.attempt, schedule.places
 end
 
--- Why the record, as it is now, refuses a generation; nil if it does not.
+-- Why the record in its current state refuses a generation; nil if it does not.
 local function refusal(record, opening)
   local by = opening.by
   if by == 'add' then return opening.onDuplicate ~= 'replace' and isLive(record) and 'taken' or nil end

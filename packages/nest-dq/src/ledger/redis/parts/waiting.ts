@@ -18,7 +18,7 @@ local function unlist(key)
   removed[#removed + 1], dues[id] = id, nil
 end
 
--- What a record that is written means for the index.
+-- Updates the index after a record was written.
 local function relist(key, record)
   if record.state ~= 'w' then return unlist(key) end
   if record.committed == -1 then return end
@@ -27,15 +27,15 @@ local function relist(key, record)
   dues[id], retried[id] = record.due, record.attempt > 0
 end
 
--- While the slot of a tube moves, only the key of a record is: see redis-tube-ledger.ts.
+-- While the slot of a tube is migrating, only a record's key is: see redis-tube-ledger.ts.
 local function isIndexAtHand()
   return INDEX ~= PLACES
 end
 
--- The last time in ms that a Date has. Whoever lists jobs could not show a later one, which another program has written.
+-- The last time a Date can hold, in ms. A later one, written by another program, could not be shown.
 local LAST_TIME = 8.64e15
 
--- A score of the index as callers are told of it; nil if there is none.
+-- An index score as returned to callers; nil if there is none.
 local function timeOf(score)
   local due = score and tonumber(score)
   return due and max(0, math.min(due, LAST_TIME))
@@ -88,7 +88,7 @@ end
 
 /** For scripts that read or write places in the index. */
 export const PLACES_IN_INDEX: string = `
--- Each start of a node is another server, so a tube that is never empty may meet many.
+-- Each start of a node counts as another server, so a tube that is never empty may see many.
 local MOST_SERVERS = 255
 local servers, numbers, isNew
 
@@ -113,7 +113,7 @@ local function packLayout(text)
   return packed
 end
 
--- Of a job in the index, as formatPlaces writes them.
+-- The places of a job in the index, as written by formatPlaces.
 local function placesOf(id)
   local value = call('HGET', PLACES, id)
   if not value then return '' end

@@ -10,7 +10,7 @@ export const abort: RedisVerb<AbortRequest, AbortAnswer> = {
   fields: ANNOUNCED,
   script: `${SCHEDULES}
 ${codes(ANSWERS)}
--- How many groups of aborted generations a record remembers, because any number of adds with one key may fail.
+-- Max groups of aborted generations a record remembers: any number of adds with one key may fail.
 local MOST_ABORTED = 16
 
 local function abort(key, ${namesOf(ANNOUNCED)})

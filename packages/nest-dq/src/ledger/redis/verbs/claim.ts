@@ -28,14 +28,14 @@ ${codes(LIMIT_KINDS)}
 local AHEAD, YOUNG = ${AHEAD}, ${YOUNG}
 local context = args[2]
 ${CLAIM_LIMITS}
--- Milliseconds. Who waits for a replaced run or a spared lease asks again after this time, because nobody tells when it ends.
+-- In ms. A caller waiting for a replaced run or a spared lease to end polls at this interval, because nothing signals its end.
 local LOOK = 1000
 
--- Makes the job a dead letter. Because of the new fence, calls of its last run are refused.
+-- Makes the job a dead letter. The new fence makes calls of its last run fail.
 local function bury(key, why, record)
   local places = record.places
   endRun(record, 'x')
-  -- If no run has told of its copies, one that nobody knows may come back with its node long after the letter is gone.
+  -- If no run has reported its copies, an unknown one may come back with its node long after the letter is gone.
   local toldOf = record.owed or record.counted
   if why == 'attempts' and not toldOf then owe(record, record.due, 0, 1) end
   record.fence, record.places = newFence(record), nil
@@ -43,23 +43,23 @@ local function bury(key, why, record)
   writeRecord(key, record)
 end
 
--- Grants the first run of a plain job if it has no record, as nearly all claims ask. Gives false if it has one. No record is
--- read for that, which saves a fifth of the script's time.
+-- Grants the first run of a plain job if it has no record, the case of nearly all claims. Returns false if it has one. Reads no
+-- record, which saves a fifth of the script's time.
 local function claimFirst(key, due, token)
   local record = { state = 'r', due = due, attempt = 1, fence = newFence(nil), leaseEnd = now + LEASE, token = token }
   return call('SET', key, cmsgpack.pack(record), 'NX', 'PX', LEASE + KEPT_AFTER)
 end
 
--- While the slot of the tube moves, nobody looks at a pause.
+-- Pauses are not checked while the slot of the tube is migrating.
 local pauses = hasTubeKeys and readPauses(CONTROL) or {}
--- Milliseconds until it is worth asking again; nil if the tube is not paused.
+-- Time until asking again makes sense, in ms; nil if the tube is not paused.
 local pausedFor
 if presentOf(pauses) ~= 0 then
   pausedFor = pauses[#pauses] == FOR_GOOD and LOOK_AT_PAUSE or pauses[#pauses] - now
 end
 
--- How much of the time since then does not make a job stale. If it was more than STALE_AFTER, a leftover copy of a job that is
--- over and forgotten would run.
+-- How much of the time since then does not make a job stale. If this exceeded STALE_AFTER, a leftover copy of a job that ended
+-- and was forgotten would run.
 local function forgiven(due)
   local sum = 0
   for i = 1, #pauses, 2 do
@@ -89,14 +89,14 @@ local function claim(key, ${namesOf(FIELDS)})
     end
     if current and record.state == 'x' then return DEAD, 0 end
   end
-  -- The number of a generation is the time at which it was opened.
+  -- A generation's number is the time at which it was opened.
   local age = now - generation
   if generation > committed and age < YOUNG then
     return WAIT, math.min(500, max(20, math.abs(age)))
   end
   local runDue, attempt = due, 0
   if record then
-    -- A job whose add is newer than the committed generation was not moved from that one: Redis has lost its add.
+    -- A job added after the committed generation was not moved from that one: Redis has lost its add.
     local moved = not current and committed ~= -1 and born ~= generation and born <= committed
     local leased = max(record.leaseEnd, record.holdEnd)
     local left = leased - now
@@ -121,12 +121,12 @@ local function claim(key, ${namesOf(FIELDS)})
       writeRecord(key, record)
       return GONE
     end
-    -- Here no run has a lease. Redis may have lost the Again of a run (state r) or the revival of a dead job (state x).
+    -- No run has a lease here. Redis may have lost the Again of a run (state r) or the revival of a dead job (state x).
     local state = record.state
     local rests = state == 'w' or state == 'r' or state == 'x'
     if moved and not (rests and record.born == born) then
-      -- The process that moved the job ended before the commit. The old generation is over, or the key has another job.
-      addAborted(record, generation) -- because a commit may still come, after the copies are gone
+      -- The process that moved the job ended before the commit. The old generation has ended, or the key has another job.
+      addAborted(record, generation) -- because a commit may still arrive after the copies are gone
       writeRecord(key, record)
       return GONE
     end
@@ -134,8 +134,8 @@ local function claim(key, ${namesOf(FIELDS)})
   end
   if runDue > now + AHEAD then return WAIT, runDue - now end
   if pausedFor then return PAUSED, pausedFor end
-  -- An ended record may be of an older copy, which made it after all was forgotten. So it does not know this generation. Nor does one
-  -- that was made by the opening of another.
+  -- An ended record may stem from an older copy, which created it after everything was forgotten, so it does not know this
+  -- generation. Nor does one created by the opening of another.
   local knows = record and (committed ~= -1 or wasOpened(record, generation))
   local live = knows and (record.state == 'w' or isRunning(record))
   if not current and not live and due + STALE_AFTER + forgiven(due) < now then
@@ -153,11 +153,11 @@ local function claim(key, ${namesOf(FIELDS)})
   local why, waitFor = limitedBy(permit)
   if why then return LIMITED, why, waitFor end
   if record.committed ~= generation then
-    -- The first run commits a newer generation. So if its commit was lost, the job is not.
+    -- The first run commits a newer generation, so a lost commit does not lose the job.
     if record.state == 'x' and record.born == born then dropLetter(letterName(key, born)) end
     swap(record, born, generation, due, nil)
   end
-  -- This schedule takes effect. Another one that was about to replace it does not, or both would run.
+  -- This schedule takes effect. One that was about to replace it must not, or both would run.
   abortOpened(record, committed)
   attempt = attempt + 1
   record.state, record.attempt, record.fence, record.leaseEnd, record.token = 'r', attempt, fence, now + LEASE, token

@@ -38,7 +38,7 @@ const SCRIPT = `${GENERATIONS}${RELISTING}${LIMITS_OF_RUNS}
 ${codes(ANSWERS)}
 local NOTHING_MORE = {}
 
--- Commits or aborts the generation with which the job is to go on, and gives the answer.
+-- Commits or aborts the generation with which the job continues, and returns the answer.
 local function goOn(key, record, next, answer)
   if answer ~= OK then
     record = record or emptyRecord()
@@ -63,9 +63,9 @@ local function complete(key, ${namesOf(FIELDS)})
   local next = (again or later) and more
   local record = readRecord(key)
   if next and record and record.committed == next.generation then
-    -- A claim has committed it, because the lease was over.
+    -- A claim has committed it, because the lease had expired.
     if later then return REFUSED end
-    -- The call is a repeat, even if another process runs the job by now.
+    -- The call is a repeat, even if another process is running the job by now.
     return goOn(key, record, next, OK)
   end
   if not record then
@@ -77,7 +77,7 @@ local function complete(key, ${namesOf(FIELDS)})
   returnPermit(key, permit)
   runs[key] = record.token
   if generation < record.committed then
-    -- The job was replaced while it ran, and this run only held the new generation back.
+    -- The job was replaced while running, and this run only delayed the new generation.
     record.holdEnd, record.abort = nil, nil
     if next then return goOn(key, record, next, OVER) end
     writeRecord(key, record)
@@ -100,7 +100,7 @@ local function complete(key, ${namesOf(FIELDS)})
   else
     endRun(record, 'w')
     if kind == 'back' then
-      -- Its copies may surface at once, and the job keeps the due time of the run that did not happen.
+      -- Its copies may become ready at once, and the job keeps the due time of the run that did not happen.
       surfaces = now
       record.attempt = max(0, record.attempt - 1)
     else

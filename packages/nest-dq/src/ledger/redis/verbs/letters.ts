@@ -30,28 +30,28 @@ import {
 const READ = `
 needLetters()
 
--- Whether it is one that addLetter has written.
+-- Whether addLetter wrote it.
 local function isLetter(text)
   if #text > 1048576 then return false end
   local read, letter = pcall(cjson.decode, text)
   if not read or type(letter) ~= 'table' then return false end
   for _, field in ipairs({ 'generation', 'due', 'attempt', 'died' }) do
     local number = letter[field]
-    if type(number) ~= 'number' or not (math.abs(number) <= 8.64e15) then return false end -- the last time that a Date has
+    if type(number) ~= 'number' or not (math.abs(number) <= 8.64e15) then return false end -- the last time a Date can hold
   end
   local err = letter.error
   return type(letter.why) == 'string' and
     (err == nil or type(err) == 'table' and type(err.name) == 'string' and type(err.message) == 'string')
 end
 
--- In place of one that another program has written, so that it is seen, and can be discarded.
+-- Replaces a letter written by another program, so that it is visible and can be discarded.
 local function unreadable(name)
   local died = max(0, math.min(now, tonumber(call('ZSCORE', DEAD, name) or 0)))
   return '{"why":"invalid","generation":0,"due":0,"attempt":0,"died":' .. string.format('%d', died) ..
     ',"error":{"name":"DqError","message":"DQ_BAD_PAYLOAD: what Redis has of this dead letter is not what nest-dq writes"}}'
 end
 
--- A letter in a reply: its JSON text, its name, its places; or an empty text if there is none.
+-- A letter in a reply: its JSON, its name, its places; or an empty string if there is none.
 local function valuesOf(name)
   local found = name and call('HMGET', LETTERS, name, name .. ':l') or {}
   local letter = found[1]
@@ -103,8 +103,8 @@ export const letters: RedisVerb<LetterPage, LetterList> = {
   fields: PAGE,
   about: 'dead',
   script: `${RECORD}${READ}${RANKS}
--- How many letters come before the page. Many jobs may have died in the same millisecond. Their letters are in descending order
--- of their names, so a binary search finds the place.
+-- Number of letters before the page. Many jobs may have died in the same millisecond. Their letters are in descending order
+-- of their names, so a binary search finds the position.
 local function ranksBefore(died, name)
   local low, high = call('ZCOUNT', DEAD, '(' .. died, '+inf'), call('ZCOUNT', DEAD, died, '+inf')
   while low < high do
@@ -172,7 +172,7 @@ return reply
 const REF: Fields<LetterRef> = { born: 'born' };
 
 const NAMED = `${READ}
--- The name of the letter of this generation, or without born of the present one; nil if the present one is not dead.
+-- The name of this generation's letter, or without born, of the current one; nil if the current one is not dead.
 local function nameOf(key, born)
   if not born then
     local record = readRecord(key)

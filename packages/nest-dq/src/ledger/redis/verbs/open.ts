@@ -42,7 +42,7 @@ local function open(key, ${namesOf(FIELDS)})
   local generation = max(record.committed + 1, record.opened + 1, record.floor + 1, now)
   if record.first < 0 and record.opened >= 0 then record.first = record.opened end
   record.opened = generation
-  -- The run is alive. While its process stores the new copies, nobody else may run the job.
+  -- The run is alive. Nobody else may run the job while its process stores the new copies.
   if by == 'again' then record.leaseEnd = now + LEASE end
   if known and known.generation == record.committed then owe(record, known.due, known.mask, known.unknown) end
   count(record, generation, due, announced)

@@ -23,7 +23,7 @@ const RESULTS = ['unknown', 'revoked', 'running', 'done', 'dead', 'first'] as co
 const SCRIPT = `${SCHEDULES}${RELISTING}
 ${codes(RESULTS)}
 
--- Revokes a plain job that has no record, as nearly all calls ask. Gives false if it has one. No record is read for that.
+-- Revokes a plain job that has no record, the case of nearly all calls. Returns false if it has one. Reads no record.
 local function revokeFirst(key, due, mask, unknown, places)
   local record = { state = 'v', due = due, floor = 0, owed = { due, mask, unknown }, places = places ~= '' and places or nil }
   if not call('SET', key, cmsgpack.pack(record), 'NX', 'PX', max(now, due) - now + KEPT_AFTER) then return false end
@@ -33,7 +33,7 @@ end
 
 local function revoke(key, ${namesOf(FIELDS)})
   local owes = mask ~= 0 or unknown ~= 0
-  -- In this call, an earlier request may have changed a record that is not written yet.
+  -- An earlier request of this call may have changed a record that is not written yet.
   if born == 0 and owes and due + DONE_TTL > now and not records[key] and revokeFirst(key, due, mask, unknown, places) then return FIRST end
   local known = readRecord(key)
   local record = known or born and newRecord(born, born, due) or emptyRecord()
@@ -42,14 +42,14 @@ local function revoke(key, ${namesOf(FIELDS)})
   local state, committed, opened = record.state, record.committed, record.opened
   local isPending = not born and opened > committed and not voided(record, opened)
   -- A revoke by key voids every add that was opened before now. A revoke by reference voids only its own add; no other opening
-  -- of that add can be committed once the job is revoked. The floor does not stop a run that goes on.
+  -- of that add can be committed once the job is revoked. The floor does not stop a run in progress.
   record.floor = born and max(record.floor, committed) or max(committed, opened, record.floor, now)
   if state == 'd' or state == 'x' then
     writeRecord(key, record)
     return isPending and REVOKED or state == 'd' and DONE or DEAD, begun, ''
   end
-  -- The record of an ended job stays for DONE_TTL at least. So a job without a record was never claimed, unless it was due
-  -- earlier than that: then it is done and forgotten, or waits in a backlog. In any case it does not run from now on.
+  -- The record of an ended job stays for at least DONE_TTL. So a job without a record was never claimed, unless it was due
+  -- earlier than that: then it is done and forgotten, or waits in a backlog. Either way it does not run from now on.
   local ended = state == 'u' and 'u' or 'v'
   if isPending then
     ended = 'v'
@@ -63,7 +63,7 @@ local function revoke(key, ${namesOf(FIELDS)})
   if running then
     record.state = 'l'
   else
-    -- They stay, so that a revoke that is repeated can delete what the first could not.
+    -- They stay, so that a repeated revoke can delete what the first could not.
     if record.places == '' and places ~= '' and committed == born then record.places = places end
     revoked = scheduleOf(record)
     endRun(record, ended)

@@ -30,7 +30,7 @@ local times, where, layouts = { INDEX }, { PLACES }, args[2].texts
 for i, text in ipairs(layouts) do layouts[i] = packLayout(text) .. '|' end
 
 local function index(key, ${namesOf(STORED)})
-  -- The record of an ended job stays for DONE_TTL at least.
+  -- The record of an ended job stays for at least DONE_TTL.
   if tonumber(due) + DONE_TTL <= now or not allNew and call('EXISTS', key) == 1 then return KNOWN end
   if room <= 0 then return FULL end
   room = room - 1
@@ -74,7 +74,7 @@ local function countBefore(due)
   return call('ZCOUNT', INDEX, '-inf', '(' .. due)
 end
 
--- How many jobs come before the page. Many may be due in the same millisecond, in the order of their ids.
+-- Number of jobs before the page. Many may be due in the same millisecond, in order of their ids.
 local function ranksBefore(due, id)
   local low, high = countBefore(due), call('ZCOUNT', INDEX, '-inf', due)
   while low < high do
