@@ -81,7 +81,7 @@ export function recordMetrics(view: DqClusterView): () => void {
   const owed = sum(
     'dq.job.owed',
     '{job}',
-    'Finished jobs whose deleted copies are not yet reported to the ledger',
+    'Jobs whose copies were deleted too recently for the ledger to forget them',
   );
   const gauge = (metric: string, unit: string, description: string) =>
     meter.createObservableGauge(metric, { unit, description });
