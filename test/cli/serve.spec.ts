@@ -368,10 +368,7 @@ describe('nest-dq', () => {
     [['serve', '--socket', ''], '--socket: invalid value "": expected the path of a unix socket.'],
     [['serve', '--socket', '/x', '--port', '1'], 'serve: --socket replaces --port and --host'],
     [['serve', '--idle', '0'], '--idle: invalid value "0": expected a whole number from 1'],
-    [
-      ['serve', '--deny', 'pause'],
-      'serve: unknown command `pause` in `deny`: expected one of put,',
-    ],
+    [['serve', '--deny', 'pause'], 'serve: unknown command `pause` in `deny`: expected one of put,'],
     [['serve', '--read-only=yes'], "Option '--read-only' does not take an argument"],
     [['serve', '--prot', '1'], "Unknown option '--prot'"],
     [['serve', '11300'], 'serve: unexpected argument 11300.'],

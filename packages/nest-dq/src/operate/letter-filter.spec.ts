@@ -50,11 +50,7 @@ describe('the filter of dead letters', () => {
       {},
       /^DQ_BAD_OPTION: unknown "reason" in the filter: expected one of diedFrom, diedTo, why/,
     ],
-    [
-      { why: 'boredom' },
-      {},
-      /^DQ_BAD_OPTION: unknown `why` "boredom": expected one of attempts, discarded/,
-    ],
+    [{ why: 'boredom' }, {}, /^DQ_BAD_OPTION: unknown `why` "boredom": expected one of attempts, discarded/],
     [{ why: 'toString' }, {}, /^DQ_BAD_OPTION: unknown `why` "toString"/],
     [{ error: '' }, {}, /^DQ_BAD_OPTION: `error` is "": expected a non-empty string$/],
     [{ error: /x/ }, {}, /^DQ_BAD_OPTION: `error` is \{\}: expected a non-empty string/],
