@@ -81,7 +81,9 @@ describe('what another program writes into Redis', () => {
       await expect(system.ledger.handover!.take()).resolves.toEqual([]);
       const told = system.log.filter((line) => line.includes("is not in nest-dq's format"));
       expect(told.filter((line) => line.startsWith('ignoring a process record in Redis'))).toHaveLength(1);
-      expect(told.filter((line) => line.startsWith('ignoring handover data of a process in Redis'))).toHaveLength(1);
+      expect(
+        told.filter((line) => line.startsWith('ignoring handover data of a process in Redis')),
+      ).toHaveLength(1);
       expectOneLineEach(system.log);
       await runsOne(system, 'tube', starts);
     },
@@ -94,7 +96,7 @@ describe('what another program writes into Redis', () => {
     await redis.set(`{${prefix}:}::seen`, NOISE);
     const system = suite.start({ prefix });
     await eventually('it is logged', () =>
-      system.log.some((line) => /^the data of processes in Redis .* WRONGTYPE /.test(line)),
+      system.log.some((line) => /^ignoring the data of processes in Redis .* WRONGTYPE /.test(line)),
     );
     const starts: Start[] = [];
     await record(system, 'tube', starts);
