@@ -177,21 +177,18 @@ describe('nodes', () => {
     expect(await test.kit.producer.delay(Orders, { id: 'b' }, '1h')).toMatchObject({ copies: 3 });
   });
 
-  it.each([false, true])(
-    'that are too few fail an add at once; used before: %s',
-    async (used) => {
-      if (used) await test.kit.producer.delay(Orders, { id: 'a' }, '1h');
-      for (const index of [0, 1]) test.kit.sleepNode(index);
-      for (let i = 0; i < 3; i++) {
-        const failed = test.kit.producer.delay(Orders, { id: 'b' }, '1h');
-        await expect(failed).rejects.toMatchObject({ code: 'DQ_TOO_FEW_COPIES' });
-      }
-      expect(test.elapsed()).toBe(0);
-      for (const index of [0, 1]) test.kit.wakeNode(index);
-      await test.kit.advance('2s');
-      expect(await test.kit.producer.delay(Orders, { id: 'c' }, '1h')).toMatchObject({ copies: 3 });
-    },
-  );
+  it.each([false, true])('that are too few fail an add at once; used before: %s', async (used) => {
+    if (used) await test.kit.producer.delay(Orders, { id: 'a' }, '1h');
+    for (const index of [0, 1]) test.kit.sleepNode(index);
+    for (let i = 0; i < 3; i++) {
+      const failed = test.kit.producer.delay(Orders, { id: 'b' }, '1h');
+      await expect(failed).rejects.toMatchObject({ code: 'DQ_TOO_FEW_COPIES' });
+    }
+    expect(test.elapsed()).toBe(0);
+    for (const index of [0, 1]) test.kit.wakeNode(index);
+    await test.kit.advance('2s');
+    expect(await test.kit.producer.delay(Orders, { id: 'c' }, '1h')).toMatchObject({ copies: 3 });
+  });
 
   it('are as many as configured', async () => {
     const small = new DqTestKit({ nodes: 1 });
