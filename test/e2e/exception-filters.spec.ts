@@ -48,7 +48,7 @@ describe('an exception filter', () => {
     }
     expect(app.about('isDqContext')).toEqual([
       expect.stringMatching(
-        /the exception filter (Http|All)Filter failed at a job of Work\.run, whose own error is kept: /,
+        /the exception filter (Http|All)Filter failed on a job of Work\.run \(the original error is kept\): /,
       ),
     ]);
   });

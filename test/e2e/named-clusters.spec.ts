@@ -151,12 +151,12 @@ describe('an application does not start', () => {
     [
       'no module registers',
       plain,
-      /Both\.ofMails \(in \w+\): its cluster is "mails", .* there is the one without a name/,
+      /Both\.ofMails \(in \w+\): its cluster is "mails", .* there is the unnamed one/,
     ],
     [
       'has a name, and no other',
       mails,
-      /Both\.ofPlain .*its cluster is the one without a name, .*; there is "mails"/,
+      /Both\.ofPlain .*its cluster is the unnamed one, .*; there is "mails"/,
     ],
   ])('with a handler of a cluster that %s', async (_that, dq, message) => {
     const fakes = [
@@ -176,14 +176,14 @@ describe('an application does not start', () => {
   });
 
   it('with an invalid name', () => {
-    expect(() => DqModule.forRoot({ name: '' })).toThrow(/DQ_CONFIG: the name of a cluster is ""/);
+    expect(() => DqModule.forRoot({ name: '' })).toThrow(/DQ_CONFIG: the cluster name is ""/);
     const five = 5 as unknown as string;
     expect(() => DqModule.forRootAsync({ name: five, useFactory: () => ({}) })).toThrow(
-      /is 5: expected a text/,
+      /is 5: expected a non-empty string/,
     );
-    expect(() => getDqToken(' ')).toThrow(/the name of a cluster is " "/);
+    expect(() => getDqToken(' ')).toThrow(/the cluster name is " "/);
     const type = Both as unknown as typeof DqProducer;
-    expect(() => InjectDq('mails', type)).toThrow(/function Both cannot be injected of a cluster/);
+    expect(() => InjectDq('mails', type)).toThrow(/function Both cannot be injected from a cluster/);
   });
 
   it('with a name among what the factory returns', async () => {

@@ -86,7 +86,7 @@ describe('parameters', () => {
       run(_payload: string, @Headers() _headers: object): void {}
     }
     await expect(start({ providers: [Work] })).rejects.toThrow(
-      /DQ_CONFIG: Work\.run .*: the parameter 2 has a decorator that reads a request, and a job has none/,
+      /DQ_CONFIG: Work\.run .*: parameter 2 has a decorator that reads a request, and a job has none/,
     );
   });
 

@@ -66,7 +66,7 @@ describe('what is made for requests', () => {
       await expect(app.failure('work', 1)).resolves.toMatchObject({ name: 'TypeError' });
     expect(app.about('isDqContext')).toEqual([
       expect.stringContaining(
-        'the interceptor ClassSerializerInterceptor or Took failed at a job of Work.run: response.setHeader',
+        'the interceptor ClassSerializerInterceptor or Took failed on a job of Work.run: response.setHeader',
       ),
     ]);
     expect(seen).toEqual(['ran', 'ran']);
@@ -77,7 +77,7 @@ describe('what is made for requests', () => {
       'guard that throws',
       { provide: APP_GUARD, useClass: AuthGuard },
       'TypeError',
-      /the guard AuthGuard failed at a job of Work\.run: /,
+      /the guard AuthGuard failed on a job of Work\.run: /,
     ],
     [
       'guard that refuses',
@@ -89,7 +89,7 @@ describe('what is made for requests', () => {
       'interceptor',
       { provide: APP_INTERCEPTOR, useClass: ResponseTime },
       'TypeError',
-      /the interceptor ResponseTime failed at a job of Work\.run: /,
+      /the interceptor ResponseTime failed on a job of Work\.run: /,
     ],
   ])('is named once: a %s', async (_what, enhancer, name, message) => {
     const app = await start({ providers: [failing(() => seen.push('ran')), enhancer] });

@@ -229,7 +229,7 @@ export class Handlers {
   @DelayedHandler(OrderCancel, { cluster: 'second' })
   cluster(): void {}
 
-  // @ts-expect-error the name of a cluster is a text
+  // @ts-expect-error the cluster name is a text
   @DelayedHandler(OrderCancel, { cluster: DqProducer })
   noCluster(): void {}
 }

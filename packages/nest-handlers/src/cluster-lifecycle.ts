@@ -113,9 +113,9 @@ export abstract class ClusterLifecycle<Runtime extends ClusterRuntime, Found>
    */
   protected warnOfMemory(instead: string): void {
     const { kind } = this.tokens;
-    const fate = 'lost when this process ends, and no other process sees them';
+    const fate = 'lost when this process exits and invisible to other processes';
     if (process.env['NODE_ENV'] === 'production') {
-      const trouble = `NODE_ENV is production, and no option says where ${kind.item}s are stored`;
+      const trouble = `NODE_ENV is production, but no option sets where ${kind.item}s are stored`;
       throw kind.configError(`${trouble}; in memory they would be ${fate}: ${instead}`);
     }
     this.logger.warn(`${kind.item}s are stored in memory: they are ${fate}; ${instead}`);
@@ -139,7 +139,7 @@ export abstract class ClusterLifecycle<Runtime extends ClusterRuntime, Found>
     if (handlers.length === 0) return;
     if (this.runtime.options.consume) return this.run(handlers);
     const sources = handlers.flatMap((each) => this.sourcesOf(each)).join(', ');
-    this.logger.log(`does not consume ${sources} in this process, as \`consume\` is false`);
+    this.logger.log(`not consuming ${sources} in this process: \`consume\` is false`);
   }
 
   /**
@@ -159,7 +159,7 @@ export abstract class ClusterLifecycle<Runtime extends ClusterRuntime, Found>
     const by = importers.length > 0 ? `, by ${importers.join(' and ')}` : '';
     const more = name === undefined ? '; a second cluster needs a `name`' : '';
     throw tokens.kind.configError(
-      `${tokens.kind.module}.forRoot or forRootAsync is imported ${same} times ${named}${by}: expected once, as it is global${more}`,
+      `${tokens.kind.module}.forRoot or forRootAsync is imported ${same} times ${named}${by}: expected once, since it is global${more}`,
     );
   }
 }

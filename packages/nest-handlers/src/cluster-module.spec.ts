@@ -162,7 +162,7 @@ describe('the lifecycle of a cluster', () => {
 
   it('only says what it does not run without `consume`', async () => {
     await start([notes.forRoot({ consume: false })], Reader);
-    expect(told.at(-1)).toBe('does not consume tea, cake in this process, as `consume` is false');
+    expect(told.at(-1)).toBe('not consuming tea, cake in this process: `consume` is false');
   });
 
   it('warns of memory, and refuses it in production', async () => {
@@ -172,7 +172,7 @@ describe('the lifecycle of a cluster', () => {
     process.env['NODE_ENV'] = 'production';
     try {
       await expect(start([notes.forRoot({ durable: false })])).rejects.toThrow(
-        'NOTES: NODE_ENV is production, and no option says where notes are stored',
+        'NOTES: NODE_ENV is production, but no option sets where notes are stored',
       );
     } finally {
       process.env['NODE_ENV'] = before;
@@ -200,27 +200,27 @@ describe('the parts of a cluster', () => {
     [
       'another class',
       () => tokens.checked(Note as never),
-      'undefined cannot be injected of a cluster: expected one of Pen, Paper',
+      'undefined cannot be injected from a cluster: expected one of Pen, Paper',
     ],
     [
       'a name without letters',
       () => tokens.checked(Pen, ' '),
-      'the name of a cluster is " ": expected a text',
+      'the cluster name is " ": expected a non-empty string',
     ],
     [
       'such a name of a module',
       () => notes.forRoot({ name: '' }),
-      'the name of a cluster is "": expected a text',
+      'the cluster name is "": expected a non-empty string',
     ],
     [
       'no options',
       () => notes.forRoot(null as never),
-      'NoteModule.forRoot was given null: expected options, or nothing',
+      'NoteModule.forRoot got null: expected an options object or nothing',
     ],
     [
       'an option next to the factory',
       () => notes.forRootAsync({ useFactory: () => ({}), durable: true } as never),
-      'forRootAsync was given `durable`, which belongs in what its factory returns',
+      'forRootAsync got `durable`, which belongs in the options its factory returns',
     ],
   ])('refuse %s', (_what, call, message) => {
     expect(call).toThrow(`NOTES: ${message}`);
@@ -230,7 +230,7 @@ describe('the parts of a cluster', () => {
     @Module({ imports: [notes.withoutOptions] })
     class NoteModule {}
     await expect(Test.createTestingModule({ imports: [NoteModule] }).compile()).rejects.toThrow(
-      'NOTES: `imports` has NoteModule itself: expected NoteModule.forRoot(…)',
+      'NOTES: `imports` lists NoteModule itself: expected NoteModule.forRoot(…)',
     );
   });
 });

@@ -97,7 +97,7 @@ export function clusterModule<
     withoutOptions: forwardRef(() => {
       const { module } = kind;
       throw kind.configError(
-        `\`imports\` has ${module} itself: expected ${module}.forRoot(…) or ${module}.forRootAsync(…) once in the application, and none in other modules, as it is global`,
+        `\`imports\` lists ${module} itself: expected ${module}.forRoot(…) or ${module}.forRootAsync(…) once in the application and not in other modules, since it is global`,
       );
     }),
 
@@ -105,7 +105,7 @@ export function clusterModule<
     forRoot(options: Options & ClusterExtras): DynamicModule {
       if (typeof options !== 'object' || options === null) {
         const given = kind.show(withoutSecrets(options));
-        throw kind.configError(`${kind.module}.forRoot was given ${given}: expected options, or nothing`);
+        throw kind.configError(`${kind.module}.forRoot got ${given}: expected an options object or nothing`);
       }
       tokens.checkName(options.name);
       return ConfigurableModuleClass.forRoot(options);
@@ -117,7 +117,7 @@ export function clusterModule<
       const misplaced = parts.optionNames.find((name) => name in options);
       if (misplaced === undefined) return ConfigurableModuleClass.forRootAsync(options);
       throw kind.configError(
-        `forRootAsync was given \`${misplaced}\`, which belongs in what its factory returns`,
+        `forRootAsync got \`${misplaced}\`, which belongs in the options its factory returns`,
       );
     },
   };

@@ -33,18 +33,18 @@ export class ClusterTokens<Injectable extends Function, Name extends string> {
     const injectables = Object.values<Injectable>(this.injectables);
     if (injectables.includes(type)) return this.of(type, this.checkName(cluster));
     const known = injectables.map(({ name }) => name).join(', ');
-    throw kind.configError(`${kind.show(type)} cannot be injected of a cluster: expected one of ${known}`);
+    throw kind.configError(`${kind.show(type)} cannot be injected from a cluster: expected one of ${known}`);
   }
 
   /** Checks a name given by an application; undefined for the cluster without a name. */
   checkName(name: unknown): string | undefined {
     if (name === undefined || (typeof name === 'string' && name.trim() !== '')) return name;
     const { kind } = this;
-    throw kind.configError(`the name of a cluster is ${kind.show(name)}: expected a text that is not empty`);
+    throw kind.configError(`the cluster name is ${kind.show(name)}: expected a non-empty string`);
   }
 
   /** Formats a cluster for messages. */
   showCluster(name: string | undefined): string {
-    return name === undefined ? 'the one without a name' : this.kind.show(name);
+    return name === undefined ? 'the unnamed one' : this.kind.show(name);
   }
 }

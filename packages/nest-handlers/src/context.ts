@@ -27,13 +27,13 @@ export function detached<T>(work: () => T): T {
 export function wrongResult(result: unknown, outcomes: readonly string[]): string | undefined {
   if (typeof result === 'function') {
     const isOutcomes = outcomes.includes(result.name) && result.prototype instanceof Error;
-    return isOutcomes ? `the class ${result.name}: expected what one of its methods makes` : undefined;
+    return isOutcomes ? `the class ${result.name}: expected the result of one of its methods` : undefined;
   }
   if (typeof result !== 'object' || result === null) return undefined;
   if (types.isNativeError(result) || result instanceof Error)
-    return `an error, which counts as thrown: ${result.message}`;
+    return `an error, treated as thrown: ${result.message}`;
   return isGenerator(result)
-    ? 'a generator, of which nothing has run: expected an async method without *'
+    ? 'a generator, none of which has run: expected an async method without *'
     : undefined;
 }
 

@@ -27,7 +27,7 @@ describe('what is made for requests', () => {
       'a guard',
       { guards: ['A', 'B'] },
       ['B.canActivate', 'target'],
-      'the guard B failed at a note of Orders.cancel: ',
+      'the guard B failed on a note of Orders.cancel: ',
     ],
     ['an async guard', { guards: ['A'] }, ['readToken', 'async A.canActivate'], 'the guard A failed'],
     ['an interceptor', { interceptors: ['Cache'] }, ['Cache.intercept'], 'the interceptor Cache failed'],
@@ -53,7 +53,7 @@ describe('what is made for requests', () => {
     const interceptors = ['Cache', 'Timing', 'Cache'];
     const late = (thrown: unknown) => (advice: EnhancerAdvice) => advice.attemptFailed(thrown, true);
     expect(told({ guards: ['A'], interceptors }, late(slip('Object.next')))).toEqual([
-      expect.stringContaining('the interceptor Cache or Timing failed at a note of Orders.cancel: '),
+      expect.stringContaining('the interceptor Cache or Timing failed on a note of Orders.cancel: '),
     ]);
     expect(told({ interceptors }, late(slip('Timing.end', 'Orders.cancel')))).toEqual([
       expect.stringContaining('the interceptor Timing failed'),
@@ -70,7 +70,9 @@ describe('what is made for requests', () => {
     ]);
     expect(told({ guards: ['A', 'B'] }, refused)).toEqual([expect.stringContaining('one of A, B refused')]);
     expect(told({}, refused)).toEqual([]);
-    expect(told({ guards: ['A'] }, refused)[0]).toContain('stand before notes, too: isNoteContext(context)');
+    expect(told({ guards: ['A'] }, refused)[0]).toContain(
+      'also run before notes; detect those with isNoteContext(context)',
+    );
   });
 
   it('is named when a filter fails: by the stack, or all that apply', () => {
@@ -78,7 +80,7 @@ describe('what is made for requests', () => {
     const threw = (error: unknown) => (advice: EnhancerAdvice) => advice.filterThrew(error);
     expect(told({ filters }, threw(slip('BaseFilter.reply', 'B.catch')))).toEqual([
       expect.stringMatching(
-        /^the exception filter B failed at a note of Orders\.cancel, whose own error is kept: /,
+        /^the exception filter B failed on a note of Orders\.cancel \(the original error is kept\): /,
       ),
     ]);
     expect(told({ filters }, threw(5))).toEqual([expect.stringContaining('filter A or B failed')]);

@@ -28,8 +28,8 @@ export class EnhancerAdvice {
     const { filters } = this.enhancers;
     const who = filters.find((name) => passed(name, stack)) ?? orOf(filters);
     this.tell(
-      `the exception filter ${who} failed at a ${item}`,
-      `, whose own error is kept: ${message}. Let it rethrow what it is given when ${contextCheck}(host)`,
+      `the exception filter ${who} failed on a ${item}`,
+      ` (the original error is kept): ${message}. Make it rethrow the given error when ${contextCheck}(host) is true`,
     );
   }
 
@@ -45,15 +45,15 @@ export class EnhancerAdvice {
       const who = guards.length === 1 ? guards[0] : `one of ${guards.join(', ')}`;
       return this.tell(
         `the guard ${who} refused a ${item}`,
-        `. Guards that are set globally stand before ${item}s, too: ${contextCheck}(context) tells them`,
+        `. Global guards also run before ${item}s; detect those with ${contextCheck}(context)`,
       );
     }
     const { message, stack = '' } = this.kind.readError(thrown);
     if (!admitted) {
       const who = guards.find((name) => passed(name, stack)) ?? orOf(guards);
       return this.tell(
-        `the guard ${who} failed at a ${item}`,
-        `: ${message}. Guards that are set globally stand before ${item}s, too: ${contextCheck}(context) tells them`,
+        `the guard ${who} failed on a ${item}`,
+        `: ${message}. Global guards also run before ${item}s; detect those with ${contextCheck}(context)`,
       );
     }
     if (!(thrown instanceof Error) || thrown.name !== 'TypeError') return;
@@ -64,8 +64,8 @@ export class EnhancerAdvice {
     const interceptor = named ?? (returned && interceptors.length > 0 ? orOf(interceptors) : undefined);
     if (guard === undefined && interceptor === undefined) return;
     this.tell(
-      `the ${guard ? `guard ${guard}` : `interceptor ${interceptor}`} failed at a ${item}`,
-      `: ${message}. If it looked for a request, ${contextCheck}(context) tells that there is none`,
+      `the ${guard ? `guard ${guard}` : `interceptor ${interceptor}`} failed on a ${item}`,
+      `: ${message}. If it expects a request, skip that when ${contextCheck}(context) is true`,
     );
   }
 

@@ -36,8 +36,8 @@ export class GlobalGuards {
     if (unaware.length === 0 || handlers.length === 0) return;
     const guards = `the global guard${unaware.length > 1 ? 's' : ''} ${unaware.join(', ')}`;
     this.logger.warn(
-      `${guards} stand${unaware.length > 1 ? '' : 's'} before each ${item} of ${handlers.join(', ')}, too, where there is no request: ` +
-        `let canActivate return true when ${contextCheck}(context)`,
+      `${guards} also run${unaware.length > 1 ? '' : 's'} before each ${item} of ${handlers.join(', ')}, where there is no request: ` +
+        `return true from canActivate when ${contextCheck}(context)`,
     );
   }
 }

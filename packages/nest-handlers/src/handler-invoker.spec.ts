@@ -140,7 +140,7 @@ describe('enhancers', () => {
     for (let i = 0; i < 2; i++) await expect(run({})).rejects.toThrow(TypeError);
     expect(warnings).toEqual([
       expect.stringMatching(
-        /^the guard AuthGuard failed at a note of Guarded\.run: .*isNoteContext\(context\)/,
+        /^the guard AuthGuard failed on a note of Guarded\.run: .*isNoteContext\(context\)/,
       ),
     ]);
   });
@@ -193,7 +193,7 @@ describe('parameters', () => {
       run(_payload: unknown, _item: Note, @Headers() _headers: unknown): void {}
     }
     await expect(bind({ providers: [Reading] })).rejects.toThrow(
-      'NOTES: Reading.run (in RootTestModule): the parameter 3 has a decorator that reads a request, and a note has none: ' +
+      'NOTES: Reading.run (in RootTestModule): parameter 3 has a decorator that reads a request, and a note has none: ' +
         'expected @Text(), @CurrentNote() or one made with createParamDecorator',
     );
   });
@@ -209,7 +209,7 @@ describe('a generator', () => {
       }
     }
     await expect(bind({ providers: [Generating] })).rejects.toThrow(
-      /^NOTES: Generating\.run \(in RootTestModule\) is a generator, and nothing of it would run: expected a method without \*/,
+      /^NOTES: Generating\.run \(in RootTestModule\) is a generator, so calling it would run nothing: expected a method without \*/,
     );
   });
 });
@@ -243,13 +243,13 @@ describe('a global guard', () => {
       providers: [Reminders, { provide: APP_GUARD, useClass: TokenGuard }],
     });
     expect(warnings.splice(0)).toEqual([
-      'the global guard TokenGuard stands before each note of Reminders.send, too, where there is no request: ' +
-        'let canActivate return true when isNoteContext(context)',
+      'the global guard TokenGuard also runs before each note of Reminders.send, where there is no request: ' +
+        'return true from canActivate when isNoteContext(context)',
     ]);
     await expect(handlers['x']!('', note())).rejects.toThrow('Unauthorized');
     expect(warnings).toEqual([
-      'the guard TokenGuard failed at a note of Reminders.send: Unauthorized. ' +
-        'Guards that are set globally stand before notes, too: isNoteContext(context) tells them',
+      'the guard TokenGuard failed on a note of Reminders.send: Unauthorized. ' +
+        'Global guards also run before notes; detect those with isNoteContext(context)',
     ]);
   });
 
@@ -312,7 +312,7 @@ describe('scopes', () => {
       run(): void {}
     }
     await expect(bind({ providers: [Transient] })).rejects.toThrow(
-      /^NOTES: Transient\.run .* is transient, .* which has an instance for each note$/,
+      /^NOTES: Transient\.run .* is transient, .* which has one instance per note$/,
     );
   });
 

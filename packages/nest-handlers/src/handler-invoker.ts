@@ -71,8 +71,8 @@ export class HandlerInvoker<Item extends object> {
     if (isEmpty(enhancers) && !hasDecoratedParameters(type, key)) return undefined;
     if (typeof key === 'symbol') {
       throw kind.configError(
-        `${name} has guards, pipes, interceptors, filters or decorated parameters, which Nest keeps by the name of a ` +
-          'method, and its name is a symbol: expected a text',
+        `${name} has guards, pipes, interceptors, filters or decorated parameters, which Nest stores by method ` +
+          'name, but its name is a symbol: expected a string',
       );
     }
     this.refusePassedOver(wrapper, name);
@@ -87,16 +87,16 @@ export class HandlerInvoker<Item extends object> {
     const missing = scopedGlobals(this.nest.config).find((enhancer) => !known.includes(enhancer));
     if (missing === undefined) return;
     throw this.kind.configError(
-      `${name} would run without the global ${String(missing.name)}, which is not a singleton: Nest makes it for ` +
-        'providers given as a class only; expected such a provider',
+      `${name} would run without the global ${String(missing.name)}, which is not a singleton: Nest creates it only ` +
+        'for providers given as a class; expected such a provider',
     );
   }
 
   private refuseTransient({ wrapper, name }: FoundMethod): void {
     if (!wrapper.isTransient) return;
     throw this.kind.configError(
-      `${name} is a handler, but its class is transient, so it has an instance for each place where it is injected: ` +
-        `expected a singleton, or a request-scoped class, which has an instance for each ${this.kind.item}`,
+      `${name} is a handler, but its class is transient, so each injection gets its own instance: ` +
+        `expected a singleton, or a request-scoped class, which has one instance per ${this.kind.item}`,
     );
   }
 
@@ -108,7 +108,7 @@ export class HandlerInvoker<Item extends object> {
     // Of its own module, since another module may have a provider with the same token.
     const moduleRef: unknown = wrapper.host?.getProviderByKey(ModuleRef)?.instance;
     if (!(moduleRef instanceof ModuleRef)) {
-      throw this.kind.configError(`${name} is request-scoped, but belongs to no module that could make it`);
+      throw this.kind.configError(`${name} is request-scoped, but belongs to no module that could create it`);
     }
     return async (item) => {
       const contextId = ContextIdFactory.getByRequest(item);

@@ -9,7 +9,7 @@ export function checkHooks<Hooks extends object>(
   names: readonly (keyof Hooks & string)[],
   wrong: WrongValue,
 ): readonly Hooks[] {
-  const expected = `a list of objects with the methods ${names.join(', ')}, or some of them`;
+  const expected = `a list of objects with at least one of the methods ${names.join(', ')}`;
   if (!Array.isArray(hooks)) throw wrong('`hooks`', hooks, expected);
   hooks.forEach((hook: unknown, index) => {
     const methods = typeof hook === 'object' && hook !== null ? (hook as Record<string, unknown>) : {};

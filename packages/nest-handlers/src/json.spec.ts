@@ -62,19 +62,19 @@ describe('a payload for JSON', () => {
   const cycle: { a: { self?: unknown }[] } = { a: [{}] };
   cycle.a[0]!.self = cycle;
   it.each<[string, unknown]>([
-    ['payload is undefined: expected what JSON can hold', undefined],
+    ['payload is undefined: expected a JSON value', undefined],
     ['payload is NaN: expected a finite number', NaN],
     ['payload.a["b c"][1] is -Infinity: expected a finite number', { a: { 'b c': [0, -Infinity] } }],
-    ['payload.n is 5n: expected what JSON can hold, such as its digits in a string', { n: 5n }],
-    ['payload.total is function total: expected what JSON can hold', { total() {} }],
-    ['payload.s is Symbol(x): expected what JSON can hold', { s: Symbol('x') }],
-    ['payload[1] is undefined: expected null, which is what JSON makes of it', [1, undefined]],
+    ['payload.n is 5n: expected a JSON value, such as its digits in a string', { n: 5n }],
+    ['payload.total is function total: expected a JSON value', { total() {} }],
+    ['payload.s is Symbol(x): expected a JSON value', { s: Symbol('x') }],
+    ['payload[1] is undefined: expected null, which is what JSON stores', [1, undefined]],
     // oxlint-disable-next-line no-sparse-arrays
-    ['payload.list[0] is undefined: expected null, which is what JSON makes of it', { list: [, 1] }],
-    ['payload is a Promise: expected what JSON can hold; is an await missing?', Promise.resolve(1)],
+    ['payload.list[0] is undefined: expected null, which is what JSON stores', { list: [, 1] }],
+    ['payload is a Promise: expected a JSON value; is an await missing?', Promise.resolve(1)],
     ['payload.q is a Promise', { q: runInNewContext('({ then() {} })') as unknown }],
     [
-      'payload is a Map: expected what JSON can hold; JSON keeps nothing of it, or not what matters',
+      'payload is a Map: expected a JSON value; JSON would drop its content, or the part that matters',
       new Map([['a', 1]]),
     ],
     ['payload.m is a Map', { m: runInNewContext('new Map()') as unknown }],
@@ -113,7 +113,7 @@ describe('a payload for JSON', () => {
         },
       },
     ],
-    ['payload.a[0].self is an object that it is inside of: expected no cycle', cycle],
+    ['payload.a[0].self is an object that contains itself: expected no cycle', cycle],
     ['payload has more than 1000 levels of arrays and objects: expected fewer', nested(1_001)],
     ['payload has more than 1000 levels of arrays and objects: expected fewer', nested(100_000)],
     ['payload cannot be read: TypeError', revoked()],

@@ -51,7 +51,7 @@ function lossOf(payload: unknown): JsonLoss | undefined {
 const DEEP = lost(`has more than ${DEEPEST} levels of arrays and objects: expected fewer`);
 
 /** Array holes. */
-const HOLE = 'is undefined: expected null, which is what JSON makes of it';
+const HOLE = 'is undefined: expected null, which is what JSON stores';
 
 /** Thrown because its path would be as long as the nesting. */
 const TOO_DEEP = new Error('too deep');
@@ -71,13 +71,13 @@ function lossIn(value: unknown, key: string | number, depth: number): JsonLoss |
     case 'bigint':
       // Some applications define a `toJSON` for all bigints.
       if (convertsItself(value)) return lossInConverted(value, key, depth);
-      return lost(`is ${value}n: expected what JSON can hold, such as its digits in a string`);
+      return lost(`is ${value}n: expected a JSON value, such as its digits in a string`);
     case 'function':
-      return lost(`is function ${value.name || '(anonymous)'}: expected what JSON can hold`);
+      return lost(`is function ${value.name || '(anonymous)'}: expected a JSON value`);
     case 'symbol':
-      return lost(`is ${String(value)}: expected what JSON can hold`);
+      return lost(`is ${String(value)}: expected a JSON value`);
     case 'undefined':
-      return lost('is undefined: expected what JSON can hold');
+      return lost('is undefined: expected a JSON value');
   }
 }
 
@@ -140,7 +140,7 @@ function lossOfKind(value: object): JsonLoss | undefined {
   if (prototype === Object.prototype || prototype === null) return undefined;
   const kind = tagOf(value);
   if (kind === 'Promise' || typeof (value as { then?: unknown }).then === 'function')
-    return lost('is a Promise: expected what JSON can hold; is an await missing?');
+    return lost('is a Promise: expected a JSON value; is an await missing?');
   // Built-ins have a tag: a Map, an Error, a Uint8Array, a URLSearchParams.
   if (kind !== 'Object') return lost(`is ${/^[AEIO]/.test(kind) ? 'an' : 'a'} ${kind}: ${KEPT_ELSEWHERE}`);
   // A class's fields may be private. A plain object of another realm has no prototype above its own.
@@ -149,7 +149,7 @@ function lossOfKind(value: object): JsonLoss | undefined {
   return lost(`is an instance of ${name || 'a class'} without fields: ${KEPT_ELSEWHERE}`);
 }
 
-const KEPT_ELSEWHERE = 'expected what JSON can hold; JSON keeps nothing of it, or not what matters';
+const KEPT_ELSEWHERE = 'expected a JSON value; JSON would drop its content, or the part that matters';
 
 function tagOf(value: object): string {
   return Object.prototype.toString.call(value).slice('[object '.length, -1);
@@ -159,7 +159,7 @@ function tagOf(value: object): string {
 function cycleIn(value: unknown, around: readonly object[]): JsonLoss | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   if (around.length > DEEPEST) return DEEP;
-  if (around.includes(value)) return lost('is an object that it is inside of: expected no cycle');
+  if (around.includes(value)) return lost('is an object that contains itself: expected no cycle');
   for (const name of Object.keys(value)) {
     const found = cycleIn((value as Record<string, unknown>)[name], [...around, value]);
     if (found === DEEP) return DEEP;

@@ -43,7 +43,7 @@ export class ListenerExplorer<Name> {
       if (!isSingle) {
         throw this.marks.kind.configError(
           `${name} listens to events, but its class is request-scoped, transient, or depends on something that is: ` +
-            'expected a singleton, as an event belongs to no request',
+            'expected a singleton, since an event belongs to no request',
         );
       }
       // Looked up at each event, so that a method replaced later, for example by a spy, is called.

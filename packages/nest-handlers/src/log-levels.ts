@@ -64,7 +64,7 @@ function resolveLevels<Levels extends object>(
     if (level !== 'off' && !LEVELS.includes(level))
       throw errors.wrong(what, level, `one of ${LEVELS.join(', ')}, off`);
     if (level !== 'off' && typeof logger[level] !== 'function')
-      throw errors.wrong(what, level, `a level that the \`logger\` has a method for`);
+      throw errors.wrong(what, level, `a level with a method in \`logger\``);
     levels[name] = level;
   }
   return levels as Required<Levels>;

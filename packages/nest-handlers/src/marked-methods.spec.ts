@@ -188,10 +188,10 @@ describe('the methods with marks', () => {
       run(): void {}
     }
     await expect(find({ providers: [Unguarded] })).rejects.toThrow(
-      /NOTES: Unguarded\.run \(in RootTestModule\): a decorator above @OnNote\(a\) put a function .*__guards__/,
+      /NOTES: Unguarded\.run \(in RootTestModule\): a decorator above @OnNote\(a\) replaced the method with a function .*__guards__/,
     );
     await expect(find({ providers: [Bound] })).rejects.toThrow(
-      /NOTES: Bound\.run \(in RootTestModule\): a decorator above @OnNote\(a\) made a getter/,
+      /NOTES: Bound\.run \(in RootTestModule\): a decorator above @OnNote\(a\) turned the method into a getter/,
     );
   });
 
@@ -227,12 +227,8 @@ describe('the methods with marks', () => {
   });
 
   it.each<[unknown, ClusterNames, string]>([
-    [
-      'post',
-      [undefined, 'mails'],
-      '"post", which no NoteModule .*; there are the one without a name, "mails"',
-    ],
-    [undefined, ['mails'], 'the one without a name, which .*; there is "mails"'],
+    ['post', [undefined, 'mails'], '"post", which no NoteModule .*; there are the unnamed one, "mails"'],
+    [undefined, ['mails'], 'the unnamed one, which .*; there is "mails"'],
     [{ name: 'mails' }, ['mails'], String.raw`\{ name: 'mails' \}, which .*; there is "mails"`],
   ])('are refused in the cluster %p, if there are only %p', async (cluster, clusters, message) => {
     @Injectable()
@@ -254,14 +250,16 @@ describe('a decorator', () => {
     }
     const ofStatic = Object.getOwnPropertyDescriptor(Static, 'run')!;
     expect(() => decorate(Static, 'run', ofStatic)).toThrow(
-      /NOTES: @OnNote\(x\) stands on Static\.run, which is static: expected a method that is not static/,
+      /NOTES: @OnNote\(x\) is on Static\.run, which is static: expected an instance method/,
     );
-    expect(() => decorate({}, 'value', { get: () => () => undefined })).toThrow(/expected a method/);
+    expect(() => decorate({}, 'value', { get: () => () => undefined })).toThrow(
+      /expected an instance method/,
+    );
     // As TypeScript calls it for a property, such as an arrow function.
     class Arrow {}
     expect(() => Reflect.decorate([decorate as PropertyDecorator], Arrow.prototype, 'run')).toThrow(
-      'NOTES: @OnNote(x) stands on Arrow.run, which is a property and no method, as an arrow function is: ' +
-        'expected a method that is not static, such as `async run(…) {…}`',
+      'NOTES: @OnNote(x) is on Arrow.run, which is a property, not a method (perhaps an arrow function): ' +
+        'expected an instance method, such as `async run(…) {…}`',
     );
   });
 });

@@ -93,12 +93,12 @@ export class MarkedMethods<Mark extends MarkOfCluster> {
 export function refuseGenerator({ method, name }: FoundMethod, kind: HandlerKind): void {
   if (!types.isGeneratorFunction(method)) return;
   throw kind.configError(
-    `${name} is a generator, and nothing of it would run: expected a method without *, which may be async`,
+    `${name} is a generator, so calling it would run nothing: expected a method without *, async or not`,
   );
 }
 
 function shown(cluster: unknown): string {
-  if (cluster === undefined) return 'the one without a name';
+  if (cluster === undefined) return 'the unnamed one';
   return typeof cluster === 'string' ? JSON.stringify(cluster) : inspect(cluster, { depth: 0 });
 }
 

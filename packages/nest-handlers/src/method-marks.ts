@@ -55,9 +55,9 @@ export class MethodMarks<Mark> {
     const isStatic = typeof target === 'function';
     if (isStatic || typeof value !== 'function') {
       const where = `${(isStatic ? target : target.constructor).name}.${String(method)}`;
-      const cause = isStatic ? 'is static' : 'is a property and no method, as an arrow function is';
+      const cause = isStatic ? 'is static' : 'is a property, not a method (perhaps an arrow function)';
       throw this.kind.configError(
-        `${shown} stands on ${where}, which ${cause}: expected a method that is not static, such as ` +
+        `${shown} is on ${where}, which ${cause}: expected an instance method, such as ` +
           `\`async ${String(method)}(…) {…}\``,
       );
     }
@@ -78,12 +78,7 @@ export class MethodMarks<Mark> {
     const notes = this.notes(prototype, key);
     if (typeof value !== 'function') {
       if (notes.length === 0) return [];
-      throw this.lost(
-        name,
-        notes[0]!,
-        'made a getter or a value of the method',
-        'let it leave a method there',
-      );
+      throw this.lost(name, notes[0]!, 'turned the method into a getter or a value', 'make it keep a method');
     }
     for (const note of notes) {
       const missing = missingKeys(note.method, value);
@@ -91,8 +86,8 @@ export class MethodMarks<Mark> {
       throw this.lost(
         name,
         note,
-        `put a function in the place of the method that lacks what decorators said (${missing.map(String).join(', ')})`,
-        'put it below them, or let it copy their metadata',
+        `replaced the method with a function that lacks metadata of decorators (${missing.map(String).join(', ')})`,
+        'move it below them, or make it copy their metadata',
       );
     }
     const marks = notes.map(({ mark }) => mark);

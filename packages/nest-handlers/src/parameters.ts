@@ -58,7 +58,7 @@ export function noteParameters(type: Function, method: string, name: string, kin
     const number = kindOf(note);
     if (Number.isNaN(Number(number)) || number === PAYLOAD) continue;
     throw kind.configError(
-      `${name}: the parameter ${declared[note]!.index + 1} has a decorator that reads a request, and a ${kind.item} has ` +
+      `${name}: parameter ${declared[note]!.index + 1} has a decorator that reads a request, and a ${kind.item} has ` +
         `none: expected ${kind.parameters} or one made with createParamDecorator`,
     );
   }

@@ -73,8 +73,8 @@ describe('a payload', () => {
   });
 
   it.each<[string, unknown]>([
-    ['the payload is a Promise: expected what JSON can hold; is an await missing?', Promise.resolve(1)],
-    ['the payload.user.roles is a Set: expected what JSON can hold', { user: { roles: new Set(['admin']) } }],
+    ['the payload is a Promise: expected a JSON value; is an await missing?', Promise.resolve(1)],
+    ['the payload.user.roles is a Set: expected a JSON value', { user: { roles: new Set(['admin']) } }],
     [
       'the payload.items[3].at is an invalid Date: expected a valid one',
       { items: [1, 2, 3, { at: new Date(NaN) }] },

@@ -46,7 +46,7 @@ describe('a wrong option is DQ_CONFIG, with its value', () => {
     [{ guards: [{}] }, '`guards[0]` is {}'],
     [{ guards: [undefined] }, '`guards[0]` is undefined'],
     [{ decorators: ['x'] }, '`decorators[0]` is "x"'],
-    [{ cluster: ' ' }, 'the name of a cluster is " "'],
+    [{ cluster: ' ' }, 'the cluster name is " "'],
     [{ access: 'read' }, '`access` is "read"'],
     [{ redact: true }, '`redact` is true'],
     [{ readOnly: 'yes' }, '`readOnly` is "yes"'],

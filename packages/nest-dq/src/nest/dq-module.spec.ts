@@ -191,15 +191,15 @@ describe('DqModule', () => {
     class Feature {}
     for (const imports of [[DqModule], [DqModule.forRoot({ logger }), Feature]]) {
       const compiled = Test.createTestingModule({ imports, providers: [Greeter] }).compile();
-      await expect(compiled).rejects.toThrow(/DQ_CONFIG: `imports` has DqModule itself/);
+      await expect(compiled).rejects.toThrow(/DQ_CONFIG: `imports` lists DqModule itself/);
     }
   });
 
   it('refuses invalid arguments where they are written', () => {
     const besides = { useFactory: () => ({}), lease: '5s' };
     expect(refusal(() => DqModule.forRootAsync(besides)).message).toMatch(
-      /`lease`, which belongs in what its factory/,
+      /`lease`, which belongs in the options its factory/,
     );
-    expect(refusal(() => DqModule.forRoot(null as unknown as DqOptions)).message).toMatch(/was given null/);
+    expect(refusal(() => DqModule.forRoot(null as unknown as DqOptions)).message).toMatch(/got null/);
   });
 });

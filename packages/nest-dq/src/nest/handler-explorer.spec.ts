@@ -147,8 +147,10 @@ describe('@DelayedHandler', () => {
     }
     const ofStatic = Object.getOwnPropertyDescriptor(Static, 'run')!;
     expect(() => decorate(Static, 'run', ofStatic)).toThrow(
-      /DQ_CONFIG: @DelayedHandler\("x"\) stands on Static.run, which is static/,
+      /DQ_CONFIG: @DelayedHandler\("x"\) is on Static.run, which is static/,
     );
-    expect(() => decorate({}, 'value', { get: () => () => undefined })).toThrow(/expected a method/);
+    expect(() => decorate({}, 'value', { get: () => () => undefined })).toThrow(
+      /expected an instance method/,
+    );
   });
 });

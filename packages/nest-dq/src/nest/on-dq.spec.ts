@@ -141,7 +141,7 @@ describe('@OnDq', () => {
   it('refuses a static method where it is written', () => {
     const decorate = OnDq('dead');
     expect(() => decorate(Watcher, 'up', { value: () => undefined })).toThrow(
-      /DQ_CONFIG: @OnDq\("dead"\) stands on Watcher.up, which is static: expected a method that is not static, such as/,
+      /DQ_CONFIG: @OnDq\("dead"\) is on Watcher.up, which is static: expected an instance method, such as/,
     );
   });
 });

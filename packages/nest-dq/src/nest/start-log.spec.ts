@@ -53,7 +53,7 @@ describe('what is logged at the start', () => {
     process.env['NODE_ENV'] = 'production';
     try {
       await expect(startAndClose()).rejects.toThrow(
-        /DQ_CONFIG: NODE_ENV is production, and no option says where jobs are stored.*`embedded: 'memory'`/,
+        /DQ_CONFIG: NODE_ENV is production, but no option sets where jobs are stored.*`embedded: 'memory'`/,
       );
       await startAndClose({ embedded: 'memory' });
     } finally {
@@ -81,7 +81,7 @@ describe('what is logged at the start', () => {
   it('names the tubes that are consumed', async () => {
     await startAndClose({}, []);
     await startAndClose({ consume: false });
-    const notHere = 'does not consume mail, digest in this process, as `consume` is false';
+    const notHere = 'not consuming mail, digest in this process: `consume` is false';
     expect(logger.matching(/consume/)).toEqual([notHere]);
     await startAndClose();
     expect(logger.matching(/consumes/)).toEqual(['consumes mail, digest']);

@@ -56,7 +56,7 @@ describe('the filter of dead letters', () => {
     [{ error: /x/ }, {}, /^DQ_BAD_OPTION: `error` is \{\}: expected a non-empty string/],
     [{ limit: 0 }, {}, /^DQ_BAD_OPTION: `limit` is 0: expected 1 to /],
     [{ limit: '5' }, {}, /^DQ_BAD_OPTION: `limit` is "5": expected 1 to /],
-    [{ diedFrom: 'monday' }, {}, /^DQ_BAD_TIME: the time is "monday": a text/],
+    [{ diedFrom: 'monday' }, {}, /^DQ_BAD_TIME: the time is "monday": a string/],
     [
       { diedFrom: DAY, diedTo: DAY },
       {},

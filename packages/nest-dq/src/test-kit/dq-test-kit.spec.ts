@@ -240,7 +240,7 @@ describe('a wrong use', () => {
     expect(test.kit.producer).toBeDefined();
     expect(test.kit.scheduled(Orders)).toEqual([]);
     expect(() => test.kit.scheduled(Orders, 'mails')).toThrow(
-      'DQ_CONFIG: the cluster is "mails": this kit has the one without a name',
+      'DQ_CONFIG: the cluster is "mails": this kit has the unnamed one',
     );
   });
 });

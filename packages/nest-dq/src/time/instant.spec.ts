@@ -27,7 +27,7 @@ describe('parseWhen', () => {
 
   it.each<[unknown, RegExp]>([
     [Math.floor(instant / 1000), /looks like seconds; multiply by 1000/],
-    [0, /looks like a time from now; add it to the present time; expected a Date/],
+    [0, /looks like a time from now; add it to the current time; expected a Date/],
     [999_999_999, /looks like a time from now/],
     ['15m', /looks like a time from now/],
     [-1, /before 1970/],
@@ -40,12 +40,12 @@ describe('parseWhen', () => {
     [{ toDate: () => new Date(NaN) }, /not a finite time/],
     [{ toJSDate: () => 'noon' }, /not a finite time/],
     [{ toDate: new Date(instant) }, /not a finite time/],
-    [{ epochNanoseconds: 5 }, /no instant/],
-    [{}, /the time is {}: no instant; expected a Date/],
-    ['2030-01-01', /a text; parse it first/],
-    [null, /no instant/],
-    [undefined, /no instant/],
-    [5n, /no instant/],
+    [{ epochNanoseconds: 5 }, /not a point in time/],
+    [{}, /the time is {}: not a point in time; expected a Date/],
+    ['2030-01-01', /a string; parse it first/],
+    [null, /not a point in time/],
+    [undefined, /not a point in time/],
+    [5n, /not a point in time/],
   ])('refuses %p', (value, why) => {
     const parse = () => parseWhen(value as When);
     expect(parse).toThrow(expect.objectContaining({ code: 'DQ_BAD_TIME' }));

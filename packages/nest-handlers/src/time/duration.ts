@@ -20,7 +20,7 @@ const IN_M = /^\d+(\.\d+)? ?M$/;
 /** In ms. Every duration is shorter. */
 export const FIRST_TIMESTAMP = 1e12;
 const EXPECTED =
-  "expected milliseconds, or one number with its unit such as '500ms', '30s', '15m', '12h', '2 days' or '1w'";
+  "expected milliseconds, or a number with a unit, such as '500ms', '30s', '15m', '12h', '2 days' or '1w'";
 
 /**
  * Returns a duration in ms, fractions rounded up, or why it is none. Our own check precedes the `ms` library, which takes '900'
@@ -45,21 +45,19 @@ function parseText(text: string): number {
 }
 
 function whyNotText(text: string): string {
-  if (IN_M.test(text)) return 'M might mean months; minutes are m';
+  if (IN_M.test(text)) return 'M might mean months; write m for minutes';
   if (DURATION.test(text)) return 'longer than 31 years';
   if (text.startsWith('-')) return 'negative';
   if (/^\d+(\.\d+)?$/.test(text)) return 'no unit';
   if (/^\d+(\.\d+)? ?(mo|months?|y|yrs?|years?)$/i.test(text)) {
-    return 'months and years have no fixed length; use `at` with the instant';
+    return 'months and years have no fixed length; pass the time as `at`';
   }
   return 'not a duration';
 }
 
 function whyNotNumber(value: unknown): string {
-  if (isInstant(value)) return 'that is an instant, which belongs in `at`';
-  if (typeof value !== 'number') return 'neither a number nor a text';
+  if (isInstant(value)) return 'that is a point in time; pass it as `at`';
+  if (typeof value !== 'number') return 'neither a number nor a string';
   if (!Number.isFinite(value)) return 'not a finite number';
-  return value < 0
-    ? 'negative'
-    : `that looks like the timestamp of ${showInstant(value)}, which belongs in \`at\``;
+  return value < 0 ? 'negative' : `that looks like the timestamp ${showInstant(value)}; pass it as \`at\``;
 }

@@ -37,12 +37,13 @@ export function readWhen(value: unknown, fromNow?: FromNow): number | string {
 function instantIn(value: unknown, fromNow?: FromNow): number | string {
   if (typeof value === 'string') {
     if (DURATION.test(value.trim())) return aTimeFromNow(`'${value.trim()}'`, fromNow);
-    return 'a text; parse it first, so that its time zone is yours to say';
+    return 'a string; parse it first, so that you choose the time zone';
   }
-  if (typeof value !== 'number' && (typeof value !== 'object' || value === null)) return 'no instant';
+  if (typeof value !== 'number' && (typeof value !== 'object' || value === null))
+    return 'not a point in time';
   const instant = typeof value === 'number' ? value : timeOf(value);
   if (typeof instant !== 'number' || !Number.isFinite(instant))
-    return typeof value === 'number' || isInstant(value) ? 'not a finite time' : 'no instant';
+    return typeof value === 'number' || isInstant(value) ? 'not a finite time' : 'not a point in time';
   if (instant < 0) return 'before 1970';
   // A Date is unambiguous, so only bare numbers are suspect.
   if (typeof value === 'number' && instant < LAST_SECONDS) return whyTooSmall(instant, fromNow);
@@ -56,7 +57,7 @@ function whyTooSmall(instant: number, fromNow?: FromNow): string {
 }
 
 function aTimeFromNow(given: string, fromNow?: FromNow): string {
-  const instead = fromNow ? `; write ${fromNow(given)}` : '; add it to the present time';
+  const instead = fromNow ? `; write ${fromNow(given)}` : '; add it to the current time';
   return `that looks like a time from now${instead}`;
 }
 

@@ -53,14 +53,14 @@ describe('HandlerRuns', () => {
   });
 
   it.each<[string, (size: number) => unknown, string]>([
-    ['an error', () => slip, 'an error, which counts as thrown: slip'],
-    ['a class of outcomes', () => Discard, 'the class Discard: expected what one of its methods makes'],
+    ['an error', () => slip, 'an error, treated as thrown: slip'],
+    ['a class of outcomes', () => Discard, 'the class Discard: expected the result of one of its methods'],
     [
       'a generator',
       async function* () {
         yield 1;
       },
-      'a generator, of which nothing has run: expected an async method without *',
+      'a generator, none of which has run: expected an async method without *',
     ],
   ])('fails where a handler returns %s, including one of batches', async (_what, handler, wrong) => {
     const errors: string[] = [];

@@ -143,7 +143,7 @@ describe('KqModule', () => {
     [
       'a handler of a cluster that there is not',
       [KqModule.forRoot({ logger, name: 'audit' })],
-      /^KQ_CONFIG: Orphan.handle \(in .*\): its cluster is the one without a name, which no KqModule/,
+      /^KQ_CONFIG: Orphan.handle \(in .*\): its cluster is the unnamed one, which no KqModule/,
     ],
     [
       'brokers without a group',
@@ -161,10 +161,13 @@ describe('KqModule', () => {
   it('refuses options in the wrong place', () => {
     const inAsync = { useFactory: () => ({}), brokers: ['a:1'] };
     expect(() => KqModule.forRootAsync(inAsync)).toThrow(
-      new KqError('KQ_CONFIG', 'forRootAsync was given `brokers`, which belongs in what its factory returns'),
+      new KqError(
+        'KQ_CONFIG',
+        'forRootAsync got `brokers`, which belongs in the options its factory returns',
+      ),
     );
     expect(() => KqModule.forRoot({ name: ' ' })).toThrow(
-      "KQ_CONFIG: the name of a cluster is ' ': expected a text that is not empty",
+      "KQ_CONFIG: the cluster name is ' ': expected a non-empty string",
     );
     expect(() => getKqToken('a', Greeter as never)).toThrow(
       /expected one of KqPusher, KqEvents, KqHealth, KqGroups, KqDeadLetters$/,
@@ -173,13 +176,13 @@ describe('KqModule', () => {
 
   it('refuses the module itself, and a forgotten option in production', async () => {
     await expect(Test.createTestingModule({ imports: [KqModule] }).compile()).rejects.toThrow(
-      'KQ_CONFIG: `imports` has KqModule itself',
+      'KQ_CONFIG: `imports` lists KqModule itself',
     );
     const before = process.env['NODE_ENV'];
     process.env['NODE_ENV'] = 'production';
     try {
       await expect(start([KqModule.forRoot({ logger })])).rejects.toThrow(
-        'KQ_CONFIG: NODE_ENV is production, and no option says where messages are stored',
+        'KQ_CONFIG: NODE_ENV is production, but no option sets where messages are stored',
       );
       await start([KqModule.forRoot({ logger, brokers: 'memory' })]);
     } finally {

@@ -154,11 +154,9 @@ describe('the life of an application', () => {
     await next.close();
   });
 
-  it('does not consume where it should not, and can be closed before it was started', async () => {
+  it('not consuming where it should not, and can be closed before it was started', async () => {
     const app = await start({ consume: false });
-    expect(logger.matching(/consume/)).toEqual([
-      'does not consume work in this process, as `consume` is false',
-    ]);
+    expect(logger.matching(/consume/)).toEqual(['not consuming work in this process: `consume` is false']);
     expect(app.get(Witness).events).toEqual(['init', 'bootstrap']);
     await app.close();
     const compiled = await Test.createTestingModule({

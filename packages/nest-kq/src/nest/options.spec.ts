@@ -6,7 +6,7 @@ import { DEFAULT_LOG_LEVELS } from './log-levels.js';
 import { resolveOptions, type KqOptions } from './options.js';
 
 const A_DURATION =
-  "expected milliseconds, or one number with its unit such as '500ms', '30s', '15m', '12h', '2 days' or '1w'";
+  "expected milliseconds, or a number with a unit, such as '500ms', '30s', '15m', '12h', '2 days' or '1w'";
 
 const logger = new CollectingLogger();
 
@@ -98,13 +98,13 @@ describe('the options of KqModule', () => {
     ],
     [
       { brokers: ['a:1'], sasl: { mechanism: 'plain', username: '', password: 'p' } },
-      "`sasl.username` is '': expected a text that is not empty",
+      "`sasl.username` is '': expected a non-empty string",
     ],
     [
       { brokers: ['a:1'], sasl: { mechanism: 'plain', username: 'u', password: 7 } },
       '`sasl.password` is no text, or empty: expected a text',
     ],
-    [{ group: ' ' }, "`group` is ' ': expected a text that is not empty"],
+    [{ group: ' ' }, "`group` is ' ': expected a non-empty string"],
     [{ consume: 1 }, '`consume` is 1: expected true or false'],
     [{ commitEvery: -1 }, `\`commitEvery\` is -1: negative; ${A_DURATION}`],
     [{ commitEvery: '61s' }, "`commitEvery` is '61s': expected 0 ms to 1 minute"],
@@ -119,8 +119,8 @@ describe('the options of KqModule', () => {
     [{ logger: {} }, '`logger` is {}: expected an object with the methods log, warn and error'],
     [
       { hooks: [{ onPull: () => undefined }] },
-      '`hooks[0]` is { onPull: [Function: onPull] }: expected a list of objects with the methods onPush, aroundPush, ' +
-        'aroundHandler, onStart, or some of them',
+      '`hooks[0]` is { onPull: [Function: onPull] }: expected a list of objects with at least one of the methods onPush, aroundPush, ' +
+        'aroundHandler, onStart',
     ],
     [{ logLevels: 'off' }, "`logLevels` is 'off': expected an object such as { retries: 'debug' }"],
     [
@@ -134,7 +134,7 @@ describe('the options of KqModule', () => {
     ],
     [
       { logLevels: { retries: 'verbose' }, logger },
-      "`logLevels.retries` is 'verbose': expected a level that the `logger` has a method for",
+      "`logLevels.retries` is 'verbose': expected a level with a method in `logger`",
     ],
     [
       { name: 'a' },

@@ -172,7 +172,7 @@ describe('a test kit', () => {
       expect.objectContaining({ key: 'bob', value: null, headers: {}, timestamp: START.getTime() + 1_000 }),
     ]);
     expect(() => kit.messages('mails', 'audit')).toThrow(
-      "KQ_CONFIG: the cluster is 'audit': this kit has the one without a name",
+      "KQ_CONFIG: the cluster is 'audit': this kit has the unnamed one",
     );
   });
 

@@ -72,19 +72,19 @@ describe('Executor', () => {
     [
       'an error',
       () => new Error('no'),
-      /^DQ_BAD_OPTION: the handler of tube returned an error, which counts as thrown: no$/,
+      /^DQ_BAD_OPTION: the handler of tube returned an error, treated as thrown: no$/,
     ],
     [
       'a class of outcomes',
       async () => Discard,
-      /returned the class Discard: expected what one of its methods makes$/,
+      /returned the class Discard: expected the result of one of its methods$/,
     ],
     [
       'a generator',
       async function* () {
         yield 1;
       },
-      /returned a generator, of which nothing has run: expected an async method without \*$/,
+      /returned a generator, none of which has run: expected an async method without \*$/,
     ],
   ])('a handler that returns %s has failed', async (_what, handler, message) => {
     world.handler = handler;
