@@ -113,7 +113,7 @@ describe.each(COMPRESSIONS)('$compression', ({ compression, type }) => {
 it('refuses a producer where the package is missing', async () => {
   await without(2, async () => {
     expect(() => driver.producer({ compression: 'snappy' })).toThrow(
-      'KQ_CODEC: messages compressed by snappy need the package snappy, which is not installed; npm install snappy',
+      'KQ_CODEC: messages compressed with snappy need the package snappy, which is not installed; npm install snappy',
     );
   });
 });

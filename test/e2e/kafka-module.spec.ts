@@ -114,7 +114,7 @@ it(
       placed(): void {}
     }
     await expect(start(Misspelt)).rejects.toThrow(
-      /^KQ_UNKNOWN_TOPIC: Misspelt.placed \(in RootTestModule\): there is no topic 'order'; there are mails, orders$/,
+      /^KQ_UNKNOWN_TOPIC: Misspelt.placed \(in RootTestModule\): there is no topic 'order'; existing topics: mails, orders$/,
     );
   },
   LIMIT,

@@ -218,7 +218,7 @@ it(
     const first = async () => (await app.get(DqDeadLetters).list(tubeOf())).letters[0];
     await eventually('it is dead', async () => (await first()) !== undefined);
     expect((await first())!.error!.message).toBe(
-      `message 0 of ${topic}/0 was too large for a job, and is not in the log any more`,
+      `message 0 of ${topic}/0 was too large for a job and is no longer in the log`,
     );
   },
   LIMIT,

@@ -91,7 +91,7 @@ describe.each(DRIVERS)('named members by %s', (_, open) => {
     const refused = () => first.failures.some(({ code }) => code === 'KQ_CONFIG');
     await eventually('the first one is notified', refused, PATIENCE);
     await eventually('an error is logged', () => errors.length > 0, PATIENCE);
-    expect(errors[0]).toMatch(/KQ_CONFIG: .*(instance id|groupInstanceId).*; it joins again in 30000 ms/);
+    expect(errors[0]).toMatch(/KQ_CONFIG: .*(instance id|groupInstanceId).*; rejoining in 30000 ms/);
     expect(second.partitions).toEqual([0, 1, 2, 3]);
   }, 120_000);
 });

@@ -134,7 +134,7 @@ describe('nest-kq without kafkajs', () => {
         'orders',
         'asked',
         expect.stringMatching(
-          /^KQ_CONFIG: kafkajs cannot be loaded: Cannot find (module|package) 'kafkajs'[^]*; npm install kafkajs, or name another `driver`$/,
+          /^KQ_CONFIG: kafkajs cannot be loaded: Cannot find (module|package) 'kafkajs'[^]*; npm install kafkajs, or set another `driver`$/,
         ),
       ]);
     },

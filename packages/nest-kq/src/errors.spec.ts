@@ -59,16 +59,16 @@ describe('toError', () => {
   it('leaves an error as it is, and makes one of anything else', () => {
     const error = new TypeError('x');
     expect(toError(error)).toBe(error);
-    expect(toError('text').message).toBe("a value that is no Error was thrown: 'text'");
+    expect(toError('text').message).toBe("a non-Error value was thrown: 'text'");
     expect(toError(Object.create(null)).message).toMatch(/was thrown: \[Object: null prototype\]/);
   });
 
   it('reads what is hard to read', () => {
     const odd = Object.assign(new Error('x'), { message: 5 });
     expect(toError(odd).message).toBe(
-      "an Error that is not made of texts was thrown: { name: 'Error', message: 5 }",
+      "an Error with non-string fields was thrown: { name: 'Error', message: 5 }",
     );
     const trap = new Proxy({}, { getPrototypeOf: () => assertNever() });
-    expect(toError(trap).message).toBe('a value that cannot be read was thrown');
+    expect(toError(trap).message).toBe('an unreadable value was thrown');
   });
 });

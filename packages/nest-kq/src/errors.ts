@@ -4,20 +4,20 @@ import { inspect, types } from 'node:util';
 /** Codes and their meanings. */
 const CODES = {
   KQ_CONFIG: 'the configuration is wrong',
-  KQ_BAD_TOPIC: 'no valid name of a topic',
+  KQ_BAD_TOPIC: 'not a valid topic name',
   KQ_BAD_OPTION: 'an option of a topic or a handler is wrong',
   KQ_BAD_MESSAGE: "the message cannot be stored or read, or its topic's schema refuses it",
-  KQ_UNKNOWN_TOPIC: 'there is no topic of this name',
-  KQ_TOO_LARGE: 'the message is larger than its topic takes',
-  KQ_REFUSED: 'the brokers refuse: wrong credentials, or a missing right',
+  KQ_UNKNOWN_TOPIC: 'no topic has this name',
+  KQ_TOO_LARGE: 'the message is larger than its topic allows',
+  KQ_REFUSED: 'the brokers refuse: wrong credentials or a missing permission',
   KQ_AWAY: 'no broker answered in time',
-  KQ_REGISTRY: 'the schema registry cannot be reached, refuses, or lacks a schema to push by',
+  KQ_REGISTRY: 'the schema registry is down, refuses, or has no schema to push with',
   KQ_GROUP_BUSY: 'the group has members, so its offsets cannot be set',
   KQ_CODEC: 'the package that reads or writes this compression is not installed',
-  KQ_TRANSACTION: 'the transaction cannot go on, and stores nothing',
-  KQ_FULL: 'too much waits to be stored',
-  KQ_CLOSED: 'it is closed',
-  KQ_TIMEOUT: 'the handler took longer than its `timeout`',
+  KQ_TRANSACTION: 'the transaction cannot continue and stores nothing',
+  KQ_FULL: 'too many messages are waiting to be stored',
+  KQ_CLOSED: 'already closed',
+  KQ_TIMEOUT: 'the handler exceeded its `timeout`',
 } as const;
 
 /** The code of an error. */
@@ -89,11 +89,11 @@ export function show(value: unknown): string {
 export function toError(thrown: unknown): Error {
   try {
     if (!(thrown instanceof Error || types.isNativeError(thrown)))
-      return new Error(`a value that is no Error was thrown: ${show(thrown)}`);
+      return new Error(`a non-Error value was thrown: ${show(thrown)}`);
     const { name, message, stack = '' } = thrown;
     if ([name, message, stack].every((part) => typeof part === 'string')) return thrown;
-    return new Error(`an Error that is not made of texts was thrown: ${show({ name, message })}`);
+    return new Error(`an Error with non-string fields was thrown: ${show({ name, message })}`);
   } catch {
-    return new Error('a value that cannot be read was thrown'); // a getter or proxy trap threw
+    return new Error('an unreadable value was thrown'); // a getter or proxy trap threw
   }
 }

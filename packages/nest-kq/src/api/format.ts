@@ -48,13 +48,13 @@ export function encodeValue(
 ): Buffer | null | Promise<Buffer | null> {
   if (value === null) return null;
   if (value === undefined)
-    throw bad(value, 'a value; for a tombstone, which deletes the key in a compacted topic, null');
+    throw bad(value, 'a value, or null for a tombstone, which deletes the key in a compacted topic');
   return typeof format === 'string'
     ? encodePlain(format, value)
     : asked(
         () => format.encode(value, topic),
         (bytes) => bytesOf(format, bytes),
-        `the format ${show(format.name)} cannot store a value of ${show(topic)}`,
+        `the format ${show(format.name)} cannot encode a value of ${show(topic)}`,
       );
 }
 
@@ -68,7 +68,7 @@ export function decodeValue(format: Format, stored: Buffer | null, topic: string
     : asked(
         () => format.decode(stored, topic),
         (value: unknown) => value,
-        `the format ${show(format.name)} cannot read a value of ${show(topic)}`,
+        `the format ${show(format.name)} cannot decode a value of ${show(topic)}`,
       );
 }
 
@@ -94,7 +94,7 @@ function asked<Given, Made>(
 function bytesOf({ name }: ValueFormat, bytes: unknown): Buffer {
   if (bytes instanceof Uint8Array)
     return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  throw wrongValue('KQ_BAD_MESSAGE', `what the format ${show(name)} encodes to`, bytes, 'a Buffer');
+  throw wrongValue('KQ_BAD_MESSAGE', `the result of encode in the format ${show(name)}`, bytes, 'a Buffer');
 }
 
 function encodePlain(format: PlainFormat, value: unknown): Buffer {
@@ -102,11 +102,11 @@ function encodePlain(format: PlainFormat, value: unknown): Buffer {
     case 'json':
       return jsonOf(value);
     case 'text':
-      if (typeof value !== 'string') throw bad(value, "a string, as the topic's format is 'text'");
+      if (typeof value !== 'string') throw bad(value, "a string, since the topic's format is 'text'");
       if (!isWhole(value)) throw bad(value, WHOLE_TEXT);
       return Buffer.from(value);
     case 'bytes':
-      if (!(value instanceof Uint8Array)) throw bad(value, "a Buffer, as the topic's format is 'bytes'");
+      if (!(value instanceof Uint8Array)) throw bad(value, "a Buffer, since the topic's format is 'bytes'");
       return Buffer.from(value); // a copy: the caller may reuse its buffer
   }
 }
@@ -124,7 +124,7 @@ function decodePlain(format: PlainFormat, stored: Buffer): unknown {
 }
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
-export const WHOLE_TEXT = 'a string that UTF-8 can hold: half a character is in it';
+export const WHOLE_TEXT = 'a valid Unicode string: it has a lone surrogate (half a character)';
 
 /** Whether the string survives a round trip through UTF-8. */
 export function isWhole(text: string): boolean {
@@ -133,7 +133,7 @@ export function isWhole(text: string): boolean {
 
 function jsonOf(value: unknown): Buffer {
   if (value instanceof Uint8Array)
-    throw bad(value, "what JSON can hold; a topic of bytes is defineTopic(name, { format: 'bytes' })");
+    throw bad(value, "a JSON value; for a topic of bytes use defineTopic(name, { format: 'bytes' })");
   const json = writeJson(value);
   if (typeof json === 'string') return Buffer.from(json);
   const { at, fact, cause } = json;

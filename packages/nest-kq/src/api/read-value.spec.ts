@@ -30,7 +30,7 @@ describe('readValue', () => {
   it('returns a refusal with its issues, but not an error that is thrown', () => {
     expect(readValue(dated, 'days', json(5))).toMatchObject({
       code: 'KQ_BAD_MESSAGE',
-      message: "KQ_BAD_MESSAGE: the schema of 'days' refuses the value: at: expected a text",
+      message: "KQ_BAD_MESSAGE: the schema of 'days' rejects the value: at: expected a text",
       issues: [{ message: 'expected a text', path: ['at'] }],
     });
     expect(readValue(dated, 'days', Buffer.from('{'))).toMatchObject({ code: 'KQ_BAD_MESSAGE' });

@@ -6,12 +6,12 @@ import { KqError, show, wrongValue } from '../errors.js';
 /** Returns the schema. `KQ_BAD_OPTION`: it has no `~standard.validate`. */
 export function checkSchema(schema: unknown, topic: string): StandardSchemaV1 {
   if (isSchema(schema)) return schema;
-  const expected = 'a Standard Schema, as of Zod, Valibot or ArkType';
+  const expected = 'a Standard Schema, such as one from Zod, Valibot or ArkType';
   throw wrongValue('KQ_BAD_OPTION', `the schema of ${show(topic)}`, schema, expected);
 }
 
 /** Returns a function that turns a refusal by the topic's schema into `KQ_BAD_MESSAGE`. */
 export function refusalOf(topic: string): Refuse<KqError> {
   return (told, issues) =>
-    new KqError('KQ_BAD_MESSAGE', `the schema of ${show(topic)} refuses the value: ${told}`, { issues });
+    new KqError('KQ_BAD_MESSAGE', `the schema of ${show(topic)} rejects the value: ${told}`, { issues });
 }

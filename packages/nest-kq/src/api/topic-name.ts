@@ -1,7 +1,7 @@
 /** Kafka's rule for topic names. */
 
 /** The rule, for error messages. */
-export const TOPIC_NAMES = '1 to 249 of A-Z a-z 0-9 . _ -, other than . and ..';
+export const TOPIC_NAMES = '1 to 249 characters of A-Z a-z 0-9 . _ -, and not . or ..';
 
 const NAME = /^[\w.-]{1,249}$/;
 

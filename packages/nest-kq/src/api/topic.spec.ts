@@ -35,7 +35,7 @@ describe('defineTopic', () => {
     [null, 'null'],
   ])('refuses the name %p', (name, shown) => {
     expect(() => defineTopic(name as string)).toThrow(
-      `KQ_BAD_TOPIC: the topic is ${shown}: expected 1 to 249 of A-Z a-z 0-9 . _ -, other than . and ..`,
+      `KQ_BAD_TOPIC: the topic is ${shown}: expected 1 to 249 characters of A-Z a-z 0-9 . _ -, and not . or ..`,
     );
   });
 
@@ -48,7 +48,10 @@ describe('defineTopic', () => {
       { formt: 'text' },
       "there is no `formt` in the options of defineTopic('a'): expected one of schema, format",
     ],
-    [{ schema: {} }, "the schema of 'a' is {}: expected a Standard Schema, as of Zod, Valibot or ArkType"],
+    [
+      { schema: {} },
+      "the schema of 'a' is {}: expected a Standard Schema, such as one from Zod, Valibot or ArkType",
+    ],
     [{ schema: undefined }, "the schema of 'a' is undefined: expected a Standard Schema"],
     ['text', "the options of defineTopic('a') are 'text': expected an object with schema, format"],
     [null, "the options of defineTopic('a') are null: expected an object with schema, format"],
@@ -61,7 +64,7 @@ describe('defineTopic', () => {
 describe('topicName and formatOf', () => {
   it('say where the name of a missing topic comes from', () => {
     expect(() => topicName(undefined as unknown as Topic)).toThrow(
-      /^KQ_BAD_TOPIC: the topic is undefined: .*; is it imported from a file that imports this one, so that it is not defined yet\?$/,
+      /^KQ_BAD_TOPIC: the topic is undefined: .*; circular import\? The file it comes from may import this one$/,
     );
   });
 

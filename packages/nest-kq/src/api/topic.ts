@@ -74,10 +74,7 @@ const OPTIONS: readonly string[] = ['schema', 'format'] satisfies readonly (keyo
 export function topicName(topic: string | Topic): string {
   const name: unknown = typeof topic === 'object' && topic !== null ? topic.name : topic;
   if (isTopicName(name)) return name;
-  const hint =
-    topic === undefined
-      ? '; is it imported from a file that imports this one, so that it is not defined yet?'
-      : '';
+  const hint = topic === undefined ? '; circular import? The file it comes from may import this one' : '';
   throw wrongValue('KQ_BAD_TOPIC', 'the topic', name, TOPIC_NAMES + hint);
 }
 

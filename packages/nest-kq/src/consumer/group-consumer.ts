@@ -185,7 +185,7 @@ export class GroupConsumer implements MemberHandler {
   private lapsed(): void {
     this.hasLapsed = true;
     const { group } = this.options;
-    const fact = `the group ${group} has not answered this process for the time of its session`;
+    const fact = `the group ${group} has not answered this process for a session timeout`;
     this.options.lapsed(new KqError('KQ_AWAY', `${fact}: it may have given its partitions to others`));
   }
 

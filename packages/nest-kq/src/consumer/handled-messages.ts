@@ -14,9 +14,10 @@ export class HandledMessages {
   /** Adds a message. Throws `KQ_CONFIG` if this handler's messages can never be committed this way. */
   add({ topic, partition, message, work }: Delivery): void {
     const what = `a message of ${topic}/${partition} in tx.handled()`;
-    if (!work) throw new KqError('KQ_CONFIG', `${what} came back from a retry, and is no stream's any more`);
+    if (!work)
+      throw new KqError('KQ_CONFIG', `${what} came back from a retry and is no longer part of a stream`);
     if (work.owner.driver !== this.driver)
-      throw new KqError('KQ_CONFIG', `${what} is of another cluster than the transaction`);
+      throw new KqError('KQ_CONFIG', `${what} belongs to another cluster than the transaction`);
     if (work.order !== 'partition')
       throw wrongValue(
         'KQ_CONFIG',
@@ -64,7 +65,7 @@ export class HandledMessages {
     const { place, lost, inTransaction, owner } = work;
     if (lost) throw new MemberLost(owner.group);
     if (!inTransaction && work.isNext(this.sorted(work))) return;
-    const fact = `messages of ${place.topic}/${place.partition} in tx.handled() are not the next ones: expected all from the first that is not handled`;
+    const fact = `messages of ${place.topic}/${place.partition} in tx.handled() are not the next ones: expected all from the first unhandled one`;
     throw new KqError('KQ_TRANSACTION', fact);
   }
 

@@ -9,7 +9,7 @@ const NAMES: readonly string[] = ['topic', ...TEXTS, ...TIMES] satisfies readonl
 
 /** Checks a filter and returns its predicate; throws `KQ_BAD_OPTION` or `KQ_BAD_TOPIC`. */
 export function letterMatcher(filter: KqLetterFilter): (letter: KqLetterSummary) => boolean {
-  checkOptions('KQ_BAD_OPTION', 'a filter of dead letters', filter, NAMES);
+  checkOptions('KQ_BAD_OPTION', 'a dead-letter filter', filter, NAMES);
   for (const name of TEXTS) {
     const value: unknown = filter[name];
     if (value !== undefined && typeof value !== 'string')
@@ -41,11 +41,11 @@ export function placeIn(
 
 /** Returns the checked position of a letter. `KQ_BAD_OPTION`. */
 export function placeOf(ref: KqLetterRef): { partition: number; offset: bigint } {
-  checkOptions('KQ_BAD_OPTION', 'the place of a dead letter', ref, ['partition', 'offset']);
+  checkOptions('KQ_BAD_OPTION', 'a dead-letter reference', ref, ['partition', 'offset']);
   const { partition, offset } = ref;
   if (!Number.isSafeInteger(partition) || partition < 0)
-    throw wrongValue('KQ_BAD_OPTION', '`partition`', partition, 'a whole number from 0');
+    throw wrongValue('KQ_BAD_OPTION', '`partition`', partition, 'a whole number, 0 or more');
   if (!/^\d{1,19}$/.test(String(offset)))
-    throw wrongValue('KQ_BAD_OPTION', '`offset`', offset, 'an offset, in decimal digits');
+    throw wrongValue('KQ_BAD_OPTION', '`offset`', offset, 'an offset in decimal digits');
   return { partition, offset: BigInt(offset) };
 }

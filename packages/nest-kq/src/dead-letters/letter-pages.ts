@@ -150,6 +150,6 @@ function readCursor(cursor: unknown): Positions {
       ]),
     );
   } catch {
-    throw wrongValue('KQ_BAD_OPTION', '`cursor`', cursor, 'that of the page before');
+    throw wrongValue('KQ_BAD_OPTION', '`cursor`', cursor, 'the cursor of the previous page');
   }
 }

@@ -356,7 +356,7 @@ describe('KqDeadLetters.replay', () => {
       { partition: 0, offset: '2', error: { code: 'KQ_UNKNOWN_TOPIC' } },
     ]);
     expect(await listed()).toEqual(['0/2', '0/0']);
-    expect(lines).toEqual(['replayed 1 dead letters of orders.dead; 2 could not be, and stay']);
+    expect(lines).toEqual(['replayed 1 dead letters of orders.dead; 2 failed and stay']);
   });
 
   it('stops while brokers are away, and resumes with the rest', async () => {
@@ -378,7 +378,7 @@ describe('KqDeadLetters.replay', () => {
     send = async (topic, messages) =>
       topic === DEAD ? [new KqError('KQ_AWAY', 'no broker')] : plainSend(topic, messages);
     await expect(letters.replay(DEAD, {})).rejects.toThrow(
-      'KQ_AWAY: 1 letters of orders.dead are stored again, and could not be marked as replayed, so they may come again: no broker',
+      'KQ_AWAY: 1 letters of orders.dead were stored again, but could not be marked as replayed, so they may appear again: no broker',
     );
     expect(await listed()).toEqual(['0/0']);
   });
@@ -402,7 +402,7 @@ describe('KqDeadLetters.replay', () => {
     const done = await letters.replay(DEAD, {}, { groups: 'failed' });
     expect(done).toMatchObject({ count: 1, failed: 1 });
     expect(done.failures[0]!.error.message).toBe(
-      "KQ_BAD_OPTION: the group past has committed nothing of orders, so nobody would handle the message: expected `groups: 'all'`",
+      "KQ_BAD_OPTION: the group past has committed no offsets of orders, so no group would handle the message: expected `groups: 'all'`",
     );
     expect(stored()).toEqual([{ value: '1', key: 'k', headers: { 'kq-for': 'shop' } }]);
   });
@@ -572,7 +572,7 @@ describe('KqDeadLetters while a partition has no leader', () => {
     expect(await away.replay(DEAD, filter, { dryRun: true })).toMatchObject({ count: 2, leaderless: [1] });
     expect(await away.replay(DEAD, filter)).toMatchObject({ count: 2, failed: 0, leaderless: [1] });
     expect(stored().map(({ value }) => value)).toEqual(['1', '3']);
-    expect(lines).toEqual([`replayed 2 dead letters of ${DEAD}; left out: ${DEAD}/1 has no leader`]);
+    expect(lines).toEqual([`replayed 2 dead letters of ${DEAD}; skipped: ${DEAD}/1 has no leader`]);
     expect(await listed()).toEqual(['1/0']);
     expect(await newProcess().discard(DEAD, {})).toEqual(
       expect.not.objectContaining({ leaderless: expect.anything() }),

@@ -142,8 +142,8 @@ export class LogDeadLetters extends KqDeadLetters {
       yield done;
     } finally {
       if (!act.dryRun && done.count > 0) {
-        const failed = done.failed > 0 ? `; ${done.failed} could not be, and stay` : '';
-        const missing = leaderless.length > 0 ? `; left out: ${leaderlessFact(act.topic, leaderless)}` : '';
+        const failed = done.failed > 0 ? `; ${done.failed} failed and stay` : '';
+        const missing = leaderless.length > 0 ? `; skipped: ${leaderlessFact(act.topic, leaderless)}` : '';
         this.log(`${how} ${done.count} dead letters of ${act.topic}${failed}${missing}`);
       }
     }
@@ -282,10 +282,10 @@ export class LogDeadLetters extends KqDeadLetters {
     }
     if (reads) return undefined;
     const who =
-      group === '' ? 'the letter names no group' : `the group ${group} has committed nothing of ${topic}`;
+      group === '' ? 'the letter names no group' : `the group ${group} has committed no offsets of ${topic}`;
     return new KqError(
       'KQ_BAD_OPTION',
-      `${who}, so nobody would handle the message: expected \`groups: 'all'\``,
+      `${who}, so no group would handle the message: expected \`groups: 'all'\``,
     );
   }
 
@@ -387,7 +387,7 @@ function actOf(admin: LogAdmin, how: Resolution, topic: string, options: KqRepla
 }
 
 function unresolved(error: KqError, { topic, how }: Act, count: number): KqError {
-  const stored = how === 'replayed' ? 'are stored again, and ' : '';
-  const fact = `${count} letters of ${topic} ${stored}could not be marked as ${how}, so they may come again: ${factOf(error)}`;
+  const stored = how === 'replayed' ? 'were stored again, but ' : '';
+  const fact = `${count} letters of ${topic} ${stored}could not be marked as ${how}, so they may appear again: ${factOf(error)}`;
   return new KqError(error.code, fact, { cause: error });
 }

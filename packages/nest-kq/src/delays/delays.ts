@@ -66,7 +66,7 @@ export class DelaysPort {
     if (this.delays) return this.delays;
     throw new KqError(
       'KQ_CONFIG',
-      `${what} needs nest-dq: expected KqDqModule.forRoot() of 'nest-kq/dq' among the imports, beside DqModule.forRoot(…)`,
+      `${what} needs nest-dq: import KqDqModule.forRoot() from 'nest-kq/dq' in addition to DqModule.forRoot(…)`,
     );
   }
 }

@@ -95,7 +95,7 @@ export class DqDelays implements Delays {
       const fact = `the tube ${tube} of nest-dq cannot be consumed (${cause.message})`;
       throw new KqError(
         'KQ_CONFIG',
-        `${fact}: in a process that runs no jobs, expected KqDqModule.forRoot({ consume: false })`,
+        `${fact}: if this process runs no jobs, use KqDqModule.forRoot({ consume: false })`,
         { cause },
       );
     }
@@ -106,7 +106,7 @@ export class DqDelays implements Delays {
     if (message) return { topic, partition, message, runs };
     // Throwing would retry what can't come back.
     throw Discard.because(
-      `message ${offset} of ${topic}/${partition} was too large for a job, and is not in the log any more`,
+      `message ${offset} of ${topic}/${partition} was too large for a job and is no longer in the log`,
     );
   }
 }
@@ -124,7 +124,7 @@ const BAD: readonly string[] = ['DQ_BAD_DURATION', 'DQ_BAD_TIME', 'DQ_TOO_FAR', 
 
 /** Replaces nest-dq's error, which recommends an option that a push doesn't have. */
 function past(at: unknown, cause: unknown): KqError {
-  const fact = `\`at\` is ${show(at)}, which is over: expected a time in the future, or no \`at\` to push at once`;
+  const fact = `\`at\` is ${show(at)}, which is in the past: expected a time in the future, or no \`at\` to push immediately`;
   return new KqError('KQ_BAD_MESSAGE', fact, { cause });
 }
 

@@ -55,7 +55,7 @@ describe('a push with a delay', () => {
     [
       'a time that is over',
       { at: new Date(0) },
-      'KQ_BAD_MESSAGE: `at` is 1970-01-01T00:00:00.000Z, which is over: expected a time in the future, or no `at` to push at once',
+      'KQ_BAD_MESSAGE: `at` is 1970-01-01T00:00:00.000Z, which is in the past: expected a time in the future, or no `at` to push immediately',
     ],
     ['both', { at: new Date(), delay: 1 }, 'KQ_BAD_MESSAGE: `at` is '],
     ['an unknown option', { delay: 1, dely: 1 }, 'KQ_BAD_MESSAGE: there is no `dely`'],
@@ -73,7 +73,7 @@ describe('a push with a delay', () => {
   it('says what to import where nest-dq is not there', async () => {
     const app = await start([], DqModule.forRoot({ logger }));
     await expect(app.get(KqPusher).push('orders', 1, { delay: 1 })).rejects.toThrow(
-      "KQ_CONFIG: `delay` of a push needs nest-dq: expected KqDqModule.forRoot() of 'nest-kq/dq' among the imports",
+      "KQ_CONFIG: `delay` of a push needs nest-dq: import KqDqModule.forRoot() from 'nest-kq/dq'",
     );
   });
 

@@ -57,7 +57,7 @@ export class Availability {
       if (this.stopped) return;
       this.compare(answers);
     } catch (error) {
-      this.client.log.debug(`cannot look after topics: ${String(error)}`); // the member itself reports that brokers are away
+      this.client.log.debug(`cannot check topics: ${String(error)}`); // the member itself reports that brokers are away
     }
     if (!this.stopped) this.arm();
   }

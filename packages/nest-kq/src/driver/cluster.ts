@@ -156,7 +156,7 @@ export abstract class Cluster implements LogAdmin {
     for (const end = clock.now() + young; ; await this.client.delay(PAUSE)) {
       const found = await this.find(topic, patience);
       if (found?.error === 'refused')
-        throw new KqError('KQ_REFUSED', `cannot read about topic ${topic}: the right is missing`);
+        throw new KqError('KQ_REFUSED', `cannot describe topic ${topic}: permission denied`);
       // A topic under creation briefly has none.
       if (found && found.partitions.length > 0) return found.partitions;
       if (clock.now() > end) throw missing;
@@ -204,6 +204,6 @@ function check(topic: string, partitions: number): void {
   if (!Number.isSafeInteger(partitions) || partitions < 1)
     throw new KqError(
       'KQ_CONFIG',
-      `the partitions of ${topic} are ${partitions}: expected a whole number from 1`,
+      `the partition count of ${topic} is ${partitions}: expected a whole number, 1 or more`,
     );
 }

@@ -140,7 +140,7 @@ export interface MemberIdentity {
 /** The error for offsets sent by a member that has lost its partitions, or may have. */
 export class MemberLost extends KqError {
   constructor(group: string, cause?: unknown) {
-    super('KQ_TRANSACTION', `the group ${group} has been shared out anew`, { cause });
+    super('KQ_TRANSACTION', `the group ${group} has rebalanced`, { cause });
   }
 }
 

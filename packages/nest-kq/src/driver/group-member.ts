@@ -161,7 +161,7 @@ export class GroupMember implements LogMember {
     const retryIn = Math.min(pause, LONGEST_PAUSE);
     // Unreachable brokers are reported once, elsewhere.
     if (failure.code !== 'KQ_AWAY' || this.failures === UNUSUAL)
-      client.log.error(`${failure.message}; it joins again in ${retryIn} ms`);
+      client.log.error(`${failure.message}; rejoining in ${retryIn} ms`);
     this.retry = client.clock.after(retryIn, () => void this.join());
     void this.tellRejoining(); // its partitions are lost
     this.handler.failed(failure, retryIn);

@@ -25,7 +25,7 @@ describe('tokenOf', () => {
     const failure: unknown = await tokenOf(() => given as SaslToken).catch((error: unknown) => error);
     expect(failure).toMatchObject({
       code: 'KQ_CONFIG',
-      message: expect.stringContaining(`\`${field}\` of what \`sasl.token\` gave is wrong`),
+      message: expect.stringContaining(`\`${field}\` in the result of \`sasl.token\` is wrong`),
     });
     expect(inspect(failure)).not.toContain('s3cret');
   });

@@ -30,16 +30,19 @@ export async function tokenOf(ask: () => SaslToken | Promise<SaslToken>): Promis
   }
   const { value, lifetime, principal = '', extensions = {} } = token ?? {};
   if (typeof value !== 'string' || !TOKEN.test(value))
-    throw wrong('value', 'a string of visible ASCII characters, as { value: … }');
+    throw wrong('value', '{ value } with a string of visible ASCII characters');
   if (lifetime !== undefined && !Number.isSafeInteger(lifetime))
     throw wrong('lifetime', 'milliseconds since 1970');
   if (typeof principal !== 'string') throw wrong('principal', 'a string');
   const pairs: [string, unknown][] = Object.entries(extensions);
   if (!pairs.every(([name, each]) => NAME.test(name) && typeof each === 'string' && VALUE.test(each)))
-    throw wrong('extensions', 'names of letters, with strings');
+    throw wrong('extensions', 'string values under names of letters only');
   return { value, lifetime, principal, extensions };
 }
 
 function wrong(name: string, expected: string): KqError {
-  return new KqError('KQ_CONFIG', `\`${name}\` of what \`sasl.token\` gave is wrong: expected ${expected}`);
+  return new KqError(
+    'KQ_CONFIG',
+    `\`${name}\` in the result of \`sasl.token\` is wrong: expected ${expected}`,
+  );
 }

@@ -58,7 +58,7 @@ export class StartAtEnd {
       if (leaderless.length > 0 && client.clock.now() < until) continue;
       if (leaderless.length > 0)
         client.log.warn(
-          `${leaderless.join(', ')}: no leader tells the end, so the group begins at the first message`,
+          `${leaderless.join(', ')}: no leader knows the end, so the group starts at the first message`,
         );
       return ends.map((end, partition) => ({ topic, partition, offset: end?.end ?? 0n }));
     }

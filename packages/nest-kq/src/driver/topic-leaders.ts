@@ -67,7 +67,7 @@ export class TopicLeaders {
     this.looking.set(topic, looking);
     looking
       .catch((error: unknown) => {
-        this.client.log.debug(`cannot look at ${topic}: ${String(error)}`);
+        this.client.log.debug(`cannot check ${topic}: ${String(error)}`);
         // The next push reports it.
         if (error instanceof Error && 'code' in error && error.code === 'KQ_UNKNOWN_TOPIC')
           this.forget(topic);

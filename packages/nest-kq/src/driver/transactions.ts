@@ -52,7 +52,7 @@ export class Transactions {
 
   async begin(): Promise<LogTransaction> {
     if (this.options.transactionalId === undefined)
-      throw new KqError('KQ_CONFIG', 'transactionalId is undefined: expected a name, for transactions');
+      throw new KqError('KQ_CONFIG', 'transactionalId is undefined: transactions need a name');
     const before = this.ended;
     let end = () => {};
     this.ended = new Promise((resolve) => (end = resolve));
@@ -161,7 +161,7 @@ class Transaction implements LogTransaction {
       } catch (error) {
         const known = this.owner.parts.meant(error, what);
         if (known.code === 'KQ_TRANSACTION') throw known;
-        throw new KqError('KQ_TRANSACTION', 'whether the transaction is committed is not known', {
+        throw new KqError('KQ_TRANSACTION', 'it is unknown whether the transaction was committed', {
           cause: error,
           indeterminate: true,
         });
@@ -205,7 +205,7 @@ class Transaction implements LogTransaction {
   private check(): void {
     if (this.over) throw new KqError('KQ_TRANSACTION', 'the transaction has ended');
     if (this.failure)
-      throw new KqError('KQ_TRANSACTION', 'the transaction has failed: only abort is left', {
+      throw new KqError('KQ_TRANSACTION', 'the transaction has failed: it can only be aborted', {
         cause: this.failure,
       });
   }

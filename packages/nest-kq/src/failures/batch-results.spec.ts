@@ -50,7 +50,9 @@ describe('batchResults', () => {
     const discard = Discard.because('gone');
     const [first, second] = batchResults([discard], 2);
     expect(first).toMatchObject({
-      thrown: { message: 'KQ_BAD_OPTION: the handler gave 1 results: expected one for each of 2 messages' },
+      thrown: {
+        message: 'KQ_BAD_OPTION: the handler returned 1 results: expected one for each of 2 messages',
+      },
     });
     expect(second).toEqual(first);
   });

@@ -19,7 +19,7 @@ export function batchResults(returned: unknown, count: number): readonly (Failed
   if (results.length === count) return results;
   // It is unknown which of them failed.
   if (results.every((each) => each === undefined)) return alike(undefined, count);
-  const fact = `the handler gave ${results.length} results: expected one for each of ${count} messages`;
+  const fact = `the handler returned ${results.length} results: expected one for each of ${count} messages`;
   return alike({ thrown: new KqError('KQ_BAD_OPTION', fact) }, count);
 }
 

@@ -16,7 +16,7 @@ export function errorMatcher(what: string, given: unknown): ((error: Error) => b
   const classes: readonly unknown[] = Array.isArray(given) ? given : [given];
   const wrong = classes.find((each) => !isErrorClass(each));
   if (wrong !== undefined || classes.length === 0)
-    throw wrongValue('KQ_BAD_OPTION', what, given, 'classes of errors, or a function that takes an error');
+    throw wrongValue('KQ_BAD_OPTION', what, given, 'error classes, or a function that takes an error');
   return (error) => (classes as readonly ErrorClass[]).some((each) => error instanceof each);
 }
 

@@ -82,21 +82,27 @@ describe('resolveFailureOptions', () => {
       { retry: { through: 'dq', attempts: Infinity } },
       '`retry.attempts` is Infinity: expected a whole number',
     ],
-    [{ retry: { delays: ['1s'] } }, "`retry.delays` is [ '1s' ]: expected it only with `through: 'topics'`"],
+    [
+      { retry: { delays: ['1s'] } },
+      "`retry.delays` is [ '1s' ]: expected this option only with `through: 'topics'`",
+    ],
     [
       { retry: { retryOn: [Object] } },
-      '`retry.retryOn` is [ [Function: Object] ]: expected classes of errors',
+      '`retry.retryOn` is [ [Function: Object] ]: expected error classes',
     ],
     [
       { retry: { notRetryOn: class Odd {} } },
-      '`retry.notRetryOn` is [class Odd]: expected classes of errors',
+      '`retry.notRetryOn` is [class Odd]: expected error classes',
     ],
     [{ retry: { backoff: -1 } }, '`retry.backoff` is -1: negative; expected'],
     [{ deadLetter: 'a b' }, "KQ_BAD_TOPIC: the topic is 'a b'"],
-    [{ deadLetter: 'other' }, "`deadLetter` is 'other': expected another topic than those which it handles"],
+    [
+      { deadLetter: 'other' },
+      "`deadLetter` is 'other': expected a topic the handler does not consume itself",
+    ],
     [
       { deadLetter: 'orders.dead' },
-      "`deadLetter` is 'orders.dead': expected another topic than those which it handles, such as /^orders/",
+      "`deadLetter` is 'orders.dead': expected a topic the handler does not consume itself, as it does /^orders/",
     ],
   ])('refuses %p', (options, why) => {
     const owner = { topics: ['other', /^orders/], group: 'shop', dq: false };

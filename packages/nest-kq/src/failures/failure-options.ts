@@ -181,7 +181,12 @@ function delaysOf(retry: RetryOptions, { topics }: FailureOwner): readonly numbe
   const { through, delays = DELAYS } = retry;
   if (through !== 'topics') {
     if (retry.delays === undefined) return [];
-    throw wrongValue('KQ_BAD_OPTION', '`retry.delays`', retry.delays, "it only with `through: 'topics'`");
+    throw wrongValue(
+      'KQ_BAD_OPTION',
+      '`retry.delays`',
+      retry.delays,
+      "this option only with `through: 'topics'`",
+    );
   }
   for (const name of ['attempts', 'backoff'] as const)
     if (retry[name] !== undefined)
@@ -189,7 +194,7 @@ function delaysOf(retry: RetryOptions, { topics }: FailureOwner): readonly numbe
         'KQ_BAD_OPTION',
         `\`retry.${name}\``,
         retry[name],
-        "`delays` instead, through 'topics'",
+        "`delays` instead, with `through: 'topics'`",
       );
   const expression = topics.find((topic) => topic instanceof RegExp);
   if (expression !== undefined)
@@ -197,7 +202,7 @@ function delaysOf(retry: RetryOptions, { topics }: FailureOwner): readonly numbe
       'KQ_BAD_OPTION',
       "a topic with `through: 'topics'`",
       expression,
-      'names, no expressions',
+      'names, not expressions',
     );
   if (!Array.isArray(delays) || delays.length === 0 || delays.length > MOST_DELAYS)
     throw wrongValue('KQ_BAD_OPTION', '`retry.delays`', delays, `a list of 1 to ${MOST_DELAYS} durations`);
@@ -233,7 +238,7 @@ function placeOf(given: DeadLetterChoice, { topics }: FailureOwner): DeadLetterP
   // It would handle its own dead letters forever.
   const own = topics.find((each) => (typeof each === 'string' ? each === topic : isMeant(topic, [each])));
   if (own === undefined) return { topic };
-  const expected = `another topic than those which it handles, such as ${show(own)}`;
+  const expected = `a topic the handler does not consume itself, as it does ${show(own)}`;
   throw wrongValue('KQ_BAD_OPTION', '`deadLetter`', topic, expected);
 }
 

@@ -220,7 +220,7 @@ describe('HandlerRuns', () => {
     await handled.untilCommitted(3n);
     expect(handled.told).toEqual([
       "{ died in dead: unreadable after 0, KQ_BAD_MESSAGE: the stored value is '{': expected JSON",
-      "2 died in dead: unreadable after 0, KQ_BAD_MESSAGE: the schema of 't' refuses the value: not 2",
+      "2 died in dead: unreadable after 0, KQ_BAD_MESSAGE: the schema of 't' rejects the value: not 2",
       '3 failed: slip, again in 1000',
       '30 runs',
     ]);

@@ -388,4 +388,4 @@ const OUTCOMES = ['Retry', 'Discard'];
 const ONE_HANDLED: readonly Outcome[] = ['handled'];
 
 const NO_DQ =
-  "`deadLetter` gave 'dq', and nest-dq is not there: expected KqDqModule.forRoot() of 'nest-kq/dq' among the imports";
+  "`deadLetter` returned 'dq', but nest-dq is missing: import KqDqModule.forRoot() from 'nest-kq/dq'";

@@ -21,7 +21,7 @@ export async function timed(
   { clock, timeout, topic, run, overran }: TimedOptions,
   call: () => unknown,
 ): Promise<unknown> {
-  const fact = `the handler of ${topic} took longer than its timeout of ${timeout} ms`;
+  const fact = `the handler of ${topic} exceeded its timeout of ${timeout} ms`;
   const error = new KqError('KQ_TIMEOUT', fact);
   let late = false;
   let timer: Timer | undefined;

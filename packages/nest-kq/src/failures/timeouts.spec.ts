@@ -44,7 +44,7 @@ describe('the timeout of a handler', () => {
     await handled.untilTold(1);
     timers.shift()!();
     expect(seen!.signal.reason).toMatchObject({
-      message: 'KQ_TIMEOUT: the handler of t took longer than its timeout of 50 ms',
+      message: 'KQ_TIMEOUT: the handler of t exceeded its timeout of 50 ms',
     });
     timers.shift()!();
     await handled.untilCommitted(1n);

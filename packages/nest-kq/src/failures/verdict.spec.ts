@@ -51,13 +51,13 @@ describe('verdictOf', () => {
 
   it('makes an error of anything that was thrown', () => {
     const verdict = verdictOf(undefined, 1, settingsOf());
-    expect(verdict).toMatchObject({ error: { message: 'a value that is no Error was thrown: undefined' } });
+    expect(verdict).toMatchObject({ error: { message: 'a non-Error value was thrown: undefined' } });
   });
 
   it.each<[RetryOptions['backoff'], string]>([
-    [() => NaN, 'it gave NaN: not a finite number; expected milliseconds'],
-    [() => -5, 'it gave -5'],
-    [(() => Promise.reject(slip)) as unknown as () => number, 'it gave Promise'],
+    [() => NaN, 'it returned NaN: not a finite number; expected milliseconds'],
+    [() => -5, 'it returned -5'],
+    [(() => Promise.reject(slip)) as unknown as () => number, 'it returned Promise'],
     [
       () => {
         throw new Error('oops');

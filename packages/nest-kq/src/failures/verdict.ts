@@ -42,7 +42,7 @@ function failed(error: Error, attempt: number, settings: FailureSettings): Verdi
     if (given instanceof Promise) given.catch(() => undefined);
     const after = readDuration(given);
     if (typeof after === 'number') return { kind: 'again', after, error, runs: attempt };
-    why = `it gave ${show(given)}: ${after}`;
+    why = `it returned ${show(given)}: ${after}`;
   } catch (thrown) {
     why = toError(thrown).message;
   }

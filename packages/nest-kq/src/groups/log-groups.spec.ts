@@ -133,10 +133,10 @@ describe('KqGroups', () => {
   it('refuses to pause what this process does not have', async () => {
     const groups = (await start()).get(KqGroups);
     expect(() => groups.pause({ topic: 'rest' })).toThrow(
-      /^KQ_BAD_OPTION: `topic` is 'rest': expected a topic that this process handles in shop$/,
+      /^KQ_BAD_OPTION: `topic` is 'rest': expected a topic this process handles in shop$/,
     );
     expect(() => groups.resume({ group: 'ship' })).toThrow(
-      /^KQ_BAD_OPTION: `group` is 'ship': expected a group of this process, of which there are: shop$/,
+      /^KQ_BAD_OPTION: `group` is 'ship': expected a group of this process: shop$/,
     );
     expect(() => groups.pause({ topics: ['orders'] } as never)).toThrow(
       /KQ_BAD_OPTION: there is no `topics`/,
@@ -157,7 +157,7 @@ describe('KqGroups', () => {
     expect(await groups.seek('shop', 'orders', { to: new Date(1_500) })).toEqual({ 0: '1', 1: '0' });
     await reader.until(6);
     expect(reader.seen).toEqual(['a', 'b', 'a', 'b', 'b', 'b']);
-    expect(logger.matching(/goes on/)[1]).toBe('the group shop goes on with orders/0 from 1');
+    expect(logger.matching(/continues/)[1]).toBe('the group shop continues with orders/0 from 1');
   });
 
   it('seeks to after the last message, from where only new ones come, and stays paused', async () => {
@@ -186,7 +186,7 @@ describe('KqGroups', () => {
     const seek = (to: never) => app.get(KqGroups).seek('shop', 'orders', { to });
     expect(await seek('last' as never)).toEqual({ 1: '2' });
     expect(logger.lines.map(({ message }) => message)).toContainEqual(
-      expect.stringContaining('the group shop stays where it is in orders/0: no leader knows the end'),
+      expect.stringContaining('the group shop keeps its position in orders/0: no leader knows the end'),
     );
     expect(await seek(new Date(0) as never)).toEqual({ 1: '0' });
     expect(offsetsAt).toHaveBeenCalledWith('orders', 0, [1]);
@@ -201,7 +201,7 @@ describe('KqGroups', () => {
     await push(app, 'orders', 'a');
     await Promise.race([app, other].map((each) => each.get(Reader).until(1)));
     await expect(app.get(KqGroups).seek('shop', 'orders', { to: 'first' })).rejects.toThrow(
-      /^KQ_GROUP_BUSY: the group shop has 1 member: expected none; stop the other processes of the group/,
+      /^KQ_GROUP_BUSY: the group shop has 1 member: expected none; nothing was set; stop the other processes of the group/,
     );
     await other.close();
     await app.get(KqGroups).seek('shop', 'orders', { to: 'last' });
@@ -228,6 +228,6 @@ describe('KqGroups', () => {
     const seeking = app.get(KqGroups).seek('shop', 'orders', target as never);
     await expect(seeking).rejects.toThrow(expected);
     await expect(seeking).rejects.toMatchObject({ code: 'KQ_BAD_OPTION' });
-    expect(logger.matching(/is in the group shop again/)).toEqual([]);
+    expect(logger.matching(/rejoined the group shop/)).toEqual([]);
   });
 });

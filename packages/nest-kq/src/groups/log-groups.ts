@@ -78,10 +78,10 @@ export class LogGroups extends KqGroups {
     await set();
     const told = offsets.map(({ partition, offset }) => [partition, String(offset)] as const);
     const places = told.map(([partition, offset]) => `${topic}/${partition} from ${offset}`);
-    this.log(`the group ${group} goes on with ${places.join(', ')}`);
+    this.log(`the group ${group} continues with ${places.join(', ')}`);
     if (leaderless.length > 0)
       this.log(
-        `the group ${group} stays where it is in ${placesOf(topic, leaderless)}: no leader knows the end`,
+        `the group ${group} keeps its position in ${placesOf(topic, leaderless)}: no leader knows the end`,
       );
     return Object.fromEntries(told);
   }
@@ -92,7 +92,7 @@ export class LogGroups extends KqGroups {
     } catch (error) {
       if (!(error instanceof KqError) || error.code !== 'KQ_GROUP_BUSY') throw error;
       const advice =
-        'stop the other processes of the group, or their consumers, and seek again; nothing was set';
+        'nothing was set; stop the other processes of the group, or their consumers, and seek again';
       throw new KqError('KQ_GROUP_BUSY', `${factOf(error)}; ${advice}`, { cause: error });
     }
   }
@@ -121,21 +121,16 @@ export class LogGroups extends KqGroups {
     if (groups.length > 0) return { groups, topic };
     if (ofGroup.length > 0) {
       const here = [...new Set(ofGroup.map(({ group }) => group))].join(', ');
-      throw wrongValue('KQ_BAD_OPTION', '`topic`', topic, `a topic that this process handles in ${here}`);
+      throw wrongValue('KQ_BAD_OPTION', '`topic`', topic, `a topic this process handles in ${here}`);
     }
     const known = [...new Set(own.map(({ group }) => group))].join(', ') || 'none';
-    throw wrongValue(
-      'KQ_BAD_OPTION',
-      '`group`',
-      choice.group,
-      `a group of this process, of which there are: ${known}`,
-    );
+    throw wrongValue('KQ_BAD_OPTION', '`group`', choice.group, `a group of this process: ${known}`);
   }
 }
 
 function checkGroup(group: unknown): void {
   if (typeof group !== 'string' || group === '')
-    throw wrongValue('KQ_BAD_OPTION', 'the group', group, 'a text that is not empty');
+    throw wrongValue('KQ_BAD_OPTION', 'the group', group, 'a non-empty string');
 }
 
 function sum(parts: readonly { readonly lag: number }[]): number {

@@ -68,7 +68,7 @@ function chosenOffset(
   const { partition, first, end } = found;
   const offset = asOffset(value);
   if (offset !== undefined && offset >= first && offset <= end) return { partition, offset };
-  const expected = `an offset from ${first} (the first that is stored) to ${end} (behind the last one)`;
+  const expected = `an offset from ${first} (the first stored) to ${end} (after the last)`;
   throw wrongValue('KQ_BAD_OPTION', `\`to\` for ${topic}/${partition}`, value, expected);
 }
 

@@ -116,12 +116,12 @@ describe('the health of groups', () => {
   it('puts two members of one group together', async () => {
     const lazy: GroupState = {
       group: 'shop',
-      state: 'it joins',
+      state: 'joining',
       progress: [],
       paused: ['mails'],
       unavailable: [],
     };
-    const shop = { state: 'it joins', partitions: { 'orders/1': 3 }, paused: ['mails'] };
+    const shop = { state: 'joining', partitions: { 'orders/1': 3 }, paused: ['mails'] };
     expect(await check([group(progress(1, 2n)), lazy])).toEqual({
       kq: { status: 'down', groups: { shop } },
     });

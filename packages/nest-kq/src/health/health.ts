@@ -107,7 +107,7 @@ export class GroupsHealth extends KqHealth {
 /** Describes a topic or partition that can't be read. */
 export function unavailability({ topic, partition, why }: KqUnavailable): string {
   if (why === 'leaderless') return `${topic}/${partition} has no leader`;
-  return why === 'unknown' ? `${topic} does not exist` : `${topic} may not be read`;
+  return why === 'unknown' ? `${topic} does not exist` : `no permission to read ${topic}`;
 }
 
 function healthOf(

@@ -48,7 +48,7 @@ export function resolveBrokers(options: BrokerOptions): readonly string[] | unde
       (name) => options[name] !== undefined,
     );
     if (lone === undefined) return undefined;
-    throw new KqError('KQ_CONFIG', `there is \`${lone}\`, and there are no \`brokers\`: expected both`);
+    throw new KqError('KQ_CONFIG', `\`${lone}\` is set without \`brokers\`: expected both`);
   }
   const { brokers }: { brokers?: unknown } = options;
   if (brokers === 'memory') return undefined;
@@ -72,7 +72,7 @@ export function resolveSsl(ssl: unknown): boolean | ConnectionOptions {
 
 export function resolveDriver(driver: unknown): DriverFactory | undefined {
   if (driver === undefined || typeof driver === 'function') return driver as DriverFactory | undefined;
-  throw wrong('`driver`', driver, 'a function that makes one, such as confluent(…) of nest-kq/confluent');
+  throw wrong('`driver`', driver, 'a driver factory, such as confluent(…) of nest-kq/confluent');
 }
 
 const MECHANISMS = [
@@ -97,13 +97,13 @@ export function resolveSasl(sasl: SaslOptions | undefined): SaslOptions | undefi
     if (typeof token === 'function') return { mechanism, token };
     throw new KqError(
       'KQ_CONFIG',
-      `\`sasl.token\` is a ${typeof token}: expected a function that gives { value }, as tokens end`,
+      `\`sasl.token\` is a ${typeof token}: expected a function that returns { value }, since tokens expire`,
     );
   }
   checkOptions('KQ_CONFIG', '`sasl`', sasl, ['mechanism', 'username', 'password']);
   const { username, password } = sasl;
   if (typeof password !== 'string' || password === '')
-    throw new KqError('KQ_CONFIG', '`sasl.password` is no text, or empty: expected a text');
+    throw new KqError('KQ_CONFIG', '`sasl.password`: expected a non-empty string');
   return {
     mechanism: checkOneOf('sasl.mechanism', mechanism, MECHANISMS) as 'plain',
     username: checkText('sasl.username', username),

@@ -44,7 +44,7 @@ async function loadKafkajs(): Promise<DriverFactory> {
   } catch (thrown) {
     const cause = toError(thrown);
     const fact = `kafkajs cannot be loaded: ${cause.message}`;
-    throw new KqError('KQ_CONFIG', `${fact}; npm install kafkajs, or name another \`driver\``, { cause });
+    throw new KqError('KQ_CONFIG', `${fact}; npm install kafkajs, or set another \`driver\``, { cause });
   }
 }
 

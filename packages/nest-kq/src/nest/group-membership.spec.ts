@@ -132,14 +132,14 @@ describe('the membership of a group', () => {
     member!.joined();
     expect(await health()).toMatchObject({ kq: { status: 'up', groups: { shop: { state: 'up' } } } });
     expect(logger.matching(/./)).toEqual([
-      'this process is not in the group shop, and joins again in 100 ms: KQ_AWAY: connect ECONNREFUSED',
-      'the group shop did not take this process in within 5000 ms: the application starts, and handles messages once it does',
-      'consumes orders in the group shop',
+      'this process is out of the group shop and rejoins in 100 ms: KQ_AWAY: connect ECONNREFUSED',
+      'this process has not joined the group shop within 5000 ms: the application starts now and handles messages once it has joined',
+      'consuming orders in the group shop',
     ]);
     await membership.end();
     expect(member!.stopped).toBe(true);
     expect(await health()).toMatchObject({
-      kq: { status: 'down', groups: { shop: { state: 'it has left' } } },
+      kq: { status: 'down', groups: { shop: { state: 'left' } } },
     });
   });
 
@@ -154,9 +154,9 @@ describe('the membership of a group', () => {
     member!.joined();
     expect(await health()).toMatchObject({ kq: { status: 'up' } });
     expect(logger.matching(/./)).toEqual([
-      'consumes orders in the group shop',
-      'this process is not in the group shop, and joins again in 100 ms: KQ_AWAY: connect ECONNREFUSED',
-      'this process is in the group shop again',
+      'consuming orders in the group shop',
+      'this process is out of the group shop and rejoins in 100 ms: KQ_AWAY: connect ECONNREFUSED',
+      'this process has rejoined the group shop',
     ]);
     await membership.end();
   });
@@ -209,7 +209,7 @@ describe('the membership of a group', () => {
     const [lapse] = timers.values();
     expect(await health()).toMatchObject({ kq: { status: 'up' } });
     lapse!();
-    const fact = 'KQ_AWAY: the group shop has not answered this process for the time of its session';
+    const fact = 'KQ_AWAY: the group shop has not answered this process for a session timeout';
     expect(await health()).toMatchObject({
       kq: { status: 'down', groups: { shop: { state: expect.stringContaining(fact), partitions: {} } } },
     });
@@ -217,9 +217,9 @@ describe('the membership of a group', () => {
     member.handler.confirmed(systemClock.now() + 30_000);
     expect(await health()).toMatchObject({ kq: { status: 'up', groups: { shop: { state: 'up' } } } });
     expect(logger.matching(/./)).toEqual([
-      'consumes orders in the group shop',
-      expect.stringMatching(/^this process is not in the group shop, and goes on asking it: KQ_AWAY/),
-      'this process is in the group shop again',
+      'consuming orders in the group shop',
+      expect.stringMatching(/^this process is out of the group shop and keeps asking it: KQ_AWAY/),
+      'this process has rejoined the group shop',
     ]);
     await membership.end();
     expect(timers.size).toBe(0);
@@ -253,8 +253,8 @@ describe('the membership of a group', () => {
       { group, places: [], began: [], ended: [gone] },
     ]);
     expect(logger.matching(/orders\/3|mails/)).toEqual([
-      'group shop: orders/3 has no leader; all else goes on, retrying',
-      'group shop: mails does not exist; all else goes on, retrying',
+      'group shop: orders/3 has no leader; retrying, everything else continues',
+      'group shop: mails does not exist; retrying, everything else continues',
       'group shop: orders/3 is back',
       'group shop: mails is back',
     ]);
@@ -286,7 +286,7 @@ describe('the membership of a group', () => {
     await pass(0);
     expect(told).toEqual([{ group: 'shop', error: away }]);
     expect(logger.matching(/commit/)).toEqual([
-      'the group shop cannot commit, and tries again: KQ_AWAY: connect ECONNREFUSED',
+      'the group shop cannot commit; retrying: KQ_AWAY: connect ECONNREFUSED',
     ]);
     await membership.end();
     expect(members[0]!.stopped).toBe(true);

@@ -43,7 +43,7 @@ export interface MembershipOptions extends Pick<
 export class GroupMembership implements OwnGroup {
   private consumer: GroupConsumer | undefined;
   /** Why it is out of the group; undefined while it is in. */
-  private trouble: string | undefined = 'it joins';
+  private trouble: string | undefined = 'joining';
   private joinedBefore = false;
   /** The partitions currently assigned. */
   private partitions: readonly KqPartition[] = [];
@@ -118,7 +118,7 @@ export class GroupMembership implements OwnGroup {
   private async anew<T>(trouble: string, work: () => Promise<T>): Promise<T> {
     // A member stopped while it joins would linger in the group.
     await this.withinLimit(this.joining);
-    if (this.ending) throw new KqError('KQ_CLOSED', `this process leaves the group ${this.group}`);
+    if (this.ending) throw new KqError('KQ_CLOSED', `this process is leaving the group ${this.group}`);
     this.retry?.cancel();
     this.trouble = trouble;
     await this.leaveGroup();
@@ -149,7 +149,7 @@ export class GroupMembership implements OwnGroup {
   /** Rejoins to read new topics, too. */
   private async take(topics: readonly string[]): Promise<void> {
     try {
-      await this.anew(`it joins again to read ${topics.join(', ')}, too`, async () => undefined);
+      await this.anew(`rejoining to also read ${topics.join(', ')}`, async () => undefined);
     } catch (thrown) {
       if (!this.ending) throw thrown;
     }
@@ -158,7 +158,7 @@ export class GroupMembership implements OwnGroup {
   private async leave(): Promise<void> {
     this.watch?.stop();
     this.retry?.cancel();
-    this.trouble = 'it has left';
+    this.trouble = 'left';
     this.unavailable = [];
     await this.leaveGroup(true);
   }
@@ -297,7 +297,7 @@ export class GroupMembership implements OwnGroup {
         .map((topic) => `${names[index]}: there is no topic ${show(topic)}`),
     );
     const told = missing.length > 0 ? missing.join('; ') : factOf(error);
-    const rest = there.size > 0 ? `there are ${[...there].join(', ')}` : 'there is none yet';
+    const rest = there.size > 0 ? `existing topics: ${[...there].join(', ')}` : 'no topic exists yet';
     return new KqError('KQ_UNKNOWN_TOPIC', `${told}; ${rest}`, { cause: error });
   }
 }

@@ -27,7 +27,7 @@ describe('handlers that do not go together', () => {
     [
       'two beginnings of one group',
       [['t', { from: 'last' }], ['u']],
-      /^KQ_CONFIG: the group 'shop' has `from` 'last' and 'first', of Pair.one .* and Pair.two .*: expected the same/,
+      /^KQ_CONFIG: the group 'shop' has `from` 'last' and 'first' in Pair.one .* and Pair.two .*: expected the same/,
     ],
   ])('are refused: %s', async (_what, [one, two], message) => {
     class Pair {

@@ -86,15 +86,15 @@ function refuseBoth(handler: FoundHandler, other: FoundHandler): void {
   if (topic !== undefined) {
     throw new KqError(
       'KQ_CONFIG',
-      `the topic ${show(topic)} has two handlers in the group ${show(group)}, ${both}: expected one, or another group for ` +
-        'one of them; is a class provided twice, or its decorated method inherited twice?',
+      `the topic ${show(topic)} has two handlers in the group ${show(group)}, ${both}: expected one, or separate ` +
+        'groups; is a class provided twice, or its decorated method inherited twice?',
     );
   }
   if (other.settings.from === from) return;
   throw new KqError(
     'KQ_CONFIG',
-    `the group ${show(group)} has \`from\` ${show(other.settings.from)} and ${show(from)}, of ${both}: expected the same, ` +
-      'or another group for one of them',
+    `the group ${show(group)} has \`from\` ${show(other.settings.from)} and ${show(from)} in ${both}: expected the same, ` +
+      'or separate groups',
   );
 }
 

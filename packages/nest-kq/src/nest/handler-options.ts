@@ -136,7 +136,7 @@ function groupOf(options: TopicHandlerOptions, ofModule: string | undefined): st
   if (group !== undefined) return checkText('group', group);
   throw new KqError(
     'KQ_CONFIG',
-    'it has no `group`: expected one in its options, or in those of KqModule for all handlers',
+    'it has no `group`: set one in its options, or in the KqModule options for all handlers',
   );
 }
 

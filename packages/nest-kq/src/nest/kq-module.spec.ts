@@ -131,7 +131,7 @@ describe('KqModule', () => {
     expect(await app.get<KqHealth>(getKqToken('audit', KqHealth)).check('a')).toMatchObject({
       a: { status: 'up', groups: { 'nest-kq': { state: 'up' } } },
     });
-    expect(logger.matching(/^\[audit\] consumes t in the group nest-kq$/)).toHaveLength(1);
+    expect(logger.matching(/^\[audit\] consuming t in the group nest-kq$/)).toHaveLength(1);
   });
 
   it.each<[string, DynamicModule[], RegExp]>([
@@ -148,7 +148,7 @@ describe('KqModule', () => {
     [
       'brokers without a group',
       [KqModule.forRoot({ logger, brokers: ['127.0.0.1:1'] })],
-      /^KQ_CONFIG: Orphan.handle \(in .*\): it has no `group`: expected one in its options/,
+      /^KQ_CONFIG: Orphan.handle \(in .*\): it has no `group`: set one in its options/,
     ],
   ])('refuses %s', async (_what, imports, message) => {
     class Orphan {

@@ -134,7 +134,7 @@ describe('the life of an application', () => {
     ]);
     expect(await committed('work')).toBe(1n);
     await expect(pusher.push('work', 'late')).rejects.toMatchObject({ code: 'KQ_CLOSED' });
-    expect(logger.matching(/^consumes/)).toEqual(['consumes work in the group nest-kq']);
+    expect(logger.matching(/^consuming/)).toEqual(['consuming work in the group nest-kq']);
   });
 
   it('runs a message again in the next application that was not handled within the limit of a shutdown', async () => {
@@ -144,7 +144,7 @@ describe('the life of an application', () => {
     await app.close();
     expect(message.signal.aborted).toBe(true);
     expect(logger.matching(/still running/)).toEqual([
-      "1 handler is still running in the group nest-kq after the shutdown's limit of 1 ms; their messages come again",
+      '1 handler is still running in the group nest-kq after the shutdown timeout of 1 ms; their messages will be redelivered',
     ]);
     expect(await committed('work')).toBe(0n);
     witness.release.resolve();
@@ -208,7 +208,7 @@ describe('the life of an application', () => {
     const told = () => logger.matching(/transaction/);
     while (told().length === 0) await new Promise(setImmediate);
     expect(told()).toEqual([
-      'a transaction of a process before this one may still be open: KQ_REFUSED: no right to shop',
+      'a previous process may have left a transaction open: KQ_REFUSED: no right to shop',
     ]);
     await app.close();
   });
@@ -221,7 +221,7 @@ describe('the life of an application', () => {
       handle(): void {}
     }
     await expect(start({}, Misspelt)).rejects.toThrow(
-      /^KQ_UNKNOWN_TOPIC: Misspelt.handle \(in RootTestModule\): there is no topic 'order'; there are mails, orders$/,
+      /^KQ_UNKNOWN_TOPIC: Misspelt.handle \(in RootTestModule\): there is no topic 'order'; existing topics: mails, orders$/,
     );
   });
 });

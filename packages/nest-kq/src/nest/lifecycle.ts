@@ -27,7 +27,7 @@ export class KqLifecycle extends ClusterLifecycle<KqRuntime, FoundHandler> {
 
   protected advise(): void {
     if (!this.runtime.options.forgotten) return;
-    this.warnOfMemory("`brokers` stores them in Kafka, and `brokers: 'memory'` says that you want memory");
+    this.warnOfMemory("set `brokers` to store them in Kafka, or `brokers: 'memory'` to keep them in memory");
   }
 
   protected take(clusters: ClusterNames, modules?: ReadonlySet<NestModule>): FoundHandler[] {

@@ -54,15 +54,15 @@ describe('LogReport', () => {
     events.tell('overran', { messages: [message, message], group });
     events.tell('handled', { message, group, took: 1, lateness: 1 });
     expect(logger.lines[0]!.message).toBe(
-      `message 7 of orders/1 with the key "k" failed in attempt 1 and is tried again in 5 ms: slip\n${slip.stack}`,
+      `message 7 of orders/1 with the key "k" failed in attempt 1; retrying in 5 ms: slip\n${slip.stack}`,
     );
     expect(logger.lines[2]!.stack).toBe(slip.stack);
     expect(lines().slice(1)).toEqual([
-      'warn: message 7 of orders/1 with the key "k" failed in attempt 2 and is tried again in 5 ms: slip',
-      'error: message 7 of orders/1 with the key "k" is a dead letter in orders.dead, because its attempts are used up: slip',
-      `warn: message 7 of orders/1 with the key "k" failed after its transaction had taken it as handled, so it does not run again: slip\n${slip.stack}`,
-      'warn: message 7 of orders/1 with the key "k" is dropped, because its handler discarded it: gone',
-      'warn: the handler of orders ignores its signal: it still runs 5 s after its timeout for message 7 of orders/1 with the key "k" and 1 more, which may run a second time beside it',
+      'warn: message 7 of orders/1 with the key "k" failed in attempt 2; retrying in 5 ms: slip',
+      'error: message 7 of orders/1 with the key "k" was dead-lettered to orders.dead, because its attempts are exhausted: slip',
+      `warn: message 7 of orders/1 with the key "k" failed after its transaction had committed it as handled, so it is not retried: slip\n${slip.stack}`,
+      'warn: message 7 of orders/1 with the key "k" was dropped, because its handler discarded it: gone',
+      'warn: the handler of orders ignores its signal: it is still running 5 s after its timeout for message 7 of orders/1 with the key "k" and 1 more, which may now run concurrently a second time',
     ]);
   });
 
@@ -79,15 +79,14 @@ describe('LogReport', () => {
     events.tell('groupLeft', left);
     events.tell('groupLeft', { group });
     const holds =
-      'error: message 7 of orders/1 with the key "k" holds what is behind it, as its attempts are used up (slip), and its dead letter cannot be stored; it is tried again in 10 ms: KQ_AWAY: nobody answers';
-    const leaves =
-      'warn: this process is not in the group shop, and joins again in 5 ms: KQ_AWAY: nobody answers';
+      'error: message 7 of orders/1 with the key "k" blocks the messages after it: its attempts are exhausted (slip) and its dead letter cannot be stored; retrying in 10 ms: KQ_AWAY: nobody answers';
+    const leaves = 'warn: this process is out of the group shop and rejoins in 5 ms: KQ_AWAY: nobody answers';
     expect(lines()).toEqual([
       holds,
       leaves,
       holds,
       leaves,
-      'log: this process is in the group shop again',
+      'log: this process has rejoined the group shop',
       leaves,
     ]);
   });
@@ -101,7 +100,7 @@ describe('LogReport', () => {
     expect(lines()).toEqual([
       'debug: this process has 2 partitions of the group shop: +orders/1',
       'debug: this process has 1 partition of the group shop: -orders/0',
-      'debug: this process has 1 partition of the group shop: as before',
+      'debug: this process has 1 partition of the group shop: unchanged',
     ]);
   });
 
@@ -121,7 +120,7 @@ describe('LogReport', () => {
     events.tell('died', { ...dead, why: 'discarded', topic: 'd' });
     events.tell('pushFailed', { topic: 'orders', error: away });
     expect(lines()).toEqual([
-      expect.stringMatching(/^debug: message 7 .*its attempts are used up: slip\nError: slip/),
+      expect.stringMatching(/^debug: message 7 .*its attempts are exhausted: slip\nError: slip/),
       'log: a message for orders could not be pushed: KQ_AWAY: nobody answers',
     ]);
   });

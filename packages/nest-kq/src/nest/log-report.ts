@@ -9,8 +9,8 @@ import type { Clock } from 'nest-handlers/time';
 import type { KqLogLevel, KqLogLevels } from './log-levels.js';
 
 const WHY: Readonly<Record<Death['why'], string>> = {
-  attempts: 'its attempts are used up',
-  notRetried: 'its error is worth no other run',
+  attempts: 'its attempts are exhausted',
+  notRetried: 'its error is not retried',
   discarded: 'its handler discarded it',
   unreadable: 'its value cannot be read',
 };
@@ -41,8 +41,8 @@ export class LogReport {
     const { retries, discards, deadLetters, held, joins, groups, rebalances, pushes } = this.levels;
     on('failed', [retries], (event) => this.failed(event));
     on('failedLate', ['warn'], (event) => this.failedLate(event));
-    on('died', [discards, deadLetters], (event) => this.buried(event, `is a dead letter in ${event.topic}`));
-    on('dropped', [discards, deadLetters], (event) => this.buried(event, 'is dropped'));
+    on('died', [discards, deadLetters], (event) => this.buried(event, `was dead-lettered to ${event.topic}`));
+    on('dropped', [discards, deadLetters], (event) => this.buried(event, 'was dropped'));
     on('held', [held], (event) => this.held(event));
     on('deferred', [retries], (event) => this.deferred(event));
     on('notDeferred', [held], (event) => this.notDeferred(event));
@@ -65,48 +65,50 @@ export class LogReport {
 
   waits(group: string, within: number): void {
     this.logger.warn(
-      `the group ${group} did not take this process in within ${within} ms: the application starts, and handles messages once it does`,
+      `this process has not joined the group ${group} within ${within} ms: the application starts now and handles messages once it has joined`,
     );
   }
 
   noTopics(group: string, patterns: readonly RegExp[]): void {
-    this.logger.log(`no topic matches ${patterns.join(', ')} yet: the group ${group} looks for new ones`);
+    this.logger.log(
+      `no topic matches ${patterns.join(', ')} yet: the group ${group} keeps looking for new ones`,
+    );
   }
 
   made(topic: string, like: string): void {
-    this.logger.log(`the topic ${topic} is created for messages of ${like} that failed`);
+    this.logger.log(`created the topic ${topic} for failed messages of ${like}`);
   }
 
   twoHandlers(fact: string): void {
-    this.logger.error(`${fact}: the first of them handles it; expected expressions that exclude each other`);
+    this.logger.error(`${fact}: the first one handles it; expected disjoint expressions`);
   }
 
   cutOff(group: string, runs: number, limit: number): void {
     const handlers = runs === 1 ? '1 handler is' : `${runs} handlers are`;
     this.logger.warn(
-      `${handlers} still running in the group ${group} after the shutdown's limit of ${limit} ms; their messages come again`,
+      `${handlers} still running in the group ${group} after the shutdown timeout of ${limit} ms; their messages will be redelivered`,
     );
   }
 
   // ── messages ──
 
   private failed({ message, error, after }: Event<'failed'>): void {
-    const line = `${named(message)} failed in attempt ${message.attempt} and is tried again in ${after} ms: ${error.message}`;
+    const line = `${named(message)} failed in attempt ${message.attempt}; retrying in ${after} ms: ${error.message}`;
     this.lines.write(this.levels.retries, line, firstStack(message, error));
   }
 
   private failedLate({ message, error }: Event<'failedLate'>): void {
-    const line = `${named(message)} failed after its transaction had taken it as handled, so it does not run again: ${error.message}`;
+    const line = `${named(message)} failed after its transaction had committed it as handled, so it is not retried: ${error.message}`;
     this.lines.write('warn', line, isOutcome(error) ? undefined : error.stack);
   }
 
   private deferred({ message, to, error, after }: Event<'deferred'>): void {
-    const line = `${named(message)} failed in attempt ${message.attempt}, waits in ${to}, and runs again in ${after} ms: ${error.message}`;
+    const line = `${named(message)} failed in attempt ${message.attempt} and was moved to ${to}; retrying in ${after} ms: ${error.message}`;
     this.lines.write(this.levels.retries, line, firstStack(message, error));
   }
 
   private notDeferred({ message, to, error, trouble, after }: Event<'notDeferred'>): void {
-    const line = `${named(message)} holds what is behind it, as it failed (${error.message}), and cannot be stored in ${to}; that is tried again in ${after} ms: ${trouble.message}`;
+    const line = `${named(message)} blocks the messages after it: it failed (${error.message}) and cannot be stored in ${to}; retrying in ${after} ms: ${trouble.message}`;
     this.lines.nowAndThen(`held ${placeOf(message)}`, this.levels.held, line);
   }
 
@@ -119,17 +121,17 @@ export class LogReport {
 
   private held({ message, why, error, trouble, after }: Event<'held'>): void {
     const cause = `${WHY[why]} (${error.message})`;
-    const line = `${named(message)} holds what is behind it, as ${cause}, and its dead letter cannot be stored; it is tried again in ${after} ms: ${trouble.message}`;
+    const line = `${named(message)} blocks the messages after it: ${cause} and its dead letter cannot be stored; retrying in ${after} ms: ${trouble.message}`;
     this.lines.nowAndThen(`held ${placeOf(message)}`, this.levels.held, line);
   }
 
   private stalled({ group, offset, behind, after, ...place }: Event<'stalled'>): void {
-    const line = `message ${offset} of ${nameOf(place)} has not been handled for ${after / 1_000} s in the group ${group}: with ${behind} messages behind it here, the partition fetches nothing more until it is; see its handler's \`timeout\`, \`retry\` and \`lookAhead\``;
+    const line = `message ${offset} of ${nameOf(place)} has not been handled for ${after / 1_000} s in the group ${group}: with ${behind} messages queued after it, the partition fetches nothing more until then; see \`timeout\`, \`retry\` and \`lookAhead\` of its handler`;
     this.lines.write(this.levels.held, line);
   }
 
   private skipped({ group, from, to, count, ...place }: Event<'skipped'>): void {
-    const line = `${nameOf(place)} has lost up to ${count} messages before the group ${group} could handle them: offsets ${from} to ${to} were removed by the topic's retention`;
+    const line = `${nameOf(place)} lost up to ${count} messages before the group ${group} handled them: the topic's retention removed offsets ${from} to ${to}`;
     this.lines.write('error', line);
   }
 
@@ -137,7 +139,7 @@ export class LogReport {
     if (!first) return;
     const others = more.length > 0 ? ` and ${more.length} more` : '';
     this.logger.warn(
-      `the handler of ${first.topic} ignores its signal: it still runs 5 s after its timeout for ${named(first)}${others}, which may run a second time beside it`,
+      `the handler of ${first.topic} ignores its signal: it is still running 5 s after its timeout for ${named(first)}${others}, which may now run concurrently a second time`,
     );
   }
 
@@ -146,15 +148,15 @@ export class LogReport {
   private joined({ group, topics, again }: Event<'groupJoined'>): void {
     this.lines.forget(`left ${group}`);
     const line = again
-      ? `this process is in the group ${group} again`
-      : `consumes ${topics.map(String).join(', ')} in the group ${group}`;
+      ? `this process has rejoined the group ${group}`
+      : `consuming ${topics.map(String).join(', ')} in the group ${group}`;
     this.lines.write(this.levels.joins, line);
   }
 
   private left({ group, error, retryIn }: Event<'groupLeft'>): void {
     if (!error) return;
-    const again = retryIn === undefined ? 'goes on asking it' : `joins again in ${retryIn} ms`;
-    const line = `this process is not in the group ${group}, and ${again}: ${error.message}`;
+    const again = retryIn === undefined ? 'keeps asking it' : `rejoins in ${retryIn} ms`;
+    const line = `this process is out of the group ${group} and ${again}: ${error.message}`;
     this.lines.nowAndThen(`left ${group}`, this.levels.groups, line);
   }
 
@@ -163,7 +165,7 @@ export class LogReport {
       ...assigned.map((each) => `+${nameOf(each)}`),
       ...lost.map((each) => `-${nameOf(each)}`),
     ];
-    const change = changes.length > 0 ? changes.join(' ') : 'as before';
+    const change = changes.length > 0 ? changes.join(' ') : 'unchanged';
     this.lines.write(
       this.levels.rebalances,
       `this process has ${partitions.length === 1 ? '1 partition' : `${partitions.length} partitions`} of the group ${group}: ${change}`,
@@ -173,14 +175,14 @@ export class LogReport {
   private overlapped({ group, partitions }: Event<'overlapped'>): void {
     const places = partitions.map((each) => `${each.runs} of ${nameOf(each)}`);
     this.logger.warn(
-      `the group ${group} took partitions away while handlers ran (${places.join(', ')}): their signals are aborted, and other processes may run the same messages at the same time`,
+      `the group ${group} revoked partitions while handlers were running (${places.join(', ')}): their signals were aborted, and other processes may run the same messages concurrently`,
     );
   }
 
   private lacks({ group, began, ended }: Event<'unavailable'>): void {
     if (began.length > 0) {
       const what = began.map(unavailability).join(', ');
-      this.lines.write(this.levels.groups, `group ${group}: ${what}; all else goes on, retrying`);
+      this.lines.write(this.levels.groups, `group ${group}: ${what}; retrying, everything else continues`);
     }
     if (ended.length > 0) {
       const what = ended.map(({ topic, partition }) =>
@@ -191,7 +193,7 @@ export class LogReport {
   }
 
   private notCommitted({ group, error }: Event<'commitFailed'>): void {
-    const line = `the group ${group} cannot commit, and tries again: ${error.message}`;
+    const line = `the group ${group} cannot commit; retrying: ${error.message}`;
     this.lines.nowAndThen(`commit ${group}`, this.levels.groups, line);
   }
 

@@ -32,7 +32,7 @@ export function checkBoolean(name: string, value: unknown): boolean {
 
 export function checkText(name: string, value: unknown): string {
   if (typeof value === 'string' && value.trim() !== '') return value;
-  throw wrong(`\`${name}\``, value, 'a text that is not empty');
+  throw wrong(`\`${name}\``, value, 'a non-empty string');
 }
 
 export function checkOneOf<T extends string>(name: string, value: unknown, known: readonly T[]): T {

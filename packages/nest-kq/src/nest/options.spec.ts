@@ -84,10 +84,10 @@ describe('the options of KqModule', () => {
     [{ brokers: ['a:1', 'a:1'] }, "`brokers` has 'a:1' twice: expected each broker once"],
     [
       { brokers: ['a:1'], driver: 'confluent' },
-      "`driver` is 'confluent': expected a function that makes one, such as confluent(…) of nest-kq/confluent",
+      "`driver` is 'confluent': expected a driver factory, such as confluent(…) of nest-kq/confluent",
     ],
-    [{ driver: () => {} }, 'there is `driver`, and there are no `brokers`: expected both'],
-    [{ ssl: true }, 'there is `ssl`, and there are no `brokers`: expected both'],
+    [{ driver: () => {} }, 'there is `driver` is set without `brokers`: expected both'],
+    [{ ssl: true }, 'there is `ssl` is set without `brokers`: expected both'],
     [
       { brokers: ['a:1'], ssl: 'yes' },
       "`ssl` is 'yes': expected true, false, or options of Node's tls.connect",
@@ -102,7 +102,7 @@ describe('the options of KqModule', () => {
     ],
     [
       { brokers: ['a:1'], sasl: { mechanism: 'plain', username: 'u', password: 7 } },
-      '`sasl.password` is no text, or empty: expected a text',
+      '`sasl.password`: expected a non-empty string',
     ],
     [{ group: ' ' }, "`group` is ' ': expected a non-empty string"],
     [{ consume: 1 }, '`consume` is 1: expected true or false'],
@@ -112,7 +112,7 @@ describe('the options of KqModule', () => {
     [{ sessionTimeout: '5s' }, "`sessionTimeout` is '5s': expected 6 seconds to 30 minutes"],
     [
       { groupInstanceId: 'shop 0' },
-      "`groupInstanceId` is 'shop 0': expected 1 to 249 of A-Z a-z 0-9 . _ -, other than . and ..",
+      "`groupInstanceId` is 'shop 0': expected 1 to 249 characters of A-Z a-z 0-9 . _ -, and not . or ..",
     ],
     [{ rebalanceTimeout: '4s' }, "`rebalanceTimeout` is '4s': expected 5 seconds to 1 hour"],
     [{ pusher: { patience: '2h' } }, "`pusher`: `patience` is '2h': expected 0 ms to 1 hour"],
@@ -138,7 +138,7 @@ describe('the options of KqModule', () => {
     ],
     [
       { name: 'a' },
-      '`name` says which cluster it is, so it stands beside `useFactory`, not in what that returns',
+      '`name` identifies the cluster, so pass it next to `useFactory`, not in what that returns',
     ],
     [
       { broker: ['a:1'] },
@@ -194,8 +194,8 @@ describe('the options of a handler', () => {
   });
 
   it.each<[unknown, unknown, string]>([
-    ['a b', {}, "the topic is 'a b': expected 1 to 249 of A-Z a-z 0-9 . _ -, other than . and .."],
-    [7, {}, 'the topic is 7: expected 1 to 249 of A-Z a-z 0-9 . _ -, other than . and ..'],
+    ['a b', {}, "the topic is 'a b': expected 1 to 249 characters of A-Z a-z 0-9 . _ -, and not . or .."],
+    [7, {}, 'the topic is 7: expected 1 to 249 characters of A-Z a-z 0-9 . _ -, and not . or ..'],
     [[], {}, 'the list of topics is []: expected at least one'],
     ['t', { concurrency: 0 }, '`concurrency` is 0: expected a whole number from 1 to 10000'],
     ['t', { order: 'keys' }, "`order` is 'keys': expected one of key, partition, none"],
@@ -205,7 +205,7 @@ describe('the options of a handler', () => {
     [
       't',
       { deadLetter: 't' },
-      "`deadLetter` is 't': expected another topic than those which it handles, such as 't'",
+      "`deadLetter` is 't': expected a topic the handler does not consume itself, as it does 't'",
     ],
     [
       't',

@@ -183,7 +183,7 @@ function refuseName(options: KqOptions): void {
     return;
   throw new KqError(
     'KQ_CONFIG',
-    '`name` says which cluster it is, so it stands beside `useFactory`, not in what that returns',
+    '`name` identifies the cluster, so pass it next to `useFactory`, not in what that returns',
   );
 }
 

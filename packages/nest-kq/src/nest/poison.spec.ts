@@ -81,7 +81,7 @@ describe('a poison message of a handler without options', () => {
     expect((await app.get(KqHealth).check()).kq.groups['shop']).toMatchObject({ state: 'up', lag: 0 });
     const [line] = logger.matching(/dead letter/);
     expect(line).toMatch(
-      'message 0 of orders/0 with the key "k" is a dead letter in orders.shop.kq-dead, because its value cannot be read',
+      'message 0 of orders/0 with the key "k" was dead-lettered to orders.shop.kq-dead, because its value cannot be read',
     );
     const [letter] = kit.messages(defineTopic('orders.shop.kq-dead', { format: 'text' }));
     expect(letter).toMatchObject({ value: '{ "id": ', key: 'k', headers: { 'kq-offset': '0' } });
@@ -218,10 +218,14 @@ it('holds a poison message, and only its key, while the brokers let nobody creat
   await pusher.push('orders', 'behind it', { key: 'k' });
   while (handled.length < 1) await new Promise(setImmediate);
   expect(handled).toEqual(['of another key']);
-  expect(logger.matching(/message 0 .* holds what is behind it, .* KQ_REFUSED: no right/)).toHaveLength(1);
+  expect(logger.matching(/message 0 .* blocks the messages after it: .* KQ_REFUSED: no right/)).toHaveLength(
+    1,
+  );
   create.mockRestore();
   expect(await died).toMatchObject({ topic: 'orders.shop.kq-dead' });
   while (handled.length < 2) await new Promise(setImmediate);
   expect(driver.stored('orders.shop.kq-dead')).toHaveLength(1);
-  expect(logger.matching(/the topic orders.shop.kq-dead is created for messages of orders/)).toHaveLength(1);
+  expect(logger.matching(/created the topic orders.shop.kq-dead for failed messages of orders/)).toHaveLength(
+    1,
+  );
 });

@@ -89,7 +89,7 @@ export class KqRuntime {
     } catch (thrown) {
       if (this.closing) return;
       this.options.logger.warn(
-        `a transaction of a process before this one may still be open: ${toError(thrown).message}`,
+        `a previous process may have left a transaction open: ${toError(thrown).message}`,
       );
     }
   }
@@ -172,7 +172,7 @@ export class KqRuntime {
         const running = subscription.runLater(failed, signal);
         if (running) return running;
       }
-      const fact = `the group ${group} has no handler of ${failed.topic} in this process any more`;
+      const fact = `the group ${group} no longer has a handler of ${failed.topic} in this process`;
       return { after: NO_HANDLER, error: new KqError('KQ_CONFIG', fact) };
     });
     this.comingBack.push(consuming);
@@ -249,14 +249,14 @@ export class KqRuntime {
         await part.close();
       } catch (thrown) {
         const { message, stack } = toError(thrown);
-        this.options.logger.error(`a part of the module could not be closed: ${message}`, stack);
+        this.options.logger.error(`part of the module could not be closed: ${message}`, stack);
       }
     }
     for (const stop of this.unhook) {
       try {
         stop();
       } catch (thrown) {
-        this.report.listenerFailed('the end of a hook', toError(thrown));
+        this.report.listenerFailed('the cleanup of a hook', toError(thrown));
       }
     }
     this.events.close();

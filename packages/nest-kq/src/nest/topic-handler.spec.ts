@@ -206,7 +206,7 @@ describe('a topic handler', () => {
     ]);
   });
 
-  it('runs again after a failure or a Retry, and becomes a dead letter once its attempts are used up', async () => {
+  it('runs again after a failure or a Retry, and becomes a dead letter once its attempts are exhausted', async () => {
     class Failing {
       @TopicHandler('t', { retry: { attempts: 3, backoff: 1 }, deadLetter: 'dead' })
       handle(_value: string, { attempt }: KqMessage): unknown {
@@ -226,15 +226,15 @@ describe('a topic handler', () => {
     expect(told).toEqual([1, 2, 3, 'a']);
     const [first, second, third] = logger.lines.filter(({ level }) => level === 'warn' || level === 'error');
     expect(first!.message).toMatch(
-      /^message 0 of t\/0 with the key "k" failed in attempt 1 and is tried again in 1 ms: not yet\n    Error: not yet\n/,
+      /^message 0 of t\/0 with the key "k" failed in attempt 1; retrying in 1 ms: not yet\n    Error: not yet\n/,
     );
     expect(second!.message).toBe(
-      'message 0 of t/0 with the key "k" failed in attempt 2 and is tried again in 2 ms: retry after 2 ms',
+      'message 0 of t/0 with the key "k" failed in attempt 2; retrying in 2 ms: retry after 2 ms',
     );
     expect(third).toMatchObject({
       level: 'error',
       message:
-        'message 0 of t/0 with the key "k" is a dead letter in dead, because its attempts are used up: not yet',
+        'message 0 of t/0 with the key "k" was dead-lettered to dead, because its attempts are exhausted: not yet',
     });
   });
 

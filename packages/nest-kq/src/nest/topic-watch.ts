@@ -50,7 +50,7 @@ export class TopicWatch {
     const topics = await this.look();
     const twice = topics?.map((topic) => this.twoHandlers(topic)).find((fact) => fact !== undefined);
     if (twice !== undefined) {
-      const expected = 'expected expressions that exclude each other, or another group for one of them';
+      const expected = 'expected disjoint expressions, or separate groups';
       throw new KqError('KQ_CONFIG', `${twice}: ${expected}`);
     }
     this.looking = false;

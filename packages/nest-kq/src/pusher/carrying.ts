@@ -15,7 +15,7 @@ export function carrying(
     onPush(carried, pushedTo(topic, options));
   } catch (thrown) {
     const cause = toError(thrown);
-    return new KqError('KQ_BAD_MESSAGE', `a hook failed at a message for ${topic}: ${cause.message}`, {
+    return new KqError('KQ_BAD_MESSAGE', `a hook failed on a message for ${topic}: ${cause.message}`, {
       cause,
     });
   }

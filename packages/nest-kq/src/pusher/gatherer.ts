@@ -102,8 +102,8 @@ export class Gatherer {
     if (this.messages < options.messages && (this.messages === 0 || this.bytes + bytes <= options.bytes))
       return;
     const limit = `${options.messages} messages or ${options.bytes} bytes`;
-    const waiting = `${this.messages} messages of ${this.bytes} bytes wait for their answer`;
-    return new KqError('KQ_FULL', `${waiting}: expected less than ${limit}; await some pushes first`);
+    const waiting = `${this.messages} messages of ${this.bytes} bytes are awaiting acknowledgement`;
+    return new KqError('KQ_FULL', `${waiting}: expected fewer than ${limit}; await some pushes first`);
   }
 
   private drain(topic: string): void {

@@ -305,7 +305,7 @@ describe('LogPusher.transaction', () => {
 
   it('is refused without a transactional id, or without work', async () => {
     await expect(open().transaction(async () => {})).rejects.toThrow(
-      'KQ_CONFIG: transactionalId is undefined: expected a name',
+      'KQ_CONFIG: transactionalId is undefined: transactions need a name',
     );
     const wrong: unknown = 5;
     await expect(open().transaction(wrong as () => Promise<void>)).rejects.toThrow(

@@ -71,7 +71,10 @@ export class LogPusher extends KqPusher {
     if (typeof work !== 'function')
       throw wrongValue('KQ_BAD_OPTION', 'the work of a transaction', work, 'an async function');
     if (this.inside.getStore()?.open)
-      throw new KqError('KQ_TRANSACTION', 'it began inside another transaction: expected a push by its `tx`');
+      throw new KqError(
+        'KQ_TRANSACTION',
+        "it was started inside another transaction: push through that one's `tx`",
+      );
     const { driver, clock, settings, parts } = this;
     const tx = new PusherTransaction(driver, await this.begin(), clock, settings.gatherer, parts);
     try {
@@ -103,7 +106,7 @@ export class LogPusher extends KqPusher {
     { delay, at, ...options }: LaterOptions,
   ): Promise<DelayedPush> {
     if (delay !== undefined && at !== undefined)
-      throw wrongValue('KQ_BAD_MESSAGE', '`at`', at, 'it or `delay`, not both');
+      throw wrongValue('KQ_BAD_MESSAGE', '`at`', at, 'either `at` or `delay`, not both');
     const name = topicName(topic);
     const message = await this.pushes.prepare(topic, name, value, options);
     if (message instanceof KqError) throw message;

@@ -72,7 +72,7 @@ function checkedOptions(options: MessageOptions): Omit<OutgoingMessage, 'value'>
   checkOptions('KQ_BAD_MESSAGE', 'a message', options, OPTIONS);
   const { headers, partition, timestamp, delay, at } = options;
   if (delay !== undefined || at !== undefined)
-    throw new KqError('KQ_BAD_MESSAGE', '`delay` and `at` are for `push` alone, one message at a time');
+    throw new KqError('KQ_BAD_MESSAGE', '`delay` and `at` work only with `push`, one message at a time');
   return {
     key: keyOf(options),
     ...(headers === undefined ? {} : { headers: headersOf(headers) }),
@@ -93,7 +93,7 @@ function headersOf(headers: NonNullable<MessageOptions['headers']>): Headers {
     throw bad('`headers`', headers, 'an object of names and values');
   const entries = Object.entries(headers).map(([name, given]) => {
     const what = `the header ${show(name)}`;
-    const expected = `${BYTES}, or a list of them that is not empty`;
+    const expected = `${BYTES}, or a non-empty list of them`;
     if (!Array.isArray(given)) return [name, bytesOf(what, given, expected)] as const;
     if (given.length === 0) throw bad(what, given, expected);
     return [name, given.map((each: unknown) => bytesOf(`a value of ${what}`, each, BYTES))] as const;

@@ -60,7 +60,7 @@ describe('the hooks of a LogPusher', () => {
       },
     });
     await expect(pusher.push('t', 1)).rejects.toMatchObject({
-      message: 'KQ_BAD_MESSAGE: a hook failed at a message for t: no tenant',
+      message: 'KQ_BAD_MESSAGE: a hook failed on a message for t: no tenant',
       cause: slip,
     });
     const [result] = await pusher.pushMany('t', [{ value: 1 }]);

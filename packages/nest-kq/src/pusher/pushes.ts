@@ -166,7 +166,7 @@ function pushedOf(topic: string, { partition, offset }: PartitionOffset): Pushed
 /** Reads the whole list before anything is stored, since an iterator may fail midway. */
 function listOf(messages: Iterable<MessageOfMany>): readonly MessageOfMany[] {
   if (typeof messages !== 'object' || messages === null || !(Symbol.iterator in messages))
-    throw wrongValue('KQ_BAD_MESSAGE', 'the list of messages', messages, 'an array, or another iterable');
+    throw wrongValue('KQ_BAD_MESSAGE', 'the list of messages', messages, 'an array or another iterable');
   const list = Array.from(messages);
   const wrong = list.findIndex((each) => typeof each !== 'object' || each === null);
   if (wrong < 0) return list;

@@ -61,9 +61,9 @@ export class PusherTransaction extends KqTransaction {
         if (!delivery)
           throw wrongValue(
             'KQ_BAD_MESSAGE',
-            'what tx.handled() gets',
+            'the argument of tx.handled()',
             message,
-            'a message that a handler got',
+            'a message a handler received',
           );
         this.messages.add(delivery);
       }

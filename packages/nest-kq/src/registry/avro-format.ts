@@ -118,6 +118,6 @@ function bytesOf(type: AvroType, value: unknown): Buffer {
       },
     });
     const fact = place === undefined ? toError(cause).message : `the value${place} is ${show(wrong)}`;
-    throw new KqError('KQ_BAD_MESSAGE', `${fact}: expected what its Avro schema says`, { cause });
+    throw new KqError('KQ_BAD_MESSAGE', `${fact}: expected a value of its Avro schema`, { cause });
   }
 }

@@ -14,7 +14,7 @@ export function loadPeer(name: string, what: string): unknown {
     const reason = isMissing ? 'is not installed' : `cannot be loaded: ${cause.message}`;
     throw new KqError(
       'KQ_CONFIG',
-      `${what} needs the package ${name}, which ${reason}; expected npm install ${name}`,
+      `${what} needs the package ${name}, which ${reason}; npm install ${name}`,
       { cause },
     );
   }

@@ -16,7 +16,8 @@ export function checkMessage(type: MessageType, value: unknown, what: string): v
   for (const [name, field] of Object.entries(type.fields)) {
     const given = value[name] ?? undefined;
     if (given !== undefined) checkField(field, given, `${what}.${name}`);
-    else if (field.required) throw bad(`${what}.${name}`, value[name], 'a value, as the field is required');
+    else if (field.required)
+      throw bad(`${what}.${name}`, value[name], 'a value, since the field is required');
   }
 }
 
@@ -26,14 +27,14 @@ function fieldsOf(type: MessageType): string {
 
 function checkField(field: MessageField, value: unknown, what: string): void {
   if (field.map) {
-    if (!isObject(value)) throw bad(what, value, 'an object, as the field is a map');
+    if (!isObject(value)) throw bad(what, value, 'an object, since the field is a map');
     for (const [key, each] of Object.entries(value)) {
       const wrong = wrongKey(field.keyType ?? 'string', key);
       if (wrong !== undefined) throw bad(`a key of ${what}`, key, wrong);
       checkOne(field, each, `${what}[${show(key)}]`);
     }
   } else if (field.repeated) {
-    if (!Array.isArray(value)) throw bad(what, value, 'a list, as the field is repeated');
+    if (!Array.isArray(value)) throw bad(what, value, 'a list, since the field is repeated');
     value.forEach((each: unknown, index) => checkOne(field, each, `${what}[${index}]`));
   } else checkOne(field, value, what);
 }
@@ -72,7 +73,7 @@ const integer = (least: number, most: number): Scalar => ({
   is: (value) => Number.isInteger(value) && Number(value) >= least && Number(value) <= most,
 });
 const long = (least: bigint, most: bigint): Scalar => ({
-  expected: `an integer from ${least} to ${most}, as a string, or as a safe number`,
+  expected: `an integer from ${least} to ${most}, as a string or a safe number`,
   is: (value) => {
     const whole = typeof value === 'string' ? /^-?\d{1,20}$/.test(value) : Number.isSafeInteger(value);
     return whole && BigInt(value as string | number) >= least && BigInt(value as string | number) <= most;
@@ -100,7 +101,7 @@ const SCALARS: Readonly<Record<string, Scalar>> = {
   float,
   double: float,
   bool: of('true or false', (value) => typeof value === 'boolean'),
-  string: of('a string that UTF-8 can hold', (value) => typeof value === 'string' && isWhole(value)),
+  string: of('a valid Unicode string', (value) => typeof value === 'string' && isWhole(value)),
   bytes: of('a Buffer', (value) => value instanceof Uint8Array),
 };
 

@@ -157,5 +157,5 @@ const AS_OBJECT = { longs: String, enums: String, defaults: true };
 function valueOf(file: ProtoFile, indexes: readonly number[], bytes: Buffer, id: number): any {
   const type = file.typeAt(indexes);
   if (type) return type.toObject(type.decode(bytes), AS_OBJECT);
-  throw new KqError('KQ_BAD_MESSAGE', `schema ${id} has no message type at the indexes ${show(indexes)}`);
+  throw new KqError('KQ_BAD_MESSAGE', `schema ${id} has no message type at indexes ${show(indexes)}`);
 }

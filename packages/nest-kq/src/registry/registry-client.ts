@@ -56,7 +56,7 @@ export class RegistryClient {
         return await this.load(await this.request<SchemaAnswer>('GET', `schemas/ids/${id}`));
       } catch (error) {
         if (!(error instanceof Refusal) || error.number !== UNKNOWN_SCHEMA) throw error;
-        const fact = `the stored value names schema ${id}, which the registry does not have`;
+        const fact = `the stored value refers to schema ${id}, which the registry does not have`;
         throw new KqError('KQ_BAD_MESSAGE', fact, { cause: error });
       }
     });
@@ -78,7 +78,7 @@ export class RegistryClient {
   /** Resolves with the schema and everything it refers to. */
   async load({ schema, schemaType = 'AVRO', references = [] }: SchemaText, depth = 0): Promise<LoadedSchema> {
     if (depth > DEEPEST_REFERENCE)
-      throw new KqError('KQ_REGISTRY', `references of schemas are more than ${DEEPEST_REFERENCE} deep`);
+      throw new KqError('KQ_REGISTRY', `schema references are nested more than ${DEEPEST_REFERENCE} deep`);
     const found: { name: string; loaded: LoadedSchema }[] = [];
     for (const { name, subject, version } of references) {
       const answer = await this.request<SchemaAnswer>('GET', `${pathOf(subject)}/versions/${version}`);
@@ -130,7 +130,7 @@ export class RegistryClient {
 /** Returns the schema; throws `KQ_BAD_MESSAGE` if it is of another type. */
 export function expectType(expected: SchemaType, id: number, loaded: LoadedSchema): LoadedSchema {
   if (loaded.type === expected) return loaded;
-  throw new KqError('KQ_BAD_MESSAGE', `schema ${id} is of the type ${loaded.type}: expected ${expected}`);
+  throw new KqError('KQ_BAD_MESSAGE', `schema ${id} is of type ${loaded.type}: expected ${expected}`);
 }
 
 /** The registry has answered, and refuses. */

@@ -64,7 +64,7 @@ function checkUrl(given: unknown): string {
   const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : undefined;
   if (!url || !['http:', 'https:'].includes(url.protocol)) throw wrong('url', given, URLS);
   if (url.username || url.password || url.search || url.hash)
-    throw wrong('url', given, 'one without a login and a query: the login goes into `auth`');
+    throw wrong('url', given, 'a URL without login and query; pass the login as `auth`');
   return url.href.replace(/\/+$/, '');
 }
 
@@ -85,10 +85,7 @@ function authorization(auth: RegistryOptions['auth']): RegistrySettings['authori
   if (typeof username !== 'string' || username === '' || username.includes(':'))
     throw wrong('auth.username', username, 'a non-empty string without a colon');
   if (typeof password !== 'string' || password === '')
-    throw new KqError(
-      'KQ_CONFIG',
-      '`auth.password` of SchemaRegistry is not a non-empty string: expected one',
-    );
+    throw new KqError('KQ_CONFIG', '`auth.password` of SchemaRegistry: expected a non-empty string');
   const header = { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
   return async () => header;
 }
@@ -107,7 +104,7 @@ const TOKEN = /^[\x21-\x7e]+$/;
 function bearer(token: unknown, code: 'KQ_CONFIG' | 'KQ_REGISTRY' = 'KQ_REGISTRY') {
   if (typeof token === 'string' && TOKEN.test(token)) return { authorization: `Bearer ${token}` };
   const fact =
-    typeof token === 'string' ? 'is empty, or has spaces or line breaks' : `is ${show(typeof token)}`;
+    typeof token === 'string' ? 'is empty or has spaces or line breaks' : `is ${show(typeof token)}`;
   throw new KqError(
     code,
     `the token of SchemaRegistry ${fact}: expected a string of visible ASCII characters`,

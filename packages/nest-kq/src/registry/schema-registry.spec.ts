@@ -207,7 +207,7 @@ describe('SchemaRegistry', () => {
   });
 
   it.each<[object, string]>([
-    [{ register: true }, '`schema` of registry.avro is undefined: expected the one that `register`'],
+    [{ register: true }, '`schema` of registry.avro is undefined: expected a schema, which `register`'],
     [{ subject: '' }, "`subject` of registry.avro is ''"],
     [{ schema: { type: 'recrd' } }, '`schema` of registry.avro: '],
     [{ scheme: 'string' }, 'there is no `scheme` in the options of registry.avro'],

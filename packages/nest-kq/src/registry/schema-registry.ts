@@ -60,8 +60,8 @@ function checkObject(what: string, options: unknown): void {
   if (typeof options !== 'object' || options === null)
     throw wrongValue(
       'KQ_BAD_OPTION',
-      `what registry.${what} gets`,
+      `the argument of registry.${what}`,
       options,
-      'an object of options, or nothing',
+      'an options object or nothing',
     );
 }

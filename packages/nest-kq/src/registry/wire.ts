@@ -23,7 +23,7 @@ export function unframe(stored: Buffer): Framed {
       'KQ_BAD_MESSAGE',
       'the stored value',
       stored,
-      "a zero byte and the id of a schema, as the serializers of Confluent's Schema Registry write them",
+      "a zero byte and a schema id, as written by the serializers of Confluent's Schema Registry",
     );
   return { id: stored.readInt32BE(1), body: stored.subarray(HEADER_BYTES) };
 }
@@ -46,10 +46,7 @@ export function decodeIndexes(body: Buffer): { indexes: readonly number[]; rest:
       value += (byte & 0x7f) * 2 ** shift;
       if (byte < 0x80) return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
     }
-    throw new KqError(
-      'KQ_BAD_MESSAGE',
-      `the stored value has ${show(body)} after the id of its schema: ${INDEXES}`,
-    );
+    throw new KqError('KQ_BAD_MESSAGE', `the stored value has ${show(body)} after its schema id: ${INDEXES}`);
   };
   const count = next();
   if (count < 0 || count > body.length)

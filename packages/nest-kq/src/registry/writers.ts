@@ -46,7 +46,7 @@ export function checkSubjectOptions(
     if (!right) throw wrongValue('KQ_BAD_OPTION', `\`${name}\` of ${whose}`, value, expected);
   };
   const named = typeof subject === 'string' ? subject !== '' : typeof subject === 'function';
-  check('subject', subject, subject === undefined || named, 'a name, or a function that gives one');
+  check('subject', subject, subject === undefined || named, 'a name, or a function that returns one');
   check('register', register, typeof register === 'boolean', 'true or false');
   check('references', references, Array.isArray(references), 'a list of { name, subject, version }');
   const needed = register || references.length > 0;
@@ -54,7 +54,7 @@ export function checkSubjectOptions(
     'schema',
     schema,
     schema !== undefined || !needed,
-    'the one that `register` or `references` is about',
+    'a schema, which `register` and `references` require',
   );
 }
 

@@ -42,39 +42,35 @@ export function recordMetrics({ events, load }: KqClusterView, ofCluster: Attrib
     ...more,
   });
 
-  const operation = seconds('messaging.client.operation.duration', 'How long pushes took', DURATIONS);
+  const operation = seconds('messaging.client.operation.duration', 'Duration of pushes', DURATIONS);
   const sent = counter('messaging.client.sent.messages', '{message}', 'Messages pushed by this process');
-  const consumed = counter('messaging.client.consumed.messages', '{message}', 'Messages given to handlers');
-  const duration = seconds('messaging.process.duration', 'How long handlers took', DURATIONS);
-  const handled = counter('kq.message.handled', '{message}', 'Messages whose run went well');
+  const consumed = counter('messaging.client.consumed.messages', '{message}', 'Messages passed to handlers');
+  const duration = seconds('messaging.process.duration', 'Duration of handlers', DURATIONS);
+  const handled = counter('kq.message.handled', '{message}', 'Messages handled successfully');
   const lateness = seconds(
     'kq.message.lateness',
-    "From a message's time to its run, if that went well",
+    "Time from a message's timestamp to its successful run",
     LATENESSES,
   );
-  const failures = counter('kq.message.failed', '{message}', 'Messages whose run failed, and that run again');
-  const dead = counter('kq.message.dead', '{message}', 'Messages that no run could handle');
+  const failures = counter(
+    'kq.message.failed',
+    '{message}',
+    'Messages whose run failed and that are retried',
+  );
+  const dead = counter('kq.message.dead', '{message}', 'Messages no run could handle');
   const held = counter(
     'kq.message.held',
     '{message}',
-    'Times that a message that could be stored nowhere held its order',
+    'Times a failed message that could not be stored blocked those after it',
   );
-  const stalls = counter('kq.partition.stalls', '{stall}', 'Times that one message held up its partition');
-  const skips = counter(
-    'kq.partition.skipped',
-    '{message}',
-    'Offsets that were removed before they were handled',
-  );
+  const stalls = counter('kq.partition.stalls', '{stall}', 'Times one message stalled its partition');
+  const skips = counter('kq.partition.skipped', '{message}', 'Offsets removed before they were handled');
   const rebalances = counter(
     'kq.group.rebalances',
     '{rebalance}',
     'Assignments of partitions to this process',
   );
-  const unCommitted = counter(
-    'kq.group.commits.failed',
-    '{commit}',
-    'Commits that failed and were tried again',
-  );
+  const unCommitted = counter('kq.group.commits.failed', '{commit}', 'Commits that failed and were retried');
   const failed = (event: Of & { readonly error: Error }, next: 'in_place' | 'nest_dq' | 'topic') =>
     failures.add(1, process(event, { 'error.type': errorType(event.error), 'kq.message.next': next }));
   const died = (event: DeadMessage, fate: 'stored' | 'dropped') =>
@@ -103,11 +99,11 @@ export function recordMetrics({ events, load }: KqClusterView, ofCluster: Attrib
     meter.createObservableUpDownCounter(metric, { unit, description });
   const gauge = (metric: string, unit: string, description: string) =>
     meter.createObservableGauge(metric, { unit, description });
-  const running = sum('kq.handler.running', '{run}', 'Calls of handlers that have not returned');
-  const pushing = sum('kq.push.pending', '{message}', 'Pushed messages that wait for their answer');
-  const up = gauge('kq.group.up', '1', 'Whether this process is in the group: 1 or 0');
-  const assigned = sum('kq.group.partitions', '{partition}', 'Partitions that this process has');
-  const lag = gauge('kq.partition.lag', '{message}', 'Messages that are not handled, as of the last fetch');
+  const running = sum('kq.handler.running', '{run}', 'Handler calls in progress');
+  const pushing = sum('kq.push.pending', '{message}', 'Pushed messages awaiting acknowledgement');
+  const up = gauge('kq.group.up', '1', 'Whether this process is in the group (1 or 0)');
+  const assigned = sum('kq.group.partitions', '{partition}', 'Partitions assigned to this process');
+  const lag = gauge('kq.partition.lag', '{message}', 'Unhandled messages as of the last fetch');
   const observed = [running, pushing, up, assigned, lag];
   const observe: BatchObservableCallback = (result) => {
     const now = load();

@@ -132,8 +132,8 @@ function decodeNow(format: Format, stored: Buffer | null, topic: string): unknow
   const value = decodeValue(format, stored, topic);
   if (!(value instanceof Promise)) return value;
   value.catch(() => undefined); // reported here
-  const expected = `one that answers at once, or the stored bytes: defineTopic(${show(topic)}, { format: 'bytes' })`;
-  throw new KqError('KQ_BAD_MESSAGE', `the format of ${show(topic)} answers later: expected ${expected}`);
+  const expected = `a synchronous one, or the stored bytes: defineTopic(${show(topic)}, { format: 'bytes' })`;
+  throw new KqError('KQ_BAD_MESSAGE', `the format of ${show(topic)} is asynchronous: expected ${expected}`);
 }
 
 function asTexts(headers: Headers): StoredMessage['headers'] {

@@ -195,9 +195,7 @@ describe('a test kit', () => {
   });
 
   it('says what was forgotten', async () => {
-    await expect(kit.run()).rejects.toThrow(
-      'KQ_CONFIG: no application uses this kit: expected `kit.override',
-    );
+    await expect(kit.run()).rejects.toThrow('KQ_CONFIG: no application uses this kit: call `kit.override');
     app = await compile();
     await expect(kit.run()).rejects.toThrow('KQ_CONFIG: an application on this kit was not started');
     await app.close();
@@ -225,7 +223,7 @@ describe('a test kit', () => {
   it('refuses to go back in time', async () => {
     await start();
     await expect(kit.advanceTo(new Date(0))).rejects.toThrow(
-      'KQ_BAD_OPTION: the time to advance to is 1970-01-01T00:00:00.000Z, and it is 2030-01-01T00:00:00.000Z',
+      'KQ_BAD_OPTION: the time to advance to is 1970-01-01T00:00:00.000Z, but it is 2030-01-01T00:00:00.000Z',
     );
     await expect(kit.advance('soon' as '1s')).rejects.toThrow(
       "KQ_BAD_OPTION: the time to advance by is 'soon'",

@@ -63,8 +63,8 @@ export class KqTestKit {
     checkOptions('KQ_BAD_OPTION', 'the test kit', options, NAMES);
     const { dq, now, patience, partitions = 4 } = options;
     if (dq && (now !== undefined || patience !== undefined)) {
-      const trouble = '`now` or `patience` stands beside `dq`';
-      throw new KqError('KQ_BAD_OPTION', `${trouble}: expected them in the kit of nest-dq, whose time it is`);
+      const trouble = '`now` and `patience` do not combine with `dq`';
+      throw new KqError('KQ_BAD_OPTION', `${trouble}: set them in the kit of nest-dq, which owns the clock`);
     }
     this.partitions = wholeNumber('KQ_BAD_OPTION', '`partitions`', partitions, 1, 1_000);
     this.time = dq
@@ -131,7 +131,7 @@ export class KqTestKit {
     return this.go(() => {
       const ms = to - this.time.clock.wall();
       if (ms >= 0) return this.time.clock.now() + ms;
-      const times = `${new Date(to).toISOString()}, and it is ${this.now.toISOString()}`;
+      const times = `${new Date(to).toISOString()}, but it is ${this.now.toISOString()}`;
       throw new KqError('KQ_BAD_OPTION', `the time to advance to is ${times}: expected a later time`);
     });
   }
@@ -190,7 +190,7 @@ export class KqTestKit {
     if (this.idle.size > 0) {
       throw new KqError(
         'KQ_CONFIG',
-        'an application on this kit was not started, so none of its handlers would run: expected `await app.init()` before',
+        'an application on this kit was not started, so none of its handlers would run: call `await app.init()` first',
       );
     }
     for (const log of this.logs.values()) log.letRun();
@@ -205,7 +205,7 @@ export class KqTestKit {
     if (this.logs.size > 0) return;
     throw new KqError(
       'KQ_CONFIG',
-      'no application uses this kit: expected `kit.override(Test.createTestingModule(…)).compile()` before, or the use of `kit.pusher`',
+      'no application uses this kit: call `kit.override(Test.createTestingModule(…)).compile()` first, or use `kit.pusher`',
     );
   }
 }

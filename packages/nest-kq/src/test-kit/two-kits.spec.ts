@@ -103,7 +103,7 @@ describe('the kits of nest-dq and nest-kq', () => {
 
   it('have their time in one place', () => {
     expect(() => new KqTestKit({ dq, now: START })).toThrow(
-      'KQ_BAD_OPTION: `now` or `patience` stands beside `dq`: expected them in the kit of nest-dq',
+      'KQ_BAD_OPTION: `now` and `patience` do not combine with `dq`: set them in the kit of nest-dq',
     );
   });
 });

@@ -75,7 +75,7 @@ export class ConfluentCluster extends Cluster {
   async describe(topics: readonly string[], patience?: number): Promise<readonly TopicInfo[]> {
     if (topics.length === 0) return [];
     const answers = await this.ask(
-      'cannot read about topics',
+      'cannot describe topics',
       (admin, timeout) =>
         called<readonly DescribedTopic[]>((done) => admin.describeTopics(topics, { timeout }, done)),
       patience,

@@ -45,7 +45,7 @@ describe('the settings of librdkafka', () => {
       extensions: { a: 'b' },
     });
     await expect(configOf({ value: 's3cret' }).oauthbearer_token_refresh_cb()).rejects.toThrow(
-      /^KQ_CONFIG: `lifetime` of what `sasl.token` gave is missing: expected/,
+      /^KQ_CONFIG: `lifetime` is missing in the result of `sasl.token`: expected/,
     );
   });
 
@@ -65,9 +65,9 @@ describe('the settings of librdkafka', () => {
   it.each([
     [
       { servername: 'x' },
-      "`ssl` has 'servername', which Confluent's client does not know: expected of ca, cert",
+      "`ssl` has 'servername', which Confluent's client does not support: expected only ca, cert",
     ],
-    [{ ca: 7 as never }, '`ssl.ca` is 7: expected PEM as text or Buffer'],
+    [{ ca: 7 as never }, '`ssl.ca` is 7: expected PEM as a string or Buffer'],
   ])('refuse %j', (ssl, fact) => {
     expect(() => adminConfig(settings({ ssl }))).toThrow(`KQ_CONFIG: ${fact}`);
   });
@@ -115,7 +115,7 @@ describe('confluent', () => {
 
   it.each([undefined, {}, { KafkaJS: {} }])('refuses %j', (given) => {
     expect(() => confluent(given)).toThrow(
-      /^KQ_CONFIG: confluent was given .*: expected what @confluentinc\/kafka-javascript exports$/,
+      /^KQ_CONFIG: confluent\(…\) got .*: expected the exports of @confluentinc\/kafka-javascript$/,
     );
   });
 

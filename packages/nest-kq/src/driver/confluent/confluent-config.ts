@@ -52,8 +52,11 @@ function login(sasl: SaslOptions): Config {
 async function librdkafkaToken(ask: Parameters<typeof tokenOf>[0]) {
   const { value, lifetime, principal, extensions } = await tokenOf(ask);
   if (lifetime !== undefined) return { tokenValue: value, lifetime, principal, extensions };
-  const expected = 'until when it is valid, in milliseconds since 1970';
-  throw new KqError('KQ_CONFIG', `\`lifetime\` of what \`sasl.token\` gave is missing: expected ${expected}`);
+  const expected = 'the expiry time, in milliseconds since 1970';
+  throw new KqError(
+    'KQ_CONFIG',
+    `\`lifetime\` is missing in the result of \`sasl.token\`: expected ${expected}`,
+  );
 }
 
 export function producerConfig(settings: ClientSettings, options: ProducerOptions, patience: number): Config {
@@ -136,7 +139,7 @@ function tls(options: ConnectionOptions): Config {
   if (other !== undefined)
     throw new KqError(
       'KQ_CONFIG',
-      `\`ssl\` has ${show(other)}, which Confluent's client does not know: expected of ${TLS.join(', ')}`,
+      `\`ssl\` has ${show(other)}, which Confluent's client does not support: expected only ${TLS.join(', ')}`,
     );
   const { ca, cert, key, passphrase, rejectUnauthorized } = options;
   const config: Config = {
@@ -155,7 +158,7 @@ function pem(name: string, given: unknown): string | undefined {
   return list
     .map((each) => {
       if (typeof each === 'string' || Buffer.isBuffer(each)) return String(each);
-      throw wrongValue('KQ_CONFIG', `\`ssl.${name}\``, each, 'PEM as text or Buffer, or a list of them');
+      throw wrongValue('KQ_CONFIG', `\`ssl.${name}\``, each, 'PEM as a string or Buffer, or a list of them');
     })
     .join('\n');
 }

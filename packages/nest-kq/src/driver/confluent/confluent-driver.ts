@@ -21,7 +21,7 @@ export function confluent(module: unknown): DriverFactory {
   if (typeof Producer !== 'function' || typeof KafkaConsumer !== 'function' || !AdminClient)
     throw new KqError(
       'KQ_CONFIG',
-      `confluent was given ${show(module)}: expected what @confluentinc/kafka-javascript exports`,
+      `confluent(…) got ${show(module)}: expected the exports of @confluentinc/kafka-javascript`,
     );
   return (options) => new ConfluentDriver(given as ConfluentModule, options);
 }

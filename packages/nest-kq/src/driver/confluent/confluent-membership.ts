@@ -235,7 +235,7 @@ export class ConfluentMembership implements GroupMembership {
   private lose(): void {
     this.known.clear();
     this.tellRejoining().stop();
-    this.handler.failed(new KqError('KQ_AWAY', `group ${this.options.group} has lost its member`), 0);
+    this.handler.failed(new KqError('KQ_AWAY', `lost the membership in group ${this.options.group}`), 0);
   }
 
   /**
@@ -330,8 +330,8 @@ export class ConfluentMembership implements GroupMembership {
     const what = `the member of group ${group} failed`;
     if (groupInstanceId === undefined || !isFatal(error)) return meant(error, what);
     // Nothing else is fatal to a named consumer, and the client omits the reason.
-    const fact = `${what}: another one has its \`groupInstanceId\`, which is ${show(groupInstanceId)}`;
-    return new KqError('KQ_CONFIG', `${fact}: expected a name of its own for each process`, { cause: error });
+    const fact = `${what}: another member uses its \`groupInstanceId\` ${show(groupInstanceId)}`;
+    return new KqError('KQ_CONFIG', `${fact}: expected a unique name for each process`, { cause: error });
   }
 
   private crash(error: unknown): void {

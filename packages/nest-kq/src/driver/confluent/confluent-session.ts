@@ -23,7 +23,7 @@ const CONNECT_LIMIT = 5_000;
  * For a message that librdkafka presumes stored because a later one of its partition is. `FirstSends` covers the case where it is
  * wrong.
  */
-const UNCERTAIN = 'the brokers have told no offset for the message';
+const UNCERTAIN = 'the brokers returned no offset for the message';
 
 type Settle = (error: unknown, offset: number) => void;
 

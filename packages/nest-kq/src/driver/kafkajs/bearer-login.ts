@@ -21,10 +21,10 @@ export function kafkajsSasl(sasl: SaslOptions | undefined): KafkaConfig['sasl'] 
           const refusal = await say(firstMessage(token));
           // A refused client has to send one more message before the broker gives the reason.
           if (refusal !== '')
-            throw new Refused(`the broker refuses the token: ${(await say(SEPARATOR)) || refusal}`);
+            throw new Refused(`the broker rejected the token: ${(await say(SEPARATOR)) || refusal}`);
         } catch (thrown) {
           if (!(thrown instanceof kafkajs.KafkaJSProtocolError)) throw thrown;
-          throw new Refused(`the broker refuses the token: ${thrown.message}`);
+          throw new Refused(`the broker rejected the token: ${thrown.message}`);
         }
       },
     }),

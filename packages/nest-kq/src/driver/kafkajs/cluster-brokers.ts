@@ -8,7 +8,7 @@ export function eachCluster(kafka: Kafka, made: (cluster: Cluster) => void): voi
     ({ description }) => description === 'private:Kafka:createCluster',
   );
   const create = name && hidden[name];
-  if (!create) throw new Error('this version of kafkajs makes its clusters in another way');
+  if (!create) throw new Error('this version of kafkajs creates its clusters differently');
   hidden[name] = (options) => {
     const cluster = create(options);
     made(cluster);

@@ -60,7 +60,7 @@ const WAYS: Readonly<Record<Exclude<Packing, 'gzip'>, Way>> = {
   },
   zstd: {
     name: '@mongodb-js/zstd',
-    otherwise: 'use Node 22.15 or newer, which has it',
+    otherwise: 'use Node 22.15 or newer, which has it built in',
     codec: (load) => {
       const own = nodesZstd();
       if (own) return own;
@@ -84,7 +84,7 @@ export function loadCodec(compression: Packing, load = loadPackage): Codec {
     const remedy = [`npm install ${name}`, otherwise].filter(Boolean).join(', or ');
     throw new KqError(
       'KQ_CODEC',
-      `messages compressed by ${compression} need the package ${name}, which ${reason}; ${remedy}`,
+      `messages compressed with ${compression} need the package ${name}, which ${reason}; ${remedy}`,
       { cause },
     );
   }

@@ -30,7 +30,7 @@ describe('a codec', () => {
       retriable: false,
       cause: {
         code: 'KQ_BAD_MESSAGE',
-        message: expect.stringContaining(`messages compressed by ${name} cannot be read: `),
+        message: expect.stringContaining(`messages compressed with ${name} cannot be read: `),
       },
     });
   });
@@ -52,7 +52,7 @@ describe('a codec', () => {
     ['snappy', 'npm install snappy'],
     ['lz4', 'npm install lz4-napi'],
   ] as const)('%s says what to install', (name, remedy) => {
-    const fact = `messages compressed by ${name} need the package ${remedy.split(' ').at(-1)}, which is not installed`;
+    const fact = `messages compressed with ${name} need the package ${remedy.split(' ').at(-1)}, which is not installed`;
     expect(() => loadCodec(name, missing)).toThrow(`KQ_CODEC: ${fact}; ${remedy}`);
   });
 
@@ -77,7 +77,7 @@ describe('typeOf', () => {
 
   it('says what to install where a package is missing', () => {
     codecs[3] = () => batchCodec('lz4', missing);
-    expect(() => typeOf('lz4')).toThrow('KQ_CODEC: messages compressed by lz4 need the package lz4-napi');
+    expect(() => typeOf('lz4')).toThrow('KQ_CODEC: messages compressed with lz4 need the package lz4-napi');
   });
 });
 
@@ -127,7 +127,7 @@ describe('unpackSnappy', () => {
     for (let end = head.length; end <= data.length; end++) {
       const unpacked = unpackSnappy(data.subarray(0, end), asItIs);
       if (whole.includes(end)) await unpacked;
-      else await expect(unpacked).rejects.toThrow(/^a block of snappy at byte \d+ is not whole$/);
+      else await expect(unpacked).rejects.toThrow(/^the snappy block at byte \d+ is truncated$/);
     }
   });
 
@@ -141,13 +141,13 @@ describe('unpackSnappy', () => {
       Buffer.from([0xff, 0xff, 0xff, 0xff, 0x0f]),
     ]) {
       await expect(loadCodec('snappy').decompress(data)).rejects.toThrow(
-        /^it says that it holds \d+ bytes: expected/,
+        /^its declared size is \d+ bytes: expected/,
       );
     }
   });
 
   it('refuses a length below zero', async () => {
     const data = Buffer.concat([head, Buffer.from([0xff, 0xff, 0xff, 0xff])]);
-    await expect(unpackSnappy(data, asItIs)).rejects.toThrow('a block of snappy at byte 16 is not whole');
+    await expect(unpackSnappy(data, asItIs)).rejects.toThrow('the snappy block at byte 16 is truncated');
   });
 });

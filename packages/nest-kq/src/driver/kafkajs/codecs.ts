@@ -36,7 +36,7 @@ export function batchCodec(compression: Packing, load?: LoadPackage): Codec {
         return await decompress(data);
       } catch (thrown) {
         const cause = toError(thrown);
-        const fact = `messages compressed by ${compression} cannot be read: ${cause.message}`;
+        const fact = `messages compressed with ${compression} cannot be read: ${cause.message}`;
         throw forGood(new KqError('KQ_BAD_MESSAGE', fact, { cause }));
       }
     },

@@ -117,7 +117,7 @@ function dropClosedSocket(connection: Connection): void {
 /** Rejects like a lost connection on timeout, after which kafkajs asks another broker. */
 async function inTime<T>(clock: Clock, broker: Asked, answer: Promise<T>): Promise<T> {
   const timer = clock.after(ANSWER_LIMIT, () => {
-    const error = new kafkajs.KafkaJSConnectionError(`a broker has not answered within ${ANSWER_LIMIT} ms`);
+    const error = new kafkajs.KafkaJSConnectionError(`a broker did not answer within ${ANSWER_LIMIT} ms`);
     for (const { requestQueue } of broker.connectionPool.pool) requestQueue.rejectAll(error);
     leave(broker);
   });

@@ -82,7 +82,7 @@ describe('an answer that is wrong', () => {
 
   it('says what is missing', () => {
     expect(() => reader('05' + '6162').text()).toThrow(
-      'the answer ends too early: expected 4 bytes more, got 2',
+      'the response is truncated: expected 4 more bytes, got 2',
     );
   });
 
@@ -95,7 +95,7 @@ describe('an answer that is wrong', () => {
   });
 
   it('is reported where a length does not end', () => {
-    const fact = 'a length in the answer has more than 5 bytes';
+    const fact = 'a length in the response has more than 5 bytes';
     expect(() => reader('80'.repeat(5) + '01' + '00').text()).toThrow(fact);
     expect(() => reader('ff'.repeat(1_000)).tags()).toThrow(fact);
   });

@@ -72,7 +72,7 @@ async function commitAsMember(coordinator: Coordinator, request: Committed): Pro
   const identity = senders.get(request.topics);
   if (!identity) throw new Error('offsets without a member');
   if (!supports(coordinator, TXN_OFFSET_COMMIT))
-    throw new KqError('KQ_CONFIG', 'the brokers cannot tell members apart: expected Kafka 2.5 or later');
+    throw new KqError('KQ_CONFIG', 'the brokers cannot distinguish members: expected Kafka 2.5 or later');
   const body = new FlexibleWriter()
     .text(request.transactionalId)
     .text(request.groupId)

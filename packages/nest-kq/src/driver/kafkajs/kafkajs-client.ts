@@ -64,7 +64,7 @@ export class KafkajsClient extends BrokerClient {
     if (message.startsWith(IN_VAIN)) this.tellAway(message.slice(message.indexOf(': ') + 2));
     if (message.startsWith('Offset out of range')) {
       const place = `partition ${String(partition)} of ${String(topic)}`;
-      this.log.warn(`${place} goes on at its first message: the offset that the group had committed is gone`);
+      this.log.warn(`${place} continues at its first message: the group's committed offset is gone`);
       return;
     }
     const more = [broker, error].filter((each) => typeof each === 'string' && !message.includes(each));

@@ -39,7 +39,7 @@ export class KafkajsCluster extends Cluster {
 
   async describe(topics: readonly string[], patience?: number): Promise<readonly TopicInfo[]> {
     if (topics.length === 0) return []; // for Kafka an empty list means all
-    return this.metadata(topics, 'cannot read about topics', patience);
+    return this.metadata(topics, 'cannot describe topics', patience);
   }
 
   /** Brokers learn of a new topic one by one, so that one doesn't know it says little. */
@@ -53,7 +53,7 @@ export class KafkajsCluster extends Cluster {
       );
       return answers.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
     };
-    const answers = await this.ask(`cannot read about topic ${topic}`, ask, patience);
+    const answers = await this.ask(`cannot describe topic ${topic}`, ask, patience);
     return answers.find(({ error }) => !error) ?? found;
   }
 
@@ -229,7 +229,7 @@ function clusterOf(client: KafkajsClient, ended: () => boolean): Brokers {
       },
     ],
   });
-  if (!found) throw new Error('this version of kafkajs gives an assigner no cluster');
+  if (!found) throw new Error('this version of kafkajs passes no cluster to an assigner');
   return found;
 }
 

@@ -16,7 +16,7 @@ export class KafkajsDriver extends BrokerDriver<KafkajsClient> {
         'KQ_CONFIG',
         '`rack`',
         options.rack,
-        "none, or the driver confluent(…): kafkajs' cannot",
+        'none, or the driver confluent(…), since kafkajs does not support it',
       );
     const client = new KafkajsClient(resolveClientOptions(options));
     super(client, new KafkajsCluster(client));

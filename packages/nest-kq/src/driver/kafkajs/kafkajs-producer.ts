@@ -152,7 +152,7 @@ export class KafkajsProducer implements LogProducer {
       }
       // Not resent; but another partition of the refused request may have stored its messages.
       const indeterminate = byPartition.length > 1;
-      const unsent = new KqError(failure.code, 'it was not sent again, as one before it failed', {
+      const unsent = new KqError(failure.code, 'not resent, since an earlier message failed', {
         cause: failure,
         indeterminate,
       });

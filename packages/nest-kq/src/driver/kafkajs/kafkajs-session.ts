@@ -18,7 +18,7 @@ import { isWrong } from './requests.js';
 /** Min pause before a retry of kafkajs after the first few, in ms. */
 const LONG_PAUSE = 800;
 /** Stops kafkajs; the caller gets the previous reason instead. */
-const OVER = 'its time is over';
+const OVER = 'it timed out';
 
 /** Its types omit a parameter that it takes. */
 const NotLoaded = kafkajs.KafkaJSMetadataNotLoaded as new (message: string) => Error;
@@ -175,7 +175,7 @@ export class Session {
     // The topic has grown. kafkajs caches its metadata for minutes and would silently drop the message; this error makes it
     // refresh the topic.
     if (partition >= partitionMetadata.length)
-      throw new NotLoaded(`partition ${partition} of ${topic} is not known yet`);
+      throw new NotLoaded(`partition ${partition} of ${topic} is still unknown`);
     return partition;
   }
 }
@@ -193,6 +193,6 @@ function offsetsOf(
     next.set(partition, offset + 1n);
     return { partition, offset };
   });
-  if (found.every((each) => each === undefined)) throw new Error('kafkajs gave no answer');
+  if (found.every((each) => each === undefined)) throw new Error('kafkajs returned no result');
   return found;
 }

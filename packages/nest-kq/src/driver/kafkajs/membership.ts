@@ -190,13 +190,13 @@ export class Membership implements GroupMembership {
     this.rejoin();
     this.drain?.stop();
     const { group } = this.options;
-    this.handler.failed(meant(error, `this process was put out of the group ${group}`), 0);
+    this.handler.failed(meant(error, `this process was removed from the group ${group}`), 0);
   }
 
   unseen(topic: string, error: unknown): void {
     const { log } = this.context.client;
     log.warn(
-      `group ${this.options.group}: nobody gets topic ${topic} now: ${meant(error, 'it is not seen').message}`,
+      `group ${this.options.group}: topic ${topic} has no consumer now: ${meant(error, 'it is not visible').message}`,
     );
   }
 
@@ -271,7 +271,7 @@ export class Membership implements GroupMembership {
       if (this.sign) await coordinator.heartbeat(this.sign);
     } catch (error) {
       const { log } = this.context.client;
-      log.debug(meant(error, `while what runs ends in the group ${this.options.group}`).message);
+      log.debug(meant(error, `while draining in the group ${this.options.group}`).message);
     }
   }
 
@@ -324,7 +324,7 @@ export class Membership implements GroupMembership {
             this.consumer.seek({ topic, partition, offset: String(offset) });
         return;
       } catch (error) {
-        client.log.debug(meant(error, `cannot find the end for group ${this.options.group}`).message);
+        client.log.debug(meant(error, `cannot find the end offsets for group ${this.options.group}`).message);
       }
     }
   }
@@ -377,7 +377,7 @@ export class Membership implements GroupMembership {
     this.looking = client.clock.after(LOOK_EVERY, () => {
       const asking = this.lacksSome ? this.cluster.refreshMetadata() : Promise.resolve();
       asking
-        .catch((error: unknown) => client.log.debug(meant(error, 'cannot look at the topics').message))
+        .catch((error: unknown) => client.log.debug(meant(error, 'cannot check the topics').message))
         .finally(() => this.lookAgain());
     });
   }

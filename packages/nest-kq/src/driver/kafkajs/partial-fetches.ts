@@ -107,7 +107,7 @@ export function fetchPartially(cluster: Cluster, client: KafkajsClient, fetchByt
               const own = partitions.map((partition) => ({ partition }));
               return (await offsets([{ ...asked, partitions: own }])).flatMap((each) => each.partitions);
             } catch (error) {
-              client.log.debug(`cannot read where ${topic} begins: ${String(error)}`);
+              client.log.debug(`cannot read the first offset of ${topic}: ${String(error)}`);
               await refresh();
               return [];
             }

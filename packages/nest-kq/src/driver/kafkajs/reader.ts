@@ -66,14 +66,14 @@ export class Reader {
       value += (byte & 0x7f) * factor;
       if (byte < 0x80) return value;
     }
-    throw new RangeError(`a length in the answer has more than ${most} bytes`);
+    throw new RangeError(`a length in the response has more than ${most} bytes`);
   }
 
   protected skip(length: number): number {
     const start = this.offset;
-    if (length < 0) throw new RangeError(`a length in the answer is ${length}: expected 0 or more`);
+    if (length < 0) throw new RangeError(`a length in the response is ${length}: expected 0 or more`);
     if (length > this.left)
-      throw new RangeError(`the answer ends too early: expected ${length} bytes more, got ${this.left}`);
+      throw new RangeError(`the response is truncated: expected ${length} more bytes, got ${this.left}`);
     this.offset += length;
     return start;
   }

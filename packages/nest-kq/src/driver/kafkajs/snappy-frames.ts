@@ -39,7 +39,7 @@ function blocksOf(data: Buffer): Buffer[] {
   for (let at = HEAD.length + VERSIONS; at < data.length;) {
     const start = at + LENGTH;
     const end = start <= data.length ? start + data.readInt32BE(at) : Infinity;
-    if (end < start || end > data.length) throw new Error(`a block of snappy at byte ${at} is not whole`);
+    if (end < start || end > data.length) throw new Error(`the snappy block at byte ${at} is truncated`);
     blocks.push(data.subarray(start, end));
     at = end;
   }

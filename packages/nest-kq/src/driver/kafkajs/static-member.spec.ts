@@ -23,6 +23,6 @@ it('names the member in the requests by which a group knows it, once, and in no 
 
 it('refuses brokers that cannot know it', () => {
   expect(() => nameMember(broker(4), 'one')).toThrow(
-    /^KQ_CONFIG: the brokers know no `groupInstanceId`: expected Kafka 2.3 or later, or none$/,
+    /^KQ_CONFIG: the brokers do not support `groupInstanceId`: expected Kafka 2.3 or later, or no such option$/,
   );
 });

@@ -27,7 +27,7 @@ export function nameMember(broker: Lookup, groupInstanceId: string): void {
   if ((versions[JOIN_GROUP]?.maxVersion ?? 0) < JOIN_GROUP_WITH_NAME)
     throw new KqError(
       'KQ_CONFIG',
-      'the brokers know no `groupInstanceId`: expected Kafka 2.3 or later, or none',
+      'the brokers do not support `groupInstanceId`: expected Kafka 2.3 or later, or no such option',
     );
   broker.lookupRequest = (apiKey, definition) => {
     const make = lookupRequest(apiKey, definition);

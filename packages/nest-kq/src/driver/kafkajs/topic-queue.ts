@@ -176,7 +176,7 @@ export class TopicQueue {
     queues: readonly (readonly [number, PartitionQueue])[],
   ): void {
     const failed = new Set(request.map(({ call }) => call));
-    const unsent = new KqError(failure.code, 'it was not sent, as one before it failed', { cause: failure });
+    const unsent = new KqError(failure.code, 'not sent, since an earlier message failed', { cause: failure });
     for (const [, queue] of queues) {
       const rest = queue.waiting.filter(({ call }) => failed.has(call));
       queue.waiting = queue.waiting.filter(({ call }) => !failed.has(call));

@@ -7,5 +7,5 @@ export const LARGEST_UNPACKED = 2 ** 27;
 /** Throws if the declared size is larger. Call before allocating. */
 export function refuseTooLarge(size: number): void {
   if (size > LARGEST_UNPACKED)
-    throw new Error(`it says that it holds ${size} bytes: expected at most ${LARGEST_UNPACKED}`);
+    throw new Error(`its declared size is ${size} bytes: expected at most ${LARGEST_UNPACKED}`);
 }

@@ -37,7 +37,7 @@ export class MemoryLog {
     if (!Number.isSafeInteger(partitions) || partitions < 1)
       throw new KqError(
         'KQ_CONFIG',
-        `the partitions of ${name} are ${partitions}: expected a whole number from 1`,
+        `the partition count of ${name} is ${partitions}: expected a whole number, 1 or more`,
       );
     if (this.topics.has(name)) return false;
     const logs = Array.from({ length: partitions }, (_, partition) => new PartitionLog(partition));
@@ -139,7 +139,7 @@ export class MemoryLog {
       if (topic.told) continue;
       topic.told = true;
       const limits = `${retainBytes} bytes, ${retainMessages} messages`;
-      log.warn(`topic ${name} is full (${limits}): from now on it drops its oldest messages, read or not`);
+      log.warn(`topic ${name} is full (${limits}): dropping its oldest messages from now on, read or not`);
     }
   }
 }

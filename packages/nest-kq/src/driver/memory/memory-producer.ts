@@ -49,7 +49,7 @@ export class MemoryProducer implements LogProducer {
   async transaction(): Promise<LogTransaction> {
     const { transactionalId } = this.options;
     if (transactionalId === undefined)
-      throw new KqError('KQ_CONFIG', 'transactionalId is undefined: expected a name, for transactions');
+      throw new KqError('KQ_CONFIG', 'transactionalId is undefined: transactions need a name');
     const before = this.ended;
     let end = () => {};
     this.ended = new Promise((resolve) => (end = resolve));
@@ -148,7 +148,7 @@ class MemoryTransaction implements LogTransaction {
 
   private check(): void {
     if (this.failure)
-      throw new KqError('KQ_TRANSACTION', 'the transaction has failed: only abort is left', {
+      throw new KqError('KQ_TRANSACTION', 'the transaction has failed: it can only be aborted', {
         cause: this.failure,
       });
     if (this.over) throw new KqError('KQ_TRANSACTION', 'the transaction has ended');
