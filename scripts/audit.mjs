@@ -6,7 +6,7 @@ const { stdout } = spawnSync('npm', ['audit', '--omit=dev', '--audit-level=high'
 });
 const { auditReportVersion, vulnerabilities, message } = JSON.parse(stdout);
 if (auditReportVersion === undefined) {
-  console.log(`not checked: the registry answers no audits (${String(message).split(' - ')[0]})`);
+  console.log(`not checked: the registry does not support audits (${String(message).split(' - ')[0]})`);
 } else {
   // What depends on it is named, too, by texts.
   const known = Object.values(vulnerabilities).flatMap(({ via }) =>
@@ -14,8 +14,8 @@ if (auditReportVersion === undefined) {
   );
   const bad = known.filter(({ severity }) => severity === 'high' || severity === 'critical');
   for (const { name, severity, title, url } of bad) {
-    console.error(`${name} has a vulnerability of severity ${severity}: ${title}, ${url}`);
+    console.error(`${name} has a vulnerability of ${severity} severity: ${title}, ${url}`);
   }
   if (bad.length > 0) process.exitCode = 1;
-  else console.log('npm knows no vulnerability of severity high in what users install');
+  else console.log('npm knows of no high-severity vulnerability in what users install');
 }

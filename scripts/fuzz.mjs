@@ -15,9 +15,9 @@ const { values } = parseArgs({
 for (const name of ['minutes', 'seed']) {
   const value = Number(values[name]);
   if (!(value > 0))
-    throw new Error(`--${name} is ${JSON.stringify(values[name])}: expected a number above 0`);
+    throw new Error(`--${name} is ${JSON.stringify(values[name])}: expected a number greater than 0`);
 }
-console.log(`Each property runs for ${values.minutes} min with the seed ${values.seed}.`);
+console.log(`Running each property for ${values.minutes} min with seed ${values.seed}.`);
 const { status } = spawnSync(
   process.execPath,
   [fileURLToPath(new URL('./jest.mjs', import.meta.url)), `/fuzz/${values.only}`],

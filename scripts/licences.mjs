@@ -61,8 +61,8 @@ const wrong = Array.from(found)
   .filter((path) => !isAllowed(licenceOf(path)))
   .map(
     (path) =>
-      `${path}@${packages[path].version} has the licence ${licenceOf(path)}: expected one of ${[...ALLOWED].join(', ')}`,
+      `${path}@${packages[path].version} has licence ${licenceOf(path)}: expected one of ${[...ALLOWED].join(', ')}`,
   );
 for (const line of [...missing, ...wrong]) console.error(line);
 if (missing.length + wrong.length > 0) process.exitCode = 1;
-else console.log(`the licences of ${found.size} packages that users install are allowed`);
+else console.log(`all ${found.size} packages that users install have allowed licences`);

@@ -17,12 +17,14 @@ try {
   await ensurePackaged('stunnel');
   await ensureKafka();
   await ensureKafkaArchive().catch(({ message }) => {
-    process.stderr.write(`Each broker starts slower, as Java could not keep its classes: ${message}\n`);
+    process.stderr.write(
+      `Brokers will start more slowly, because Java could not cache their classes: ${message}\n`,
+    );
   });
   await ensureSchemaRegistry();
   const goQueue = await ensureGoQueue().catch(({ message }) => void process.stderr.write(`${message}\n`));
   if (goQueue === undefined)
-    process.stderr.write('Go is not here, or could not build: go-queue alongside nest-dq is NOT TESTED\n');
+    process.stderr.write('Go is missing or could not build, so go-queue alongside nest-dq is NOT TESTED\n');
   if (findConfluent() === undefined)
     process.stderr.write("Confluent's client is not built, so its driver is NOT TESTED: npm run confluent\n");
 } catch (error) {

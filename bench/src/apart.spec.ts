@@ -56,12 +56,12 @@ describe('apart', () => {
     await expect(fails()).rejects.toMatchObject({
       code: 'DQ_TOO_FEW_COPIES',
       message: 'Error: stored on 1 of 3 nodes',
-      stack: expect.stringMatching(/^fails failed in a process of its own: .*tasks\.mjs:6:.*no answer/s),
+      stack: expect.stringMatching(/^fails failed in its own process: .*tasks\.mjs:6:.*no answer/s),
     });
   });
 
   it('fails when the process dies', async () => {
     const dies = apart(tasks, 'dies', notHere as () => Promise<void>);
-    await expect(dies()).rejects.toThrow(/ended before it was ready \(SIGKILL\): .*"name":"dies"/);
+    await expect(dies()).rejects.toThrow(/exited before it was ready \(SIGKILL\): .*"name":"dies"/);
   });
 });

@@ -48,7 +48,7 @@ class ApartError extends Error {
 
   constructor(name: string, { text, code }: { readonly text: string; readonly code: unknown }) {
     super(text.split('\n', 1)[0]);
-    this.stack = `${name} failed in a process of its own: ${text}`;
+    this.stack = `${name} failed in its own process: ${text}`;
     this.code = code;
   }
 }

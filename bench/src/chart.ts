@@ -59,7 +59,7 @@ ${panels.join('\n')}
 
 function rowOf({ measure, title, finds }: Panel, results: readonly Result[]): Row {
   const row = results.find((result) => result.measure === measure)?.rows.find(finds);
-  if (!row) throw new Error(`the chart shows "${title}", so it needs the measure ${measure}`);
+  if (!row) throw new Error(`the chart shows "${title}" and needs the measure ${measure}`);
   return row;
 }
 

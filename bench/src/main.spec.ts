@@ -87,7 +87,7 @@ describe('npm run bench', () => {
       const args = ['dist/main.js', 'drain', '--json', '--save', file!];
       const { stdout, stderr } = await run(process.execPath, args);
       expect(JSON.parse(stdout)).toEqual(resultOf('drain', 10));
-      expect(stderr).toMatch(/^\d\d:\d\d:\d\d drain \(1 of 1\) was measured already\n$/);
+      expect(stderr).toMatch(/^\d\d:\d\d:\d\d drain \(1 of 1\) is already measured\n$/);
       expect(await readFile(file!, 'utf8')).toBe(before);
     });
   });

@@ -16,15 +16,15 @@ import { table } from './table.js';
 const USAGE = `npm run bench [-- OPTIONS] [-- MEASURE…]
 npm run bench -- --merge [OPTIONS] FILE…
 
-  MEASURE       only these measures of the list below
-  --rounds N    how often each contender runs (default: 3 or 5 times; once if it takes minutes)
-  --quick       smaller numbers and one round: faster, with rough figures
-  --save FILE   also append each measure to the file as soon as it is measured; what is there already is not measured again,
-                so the same command goes on after an interruption
-  --merge       measure nothing: show the median of the runs that were saved in these files
-  --json        print one line of JSON for each measure, and nothing else
+  MEASURE       run only these measures from the list below
+  --rounds N    rounds per contender (default: 3 or 5; 1 if it takes minutes)
+  --quick       smaller numbers and one round: fast, rough figures
+  --save FILE   also append each measure to the file as soon as it is done; measures already there are skipped,
+                so the same command continues after an interruption
+  --merge       measure nothing: show the median of the runs saved in these files
+  --json        print only one line of JSON per measure
   --svg FILE    also write a chart of schedule, drain and lateness
-  --help        this text
+  --help        show this help
 
 ${MEASURES.map(({ name, title }) => `  ${name.padEnd(12)}  ${title}`).join('\n')}
 `;
@@ -58,14 +58,14 @@ function readFlags(): Flags {
   });
   const { rounds, quick, save, merge, json, svg, help } = values;
   if (merge && (positionals.length === 0 || save !== undefined || rounds !== undefined || quick))
-    throw new Error('--merge needs files that --save wrote, and goes with --json and --svg only.');
+    throw new Error('--merge needs files written by --save, and combines only with --json and --svg.');
   if (rounds !== undefined && !/^[1-9]\d*$/.test(rounds)) {
-    throw new Error(`--rounds was given ${rounds}: expected a number of 1 or more.`);
+    throw new Error(`--rounds is ${rounds}: expected a whole number, 1 or more.`);
   }
   const wanted = merge ? [] : measuresOf(positionals);
   const uncharted = CHARTED.find((name) => !wanted.some((measure) => measure.name === name));
   if (svg !== undefined && !merge && uncharted !== undefined)
-    throw new Error(`--svg needs the measure ${uncharted}, too.`);
+    throw new Error(`--svg also needs the measure ${uncharted}.`);
   return {
     wanted,
     merge: merge ? positionals.map(pathOf) : [],
@@ -81,7 +81,7 @@ function readFlags(): Flags {
 /** All if there is no name. */
 function measuresOf(names: readonly string[]): readonly Measure[] {
   const unknown = names.find((name) => !MEASURES.some((measure) => measure.name === name));
-  if (unknown !== undefined) throw new Error(`There is no measure ${unknown}.`);
+  if (unknown !== undefined) throw new Error(`Unknown measure: ${unknown}.`);
   return names.length === 0 ? MEASURES : MEASURES.filter(({ name }) => names.includes(name));
 }
 
@@ -120,7 +120,7 @@ async function runMeasures(flags: Flags, done: (result: Result) => void): Promis
   let failed = 0;
   for (const [index, measure] of wanted.entries()) {
     const before = saved.find((result) => result.measure === measure.name);
-    tell(`${measure.name} (${index + 1} of ${wanted.length})${before ? ' was measured already' : ''}`);
+    tell(`${measure.name} (${index + 1} of ${wanted.length})${before ? ' is already measured' : ''}`);
     try {
       const result = before ?? (await runMeasure(measure, settingsOf(flags)));
       if (save !== undefined && !before) await saveResult(save, result);

@@ -25,7 +25,7 @@ describe('patiently', () => {
 
   it('begins again where too few nodes answered, and says so each time', async () => {
     expect(await patiently(failing(tooFew(), tooFew()), 0)).toBe(3);
-    const line = expect.stringMatching(/^the round failed and is tried again: .*stored on 0 of 3 nodes\n$/);
+    const line = expect.stringMatching(/^the round failed; retrying: .*stored on 0 of 3 nodes\n$/);
     expect(said).toEqual([line, line]);
   });
 

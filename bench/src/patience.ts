@@ -17,7 +17,7 @@ export async function patiently<T>(task: () => Promise<T>, rest = REST): Promise
       // By its code, as it may come from another process.
       const { code, message } = error as Partial<Error & { readonly code: DqErrorCode }>;
       if (tried === TRIES || code !== 'DQ_TOO_FEW_COPIES') throw error;
-      process.stderr.write(`the round failed and is tried again: ${message}\n`);
+      process.stderr.write(`the round failed; retrying: ${message}\n`);
       await pause(rest);
     }
   }

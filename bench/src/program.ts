@@ -28,7 +28,7 @@ export class Program<Report> {
     const exit = once(child, 'exit').then(([code, signal]) => `${signal ?? `exit status ${code}`}`);
     const end = await Promise.race([ready, exit]);
     if (end === undefined) return program;
-    throw new Error(`${path} ended before it was ready (${end}): ${argument}`);
+    throw new Error(`${path} exited before it was ready (${end}): ${argument}`);
   }
 
   /** Kills the process; resolves when it is gone. */

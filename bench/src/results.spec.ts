@@ -120,7 +120,7 @@ describe('a file of results', () => {
     async (line) => {
       const file = join(folder, 'broken.json');
       await writeFile(file, `${JSON.stringify(resultOf([rowOf(1)]))}\n${line}\n`);
-      await expect(readResults(file)).rejects.toThrow(`${file}, line 2 is no result of a measure: remove it`);
+      await expect(readResults(file)).rejects.toThrow(`${file}, line 2 is not a measure's result: remove it`);
     },
   );
 });

@@ -21,7 +21,7 @@ export async function readResults(file: string): Promise<Result[]> {
     try {
       return [parsed(line)];
     } catch (error) {
-      throw new Error(`${file}, line ${index + 1} is no result of a measure: remove it`, { cause: error });
+      throw new Error(`${file}, line ${index + 1} is not a measure's result: remove it`, { cause: error });
     }
   });
 }

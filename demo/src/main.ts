@@ -15,13 +15,13 @@ import { isClean } from './tally.js';
 
 const USAGE = `Usage: npm run demo [-- --cluster | --kafka]
 
-Schedules some hundred jobs, revokes some, lets some fail at first, and compares what came out with what went in.
+Schedules a few hundred jobs, revokes some, makes some fail at first, and compares what came out with what went in.
 
-  --cluster  on three real beanstalkds and a Redis, which it starts itself; one node is killed and comes back
-             (without it: on the node and ledger that live in the process)
-  --kafka    a stream of orders instead of jobs, on a real Kafka broker, which it starts itself; a consumer and the broker
-             are killed while orders come
-  --help     this text`;
+  --cluster  use three real beanstalkds and a Redis, started by the demo; one node is killed and comes back
+             (default: the node and ledger inside the process)
+  --kafka    a stream of orders instead of jobs, on a real Kafka broker started by the demo; a consumer and the broker
+             are killed while orders arrive
+  --help     show this help`;
 
 interface Flags {
   cluster: boolean;

@@ -9,7 +9,7 @@ export function report(tally: Tally): string {
     ['scheduled', tally.scheduled],
     ['ran', tally.ran],
     ['revoked', tally.revoked],
-    ...(tally.unsure > 0 ? [['revoked too late to say', tally.unsure] as [string, number]] : []),
+    ...(tally.unsure > 0 ? [['revoked too late to tell', tally.unsure] as [string, number]] : []),
     ['retried', tally.retried],
     ['lost', tally.lost],
     ['early', tally.early],
@@ -21,7 +21,7 @@ export function report(tally: Tally): string {
   ];
   const lines = rows.map(([name, value]) => tableLine([`  ${name}`, String(value)], [26, 9], ''));
   const verdict = isClean(tally)
-    ? 'Nothing was lost, early, run twice, or run after it was revoked.'
+    ? 'Nothing was lost, early, run twice, or run after being revoked.'
     : 'A promise was broken: see lost, early, duplicates and ran after revoke.';
   return ['', ...lines, '', verdict].join('\n');
 }

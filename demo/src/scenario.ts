@@ -13,7 +13,7 @@ const FIRST_DUE = 3_000;
 const LAST_DUE = 9_000;
 /** Milliseconds after the last due time. By then all jobs have run, also after two retries and from a backup. */
 const DONE_LIMIT = 20_000;
-/** Milliseconds after the restart of the node. By then the copies of jobs that are over are deleted there. */
+/** Milliseconds after the restart of the node. By then the copies of finished jobs are deleted there. */
 const EMPTY_LIMIT = 20_000;
 /** Milliseconds in which a second run would show. */
 const QUIET = 2_000;
@@ -44,10 +44,10 @@ export class Scenario {
     const later = jobs.filter(({ add }) => add !== 'now');
     const now = jobs.filter(({ add }) => add === 'now');
 
-    this.screen.say(`${later.length} jobs are scheduled for the seconds to come; some are revoked`);
+    this.screen.say(`scheduled ${later.length} jobs for the next seconds; revoking some`);
     const revocations = (await Promise.all(later.map((job) => this.schedule(job)))).flat();
     if (this.cluster) await this.kill(this.cluster);
-    this.screen.say(`${now.length} jobs are scheduled for now`);
+    this.screen.say(`scheduled ${now.length} jobs for now`);
     await Promise.all(now.map((job) => this.add(job)));
     await Promise.all([this.revokeInTime(revocations), this.untilAllIsOver()]);
 
@@ -93,16 +93,14 @@ export class Scenario {
 
   private async kill(cluster: DemoCluster): Promise<void> {
     await cluster.victim.kill('SIGKILL');
-    this.screen.say(`${cluster.victim.endpoint} was killed (SIGKILL): backups of its jobs come 2 s later`);
+    this.screen.say(`${cluster.victim.endpoint} was killed (SIGKILL): backups of its jobs run 2 s later`);
   }
 
   /** The binlog of the node has copies of jobs that are done or revoked. Waits until they are deleted. */
   private async restart(cluster: DemoCluster): Promise<void> {
     await cluster.victim.restart();
     const before = await cluster.copies();
-    this.screen.say(
-      `${cluster.victim.endpoint} is back; the nodes hold ${before} copies of jobs that are over`,
-    );
+    this.screen.say(`${cluster.victim.endpoint} is back; the nodes hold ${before} copies of finished jobs`);
     const empty = async () => (await cluster.copies()) === 0;
     await this.until(empty, Date.now() + EMPTY_LIMIT);
     this.screen.say(`the nodes hold ${await cluster.copies()} copies`);

@@ -77,7 +77,7 @@ export function alwaysAsked({ found, frozen = 0 }: Outcome, copiesLeft: number):
     none('ran after a revoke', found.ranAfterRevoke),
     none('wrong generation', found.wrongGeneration),
     none('ran although its add failed', found.strays),
-    none('two runs with one fence', found.sameFence),
+    none('two runs with the same fence', found.sameFence),
     atMost('started after a run with a greater fence', found.staleStarts.length, frozen),
     atMost('copies left on the nodes', copiesLeft, 0),
   ];

@@ -77,7 +77,7 @@ export class History {
 
   private run(name: string): MutableRun {
     const run = this.runs.get(name);
-    if (!run) throw new Error(`the logs have no start of run ${name}, but its abort or its end`);
+    if (!run) throw new Error(`the logs have the abort or end of run ${name}, but not its start`);
     return run;
   }
 }

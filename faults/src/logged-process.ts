@@ -44,7 +44,7 @@ export class LoggedProcess<L = Line> {
     const started = new LoggedProcess<L>(name, child, log);
     const ready = once(child, 'message').then(() => true);
     if (await Promise.race([ready, started.exited])) return started;
-    throw new Error(`${name} ended before it was ready`);
+    throw new Error(`${name} exited before it was ready`);
   }
 
   /** False when its process is gone. */

@@ -8,18 +8,18 @@ import { beginOfRow } from './table.js';
 
 const USAGE = `npm run faults [-- OPTIONS]
 
-  --kafka       the experiments with streams, of nest-kq on Kafka, instead of those with jobs
-  --attacks     the attacks on sealed jobs, as npm run attacks; what follows is the same for them
-  --unsealed    with --attacks: the application has no seal, so that attacks succeed, and must not pass
-  --confluent   with --kafka: the consumers speak by Confluent's client, which npm run confluent builds, instead of kafkajs
-  --only NAME   only this experiment, by name or number, and those whose names go on after it, as in go-queue-adds;
-                may be repeated, or a list with commas
-  --jobs N      how many jobs each experiment adds (default: the number in its file, mostly 20,000); for the model check,
-                how many seeds (default: 1,000); with --kafka, how many messages each pushes
-  --small       the small version, of which npm test runs most: some hundred jobs each, or 1,000 messages, short leases and outages
-  --json        print one line of JSON for each experiment, and nothing else
-  --keep        keep all logs, and print where they are; without it, only the logs of failed experiments are kept
-  --help        this text
+  --kafka       the stream experiments (nest-kq on Kafka) instead of the job experiments
+  --attacks     the attacks on sealed jobs, like npm run attacks; takes the same options
+  --unsealed    with --attacks: run the application without a seal; attacks then succeed and must not pass
+  --confluent   with --kafka: consumers use Confluent's client (build it with npm run confluent) instead of kafkajs
+  --only NAME   only this experiment, by name or number, and those with this prefix, as in go-queue-adds;
+                repeatable, or a comma-separated list
+  --jobs N      jobs per experiment (default: the number in its file, mostly 20,000); for the model check,
+                seeds (default: 1,000); with --kafka, messages per experiment
+  --small       the small version, most of which npm test runs: a few hundred jobs each, or 1,000 messages, short leases and outages
+  --json        print only one line of JSON per experiment
+  --keep        keep all logs and print where they are (default: keep only those of failed experiments)
+  --help        show this help
 
 ${list(JOBS)}
 
@@ -67,20 +67,20 @@ function readFlags(): Flags {
     },
   });
   const { small, unsealed, confluent, json, keep, help, kafka, attacks } = values;
-  if (kafka && attacks) throw new Error('--kafka and --attacks were given: expected one of them.');
-  if (unsealed && !attacks) throw new Error('--unsealed was given: expected --attacks with it.');
-  if (confluent && !kafka) throw new Error('--confluent was given: expected --kafka with it.');
+  if (kafka && attacks) throw new Error('--kafka and --attacks exclude each other.');
+  if (unsealed && !attacks) throw new Error('--unsealed requires --attacks.');
+  if (confluent && !kafka) throw new Error('--confluent requires --kafka.');
   if (confluent && findConfluent() === undefined)
-    throw new Error("Confluent's client is not there: build it by npm run confluent.");
+    throw new Error("Confluent's client is not built: npm run confluent.");
   const suite = kafka ? STREAMS : attacks ? ATTACKS : JOBS;
   const { all } = suite;
   const names = values.only.flatMap((list) => list.split(','));
   const unknown = names.find((name) => !all.some((experiment) => isCalled(experiment, name)));
-  if (unknown !== undefined) throw new Error(`There is no experiment ${unknown}.`);
+  if (unknown !== undefined) throw new Error(`Unknown experiment: ${unknown}.`);
   const wanted =
     names.length === 0 ? all : all.filter((experiment) => names.some((name) => isCalled(experiment, name)));
   if (values.jobs !== undefined && !/^[1-9]\d*$/.test(values.jobs)) {
-    throw new Error(`--jobs was given ${values.jobs}: expected a number of 1 or more.`);
+    throw new Error(`--jobs is ${values.jobs}: expected a whole number, 1 or more.`);
   }
   return {
     suite,
@@ -127,7 +127,7 @@ async function runAll(
 }
 
 function run(flags: Flags): Promise<number> {
-  return untilSignal('ended before all experiments were done', async (signal) =>
+  return untilSignal('interrupted before all experiments were done', async (signal) =>
     (await runAll(flags, signal)) ? 0 : 1,
   );
 }

@@ -19,7 +19,7 @@ interface ModelRow {
 export const MODEL_CHECK = {
   number: 22,
   name: 'model-check',
-  what: 'random operations and faults on a virtual clock; each failing seed can be run again',
+  what: 'random operations and faults on a virtual clock; a failing seed can be rerun',
   /** The numbers by default and in the small version. The small one is low, because npm test runs the model anyway. */
   seeds: 1_000,
   smallSeeds: 10,

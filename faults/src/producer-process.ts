@@ -32,7 +32,7 @@ export class ProducerProcess implements TaskProducer {
     child.on('message', (answer: Answer) => this.answered(answer));
     child.once('exit', () => {
       for (const { reject } of this.waiting.values()) {
-        reject(new DqError('DQ_CLOSED', 'the producer process ended', { indeterminate: true }));
+        reject(new DqError('DQ_CLOSED', 'the producer process exited', { indeterminate: true }));
       }
     });
   }
@@ -50,7 +50,7 @@ export class ProducerProcess implements TaskProducer {
     const ready = once(child, 'message').then(() => true);
     const ended = once(child, 'exit').then(() => false);
     if (await Promise.race([ready, ended])) return new ProducerProcess(child);
-    throw new Error(`the producer process ended before it was ready: see ${output}`);
+    throw new Error(`the producer process exited before it was ready: see ${output}`);
   }
 
   at(task: Task, due: number, options: JobOptions): Promise<JobReceipt> {

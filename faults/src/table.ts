@@ -34,7 +34,7 @@ export class Table<R extends Ending> {
 
   /** The rest of the row. The lines below it have its notes, and why it did not pass. */
   restOfRow(row: R): string {
-    const below = [...row.notes, ...row.why, ...(row.logs ? [`all logs are in ${row.logs}`] : [])];
+    const below = [...row.notes, ...row.why, ...(row.logs ? [`logs: ${row.logs}`] : [])];
     return [this.line(({ cell }) => cell(row)), ...below.map((text) => `     ${text}`), ''].join('\n');
   }
 

@@ -18,9 +18,7 @@ async function bootstrap(): Promise<void> {
   } catch (error) {
     await app.close();
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    console.error(
-      `port ${given.port} is taken: end what uses it, or take any free one with \`PORT=0 npm start\``,
-    );
+    console.error(`port ${given.port} is in use: free it, or use any free port with \`PORT=0 npm start\``);
     process.exitCode = 1;
     return;
   }

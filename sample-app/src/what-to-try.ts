@@ -13,35 +13,35 @@ export function whatToTry(
     ...(messages.brokers === 'memory' ? [] : [`, messages on ${messages.brokers.join(', ')}`]),
   ].join('');
   return `
-Listening on http://${at}; everything is stored in ${folder}${servers}: stop and start as you like.
-The dashboard shows what comes due: http://${at}/dq
-Try these in another terminal, and watch this one:
+Listening on http://${at}; everything is stored in ${folder}${servers}, so it survives restarts.
+The dashboard shows upcoming jobs: http://${at}/dq
+Try these in another terminal and watch this one:
 
   # An order that is not paid within ${seconds(payWithin)} is cancelled, and its tea is back in stock.
   curl ${at}/orders -d product=tea -d quantity=2
   curl ${at}/stock
 
-  # One that is paid stays: its cancellation is revoked. Before that it can have more time: the job is moved.
+  # A paid order stays: its cancellation is revoked. Postponing gives it more time before that: the job is rescheduled.
   ORDER=${idOf(`curl -s ${at}/orders -d product=mug -d quantity=1`)}
   curl -X POST ${at}/orders/$ORDER/postpone
   curl -X POST ${at}/orders/$ORDER/pay
   curl ${at}/orders
 
-  # Each change of an order goes through a topic, from which the sales are made. The price of a kettle is not there at first:
-  # its message waits as a job, comes back, and holds up no other.
+  # Each change of an order goes through a topic that feeds the sales. The price of a kettle is missing at first:
+  # its message waits as a job, is retried, and blocks no other.
   curl ${at}/orders -d product=kettle -d quantity=1
   curl ${at}/sales
 
-  # A welcome mail ${seconds(welcomeAfter)} after a registration. busy.example is busy at first, so that one is tried again.
+  # A welcome mail ${seconds(welcomeAfter)} after registration. busy.example is busy at first, so that mail is retried.
   curl ${at}/users -d name=Ann -d email=ann@example.com
   curl ${at}/users -d name=Bob -d email=bob@busy.example
   curl ${at}/mails
 
-  # Deleted in 30 days (of ${seconds(day)} each), with notices by mail on days 23, 28 and 29; undo it before.
+  # Deleted after 30 days (of ${seconds(day)} each), with mail notices on days 23, 28 and 29; undo it before then.
   RESOURCE=${idOf(`curl -s ${at}/resources -d name=photos -d owner=ann@example.com`)}
   curl -X DELETE ${at}/resources/$RESOURCE
   curl -X POST ${at}/resources/$RESOURCE/undo
 
-Ctrl-C ends it.
+Press Ctrl-C to stop.
 `;
 }

@@ -10,10 +10,10 @@ import { RULES } from './rules.js';
 
 const USAGE = `npm run rules [-- OPTIONS]
 
-  --only TEXT    only changes with this text in the rule, the source file or the test
-  --parallel N   how many tests run at a time (default: the number of processors)
-  --json         print one line of JSON for each change, and nothing else
-  --help         this text
+  --only TEXT    only changes whose rule, source file or test contains this text
+  --parallel N   number of tests to run in parallel (default: the number of processors)
+  --json         print only one line of JSON per change
+  --help         show this help
 `;
 
 /** One change, and the rule that it takes out. */
@@ -38,12 +38,12 @@ function readFlags(): Flags {
   });
   const { only, parallel, ...flags } = values;
   if (!/^[1-9]\d*$/.test(parallel)) {
-    throw new Error(`--parallel was given ${parallel}: expected a number of 1 or more.`);
+    throw new Error(`--parallel is ${parallel}: expected a whole number, 1 or more.`);
   }
   const items = RULES.flatMap(({ rule, mutants }) => mutants.map((mutant) => ({ rule, ...mutant }))).filter(
     ({ rule, file, test }) => [rule, file, test.spec, test.title].some((text) => text.includes(only)),
   );
-  if (items.length === 0) throw new Error(`No rule, source file or test has the text ${only}.`);
+  if (items.length === 0) throw new Error(`No rule, source file or test contains ${only}.`);
   return { ...flags, items, parallel: Number(parallel) };
 }
 
@@ -54,7 +54,7 @@ async function proveAll({ items, parallel, json }: Flags, signal: AbortSignal): 
     items.map(({ test }) => test),
     signal,
   );
-  if (!json) print('Without the rule in the file on the left, the test on the right has to fail.\n');
+  if (!json) print('Without the rule in the file on the left, the test on the right must fail.\n');
   const proofs: Proof[] = [];
   let printed = 0;
   const left = items.entries();

@@ -6,6 +6,6 @@ export const GO_QUEUE = 'go-queue';
 export async function goQueueIfHere(): Promise<string | undefined> {
   const program = await ensureGoQueue();
   if (program === undefined)
-    process.stderr.write('There is no Go on this machine, so there are no rows beside go-queue.\n');
+    process.stderr.write('Go is not installed, so there are no rows for go-queue.\n');
   return program;
 }

@@ -15,7 +15,7 @@ export const goQueue: Measure = {
     "against go-queue's dq in Go, on three nodes: adds, a backlog, lateness; and a shared tube, whose jobs are stored as go-queue does and adopted",
   run: async ({ rounds, pick }) => {
     const program = await ensureGoQueue();
-    if (program === undefined) throw new Error('There is no Go on this machine, so nothing is compared.');
+    if (program === undefined) throw new Error('Go is not installed, so nothing is compared.');
     const due = pick(20_000, 2_000);
     const sizes = {
       one: pick(5_000, 1_000),

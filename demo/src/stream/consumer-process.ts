@@ -18,7 +18,7 @@ export class ConsumerProcess {
     });
     this.child = child;
     await new Promise<void>((resolve, reject) => {
-      child.once('exit', (code, signal) => reject(new Error(`a consumer ended with ${code ?? signal}`)));
+      child.once('exit', (code, signal) => reject(new Error(`a consumer exited with ${code ?? signal}`)));
       child.on('message', (word: ConsumerWord) => {
         if (word.what === 'ready') resolve();
         this.heard(word);

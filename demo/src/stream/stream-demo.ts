@@ -13,7 +13,7 @@ const PARTITIONS = 6;
 
 /** Plays the stream on a broker of its own, and prints what came of it. Resolves with whether every promise held. */
 export async function streamDemo(screen: Screen, signal: AbortSignal): Promise<boolean> {
-  screen.say('a Kafka broker starts (the first time, it is downloaded)');
+  screen.say('starting a Kafka broker (downloaded the first time)');
   const broker = await startKafka();
   const log: StreamEntry[] = [];
   const heard = (name: string) => (word: ConsumerWord) => {
@@ -61,8 +61,9 @@ function report(tally: StreamTally): string {
   ];
   const lines = rows.map(([name, value]) => tableLine([`  ${name}`, String(value)], [26, 9], ''));
   const verdict = isCleanStream(tally)
-    ? 'Nothing was lost, and the orders of each customer were handled in their order.'
+    ? "Nothing was lost, and each customer's orders were handled in order."
     : 'A promise was broken: see lost and out of order.';
-  const again = tally.again > 0 ? ['Handled more than once: what a killed process had not committed.'] : [];
+  const again =
+    tally.again > 0 ? ['Handled more than once: messages a killed process had not committed.'] : [];
   return ['', ...lines, '', verdict, ...again].join('\n');
 }

@@ -36,20 +36,20 @@ export class StreamScenario {
   async play(): Promise<StreamTally> {
     const [victim] = this.consumers;
     await Promise.all(this.consumers.map((consumer) => consumer.start()));
-    this.screen.say(`two consumers run; ${CUSTOMERS} customers order all the time`);
+    this.screen.say(`two consumers are running; ${CUSTOMERS} customers keep ordering`);
     const ordering = this.keepOrdering();
     const acts = async () => {
       await this.look(CALM);
       await victim.kill();
-      this.screen.say('a consumer was killed (SIGKILL) in its handlers');
+      this.screen.say('a consumer was killed (SIGKILL) while running handlers');
       await this.look(CALM);
       const waiting = this.tally().stored;
       await this.until(() => this.tally().handled >= waiting, DONE_LIMIT);
-      this.screen.say('the other one has taken over; the consumer starts again');
+      this.screen.say('the other one has taken over; restarting the consumer');
       await victim.start();
       await this.look(CALM);
       await this.broker.kill('SIGKILL');
-      this.screen.say('the broker was killed (SIGKILL); orders go on, and wait');
+      this.screen.say('the broker was killed (SIGKILL); orders keep coming and wait');
       await this.look(CALM);
       await this.broker.restart();
       this.screen.say('the broker is back');

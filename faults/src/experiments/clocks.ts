@@ -28,8 +28,8 @@ const SMALL_NOISE = 1_000;
 export const clocks: Experiment = {
   number: 15,
   name: 'clocks',
-  what: 'a node an hour ahead, another one that jumps an hour ahead; producers and consumers five minutes ahead and behind',
-  passes: `early 0 by the ledger's clock; due times right; p99 lateness at most twice that with right clocks, or ${NOISE} ms more`,
+  what: 'one node an hour ahead, another that jumps an hour ahead; producers and consumers five minutes ahead and behind',
+  passes: `early 0 by the ledger's clock; correct due times; p99 lateness at most twice that with correct clocks, or ${NOISE} ms more`,
   jobs: 20_000,
   smallJobs: 600,
   async run(lab) {
@@ -42,7 +42,7 @@ export const clocks: Experiment = {
 
     const right = await startApplications(lab, [0, 0], [0, 0, 0]);
     const goodWeather = await addHalf(lab, right.producers, half);
-    await lab.eventually('the jobs with right clocks ran', () => lab.open() === 0);
+    await lab.eventually('the jobs with correct clocks ran', () => lab.open() === 0);
     await Promise.all(right.consumers.map((consumer) => consumer.end('SIGTERM')));
 
     await ahead?.jump(HOUR);
@@ -76,16 +76,16 @@ export const clocks: Experiment = {
           'adds that failed',
           badWeather.map(({ schedule }) => schedule),
         ),
-        atMost('how wrong a due time is', Math.max(...badWeather.map(wrongDue)), SAME_CLOCK, ' ms'),
-        atMost("how far the ledger's clock is from the logs'", Math.abs(offset), SAME_CLOCK, ' ms'),
+        atMost('worst error of a due time', Math.max(...badWeather.map(wrongDue)), SAME_CLOCK, ' ms'),
+        atMost("offset between the ledger's clock and the logs'", Math.abs(offset), SAME_CLOCK, ' ms'),
         // When the clock jumps, about half of the copies of that node are not due. They surface early and must be released.
         ...(jumping ? [atLeast('copies released after a node jumped', early, half / 10)] : []),
         atMost('p99 lateness', bad!, Math.max(2 * good!, good! + lab.pick(SMALL_NOISE, NOISE)), ' ms'),
       ],
       notes: [
-        `due times wrong by ${Math.max(...badWeather.map(wrongDue))} ms at most`,
-        `p99 lateness ${good} ms in good weather, ${bad} ms with wrong clocks`,
-        ...(ahead ? [] : ['libfaketime cannot be had here: the clocks of the nodes were right']),
+        `due times off by at most ${Math.max(...badWeather.map(wrongDue))} ms`,
+        `p99 lateness ${good} ms with correct clocks, ${bad} ms with wrong ones`,
+        ...(ahead ? [] : ['libfaketime is not available: the nodes had correct clocks']),
       ],
     };
   },

@@ -15,8 +15,8 @@ const JUST_ENDED = 1_000;
 export const confirmedRevokes: Experiment = {
   number: 28,
   name: 'confirmed-revokes',
-  what: 'FLUSHALL right after confirmed revokes, and after revokeMany, of a backlog that limits hold back',
-  passes: 'no start of a job that was revoked; what ran at that instant may run again',
+  what: 'FLUSHALL right after confirmed revokes, and after revokeMany, of a backlog held back by limits',
+  passes: 'no revoked job starts; what was running at that moment may run again',
   jobs: 3_000,
   smallJobs: 200,
   async run(lab) {

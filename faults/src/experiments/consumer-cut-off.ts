@@ -20,9 +20,9 @@ const JUST_ENDED = 1_000;
 export const consumerCutOff: Experiment = {
   number: 9,
   name: 'consumer-cut-off',
-  what: 'one of three consumers cut off from Redis: its connections are cut, and later they are silent',
+  what: 'one of three consumers cut off from Redis: connections closed, later silent',
   passes:
-    'worst lateness at most 3 s, or a lease and a second if the answer to a claim was lost; duplicates only of runs in the consumer that is cut off',
+    'worst lateness at most 3 s, or a lease and a second if the answer to a claim was lost; duplicates only of runs in the cut-off consumer',
   jobs: 20_000,
   smallJobs: 400,
   async run(lab) {
@@ -70,7 +70,7 @@ export const consumerCutOff: Experiment = {
     return {
       found,
       checks: [
-        noneBut('duplicates of jobs that the cut-off consumer was not running', found.duplicates, inFlight),
+        noneBut('duplicates of jobs the cut-off consumer was not running', found.duplicates, inFlight),
         atMost('worst lateness', worstOfOthers, LATEST, ' ms'),
         atMost(
           'worst lateness where the answer to a claim was lost',

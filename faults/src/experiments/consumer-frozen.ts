@@ -24,9 +24,9 @@ const KINDS = [STALE_SUCCESS, STALE_FAILURE, TOLD];
 export const consumerFrozen: Experiment = {
   number: 7,
   name: 'consumer-frozen',
-  what: 'a consumer frozen (SIGSTOP) for longer than its lease, and then continued',
+  what: 'a consumer frozen (SIGSTOP) for longer than its lease, then resumed',
   passes:
-    'every stale outcome is refused; fences strictly increase; signals abort when the lease is lost; duplicates only of stale runs',
+    'every stale outcome is rejected; fences strictly increase; signals abort when the lease is lost; duplicates only of stale runs',
   jobs: 20_000,
   smallJobs: 400,
   async run(lab) {
@@ -65,8 +65,8 @@ export const consumerFrozen: Experiment = {
       found,
       frozen: 1,
       checks: [
-        noneBut('duplicates of jobs whose first run was not overtaken', found.duplicates, stale),
-        ...[wellEnded, failed, told].map((runs) => atLeast('overtaken runs of each kind', runs.length, 1)),
+        noneBut('duplicates of jobs whose first run was not taken over', found.duplicates, stale),
+        ...[wellEnded, failed, told].map((runs) => atLeast('taken-over runs of each kind', runs.length, 1)),
         none(
           'stale successes that counted',
           wellEnded.filter((run) => !following(run).some(({ end }) => end?.how === 'done')),
@@ -76,7 +76,7 @@ export const consumerFrozen: Experiment = {
           [...failed, ...told].filter((run) => following(run).length > 1),
         ),
         none(
-          'handlers whose signal did not abort for the lost lease',
+          'handlers whose signal did not abort on the lost lease',
           told.filter(({ aborted, end }) => aborted?.reason !== 'DQ_LEASE_LOST' || end?.how !== 'aborted'),
         ),
       ],

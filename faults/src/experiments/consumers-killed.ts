@@ -17,7 +17,7 @@ export const consumersKilled: Experiment = {
   name: 'consumers-killed',
   what: 'a consumer killed (SIGKILL) every 2 s, 20 times',
   passes:
-    'extra starts only of jobs in flight in a killed process; takeover within a second after the last lease',
+    'extra starts only of jobs in flight in a killed process; takeover within a second of the end of the last lease',
   jobs: 20_000,
   smallJobs: 400,
   async run(lab) {
@@ -55,7 +55,7 @@ export const consumersKilled: Experiment = {
         noneBut('duplicates of jobs that were not in flight', found.duplicates, allowed),
         noneBut('extra starts of jobs that were not in flight', extra, allowed),
         atMost('extra starts', extra.length, inFlight.length),
-        atMost('the longest takeover after the last lease', Math.max(0, ...afterLease), 1_000, ' ms'),
+        atMost('longest takeover after the last lease', Math.max(0, ...afterLease), 1_000, ' ms'),
         atLeast('runs cut short by a kill', takeovers.length, 1),
       ],
     };

@@ -23,8 +23,8 @@ const LEFT_ALONE = 4_000;
 export const diskFull: Experiment = {
   number: 14,
   name: 'disk-full',
-  what: 'disk full: one node cannot write its log, and another one cannot begin a new file of its log',
-  passes: 'the node gets no puts after a second; every add is stored meanwhile; duplicates 0',
+  what: 'disk full: one node cannot write its log, another cannot start a new log file',
+  passes: 'the node gets no puts after a second; every add is still stored; duplicates 0',
   jobs: 20_000,
   smallJobs: 600,
   async run(lab) {
@@ -44,7 +44,7 @@ export const diskFull: Experiment = {
       await lab.until(begin + FAULT_AFTER);
       await refusing!.limitFiles(LOG_FILE - 1);
       let before = Date.now(); // it has refused none yet
-      await lab.eventually('it refuses', async () => {
+      await lab.eventually('it rejects a put', async () => {
         const asked = Date.now();
         if ((await refusedPuts(refusing!)) > 0 || (await logStopped(refusing!))) return true;
         before = asked;
@@ -63,13 +63,13 @@ export const diskFull: Experiment = {
         none('duplicates', found.duplicates),
         allStored('adds that failed', [...quiet.adds, ...loud.adds]),
         atMost('puts on a node that cannot write its log, after a second', quiet.puts, 0),
-        atMost('puts on a node that refused one, after a second', loud.puts, 0),
+        atMost('puts on a node that rejected one, after a second', loud.puts, 0),
       ],
       // The limit leaves no room for the last byte of a file. If a record needs that byte, the log stops here, too.
       notes:
         refused > 0
           ? []
-          : ['a record ended with its file, so that no put was refused: that log stopped, too'],
+          : ['a record ended exactly with its file, so no put was rejected: that log stopped too'],
     };
   },
 };

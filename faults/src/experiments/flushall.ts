@@ -12,7 +12,7 @@ export const flushall: Experiment = {
   number: 5,
   name: 'flushall',
   what: 'FLUSHALL under load, twice',
-  passes: 'duplicates only of jobs that were in flight, or not deleted yet, at that instant',
+  passes: 'duplicates only of jobs in flight, or not deleted yet, at that moment',
   jobs: 20_000,
   smallJobs: 400,
   async run(lab) {
@@ -34,7 +34,7 @@ export const flushall: Experiment = {
       const from = Date.now() - JUST_ENDED;
       await lab.withRedis((redis) => redis.flushall());
       flushed = Date.now();
-      await lab.eventually('the runs of that instant ended', () => {
+      await lab.eventually('the runs of that moment ended', () => {
         const runs = runsDuring(lab.history, from, flushed);
         for (const { job } of runs) inFlight.add(job);
         return runs.every(({ end }) => end);

@@ -14,7 +14,7 @@ const COPIES_GO = 1_000;
 const RETRY_COPIES_GO = 5_000;
 /** One of so many jobs fails at first, and others may be revoked. */
 const TENTH = 10;
-const NO_GO = 'NOT TRIED: there is no Go on this machine';
+const NO_GO = 'NOT TRIED: Go is not installed';
 
 interface Sides {
   readonly adds: Side;
@@ -26,7 +26,7 @@ const has = (side: Side, which: 'nest' | 'go') => side === which || side === 'bo
 
 const FAULTS = 'a node away during revokes, consumers killed, a tenth failing, Redis away, FLUSHALL';
 const PASSES =
-  'extra runs only of jobs in flight in a killed process, or in flight or not deleted yet at the FLUSHALL; all our revokes are answered `revoked`';
+  'extra runs only of jobs in flight in a killed process, or in flight or not deleted yet at the FLUSHALL; all our revokes return `revoked`';
 
 /** The jobs are stored as go-queue stores them, and handlers of nest-dq run them: each is adopted first. */
 export const goQueue: Experiment = {
@@ -43,7 +43,7 @@ export const goQueue: Experiment = {
 export const besideGo: readonly Experiment[] = [
   besideGoQueue(25, 'go-queue-adds', 'go-queue adds, nest-dq runs', { adds: 'go', runs: 'nest' }),
   besideGoQueue(26, 'go-queue-runs', 'nest-dq adds, go-queue runs', { adds: 'nest', runs: 'go' }),
-  besideGoQueue(27, 'go-queue-both', 'both add, and compete for the jobs', { adds: 'both', runs: 'both' }),
+  besideGoQueue(27, 'go-queue-both', 'both add and compete for the jobs', { adds: 'both', runs: 'both' }),
 ];
 
 function besideGoQueue(number: number, name: string, who: string, sides: Sides): Experiment {
@@ -124,7 +124,7 @@ async function run(lab: Lab, { adds, runs }: Sides): Promise<Outcome> {
     checks: [
       noneBut('duplicates of jobs that were not in flight', found.duplicates, allowed),
       none(
-        'revokes that were not answered `revoked`',
+        'revokes that did not return `revoked`',
         revocations.filter(({ answer }) => answer !== 'revoked'),
       ),
     ],
@@ -167,7 +167,7 @@ async function findingsOf(
   if (!go) return { found: await lab.settle() };
   // Not until all have run: go-queue may lose some.
   await lab.eventually('no copy is left', async () => (await lab.copiesLeft()) === 0);
-  await lab.eventually('no handler is at work in Go', () => go.idle);
+  await lab.eventually('no handler is running in Go', () => go.idle);
   const { ours, note } = sharesOf(
     lab.findings(),
     lab.history,

@@ -14,8 +14,8 @@ const HOUR = 3_600_000;
 export const leaderWithoutKey: Experiment = {
   number: 30,
   name: 'leader-without-key',
-  what: 'the leader misses the key of all jobs, and one node after the other loses its disk',
-  passes: 'each job has three copies again after each loss, without a call; none is lost; duplicates 0',
+  what: 'the leader lacks the key of all jobs while one node after the other loses its disk',
+  passes: 'each job automatically gets three copies again after each loss; none is lost; duplicates 0',
   jobs: 2_000,
   smallJobs: 200,
   async run(lab) {
@@ -59,7 +59,7 @@ export const leaderWithoutKey: Experiment = {
       checks: [
         allStored('adds that failed', added),
         allStored('moves that failed', moved),
-        none('losses after which jobs missed copies', unrepaired),
+        none('losses after which copies were missing', unrepaired),
         none('duplicates', found.duplicates),
       ],
     };

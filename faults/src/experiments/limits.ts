@@ -16,7 +16,7 @@ export const limits: Experiment = {
   number: 23,
   name: 'limits',
   what: 'rate, concurrency and groups limited, consumers killed (SIGKILL), Redis killed and restarted with its AOF',
-  passes: 'no limit exceeded, at any instant; duplicates only of jobs in flight in a killed process',
+  passes: 'no limit exceeded at any moment; duplicates only of jobs in flight in a killed process',
   jobs: 6_000,
   smallJobs: 240,
   async run(lab) {
@@ -35,7 +35,7 @@ export const limits: Experiment = {
         victim = lab.consumers.find(({ name }) => name === last?.process);
         return victim !== undefined;
       });
-      if (!victim) throw new Error('no consumer runs a handler');
+      if (!victim) throw new Error('no consumer is running a handler');
       await victim.end('SIGKILL');
       diedAt.set(victim.name, Date.now());
       await lab.startConsumer();
@@ -64,14 +64,14 @@ export const limits: Experiment = {
     return {
       found,
       checks: [
-        atMost('runs at the same time', atOnce, concurrency),
-        atLeast('runs at the same time', atOnce, Math.ceil(concurrency / 2)), // fewer would mean that this shows nothing
+        atMost('concurrent runs', atOnce, concurrency),
+        atLeast('concurrent runs', atOnce, Math.ceil(concurrency / 2)), // fewer would mean that this shows nothing
         atMost(
-          'runs of a group at the same time',
+          'concurrent runs of a group',
           mostAtOnce(history, diedAt, ({ job }) => group(job)),
           1,
         ),
-        atMost('a run granted before its turn, by µs', tooSoon, AHEAD),
+        atMost('µs by which a run was granted too early', tooSoon, AHEAD),
         atLeast('runs cut short by a kill', inFlight.filter(({ end }) => !end).length, 1),
         noneBut(
           'duplicates of jobs that were not in flight',

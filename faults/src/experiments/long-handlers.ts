@@ -21,7 +21,7 @@ export const longHandlers: Experiment = {
   number: 11,
   name: 'long-handlers',
   what: 'handlers of ten times the TTR (the small version: of two leases and a second)',
-  passes: 'one run for each job; no more releases than the rules for backups of a running job allow',
+  passes: 'one run per job; no more releases than the rules for backups of a running job allow',
   jobs: 200,
   smallJobs: 60,
   async run(lab) {
@@ -48,7 +48,7 @@ export const longHandlers: Experiment = {
         atMost('releases', released, most),
         atLeast('releases', released, 2 * lab.jobs), // fewer would mean that no backup surfaced, and then this check shows nothing
       ],
-      notes: [`${released} releases, ${most} at most by the rules`],
+      notes: [`${released} releases, at most ${most} by the rules`],
     };
   },
 };

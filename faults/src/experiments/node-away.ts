@@ -14,7 +14,7 @@ const DONE_TTL = 60_000;
 export const nodeAway: Experiment = {
   number: 13,
   name: 'node-away',
-  what: 'a node away, for longer than doneTtl, while jobs run, are revoked and rescheduled, then back (the small version: for some seconds)',
+  what: 'a node down for longer than doneTtl while jobs run, are revoked and rescheduled, then back (the small version: for some seconds)',
   passes: '0 jobs run again; 0 revoked jobs run; each rescheduled job runs once, at the new time',
   jobs: 20_000,
   smallJobs: 600,
@@ -46,14 +46,14 @@ export const nodeAway: Experiment = {
       checks: [
         decided <= times.begin
           ? ''
-          : 'some jobs were due before all were revoked or rescheduled: this machine needs a later timetable',
+          : 'some jobs were due before all were revoked or rescheduled: this machine is too slow for the timetable',
         none('duplicates', found.duplicates),
         none('starts beyond the first', extraStarts(lab.history)),
         none(
-          'revokes that were not answered `revoked`',
+          'revokes that did not return `revoked`',
           revocations.filter(({ answer }) => answer !== 'revoked'),
         ),
-        allStored('reschedules that were not answered `rescheduled`', schedules),
+        allStored('reschedules that did not return `rescheduled`', schedules),
       ],
     };
   },

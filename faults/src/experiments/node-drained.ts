@@ -15,7 +15,7 @@ const DUE_AFTER = '2s';
 export const nodeDrained: Experiment = {
   number: 19,
   name: 'node-drained',
-  what: 'one of four nodes is drained while adds, revokes and moves go on, and is then switched off for good',
+  what: 'one of four nodes is drained while adds, revokes and moves continue, then switched off for good',
   passes: 'the node is empty before any job is due; each revoke and each move takes effect; duplicates 0',
   jobs: 20_000,
   smallJobs: 400,
@@ -53,11 +53,11 @@ export const nodeDrained: Experiment = {
       found,
       recovery: emptied - drained,
       checks: [
-        atMost('the node was empty after the first job was due, by', emptied - times.begin, 0, ' ms'),
+        atMost('the node became empty after the first job was due, by', emptied - times.begin, 0, ' ms'),
         allStored('adds that failed', [...added, ...more]),
-        allStored('moves that were not answered `rescheduled`', moved),
+        allStored('moves that did not return `rescheduled`', moved),
         none(
-          'revokes that were not answered `revoked`',
+          'revokes that did not return `revoked`',
           revocations.filter(({ answer }) => answer !== 'revoked'),
         ),
         none('duplicates', found.duplicates),

@@ -10,7 +10,7 @@ export const nodeKilled: Experiment = {
   number: 1,
   name: 'node-killed',
   what: 'one node killed (SIGKILL) while jobs come due, and restarted later',
-  passes: 'duplicates 0; worst lateness at most the backup delay and a second',
+  passes: 'duplicates 0; worst lateness at most the backup delay plus a second',
   jobs: 20_000,
   smallJobs: 400,
   async run(lab) {

@@ -13,8 +13,8 @@ const HOUR = 3_600_000;
 export const nodeRepaired: Experiment = {
   number: 18,
   name: 'node-repaired',
-  what: 'a node loses its disk, the jobs are repaired without a call, and both other nodes lose theirs',
-  passes: 'each job that is due in an hour has three copies again; none is lost; duplicates 0',
+  what: 'a node loses its disk, its jobs are repaired automatically, then both other nodes lose theirs',
+  passes: 'each job due within the hour has three copies again; none is lost; duplicates 0',
   jobs: 20_000,
   smallJobs: 400,
   async run(lab) {

@@ -18,9 +18,8 @@ const REVOKED_AFTER = 1_000;
 export const nodeSilent: Experiment = {
   number: 8,
   name: 'node-silent',
-  what: 'a node frozen (SIGSTOP), and then half-open connections (a proxy that drops all bytes)',
-  passes:
-    "adds' p99 at most 600 ms, and none fails; no add and no revoke takes longer than 1.5 s; duplicates 0",
+  what: 'a node frozen (SIGSTOP), then half-open connections (a proxy that drops all bytes)',
+  passes: 'p99 of adds at most 600 ms, none fails; no add or revoke takes longer than 1.5 s; duplicates 0',
   jobs: 20_000,
   smallJobs: 400,
   async run(lab) {

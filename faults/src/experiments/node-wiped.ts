@@ -10,7 +10,7 @@ import { recoveryTime } from '../measures.js';
 export const nodeWiped: Experiment = {
   number: 2,
   name: 'node-wiped',
-  what: 'one node loses its disk, comes back empty, and gets new jobs',
+  what: 'one node loses its disk, comes back empty and gets new jobs',
   passes: 'duplicates 0',
   jobs: 20_000,
   smallJobs: 400,

@@ -25,7 +25,7 @@ export const poison: Experiment = {
   number: 10,
   name: 'poison',
   what: 'poison: no envelope, a broken header, a broken payload, jobs that kill their process',
-  passes: `poison is dead after its attempts and runs no more; duplicates only of jobs that ran beside a job that kills its process; p95 lateness of other jobs at most twice that without poison, or ${NOISE} ms more`,
+  passes: `poison is dead after its attempts and stops running; duplicates only of jobs that ran next to a process-killing job; p95 lateness of other jobs at most twice that without poison, or ${NOISE} ms more`,
   jobs: 20_000,
   smallJobs: 400,
   async run(lab) {
@@ -79,14 +79,14 @@ export const poison: Experiment = {
       found,
       checks: [
         noneBut(
-          'duplicates of jobs that did not run beside a job that kills its process',
+          'duplicates of jobs that did not run next to a process-killing job',
           found.duplicates,
           beside,
         ),
         // A run that was granted together with one that kills the process does not begin, and is an attempt all the same.
-        atMost('runs of a job that kills its process', Math.max(...runs), ATTEMPTS),
+        atMost('runs of a process-killing job', Math.max(...runs), ATTEMPTS),
         atLeast(
-          'processes that they killed',
+          'processes killed by them',
           runs.reduce((sum, count) => sum + count),
           ATTEMPTS,
         ),

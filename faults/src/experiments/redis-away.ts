@@ -14,8 +14,8 @@ const LONG_RUNS = 40;
 export const redisAway: Experiment = {
   number: 4,
   name: 'redis-away',
-  what: 'Redis stopped for 30 s across due times, with handlers running; killed, and then frozen',
-  passes: 'duplicates only of runs longer than their lease; jobs start again within 5 s after its return',
+  what: 'Redis down for 30 s across due times, with handlers running; killed, then frozen',
+  passes: 'duplicates only of runs longer than their lease; jobs start again within 5 s of its return',
   jobs: 20_000,
   smallJobs: 400,
   async run(lab) {
@@ -50,7 +50,12 @@ export const redisAway: Experiment = {
       checks: [
         noneBut('duplicates of runs within their lease', found.duplicates, long),
         ...[restarted, thawed].map((back) =>
-          atMost('first start after Redis’ return', firstStartAfter(lab.history, back), BEGINS_AGAIN, ' ms'),
+          atMost(
+            'first start after the return of Redis',
+            firstStartAfter(lab.history, back),
+            BEGINS_AGAIN,
+            ' ms',
+          ),
         ),
       ],
     };

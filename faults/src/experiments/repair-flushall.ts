@@ -13,8 +13,8 @@ const MOVED_AT_ONCE = 64;
 export const repairFlushall: Experiment = {
   number: 21,
   name: 'repair-flushall',
-  what: 'one node loses its disk, and FLUSHALL in the middle of the repair',
-  passes: 'none is lost; duplicates only of jobs that were being moved at that instant',
+  what: 'one node loses its disk, then FLUSHALL in the middle of the repair',
+  passes: 'none is lost; duplicates only of jobs being moved at that moment',
   jobs: 20_000,
   smallJobs: 400,
   async run(lab) {
@@ -32,7 +32,7 @@ export const repairFlushall: Experiment = {
       while (!isOver) await producer.repair({ dueAfter: DUE_AFTER });
     };
     const repairing = repair();
-    await lab.eventually('the repair is under way', async () => (await copiesOn(first!))! > lab.jobs / 10);
+    await lab.eventually('the repair is in progress', async () => (await copiesOn(first!))! > lab.jobs / 10);
     await lab.withRedis((redis) => redis.flushall());
     const flushed = Date.now();
     isOver = true;
@@ -48,7 +48,7 @@ export const repairFlushall: Experiment = {
         atLeast('milliseconds from the FLUSHALL to the first due time', times.begin - flushed, 0),
         atMost('duplicates', found.duplicates.length, MOVED_AT_ONCE),
       ],
-      notes: [`about ${moved} jobs were moved when the ledger lost everything`],
+      notes: [`about ${moved} jobs had been moved when the ledger lost everything`],
     };
   },
 };

@@ -29,8 +29,8 @@ const CHANGES: readonly { readonly from: number; readonly to: number; readonly m
 export const replacedMidway: Experiment = {
   number: 31,
   name: 'replaced-midway',
-  what: 'producers killed, and cut off from Redis, while they replace and move jobs with a key',
-  passes: 'each job runs as one of its two schedules, never as both',
+  what: 'producers killed, and cut off from Redis, while replacing and moving jobs with a key',
+  passes: 'each job runs by one of its two schedules, never by both',
   jobs: 20_000,
   smallJobs: 400,
   async run(lab) {
@@ -50,7 +50,7 @@ export const replacedMidway: Experiment = {
       found,
       checks: [
         none(
-          'ran as both schedules',
+          'ran by both schedules',
           runs.filter((generations) => generations.size > 1),
         ),
         none('duplicates', found.duplicates),

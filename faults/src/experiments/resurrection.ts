@@ -12,7 +12,7 @@ import { nodeCounter } from 'test-servers';
 export const resurrection: Experiment = {
   number: 12,
   name: 'resurrection',
-  what: 'a node with an earlier binlog, from before jobs were done or revoked; then an empty node, while old jobs are revoked and run',
+  what: 'a node with an old binlog, from before jobs were done or revoked; then an empty node, while old jobs are revoked and run',
   passes: '0 jobs run again; 0 copies of other jobs deleted',
   jobs: 20_000,
   smallJobs: 600,
@@ -64,8 +64,8 @@ export const resurrection: Experiment = {
         none('duplicates', found.duplicates),
         none('starts beyond the first', extraStarts(lab.history)),
         atLeast('resurrected copies that were deleted', deleted, early.length),
-        atMost('when old ids were revoked, after they were due', added - oldDue, 0, ' ms'),
-        atMost('when copies were counted, after they were due', looked - innocentDue, 0, ' ms'),
+        atMost('time from the due time to the revoke of old ids', added - oldDue, 0, ' ms'),
+        atMost('time from the due time to the count of copies', looked - innocentDue, 0, ' ms'),
         atMost('copies of other jobs deleted', innocents.length - left, 0),
       ],
     };

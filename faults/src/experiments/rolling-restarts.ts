@@ -54,7 +54,7 @@ export const rollingRestarts: Experiment = {
           [...lab.history.allRuns()].filter(({ end }) => !end),
         ),
         atMost('recovery', recovery, RECOVERED_WITHIN, ' ms'),
-        atMost('the longest drain', Math.round(longestDrain), DRAIN_LIMIT, ' ms'),
+        atMost('longest drain', Math.round(longestDrain), DRAIN_LIMIT, ' ms'),
       ],
     };
   },

@@ -25,9 +25,9 @@ const RECENT = 2 * EVERY + 1_000;
 export const seriesClocks: Experiment = {
   number: 32,
   name: 'series-clocks',
-  what: 'series in a process an hour ahead, one an hour behind and a right one; occurrences die; processes killed (SIGKILL)',
+  what: 'series in a process an hour ahead, one an hour behind and a correct one; occurrences die; processes killed (SIGKILL)',
   passes:
-    "each occurrence by the ledger's clock once, none early, none missing; two runs only of what a kill cut short",
+    "each occurrence once by the ledger's clock, none early, none missing; two runs only of what a kill interrupted",
   jobs: MOST_SERIES,
   smallJobs: 10,
   async run(lab) {
@@ -105,7 +105,7 @@ export const seriesClocks: Experiment = {
           found.flatMap(({ early }) => early),
         ),
         none(
-          'occurrences that went well twice',
+          'occurrences that succeeded twice',
           found.flatMap(({ twice }) => twice),
         ),
         none(

@@ -19,8 +19,9 @@ const CONSUMERS = 3;
 export const tubePaused: Experiment = {
   number: 20,
   name: 'tube-paused',
-  what: 'the tube is paused under load, and all consumers are killed (SIGKILL) meanwhile and replaced',
-  passes: 'no run begins in the pause; no dead letter; duplicates only of jobs in flight in a killed process',
+  what: 'the tube is paused under load while all consumers are killed (SIGKILL) and replaced',
+  passes:
+    'no run starts during the pause; no dead letter; duplicates only of jobs in flight in a killed process',
   jobs: 20_000,
   smallJobs: 400,
   async run(lab) {
@@ -58,7 +59,7 @@ export const tubePaused: Experiment = {
       recovery: recoveryTime(lab.history, resumed),
       checks: [
         allStored('adds that failed', added),
-        none('runs begun in the pause', begun),
+        none('runs started during the pause', begun),
         none('dead letters', letters),
         noneBut(
           'duplicates of jobs that were not in flight',
@@ -68,7 +69,7 @@ export const tubePaused: Experiment = {
         atLeast('runs cut short by a kill', runs.filter(({ end }) => !end).length, 1),
       ],
       notes: [
-        `the last run before the resume began ${lastBefore(resumed) - paused} ms after the answer to the pause`,
+        `the last run before the resume started ${lastBefore(resumed) - paused} ms after the pause was acknowledged`,
       ],
     };
 

@@ -13,8 +13,7 @@ export const twoNodesDown: Experiment = {
   number: 3,
   name: 'two-nodes-down',
   what: 'two of three nodes down',
-  passes:
-    'stored jobs run meanwhile; adds fail within a second after their patience, and say why; duplicates 0',
+  passes: 'stored jobs still run; adds fail within a second after their patience and say why; duplicates 0',
   jobs: 20_000,
   smallJobs: 400,
   async run(lab) {

@@ -20,13 +20,13 @@ export interface StreamOutcome {
 export function alwaysAsked(found: StreamFindings, asked: number, lag: number): string[] {
   return [
     none('lost', found.lost),
-    none('ran before all of its key that were pushed before it', found.outOfOrder),
-    none('ran while another message of its key ran in the process', found.overlapping),
-    none('stored before messages of its key that were pushed before it', found.misplaced),
-    none('ran although nobody pushed it, or at another place', found.unknown),
+    none('ran before earlier messages of its key', found.outOfOrder),
+    none('ran while another message of its key was running in the process', found.overlapping),
+    none('stored before earlier messages of its key', found.misplaced),
+    none('ran although nobody pushed it, or from another position', found.unknown),
     none('ran again without a cause', found.unexplained),
     atMost('pushes that were not stored', asked - found.messages, 0),
-    atMost('messages that were not committed at the end', lag, 0),
+    atMost('messages not committed at the end', lag, 0),
   ];
 }
 

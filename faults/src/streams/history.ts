@@ -32,7 +32,7 @@ export class StreamHistory {
         return;
       case 'end': {
         const run = this.runs.get(line.run);
-        if (!run) throw new Error(`the logs have no start of run ${line.run}, but its end`);
+        if (!run) throw new Error(`the logs have the end of run ${line.run}, but not its start`);
         run.end = { how: line.how, at: line.at };
         if (line.how === 'done') this.handled.add(run.message);
         return;

@@ -302,7 +302,7 @@ export class StreamLab extends Workplace {
   override eventually(what: string, condition: () => boolean | Promise<boolean>, limit?: number) {
     const look = () => {
       for (const { name, accident } of this.processes)
-        if (accident !== undefined) throw new Error(`${name} has ended by itself: ${accident}`);
+        if (accident !== undefined) throw new Error(`${name} exited unexpectedly: ${accident}`);
       return condition();
     };
     return super.eventually(what, look, limit);

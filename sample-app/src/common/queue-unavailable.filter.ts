@@ -17,7 +17,7 @@ const TRY_AGAIN: ReadonlySet<string> = new Set([
 export class QueueUnavailableFilter extends BaseExceptionFilter {
   override catch(error: DqError | KqError, host: ArgumentsHost): void {
     const answer = TRY_AGAIN.has(error.code)
-      ? new ServiceUnavailableException('this cannot be stored at the moment; try again later', {
+      ? new ServiceUnavailableException('the request cannot be stored right now; try again later', {
           cause: error,
         })
       : error;

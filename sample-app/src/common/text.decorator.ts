@@ -6,5 +6,5 @@ import { Length } from 'class-validator';
 export const Text = () =>
   applyDecorators(
     Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.trim() : value)),
-    Length(1, 100, { message: '$property must be a text of 1 to 100 characters' }),
+    Length(1, 100, { message: '$property must be a string of 1 to 100 characters' }),
   );

@@ -10,7 +10,7 @@ export async function tryToRevoke(dq: DqProducer, ref: JobRef): Promise<RevokeRe
     return await dq.revoke(ref);
   } catch (error) {
     if (!(error instanceof DqError && error.code === 'DQ_LEDGER_DOWN')) throw error;
-    Logger.warn(`a job was not revoked, and will find nothing to do: ${error.message}`, tryToRevoke.name);
+    Logger.warn(`a job was not revoked and will be a no-op: ${error.message}`, tryToRevoke.name);
     return 'unknown';
   }
 }

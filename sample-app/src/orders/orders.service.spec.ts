@@ -80,7 +80,7 @@ describe('OrdersService', () => {
     expect(orders.get(id).status).toBe('placed');
     await kit.advance('1m');
     expect(orders.get(id).status).toBe('cancelled');
-    await expect(orders.postpone(id)).rejects.toThrow('does not wait for its payment');
+    await expect(orders.postpone(id)).rejects.toThrow('is not awaiting payment');
   });
 
   it('cancels an order that the topic was not told of', async () => {

@@ -68,7 +68,7 @@ export class OrdersService {
     const payBy = new Date(Date.now() + this.settings.payWithin);
     // Paid, cancelled, or being cancelled right now: then there is nothing to move.
     const answer = await this.dq.reschedule(cancellationOf(id), payBy);
-    if (answer !== 'rescheduled') throw new ConflictException(`order ${id} does not wait for its payment`);
+    if (answer !== 'rescheduled') throw new ConflictException(`order ${id} is not awaiting payment`);
     const order = { ...this.get(id), payBy: payBy.toISOString() };
     this.orders.save(id, order);
     return this.tell(order);
@@ -80,7 +80,7 @@ export class OrdersService {
     if (order.status === 'paid') return this.tell(order);
     // The row, then the job: from here on the order is paid, and whatever the revoke answers is fine.
     const paid = this.orders.move(id, 'placed', 'paid');
-    if (!paid) throw new ConflictException(`order ${id} was not paid in time and is cancelled`);
+    if (!paid) throw new ConflictException(`order ${id} was not paid in time and was cancelled`);
     const answer = await tryToRevoke(this.dq, cancellationOf(id));
     // `running` or `done`: the handler came too late for the row, as it sees itself.
     this.logger.log(`order ${id} is paid; its cancellation: ${answer}`);
@@ -93,7 +93,7 @@ export class OrdersService {
     const cancelled = this.orders.move(orderId, 'placed', 'cancelled');
     if (cancelled) {
       this.stock.giveBack(cancelled.product, cancelled.quantity);
-      this.logger.log(`order ${orderId} is cancelled, ${job.lateness.toFixed(1)} ms after its time was over`);
+      this.logger.log(`order ${orderId} is cancelled, ${job.lateness.toFixed(1)} ms after its deadline`);
     }
     // Paid in the last moment, or never saved: nothing to tell. A second start tells it, as the first one may have failed here.
     const order = this.orders.find(orderId);

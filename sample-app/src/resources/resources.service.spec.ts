@@ -51,10 +51,10 @@ describe('ResourcesService', () => {
   it('keeps a resource whose deletion is undone; it can be deleted anew', async () => {
     const resource = resources.add(PHOTOS);
     await resources.planDeletion(resource.id);
-    await expect(resources.planDeletion(resource.id)).rejects.toThrow('is already planned');
+    await expect(resources.planDeletion(resource.id)).rejects.toThrow('is already scheduled');
     expect(await resources.undoDeletion(resource.id)).toEqual({ resource, revoked: true });
     expect(kit.scheduled(ResourceDeletion).map(({ key }) => key)).not.toContain(resource.id);
-    await expect(resources.undoDeletion(resource.id)).rejects.toThrow('is planned');
+    await expect(resources.undoDeletion(resource.id)).rejects.toThrow('is scheduled');
     await resources.planDeletion(resource.id);
   });
 

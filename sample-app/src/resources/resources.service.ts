@@ -59,7 +59,7 @@ export class ResourcesService {
   async undoDeletion(id: string): Promise<{ resource: Resource; revoked: boolean }> {
     this.get(id);
     if (!this.resources.clearDeletion(id)) {
-      throw new ConflictException(`no deletion of resource ${id} is planned`);
+      throw new ConflictException(`no deletion of resource ${id} is scheduled`);
     }
     const answer = await tryToRevoke(this.dq, { tube: ResourceDeletion, key: id });
     this.logger.log(`deletion of ${id} is undone; its job: ${answer}`);
@@ -101,5 +101,5 @@ function nextStage({ at, notices, noticesSent }: Deletion): Date {
 }
 
 function alreadyPlanned(id: string): ConflictException {
-  return new ConflictException(`the deletion of resource ${id} is already planned`);
+  return new ConflictException(`the deletion of resource ${id} is already scheduled`);
 }

@@ -40,6 +40,6 @@ export class SalesService {
     const known = this.sales.find(id)?.status;
     if (status === 'placed' && known !== undefined) return; // a later change has overtaken this one
     this.sales.save(id, { product, quantity, price, status });
-    if (attempt > 1) this.logger.log(`order ${id} is in the sales, after ${attempt} tries`);
+    if (attempt > 1) this.logger.log(`order ${id} is in the sales after ${attempt} attempts`);
   }
 }

@@ -39,7 +39,7 @@ apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 "$@"
 /** Several processes may call it at the same time: one of them installs, and the others wait for it. */
 export async function installWithApt(packages: readonly string[]): Promise<void> {
   process.stderr.write(
-    `The tests need ${packages.join(' and ')}. We are root, so this installs them now: apt-get install ${packages.join(' ')}\n`,
+    `The tests need ${packages.join(' and ')}. Running as root, so installing them now: apt-get install ${packages.join(' ')}\n`,
   );
   const folder = await mkdtemp(join(tmpdir(), 'test-servers-apt-'));
   try {

@@ -31,9 +31,7 @@ export async function ensureGoQueue(cache = userCache()): Promise<string | undef
     () => false,
   );
   if (!hasGo) return undefined;
-  process.stderr.write(
-    'The tests alongside go-queue need a program in Go. It is built now, in about a minute\n',
-  );
+  process.stderr.write('The go-queue tests need a Go program; building it now (about a minute)\n');
   const program = programIn(cache);
   await mkdir(cache, { recursive: true });
   const part = `${program}.part-${process.pid}`;

@@ -51,7 +51,7 @@ describe('ensureKafka', () => {
   it('says what Maven said when it fails, leaves nothing, and tries again the next time', async () => {
     const failing = await machine('mkdir "$out"; touch "$out/half.jar"; echo "[ERROR] no network"; exit 1');
     await expect(ensureKafka(failing, cache)).rejects.toThrow(
-      'Maven could not load Kafka 4.2.2; its output: [ERROR] no network',
+      'Maven could not download Kafka 4.2.2; its output: [ERROR] no network',
     );
     await expect(readdir(cache)).resolves.toEqual([]);
     const { jars } = await ensureKafka(await machine(LOADS), cache);
@@ -82,7 +82,7 @@ describe('ensureKafka', () => {
   ])('says how to get $missing', async ({ missing, debian, homebrew }) => {
     const host: Host = { find: (name) => (name === missing ? undefined : `/bin/${name}`) };
     await expect(ensureKafka(host, cache)).rejects.toThrow(
-      `${missing} was not found: install with \`apt-get install ${debian}\` (Debian, Ubuntu) ` +
+      `${missing} was not found; install it with \`apt-get install ${debian}\` (Debian, Ubuntu) ` +
         `or \`brew install ${homebrew}\` (macOS).`,
     );
   });

@@ -24,7 +24,7 @@ export interface KafkaProgram {
 export async function ensureKafka(host: Host = thisHost, cache = userCache()): Promise<KafkaProgram> {
   const java = await ensurePackaged('java', host);
   const jars = join(cache, `kafka-${VERSION}`);
-  const load = { what: `Kafka ${VERSION}`, size: 'some 60 MB', dependencies: DEPENDENCIES };
+  const load = { what: `Kafka ${VERSION}`, size: 'about 60 MB', dependencies: DEPENDENCIES };
   if (!existsSync(jars)) await loadByMaven(await ensurePackaged('mvn', host), jars, load);
   return { java, jars };
 }

@@ -32,7 +32,7 @@ export function userCache(): string {
  * at the same time.
  */
 export async function loadByMaven(mvn: string, target: string, load: MavenLoad): Promise<void> {
-  process.stderr.write(`The tests need ${load.what}. Maven loads it now, ${load.size}, into ${target}\n`);
+  process.stderr.write(`The tests need ${load.what}; Maven is downloading it (${load.size}) to ${target}\n`);
   await mkdir(dirname(target), { recursive: true });
   await removeInterrupted(target);
   const part = await mkdtemp(`${target}.part-`);
@@ -70,7 +70,7 @@ async function copyDependencies(mvn: string, part: string, what: string): Promis
   } catch (error) {
     const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
     const said = `${stdout}${stderr}`.slice(0, TAIL).trim();
-    throw new Error(`Maven could not load ${what}; its output: ${said || 'none'}`, { cause: error });
+    throw new Error(`Maven could not download ${what}; its output: ${said || 'none'}`, { cause: error });
   }
 }
 

@@ -48,7 +48,7 @@ describe('ensureServers', () => {
 
   it('says in one sentence how to get them where we cannot install', async () => {
     await expect(ensureServers(machine('beanstalkd'))).rejects.toThrow(
-      'redis-server was not found: install with `apt-get install beanstalkd redis-server` (Debian, Ubuntu) ' +
+      'redis-server was not found; install it with `apt-get install beanstalkd redis-server` (Debian, Ubuntu) ' +
         'or `brew install beanstalkd redis` (macOS).',
     );
   });
@@ -78,7 +78,7 @@ describe.each([
 
   it.each([machine('beanstalkd'), empty([])])('says how to get it otherwise', async (host) => {
     await expect(ensurePackaged(name, host)).rejects.toThrow(
-      `${name} was not found: install with \`apt-get install ${debian}\` (Debian, Ubuntu) ` +
+      `${name} was not found; install it with \`apt-get install ${debian}\` (Debian, Ubuntu) ` +
         `or \`brew install ${homebrew}\` (macOS).`,
     );
   });

@@ -90,7 +90,7 @@ function isExecutable(path: string): boolean {
 
 function howToGet(name: string, debian: string, homebrew: string): string {
   return (
-    `${name} was not found: install with \`apt-get install ${debian}\` (Debian, Ubuntu) ` +
+    `${name} was not found; install it with \`apt-get install ${debian}\` (Debian, Ubuntu) ` +
     `or \`brew install ${homebrew}\` (macOS).`
   );
 }

@@ -32,7 +32,7 @@ export async function ensureSchemaRegistry(host = thisHost, cache = userCache())
     '<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>';
   const load = {
     what: `Apicurio Registry ${VERSION}`,
-    size: 'some 140 MB',
+    size: 'about 140 MB',
     dependencies: [
       `<groupId>io.apicurio</groupId><artifactId>apicurio-registry-app</artifactId><version>${VERSION}</version>` +
         `<classifier>all</classifier><type>tar.gz</type>${nothingElse}`,

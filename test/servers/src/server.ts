@@ -63,7 +63,7 @@ export abstract class Server {
   /** Removes its data, so that it starts empty. Throws while it runs. */
   async wipe(): Promise<void> {
     if (this.process && !this.process.exit)
-      throw new Error(`${this.program} still runs: kill it before you wipe its data`);
+      throw new Error(`${this.program} is still running: kill it before wiping its data`);
     await rm(this.data, { recursive: true, force: true });
   }
 
@@ -118,7 +118,7 @@ export abstract class Server {
   private async start(): Promise<void> {
     await this.kill();
     if (this.stopping)
-      throw new Error(`${this.program} was stopped and cannot start again: start another one`);
+      throw new Error(`${this.program} was stopped and cannot be restarted: start another one`);
     await mkdir(this.data, { recursive: true });
     await this.prepare();
     const [file, ...args] = this.command();
@@ -140,7 +140,7 @@ export abstract class Server {
             return false;
           });
           const ready = await Promise.race([serves, process.exited.then(() => false)]);
-          if (process.exit) throw new Error(`${this.program} ended before it answered on port ${this.port}`);
+          if (process.exit) throw new Error(`${this.program} exited before it answered on port ${this.port}`);
           return ready;
         },
         START_LIMIT,

@@ -32,8 +32,8 @@ const FIELDS: readonly (readonly [field: RegExp, text: string])[] = [
 export const alter: Attack = {
   number: 2,
   name: 'alter',
-  what: 'copies that were read (peek, reserve) and stored with one change: each byte, each field, each length',
-  passes: 'all are refused or buried',
+  what: 'copies read (peek, reserve) and stored with one change: each byte, each field, each length',
+  passes: 'all are rejected or buried',
   jobs: 3_000,
   smallJobs: 240,
   async run(lab) {

@@ -14,8 +14,8 @@ const [TUBE, ANOTHER] = TUBES;
 export const cross: Attack = {
   number: 4,
   name: 'cross',
-  what: 'copies in another tube, of another prefix, of another key, of another context; parts of several copies put together',
-  passes: 'all are refused',
+  what: 'copies moved to another tube, prefix, key or context; parts of several copies combined',
+  passes: 'all are rejected',
   jobs: 3_000,
   smallJobs: 240,
   async run(lab) {

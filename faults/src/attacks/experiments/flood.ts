@@ -17,8 +17,8 @@ const QUIET = 0.45;
 export const flood: Attack = {
   number: 6,
   name: 'flood',
-  what: 'many bad copies, as many of the largest size, thousands of tubes, thousands of connections',
-  passes: 'the other tubes go on: the p95 of their lateness grows by at most 2 s (small: 5 s)',
+  what: 'many bad copies, as many of maximum size, thousands of tubes, thousands of connections',
+  passes: 'other tubes keep running: their p95 lateness grows by at most 2 s (small: 5 s)',
   jobs: 4_000,
   smallJobs: 300,
   async run(lab) {
@@ -57,7 +57,7 @@ export const flood: Attack = {
     const allowed = lab.pick(5_000, 2_000);
     return {
       checks: [atMost('p95 lateness of the other tubes', during, before + allowed, ' ms')],
-      notes: [`p95 lateness of the other tubes: ${before} ms before the flood, ${during} ms in it`],
+      notes: [`p95 lateness of the other tubes: ${before} ms before the flood, ${during} ms during it`],
     };
   },
 };

@@ -7,8 +7,8 @@ import { TUBES } from '../workload.js';
 export const forge: Attack = {
   number: 1,
   name: 'forge',
-  what: 'copies that nobody sealed: all formats, guessed ids, ids of real jobs, rubbish',
-  passes: 'all are refused or buried',
+  what: 'unsealed copies: all formats, guessed ids, ids of real jobs, garbage',
+  passes: 'all are rejected or buried',
   jobs: 3_000,
   smallJobs: 240,
   async run(lab) {

@@ -6,8 +6,8 @@ import { TUBES } from '../workload.js';
 export const guess: Attack = {
   number: 11,
   name: 'guess',
-  what: "references without a tag: go-queue's ids of jobs that wait, in their tubes and in others",
-  passes: 'all are refused with DQ_BAD_REF',
+  what: "references without a tag: go-queue's ids of waiting jobs, in their tubes and in others",
+  passes: 'all are rejected with DQ_BAD_REF',
   jobs: 3_000,
   smallJobs: 240,
   async run(lab) {
@@ -23,7 +23,7 @@ export const guess: Attack = {
     return {
       checks: [
         none(
-          'references that were not refused',
+          'references that were not rejected',
           answers.filter((answer) => answer !== 'DQ_BAD_REF'),
         ),
       ],

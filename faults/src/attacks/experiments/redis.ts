@@ -20,8 +20,8 @@ const PACK = "redis.call('SET', KEYS[1], cmsgpack.pack(cjson.decode(ARGV[1])))";
 export const redis: Attack = {
   number: 10,
   name: 'redis',
-  what: 'in Redis: records deleted, overwritten, forged; ends forgotten, and their copies stored again; rubbish in all other keys',
-  passes: 'nothing unsealed runs, nothing is early, no payload is in Redis; other tubes go on',
+  what: 'in Redis: records deleted, overwritten, forged; ends forgotten and their copies stored again; garbage in all other keys',
+  passes: 'nothing unsealed runs, nothing is early, no payload is in Redis; other tubes keep running',
   jobs: 3_000,
   smallJobs: 240,
   async run(lab) {

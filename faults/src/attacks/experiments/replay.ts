@@ -10,7 +10,7 @@ import { TUBES } from '../workload.js';
 export const replay: Attack = {
   number: 3,
   name: 'replay',
-  what: 'all copies stored again on all nodes: at once, after the revoke, the move and the run; copies taken and released',
+  what: 'all copies stored again on all nodes: immediately, and after the revoke, the move and the run; copies taken and released',
   passes: 'no job runs twice, none after a revoke, none at its old time',
   jobs: 1_500,
   smallJobs: 240,

@@ -11,8 +11,8 @@ const MOST_LINES = 10;
 export const rubbish: Attack = {
   number: 12,
   name: 'rubbish',
-  what: '5,000 copies on each node that are no jobs at all',
-  passes: `each is counted as refused, and the logs have at most ${MOST_LINES} lines of them`,
+  what: '5,000 copies on each node that are not jobs at all',
+  passes: `each is counted as rejected, and the logs have at most ${MOST_LINES} lines about them`,
   jobs: 3_000,
   smallJobs: 240,
   async run(lab) {
@@ -25,13 +25,13 @@ export const rubbish: Attack = {
     );
     await lab.load;
     const stored = lab.attacker.stored;
-    await lab.tries('all rubbish is refused', () => lab.refusedCount() >= stored);
+    await lab.tries('all garbage is rejected', () => lab.refusedCount() >= stored);
     const lines = lab.consumerLines(/was buried/).length;
     return {
       checks: [
-        atLeast('rubbish that was counted as refused', lab.refusedCount(), stored),
-        atLeast('lines of it', lines, 1),
-        atMost('lines of it', lines, MOST_LINES),
+        atLeast('garbage counted as rejected', lab.refusedCount(), stored),
+        atLeast('log lines about it', lines, 1),
+        atMost('log lines about it', lines, MOST_LINES),
       ],
       notes: [`${lines} lines in the logs for ${stored} copies`],
     };

@@ -11,8 +11,8 @@ const NAMED = 30;
 export const siblings: Attack = {
   number: 5,
   name: 'siblings',
-  what: 'primaries that name copies of others as their siblings: of the same tube, of other tubes, of another prefix',
-  passes: 'all are refused, and no copy of others is deleted',
+  what: 'primaries that name foreign copies as siblings: from the same tube, other tubes, another prefix',
+  passes: 'all are rejected, and no foreign copy is deleted',
   jobs: 3_000,
   smallJobs: 240,
   async run(lab) {

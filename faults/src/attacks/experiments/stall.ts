@@ -18,7 +18,7 @@ export const stall: Attack = {
   number: 7,
   name: 'stall',
   what: 'copies reserved and held on all nodes, touched, kicked, deleted and buried on one; a tube paused',
-  passes: 'nothing is lost or early; no job is later than the end of the pause or of the hold, and the lease',
+  passes: 'nothing is lost or early; no job is later than the end of the pause or hold, plus the lease',
   jobs: 3_000,
   smallJobs: 240,
   async run(lab) {
@@ -52,11 +52,11 @@ export const stall: Attack = {
     const { worstLateness } = lab.findings();
     return {
       checks: [
-        atLeast('copies that the attacker deleted', deleted, 1),
-        atLeast('copies that the attacker held', held, 1),
+        atLeast('copies deleted by the attacker', deleted, 1),
+        atLeast('copies held by the attacker', held, 1),
         atMost('worst lateness', worstLateness, times.end - times.begin + lab.lease + 10_000, ' ms'),
       ],
-      notes: [`the attacker deleted ${deleted} copies, and held ${held}`],
+      notes: [`the attacker deleted ${deleted} copies and held ${held}`],
     };
   },
 };

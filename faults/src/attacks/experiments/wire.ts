@@ -17,8 +17,8 @@ const MOST_UNTOLD = 4;
 export const wire: Attack = {
   number: 8,
   name: 'wire',
-  what: 'on the wire to one node: other bodies, ids, numbers, names of nodes, sizes; answers swapped, doubled, without an end',
-  passes: 'no run that was not scheduled; copies of others are gone on that node only',
+  what: 'on the wire to one node: altered bodies, ids, numbers, node names, sizes; replies swapped, doubled, endless',
+  passes: 'no unscheduled run; foreign copies are missing on that node only',
   jobs: 6_000,
   smallJobs: 480,
   async run(lab) {
@@ -34,8 +34,7 @@ export const allWires: Attack = {
   number: 9,
   name: 'all-wires',
   what: 'the same on the wires to all nodes at once',
-  passes:
-    'no run that was not scheduled, none is early, no secret is read; when the lies end, the application goes on',
+  passes: 'no unscheduled or early run, no secret is read; when the tampering ends, the application recovers',
   jobs: 6_000,
   smallJobs: 480,
   async run(lab) {
@@ -47,7 +46,7 @@ export const allWires: Attack = {
         .add({ due: Date.now(), secret: `${lab.secret} at the end` });
       return {
         allows: { jobs },
-        checks: [answer === 'stored' ? '' : `an add when the lies had ended was answered ${answer}`],
+        checks: [answer === 'stored' ? '' : `an add after the tampering returned ${answer}`],
       };
     });
   },
@@ -70,7 +69,7 @@ async function lieOn(lab: AttackLab, nodes: number, after: () => Promise<Attacke
     liar.lie = lie;
     proxies.forEach(reconnect);
     await lab.until(Date.now() + each);
-    await lab.tries(`the lie is told: ${name}`, () => liar.told.has(lie), LONGEST_LIE);
+    await lab.tries(`the alteration was used: ${name}`, () => liar.told.has(lie), LONGEST_LIE);
   }
   liar.lie = (text) => text;
   proxies.forEach(reconnect);
@@ -81,11 +80,11 @@ async function lieOn(lab: AttackLab, nodes: number, after: () => Promise<Attacke
     ...attacked,
     checks: [
       ...(attacked.checks ?? []),
-      atLeast('lies that were told', liar.told.size, lies.size - MOST_UNTOLD),
+      atLeast('alterations that were used', liar.told.size, lies.size - MOST_UNTOLD),
     ],
     notes: [
-      `${liar.told.size} of ${lies.size} lies were told, in ${answers} answers`,
-      ...(untold.length > 0 ? [`not told: ${untold.join(', ')}`] : []),
+      `${liar.told.size} of ${lies.size} alterations were used, in ${answers} replies`,
+      ...(untold.length > 0 ? [`not used: ${untold.join(', ')}`] : []),
     ],
     allows: { ...attacked.allows, copies: ({ node }) => node < nodes },
   };

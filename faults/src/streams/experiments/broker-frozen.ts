@@ -15,8 +15,8 @@ const ANSWERED_WITHIN = 2_000;
 export const brokerFrozen: StreamExperiment = {
   number: 12,
   name: 'broker-frozen',
-  what: 'of three brokers, one that leads partitions frozen (SIGSTOP) for 60 s',
-  passes: 'pushes to partitions of other leaders are answered within 2 s',
+  what: 'one of three brokers, leading partitions, frozen (SIGSTOP) for 60 s',
+  passes: 'pushes to partitions with other leaders are acknowledged within 2 s',
   jobs: 20_000,
   smallJobs: 1_000,
   async run(lab) {

@@ -14,7 +14,7 @@ export const brokerKilled: StreamExperiment = {
   number: 4,
   name: 'broker-killed',
   what: 'the only broker killed (SIGKILL) and restarted with its data, twice',
-  passes: 'each push waits for it; no more than a minute without a start of a handler',
+  passes: 'each push waits for it; no more than a minute without a handler starting',
   jobs: 20_000,
   smallJobs: 1_000,
   async run(lab) {

@@ -20,9 +20,8 @@ const ABOUT_TO_BEGIN = 1;
 export const consumerFrozen: StreamExperiment = {
   number: 2,
   name: 'consumer-frozen',
-  what: 'a consumer frozen (SIGSTOP) for longer than its session, and then continued',
-  passes:
-    'others run what it ran; it begins nothing that it has lost, tells what overlapped, and comes back into the group',
+  what: 'a consumer frozen (SIGSTOP) for longer than its session, then resumed',
+  passes: 'others run what it ran; it starts nothing it has lost, reports overlaps, and rejoins the group',
   jobs: 20_000,
   smallJobs: 3_000,
   async run(lab) {
@@ -30,7 +29,7 @@ export const consumerFrozen: StreamExperiment = {
     lab.push(lab.pick(15_000, 60_000), BUSY);
     await lab.handles(lab.jobs / 8);
     const atWork = () => lab.consumers.find(({ name }) => lab.history.runningIn(name).length >= AT_WORK);
-    await lab.eventually('one is at work', () => atWork() !== undefined);
+    await lab.eventually('one is running handlers', () => atWork() !== undefined);
     const frozen = atWork() ?? lab.consumers[0];
     const others = lab.consumers.filter((each) => each !== frozen);
     let during: number[] = [];
@@ -61,16 +60,16 @@ export const consumerFrozen: StreamExperiment = {
         atLeast('runs that were frozen', during.length, 1),
         atMost('messages that ran again', found.repeats.length, lab.pick(SMALL_REPEATS, REPEATS)),
         atMost(
-          'runs that it began after the thaw, before it knew what it had lost',
+          'runs it started after the thaw, before it knew what it had lost',
           stale.length,
           ABOUT_TO_BEGIN,
         ),
         atLeast(
-          'runs that it told to overlap',
+          'runs it reported as overlapping',
           overlaps.reduce((sum, { runs }) => sum + runs, 0),
           1,
         ),
-        atLeast('runs in the thawed process after it had joined again', back.length, 1),
+        atLeast('runs in the thawed process after it had rejoined', back.length, 1),
       ],
     };
   },

@@ -12,8 +12,9 @@ const RECOVERED_WITHIN = 60_000;
 export const coordinatorKilled: StreamExperiment = {
   number: 6,
   name: 'coordinator-killed',
-  what: "the group's coordinator killed (SIGKILL) of three brokers, and away until the group commits without it",
-  passes: 'the group goes on by another coordinator, with no more than a minute without a start of a handler',
+  what: "the group's coordinator, one of three brokers, killed (SIGKILL) and down until the group commits without it",
+  passes:
+    'the group continues with another coordinator, with no more than a minute without a handler starting',
   jobs: 20_000,
   smallJobs: 1_000,
   async run(lab) {

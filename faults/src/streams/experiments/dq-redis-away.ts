@@ -13,8 +13,8 @@ const RECOVERED_WITHIN = 60_000;
 export const dqRedisAway: StreamExperiment = {
   number: 7,
   name: 'dq-redis-away',
-  what: 'messages that fail go through nest-dq, whose Redis is killed and restarted; then a consumer killed',
-  passes: 'each failed message runs again, once for each failure; no copy of a job is left',
+  what: 'failed messages go through nest-dq, whose Redis is killed and restarted; then a consumer is killed',
+  passes: 'each failed message runs again once per failure; no copy of a job is left',
   jobs: 20_000,
   smallJobs: 1_000,
   async run(lab) {
@@ -29,7 +29,7 @@ export const dqRedisAway: StreamExperiment = {
     const back = Date.now();
     await lab.handles(lab.jobs / 5);
     const victim = lab.consumers[0]!;
-    await lab.eventually('it is at work', () => lab.history.runningIn(victim.name).length > 0);
+    await lab.eventually('it is running handlers', () => lab.history.runningIn(victim.name).length > 0);
     await lab.changing(`the kill of ${victim.name}`, async () => {
       await victim.end('SIGKILL');
       await lab.startConsumer();

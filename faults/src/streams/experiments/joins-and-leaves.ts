@@ -14,7 +14,7 @@ export const joinsAndLeaves: StreamExperiment = {
   number: 8,
   name: 'joins-and-leaves',
   what: 'a consumer joins, then one leaves (SIGTERM), 17 times, at 1,000 messages a second',
-  passes: 'at most 15 repeats for each join or leave; no run is cut short',
+  passes: 'at most 15 repeats per join or leave; no run is cut short',
   jobs: 240_000,
   smallJobs: 6_000,
   async run(lab) {

@@ -14,8 +14,8 @@ const RECOVERED_WITHIN = 60_000;
 export const leaderKilled: StreamExperiment = {
   number: 5,
   name: 'leader-killed',
-  what: 'the leader of a partition killed (SIGKILL) of three brokers, 3 times; min.insync.replicas 2',
-  passes: 'pushes and handlers go on with the two others within a minute',
+  what: 'a partition leader, one of three brokers, killed (SIGKILL) 3 times; min.insync.replicas 2',
+  passes: 'pushes and handlers continue with the two others within a minute',
   jobs: 20_000,
   smallJobs: 1_000,
   async run(lab) {

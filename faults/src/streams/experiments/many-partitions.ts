@@ -13,7 +13,7 @@ export const manyPartitions: StreamExperiment = {
   number: 13,
   name: 'many-partitions',
   what: 'a consumer finds a backlog of messages of 100 KB in 64 partitions',
-  passes: `its process never has more than ${MOST_MIB} MiB`,
+  passes: `its process never exceeds ${MOST_MIB} MiB`,
   jobs: 12_000,
   smallJobs: 1_500,
   async run(lab) {
@@ -27,7 +27,7 @@ export const manyPartitions: StreamExperiment = {
     return {
       found,
       checks: [atMost('memory of the consumer', peak, MOST_MIB, ' MiB')],
-      notes: [`the consumer had at most ${peak} MiB`],
+      notes: [`the consumer used at most ${peak} MiB`],
     };
   },
 };

@@ -35,7 +35,7 @@ export const membersChange: StreamExperiment = {
           'runs cut short',
           lab.history.allRuns().filter(({ end }) => !end),
         ),
-        atMost('the longest drain', Math.round(longestDrain), DRAIN_LIMIT, ' ms'),
+        atMost('longest drain', Math.round(longestDrain), DRAIN_LIMIT, ' ms'),
       ],
     };
   },

@@ -12,9 +12,9 @@ const GAP = 30_000;
 export const poisonDefault: StreamExperiment = {
   number: 9,
   name: 'poison-default',
-  what: 'messages that cannot be read come among the others; handlers have no options for failures',
+  what: 'unreadable messages among the others; handlers have no failure options',
   passes:
-    'all others are handled, the lag falls to 0, and each of them is one dead letter that names its place',
+    'all others are handled, the lag falls to 0, and each unreadable message becomes one dead letter that names its position',
   jobs: 20_000,
   smallJobs: 1_000,
   async run(lab) {
@@ -39,7 +39,7 @@ export const poisonDefault: StreamExperiment = {
           poison.filter((each) => !letters.includes(each)).length,
           0,
         ),
-        atMost('dead letters beside one of each poison message', letters.length - poison.length, 0),
+        atMost('extra dead letters', letters.length - poison.length, 0),
         atMost('recovery', recovery, GAP, ' ms'),
       ],
       notes: [`${poison.length} messages that cannot be read`],

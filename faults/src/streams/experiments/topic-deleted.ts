@@ -17,8 +17,8 @@ const BESIDE = { topic: 'beside', numPartitions: 3, replicationFactor: 1 };
 export const topicDeleted: StreamExperiment = {
   number: 11,
   name: 'topic-deleted',
-  what: 'one of the topics of a group deleted under load, and made again 20 s later',
-  passes: 'the other topic goes on; the new one is read from its first message',
+  what: 'one of the topics of a group deleted under load and recreated 20 s later',
+  passes: 'the other topic continues; the new one is read from its first message',
   jobs: 20_000,
   smallJobs: 1_000,
   async run(lab) {

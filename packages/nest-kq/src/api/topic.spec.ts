@@ -76,6 +76,6 @@ describe('topicName and formatOf', () => {
 
   it('refuse an invalid topic', () => {
     expect(() => topicName({} as Topic)).toThrow('KQ_BAD_TOPIC: the topic is undefined');
-    expect(() => topicName({} as Topic)).toThrow(/other than \. and \.\.$/);
+    expect(() => topicName({} as Topic)).toThrow(/and not \. or \.\.$/);
   });
 });

@@ -86,14 +86,8 @@ describe('resolveFailureOptions', () => {
       { retry: { delays: ['1s'] } },
       "`retry.delays` is [ '1s' ]: expected this option only with `through: 'topics'`",
     ],
-    [
-      { retry: { retryOn: [Object] } },
-      '`retry.retryOn` is [ [Function: Object] ]: expected error classes',
-    ],
-    [
-      { retry: { notRetryOn: class Odd {} } },
-      '`retry.notRetryOn` is [class Odd]: expected error classes',
-    ],
+    [{ retry: { retryOn: [Object] } }, '`retry.retryOn` is [ [Function: Object] ]: expected error classes'],
+    [{ retry: { notRetryOn: class Odd {} } }, '`retry.notRetryOn` is [class Odd]: expected error classes'],
     [{ retry: { backoff: -1 } }, '`retry.backoff` is -1: negative; expected'],
     [{ deadLetter: 'a b' }, "KQ_BAD_TOPIC: the topic is 'a b'"],
     [
