@@ -14,7 +14,6 @@ const LOWER = [
   'events',
   'ledger',
   'fleet',
-  'go-queue',
 ];
 
 /** A folder of nest-dq, or a file without `.ts`, and which others it may import. What lies in no entry may import nothing. */
@@ -48,8 +47,20 @@ const NEST_DQ = {
   'ledger/memory': [...BASICS, 'disk', 'ledger', 'ledger/rules'],
   'ledger/redis': [...BASICS, 'copies/location', 'ledger', 'ledger/rules', 'ledger/lease-thread'],
   'ledger/lease-thread': [...BASICS, 'api', 'ledger', 'ledger/redis'],
-  copies: [...BASICS, 'api', 'copies/location', 'seal', 'beanstalk', 'beanstalk/codec', 'cluster', 'ledger'],
-  'go-queue': [...BASICS, 'api', 'copies', 'ledger/redis'],
+  copies: [
+    ...BASICS,
+    'api',
+    'copies/location',
+    'seal',
+    'beanstalk',
+    'beanstalk/codec',
+    'cluster',
+    'ledger',
+    'go-queue/go-queue-format',
+  ],
+  'go-queue/go-queue-format': [...BASICS, 'api', 'beanstalk', 'copies', 'copies/location', 'ledger'],
+  // Besides its format, which `copies` reads, only those that assemble a cluster know it.
+  'go-queue': [...LOWER, 'go-queue/go-queue-format', 'ledger/redis', 'producer', 'consumer'],
   // Shared knowledge of the processes about each other.
   fleet: [...BASICS, 'api', 'events', 'cluster', 'disk', 'ledger', 'ledger/memory', 'ledger/redis'],
   events: [...BASICS, 'api'],
@@ -65,6 +76,7 @@ const NEST_DQ = {
   nest: [
     ...LOWER,
     'pem',
+    'go-queue',
     'ledger/memory',
     'ledger/redis',
     'ledger/lease-thread',
@@ -82,7 +94,7 @@ const NEST_DQ = {
   // Its own entry: the dashboard's server. The page in the browser is bundled, and lies outside.
   dashboard: [...LOWER, 'producer', 'health', 'operate', 'nest'],
   // Its own entry, for tests: an application whose servers and clock are replaced.
-  'test-kit': [...LOWER, 'ledger/memory', 'embedded', 'producer', 'consumer', 'operate', 'nest'],
+  'test-kit': [...LOWER, 'go-queue', 'ledger/memory', 'embedded', 'producer', 'consumer', 'operate', 'nest'],
   index: [...LOWER, 'producer', 'consumer', 'health', 'operate', 'recurring', 'nest'],
 };
 

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { copyBody } from 'nest-dq/spec-support/copy-body.js';
 import type { StoredTube } from 'nest-dq/src/api/tube.js';
 import { JobEnvelope } from 'nest-dq/src/copies/formats/dq1.js';
-import { GoQueueEnvelope, goQueueCopies } from 'nest-dq/src/copies/formats/go-queue.js';
+import { GoQueueEnvelope, goQueueCopies } from 'nest-dq/src/go-queue/go-queue-format.js';
 import { SealedEnvelope } from 'nest-dq/src/copies/formats/sealed.js';
 import { identify, openHeaderOf, unwrap } from 'nest-dq/src/copies/formats/unwrap.js';
 import { isJobId, type CopyHeader, type JobHeader } from 'nest-dq/src/copies/header.js';

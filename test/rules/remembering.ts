@@ -108,17 +108,17 @@ export const REMEMBERING: readonly Rule[] = [
         ['rules/schedules.ts', 'if (committed === born) owe(record, due, owed);', ''],
         ['verbs/revoke.ts', 'if committed == born then owe(record, due, mask, unknown) end', ''],
       ),
-      ...unit('consumer/go-queue-tube.spec.ts', 'knows it while a node is away that may have a copy', [
+      ...unit('go-queue/go-queue-tube.spec.ts', 'knows it while a node is away that may have a copy', [
         'consumer/reserve/delivery.ts',
-        'return goQueueOwed(this.node.siblings.length)',
+        'return foreign.owedOn(this.node.siblings.length)',
         'return { mask: 1 << this.index, unknown: false }',
       ]),
       ...unit(
-        'consumer/go-queue-tube.spec.ts',
+        'go-queue/go-queue-tube.spec.ts',
         'holds for a copy that its reference does not name, on a node that is away for longer than the lock lives',
         [
           'producer/revoker.ts',
-          'return goQueueOwed(this.context.parts.cluster.nodes.length)',
+          'return foreign.owedOn(this.context.parts.cluster.nodes.length)',
           'return owedAt(places)',
         ],
       ),

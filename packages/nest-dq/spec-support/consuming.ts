@@ -5,6 +5,7 @@ import { Cluster } from '../src/cluster/cluster.js';
 import { resolveHandlerOptions } from '../src/consumer/run/handler-settings.js';
 import { sharedLanesTo } from '../src/consumer/reserve/shared-lanes.js';
 import { beatsOf } from '../src/consumer/heartbeat.js';
+import { NOT_SHARED } from '../src/consumer/tube-context.js';
 import { TubeConsumer } from '../src/consumer/tube-consumer.js';
 import { InProcessNode } from '../src/embedded/in-process-node.js';
 import type { HandlerMethod, HandlerOptions, JobOptions, JobReceipt } from '../src/api/job.js';
@@ -18,7 +19,7 @@ import { CollectingHub } from './collecting-hub.js';
 import { textReport } from './tube-context.js';
 import { SwitchableLedger } from './switchable-ledger.js';
 import { VirtualClock } from 'nest-handlers/testing';
-import { withoutGoQueue } from './go-queue.js';
+import { withGoQueue } from './go-queue.js';
 
 export const BACKUP_DELAY = 2_000;
 const SETTINGS = { prefix: '', backupDelay: BACKUP_DELAY };
@@ -160,11 +161,10 @@ export class ConsumingProcess {
     const ledger = (this.ledger = new SwitchableLedger(world.ledger));
     const settleQueue = (this.settleQueue = new SettleQueue(world.ledger, clock, nodes, world.settings));
     const waiting = new LedgerIndex(ledger);
-    const goQueue = withoutGoQueue(clock);
-    this.parts = { cluster, ledger, waiting, settleQueue, clock, events: this.events, goQueue };
-    this.producer = new ClusterProducer(
-      new ProducerContext({ ...this.parts, settings: { ...SETTINGS, patience: 0 } }),
-    );
+    const { adopt, sharedTubes, foreignJobs } = withGoQueue(clock);
+    this.parts = { cluster, ledger, waiting, settleQueue, clock, events: this.events, adopt, sharedTubes };
+    const context = new ProducerContext({ ...this.parts, settings: { ...SETTINGS, patience: 0 } });
+    this.producer = new ClusterProducer(context, foreignJobs(context));
     cluster.start();
   }
 
@@ -173,7 +173,8 @@ export class ConsumingProcess {
     const { clock, lease } = this.world;
     const report = textReport(this.reports);
     const sharedLanes = sharedLanesTo(this.cluster.nodes, clock, report);
-    const parts = { ...this.parts, report, sharedLanes, beats: beatsOf(clock, lease) };
+    const sharing = NOT_SHARED;
+    const parts = { ...this.parts, report, sharedLanes, sharing, beats: beatsOf(clock, lease) };
     const handling = resolveHandlerOptions(options);
     this.consumer = new TubeConsumer('tube', handler, handling, { ...SETTINGS, lease }, parts);
     return this.consumer;

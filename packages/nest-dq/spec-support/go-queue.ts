@@ -1,10 +1,19 @@
 import { TubeWires } from '../src/api/tube.js';
-import type { GoQueueParts } from '../src/go-queue/locks.js';
+import { GoQueueJobs } from '../src/go-queue/go-queue-jobs.js';
+import { GoQueueTubes } from '../src/go-queue/go-queue-runs.js';
 import { MemoryGoQueueLocks } from '../src/go-queue/memory-locks.js';
+import type { Adopt, ProducerContext } from '../src/producer/producer-context.js';
 import type { Clock } from 'nest-handlers/time';
 
-/** For what has no tube that go-queue uses. */
-export function withoutGoQueue(clock: Clock): GoQueueParts {
-  const adopt = () => Promise.reject(new Error('nothing is adopted here'));
-  return { locks: new MemoryGoQueueLocks(clock), wires: new TubeWires(), adopt };
+const adoptNothing: Adopt = () => Promise.reject(new Error('nothing is adopted here'));
+
+/** What a process knows of go-queue, wired as in `DqRuntime`. */
+export function withGoQueue(clock: Clock, adopt = adoptNothing) {
+  const wires = new TubeWires();
+  const locks = new MemoryGoQueueLocks(clock);
+  return {
+    adopt,
+    sharedTubes: new GoQueueTubes(wires, locks, adopt),
+    foreignJobs: (context: ProducerContext) => new GoQueueJobs(context, wires, locks),
+  };
 }

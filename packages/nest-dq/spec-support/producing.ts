@@ -27,7 +27,7 @@ import { ChangedLedger } from './changed-ledger.js';
 import { CollectingHub } from './collecting-hub.js';
 import { ScriptedNode } from './scripted-node.js';
 import { VirtualClock } from 'nest-handlers/testing';
-import { withoutGoQueue } from './go-queue.js';
+import { withGoQueue } from './go-queue.js';
 
 export const LEDGER_SETTINGS = {
   lease: 15_000,
@@ -125,11 +125,23 @@ export class Producing<S extends Server> {
     const events = new CollectingHub();
     const settings = { prefix, backupDelay: 2_000, patience, mostIndexed };
     const waiting = new LedgerIndex(ledger);
-    const goQueue = withoutGoQueue(clock);
-    const parts = { cluster, ledger, waiting, settleQueue, clock, events, settings, onSchedule, goQueue };
+    const goQueue = withGoQueue(clock, (...adopted) => producer.adopt(...adopted));
+    const { adopt, sharedTubes } = goQueue;
+    const parts = {
+      cluster,
+      ledger,
+      waiting,
+      settleQueue,
+      clock,
+      events,
+      settings,
+      onSchedule,
+      adopt,
+      sharedTubes,
+    };
     // Without an index, only those who act on many jobs see them: as if no server were there.
     const context = new ProducerContext({ ...parts, waiting: mostIndexed > 0 ? waiting : this.listed });
-    const producer = new ClusterProducer(context);
+    const producer: ClusterProducer = new ClusterProducer(context, goQueue.foreignJobs(context));
     const { presence } = this;
     const history = new LocalHistory(() => ledger.now());
     const acts = new LocalActs(() => ledger.now());

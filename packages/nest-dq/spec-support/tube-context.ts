@@ -6,13 +6,12 @@ import { ReserveBudget } from '../src/consumer/reserve/reserve-budget.js';
 import type { Delivery } from '../src/consumer/reserve/delivery.js';
 import { DEFAULT_HANDLER_SETTINGS } from '../src/consumer/run/handler-settings.js';
 import { Run, type Grant } from '../src/consumer/run/run.js';
-import type { TubeContext } from '../src/consumer/tube-context.js';
+import { NOT_SHARED, type TubeContext } from '../src/consumer/tube-context.js';
 import type { SettleQueue } from '../src/ledger/settle-queue.js';
 import type { VirtualClock } from 'nest-handlers/testing';
 import { CollectingHub } from './collecting-hub.js';
 import { stored } from './stored.js';
 import { ScriptedLedger } from './scripted-ledger.js';
-import { withoutGoQueue } from './go-queue.js';
 
 /** Notes each report as a text. */
 export function textReport(texts: string[]): ConsumerReport {
@@ -55,7 +54,7 @@ export function tubeContext(
     clock,
     report: textReport(reports),
     events: new CollectingHub(),
-    goQueue: withoutGoQueue(clock),
+    sharing: NOT_SHARED,
     handling,
     backupDelay: 2_000,
     lease: 15_000,

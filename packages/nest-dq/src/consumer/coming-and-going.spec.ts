@@ -15,7 +15,7 @@ import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import { VirtualClock } from 'nest-handlers/testing';
 import { ClusterConsumer } from './consumer.js';
 import { DEFAULT_HANDLER_SETTINGS } from './run/handler-settings.js';
-import { withoutGoQueue } from '../../spec-support/go-queue.js';
+import { withGoQueue } from '../../spec-support/go-queue.js';
 
 const LEDGER = { lease: 15_000, doneTtl: 120_000, staleAfter: 604_800_000 };
 const SETTINGS = {
@@ -52,6 +52,7 @@ class Process {
   readonly ledger = new ListenedLedger({ settings: LEDGER, clock: this.clock });
   readonly settleQueue = new SettleQueue(this.ledger, this.clock, this.nodes, LEDGER);
   readonly report = new LogReport(new CollectingLogger(), DEFAULT_LOG_LEVELS, this.clock);
+  private readonly goQueue = withGoQueue(this.clock);
   private readonly parts = {
     cluster: this.cluster,
     ledger: this.ledger,
@@ -60,9 +61,10 @@ class Process {
     clock: this.clock,
     report: this.report,
     events: new CollectingHub(),
-    goQueue: withoutGoQueue(this.clock),
+    ...this.goQueue,
   };
-  readonly producer = new ClusterProducer(new ProducerContext({ ...this.parts, settings: SETTINGS }));
+  private readonly context = new ProducerContext({ ...this.parts, settings: SETTINGS });
+  readonly producer = new ClusterProducer(this.context, this.goQueue.foreignJobs(this.context));
   readonly consumer = new ClusterConsumer(SETTINGS, this.parts);
 
   async start(): Promise<void> {

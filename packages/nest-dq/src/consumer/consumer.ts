@@ -1,10 +1,9 @@
 import { detached } from 'nest-handlers/context';
 import { DqError, show, wrongValue } from '../errors.js';
 import type { HandlerMethod, HandlerOptions } from '../api/job.js';
-import { nestTube, schemaOf, tubeName, type Tube } from '../api/tube.js';
-import { UNCERTAIN_AFTER } from '../go-queue/locks.js';
+import { schemaOf, tubeName, type Tube } from '../api/tube.js';
 import type { TubeLoad } from '../fleet/presence.js';
-import type { ConsumerParts, ConsumerSettings, GoQueueRole, TubeContext } from './tube-context.js';
+import type { ConsumerParts, ConsumerSettings, TubeContext, TubeSharing } from './tube-context.js';
 import { beatsOf } from './heartbeat.js';
 import { resolveHandlerOptions, type HandlerSettings } from './run/handler-settings.js';
 import { sharedLanesTo } from './reserve/shared-lanes.js';
@@ -94,11 +93,11 @@ export class ClusterConsumer extends DqConsumer {
     if (typeof handler !== 'function') {
       throw wrongValue('DQ_BAD_OPTION', `the handler of ${show(name)}`, handler, 'a function');
     }
-    const { around, goQueue } = this.parts;
-    const wire = goQueue.wires.of(tube, name);
-    // Jobs stored by go-queue continue in a tube of ours.
-    const names = wire === undefined ? [name] : [name, tubeName(nestTube(name), this.settings.prefix)];
-    const taken = names.find((each) => this.tubes.has(each));
+    const { around, sharedTubes } = this.parts;
+    const tubes = sharedTubes.tubesOf(tube, name);
+    const taken = tubes
+      .map((each) => tubeName(each.name, this.settings.prefix))
+      .find((each) => this.tubes.has(each));
     if (taken !== undefined) {
       throw new DqError(
         'DQ_CONFIG',
@@ -111,15 +110,12 @@ export class ClusterConsumer extends DqConsumer {
     };
     const retention = resolveRetention(options?.deadLetters, this.settings.deadLetters);
     const surrounded = around ? around(handler) : handler;
-    const begin = (ofTube: string, goQueueRole?: GoQueueRole, how = handling) =>
-      this.begin(ofTube, surrounded, how, retention, goQueueRole);
-    if (wire === undefined) return begin(name);
-    goQueue.locks.start();
-    const late = wire === 'go-queue' ? UNCERTAIN_AFTER : Infinity;
-    // An adoption isn't a run: the limits apply to the adopted job.
-    const unlimited = { ...handling, limit: undefined, limits: undefined };
-    const both = [begin(name, { adopts: true, late }, unlimited), begin(nestTube(name), { locks: true })];
-    return { stop: async () => void (await Promise.all(both.map((each) => each.stop()))) };
+    const begun = tubes.map((each) => {
+      // An adoption isn't a run: the limits apply to the adopted job.
+      const how = each.sharing.adopts ? { ...handling, limit: undefined, limits: undefined } : handling;
+      return this.begin(each.name, surrounded, how, retention, each.sharing);
+    });
+    return { stop: async () => void (await Promise.all(begun.map((each) => each.stop()))) };
   }
 
   private begin(
@@ -127,9 +123,10 @@ export class ClusterConsumer extends DqConsumer {
     handler: HandlerMethod,
     handling: HandlerSettings,
     retention: Retention,
-    goQueueRole: GoQueueRole | undefined,
+    sharing: TubeSharing,
   ): Consumption {
-    const parts = { ...this.parts, ...this.shared, goQueueRole };
+    const parts = { ...this.parts, ...this.shared, sharing };
+    sharing.start();
     const consumer = new TubeConsumer(name, handler, handling, this.settings, parts);
     this.tubes.set(name, consumer);
     this.retentions.set(name, retention);

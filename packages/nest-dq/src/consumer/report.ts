@@ -36,7 +36,7 @@ export interface ConsumerReport {
   instantOver(tube: string, id: string, at: Date): void;
   /** Too few of the copies requested by a run's `Again` are stored: the job waits as its old copies until then. */
   notStored(tube: string, id: string, until: Date, why: string): void;
-  /** A job stored by go-queue couldn't be adopted; retrying. */
+  /** A job in another program's format couldn't be adopted; retrying. */
   notAdopted(tube: string, id: string, error: Error): void;
   /** The ledger answers but failed on this job; retrying. */
   ledgerTrouble(tube: string, id: string, error: Error): void;

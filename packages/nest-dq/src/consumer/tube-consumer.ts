@@ -60,7 +60,7 @@ export class TubeConsumer implements TubeLife, GateListener {
     handler: HandlerMethod,
     handling: HandlerSettings,
     { prefix, backupDelay, lease }: ConsumerSettings,
-    parts: ConsumerParts & Pick<TubeContext, 'sharedLanes' | 'beats' | 'goQueueRole'>,
+    parts: ConsumerParts & Pick<TubeContext, 'sharedLanes' | 'beats' | 'sharing'>,
   ) {
     const { clock } = parts;
     const storedAs = storedTube(tube, prefix);
@@ -176,13 +176,13 @@ export class TubeConsumer implements TubeLife, GateListener {
   private putBack(delivery: Delivery, answer: Exclude<ClaimAnswer, Grant>): HeldUntil {
     const { context } = this;
     const { ledger, handling, gate } = context;
-    const { index, due, wire, attempts = handling.attempts } = delivery.header;
+    const { index, due, foreign, attempts = handling.attempts } = delivery.header;
     switch (answer.kind) {
       case 'wait':
         return this.waitUntil(delivery, ledger.now() + answer.ms);
       case 'busy':
         if (this.reserver.releasesAll) return released(delivery, busyPause(index, answer, context));
-        if (wire) return ledger.now() + LOOK_AGAIN;
+        if (foreign) return ledger.now() + LOOK_AGAIN;
         if (answer.ranFor < YOUNG_RUN) return ledger.now() + YOUNG_RUN;
         return released(delivery, busyPause(index, answer, context));
       case 'paused':

@@ -1,7 +1,7 @@
 import type { Cluster } from '../cluster/cluster.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { HandlerMethod } from '../api/job.js';
-import type { GoQueueParts } from '../go-queue/locks.js';
+import type { Tube } from '../api/tube.js';
 import type { Ledger, TubeLedger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import type { Clock } from 'nest-handlers/time';
@@ -10,6 +10,7 @@ import type { ConsumerReport } from './report.js';
 import type { ReserveBudget } from './reserve/reserve-budget.js';
 import type { SharedLanesByNode } from './reserve/shared-lanes.js';
 import type { HandlerSettings } from './run/handler-settings.js';
+import type { RunOutcome } from './run/outcome.js';
 import type { Run, TubeNames } from './run/run.js';
 import type { Delivery } from './reserve/delivery.js';
 import type { SharedInterval } from './shared-interval.js';
@@ -22,18 +23,44 @@ export interface ConsumerParts {
   readonly clock: Clock;
   readonly report: ConsumerReport;
   readonly events: EventHub;
-  readonly goQueue: GoQueueParts;
+  readonly sharedTubes: SharedTubes;
   /** Absent if no other ledger can exist. */
   readonly admission?: AdmissionView | undefined;
   /** Wraps each handler. */
   readonly around?: (handler: HandlerMethod) => HandlerMethod;
 }
 
-/**
- * `adopts`: go-queue stores jobs in this tube, and they become jobs of ours in the `.nest` tube; those overdue by more than `late` ms
- * are dead, because go-queue may have run them. `locks`: this is the `.nest` tube, whose jobs run only with go-queue's lock.
- */
-export type GoQueueRole = { readonly adopts: true; readonly late: number } | { readonly locks: true };
+/** Knows which tubes another program uses, too. */
+export interface SharedTubes {
+  /** Returns the tubes that a handler's tube stands for, each by its name without the prefix. */
+  tubesOf(
+    tube: string | Tube,
+    name: string,
+  ): readonly { readonly name: string; readonly sharing: TubeSharing }[];
+}
+
+/** What is different in a tube shared with another program. */
+export interface TubeSharing {
+  /** Whether it takes copies in the other program's format. They only turn into jobs of another tube, so the handler's limits apply there. */
+  readonly adopts: boolean;
+  /** Connects what it needs. Idempotent. */
+  start(): void;
+  /** Turns a job in the other program's format into one of ours, after which its copy isn't needed any more. Never rejects. */
+  adopt(run: Run, context: TubeContext): Promise<RunOutcome>;
+  /**
+   * Prevents the other program from running the job. Resolves with undefined if the handler may run, otherwise with the outcome of
+   * the run without its handler. Undefined if there is nothing to prevent. Never rejects.
+   */
+  lock(run: Run, context: TubeContext): Promise<RunOutcome | undefined> | undefined;
+}
+
+/** A tube of ours alone. */
+export const NOT_SHARED: TubeSharing = {
+  adopts: false,
+  start: () => undefined,
+  adopt: () => Promise.reject(new Error('copies in another format are refused when they are read')),
+  lock: () => undefined,
+};
 
 /** Settings that all processes should agree on. */
 export interface ConsumerSettings {
@@ -63,9 +90,8 @@ export interface TubeLife {
 }
 
 /** Shared by all parts of one tube's consumer. */
-export interface TubeContext extends Omit<ConsumerParts, 'ledger' | 'around'>, TubeNames {
-  /** What go-queue has to do with the tube. @default nothing */
-  readonly goQueueRole?: GoQueueRole | undefined;
+export interface TubeContext extends Omit<ConsumerParts, 'ledger' | 'around' | 'sharedTubes'>, TubeNames {
+  readonly sharing: TubeSharing;
   /** The tube's part of the ledger. */
   readonly ledger: TubeLedger;
   readonly sharedLanes: SharedLanesByNode;

@@ -1,4 +1,7 @@
+import type { StoredTube } from '../api/tube.js';
 import type { WrittenCopies } from '../cluster/cluster.js';
+import type { DqError } from '../errors.js';
+import type { OwedCopies } from '../ledger/requests.js';
 import type { ResolvedBackoff } from '../time/backoff.js';
 import type { Place } from './location.js';
 import type { Content } from './payload.js';
@@ -35,7 +38,24 @@ export interface CopyHeader extends JobHeader {
   /** The ledger's id of the group, if the copy hides it. @default the group */
   readonly groupId?: string;
   /** Set if it is stored in another program's format. @default ours */
-  readonly wire?: 'go-queue';
+  readonly foreign?: ForeignFormat;
+}
+
+/** What a copy in another program's format doesn't say: all copies of its job are identical. */
+export interface ForeignFormat {
+  /** Returns the index of the copy on this node. */
+  indexOn(node: { readonly rank: number }): number;
+  /** Returns the copies that may exist on this many nodes. */
+  owedOn(nodes: number): OwedCopies;
+  /** Returns the error for moving a job, whose time is fixed. */
+  cannotMove(id: string): DqError;
+}
+
+/** A copy named in a reference of another program. */
+export interface NamedCopy {
+  readonly endpoint: string;
+  readonly tube: StoredTube;
+  readonly copyId: string;
 }
 
 /** Identifies the job and generation of a copy. */
@@ -76,7 +96,7 @@ export function isCopyOf(
   generation: number,
   index: number,
 ): boolean {
-  if (header.wire) return header.id === id; // all copies are the same
+  if (header.foreign) return header.id === id; // all copies are the same
   return header.id === id && header.generation === generation && header.index === index;
 }
 

@@ -1,8 +1,5 @@
 /** Who may run a job of go-queue's dq: the lock that go-queue itself takes before it runs one. */
 
-import type { StoredTube, TubeWires } from '../api/tube.js';
-import type { Envelope } from '../copies/header.js';
-
 /** How long go-queue holds its lock from the start of a run, in ms. It drops jobs that are overdue by more than half of it. */
 export const LOCK_TIME = 3_600_500;
 /** If a job is overdue by more than this, in ms, the lock of a run may have expired, so that nobody can know whether there was one. */
@@ -31,22 +28,6 @@ export interface GoQueueLocks {
   start(): void;
   /** Idempotent. */
   close(): Promise<void>;
-}
-
-/** The key and due time of an adopted job. */
-export interface AdoptedAs {
-  readonly key: string;
-  /** Ledger time in ms. */
-  readonly due: number;
-}
-
-/** What a process needs for tubes shared with go-queue services. */
-export interface GoQueueParts {
-  readonly locks: GoQueueLocks;
-  /** The tubes it knows. */
-  readonly wires: TubeWires;
-  /** Turns a job stored by go-queue into one of ours; one adopted before stays as it is. */
-  readonly adopt: (tube: StoredTube, copy: Envelope, as: AdoptedAs) => Promise<unknown>;
 }
 
 /** The holder according to the value of a lock. */

@@ -5,7 +5,8 @@ import type { NodeListener } from '../cluster/cluster-node.js';
 import { ClusterConsumer } from '../consumer/consumer.js';
 import { DqError, show, toError } from '../errors.js';
 import { EventHub } from '../events/event-hub.js';
-import type { GoQueueParts } from '../go-queue/locks.js';
+import { GoQueueJobs } from '../go-queue/go-queue-jobs.js';
+import { GoQueueTubes } from '../go-queue/go-queue-runs.js';
 import { ClusterHealth } from '../health/health.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
 import { scheduleHook, handlerHook, type DqHooks, type DqLoad } from '../events/hooks.js';
@@ -23,7 +24,7 @@ import { TubeWatch } from '../upkeep/tube-watch.js';
 import { UnconsumedTubes } from '../upkeep/unconsumed-tubes.js';
 import { ClusterDeadLetters } from '../producer/dead-letters.js';
 import { ClusterProducer } from '../producer/cluster-producer.js';
-import { ProducerContext } from '../producer/producer-context.js';
+import { ProducerContext, type Adopt } from '../producer/producer-context.js';
 import { SeriesScheduler } from '../recurring/series-scheduler.js';
 import { KeyCheck } from '../seal/key-check.js';
 import { KeyFetcher } from '../seal/key-fetcher.js';
@@ -106,20 +107,20 @@ export class DqRuntime {
 
     // ── adding and running jobs ──
     const settleQueue = (this.settleQueue = new SettleQueue(ledger, clock, cluster.nodes, options));
-    const goQueue: GoQueueParts = {
-      locks: backend.goQueueLocks,
-      wires: new TubeWires(),
-      adopt: (tube, copy, as) => this.producer.adopt(tube, copy, as),
-    };
-    const parts = { cluster, ledger, settleQueue, clock, events, goQueue };
-    const producing = { ...parts, waiting, settings: options, onSchedule: scheduleHook(hooks) };
+    const { goQueueLocks } = backend;
+    const wires = new TubeWires();
+    const adopt: Adopt = (tube, copy, as) => this.producer.adopt(tube, copy, as);
+    const parts = { cluster, ledger, settleQueue, clock, events };
+    const producing = { ...parts, adopt, waiting, settings: options, onSchedule: scheduleHook(hooks) };
     const context = new ProducerContext(producing);
-    const producer = (this.producer = new ClusterProducer(context));
+    const foreignJobs = new GoQueueJobs(context, wires, goQueueLocks);
+    const producer = (this.producer = new ClusterProducer(context, foreignJobs));
     const deadLetters = (this.deadLetters = new ClusterDeadLetters(context));
     const series = (this.series = new SeriesScheduler({ events, clock, trouble: warn }));
     const { admission } = this;
     const around = handlerHook(hooks);
-    const consumer = { ...parts, report, admission, around, stopped: backend.stopped };
+    const sharedTubes = new GoQueueTubes(wires, goQueueLocks, adopt);
+    const consumer = { ...parts, sharedTubes, report, admission, around, stopped: backend.stopped };
     this.consumer = new ClusterConsumer(options, consumer);
 
     // ── the fleet ──

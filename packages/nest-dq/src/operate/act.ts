@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { JobRef } from '../api/job.js';
 import { withoutPrefix } from '../api/tube.js';
-import { goQueueCopies } from '../copies/formats/go-queue.js';
+import { namedCopies } from '../copies/formats/unwrap.js';
 import { parseRef } from '../copies/job-ref.js';
 import { DqError, wrongValue } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
@@ -64,7 +64,7 @@ export async function actOnJob<Result>(
 }
 
 function targetOf(ref: JobRef, prefix: string): OperatedOn {
-  const copies = goQueueCopies(ref);
+  const copies = namedCopies(ref);
   if (copies) {
     const ids = copies.map(({ endpoint, tube, copyId }) => `${endpoint}/${tube}/${copyId}`);
     return { tube: withoutPrefix(copies[0].tube, prefix), id: ids.join() };

@@ -34,7 +34,7 @@ export interface SearchResult {
   readonly away: readonly string[];
 }
 
-/** An id: a ULID, 24 characters of a hash, or that of a job stored by go-queue. */
+/** An id: a ULID, 24 characters of a hash, or that of a job in another program's format. */
 const ID = /^([0-9A-HJKMNP-TV-Z]{26}|[\w-]{24}|[0-9a-f]{32})$/;
 /** Tubes searched concurrently. */
 const AT_ONCE = 16;

@@ -1,6 +1,6 @@
 import type { JobRef, TubeJobRef } from '../api/job.js';
 import type { StoredTube, Tube } from '../api/tube.js';
-import { goQueueCopies } from '../copies/formats/go-queue.js';
+import { namedCopies } from '../copies/formats/unwrap.js';
 import { parseRef } from '../copies/job-ref.js';
 import { DqError, show } from '../errors.js';
 import type { DqProducer } from './producer.js';
@@ -30,7 +30,7 @@ function within(tube: string | Tube, storedAs: StoredTube, given: TubeJobRef): J
     typeof given === 'object' && given !== null ? given : { ref: given };
   if (ref === undefined && key !== undefined) return { tube, key };
   if (ref === undefined && id !== undefined) return { tube, id };
-  const found = goQueueCopies(given as JobRef)?.[0] ?? parseRef(given as JobRef, '');
+  const found = namedCopies(given as JobRef)?.[0] ?? parseRef(given as JobRef, '');
   if (found.tube === storedAs) return { tube, ref: ref! };
   throw new DqError(
     'DQ_BAD_REF',

@@ -1,5 +1,5 @@
 import type { Duration, When } from 'nest-handlers/time';
-import { resolveJobOptions, withHeaders, type ResolvedJobOptions } from '../api/job-options.js';
+import { resolveJobOptions, type ResolvedJobOptions } from '../api/job-options.js';
 import type {
   AddResult,
   JobOptions,
@@ -21,21 +21,18 @@ import {
   type StoredTube,
   type Tube,
 } from '../api/tube.js';
-import { goQueueCopies, isGoQueueId } from '../copies/formats/go-queue.js';
+import { foreignFormatOf, namedCopies } from '../copies/formats/unwrap.js';
 import type { Envelope } from '../copies/header.js';
 import { encodePayload } from '../copies/payload.js';
-import { DqError, toError } from '../errors.js';
-import type { DqHooks } from '../events/hooks.js';
-import type { AdoptedAs } from '../go-queue/locks.js';
 import { addAll, listOf } from './add-many.js';
 import { boundProducer } from './bound-producer.js';
 import { checkBoolean, checkObject } from './call-options.js';
-import { GoQueueJobs, refuseForGoQueue } from './go-queue-jobs.js';
 import { dueAfter, dueAt, dueNow, type Due } from './due.js';
+import type { ForeignJobs } from './foreign-jobs.js';
 import { JobAdder } from './job-adder.js';
 import { findJob, headersOf } from './job-finder.js';
 import { refuseInvalid } from './payload-check.js';
-import type { ProducerContext, ProducerParts } from './producer-context.js';
+import type { AdoptedAs, ProducerContext, ProducerParts } from './producer-context.js';
 import { DqProducer } from './producer.js';
 import { Rescheduler } from './rescheduler.js';
 import type { Together } from './retries.js';
@@ -54,16 +51,17 @@ interface AddCall {
 export class ClusterProducer extends DqProducer {
   private readonly parts: ProducerParts;
   private readonly adder: JobAdder;
-  private readonly goQueue: GoQueueJobs;
   private readonly revoker: Revoker;
   private readonly rescheduler: Rescheduler;
 
-  constructor(private readonly context: ProducerContext) {
+  constructor(
+    private readonly context: ProducerContext,
+    private readonly foreign: ForeignJobs,
+  ) {
     super();
     this.parts = context.parts;
     this.adder = new JobAdder(context);
-    this.goQueue = new GoQueueJobs(context, this.parts.goQueue.locks);
-    this.revoker = new Revoker(context, this.goQueue);
+    this.revoker = new Revoker(context, foreign);
     this.rescheduler = new Rescheduler(context);
   }
 
@@ -130,16 +128,17 @@ export class ClusterProducer extends DqProducer {
   override async find(ref: JobRef, options?: PatienceOptions): Promise<JobView | undefined> {
     const { patience } = checkObject('the find options', options, ['patience']);
     const call = { patience: this.context.patienceOf(patience) };
-    const copies = goQueueCopies(ref);
-    const target = copies ? await this.goQueue.find(copies) : this.context.parse(ref);
+    const copies = namedCopies(ref);
+    const target = copies ? await this.foreign.find(copies) : this.context.parse(ref);
     if (!target) return undefined;
-    const find = () => (isGoQueueId(target.id) ? this.goQueue.view(target) : findJob(this.context, target));
+    const find = () =>
+      foreignFormatOf(target.id) ? this.foreign.view(target) : findJob(this.context, target);
     return this.context.retries.run(call, find);
   }
 
-  /** Resolves with a reference to the job where it is now: a different one if it is a go-queue job that was adopted. `DQ_BAD_REF`. */
+  /** Resolves with a reference to the job where it is now: a different one if it was adopted. `DQ_BAD_REF`. */
   present(ref: JobRef): Promise<JobRef> {
-    return this.goQueue.present(ref);
+    return this.foreign.present(ref);
   }
 
   /** Resolves with the ledger time of a tube in ms, as reported by its server, never from the local clock. For series. `DQ_LEDGER_DOWN`. */
@@ -166,7 +165,7 @@ export class ClusterProducer extends DqProducer {
     return this.rescheduler.replan(ref, when, headers, { patience: this.context.patienceOf() });
   }
 
-  /** Turns a job stored by go-queue into one of ours. One that already exists is left as it is. For consumers. */
+  /** Turns a job in another program's format into one of ours. One that already exists is left as it is. For consumers. */
   async adopt(stored: StoredTube, { content }: Envelope, { key, due }: AdoptedAs): Promise<JobReceipt> {
     const storedAs = nestTube(stored);
     const options = resolveJobOptions({ key, onDuplicate: 'keep' });
@@ -203,14 +202,13 @@ export class ClusterProducer extends DqProducer {
   ): Promise<JobReceipt> {
     const { context } = this;
     context.refuseIfClosed();
-    const { cluster, events, goQueue, onSchedule, settings } = this.parts;
-    let options = resolveJobOptions(given, beside);
-    const dueGiven = when(options);
+    const { cluster, events, settings } = this.parts;
+    const resolved = resolveJobOptions(given, beside);
+    const dueGiven = when(resolved);
     const { name, storedAs } = tubeNames(tube, settings.prefix);
     const content = encodePayload(payload);
-    const forGoQueue = goQueue.wires.of(tube, name) === 'go-queue';
-    if (forGoQueue) refuseForGoQueue(name, options, content);
-    else if (onSchedule) options = withHookHeaders(onSchedule, options, name); // in the caller's context
+    const adder = this.foreign.adderOf(tube, name) ?? this.adder;
+    const options = adder.prepare(name, resolved, content); // in the caller's context
     const learning = context.dueTimes.learning(storedAs);
     const schema = schemaOf(tube);
     const checking = schema && refuseInvalid(schema, content, name);
@@ -222,7 +220,6 @@ export class ClusterProducer extends DqProducer {
     const { patience = settings.patience } = options;
     const { seal } = cluster.settings;
     const job = { tube: name, storedAs, seal, content, options, due, until: calledAt + patience };
-    const adder = forGoQueue ? this.goQueue : this.adder;
     let receipt: JobReceipt;
     try {
       receipt = await adder.add(job);
@@ -251,19 +248,4 @@ export class ClusterProducer extends DqProducer {
       return this.add(tube, job.payload, job, (options) => when(job, options), call);
     });
   }
-}
-
-function withHookHeaders(
-  onSchedule: NonNullable<DqHooks['onSchedule']>,
-  options: ResolvedJobOptions,
-  tube: string,
-): ResolvedJobOptions {
-  const headers = { ...options.headers };
-  try {
-    onSchedule(headers, { tube, key: options.key });
-  } catch (cause) {
-    const fact = `the \`onSchedule\` of a hook failed: ${toError(cause).message}`;
-    throw new DqError('DQ_BAD_OPTION', fact, { cause });
-  }
-  return withHeaders(options, headers);
 }

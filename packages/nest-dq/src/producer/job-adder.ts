@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 import { monotonicFactory } from 'ulid';
-import type { ResolvedJobOptions } from '../api/job-options.js';
+import { withHeaders, type ResolvedJobOptions } from '../api/job-options.js';
 import type { JobReceipt } from '../api/job.js';
 import type { StoredTube } from '../api/tube.js';
 import { deleteCopies } from '../copies/deletion.js';
@@ -17,7 +17,8 @@ import {
   type Stored,
 } from '../copies/storing.js';
 import { stagger } from '../copies/timing.js';
-import { DqError, show } from '../errors.js';
+import { DqError, show, toError } from '../errors.js';
+import type { DqHooks } from '../events/hooks.js';
 import type { Schedule } from '../ledger/requests.js';
 import type { Seal } from '../seal/seal.js';
 import { conflict, insist, isEnough, MAY_RUN, NOTHING_RUNS, storeGeneration } from './generations.js';
@@ -37,13 +38,26 @@ export interface NewJob {
   readonly until: number;
 }
 
-/** Adds jobs: a plain one without the ledger, a keyed one by opening and committing a generation. */
-export class JobAdder {
+/** Adds jobs in one format. */
+export interface Adder {
+  /** Returns the options with which a job is added to the tube (without the prefix). `DQ_BAD_OPTION`, `DQ_BAD_PAYLOAD`. */
+  prepare(tube: string, options: ResolvedJobOptions, content: Content): ResolvedJobOptions;
+  /** Adds a job. Rejects an invalid job before anything is stored. A failed add may be retried. */
+  add(job: NewJob): Promise<JobReceipt>;
+}
+
+/** Adds jobs in our format: a plain one without the ledger, a keyed one by opening and committing a generation. */
+export class JobAdder implements Adder {
   private readonly nextId = monotonicFactory(randomFractions());
 
   constructor(private readonly context: ProducerContext) {}
 
-  /** Adds a job. Rejects an invalid job before anything is stored. A failed add may be retried. */
+  /** Adds the headers of a hook. Call it in the context of the add's caller. */
+  prepare(tube: string, options: ResolvedJobOptions): ResolvedJobOptions {
+    const { onSchedule } = this.context.parts;
+    return onSchedule ? withHookHeaders(onSchedule, options, tube) : options;
+  }
+
   add(job: NewJob): Promise<JobReceipt> {
     return job.options.key === undefined ? this.addPlain(job) : this.addKeyed(job, job.options.key);
   }
@@ -134,6 +148,21 @@ export class JobAdder {
     const firstSurfaces = begunAt + stagger(1, settings.backupDelay) * 1_000;
     return places.every(({ index }) => index > 0) && clock.now() < firstSurfaces;
   }
+}
+
+function withHookHeaders(
+  onSchedule: NonNullable<DqHooks['onSchedule']>,
+  options: ResolvedJobOptions,
+  tube: string,
+): ResolvedJobOptions {
+  const headers = { ...options.headers };
+  try {
+    onSchedule(headers, { tube, key: options.key });
+  } catch (cause) {
+    const fact = `the \`onSchedule\` of a hook failed: ${toError(cause).message}`;
+    throw new DqError('DQ_BAD_OPTION', fact, { cause });
+  }
+  return withHeaders(options, headers);
 }
 
 /** Draws from a buffer of random bytes: asking for each byte takes longer than the rest of an id. */

@@ -66,14 +66,14 @@ export async function revive(
     if (!still) return false;
     throw envelope ? unreadable(id, envelope) : noCopy(id, places);
   }
-  if (envelope.header.wire) return reviveElsewhere(context, tube, letter, envelope, change);
+  if (envelope.header.foreign) return reviveElsewhere(context, tube, letter, envelope, change);
   const known = { ...letter, owed: owedAt(places) };
   const opening = { by: 'revive', expected: generation } as const;
   const refused = await move(context, { tube, id, opening, known }, envelope, change);
   return refused === undefined;
 }
 
-/** Revives a letter stored by go-queue as a job of ours, without go-queue's lock, since an operator asked for it. */
+/** Revives a letter in another program's format as a job of ours, without that program's lock, since an operator asked for it. */
 async function reviveElsewhere(
   context: ProducerContext,
   tube: StoredTube,
@@ -84,7 +84,7 @@ async function reviveElsewhere(
   const { id, born } = letter;
   const { parts } = context;
   // This key makes it happen once, even if this call fails halfway and is repeated.
-  await parts.goQueue.adopt(tube, { ...envelope, content }, { key: `${id}, revived`, due });
+  await parts.adopt(tube, { ...envelope, content }, { key: `${id}, revived`, due });
   const taken = await beforeStoring(context.batched.ask(tube, 'discard', { id, born }));
   await deleteCopies(parts, tube, letter, (taken ?? letter).places);
   return true;
@@ -138,7 +138,7 @@ async function move(
   { due, content = present, headers, until, thorough = false }: Change,
 ): Promise<{ readonly why: Refusal; readonly present?: Schedule | undefined } | undefined> {
   const { tube, id, known } = next;
-  if (header.wire) throw cannotMove(id); // go-queue's consumers would delete our copies
+  if (header.foreign) throw header.foreign.cannotMove(id); // the other program's consumers would delete our copies
   const { born } = known;
   const { cluster } = context.parts;
   const job = {
@@ -160,14 +160,6 @@ async function move(
   // as right before it.
   if (answer.kind === 'committed' || answer.why === 'overtaken') return undefined;
   return { why: answer.why, present: answer.present };
-}
-
-/** Returns the error for moving a job stored by go-queue, whose time is fixed. */
-export function cannotMove(id: string): DqError {
-  return new DqError(
-    'DQ_BAD_REF',
-    `job ${id} is stored in go-queue's format, so its time cannot change: expected a revoke and a new add`,
-  );
 }
 
 function noCopy(id: string, places: readonly Place[]): DqError {

@@ -1,11 +1,11 @@
 import type { JobRef } from '../api/job.js';
 import type { StoredTube } from '../api/tube.js';
 import type { Cluster } from '../cluster/cluster.js';
+import type { Envelope } from '../copies/header.js';
 import { parseRef, type JobTarget } from '../copies/job-ref.js';
 import { DqError } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { DqHooks } from '../events/hooks.js';
-import type { GoQueueParts } from '../go-queue/locks.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import type { WaitingJobs } from '../ledger/waiting-jobs.js';
@@ -27,11 +27,21 @@ export interface ProducerSettings {
   readonly mostIndexed?: number;
 }
 
+/** The key and due time of an adopted job. */
+export interface AdoptedAs {
+  readonly key: string;
+  /** Ledger time in ms. */
+  readonly due: number;
+}
+
+/** Turns a job in another program's format into one of ours; one adopted before stays as it is. */
+export type Adopt = (tube: StoredTube, copy: Envelope, as: AdoptedAs) => Promise<unknown>;
+
 /** Dependencies of a cluster's producer. */
 export interface ProducerParts {
   readonly cluster: Cluster;
   readonly ledger: Ledger;
-  readonly goQueue: GoQueueParts;
+  readonly adopt: Adopt;
   /** Finds a job by id alone. */
   readonly waiting: WaitingJobs;
   readonly settleQueue: SettleQueue;

@@ -1,11 +1,11 @@
 import type { JobRef, RescheduleResult } from '../api/job.js';
 import { schemaOf, tubeName } from '../api/tube.js';
-import { isGoQueueId } from '../copies/formats/go-queue.js';
+import { foreignFormatOf } from '../copies/formats/unwrap.js';
 import type { JobTarget } from '../copies/job-ref.js';
 import { encodePayload, type Content } from '../copies/payload.js';
 import type { Duration, When } from 'nest-handlers/time';
 import { dueAgain, dueAt, type Due } from './due.js';
-import { cannotMove, reschedule, type Change } from './job-mover.js';
+import { reschedule, type Change } from './job-mover.js';
 import { refuseInvalid } from './payload-check.js';
 import type { ProducerContext } from './producer-context.js';
 import type { PatientCall } from './retries.js';
@@ -28,7 +28,8 @@ export class Rescheduler {
   ): Promise<RescheduleResult> {
     const calledAt = this.context.parts.clock.now();
     const target = this.context.parse(ref);
-    if (isGoQueueId(target.id)) throw cannotMove(target.id);
+    const foreign = foreignFormatOf(target.id);
+    if (foreign) throw foreign.cannotMove(target.id);
     const due = dueAgain(when, allowPast);
     if (payload === undefined) return this.move(target, due, calledAt, {}, { patience });
     const content = encodePayload(payload);

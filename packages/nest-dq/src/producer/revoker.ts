@@ -1,14 +1,14 @@
 import type { JobRef, JobRefText, RevokeResult } from '../api/job.js';
 import { withoutPrefix } from '../api/tube.js';
 import { deleteCopies, deleteForCertain } from '../copies/deletion.js';
-import { goQueueCopies, goQueueOwed, isGoQueueId } from '../copies/formats/go-queue.js';
+import { foreignFormatOf, namedCopies } from '../copies/formats/unwrap.js';
 import { formatRef, type JobTarget } from '../copies/job-ref.js';
 import { parseLocation, type Place } from '../copies/location.js';
 import { owedAt } from '../copies/storing.js';
 import { DqError, show } from '../errors.js';
 import type { OwedCopies, Schedule } from '../ledger/requests.js';
 import type { Seal } from '../seal/seal.js';
-import type { GoQueueJobs } from './go-queue-jobs.js';
+import type { ForeignJobs } from './foreign-jobs.js';
 import { located } from './job-locator.js';
 import { DeletionsBehind } from './deletions-behind.js';
 import type { ProducerContext } from './producer-context.js';
@@ -31,19 +31,19 @@ export class Revoker {
 
   constructor(
     private readonly context: ProducerContext,
-    private readonly goQueue: GoQueueJobs,
+    private readonly foreign: ForeignJobs,
   ) {
     this.behind = new DeletionsBehind(context.parts, context.parts.clock);
   }
 
   async revoke(ref: JobRef, call: RevokeCall): Promise<RevokeResult> {
     this.context.refuseIfClosed();
-    const copies = goQueueCopies(ref);
-    const given = copies ? await this.goQueue.find(copies) : this.context.parse(ref);
+    const copies = namedCopies(ref);
+    const given = copies ? await this.foreign.find(copies) : this.context.parse(ref);
     if (!given) return 'unknown';
-    if (!isGoQueueId(given.id)) return this.revokeOurs(given, call);
+    if (!foreignFormatOf(given.id)) return this.revokeOurs(given, call);
     const revoke = (target: JobTarget, confirmed: boolean) => this.revokeOurs(target, { ...call, confirmed });
-    return this.context.retries.run(call, () => this.goQueue.revoke(given, revoke));
+    return this.context.retries.run(call, () => this.foreign.revoke(given, revoke));
   }
 
   /** Resolves once the copies of revoked jobs are deleted, within half a second. */
@@ -81,7 +81,8 @@ export class Revoker {
   }
 
   private owedOf({ id, places }: JobTarget, byId = false): OwedCopies {
-    if (isGoQueueId(id)) return goQueueOwed(this.context.parts.cluster.nodes.length);
+    const foreign = foreignFormatOf(id);
+    if (foreign) return foreign.owedOn(this.context.parts.cluster.nodes.length);
     // A job found by id may have copies in places that nobody knows.
     return byId && places.length === 0 ? SOMEWHERE : owedAt(places);
   }

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { CollectingHub } from '../../spec-support/collecting-hub.js';
 import { embedded } from '../../spec-support/producing.js';
+import { withGoQueue } from '../../spec-support/go-queue.js';
 import { viewOfSeries } from '../operate/series-view.js';
 import { ClusterProducer } from '../producer/cluster-producer.js';
 import { ProducerContext } from '../producer/producer-context.js';
@@ -31,7 +32,8 @@ describe.each([
       wall: () => world.clock.wall() + wrongBy,
     });
     const { parts, ledger } = world.process();
-    const producer = new ClusterProducer(new ProducerContext({ ...parts, clock }));
+    const context = new ProducerContext({ ...parts, clock });
+    const producer = new ClusterProducer(context, withGoQueue(clock).foreignJobs(context));
     const series = new Series('report', {
       producer,
       occurrences: await occurrencesOf(plan),

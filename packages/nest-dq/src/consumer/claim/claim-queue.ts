@@ -153,7 +153,7 @@ export class ClaimQueue {
       if (run?.delivery.header.generation !== generation) {
         next.wasClaimed = true;
         batch.push(next);
-      } else if (next.header.wire || isYoung) {
+      } else if (next.header.foreign || isYoung) {
         next.due = this.context.ledger.now() + LOOK_AGAIN;
         this.postponed.add(next);
       } else {
@@ -164,7 +164,7 @@ export class ClaimQueue {
   }
 
   private requestOf({ header, token }: Delivery): ClaimRequest {
-    const { id, generation, born, due, attempts, wire } = header;
+    const { id, generation, born, due, attempts, foreign } = header;
     const { handling } = this.context;
     return {
       id,
@@ -172,8 +172,8 @@ export class ClaimQueue {
       born,
       due,
       token,
-      // A job stored by go-queue is adopted, however many attempts that takes.
-      attempts: wire ? MOST_ATTEMPTS : (attempts ?? handling.attempts),
+      // A job in another program's format is adopted, however many attempts that takes.
+      attempts: foreign ? MOST_ATTEMPTS : (attempts ?? handling.attempts),
       timeout: handling.timeout,
       permit: handling.limits && permitOf(handling.limits, ledgerGroup(header)),
     };
@@ -308,7 +308,7 @@ type Timing = Pick<TubeContext, 'backupDelay' | 'lease'>;
 
 /**
  * In ms. How long a copy is held before it is claimed again while its job runs and the run will end soon, so that it is deleted soon after
- * the job. A run of a job stored by go-queue only adopts it, so it always ends soon, and a ledger that loses everything finds few copies of
+ * the job. A run of a job in another program's format only adopts it, so it always ends soon, and a ledger that loses everything finds few copies of
  * jobs that have run.
  */
 export const LOOK_AGAIN = 100;

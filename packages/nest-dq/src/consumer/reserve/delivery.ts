@@ -1,6 +1,5 @@
 import type { ClusterNode } from '../../cluster/cluster-node.js';
 import { copyPriority } from '../../copies/timing.js';
-import { goQueueIndex, goQueueOwed } from '../../copies/formats/go-queue.js';
 import type { CopyHeader, Envelope } from '../../copies/header.js';
 import type { Content } from '../../copies/payload.js';
 import type { Sent } from '../../ledger/batcher.js';
@@ -108,14 +107,14 @@ export class Delivery {
 
   /** Index among the job's copies. */
   get index(): number {
-    const { wire, index } = this.header;
-    return wire ? goQueueIndex(this.node) : index;
+    const { foreign, index } = this.header;
+    return foreign ? foreign.indexOn(this.node) : index;
   }
 
   /** The copies that may exist, as far as this one knows: a primary knows all, a backup only how many there should be. */
   get owed(): OwedCopies {
-    const { copies, siblings, wire } = this.header;
-    if (wire) return goQueueOwed(this.node.siblings.length);
+    const { copies, siblings, foreign } = this.header;
+    if (foreign) return foreign.owedOn(this.node.siblings.length);
     if (!this.primary) return { mask: 2 ** copies - 1, unknown: false };
     return { mask: maskOf(siblings) | 1, unknown: this.unknown };
   }

@@ -1,6 +1,5 @@
 import type { ClaimQueue } from '../claim/claim-queue.js';
 import type { LimitedCopies } from '../claim/limited-copies.js';
-import { BAD_SEAL } from '../../copies/formats/sealed.js';
 import { unwrap } from '../../copies/formats/unwrap.js';
 import type { Envelope } from '../../copies/header.js';
 import type { TubeContext } from '../tube-context.js';
@@ -28,12 +27,8 @@ export class Reserver implements Taker {
   }
 
   read(body: Buffer): Envelope | string {
-    const { cluster, storedAs, goQueueRole: role } = this.context;
-    const { seal } = cluster.settings;
-    const envelope = unwrap(body, storedAs, seal);
-    if (typeof envelope === 'string' || !envelope.header.wire || (role && 'adopts' in role)) return envelope;
-    const mark = seal?.takesUnsealed(storedAs) === false ? BAD_SEAL : '';
-    return `${mark}it is stored in go-queue's format: expected a handler of defineTube(…, { wire: 'go-queue' })`;
+    const { cluster, storedAs, sharing } = this.context;
+    return unwrap(body, storedAs, cluster.settings.seal, sharing.adopts);
   }
 
   /** Starts or resumes reserving. Does nothing after `stop`: a ledger that comes back during a drain changes nothing. */

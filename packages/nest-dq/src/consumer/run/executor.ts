@@ -7,7 +7,6 @@ import type { HandlerMethod } from '../../api/job.js';
 import { refusalOf } from '../../api/schema.js';
 import { type Timer, Heap } from 'nest-handlers/time';
 import type { TubeContext } from '../tube-context.js';
-import { GoQueueRuns } from './go-queue-runs.js';
 import { deathOf, isOutcome, outcomeOf, type RunOutcome } from './outcome.js';
 import { RunningJob, type Run } from './run.js';
 import { WakeTimer } from '../../time/wake-timer.js';
@@ -22,16 +21,12 @@ const BACK: RunOutcome = { kind: 'back' };
 export class Executor {
   /** One timer per run with a timeout, or whose handler hasn't returned yet. */
   private readonly timers = new Map<Run, Timer>();
-  /** Undefined if go-queue doesn't use the tube. */
-  private readonly goQueue: GoQueueRuns | undefined;
   private shuttingDown = false;
 
   constructor(
     private readonly context: TubeContext,
     private readonly handler: HandlerMethod,
-  ) {
-    this.goQueue = context.goQueueRole && new GoQueueRuns(context);
-  }
+  ) {}
 
   /** Takes a slot and calls the handler. Resolves with the outcome; after a timeout the handler may still be running. */
   run(run: Run): Promise<RunOutcome> {
@@ -45,7 +40,7 @@ export class Executor {
     const { context } = this;
     context.runs.set(run.id, run);
     context.budget.handling++;
-    if (run.delivery.header.wire) return this.adopt(run);
+    if (run.delivery.header.foreign) return this.adopt(run);
     let payload: unknown;
     try {
       payload = decodePayload(run.delivery.content); // first: an unreadable job never starts
@@ -115,20 +110,21 @@ export class Executor {
     this.free(run);
   }
 
-  /** A job stored by go-queue. */
+  /** A job in another program's format. */
   private adopt(run: Run): void {
-    run.startedAt = this.context.clock.now();
-    void this.goQueue!.adopt(run).then((outcome) => {
+    const { context } = this;
+    run.startedAt = context.clock.now();
+    void context.sharing.adopt(run, context).then((outcome) => {
       if (run.handling) this.end(run, outcome);
       this.free(run);
     });
   }
 
-  /** A job stored by go-queue runs only with go-queue's lock. */
+  /** A job that another program might run as well runs only with its lock. */
   private lock(run: Run, payload: unknown): void {
-    const { goQueue } = this;
-    if (!goQueue?.locks(run)) return this.handle(run, payload);
-    void goQueue.lock(run).then((refused) => {
+    const locking = this.context.sharing.lock(run, this.context);
+    if (!locking) return this.handle(run, payload);
+    void locking.then((refused) => {
       if (!refused && run.handling && !this.shuttingDown) return this.handle(run, payload);
       run.job = undefined; // it was not started here
       if (run.handling) this.end(run, refused ?? BACK);

@@ -4,14 +4,15 @@
  * locks.
  */
 import { createHash } from 'node:crypto';
-import type { JobRef } from '../../api/job.js';
-import type { StoredTube } from '../../api/tube.js';
-import type { Body } from '../../beanstalk/connection.js';
-import type { Envelope, JobHeader, WrittenJob } from '../header.js';
-import { LONGEST_REF } from '../job-ref.js';
-import { MOST_PLACES, parseLocation, UNKNOWN_COPY, type Place } from '../location.js';
-import { type Content, isJson } from '../payload.js';
-import type { OwedCopies } from '../../ledger/requests.js';
+import type { JobRef } from '../api/job.js';
+import type { StoredTube } from '../api/tube.js';
+import type { Body } from '../beanstalk/connection.js';
+import type { Envelope, ForeignFormat, JobHeader, NamedCopy, WrittenJob } from '../copies/header.js';
+import { LONGEST_REF } from '../copies/job-ref.js';
+import { MOST_PLACES, parseLocation, UNKNOWN_COPY, type Place } from '../copies/location.js';
+import { type Content, isJson } from '../copies/payload.js';
+import { DqError } from '../errors.js';
+import type { OwedCopies } from '../ledger/requests.js';
 
 /** go-queue doesn't look for the slash beyond this. */
 const STAMP = /^(\d{1,20})\//;
@@ -34,6 +35,16 @@ export function goQueueOwed(nodes: number): OwedCopies {
   return { mask: 2 ** Math.min(nodes, MOST_COPIES) - 1, unknown: false };
 }
 
+export const GO_QUEUE: ForeignFormat = {
+  indexOn: goQueueIndex,
+  owedOn: goQueueOwed,
+  cannotMove: (id) =>
+    new DqError(
+      'DQ_BAD_REF',
+      `job ${id} is stored in go-queue's format, so its time cannot change: expected a revoke and a new add`,
+    ),
+};
+
 /** Returns whether `id` is of a job stored in this format. */
 export function isGoQueueId(id: string | undefined): boolean {
   return id !== undefined && /^[0-9a-f]{32}$/.test(id);
@@ -51,7 +62,7 @@ export function unwrapGoQueue(body: Buffer): Envelope {
   const bytes = body.subarray(stamp.length);
   return {
     header: {
-      wire: 'go-queue',
+      foreign: GO_QUEUE,
       id: idOf(body),
       due: Number(due),
       generation: 0,
@@ -75,13 +86,6 @@ function contentOf(bytes: Buffer): Content {
 
 /** `endpoint/tube/id`. One of our endpoints may contain slashes, as in tls://host:port. */
 const COPY = /^([^,\s]+)\/([^/,\s]+)\/(\d{1,20})$/;
-
-/** A copy named in a go-queue reference. */
-export interface NamedCopy {
-  readonly endpoint: string;
-  readonly tube: StoredTube;
-  readonly copyId: string;
-}
 
 /** Returns the copies named in a go-queue reference, given as is or as `ref`. Undefined if it is another kind of reference. */
 export function goQueueCopies(ref: JobRef): [NamedCopy, ...NamedCopy[]] | undefined {

@@ -3,10 +3,10 @@ import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import { HANDLING } from '../../spec-support/handling.js';
 import { embedded, LEDGER_SETTINGS } from '../../spec-support/producing.js';
 import { defineTube, type StoredTube } from '../api/tube.js';
-import { LOCK_TIME } from '../go-queue/locks.js';
 import { DEFAULT_LOG_LEVELS } from '../nest/log-levels.js';
 import { LogReport } from '../nest/log-report.js';
-import { ClusterConsumer } from './consumer.js';
+import { ClusterConsumer } from '../consumer/consumer.js';
+import { LOCK_TIME } from './locks.js';
 
 /** Milliseconds: much longer than the ledger remembers what is over everywhere. */
 const LONG = 10 * LEDGER_SETTINGS.doneTtl;
@@ -18,12 +18,7 @@ async function handling(nodes: number) {
   const world = await embedded(nodes);
   const { clock, memory, parts, producer } = world;
   const report = new LogReport(new CollectingLogger(), DEFAULT_LOG_LEVELS, clock);
-  const adopt: typeof parts.goQueue.adopt = (...adopted) => producer.adopt(...adopted);
-  const consumer = new ClusterConsumer(HANDLING, {
-    ...parts,
-    report,
-    goQueue: { ...parts.goQueue, adopt },
-  });
+  const consumer = new ClusterConsumer(HANDLING, { ...parts, report });
   consumer.start();
   const ran: number[] = [];
   await consumer.consume(Shared, (payload) => void ran.push(payload));

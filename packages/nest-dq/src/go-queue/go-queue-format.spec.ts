@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import type { JobRefText } from '../../api/job.js';
-import type { Envelope } from '../header.js';
-import { decodePayload, encodePayload } from '../payload.js';
-import { GoQueueEnvelope, goQueueCopies, goQueueIndex, goQueueOwed, isGoQueueId } from './go-queue.js';
-import { unwrap } from '../../../spec-support/unwrap.js';
-import { identify, openHeaderOf } from './unwrap.js';
+import type { JobRefText } from '../api/job.js';
+import type { Envelope } from '../copies/header.js';
+import { decodePayload, encodePayload } from '../copies/payload.js';
+import { GoQueueEnvelope, goQueueCopies, goQueueIndex, goQueueOwed, isGoQueueId } from './go-queue-format.js';
+import { unwrap } from '../../spec-support/unwrap.js';
+import { identify, openHeaderOf } from '../copies/formats/unwrap.js';
 
 const DUE = Date.UTC(2030, 0, 1);
 

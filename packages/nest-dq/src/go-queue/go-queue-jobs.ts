@@ -1,8 +1,21 @@
 /** Jobs of tubes shared with go-queue services: stored in its format, adopted into a tube of ours, and revoked for both. */
 import type { JobReceipt, JobRef, JobView, RevokeResult } from '../api/job.js';
-import { nestTube } from '../api/tube.js';
+import { nestTube, type Tube, type TubeWires } from '../api/tube.js';
 import type { Stats } from '../beanstalk/codec/yaml.js';
 import { deleteCopies } from '../copies/deletion.js';
+import { formatRef, keyedId, type JobTarget } from '../copies/job-ref.js';
+import { formatLocation, parseLocation, type Place } from '../copies/location.js';
+import { isJson, type Content } from '../copies/payload.js';
+import { refuseTooLarge, storeCopies, tooFewCopies } from '../copies/storing.js';
+import { openHeaderOf } from '../copies/formats/unwrap.js';
+import type { NamedCopy } from '../copies/header.js';
+import { DqError, show } from '../errors.js';
+import { MAY_RUN, NOTHING_RUNS } from '../producer/generations.js';
+import { type Adder, type NewJob, receipt } from '../producer/job-adder.js';
+import { findJob, view } from '../producer/job-finder.js';
+import type { ForeignJobs } from '../producer/foreign-jobs.js';
+import type { ResolvedJobOptions } from '../api/job-options.js';
+import type { ProducerContext } from '../producer/producer-context.js';
 import {
   goQueueCopies,
   GoQueueEnvelope,
@@ -10,20 +23,8 @@ import {
   goQueueIdsOf,
   goQueueOwed,
   isGoQueueId,
-  type NamedCopy,
-} from '../copies/formats/go-queue.js';
-import { formatRef, keyedId, type JobTarget } from '../copies/job-ref.js';
-import { formatLocation, parseLocation, type Place } from '../copies/location.js';
-import { isJson, type Content } from '../copies/payload.js';
-import { refuseTooLarge, storeCopies, tooFewCopies } from '../copies/storing.js';
-import { openHeaderOf } from '../copies/formats/unwrap.js';
-import { DqError, show } from '../errors.js';
-import { type GoQueueLocks, LOCK_TIME } from '../go-queue/locks.js';
-import { type NewJob, receipt } from './job-adder.js';
-import { findJob, view } from './job-finder.js';
-import { MAY_RUN, NOTHING_RUNS } from './generations.js';
-import type { ResolvedJobOptions } from '../api/job-options.js';
-import type { ProducerContext } from './producer-context.js';
+} from './go-queue-format.js';
+import { type GoQueueLocks, LOCK_TIME } from './locks.js';
 
 const BELOW_A_MS = 1_000_000;
 
@@ -36,15 +37,25 @@ const REFUSED: readonly [option: keyof ResolvedJobOptions, why: string][] = [
   ['group', 'go-queue has no groups'],
 ];
 
-export class GoQueueJobs {
+export class GoQueueJobs implements ForeignJobs, Adder {
   private below = Math.floor(Math.random() * BELOW_A_MS);
 
   constructor(
     private readonly context: ProducerContext,
+    private readonly wires: TubeWires,
     private readonly locks: GoQueueLocks,
   ) {}
 
-  /** Adds a job. Rejects an invalid job before anything is stored. */
+  adderOf(tube: string | Tube, name: string): Adder | undefined {
+    return this.wires.of(tube, name) === 'go-queue' ? this : undefined;
+  }
+
+  /** Returns the options unchanged. Throws `DQ_BAD_OPTION` or `DQ_BAD_PAYLOAD` if go-queue's format can't hold the job. */
+  prepare(tube: string, options: ResolvedJobOptions, content: Content): ResolvedJobOptions {
+    refuseForGoQueue(tube, options, content);
+    return options;
+  }
+
   async add(job: NewJob): Promise<JobReceipt> {
     const { parts } = this.context;
     const { cluster, settings } = parts;
@@ -81,10 +92,6 @@ export class GoQueueJobs {
     throw tooFewCopies(cluster, stored, MAY_RUN, true);
   }
 
-  /**
-   * Resolves with the job of these copies, or undefined if no copy of it exists or is reachable. `DQ_BAD_REF`, including if jobs
-   * of the tube are sealed: such a reference has no tag, so anybody could forge one for other people's jobs.
-   */
   async find(named: readonly [NamedCopy, ...NamedCopy[]]): Promise<JobTarget | undefined> {
     const { cluster } = this.context.parts;
     const { seal } = cluster.settings;
@@ -111,7 +118,7 @@ export class GoQueueJobs {
     for (const { location } of places) {
       const body = await cluster.peek(location);
       const header = body && openHeaderOf(body);
-      if (header?.wire === undefined || (await this.tubeAt(location)) !== tube) continue;
+      if (header?.foreign === undefined || (await this.tubeAt(location)) !== tube) continue;
       const { id, due } = header;
       return { tube, id, born: 0, due, copies: places.length, places };
     }
@@ -128,10 +135,7 @@ export class GoQueueJobs {
     return typeof stats === 'object' ? stats['tube'] : undefined;
   }
 
-  /**
-   * Takes go-queue's lock, so that nobody starts the job, even while nodes are away.
-   * @param revoke Revokes a job of ours. go-queue doesn't consult the ledger, so copies are deleted before it resolves.
-   */
+  /** Takes go-queue's lock. go-queue doesn't consult the ledger, so copies are deleted before it resolves. */
   async revoke(
     target: JobTarget,
     revoke: (target: JobTarget, confirmed: boolean) => Promise<RevokeResult>,
@@ -145,7 +149,6 @@ export class GoQueueJobs {
     return lock === 'revoked' ? 'revoked' : ofAdopted === 'unknown' ? ofCopies : ofAdopted;
   }
 
-  /** Resolves with the state of a job: as we run it, or else as go-queue stored it. `done` also if go-queue has started it. */
   async view(target: JobTarget): Promise<JobView | undefined> {
     const adopted = await findJob(this.context, adoptedOf(target));
     if (adopted) return adopted;
@@ -156,7 +159,6 @@ export class GoQueueJobs {
     return view(this.context, target, { state, born: 0, generation: 0, due, attempt: 0, places });
   }
 
-  /** Resolves with a reference to the job where it is now: in our tube if it was adopted. `DQ_BAD_REF`. */
   async present(ref: JobRef): Promise<JobRef> {
     const copies = goQueueCopies(ref);
     const target = copies ? await this.find(copies) : this.context.parse(ref);
@@ -195,7 +197,7 @@ function adoptedOf({ tube, id: key }: JobTarget): JobTarget {
 }
 
 /** Throws `DQ_BAD_OPTION` or `DQ_BAD_PAYLOAD` if go-queue's format can't hold the job. */
-export function refuseForGoQueue(tube: string, options: ResolvedJobOptions, content: Content): void {
+function refuseForGoQueue(tube: string, options: ResolvedJobOptions, content: Content): void {
   const refuse = (what: string, why: string) => {
     throw new DqError(
       'DQ_BAD_OPTION',

@@ -1,15 +1,17 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { VirtualClock } from 'nest-handlers/testing';
-import { withoutGoQueue } from '../../../spec-support/go-queue.js';
-import { heldDelivery, recordingLane } from '../../../spec-support/recording-lane.js';
-import { runOf, tubeContext } from '../../../spec-support/tube-context.js';
-import { unwrap } from '../../../spec-support/unwrap.js';
-import type { ClusterNode } from '../../cluster/cluster-node.js';
-import type { AdoptedAs } from '../../go-queue/locks.js';
-import { Delivery, type Taker } from '../reserve/delivery.js';
-import type { GoQueueRole, TubeContext } from '../tube-context.js';
-import { Executor } from './executor.js';
-import type { RunOutcome } from './outcome.js';
+import { heldDelivery, recordingLane } from '../../spec-support/recording-lane.js';
+import { runOf, tubeContext } from '../../spec-support/tube-context.js';
+import { unwrap } from '../../spec-support/unwrap.js';
+import type { ClusterNode } from '../cluster/cluster-node.js';
+import { Delivery, type Taker } from '../consumer/reserve/delivery.js';
+import { Executor } from '../consumer/run/executor.js';
+import type { RunOutcome } from '../consumer/run/outcome.js';
+import type { TubeContext, TubeSharing } from '../consumer/tube-context.js';
+import type { AdoptedAs, Adopt } from '../producer/producer-context.js';
+import { AdoptingTube, LockingTube } from './go-queue-runs.js';
+import type { GoQueueLocks } from './locks.js';
+import { MemoryGoQueueLocks } from './memory-locks.js';
 
 const ID = 'd41d8cd98f00b204e9800998ecf8427e';
 const { lane } = recordingLane();
@@ -19,8 +21,8 @@ let outcomes: RunOutcome[];
 let handled: number;
 let executor: Executor;
 
-function make(goQueueRole: GoQueueRole, goQueue: Partial<TubeContext['goQueue']> = {}): void {
-  context = tubeContext(clock, { goQueueRole, goQueue: { ...withoutGoQueue(clock), ...goQueue } });
+function make(sharing: TubeSharing): void {
+  context = tubeContext(clock, { sharing });
   executor = new Executor(context, () => void handled++);
 }
 
@@ -48,11 +50,11 @@ describe('a job that go-queue stored', () => {
     return delivery.header.id;
   }
 
-  const role = { adopts: true, late: 60_000 } as const;
+  const adopting = (adopt: Adopt) => make(new AdoptingTube(adopt, 60_000));
 
   it('becomes a job of ours, of the same time, under its own id', async () => {
     const adopted: AdoptedAs[] = [];
-    make(role, { adopt: async (_tube, _copy, as) => void adopted.push(as) });
+    adopting(async (_tube, _copy, as) => void adopted.push(as));
     const key = start(17);
     await clock.advance(0);
     expect([adopted, outcomes, handled]).toEqual([[{ key, due: 17 }], [{ kind: 'done' }], 0]);
@@ -61,7 +63,7 @@ describe('a job that go-queue stored', () => {
 
   it('is held until it has become one', async () => {
     let tries = 0;
-    make(role, { adopt: () => (++tries < 3 ? Promise.reject(new Error('away')) : Promise.resolve()) });
+    adopting(() => (++tries < 3 ? Promise.reject(new Error('away')) : Promise.resolve()));
     const id = start();
     await clock.advance(1_999);
     expect([tries, outcomes]).toEqual([2, []]);
@@ -71,7 +73,7 @@ describe('a job that go-queue stored', () => {
   });
 
   it('is handed back by a shutdown', async () => {
-    make(role, { adopt: () => Promise.reject(new Error('away')) });
+    adopting(() => Promise.reject(new Error('away')));
     start();
     await clock.advance(500);
     executor.giveUp();
@@ -81,7 +83,7 @@ describe('a job that go-queue stored', () => {
   });
 
   it('is dead once nobody can know whether go-queue has run it', async () => {
-    make(role, { adopt: async () => undefined });
+    adopting(async () => undefined);
     await clock.advance(120_000);
     start(59_999);
     start(60_000);
@@ -98,22 +100,28 @@ describe('a job that was adopted', () => {
     void executor
       .run(runOf(heldDelivery(lane, { id: 'a', key: ID, generation: 5, born: 5, ...header })))
       .then((outcome) => outcomes.push(outcome));
-  const role = { locks: true } as const;
+  let locks: MemoryGoQueueLocks;
+  const locking = (changed: Partial<GoQueueLocks> = {}) =>
+    make(new LockingTube(Object.assign(locks, changed)));
+
+  beforeEach(() => {
+    locks = new MemoryGoQueueLocks(clock);
+  });
 
   it('runs with the lock, and again by the same', async () => {
-    make(role);
+    locking();
     start();
     start();
     await clock.advance(0);
     expect([handled, outcomes]).toEqual([2, [{ kind: 'done' }, { kind: 'done' }]]);
-    expect(await context.goQueue.locks.take(ID, 'nest-dq:5')).toBe(true);
+    expect(await locks.take(ID, 'nest-dq:5')).toBe(true);
   });
 
   it('is over if someone else has the lock, or it is revoked', async () => {
-    make(role);
-    await context.goQueue.locks.take(ID, 'nest-dq:4');
+    locking();
+    await locks.take(ID, 'nest-dq:4');
     start();
-    await context.goQueue.locks.revoke('0'.repeat(32), 1_000);
+    await locks.revoke('0'.repeat(32), 1_000);
     start({ key: '0'.repeat(32) });
     await clock.advance(0);
     expect([handled, outcomes]).toEqual([0, [{ kind: 'done' }, { kind: 'done' }]]);
@@ -122,7 +130,7 @@ describe('a job that was adopted', () => {
 
   it('is handed back after a second while nobody can know', async () => {
     const take = () => Promise.reject(new Error('away'));
-    make(role, { locks: { ...withoutGoQueue(clock).locks, take } as TubeContext['goQueue']['locks'] });
+    locking({ take });
     start();
     await clock.advance(999);
     expect(outcomes).toEqual([]);
@@ -132,7 +140,7 @@ describe('a job that was adopted', () => {
   });
 
   it('does not begin when a shutdown has come first', async () => {
-    make(role);
+    locking();
     start();
     executor.giveUp();
     await clock.advance(0);
@@ -140,7 +148,7 @@ describe('a job that was adopted', () => {
   });
 
   it('needs no lock if go-queue has nothing to do with it', async () => {
-    make(role, { locks: undefined as never });
+    locking({ take: () => Promise.reject(new Error('nobody asks')) });
     start({ key: 'order:42' });
     expect(handled).toBe(1);
   });
