@@ -13,7 +13,7 @@ import type { LedgerSettings } from '../src/ledger/ledger.js';
 import { MemoryLedger } from '../src/ledger/memory/memory-ledger.js';
 import { LedgerIndex } from '../src/ledger/ledger-index.js';
 import { SettleQueue } from '../src/ledger/settle-queue.js';
-import { ClusterProducer } from '../src/producer/cluster-producer.js';
+import type { ClusterProducer } from '../src/producer/cluster-producer.js';
 import { ProducerContext } from '../src/producer/producer-context.js';
 import { CollectingHub } from './collecting-hub.js';
 import { textReport } from './tube-context.js';
@@ -161,10 +161,9 @@ export class ConsumingProcess {
     const ledger = (this.ledger = new SwitchableLedger(world.ledger));
     const settleQueue = (this.settleQueue = new SettleQueue(world.ledger, clock, nodes, world.settings));
     const waiting = new LedgerIndex(ledger);
-    const { adopt, sharedTubes, foreignJobs } = withGoQueue(clock);
+    const { adopt, sharedTubes, producer } = withGoQueue(clock);
     this.parts = { cluster, ledger, waiting, settleQueue, clock, events: this.events, adopt, sharedTubes };
-    const context = new ProducerContext({ ...this.parts, settings: { ...SETTINGS, patience: 0 } });
-    this.producer = new ClusterProducer(context, foreignJobs(context));
+    this.producer = producer(new ProducerContext({ ...this.parts, settings: { ...SETTINGS, patience: 0 } }));
     cluster.start();
   }
 

@@ -2,6 +2,7 @@ import { TubeWires } from '../src/api/tube.js';
 import { GoQueueJobs } from '../src/go-queue/go-queue-jobs.js';
 import { GoQueueTubes } from '../src/go-queue/go-queue-runs.js';
 import { MemoryGoQueueLocks } from '../src/go-queue/memory-locks.js';
+import { ClusterProducer } from '../src/producer/cluster-producer.js';
 import type { Adopt, ProducerContext } from '../src/producer/producer-context.js';
 import type { Clock } from 'nest-handlers/time';
 
@@ -14,6 +15,7 @@ export function withGoQueue(clock: Clock, adopt = adoptNothing) {
   return {
     adopt,
     sharedTubes: new GoQueueTubes(wires, locks, adopt),
-    foreignJobs: (context: ProducerContext) => new GoQueueJobs(context, wires, locks),
+    producer: (context: ProducerContext) =>
+      new ClusterProducer(context, new GoQueueJobs(context, wires, locks)),
   };
 }

@@ -21,7 +21,7 @@ import { ClusterInspector } from '../src/operate/inspector.js';
 import { StoredWaitingJobs, type NamedNode } from '../src/embedded/stored-waiting-jobs.js';
 import { SeriesScheduler } from '../src/recurring/series-scheduler.js';
 import { ClusterDeadLetters } from '../src/producer/dead-letters.js';
-import { ClusterProducer } from '../src/producer/cluster-producer.js';
+import type { ClusterProducer } from '../src/producer/cluster-producer.js';
 import { ProducerContext } from '../src/producer/producer-context.js';
 import { ChangedLedger } from './changed-ledger.js';
 import { CollectingHub } from './collecting-hub.js';
@@ -141,7 +141,7 @@ export class Producing<S extends Server> {
     };
     // Without an index, only those who act on many jobs see them: as if no server were there.
     const context = new ProducerContext({ ...parts, waiting: mostIndexed > 0 ? waiting : this.listed });
-    const producer: ClusterProducer = new ClusterProducer(context, goQueue.foreignJobs(context));
+    const producer: ClusterProducer = goQueue.producer(context);
     const { presence } = this;
     const history = new LocalHistory(() => ledger.now());
     const acts = new LocalActs(() => ledger.now());

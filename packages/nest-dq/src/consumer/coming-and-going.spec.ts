@@ -8,7 +8,6 @@ import { LedgerIndex } from '../ledger/ledger-index.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
 import { DEFAULT_LOG_LEVELS } from '../nest/log-levels.js';
 import { LogReport } from '../nest/log-report.js';
-import { ClusterProducer } from '../producer/cluster-producer.js';
 import { ProducerContext } from '../producer/producer-context.js';
 import { CollectingHub } from '../../spec-support/collecting-hub.js';
 import { CollectingLogger } from '../../spec-support/collecting-logger.js';
@@ -63,8 +62,7 @@ class Process {
     events: new CollectingHub(),
     ...this.goQueue,
   };
-  private readonly context = new ProducerContext({ ...this.parts, settings: SETTINGS });
-  readonly producer = new ClusterProducer(this.context, this.goQueue.foreignJobs(this.context));
+  readonly producer = this.goQueue.producer(new ProducerContext({ ...this.parts, settings: SETTINGS }));
   readonly consumer = new ClusterConsumer(SETTINGS, this.parts);
 
   async start(): Promise<void> {

@@ -6,8 +6,8 @@ import type { ResolvedBackoff } from '../time/backoff.js';
 import type { Place } from './location.js';
 import type { Content } from './payload.js';
 
-/** Header fields shared by all copies of a job. */
-export interface JobHeader {
+/** One generation of a job. */
+interface Generation {
   readonly id: string;
   /** Ledger time in ms. */
   readonly due: number;
@@ -15,10 +15,14 @@ export interface JobHeader {
   readonly generation: number;
   /** Generation of the add. Differs from `generation` if the job was moved since. @default the generation */
   readonly born?: number;
-  /** The user's name for the job. */
-  readonly key?: string;
   /** Number of copies planned. */
   readonly copies: number;
+}
+
+/** Options that a job keeps in every generation. */
+interface KeptOptions {
+  /** The user's name for the job. */
+  readonly key?: string;
   /** 0 high, 1 normal, 2 low. */
   readonly priority: number;
   readonly attempts?: number;
@@ -27,6 +31,9 @@ export interface JobHeader {
   /** Group whose concurrent runs the handler's `perGroup` limits. */
   readonly group?: string;
 }
+
+/** Header fields shared by all copies of a job. */
+export interface JobHeader extends Generation, KeptOptions {}
 
 /** Header of one copy: its job's fields and its own. */
 export interface CopyHeader extends JobHeader {
@@ -80,13 +87,30 @@ export interface WrittenJob extends WrittenCopies {
   largestCopy(mostSiblings: number, longestLocation: number): number;
 }
 
-/** Returns the same job with another number of copies, or as another generation. By hand: `{ ...job }` takes ten times as long. */
-export function headerWith(
-  { id, due, born, key, priority, attempts, backoff, headers, group }: JobHeader,
-  copies: number,
-  generation: number,
+/** Returns the header of a generation. By hand: `{ ...options }` takes ten times as long. */
+export function jobHeader(
+  { id, due, generation, born, copies }: Generation,
+  { key, priority, attempts, backoff, headers, group }: KeptOptions,
 ): JobHeader {
-  return { id, due, generation, born, key, copies, priority, attempts, backoff, headers, group };
+  return {
+    id,
+    due,
+    generation,
+    born,
+    key,
+    copies,
+    priority,
+    attempts,
+    backoff,
+    headers,
+    group,
+  } satisfies Record<keyof JobHeader, unknown>;
+}
+
+/** Returns the same job with another number of copies, or as another generation. */
+export function headerWith(job: JobHeader, copies: number, generation: number): JobHeader {
+  const { id, due, born } = job;
+  return jobHeader({ id, due, generation, born, copies }, job);
 }
 
 /** Returns whether it is this very copy: a server's copy ids are not unique, they start over when it loses its log. */

@@ -3,7 +3,14 @@ import { describe, expect, it } from '@jest/globals';
 import type { JobRefText } from '../api/job.js';
 import type { Envelope } from '../copies/header.js';
 import { decodePayload, encodePayload } from '../copies/payload.js';
-import { GoQueueEnvelope, goQueueCopies, goQueueIndex, goQueueOwed, isGoQueueId } from './go-queue-format.js';
+import {
+  GO_QUEUE,
+  GoQueueEnvelope,
+  goQueueCopies,
+  goQueueIndex,
+  goQueueOwed,
+  isGoQueueId,
+} from './go-queue-format.js';
 import { unwrap } from '../../spec-support/unwrap.js';
 import { identify, openHeaderOf } from '../copies/formats/unwrap.js';
 
@@ -78,7 +85,7 @@ describe('a job as go-queue stores it', () => {
 
   it('does not know its other copies: each node may have one', () => {
     const { header } = read('17/x');
-    expect(header).toMatchObject({ wire: 'go-queue', generation: 0, index: 0, siblings: [] });
+    expect(header).toMatchObject({ foreign: GO_QUEUE, generation: 0, index: 0, siblings: [] });
     expect(goQueueOwed(3)).toEqual({ mask: 0b111, unknown: false });
     expect([0, 2, 40].map((rank) => goQueueIndex({ rank }))).toEqual([0, 2, 30]);
     expect(goQueueOwed(40)).toEqual({ mask: 2 ** 31 - 1, unknown: false });

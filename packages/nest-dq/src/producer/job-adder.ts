@@ -4,7 +4,7 @@ import { withHeaders, type ResolvedJobOptions } from '../api/job-options.js';
 import type { JobReceipt } from '../api/job.js';
 import type { StoredTube } from '../api/tube.js';
 import { deleteCopies } from '../copies/deletion.js';
-import type { WrittenJob } from '../copies/header.js';
+import { jobHeader, type WrittenJob } from '../copies/header.js';
 import { formatRef, keyedId } from '../copies/job-ref.js';
 import { isUnknown, type Place } from '../copies/location.js';
 import type { Content } from '../copies/payload.js';
@@ -114,11 +114,9 @@ export class JobAdder implements Adder {
     id: string,
     generation: number,
   ): WrittenJob {
-    const { key, priority, attempts, backoff, headers, group } = options;
     const { cluster } = this.context.parts;
     const copies = cluster.settings.replicas;
-    const header = { id, due, generation, key, copies, priority, attempts, backoff, headers, group };
-    return envelopeFor(cluster, storedAs, header, content);
+    return envelopeFor(cluster, storedAs, jobHeader({ id, due, generation, copies }, options), content);
   }
 
   /** Undoes a plain job that was stored on too few nodes. The returned error says whether that is certain. */

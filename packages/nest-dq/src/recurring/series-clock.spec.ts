@@ -3,7 +3,7 @@ import { CollectingHub } from '../../spec-support/collecting-hub.js';
 import { embedded } from '../../spec-support/producing.js';
 import { withGoQueue } from '../../spec-support/go-queue.js';
 import { viewOfSeries } from '../operate/series-view.js';
-import { ClusterProducer } from '../producer/cluster-producer.js';
+import type { ClusterProducer } from '../producer/cluster-producer.js';
 import { ProducerContext } from '../producer/producer-context.js';
 import { occurrencesOf } from './occurrences.js';
 import { SeriesScheduler } from './series-scheduler.js';
@@ -32,8 +32,7 @@ describe.each([
       wall: () => world.clock.wall() + wrongBy,
     });
     const { parts, ledger } = world.process();
-    const context = new ProducerContext({ ...parts, clock });
-    const producer = new ClusterProducer(context, withGoQueue(clock).foreignJobs(context));
+    const producer = withGoQueue(clock).producer(new ProducerContext({ ...parts, clock }));
     const series = new Series('report', {
       producer,
       occurrences: await occurrencesOf(plan),

@@ -8,7 +8,7 @@ import {
   tooFewOf,
 } from '../../copies/storing.js';
 import { LONGEST_DELAY } from '../../copies/timing.js';
-import type { WrittenJob } from '../../copies/header.js';
+import { jobHeader, type WrittenJob } from '../../copies/header.js';
 import { DqError, toError } from '../../errors.js';
 import { InsistentBatcher } from '../../ledger/batcher.js';
 import type { AnnouncedGeneration, OpenAnswer } from '../../ledger/requests.js';
@@ -148,10 +148,11 @@ export class AgainScheduler {
 
   /** Another generation of the same job. */
   private envelopeOf({ delivery }: Run, due: number, generation: number): WrittenJob {
-    const { id, born, key, priority, attempts, backoff, headers, group } = delivery.header;
+    const { header } = delivery;
+    const { id, born } = header;
     const { cluster } = this.context;
     const copies = cluster.settings.replicas;
-    const job = { id, due, generation, born, key, copies, priority, attempts, backoff, headers, group };
+    const job = jobHeader({ id, due, generation, born, copies }, header);
     return envelopeFor(cluster, this.context.storedAs, job, delivery.content);
   }
 }
