@@ -95,7 +95,9 @@ const NEST_DQ = {
   dashboard: [...LOWER, 'producer', 'health', 'operate', 'nest'],
   // Its own entry, for tests: an application whose servers and clock are replaced.
   'test-kit': [...LOWER, 'go-queue', 'ledger/memory', 'embedded', 'producer', 'consumer', 'operate', 'nest'],
-  index: [...LOWER, 'producer', 'consumer', 'health', 'operate', 'recurring', 'nest'],
+  index: [...LOWER, 'producer', 'consumer', 'health', 'recurring', 'nest'],
+  'operate-entry': [...LOWER, 'producer', 'health', 'operate'],
+  'go-queue-entry': ['api', 'nest'],
 };
 
 /** The same for nest-kq. */

@@ -18,6 +18,7 @@ export default {
     '^nest-handlers$': `${workspace}/packages/nest-handlers/src/index.ts`,
     '^nest-handlers/(cli|context|crc32c|events|log|schema|testing|time)$': `${workspace}/packages/nest-handlers/src/$1.ts`,
     '^nest-dq$': `${workspace}/packages/nest-dq/src/index.ts`,
+    '^nest-dq/(operate|go-queue)$': `${workspace}/packages/nest-dq/src/$1-entry.ts`,
     '^nest-dq/dashboard$': `${workspace}/packages/nest-dq/src/dashboard/dashboard-module.ts`,
     '^nest-dq/testing$': `${workspace}/packages/nest-dq/src/test-kit/dq-test-kit.ts`,
     '^nest-dq/embedded$': `${workspace}/packages/nest-dq/src/embedded/embedded-node.ts`,

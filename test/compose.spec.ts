@@ -106,7 +106,7 @@ describe('the compose file', () => {
 
   it('stops the application later than it stops its handlers', () => {
     const [, seconds] = /^(\d+)s$/.exec(app.stop_grace_period!)!;
-    expect(Number(seconds)).toBeGreaterThan(10); // the default of `drainLimit`
+    expect(Number(seconds)).toBeGreaterThan(10); // the default of `shutdownTimeout`
   });
 });
 

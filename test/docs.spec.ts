@@ -5,7 +5,7 @@ import { DQ_ERROR_CODES } from 'nest-dq/src/errors.js';
 import { DEFAULT_LOG_LEVELS } from 'nest-dq/src/nest/log-levels.js';
 import { ACT_NAMES } from 'nest-dq/src/dashboard/acts.js';
 import { NO_EXTRAS, OPTION_NAMES as DASHBOARD_OPTIONS } from 'nest-dq/src/dashboard/options.js';
-import { OPTION_NAMES } from 'nest-dq/src/nest/options.js';
+import { ADVANCED_NAMES, OPTION_NAMES } from 'nest-dq/src/nest/options.js';
 import { EVENT_NAMES } from 'nest-kq/src/events/event-hub.js';
 import { KQ_ERROR_CODES } from 'nest-kq/src/errors.js';
 import { HANDLER_OPTION_NAMES } from 'nest-kq/src/nest/handler-options.js';
@@ -73,8 +73,10 @@ describe('the documentation', () => {
   });
 
   it('lists each option of the module', () => {
-    const [options] = read('docs/options.md').split('\n## ');
+    const [options, ...chapters] = read('docs/options.md').split('\n## ');
     expect(namedInTables(options!)).toEqual(new Set(OPTION_NAMES));
+    const advanced = chapters.find((chapter) => chapter.startsWith('Advanced'));
+    expect(namedInTables(advanced!)).toEqual(new Set(ADVANCED_NAMES));
   });
 
   it('lists each option of the module of nest-kq, and of its handlers', () => {

@@ -2,7 +2,8 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoggerService } from '@nestjs/common';
 import { Redis } from 'ioredis';
-import type { DqOptions, LimitOptions, TubeWire } from 'nest-dq';
+import type { DqOptions, LimitOptions } from 'nest-dq';
+import type { TubeWire } from 'nest-dq/go-queue';
 import {
   nodeCopies,
   startBeanstalkd,
@@ -113,15 +114,20 @@ export class Lab extends Workplace {
     return {
       beanstalks: this.beanstalkds.map(({ endpoint }) => endpoint),
       redis: this.redisUrl,
-      lease: this.lease,
-      backupDelay: this.backupDelay,
+      advanced: { lease: this.lease, backupDelay: this.backupDelay },
       handlers: { concurrency: CONCURRENCY },
     };
   }
 
+  /** The default options of the applications, with others. */
+  private with(options: DqOptions): DqOptions {
+    const { advanced } = this.options;
+    return { ...this.options, ...options, advanced: { ...advanced, ...options.advanced } };
+  }
+
   /** `ahead`: milliseconds by which its clock is wrong. If it is not 0, the producer is a process of its own. */
   async startProducer(options: DqOptions = {}, ahead = 0): Promise<ProducerSide> {
-    const given = { ...this.options, ...options };
+    const given = this.with(options);
     let producer: TaskProducer;
     if (ahead === 0) {
       const app = await TaskProducerApp.start(given, new FileLogger(this.producerOutput), tasks(this.wire));
@@ -134,7 +140,7 @@ export class Lab extends Workplace {
 
   /** A producer in a process of its own, which may be killed. */
   async startProducerProcess(options: DqOptions = {}, ahead = 0): Promise<ProducerProcess> {
-    const given = { options: { ...this.options, ...options }, ahead };
+    const given = { options: this.with(options), ahead };
     const producer = await ProducerProcess.start(given, this.producerOutput);
     this.closing.push(() => producer.kill());
     return producer;
@@ -145,7 +151,7 @@ export class Lab extends Workplace {
     this.signal.throwIfAborted();
     const name = `consumer-${++this.startedConsumers}`;
     const { folder, limit, wire } = this;
-    const given = { ...this.options, ...options };
+    const given = this.with(options);
     const how: Omit<ConsumerArguments, 'log'> = { name, options: given, ahead, limit, wire };
     const consumer = await LoggedProcess.start('consumer/main.js', folder, how);
     this.closing.push(() => consumer.stop());

@@ -4,14 +4,13 @@ import { closeSync, openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import {
   DqError,
-  type DeadLetter,
   type JobOptions,
   type JobReceipt,
-  type RepairOptions,
   type RescheduleResult,
   type RevokeOptions,
   type RevokeResult,
 } from 'nest-dq';
+import type { DeadLetter, RepairOptions } from 'nest-dq/operate';
 import type { Answer, ProducerArguments, Question } from './producer/main.js';
 import type { Task } from './task.js';
 import type { TaskProducer } from './task-producer.js';

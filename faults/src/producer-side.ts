@@ -1,12 +1,5 @@
-import {
-  DqError,
-  type DeadLetter,
-  type JobOptions,
-  type JobReceipt,
-  type JobRef,
-  type RepairOptions,
-  type RevokeOptions,
-} from 'nest-dq';
+import { DqError, type JobOptions, type JobReceipt, type JobRef, type RevokeOptions } from 'nest-dq';
+import type { DeadLetter, RepairOptions } from 'nest-dq/operate';
 import type { Line, Revocation, Schedule } from './log.js';
 import type { Act, Task } from './task.js';
 import type { TaskProducer } from './task-producer.js';

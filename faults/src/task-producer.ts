@@ -1,21 +1,18 @@
 import type { INestApplicationContext, LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import {
-  DqControl,
-  DqDeadLetters,
   DqEvents,
   DqModule,
   DqProducer,
-  type DeadLetter,
   type DqOptions,
   type JobOptions,
   type JobReceipt,
   type JobRef,
-  type RepairOptions,
   type RescheduleResult,
   type RevokeOptions,
   type RevokeResult,
 } from 'nest-dq';
+import { DqControl, DqDeadLetters, type DeadLetter, type RepairOptions } from 'nest-dq/operate';
 import { TASKS, type Task } from './task.js';
 
 const LETTERS_AT_ONCE = 1_000;

@@ -1,4 +1,5 @@
-import { defineTube, type Tube, type TubeWire } from 'nest-dq';
+import { defineTube, type Tube } from 'nest-dq';
+import type { TubeWire } from 'nest-dq/go-queue';
 
 /** What the handler does in one attempt. With no field set, it succeeds at once. */
 export interface Act {

@@ -55,7 +55,7 @@ describe('nest-dq doctor of the processes', () => {
   });
 
   it('warns of settings that differ, and says who has which', async () => {
-    const { stop } = startSystem(suite.servers, { lease: '60s' });
+    const { stop } = startSystem(suite.servers, { advanced: { lease: '60s' } });
     ending.push(stop);
     await there(2);
     const [warning, ...rest] = await examine();

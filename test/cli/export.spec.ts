@@ -82,7 +82,7 @@ describe('nest-dq export', () => {
     beforeAll(async () => {
       const payload = 'x'.repeat(1_000);
       const jobs = Array.from({ length: MANY }, () => ({ payload, delay: '1h' as const }));
-      await suite.system.producer.delayMany('many', jobs);
+      await suite.system.producer.addMany('many', jobs);
       await listed('many', MANY);
     });
 

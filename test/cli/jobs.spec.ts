@@ -183,7 +183,10 @@ describe('the connection', () => {
     expect((await suite.nestDq(['find', ...BY_KEY, ...flags], wrong)).code).toBe(0);
     const file = join(folder, 'nest-dq.json');
     try {
-      await writeFile(file, JSON.stringify({ beanstalks: nodes, redis: servers.redis.url, lease: '15s' }));
+      await writeFile(
+        file,
+        JSON.stringify({ beanstalks: nodes, redis: servers.redis.url, advanced: { lease: '15s' } }),
+      );
       expect((await suite.nestDq(['find', ...BY_KEY], NONE)).code).toBe(0);
       await writeFile(file, JSON.stringify({ beanstalks: ['127.0.0.1:1'], redis: 'redis://127.0.0.1:1' }));
       expect((await suite.nestDq(['find', ...BY_KEY], env)).code).toBe(0);

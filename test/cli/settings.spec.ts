@@ -6,7 +6,7 @@ import { startSystem } from '../support/system.js';
 import { cliSuite, TUBE } from './cluster-suite.js';
 
 const DAY = 86_400_000;
-const suite = cliSuite({ staleAfter: '30d', replicas: 2 });
+const suite = cliSuite({ advanced: { staleAfter: '30d' }, replicas: 2 });
 
 beforeAll(() => eventually('the process announced itself', async () => (await processes()) === 1));
 
@@ -39,7 +39,7 @@ describe('a command that writes', () => {
 
   it('takes what its file says', async () => {
     const file = join(suite.folder, 'own.json');
-    await writeFile(file, JSON.stringify({ staleAfter: '10d' }));
+    await writeFile(file, JSON.stringify({ advanced: { staleAfter: '10d' } }));
     const { days, stderr } = await revoked(['--config', file]);
     expect(days).toBeGreaterThan(20);
     expect(days).toBeLessThan(21);
@@ -58,7 +58,7 @@ describe('a command that writes', () => {
   });
 
   it('takes the longest times where processes differ, and says so', async () => {
-    const other = startSystem(suite.servers, { staleAfter: '40d', replicas: 2 });
+    const other = startSystem(suite.servers, { advanced: { staleAfter: '40d' }, replicas: 2 });
     try {
       await eventually('both announced themselves', async () => (await processes()) === 2);
       const { days, stderr } = await revoked();

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { Locator } from 'playwright-core';
-import type { BulkProgress } from 'nest-dq';
+import type { BulkProgress } from 'nest-dq/operate';
 import { eventually } from 'test-servers';
 import { browserSuite } from './browser.js';
 import { dashboardApps, GIVES_UP, ORDERS, type DashboardApp } from './dashboard-app.js';
@@ -16,7 +16,7 @@ const HOUR = 3_600_000;
 async function withMany(): Promise<DashboardApp> {
   const app = await start();
   await app.control.pause(ORDERS);
-  await app.producer.delayMany(
+  await app.producer.addMany(
     ORDERS,
     Array.from({ length: JOBS }, () => ({ payload: {}, delay: '1h' as const })),
   );

@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
-import { Recurring, type CopyView } from 'nest-dq';
+import { Recurring } from 'nest-dq';
+import type { CopyView } from 'nest-dq/operate';
 import { eventually, Proxy } from 'test-servers';
 import { clusterSuite } from '../support/suite.js';
 import { optionsOf } from '../support/system.js';

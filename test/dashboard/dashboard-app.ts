@@ -10,16 +10,8 @@ import {
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import {
-  DelayedHandler,
-  DqControl,
-  DqDeadLetters,
-  DqInspector,
-  DqModule,
-  DqProducer,
-  Discard,
-  type DqOptions,
-} from 'nest-dq';
+import { DelayedHandler, DqModule, DqProducer, Discard, type DqOptions } from 'nest-dq';
+import { DqControl, DqDeadLetters, DqInspector } from 'nest-dq/operate';
 import { DqDashboardModule } from 'nest-dq/dashboard';
 import { eventually } from 'test-servers';
 import { closedAfterEach } from '../support/suite.js';

@@ -33,7 +33,7 @@ Error.stackTraceLimit = 1;
 /** Adds jobs that come due within the next hour, and letters to the dead. */
 async function add(app: DashboardApp, jobs: number, letters: number): Promise<void> {
   const of = (n: number) => ({ payload: n, delay: MINUTE + (n % 50) * MINUTE });
-  await app.producer.delayMany(
+  await app.producer.addMany(
     ORDERS,
     Array.from({ length: jobs }, (_, n) => of(n)),
   );

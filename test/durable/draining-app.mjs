@@ -10,7 +10,7 @@ const warn = (message) => print({ event: 'warning', message });
 const logger = { log: () => undefined, warn, error: warn };
 
 const app = await NestFactory.createApplicationContext(
-  DqModule.forRoot({ embedded: { dir, patience: '10m' }, drainLimit: '10m', logger }),
+  DqModule.forRoot({ embedded: { dir, patience: '10m' }, shutdownTimeout: '10m', logger }),
   { logger: false },
 );
 app.enableShutdownHooks();

@@ -11,9 +11,7 @@ import { ClsGuard, ClsModule, ClsService } from 'nestjs-cls';
 import {
   DelayedHandler,
   DqConsumer,
-  DqControl,
   DqEvents,
-  DqInspector,
   DqModule,
   DqProducer,
   OnDq,
@@ -21,6 +19,7 @@ import {
   type DqHooks,
   type DqOptions,
 } from 'nest-dq';
+import { DqControl, DqInspector } from 'nest-dq/operate';
 import { DqTestKit } from 'nest-dq/testing';
 import { eventually } from 'test-servers';
 import { clusterSuite } from '../support/suite.js';

@@ -9,7 +9,7 @@ let tubes = 0;
 describe('a cluster of three nodes and a Redis', () => {
   it('runs each of 1,500 jobs once, not early, and from its primary copy', async () => {
     const starts: Start[] = [];
-    const one = suite.start({ backupDelay: 60_000 });
+    const one = suite.start({ advanced: { backupDelay: 60_000 } });
     const tube = `t${tubes++}`;
     const receipts = await schedule(one, tube, 1_500, (i) => Date.now() + 1_000 + i);
     expect(receipts.filter(({ copies }) => copies !== 3)).toEqual([]);

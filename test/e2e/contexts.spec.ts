@@ -104,7 +104,7 @@ describe('the hooks', () => {
   it('carry it in many adds of one call', async () => {
     const { cls, invoices } = await start();
     const jobs = ['a', 'b'].map((payload) => ({ payload, delay: 0 }));
-    await cls.runWith({ tenant: 'acme' }, () => invoices.dq.delayMany('invoice.send', jobs));
+    await cls.runWith({ tenant: 'acme' }, () => invoices.dq.addMany('invoice.send', jobs, { results: true }));
     await eventually('both ran', () => invoices.seen.length === 2);
     expect(invoices.seen).toContainEqual(['a', 'acme', { tenant: 'acme' }]);
     expect(invoices.seen).toContainEqual(['b', 'acme', { tenant: 'acme' }]);
@@ -140,10 +140,14 @@ describe('the hooks', () => {
     await expect(dq.now('invoice.send', 'x', { key: 'number' })).rejects.toThrow(
       /DQ_BAD_OPTION: the header `tenant` is 5/,
     );
-    const [one, two] = await dq.delayMany('invoice.send', [
-      { payload: 'x', delay: 0, key: 'bad' },
-      { payload: 'y', delay: 0 },
-    ]);
+    const [one, two] = await dq.addMany(
+      'invoice.send',
+      [
+        { payload: 'x', delay: 0, key: 'bad' },
+        { payload: 'y', delay: 0 },
+      ],
+      { results: true },
+    );
     expect([one!.error?.code, two!.receipt?.status]).toEqual(['DQ_BAD_OPTION', 'added']);
   });
 

@@ -9,7 +9,7 @@ describe('a drain', () => {
   it('lets handlers end, and their outcome counts', async () => {
     const tube = 'short';
     const [ended, elsewhere]: [Start[], Start[]] = [[], []];
-    const one = suite.start({ drainLimit: 30_000 });
+    const one = suite.start({ shutdownTimeout: 30_000 });
     const ends: (() => void)[] = [];
     await one.consumer.consume(tube, async (_payload, job) => {
       await new Promise<void>((resolve) => ends.push(resolve));
@@ -31,7 +31,7 @@ describe('a drain', () => {
   it('raises the signal of a long one at its limit, and another process runs its job as the same attempt', async () => {
     const tube = 'long';
     const starts: Start[] = [];
-    const one = suite.start({ drainLimit: 500 });
+    const one = suite.start({ shutdownTimeout: 500 });
     let first: Start | undefined;
     let signal: AbortSignal | undefined;
     await one.consumer.consume(
@@ -70,7 +70,7 @@ describe('a drain', () => {
   it('gives back even the job of a handler that ignores its signal', async () => {
     const tube = 'deaf';
     const starts: Start[] = [];
-    const one = suite.start({ drainLimit: 200 });
+    const one = suite.start({ shutdownTimeout: 200 });
     let begun = false;
     await one.consumer.consume(tube, () => {
       begun = true;

@@ -4,15 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Injectable, type DynamicModule } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
-import {
-  DelayedHandler,
-  Discard,
-  DqDeadLetters,
-  DqModule,
-  DqProducer,
-  type DelayedJob,
-  type DqOptions,
-} from 'nest-dq';
+import { DelayedHandler, Discard, DqModule, DqProducer, type DelayedJob, type DqOptions } from 'nest-dq';
+import { DqDeadLetters } from 'nest-dq/operate';
 import { CollectingLogger } from 'nest-dq/spec-support/collecting-logger.js';
 import { eventually } from 'test-servers';
 import { closedAfterEach } from '../support/suite.js';
@@ -66,7 +59,7 @@ async function start(...modules: DynamicModule[]): Promise<TestingModule> {
 }
 
 const onFolder = (more: Pick<DqOptions, 'deadLetters'> = {}) =>
-  DqModule.forRoot({ embedded: { dir }, drainLimit: 100, logger, ...more });
+  DqModule.forRoot({ embedded: { dir }, shutdownTimeout: 100, logger, ...more });
 
 async function stop(app: TestingModule): Promise<void> {
   apps.splice(apps.indexOf(app), 1);

@@ -20,7 +20,7 @@ const LONGEST = 30_000;
 describe('a start that fails', () => {
   it.each([
     ['a provider', 'it fails in a provider'],
-    ['wrong options', 'DQ_CONFIG: `lease` is "1s"'],
+    ['wrong options', 'DQ_CONFIG: `advanced.lease` is "1s"'],
     ['two handlers', 'DQ_CONFIG: tube "one" has two handlers'],
     ['a hook', 'it fails in a hook'],
     ['a folder in use', 'is in use'],

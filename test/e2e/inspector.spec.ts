@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Test } from '@nestjs/testing';
-import { DqInspector, DqModule, DqProducer } from 'nest-dq';
+import { DqModule, DqProducer } from 'nest-dq';
+import { DqInspector } from 'nest-dq/operate';
 import { eventually } from 'test-servers';
 import { clusterSuite } from '../support/suite.js';
 import type { System } from '../support/system.js';

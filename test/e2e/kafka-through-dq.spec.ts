@@ -3,7 +3,8 @@ import { afterAll, beforeAll, beforeEach, afterEach, expect, it } from '@jest/gl
 import { ConsoleLogger, Injectable, type Provider } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { Kafka, logLevel } from 'kafkajs';
-import { DqDeadLetters, DqInspector, DqModule } from 'nest-dq';
+import { DqModule } from 'nest-dq';
+import { DqDeadLetters, DqInspector } from 'nest-dq/operate';
 import { KqModule, KqPusher, TopicHandler, type KqMessage, type TopicHandlerOptions } from 'nest-kq';
 import { KqDqModule } from 'nest-kq/dq';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';

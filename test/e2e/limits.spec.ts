@@ -30,7 +30,7 @@ describe('limits on a cluster', () => {
     const limit = { concurrency: 3 };
     for (const { consumer } of [one, two]) await consumer.consume('export', held.handler, { limit });
     const jobs = Array.from({ length: 12 }, (_, i) => ({ payload: i, delay: 0 }));
-    const receipts = (await one.producer.delayMany('export', jobs)).map(({ receipt }) => receipt!);
+    const receipts = await one.producer.addMany('export', jobs);
     await eventually('three run', () => held.running === 3);
     await eventually('that is shown', async () => {
       const { limits } = await two.inspector.tube('export');

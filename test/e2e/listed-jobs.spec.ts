@@ -123,7 +123,7 @@ describe('a plain job of another process', () => {
 it('jobs that the index has no room for are counted and shown with the process', async () => {
   const bounded = startSystem(servers, { index: { most: 2 } });
   try {
-    await bounded.producer.delayMany(
+    await bounded.producer.addMany(
       'full',
       Array.from({ length: 5 }, (_, payload) => ({ payload, delay: '1h' as const })),
     );

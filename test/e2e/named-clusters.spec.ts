@@ -4,7 +4,6 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import {
   DelayedHandler,
   DqConsumer,
-  DqDeadLetters,
   DqModule,
   DqProducer,
   InjectDq,
@@ -12,6 +11,7 @@ import {
   type DelayedJob,
   type DqError,
 } from 'nest-dq';
+import { DqDeadLetters } from 'nest-dq/operate';
 import { eventually } from 'test-servers';
 import { closedAfterEach } from '../support/suite.js';
 
@@ -141,7 +141,7 @@ describe('two clusters in one application', () => {
 describe('an application does not start', () => {
   it('with two modules of one name', async () => {
     const error = await refusal(
-      start([plain(), mails(), DqModule.forRoot({ name: 'mails', logger, lease: '5s' })], Both),
+      start([plain(), mails(), DqModule.forRoot({ name: 'mails', logger, advanced: { lease: '5s' } })], Both),
     );
     expect(error.code).toBe('DQ_CONFIG');
     expect(error.message).toMatch(/imported 2 times with the name "mails", by \S+: expected once/);

@@ -171,7 +171,7 @@ it('closes after a running handler, whose job is then done', async () => {
 });
 
 it('gives the job of a slow handler back to another process, and does not count its attempt', async () => {
-  const first = await start({ drainLimit: '100ms' });
+  const first = await start({ shutdownTimeout: '100ms' });
   const receipt = await first.orders.dq.now(Slow, 'given back');
   await eventually('it runs', () => first.orders.of(receipt).length === 1);
   await first.context.close();

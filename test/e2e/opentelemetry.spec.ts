@@ -51,7 +51,7 @@ beforeEach(async () => {
   telemetry.reset();
   class Shop {}
   const quiet = { log: () => undefined, warn: () => undefined, error: () => undefined };
-  const dq = DqModule.forRoot({ hooks: [openTelemetry()], logger: quiet, drainLimit: 0 });
+  const dq = DqModule.forRoot({ hooks: [openTelemetry()], logger: quiet, shutdownTimeout: 0 });
   app = await NestFactory.createApplicationContext(
     { module: Shop, imports: [dq], providers: [Orders] },
     { logger: false },

@@ -27,7 +27,7 @@ describe('a consumer most of whose slots are taken by long handlers', () => {
     const tube = 'pickup';
     const starts: Start[] = [];
     const ends: (() => void)[] = [];
-    const one = suite.start({ backupDelay: 60_000 });
+    const one = suite.start({ advanced: { backupDelay: 60_000 } });
     const claim = jest.spyOn(one.ledger.tube(stored(tube)), 'claim');
     await one.consumer.consume(
       tube,
@@ -64,7 +64,7 @@ describe('a consumer most of whose slots are taken by long handlers', () => {
   it('notices new jobs on every node, even with fewer slots than nodes', async () => {
     const tube = 'one-slot';
     const starts: Start[] = [];
-    const one = suite.start({ backupDelay: 60_000 });
+    const one = suite.start({ advanced: { backupDelay: 60_000 } });
     await one.consumer.consume(tube, (_payload, job) => void starts.push(startOf(job)), { concurrency: 1 });
     for (let i = 1; i <= 12; i++) {
       await schedule(one, tube, 1, () => Date.now());

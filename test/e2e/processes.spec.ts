@@ -13,7 +13,7 @@ describe('a process that is killed', () => {
   it('is shown with what it runs, is gone 15 s after it was last heard, and another is elected', async () => {
     const redis = new Redis(suite.servers.redis.url);
     const tube = 'killed-process';
-    const options = { ...optionsOf(suite.servers), lease: 15_000 };
+    const options = { ...optionsOf(suite.servers), advanced: { lease: 15_000 } };
     const { child, ended } = startProgram(
       'support/consumer-process.mjs',
       JSON.stringify({ tube, options }),
@@ -62,7 +62,10 @@ describe('a process that is killed', () => {
 describe('processes whose settings differ', () => {
   it('say so in the log and in their health, until there is only one of them', async () => {
     const one = suite.start();
-    const other = suite.start({ lease: 3_000, beanstalks: optionsOf(suite.servers).beanstalks.slice(1) });
+    const other = suite.start({
+      advanced: { lease: 3_000 },
+      beanstalks: optionsOf(suite.servers).beanstalks.slice(1),
+    });
     const told = async () => (await one.health.check()).dq.unequalSettings ?? [];
     await eventually('it is in the health', async () => (await told()).length === 2);
     expect(await told()).toEqual([

@@ -81,7 +81,7 @@ describe('the copies of revoked jobs', () => {
       const end = new Promise<void>((resolve) => (endAll = resolve));
       await system.consumer.consume(tube, () => (begun++, end), { limit });
       const jobs = Array.from({ length: 200 }, (_, i) => ({ payload: i, delay: 0, group: 'g' }));
-      const receipts = (await system.producer.delayMany(tube, jobs)).map(({ receipt }) => receipt!);
+      const receipts = await system.producer.addMany(tube, jobs);
       await eventually('a job runs', () => begun > 0);
       const answers = await Promise.all(
         receipts.map((receipt) => system.producer.revoke(receipt, { confirmed: true })),

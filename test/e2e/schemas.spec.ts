@@ -2,15 +2,8 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Injectable, Logger } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { type } from 'arktype';
-import {
-  DelayedHandler,
-  DqConsumer,
-  DqDeadLetters,
-  DqModule,
-  DqProducer,
-  defineTube,
-  type DqError,
-} from 'nest-dq';
+import { DelayedHandler, DqConsumer, DqModule, DqProducer, defineTube, type DqError } from 'nest-dq';
+import { DqDeadLetters } from 'nest-dq/operate';
 import { DqTestKit } from 'nest-dq/testing';
 import * as v from 'valibot';
 import { z } from 'zod';

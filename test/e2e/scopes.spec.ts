@@ -306,7 +306,7 @@ describe('what was made for a job', () => {
     }
     const app = await start({ providers: [Heavy, Work] });
     const dq = app.get(DqProducer);
-    await dq.delayMany(
+    await dq.addMany(
       'work',
       Array.from({ length: 300 }, () => ({ payload: 1, delay: 0 })),
     );

@@ -34,7 +34,7 @@ class Orders {
 }
 
 async function start(): Promise<{ app: INestApplication; slow: Slow; dq: DqProducer; url: string }> {
-  const dq = DqModule.forRoot({ ...optionsOf(suite.servers), drainLimit: '60s' });
+  const dq = DqModule.forRoot({ ...optionsOf(suite.servers), shutdownTimeout: '60s' });
   const module = { module: class App {}, imports: [dq], providers: [Slow], controllers: [Orders] };
   const app = await NestFactory.create(module, { logger: ['error'] });
   await app.listen(0, '127.0.0.1');

@@ -44,7 +44,7 @@ describe('on a cluster', () => {
     const { producer, control, nodes } = suite.start();
     const hour = 3_600_000;
     const jobs = Array.from({ length: JOBS }, (_, i) => ({ payload: i, key: String(i), delay: hour + i }));
-    const receipts = (await producer.delayMany('later', jobs)).map(({ receipt }) => receipt!);
+    const receipts = await producer.addMany('later', jobs);
     const middle = receipts[JOBS / 2]!.dueAt;
     const moved = await lastOf(control.rescheduleMany('later', { dueTo: middle }, { later: '1d' }));
     expect(moved).toMatchObject({ failed: 0, skipped: 0 });

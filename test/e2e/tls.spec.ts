@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createServer, type AddressInfo } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import type { CopyView, DqOptions } from 'nest-dq';
+import type { DqOptions } from 'nest-dq';
+import type { CopyView } from 'nest-dq/operate';
 import {
   Authority,
   eventually,

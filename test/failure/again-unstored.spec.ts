@@ -62,7 +62,7 @@ it('runs each link of a series once when all nodes stood still as its copies wer
 }, 60_000);
 
 it('continues with two of three nodes down, each link once, and is stored on all of them when they are back', async () => {
-  const system = suite.start({ backupDelay: 1_000 });
+  const system = suite.start({ advanced: { backupDelay: 1_000 } });
   await eventually('all nodes are up', () => system.nodes.every(({ up }) => up));
   const tube = 'down';
   const starts: Start[] = [];

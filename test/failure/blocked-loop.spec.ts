@@ -38,9 +38,9 @@ async function blockedInAJob({
 }: { withoutLeaseThread?: boolean; freeze?: boolean } = {}): Promise<Blocked> {
   const tube = `blocked-${tubes++}`;
   const others: Start[] = [];
-  const other = suite.start({ lease: LEASE });
+  const other = suite.start({ advanced: { lease: LEASE } });
   const { host, port } = suite.servers.redis;
-  const options = { ...optionsOf(suite.servers), redis: { host, port }, lease: LEASE };
+  const options = { ...optionsOf(suite.servers), redis: { host, port }, advanced: { lease: LEASE } };
   const blocked = new BlockingProcess(tube, options, join(folder, 'go-on'), withoutLeaseThread);
   const [receipt] = await schedule(other, tube, 1, () => Date.now());
   await eventually('it runs', () => blocked.starts.length === 1);

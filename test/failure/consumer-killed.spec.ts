@@ -15,7 +15,7 @@ interface Taken extends Pick<Start, 'id' | 'attempt' | 'fence'> {
 
 /** A process of the built library whose handlers never end; notes what it takes. */
 function consumerProcess(tube: string, taken: Taken[]): Program {
-  const options = { ...optionsOf(suite.servers), lease: LEASE };
+  const options = { ...optionsOf(suite.servers), advanced: { lease: LEASE } };
   return startProgram('support/consumer-process.mjs', JSON.stringify({ tube, options }), (line) =>
     taken.push({ ...(JSON.parse(line) as Taken), at: Date.now() }),
   );
@@ -31,7 +31,7 @@ describe('a consumer that is killed in its handlers', () => {
     const tube = 'killed';
     const taken: Taken[] = [];
     const starts: Start[] = [];
-    const one = suite.start({ lease: LEASE });
+    const one = suite.start({ advanced: { lease: LEASE } });
     const receipts = await schedule(one, tube, 20, () => Date.now() + 500);
     const child = consumerProcess(tube, taken);
     await eventually('it took them all', () => taken.length === 20);
@@ -54,7 +54,7 @@ describe('a consumer that is killed in its handlers', () => {
     const tube = 'killed-again';
     const taken: Taken[] = [];
     const starts: Start[] = [];
-    const one = suite.start({ lease: LEASE });
+    const one = suite.start({ advanced: { lease: LEASE } });
     const [receipt] = await schedule(one, tube, 1, () => Date.now());
     for (let run = 1; run <= 2; run++) {
       const child = consumerProcess(tube, taken);

@@ -110,7 +110,7 @@ describe('a consumer that is cut off from Redis', () => {
     const lease = 3_000;
     const tube = `t${tubes++}`;
     const [first, second]: [Start[], Start[]] = [[], []];
-    const cut = suite.start({ lease, redis: `redis://${proxy.endpoint}` });
+    const cut = suite.start({ advanced: { lease }, redis: `redis://${proxy.endpoint}` });
     let signal: AbortSignal | undefined;
     let end: (() => void) | undefined;
     await cut.consumer.consume(tube, (_payload, job) => {
@@ -122,7 +122,7 @@ describe('a consumer that is cut off from Redis', () => {
     await eventually('it runs', () => first.length === 1);
     proxy.cut();
     await eventually('it is cut off', () => isAway(cut, tube));
-    const other = suite.start({ lease });
+    const other = suite.start({ advanced: { lease } });
     await record(other, tube, second);
     await eventually('the other runs it', () => second.length === 1);
     expect(second[0]).toMatchObject({ id: receipt!.id, attempt: 2 });
@@ -162,11 +162,11 @@ describe('a consumer that stops while Redis is away', () => {
     const tube = `t${tubes++}`;
     const lease = 5_000;
     const redis = `redis://${proxy.endpoint}`;
-    const options = { ...optionsOf(suite.servers), redis, drainLimit: 100, lease };
+    const options = { ...optionsOf(suite.servers), redis, shutdownTimeout: 100, advanced: { lease } };
     const said: string[] = [];
     const argument = JSON.stringify({ tube, options });
     const { child } = startProgram('support/stopping-process.mjs', argument, (line) => said.push(line));
-    const other = suite.start({ lease });
+    const other = suite.start({ advanced: { lease } });
     const [receipt] = await schedule(other, tube, 1, () => Date.now());
     await eventually('it runs', () => said.includes('started'));
     proxy.cut();

@@ -17,7 +17,7 @@ async function loseEverything(): Promise<void> {
 
 describe('when Redis loses everything', () => {
   it('no copy is left of what has run or was revoked, so none of it runs again; what waits runs once', async () => {
-    const system = suite.start({ backupDelay: BACKUP_DELAY });
+    const system = suite.start({ advanced: { backupDelay: BACKUP_DELAY } });
     const starts: Start[] = [];
     const tube = 'lost';
     await record(system, tube, starts);

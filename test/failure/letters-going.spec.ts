@@ -10,7 +10,7 @@ import { optionsOf } from '../support/system.js';
 
 const JOBS = 1_000;
 const LIMIT = 60_000;
-const OPTIONS = { lease: 3_000, backupDelay: '1s' } as const;
+const OPTIONS = { advanced: { lease: 3_000, backupDelay: '1s' } } as const;
 const ACT = { patience: '60s' } as const;
 
 const suite = clusterSuite();
@@ -65,14 +65,11 @@ describe('dead letters that go while copies of their jobs are buried', () => {
     const add = async (tube: string): Promise<string[]> => {
       const first = Date.now() + 500;
       const jobs = Array.from({ length: JOBS }, (_, i) => first + 4 * i);
-      const results = await producer.atMany(
+      const receipts = await producer.addMany(
         tube,
         jobs.map((due) => ({ payload: { due }, at: new Date(due) })),
       );
-      return results.map(({ receipt, error }) => {
-        if (error) throw error;
-        return receipt.id;
-      });
+      return receipts.map(({ id }) => id);
     };
     const [toDiscard, toRevive] = await Promise.all([add(discarded), add(revived)]);
 

@@ -12,9 +12,9 @@ const suite = clusterSuite();
 
 describe('a paused tube of two processes, of which one is killed', () => {
   it('begins no run until it is resumed, neither of what the dead process ran nor of what came due, and loses none', async () => {
-    const one = suite.start({ lease: LEASE });
+    const one = suite.start({ advanced: { lease: LEASE } });
     const taken: Pick<Start, 'id' | 'attempt' | 'fence'>[] = [];
-    const options = { ...optionsOf(suite.servers), lease: LEASE };
+    const options = { ...optionsOf(suite.servers), advanced: { lease: LEASE } };
     const other = startProgram(
       'support/consumer-process.mjs',
       JSON.stringify({ tube: TUBE, options }),

@@ -96,8 +96,8 @@ describe.each([
 
   it('has its leases renewed by the thread while the event loop is blocked', async () => {
     const tube = `sentinel${tubes++}`;
-    const other = suite.start({ redis, lease: LEASE });
-    const options = { ...optionsOf(suite.servers), redis, lease: LEASE };
+    const other = suite.start({ redis, advanced: { lease: LEASE } });
+    const options = { ...optionsOf(suite.servers), redis, advanced: { lease: LEASE } };
     const blocked = new BlockingProcess(tube, options, join(folder, `go-on-${tube}`));
     const [receipt] = await schedule(other, tube, 1, () => Date.now());
     await eventually('it runs', () => blocked.starts.length === 1);

@@ -7,7 +7,6 @@ import {
   DelayedJob,
   Discard,
   DqConsumer,
-  DqDeadLetters,
   DqModule,
   DqProducer,
   InjectDq,
@@ -15,6 +14,7 @@ import {
   getDqToken,
   type DqOptions,
 } from 'nest-dq';
+import { DqDeadLetters } from 'nest-dq/operate';
 import { DqTestKit } from 'nest-dq/testing';
 import { closedAfterEach } from '../support/suite.js';
 
@@ -108,9 +108,11 @@ describe('an application under the kit', () => {
   });
 
   it('keeps its other options, and refuses a wrong one', async () => {
-    await expect(start({ imports: [DqModule.forRoot({ lease: '1s' })] })).rejects.toMatchObject({
-      code: 'DQ_CONFIG',
-    });
+    await expect(start({ imports: [DqModule.forRoot({ advanced: { lease: '1s' } })] })).rejects.toMatchObject(
+      {
+        code: 'DQ_CONFIG',
+      },
+    );
     const app = await start({ imports: [DqModule.forRoot({ consume: false })], providers: [Orders] });
     await app.get(Orders).place('42');
     expect(await kit.advance('1h')).toMatchObject({ started: 0 });

@@ -50,14 +50,14 @@ export class SimulatedProcess {
     this.ledger = ledger.connect(name, clock);
     const clusterNodes = nodes.map((node) => new ClusterNode(node.endpoint, () => node.dial(clock), clock));
     const cluster = new Cluster(clusterNodes, { replicas: 3, minWritten: 2 });
-    const { concurrency, limit, mostIndexed = 0, ...durations } = settings;
+    const { concurrency, limit, mostIndexed = 0, patience, ...advanced } = settings;
     const backoff = { type: 'fixed', delay: 1_000, max: 1_000, jitter: 0.2 } as const;
     const say = (text: string) => surroundings.report(this, text);
     const logger = { log: say, warn: say, error: say };
     const logLevels = { retries: 'off', discards: 'off', deadLetters: 'off', servers: 'off' } as const;
     const handlers = { concurrency, attempts: 5, backoff };
     const deadLetters = { maxCount: 2 }; // so few that some plans have more
-    const given = { ...durations, deadLetters, drainLimit: DRAIN_LIMIT, handlers, logLevels };
+    const given = { patience, advanced, deadLetters, shutdownTimeout: DRAIN_LIMIT, handlers, logLevels };
     const resolved = resolveOptions(given, logger, undefined, nodes.length);
     const options = { ...resolved, mostIndexed };
     const nothing = () => Promise.resolve();

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { MeterProvider, MetricReader, type DataPoint } from '@opentelemetry/sdk-metrics';
-import type { DqClusterView, DqTubeCounts } from 'nest-dq';
+import type { DqClusterView, DqTubeCounts } from 'nest-dq/operate';
 import { recordTubes } from 'nest-dq/src/telemetry/metrics.js';
 
 class Reader extends MetricReader {

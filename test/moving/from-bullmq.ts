@@ -5,7 +5,6 @@ import {
   Again,
   DelayedHandler,
   Discard,
-  DqDeadLetters,
   DqModule,
   DqProducer,
   OnDq,
@@ -13,6 +12,7 @@ import {
   type DelayedJob,
   type DqEventMap,
 } from 'nest-dq';
+import { DqDeadLetters } from 'nest-dq/operate';
 
 declare class Store {
   find(id: string): Promise<{ open: boolean } | undefined>;

@@ -97,11 +97,11 @@ describe('forRootAsync', () => {
     ).toBe(nodes);
   });
 
-  const drainLimit: string = '20s'; // as of the environment
+  const shutdownTimeout: string = '20s'; // as of the environment
   const dqConfig = registerAs('dq', (): DqOptions => ({
     beanstalks: SERVERS.BEANSTALKS.split(','),
     redis: SERVERS.REDIS_URL,
-    drainLimit: duration(drainLimit),
+    shutdownTimeout: duration(shutdownTimeout),
   }));
 
   it('takes a namespace of the configuration', async () => {
@@ -112,7 +112,7 @@ describe('forRootAsync', () => {
     });
     const options = await compile([dq]);
     expectServers(options);
-    expect(options.drainLimit).toBe(20_000);
+    expect(options.shutdownTimeout).toBe(20_000);
   });
 
   it('takes a namespace as it provides itself', async () => {

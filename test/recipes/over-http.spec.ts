@@ -3,16 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Controller, Injectable, Post, Body, type INestApplication } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
-import {
-  DelayedHandler,
-  Discard,
-  DqDeadLetters,
-  DqError,
-  DqModule,
-  DqProducer,
-  type DeadLetter,
-  type JobOptions,
-} from 'nest-dq';
+import { DelayedHandler, Discard, DqError, DqModule, DqProducer, type JobOptions } from 'nest-dq';
+import { DqDeadLetters, type DeadLetter } from 'nest-dq/operate';
 import { DqTestKit } from 'nest-dq/testing';
 import { blocksOf, compact } from '../support/page.js';
 import { AdminGuard, DeadLettersController, DqErrorFilter } from './over-http.js';

@@ -17,7 +17,8 @@ import {
   type ExecutionContext,
 } from '@nestjs/common';
 import { BaseExceptionFilter } from '@nestjs/core';
-import { DqDeadLetters, DqError, duration, isDqContext, type DqErrorCode } from 'nest-dq';
+import { DqError, duration, isDqContext, type DqErrorCode } from 'nest-dq';
+import { DqDeadLetters } from 'nest-dq/operate';
 
 // The code of docs/errors.md and docs/dead-letters.md.
 

@@ -1,13 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import {
-  Again,
-  Discard,
-  DqDeadLetters,
-  DqProducer,
-  Retry,
-  type DqOptions,
-  type RecurringOptions,
-} from 'nest-dq';
+import { Again, Discard, DqProducer, Retry, type DqOptions, type RecurringOptions } from 'nest-dq';
+import { DqDeadLetters } from 'nest-dq/operate';
 import { REPORT, Series, lines, kitAt, version, start, stop, nightly, due } from './recurring-app.js';
 
 describe('a series', () => {

@@ -2,7 +2,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
-import { DelayedHandler, DqControl, DqDeadLetters, DqModule, DqProducer, defineTube } from 'nest-dq';
+import { DelayedHandler, DqModule, DqProducer, defineTube } from 'nest-dq';
+import { DqControl, DqDeadLetters } from 'nest-dq/operate';
 import { DqTestKit } from 'nest-dq/testing';
 import { z } from 'zod';
 

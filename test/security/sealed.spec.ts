@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { defineTube, Discard, type BadSeal, type DqOptions } from 'nest-dq';
+import { defineTube, Discard, type DqOptions } from 'nest-dq';
+import type { BadSeal } from 'nest-dq/operate';
 import { eventually } from 'test-servers';
 import { exchange, stamp, storeAsGoQueue } from '../go-queue/as-go-queue.js';
 import { isEmpty } from '../support/jobs.js';

@@ -1,6 +1,7 @@
 import type { Abstract, INestApplication, ModuleMetadata, Type } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import { DqDeadLetters, DqModule, DqProducer, type DeadLetter } from 'nest-dq';
+import { DqModule, DqProducer } from 'nest-dq';
+import { DqDeadLetters, type DeadLetter } from 'nest-dq/operate';
 import { eventually } from 'test-servers';
 import { closedAfterEach } from './suite.js';
 

@@ -35,7 +35,7 @@ const folder = (options = {}) => DqModule.forRoot({ embedded: { dir }, ...option
 const second = (options = {}) => DqModule.forRoot({ name: 'second', ...JSON.parse(servers), ...options });
 const faults = {
   'a provider': () => [[folder(), second()], [{ provide: 'broken', useFactory: throwing('a provider') }]],
-  'wrong options': () => [[folder(), second({ lease: '1s' })], []],
+  'wrong options': () => [[folder(), second({ advanced: { lease: '1s' } })], []],
   'two handlers': () => [[folder(), second()], [handlerOf('one', 'one')]],
   'a hook': () => [[folder(), second({ hooks: [ticking, { onStart: throwing('a hook') }] })], []],
   'a folder in use': () => [[folder(), second(), folder({ name: 'third' })], []],

@@ -1,7 +1,8 @@
 // A process that moves all waiting jobs of a tube by an hour, for tests that kill it. Its argument is JSON. It prints each progress.
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
-import { DqControl, DqModule } from 'nest-dq';
+import { DqModule } from 'nest-dq';
+import { DqControl } from 'nest-dq/operate';
 
 const { tube, options } = JSON.parse(process.argv[2]);
 const app = await NestFactory.createApplicationContext(DqModule.forRoot(options), { logger: false });

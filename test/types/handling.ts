@@ -15,7 +15,6 @@ import {
   DelayedPayload,
   Discard,
   DqConsumer,
-  DqDeadLetters,
   DqProducer,
   InjectDq,
   Recurring,
@@ -24,6 +23,7 @@ import {
   type JobReceipt,
   type Tube,
 } from 'nest-dq';
+import { DqDeadLetters } from 'nest-dq/operate';
 import { TopicHandler } from 'nest-kq';
 import { type Order, OrderCancel, Reminder, Upload, Dto, Instance } from './tubes.js';
 

@@ -11,17 +11,16 @@ import {
   OnDq,
   InjectDq,
   getDqToken,
-  type DqClusterView,
   type DqErrorCode,
   type DqEventMap,
   type DqEventName,
   type DqHealthState,
   type DqHooks,
-  type DqLoad,
   type DqModuleAsyncOptions,
   type DqOptions,
   type DqOptionsFactory,
 } from 'nest-dq';
+import type { DqClusterView, DqLoad } from 'nest-dq/operate';
 import { EmbeddedNode, type EmbeddedNodeOptions, type ListenAddress } from 'nest-dq/embedded';
 import { openTelemetry } from 'nest-dq/opentelemetry';
 import { type Equal, holds } from './tubes.js';
@@ -117,7 +116,7 @@ export const named = (options: DqModuleAsyncOptions) => DqModule.forRootAsync({ 
   imports: [
     DqModule.forRoot(),
     DqModule.forRoot({ beanstalks: NODES, redis: 'redis://a' }),
-    DqModule.forRoot({ isGlobal: false, lease: '15s', handlers: { concurrency: 3 } }),
+    DqModule.forRoot({ isGlobal: false, advanced: { lease: '15s' }, handlers: { concurrency: 3 } }),
     DqModule.forRoot({ beanstalks: ['a:1'], redis: 'redis://a' }),
     DqModule.forRoot({ beanstalks: ['a:1'], redis: { host: 'a', password: 'b' } }),
     DqModule.forRoot({ beanstalks: ['a:1'], redis: new Redis({ lazyConnect: true }) }),
@@ -146,7 +145,7 @@ export const named = (options: DqModuleAsyncOptions) => DqModule.forRootAsync({ 
     // @ts-expect-error there is no such option of the embedded node
     DqModule.forRoot({ embedded: { path: '/var/lib/dq' } }),
     // @ts-expect-error options belong in what the factory returns
-    DqModule.forRootAsync({ useFactory: () => ({}), lease: '15s' }),
+    DqModule.forRootAsync({ useFactory: () => ({}), patience: '15s' }),
     // @ts-expect-error the class has no createDqOptions
     DqModule.forRootAsync({ useClass: OfController }),
   ],

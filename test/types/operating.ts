@@ -1,14 +1,6 @@
 // Code that must compile and code that must not, checked by `tsc` alone: a line below `@ts-expect-error` that compiles is an error itself.
-import {
-  DqControl,
-  DqError,
-  OnDq,
-  type ActProgress,
-  type BulkProgress,
-  type DeadLetter,
-  type DqEventMap,
-  type JobView,
-} from 'nest-dq';
+import { DqError, OnDq, type DqEventMap, type JobView } from 'nest-dq';
+import { DqControl, type ActProgress, type BulkProgress, type DeadLetter } from 'nest-dq/operate';
 import { type Equal, holds } from './tubes.js';
 
 export class Audit {

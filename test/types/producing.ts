@@ -1,19 +1,16 @@
 // Code that must compile and code that must not, checked by `tsc` alone: a line below `@ts-expect-error` that compiles is an error itself.
 import {
-  DqDeadLetters,
   DqProducer,
   duration,
-  type DeadLetter,
-  type DiscardResult,
   type DqError,
   type Duration,
   type JobReceipt,
   type JobView,
   type RescheduleResult,
-  type ReviveResult,
   type RevokeResult,
   type TubeProducer,
 } from 'nest-dq';
+import { DqDeadLetters, type DeadLetter, type DiscardResult, type ReviveResult } from 'nest-dq/operate';
 import { type Equal, holds, type Order, OrderCancel, Reminder, Upload, Untyped } from './tubes.js';
 
 // ── producing ──
@@ -38,13 +35,17 @@ export async function produce(dq: DqProducer): Promise<RevokeResult> {
   await dq.now('any.tube', { whatever: true });
   await dq.now('any.tube', null);
   await dq.now(Untyped, 42);
-  const added = await dq.delayMany(OrderCancel, [{ payload: order, delay: '15m', key: '42' }]);
+  const added = await dq.addMany(OrderCancel, [{ payload: order, delay: '15m', key: '42' }], {
+    results: true,
+  });
   for (const { receipt: stored, error } of added) {
     // One of the two.
     if (stored) holds<Equal<typeof stored, JobReceipt>>();
     else holds<Equal<typeof error, DqError>>();
   }
-  await dq.atMany(OrderCancel, new Set([{ payload: order, at: new Date(), allowPast: true }]));
+  const receipts = await dq.addMany(OrderCancel, [{ payload: order }]);
+  holds<Equal<typeof receipts, JobReceipt[]>>();
+  await dq.addMany(OrderCancel, new Set([{ payload: order, at: new Date(), allowPast: true }]));
 
   // @ts-expect-error a property of another type
   await dq.now(OrderCancel, { id: 42, count: 1 });
@@ -57,12 +58,12 @@ export async function produce(dq: DqProducer): Promise<RevokeResult> {
   // @ts-expect-error the payload of another tube
   await dq.delay(Upload, order, '1s');
   // @ts-expect-error one payload of another type among many
-  await dq.delayMany(OrderCancel, [
+  await dq.addMany(OrderCancel, [
     { payload: order, delay: 1 },
     { payload: 5, delay: 1 },
   ]);
-  // @ts-expect-error an instant for each
-  await dq.atMany(OrderCancel, [{ payload: order, delay: '15m' }]);
+  // @ts-expect-error a delay or an instant, not both
+  await dq.addMany(OrderCancel, [{ payload: order, delay: '15m', at: new Date() }]);
   // @ts-expect-error no delay
   await dq.delay(OrderCancel, order);
   // @ts-expect-error a text is no instant: its time zone is the caller's to say
@@ -199,12 +200,12 @@ export async function delays(dq: DqProducer, orders: readonly Order[], minutes: 
   await dq.delay(OrderCancel, orders[0]!, REMIND_AFTER);
   await dq.delay(OrderCancel, orders[0]!, `${minutes} minutes`);
   await dq.delay(OrderCancel, orders[0]!, minutes < 60 ? '15m' : '1h');
-  await dq.delayMany(
+  await dq.addMany(
     OrderCancel,
     orders.map((payload) => ({ payload, delay: '15m', key: payload.id })),
   );
   const jobs = orders.map((payload) => ({ payload, delay: '15m' }) as const);
-  await dq.delayMany(OrderCancel, jobs);
+  await dq.addMany(OrderCancel, jobs);
   // @ts-expect-error a Date belongs in `at`
   await dq.delay(OrderCancel, orders[0]!, new Date());
 }
@@ -214,8 +215,7 @@ export const fake: DqProducer = {
   now: async () => ({}) as JobReceipt,
   delay: async () => ({}) as JobReceipt,
   at: async () => ({}) as JobReceipt,
-  delayMany: async () => [],
-  atMany: async () => [],
+  addMany: async () => [],
   revoke: async () => 'revoked',
   reschedule: async () => 'rescheduled',
   find: async () => undefined,
@@ -227,8 +227,7 @@ export const fakeOrders: TubeProducer<any> = {
   now: async () => ({}) as JobReceipt,
   delay: async () => ({}) as JobReceipt,
   at: async () => ({}) as JobReceipt,
-  delayMany: async () => [],
-  atMany: async () => [],
+  addMany: async () => [],
   revoke: async () => 'revoked',
   reschedule: async () => 'rescheduled',
   find: async () => undefined,
@@ -240,8 +239,8 @@ export async function bound(dq: DqProducer): Promise<void> {
   await orders.now(order);
   await orders.delay(order, '15m', { key: '42' });
   await orders.at(order, new Date());
-  await orders.delayMany([{ payload: order, delay: '15m' }]);
-  await orders.atMany([{ payload: order, at: new Date() }]);
+  await orders.addMany([{ payload: order, delay: '15m' }]);
+  await orders.addMany([{ payload: order, at: new Date() }]);
   await orders.revoke({ key: '42' }, { abort: true });
   await orders.reschedule({ key: '42' }, { delay: '1h' }, { payload: order });
   await orders.find({ key: '42' });

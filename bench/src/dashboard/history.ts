@@ -1,4 +1,4 @@
-import type { DqInspector } from 'nest-dq';
+import type { DqInspector } from 'nest-dq/operate';
 import { Redis } from 'ioredis';
 import { eventually } from 'test-servers';
 

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { DqInspector, DqModule } from 'nest-dq';
+import { DqModule } from 'nest-dq';
+import { DqInspector } from 'nest-dq/operate';
 import { DqDashboardModule } from 'nest-dq/dashboard';
 import type { Places } from '../servers.js';
 import { stderrLogger } from '../stderr-logger.js';

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { Discard, type DqInspector } from 'nest-dq';
+import { Discard } from 'nest-dq';
+import type { DqInspector } from 'nest-dq/operate';
 import { eventually } from 'test-servers';
 import { CONCURRENCY } from '../drain-round.js';
 import { inFlight } from '../in-flight.js';

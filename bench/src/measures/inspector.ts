@@ -1,4 +1,4 @@
-import type { DqInspector } from 'nest-dq';
+import type { DqInspector } from 'nest-dq/operate';
 import { eventually, percentile } from 'test-servers';
 import { apart } from '../apart.js';
 import { machineTime } from '../clock.js';

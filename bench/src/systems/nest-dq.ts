@@ -1,16 +1,8 @@
 import 'reflect-metadata';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import {
-  DqConsumer,
-  DqControl,
-  DqInspector,
-  DqModule,
-  DqProducer,
-  type DqOptions,
-  type JobReceipt,
-  type Tube,
-} from 'nest-dq';
+import { DqConsumer, DqModule, DqProducer, type DqOptions, type JobReceipt, type Tube } from 'nest-dq';
+import { DqControl, DqInspector } from 'nest-dq/operate';
 import type { Payload } from '../payload.js';
 import { stderrLogger } from '../stderr-logger.js';
 import type { Places } from '../servers.js';
@@ -80,9 +72,7 @@ class NestDqClient implements Client {
   }
 
   async delayMany(queue: string, jobs: readonly BulkJob[]): Promise<void> {
-    const results = await this.producer.delayMany(this.tubeOf(queue), jobs);
-    const failed = results.find(({ error }) => error);
-    if (failed) throw failed.error;
+    await this.producer.addMany(this.tubeOf(queue), jobs);
   }
 
   async consume(queue: string, handle: Handle, concurrency: number): Promise<() => Promise<void>> {

@@ -1,4 +1,4 @@
-import type { BadSeal } from 'nest-dq';
+import type { BadSeal } from 'nest-dq/operate';
 import type { Line } from '../log.js';
 
 /** A handler was called with this payload, whatever it is. */

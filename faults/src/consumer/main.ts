@@ -2,7 +2,8 @@
 import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { DqModule, type DqOptions, type LimitOptions, type TubeWire } from 'nest-dq';
+import { DqModule, type DqOptions, type LimitOptions } from 'nest-dq';
+import type { TubeWire } from 'nest-dq/go-queue';
 import { setClockAhead } from '../clock.js';
 import { LogWriter } from '../log.js';
 import { handles, Worker } from './worker.js';

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { DelayedHandler, Discard, type DelayedJob, type LimitOptions, type TubeWire } from 'nest-dq';
+import { DelayedHandler, Discard, type DelayedJob, type LimitOptions } from 'nest-dq';
+import type { TubeWire } from 'nest-dq/go-queue';
 import { machineTime } from '../clock.js';
 import type { End, LogWriter } from '../log.js';
 import { tasks, type Act, type Task } from '../task.js';

@@ -19,7 +19,7 @@ export const nodeAway: Experiment = {
   jobs: 20_000,
   smallJobs: 600,
   async run(lab) {
-    const producer = await lab.begin(3, { doneTtl: DONE_TTL });
+    const producer = await lab.begin(3, { advanced: { doneTtl: DONE_TTL } });
     const node = lab.beanstalkds[0]!;
     // Before the first job is due, there must be time for two calls a job: the add, and the revoke or reschedule.
     const times = lab.timetable(2 * lab.jobs, lab.pick(2_000, 20_000));

@@ -20,7 +20,7 @@ export const rollingRestarts: Experiment = {
   smallJobs: 400,
   async run(lab) {
     const consumers = lab.pick(5, 50);
-    const options = { drainLimit: DRAIN_LIMIT };
+    const options = { shutdownTimeout: DRAIN_LIMIT };
     const producer = await lab.begin(consumers, options);
     const times = lab.timetable(lab.jobs, consumers * lab.pick(1_500, 2_000));
 

@@ -25,7 +25,7 @@ export const tubePaused: Experiment = {
   jobs: 20_000,
   smallJobs: 400,
   async run(lab) {
-    const options = { staleAfter: STALE_AFTER };
+    const options = { advanced: { staleAfter: STALE_AFTER } };
     const producer = await lab.begin(CONSUMERS, options);
     const times = lab.timetable();
     const pauseFor = lab.pick(6_000, STALE_AFTER + 15_000);

@@ -20,7 +20,7 @@ export async function withDeadJobs(count: number, prefix = '') {
     await world.bury(tube);
   };
   const addAndKill = async (payloads: readonly string[], death?: Death) => {
-    await producer.delayMany(
+    await producer.addMany(
       't',
       payloads.map((payload) => ({ payload, delay: 0 })),
     );

@@ -6,7 +6,7 @@ export const HANDLING = {
   ...LEDGER_SETTINGS,
   prefix: '',
   backupDelay: 2_000,
-  drainLimit: 1_000,
+  shutdownTimeout: 1_000,
   handlers: DEFAULT_HANDLER_SETTINGS,
   consume: true,
   deadLetters: { maxAge: 30 * 86_400_000, maxCount: 10_000 },

@@ -61,6 +61,8 @@ export interface DqErrorDetails {
   issues?: readonly PayloadIssue[];
   /** Progress of a bulk operation before this error ended it. @default none */
   progress?: ActProgress;
+  /** Jobs of `addMany` that were not added. @default none */
+  failures?: readonly { readonly index: number; readonly error: DqError }[];
 }
 
 /** The only error class of this library. Match on `code`; the message is for people. */
@@ -75,6 +77,8 @@ export class DqError extends Error {
   declare readonly issues?: readonly PayloadIssue[];
   /** Progress of a bulk operation before this error ended it. */
   declare readonly progress?: ActProgress;
+  /** Jobs of `addMany` that were not added, by their index in the list. All others were. */
+  declare readonly failures?: readonly { readonly index: number; readonly error: DqError }[];
 
   constructor(code: DqErrorCode, message: string, details: DqErrorDetails = {}) {
     super(`${code}: ${message}`, details.cause === undefined ? undefined : { cause: details.cause });
@@ -84,6 +88,7 @@ export class DqError extends Error {
     if (details.nodes) this.nodes = details.nodes;
     if (details.issues) this.issues = details.issues;
     if (details.progress) this.progress = details.progress;
+    if (details.failures) this.failures = details.failures;
   }
 }
 

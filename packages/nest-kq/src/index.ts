@@ -84,5 +84,5 @@ export {
   type KqReplayOptions,
 } from './dead-letters/kq-dead-letters.js';
 export { KqHealth, type KqGroupHealth, type KqHealthBounds, type KqHealthState } from './health/health.js';
-export { KqError, KQ_ERROR_CODES, type KqErrorCode, type KqErrorDetails } from './errors.js';
+export { KqError, type KqErrorCode, type KqErrorDetails } from './errors.js';
 export type { PayloadIssue } from 'nest-handlers/schema';

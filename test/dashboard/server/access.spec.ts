@@ -7,7 +7,8 @@ import {
   type CanActivate,
   type ExecutionContext,
 } from '@nestjs/common';
-import { DqEvents, DqInspector, DqProducer, type Operated } from 'nest-dq';
+import { DqEvents, DqProducer } from 'nest-dq';
+import { DqInspector, type Operated } from 'nest-dq/operate';
 import type { DqDashboardAccess } from 'nest-dq/dashboard';
 import { PLATFORMS, ServedApp } from './served-app.js';
 

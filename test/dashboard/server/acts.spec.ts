@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
-import { DelayedHandler, DqControl, DqInspector, DqProducer, type BulkProgress } from 'nest-dq';
+import { DelayedHandler, DqProducer } from 'nest-dq';
+import { DqControl, DqInspector, type BulkProgress } from 'nest-dq/operate';
 import { eventually } from 'test-servers';
 import { PLATFORMS, ServedApp } from './served-app.js';
 

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { createRequire } from 'node:module';
 import { describe, expect, it } from '@jest/globals';
-import { DqControl, DqProducer, type BulkProgress } from 'nest-dq';
+import { DqProducer } from 'nest-dq';
+import { DqControl, type BulkProgress } from 'nest-dq/operate';
 import { eventually } from 'test-servers';
 import { PLATFORMS, ServedApp, type Platform } from './served-app.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { DqInspector } from 'nest-dq';
+import { DqInspector } from 'nest-dq/operate';
 import { PLATFORMS, ServedApp } from './served-app.js';
 
 const PAUSE = '/dq/api/acts/pause';

@@ -1,6 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { Injectable, type DynamicModule } from '@nestjs/common';
-import { DqEvents, type Operated } from 'nest-dq';
+import { DqEvents } from 'nest-dq';
+import type { Operated } from 'nest-dq/operate';
 import type { DqDashboardOptions } from 'nest-dq/dashboard';
 import {
   Discard,

@@ -1,5 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { DqControl, DqHealth, DqInspector, DqProducer, type BulkProgress } from 'nest-dq';
+import { DqHealth, DqProducer } from 'nest-dq';
+import { DqControl, DqInspector, type BulkProgress } from 'nest-dq/operate';
 import { PLATFORMS, ServedApp } from './served-app.js';
 
 /** Reads the events of a stream, one after the other. */

@@ -104,7 +104,7 @@ const { DQ_BEANSTALKS: beanstalks, DQ_REDIS: redis, PLAY: play = '' } = process.
     databaseModule('global before', true),
     DqModule.forRoot({
       ...(beanstalks && redis ? { beanstalks: beanstalks.split(','), redis } : {}),
-      drainLimit: '2s',
+      shutdownTimeout: '2s',
       hooks: [openTelemetry()],
     }),
     DqDashboardModule.forRoot({ access: () => ({ acts: 'all' }) }),

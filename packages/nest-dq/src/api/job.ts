@@ -1,4 +1,4 @@
-import type { Duration } from 'nest-handlers/time';
+import type { Duration, When } from 'nest-handlers/time';
 import type { Backoff, BackoffPlan } from '../time/backoff.js';
 import type { DqError } from '../errors.js';
 import type { Tube } from './tube.js';
@@ -34,6 +34,11 @@ export interface JobOptions {
    */
   patience?: Duration;
 }
+
+/** One of the jobs of `addMany`: its options, its payload, and `delay` or `at`. Without either, it runs as soon as possible. */
+export type NewJob<In = unknown> = JobOptions & { payload: In } & (
+    { delay?: Duration; at?: undefined } | { delay?: undefined; at: When }
+  );
 
 /** How long a call waits for servers that are away. */
 export interface PatienceOptions {
@@ -86,7 +91,7 @@ export interface JobReceipt {
   readonly goQueueIds?: string;
 }
 
-/** Result of one job of a batch. */
+/** Result of one job of `addMany`. */
 export type AddResult =
   | { readonly receipt: JobReceipt; readonly error?: undefined }
   | { readonly receipt?: undefined; readonly error: DqError };
@@ -189,11 +194,11 @@ export abstract class DelayedJob<P = unknown> {
   abstract readonly signal: AbortSignal;
 }
 
-/** An `Outcome`, or a promise of one, decides what follows. Any other result means done; throwing is a failure. */
-export type HandlerResult = unknown;
-
-/** The function that runs a tube's jobs: a decorated method, or one passed to `DqConsumer.consume`. */
-export type HandlerMethod<Out = any> = (payload: Out, job: DelayedJob<Out>) => HandlerResult;
+/**
+ * The function that runs a tube's jobs: a decorated method, or one passed to `DqConsumer.consume`. An `Outcome` it returns, or a
+ * promise of one, decides what follows. Any other result means done; throwing is a failure.
+ */
+export type HandlerMethod<Out = any> = (payload: Out, job: DelayedJob<Out>) => unknown;
 
 /** How this process runs the jobs of one handler. */
 export interface HandlerOptions {

@@ -113,7 +113,8 @@ export function sharedSettings(
   settings: ResolvedOptions,
   processes: readonly ProcessRecord[],
 ): SharedSettings {
-  const isOpen = (name: Duration | Count) => given[name] === undefined;
+  const named = { ...given, ...given.advanced };
+  const isOpen = (name: Duration | Count) => named[name] === undefined;
   const open = [...DURATIONS, ...COUNTS].filter(isOpen);
   if (processes.length === 0) {
     const none = `no process with the prefix ${show(settings.prefix)} is running; using the defaults for ${open.join(', ')}`;
@@ -127,9 +128,12 @@ export function sharedSettings(
   const replicas = Math.min(valueOf('replicas'), settings.servers!.beanstalks.length);
   const options = {
     ...given,
-    lease,
-    doneTtl: isOpen('doneTtl') ? Math.max(valueOf('doneTtl'), 4 * lease) : settings.doneTtl,
-    staleAfter: valueOf('staleAfter'),
+    advanced: {
+      ...given.advanced,
+      lease,
+      doneTtl: isOpen('doneTtl') ? Math.max(valueOf('doneTtl'), 4 * lease) : settings.doneTtl,
+      staleAfter: valueOf('staleAfter'),
+    },
     replicas,
     minWritten: isOpen('minWritten') ? Math.min(valueOf('minWritten'), replicas) : settings.minWritten,
   };

@@ -43,12 +43,9 @@ const IN_FILE = [
   'prefix',
   'replicas',
   'minWritten',
-  'backupDelay',
   'patience',
-  'lease',
-  'doneTtl',
-  'staleAfter',
   'seal',
+  'advanced',
 ] as const;
 const DEFAULT_FILE = 'nest-dq.json';
 const silent = () => undefined;

@@ -45,7 +45,7 @@ describe('the settings of a command', () => {
   });
 
   it('are those it was given, before those of the processes', () => {
-    const { settings } = shared([processOf()], { staleAfter: '2d', lease: '30s' });
+    const { settings } = shared([processOf()], { advanced: { staleAfter: '2d', lease: '30s' } });
     expect(settings).toMatchObject({ staleAfter: 2 * DAY, lease: 30_000, doneTtl: 900_000 });
   });
 
@@ -62,13 +62,13 @@ describe('the settings of a command', () => {
   });
 
   it('are the defaults where there is no process, and a line says so', () => {
-    const { settings, doubts } = shared([], { lease: '30s' });
+    const { settings, doubts } = shared([], { advanced: { lease: '30s' } });
     expect(settings).toMatchObject({ lease: 30_000, staleAfter: 7 * DAY });
     expect(doubts).toEqual([
       'no process with the prefix "shop." is running; using the defaults for doneTtl, staleAfter, replicas, minWritten',
     ]);
-    const all = { lease: '30s', doneTtl: '1h', staleAfter: '1d', replicas: 3, minWritten: 2 } as const;
-    expect(shared([], all).doubts).toEqual([]);
+    const advanced = { lease: '30s', doneTtl: '1h', staleAfter: '1d' } as const;
+    expect(shared([], { advanced, replicas: 3, minWritten: 2 }).doubts).toEqual([]);
   });
 
   it('request no more copies than the command has nodes, and name the nodes it was not given', () => {
@@ -78,6 +78,8 @@ describe('the settings of a command', () => {
   });
 
   it('remember an end for four leases, if the lease was given', () => {
-    expect(shared([processOf({ doneTtl: 80_000 })], { lease: '30s' }).settings.doneTtl).toBe(120_000);
+    expect(shared([processOf({ doneTtl: 80_000 })], { advanced: { lease: '30s' } }).settings.doneTtl).toBe(
+      120_000,
+    );
   });
 });

@@ -22,7 +22,7 @@ const SETTINGS = {
   prefix: 'shop-',
   backupDelay: 2_000,
   patience: 0,
-  drainLimit: 1_000,
+  shutdownTimeout: 1_000,
   handlers: DEFAULT_HANDLER_SETTINGS,
   consume: true,
   deadLetters: { maxAge: 30 * 86_400_000, maxCount: 10_000 },

@@ -10,7 +10,7 @@ const SETTINGS: ClusterConsumerSettings = {
   prefix: '',
   backupDelay: 2_000,
   lease: 15_000,
-  drainLimit: 1_000,
+  shutdownTimeout: 1_000,
   handlers: { ...DEFAULT_HANDLER_SETTINGS, concurrency: 1 },
   consume: true,
   deadLetters: { maxAge: 30 * 86_400_000, maxCount: 10_000 },

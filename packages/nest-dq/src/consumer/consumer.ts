@@ -31,7 +31,7 @@ export abstract class DqConsumer {
 
   /**
    * Stops running jobs in this process for good, including those of decorated handlers: reserves nothing more, releases copies
-   * whose run hasn't started, and gives handlers `drainLimit` to return. Then their signals abort, and runs still going 250 ms
+   * whose run hasn't started, and gives handlers `shutdownTimeout` to return. Then their signals abort, and runs still going 250 ms
    * later are handed back without counting the attempt. Resolves when no handler is waited for and the nodes and Redis have been
    * informed; if they don't answer, that takes a few seconds at most. Never rejects. Producers keep working. A shutdown calls this
    * itself. Idempotent, also before the bootstrap.
@@ -41,7 +41,7 @@ export abstract class DqConsumer {
 
 export interface ClusterConsumerSettings extends ConsumerSettings {
   /** How long handlers have to return on a stop, in ms. */
-  readonly drainLimit: number;
+  readonly shutdownTimeout: number;
   /** Defaults of all handlers. */
   readonly handlers: HandlerSettings;
   /** Default retention of dead letters. */
@@ -133,7 +133,7 @@ export class ClusterConsumer extends DqConsumer {
     if (this.started) detached(() => consumer.start()); // outlives the request that called `consume`
     return {
       stop: async () => {
-        await consumer.stop(this.settings.drainLimit);
+        await consumer.stop(this.settings.shutdownTimeout);
         if (this.tubes.get(name) !== consumer) return;
         this.tubes.delete(name);
         this.retentions.delete(name);
@@ -164,7 +164,7 @@ export class ClusterConsumer extends DqConsumer {
 
   private async drain(): Promise<void> {
     const consumers = [...this.tubes.values()];
-    const stops = consumers.map((consumer) => consumer.stop(this.settings.drainLimit));
+    const stops = consumers.map((consumer) => consumer.stop(this.settings.shutdownTimeout));
     await Promise.all(stops);
   }
 }

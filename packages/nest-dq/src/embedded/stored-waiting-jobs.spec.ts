@@ -171,7 +171,7 @@ it('reads no body that is no job of nest-dq, and no job that was buried', async 
 
 it('yields to the event loop after each thousand jobs, and misses none of those that stay', async () => {
   const { list, producer, ids, clock } = await listing();
-  const added = await producer.delayMany(
+  const added = await producer.addMany(
     't',
     Array.from({ length: 3_000 }, (_, i) => ({ payload: i, delay: 1_000 * (3_000 - i) })),
   );

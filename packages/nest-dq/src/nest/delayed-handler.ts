@@ -1,6 +1,6 @@
 import { HandlerMarks, type HandlerDescriptor } from 'nest-handlers';
 import { show } from '../errors.js';
-import type { DelayedJob, HandlerOptions, HandlerResult } from '../api/job.js';
+import type { DelayedJob, HandlerOptions } from '../api/job.js';
 import type { RecurrencePlan } from '../recurring/occurrences.js';
 import type { Tube } from '../api/tube.js';
 import { JOB_HANDLERS } from './job-handlers.js';
@@ -14,7 +14,7 @@ export type DecoratedHandler<Out = any> = (
   payload: Out,
   job: 0 extends 1 & Out ? any : DelayedJob<Out>,
   ...decorated: any[]
-) => HandlerResult;
+) => unknown;
 
 /** Arguments of a `@DelayedHandler` or a `@Recurring`, validated when the application starts. */
 export interface HandlerMark {

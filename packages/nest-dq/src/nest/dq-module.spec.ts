@@ -174,7 +174,9 @@ describe('DqModule', () => {
   });
 
   it('refuses wrong options at the start of the application', async () => {
-    await expect(start(DqModule.forRoot({ lease: '1s' }))).rejects.toMatchObject({ code: 'DQ_CONFIG' });
+    await expect(start(DqModule.forRoot({ advanced: { lease: '1s' } }))).rejects.toMatchObject({
+      code: 'DQ_CONFIG',
+    });
     const nothing = (): DqOptions => undefined as unknown as DqOptions;
     await expect(start(DqModule.forRootAsync({ useFactory: nothing }))).rejects.toThrow(
       /undefined: expected an object/,
@@ -196,9 +198,9 @@ describe('DqModule', () => {
   });
 
   it('refuses invalid arguments where they are written', () => {
-    const besides = { useFactory: () => ({}), lease: '5s' };
+    const besides = { useFactory: () => ({}), patience: '5s' };
     expect(refusal(() => DqModule.forRootAsync(besides)).message).toMatch(
-      /`lease`, which belongs in the options its factory/,
+      /`patience`, which belongs in the options its factory/,
     );
     expect(refusal(() => DqModule.forRoot(null as unknown as DqOptions)).message).toMatch(/got null/);
   });

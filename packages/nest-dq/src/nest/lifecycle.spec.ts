@@ -124,7 +124,7 @@ describe('the life of an application', () => {
   });
 
   it('gives back what outlasts the drain limit, with its signal aborted', async () => {
-    const app = await compile({ drainLimit: 0 });
+    const app = await compile({ shutdownTimeout: 0 });
     await app.init();
     const job = await app.get(Witness).started.promise;
     await app.close();

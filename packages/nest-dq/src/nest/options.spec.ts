@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import { DqError } from '../errors.js';
 import { defaultLogger } from './default-logger.js';
-import { resolveOptions as resolve, type DqOptions } from './options.js';
+import { resolveOptions as resolve, type DqAdvancedOptions, type DqOptions } from './options.js';
 
 const LOGGER = defaultLogger();
 const redis = 'redis://localhost';
@@ -41,7 +41,7 @@ describe('the options', () => {
         attempts: 10,
         backoff: { type: 'exponential', delay: 2_000, max: 3_600_000, jitter: 0.2 },
       },
-      drainLimit: 10_000,
+      shutdownTimeout: 10_000,
       lease: 15_000,
       doneTtl: 600_000,
       staleAfter: 604_800_000,
@@ -59,7 +59,7 @@ describe('the options', () => {
     const nothing = {
       deadLetters: { maxAge: undefined },
       replicas: undefined,
-      lease: undefined,
+      advanced: { lease: undefined },
       handlers: undefined,
       logger: undefined,
     };
@@ -84,7 +84,8 @@ describe('the options', () => {
   });
 
   it('take a doneTtl that lasts until each copy would be stale: twice `staleAfter`, and a minute', () => {
-    const doneTtlOf = (options: DqOptions) => resolveOptions({ doneTtl: 'untilStale', ...options }).doneTtl;
+    const doneTtlOf = (advanced: DqAdvancedOptions) =>
+      resolveOptions({ advanced: { doneTtl: 'untilStale', ...advanced } }).doneTtl;
     expect(doneTtlOf({ staleAfter: '1h' })).toBe(7_260_000);
     expect(doneTtlOf({ staleAfter: '1m', lease: '1m' })).toBe(240_000); // four leases
   });
@@ -114,14 +115,11 @@ describe('the options', () => {
       redis: { host: '10.0.0.9' },
       replicas: 4,
       minWritten: 3,
-      backupDelay: '3s',
+      advanced: { backupDelay: '3s', lease: '1m', doneTtl: '5m', staleAfter: '1d' },
       prefix: 'shop.',
       consume: false,
       handlers: { concurrency: 3 },
-      drainLimit: 0,
-      lease: '1m',
-      doneTtl: '5m',
-      staleAfter: '1d',
+      shutdownTimeout: 0,
       deadLetters: { maxAge: '7d' },
       logger,
     } satisfies DqOptions;
@@ -132,7 +130,7 @@ describe('the options', () => {
       prefix: 'shop.',
       consume: false,
       handlers: { concurrency: 3, attempts: 10 },
-      drainLimit: 0,
+      shutdownTimeout: 0,
       lease: 60_000,
       doneTtl: 300_000,
       staleAfter: 86_400_000,
@@ -278,24 +276,31 @@ describe('the options', () => {
     [{ ...servers, replicas: 1.5 }, '`replicas` is 1.5: expected 1 to 4'],
     [{ ...servers, minWritten: 4 }, '`minWritten` is 4: expected 1 to 3 (the number of replicas)'],
     [{ ...servers, minWritten: 0 }, '`minWritten` is 0: expected 1 to 3'],
-    [{ backupDelay: 999 }, '`backupDelay` is 999: expected 1000 ms or more'],
-    [{ lease: '2s' }, '`lease` is "2s": expected 3000 ms or more'],
-    [{ lease: '15' }, '`lease` is "15": no unit'],
-    [{ lease: null }, '`lease` is null: neither a number nor a string'],
-    [{ doneTtl: '59s' }, '`doneTtl` is "59s": expected 60000 ms or more'],
+    [{ advanced: { backupDelay: 999 } }, '`advanced.backupDelay` is 999: expected 1000 ms or more'],
+    [{ advanced: { lease: '2s' } }, '`advanced.lease` is "2s": expected 3000 ms or more'],
+    [{ advanced: { lease: '15' } }, '`advanced.lease` is "15": no unit'],
+    [{ advanced: { lease: null } }, '`advanced.lease` is null: neither a number nor a string'],
+    [{ advanced: { doneTtl: '59s' } }, '`advanced.doneTtl` is "59s": expected 60000 ms or more'],
     [
-      { lease: '20s', doneTtl: '79s' },
-      '`doneTtl` is 79000 ms: expected 80000 ms or more, which is four leases of 20000',
+      { advanced: { lease: '20s', doneTtl: '79s' } },
+      '`advanced.doneTtl` is 79000 ms: expected 80000 ms or more, which is four leases of 20000',
     ],
     [{ lateAfter: '5' }, '`lateAfter` is "5": no unit'],
     [{ hooks: {} }, '`hooks` is {}: expected a list of objects with at least one of the methods onSchedule'],
     [{ hooks: [{}] }, '`hooks[0]` is {}: expected a list of objects'],
     [{ hooks: [{ onSchedule: 5 }] }, '`hooks[0]` is {"onSchedule":5}: expected'],
-    [{ staleAfter: 1 }, '`staleAfter` is 1: expected 60000 ms or more'],
+    [{ advanced: { staleAfter: 1 } }, '`advanced.staleAfter` is 1: expected 60000 ms or more'],
     [{ index: 'yes' }, '`index` is "yes": expected true, false, or an object such as { most: 1_000_000 }'],
     [{ index: null }, '`index` is null: expected true, false, or an object'],
     [{ index: { most: -1 } }, '`index.most` is -1: expected a whole number from 0 to 100000000'],
     [{ index: { most: '5' } }, '`index.most` is "5": expected a whole number'],
+    [{ advanced: 5 }, '`advanced` is 5: expected an object'],
+    [
+      { advanced: { leese: '5s' } },
+      'there is no `advanced.leese`: expected one of backupDelay, lease, doneTtl, staleAfter',
+    ],
+    [{ lease: '15s' }, 'there is no option `lease`: it is `advanced.lease` now'],
+    [{ drainLimit: '10s' }, 'there is no option `drainLimit`: it is `shutdownTimeout` now'],
     [{ repair: 'auto' }, '`repair` is "auto": expected true or false'],
     [{ index: { max: 5 } }, '`index.max` (given 5)'],
     [{ deadLetters: '30d' }, '`deadLetters` is "30d": expected an object such as { maxAge: '],
@@ -306,7 +311,7 @@ describe('the options', () => {
     [{ deadLetters: { maxCount: 0 } }, '`deadLetters.maxCount` is 0: expected 1 to 1000000000 (the most'],
     [{ deadLetters: { maxCount: '9' } }, '`deadLetters.maxCount` is "9": expected 1 to 1000000000'],
     [{ deadLetters: { age: '1d' } }, 'no `deadLetters.age` (given "1d"): expected one of maxAge, maxCount'],
-    [{ drainLimit: -1 }, '`drainLimit` is -1: negative'],
+    [{ shutdownTimeout: -1 }, '`shutdownTimeout` is -1: negative'],
     [{ prefix: 'shop{1}' }, '`prefix` is "shop{1}": expected up to 199 of'],
     [{ prefix: '-shop' }, '`prefix` is "-shop"'],
     [{ prefix: 'x'.repeat(200) }, '`prefix` is "xxx'],
@@ -397,7 +402,7 @@ describe('the options', () => {
   it('keep the refusal of a lower layer as the cause, and its code out of the message', () => {
     expect.assertions(2);
     try {
-      resolveOptions({ lease: 'soon' as '1s' });
+      resolveOptions({ advanced: { lease: 'soon' as '1s' } });
     } catch (error) {
       expect((error as DqError).cause).toMatchObject({ code: 'DQ_BAD_DURATION' });
       expect((error as DqError).message).not.toContain('DQ_BAD_DURATION');

@@ -32,6 +32,37 @@ export interface RedisClient {
   duplicate(...args: never[]): unknown;
 }
 
+/** Settings for tubes shared with go-queue services. */
+export interface GoQueueOptions {
+  /**
+   * Where go-queue keeps its locks, in the same forms as the option `redis`; always database 0 and no key prefix, as in go-queue.
+   * @default the server of the option `redis`
+   */
+  redis: string | RedisOptions | RedisClient;
+}
+
+/** Settings that hardly any application changes. All but `backupDelay` must be the same in all processes. */
+export interface DqAdvancedOptions {
+  /** How much later a backup copy becomes due; at least a second. @default '2s' */
+  backupDelay?: Duration;
+  /**
+   * How long a silent process keeps the right to run its jobs; at least 3 seconds, the same in all processes. Renewed
+   * automatically, so a handler may take longer.
+   * @default '15s'
+   */
+  lease?: Duration;
+  /**
+   * How long the end of a job is remembered after its last copy is gone; at least a minute and four leases, the same in all
+   * processes. `'untilStale'`: until no copy ever stored could still run, i.e. twice `staleAfter` plus a minute after its last
+   * due time. Then a finished job can't run again even if an old copy reappears, as from a server that lost its disk. Prefer a
+   * short `staleAfter` with it, because every job keeps a record that long.
+   * @default '10m'
+   */
+  doneTtl?: Duration | 'untilStale';
+  /** A copy overdue by more than this whose job the ledger has no record of becomes a dead letter; at least a minute. @default '7d' */
+  staleAfter?: Duration;
+}
+
 /** Options of `DqModule.forRoot`. An invalid option is `DQ_CONFIG`, and the application does not start. */
 export interface DqOptions {
   /**
@@ -52,12 +83,8 @@ export interface DqOptions {
    * `beanstalks`.
    */
   redis?: string | RedisOptions | RedisClient;
-  /**
-   * Settings for tubes shared with go-queue services, as named by `defineTube(…, { wire: 'go-queue' })`. `redis`: where go-queue
-   * keeps its locks, in the same forms as the option `redis`; always database 0 and no key prefix, as in go-queue. Needs `redis`.
-   * @default the server of `redis`
-   */
-  goQueue?: { redis: string | RedisOptions | RedisClient };
+  /** Settings for tubes shared with go-queue services, as named by `defineTube(…, { wire: 'go-queue' })`. Needs `redis`. */
+  goQueue?: GoQueueOptions;
   /**
    * Embedded node and ledger. `dir`: a folder where they store everything, so that a restart loses nothing. Created if missing; a
    * relative path is relative to the working directory. Used by one process and one cluster at a time. Needs the package
@@ -74,8 +101,6 @@ export interface DqOptions {
   replicas?: number;
   /** Copies that must be confirmed before an add succeeds. @default 2, or `replicas` if that is less */
   minWritten?: number;
-  /** How much later a backup copy becomes due; at least a second. @default '2s' */
-  backupDelay?: Duration;
   /**
    * How long to retry a call (an add, a revoke, a move, a find, a dead letter call) while servers are away and it certainly had
    * no effect. 0 fails at once. Can be overridden per call. @default '5s'
@@ -92,23 +117,7 @@ export interface DqOptions {
   /** Handler defaults. @default concurrency 10, attempts 10, backoff exponential from 2 s to 1 h, jitter 0.2 */
   handlers?: Omit<HandlerOptions, 'cluster' | 'deadLetters' | 'limit'>;
   /** How long a shutdown waits for running handlers before it aborts their signals and hands their runs back. @default '10s' */
-  drainLimit?: Duration;
-  /**
-   * How long a silent process keeps the right to run its jobs; at least 3 seconds, the same in all processes. Renewed
-   * automatically, so a handler may take longer.
-   * @default '15s'
-   */
-  lease?: Duration;
-  /**
-   * How long the end of a job is remembered after its last copy is gone; at least a minute and four leases, the same in all
-   * processes. `'untilStale'`: until no copy ever stored could still run, i.e. twice `staleAfter` plus a minute after its last
-   * due time. Then a finished job can't run again even if an old copy reappears, as from a server that lost its disk. Prefer a
-   * short `staleAfter` with it, because every job keeps a record that long.
-   * @default '10m'
-   */
-  doneTtl?: Duration | 'untilStale';
-  /** A copy overdue by more than this whose job the ledger has no record of becomes a dead letter; at least a minute. @default '7d' */
-  staleAfter?: Duration;
+  shutdownTimeout?: Duration;
   /**
    * Retention of dead letters. About once a minute, each process removes letters of the tubes it consumes, with their copies:
    * those older than `maxAge` (at least a minute), and the oldest beyond `maxCount` per tube. Preferably the same in all
@@ -148,6 +157,8 @@ export interface DqOptions {
   logger?: LoggerService;
   /** Log levels of frequent events. @default { retries: 'warn', discards: 'warn', deadLetters: 'error', servers: 'warn' } */
   logLevels?: DqLogLevels;
+  /** Settings that hardly any application changes. @default see DqAdvancedOptions */
+  advanced?: DqAdvancedOptions;
 }
 
 /** Options after validation, with defaults applied. */
@@ -176,27 +187,40 @@ export interface ResolvedOptions
   readonly advise: boolean;
 }
 
-type Durations = 'backupDelay' | 'patience' | 'drainLimit' | 'lease' | 'staleAfter' | 'lateAfter';
-type Milliseconds = { readonly [Name in Durations | 'doneTtl']: number };
+type Durations = 'patience' | 'shutdownTimeout' | 'lateAfter';
+type Milliseconds = { readonly [Name in Durations | keyof DqAdvancedOptions]: number };
 
 const DEFAULTS = {
   replicas: 3,
   minWritten: 2,
-  backupDelay: '2s',
   patience: '5s',
   prefix: '',
   consume: true,
   handlers: {},
-  drainLimit: '10s',
-  lease: '15s',
-  doneTtl: '10m',
-  staleAfter: '7d',
+  shutdownTimeout: '10s',
   deadLetters: {},
   index: true,
   repair: true,
   lateAfter: '1s',
   hooks: [],
+  advanced: {},
 } satisfies DqOptions;
+
+const ADVANCED_DEFAULTS = {
+  backupDelay: '2s',
+  lease: '15s',
+  doneTtl: '10m',
+  staleAfter: '7d',
+} satisfies DqAdvancedOptions;
+
+/** Names of the options in `advanced`. */
+export const ADVANCED_NAMES = Object.keys(ADVANCED_DEFAULTS) as readonly (keyof DqAdvancedOptions)[];
+
+/** Options that have had another name or place, with where they are now. */
+const MOVED: Readonly<Record<string, string>> = {
+  drainLimit: 'shutdownTimeout',
+  ...Object.fromEntries(ADVANCED_NAMES.map((name) => [name, `advanced.${name}`])),
+};
 
 /** Names of all options. */
 export const OPTION_NAMES: readonly string[] = [
@@ -243,8 +267,6 @@ export function resolveOptions(
   const replicas = count('replicas', mostReplicas, why);
 
   const duration = (name: Durations, least: number) => checkDuration(name, given[name], least);
-  const lease = duration('lease', 3 * SECOND);
-  const staleAfter = duration('staleAfter', MINUTE);
   const prefix = checkPrefix(given.prefix);
   const log = { logger: defaultLogger, logLevels: DEFAULT_LOG_LEVELS };
   return {
@@ -254,16 +276,13 @@ export function resolveOptions(
     replicas,
     oneCopyWanted: options.replicas === 1,
     minWritten: count('minWritten', replicas, 'the number of replicas'),
-    backupDelay: duration('backupDelay', SECOND),
     patience: duration('patience', 0),
     prefix,
     seal: resolveSeal(options.seal, prefix),
     consume: checkBoolean('consume', given.consume),
     handlers: asConfigError('`handlers`: ', () => resolveHandlerDefaults(given.handlers)),
-    drainLimit: duration('drainLimit', 0),
-    lease,
-    doneTtl: resolveDoneTtl(given.doneTtl, lease, staleAfter),
-    staleAfter,
+    shutdownTimeout: duration('shutdownTimeout', 0),
+    ...resolveAdvanced(given.advanced),
     deadLetters: asConfigError('', () => resolveRetention(given.deadLetters, RETENTION)),
     mostIndexed: resolveIndex(given.index, servers !== undefined),
     repair: checkBoolean('repair', given.repair),
@@ -283,18 +302,39 @@ function refuseUnknown(options: object): void {
         '`name` names the cluster, so it belongs next to `useFactory`, not in its result',
       );
     }
+    if (Object.hasOwn(MOVED, name))
+      throw new DqError('DQ_CONFIG', `there is no option \`${name}\`: it is \`${MOVED[name]}\` now`);
     const [shown] = Object.values(withoutSecrets({ [name]: value }) as object) as unknown[];
     throw unknownName('DQ_CONFIG', `option \`${name}\` (given ${show(shown)})`, OPTION_NAMES);
   }
 }
 
-function resolveDoneTtl(given: DqOptions['doneTtl'] & {}, lease: number, staleAfter: number): number {
+function resolveAdvanced(options: DqAdvancedOptions): {
+  readonly [Name in keyof DqAdvancedOptions]-?: number;
+} {
+  if (typeof options !== 'object' || options === null) throw wrong('`advanced`', options, 'an object');
+  const unknown = Object.keys(options).find((name) => !(ADVANCED_NAMES as readonly string[]).includes(name));
+  if (unknown !== undefined) throw unknownName('DQ_CONFIG', `\`advanced.${unknown}\``, ADVANCED_NAMES);
+  const given = { ...ADVANCED_DEFAULTS, ...withoutUndefined(options) };
+  const duration = (name: 'backupDelay' | 'lease' | 'staleAfter', least: number) =>
+    checkDuration(`advanced.${name}`, given[name], least);
+  const lease = duration('lease', 3 * SECOND);
+  const staleAfter = duration('staleAfter', MINUTE);
+  return {
+    backupDelay: duration('backupDelay', SECOND),
+    lease,
+    doneTtl: resolveDoneTtl(given.doneTtl, lease, staleAfter),
+    staleAfter,
+  };
+}
+
+function resolveDoneTtl(given: DqAdvancedOptions['doneTtl'] & {}, lease: number, staleAfter: number): number {
   if (given === 'untilStale') return Math.max(keptAfter({ staleAfter }), 4 * lease);
-  const doneTtl = checkDuration('doneTtl', given, MINUTE);
+  const doneTtl = checkDuration('advanced.doneTtl', given, MINUTE);
   if (doneTtl >= 4 * lease) return doneTtl;
   throw new DqError(
     'DQ_CONFIG',
-    `\`doneTtl\` is ${doneTtl} ms: expected ${4 * lease} ms or more, which is four leases of ${lease} ms`,
+    `\`advanced.doneTtl\` is ${doneTtl} ms: expected ${4 * lease} ms or more, which is four leases of ${lease} ms`,
   );
 }
 

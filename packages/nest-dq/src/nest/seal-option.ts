@@ -4,13 +4,10 @@ import { KEY_BYTES, Seal, type SealKeys } from '../seal/seal.js';
 import { DqError, show } from '../errors.js';
 import { asConfigError, checkBoolean, checkDuration, wrong } from './option-checks.js';
 
-/** Keys by name: 32 bytes each, raw or as a base64 or hex string. A name has 1 to 40 letters, digits, dots, dashes and underscores. */
-export type SealKeyTexts = Readonly<Record<string, Uint8Array | string>>;
-
 /** Result of a `seal.keys` function. */
 export interface FetchedSealKeys {
-  /** Keys to open copies with. A copy sealed with any of them is accepted. */
-  keys: SealKeyTexts;
+  /** Keys to open copies with, as in `SealOptions`. */
+  keys: Readonly<Record<string, Uint8Array | string>>;
   /** Name of the key to seal with. @default none: nothing is sealed yet, which needs `accept: 'unsealed'` */
   current?: string;
 }
@@ -18,12 +15,13 @@ export interface FetchedSealKeys {
 /** Settings for sealing jobs, so that nobody without the keys can read or change them, or make a handler run. See docs/security.md. */
 export interface SealOptions {
   /**
-   * Keys to open copies with; a copy sealed with any of them is accepted. Or a function that returns `{ keys, current }`, for
+   * Keys to open copies with, by name; a copy sealed with any of them is accepted. Each key is 32 bytes, raw or as a base64 or
+   * hex string; a name has 1 to 40 letters, digits, dots, dashes and underscores. Or a function that returns `{ keys, current }`, for
    * example from a secrets service. It is called at startup, and if it fails, startup fails; then after each `refresh`, and when
    * a copy names an unknown key, at most every 10 s. It has 30 s to answer. If a later call fails, a warning is logged and the
    * previous keys stay in use. Never reuse a name for another key.
    */
-  keys: SealKeyTexts | (() => FetchedSealKeys | Promise<FetchedSealKeys>);
+  keys: Readonly<Record<string, Uint8Array | string>> | (() => FetchedSealKeys | Promise<FetchedSealKeys>);
   /**
    * Name of the key to seal with. Not allowed if `keys` is a function. @default none: nothing is sealed yet, which needs
    * `accept: 'unsealed'`

@@ -46,7 +46,7 @@ describe('the jobs that an inspector shows', () => {
   it('come page by page', async () => {
     const { producer, inspector, clock } = await indexing();
     const at = new Date(clock.wall() + 60_000);
-    await producer.atMany(
+    await producer.addMany(
       't',
       Array.from({ length: 7 }, (_, payload) => ({ payload, at })),
     );

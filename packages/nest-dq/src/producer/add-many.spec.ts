@@ -6,12 +6,13 @@ import { embedded, failure, scripted } from '../../spec-support/producing.js';
 const outcome = ({ receipt, error }: AddResult) => (receipt ? receipt.status : error.code);
 const payloadOf = (text: string) => JSON.parse(text) as number;
 
-describe('delayMany', () => {
+describe('addMany', () => {
   it('schedules all, and returns a result for each in the order given', async () => {
     const { producer, clock, copies } = await embedded();
-    const results = await producer.delayMany(
+    const results = await producer.addMany(
       't',
       Array.from({ length: 2_000 }, (_, i) => ({ payload: i, delay: i })),
+      { results: true },
     );
     expect(results.map(outcome)).toEqual(Array<string>(2_000).fill('added'));
     expect(results.map(({ receipt }) => receipt!.dueAt.getTime() - clock.wall())).toEqual([
@@ -24,13 +25,17 @@ describe('delayMany', () => {
 
   it('reports each invalid job, and stores the others', async () => {
     const { producer, payloads } = await embedded();
-    const results = await producer.delayMany('t', [
-      { payload: 1, delay: '1m' },
-      { payload: 5n, delay: '1m' },
-      { payload: 2, delay: 'soon' as '1s' },
-      { payload: 3, delay: '1m', attempts: 0 },
-      { payload: 4, delay: '1m', priority: 'high', headers: { tenant: 'x' } },
-    ]);
+    const results = await producer.addMany(
+      't',
+      [
+        { payload: 1, delay: '1m' },
+        { payload: 5n, delay: '1m' },
+        { payload: 2, delay: 'soon' as '1s' },
+        { payload: 3, delay: '1m', attempts: 0 },
+        { payload: 4, delay: '1m', priority: 'high', headers: { tenant: 'x' } },
+      ],
+      { results: true },
+    );
     expect(results.map(outcome)).toEqual([
       'added',
       'DQ_BAD_PAYLOAD',
@@ -44,11 +49,62 @@ describe('delayMany', () => {
     expect(new Set(await payloads())).toEqual(new Set(['1', '4']));
   });
 
+  it('rejects with all failures where some fail, and stores the others', async () => {
+    const { producer, payloads } = await embedded();
+    const error = await failure(
+      producer.addMany('t', [
+        { payload: 1, delay: '1m' },
+        { payload: 5n, delay: '1m' },
+        { payload: 2 },
+        { payload: 3, delay: 'soon' as '1s' },
+      ]),
+    );
+    expect(error.message).toMatch(/^DQ_BAD_PAYLOAD: 2 of 4 jobs were not added; job 1 of the list: /);
+    expect(error.indeterminate).toBe(false);
+    expect(error.failures!.map((failed) => [failed.index, failed.error.code])).toEqual([
+      [1, 'DQ_BAD_PAYLOAD'],
+      [3, 'DQ_BAD_DURATION'],
+    ]);
+    expect(error.cause).toBe(error.failures![0]!.error);
+    expect(new Set(await payloads())).toEqual(new Set(['1', '2']));
+  });
+
+  it('resolves with the receipts in the order given', async () => {
+    const { producer, clock } = await embedded();
+    const now = clock.wall();
+    const receipts = await producer.addMany('t', [
+      { payload: 1, delay: '1m' },
+      { payload: 2, at: now + 5 },
+      { payload: 3 },
+    ]);
+    expect(receipts.map(({ dueAt }) => dueAt.getTime() - now)).toEqual([60_000, 5, 0]);
+  });
+
+  it.each<[string, object, string]>([
+    ['DQ_BAD_OPTION', { delay: '1m', at: new Date() }, 'a job has both `delay` and `at`'],
+    ['DQ_BAD_DURATION', { delay: undefined }, 'the delay is undefined'],
+    ['DQ_BAD_TIME', { at: undefined }, 'undefined'],
+  ])('refuses as %s a job with the time %p', async (code, time, message) => {
+    const { producer, copies } = await embedded();
+    const error = await failure(producer.addMany('t', [{ payload: 1, ...time } as { payload: number }]));
+    expect([error.code, error.message]).toEqual([code, expect.stringContaining(message)]);
+    expect(await copies()).toEqual([]);
+  });
+
+  it('refuses options that do not exist', async () => {
+    const { producer } = await embedded();
+    const error = await failure(producer.addMany('t', [], { result: true } as object));
+    expect(error.message).toBe(
+      'DQ_BAD_OPTION: there is no "result" in the addMany options: expected one of results',
+    );
+  });
+
   it('survives any number of invalid ones', async () => {
     const { producer } = await embedded();
-    const results = await producer.delayMany(
+    const results = await producer.addMany(
       't',
       Array.from({ length: 20_000 }, () => ({ payload: 1, delay: -1 })),
+      { results: true },
     );
     expect(new Set(results.map(outcome))).toEqual(new Set(['DQ_BAD_DURATION']));
     expect(results).toHaveLength(20_000);
@@ -57,9 +113,10 @@ describe('delayMany', () => {
   it('counts each delay from the call, however long the others take', async () => {
     const { producer, clock, servers } = await scripted();
     for (const server of servers) server.freeze();
-    const added = producer.delayMany(
+    const added = producer.addMany(
       't',
       Array.from({ length: 600 }, () => ({ payload: 1, delay: '1m' })),
+      { results: true },
     );
     const calledAt = clock.wall();
     await clock.advance(300);
@@ -72,7 +129,7 @@ describe('delayMany', () => {
   it('keeps no more in flight than a node can answer in time', async () => {
     const { producer, clock, servers } = await scripted();
     for (const server of servers) server.freeze();
-    void producer.delayMany(
+    void producer.addMany(
       't',
       Array.from({ length: 5_000 }, () => ({ payload: 1, delay: '1m' })),
     );
@@ -88,8 +145,8 @@ describe('delayMany', () => {
       yield { payload: 1, delay: '1m' } as const;
       yield { payload: 2, delay: '1m' } as const;
     }
-    expect((await producer.delayMany('t', jobs())).map(outcome)).toEqual(['added', 'added']);
-    expect(await producer.delayMany('t', [])).toEqual([]);
+    expect((await producer.addMany('t', jobs(), { results: true })).map(outcome)).toEqual(['added', 'added']);
+    expect(await producer.addMany('t', [], { results: true })).toEqual([]);
   });
 
   it('stores nothing where the iterable fails midway', async () => {
@@ -98,7 +155,7 @@ describe('delayMany', () => {
       yield { payload: 1, delay: '1m' } as const;
       throw new Error('no more rows');
     }
-    await expect(producer.delayMany('t', jobs())).rejects.toThrow('no more rows');
+    await expect(producer.addMany('t', jobs(), { results: true })).rejects.toThrow('no more rows');
     expect(await copies()).toEqual([]);
   });
 
@@ -110,23 +167,24 @@ describe('delayMany', () => {
     ['DQ_BAD_OPTION', 'text', 'the jobs are "text": expected an array'],
   ])('refuses as %s a list that has no jobs: %p', async (code, jobs, message) => {
     const { producer, copies } = await embedded();
-    const error = await failure(producer.delayMany('t', jobs as []));
+    const error = await failure(producer.addMany('t', jobs as []));
     expect([error.code, error.message]).toEqual([code, expect.stringContaining(message)]);
     expect(await copies()).toEqual([]);
   });
 
   it('refuses a wrong tube, and a closed module, as a whole', async () => {
     const { producer } = await embedded();
-    expect((await failure(producer.delayMany('no tube', []))).code).toBe('DQ_BAD_TUBE');
+    expect((await failure(producer.addMany('no tube', []))).code).toBe('DQ_BAD_TUBE');
     void producer.close();
-    expect((await failure(producer.delayMany('t', []))).code).toBe('DQ_CLOSED');
+    expect((await failure(producer.addMany('t', []))).code).toBe('DQ_CLOSED');
   });
 
   it('reports those that a close in between left out', async () => {
     const { producer } = await embedded();
-    const added = producer.delayMany(
+    const added = producer.addMany(
       't',
       Array.from({ length: 1_000 }, () => ({ payload: 1, delay: '1m' })),
+      { results: true },
     );
     await Promise.resolve();
     void producer.close();
@@ -134,16 +192,20 @@ describe('delayMany', () => {
   });
 });
 
-describe('atMany', () => {
-  it('gives each job its instant', async () => {
+describe('addMany of jobs with an instant', () => {
+  it('gives each job its own', async () => {
     const { producer, clock } = await embedded();
     const now = clock.wall();
-    const results = await producer.atMany('t', [
-      { payload: 1, at: now + 5 },
-      { payload: 2, at: new Date(now + 60_000) },
-      { payload: 3, at: now - 5_000 },
-      { payload: 4, at: now - 5_000, allowPast: true },
-    ]);
+    const results = await producer.addMany(
+      't',
+      [
+        { payload: 1, at: now + 5 },
+        { payload: 2, at: new Date(now + 60_000) },
+        { payload: 3, at: now - 5_000 },
+        { payload: 4, at: now - 5_000, allowPast: true },
+      ],
+      { results: true },
+    );
     expect(results.map(outcome)).toEqual(['added', 'added', 'DQ_PAST_TIME', 'added']);
     const dues = results.map(({ receipt }) => receipt && receipt.dueAt.getTime() - now);
     expect(dues).toEqual([5, 60_000, undefined, 0]);
@@ -158,7 +220,7 @@ describe('adds with keys that are made at once', () => {
   it('share their calls to the ledger', async () => {
     const { producer, ledger } = await embedded();
     const keys = Array.from({ length: 100 }, (_, i) => `k${i}`);
-    const results = await producer.delayMany('t', keyed(keys));
+    const results = await producer.addMany('t', keyed(keys), { results: true });
     expect(results.map(({ receipt }) => receipt?.key)).toEqual(keys);
     expect(calls(ledger.asked, 'open')).toHaveLength(1);
     // As many as there are answers of nodes by which the last copy of some is stored.
@@ -194,7 +256,7 @@ describe('adds with keys that are made at once', () => {
 
   it('are decided one after the other where two have the same key', async () => {
     const { producer, memory, payloads, clock } = await embedded();
-    const results = await producer.delayMany('t', keyed(['a', 'a', 'b']));
+    const results = await producer.addMany('t', keyed(['a', 'a', 'b']), { results: true });
     expect(results.map(outcome)).toEqual(['added', 'replaced', 'added']);
     await clock.advance(0);
     expect(new Set(await payloads())).toEqual(new Set(['1', '2']));
@@ -206,7 +268,7 @@ describe('adds with keys that are made at once', () => {
     const { producer, ledger, copies } = await embedded();
     await producer.delay('t', 0, '1m');
     ledger.down = true;
-    const results = await producer.delayMany('t', keyed(['a', 'b']));
+    const results = await producer.addMany('t', keyed(['a', 'b']), { results: true });
     expect(results.map(outcome)).toEqual(['DQ_LEDGER_DOWN', 'DQ_LEDGER_DOWN']);
     expect(await copies()).toHaveLength(3);
   });
@@ -214,7 +276,7 @@ describe('adds with keys that are made at once', () => {
   it('do not fail for each other where the ledger fails at one', async () => {
     const { producer, ledger } = await embedded();
     ledger.fail('open', 'lost');
-    const results = await producer.delayMany('t', keyed(['a', 'b', 'c']));
+    const results = await producer.addMany('t', keyed(['a', 'b', 'c']), { results: true });
     expect(results.map(outcome)).toEqual(['added', 'added', 'added']);
     expect(calls(ledger.asked, 'open')).toHaveLength(4);
   });

@@ -1,8 +1,9 @@
-import { DqError, show, wrongValue } from '../errors.js';
-import type { AddResult, JobReceipt } from '../api/job.js';
+import { DqError, factOf, show, wrongValue } from '../errors.js';
+import type { AddResult, JobReceipt, NewJob } from '../api/job.js';
+import { dueAfter, dueAt, dueNow, type Due } from './due.js';
 import type { Together } from './retries.js';
 
-/** Max concurrent adds of one `delayMany` or `atMany` call: more are no faster. */
+/** Max concurrent adds of one `addMany` call: more are no faster. */
 const MANY_AT_ONCE = 512;
 
 /** Adds all jobs, some at a time. Resolves with the results in the order of the jobs. */
@@ -26,6 +27,28 @@ export async function addAll<Job>(
   };
   await Promise.all(Array.from({ length: Math.min(jobs.length, MANY_AT_ONCE) }, addInTurn));
   return results;
+}
+
+/** Returns the receipts. Throws a single error if some adds failed. */
+export function receiptsOf(results: readonly AddResult[]): JobReceipt[] {
+  const failures = results.flatMap(({ error }, index) => (error ? [{ index, error }] : []));
+  const [first] = failures;
+  if (!first) return results.map(({ receipt }) => receipt!);
+  const { index, error } = first;
+  const count = `${failures.length} of ${results.length} jobs were not added`;
+  throw new DqError(error.code, `${count}; job ${index} of the list: ${factOf(error)}`, {
+    cause: error,
+    indeterminate: failures.some((failure) => failure.error.indeterminate),
+    failures,
+  });
+}
+
+/** Returns when a job of the list is due. An undefined `delay` or `at` is an error, so that no job runs now by mistake. */
+export function dueOfNew(job: NewJob, allowPast: boolean): Due {
+  if ('delay' in job && 'at' in job)
+    throw new DqError('DQ_BAD_OPTION', 'a job has both `delay` and `at`: expected only one of them');
+  if ('at' in job) return dueAt(job.at!, allowPast, (given) => `{ delay: ${given} }`);
+  return 'delay' in job ? dueAfter(job.delay!) : dueNow;
 }
 
 /** Reads the whole list before anything is stored: an iterator may fail midway. */

@@ -1,4 +1,4 @@
-import type { JobRef, TubeJobRef } from '../api/job.js';
+import type { JobRef, NewJob, TubeJobRef } from '../api/job.js';
 import type { StoredTube, Tube } from '../api/tube.js';
 import { namedCopies } from '../copies/formats/unwrap.js';
 import { parseRef } from '../copies/job-ref.js';
@@ -16,8 +16,8 @@ export function boundProducer(
     now: (...given) => producer.now(tube, ...given),
     delay: (...given) => producer.delay(tube, ...given),
     at: (...given) => producer.at(tube, ...given),
-    delayMany: (...given) => producer.delayMany(tube, ...given),
-    atMany: (...given) => producer.atMany(tube, ...given),
+    addMany: (jobs: Iterable<NewJob>, options?: object): Promise<any> =>
+      producer.addMany(tube, jobs, options as { results: true }),
     revoke: async (ref, options) => producer.revoke(within(tube, storedAs, ref), options),
     reschedule: async (ref, ...given) => producer.reschedule(within(tube, storedAs, ref), ...given),
     find: async (ref, options) => producer.find(within(tube, storedAs, ref), options),

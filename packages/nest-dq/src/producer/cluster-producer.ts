@@ -6,6 +6,7 @@ import type {
   JobReceipt,
   JobRef,
   JobView,
+  NewJob,
   PatienceOptions,
   RescheduleResult,
   RevokeOptions,
@@ -24,7 +25,7 @@ import {
 import { foreignFormatOf, namedCopies } from '../copies/formats/unwrap.js';
 import type { Envelope } from '../copies/header.js';
 import { encodePayload } from '../copies/payload.js';
-import { addAll, listOf } from './add-many.js';
+import { addAll, dueOfNew, listOf, receiptsOf } from './add-many.js';
 import { boundProducer } from './bound-producer.js';
 import { checkBoolean, checkObject } from './call-options.js';
 import { dueAfter, dueAt, dueNow, type Due } from './due.js';
@@ -82,20 +83,33 @@ export class ClusterProducer extends DqProducer {
     return this.add(tube, payload, options, ({ allowPast }) => dueAt(when, allowPast));
   }
 
-  override async delayMany(
+  override addMany(
     tube: string | Tube,
-    jobs: Iterable<JobOptions & { payload: unknown; delay: Duration }>,
-  ): Promise<AddResult[]> {
-    return this.addMany(tube, jobs, 'delay', ({ delay }) => dueAfter(delay));
-  }
-
-  override async atMany(
+    jobs: Iterable<NewJob>,
+    options?: { results?: false },
+  ): Promise<JobReceipt[]>;
+  override addMany(
     tube: string | Tube,
-    jobs: Iterable<JobOptions & { payload: unknown; at: When }>,
-  ): Promise<AddResult[]> {
-    return this.addMany(tube, jobs, 'at', ({ at }, { allowPast }) =>
-      dueAt(at, allowPast, (given) => `delayMany with { delay: ${given} }`),
-    );
+    jobs: Iterable<NewJob>,
+    options: { results: true },
+  ): Promise<AddResult[]>;
+  override async addMany(
+    tube: string | Tube,
+    jobs: Iterable<NewJob>,
+    options?: { results?: boolean },
+  ): Promise<JobReceipt[] | AddResult[]> {
+    this.context.refuseIfClosed();
+    const { results: asked = false } = checkObject('the addMany options', options, ['results']);
+    checkBoolean('results', asked);
+    const { clock, settings } = this.parts;
+    const calledAt = clock.now();
+    tubeName(tube, settings.prefix);
+    const beside = ['payload', 'delay', 'at'];
+    const results = await addAll(listOf(jobs), (job, together) => {
+      const call = { calledAt, beside, together };
+      return this.add(tube, job.payload, job, ({ allowPast }) => dueOfNew(job, allowPast), call);
+    });
+    return asked ? results : receiptsOf(results);
   }
 
   override async revoke(ref: JobRef, options?: RevokeOptions): Promise<RevokeResult> {
@@ -229,23 +243,5 @@ export class ClusterProducer extends DqProducer {
     }
     if (receipt.status !== 'kept') events.scheduled(receipt);
     return receipt;
-  }
-
-  /** `time` is the name of the field with the job's due time. */
-  private async addMany<Job extends JobOptions & { payload: unknown }>(
-    tube: string | Tube,
-    jobs: Iterable<Job>,
-    time: keyof Job & string,
-    when: (job: Job, options: ResolvedJobOptions) => Due,
-  ): Promise<AddResult[]> {
-    this.context.refuseIfClosed();
-    const { clock, settings } = this.parts;
-    const calledAt = clock.now();
-    tubeName(tube, settings.prefix);
-    const beside = ['payload', time];
-    return addAll(listOf(jobs), (job, together) => {
-      const call = { calledAt, beside, together };
-      return this.add(tube, job.payload, job, (options) => when(job, options), call);
-    });
   }
 }

@@ -103,7 +103,7 @@ describe('an add while all nodes stand still', () => {
     all((server) => server.freeze());
     const jobs = Array.from({ length: 2_000 }, () => ({ payload: 1, delay: MINUTE }));
     const began = clock.now();
-    const adding = producer.delayMany('t', jobs).finally(() => (ended = clock.now()));
+    const adding = producer.addMany('t', jobs, { results: true }).finally(() => (ended = clock.now()));
     let ended = 0;
     await clock.advance(60_000);
     expect(new Set((await adding).map(({ error }) => error?.code))).toEqual(new Set(['DQ_TOO_FEW_COPIES']));

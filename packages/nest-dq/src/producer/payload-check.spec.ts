@@ -32,13 +32,15 @@ describe.each([
       refused,
     );
     const all = [{ payload: wrong }, { payload: { at } }];
-    const delayed = await producer.delayMany(
+    const delayed = await producer.addMany(
       Tube,
       all.map((job) => ({ ...job, delay: 1_000 })),
+      { results: true },
     );
-    const timed = await producer.atMany(
+    const timed = await producer.addMany(
       Tube,
       all.map((job) => ({ ...job, at: clock.wall() + 1_000 })),
+      { results: true },
     );
     for (const [bad, good] of [delayed, timed]) {
       expect(bad!.error).toMatchObject(refused);

@@ -8,8 +8,8 @@ describe('the events of a producer', () => {
     const plain = await after(0, producer.delay('t', { n: 1 }, '1h'));
     const keyed = await after(0, producer.delay('t', { n: 2 }, '1h', { key: 'k' }));
     await after(0, producer.delay('t', { n: 3 }, '2h', { key: 'k', onDuplicate: 'keep' }));
-    const [many] = await after(0, producer.delayMany('t', [{ payload: 1, delay: '1h' }]));
-    expect(scheduled).toEqual([plain, keyed, many!.receipt].map((receipt) => ({ receipt })));
+    const [many] = await after(0, producer.addMany('t', [{ payload: 1, delay: '1h' }]));
+    expect(scheduled).toEqual([plain, keyed, many].map((receipt) => ({ receipt })));
     await cut(0, 1);
     await failure(after(3_000, producer.delay('t', {}, '1h')));
     expect(scheduled).toHaveLength(3);

@@ -5,6 +5,7 @@ import type {
   JobReceipt,
   JobRef,
   JobView,
+  NewJob,
   PatienceOptions,
   RescheduleResult,
   RevokeOptions,
@@ -54,19 +55,21 @@ export abstract class DqProducer {
   ): Promise<JobReceipt>;
 
   /**
-   * Adds many jobs, each like `delay`. Resolves with one result per job, in the order of `jobs`, even if some of them fail.
-   * Rejects, before anything is stored, if the tube is invalid or `jobs` is not an iterable of objects. `jobs` may be of any
-   * length: the library sends just enough at a time to keep the nodes busy.
+   * Adds many jobs, each after its `delay`, `at` its time, or now if it has neither. Resolves with their receipts, in the order of
+   * `jobs`. If some fail, the others are stored all the same, and the call rejects with the code of the first failure and with
+   * all `failures`, by index. Rejects before anything is stored if the tube is invalid or `jobs` is not an iterable of objects.
+   * `jobs` may be of any length: the library sends just enough at a time to keep the nodes busy.
    */
-  abstract delayMany<In = unknown>(
+  abstract addMany<In = unknown>(
     tube: string | Tube<In>,
-    jobs: Iterable<JobOptions & { payload: NoInfer<In>; delay: Duration }>,
-  ): Promise<AddResult[]>;
-
-  /** Like `delayMany`, but adds each job like `at`. */
-  abstract atMany<In = unknown>(
+    jobs: Iterable<NewJob<NoInfer<In>>>,
+    options?: { results?: false },
+  ): Promise<JobReceipt[]>;
+  /** With `results: true`, resolves with a receipt or an error for each job, even if all of them fail. */
+  abstract addMany<In = unknown>(
     tube: string | Tube<In>,
-    jobs: Iterable<JobOptions & { payload: NoInfer<In>; at: When }>,
+    jobs: Iterable<NewJob<NoInfer<In>>>,
+    options: { results: true },
   ): Promise<AddResult[]>;
 
   /**

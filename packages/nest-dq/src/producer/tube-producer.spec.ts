@@ -15,10 +15,8 @@ describe('producer.tube', () => {
       await orders.now({ id: 'now' }),
       await orders.delay({ id: 'delay' }, '1m', { key }),
       await orders.at({ id: 'at' }, now + 5_000, { headers: { tenant: 'x' } }),
-      ...(await orders.delayMany([{ payload: { id: 'many' }, delay: 7_000 }])).map(({ receipt }) => receipt!),
-      ...(await orders.atMany([{ payload: { id: 'times' }, at: now + 9_000 }])).map(
-        ({ receipt }) => receipt!,
-      ),
+      ...(await orders.addMany([{ payload: { id: 'many' }, delay: 7_000 }])),
+      ...(await orders.addMany([{ payload: { id: 'times' }, at: now + 9_000 }])),
     ];
     expect(added.map(({ tube, dueAt }) => [tube, dueAt.getTime() - now])).toEqual([
       ['t', 0],

@@ -4,6 +4,7 @@ import type {
   JobOptions,
   JobReceipt,
   JobView,
+  NewJob,
   PatienceOptions,
   RescheduleResult,
   RevokeOptions,
@@ -26,11 +27,10 @@ export abstract class TubeProducer<In = unknown> {
   /** Adds a job that runs at a given time. */
   abstract at(payload: In, when: When, options?: JobOptions): Promise<JobReceipt>;
 
-  /** Adds many jobs, each like `delay`. Resolves with one result per job, in the order of `jobs`. */
-  abstract delayMany(jobs: Iterable<JobOptions & { payload: In; delay: Duration }>): Promise<AddResult[]>;
-
-  /** Like `delayMany`, but adds each job like `at`. */
-  abstract atMany(jobs: Iterable<JobOptions & { payload: In; at: When }>): Promise<AddResult[]>;
+  /** Adds many jobs. Resolves with their receipts, in the order of `jobs`; rejects with all `failures` if some fail. */
+  abstract addMany(jobs: Iterable<NewJob<In>>, options?: { results?: false }): Promise<JobReceipt[]>;
+  /** With `results: true`, resolves with a receipt or an error for each job. */
+  abstract addMany(jobs: Iterable<NewJob<In>>, options: { results: true }): Promise<AddResult[]>;
 
   /** Stops a job. `revoked`: it won't start any more. */
   abstract revoke(ref: TubeJobRef, options?: RevokeOptions): Promise<RevokeResult>;

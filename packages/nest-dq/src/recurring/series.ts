@@ -1,6 +1,6 @@
 import { isOutcome } from '../consumer/run/outcome.js';
 import { DqError } from '../errors.js';
-import type { DelayedJob, HandlerMethod, HandlerResult, JobView } from '../api/job.js';
+import type { DelayedJob, HandlerMethod, JobView } from '../api/job.js';
 import { Again } from '../api/outcome.js';
 import type { ClusterProducer } from '../producer/cluster-producer.js';
 import type { Occurrences } from './occurrences.js';
@@ -37,7 +37,7 @@ export class Series {
    * Runs an occurrence and returns when the next one is. If the job was scheduled by another plan, this run ends it, and
    * `schedule` adds a new one: `Again` would keep the other plan's header. Any other job of the tube just runs.
    */
-  async run(payload: unknown, job: DelayedJob): Promise<HandlerResult> {
+  async run(payload: unknown, job: DelayedJob): Promise<unknown> {
     const { handler, occurrences } = this.parts;
     if (job.key !== SERIES_KEY) return handler(payload, job);
     // Ledger time, like due times. A local clock that is ahead would skip an occurrence.

@@ -17,7 +17,7 @@ describe('runs', () => {
       },
       { concurrency: 2 },
     );
-    await test.kit.producer.delayMany(
+    await test.kit.producer.addMany(
       Orders,
       Array.from({ length: 100 }, (_, i) => ({ payload: { id: String(i) }, delay: 0 })),
     );
@@ -157,7 +157,7 @@ describe('scheduled', () => {
 describe('nodes', () => {
   it('that sleep are replaced by others, a little later', async () => {
     const runs = await test.noting();
-    await test.kit.producer.delayMany(
+    await test.kit.producer.addMany(
       Orders,
       Array.from({ length: 30 }, (_, i) => ({ payload: { id: String(i) }, delay: '1h' })),
     );
