@@ -7,7 +7,7 @@ import type { ClientOptions, DriverFactory } from 'nest-kq/src/driver/client-opt
 import type { LogDriver, LogProducer } from 'nest-kq/src/driver/driver.js';
 import { eventually, startKafkaCluster, type KafkaServer } from 'test-servers';
 import { createTopic } from 'test-servers/kafka-topic';
-import type { KqLetterPage } from 'nest-kq';
+import type { KqDeadLetterPage } from 'nest-kq';
 import { LogDeadLetters } from 'nest-kq/src/dead-letters/log-dead-letters.js';
 import type { OutgoingMessage } from 'nest-kq/src/driver/message.js';
 import { partitionOf } from 'nest-kq/src/driver/partitioning.js';
@@ -225,7 +225,7 @@ it.each(DRIVERS)(
         letter(topic, 'discarded', 2),
       ]),
     );
-    const valuesOf = async (page: KqLetterPage) =>
+    const valuesOf = async (page: KqDeadLetterPage) =>
       Promise.all(
         page.letters.map(async ({ partition, offset }) =>
           String((await letters.get(dead, { partition, offset }))!.value),

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DqOptions } from 'nest-dq';
-import type { Operated } from 'nest-dq/src/events/events.js';
+import type { OperatorAct } from 'nest-dq/src/events/events.js';
 import type { BeanstalkdServer } from 'test-servers';
 import { eventually } from 'test-servers';
 import { countCopies } from '../support/copies.js';
@@ -52,7 +52,7 @@ describe('a node that lost its binlog', () => {
   it('is refilled automatically, so that both other nodes can be lost', async () => {
     const tube = 'repaired';
     const system = await started(true);
-    const told: Operated[] = [];
+    const told: OperatorAct[] = [];
     system.events.on('operated').subscribe((act) => told.push(act));
     const receipts = await added(system, tube);
     const [first, ...others] = servers.beanstalkds;

@@ -80,7 +80,7 @@ describe('nest-kq without nest-dq', () => {
     const code = `console.log(typeof (${load('nest-kq')}).KqModule.forRoot, ${names.join(', ')})`;
     const args = ['--input-type', format, '--eval', code];
     const { stdout } = await run(process.execPath, args, { cwd: folder.path });
-    expect(stdout).toMatch(/^function \S+ KqTestKit ConfluentDriver SchemaRegistry/);
+    expect(stdout).toMatch(/^function \S+ KqTestKit confluent SchemaRegistry/);
     const joint = run(process.execPath, ['--input-type', format, '--eval', load('nest-kq/dq')], {
       cwd: folder.path,
     });

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { EmbeddedNode, type ListenAddress, type TlsOptions } from 'nest-dq/embedded';
+import { EmbeddedNode, type ListenAddress, type ListenTlsOptions } from 'nest-dq/embedded';
 import { Authority, eventually, type Certificate } from 'test-servers';
 import { NestDqProcess } from '../cli/nest-dq-process.js';
 import { Peer } from '../support/peer.js';
@@ -80,7 +80,7 @@ describe('a node that listens with TLS', () => {
     return node.close();
   });
 
-  function listen(more: Partial<TlsOptions> = {}): Promise<ListenAddress> {
+  function listen(more: Partial<ListenTlsOptions> = {}): Promise<ListenAddress> {
     return node.listen({ port: 0, tls: { ...shown(server), ...more } });
   }
 
@@ -203,7 +203,7 @@ describe('a node that listens with TLS', () => {
     const clientCa = authority.certificate;
     node.renewTls(address, { ...shown(next), clientCa });
     expect(await serialShown(port, shown(client))).toBe(serialOf(next));
-    const broken: [Partial<TlsOptions>, string][] = [
+    const broken: [Partial<ListenTlsOptions>, string][] = [
       [{ ...shown(server), key: next.key, clientCa }, '`tls.key` does not belong to `tls.cert`'],
       [{ ...shown(server), cert: 'x', clientCa }, '`tls.cert` has no certificate'],
       [{ ...shown(server), key: '', clientCa }, '`tls.key` is not a private key'],
@@ -211,7 +211,7 @@ describe('a node that listens with TLS', () => {
       [shown(server), '`tls.clientCa` is not set: whether clients need a certificate cannot change'],
     ];
     for (const [certificates, message] of broken)
-      expect(() => node.renewTls(address, certificates as TlsOptions)).toThrow(`DQ_CONFIG: ${message}`);
+      expect(() => node.renewTls(address, certificates as ListenTlsOptions)).toThrow(`DQ_CONFIG: ${message}`);
     expect(await serialShown(port, shown(client))).toBe(serialOf(next));
     await isRefused(port);
     await before.says(...USED);
@@ -234,7 +234,9 @@ describe('a node that listens with TLS', () => {
       [{ ...pair, ca: 'z' }, 'unknown option `tls.ca`: expected one of cert, key, clientCa'],
     ];
     for (const [tls, message] of refused)
-      await expect(node.listen({ port: 0, tls: tls as TlsOptions })).rejects.toThrow(`DQ_CONFIG: ${message}`);
+      await expect(node.listen({ port: 0, tls: tls as ListenTlsOptions })).rejects.toThrow(
+        `DQ_CONFIG: ${message}`,
+      );
   });
 });
 

@@ -41,13 +41,13 @@ export type { PausedTube, ResumedTube } from './operate/tube-pauses.js';
 export type { BulkLimit, BulkOptions, BulkProgress } from './operate/bulk.js';
 export type { ActProgress } from './errors.js';
 export type { NewTime, WaitingFilter } from './operate/waiting-filter.js';
-export type { LetterFilter } from './operate/letter-filter.js';
+export type { DeadLetterFilter } from './operate/letter-filter.js';
 export type { RepairExample, RepairOptions } from './operate/repair.js';
 
 export { DqDeadLetters } from './producer/dead-letters.js';
 export type { DeadLetter } from './api/dead-letter.js';
 export type { DiscardResult, ReviveResult } from './api/job.js';
 
-export type { BadSeal, LostJob, Operated, OperatedOn } from './events/events.js';
+export type { BadSeal, LostJob, OperatorAct, ActTarget } from './events/events.js';
 export type { LostJobsState, OtherLedgerState, RedisDownState, UnreadableState } from './health/health.js';
 export type { DqClusterView, DqLoad, DqNodeLoad, DqTubeCounts, ScheduledTo } from './events/hooks.js';

@@ -75,12 +75,12 @@ export {
   KqDeadLetters,
   type KqDeadLetter,
   type KqDiscardOptions,
-  type KqLetterFilter,
-  type KqLetterListOptions,
-  type KqLetterPage,
-  type KqLetterRef,
-  type KqLettersDone,
-  type KqLetterSummary,
+  type KqDeadLetterFilter,
+  type KqDeadLetterListOptions,
+  type KqDeadLetterPage,
+  type KqDeadLetterRef,
+  type KqDeadLettersResult,
+  type KqDeadLetterSummary,
   type KqReplayOptions,
 } from './dead-letters/kq-dead-letters.js';
 export { KqHealth, type KqGroupHealth, type KqHealthBounds, type KqHealthState } from './health/health.js';

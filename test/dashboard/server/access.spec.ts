@@ -8,7 +8,7 @@ import {
   type ExecutionContext,
 } from '@nestjs/common';
 import { DqEvents, DqProducer } from 'nest-dq';
-import { DqInspector, type Operated } from 'nest-dq/operate';
+import { DqInspector, type OperatorAct } from 'nest-dq/operate';
 import type { DqDashboardAccess } from 'nest-dq/dashboard';
 import { PLATFORMS, ServedApp } from './served-app.js';
 
@@ -111,7 +111,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
 
   it('a viewer with named acts does these and no others, and is reported by name', async () => {
     const served = await withAccess(platform, { acts: ['pause', 'revoke'], by: 'ann@example.org' });
-    const told: Operated[] = [];
+    const told: OperatorAct[] = [];
     served.app
       .get(DqEvents)
       .on('operated')

@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { Injectable, type DynamicModule } from '@nestjs/common';
 import { DqEvents } from 'nest-dq';
-import type { Operated } from 'nest-dq/operate';
+import type { OperatorAct } from 'nest-dq/operate';
 import type { DqDashboardOptions } from 'nest-dq/dashboard';
 import {
   Discard,
@@ -141,7 +141,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
   it('counts what a bulk act would change, changes it, and reports who did', async () => {
     const access = () => ({ acts: 'all', by: 'ann' }) as const;
     const served = await withDead({ platform, dashboard: { access } }, 'no stock', 'no user', 'no stock');
-    const told: Operated[] = [];
+    const told: OperatorAct[] = [];
     served.app.get(DqEvents).on('operated').subscribe((act) => void told.push(act)); // prettier-ignore
     const body = { topic: DEAD, filter: { error: 'stock' } };
     const many = async (act: string, more: object) =>
@@ -180,7 +180,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
       { by: 'ann', act: 'kafkaDiscard', on: { topic: DEAD, id: '0/0' }, count: 0 },
     ]);
     const { json } = await served.get('/dq/api/acts');
-    expect(json.acts.map(({ on }: Operated) => on)).toEqual(told.toReversed().map(({ on }) => on));
+    expect(json.acts.map(({ on }: OperatorAct) => on)).toEqual(told.toReversed().map(({ on }) => on));
   });
 
   it('lets a viewer without the right do nothing, and see neither value nor headers', async () => {

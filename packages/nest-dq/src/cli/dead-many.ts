@@ -1,6 +1,6 @@
 import type { Arguments, Flags } from 'nest-handlers/cli';
 import type { DeadLetter } from '../api/dead-letter.js';
-import type { LetterFilter } from '../operate/letter-filter.js';
+import type { DeadLetterFilter } from '../operate/letter-filter.js';
 import { actOnMany, BULK_FLAGS, BULK_STATUS, limitOf } from './bulk.js';
 import { clusterCommand } from './cluster.js';
 
@@ -67,7 +67,7 @@ export const deadDiscardMany = clusterCommand({
   },
 });
 
-function filterOf(args: Arguments, now: number): LetterFilter {
+function filterOf(args: Arguments, now: number): DeadLetterFilter {
   return {
     diedFrom: args.instant('from', now),
     diedTo: args.instant('to', now),

@@ -1,13 +1,13 @@
 import type { DeadLetter } from '../api/dead-letter.js';
 import type { DqDeadLetters } from '../producer/dead-letters.js';
-import { checkLetterFilter, type LetterFilter } from '../operate/letter-filter.js';
+import { checkLetterFilter, type DeadLetterFilter } from '../operate/letter-filter.js';
 import { anything, number, text, time, type Input } from './input.js';
 
 /** The fields of a filter of dead letters. */
 export const LETTER_FILTER = ['diedFrom', 'diedTo', 'why', 'error', 'limit'] as const;
 
 /** Throws `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
-export function letterFilter(input: Input): LetterFilter {
+export function letterFilter(input: Input): DeadLetterFilter {
   return {
     ...input.part('diedFrom', time),
     ...input.part('diedTo', time),

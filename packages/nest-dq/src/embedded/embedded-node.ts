@@ -21,7 +21,7 @@ import {
   type SocketOptions,
 } from './listen-options.js';
 import { Listener } from './listener.js';
-import type { TlsCertificates, TlsOptions } from './tls.js';
+import type { TlsCertificates, ListenTlsOptions } from './tls.js';
 
 export type {
   ListenAddress,
@@ -31,7 +31,7 @@ export type {
   SocketAddress,
   SocketOptions,
   TlsCertificates,
-  TlsOptions,
+  ListenTlsOptions,
 };
 
 /** Options of `EmbeddedNode.open`. */

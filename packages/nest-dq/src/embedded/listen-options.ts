@@ -4,7 +4,7 @@ import type { Duration } from 'nest-handlers/time';
 import { DqError, unknownName, wrongValue } from '../errors.js';
 import { parseDuration } from '../time/duration.js';
 import { VERBS, type Verb } from './command-parser.js';
-import { resolveTls, type Tls, type TlsOptions } from './tls.js';
+import { resolveTls, type Tls, type ListenTlsOptions } from './tls.js';
 
 /** How a node serves at one address, TCP or unix socket. */
 export interface ServingOptions {
@@ -22,7 +22,7 @@ export interface ServingOptions {
   /** Commands answered UNKNOWN_COMMAND here, such as `['pause-tube']`: any but `quit`. @default none */
   deny?: readonly string[];
   /** Speaks TLS. Present but undefined is `DQ_CONFIG`, so that it never falls back to plain text. @default plain text */
-  tls?: TlsOptions;
+  tls?: ListenTlsOptions;
   /** Answers only `peek…`, `stats…`, `list-…`, `use` and `quit`: nobody can change a job here. @default false */
   readOnly?: boolean;
 }

@@ -19,7 +19,7 @@ export interface TlsCertificates {
 }
 
 /** Options of `listen({ tls })`. TLS 1.2 and 1.3 are supported. */
-export interface TlsOptions extends TlsCertificates {
+export interface ListenTlsOptions extends TlsCertificates {
   /** Time limit of a client's handshake, as a `Duration`; then it is cut. @default '10s' */
   handshake?: Duration;
 }
@@ -36,7 +36,7 @@ export interface Tls {
 const OPTIONS = ['cert', 'key', 'clientCa', 'handshake'];
 
 /** Throws `DQ_CONFIG` if an option can't be used, without showing its value, and `DQ_BAD_DURATION`. */
-export function resolveTls(given: TlsOptions): Tls {
+export function resolveTls(given: ListenTlsOptions): Tls {
   if (typeof given !== 'object' || given === null)
     throw wrongValue('DQ_CONFIG', '`tls`', given, '{ cert, key } as PEM strings');
   const unknown = Object.keys(given).find((name) => !OPTIONS.includes(name));

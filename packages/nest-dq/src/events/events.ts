@@ -48,7 +48,7 @@ export interface DqEventMap {
   /** A waiting job is lost: no node has a copy of it any more. Emitted once by each process that consumes its tube. */
   lost: LostJob;
   /** An action of `DqControl` or of this process's dashboard ended, or an automatic repair. Not emitted for a dry run. */
-  operated: Operated;
+  operated: OperatorAct;
 }
 
 /** A copy that was not run because its seal is wrong. */
@@ -80,7 +80,7 @@ export interface LostJob {
 }
 
 /** An action of `DqControl`, as reported by the event. `DqInspector.acts` lists those of all processes. */
-export interface Operated {
+export interface OperatorAct {
   /** Who did it, as passed to the action; host and process by default. `nest-dq` if it started automatically. */
   readonly by: string;
   /**
@@ -89,7 +89,7 @@ export interface Operated {
    */
   readonly act: string;
   /** Target of the action. */
-  readonly on: OperatedOn;
+  readonly on: ActTarget;
   /** Number of jobs, letters, tubes or nodes changed. */
   readonly count: number;
   /** Error that ended it early; absent if it completed. */
@@ -97,7 +97,7 @@ export interface Operated {
 }
 
 /** Target of an action, from its arguments. */
-export interface OperatedOn {
+export interface ActTarget {
   /** Tube name without the prefix. */
   readonly tube?: string;
   /** Id of a job; for a Kafka dead letter its partition and offset, as in `0/12`. */

@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { CollectingHub } from '../../spec-support/collecting-hub.js';
 import { DqError } from '../errors.js';
-import type { Operated } from '../events/events.js';
+import type { OperatorAct } from '../events/events.js';
 import { MOST_ACTS, type Acts } from './acts.js';
 import { LocalActs } from './local-acts.js';
 import { VirtualClock } from 'nest-handlers/testing';
 import { actPage, type ActPageOptions } from '../operate/act-view.js';
 import { ActWriter } from './act-writer.js';
 
-const PAUSE: Operated = { by: 'ann', act: 'pause', on: { tube: 't' }, count: 1 };
+const PAUSE: OperatorAct = { by: 'ann', act: 'pause', on: { tube: 't' }, count: 1 };
 
 describe('ActWriter', () => {
   let clock: VirtualClock;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { DqError, factOf, shorten, show, TEXT_LIMIT, toError } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
-import type { Operated, OperatedOn } from '../events/events.js';
+import type { OperatorAct, ActTarget } from '../events/events.js';
 import { MOST_ACTS, type ActRecord, type Acts } from './acts.js';
 import { withinLimit } from '../time/call-limit.js';
 import type { Clock, Timer } from 'nest-handlers/time';
@@ -49,7 +49,7 @@ export class ActWriter {
     if (this.unstored > 0) warn(`the last ${this.unstored} operator actions were not stored`);
   }
 
-  private note(act: Operated): void {
+  private note(act: OperatorAct): void {
     this.waiting.add(JSON.stringify(recordOf(act, this.parts)));
     for (const oldest of this.waiting) {
       if (this.waiting.size <= MOST_ACTS) break; // more would be dropped anyway
@@ -83,7 +83,10 @@ export class ActWriter {
   }
 }
 
-function recordOf({ by, act, on, count, error }: Operated, { acts, hidesKeys }: ActWriterParts): ActRecord {
+function recordOf(
+  { by, act, on, count, error }: OperatorAct,
+  { acts, hidesKeys }: ActWriterParts,
+): ActRecord {
   const { key: _hidden, ...rest } = on;
   const at = Math.floor(acts.now());
   const record = { id: randomUUID(), at, by, act, on: inJson(hidesKeys ? rest : on), count };
@@ -93,7 +96,7 @@ function recordOf({ by, act, on, count, error }: Operated, { acts, hidesKeys }: 
 }
 
 /** Makes it fit for JSON: an application may pass anything to an act, of any length. */
-function inJson(on: OperatedOn): OperatedOn {
+function inJson(on: ActTarget): ActTarget {
   const { filter, change, ...rest } = on;
   try {
     if (JSON.stringify({ filter, change }).length <= TEXT_LIMIT) return on;

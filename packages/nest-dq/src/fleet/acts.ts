@@ -1,6 +1,6 @@
 // What operators did, for later inspection. Nothing here decides about a job.
 
-import type { Operated } from '../events/events.js';
+import type { OperatorAct } from '../events/events.js';
 
 /** Number of stored acts; the oldest are dropped. */
 export const MOST_ACTS = 1_000;
@@ -25,7 +25,7 @@ export interface StoredAct {
 }
 
 /** An act as stored, in JSON. */
-export interface ActRecord extends Omit<Operated, 'error'> {
+export interface ActRecord extends Omit<OperatorAct, 'error'> {
   /** Unique id of the act. */
   readonly id: string;
   /** Ledger time at which it ended, in ms. */

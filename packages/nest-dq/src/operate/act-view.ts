@@ -1,12 +1,12 @@
 import { show } from '../errors.js';
-import type { Operated } from '../events/events.js';
+import type { OperatorAct } from '../events/events.js';
 import type { ActRecord, Acts, StoredAct } from '../fleet/acts.js';
 import { readShaped, type Shape } from '../ledger/foreign-json.js';
 import { checkBetween, checkObject } from '../producer/call-options.js';
 import { formatCursor, parseCursor } from '../producer/cursor.js';
 
 /** What an operator did: an act of any process, including the command line, or an automatic repair. */
-export interface ActView extends Omit<Operated, 'error'> {
+export interface ActView extends Omit<OperatorAct, 'error'> {
   /** Unique id of the act. */
   readonly id: string;
   /** When it ended, by the ledger's clock. */

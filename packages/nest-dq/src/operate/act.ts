@@ -5,7 +5,7 @@ import { namedCopies } from '../copies/formats/unwrap.js';
 import { parseRef } from '../copies/job-ref.js';
 import { DqError, wrongValue } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
-import type { Operated, OperatedOn } from '../events/events.js';
+import type { OperatorAct, ActTarget } from '../events/events.js';
 
 /** Options of every act of `DqControl`. */
 export interface ActOptions {
@@ -26,7 +26,7 @@ export class Act {
   constructor(
     private readonly events: EventHub,
     private readonly name: string,
-    private readonly on: OperatedOn,
+    private readonly on: ActTarget,
     by: string | undefined,
   ) {
     this.by = by === undefined ? `${hostname()}:${process.pid}` : checkBy(by);
@@ -34,7 +34,7 @@ export class Act {
 
   /** Ends the act. `count` is the number of changed items, and `error` what ended it early. */
   ended(count: number, error?: Error): void {
-    const told: Operated = { by: this.by, act: this.name, on: this.on, count };
+    const told: OperatorAct = { by: this.by, act: this.name, on: this.on, count };
     this.events.tell('operated', error ? { ...told, error } : told);
   }
 }
@@ -63,7 +63,7 @@ export async function actOnJob<Result>(
   }
 }
 
-function targetOf(ref: JobRef, prefix: string): OperatedOn {
+function targetOf(ref: JobRef, prefix: string): ActTarget {
   const copies = namedCopies(ref);
   if (copies) {
     const ids = copies.map(({ endpoint, tube, copyId }) => `${endpoint}/${tube}/${copyId}`);

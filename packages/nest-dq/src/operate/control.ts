@@ -10,7 +10,7 @@ import type { DqProducer } from '../producer/producer.js';
 import { Act, actOnJob, type ActOptions } from './act.js';
 import type { BulkOptions, BulkProgress } from './bulk.js';
 import { LetterActs } from './letter-acts.js';
-import type { LetterFilter } from './letter-filter.js';
+import type { DeadLetterFilter } from './letter-filter.js';
 import { checkNode, repair, type RepairExample, type RepairOptions } from './repair.js';
 import { TubePauses, type PausedTube, type ResumedTube } from './tube-pauses.js';
 import { WaitingActs } from './waiting-acts.js';
@@ -37,7 +37,7 @@ export abstract class DqControl {
    */
   abstract reviveMany(
     tube: string | Tube,
-    filter: LetterFilter,
+    filter: DeadLetterFilter,
     options?: BulkOptions & { delay?: Duration },
   ): AsyncIterable<BulkProgress<DeadLetter>>;
 
@@ -47,7 +47,7 @@ export abstract class DqControl {
    */
   abstract discardMany(
     tube: string | Tube,
-    filter: LetterFilter,
+    filter: DeadLetterFilter,
     options?: BulkOptions,
   ): AsyncIterable<BulkProgress<DeadLetter>>;
 
@@ -153,7 +153,7 @@ export class ClusterControl extends DqControl {
 
   override reviveMany(
     tube: string | Tube,
-    filter: LetterFilter,
+    filter: DeadLetterFilter,
     options?: BulkOptions & { delay?: Duration },
   ): AsyncIterable<BulkProgress<DeadLetter>> {
     return this.letters.reviveMany(tube, filter, options);
@@ -161,7 +161,7 @@ export class ClusterControl extends DqControl {
 
   override discardMany(
     tube: string | Tube,
-    filter: LetterFilter,
+    filter: DeadLetterFilter,
     options?: BulkOptions,
   ): AsyncIterable<BulkProgress<DeadLetter>> {
     return this.letters.discardMany(tube, filter, options);

@@ -19,7 +19,7 @@ import {
   type BulkPage,
   type BulkProgress,
 } from './bulk.js';
-import { checkLetterFilter, type LetterFilter } from './letter-filter.js';
+import { checkLetterFilter, type DeadLetterFilter } from './letter-filter.js';
 
 /** Each revival is a move: it stores copies on nodes. */
 const REVIVALS_AT_ONCE = 32;
@@ -35,7 +35,7 @@ export class LetterActs {
 
   reviveMany(
     tube: string | Tube,
-    filter: LetterFilter,
+    filter: DeadLetterFilter,
     options?: BulkOptions & { delay?: Duration },
   ): AsyncGenerator<BulkProgress<DeadLetter>, void, undefined> {
     const checked = checkBulk(options, ['delay']);
@@ -64,7 +64,7 @@ export class LetterActs {
 
   discardMany(
     tube: string | Tube,
-    filter: LetterFilter,
+    filter: DeadLetterFilter,
     options?: BulkOptions,
   ): AsyncGenerator<BulkProgress<DeadLetter>, void, undefined> {
     const checked = checkBulk(options);
@@ -90,7 +90,7 @@ export class LetterActs {
   private begin(
     name: 'reviveMany' | 'discardMany',
     tube: string | Tube,
-    filter: LetterFilter,
+    filter: DeadLetterFilter,
     { by, cursor, dryRun = false, patience }: BulkOptions,
     changeIn: (storedAs: StoredTube) => Change,
   ): AsyncGenerator<BulkProgress<DeadLetter>, void, undefined> {

@@ -2,14 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import { withDeadJobs } from '../../spec-support/dead-jobs.js';
 import type { Death } from '../ledger/requests.js';
 import type { BulkOptions } from './bulk.js';
-import type { LetterFilter } from './letter-filter.js';
+import type { DeadLetterFilter } from './letter-filter.js';
 
 const TIMEOUT: Death = { why: 'attempts', error: { name: 'DqError', message: 'DQ_TIMEOUT: too slow' } };
 const GONE: Death = { why: 'discarded', error: { name: 'Discard', message: 'customer 42 is gone' } };
 const CRASHED: Death = { why: 'attempts' };
 
 describe('the filter of dead letters', () => {
-  it.each<[string, LetterFilter, string[]]>([
+  it.each<[string, DeadLetterFilter, string[]]>([
     ['nothing is given', {}, ['crashed', 'gone', 'timeout']],
     ['a reason is given', { why: 'attempts' }, ['crashed', 'timeout']],
     ['a part of the message is given', { error: 'is gone' }, ['gone']],
@@ -78,7 +78,9 @@ describe('the filter of dead letters', () => {
   ])('of %j with the options %j is refused at the call', async (filter, options, message) => {
     const { control, dead, events } = await withDeadJobs(1);
     const operated = events.collect('operated');
-    expect(() => control.discardMany('t', filter as LetterFilter, options as BulkOptions)).toThrow(message);
+    expect(() => control.discardMany('t', filter as DeadLetterFilter, options as BulkOptions)).toThrow(
+      message,
+    );
     expect(() => control.discardMany('no tube', {})).toThrow(/DQ_BAD_TUBE/);
     expect([await dead(), operated]).toEqual([['0'], []]);
   });

@@ -7,7 +7,7 @@ import { parseWhen } from '../time/instant.js';
 import { checkLimit, type BulkLimit } from './bulk.js';
 
 /** Selects dead letters of a tube that match all given fields; `{}` selects all. */
-export interface LetterFilter extends BulkLimit {
+export interface DeadLetterFilter extends BulkLimit {
   /** Letters that died at this time or later, by the ledger's clock. */
   diedFrom?: When;
   /** Letters that died before this time. */
@@ -36,7 +36,7 @@ const WHYS: Readonly<Record<DeadLetter['why'], true>> = {
 };
 
 /** Throws `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
-export function checkLetterFilter(filter: LetterFilter): CheckedLetterFilter {
+export function checkLetterFilter(filter: DeadLetterFilter): CheckedLetterFilter {
   if (filter === undefined)
     throw wrongValue('DQ_BAD_OPTION', 'the filter', filter, 'an object; {} matches all letters');
   const names = ['diedFrom', 'diedTo', 'why', 'error', 'limit'] as const;

@@ -1,7 +1,7 @@
 import type { JobRefText, JobView, RevokeOptions } from '../api/job.js';
 import { storedTube, withoutPrefix, type StoredTube, type Tube } from '../api/tube.js';
 import { formatRef } from '../copies/job-ref.js';
-import type { OperatedOn } from '../events/events.js';
+import type { ActTarget } from '../events/events.js';
 import type { WaitingJob, WaitingPosition } from '../ledger/waiting-jobs.js';
 import { formatCursor, parseCursor } from '../producer/cursor.js';
 import type { ProducerContext } from '../producer/producer-context.js';
@@ -100,7 +100,7 @@ export class WaitingActs {
     tube: string | Tube,
     filter: WaitingFilter,
     { by, cursor, dryRun = false, patience }: BulkOptions,
-    more: OperatedOn,
+    more: ActTarget,
     changeIn: (storedAs: StoredTube) => Change,
   ): WaitingAct {
     this.context.refuseIfClosed();

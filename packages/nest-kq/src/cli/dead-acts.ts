@@ -1,5 +1,9 @@
 import { confirmed, counted, type Answer, type Arguments, type Flags } from 'nest-handlers/cli';
-import type { KqLetterFilter, KqLetterRef, KqLettersDone } from '../dead-letters/kq-dead-letters.js';
+import type {
+  KqDeadLetterFilter,
+  KqDeadLetterRef,
+  KqDeadLettersResult,
+} from '../dead-letters/kq-dead-letters.js';
 import { clusterCommand } from './cluster.js';
 import { missingFact, showLetter } from './dead.js';
 import { FILTER_FLAGS, PLACE_FLAGS, filterOf, placeOf } from './letter-flags.js';
@@ -58,9 +62,9 @@ export const deadDiscard = clusterCommand({
 
 type Start = (
   topic: string,
-  which: KqLetterRef | KqLetterFilter,
+  which: KqDeadLetterRef | KqDeadLetterFilter,
   options: { readonly dryRun: boolean; readonly limit?: number },
-) => Promise<KqLettersDone>;
+) => Promise<KqDeadLettersResult>;
 
 /** Counts first, asks for confirmation, then acts. */
 async function act(args: Arguments, verb: string, start: Start): Promise<Answer> {
@@ -85,7 +89,11 @@ async function act(args: Arguments, verb: string, start: Start): Promise<Answer>
   return answer(topic, await run(false), place !== undefined);
 }
 
-function dryAnswer({ count, examples, leaderless }: KqLettersDone, what: string, isDry: boolean): Answer {
+function dryAnswer(
+  { count, examples, leaderless }: KqDeadLettersResult,
+  what: string,
+  isDry: boolean,
+): Answer {
   const lines = examples.map((letter) => `  ${showLetter(letter)}`);
   const more = count > lines.length && lines.length > 0 ? ['  …'] : [];
   const hint = isDry ? [] : ['nothing was done: expected --yes, since there is no terminal to confirm on'];
@@ -98,7 +106,7 @@ function dryAnswer({ count, examples, leaderless }: KqLettersDone, what: string,
 
 function answer(
   topic: string,
-  { count, failed, failures, leaderless }: KqLettersDone,
+  { count, failed, failures, leaderless }: KqDeadLettersResult,
   isOne: boolean,
 ): Answer {
   const told = failures.map(({ error, ...place }) => ({ ...place, error: error.message }));

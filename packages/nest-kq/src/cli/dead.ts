@@ -1,6 +1,6 @@
 import { distance, facts, instant, table } from 'nest-handlers/cli';
 import { systemClock } from 'nest-handlers/time';
-import type { KqDeadLetter, KqLetterSummary } from '../dead-letters/kq-dead-letters.js';
+import type { KqDeadLetter, KqDeadLetterSummary } from '../dead-letters/kq-dead-letters.js';
 import { leaderlessFact } from '../driver/known-ends.js';
 import { clusterCommand } from './cluster.js';
 import { FILTER_FLAGS, PLACE_FLAGS, filterOf, placeOf } from './letter-flags.js';
@@ -84,7 +84,10 @@ export const deadShow = clusterCommand({
   },
 });
 
-export function showPlace({ partition, offset }: Pick<KqLetterSummary, 'partition'> & { offset: unknown }) {
+export function showPlace({
+  partition,
+  offset,
+}: Pick<KqDeadLetterSummary, 'partition'> & { offset: unknown }) {
   return `partition ${partition}, offset ${String(offset)}`;
 }
 
@@ -94,7 +97,7 @@ export function missingFact(topic: string, leaderless: readonly number[]): strin
 }
 
 /** Returns one line for people. */
-export function showLetter({ partition, offset, key, error }: KqLetterSummary): string {
+export function showLetter({ partition, offset, key, error }: KqDeadLetterSummary): string {
   return `${partition}/${offset}  ${short(key ?? '')}  ${short(`${error.name}: ${error.message}`)}`;
 }
 

@@ -1,6 +1,6 @@
 import type { Arguments, Flags } from 'nest-handlers/cli';
 import { systemClock } from 'nest-handlers/time';
-import type { KqLetterFilter, KqLetterRef } from '../dead-letters/kq-dead-letters.js';
+import type { KqDeadLetterFilter, KqDeadLetterRef } from '../dead-letters/kq-dead-letters.js';
 
 export const FILTER_FLAGS: Flags = {
   error: { value: 'TEXT', help: "the error's name or message contains this string" },
@@ -19,7 +19,7 @@ export const PLACE_FLAGS: Flags = {
   offset: { value: 'N', help: 'with --partition' },
 };
 
-export function filterOf(args: Arguments): KqLetterFilter {
+export function filterOf(args: Arguments): KqDeadLetterFilter {
   const now = systemClock.wall();
   const from = args.instant('from', now);
   const to = args.instant('to', now);
@@ -38,7 +38,7 @@ export function filterOf(args: Arguments): KqLetterFilter {
 }
 
 /** Returns undefined if no letter is named. */
-export function placeOf(args: Arguments): KqLetterRef | undefined {
+export function placeOf(args: Arguments): KqDeadLetterRef | undefined {
   const partition = args.count('partition', 0, 2 ** 31 - 1);
   const offset = args.count('offset', 0, Number.MAX_SAFE_INTEGER);
   if (partition === undefined && offset === undefined) return undefined;

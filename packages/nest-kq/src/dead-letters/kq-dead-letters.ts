@@ -3,13 +3,13 @@ import type { Headers } from '../driver/message.js';
 import type { KqError } from '../errors.js';
 
 /** The position of a letter in its dead letter topic. */
-export interface KqLetterRef {
+export interface KqDeadLetterRef {
   readonly partition: number;
   readonly offset: string | number | bigint;
 }
 
 /** Selects letters that match every given field. */
-export interface KqLetterFilter {
+export interface KqDeadLetterFilter {
   /** A substring of the error's name or message. */
   error?: string;
   /** The original topic of the message. */
@@ -25,7 +25,7 @@ export interface KqLetterFilter {
 }
 
 /** A dead letter in a list. */
-export interface KqLetterSummary {
+export interface KqDeadLetterSummary {
   /** Together with `offset`, the position of the letter. */
   readonly partition: number;
   readonly offset: string;
@@ -45,7 +45,7 @@ export interface KqLetterSummary {
 }
 
 /** A complete dead letter. */
-export interface KqDeadLetter extends KqLetterSummary {
+export interface KqDeadLetter extends KqDeadLetterSummary {
   readonly error: { readonly name: string; readonly message: string; readonly stack: string };
   /** Null for a tombstone. */
   readonly value: Buffer | null;
@@ -58,9 +58,9 @@ export interface KqDeadLetter extends KqLetterSummary {
 }
 
 /** A page of letters that are neither replayed nor discarded, newest first. */
-export interface KqLetterPage {
+export interface KqDeadLetterPage {
   /** With a filter, or if many are resolved, there may be fewer than `limit`, even none, and still a `cursor`. */
-  readonly letters: readonly KqLetterSummary[];
+  readonly letters: readonly KqDeadLetterSummary[];
   /** Absent on the last page. */
   readonly cursor?: string;
   /**
@@ -71,9 +71,9 @@ export interface KqLetterPage {
 }
 
 /** Options of `KqDeadLetters.list`. */
-export interface KqLetterListOptions {
+export interface KqDeadLetterListOptions {
   /** @default all */
-  filter?: KqLetterFilter;
+  filter?: KqDeadLetterFilter;
   /** 1 to 1,000. @default 50 */
   limit?: number;
   /** The cursor of the previous page. @default at the newest letter */
@@ -98,7 +98,7 @@ export interface KqReplayOptions extends KqDiscardOptions {
 }
 
 /** The result of a replay or discard. */
-export interface KqLettersDone {
+export interface KqDeadLettersResult {
   /** Number of letters resolved; in a dry run, the number that would be. */
   readonly count: number;
   /** Number of letters that couldn't be replayed, and remain. */
@@ -110,7 +110,7 @@ export interface KqLettersDone {
     readonly error: KqError;
   }[];
   /** Up to 5 of the letters found. */
-  readonly examples: readonly KqLetterSummary[];
+  readonly examples: readonly KqDeadLetterSummary[];
   /** Partitions without a leader, whose letters were skipped, and remain. Absent if none was skipped. */
   readonly leaderless?: readonly number[];
 }
@@ -129,13 +129,13 @@ export abstract class KqDeadLetters {
   abstract topics(): Promise<readonly string[]>;
 
   /** Resolves with one page. Reads at most about 64 MiB. */
-  abstract list(topic: string | Topic, options?: KqLetterListOptions): Promise<KqLetterPage>;
+  abstract list(topic: string | Topic, options?: KqDeadLetterListOptions): Promise<KqDeadLetterPage>;
 
   /**
    * Resolves with one letter, even a resolved one; undefined if it doesn't exist, or no longer does. `KQ_AWAY`: its partition
    * has no leader.
    */
-  abstract get(topic: string | Topic, ref: KqLetterRef): Promise<KqDeadLetter | undefined>;
+  abstract get(topic: string | Topic, ref: KqDeadLetterRef): Promise<KqDeadLetter | undefined>;
 
   /**
    * Stores messages again in their original topics, with their original key, value and headers. A letter is resolved once its
@@ -147,14 +147,14 @@ export abstract class KqDeadLetters {
    */
   abstract replay(
     topic: string | Topic,
-    which: KqLetterRef | KqLetterFilter,
+    which: KqDeadLetterRef | KqDeadLetterFilter,
     options?: KqReplayOptions,
-  ): Promise<KqLettersDone>;
+  ): Promise<KqDeadLettersResult>;
 
   /** Discards letters for good. `which`: see `replay`. */
   abstract discard(
     topic: string | Topic,
-    which: KqLetterRef | KqLetterFilter,
+    which: KqDeadLetterRef | KqDeadLetterFilter,
     options?: KqDiscardOptions,
-  ): Promise<KqLettersDone>;
+  ): Promise<KqDeadLettersResult>;
 }

@@ -1,14 +1,18 @@
 import { checkOptions } from '../api/checks.js';
 import { topicName } from '../api/topic.js';
 import { wrongValue } from '../errors.js';
-import type { KqLetterFilter, KqLetterRef, KqLetterSummary } from './kq-dead-letters.js';
+import type { KqDeadLetterFilter, KqDeadLetterRef, KqDeadLetterSummary } from './kq-dead-letters.js';
 
 const TEXTS = ['error', 'group', 'key'] as const;
 const TIMES = ['from', 'to'] as const;
-const NAMES: readonly string[] = ['topic', ...TEXTS, ...TIMES] satisfies readonly (keyof KqLetterFilter)[];
+const NAMES: readonly string[] = [
+  'topic',
+  ...TEXTS,
+  ...TIMES,
+] satisfies readonly (keyof KqDeadLetterFilter)[];
 
 /** Checks a filter and returns its predicate; throws `KQ_BAD_OPTION` or `KQ_BAD_TOPIC`. */
-export function letterMatcher(filter: KqLetterFilter): (letter: KqLetterSummary) => boolean {
+export function letterMatcher(filter: KqDeadLetterFilter): (letter: KqDeadLetterSummary) => boolean {
   checkOptions('KQ_BAD_OPTION', 'a dead-letter filter', filter, NAMES);
   for (const name of TEXTS) {
     const value: unknown = filter[name];
@@ -33,14 +37,14 @@ export function letterMatcher(filter: KqLetterFilter): (letter: KqLetterSummary)
 
 /** Returns the position of one letter, or undefined if `which` is a filter. `KQ_BAD_OPTION`. */
 export function placeIn(
-  which: KqLetterRef | KqLetterFilter,
+  which: KqDeadLetterRef | KqDeadLetterFilter,
 ): { partition: number; offset: bigint } | undefined {
   const isRef = typeof which === 'object' && which !== null && ('partition' in which || 'offset' in which);
-  return isRef ? placeOf(which as KqLetterRef) : undefined;
+  return isRef ? placeOf(which as KqDeadLetterRef) : undefined;
 }
 
 /** Returns the checked position of a letter. `KQ_BAD_OPTION`. */
-export function placeOf(ref: KqLetterRef): { partition: number; offset: bigint } {
+export function placeOf(ref: KqDeadLetterRef): { partition: number; offset: bigint } {
   checkOptions('KQ_BAD_OPTION', 'a dead-letter reference', ref, ['partition', 'offset']);
   const { partition, offset } = ref;
   if (!Number.isSafeInteger(partition) || partition < 0)

@@ -1,6 +1,6 @@
 import { checkOptions, wholeNumber } from '../api/checks.js';
 import { wrongValue } from '../errors.js';
-import type { KqLetterListOptions, KqLetterPage, KqLetterSummary } from './kq-dead-letters.js';
+import type { KqDeadLetterListOptions, KqDeadLetterPage, KqDeadLetterSummary } from './kq-dead-letters.js';
 import type { Budget, LetterPartition } from './letter-partition.js';
 import { letterMatcher } from './letter-filter.js';
 
@@ -8,7 +8,7 @@ const NAMES: readonly string[] = [
   'filter',
   'limit',
   'cursor',
-] satisfies readonly (keyof KqLetterListOptions)[];
+] satisfies readonly (keyof KqDeadLetterListOptions)[];
 /** Max offsets of one read. */
 export const MOST_AT_ONCE = 1_000;
 /** Max read by a page, in addition to one chunk per partition. */
@@ -18,7 +18,7 @@ const MOST_BYTES = 64 * 1_048_576;
 type Positions = ReadonlyMap<number, bigint | undefined>;
 
 export interface LetterQuery {
-  readonly matches: (letter: KqLetterSummary) => boolean;
+  readonly matches: (letter: KqDeadLetterSummary) => boolean;
   readonly limit: number;
   /** By partition, the offset below which the page starts; undefined for the end. Missing partitions are finished. */
   readonly positions: Positions | undefined;
@@ -27,7 +27,7 @@ export interface LetterQuery {
 }
 
 /** Checks the options of `list`; throws `KQ_BAD_OPTION` or `KQ_BAD_TOPIC`. */
-export function readQuery(options: KqLetterListOptions): LetterQuery {
+export function readQuery(options: KqDeadLetterListOptions): LetterQuery {
   checkOptions('KQ_BAD_OPTION', '`list`', options, NAMES);
   const { filter = {}, limit = 50, cursor } = options;
   return {
@@ -47,7 +47,7 @@ export async function pageOf(
   query: LetterQuery,
   floors: ReadonlyMap<number, bigint>,
   leaderless: readonly number[],
-): Promise<KqLetterPage> {
+): Promise<KqDeadLetterPage> {
   const { limit, positions } = query;
   const budget: Budget = { messages: MOST_MESSAGES, bytes: MOST_BYTES };
   const tails = partitions.map((partition) => {
@@ -57,7 +57,7 @@ export async function pageOf(
     return new Tail(partition, query, floor, start < partition.end ? start : partition.end);
   });
   const missing = leaderless.filter((partition) => positions?.has(partition) !== false);
-  const letters: KqLetterSummary[] = [];
+  const letters: KqDeadLetterSummary[] = [];
   while (letters.length < limit) {
     await Promise.all(tails.map((tail) => tail.fill(budget)));
     // For a partition with no letter read yet, the age of its next one is unknown.
@@ -80,7 +80,7 @@ export async function pageOf(
 
 /** A partition, as far as the page has read it. */
 class Tail {
-  private readonly found: KqLetterSummary[] = [];
+  private readonly found: KqDeadLetterSummary[] = [];
   private count: number;
 
   constructor(
@@ -97,7 +97,7 @@ class Tail {
   }
 
   /** The next letter of the list. */
-  get head(): KqLetterSummary | undefined {
+  get head(): KqDeadLetterSummary | undefined {
     return this.found[0];
   }
 
@@ -125,7 +125,7 @@ class Tail {
     }
   }
 
-  take(): KqLetterSummary {
+  take(): KqDeadLetterSummary {
     return this.found.shift()!;
   }
 }

@@ -1,6 +1,6 @@
 import type { LogAdmin, PartitionEnds } from '../driver/driver.js';
 import type { LogMessage } from '../driver/message.js';
-import type { KqLetterSummary } from './kq-dead-letters.js';
+import type { KqDeadLetterSummary } from './kq-dead-letters.js';
 import { isLetter, resolvedBy, summaryOf } from './letter.js';
 import { OffsetSet } from './offset-set.js';
 
@@ -70,11 +70,11 @@ export class LetterPartition {
     position: bigint,
     count: number,
     budget: Budget,
-  ): Promise<{ letters: KqLetterSummary[]; position: bigint }> {
+  ): Promise<{ letters: KqDeadLetterSummary[]; position: bigint }> {
     const isKnown = position >= this.from;
     const high = isKnown ? position : this.from;
     const low = max(this.first, high - BigInt(count));
-    const letters: KqLetterSummary[] = [];
+    const letters: KqDeadLetterSummary[] = [];
     for await (const messages of this.read(low, high)) {
       budget.messages -= messages.length;
       budget.bytes -= messages.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { FOR_GROUP } from '../driver/addressing.js';
 import type { LogMessage, OutgoingMessage } from '../driver/message.js';
 import { DEAD_LETTER_HEADERS, withoutLetter } from '../failures/dead-letter.js';
-import type { KqDeadLetter, KqLetterSummary } from './kq-dead-letters.js';
+import type { KqDeadLetter, KqDeadLetterSummary } from './kq-dead-letters.js';
 
 /** The ways to resolve a letter. */
 export type Resolution = 'replayed' | 'discarded';
@@ -58,7 +58,7 @@ export function resolvedBy(message: LogMessage): readonly bigint[] {
   }
 }
 
-export function summaryOf(partition: number, message: LogMessage): KqLetterSummary {
+export function summaryOf(partition: number, message: LogMessage): KqDeadLetterSummary {
   const { topic, group, why, errorName, errorMessage, ...names } = DEAD_LETTER_HEADERS;
   const text = (name: string) => headerOf(message, name);
   const digits = (name: string) => (/^\d{1,19}$/.test(text(name) ?? '') ? text(name) : undefined);

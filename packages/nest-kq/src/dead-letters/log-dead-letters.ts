@@ -8,12 +8,12 @@ import {
   KqDeadLetters,
   type KqDeadLetter,
   type KqDiscardOptions,
-  type KqLetterFilter,
-  type KqLetterListOptions,
-  type KqLetterPage,
-  type KqLetterRef,
-  type KqLettersDone,
-  type KqLetterSummary,
+  type KqDeadLetterFilter,
+  type KqDeadLetterListOptions,
+  type KqDeadLetterPage,
+  type KqDeadLetterRef,
+  type KqDeadLettersResult,
+  type KqDeadLetterSummary,
   type KqReplayOptions,
 } from './kq-dead-letters.js';
 import { headerOf, isLetter, letterOf, resolutionOf, revived, summaryOf, type Resolution } from './letter.js';
@@ -45,9 +45,9 @@ interface Act {
   readonly targets: Targets;
 }
 
-type Done = { -readonly [Name in keyof KqLettersDone]: KqLettersDone[Name] } & {
-  readonly failures: KqLettersDone['failures'][number][];
-  readonly examples: KqLetterSummary[];
+type Done = { -readonly [Name in keyof KqDeadLettersResult]: KqDeadLettersResult[Name] } & {
+  readonly failures: KqDeadLettersResult['failures'][number][];
+  readonly examples: KqDeadLetterSummary[];
 };
 
 /** A dead letter topic as readable now. */
@@ -87,7 +87,10 @@ export class LogDeadLetters extends KqDeadLetters {
     return names.toSorted((a, b) => (a < b ? -1 : 1));
   }
 
-  override async list(topic: string | Topic, options: KqLetterListOptions = {}): Promise<KqLetterPage> {
+  override async list(
+    topic: string | Topic,
+    options: KqDeadLetterListOptions = {},
+  ): Promise<KqDeadLetterPage> {
     const name = topicName(topic);
     const query = readQuery(options);
     return this.inTurn(name, async () => {
@@ -97,7 +100,7 @@ export class LogDeadLetters extends KqDeadLetters {
     });
   }
 
-  override async get(topic: string | Topic, ref: KqLetterRef): Promise<KqDeadLetter | undefined> {
+  override async get(topic: string | Topic, ref: KqDeadLetterRef): Promise<KqDeadLetter | undefined> {
     const name = topicName(topic);
     const { partition, offset } = placeOf(ref);
     return this.inTurn(name, async () => {
@@ -110,17 +113,17 @@ export class LogDeadLetters extends KqDeadLetters {
 
   override replay(
     topic: string | Topic,
-    which: KqLetterRef | KqLetterFilter,
+    which: KqDeadLetterRef | KqDeadLetterFilter,
     options: KqReplayOptions = {},
-  ): Promise<KqLettersDone> {
+  ): Promise<KqDeadLettersResult> {
     return lastOf(this.acting('replayed', topic, which, options));
   }
 
   override discard(
     topic: string | Topic,
-    which: KqLetterRef | KqLetterFilter,
+    which: KqDeadLetterRef | KqDeadLetterFilter,
     options: KqDiscardOptions = {},
-  ): Promise<KqLettersDone> {
+  ): Promise<KqDeadLettersResult> {
     return lastOf(this.acting('discarded', topic, which, options));
   }
 
@@ -128,9 +131,9 @@ export class LogDeadLetters extends KqDeadLetters {
   async *acting(
     how: Resolution,
     topic: string | Topic,
-    which: KqLetterRef | KqLetterFilter,
+    which: KqDeadLetterRef | KqDeadLetterFilter,
     options: KqReplayOptions = {},
-  ): AsyncGenerator<KqLettersDone, void, undefined> {
+  ): AsyncGenerator<KqDeadLettersResult, void, undefined> {
     const act = actOf(this.admin, how, topicName(topic), options);
     const done: Done = { count: 0, failed: 0, failures: [], examples: [] };
     const place = placeIn(which);
@@ -138,7 +141,7 @@ export class LogDeadLetters extends KqDeadLetters {
     if (leaderless.length > 0) done.leaderless = leaderless;
     try {
       if (place) await this.actOnOne(act, partitions, place, done);
-      else yield* this.actOnMany(act, partitions, which as KqLetterFilter, done);
+      else yield* this.actOnMany(act, partitions, which as KqDeadLetterFilter, done);
       yield done;
     } finally {
       if (!act.dryRun && done.count > 0) {
@@ -166,9 +169,9 @@ export class LogDeadLetters extends KqDeadLetters {
   private async *actOnMany(
     act: Act,
     partitions: readonly LetterPartition[],
-    filter: KqLetterFilter,
+    filter: KqDeadLetterFilter,
     done: Done,
-  ): AsyncGenerator<KqLettersDone, void, undefined> {
+  ): AsyncGenerator<KqDeadLettersResult, void, undefined> {
     const matches = letterMatcher(filter);
     const floors = await this.floors(act.topic, partitions, filter.from);
     let found = 0;
@@ -196,9 +199,9 @@ export class LogDeadLetters extends KqDeadLetters {
     act: Act,
     partition: LetterPartition,
     floor: bigint,
-    matches: (letter: KqLetterSummary) => boolean,
+    matches: (letter: KqDeadLetterSummary) => boolean,
     done: Done,
-  ): AsyncGenerator<KqLettersDone, void, undefined> {
+  ): AsyncGenerator<KqDeadLettersResult, void, undefined> {
     for await (const messages of partition.read(floor, partition.end)) {
       const letters = messages.filter(
         (each) => isLetter(each) && matches(summaryOf(partition.partition, each)),
@@ -344,8 +347,8 @@ export class LogDeadLetters extends KqDeadLetters {
   }
 }
 
-async function lastOf(acting: AsyncIterable<KqLettersDone>): Promise<KqLettersDone> {
-  let last: KqLettersDone;
+async function lastOf(acting: AsyncIterable<KqDeadLettersResult>): Promise<KqDeadLettersResult> {
+  let last: KqDeadLettersResult;
   for await (const done of acting) last = done;
   return last!;
 }

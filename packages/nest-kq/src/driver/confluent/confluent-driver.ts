@@ -34,7 +34,7 @@ function withDefault(module: unknown): Partial<ConfluentModule> {
   return module;
 }
 
-export class ConfluentDriver extends BrokerDriver<BrokerClient> {
+class ConfluentDriver extends BrokerDriver<BrokerClient> {
   constructor(
     private readonly module: ConfluentModule,
     options: ClientOptions,
