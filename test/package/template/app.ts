@@ -13,6 +13,8 @@ import {
 import { DelayedHandler, DelayedJob, DqModule, DqProducer, Retry, defineTube } from 'nest-dq';
 import { DqDashboardModule } from 'nest-dq/dashboard';
 import { EmbeddedNode } from 'nest-dq/embedded';
+import type { GoQueueOptions } from 'nest-dq/go-queue';
+import { DqInspector, type TubeList } from 'nest-dq/operate';
 import { openTelemetry } from 'nest-dq/opentelemetry';
 import { DqTestKit } from 'nest-dq/testing';
 
@@ -131,6 +133,10 @@ async function useHttp(url: string): Promise<void> {
   await fetch(`${url}/orders/http`, { method: 'POST' });
   say({ event: 'listens', dashboard: `${url}/dq` });
 }
+
+/** Types of other entries compile, and their classes are the same as the module's. */
+export const goQueue: GoQueueOptions = { redis: 'redis://go-queue' };
+export const tubesOf = (app: INestApplicationContext): Promise<TubeList> => app.get(DqInspector).tubes();
 
 /** Uses the entry points other than the module. */
 async function useEntries(): Promise<void> {
