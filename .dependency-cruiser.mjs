@@ -43,9 +43,8 @@ const NEST_DQ = {
   seal: BASICS,
   cluster: [...BASICS, 'copies/location', 'seal', 'beanstalk', 'beanstalk/codec'],
   ledger: [...BASICS, 'api', 'copies/location'],
-  'ledger/rules': [...BASICS, 'copies/location', 'ledger'],
-  'ledger/memory': [...BASICS, 'disk', 'ledger', 'ledger/rules'],
-  'ledger/redis': [...BASICS, 'copies/location', 'ledger', 'ledger/rules', 'ledger/lease-thread'],
+  'ledger/memory': [...BASICS, 'disk', 'ledger'],
+  'ledger/redis': [...BASICS, 'copies/location', 'ledger', 'ledger/lease-thread'],
   'ledger/lease-thread': [...BASICS, 'api', 'ledger', 'ledger/redis'],
   copies: [
     ...BASICS,

@@ -1,6 +1,6 @@
 // Limits of a tube: how many runs begin in a time, and how many run at once, whoever claims.
 import { describe, expect, it } from '@jest/globals';
-import { permitOf, type Limits } from 'nest-dq/src/ledger/limits.js';
+import { permitOf, type Limits } from 'nest-dq/src/ledger/limits/limits.js';
 import type { ClaimRequest } from 'nest-dq/src/ledger/requests.js';
 import { SETTINGS } from './ledger-harness.js';
 import { everyLedger, MINUTE, runOf } from './ledger-jobs.js';

@@ -1,7 +1,7 @@
 // How the index of the jobs that wait is read: page by page, and counted.
 import { describe, expect, it } from '@jest/globals';
 import { LedgerIndex } from 'nest-dq/src/ledger/ledger-index.js';
-import type { WaitingPage } from 'nest-dq/src/ledger/waiting-jobs.js';
+import type { WaitingPage } from 'nest-dq/src/ledger/waiting/waiting-jobs.js';
 import { stored } from 'nest-dq/spec-support/stored.js';
 import { everyLedger, MINUTE, placesOf, THREE } from './ledger-jobs.js';
 

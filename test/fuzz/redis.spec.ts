@@ -2,9 +2,9 @@
 import { describe, expect } from '@jest/globals';
 import fc from 'fast-check';
 import { readShaped, type Shape } from 'nest-dq/src/ledger/foreign-json.js';
-import { isReply, ScriptReply } from 'nest-dq/src/ledger/redis/script.js';
+import { isReply, ScriptReply } from 'nest-dq/src/ledger/script.js';
 import { factsOf, unfitness } from 'nest-dq/src/ledger/redis/server-check.js';
-import { REDIS_VERBS } from 'nest-dq/src/ledger/redis/verbs.js';
+import { REDIS_VERBS } from 'nest-dq/src/ledger/redis/scripts.js';
 import { damaged, holds, thrownBy } from './holds.js';
 
 const value = fc.oneof(

@@ -11,7 +11,7 @@ import {
 import type { ClaimContext } from 'nest-dq/src/ledger/requests.js';
 import { MemoryLedger, type MemoryTubeLedger } from 'nest-dq/src/ledger/memory/memory-ledger.js';
 import type { LedgerConnection } from 'nest-dq/src/ledger/redis/connection.js';
-import type { RawReply } from 'nest-dq/src/ledger/redis/script.js';
+import type { RawReply } from 'nest-dq/src/ledger/script.js';
 import { RedisMaster } from 'nest-dq/src/ledger/redis/master.js';
 import type { Clock } from 'nest-handlers/time';
 import type { HostClock } from './host-clock.js';

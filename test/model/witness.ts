@@ -1,6 +1,6 @@
 import type { CopyHeader } from 'nest-dq/src/copies/header.js';
-import { isAborted } from 'nest-dq/src/ledger/rules/aborted.js';
-import type { JobRecord } from 'nest-dq/src/ledger/rules/job-record.js';
+import { isAborted } from 'nest-dq/src/ledger/schedules/aborted.rule.js';
+import type { JobRecord } from 'nest-dq/src/ledger/records/job-record.js';
 import type { Verb } from 'nest-dq/src/ledger/ledger.js';
 import type {
   ClaimAnswer,

@@ -129,12 +129,12 @@ export const CONSUMING: readonly Rule[] = [
         'ledger-claims.spec.ts',
         'gives the same fence and attempt to the same token, with a renewed lease',
         [
-          'rules/runs.ts',
+          'runs/runs.rule.ts',
           'if (running && current && record.token === token &&',
           'if (false && running && current && record.token === token &&',
         ],
         [
-          'verbs/claim.ts',
+          'runs/claim.lua.ts',
           'if running and current and record.token == token and',
           'if false and running and current and record.token == token and',
         ],
@@ -142,8 +142,8 @@ export const CONSUMING: readonly Rule[] = [
       ...contract(
         'ledger-claims.spec.ts',
         'gives the same fence and attempt to the same token, with a renewed lease',
-        ['rules/runs.ts', 'record.leaseEnd = now + lease;', ''],
-        ['verbs/claim.ts', 'record.leaseEnd = now + LEASE', ''],
+        ['runs/runs.rule.ts', 'record.leaseEnd = now + lease;', ''],
+        ['runs/claim.lua.ts', 'record.leaseEnd = now + LEASE', ''],
       ),
       ...unit(
         'consumer/claim/claim-queue.spec.ts',
@@ -246,8 +246,8 @@ export const CONSUMING: readonly Rule[] = [
       ...contract(
         'ledger-claims.spec.ts',
         'spares a run whose lease ended since a given time, and no other',
-        ['rules/runs.ts', 'leased >= sparedFrom', 'false'],
-        ['verbs/claim.ts', 'leased >= sparedFrom', 'false'],
+        ['runs/runs.rule.ts', 'leased >= sparedFrom', 'false'],
+        ['runs/claim.lua.ts', 'leased >= sparedFrom', 'false'],
       ),
     ],
   },
@@ -257,8 +257,8 @@ export const CONSUMING: readonly Rule[] = [
       ...contract(
         'ledger-runs.spec.ts',
         'gives an attempt back, and the job is due at once',
-        ['rules/runs.ts', 'record.attempt = Math.max(0, record.attempt - 1);', ''],
-        ['verbs/complete.ts', 'record.attempt = max(0, record.attempt - 1)', ''],
+        ['runs/runs.rule.ts', 'record.attempt = Math.max(0, record.attempt - 1);', ''],
+        ['runs/complete.lua.ts', 'record.attempt = max(0, record.attempt - 1)', ''],
       ),
       ...unit(
         'consumer/tube-consumer-stop.spec.ts',
@@ -282,8 +282,8 @@ export const CONSUMING: readonly Rule[] = [
       ...contract(
         'ledger-runs.spec.ts',
         'keeps the due time of a run that is handed back, however often',
-        ['rules/runs.ts', 'surfaces = time.now;', 'surfaces = record.due = time.now;'],
-        ['verbs/complete.ts', 'surfaces = now\n', 'surfaces = now\n      record.due = now\n'],
+        ['runs/runs.rule.ts', 'surfaces = time.now;', 'surfaces = record.due = time.now;'],
+        ['runs/complete.lua.ts', 'surfaces = now\n', 'surfaces = now\n      record.due = now\n'],
       ),
     ],
   },

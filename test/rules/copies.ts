@@ -32,13 +32,13 @@ export const COPIES: readonly Rule[] = [
       ...contract(
         'ledger-claims.spec.ts',
         'grants no run sooner, and remembers nothing of one that waits',
-        ['rules/runs.ts', `if (due > now + records.ahead) return { kind: 'wait', ms: due - now };`, ''],
-        ['verbs/claim.ts', 'if runDue > now + AHEAD then return WAIT, runDue - now end', ''],
+        ['runs/runs.rule.ts', `if (due > now + records.ahead) return { kind: 'wait', ms: due - now };`, ''],
+        ['runs/claim.lua.ts', 'if runDue > now + AHEAD then return WAIT, runDue - now end', ''],
       ),
       ...inRedisOnly(
         'ledger-claims.spec.ts',
         'grants no run sooner, and remembers nothing of one that waits',
-        ['verbs/claim.ts', 'due <= now + AHEAD and ', ''],
+        ['runs/claim.lua.ts', 'due <= now + AHEAD and ', ''],
       ),
     ],
   },

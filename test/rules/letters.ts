@@ -8,20 +8,20 @@ export const LETTERS: readonly Rule[] = [
       ...contract(
         'ledger-retention.spec.ts',
         'has no letter that is young and within the count',
-        ['rules/letters.ts', 'if (died < now - maxAge) old++;', 'if (died < now) old++;'],
-        ['verbs/letters.ts', `'(' .. now - maxAge)`, `'(' .. now)`],
+        ['letters/letters.rule.ts', 'if (died < now - maxAge) old++;', 'if (died < now) old++;'],
+        ['letters/letters.lua.ts', `'(' .. now - maxAge)`, `'(' .. now)`],
       ),
       ...contract(
         'ledger-retention.spec.ts',
         'has the letters beyond the count, the oldest first',
-        ['rules/letters.ts', 'Math.max(old, all.size - maxCount)', 'Math.max(old, all.size)'],
-        ['verbs/letters.ts', 'max(old, all - maxCount)', 'max(old, all)'],
+        ['letters/letters.rule.ts', 'Math.max(old, all.size - maxCount)', 'Math.max(old, all.size)'],
+        ['letters/letters.lua.ts', 'max(old, all - maxCount)', 'max(old, all)'],
       ),
       ...contract(
         'ledger-retention.spec.ts',
         'leaves the letter of a job that was revived and died again',
-        ['rules/letters.ts', ' || (ref.died !== undefined && found.died !== ref.died)', ''],
-        ['verbs/letters.ts', ' or died and cjson.decode(letter).died ~= died', ''],
+        ['letters/letters.rule.ts', ' || (ref.died !== undefined && found.died !== ref.died)', ''],
+        ['letters/letters.lua.ts', ' or died and cjson.decode(letter).died ~= died', ''],
       ),
       ...unit(
         'upkeep/letter-sweeper.spec.ts',
@@ -76,9 +76,9 @@ export const LETTERS: readonly Rule[] = [
       ...contract(
         'ledger-letters-end.spec.ts',
         'is gone once the letter was discarded',
-        ['rules/letters.ts', "isOver(record, generation) ? 'gone'", "false ? 'gone'"],
+        ['letters/letters.rule.ts', "isOver(record, generation) ? 'gone'", "false ? 'gone'"],
         [
-          'verbs/letters.ts',
+          'letters/letters.lua.ts',
           'return record and isOver(record, generation) and GONE',
           'return false and GONE',
         ],
@@ -86,9 +86,9 @@ export const LETTERS: readonly Rule[] = [
       ...contract(
         'ledger-letters-end.spec.ts',
         'is of an unknown fate where its job is unknown, or not known to be dead',
-        ['rules/letters.ts', "isOver(record, generation) ? 'gone'", "true ? 'gone'"],
+        ['letters/letters.rule.ts', "isOver(record, generation) ? 'gone'", "true ? 'gone'"],
         [
-          'verbs/letters.ts',
+          'letters/letters.lua.ts',
           'return record and isOver(record, generation) and GONE',
           'return record and GONE',
         ],
@@ -96,9 +96,9 @@ export const LETTERS: readonly Rule[] = [
       ...contract(
         'ledger-letters-end.spec.ts',
         'is gone once the job was revived, and is no copy of the letter if the job dies again',
-        ['rules/letters.ts', 'if (found?.generation === generation) {', 'if (found) {'],
+        ['letters/letters.rule.ts', 'if (found?.generation === generation) {', 'if (found) {'],
         [
-          'verbs/letters.ts',
+          'letters/letters.lua.ts',
           "if letter ~= '' and cjson.decode(letter).generation == generation then",
           "if letter ~= '' then",
         ],
@@ -110,8 +110,8 @@ export const LETTERS: readonly Rule[] = [
     mutants: contract(
       'ledger-letters-end.spec.ts',
       'keeps the record for the longest time where no run has reported its copies',
-      ['rules/runs.ts', "why === 'attempts' && !toldOf", 'false as boolean'],
-      ['verbs/claim.ts', "why == 'attempts' and not toldOf", 'false'],
+      ['runs/runs.rule.ts', "why === 'attempts' && !toldOf", 'false as boolean'],
+      ['runs/claim.lua.ts', "why == 'attempts' and not toldOf", 'false'],
     ),
   },
   {
@@ -135,8 +135,8 @@ export const LETTERS: readonly Rule[] = [
       ...contract(
         'ledger-letters-end.spec.ts',
         'brings a dead job back with fresh attempts, and takes its letter away',
-        ['rules/schedules.ts', ', ...(left && { left: left.places })', ''],
-        ['verbs/commit.ts', "if left then return 'revived', '', left end", ''],
+        ['schedules/schedules.rule.ts', ', ...(left && { left: left.places })', ''],
+        ['schedules/commit.lua.ts', "if left then return 'revived', '', left end", ''],
       ),
     ],
   },

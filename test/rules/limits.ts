@@ -10,36 +10,36 @@ export const LIMITS: readonly Rule[] = [
       ...contract(
         SPEC,
         'grants runs up to the limit, and another one when one is over',
-        ['rules/limits.ts', 'limitUse.running.size >= concurrency', 'false'],
-        ['parts/limits.ts', "call('ZCOUNT', RUNNING, '-inf', '+inf') >= limits.concurrency", 'false'],
+        ['limits/limits.rule.ts', 'limitUse.running.size >= concurrency', 'false'],
+        ['limits/limits.lua.ts', "call('ZCOUNT', RUNNING, '-inf', '+inf') >= limits.concurrency", 'false'],
       ),
       ...inRedisOnly(SPEC, 'grants runs up to the limit, and another one when one is over', [
-        'verbs/claim.ts',
+        'runs/claim.lua.ts',
         'not pausedFor and not isLimited and',
         'not pausedFor and',
       ]),
       ...contract(
         SPEC,
         'takes the permit of a run back when its lease ends, unless that was renewed',
-        ['rules/runs.ts', 'holdPermit(records, request.id, request.permit, leaseEnd, time);', ''],
-        ['verbs/extend.ts', 'holdPermit(key, permit, record.leaseEnd)', ''],
+        ['runs/runs.rule.ts', 'holdPermit(records, request.id, request.permit, leaseEnd, time);', ''],
+        ['runs/extend.lua.ts', 'holdPermit(key, permit, record.leaseEnd)', ''],
       ),
       ...contract(
         SPEC,
         'takes no permit back whose lease ended while processes were cut off',
-        ['rules/limits.ts', ' && until < sparedFrom', ''],
-        ['parts/limits.ts', 'before and before <= now and', 'false and'],
+        ['limits/limits.rule.ts', ' && until < sparedFrom', ''],
+        ['limits/limits.lua.ts', 'before and before <= now and', 'false and'],
       ),
       ...contract(
         SPEC,
         'is not lifted by a run that was taken over',
         [
-          'rules/runs.ts',
+          'runs/runs.rule.ts',
           'record.fence !== request.fence) return refuse(records, request, time, record);\n  returnPermit(records, request);',
           'record.fence !== request.fence) {\n    returnPermit(records, request);\n    return refuse(records, request, time, record);\n  }',
         ],
         [
-          'verbs/complete.ts',
+          'runs/complete.lua.ts',
           'elseif record.fence ~= fence then\n    return',
           'elseif record.fence ~= fence then\n    returnPermit(key, permit)\n    return',
         ],
@@ -57,14 +57,14 @@ export const LIMITS: readonly Rule[] = [
       ...contract(
         SPEC,
         'grants the next run when a run of a revoked job is over',
-        ['rules/runs.ts', '\n  returnPermit(records, request);', ''],
-        ['verbs/complete.ts', '\n  returnPermit(key, permit)', ''],
+        ['runs/runs.rule.ts', '\n  returnPermit(records, request);', ''],
+        ['runs/complete.lua.ts', '\n  returnPermit(key, permit)', ''],
       ),
       ...contract(
         SPEC,
         'takes the permit of a group back when the lease ends',
-        ['rules/runs.ts', '\n  returnLapsed(records, claiming, time);', ''],
-        ['parts/limits.ts', 'if lapsed > 0 then', 'if false then'],
+        ['runs/runs.rule.ts', '\n  returnLapsed(records, claiming, time);', ''],
+        ['limits/limits.lua.ts', 'if lapsed > 0 then', 'if false then'],
       ),
     ],
   },
@@ -74,8 +74,8 @@ export const LIMITS: readonly Rule[] = [
       ...contract(
         SPEC,
         'limits the runs of each group, but not those of jobs without a group',
-        ['rules/limits.ts', 'group.running >= perGroup', '(false as boolean)'],
-        ['parts/limits.ts', 'use[1] >= limits.perGroup', 'false'],
+        ['limits/limits.rule.ts', 'group.running >= perGroup', '(false as boolean)'],
+        ['limits/limits.lua.ts', 'use[1] >= limits.perGroup', 'false'],
       ),
       ...unit('consumer/limited-tube.spec.ts', 'runs one job of a group at a time, and starves no other', [
         'consumer/claim/limited-copies.ts',
@@ -90,18 +90,22 @@ export const LIMITS: readonly Rule[] = [
       ...contract(
         SPEC,
         'grants as many at once as the burst says',
-        ['rules/limits.ts', 'if (wait <= ahead * 1_000) return', 'if (wait <= Infinity) return'],
-        ['parts/limits.ts', 'if wait <= AHEAD * 1000 then return nil end', 'if true then return nil end'],
+        ['limits/limits.rule.ts', 'if (wait <= ahead * 1_000) return', 'if (wait <= Infinity) return'],
+        [
+          'limits/limits.lua.ts',
+          'if wait <= AHEAD * 1000 then return nil end',
+          'if true then return nil end',
+        ],
       ),
       ...contract(
         SPEC,
         'does not save up more than the burst',
         [
-          'rules/limits.ts',
+          'limits/limits.rule.ts',
           'Math.max(records.limitUse.turn, us) + interval',
           'records.limitUse.turn + interval',
         ],
-        ['parts/limits.ts', 'turn = max(turn, us) + limits.interval', 'turn = turn + limits.interval'],
+        ['limits/limits.lua.ts', 'turn = max(turn, us) + limits.interval', 'turn = turn + limits.interval'],
       ),
       ...unit('ledger/memory/durable-records.spec.ts', 'restores the turn of a rate', [
         'ledger/memory/durable-records.ts',

@@ -8,23 +8,23 @@ export const REMEMBERING: readonly Rule[] = [
       ...contract(
         'ledger-runs.spec.ts',
         'is refused without a record once the last OK is older than an end is remembered',
-        ['rules/records.ts', 'if (now - run.lastOk >= this.settings.doneTtl) return undefined;', ''],
-        ['verbs/complete.ts', 'if now - lastOk >= DONE_TTL then return refuse(key, record, next) end', ''],
+        ['records/records.ts', 'if (now - run.lastOk >= this.settings.doneTtl) return undefined;', ''],
+        ['runs/complete.lua.ts', 'if now - lastOk >= DONE_TTL then return refuse(key, record, next) end', ''],
       ),
       ...inRedisOnly(
         'ledger-runs.spec.ts',
         'is refused without a record once the last OK is older than an end is remembered',
-        ['verbs/extend.ts', 'if now - lastOk >= DONE_TTL then return REFUSED end', ''],
+        ['runs/extend.lua.ts', 'if now - lastOk >= DONE_TTL then return REFUSED end', ''],
       ),
       ...contract(
         'ledger-runs.spec.ts',
         'is accepted without a record while the last OK is young, and remembered',
         [
-          'rules/runs.ts',
+          'runs/runs.rule.ts',
           'records.read(id, time) ?? records.madeAnew(request, time);',
           'records.read(id, time);',
         ],
-        ['verbs/complete.ts', 'if now - lastOk >= DONE_TTL then', 'if true then'],
+        ['runs/complete.lua.ts', 'if now - lastOk >= DONE_TTL then', 'if true then'],
       ),
     ],
   },
@@ -34,25 +34,25 @@ export const REMEMBERING: readonly Rule[] = [
       ...contract(
         'ledger-expiry.spec.ts',
         'is forgotten soon after the end once every copy is settled, and not before',
-        ['rules/job-record.ts', 'if (ended && !owes && record.holdEnd', 'if (ended && record.holdEnd'],
-        ['parts/record.ts', 'if ended and not owes and record.holdEnd', 'if ended and record.holdEnd'],
+        ['records/job-record.ts', 'if (ended && !owes && record.holdEnd', 'if (ended && record.holdEnd'],
+        ['records/record.lua.ts', 'if ended and not owes and record.holdEnd', 'if ended and record.holdEnd'],
       ),
       ...contract(
         'ledger-schedules.spec.ts',
         'keeps a record for as long as its copies may come due',
-        ['rules/job-record.ts', 'record.holdEnd, sumDue, lostDue', 'record.holdEnd, lostDue'],
-        ['parts/record.ts', 'record.holdEnd, record.sumDue, lostDue', 'record.holdEnd, lostDue'],
+        ['records/job-record.ts', 'record.holdEnd, sumDue, lostDue', 'record.holdEnd, lostDue'],
+        ['records/record.lua.ts', 'record.holdEnd, record.sumDue, lostDue', 'record.holdEnd, lostDue'],
       ),
       ...inRedisOnly('ledger-expiry.spec.ts', 'of a retry is kept until long after it is due', [
-        'parts/record.ts',
+        'records/record.lua.ts',
         'if leaseUntil and last <= leaseUntil then',
         'if leaseUntil then',
       ]),
       ...contract(
         'ledger-schedules.spec.ts',
         'keeps a record for as long as its copies may come due',
-        ['rules/schedules.ts', 'count(record, generation, Math.ceil(due), announced);', ''],
-        ['verbs/open.ts', 'count(record, generation, due, announced)', ''],
+        ['schedules/schedules.rule.ts', 'count(record, generation, Math.ceil(due), announced);', ''],
+        ['schedules/open.lua.ts', 'count(record, generation, due, announced)', ''],
       ),
       ...unit(
         'producer/add-with-key.spec.ts',
@@ -62,14 +62,14 @@ export const REMEMBERING: readonly Rule[] = [
       ...contract(
         'ledger-expiry.spec.ts',
         'is forgotten soon after the end once every copy is settled, and not before',
-        ['rules/runs.ts', 'owe(record, surfaces, owed);', ''],
-        ['verbs/complete.ts', 'owe(record, surfaces, mask, unknown)', ''],
+        ['runs/runs.rule.ts', 'owe(record, surfaces, owed);', ''],
+        ['runs/complete.lua.ts', 'owe(record, surfaces, mask, unknown)', ''],
       ),
       ...contract(
         'ledger-again.spec.ts',
         'remembers the old copies for as long as they are not settled',
-        ['rules/runs.ts', 'owe(record, request.due, owed);', ''],
-        ['verbs/complete.ts', 'owe(record, due, mask, unknown)', ''],
+        ['runs/runs.rule.ts', 'owe(record, request.due, owed);', ''],
+        ['runs/complete.lua.ts', 'owe(record, due, mask, unknown)', ''],
       ),
       ...unit(
         'consumer/reserve/delivery.spec.ts',
@@ -79,25 +79,25 @@ export const REMEMBERING: readonly Rule[] = [
       ...contract(
         'ledger-commits.spec.ts',
         'still owes the copies of the generation that it replaced',
-        ['rules/job-record.ts', 'countOwed(record);', 'record.sum = 0;'],
-        ['parts/record.ts', 'countOwed(record)', 'record.sum = nil'],
+        ['records/job-record.ts', 'countOwed(record);', 'record.sum = 0;'],
+        ['records/record.lua.ts', 'countOwed(record)', 'record.sum = nil'],
       ),
       ...contract(
         'ledger-moves.spec.ts',
         'owes the old copies and the new',
-        ['rules/job-record.ts', 'countOwed(record);', 'record.owed = undefined;'],
-        ['parts/record.ts', 'countOwed(record)', 'record.owed = nil'],
+        ['records/job-record.ts', 'countOwed(record);', 'record.owed = undefined;'],
+        ['records/record.lua.ts', 'countOwed(record)', 'record.owed = nil'],
       ),
       ...contract(
         'ledger-moves.spec.ts',
         'owes the old copies and the new',
         [
-          'rules/schedules.ts',
+          'schedules/schedules.rule.ts',
           'if (known?.generation === committed) owe(record, known.due, known.owed);',
           '',
         ],
         [
-          'verbs/open.ts',
+          'schedules/open.lua.ts',
           'if known and known.generation == record.committed then owe(record, known.due, known.mask, known.unknown) end',
           '',
         ],
@@ -105,8 +105,8 @@ export const REMEMBERING: readonly Rule[] = [
       ...contract(
         'ledger-revoke.spec.ts',
         'does not forget the copies that only the reference knows of',
-        ['rules/schedules.ts', 'if (committed === born) owe(record, due, owed);', ''],
-        ['verbs/revoke.ts', 'if committed == born then owe(record, due, mask, unknown) end', ''],
+        ['schedules/schedules.rule.ts', 'if (committed === born) owe(record, due, owed);', ''],
+        ['schedules/revoke.lua.ts', 'if committed == born then owe(record, due, mask, unknown) end', ''],
       ),
       ...unit('go-queue/go-queue-tube.spec.ts', 'knows it while a node is away that may have a copy', [
         'consumer/reserve/delivery.ts',
@@ -130,15 +130,19 @@ export const REMEMBERING: readonly Rule[] = [
       ...contract(
         'ledger-expiry.spec.ts',
         'is kept while a copy of unknown fate may exist, whatever is settled',
-        ['rules/owed-copies.ts', 'record.owed = mask !== 0 || unknown ?', 'record.owed = mask !== 0 ?'],
-        ['parts/owed-copies.ts', '(mask ~= 0 or unknown ~= 0) and', '(mask ~= 0) and'],
+        [
+          'records/owed-copies.rule.ts',
+          'record.owed = mask !== 0 || unknown ?',
+          'record.owed = mask !== 0 ?',
+        ],
+        ['records/owed-copies.lua.ts', '(mask ~= 0 or unknown ~= 0) and', '(mask ~= 0) and'],
       ),
       ...contract(
         'ledger-expiry.spec.ts',
         'learns of a copy of unknown fate from a settle',
-        ['rules/owed-copies.ts', 'unknown: oldUnknown || unknown });', 'unknown: oldUnknown });'],
+        ['records/owed-copies.rule.ts', 'unknown: oldUnknown || unknown });', 'unknown: oldUnknown });'],
         [
-          'parts/owed-copies.ts',
+          'records/owed-copies.lua.ts',
           'bit.band(oldMask, bit.bnot(mask)), max(oldUnknown, unknown))',
           'bit.band(oldMask, bit.bnot(mask)), oldUnknown)',
         ],
@@ -147,12 +151,12 @@ export const REMEMBERING: readonly Rule[] = [
         'ledger-commits.spec.ts',
         'does not forget a copy of unknown fate',
         [
-          'rules/owed-copies.ts',
+          'records/owed-copies.rule.ts',
           'announced & ~owed.mask);\n  }\n  if (owed.unknown) lose(record, due);',
           'announced & ~owed.mask);\n  }',
         ],
         [
-          'parts/generations.ts',
+          'schedules/generations.lua.ts',
           'bit.bnot(mask)))\n  end\n  if unknown == 1 then lose(record, due) end',
           'bit.bnot(mask)))\n  end',
         ],
@@ -174,8 +178,8 @@ export const REMEMBERING: readonly Rule[] = [
     mutants: contract(
       'ledger-growth.spec.ts',
       'takes no copy that is settled twice for another one',
-      ['rules/owed-copies.ts', 'return y * PRIME + ((x * y + x) % PRIME);', 'return 1;'],
-      ['parts/owed-copies.ts', 'return y * PRIME + (x * y + x) % PRIME', 'return 1'],
+      ['records/owed-copies.rule.ts', 'return y * PRIME + ((x * y + x) % PRIME);', 'return 1;'],
+      ['records/owed-copies.lua.ts', 'return y * PRIME + (x * y + x) % PRIME', 'return 1'],
     ),
   },
   {
@@ -184,14 +188,14 @@ export const REMEMBERING: readonly Rule[] = [
       ...contract(
         'ledger-growth.spec.ts',
         'has a small record, and says which of them it cannot remember',
-        ['rules/schedules.ts', `return 'full';`, `return 'aborted';`],
-        ['verbs/abort.ts', 'return FULL', 'return ABORTED'],
+        ['schedules/schedules.rule.ts', `return 'full';`, `return 'aborted';`],
+        ['schedules/abort.lua.ts', 'return FULL', 'return ABORTED'],
       ),
       ...contract(
         'ledger-growth.spec.ts',
         'remembers one of which a copy of unknown fate may exist',
-        ['rules/owed-copies.ts', 'if (record.lostDue !== 0) return;', ''],
-        ['parts/owed-copies.ts', 'if record.lostDue ~= 0 then return end', ''],
+        ['records/owed-copies.rule.ts', 'if (record.lostDue !== 0) return;', ''],
+        ['records/owed-copies.lua.ts', 'if record.lostDue ~= 0 then return end', ''],
       ),
     ],
   },

@@ -35,7 +35,7 @@ export function unit(spec: string, title: string, ...changes: readonly Change[])
   return changes.map((change) => mutant(change, { spec: `${LIBRARY}/${spec}`, title }));
 }
 
-/** The same rule in the memory ledger and in Redis. The paths start at src/ledger and at src/ledger/redis. */
+/** The same rule in the memory ledger and in Redis. The paths start at src/ledger. */
 export function contract(spec: string, title: string, inMemory: Change, inRedis: Change): Mutant[] {
   return [...inMemoryOnly(spec, title, inMemory), ...inRedisOnly(spec, title, inRedis)];
 }
@@ -47,7 +47,7 @@ export function inMemoryOnly(spec: string, title: string, [file, from, to]: Chan
 
 export function inRedisOnly(spec: string, title: string, [file, from, to]: Change): Mutant[] {
   const test = { spec: `test/contract/${spec}`, title, ledger: 'Redis' } as const;
-  return [mutant([`ledger/redis/${file}`, from, to], test)];
+  return [mutant([`ledger/${file}`, from, to], test)];
 }
 
 /** Changes that only a test with a real server shows. */

@@ -14,7 +14,7 @@ import { LocalPresence } from '../src/fleet/local-presence.js';
 import type { LedgerSettings } from '../src/ledger/ledger.js';
 import { MemoryLedger } from '../src/ledger/memory/memory-ledger.js';
 import type { ClaimAnswer, Death } from '../src/ledger/requests.js';
-import type { WaitingJobs } from '../src/ledger/waiting-jobs.js';
+import type { WaitingJobs } from '../src/ledger/waiting/waiting-jobs.js';
 import { SettleQueue } from '../src/ledger/settle-queue.js';
 import { ClusterControl } from '../src/operate/control.js';
 import { ClusterInspector } from '../src/operate/inspector.js';

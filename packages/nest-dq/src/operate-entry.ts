@@ -4,7 +4,7 @@
  */
 export { DqInspector } from './operate/inspector.js';
 export type { TubeLimitsView, TubeList, TubePause, TubeView } from './operate/tube-view.js';
-export type { TubeLimits } from './ledger/limits.js';
+export type { TubeLimits } from './ledger/limits/limits.js';
 export type {
   EdgedBuckets,
   EqualBuckets,

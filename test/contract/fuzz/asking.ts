@@ -1,6 +1,6 @@
 // Requests that follow from what was answered before.
 import type { RequestOf, Verb } from 'nest-dq/src/ledger/ledger.js';
-import { permitOf, type Limits } from 'nest-dq/src/ledger/limits.js';
+import { permitOf, type Limits } from 'nest-dq/src/ledger/limits/limits.js';
 import type {
   AnnouncedGeneration,
   ClaimContext,
@@ -9,7 +9,7 @@ import type {
   RunRef,
 } from 'nest-dq/src/ledger/requests.js';
 import type { Place } from 'nest-dq/src/copies/location.js';
-import { letterName } from 'nest-dq/src/ledger/rules/records.js';
+import { letterName } from 'nest-dq/src/ledger/records/records.js';
 import { HOUR, type Step } from './steps.js';
 import { SETTINGS, type TwinLedgers } from './twin-ledgers.js';
 

@@ -7,12 +7,12 @@ import { formatPlaces } from 'nest-dq/src/copies/location.js';
 import { SCRIPTS } from 'nest-dq/src/ledger/redis/connection.js';
 import type { RedisMaster } from 'nest-dq/src/ledger/redis/master.js';
 import { RedisTubeLedger } from 'nest-dq/src/ledger/redis/redis-tube-ledger.js';
-import type { RawReply } from 'nest-dq/src/ledger/redis/script.js';
+import type { RawReply } from 'nest-dq/src/ledger/script.js';
 import { keptAfter } from 'nest-dq/src/ledger/ledger.js';
-import type { JobRecord } from 'nest-dq/src/ledger/rules/job-record.js';
-import { FOR_GOOD } from 'nest-dq/src/ledger/rules/pauses.js';
-import { Records } from 'nest-dq/src/ledger/rules/records.js';
-import { RULES } from 'nest-dq/src/ledger/rules/rules.js';
+import type { JobRecord } from 'nest-dq/src/ledger/records/job-record.js';
+import { FOR_GOOD } from 'nest-dq/src/ledger/pauses/pauses.rule.js';
+import { Records } from 'nest-dq/src/ledger/records/records.js';
+import { RULES } from 'nest-dq/src/ledger/memory/rules.js';
 
 export const SETTINGS = { lease: 15_000, doneTtl: 600_000, staleAfter: 7 * 86_400_000, mostIndexed: 1 };
 const NO_PAUSES = { pauses: [], pausesExpire: 'never' };
@@ -230,7 +230,7 @@ function pairs<T>(list: readonly T[]): [string, T][] {
   return Array.from({ length: list.length / 2 }, (_, i) => [String(list[2 * i]), list[2 * i + 1]!]);
 }
 
-/** The values of absent fields: see redis/parts/record.ts. */
+/** The values of absent fields: see records/record.lua.ts. */
 const ABSENT: Readonly<Record<string, unknown>> = {
   ...Object.fromEntries(
     ['committed', 'born', 'due', 'attempt', 'fence', 'leaseEnd', 'sum', 'sumDue', 'lostDue', 'holdEnd'].map(
@@ -251,7 +251,7 @@ function present(fields: Readonly<Record<string, unknown>>): Record<string, unkn
   );
 }
 
-/** A record of the rules as the scripts write it: see redis/parts/record.ts. */
+/** A record of the rules as the scripts write it: see records/record.lua.ts. */
 function fieldsOf(record: JobRecord): Record<string, unknown> {
   const { aborted, owed, places } = record;
   const state = {

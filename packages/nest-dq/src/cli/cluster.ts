@@ -1,7 +1,7 @@
 import { type Answer, type Arguments, type Command, counted, JSON_FLAG, span } from 'nest-handlers/cli';
 import type { StoredTube } from '../api/tube.js';
 import type { Cluster } from '../cluster/cluster.js';
-import type { WaitingJobs } from '../ledger/waiting-jobs.js';
+import type { WaitingJobs } from '../ledger/waiting/waiting-jobs.js';
 import { realEnvironment } from '../nest/environment.js';
 import type { DqOptions, ResolvedOptions } from '../nest/options.js';
 import { DqRuntime } from '../nest/runtime.js';

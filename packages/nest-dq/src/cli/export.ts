@@ -6,7 +6,7 @@ import type { CopyHeader, Envelope } from '../copies/header.js';
 import { decodePayload, type Content } from '../copies/payload.js';
 import { isUnreadable, lookForCopy, type UnreadableCopy } from '../copies/reading.js';
 import { DqError } from '../errors.js';
-import type { WaitingPosition } from '../ledger/waiting-jobs.js';
+import type { WaitingPosition } from '../ledger/waiting/waiting-jobs.js';
 import { summaryOf } from '../operate/waiting-view.js';
 import { Retries } from '../producer/retries.js';
 import { clusterCommand, type Connected } from './cluster.js';

@@ -9,7 +9,7 @@ import {
   textOf,
 } from '../embedded/listen-options.js';
 import { EmbeddedNode, type EmbeddedNodeOptions } from '../embedded/embedded-node.js';
-import { leastBuffers } from '../embedded/limits.js';
+import { leastBuffers } from '../embedded/capacity.js';
 import { type DqError, factOf, toError } from '../errors.js';
 import { VERSION } from '../fleet/version.js';
 import { askedToEnd, ENDING, tell } from './process.js';

@@ -1,7 +1,7 @@
 import { isTubeName } from '../beanstalk/codec/commands.js';
 import { type Alarms, dueBefore, type Job, type Reserver, type Sleeper, type Tube } from './tubes.js';
 import type { Command } from './command-parser.js';
-import type { NodeLimits } from './limits.js';
+import type { NodeLimits } from './capacity.js';
 import { Heap } from 'nest-handlers/time';
 import { jobStats, nodeStats, tubeList, tubeStats, type NodeFacts } from './stats.js';
 

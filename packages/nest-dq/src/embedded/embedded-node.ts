@@ -11,7 +11,7 @@ import { DqError, unknownName, wrongValue } from '../errors.js';
 import { systemClock, type Duration } from 'nest-handlers/time';
 import { parseDuration } from '../time/duration.js';
 import { InProcessNode } from './in-process-node.js';
-import { LIMIT_NAMES, resolveLimits, type NodeLimits } from './limits.js';
+import { LIMIT_NAMES, resolveLimits, type NodeLimits } from './capacity.js';
 import {
   textOf,
   type ListenAddress,

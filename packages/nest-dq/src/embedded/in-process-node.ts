@@ -10,7 +10,7 @@ import type { Client } from './client.js';
 import type { Verb } from './command-parser.js';
 import { DurableJobs } from './durable-jobs.js';
 import { JobStore } from './job-store.js';
-import { NO_LIMITS, type NodeLimits } from './limits.js';
+import { NO_LIMITS, type NodeLimits } from './capacity.js';
 import { RareWarnings } from './rare-warnings.js';
 import { Session, type SessionNode } from './session.js';
 import { TimeShares } from './time-shares.js';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { VirtualClock } from 'nest-handlers/testing';
 import { Talker } from '../../spec-support/talker.js';
 import { InProcessNode } from './in-process-node.js';
-import { NO_LIMITS, resolveLimits, type NodeLimits } from './limits.js';
+import { NO_LIMITS, resolveLimits, type NodeLimits } from './capacity.js';
 
 const put = (body: string) => `put 0 0 60 ${body.length}\r\n${body}\r\n`;
 

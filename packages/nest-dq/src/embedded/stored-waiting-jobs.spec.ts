@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { embedded, failure } from '../../spec-support/producing.js';
 import { stored } from '../../spec-support/stored.js';
-import type { WaitingPage } from '../ledger/waiting-jobs.js';
+import type { WaitingPage } from '../ledger/waiting/waiting-jobs.js';
 import { StoredWaitingJobs } from './stored-waiting-jobs.js';
 
 const T = stored('t');

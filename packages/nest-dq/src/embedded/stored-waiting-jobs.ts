@@ -11,7 +11,7 @@ import type {
   WaitingList,
   WaitingPage,
   WaitingPosition,
-} from '../ledger/waiting-jobs.js';
+} from '../ledger/waiting/waiting-jobs.js';
 import type { InProcessNode } from './in-process-node.js';
 import type { Job } from './tubes.js';
 

@@ -1,5 +1,5 @@
 // What the processes of one prefix know of each other. Nothing here decides about a job.
-import type { TubeLimits } from '../ledger/limits.js';
+import type { TubeLimits } from '../ledger/limits/limits.js';
 
 /** How often a process announces itself, and learns of the others, in ms. */
 export const ANNOUNCE_EVERY = 5_000;

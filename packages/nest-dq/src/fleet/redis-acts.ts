@@ -1,6 +1,6 @@
 import { MOST_ACTS, type Acts, type StoredAct } from './acts.js';
-import { RECORD } from '../ledger/redis/parts/record.js';
-import { ScriptReply, type RawReply } from '../ledger/redis/script.js';
+import { RECORD } from '../ledger/records/record.lua.js';
+import { ScriptReply, type RawReply } from '../ledger/script.js';
 
 /** Lua: the number of entries ranked before the acts. A place is a safe integer; greater ones stem from another program. */
 const PLACES: string = `${RECORD}

@@ -9,8 +9,8 @@ import {
   type MinuteOfTube,
 } from './history.js';
 import type { ForeignJson } from '../ledger/foreign-json.js';
-import { RECORD } from '../ledger/redis/parts/record.js';
-import { ScriptReply, type RawReply } from '../ledger/redis/script.js';
+import { RECORD } from '../ledger/records/record.lua.js';
+import { ScriptReply, type RawReply } from '../ledger/script.js';
 
 /**
  * KEYS: a hash for each hour. `tubes` holds a JSON list of the tubes with counts of their own. `<minute>:<place>` holds a JSON

@@ -11,8 +11,8 @@ import {
   type ProcessRecord,
 } from './presence.js';
 import type { ForeignJson, Shape } from '../ledger/foreign-json.js';
-import { RECORD } from '../ledger/redis/parts/record.js';
-import { ScriptReply, type RawReply } from '../ledger/redis/script.js';
+import { RECORD } from '../ledger/records/record.lua.js';
+import { ScriptReply, type RawReply } from '../ledger/script.js';
 
 /** How long an ending process waits for its farewell, in ms; otherwise its record simply expires. */
 const FAREWELL = 500;

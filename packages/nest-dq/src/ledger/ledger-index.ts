@@ -2,7 +2,13 @@ import type { StoredTube } from '../api/tube.js';
 import { toError } from '../errors.js';
 import type { Ledger, TubeLedger } from './ledger.js';
 import type { Schedule, Tally } from './requests.js';
-import type { WaitingCounts, WaitingJob, WaitingJobs, WaitingList, WaitingPage } from './waiting-jobs.js';
+import type {
+  WaitingCounts,
+  WaitingJob,
+  WaitingJobs,
+  WaitingList,
+  WaitingPage,
+} from './waiting/waiting-jobs.js';
 
 /**
  * The waiting jobs according to the ledger's index. Producers update it after their adds, and it is bounded, so some jobs may be

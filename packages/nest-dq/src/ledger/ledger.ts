@@ -3,9 +3,9 @@ import type { DqError } from '../errors.js';
 import type { Handover } from './handover.js';
 import type { Pause, PauseRequest } from './requests.js';
 import type * as Letters from './requests.js';
-import type { Usage, UsageRequest } from './limits.js';
+import type { Usage, UsageRequest } from './limits/limits.js';
 import type * as Asked from './requests.js';
-import type { WaitingPage } from './waiting-jobs.js';
+import type { WaitingPage } from './waiting/waiting-jobs.js';
 
 /**
  * Everything decided about jobs: claimed, waiting for a retry, done, revoked, dead. Never the job itself. Implementations: Redis

@@ -1,8 +1,8 @@
 // The requests to the ledger about a job, and its answers: see the verbs in ledger.ts.
 import type { OnDuplicate, RevokeResult } from '../api/job.js';
 import type { Place } from '../copies/location.js';
-import type { LimitKind, Limits } from './limits.js';
-import type { WaitingCounts, WaitingPosition } from './waiting-jobs.js';
+import type { LimitKind, Limits } from './limits/limits.js';
+import type { WaitingCounts, WaitingPosition } from './waiting/waiting-jobs.js';
 
 // Runs
 
@@ -391,6 +391,6 @@ export interface PauseRequest {
 /** A current or past pause in a memory ledger. Ledger time in ms. */
 export interface PauseSpan {
   readonly from: number;
-  /** FOR_GOOD of rules/pauses.ts if it lasts until somebody resumes the tube. */
+  /** FOR_GOOD of pauses/pauses.rule.ts if it lasts until somebody resumes the tube. */
   readonly to: number;
 }

@@ -16,7 +16,7 @@ import type { LedgerView } from '../ledger/ledger-view.js';
 import type { Ledger } from '../ledger/ledger.js';
 import { MemoryLedger } from '../ledger/memory/memory-ledger.js';
 import { RedisLedger } from '../ledger/redis/redis-ledger.js';
-import type { WaitingJobs } from '../ledger/waiting-jobs.js';
+import type { WaitingJobs } from '../ledger/waiting/waiting-jobs.js';
 import { StoredWaitingJobs } from '../embedded/stored-waiting-jobs.js';
 import { systemClock, type Clock } from 'nest-handlers/time';
 import type { Servers } from './backend-options.js';

@@ -4,7 +4,7 @@ import { checkBetween, checkBoolean, checkObject } from '../producer/call-option
 import type { Act, ActOptions } from './act.js';
 import type { StoredTube } from '../api/tube.js';
 import type { RefContent } from '../copies/job-ref.js';
-import type { WaitingJob } from '../ledger/waiting-jobs.js';
+import type { WaitingJob } from '../ledger/waiting/waiting-jobs.js';
 import { reschedule } from '../producer/job-mover.js';
 import type { ProducerContext } from '../producer/producer-context.js';
 import type { PatientCall } from '../producer/retries.js';

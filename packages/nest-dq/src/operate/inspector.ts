@@ -4,7 +4,7 @@ import type { Acts } from '../fleet/acts.js';
 import type { History } from '../fleet/history.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
 import type { Presence } from '../fleet/presence.js';
-import type { WaitingJob } from '../ledger/waiting-jobs.js';
+import type { WaitingJob } from '../ledger/waiting/waiting-jobs.js';
 import type { DqDeadLetters } from '../producer/dead-letters.js';
 import type { ProducerParts } from '../producer/producer-context.js';
 import type { ClusterProducer } from '../producer/cluster-producer.js';

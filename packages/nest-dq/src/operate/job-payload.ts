@@ -5,7 +5,7 @@ import { decodePayload } from '../copies/payload.js';
 import { isUnreadable, lookForCopy, unreadable } from '../copies/reading.js';
 import { DqError } from '../errors.js';
 import type { Ledger } from '../ledger/ledger.js';
-import type { WaitingJobs } from '../ledger/waiting-jobs.js';
+import type { WaitingJobs } from '../ledger/waiting/waiting-jobs.js';
 import type { DqDeadLetters } from '../producer/dead-letters.js';
 import { withoutPrefix } from '../api/tube.js';
 

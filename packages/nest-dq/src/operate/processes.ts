@@ -1,4 +1,4 @@
-import type { TubeLimits } from '../ledger/limits.js';
+import type { TubeLimits } from '../ledger/limits/limits.js';
 import type { Presence, PresentProcess } from '../fleet/presence.js';
 
 /** A process that uses this cluster, as announced some seconds ago. */

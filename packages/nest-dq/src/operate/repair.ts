@@ -2,7 +2,7 @@ import type { Duration } from 'nest-handlers/time';
 import { storedTube, type StoredTube, type Tube, withoutPrefix } from '../api/tube.js';
 import { isUnreadable, lookForCopy, type UnreadableCopy } from '../copies/reading.js';
 import { DqError, show, unknownName } from '../errors.js';
-import type { WaitingJob, WaitingPosition } from '../ledger/waiting-jobs.js';
+import type { WaitingJob, WaitingPosition } from '../ledger/waiting/waiting-jobs.js';
 import { formatCursor, parseCursor } from '../producer/cursor.js';
 import type { ProducerContext } from '../producer/producer-context.js';
 import { parseDuration } from '../time/duration.js';

@@ -3,7 +3,7 @@ import type { JobView } from '../api/job.js';
 import { withoutPrefix, type StoredTube } from '../api/tube.js';
 import { keyedId } from '../copies/job-ref.js';
 import { toError } from '../errors.js';
-import type { WaitingJobs } from '../ledger/waiting-jobs.js';
+import type { WaitingJobs } from '../ledger/waiting/waiting-jobs.js';
 import { someAtOnce } from './bulk.js';
 import { namesOfTubes, type TubeSources } from './tube-view.js';
 

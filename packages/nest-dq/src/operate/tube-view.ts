@@ -7,10 +7,10 @@ import { withinLimit } from '../time/call-limit.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Presence, TubeLoad } from '../fleet/presence.js';
 import type { Pause } from '../ledger/requests.js';
-import type { WaitingJobs } from '../ledger/waiting-jobs.js';
+import type { WaitingJobs } from '../ledger/waiting/waiting-jobs.js';
 import type { Clock } from 'nest-handlers/time';
 import { type CopyCounts, copyCounts } from './node-view.js';
-import type { TubeLimits } from '../ledger/limits.js';
+import type { TubeLimits } from '../ledger/limits/limits.js';
 
 /**
  * A tube. Nodes count copies, so the numbers of jobs are estimates: correct while each job has all of its copies, and slightly

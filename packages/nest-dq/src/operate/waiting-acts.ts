@@ -2,7 +2,7 @@ import type { JobRefText, JobView, RevokeOptions } from '../api/job.js';
 import { storedTube, withoutPrefix, type StoredTube, type Tube } from '../api/tube.js';
 import { formatRef } from '../copies/job-ref.js';
 import type { ActTarget } from '../events/events.js';
-import type { WaitingJob, WaitingPosition } from '../ledger/waiting-jobs.js';
+import type { WaitingJob, WaitingPosition } from '../ledger/waiting/waiting-jobs.js';
 import { formatCursor, parseCursor } from '../producer/cursor.js';
 import type { ProducerContext } from '../producer/producer-context.js';
 import type { DqProducer } from '../producer/producer.js';

@@ -1,6 +1,6 @@
 import type { Duration, When } from 'nest-handlers/time';
 import { wrongValue } from '../errors.js';
-import type { WaitingJob } from '../ledger/waiting-jobs.js';
+import type { WaitingJob } from '../ledger/waiting/waiting-jobs.js';
 import { checkObject } from '../producer/call-options.js';
 import { dueAgain, dueAt, type Due } from '../producer/due.js';
 import { parseDuration } from '../time/duration.js';

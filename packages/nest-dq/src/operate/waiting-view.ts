@@ -4,7 +4,7 @@ import type { JobRefText } from '../api/job.js';
 import { type StoredTube, withoutPrefix } from '../api/tube.js';
 import { formatRef } from '../copies/job-ref.js';
 import { wrongValue } from '../errors.js';
-import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting-jobs.js';
+import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting/waiting-jobs.js';
 import { checkBetween, checkObject } from '../producer/call-options.js';
 import { formatCursor, parseCursor } from '../producer/cursor.js';
 import { parseWhen } from '../time/instant.js';

@@ -1,5 +1,5 @@
 import type { DeadLetter } from '../api/dead-letter.js';
-import { limitsOf, type TubeLimits, type Usage } from '../ledger/limits.js';
+import { limitsOf, type TubeLimits, type Usage } from '../ledger/limits/limits.js';
 import type { Trace } from '../ledger/requests.js';
 import type { CopyView, DueSince, ExplanationReason, RunningProcess, UsedLimit } from './explanation.js';
 import type { TubeView } from './tube-view.js';

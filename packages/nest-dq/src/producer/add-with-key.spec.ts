@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { stored } from '../../spec-support/stored.js';
 import { keyedId, parseRef } from '../copies/job-ref.js';
 import type { JobOptions } from '../api/job.js';
-import type { JobRecord } from '../ledger/rules/job-record.js';
-import { settle } from '../ledger/rules/owed-copies.js';
+import type { JobRecord } from '../ledger/records/job-record.js';
+import { settle } from '../ledger/records/owed-copies.rule.js';
 import { embedded, failure, scripted } from '../../spec-support/producing.js';
 import { ID, KEY, born, waiting } from '../../spec-support/keyed-job.js';
 

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { VirtualClock } from 'nest-handlers/testing';
 import { storedTube } from '../api/tube.js';
 import type { DeletingParts } from '../copies/deletion.js';
-import { DeletionsBehind, MOST_WAITING } from './deletions-behind.js';
+import { DeletionsBehind, MOST_WAITING } from './deferred-deletions.js';
 
 const TUBE = storedTube('t', '');
 

@@ -8,7 +8,7 @@ import type { EventHub } from '../events/event-hub.js';
 import type { DqHooks } from '../events/hooks.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
-import type { WaitingJobs } from '../ledger/waiting-jobs.js';
+import type { WaitingJobs } from '../ledger/waiting/waiting-jobs.js';
 import type { Clock, Duration } from 'nest-handlers/time';
 import { parseDuration } from '../time/duration.js';
 import { BatchedLedger } from './batched-ledger.js';

@@ -3,8 +3,8 @@ import type { Duration, When } from 'nest-handlers/time';
 import { parseRef } from '../copies/job-ref.js';
 import type { JobOptions, JobRef } from '../api/job.js';
 import type { DqProducer } from './producer.js';
-import type { JobRecord } from '../ledger/rules/job-record.js';
-import { settle } from '../ledger/rules/owed-copies.js';
+import type { JobRecord } from '../ledger/records/job-record.js';
+import { settle } from '../ledger/records/owed-copies.rule.js';
 import { embedded, failure, scripted, type StoredCopy } from '../../spec-support/producing.js';
 import { KEY, KINDS, waiting, generations } from '../../spec-support/waiting-job.js';
 

@@ -10,7 +10,7 @@ import type { OwedCopies, Schedule } from '../ledger/requests.js';
 import type { Seal } from '../seal/seal.js';
 import type { ForeignJobs } from './foreign-jobs.js';
 import { located } from './job-locator.js';
-import { DeletionsBehind } from './deletions-behind.js';
+import { DeletionsBehind } from './deferred-deletions.js';
 import type { ProducerContext } from './producer-context.js';
 import type { PatientCall } from './retries.js';
 

@@ -6,7 +6,7 @@ import { textReport } from '../../spec-support/tube-context.js';
 import { parseRef } from '../copies/job-ref.js';
 import { InProcessNode } from '../embedded/in-process-node.js';
 import { LedgerIndex } from '../ledger/ledger-index.js';
-import type { WaitingJobs } from '../ledger/waiting-jobs.js';
+import type { WaitingJobs } from '../ledger/waiting/waiting-jobs.js';
 import { LostJobs } from './lost-jobs.js';
 
 const T = stored('t');

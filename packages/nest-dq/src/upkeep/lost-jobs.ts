@@ -2,7 +2,7 @@ import { storedTube } from '../api/tube.js';
 import { openHeaderOf } from '../copies/formats/unwrap.js';
 import { isCopyOf } from '../copies/header.js';
 import type { LostJob } from '../events/events.js';
-import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting-jobs.js';
+import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting/waiting-jobs.js';
 import type { ConsumerParts } from '../consumer/tube-context.js';
 import { TubeRounds, type RoundTimes } from './tube-rounds.js';
 

@@ -3,7 +3,7 @@ import type { StoredTube } from '../../api/tube.js';
 import type { Cluster } from '../../cluster/cluster.js';
 import { sealedWith, type JobAt } from '../../copies/reading.js';
 import type { Ledger } from '../../ledger/ledger.js';
-import type { WaitingJobs, WaitingPosition } from '../../ledger/waiting-jobs.js';
+import type { WaitingJobs, WaitingPosition } from '../../ledger/waiting/waiting-jobs.js';
 import { otherBytesError, type Seal } from '../../seal/seal.js';
 import { factOf } from '../../errors.js';
 import type { Clock } from 'nest-handlers/time';

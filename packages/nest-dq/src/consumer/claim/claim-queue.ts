@@ -2,7 +2,7 @@ import { ledgerGroup } from '../../copies/header.js';
 import { type Clock, Heap, type Timer } from 'nest-handlers/time';
 import { stagger } from '../../copies/timing.js';
 import { Batcher } from '../../ledger/batcher.js';
-import { permitOf } from '../../ledger/limits.js';
+import { permitOf } from '../../ledger/limits/limits.js';
 import type { ClaimAnswer, ClaimRequest, SettledCopies } from '../../ledger/requests.js';
 import type { Claim, Delivery } from '../reserve/delivery.js';
 import type { TubeContext } from '../tube-context.js';

@@ -1,5 +1,5 @@
 import { copyDelay } from '../../copies/timing.js';
-import type { LimitKind } from '../../ledger/limits.js';
+import type { LimitKind } from '../../ledger/limits/limits.js';
 import type { ClaimAnswer } from '../../ledger/requests.js';
 import type { Timer } from 'nest-handlers/time';
 import type { Delivery, HeldUntil } from '../reserve/delivery.js';

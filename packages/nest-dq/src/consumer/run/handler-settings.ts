@@ -5,7 +5,7 @@ import { DqError, show, wrongValue } from '../../errors.js';
 import { checkCount, refuseUnknown } from '../../api/job-options.js';
 import type { HandlerOptions } from '../../api/job.js';
 import { parseDuration } from '../../time/duration.js';
-import { limitsOf, type Limits, type TubeLimits } from '../../ledger/limits.js';
+import { limitsOf, type Limits, type TubeLimits } from '../../ledger/limits/limits.js';
 import { resolveLimit } from './limit-settings.js';
 import type { BackoffFunction } from './outcome.js';
 

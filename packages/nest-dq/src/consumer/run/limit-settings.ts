@@ -2,7 +2,7 @@ import type { Duration } from 'nest-handlers/time';
 import { checkCount, refuseUnknown } from '../../api/job-options.js';
 import type { LimitOptions } from '../../api/job.js';
 import { wrongValue } from '../../errors.js';
-import type { TubeLimits } from '../../ledger/limits.js';
+import type { TubeLimits } from '../../ledger/limits/limits.js';
 import { parseDuration } from '../../time/duration.js';
 
 const KNOWN = new Set(['rate', 'per', 'burst', 'concurrency', 'perGroup']);

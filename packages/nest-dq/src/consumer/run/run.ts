@@ -5,7 +5,7 @@ import { DelayedJob, type JobRefText } from '../../api/job.js';
 import type { Seal } from '../../seal/seal.js';
 import type { StoredTube } from '../../api/tube.js';
 import type { Sent } from '../../ledger/batcher.js';
-import { permitOf } from '../../ledger/limits.js';
+import { permitOf } from '../../ledger/limits/limits.js';
 import type { ClaimAnswer, CompleteAnswer, RunRef } from '../../ledger/requests.js';
 import type { Delivery } from '../reserve/delivery.js';
 import type { HandlerSettings } from './handler-settings.js';

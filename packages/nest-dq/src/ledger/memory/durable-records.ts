@@ -1,8 +1,8 @@
 import type { Disk } from '../../disk/disk.js';
 import { type DiskBatch, VALUE } from '../../disk/entries.js';
-import { emptyRecord, type JobRecord } from '../rules/job-record.js';
+import { emptyRecord, type JobRecord } from '../records/job-record.js';
 import type { Letter, PauseSpan } from '../requests.js';
-import type { Records } from '../rules/records.js';
+import type { Records } from '../records/records.js';
 import { DqError, toError } from '../../errors.js';
 
 /**

@@ -13,9 +13,9 @@ import {
 } from '../ledger.js';
 import type { LedgerView } from '../ledger-view.js';
 import type { ClaimContext, Schedule } from '../requests.js';
-import { type JobRecord, voided } from '../rules/job-record.js';
-import { type Moment, Records } from '../rules/records.js';
-import { RULES } from '../rules/rules.js';
+import { type JobRecord, voided } from '../records/job-record.js';
+import { type Moment, Records } from '../records/records.js';
+import { RULES } from './rules.js';
 import { collectRecords, loadRecords, stored } from './durable-records.js';
 import type { DiskBatch } from '../../disk/entries.js';
 

@@ -1,9 +1,9 @@
 import { type Cluster, Redis, type RedisOptions } from 'ioredis';
 import { LEAVE, TAKE } from './redis-handover.js';
 import { IDENTITY, KEY_PRINTS } from './redis-identity.js';
-import type { RawReply } from './script.js';
-import { REDIS_VERBS } from './verbs.js';
-import { RECORD } from './parts/record.js';
+import type { RawReply } from '../script.js';
+import { REDIS_VERBS } from './scripts.js';
+import { RECORD } from '../records/record.lua.js';
 
 /** Where the ledger's Redis is: a URL, ioredis options, or a client provided by the user. */
 export type RedisSource = string | RedisOptions | Redis | Cluster;

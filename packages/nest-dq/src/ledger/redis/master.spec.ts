@@ -3,7 +3,7 @@ import { turn } from '../../../spec-support/scripted-ledger.js';
 import { VirtualClock } from 'nest-handlers/testing';
 import type { LedgerConnection } from './connection.js';
 import { RedisMaster } from './master.js';
-import type { RawReply } from './script.js';
+import type { RawReply } from '../script.js';
 
 const settings = { lease: 15_000, doneTtl: 600_000, staleAfter: 604_800_000 };
 

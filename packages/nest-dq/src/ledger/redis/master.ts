@@ -16,7 +16,7 @@ import {
   type ScriptName,
   withoutArguments,
 } from './connection.js';
-import { isReply, nonsense, type RawReply } from './script.js';
+import { isReply, nonsense, type RawReply } from '../script.js';
 
 /** How long a call that reached the server too late is repeated, in ms. */
 const GIVE_UP_LATE = 3_000;

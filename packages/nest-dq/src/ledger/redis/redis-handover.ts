@@ -1,7 +1,7 @@
 import type { Handover, LeftDeletions } from '../handover.js';
 import type { ForeignJson, Shape } from '../foreign-json.js';
-import { RECORD } from './parts/record.js';
-import { ScriptReply, type RawReply } from './script.js';
+import { RECORD } from '../records/record.lua.js';
+import { ScriptReply, type RawReply } from '../script.js';
 
 /**
  * Leaves deletions to other processes. KEYS: a sorted set, which expires if nobody comes within a day. Arguments, two for each

@@ -1,7 +1,7 @@
 import type { DqError } from '../../errors.js';
 import type { KeyPrints, LedgerIdentity } from '../ledger.js';
-import { RECORD } from './parts/record.js';
-import { nonsense, type RawReply, ScriptReply } from './script.js';
+import { RECORD } from '../records/record.lua.js';
+import { nonsense, type RawReply, ScriptReply } from '../script.js';
 
 /** KEYS: the identity. Argument: what to store if there is none, or an empty string. Reply: the identity, or an empty string. */
 export const IDENTITY: string = `${RECORD}

@@ -17,7 +17,7 @@ import { ForeignJson } from '../foreign-json.js';
 import { RedisHandover } from './redis-handover.js';
 import { RedisIdentity, RedisKeyPrints } from './redis-identity.js';
 import { RedisMaster } from './master.js';
-import type { RawReply } from './script.js';
+import type { RawReply } from '../script.js';
 import { RedisTubeLedger } from './redis-tube-ledger.js';
 import { ServerCheck, serversOf, viewOf } from './server-check.js';
 import { threadSource } from '../lease-thread/thread-source.js';

@@ -20,9 +20,9 @@ import { isAboutMoving } from './connection.js';
 import type { RunLease } from '../lease-thread/run-lease.js';
 import type { TubeLeases } from '../lease-thread/lease-thread.js';
 import type { RedisMaster } from './master.js';
-import { ScriptReply, SharedTexts, TUBE_KEYS, valueOf, type Fields } from './script.js';
-import { REDIS_VERBS } from './verbs.js';
-import { SETTLED } from './verbs/settle.js';
+import { ScriptReply, SharedTexts, TUBE_KEYS, valueOf, type Fields } from '../script.js';
+import { REDIS_VERBS } from './scripts.js';
+import { SETTLED } from '../records/settle.lua.js';
 
 /** Verbs that end what was started. They are allowed even where nothing more may start. */
 const ENDING: ReadonlySet<Verb> = new Set(['extend', 'complete', 'commit', 'abort', 'settle', 'buried']);
