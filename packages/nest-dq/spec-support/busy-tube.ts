@@ -78,7 +78,7 @@ export class BusyTube {
   private readonly taker: Taker = {
     read: unwrap,
     room: () => this.limit - this.held().length - this.consumer.asked,
-    unhurried: false,
+    holdsEnoughEarly: false,
     roomLeft: () => void this.roomsLeft++,
     lost: (delivery) => this.lost.push(delivery),
   };
@@ -88,7 +88,7 @@ export class BusyTube {
       return this.early;
     },
     changed: () => undefined,
-    disposed: () => undefined,
+    copyGone: () => undefined,
   };
 
   constructor() {

@@ -22,7 +22,7 @@ export class Executing {
   make(settings: Partial<HandlerSettings> = {}): Executor {
     const backoff = { type: 'fixed', delay: 400, max: 400, jitter: 0 } as const;
     const handling = { ...DEFAULT_HANDLER_SETTINGS, attempts: 3, backoff, ...settings };
-    const life = { arrived: () => false, changed: () => void this.freed++, disposed: () => undefined };
+    const life = { arrived: () => false, changed: () => void this.freed++, copyGone: () => undefined };
     this.context = tubeContext(this.clock, { handling, life });
     return new Executor(this.context, (payload, job) => this.handler(payload, job));
   }

@@ -119,7 +119,7 @@ export class SharedTubes {
           return false;
         },
         changed: () => undefined,
-        disposed: () => undefined,
+        copyGone: () => undefined,
       },
     };
     const tube: TubeOnNode = {
@@ -128,7 +128,7 @@ export class SharedTubes {
       consumer: new ConsumerNode(context, this.node, {
         read: unwrap,
         room: () => tube.limit - arrived.filter(({ held }) => held).length,
-        unhurried: false,
+        holdsEnoughEarly: false,
         roomLeft: () => undefined,
         lost: () => undefined,
       }),

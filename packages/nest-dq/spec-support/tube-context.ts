@@ -61,7 +61,7 @@ export function tubeContext(
     beats: beatsOf(clock, given.lease ?? 15_000),
     gate: new LedgerGate(ledger, clock),
     budget: new ReserveBudget(clock, handling.concurrency),
-    life: { arrived: () => false, changed: () => undefined, disposed: () => undefined },
+    life: { arrived: () => false, changed: () => undefined, copyGone: () => undefined },
     runs: new Map(),
     ...given,
     ledger,

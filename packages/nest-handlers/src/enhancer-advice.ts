@@ -10,7 +10,7 @@ const REFUSED = 'Forbidden resource';
  * and what to do, once per enhancer and handler.
  */
 export class EnhancerAdvice {
-  private readonly told = new Set<string>();
+  private readonly warned = new Set<string>();
 
   constructor(
     private readonly kind: HandlerKind,
@@ -27,7 +27,7 @@ export class EnhancerAdvice {
     const { message, stack = '' } = this.kind.readError(thrown);
     const { filters } = this.enhancers;
     const who = filters.find((name) => passed(name, stack)) ?? orOf(filters);
-    this.tell(
+    this.warn(
       `the exception filter ${who} failed on a ${item}`,
       ` (the original error is kept): ${message}. Make it rethrow the given error when ${contextCheck}(host) is true`,
     );
@@ -43,7 +43,7 @@ export class EnhancerAdvice {
     const { guards, interceptors } = this.enhancers;
     if (guards.length > 0 && thrown instanceof ForbiddenException && thrown.message === REFUSED) {
       const who = guards.length === 1 ? guards[0] : `one of ${guards.join(', ')}`;
-      return this.tell(
+      return this.warn(
         `the guard ${who} refused a ${item}`,
         `. Global guards also run before ${item}s; detect those with ${contextCheck}(context)`,
       );
@@ -51,7 +51,7 @@ export class EnhancerAdvice {
     const { message, stack = '' } = this.kind.readError(thrown);
     if (!admitted) {
       const who = guards.find((name) => passed(name, stack)) ?? orOf(guards);
-      return this.tell(
+      return this.warn(
         `the guard ${who} failed on a ${item}`,
         `: ${message}. Global guards also run before ${item}s; detect those with ${contextCheck}(context)`,
       );
@@ -63,15 +63,15 @@ export class EnhancerAdvice {
     // A function in an RxJS operator has no class in its stack.
     const interceptor = named ?? (returned && interceptors.length > 0 ? orOf(interceptors) : undefined);
     if (guard === undefined && interceptor === undefined) return;
-    this.tell(
+    this.warn(
       `the ${guard ? `guard ${guard}` : `interceptor ${interceptor}`} failed on a ${item}`,
       `: ${message}. If it expects a request, skip that when ${contextCheck}(context) is true`,
     );
   }
 
-  private tell(what: string, more: string): void {
-    if (this.told.has(what)) return;
-    this.told.add(what);
+  private warn(what: string, more: string): void {
+    if (this.warned.has(what)) return;
+    this.warned.add(what);
     this.logger.warn(`${what} of ${this.type}.${this.method}${more}`);
   }
 }

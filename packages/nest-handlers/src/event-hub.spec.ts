@@ -41,9 +41,9 @@ describe('EventHub', () => {
     const subscription = hub.on('opened').subscribe((event) => seen.push(event));
     hub.listen('opened', (event) => seen.push(event), 'Pager.call');
     expect([hub.heard('opened'), hub.heard('closed')]).toEqual([true, false]);
-    hub.tell('opened', ANN);
+    hub.emit('opened', ANN);
     subscription.unsubscribe();
-    hub.tell('opened', ANN);
+    hub.emit('opened', ANN);
     expect(seen).toEqual([ANN, ANN, ANN]);
   });
 
@@ -74,7 +74,7 @@ describe('EventHub', () => {
     try {
       subscribe(hub);
       const others = hub.collect('opened');
-      hub.tell('opened', ANN);
+      hub.emit('opened', ANN);
       await later();
       expect(others).toEqual([ANN]);
       expect(hub.failures).toEqual([
@@ -89,7 +89,7 @@ describe('EventHub', () => {
   it('keeps notifying a listener that threw', () => {
     const hub = new CollectingHub();
     hub.on('opened').subscribe(thrower);
-    for (let i = 0; i < 3; i++) hub.tell('opened', ANN);
+    for (let i = 0; i < 3; i++) hub.emit('opened', ANN);
     expect(hub.failures).toHaveLength(3);
   });
 
@@ -100,7 +100,7 @@ describe('EventHub', () => {
       .on('opened')
       .pipe(map(thrower))
       .subscribe({ error: (error: unknown) => errors.push(error) });
-    hub.tell('opened', ANN);
+    hub.emit('opened', ANN);
     expect([errors, hub.failures]).toEqual([[new Error('oh')], []]);
   });
 
@@ -108,13 +108,13 @@ describe('EventHub', () => {
     const hub = new CollectingHub();
     const first = firstValueFrom(hub.on('opened'));
     const none = firstValueFrom(hub.on('closed'), { defaultValue: 'none' });
-    hub.tell('opened', ANN);
+    hub.emit('opened', ANN);
     await expect(first).resolves.toEqual(ANN);
     hub.close();
     hub.close();
     await expect(none).resolves.toBe('none');
     const after = hub.collect('opened');
-    hub.tell('opened', ANN);
+    hub.emit('opened', ANN);
     expect(after).toEqual([]);
   });
 

@@ -42,7 +42,7 @@ export class EventHub<Events extends object> {
   }
 
   /** Calls the listeners in the order they were added. */
-  tell<N extends keyof Events>(name: N, event: Events[N]): void {
+  emit<N extends keyof Events>(name: N, event: Events[N]): void {
     const subject = this.subjects.get(name)!;
     if (subject.observed) subject.next(event);
   }

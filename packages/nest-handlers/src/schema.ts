@@ -50,7 +50,7 @@ function checkedOf<Refusal extends Error>(
 ): Checked<Refusal> {
   if (!result.issues) return { payload: result.value };
   const issues = result.issues.map(issueOf);
-  const told = issues.slice(0, SHOWN).map(tell).join('; ');
+  const told = issues.slice(0, SHOWN).map(describeIssue).join('; ');
   const more = issues.length > SHOWN ? `; and ${issues.length - SHOWN} more` : '';
   return refuse(told + more, issues);
 }
@@ -60,7 +60,7 @@ function issueOf({ message, path = [] }: StandardSchemaV1.Issue): PayloadIssue {
   return { message, path: Array.from(path, (part) => (typeof part === 'object' ? part.key : part)) };
 }
 
-function tell({ message, path }: PayloadIssue): string {
+function describeIssue({ message, path }: PayloadIssue): string {
   const where = path
     .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
     .join('')

@@ -10,7 +10,7 @@ import {
 } from 'nest-handlers/cli';
 import type { BulkOptions, BulkProgress } from '../operate/bulk.js';
 import { operator } from './operator.js';
-import { tell } from './process.js';
+import { note } from './process.js';
 
 /** For bulk commands, each of which has its own filter in addition. */
 export const ACT_FLAGS: Flags = {
@@ -65,8 +65,8 @@ export async function actOnMany<Example>(args: Arguments, act: BulkAct<Example>)
       ? found
       : await last(act.start(options), ({ done, failed, skipped, cursor }) => {
           const isFirst = done + failed + skipped === 0 && cursor !== undefined;
-          if (isFirst) tell(`if interrupted, resume with --cursor ${cursor}`);
-          else tell(`${grouped(done)} of ${grouped(found.done)}`);
+          if (isFirst) note(`if interrupted, resume with --cursor ${cursor}`);
+          else note(`${grouped(done)} of ${grouped(found.done)}`);
         });
   const lines = failures.map(({ id, error }) => escaped(`  ${id}: ${error.message}`));
   return {

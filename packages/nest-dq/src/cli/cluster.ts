@@ -5,7 +5,7 @@ import type { WaitingJobs } from '../ledger/waiting/waiting-jobs.js';
 import { realEnvironment } from '../nest/environment.js';
 import type { DqOptions, ResolvedOptions } from '../nest/options.js';
 import { DqRuntime } from '../nest/runtime.js';
-import { tell } from './process.js';
+import { note } from './process.js';
 import { CONNECTION_FLAGS, givenOptions, resolveSettings } from './settings.js';
 import { show } from '../errors.js';
 import { withinLimit } from '../time/call-limit.js';
@@ -39,7 +39,7 @@ export function clusterCommand(command: ClusterCommand): Command {
     flags: { ...command.flags, ...(command.json === false ? {} : JSON_FLAG), ...CONNECTION_FLAGS },
     run: async (args) => {
       const { clock } = realEnvironment;
-      const settings = await settingsOf(args, command.writes ? tell : () => undefined);
+      const settings = await settingsOf(args, command.writes ? note : () => undefined);
       const backend = realEnvironment.backend(settings, undefined);
       const runtime = new DqRuntime(settings, clock, backend);
       const { cluster, waiting } = backend;
@@ -62,7 +62,7 @@ export function clusterCommand(command: ClusterCommand): Command {
         await runtime.close();
         const { unstored } = runtime.actWriter;
         if (unstored > 0)
-          tell(`Redis did not store ${counted(unstored, 'act')}, so \`nest-dq acts\` will be incomplete`);
+          note(`Redis did not store ${counted(unstored, 'act')}, so \`nest-dq acts\` will be incomplete`);
       }
     },
   };

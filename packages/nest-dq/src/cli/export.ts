@@ -11,7 +11,7 @@ import { summaryOf } from '../operate/waiting-view.js';
 import { Retries } from '../producer/retries.js';
 import { clusterCommand, type Connected } from './cluster.js';
 import { whyNoPayload } from './dead.js';
-import { tell } from './process.js';
+import { note } from './process.js';
 
 /** Jobs in memory at once. */
 const PAGE = 100;
@@ -36,11 +36,11 @@ export const exportTube = clusterCommand({
     const tube = args.required('TUBE');
     const { listed, about } = await connected.runtime.inspector.jobs(tube, { limit: 1 });
     const jobs = await printAll(waitingJobs(tube, connected));
-    tell(`${counted(jobs.printed, 'job')}; the tube had ${grouped(listed)} listed of ${aboutText(about)}`);
+    note(`${counted(jobs.printed, 'job')}; the tube had ${grouped(listed)} listed of ${aboutText(about)}`);
     const letters = args.has('dead') ? await printAll(deadLetters(tube, connected)) : undefined;
-    if (letters) tell(counted(letters.printed, 'dead letter'));
+    if (letters) note(counted(letters.printed, 'dead letter'));
     const gaps = jobs.gaps.concat(letters?.gaps ?? []);
-    for (const [why, count] of countBy(gaps)) tell(`${grouped(count)} without a payload: ${why}`);
+    for (const [why, count] of countBy(gaps)) note(`${grouped(count)} without a payload: ${why}`);
     const isWhole = gaps.length === 0 && jobs.isWhole && letters?.isWhole !== false;
     return { json: null, text: '', status: isWhole ? 0 : 1 };
   },

@@ -1,8 +1,8 @@
-import { tellAs } from 'nest-handlers/cli';
+import { printNote } from 'nest-handlers/cli';
 
 /** Prints a line for people on standard error. */
-export function tell(message: string): void {
-  tellAs('nest-dq', message);
+export function note(message: string): void {
+  printNote('nest-dq', message);
 }
 
 /** The signals that ask a process to end. */

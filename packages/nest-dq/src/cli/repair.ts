@@ -2,7 +2,7 @@ import { counted, instant } from 'nest-handlers/cli';
 import type { RepairExample } from '../operate/repair.js';
 import { ACT_FLAGS, actOnMany, BULK_STATUS } from './bulk.js';
 import { clusterCommand } from './cluster.js';
-import { tell } from './process.js';
+import { note } from './process.js';
 
 export const repair = clusterCommand({
   name: 'repair',
@@ -26,7 +26,7 @@ export const repair = clusterCommand({
     const away = cluster.nodes.filter(({ up, endpoint }) => !up && endpoint !== node);
     if (away.length > 0) {
       const names = away.map(({ endpoint }) => endpoint).join(', ');
-      tell(
+      note(
         `some nodes do not answer, so their copies count, and tubes that only they have are left out: ${names}`,
       );
     }

@@ -12,7 +12,7 @@ import { EmbeddedNode, type EmbeddedNodeOptions } from '../embedded/embedded-nod
 import { leastBuffers } from '../embedded/capacity.js';
 import { type DqError, factOf, toError } from '../errors.js';
 import { VERSION } from '../fleet/version.js';
-import { askedToEnd, ENDING, tell } from './process.js';
+import { askedToEnd, ENDING, note } from './process.js';
 import type { TlsCertificates } from '../embedded/tls.js';
 import { readFlagFile } from './flag-file.js';
 
@@ -153,7 +153,7 @@ async function run(args: Arguments): Promise<void> {
   const { node: settings, listen, tls } = settingsOf(args);
   process.umask(0o077); // only its user may access what it stores: folders get 0700, and files 0600
   const signals = new Signals(tls !== undefined);
-  const opening = EmbeddedNode.open({ ...settings, warn: tell });
+  const opening = EmbeddedNode.open({ ...settings, warn: note });
   await Promise.race([opening, signals.asked]);
   if (signals.isAsked) process.exit(0); // a folder survives a process that ends at any moment
   const node = await opening;
@@ -171,15 +171,15 @@ async function run(args: Arguments): Promise<void> {
 
 function drain(node: EmbeddedNode): void {
   node.drain();
-  tell('draining: accepting no more jobs');
+  note('draining: accepting no more jobs');
 }
 
 function renew(node: EmbeddedNode, address: ListenAddress | SocketAddress, tls: TlsFiles): void {
   try {
     node.renewTls(address, tls.read());
-    tell('certificates reloaded for new connections');
+    note('certificates reloaded for new connections');
   } catch (error) {
-    tell(`cannot reload the certificates, so the previous ones stay in use: ${toError(error).message}`);
+    note(`cannot reload the certificates, so the previous ones stay in use: ${toError(error).message}`);
   }
 }
 

@@ -2,7 +2,7 @@ import { type Arguments, type Flags, readConfigFile, WrongArguments } from 'nest
 import { type DqError, factOf } from '../errors.js';
 import { realEnvironment } from '../nest/environment.js';
 import type { DqOptions, ResolvedOptions } from '../nest/options.js';
-import { tell } from './process.js';
+import { note } from './process.js';
 import type { TlsOptions } from '../nest/tls-option.js';
 import { readFlagFile } from './flag-file.js';
 
@@ -52,7 +52,7 @@ const silent = () => undefined;
 
 /** The options given: flags take precedence over the environment, and the environment over the file. */
 export function givenOptions(args: Arguments): DqOptions {
-  const file: DqOptions = readConfigFile(args, { byDefault: DEFAULT_FILE, names: IN_FILE, doubt: tell });
+  const file: DqOptions = readConfigFile(args, { byDefault: DEFAULT_FILE, names: IN_FILE, doubt: note });
   const beanstalks = givenText(args, 'beanstalks', 'host:port,host:port');
   const redis = givenText(args, 'redis', 'redis://… or rediss://…');
   const prefix = givenText(args, 'prefix', 'a prefix');

@@ -81,7 +81,7 @@ export class LedgerGate {
   start(listener: GateListener): void {
     this.listener = listener;
     this.stopWaiting = this.admission?.listen({
-      admitted: () => this.goOn(),
+      admitted: () => this.openIfReady(),
       refused: () => this.begun && this.listener?.gateChanged('suspended'),
     });
     this.stopListening = this.ledger.listen({
@@ -117,10 +117,10 @@ export class LedgerGate {
   private begin(): void {
     if (this.begun) return;
     this.begun = true;
-    this.goOn();
+    this.openIfReady();
   }
 
-  private goOn(): void {
+  private openIfReady(): void {
     if (this.begun && !this.suspended) this.listener?.gateChanged('open');
   }
 
@@ -154,7 +154,7 @@ export class LedgerGate {
   private resume(): void {
     this.cutOff = false;
     if (!this.begun) this.begin();
-    else this.goOn();
+    else this.openIfReady();
   }
 
   private lookIn(ms: number): void {
@@ -169,6 +169,6 @@ export class LedgerGate {
     if (still)
       return this.lookIn(still.until === undefined ? LOOK_AT_PAUSE : still.until - this.ledger.now());
     this.paused = false;
-    this.goOn();
+    this.openIfReady();
   }
 }

@@ -134,7 +134,7 @@ export class TubeConsumer implements TubeLife, GateListener {
       heldUntil =
         claim.answer.kind === 'run'
           ? await this.run(delivery, claim.answer, claim.sent)
-          : this.putBack(delivery, claim.answer);
+          : this.handleRefusal(delivery, claim.answer);
       this.changed();
     }
   }
@@ -154,15 +154,15 @@ export class TubeConsumer implements TubeLife, GateListener {
     const tooLate = context.clock.now() > run.usableUntil;
     const handedBack = tooLate || this.reserver.stopped;
     const outcome = handedBack ? BACK : await this.executor.run(run);
-    const completion = outcome.kind === 'again' ? await this.goOn(run, outcome) : outcome;
-    const answer = completion.kind === 'lost' ? 'refused' : await this.completion.tell(run, completion);
+    const completion = outcome.kind === 'again' ? await this.storeNext(run, outcome) : outcome;
+    const answer = completion.kind === 'lost' ? 'refused' : await this.completion.complete(run, completion);
     this.granted--;
     this.executor.forget(run);
-    return this.dispose(run, answer);
+    return this.handleCompletion(run, answer);
   }
 
   /** The handler returned `Again`: the next copies are stored before the run is completed. */
-  private async goOn(
+  private async storeNext(
     run: Run,
     outcome: Extract<RunOutcome, { kind: 'again' }>,
   ): Promise<Completion | { kind: 'lost' }> {
@@ -173,7 +173,7 @@ export class TubeConsumer implements TubeLife, GateListener {
   }
 
   /** Handles every answer to a claim except a grant. */
-  private putBack(delivery: Delivery, answer: Exclude<ClaimAnswer, Grant>): HeldUntil {
+  private handleRefusal(delivery: Delivery, answer: Exclude<ClaimAnswer, Grant>): HeldUntil {
     const { context } = this;
     const { ledger, handling, gate } = context;
     const { index, due, foreign, attempts = handling.attempts } = delivery.header;
@@ -181,15 +181,15 @@ export class TubeConsumer implements TubeLife, GateListener {
       case 'wait':
         return this.waitUntil(delivery, ledger.now() + answer.ms);
       case 'busy':
-        if (this.reserver.releasesAll) return released(delivery, busyPause(index, answer, context));
+        if (this.reserver.releasesAll) return release(delivery, busyPause(index, answer, context));
         if (foreign) return ledger.now() + LOOK_AGAIN;
         if (answer.ranFor < YOUNG_RUN) return ledger.now() + YOUNG_RUN;
-        return released(delivery, busyPause(index, answer, context));
+        return release(delivery, busyPause(index, answer, context));
       case 'paused':
         gate.pause(answer.ms);
-        return released(delivery, 0);
+        return release(delivery, 0);
       case 'limited':
-        if (this.reserver.releasesAll) return released(delivery, 0);
+        if (this.reserver.releasesAll) return release(delivery, 0);
         return this.limited!.hold(delivery, answer);
       case 'gone':
         this.deleter.delete(delivery, false); // whoever ended the job could not delete this copy
@@ -204,7 +204,7 @@ export class TubeConsumer implements TubeLife, GateListener {
   }
 
   /** Handles every answer to a completion. */
-  private dispose(run: Run, answer: CompleteAnswer): HeldUntil {
+  private handleCompletion(run: Run, answer: CompleteAnswer): HeldUntil {
     const { delivery, completion, nextDue } = run;
     const aborted = completion && answer !== (completion.kind === 'again' ? 'ok' : 'refused');
     if (aborted && 'next' in completion) {
@@ -224,7 +224,7 @@ export class TubeConsumer implements TubeLife, GateListener {
       case 'later':
         return this.waitUntil(delivery, nextDue);
       case 'back':
-        return released(delivery, 0);
+        return release(delivery, 0);
       case 'dead':
         this.burier.buryNoted(delivery);
         return undefined;
@@ -234,7 +234,7 @@ export class TubeConsumer implements TubeLife, GateListener {
   /** The lease was lost, and another run has taken over. */
   private lose(run: Run): HeldUntil {
     loseLease(this.context, run); // reported here as well: the handler may have returned before a renewal was refused
-    return released(run.delivery, leasePause(run.delivery.header.index, this.context));
+    return release(run.delivery, leasePause(run.delivery.header.index, this.context));
   }
 
   /** Makes a copy wait until `due` (ledger time): held here if it is a primary and due soon, otherwise on its node. */
@@ -242,7 +242,7 @@ export class TubeConsumer implements TubeLife, GateListener {
     const { ledger, backupDelay } = this.context;
     const delay = copyDelay(delivery.header.index, due - ledger.now(), backupDelay);
     // Released without a delay, the copy would come straight back, again and again, until it is due.
-    if (delay > 0 || this.reserver.releasesAll) return released(delivery, delay);
+    if (delay > 0 || this.reserver.releasesAll) return release(delivery, delay);
     return delivery.held ? due : undefined;
   }
 
@@ -266,10 +266,10 @@ export class TubeConsumer implements TubeLife, GateListener {
     // Other processes may reach the ledger, or run what this one no longer starts.
     if (this.reserver.releasesAll) this.claims.releaseAll();
     this.reserver.schedule();
-    this.disposed();
+    this.copyGone();
   }
 
-  disposed(): void {
+  copyGone(): void {
     this.lookAgain?.();
   }
 
@@ -329,7 +329,7 @@ export class TubeConsumer implements TubeLife, GateListener {
 }
 
 /** Releases a copy to any process, after `delay` whole seconds. */
-function released(delivery: Delivery, delay: number): HeldUntil {
+function release(delivery: Delivery, delay: number): HeldUntil {
   delivery.release(delay);
   return undefined;
 }

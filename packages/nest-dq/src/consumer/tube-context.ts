@@ -86,7 +86,7 @@ export interface TubeLife {
   /** A slot may be free or a copy due, so there may be something to claim or to reserve. */
   changed(): void;
   /** A copy of a job that is over was deleted or buried: a drain may wait for that. */
-  disposed(): void;
+  copyGone(): void;
 }
 
 /** Shared by all parts of one tube's consumer. */

@@ -76,12 +76,12 @@ export async function deleteForCertain(
 ): Promise<CertainDeletion> {
   const { cluster, clock } = parts;
   const until = clock.now() + HELD_LIMIT_MS;
-  const isThere = (place: Place) => cluster.has(place.location, isCopyAt(cluster, tube, job, place));
+  const exists = (place: Place) => cluster.has(place.location, isCopyAt(cluster, tube, job, place));
   let gone = 0;
   let held: readonly Place[] = [];
   for (let left = places; ; left = held) {
     const { deleted, missing } = await deleteOnce(parts, tube, job, left, hasUnknown(places));
-    const there = await Promise.all(missing.map(isThere));
+    const there = await Promise.all(missing.map(exists));
     const byHolders = missing.filter((place, i) => !there[i] && held.includes(place)).length;
     gone += deleted + byHolders;
     held = missing.filter((_, i) => there[i]);

@@ -95,7 +95,7 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
   }
 
   session(request: HttpRequest, response: HttpResponse): Promise<void> {
-    return this.tell(request, response, [], async ({ acts, payloads }) => ({
+    return this.respond(request, response, [], async ({ acts, payloads }) => ({
       version: VERSION,
       now: new Date(this.runtime.now()),
       acts: [...acts],
@@ -107,24 +107,24 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
   }
 
   read(request: HttpRequest, response: HttpResponse, { query, read }: Read): Promise<void> {
-    return this.tell(request, response, query, (_, input) =>
+    return this.respond(request, response, query, (_, input) =>
       read(this.runtime, input, request.params['tube'] ?? '', this.kafka),
     );
   }
 
   payload(request: HttpRequest, response: HttpResponse): Promise<void> {
-    return this.tell(request, response, JOB_FIELDS, (viewer, input) =>
+    return this.respond(request, response, JOB_FIELDS, (viewer, input) =>
       this.showPayload(viewer, jobRef(input, this.runtime.options.prefix)),
     );
   }
 
   letterPayload(request: HttpRequest, response: HttpResponse): Promise<void> {
     const { tube = '', id = '' } = request.params;
-    return this.tell(request, response, [], (viewer) => this.showPayload(viewer, { tube, id }));
+    return this.respond(request, response, [], (viewer) => this.showPayload(viewer, { tube, id }));
   }
 
   kafkaPayload(request: HttpRequest, response: HttpResponse): Promise<void> {
-    return this.tell(request, response, KAFKA_LETTER, async (viewer, input) => {
+    return this.respond(request, response, KAFKA_LETTER, async (viewer, input) => {
       refusePayloads(viewer);
       return redactedLetter(this.options, await kafkaLetter(this.kafka, input));
     });
@@ -163,7 +163,7 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
     return redacted(this.options, found);
   }
 
-  private tell(
+  private respond(
     request: HttpRequest,
     response: HttpResponse,
     fields: readonly string[],

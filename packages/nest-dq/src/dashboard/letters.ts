@@ -33,7 +33,7 @@ export async function letterPage(
   query: Input,
 ): Promise<{ letters: Omit<DeadLetter, 'payload'>[]; cursor?: string }> {
   const { limit = 50, ...filter } = letterFilter(query);
-  const { diedFrom, isMeant } = checkLetterFilter(filter);
+  const { diedFrom, matches } = checkLetterFilter(filter);
   let { cursor } = query.part('cursor', text);
   const letters: Omit<DeadLetter, 'payload'>[] = [];
   let looked = 0;
@@ -41,7 +41,7 @@ export async function letterPage(
     const page = { limit: limit - letters.length, cursor };
     const found = await deadLetters.list(tube, page);
     const meant = found.letters.filter(({ diedAt, why, error }) =>
-      isMeant({ died: diedAt.getTime(), why, error }),
+      matches({ died: diedAt.getTime(), why, error }),
     );
     letters.push(...meant.map(withoutPayload));
     looked += found.letters.length;

@@ -101,7 +101,7 @@ export class LiveFeed {
     this.looking = false;
     if (this.viewers.size === 0) return;
     this.latest = `event: state\ndata: ${data}\n\n`;
-    this.tell(this.latest);
+    this.send(this.latest);
     this.next = this.clock.after(BETWEEN_LOOKS, () => void this.look());
   }
 
@@ -122,7 +122,7 @@ export class LiveFeed {
   }
 
   /** Each state is complete, so a slow viewer may skip some. */
-  private tell(text: string): void {
+  private send(text: string): void {
     for (const stream of this.viewers.keys()) {
       if (!stream.isBehind) stream.write(text);
     }

@@ -58,7 +58,7 @@ export class InProcessNode implements SessionNode {
   ) {
     this.warnings = new RareWarnings(clock, warn);
     if (limits.maxBuffers < Infinity) {
-      this.buffers = new Buffers(limits.maxBuffers, (bytes) => this.tellCut(bytes));
+      this.buffers = new Buffers(limits.maxBuffers, (bytes) => this.warnCut(bytes));
     }
     this.isLoaded = !disk;
     this.startedAt = clock.now();
@@ -152,7 +152,7 @@ export class InProcessNode implements SessionNode {
   }
 
   refused(kind: keyof NodeLimits, what: string): void {
-    this.warnings.tell(kind, `answered a client OUT_OF_MEMORY: ${what}, the limit of \`${kind}\``);
+    this.warnings.warnOnce(kind, `answered a client OUT_OF_MEMORY: ${what}, the limit of \`${kind}\``);
   }
 
   /** Cuts all connections and stops all timers. Idempotent. */
@@ -173,9 +173,9 @@ export class InProcessNode implements SessionNode {
     this.sessions.delete(session);
   }
 
-  private tellCut(bytes: number): void {
+  private warnCut(bytes: number): void {
     const { maxBuffers } = this.limits;
-    this.warnings.tell(
+    this.warnings.warnOnce(
       'maxBuffers',
       `closed a connection: all connections together buffered more than the ${maxBuffers} bytes of \`maxBuffers\`, this one ${bytes} of them`,
     );

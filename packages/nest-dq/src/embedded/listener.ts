@@ -139,12 +139,12 @@ export class Listener {
     if (error.code === 'ECONNRESET' && !refusal) return;
     const why = refusal ? `its certificate is not accepted (${refusal})` : (error.reason ?? error.message);
     const where = textOf(this.address);
-    this.node.warnings.tell(`handshake ${where}`, `rejected a client on ${where}: ${why}`);
+    this.node.warnings.warnOnce(`handshake ${where}`, `rejected a client on ${where}: ${why}`);
   }
 
   private refuse(why: string): void {
     const where = textOf(this.address);
-    this.node.warnings.tell(`refused ${where}`, `rejected a connection on ${where}: ${why}`);
+    this.node.warnings.warnOnce(`refused ${where}`, `rejected a connection on ${where}: ${why}`);
   }
 }
 

@@ -15,7 +15,7 @@ export class RareWarnings {
     private readonly warn: (message: string) => void,
   ) {}
 
-  tell(kind: string, message: string): void {
+  warnOnce(kind: string, message: string): void {
     const now = this.clock.now();
     const last = this.kinds.get(kind);
     if (last && now - last.toldAt < TELL_EVERY) {

@@ -47,7 +47,7 @@ export class Session implements Buffering, MaybeIdle {
   private outputFull = false;
   /** Present only with a disk. */
   private readonly held: HeldReplies | undefined;
-  /** Others come first: this session neither runs nor reads before `goOn`. */
+  /** Others come first: this session neither runs nor reads before `openIfReady`. */
   private isInterrupted = false;
   /** Work done in this round since the last check. */
   private work = 0;
@@ -118,7 +118,7 @@ export class Session implements Buffering, MaybeIdle {
   }
 
   /** Continues the interrupted work. */
-  goOn(): void {
+  resume(): void {
     this.isInterrupted = false;
     this.node.schedule(this);
   }

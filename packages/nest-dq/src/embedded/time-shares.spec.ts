@@ -11,7 +11,7 @@ describe('TimeShares', () => {
     /** The work it does when resumed. */
     work: () => void = () => undefined;
 
-    goOn(): void {
+    resume(): void {
       gone.push(this);
       this.work();
     }

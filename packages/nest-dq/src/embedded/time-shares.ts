@@ -8,7 +8,7 @@ const TO_GO_ON = 2;
 /** Someone who works in turns with others. */
 interface Worker {
   /** Continues the interrupted work. */
-  goOn(): void;
+  resume(): void;
 }
 
 /**
@@ -29,7 +29,7 @@ export class TimeShares {
 
   constructor(private readonly clock: Clock) {}
 
-  /** Returns false if its `goOn` is called later. */
+  /** Returns false if its `openIfReady` is called later. */
   mayGoOn(worker: Worker): boolean {
     this.openRound();
     const now = this.clock.now();
@@ -61,6 +61,6 @@ export class TimeShares {
     this.interrupted.delete(next);
     this.openRound();
     this.servedUntil = this.clock.now() + TO_GO_ON;
-    next.goOn();
+    next.resume();
   }
 }

@@ -25,7 +25,7 @@ describe('EventHub', () => {
       },
       'Pager.up',
     );
-    hub.tell('nodeUp', { node: 'n1' });
+    hub.emit('nodeUp', { node: 'n1' });
     expect(hub.failures).toEqual(['Pager.up at `nodeUp`: a value that is not an Error was thrown: "oh"']);
   });
 

@@ -44,13 +44,13 @@ export class EventHub extends Hub<DqEventMap> implements DqEvents {
   /** An add stored or replaced a job. */
   scheduled(receipt: JobReceipt): void {
     this.tally.count(receipt.tube, 'scheduled');
-    if (this.heard('scheduled')) this.tell('scheduled', { receipt });
+    if (this.heard('scheduled')) this.emit('scheduled', { receipt });
   }
 
   /** A run starts. */
   started(job: DelayedJob): void {
     this.tally.started(job.tube, job.lateness);
-    if (this.heard('started')) this.tell('started', { job });
-    if (job.lateness > this.options.lateAfter && this.heard('late')) this.tell('late', { job });
+    if (this.heard('started')) this.emit('started', { job });
+    if (job.lateness > this.options.lateAfter && this.heard('late')) this.emit('late', { job });
   }
 }

@@ -46,22 +46,22 @@ describe('ActWriter', () => {
   it.each([true, false])('stores the key of a job, unless keys are hidden: %s', async (hidesKeys) => {
     const hub = new CollectingHub();
     new ActWriter({ events: hub, acts, clock, hidesKeys, warn: (message) => warnings.push(message) });
-    hub.tell('operated', { ...PAUSE, act: 'revoke', on: { tube: 't', id: 'x', key: 'order:42' } });
+    hub.emit('operated', { ...PAUSE, act: 'revoke', on: { tube: 't', id: 'x', key: 'order:42' } });
     await clock.advance(0);
     const [act] = await stored();
     expect(act!.on).toEqual({ tube: 't', id: 'x', ...(!hidesKeys && { key: 'order:42' }) });
   });
 
   const stored = async (options?: ActPageOptions) => (await actPage(acts, options)).acts;
-  const told = (number: number) => events.tell('operated', { ...PAUSE, count: number });
+  const told = (number: number) => events.emit('operated', { ...PAUSE, count: number });
 
   it('stores each act, with the time at which it ended', async () => {
     const at = new Date(clock.wall());
-    events.tell('operated', PAUSE);
+    events.emit('operated', PAUSE);
     const on = { tube: 't', filter: { dueTo: at, limit: 5 }, change: { later: '1h' } };
     const error = new DqError('DQ_TOO_FEW_COPIES', 'stored on 1 of 3 nodes');
-    events.tell('operated', { ...PAUSE, act: 'rescheduleMany', on, count: 7, error });
-    events.tell('operated', { ...PAUSE, error: new TypeError('x'.repeat(2_500)) });
+    events.emit('operated', { ...PAUSE, act: 'rescheduleMany', on, count: 7, error });
+    events.emit('operated', { ...PAUSE, error: new TypeError('x'.repeat(2_500)) });
     await clock.advance(0);
     expect(await stored()).toEqual([
       {
@@ -87,8 +87,8 @@ describe('ActWriter', () => {
   it('stores what JSON cannot hold, or holds in a long text only, as a short text', async () => {
     const cycle: { self?: object } = {};
     cycle.self = cycle;
-    events.tell('operated', { ...PAUSE, on: { tube: 't', change: cycle } });
-    events.tell('operated', { ...PAUSE, on: { tube: 't', filter: { error: 'x'.repeat(3_000) } } });
+    events.emit('operated', { ...PAUSE, on: { tube: 't', change: cycle } });
+    events.emit('operated', { ...PAUSE, on: { tube: 't', filter: { error: 'x'.repeat(3_000) } } });
     await clock.advance(0);
     expect((await stored()).map(({ on }) => on)).toEqual([
       { tube: 't', change: expect.stringMatching(/^\{"filter":\{"error":"x{75,}…$/) },

@@ -11,9 +11,9 @@ export class LocalPresence implements Presence {
 
   join(member: Member): () => Promise<void> {
     this.members.add(member);
-    this.tell();
+    this.notify();
     return () => {
-      if (this.members.delete(member)) this.tell();
+      if (this.members.delete(member)) this.notify();
       return Promise.resolve();
     };
   }
@@ -33,7 +33,7 @@ export class LocalPresence implements Presence {
     const changes = this.drained.has(endpoint) !== drained;
     if (drained) this.drained.add(endpoint);
     else this.drained.delete(endpoint);
-    if (changes) this.tell();
+    if (changes) this.notify();
     return Promise.resolve(changes);
   }
 
@@ -42,7 +42,7 @@ export class LocalPresence implements Presence {
   }
 
   /** Nobody falls silent here, so nobody has to be asked again: an election lasts until its process leaves. */
-  private tell(): void {
+  private notify(): void {
     const [elected] = this.members;
     const settings = Array.from(this.members, (member) => member.settings);
     for (const member of this.members) {

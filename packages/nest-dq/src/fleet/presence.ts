@@ -2,7 +2,7 @@
 import type { TubeLimits } from '../ledger/limits/limits.js';
 
 /** How often a process announces itself, and learns of the others, in ms. */
-export const ANNOUNCE_EVERY = 5_000;
+export const ANNOUNCE_EVERY_MS = 5_000;
 /** A process silent for this long is gone. Ledger time in ms. */
 export const GONE_AFTER = 15_000;
 /** Maximum number of processes shown. */

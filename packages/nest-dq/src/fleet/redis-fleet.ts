@@ -26,7 +26,7 @@ export class RedisFleet implements Fleet {
       call(script, keys, json).catch((thrown: unknown) => {
         // Nobody waits for the answer to an announcement. That Redis is away is reported elsewhere.
         const { message, cause } = toError(thrown);
-        if (isAboutData(toError(cause))) foreign.tell('the data of processes', message);
+        if (isAboutData(toError(cause))) foreign.warnOnce('the data of processes', message);
         throw thrown;
       }),
     );

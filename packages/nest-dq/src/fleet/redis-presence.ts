@@ -1,7 +1,7 @@
 import type { Clock, Timer } from 'nest-handlers/time';
 import { withinLimit } from '../time/call-limit.js';
 import {
-  ANNOUNCE_EVERY,
+  ANNOUNCE_EVERY_MS,
   GONE_AFTER,
   MOST_PROCESSES,
   type Member,
@@ -237,9 +237,9 @@ class Announcer {
   /** Announces now, and then repeatedly. One call at a time: the news of the last one count. */
   announce(): void {
     this.timer?.cancel();
-    this.timer = this.clock.after(ANNOUNCE_EVERY, () => this.announce());
+    this.timer = this.clock.after(ANNOUNCE_EVERY_MS, () => this.announce());
     // Without an answer, the next call announces it again. Earlier news count until then.
-    this.underWay = this.underWay.then(() => this.tell()).catch(() => undefined);
+    this.underWay = this.underWay.then(() => this.write()).catch(() => undefined);
   }
 
   async stop(): Promise<void> {
@@ -249,7 +249,7 @@ class Announcer {
     await withinLimit(this.clock, FAREWELL, farewell).catch(() => undefined);
   }
 
-  private async tell(): Promise<void> {
+  private async write(): Promise<void> {
     if (this.stopped) return;
     const { member, clock } = this;
     const { id, settings } = member;

@@ -54,7 +54,7 @@ export class ThisProcess implements Member {
   /** The others' settings from which `unequal` was computed. */
   private compared = '';
   private unequal: readonly UnequalSetting[] = [];
-  private readonly told = new Set<string>();
+  private readonly warned = new Set<string>();
   private closed = false;
 
   constructor(private readonly parts: ThisProcessParts) {
@@ -155,8 +155,8 @@ export class ThisProcess implements Member {
       all.map(({ record }) => record),
     );
     for (const { what, text } of this.unequal) {
-      if (!this.told.has(what)) warn(text);
-      this.told.add(what);
+      if (!this.warned.has(what)) warn(text);
+      this.warned.add(what);
     }
   }
 }

@@ -142,11 +142,11 @@ export interface InsistentBatches<Item, Answer> extends Pick<Batches<Item, Answe
  * A batcher that retries until the ledger answers, which must recognize a repeat. An item the ledger fails on is retried
  * slowly.
  */
-export class InsistentBatcher<Item, Answer> extends Batcher<Item, Answer> {
+export class RetryingBatcher<Item, Answer> extends Batcher<Item, Answer> {
   private unanswered: Item[] = [];
   /** Items the ledger failed on. */
   private slow: Item[] = [];
-  private readonly told = new Set<Item>();
+  private readonly reported = new Set<Item>();
   private again: Timer | undefined;
   private slowlyAgain: Timer | undefined;
 
@@ -160,7 +160,7 @@ export class InsistentBatcher<Item, Answer> extends Batcher<Item, Answer> {
       call: batches.call,
       answered: (items, answers) => {
         for (let i = 0; i < items.length; i++) {
-          if (this.told.size > 0) this.told.delete(items[i]!);
+          if (this.reported.size > 0) this.reported.delete(items[i]!);
           batches.answered(items[i]!, answers[i]!);
         }
       },
@@ -171,8 +171,8 @@ export class InsistentBatcher<Item, Answer> extends Batcher<Item, Answer> {
       failed: (item, error) => {
         this.slow.push(item);
         this.slowlyAgain ??= clock.after(SLOW_RETRY_AFTER_MS, () => this.askSlowly());
-        if (this.told.has(item)) return;
-        this.told.add(item);
+        if (this.reported.has(item)) return;
+        this.reported.add(item);
         batches.trouble(item, error);
       },
     });

@@ -25,7 +25,7 @@ const GREATEST = 8.64e15;
  * once of each kind.
  */
 export class ForeignJson {
-  private readonly told = new Set<string>();
+  private readonly warned = new Set<string>();
 
   constructor(private readonly warn: (message: string) => void) {}
 
@@ -36,14 +36,14 @@ export class ForeignJson {
   read<T>(what: string, text: string, shape: Shape): T | undefined {
     const value = readShaped<T>(text, shape);
     if (value !== undefined) return value;
-    this.tell(what, text);
+    this.warnOnce(what, text);
     return undefined;
   }
 
   /** Logs a value that nest-dq didn't write. */
-  tell(what: string, text: string): void {
-    if (this.told.has(what)) return;
-    this.told.add(what);
+  warnOnce(what: string, text: string): void {
+    if (this.warned.has(what)) return;
+    this.warned.add(what);
     this.warn(`ignoring ${what} in Redis, which is not in nest-dq's format: ${show(text)}`);
   }
 }

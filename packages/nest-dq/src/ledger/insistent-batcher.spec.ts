@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Call, ScriptedLedger, turn } from '../../spec-support/scripted-ledger.js';
 import { VirtualClock } from 'nest-handlers/testing';
-import { InsistentBatcher } from './batcher.js';
+import { RetryingBatcher } from './batcher.js';
 
 describe('InsistentBatcher', () => {
   let clock: VirtualClock;
@@ -9,7 +9,7 @@ describe('InsistentBatcher', () => {
   let sent: Call<string, number>[];
   /** `item answer` of each answer, `item trouble` of each failure. */
   let told: string[];
-  let calls: InsistentBatcher<string, number>;
+  let calls: RetryingBatcher<string, number>;
 
   beforeEach(() => {
     clock = new VirtualClock();
@@ -21,7 +21,7 @@ describe('InsistentBatcher', () => {
       sent.push(call);
       return call.answers;
     };
-    calls = new InsistentBatcher(ledger, clock, {
+    calls = new RetryingBatcher(ledger, clock, {
       call: ask,
       answered: (item, answer) => told.push(`${item} ${answer}`),
       trouble: (item, error) => told.push(`${item} trouble: ${error.message}`),

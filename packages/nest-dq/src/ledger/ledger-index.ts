@@ -17,7 +17,7 @@ import type {
 export class LedgerIndex implements WaitingJobs {
   readonly complete = false;
   /** Tubes for which an unreadable job was already logged. */
-  private readonly told = new Set<StoredTube>();
+  private readonly warned = new Set<StoredTube>();
 
   constructor(
     private readonly ledger: Pick<Ledger, 'tube'>,
@@ -70,14 +70,14 @@ export class LedgerIndex implements WaitingJobs {
     return each.map((result, i) => {
       if (result.status === 'fulfilled') return result.value[0];
       if (ledger.away) throw result.reason;
-      this.tell(tube, ids[i]!, toError(result.reason));
+      this.warnOnce(tube, ids[i]!, toError(result.reason));
       return undefined;
     });
   }
 
-  private tell(tube: StoredTube, id: string, { message }: Error): void {
-    if (this.told.has(tube)) return;
-    this.told.add(tube);
+  private warnOnce(tube: StoredTube, id: string, { message }: Error): void {
+    if (this.warned.has(tube)) return;
+    this.warned.add(tube);
     this.warn(`the list of ${tube} omits job ${id}, whose record cannot be read: ${message}`);
   }
 

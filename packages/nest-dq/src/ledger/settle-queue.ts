@@ -199,12 +199,12 @@ export class SettleQueue {
 
   private send(): void {
     this.sendTimer = undefined;
-    for (const tube of Array.from(this.certain.keys())) void this.tell(tube);
+    for (const tube of Array.from(this.certain.keys())) void this.report(tube);
     this.sendSoon();
   }
 
   /** One call at a time, so that none delays others for long; waits while the ledger is away. */
-  private async tell(tube: StoredTube): Promise<void> {
+  private async report(tube: StoredTube): Promise<void> {
     const ledger = this.ledger.tube(tube);
     while (!ledger.away) {
       const settled = this.take(tube);
@@ -241,7 +241,7 @@ export class SettleQueue {
       const left = this.waiting.flatMap((group) => partsOf(group, group.certainAt - now));
       while (left.length > 0) await this.handover.leave(left.splice(0, LEFT_IN_A_CALL));
     }
-    for (const tube of Array.from(this.certain.keys())) await this.tell(tube);
+    for (const tube of Array.from(this.certain.keys())) await this.report(tube);
   }
 }
 

@@ -45,7 +45,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
 
   /** An event listener failed. Nothing else stops. */
   listenerFailed(who: string, error: Error): void {
-    this.tell('error', `${who} failed: ${shorten(error.message)}`, error);
+    this.log('error', `${who} failed: ${shorten(error.message)}`, error);
   }
 
   // ── jobs ──
@@ -57,27 +57,27 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     const { tube, attempt, attempts } = job;
     const level = next === 'dead' ? this.levels.deadLetters : this.levels.retries;
     const what = `${named(tube, job)} failed in attempt ${attempt} of ${attempts} and ${follows(next)}`;
-    if (outcome === 'retry') return this.tell(level, `${what}: its handler returned Retry`);
+    if (outcome === 'retry') return this.log(level, `${what}: its handler returned Retry`);
     const isFirstOrLast = attempt === 1 || !(next instanceof Date);
-    this.tell(level, `${what}: ${shorten(textOf(error))}`, isFirstOrLast ? error : undefined);
+    this.log(level, `${what}: ${shorten(textOf(error))}`, isFirstOrLast ? error : undefined);
   }
 
   dead(tube: string, job: NamedJob, { why, error }: Death): void {
     if (why === 'attempts' && error) return; // `failed` logs it, with the stack
     const detail = error ? `: ${error.message}` : '';
     const level = why === 'discarded' ? this.levels.discards : this.levels.deadLetters;
-    this.tell(level, `${named(tube, job)} is a dead letter because ${WHY[why]}${detail}`);
+    this.log(level, `${named(tube, job)} is a dead letter because ${WHY[why]}${detail}`);
   }
 
   poison(tube: string, node: string, copyId: string, reason: string): void {
     const line = `${node}: beanstalkd job ${copyId} of ${tube} is not a nest-dq job and was buried: ${reason}`;
-    this.tellOfCopy(line, `poison ${tube}`);
+    this.logCopy(line, `poison ${tube}`);
   }
 
   badSeal({ tube, node, copyId, reason, buried }: BadSeal): void {
     const what = buried ? 'was buried' : 'will be retried in 30 s by any process that has the key';
     const line = `${node}: copy ${copyId} of ${tube} did not run and ${what}: ${reason}`;
-    this.tellOfCopy(line, `bad seal ${tube} ${String(buried)}`);
+    this.logCopy(line, `bad seal ${tube} ${String(buried)}`);
   }
 
   leaseLost(tube: string, id: string, attempt: number): void {
@@ -98,21 +98,21 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
 
   instantOver(tube: string, id: string, at: Date): void {
     const trouble = `job ${id} of ${tube} returned Again.at(${at.toISOString()}), which is in the past, so it runs again one second after this run was due: expected a time in the future`;
-    this.tellNowAndThen(trouble, 'warn', `instant ${tube}`);
+    this.logRarely(trouble, 'warn', `instant ${tube}`);
   }
 
   notStored(tube: string, id: string, until: Date, why: string): void {
     const trouble = `job ${id} of ${tube} returned Again, but its new copies could not be stored, so its old copies wait until ${until.toISOString()}: ${why}`;
-    this.tellNowAndThen(trouble, 'warn', `again ${tube}`);
+    this.logRarely(trouble, 'warn', `again ${tube}`);
   }
 
   notAdopted(tube: string, id: string, error: Error): void {
     const trouble = `job ${id} of ${tube}, stored by go-queue, could not be adopted; retrying: ${error.message}`;
-    this.tellNowAndThen(trouble, 'warn', `adopt ${tube}`);
+    this.logRarely(trouble, 'warn', `adopt ${tube}`);
   }
 
   ledgerTrouble(tube: string, id: string, error: Error): void {
-    this.tellNowAndThen(`the ledger failed on job ${id} of ${tube}; retrying: ${error.message}`);
+    this.logRarely(`the ledger failed on job ${id} of ${tube}; retrying: ${error.message}`);
   }
 
   stoodStill(tube: string, ms: number, lease: number): void {
@@ -141,7 +141,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
 
   notSwept(tube: string, { message }: Error): void {
     const trouble = `the ledger failed to remove old dead letters of ${tube}; retrying in a minute: ${message}`;
-    this.tellNowAndThen(trouble, 'warn', `letters ${tube}`);
+    this.logRarely(trouble, 'warn', `letters ${tube}`);
   }
 
   lost({ tube, id, dueAt, copies }: LostJob): void {
@@ -156,12 +156,12 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   up(node: ClusterNode): void {
     if (this.advise && node.lacksLog) this.warnOfNoLog(node.endpoint);
     if (!this.nodesDown.delete(node.endpoint)) return;
-    this.tell(this.levels.servers, `${node.endpoint} is up again`);
+    this.log(this.levels.servers, `${node.endpoint} is up again`);
   }
 
   down(node: ClusterNode, error: Error): void {
     this.nodesDown.add(node.endpoint);
-    this.tell(this.levels.servers, `${node.endpoint} is down; retrying: ${printable(error.message)}`);
+    this.log(this.levels.servers, `${node.endpoint} is down; retrying: ${printable(error.message)}`);
   }
 
   private warnOfNoLog(endpoint: string): void {
@@ -182,17 +182,17 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   }
 
   trouble(node: ClusterNode, message: string): void {
-    this.tellNowAndThen(`${node.endpoint}: ${message}`, 'error');
+    this.logRarely(`${node.endpoint}: ${message}`, 'error');
   }
 
   nodeTrouble(node: string, message: string): void {
-    this.tellNowAndThen(`${node}: ${message}`);
+    this.logRarely(`${node}: ${message}`);
   }
 
   /** Other processes use another ledger, so this one must not run jobs. */
   refused({ id, node, ours }: OtherLedger): void {
     this.isRefused = true;
-    this.tellNowAndThen(
+    this.logRarely(
       `this process runs no jobs: its Redis has the ledger ${ours}, but processes at ${node} use the ledger ${id}, so each job would run twice. ` +
         'Give all processes of these nodes the same `redis`, or each application its own `prefix`. If Redis lost its data, stop the process that cannot reach it. ' +
         'This process starts running jobs once no node shows the other ledger any more (docs/clusters.md#one-redis)',
@@ -209,7 +209,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
 
   /** Both were admitted, e.g. because no process could reach a node they share. */
   shared({ id, node, ours }: OtherLedger): void {
-    this.tellNowAndThen(
+    this.logRarely(
       `jobs may run twice: this process uses the ledger ${ours}, but processes at ${node} use the ledger ${id}. ` +
         'Stop those with the wrong `redis` (docs/clusters.md#one-redis)',
       'error',
@@ -218,7 +218,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   }
 
   unidentified({ message }: Error): void {
-    this.tellNowAndThen(
+    this.logRarely(
       `no job starts because the identity of the ledger cannot be read: ${message}`,
       'error',
       'identity',
@@ -229,29 +229,29 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   away(error: Error): void {
     if (error instanceof DqError && error.code === 'DQ_DISK') return;
     const trouble = `Redis is down; no job starts until it answers: ${printable(error.message)}`;
-    this.toldAway = this.tellNowAndThen(trouble, this.levels.servers);
+    this.toldAway = this.logRarely(trouble, this.levels.servers);
   }
 
   /** Redis answers again, completely. */
   back(): void {
-    if (this.toldAway) this.tell(this.levels.servers, 'Redis is up again');
+    if (this.toldAway) this.log(this.levels.servers, 'Redis is up again');
   }
 
   /** Returns false if this message, or another of its kind, was logged a short while ago. */
-  private tellNowAndThen(trouble: string, level: DqLogLevel = 'warn', kind = trouble): boolean {
+  private logRarely(trouble: string, level: DqLogLevel = 'warn', kind = trouble): boolean {
     return this.lines.nowAndThen(kind, level, trouble);
   }
 
   /** Rate-limited: anybody who reaches a node can store any number of such copies. */
-  private tellOfCopy(line: string, kind: string): void {
+  private logCopy(line: string, kind: string): void {
     const more = this.untold.get(kind) ?? 0;
     const others = more === 0 ? '' : `; ${more} more since the last such message`;
-    if (this.tellNowAndThen(line + others, 'warn', kind)) this.untold.delete(kind);
+    if (this.logRarely(line + others, 'warn', kind)) this.untold.delete(kind);
     else this.untold.set(kind, more + 1);
   }
 
   /** Includes the error's stack, if any. */
-  private tell(level: DqLogLevel, message: string, error?: Error): void {
+  private log(level: DqLogLevel, message: string, error?: Error): void {
     this.lines.write(level, message, error && stackOf(error));
   }
 }

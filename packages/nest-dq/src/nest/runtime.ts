@@ -383,8 +383,8 @@ export class DqRuntime {
 
 function nodeEvents(events: EventHub): NodeListener {
   return {
-    up: ({ endpoint }) => events.tell('nodeUp', { node: endpoint }),
-    down: ({ endpoint }, error) => events.tell('nodeDown', { node: endpoint, error }),
-    trouble: ({ endpoint }, message) => events.tell('nodeTrouble', { node: endpoint, message }),
+    up: ({ endpoint }) => events.emit('nodeUp', { node: endpoint }),
+    down: ({ endpoint }, error) => events.emit('nodeDown', { node: endpoint, error }),
+    trouble: ({ endpoint }, message) => events.emit('nodeTrouble', { node: endpoint, message }),
   };
 }

@@ -35,7 +35,7 @@ export class Act {
   /** Ends the act. `count` is the number of changed items, and `error` what ended it early. */
   ended(count: number, error?: Error): void {
     const told: OperatorAct = { by: this.by, act: this.name, on: this.on, count };
-    this.events.tell('operated', error ? { ...told, error } : told);
+    this.events.emit('operated', error ? { ...told, error } : told);
   }
 }
 

@@ -43,7 +43,7 @@ export interface BulkPage<Item> {
 /** A bulk act: how it finds its items, and what it does to them. */
 export interface Bulk<Item extends { readonly id: string }, Example> {
   read(cursor: string | undefined): Promise<BulkPage<Item>>;
-  isMeant(item: Item): boolean;
+  matches(item: Item): boolean;
   /** The cursor of a page that starts after this item. */
   cursorBehind(item: Item): string;
   /**
@@ -92,7 +92,7 @@ export async function* inBulk<Item extends { readonly id: string }, Example>(
     do {
       const page = await bulk.read(cursor);
       cursor = page.cursor;
-      const found = page.items.filter((item) => bulk.isMeant(item));
+      const found = page.items.filter((item) => bulk.matches(item));
       const meant = found.slice(0, left);
       if (act) {
         if (begin === undefined && !begun && meant.length > 0) yield told();

@@ -32,7 +32,7 @@ const LIMIT = 1_000;
 /** Rejects with `DQ_BAD_REF`, `DQ_BAD_TUBE`. Servers that don't answer become part of the explanation. */
 export async function explain(sources: ExplanationSources, ref: JobRef): Promise<Explanation> {
   const { cluster, ledger, clock, settings, presence } = sources;
-  const target = await located(sources, parseRef(ref, settings.prefix, cluster.settings.seal));
+  const target = await locate(sources, parseRef(ref, settings.prefix, cluster.settings.seal));
   const { tube, id, key, born } = target;
   const known = await ask(sources, target, ref);
   const replaced = known.trace !== undefined && born !== undefined && known.trace.born !== born;
@@ -82,7 +82,7 @@ export async function explain(sources: ExplanationSources, ref: JobRef): Promise
 }
 
 /** Completes a target given by id alone from the list, which has the receipt's data for a waiting plain job. */
-async function located({ waiting, clock }: ExplanationSources, target: JobTarget): Promise<JobTarget> {
+async function locate({ waiting, clock }: ExplanationSources, target: JobTarget): Promise<JobTarget> {
   if (!target.byId) return target;
   const listed = await withinLimit(clock, LIMIT, waiting.find(target.tube, target.id)).catch(() => undefined);
   return listed ? { ...target, ...listed } : target;

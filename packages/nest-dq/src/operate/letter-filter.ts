@@ -25,7 +25,7 @@ type LetterFacts = Pick<Letter, 'died' | 'why' | 'error'>;
 interface CheckedLetterFilter extends BulkLimit {
   readonly diedFrom: number;
   readonly diedTo: number | undefined;
-  readonly isMeant: (letter: LetterFacts) => boolean;
+  readonly matches: (letter: LetterFacts) => boolean;
 }
 
 const WHYS: Readonly<Record<DeadLetter['why'], true>> = {
@@ -47,12 +47,12 @@ export function checkLetterFilter(filter: DeadLetterFilter): CheckedLetterFilter
     throw wrongValue('DQ_BAD_OPTION', '`error`', error, 'a non-empty string');
   checkLimit(limit);
   const [diedFrom, diedTo] = checkRange(times, 'diedFrom', 'diedTo');
-  const isMeant = (letter: LetterFacts) =>
+  const matches = (letter: LetterFacts) =>
     letter.died >= diedFrom &&
     letter.died < (diedTo ?? Infinity) &&
     (why === undefined || letter.why === why) &&
     (error === undefined || has(letter, error));
-  return { diedFrom, diedTo, isMeant, limit };
+  return { diedFrom, diedTo, matches, limit };
 }
 
 /** Returns times in ms, 0 and undefined where none is given. Throws `DQ_BAD_OPTION` if the range is empty; `DQ_BAD_TIME`. */

@@ -156,7 +156,7 @@ export class Repair implements Bulk<Checked, RepairExample> {
     return tubes.map(({ tube }) => storedTube(tube, parts.settings.prefix));
   }
 
-  isMeant({ missing }: Checked): boolean {
+  matches({ missing }: Checked): boolean {
     return missing > 0;
   }
 

@@ -158,8 +158,8 @@ async function viewsOf(
   tubes: readonly StoredTube[],
 ): Promise<TubeView[]> {
   const { cluster, settings } = sources;
-  const told = loadsOf(sources);
-  const asked = [lanes.statsOf(tubes), factsOf(sources, tubes, told), told] as const;
+  const answers = loadsOf(sources);
+  const asked = [lanes.statsOf(tubes), factsOf(sources, tubes, answers), answers] as const;
   const [byNode, byLedger, loads] = await Promise.all(asked);
   const { replicas } = cluster.settings;
   const perJob = (Math.min(replicas, cluster.nodes.length) * byNode.size) / cluster.nodes.length;

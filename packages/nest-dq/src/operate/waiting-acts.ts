@@ -107,7 +107,7 @@ export class WaitingActs {
     const { parts, retries } = this.context;
     const { prefix } = parts.settings;
     const storedAs = storedTube(tube, prefix);
-    const { from, to, isMeant, ...limits } = checkWaitingFilter(filter);
+    const { from, to, matches, ...limits } = checkWaitingFilter(filter);
     const act = new Act(parts.events, name, { tube: withoutPrefix(storedAs, prefix), filter, ...more }, by);
     const call = { patience: this.context.patienceOf(patience), repeatable: true };
     const ledger = parts.ledger.tube(storedAs);
@@ -129,7 +129,7 @@ export class WaitingActs {
     };
     const bulk: Bulk<WaitingJob, JobView> = {
       read,
-      isMeant: (job) => job.generation < start!.began && isMeant(job),
+      matches: (job) => job.generation < start!.began && matches(job),
       cursorBehind: ({ due, id }) => cursorAt({ began: start!.began, after: { due, id } }),
       change: changeIn(storedAs),
       show: async (job) => this.view(storedAs, job),

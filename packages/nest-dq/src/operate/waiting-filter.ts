@@ -21,7 +21,7 @@ export interface WaitingFilter extends BulkLimit {
 interface CheckedWaitingFilter extends BulkLimit {
   readonly from: number;
   readonly to: number | undefined;
-  readonly isMeant: (job: WaitingJob) => boolean;
+  readonly matches: (job: WaitingJob) => boolean;
 }
 
 /** New due time of jobs: a time, a delay from now, or later or earlier than each was due. */
@@ -38,8 +38,8 @@ export function checkWaitingFilter(filter: WaitingFilter): CheckedWaitingFilter 
     throw wrongValue('DQ_BAD_OPTION', '`state`', state, '"waiting" or "retrying"');
   checkLimit(limit);
   const [from, to] = checkRange(times, 'dueFrom', 'dueTo');
-  const isMeant = ({ attempt }: WaitingJob) => state === undefined || state === stateOf(attempt);
-  return { from, to, isMeant, limit };
+  const matches = ({ attempt }: WaitingJob) => state === undefined || state === stateOf(attempt);
+  return { from, to, matches, limit };
 }
 
 /** The state of a waiting job. */

@@ -1,7 +1,7 @@
 import { DqError, factOf, show, wrongValue } from '../errors.js';
 import type { AddResult, JobReceipt, NewJob } from '../api/job.js';
 import { dueAfter, dueAt, dueNow, type Due } from './due.js';
-import type { Together } from './retries.js';
+import type { SharedPatience } from './retries.js';
 
 /** Max concurrent adds of one `addMany` call: more are no faster. */
 const MANY_AT_ONCE = 512;
@@ -9,9 +9,9 @@ const MANY_AT_ONCE = 512;
 /** Adds all jobs, some at a time. Resolves with the results in the order of the jobs. */
 export async function addAll<Job>(
   jobs: readonly Job[],
-  add: (job: Job, together: Together) => Promise<JobReceipt>,
+  add: (job: Job, together: SharedPatience) => Promise<JobReceipt>,
 ): Promise<AddResult[]> {
-  const together: Together = { failingSince: undefined };
+  const together: SharedPatience = { failingSince: undefined };
   const results: AddResult[] = [];
   let next = 0;
   const addInTurn = async () => {

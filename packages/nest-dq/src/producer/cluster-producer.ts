@@ -36,7 +36,7 @@ import { refuseInvalid } from './payload-check.js';
 import type { AdoptedAs, ProducerContext, ProducerParts } from './producer-context.js';
 import { DqProducer } from './producer.js';
 import { Rescheduler } from './rescheduler.js';
-import type { Together } from './retries.js';
+import type { SharedPatience } from './retries.js';
 import { Revoker } from './revoker.js';
 import type { TubeProducer } from './tube-producer.js';
 
@@ -45,7 +45,7 @@ interface AddCall {
   readonly calledAt: number;
   /** Allowed options besides those of a job. */
   readonly beside: readonly string[];
-  readonly together: Together;
+  readonly together: SharedPatience;
 }
 
 /** The producer of one cluster. */
@@ -223,7 +223,7 @@ export class ClusterProducer extends DqProducer {
     const content = encodePayload(payload);
     const adder = this.foreign.adderOf(tube, name) ?? this.adder;
     const options = adder.prepare(name, resolved, content); // in the caller's context
-    const learning = context.dueTimes.learning(storedAs);
+    const learning = context.dueTimes.ready(storedAs);
     const schema = schemaOf(tube);
     const checking = schema && refuseInvalid(schema, content, name);
     if (checking || learning) {

@@ -10,7 +10,7 @@ it('asks for the time of a tube once, and remembers at most a thousand tubes', a
   const tube = new ScriptedLedger(clock);
   const times = new DueTimes({ tube: () => tube } as unknown as Ledger, clock);
   const asks = async (name: string) => {
-    const learning = times.learning(stored(name));
+    const learning = times.ready(stored(name));
     await learning;
     return learning !== undefined;
   };

@@ -73,7 +73,7 @@ export class DueTimes {
   ) {}
 
   /** Returns undefined if there is no need to wait. */
-  learning(tube: StoredTube): Promise<void> | undefined {
+  ready(tube: StoredTube): Promise<void> | undefined {
     return this.known.has(tube) ? undefined : (this.asked.get(tube) ?? this.learn(tube));
   }
 

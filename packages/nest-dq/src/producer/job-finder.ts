@@ -4,12 +4,12 @@ import { formatRef, type JobTarget } from '../copies/job-ref.js';
 import { readCopy } from '../copies/reading.js';
 import type { Schedule } from '../ledger/requests.js';
 import { look } from './generations.js';
-import { located } from './job-locator.js';
+import { locate } from './job-locator.js';
 import type { ProducerContext } from './producer-context.js';
 
 /** Resolves with the state of a job, from the ledger, or from a copy if the ledger has no record of it. */
 export async function findJob(context: ProducerContext, given: JobTarget): Promise<JobView | undefined> {
-  const target = await located(context, given);
+  const target = await locate(context, given);
   if (!target) return undefined;
   const { id, born, places } = target;
   const found = await known(context, target);

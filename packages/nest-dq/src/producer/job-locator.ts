@@ -6,7 +6,7 @@ import type { ProducerContext } from './producer-context.js';
  * Completes a target given by id alone, from the job's record or, if there is none, from the list of waiting jobs. Other targets
  * are returned unchanged. Resolves with undefined if nobody knows the job. Read-only.
  */
-export async function located(context: ProducerContext, target: JobTarget): Promise<JobTarget | undefined> {
+export async function locate(context: ProducerContext, target: JobTarget): Promise<JobTarget | undefined> {
   if (!target.byId) return target;
   const { tube, id } = target;
   const { batched, index, parts } = context;

@@ -10,7 +10,7 @@ import { envelopeFor, owedAt } from '../copies/storing.js';
 import { DqError, show } from '../errors.js';
 import type { Letter, Refusal, Schedule } from '../ledger/requests.js';
 import { beforeStoring, conflict, isEnough, storeGeneration, type NextGeneration } from './generations.js';
-import { located } from './job-locator.js';
+import { locate } from './job-locator.js';
 import type { ProducerContext } from './producer-context.js';
 
 /** Changes to a job. */
@@ -35,7 +35,7 @@ export async function reschedule(
   given: JobTarget,
   change: Change,
 ): Promise<RescheduleResult> {
-  const target = await located(context, given);
+  const target = await locate(context, given);
   if (!target) return 'unknown';
   const { tube, id, key } = target;
   const find = () => beforeStoring(context.batched.ask(tube, 'find', id));

@@ -57,7 +57,7 @@ export class Rescheduler {
     call: PatientCall,
   ): Promise<RescheduleResult> {
     const { context } = this;
-    await context.dueTimes.learning(target.tube);
+    await context.dueTimes.ready(target.tube);
     context.refuseIfClosed();
     const due = context.dueTimes.of(target.tube, dueGiven, calledAt);
     const until = context.parts.clock.now() + call.patience;

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { DqError } from '../errors.js';
 import { failure } from '../../spec-support/producing.js';
 import { VirtualClock } from 'nest-handlers/testing';
-import { Retries, type PatientCall, type Together } from './retries.js';
+import { Retries, type PatientCall, type SharedPatience } from './retries.js';
 
 const DOWN = new DqError('DQ_LEDGER_DOWN', 'nothing was stored: Redis is not connected');
 
@@ -88,7 +88,7 @@ describe('a call that is retried', () => {
 
   it('has as much time as those with which it came, until one of them goes well', async () => {
     const { clock, retries, call } = setUp();
-    const together: Together = { failingSince: undefined };
+    const together: SharedPatience = { failingSince: undefined };
     const fails = () => failure(retries.run(call({ together }), () => Promise.reject(DOWN)));
     const first = fails();
     await clock.advance(4_000);

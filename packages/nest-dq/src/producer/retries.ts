@@ -19,14 +19,14 @@ export interface PatientCall {
   /** How long to retry, in ms from the first failure. */
   readonly patience: number;
   /** Shared by the calls of a batch: their patience counts from the first failure since one of them succeeded. */
-  readonly together?: Together;
+  readonly together?: SharedPatience;
   /** Size of the payload being kept, in bytes. @default 0 */
   readonly bytes?: number;
   /** Whether the call is idempotent, so that it may be retried even if its outcome is unknown. @default false */
   readonly repeatable?: boolean;
 }
 
-export interface Together {
+export interface SharedPatience {
   /** Clock time. */
   failingSince: number | undefined;
 }

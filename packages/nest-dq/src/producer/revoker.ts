@@ -9,7 +9,7 @@ import { DqError, show } from '../errors.js';
 import type { OwedCopies, Schedule } from '../ledger/requests.js';
 import type { Seal } from '../seal/seal.js';
 import type { ForeignJobs } from './foreign-jobs.js';
-import { located } from './job-locator.js';
+import { locate } from './job-locator.js';
 import { DeletionsBehind } from './deferred-deletions.js';
 import type { ProducerContext } from './producer-context.js';
 import type { PatientCall } from './retries.js';
@@ -53,7 +53,7 @@ export class Revoker {
 
   private async revokeOurs(given: JobTarget, call: RevokeCall): Promise<RevokeResult> {
     const { retries, batched, parts } = this.context;
-    const target = given.byId ? await retries.run(call, () => located(this.context, given)) : given;
+    const target = given.byId ? await retries.run(call, () => locate(this.context, given)) : given;
     if (!target) return 'unknown';
     const { tube, id, born, due, places } = target;
     const owed = this.owedOf(target, given.byId);
@@ -92,7 +92,7 @@ export class Revoker {
     if (result === 'revoked' && events.heard('revoked')) {
       const { id, key } = target;
       const ref = refOf(target, revoked, cluster.settings.seal);
-      events.tell('revoked', {
+      events.emit('revoked', {
         id,
         ...(ref === undefined ? {} : { ref }),
         tube: withoutPrefix(target.tube, settings.prefix),

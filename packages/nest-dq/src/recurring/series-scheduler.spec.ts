@@ -36,7 +36,7 @@ it('looks at once when an occurrence has ended the job here, and not when it com
   void scheduler.start();
   await clock.advance(0);
   const completed = (tube: string, key: string, result: unknown) =>
-    events.tell('completed', { job: { tube, key } as unknown as DelayedJob, took: 1, result });
+    events.emit('completed', { job: { tube, key } as unknown as DelayedJob, took: 1, result });
   completed('report', 'recurring', Again.after('5m'));
   completed('report', 'by hand', undefined);
   completed('mail', 'recurring', undefined);

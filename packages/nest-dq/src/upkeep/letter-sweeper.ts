@@ -66,7 +66,7 @@ export class LetterSweeper {
     }
     if (removed.tooOld + removed.tooMany === 0) return;
     report.lettersRemoved(tube, removed);
-    events.tell('lettersRemoved', { tube, ...removed });
+    events.emit('lettersRemoved', { tube, ...removed });
   }
 
   /** Returns false if there is nothing more to remove. */

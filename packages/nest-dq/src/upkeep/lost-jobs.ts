@@ -32,7 +32,7 @@ export class LostJobs {
   found: LostJobsFound | undefined;
   /** Where the next round continues, by tube. */
   private readonly positions = new Map<string, WaitingPosition>();
-  private readonly told = new Set<string>();
+  private readonly reported = new Set<string>();
   private readonly rounds: TubeRounds;
 
   constructor(
@@ -74,11 +74,11 @@ export class LostJobs {
     else this.positions.delete(tube);
     for (const job of jobs) {
       const name = `${tube} ${job.id} ${job.generation}`;
-      if (this.rounds.closed || this.told.has(name) || !(await this.hasNoCopy(job))) continue;
+      if (this.rounds.closed || this.reported.has(name) || !(await this.hasNoCopy(job))) continue;
       // It may have been claimed, moved or revoked since the list was read.
       const now = await this.waiting.find(storedAs, job.id);
       const isSame = now?.generation === job.generation && now.due === job.due && now.attempt === job.attempt;
-      if (isSame && !this.rounds.closed) this.tell(name, tube, job);
+      if (isSame && !this.rounds.closed) this.report(name, tube, job);
     }
   }
 
@@ -95,12 +95,12 @@ export class LostJobs {
     return true;
   }
 
-  private tell(name: string, tube: string, { id, due, attempt, places }: WaitingJob): void {
-    this.told.add(name);
-    if (this.told.size > MOST_TOLD) this.told.delete(this.told.values().next().value!);
+  private report(name: string, tube: string, { id, due, attempt, places }: WaitingJob): void {
+    this.reported.add(name);
+    if (this.reported.size > MOST_TOLD) this.reported.delete(this.reported.values().next().value!);
     const latest = { tube, id, dueAt: new Date(due), attempt, copies: places.length };
     this.found = { count: (this.found?.count ?? 0) + 1, latest };
     this.parts.report.lost(latest);
-    this.parts.events.tell('lost', latest);
+    this.parts.events.emit('lost', latest);
   }
 }

@@ -70,7 +70,7 @@ export class SelfRepair {
   private givenUpUntil = 0;
   private unread: UnreadableJobs | undefined;
   /** When each report may be repeated, by reason. */
-  private readonly told = new Map<string, number>();
+  private readonly warned = new Map<string, number>();
 
   constructor(
     private readonly context: ProducerContext,
@@ -160,7 +160,7 @@ export class SelfRepair {
     try {
       const found = await this.look(work, all);
       if (found) await this.repair(work, found);
-      if (all || work.unreadable.length > 0) this.tellUnreadable(work);
+      if (all || work.unreadable.length > 0) this.warnUnreadable(work);
       return true;
     } catch (thrown) {
       this.all = true;
@@ -181,7 +181,7 @@ export class SelfRepair {
       const page = await work.read(cursor);
       for (const job of page.items) {
         // A job without any copy can't be repaired, or is over and the list doesn't know it yet.
-        if (!work.isMeant(job) || !(await work.isRepairable(job))) continue;
+        if (!work.matches(job) || !(await work.isRepairable(job))) continue;
         work.looked = all ? work.looked - page.items.length : 0; // as at its start
         return { job, cursor: all ? page.cursor : undefined };
       }
@@ -206,20 +206,20 @@ export class SelfRepair {
     return keys.length > 0 && seal !== undefined && keys.every((name) => seal.knows(name));
   }
 
-  private tellUnreadable({ unreadable }: Repair): void {
+  private warnUnreadable({ unreadable }: Repair): void {
     const { events, settings, clock } = this.context.parts;
     const { warn } = this.parts;
     const keys = [...new Set(unreadable.flatMap(({ copy }) => copy.missingKey ?? []))].toSorted();
     if (keys.length > 0) this.giveUp({ count: unreadable.length, keys });
     else this.givenUpUntil = 0;
     for (const reason of new Set(unreadable.map(({ copy }) => copy.reason))) {
-      if (clock.now() < (this.told.get(reason) ?? 0)) continue;
-      this.told.set(reason, clock.now() + GIVEN_UP_FOR);
+      if (clock.now() < (this.warned.get(reason) ?? 0)) continue;
+      this.warned.set(reason, clock.now() + GIVEN_UP_FOR);
       const jobs = unreadable.filter(({ copy }) => copy.reason === reason);
       const { job, copy } = jobs[0]!;
       const tube = withoutPrefix(job.tube, settings.prefix);
       const { endpoint: node, copyId } = parseLocation(copy.location)!;
-      events.tell('badSeal', { tube, node, copyId, reason: BAD_SEAL + reason, buried: false });
+      events.emit('badSeal', { tube, node, copyId, reason: BAD_SEAL + reason, buried: false });
       const follows =
         copy.missingKey === undefined
           ? 'no process can repair them'

@@ -19,7 +19,7 @@ interface UnconsumedTubesParts {
 export class UnconsumedTubes {
   /** The tubes found by the last look. */
   private seen: ReadonlySet<string> = new Set();
-  private readonly told = new Set<string>();
+  private readonly warned = new Set<string>();
   private timer: Timer | undefined;
   private closed = false;
 
@@ -41,8 +41,8 @@ export class UnconsumedTubes {
     const found = elected() ? await look() : [];
     if (this.closed) return;
     for (const tube of found) {
-      if (!this.seen.has(tube) || this.told.has(tube)) continue;
-      this.told.add(tube);
+      if (!this.seen.has(tube) || this.warned.has(tube)) continue;
+      this.warned.add(tube);
       warn(
         `jobs of ${tube} are due, but no process consumes it: start one with a handler for it whose class is in the \`providers\` or ` +
           '`controllers` of a module, or revoke the jobs if the name is misspelt',

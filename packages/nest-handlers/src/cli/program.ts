@@ -26,7 +26,7 @@ export async function startProgram(program: Program): Promise<void> {
 }
 
 /** Writes a line for people to standard error. As with `print`, control characters are escaped, whoever wrote them. */
-export function tellAs(name: string, message: string): void {
+export function printNote(name: string, message: string): void {
   process.stderr.write(escapedLines(`${name}: ${message}\n`));
 }
 
@@ -41,7 +41,7 @@ async function runProgram(program: Program, args: readonly string[]): Promise<nu
   try {
     return await runOne(program, args);
   } catch (error) {
-    tellAs(name, error instanceof Error ? error.message : String(error));
+    printNote(name, error instanceof Error ? error.message : String(error));
     if (!(error instanceof WrongArguments) && !program.isAboutArguments(error)) return 1;
     const command = nameIn(commands, args);
     const what =

@@ -2,7 +2,7 @@ import {
   JSON_FLAG,
   WrongArguments,
   readConfigFile,
-  tellAs,
+  printNote,
   type Answer,
   type Arguments,
   type Command,
@@ -59,7 +59,7 @@ export function clusterCommand(command: ClusterCommand): Command {
 
 /** Flags override the environment, which overrides the file. */
 function settingsOf(args: Arguments): ResolvedOptions {
-  const doubt = (line: string) => tellAs('nest-kq', line);
+  const doubt = (line: string) => printNote('nest-kq', line);
   const file: KqOptions = readConfigFile(args, { byDefault: 'nest-kq.json', names: IN_FILE, doubt });
   const brokers = textOf(args, 'brokers', 'host:port,host:port');
   const options: KqOptions = {

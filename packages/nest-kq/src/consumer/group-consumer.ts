@@ -1,5 +1,5 @@
 /** One member of a group at work: passes its partitions to the handlers of this process. */
-import { isMeant } from '../driver/expressions.js';
+import { matches } from '../driver/expressions.js';
 import {
   DRAIN_SHARE,
   REBALANCE_TIMEOUT,
@@ -223,5 +223,5 @@ export class GroupConsumer implements MemberHandler {
 
 /** Whether the subscription covers the topic. */
 export function has({ topics }: Pick<Subscription, 'topics'>, topic: string): boolean {
-  return topics.some((each) => (typeof each === 'string' ? each === topic : isMeant(topic, [each])));
+  return topics.some((each) => (typeof each === 'string' ? each === topic : matches(topic, [each])));
 }

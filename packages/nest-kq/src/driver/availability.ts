@@ -25,7 +25,7 @@ export class Availability {
     private readonly client: BrokerClient,
     private readonly cluster: Pick<Cluster, 'describe'>,
     /** Takes everything missing, each time it changes. */
-    private readonly tell: (places: readonly Unavailable[]) => void,
+    private readonly report: (places: readonly Unavailable[]) => void,
   ) {}
 
   /** Starts watching these. @param named Names that should exist; a deleted topic simply no longer matches an expression. */
@@ -69,7 +69,7 @@ export class Availability {
     const now = new Map([...this.missing].filter(([name]) => before.has(name) || this.told.has(name)));
     const changed = now.size !== this.told.size || [...now.keys()].some((name) => !this.told.has(name));
     this.told = now;
-    if (changed) this.tell([...now.values()]);
+    if (changed) this.report([...now.values()]);
   }
 
   private find(answers: readonly TopicInfo[]): Unavailable[] {

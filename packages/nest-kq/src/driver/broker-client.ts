@@ -15,13 +15,13 @@ export class BrokerClient {
   }
 
   /** Call when a broker has answered. */
-  tellBack(): void {
+  reportBack(): void {
     if (this.inVain > this.settings.brokers.length) this.log.warn('reconnected to Kafka');
     this.inVain = 0;
   }
 
   /** Call after a failed attempt. Logs once, when there was one for each known broker, until one answers. */
-  tellAway(reason: string): void {
+  reportAway(reason: string): void {
     if (++this.inVain === this.settings.brokers.length + 1)
       this.log.warn(`cannot connect to Kafka; retrying: ${reason}`);
   }

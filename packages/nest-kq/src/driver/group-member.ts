@@ -5,7 +5,7 @@ import { Availability } from './availability.js';
 import type { BrokerClient } from './broker-client.js';
 import type { Cluster } from './cluster.js';
 import type { LogMember, MemberHandler, MemberIdentity, MemberOptions } from './driver.js';
-import { isMeant } from './expressions.js';
+import { matches } from './expressions.js';
 import type { GroupOffset, TopicPartition } from './message.js';
 
 const FIRST_PAUSE = 100;
@@ -51,7 +51,7 @@ export class GroupMember implements LogMember {
 
   /** Reported, with no assignment since. */
   private rejoining: Promise<void> | undefined;
-  private readonly told: MemberHandler;
+  private readonly handler: MemberHandler;
   private readonly availability: Availability;
 
   constructor(
@@ -61,8 +61,8 @@ export class GroupMember implements LogMember {
     private readonly handler: MemberHandler,
     private readonly stay: MakeStay,
   ) {
-    this.told = {
-      rejoining: () => this.tellRejoining(),
+    this.handler = {
+      rejoining: () => this.announceRejoin(),
       assigned: (assignment, continued) => {
         this.rejoining = undefined;
         this.availability.assign(assignment);
@@ -132,13 +132,13 @@ export class GroupMember implements LogMember {
       this.availability.watch(topics, new Set(this.options.topics.filter(isName)));
       const { missing } = this;
       const options = { ...this.options, topics, missing };
-      const membership = this.stay(options, this.told, (error) => {
+      const membership = this.stay(options, this.handler, (error) => {
         if (this.membership === membership) void this.fail(error);
       });
       this.membership = membership;
       await membership.start();
       this.failures = 0;
-      this.client.tellBack();
+      this.client.reportBack();
       this.settle?.resolve();
       this.settle = undefined;
     } catch (error) {
@@ -163,12 +163,12 @@ export class GroupMember implements LogMember {
     if (failure.code !== 'KQ_AWAY' || this.failures === UNUSUAL)
       client.log.error(`${failure.message}; rejoining in ${retryIn} ms`);
     this.retry = client.clock.after(retryIn, () => void this.join());
-    void this.tellRejoining(); // its partitions are lost
+    void this.announceRejoin(); // its partitions are lost
     this.handler.failed(failure, retryIn);
   }
 
   /** Reports once per assignment, however many attempts it takes to join. */
-  private tellRejoining(): Promise<void> {
+  private announceRejoin(): Promise<void> {
     return (this.rejoining ??= this.handler.rejoining());
   }
 
@@ -190,7 +190,7 @@ export class GroupMember implements LogMember {
       names.push(topic);
     }
     if (patterns.length > 0)
-      for (const { topic } of await cluster.all(0)) if (isMeant(topic, patterns)) names.push(topic);
+      for (const { topic } of await cluster.all(0)) if (matches(topic, patterns)) names.push(topic);
     return [...new Set(names)];
   }
 }

@@ -100,7 +100,7 @@ export class Transactions {
       try {
         await this.reach(Math.max(0, deadline - client.clock.now()));
         const begun = await session.begin(deadline);
-        client.tellBack();
+        client.reportBack();
         return { session, begun };
       } catch (error) {
         this.drop(session);

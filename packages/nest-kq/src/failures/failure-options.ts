@@ -2,7 +2,7 @@
 import type { Duration } from 'nest-handlers/time';
 import { checkOptions, milliseconds, wholeNumber } from '../api/checks.js';
 import { topicName, type Topic } from '../api/topic.js';
-import { isMeant } from '../driver/expressions.js';
+import { matches } from '../driver/expressions.js';
 import { show, wrongValue } from '../errors.js';
 import { errorMatcher, type ErrorChoice } from './error-choice.js';
 import { deadTopicOf } from '../driver/made-topics.js';
@@ -236,7 +236,7 @@ function placeOf(given: DeadLetterChoice, { topics }: FailureOwner): DeadLetterP
   if (given === 'drop' || given === 'dq') return given;
   const topic = topicName(given);
   // It would handle its own dead letters forever.
-  const own = topics.find((each) => (typeof each === 'string' ? each === topic : isMeant(topic, [each])));
+  const own = topics.find((each) => (typeof each === 'string' ? each === topic : matches(topic, [each])));
   if (own === undefined) return { topic };
   const expected = `a topic the handler does not consume itself, as it does ${show(own)}`;
   throw wrongValue('KQ_BAD_OPTION', '`deadLetter`', topic, expected);

@@ -256,14 +256,14 @@ export class HandlerRuns {
     // Its transaction is committed: another run would store its results twice.
     if (work?.hasCommitted(message.offset)) {
       this.events.handled(item, begin);
-      this.events.tell('failedLate', item, { error, took });
+      this.events.emit('failedLate', item, { error, took });
       return 'handled';
     }
     // A run we cut is no failure: the partition's new owner runs the message again.
     if (run.isCut) return { after: 0 };
     // Nor is one interrupted by a rebalance, whatever its handler makes of that.
     if (work?.interrupted) {
-      this.events.tell('failed', item, { error, took, after: AFTER_REBALANCE });
+      this.events.emit('failed', item, { error, took, after: AFTER_REBALANCE });
       return { after: AFTER_REBALANCE };
     }
     if (verdict.kind === 'dead') return this.bury(item, verdict.death, this.placeOf(item, error));
@@ -274,7 +274,7 @@ export class HandlerRuns {
       return this.defer(item, verdict, { ...verdict, attempts });
     }
     const { after } = verdict;
-    this.events.tell('failed', item, { error, took, after });
+    this.events.emit('failed', item, { error, took, after });
     return { after };
   }
 
@@ -291,7 +291,7 @@ export class HandlerRuns {
     const { group } = this.options;
     const { delivery } = item;
     if (place === 'drop') {
-      this.events.tell('dropped', item, death);
+      this.events.emit('dropped', item, death);
       return 'handled';
     }
     // The job's only run fails the same way or does better; if it fails, its dead letter has the error.
@@ -299,7 +299,7 @@ export class HandlerRuns {
     try {
       if (place instanceof Error) throw place;
       await this.options.store(place, deadLetterOf(delivery, death, group, this.clock.wall()));
-      this.events.tell('died', item, { ...death, topic: place.topic });
+      this.events.emit('died', item, { ...death, topic: place.topic });
       return 'handled';
     } catch (thrown) {
       this.decide(item, { kind: 'dead', death });
@@ -345,16 +345,16 @@ export class HandlerRuns {
     } catch (thrown) {
       this.decide(item, verdict);
       const after = defaultBackoff(item.delivery.attempt);
-      this.events.tell('notDeferred', item, { ...told, trouble: toError(thrown), after });
+      this.events.emit('notDeferred', item, { ...told, trouble: toError(thrown), after });
       return { after };
     }
-    this.events.tell('deferred', item, told);
+    this.events.emit('deferred', item, told);
     return 'handled';
   }
 
   private hold(item: Item, death: Death, trouble: Error): Outcome {
     const after = defaultBackoff(item.delivery.attempt);
-    this.events.tell('held', item, { ...death, trouble, after });
+    this.events.emit('held', item, { ...death, trouble, after });
     return { after };
   }
 

@@ -44,10 +44,10 @@ export class ItemEvents {
     return (item.message ??= new ReceivedMessage(delivery, value, this.options.settings.attempts, run));
   }
 
-  tell<N extends ItemEvent>(name: N, item: Item, facts: Omit<KqEventMap[N], 'message' | 'group'>): void {
+  emit<N extends ItemEvent>(name: N, item: Item, facts: Omit<KqEventMap[N], 'message' | 'group'>): void {
     const { events, group } = this.options;
     if (!events.heard(name)) return;
-    events.tell(name, { message: this.messageOf(item), group, ...facts } as unknown as KqEventMap[N]);
+    events.emit(name, { message: this.messageOf(item), group, ...facts } as unknown as KqEventMap[N]);
   }
 
   /** `begin`: clock time at which its run started. */
@@ -56,12 +56,12 @@ export class ItemEvents {
     if (item.run.isCut || !events.heard('handled')) return;
     const took = this.clock.now() - begin;
     const lateness = Math.max(0, this.clock.wall() - took - item.delivery.message.timestamp);
-    events.tell('handled', { message: this.messageOf(item), group, took, lateness });
+    events.emit('handled', { message: this.messageOf(item), group, took, lateness });
   }
 
   overran(items: readonly Item[]): void {
     const { events, group } = this.options;
     if (!events.heard('overran')) return;
-    events.tell('overran', { messages: items.map((item) => this.messageOf(item)), group });
+    events.emit('overran', { messages: items.map((item) => this.messageOf(item)), group });
   }
 }

@@ -151,8 +151,8 @@ describe('the events of a run', () => {
 
   it('are not made where nobody listens', async () => {
     const made: KqEventName[] = [];
-    const tell = events.tell.bind(events);
-    events.tell = (name, event) => {
+    const tell = events.emit.bind(events);
+    events.emit = (name, event) => {
       made.push(name);
       tell(name, event);
     };

@@ -170,10 +170,10 @@ export class GroupMembership implements OwnGroup {
       const aborted = (await this.consumer?.stop(shutdownTimeout, returns)) ?? 0;
       if (aborted > 0) this.report.cutOff(group, aborted, shutdownTimeout);
     } catch (error) {
-      this.events.tell('commitFailed', { group, error: toError(error) });
+      this.events.emit('commitFailed', { group, error: toError(error) });
     }
     this.hold([]);
-    this.events.tell('groupLeft', { group });
+    this.events.emit('groupLeft', { group });
   }
 
   /** Returns false if the join takes longer than it should. Rejects if the join does. */
@@ -206,7 +206,7 @@ export class GroupMembership implements OwnGroup {
       joined: (partitions) => this.joined(consumer, partitions),
       failed: (error, retryIn) => this.failed(error, retryIn),
       lapsed: (error) => this.out(error),
-      cut: (partitions) => this.events.tell('overlapped', { group: this.group, partitions }),
+      cut: (partitions) => this.events.emit('overlapped', { group: this.group, partitions }),
       unavailable: (places) => this.lacks(places),
     });
     this.consumer = consumer;
@@ -246,7 +246,7 @@ export class GroupMembership implements OwnGroup {
       this.trouble = undefined;
       const { group, subscriptions } = this.options;
       const topics = subscriptions.flatMap((each) => each.topics);
-      this.events.tell('groupJoined', { group, topics, again: this.joinedBefore });
+      this.events.emit('groupJoined', { group, topics, again: this.joinedBefore });
       this.joinedBefore = true;
     }
     this.hold(partitions, true);
@@ -255,7 +255,7 @@ export class GroupMembership implements OwnGroup {
   private failed(error: Error, retryIn: number | undefined): void {
     if (this.ending) return;
     const { group } = this;
-    if (retryIn === undefined) return this.events.tell('commitFailed', { group, error });
+    if (retryIn === undefined) return this.events.emit('commitFailed', { group, error });
     this.out(error, retryIn);
   }
 
@@ -263,7 +263,7 @@ export class GroupMembership implements OwnGroup {
   private out(error: Error, retryIn?: number): void {
     this.trouble = error.message;
     this.hold([]);
-    this.events.tell('groupLeft', { group: this.group, error, ...(retryIn !== undefined && { retryIn }) });
+    this.events.emit('groupLeft', { group: this.group, error, ...(retryIn !== undefined && { retryIn }) });
   }
 
   private lacks(places: readonly KqUnavailable[]): void {
@@ -272,7 +272,7 @@ export class GroupMembership implements OwnGroup {
     const ended = [...before.values()];
     this.unavailable = places;
     if (began.length + ended.length > 0)
-      this.events.tell('unavailable', { group: this.group, places, began, ended });
+      this.events.emit('unavailable', { group: this.group, places, began, ended });
   }
 
   /** Emits the current partitions. `confirmed`: even if nothing changed. */
@@ -282,7 +282,7 @@ export class GroupMembership implements OwnGroup {
     const lost = [...before.values()];
     this.partitions = partitions;
     if (confirmed || lost.length > 0)
-      this.events.tell('rebalanced', { group: this.group, partitions, assigned, lost });
+      this.events.emit('rebalanced', { group: this.group, partitions, assigned, lost });
   }
 
   /** Adds the handlers of missing topics, and the topics that exist, to an unknown-topic error. */

@@ -40,19 +40,19 @@ const lines = () => logger.lines.map(({ level, message: line }) => `${level}: ${
 describe('LogReport', () => {
   it('writes a line for each event of messages, with a stack where that adds something', () => {
     const events = eventsAt();
-    events.tell('failed', { message, group, error: slip, took: 1, after: 5 });
-    events.tell('failed', {
+    events.emit('failed', { message, group, error: slip, took: 1, after: 5 });
+    events.emit('failed', {
       message: messageIn(2),
       group,
       error: slip,
       took: 1,
       after: 5,
     });
-    events.tell('died', { ...dead, why: 'attempts', topic: 'orders.dead' });
-    events.tell('failedLate', { message, group, error: slip, took: 1 });
-    events.tell('dropped', { ...dead, why: 'discarded', error: Discard.because('gone') });
-    events.tell('overran', { messages: [message, message], group });
-    events.tell('handled', { message, group, took: 1, lateness: 1 });
+    events.emit('died', { ...dead, why: 'attempts', topic: 'orders.dead' });
+    events.emit('failedLate', { message, group, error: slip, took: 1 });
+    events.emit('dropped', { ...dead, why: 'discarded', error: Discard.because('gone') });
+    events.emit('overran', { messages: [message, message], group });
+    events.emit('handled', { message, group, took: 1, lateness: 1 });
     expect(logger.lines[0]!.message).toBe(
       `message 7 of orders/1 with the key "k" failed in attempt 1; retrying in 5 ms: slip\n${slip.stack}`,
     );
@@ -72,12 +72,12 @@ describe('LogReport', () => {
     const left = { group, error: away, retryIn: 5 };
     for (const at of [0, 59_999, 60_000]) {
       now = at;
-      events.tell('held', held);
-      events.tell('groupLeft', left);
+      events.emit('held', held);
+      events.emit('groupLeft', left);
     }
-    events.tell('groupJoined', { group, topics: ['orders', /^a/], again: true });
-    events.tell('groupLeft', left);
-    events.tell('groupLeft', { group });
+    events.emit('groupJoined', { group, topics: ['orders', /^a/], again: true });
+    events.emit('groupLeft', left);
+    events.emit('groupLeft', { group });
     const holds =
       'error: message 7 of orders/1 with the key "k" blocks the messages after it: its attempts are exhausted (slip) and its dead letter cannot be stored; retrying in 10 ms: KQ_AWAY: nobody answers';
     const leaves = 'warn: this process is out of the group shop and rejoins in 5 ms: KQ_AWAY: nobody answers';
@@ -94,9 +94,9 @@ describe('LogReport', () => {
   it('reports rebalances at debug level', () => {
     const events = eventsAt();
     const [zero, one] = [0, 1].map((partition) => ({ topic: 'orders', partition }));
-    events.tell('rebalanced', { group, partitions: [zero!, one!], assigned: [one!], lost: [] });
-    events.tell('rebalanced', { group, partitions: [one!], assigned: [], lost: [zero!] });
-    events.tell('rebalanced', { group, partitions: [one!], assigned: [], lost: [] });
+    events.emit('rebalanced', { group, partitions: [zero!, one!], assigned: [one!], lost: [] });
+    events.emit('rebalanced', { group, partitions: [one!], assigned: [], lost: [zero!] });
+    events.emit('rebalanced', { group, partitions: [one!], assigned: [], lost: [] });
     expect(lines()).toEqual([
       'debug: this process has 2 partitions of the group shop: +orders/1',
       'debug: this process has 1 partition of the group shop: -orders/0',
@@ -116,9 +116,9 @@ describe('LogReport', () => {
     const heard = (name: KqEventName) => events.heard(name);
     const silent = ['failed', 'held', 'groupJoined', 'groupLeft', 'rebalanced', 'commitFailed'] as const;
     expect(silent.filter(heard)).toEqual([]);
-    events.tell('died', { ...dead, why: 'attempts', topic: 'd' });
-    events.tell('died', { ...dead, why: 'discarded', topic: 'd' });
-    events.tell('pushFailed', { topic: 'orders', error: away });
+    events.emit('died', { ...dead, why: 'attempts', topic: 'd' });
+    events.emit('died', { ...dead, why: 'discarded', topic: 'd' });
+    events.emit('pushFailed', { topic: 'orders', error: away });
     expect(lines()).toEqual([
       expect.stringMatching(/^debug: message 7 .*its attempts are exhausted: slip\nError: slip/),
       'log: a message for orders could not be pushed: KQ_AWAY: nobody answers',
@@ -134,7 +134,7 @@ describe('LogReport', () => {
       },
       'Pager.pushed',
     );
-    events.tell('pushed', { topic: 'orders', partition: 0, offset: '0' });
+    events.emit('pushed', { topic: 'orders', partition: 0, offset: '0' });
     expect(logger.lines).toEqual([
       { level: 'error', message: 'Pager.pushed at `pushed` failed: slip', stack: slip.stack },
     ]);

@@ -44,7 +44,7 @@ export function subscriptionsOf(found: FoundHandler, parts: SubscribingParts): r
   const { group, order, concurrency, lookAhead, batch, failures } = settings;
   const room = { messages: lookAhead, budget };
   const skipped = ({ from, to, ...place }: Skip) =>
-    events.tell('skipped', { ...place, group, from: String(from), to: String(to), count: Number(to - from) });
+    events.emit('skipped', { ...place, group, from: String(from), to: String(to), count: Number(to - from) });
   const inner: MessageHandler = around
     ? (value, item: MessageItem) => {
         const run = { group, messages: [item].flat(), batch: batch !== undefined };
@@ -85,7 +85,7 @@ export function subscriptionsOf(found: FoundHandler, parts: SubscribingParts): r
     within: batch?.within ?? 0,
     room,
     run,
-    stalled: ({ offset, ...stall }) => events.tell('stalled', { ...stall, group, offset: String(offset) }),
+    stalled: ({ offset, ...stall }) => events.emit('stalled', { ...stall, group, offset: String(offset) }),
     skipped,
     // Runs within a nest-dq run, which has its own scope and may be part of a trace.
     runLater: (failed, signal) => find(failed.topic)?.of.runLater(failed, signal),

@@ -1,6 +1,6 @@
 import { has, type Subscription } from '../consumer/group-consumer.js';
 import type { LogAdmin } from '../driver/driver.js';
-import { isMeant } from '../driver/expressions.js';
+import { matches } from '../driver/expressions.js';
 import { KqError, show } from '../errors.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 import type { LogReport } from './log-report.js';
@@ -106,7 +106,7 @@ export class TopicWatch {
       return undefined; // the member reports it; retried at the next look
     }
     const { group, patterns } = this.options;
-    const matching = all.map(({ topic }) => topic).filter((topic) => isMeant(topic, patterns));
+    const matching = all.map(({ topic }) => topic).filter((topic) => matches(topic, patterns));
     const came = matching.filter((topic) => !this.known?.has(topic));
     if (matching.length === 0 && !this.known) this.report.noTopics(group, patterns);
     this.known = new Set(matching); // a deleted topic may be created again

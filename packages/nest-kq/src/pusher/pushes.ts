@@ -72,11 +72,11 @@ export class Pushes {
     try {
       stored = await storing;
     } catch (error) {
-      this.tellFailed(name, options, toError(error));
+      this.emitFailed(name, options, toError(error));
       throw error;
     }
     const pushed = pushedOf(name, stored);
-    this.parts.events.tell('pushed', pushed);
+    this.parts.events.emit('pushed', pushed);
     return pushed;
   }
 
@@ -91,11 +91,11 @@ export class Pushes {
     this.many.delete(storing);
     return sent.map((each, index) => {
       if (each instanceof KqError) {
-        this.tellFailed(name, list[index]!, each);
+        this.emitFailed(name, list[index]!, each);
         return { error: each };
       }
       const pushed = pushedOf(name, each);
-      this.parts.events.tell('pushed', pushed);
+      this.parts.events.emit('pushed', pushed);
       return { pushed };
     });
   }
@@ -110,9 +110,9 @@ export class Pushes {
     return message instanceof KqError ? Promise.reject(message) : this.gatherer.push(name, message);
   }
 
-  private tellFailed(topic: string, options: MessageOptions, error: Error): void {
+  private emitFailed(topic: string, options: MessageOptions, error: Error): void {
     const { events } = this.parts;
-    if (events.heard('pushFailed')) events.tell('pushFailed', { ...pushedTo(topic, options), error });
+    if (events.heard('pushFailed')) events.emit('pushFailed', { ...pushedTo(topic, options), error });
   }
 
   /** Stores a message after those of the topic that are waiting for their schema. */

@@ -9,14 +9,14 @@ import type { DqRuntime } from '../../nest/runtime.js';
 import { clusterCommand, type Connected } from '../cluster.js';
 import { operator } from '../operator.js';
 import { VERSION } from '../../fleet/version.js';
-import { askedToEnd, tell } from '../process.js';
+import { askedToEnd, note } from '../process.js';
 import { Entrance } from './entrance.js';
 import { DqError, toError } from '../../errors.js';
 
 const HOST = '127.0.0.1';
 
 /** Before it listens, the command reports failures itself. */
-const LOGGER: LoggerService = { log: () => undefined, warn: tell, error: tell };
+const LOGGER: LoggerService = { log: () => undefined, warn: note, error: note };
 
 /** The dashboard on its own, without an application. */
 export const dashboard = clusterCommand({
@@ -86,12 +86,12 @@ async function listen(app: INestApplication, port: number): Promise<number> {
 async function tellWhatIsAway({ health }: DqRuntime, readOnly: boolean): Promise<void> {
   const { nodes, redis } = (await health.check()).dq;
   for (const [node, state] of Object.entries(nodes)) {
-    if (state !== 'up') tell(`${node} is not up: ${state}`);
+    if (state !== 'up') note(`${node} is not up: ${state}`);
   }
   if (redis === 'up') return;
   const acts =
     '; cannot read the settings of the application, so acts use the defaults: restart this command once Redis is back';
-  tell(`Redis is down${readOnly ? '' : acts}`);
+  note(`Redis is down${readOnly ? '' : acts}`);
 }
 
 /** Maximum length of a path parameter, which is a tube's name. */

@@ -86,9 +86,9 @@ async function askTubes(connection: Connection, names: readonly string[]): Promi
     const stats = await connection.ask<Stats | 'NOT_FOUND'>((done) => connection.statsTube(name, done));
     return [name, stats] as const;
   });
-  const isThere = (entry: readonly [string, Stats | 'NOT_FOUND']): entry is [string, Stats] =>
+  const exists = (entry: readonly [string, Stats | 'NOT_FOUND']): entry is [string, Stats] =>
     entry[1] !== 'NOT_FOUND';
-  return new Map((await Promise.all(asked)).filter(isThere));
+  return new Map((await Promise.all(asked)).filter(exists));
 }
 
 /** All checks of the nodes. `drained` has the endpoints drained by an operator. */

@@ -1,12 +1,12 @@
 import { counted } from 'nest-handlers/cli';
-import { ANNOUNCE_EVERY, type ProcessRecord } from '../../fleet/presence.js';
+import { ANNOUNCE_EVERY_MS, type ProcessRecord } from '../../fleet/presence.js';
 import { namesOf, settingsThatDiffer, whoHas } from '../../fleet/unequal-settings.js';
 import { VERSION } from '../../fleet/version.js';
 import { ok, warning, type Check } from './check.js';
 
 const ABOUT = 'processes';
 /** Grace period in ms: a process that has just started may have announced itself before its nodes were connected. */
-const CONNECTING = 2 * ANNOUNCE_EVERY;
+const CONNECTING = 2 * ANNOUNCE_EVERY_MS;
 
 /**
  * All checks of the processes of the application.

@@ -36,7 +36,7 @@ describe('ClaimQueue', () => {
 
   function make(concurrency: number): void {
     const settleQueue = { take: () => SETTLED } as unknown as SettleQueue;
-    const life = { arrived: () => false, changed: () => void changes++, disposed: () => undefined };
+    const life = { arrived: () => false, changed: () => void changes++, copyGone: () => undefined };
     const handling = { ...DEFAULT_HANDLER_SETTINGS, concurrency };
     context = tubeContext(clock, { settleQueue, handling, life });
     ({ ledger } = context);

@@ -10,7 +10,7 @@ import {
 import { LONGEST_DELAY } from '../../copies/timing.js';
 import { jobHeader, type WrittenJob } from '../../copies/header.js';
 import { DqError, toError } from '../../errors.js';
-import { InsistentBatcher } from '../../ledger/batcher.js';
+import { RetryingBatcher } from '../../ledger/batcher.js';
 import type { AnnouncedGeneration, OpenAnswer } from '../../ledger/requests.js';
 import type { Completion, RunOutcome } from '../run/outcome.js';
 import type { Run } from '../run/run.js';
@@ -40,7 +40,7 @@ const NOT_OPENED = { generation: -1, announced: 0, owed: { mask: 0, unknown: fal
  * the old generation continues, as after a retry: a successful run isn't repeated because nodes are away ◆.
  */
 export class AgainScheduler {
-  private readonly openings: InsistentBatcher<Opening, OpenAnswer>;
+  private readonly openings: RetryingBatcher<Opening, OpenAnswer>;
   /** Runs whose next copies are being stored. */
   private readonly storing = new Map<Run, { readonly next: AnnouncedGeneration; readonly decide: Decide }>();
 
@@ -49,7 +49,7 @@ export class AgainScheduler {
     private readonly deleter: CopyDeleter,
   ) {
     const { tube, ledger, cluster, clock, report } = context;
-    this.openings = new InsistentBatcher(ledger, clock, {
+    this.openings = new RetryingBatcher(ledger, clock, {
       call: (openings) =>
         ledger.open(
           openings.map(({ run, due }) => ({

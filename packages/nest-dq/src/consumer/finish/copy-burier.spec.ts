@@ -33,7 +33,7 @@ describe('CopyBurier', () => {
     const context = tubeContext(clock);
     ({ ledger, reports } = context);
     const deleter = { delete: (...what: [Delivery, boolean]) => deleted.push(what) };
-    context.life.disposed = () => void changes++;
+    context.life.copyGone = () => void changes++;
     burier = new CopyBurier(context, deleter as unknown as CopyDeleter);
     delivery = heldDelivery(lane, { id: 'job', copyId: '7', generation: 5, born: 3, index: 1 });
   });

@@ -1,4 +1,4 @@
-import { InsistentBatcher } from '../../ledger/batcher.js';
+import { RetryingBatcher } from '../../ledger/batcher.js';
 import type { BuriedAnswer } from '../../ledger/requests.js';
 import type { Delivery } from '../reserve/delivery.js';
 import type { TubeContext } from '../tube-context.js';
@@ -21,7 +21,7 @@ interface Burial {
  *
  * Only `gone` deletes: a claim of the copy would delete it too, so this never costs a job its last copy.
  */
-export class CopyBurier extends InsistentBatcher<Burial, BuriedAnswer> {
+export class CopyBurier extends RetryingBatcher<Burial, BuriedAnswer> {
   /** Burials the nodes haven't answered. */
   private open = 0;
 
@@ -52,7 +52,7 @@ export class CopyBurier extends InsistentBatcher<Burial, BuriedAnswer> {
     delivery.bury((asked) => {
       this.open--;
       if (asked) this.add({ delivery, asked });
-      else this.context.life.disposed();
+      else this.context.life.copyGone();
     });
   }
 
@@ -61,7 +61,7 @@ export class CopyBurier extends InsistentBatcher<Burial, BuriedAnswer> {
     else if (answer === 'dead' && !asked) this.buryNoted(delivery);
     // Redis lost the letter. The next claim decides; an already buried copy stays, because it may be the job's only one.
     else if (!asked) delivery.release(0);
-    this.context.life.disposed();
+    this.context.life.copyGone();
   }
 }
 

@@ -50,7 +50,7 @@ describe('CopyDeleter', () => {
   function deleterOn(cluster: Cluster): CopyDeleter {
     const settleQueue = { add: (deletion: Deletion) => settled.push(deletion) } as unknown as SettleQueue;
     const context = tubeContext(clock, { cluster, settleQueue });
-    context.life.disposed = () => void answered++;
+    context.life.copyGone = () => void answered++;
     return new CopyDeleter(context);
   }
 

@@ -50,7 +50,7 @@ export class CopyDeleter {
     this.size++;
     void deleteCopies(this.context, this.context.storedAs, job, places).then(() => {
       this.size--;
-      this.context.life.disposed();
+      this.context.life.copyGone();
     });
   }
 
@@ -77,7 +77,7 @@ export class CopyDeleter {
       this.size--;
       const { id, generation } = header;
       settleQueue.add({ tube, id, generation, copies, unknown: delivery.unknown });
-      this.context.life.disposed();
+      this.context.life.copyGone();
     };
     const ask = (place: Place) => {
       left++;

@@ -21,7 +21,7 @@ describe('RunCompletion', () => {
     const taken: string[] = [];
     const completion = new RunCompletion(context);
     const tell = (told: Run, what: Completion) =>
-      void completion.tell(told, what).then((answer) => taken.push(`${told.id} ${answer}`));
+      void completion.complete(told, what).then((answer) => taken.push(`${told.id} ${answer}`));
     const error = new Error('no');
     const death = deathOf('discarded', error);
     const siblings = [
@@ -66,7 +66,7 @@ describe('RunCompletion', () => {
     ledger.away = true;
     const completion = new RunCompletion(context);
     const failed = run('a');
-    void completion.tell(failed, { kind: 'retry', delay: 100, error: new Error('no') });
+    void completion.complete(failed, { kind: 'retry', delay: 100, error: new Error('no') });
     await turn();
     await ledger.completions[0]!.fail();
     failed.lastOk = 7_000;

@@ -1,4 +1,4 @@
-import { InsistentBatcher } from '../../ledger/batcher.js';
+import { RetryingBatcher } from '../../ledger/batcher.js';
 import type { CompleteAnswer, CompleteRequest, Letter } from '../../ledger/requests.js';
 import type { Completion } from '../run/outcome.js';
 import type { Run } from '../run/run.js';
@@ -11,7 +11,7 @@ import type { Delivery } from '../reserve/delivery.js';
  * Sends the completions of runs to the ledger until it accepts them; the fence makes repeats harmless. If it never does, the end of
  * the lease decides.
  */
-export class RunCompletion extends InsistentBatcher<Run, CompleteAnswer> {
+export class RunCompletion extends RetryingBatcher<Run, CompleteAnswer> {
   constructor(private readonly context: TubeContext) {
     const { tube, ledger, clock, report } = context;
     super(ledger, clock, {
@@ -22,7 +22,7 @@ export class RunCompletion extends InsistentBatcher<Run, CompleteAnswer> {
   }
 
   /** Resolves with the ledger's answer; never settles after `close`. */
-  tell(run: Run, completion: Completion): Promise<CompleteAnswer> {
+  complete(run: Run, completion: Completion): Promise<CompleteAnswer> {
     run.completion = completion;
     if (completion.kind === 'later') run.nextDue = completion.next.due;
     else if (completion.kind === 'retry')
@@ -44,8 +44,8 @@ function requestOf(run: Run): CompleteRequest {
   const request = { id, generation, born, due, fence, attempt, lastOk, permit, owed, outcome };
   // A plain job that waits again gets a record of where its copies are. Only a primary knows all of them.
   const { kind } = outcome;
-  const goesOn = kind === 'retry' || kind === 'back' || kind === 'later';
-  if (!goesOn || generation !== 0 || !delivery.primary) return request;
+  const livesOn = kind === 'retry' || kind === 'back' || kind === 'later';
+  if (!livesOn || generation !== 0 || !delivery.primary) return request;
   return { ...request, places: delivery.allPlaces };
 }
 
@@ -76,7 +76,7 @@ export function reportRun(context: TubeContext, run: Run, answer: Exclude<Comple
     const { events, tube } = context;
     events.tally.count(tube, 'completed');
     if (events.heard('completed'))
-      events.tell('completed', { job: run.job, took: tookOf(run), result: run.result });
+      events.emit('completed', { job: run.job, took: tookOf(run), result: run.result });
   }
   if (completion.kind !== 'dead' || answer === 'over') return;
   const { due, attempt } = run.grant;
@@ -96,7 +96,7 @@ export function reportDeath(
   const letter = { ...end, died: ledger.now(), id, born, generation, places };
   const copy = { header, content };
   const { seal } = cluster.settings;
-  events.tell('dead', { letter: makeDeadLetter({ tube, storedAs, letter, copy, seal }) });
+  events.emit('dead', { letter: makeDeadLetter({ tube, storedAs, letter, copy, seal }) });
 }
 
 function reportFailure({ report, events }: TubeContext, run: Run, error: Error, next: AfterFailure): void {
@@ -107,7 +107,7 @@ function reportFailure({ report, events }: TubeContext, run: Run, error: Error, 
   events.tally.count(job.tube, 'failed');
   if (!events.heard('failed')) return;
   const retry = next instanceof Date ? { retryAt: next } : {};
-  events.tell('failed', { job, error, took: tookOf(run), ...retry });
+  events.emit('failed', { job, error, took: tookOf(run), ...retry });
 }
 
 /** Time the handler took, in ms. */

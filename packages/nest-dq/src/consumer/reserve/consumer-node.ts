@@ -217,7 +217,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
       if (reserved) {
         got++;
         this.quietWaits = 0;
-        if (this.accept(lane, reserved) && this.taker.unhurried) this.rest();
+        if (this.accept(lane, reserved) && this.taker.holdsEnoughEarly) this.rest();
       }
       if (++answered === count && !lane.closed) {
         this.empty = got < count;
@@ -258,14 +258,14 @@ export class ConsumerNode implements LanesUser, SharedTube {
     const tell = () => {
       const refused = { tube, node, copyId, reason, buried };
       report.badSeal(refused);
-      events.tell('badSeal', refused);
+      events.emit('badSeal', refused);
     };
     if (buried) lane.buryBody(copyId, tell);
     else lane.releaseReserved(copyId, LAST_OF_ALL, WITHOUT_KEY, tell);
   }
 
   private rest(): void {
-    this.resting ??= this.context.clock.after(this.taker.unhurried ? LONG_REST : REST, () => {
+    this.resting ??= this.context.clock.after(this.taker.holdsEnoughEarly ? LONG_REST : REST, () => {
       this.resting = undefined;
       this.advance();
     });

@@ -28,7 +28,7 @@ export interface Taker {
   /** How many more copies one node may reserve now. */
   room(): number;
   /** Whether it holds as many early copies as it may: a node that brings one more rests afterwards. */
-  readonly unhurried: boolean;
+  readonly holdsEnoughEarly: boolean;
   /** All reserves of a node are answered: the other nodes may use the room that is left. */
   roomLeft(): void;
   /** The server no longer has the copy reserved for this process. */

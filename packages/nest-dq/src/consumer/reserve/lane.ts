@@ -41,7 +41,7 @@ export class Lane {
   private asked: ReadonlySet<string> | undefined;
   /** Number of reserved copies nobody holds yet, because their tube is unknown. */
   private unknown = 0;
-  private tellGone!: () => void;
+  private resolveGone!: () => void;
 
   constructor(
     private readonly connection: Connection,
@@ -50,7 +50,7 @@ export class Lane {
     private readonly logWrites: LogWrites,
     private readonly events: LaneEvents,
   ) {
-    this.gone = new Promise((resolve) => (this.tellGone = resolve));
+    this.gone = new Promise((resolve) => (this.resolveGone = resolve));
   }
 
   /** Number of deliveries it holds. */
@@ -230,7 +230,7 @@ export class Lane {
 
   /** Call it when the connection has closed: the lane then holds nothing. */
   forget(): void {
-    this.tellGone();
+    this.resolveGone();
     const lost = [...this.deliveries.values()];
     this.deliveries.clear();
     for (const delivery of lost) delivery.taker.lost(delivery);

@@ -186,7 +186,7 @@ export class Lanes implements LaneEvents {
   }
 
   releaseBuried(copyId: string): void {
-    this.tellTrouble(`a release was answered with BURIED (out of memory, or the binlog cannot be written)`);
+    this.reportTrouble(`a release was answered with BURIED (out of memory, or the binlog cannot be written)`);
     this.later(KICK_AFTER, () => this.node.kickJob(copyId));
   }
 
@@ -200,7 +200,7 @@ export class Lanes implements LaneEvents {
 
   writeRefused({ code }: BeanstalkError): void {
     this.node.refused(code);
-    this.tellTrouble(
+    this.reportTrouble(
       `it refused to take back a copy (${code}), which is unreachable until a restart: free up space on its disk, then restart it`,
     );
   }
@@ -270,7 +270,7 @@ export class Lanes implements LaneEvents {
     this.user.changed('notOpened');
   }
 
-  private tellTrouble(message: string): void {
+  private reportTrouble(message: string): void {
     this.report.nodeTrouble(this.node.endpoint, message);
   }
 

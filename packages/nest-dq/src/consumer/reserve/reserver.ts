@@ -84,7 +84,7 @@ export class Reserver implements Taker {
     return Math.ceil(Math.min(most, room, budget.left(claims.due, asked)) / this.nodes.length);
   }
 
-  get unhurried(): boolean {
+  get holdsEnoughEarly(): boolean {
     return this.claims.early >= this.context.budget.mostEarly;
   }
 

@@ -58,7 +58,7 @@ export class LeaseThread {
   constructor(private readonly options: LeaseThreadOptions) {}
 
   tube(name: string): TubeLeases {
-    return new TubeLeases(name, (message) => this.tell(message));
+    return new TubeLeases(name, (message) => this.post(message));
   }
 
   /** Idempotent. */
@@ -69,7 +69,7 @@ export class LeaseThread {
     await thread?.terminate();
   }
 
-  private tell(message: LeaseMessage): void {
+  private post(message: LeaseMessage): void {
     if (this.state === 'new') this.start();
     this.thread?.postMessage(message);
   }

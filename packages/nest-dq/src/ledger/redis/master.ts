@@ -115,7 +115,7 @@ export class RedisMaster {
     this.state = 'closed';
     this.probes.close();
     this.listeners.clear();
-    this.tellAwaiting(closedError());
+    this.settleAwaiting(closedError());
   }
 
   /** Resolves once the time has been read; rejects with `DQ_LEDGER_DOWN` as soon as the server is known to be away. */
@@ -194,7 +194,7 @@ export class RedisMaster {
     if (this.state === 'away') return true;
     this.state = 'away';
     this.wentAwayAt = this.failedAt;
-    this.tellAwaiting(this.downError(error));
+    this.settleAwaiting(this.downError(error));
     for (const listener of this.listeners) listener.away(error, this.heardAt);
     return true;
   }
@@ -256,11 +256,11 @@ export class RedisMaster {
     this.heardAt = this.time.now();
     const wasAway = this.state === 'away';
     this.state = 'answers';
-    this.tellAwaiting();
+    this.settleAwaiting();
     if (wasAway) for (const listener of this.listeners) listener.back(sameServer);
   }
 
-  private tellAwaiting(error?: Error): void {
+  private settleAwaiting(error?: Error): void {
     for (const tell of this.awaiting.splice(0)) tell(error);
   }
 

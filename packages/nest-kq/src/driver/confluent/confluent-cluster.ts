@@ -206,12 +206,12 @@ export class ConfluentCluster extends Cluster {
       if (this.closed) throw new KqError('KQ_CLOSED', `${what}: the client is closed`);
       try {
         const answer = await detached(call); // its connections outlive the call
-        client.tellBack();
+        client.reportBack();
         return answer;
       } catch (error) {
         const failure = meant(error, what);
         if (failure.code !== 'KQ_AWAY') throw failure;
-        client.tellAway(this.admin?.reason ?? toError(error).message);
+        client.reportAway(this.admin?.reason ?? toError(error).message);
         if (client.clock.now() > end) throw failure;
       }
     }

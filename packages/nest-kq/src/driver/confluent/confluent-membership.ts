@@ -104,7 +104,7 @@ export class ConfluentMembership implements GroupMembership {
     const topics = [...this.options.topics];
     // The client refuses to join without topics.
     if (topics.length === 0) {
-      this.tellRejoining().stop();
+      this.announceRejoin().stop();
       this.drain = undefined;
       return this.handler.assigned([], false);
     }
@@ -222,7 +222,7 @@ export class ConfluentMembership implements GroupMembership {
   private async revoke(): Promise<void> {
     const lost = !this.over && this.consumer.assignmentLost();
     if (lost) this.lose();
-    else if (!this.over) await this.tellRejoining().ended;
+    else if (!this.over) await this.announceRejoin().ended;
     if (!this.over) {
       const held = this.intake?.held ?? [];
       if (held.length > 0) this.consumer.resume(held); // otherwise they would still be paused in the next assignment
@@ -234,7 +234,7 @@ export class ConfluentMembership implements GroupMembership {
 
   private lose(): void {
     this.known.clear();
-    this.tellRejoining().stop();
+    this.announceRejoin().stop();
     this.handler.failed(new KqError('KQ_AWAY', `lost the membership in group ${this.options.group}`), 0);
   }
 
@@ -251,7 +251,7 @@ export class ConfluentMembership implements GroupMembership {
   /** Never rejects. */
   private async assign(given: readonly Place[]): Promise<void> {
     if (this.over) return this.giveUp();
-    this.tellRejoining().stop();
+    this.announceRejoin().stop();
     const places = given
       .map(({ topic, partition }) => ({ topic, partition }))
       .toSorted((a, b) => (a.topic === b.topic ? a.partition - b.partition : a.topic < b.topic ? -1 : 1));
@@ -268,7 +268,7 @@ export class ConfluentMembership implements GroupMembership {
       return this.giveUp();
     }
     this.drain = undefined;
-    this.client.tellBack();
+    this.client.reportBack();
     this.handler.assigned(places, continued);
     this.confirm();
     this.starting?.resolve();
@@ -307,7 +307,7 @@ export class ConfluentMembership implements GroupMembership {
     }
   }
 
-  private tellRejoining(): Drain {
+  private announceRejoin(): Drain {
     const { rebalanceTimeout = REBALANCE_TIMEOUT } = this.options;
     const limit = DRAIN_SHARE * rebalanceTimeout;
     return (this.drain ??= new Drain(this.handler.rejoining(), this.client.clock, limit));

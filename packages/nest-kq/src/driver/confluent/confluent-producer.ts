@@ -117,7 +117,7 @@ export class ConfluentProducer implements LogProducer {
       const session = (this.current ??= new ConfluentSession(client, module, this.options));
       try {
         await session.connect();
-        client.tellBack();
+        client.reportBack();
         return session;
       } catch (error) {
         if (meant(error, '').code !== 'KQ_AWAY' || client.clock.now() > deadline) throw error;

@@ -61,7 +61,7 @@ export class KafkajsClient extends BrokerClient {
   /** Errors and events already report what matters; of the rest, only lost messages are more than a detail. */
   private note({ namespace, log }: LogEntry): void {
     const { message, topic, partition, error, broker } = log;
-    if (message.startsWith(IN_VAIN)) this.tellAway(message.slice(message.indexOf(': ') + 2));
+    if (message.startsWith(IN_VAIN)) this.reportAway(message.slice(message.indexOf(': ') + 2));
     if (message.startsWith('Offset out of range')) {
       const place = `partition ${String(partition)} of ${String(topic)}`;
       this.log.warn(`${place} continues at its first message: the group's committed offset is gone`);

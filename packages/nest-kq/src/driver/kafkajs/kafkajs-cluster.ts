@@ -180,7 +180,7 @@ export class KafkajsCluster extends Cluster {
       if (this.closed) throw new KqError('KQ_CLOSED', `${what}: the client is closed`);
       try {
         const answer = await detached(async () => question(await this.connected())); // its connections outlive the call
-        this.client.tellBack();
+        this.client.reportBack();
         return answer;
       } catch (error) {
         const failure = meant(error, what);

@@ -114,7 +114,7 @@ export class KafkajsProducer implements LogProducer {
   ): Promise<KqError | undefined> {
     try {
       const offsets = await session.send(topic, part, deadline);
-      this.context.client.tellBack();
+      this.context.client.reportBack();
       const leftOut: Waiting[] = [];
       part.forEach((waiting, at) => {
         const offset = offsets[at];

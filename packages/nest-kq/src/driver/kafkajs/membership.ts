@@ -112,7 +112,7 @@ export class Membership implements GroupMembership {
         fromFirst,
       );
     const { GROUP_JOIN, HEARTBEAT, CRASH, START_BATCH_PROCESS } = this.consumer.events;
-    this.consumer.on(HEARTBEAT, () => client.tellBack());
+    this.consumer.on(HEARTBEAT, () => client.reportBack());
     this.consumer.on(GROUP_JOIN, ({ payload }) => this.join(payload.memberId, payload.memberAssignment));
     this.consumer.on(CRASH, ({ payload }) => this.crash(payload.error));
     this.consumer.on(START_BATCH_PROCESS, ({ payload }) => {

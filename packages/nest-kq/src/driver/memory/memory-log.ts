@@ -93,14 +93,14 @@ export class MemoryLog {
   }
 
   /** Call once its messages are readable. */
-  tell(topic: string): void {
+  notify(topic: string): void {
     for (const watcher of this.watchers) watcher(topic);
   }
 
   endTransaction(transaction: TransactionMark, committed: boolean): void {
     for (const [name, topic] of this.topics) {
       for (const log of topic.partitions) topic.bytes -= log.endTransaction(transaction, committed);
-      this.tell(name);
+      this.notify(name);
     }
   }
 

@@ -1,6 +1,6 @@
 import { KqError } from '../../errors.js';
 import { keyOf } from '../assignment.js';
-import { isMeant } from '../expressions.js';
+import { matches } from '../expressions.js';
 import { Drain } from '../drain.js';
 import {
   DRAIN_SHARE,
@@ -77,7 +77,7 @@ export class MemoryMember implements LogMember, Joined {
       unwatch();
       unwatchCreations();
     };
-    this.tellMissing();
+    this.reportMissing();
     await group.join(this);
   }
 
@@ -152,11 +152,11 @@ export class MemoryMember implements LogMember, Joined {
 
   private lookForMissing(): void {
     if (this.lacking === this.missing.length) return;
-    this.tellMissing();
+    this.reportMissing();
     this.context.group.refresh();
   }
 
-  private tellMissing(): void {
+  private reportMissing(): void {
     const { missing } = this;
     if (missing.length !== this.lacking) this.handler.unavailable?.(missing);
     this.lacking = missing.length;
@@ -165,7 +165,7 @@ export class MemoryMember implements LogMember, Joined {
   private named(topic: string | RegExp): readonly string[] {
     return typeof topic === 'string'
       ? [topic]
-      : this.context.log.names.filter((name) => isMeant(name, [topic]));
+      : this.context.log.names.filter((name) => matches(name, [topic]));
   }
 
   private beginningOf({ topic, partition }: TopicPartition): Reading {

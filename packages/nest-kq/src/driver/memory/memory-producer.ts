@@ -42,7 +42,7 @@ export class MemoryProducer implements LogProducer {
       if (error instanceof KqError) return messages.map(() => error);
       throw error;
     } finally {
-      log.tell(topic);
+      log.notify(topic);
     }
   }
 
