@@ -1,7 +1,7 @@
 // Acts of operators: over Redis, a Redis Cluster, in one process, and in a folder.
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { restartsOnDisk } from 'nest-dq/spec-support/restarts-on-disk.js';
-import { MOST_ACTS, type Acts } from 'nest-dq/src/fleet/acts.js';
+import { MAX_ACTS, type Acts } from 'nest-dq/src/fleet/acts.js';
 import { LocalActs } from 'nest-dq/src/fleet/local-acts.js';
 import { systemClock } from 'nest-handlers/time';
 import { EACH_REDIS, openFleet, realRedis } from './real-redis.js';
@@ -37,13 +37,13 @@ function contract(actsOfProcess: () => Acts): void {
 
   it('drops the oldest where there are too many', async () => {
     const acts = actsOfProcess();
-    for (let i = 0; i < MOST_ACTS; i += 100)
+    for (let i = 0; i < MAX_ACTS; i += 100)
       await acts.add(Array.from({ length: 100 }, (_, more) => `act ${i + more}`));
     await acts.add(['the last one', 'no, this one']);
-    const texts = await textsOf(acts, undefined, MOST_ACTS + 10);
-    expect(texts).toHaveLength(MOST_ACTS);
+    const texts = await textsOf(acts, undefined, MAX_ACTS + 10);
+    expect(texts).toHaveLength(MAX_ACTS);
     expect([texts.slice(0, 3), texts.at(-1)]).toEqual([
-      ['no, this one', 'the last one', `act ${MOST_ACTS - 1}`],
+      ['no, this one', 'the last one', `act ${MAX_ACTS - 1}`],
       'act 2',
     ]);
   });
@@ -71,14 +71,14 @@ describe('the acts in a folder', () => {
   contract(() => acts);
 
   it('are there after a restart, in their order, and none that was dropped', async () => {
-    await acts.add(Array.from({ length: MOST_ACTS + 1 }, (_, i) => `act ${i}`));
-    const before = await acts.read(undefined, MOST_ACTS + 10);
+    await acts.add(Array.from({ length: MAX_ACTS + 1 }, (_, i) => `act ${i}`));
+    const before = await acts.read(undefined, MAX_ACTS + 10);
     await folder.restart();
-    expect(await acts.read(undefined, MOST_ACTS + 10)).toEqual(before);
+    expect(await acts.read(undefined, MAX_ACTS + 10)).toEqual(before);
     await acts.add(['after it']);
-    expect(await textsOf(acts, undefined, 2)).toEqual(['after it', `act ${MOST_ACTS}`]);
+    expect(await textsOf(acts, undefined, 2)).toEqual(['after it', `act ${MAX_ACTS}`]);
     await folder.restart();
-    expect(await textsOf(acts, undefined, 2)).toEqual(['after it', `act ${MOST_ACTS}`]);
+    expect(await textsOf(acts, undefined, 2)).toEqual(['after it', `act ${MAX_ACTS}`]);
   });
 });
 

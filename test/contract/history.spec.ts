@@ -1,6 +1,6 @@
 // The history by minute: over Redis, a Redis Cluster, and in one process.
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { ALL_TUBES, HOUR, MOST_TUBES, type History } from 'nest-dq/src/fleet/history.js';
+import { ALL_TUBES, HOUR, MAX_TUBES, type History } from 'nest-dq/src/fleet/history.js';
 import { LocalHistory } from 'nest-dq/src/fleet/local-history.js';
 import { systemClock } from 'nest-handlers/time';
 import { EACH_REDIS, openFleet, realRedis } from './real-redis.js';
@@ -46,7 +46,7 @@ function contract(historyOfProcess: () => History): void {
   it('gives the first tubes of an hour numbers of their own, and no others', async () => {
     const history = historyOfProcess();
     const minute = hour();
-    const names = Array.from({ length: MOST_TUBES + 1 }, (_, i) => `t${i}`);
+    const names = Array.from({ length: MAX_TUBES + 1 }, (_, i) => `t${i}`);
     await history.add(names.map((tube) => ({ minute, tube, counts: [1] })));
     await history.add([{ minute, tube: names.at(-2)!, counts: [1] }]);
     expect(await history.read(names.at(-2)!, minute, minute)).toMatchObject([{ counts: [2] }]);

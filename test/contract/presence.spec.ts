@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RedisFleet } from 'nest-dq/src/fleet/redis-fleet.js';
 import { LocalPresence } from 'nest-dq/src/fleet/local-presence.js';
 import {
-  ANNOUNCE_EVERY,
+  ANNOUNCE_EVERY_MS,
   type Member,
   type Presence,
   type PresenceNews,
@@ -17,7 +17,7 @@ import { EACH_REDIS, open, openFleet, realRedis } from './real-redis.js';
 const soonAgain: Clock = {
   wall: () => systemClock.wall(),
   now: () => systemClock.now(),
-  after: (delay, callback) => systemClock.after(delay === ANNOUNCE_EVERY ? 250 : delay, callback),
+  after: (delay, callback) => systemClock.after(delay === ANNOUNCE_EVERY_MS ? 250 : delay, callback),
   soon: (callback) => systemClock.soon(callback),
   next: (callback) => systemClock.next(callback),
 };

@@ -166,8 +166,8 @@ describe('the metrics', () => {
 
   it('count the dead letters that were removed', async () => {
     const events = app.get<EventHub>(DqEvents);
-    events.tell('lettersRemoved', { tube: 'order.cancel', tooOld: 2, tooMany: 0 });
-    events.tell('lettersRemoved', { tube: 'order.cancel', tooOld: 1, tooMany: 4 });
+    events.emit('lettersRemoved', { tube: 'order.cancel', tooOld: 2, tooMany: 0 });
+    events.emit('lettersRemoved', { tube: 'order.cancel', tooOld: 1, tooMany: 4 });
     const removed = (why: string) => ({ 'messaging.destination.name': 'order.cancel', 'dq.letter.why': why });
     expect(await telemetry.measured('dq.letter.removed')).toEqual([
       [removed('too_old'), 3],

@@ -1,4 +1,4 @@
-import { AHEAD } from 'nest-dq/src/ledger/ledger.js';
+import { AHEAD_MS } from 'nest-dq/src/ledger/ledger.js';
 import { crashed, excused } from './excuses.js';
 import type { History, Start } from './history.js';
 import type { Simulation } from './simulation.js';
@@ -35,7 +35,7 @@ export function rateHeld({ history, plan }: Simulation): string[] {
     if (history.losses.some((loss) => loss.at >= last && loss.at <= at)) turn = 0;
     last = at;
     const from = turn - (burst - 1) * interval;
-    if (from - fence > AHEAD * 1_000) found.push(`rate: ${tellGrant(history, grant)} too soon`);
+    if (from - fence > AHEAD_MS * 1_000) found.push(`rate: ${tellGrant(history, grant)} too soon`);
     const start = history.starts.find((each) => each.id === request.id && each.fence === fence);
     if (start && start.at < Math.floor(from / 1_000))
       found.push(`rate: ${tellStart(history, start)} before its turn`);

@@ -1,5 +1,5 @@
 import {
-  AHEAD,
+  AHEAD_MS,
   TubeLedger,
   type AnswerOf,
   type Ledger,
@@ -50,7 +50,7 @@ export class SimulatedLedger {
     readonly latency: () => number,
     readonly witness: LedgerWitness,
   ) {
-    this.memory = new MemoryLedger({ settings, clock: world, ahead: AHEAD });
+    this.memory = new MemoryLedger({ settings, clock: world, ahead: AHEAD_MS });
     this.tube = this.memory.tube(tube);
   }
 
@@ -273,7 +273,7 @@ export class LedgerLink implements Ledger {
 
 /** The ledger of the tube as one process has it. */
 class LinkedTube extends TubeLedger {
-  readonly ahead = AHEAD;
+  readonly ahead = AHEAD_MS;
   readonly now = (): number => this.master.time.now();
   readonly nowAtLeast = (): number => this.master.time.nowAtLeast();
   readonly readTime = (): Promise<void> => this.master.readTime();

@@ -48,9 +48,9 @@ export async function exposition(): Promise<string> {
     for (const to of ['Ada', 'nobody']) await app.get(Mails).dq.now('mail', to);
     await eventually('both ended', () => ended === 2);
     const events = app.get<EventHub>(DqEvents);
-    events.tell('lettersRemoved', { tube: 'mail', tooOld: 1, tooMany: 1 });
-    events.tell('lost', { tube: 'mail', id: 'a', dueAt: new Date(), attempt: 0, copies: 3 });
-    events.tell('badSeal', {
+    events.emit('lettersRemoved', { tube: 'mail', tooOld: 1, tooMany: 1 });
+    events.emit('lost', { tube: 'mail', id: 'a', dueAt: new Date(), attempt: 0, copies: 3 });
+    events.emit('badSeal', {
       tube: 'mail',
       node: 'a:1',
       copyId: '1',

@@ -39,7 +39,7 @@ export const CONSUMING: readonly Rule[] = [
         ['consumer/reserve/reserver.ts', 'budget.mostEarly - claims.early - asked', 'Infinity'],
         [
           'consumer/reserve/consumer-node.ts',
-          'if (this.accept(lane, reserved) && this.taker.unhurried) this.rest();',
+          'if (this.accept(lane, reserved) && this.taker.holdsEnoughEarly) this.rest();',
           'this.accept(lane, reserved);',
         ],
       ),
@@ -210,7 +210,7 @@ export const CONSUMING: readonly Rule[] = [
       ...unit(
         'consumer/ledger-gate.spec.ts',
         'opens two seconds after a ledger is back from %i ms that may have forgotten what runs',
-        ['consumer/ledger-gate.ts', 'const BACK_PAUSE = 2_000;', 'const BACK_PAUSE = 0;'],
+        ['consumer/ledger-gate.ts', 'const BACK_PAUSE_MS = 2_000;', 'const BACK_PAUSE_MS = 0;'],
         ['consumer/ledger-gate.ts', 'this.recovering ||= !sameServer;', ''],
       ),
       ...server(

@@ -80,8 +80,8 @@ export const COPIES: readonly Rule[] = [
     mutants: [
       ...unit('copies/timing.spec.ts', 'ceils a backup: due in %d ms, it surfaces after %d s', [
         'copies/timing.ts',
-        'Math.ceil((msUntilDue - EARLY_BACKUP) / 1000)',
-        'Math.floor((msUntilDue - EARLY_BACKUP) / 1000)',
+        'Math.ceil((msUntilDue - EARLY_BACKUP_MS) / 1000)',
+        'Math.floor((msUntilDue - EARLY_BACKUP_MS) / 1000)',
       ]),
       ...unit(
         'copies/timing.spec.ts',
@@ -276,7 +276,7 @@ export const COPIES: readonly Rule[] = [
       ...unit(
         'upkeep/lost-jobs.spec.ts',
         'reports once that a job is lost when all nodes have lost their data, and leaves it in the list',
-        ['upkeep/lost-jobs.ts', 'this.told.has(name) ||', ''],
+        ['upkeep/lost-jobs.ts', 'this.reported.has(name) ||', ''],
       ),
     ],
   },

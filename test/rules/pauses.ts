@@ -87,7 +87,7 @@ export const PAUSES: readonly Rule[] = [
         'consumer/paused-tube.spec.ts',
         'runs nothing, holds nothing and claims nothing more, and resumes within a second of the resume call',
         ['consumer/tube-consumer.ts', 'gate.pause(answer.ms);', ''],
-        ['consumer/ledger-gate.ts', 'this.paused = false;\n    this.goOn();', ''],
+        ['consumer/ledger-gate.ts', 'this.paused = false;\n    this.openIfReady();', ''],
       ),
       ...unit('consumer/paused-tube.spec.ts', 'stays paused for a process that hears from the ledger again', [
         'consumer/ledger-gate.ts',

@@ -76,8 +76,8 @@ export const PROCESSES: readonly Rule[] = [
       ]),
       ...unit('cluster/admission.spec.ts', 'announces again where a connection was lost', [
         'cluster/admission.ts',
-        'LOOK_EVERY * (1 + Math.random() / 2);\n    if (this.admitted && consume) await this.announce();',
-        'LOOK_EVERY * (1 + Math.random() / 2);',
+        'LOOK_EVERY_MS * (1 + Math.random() / 2);\n    if (this.admitted && consume) await this.announce();',
+        'LOOK_EVERY_MS * (1 + Math.random() / 2);',
       ]),
       ...unit(
         'cluster/admission.spec.ts',

@@ -210,8 +210,8 @@ export const REMEMBERING: readonly Rule[] = [
       ),
       ...unit('ledger/settle-queue.spec.ts', 'holds a deletion back for the 60 s a node may forget', [
         'ledger/settle-queue.ts',
-        'const CERTAIN_AFTER = 60_000;',
-        'const CERTAIN_AFTER = 0;',
+        'const CERTAIN_AFTER_MS = 60_000;',
+        'const CERTAIN_AFTER_MS = 0;',
       ]),
       ...unit('ledger/settle-queue.spec.ts', 'leaves out a copy whose node restarted, or is away, by then', [
         'ledger/settle-queue.ts',

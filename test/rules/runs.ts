@@ -15,7 +15,7 @@ export const RUNS: readonly Rule[] = [
       ),
       ...server('redis-ledger.spec.ts', 'repeats a call that came too late, with the right time', [
         'ledger/redis/master.ts',
-        '} while (clock.now() - began < GIVE_UP_LATE);',
+        '} while (clock.now() - began < GIVE_UP_LATE_MS);',
         '} while (false);',
       ]),
     ],

@@ -96,12 +96,12 @@ export const SCHEDULES: readonly Rule[] = [
         'producer/add-with-key-failing.spec.ts',
         'is reported as indeterminate where Redis lost its opening, and %s',
         ['producer/generations.ts', 'Math.min(own, replaced.due)', 'own'],
-        ['producer/generations.ts', 'Math.max(due, generation + YOUNG)', 'Infinity'],
+        ['producer/generations.ts', 'Math.max(due, generation + YOUNG_MS)', 'Infinity'],
       ),
       ...unit(
         'producer/add-with-key-failing.spec.ts',
         'is added although Redis lost its opening, as long as no run can have begun',
-        ['producer/generations.ts', 'return first - AHEAD;', 'return 0;'],
+        ['producer/generations.ts', 'return first - AHEAD_MS;', 'return 0;'],
       ),
       ...contract(
         'ledger-commits.spec.ts',
@@ -118,7 +118,7 @@ export const SCHEDULES: readonly Rule[] = [
       ...contract(
         'ledger-claims.spec.ts',
         'waits while its commit may still come, and asks again soon',
-        ['runs/runs.rule.ts', 'if (generation > committed && age < YOUNG) {', 'if (false) {'],
+        ['runs/runs.rule.ts', 'if (generation > committed && age < YOUNG_MS) {', 'if (false) {'],
         ['runs/claim.lua.ts', 'if generation > committed and age < YOUNG then', 'if false then'],
       ),
     ],
@@ -414,7 +414,7 @@ export const SCHEDULES: readonly Rule[] = [
         'makes a revoke wait where too much waits already, until some of it was sent',
         [
           'producer/deferred-deletions.ts',
-          'if (this.waiting.length <= MOST_WAITING) return undefined;',
+          'if (this.waiting.length <= MAX_WAITING) return undefined;',
           'if (this.waiting.length <= Infinity) return undefined;',
         ],
       ),

@@ -2,8 +2,8 @@ import type { LoggerService } from '@nestjs/common';
 import { escaped } from './escaped.js';
 import type { LogLevelOrOff } from './log-levels.js';
 
-/** Interval in ms within which the same trouble is logged once. */
-const TROUBLE_EVERY = 60_000;
+/** Interval within which the same trouble is logged once. */
+const TROUBLE_EVERY_MS = 60_000;
 
 /** Writes log lines of any level. */
 export class LogLines {
@@ -31,7 +31,7 @@ export class LogLines {
   /** Writes a line unless one of the same kind was written less than a minute ago; then returns false. */
   nowAndThen(kind: string, level: LogLevelOrOff, line: string): boolean {
     const now = this.clock.now();
-    for (const [told, at] of this.troubles) if (now - at >= TROUBLE_EVERY) this.troubles.delete(told);
+    for (const [told, at] of this.troubles) if (now - at >= TROUBLE_EVERY_MS) this.troubles.delete(told);
     if (this.troubles.has(kind)) return false;
     this.troubles.set(kind, now);
     this.write(level, line);

@@ -1,6 +1,6 @@
 // Random requests: mostly ones that follow from earlier answers, now and then anything else.
 import fc from 'fast-check';
-import { YOUNG, type Verb } from 'nest-dq/src/ledger/ledger.js';
+import { YOUNG_MS, type Verb } from 'nest-dq/src/ledger/ledger.js';
 import { SETTINGS } from './twin-ledgers.js';
 
 const IDS = ['a', 'b'];
@@ -40,7 +40,7 @@ const FAILED_ADDS = Array.from({ length: 18 }, () => ['open', 'abort'] as const)
 /** Milliseconds that pass before a call. */
 const passed = oneof(
   { weight: 8, arbitrary: constantFrom(0, 0, 1, 5, 30) },
-  { weight: 3, arbitrary: constantFrom(1_000, SETTINGS.lease - 1, SETTINGS.lease, YOUNG, 60_000) },
+  { weight: 3, arbitrary: constantFrom(1_000, SETTINGS.lease - 1, SETTINGS.lease, YOUNG_MS, 60_000) },
   {
     weight: 1,
     arbitrary: constantFrom(SETTINGS.doneTtl, HOUR, SETTINGS.staleAfter, SETTINGS.staleAfter + HOUR),
@@ -55,7 +55,7 @@ export const step = fc.record({
   ),
   passed,
   /** Milliseconds that pass between the calls. */
-  between: constantFrom(0, 1, 2, 2, 1_000, YOUNG),
+  between: constantFrom(0, 1, 2, 2, 1_000, YOUNG_MS),
   id: constantFrom(...IDS, 'a'),
   /** Index among the opened generations, from the last. */
   generation: back,
@@ -145,7 +145,7 @@ export const RARE: readonly Step[][] = [
   [
     PLAIN,
     { ...PLAIN, verbs: ['open', 'open', 'commit'], by: 'move' },
-    { ...PLAIN, verbs: ['commit'], passed: YOUNG, generation: 1 },
+    { ...PLAIN, verbs: ['commit'], passed: YOUNG_MS, generation: 1 },
   ],
   [
     { ...PLAIN, verbs: ['open', 'commit', 'claim', 'complete'], outcome: 'dead' },

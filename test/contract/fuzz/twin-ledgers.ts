@@ -1,7 +1,7 @@
 // The rules in memory and the scripts in Redis, asked the same at the same time.
 import { Redis } from 'ioredis';
 import type { AnswerOf, RequestOf, Verb } from 'nest-dq/src/ledger/ledger.js';
-import { AHEAD } from 'nest-dq/src/ledger/ledger.js';
+import { AHEAD_MS } from 'nest-dq/src/ledger/ledger.js';
 import type { ClaimContext } from 'nest-dq/src/ledger/requests.js';
 import { formatPlaces } from 'nest-dq/src/copies/location.js';
 import { SCRIPTS } from 'nest-dq/src/ledger/redis/connection.js';
@@ -84,7 +84,7 @@ interface Inspecting {
 type Scripts = Record<string, (keys: number, ...rest: readonly string[][]) => Promise<RawReply>>;
 
 export class TwinLedgers {
-  readonly records = new Records(SETTINGS, AHEAD);
+  readonly records = new Records(SETTINGS, AHEAD_MS);
   /** Ledger time, ms. */
   now = 1_900_000_000_000;
   private readonly redis: Redis;

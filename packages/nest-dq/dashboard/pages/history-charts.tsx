@@ -16,7 +16,7 @@ import { count, time } from '../words/say.js';
 import { lateText } from '../words/late.js';
 
 const MINUTE = 60_000;
-const MOST_BARS = 96;
+const MAX_BARS = 96;
 const COLOURS = {
   scheduled: 'series-other',
   started: 'series-1',
@@ -36,7 +36,7 @@ export function HistoryCharts({
   const turn = Math.floor(now.value / MINUTE);
   const span = useMemo(() => {
     const end = (turn + 1) * MINUTE;
-    return spanOf(end - length, end, MOST_BARS, offsetAt);
+    return spanOf(end - length, end, MAX_BARS, offsetAt);
   }, [turn, length]);
   const query: HistoryQuery = {
     tube,

@@ -6,7 +6,7 @@ import { hashOf } from '../state/route.js';
 import { t } from '../words/language.js';
 import { count } from '../words/say.js';
 
-const MOST_TUBES = 20;
+const MAX_TUBES = 20;
 
 /** The processes of the cluster, and what they run. */
 export function Processes({ processes }: { readonly processes: ProcessesWire }) {
@@ -51,7 +51,7 @@ export function Processes({ processes }: { readonly processes: ProcessesWire }) 
             head: t('process.tubes'),
             cell: ({ tubes }) => (
               <>
-                {tubes.slice(0, MOST_TUBES).map(({ tube, running, concurrency }) => (
+                {tubes.slice(0, MAX_TUBES).map(({ tube, running, concurrency }) => (
                   <div key={tube}>
                     <a href={hashOf(['tubes', tube])}>{tube}</a>{' '}
                     <span class="faint">
@@ -59,9 +59,9 @@ export function Processes({ processes }: { readonly processes: ProcessesWire }) 
                     </span>
                   </div>
                 ))}
-                {tubes.length > MOST_TUBES && (
+                {tubes.length > MAX_TUBES && (
                   <span class="faint">
-                    {t('process.moreTubes', { tubes: count(tubes.length - MOST_TUBES) })}
+                    {t('process.moreTubes', { tubes: count(tubes.length - MAX_TUBES) })}
                   </span>
                 )}
               </>

@@ -26,10 +26,10 @@ const SPANS = {
   month: { length: 30 * 86_400_000, most: 32 },
 } as const;
 const NAMES = ['hour', 'day', 'month'] as const;
-const MOST_ZOOMED = 62;
+const MAX_ZOOMED = 62;
 const COLOURS = 6;
 /** Milliseconds between two loads. */
-const FRESH = 10_000;
+const FRESH_MS = 10_000;
 
 /** What comes due, by tube, and what is overdue. */
 export function TimelinePage() {
@@ -37,11 +37,11 @@ export function TimelinePage() {
   const name = NAMES.find((each) => each === query['span']) ?? 'hour';
   const { tube, from, to } = query;
   const isZoomed = from !== undefined && to !== undefined && Date.parse(from) < Date.parse(to);
-  const turn = Math.floor(now.value / FRESH);
+  const turn = Math.floor(now.value / FRESH_MS);
   const asked = useMemo(() => {
     const begin = isZoomed ? Date.parse(from) : now.value;
     const end = isZoomed ? Date.parse(to) : now.value + SPANS[name].length;
-    return spanOf(begin, end, isZoomed ? MOST_ZOOMED : SPANS[name].most, offsetAt);
+    return spanOf(begin, end, isZoomed ? MAX_ZOOMED : SPANS[name].most, offsetAt);
   }, [name, from, to, turn]);
   const { data, error } = useLoad(
     (signal) => loadCounts(tube, asked, signal),

@@ -5,7 +5,7 @@ import { hashOf } from '../state/route.js';
 import { t } from '../words/language.js';
 import { count, time } from '../words/say.js';
 
-const MOST_ROWS = 500;
+const MAX_ROWS = 500;
 
 /** What the chart shows, in rows: only the times in which something comes due. */
 export function TimelineTable({
@@ -30,7 +30,7 @@ export function TimelineTable({
       <summary>{t('timeline.table')}</summary>
       <Table
         label={t('timeline.table')}
-        rows={rows.slice(0, MOST_ROWS)}
+        rows={rows.slice(0, MAX_ROWS)}
         keyOf={({ tube, from }) => `${from} ${tube}`}
         empty={t('timeline.none')}
         columns={[

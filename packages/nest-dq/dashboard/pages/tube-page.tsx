@@ -15,7 +15,7 @@ import { count, duration } from '../words/say.js';
 import { HistoryCharts } from './history-charts.js';
 
 /** Milliseconds between questions for a tube that the live state does not have. */
-const FRESH = 5_000;
+const FRESH_MS = 5_000;
 /** The same for what an embedded node counts only when it is asked, as it walks through all jobs. */
 const COUNTED = 15_000;
 const TWO_DAYS = 2 * 86_400_000;
@@ -24,7 +24,7 @@ const TWO_DAYS = 2 * 86_400_000;
 function useTube(tube: string): Loaded<TubeWire | undefined> {
   const told = live.value?.tubes?.tubes.find((each) => each.tube === tube);
   const isWhole = told?.listed !== undefined;
-  const turn = isWhole ? undefined : Math.floor(now.value / (told ? COUNTED : FRESH));
+  const turn = isWhole ? undefined : Math.floor(now.value / (told ? COUNTED : FRESH_MS));
   const asked = useLoad<TubeWire | undefined>(
     async (signal) => (isWhole ? undefined : getData<TubeWire>(`tubes/${inPath(tube)}`, {}, signal)),
     [tube, turn],

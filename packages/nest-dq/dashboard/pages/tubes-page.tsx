@@ -22,7 +22,7 @@ import { TubePage } from './tube-page.js';
 const MINUTE = 60_000;
 const TWO_DAYS = 2 * 86_400_000;
 /** An hour each. */
-const MOST_BARS = 50;
+const MAX_BARS = 50;
 
 /** One tube if the address names it, else all. */
 export function TubesPage() {
@@ -119,7 +119,7 @@ function useHistories(): { readonly histories?: Histories | undefined; readonly 
   const { data: histories, error } = useLoad(
     async (signal) => {
       const end = now.peek();
-      const span = spanOf(end - TWO_DAYS, end, MOST_BARS, offsetAt);
+      const span = spanOf(end - TWO_DAYS, end, MAX_BARS, offsetAt);
       const told = await getData<TubeHistoriesWire>('history/tubes', {}, signal);
       return { span, byTube: new Map(told.map((each) => [each.tube, tubeHistoryOf(each, span)])) };
     },

@@ -11,16 +11,16 @@ import { Time } from './time.js';
 
 const FRESH = 5_000;
 /** Milliseconds: a job that was due just now is about to run. */
-const SOON = 5_000;
+const SOON_MS = 5_000;
 /** Tubes that are asked one by one. */
-const MOST_ASKED = 10;
+const MAX_ASKED = 10;
 
 /** What should have run, and since when; nothing if nothing is overdue. */
 export function Overdue({ tube }: { readonly tube: string | undefined }) {
   const tubes = (live.value?.tubes?.tubes ?? []).filter((each) => tube === undefined || each.tube === tube);
   const { asked, error } = useUntold(tubes);
   const late = [...tubes, ...asked]
-    .filter(({ overdueFor = 0 }) => overdueFor > SOON)
+    .filter(({ overdueFor = 0 }) => overdueFor > SOON_MS)
     .toSorted((a, b) => b.overdueFor! - a.overdueFor!);
   if (error) return <Failure error={error} />;
   if (late.length === 0) return null;
@@ -60,7 +60,7 @@ export function Overdue({ tube }: { readonly tube: string | undefined }) {
 function useUntold(tubes: readonly TubeWire[]) {
   const names = tubes
     .filter(({ due = 0, overdue }) => due > 0 && overdue === undefined)
-    .slice(0, MOST_ASKED)
+    .slice(0, MAX_ASKED)
     .map(({ tube }) => tube);
   const ask = (signal: AbortSignal) =>
     Promise.all(names.map((tube) => getData<TubeWire>(`tubes/${inPath(tube)}`, {}, signal)));

@@ -19,7 +19,7 @@ export interface Page<Item> {
   readonly cursor?: string | undefined;
 }
 
-export const MOST_SHOWN = 500;
+export const MAX_SHOWN = 500;
 
 /** Reads the first page now, and when one of the values changes. A page without an item, though more follow, is read past. */
 export function usePages<Item>(
@@ -42,8 +42,8 @@ export function usePages<Item>(
         setState((last) => {
           const items = begin === undefined ? page.items : [...last.items, ...page.items];
           return {
-            items: items.slice(-MOST_SHOWN),
-            cut: items.length > MOST_SHOWN || (begin !== undefined && last.cut),
+            items: items.slice(-MAX_SHOWN),
+            cut: items.length > MAX_SHOWN || (begin !== undefined && last.cut),
             cursor: page.cursor,
             loading: false,
           };
@@ -64,7 +64,7 @@ export function usePages<Item>(
 }
 
 /** A call looks at so many items only, and all of them may be others than those that are meant. */
-const MOST_EMPTY = 20;
+const MAX_EMPTY = 20;
 
 async function readOn<Item>(
   read: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Item>>,
@@ -72,7 +72,7 @@ async function readOn<Item>(
   signal: AbortSignal,
 ): Promise<Page<Item>> {
   let page = await read(begin, signal);
-  for (let i = 0; i < MOST_EMPTY && page.items.length === 0 && page.cursor !== undefined; i++)
+  for (let i = 0; i < MAX_EMPTY && page.items.length === 0 && page.cursor !== undefined; i++)
     page = await read(page.cursor, signal);
   return page;
 }

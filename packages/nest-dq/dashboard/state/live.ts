@@ -15,14 +15,14 @@ const tick = signal(Date.now());
 export const now = computed(() => tick.value + ahead.value);
 
 /** Milliseconds. EventSource itself gives up after an answer that is no stream, such as a proxy's 502. */
-const FIRST_PAUSE = 1_000;
-const LONGEST_PAUSE = 30_000;
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 30_000;
 /** Milliseconds. The server tells a state every five seconds at the latest, so what is silent for longer is no connection. */
-const LONGEST_SILENCE = 15_000;
+const LONGEST_SILENCE_MS = 15_000;
 
 let source: EventSource | undefined;
 let timer: ReturnType<typeof setTimeout> | undefined;
-let pause = FIRST_PAUSE;
+let pause = FIRST_PAUSE_MS;
 
 /** Takes the time from the server. */
 export function setNow(text: string): void {
@@ -40,7 +40,7 @@ export function listen(): void {
 }
 
 function open(): void {
-  openIn(LONGEST_SILENCE);
+  openIn(LONGEST_SILENCE_MS);
   source?.close();
   tick.value = Date.now();
   liveState.value = 'connecting';
@@ -50,14 +50,14 @@ function open(): void {
     setNow(state.now);
     live.value = state;
     liveState.value = 'open';
-    pause = FIRST_PAUSE;
-    openIn(LONGEST_SILENCE);
+    pause = FIRST_PAUSE_MS;
+    openIn(LONGEST_SILENCE_MS);
   });
   source.addEventListener('error', () => {
     liveState.value = 'lost';
     if (source?.readyState !== EventSource.CLOSED) return; // it connects again by itself
     openIn(pause);
-    pause = Math.min(pause * 2, LONGEST_PAUSE);
+    pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
   });
 }
 

@@ -25,7 +25,7 @@ const REFUSALS_OF: Readonly<Record<string, readonly Refusal[]>> = {
 };
 
 /** Bytes shown of an unexpected reply. */
-const MOST_SHOWN = 60;
+const MAX_SHOWN_BYTES = 60;
 
 /** A command awaiting its reply. */
 class Awaited {
@@ -176,7 +176,7 @@ export class Pipeline {
     const allowed = REFUSALS_OF[command.split(' ', 1)[0] ?? ''] ?? REFUSALS;
     if (FATAL.includes(word as Refusal)) return this.giveUp(refused(word as Refusal, command));
     if (!allowed.includes(word as Refusal)) {
-      const more = value || body.toString('latin1', 0, MOST_SHOWN);
+      const more = value || body.toString('latin1', 0, MAX_SHOWN_BYTES);
       const what = more === '' ? word : `${word} with ${show(more)}`;
       return this.giveUp(new BeanstalkError('BAD_REPLY', `${what} to \`${command}\``, { unknown: true }));
     }

@@ -25,7 +25,7 @@ export const BULK_FLAGS: Flags = { limit: { value: 'N', help: 'max number of ite
 
 export const BULK_STATUS = '0 done, 1 not done, partly failed, or a server unreachable';
 
-const MOST = 1_000_000_000;
+const MAX = 1_000_000_000;
 
 /** A bulk act of `DqControl`. */
 interface BulkAct<Example> {
@@ -40,7 +40,7 @@ interface BulkAct<Example> {
 }
 
 export function limitOf(args: Arguments): number | undefined {
-  return args.count('limit', 1, MOST);
+  return args.count('limit', 1, MAX);
 }
 
 /** Counts first, asks for confirmation, and then acts, with its progress on standard error. */

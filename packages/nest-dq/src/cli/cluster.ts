@@ -13,8 +13,8 @@ import type { Fleet } from '../fleet/fleet.js';
 import type { ProcessRecord } from '../fleet/presence.js';
 import type { Clock } from 'nest-handlers/time';
 
-/** How long a command waits for the first answers of the nodes, in ms. */
-const FIRST_ANSWERS = 1_000;
+/** How long a command waits for the first answers of the nodes. */
+const FIRST_ANSWERS_MS = 1_000;
 
 /** The parts of an application that consumes nothing, connected. */
 export interface Connected {
@@ -50,7 +50,7 @@ export function clusterCommand(command: ClusterCommand): Command {
         // Any name will do, since the server itself is asked. The command finds out what is away.
         const ledger = backend.ledger.tube(settings.prefix as StoredTube);
         await Promise.all([
-          cluster.firstAnswers(clock, FIRST_ANSWERS),
+          cluster.firstAnswers(clock, FIRST_ANSWERS_MS),
           ledger.readTime().catch(() => undefined),
           runtime.lookForOtherLedger(),
           // A command that adds copies must know the drained nodes too.
@@ -86,13 +86,13 @@ const COUNTS = ['replicas', 'minWritten'] as const;
 type Duration = (typeof DURATIONS)[number];
 type Count = (typeof COUNTS)[number];
 
-/** Time limit for reading the processes from Redis, in ms. */
-const LIMIT = 1_000;
+/** Time limit for reading the processes from Redis. */
+const LIMIT_MS = 1_000;
 
 /** The processes of the application, as announced within the last 15 s. Undefined if Redis doesn't answer. Never rejects. */
 function processesIn({ presence }: Fleet, clock: Clock): Promise<ProcessRecord[] | undefined> {
   const told = presence.all().then((all) => all.map(({ record }) => record));
-  return withinLimit(clock, LIMIT, told).catch(() => undefined);
+  return withinLimit(clock, LIMIT_MS, told).catch(() => undefined);
 }
 
 /** The application's settings, as far as its processes announce them. */

@@ -6,8 +6,8 @@ import { clusterCommand } from './cluster.js';
 const HOUR = 3_600_000;
 /** A longer range is shown by the hour. */
 const LONG = 3 * HOUR;
-/** A run that starts later than this, in ms, is late. */
-const LATE = 1_000;
+/** A run that starts later than this is late. */
+const LATE_MS = 1_000;
 const WORDS = ['minute', 'hour'] as const;
 
 export const history = clusterCommand({
@@ -56,7 +56,7 @@ export function showBuckets(buckets: readonly HistoryBucket[], by: (typeof WORDS
 }
 
 function rowOf(name: string, { scheduled, started, completed, failed, dead, byLateness }: HistoryBucket) {
-  const late = byLateness.reduce((count, each) => count + (each.upTo > LATE ? each.started : 0), 0);
+  const late = byLateness.reduce((count, each) => count + (each.upTo > LATE_MS ? each.started : 0), 0);
   return [name, scheduled, started, completed, failed, dead, late, latestOf(byLateness)];
 }
 

@@ -4,8 +4,8 @@ import type { NodeView } from '../operate/node-view.js';
 import { clusterCommand } from './cluster.js';
 
 const NONE = '–';
-/** Maximum difference between the clocks, in ms, as for the doctor. */
-const CLOCKS = 1_000;
+/** Maximum difference between the clocks, as for the doctor. */
+const MAX_CLOCK_SKEW_MS = 1_000;
 
 export const nodes = clusterCommand({
   name: 'nodes',
@@ -67,7 +67,7 @@ function showLedger({ servers, up, reason, problems, clockAhead }: LedgerView): 
   return [
     lines,
     ...(up ? [] : [`the ledger is down: ${reason ?? 'unknown reason'}`]),
-    ...(clockAhead !== undefined && Math.abs(clockAhead) > CLOCKS ? [clockText(clockAhead)] : []),
+    ...(clockAhead !== undefined && Math.abs(clockAhead) > MAX_CLOCK_SKEW_MS ? [clockText(clockAhead)] : []),
     ...problems,
   ].join('\n');
 }

@@ -3,7 +3,7 @@ import { counted, span, table } from 'nest-handlers/cli';
 import type { ProcessView } from '../operate/processes.js';
 import { clusterCommand } from './cluster.js';
 
-const MOST_TUBES = 4;
+const MAX_TUBES = 4;
 
 export const processes = clusterCommand({
   name: 'processes',
@@ -42,7 +42,7 @@ function showAll(found: readonly ProcessView[], now: number): string {
 }
 
 function namesOf(tubes: readonly string[]): string {
-  const more = tubes.length - MOST_TUBES;
-  const names = tubes.slice(0, MOST_TUBES).join(', ');
+  const more = tubes.length - MAX_TUBES;
+  const names = tubes.slice(0, MAX_TUBES).join(', ');
   return more > 0 ? `${names} and ${more} more` : names;
 }

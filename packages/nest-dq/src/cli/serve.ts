@@ -16,7 +16,7 @@ import { askedToEnd, ENDING, note } from './process.js';
 import type { TlsCertificates } from '../embedded/tls.js';
 import { readFlagFile } from './flag-file.js';
 
-const MOST = Number.MAX_SAFE_INTEGER;
+const MAX = Number.MAX_SAFE_INTEGER;
 
 const TLS_FLAGS: Flags = {
   'tls-cert': {
@@ -120,13 +120,13 @@ function nodeOf(args: Arguments): EmbeddedNodeOptions {
   return {
     ...(dir !== undefined && { dir }),
     ...(patience !== undefined && { patience: patience * 1_000 }),
-    minFree: args.count('min-free', 0, MOST),
+    minFree: args.count('min-free', 0, MAX),
     maxJobSize,
-    maxJobs: args.count('max-jobs', 1, MOST),
-    maxMemory: args.count('max-memory', 1, MOST),
-    maxTubes: args.count('max-tubes', 1, MOST),
-    maxWatched: args.count('max-watched', 1, MOST),
-    maxBuffers: args.count('max-buffers', leastBuffers(maxJobSize), MOST),
+    maxJobs: args.count('max-jobs', 1, MAX),
+    maxMemory: args.count('max-memory', 1, MAX),
+    maxTubes: args.count('max-tubes', 1, MAX),
+    maxWatched: args.count('max-watched', 1, MAX),
+    maxBuffers: args.count('max-buffers', leastBuffers(maxJobSize), MAX),
   };
 }
 

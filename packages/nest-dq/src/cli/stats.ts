@@ -7,8 +7,8 @@ import { clusterCommand } from './cluster.js';
 import { limitsText, tubeFacts } from './tube-facts.js';
 
 const UNKNOWN = '?';
-/** Lateness above which the oldest job is shown, in ms. */
-const LATE = 1_000;
+/** Lateness above which the oldest job is shown. */
+const LATE_MS = 1_000;
 const HEAD = ['TUBE', 'WAITING', 'DUE', 'RUNNING', 'DEAD', 'CONSUMERS'];
 
 export const stats = clusterCommand({
@@ -61,14 +61,14 @@ function showList({ tubes, more, away }: TubeList): string {
 export function tubesTable(tubes: readonly TubeView[]): string {
   const isLimited = tubes.some(({ limits }) => limits);
   const isRetried = tubes.some(({ retrying = 0 }) => retrying > 0);
-  const isLate = tubes.some(({ overdueFor = 0 }) => overdueFor >= LATE);
+  const isLate = tubes.some(({ overdueFor = 0 }) => overdueFor >= LATE_MS);
   const rows = tubes.map(
     ({ tube, waiting, due, running, dead, watching, paused, limits, retrying = 0, overdueFor = 0 }) => [
       tube,
       ...[waiting, due, running, dead].map((count) => count ?? UNKNOWN),
       paused ? 'paused' : watching === undefined ? UNKNOWN : watching > 0 ? 'yes' : 'NONE',
       ...(isRetried ? [grouped(retrying)] : []),
-      ...(isLate ? [overdueFor >= LATE ? span(overdueFor) : ''] : []),
+      ...(isLate ? [overdueFor >= LATE_MS ? span(overdueFor) : ''] : []),
       ...(isLimited ? [limits ? limitsText(limits) : ''] : []),
     ],
   );

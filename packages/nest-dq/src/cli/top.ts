@@ -9,12 +9,12 @@ import type { Clock, Timer } from 'nest-handlers/time';
 import { escaped } from 'nest-handlers/log';
 import { ENDING } from './process.js';
 
-/** Refresh intervals in ms: the default, and the shortest. */
-const INTERVAL = 2_000;
-const SHORTEST = 500;
-const LONGEST = 3_600_000;
+/** Refresh intervals: the default, and the shortest. */
+const INTERVAL_MS = 2_000;
+const SHORTEST_MS = 500;
+const LONGEST_MS = 3_600_000;
 /** Number of nodes shown; the others are counted. */
-const MOST_NODES = 6;
+const MAX_NODES = 6;
 const UNKNOWN = '?';
 
 /** The content of a frame. */
@@ -38,8 +38,8 @@ export const top = clusterCommand({
   status: '0 quit, or --count reached, 1 could not continue',
   examples: ['nest-dq top --interval 1s --count 2'],
   async run(args, { runtime }) {
-    const interval = args.duration('interval') ?? INTERVAL;
-    if (interval < SHORTEST || interval > LONGEST)
+    const interval = args.duration('interval') ?? INTERVAL_MS;
+    if (interval < SHORTEST_MS || interval > LONGEST_MS)
       throw args.wrong(`--interval is ${span(interval)}: expected 500 ms to 1 h.`);
     const count = args.count('count', 1, 1_000_000_000) ?? Infinity;
     if (count === Infinity && !process.stdout.isTTY)
@@ -78,8 +78,8 @@ export function frameOf({ nodes, ledger, tubes, processes }: TopView, rows: numb
     `${now.toISOString().slice(11, 19)}  ${up} of ${counted(nodes.length, 'node')} up  ${ledgerText}${processes ? `  ${counted(processes.length, 'process', 'processes')}` : ''}  (q quits)`,
     ...(lost > 0 ? [`at least ${counted(lost, 'job')} lost: see \`nest-dq doctor\``] : []),
     '',
-    ...nodesTable(nodes.slice(0, MOST_NODES)).split('\n'),
-    ...(nodes.length > MOST_NODES ? [`… and ${counted(nodes.length - MOST_NODES, 'node')} more`] : []),
+    ...nodesTable(nodes.slice(0, MAX_NODES)).split('\n'),
+    ...(nodes.length > MAX_NODES ? [`… and ${counted(nodes.length - MAX_NODES, 'node')} more`] : []),
     '',
   ];
   // The head of the table, and the line that counts the others.

@@ -5,15 +5,15 @@ import type { Clock, Timer } from 'nest-handlers/time';
 import type { ClusterNode } from './cluster-node.js';
 import type { Cluster } from './cluster.js';
 
-/** How long the first look waits for the nodes' first answers, in ms. */
-const FIRST_ANSWERS = 500;
-/** Interval between two rounds, in ms. A ledger that lost its data has its identity back within it. */
-const ROUND_EVERY = 5_000;
-/** How long a newcomer leaves it to the others to restore the identity its Redis has lost, and how often it looks, in ms. */
-const LOST_IDENTITY = ROUND_EVERY + 1_000;
-const LOST_IDENTITY_LOOK = 500;
-/** Interval between two looks at the nodes' tubes by an admitted process, in ms; up to half more, so that processes take turns. */
-const LOOK_EVERY = 60_000;
+/** How long the first look waits for the nodes' first answers. */
+const FIRST_ANSWERS_MS = 500;
+/** Interval between two rounds. A ledger that lost its data has its identity back within it. */
+const ROUND_EVERY_MS = 5_000;
+/** How long a newcomer leaves it to the others to restore the identity its Redis has lost, and how often it looks. */
+const LOST_IDENTITY_MS = ROUND_EVERY_MS + 1_000;
+const LOST_IDENTITY_LOOK_MS = 500;
+/** Interval between two looks at the nodes' tubes by an admitted process; up to half more, so that processes take turns. */
+const LOOK_EVERY_MS = 60_000;
 /** In ms. By then, one of two processes that announced at the same time has withdrawn. */
 const TIE = 1_000;
 
@@ -147,9 +147,9 @@ export class Admission {
 
   private async begin(): Promise<void> {
     const { cluster, clock } = this.parts;
-    await cluster.firstAnswers(clock, FIRST_ANSWERS);
+    await cluster.firstAnswers(clock, FIRST_ANSWERS_MS);
     if (this.closed) return;
-    this.leavesUntil = clock.now() + LOST_IDENTITY;
+    this.leavesUntil = clock.now() + LOST_IDENTITY_MS;
     for (const node of cluster.nodes) this.unlisten.push(node.listen({ up: () => this.lookNow() }));
     await this.round();
   }
@@ -160,7 +160,7 @@ export class Admission {
         this.next = undefined;
         this.timer?.cancel();
         if (!this.closed) await this.look();
-        const pause = this.leavesIdentity ? LOST_IDENTITY_LOOK : ROUND_EVERY;
+        const pause = this.leavesIdentity ? LOST_IDENTITY_LOOK_MS : ROUND_EVERY_MS;
         if (!this.closed) this.timer = this.parts.clock.after(pause, () => void this.round());
       }));
   }
@@ -178,7 +178,7 @@ export class Admission {
     this.unread = undefined;
     if (id !== this.id) await this.become(id);
     if (this.admitted && clock.now() < this.nextLook) return;
-    this.nextLook = clock.now() + LOOK_EVERY * (1 + Math.random() / 2);
+    this.nextLook = clock.now() + LOOK_EVERY_MS * (1 + Math.random() / 2);
     if (this.admitted && consume) await this.announce();
     const found = await this.otherLedger();
     if (found === 'not known') this.clearSince = undefined;
@@ -188,7 +188,7 @@ export class Admission {
     if (this.admitted) return;
     // Processes of the other ledger may be about to reconnect, e.g. to restarted nodes.
     this.clearSince ??= clock.now();
-    if (this.refused && clock.now() - this.clearSince < ROUND_EVERY) return;
+    if (this.refused && clock.now() - this.clearSince < ROUND_EVERY_MS) return;
     if (!consume) return this.admit();
     await this.announce();
     let tied = await this.otherLedger();

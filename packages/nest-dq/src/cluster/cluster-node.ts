@@ -7,8 +7,8 @@ import { NodeLink, type Dial, type Store } from './node-link.js';
 
 /** In ms. Together with the deadline, detects a frozen node within a second. */
 const PING_EVERY = 500;
-/** Time to run of every copy, in seconds: the copies of a silent consumer surface again after it. Held copies are touched. */
-const TTR = 60;
+/** Time to run of every copy: the copies of a silent consumer surface again after it. Held copies are touched. */
+const TTR_S = 60;
 
 export type DeleteResult =
   /** Deleted by the server. */
@@ -250,7 +250,7 @@ export class ClusterNode {
     const { unfit } = health;
     if (unfit !== undefined) return copy.done({ reason: unfit }, '');
     const { tube, body, priority } = copy;
-    store.connection.put(tube, body, { priority, delay: copy.delay(), ttr: TTR }, (error, reply) => {
+    store.connection.put(tube, body, { priority, delay: copy.delay(), ttr: TTR_S }, (error, reply) => {
       if (error) this.putFailed(store, copy, error);
       else if (reply.status !== 'INSERTED') this.putBuried(store, copy, reply);
       else if (health.logStopped) takeBack(store, copy, reply.id, LOG_STOPPED);

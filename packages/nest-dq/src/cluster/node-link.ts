@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import type { BeanstalkError } from '../beanstalk/codec/beanstalk-error.js';
-import { LARGEST_BODY } from '../beanstalk/codec/reply-parser.js';
+import { LARGEST_BODY_BYTES } from '../beanstalk/codec/reply-parser.js';
 import { Connection, type Stats } from '../beanstalk/connection.js';
 import { locationStart } from '../copies/location.js';
 import { detached } from 'nest-handlers/context';
@@ -149,7 +149,7 @@ export class NodeLink {
   }
 
   private greeted(connection: Connection, stats: Stats): void {
-    this.maxJobSize = Math.min(LARGEST_BODY, Number(stats['max-job-size'] ?? 65_535));
+    this.maxJobSize = Math.min(LARGEST_BODY_BYTES, Number(stats['max-job-size'] ?? 65_535));
     connection.maxJobSize = this.maxJobSize;
     // A server without an id counts as a new one each time: its copies are checked before they are deleted.
     const instance = stats['id'] ?? randomBytes(8).toString('hex');

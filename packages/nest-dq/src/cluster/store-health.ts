@@ -2,8 +2,8 @@ import type { Stats } from '../beanstalk/codec/yaml.js';
 import type { Clock } from 'nest-handlers/time';
 import type { BeanstalkError } from '../beanstalk/codec/beanstalk-error.js';
 
-/** How long a node gets no copies after refusing to store, in ms. */
-const REFUSAL_PAUSE = 5_000;
+/** How long a node gets no copies after refusing to store. */
+const REFUSAL_PAUSE_MS = 5_000;
 /** Why a copy was not stored, or a node is unfit; for people. */
 export const LOG_STOPPED = 'its binlog has stopped';
 
@@ -86,7 +86,7 @@ export class StoreHealth {
     }
     const now = this.clock.now();
     const before = this.refusedUntil;
-    this.refusedUntil = now + REFUSAL_PAUSE;
+    this.refusedUntil = now + REFUSAL_PAUSE_MS;
     this.refusal = word;
     if (before <= now) {
       this.trouble(`it rejects new jobs (${word}), so copies go to other nodes; check its disk and memory`);
@@ -142,7 +142,7 @@ function count(stats: Stats, name: string): number {
 const CERTAIN = 2;
 /** In ms. */
 const TELL_EVERY = 60_000;
-const MOST_NAMES = 5;
+const MAX_NAMES = 5;
 const OWN_LIMIT = /\bE[MN]FILE\b/;
 
 /**
@@ -198,8 +198,8 @@ export class LaneHealth {
 
 function named(tubes: readonly string[]): string {
   if (tubes.length === 1) return `tube ${tubes[0]}`;
-  const names = tubes.slice(0, MOST_NAMES).join(', ');
-  return `${tubes.length} tubes: ${names}${tubes.length > MOST_NAMES ? ', …' : ''}`;
+  const names = tubes.slice(0, MAX_NAMES).join(', ');
+  return `${tubes.length} tubes: ${names}${tubes.length > MAX_NAMES ? ', …' : ''}`;
 }
 
 function adviceOn({ code, message }: BeanstalkError): string {

@@ -7,15 +7,15 @@ import { SharedInterval } from './shared-interval.js';
 import type { Beats, TubeContext } from './tube-context.js';
 
 const LARGEST_BATCH = 1_000;
-/** Interval between touches, in ms. A third of the copies' time to run. */
-const TOUCH_EVERY = 20_000;
-/** Longest interval between renewals, in ms. The answer also carries revokes, which a handler must learn of within 5 s. */
-const LONGEST_PAUSE = 4_500;
+/** Interval between touches. A third of the copies' time to run. */
+const TOUCH_EVERY_MS = 20_000;
+/** Longest interval between renewals. The answer also carries revokes, which a handler must learn of within 5 s. */
+const LONGEST_PAUSE_MS = 4_500;
 
 /** The shared intervals of all tubes. `lease` is in ms. */
 export function beatsOf(clock: Clock, lease: number): Beats {
-  const leases = new SharedInterval(clock, Math.min(lease / 3, LONGEST_PAUSE));
-  return { leases, touches: new SharedInterval(clock, TOUCH_EVERY) };
+  const leases = new SharedInterval(clock, Math.min(lease / 3, LONGEST_PAUSE_MS));
+  return { leases, touches: new SharedInterval(clock, TOUCH_EVERY_MS) };
 }
 
 /**

@@ -2,12 +2,12 @@ import type { TubeLedger } from '../ledger/ledger.js';
 import type { Pause } from '../ledger/requests.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 
-/** Once the ledger has been away this long, in ms, reserving stops: other processes get what this one can't claim ◆. */
-const AWAY_LIMIT = 1_000;
-/** How often the pause of a tube is checked, in ms. */
-const LOOK_AT_PAUSE = 1_000;
-/** Time after the ledger is back, in ms, by which all other processes have reported what they still run ◆. */
-const BACK_PAUSE = 2_000;
+/** Once the ledger has been away this long, reserving stops: other processes get what this one can't claim ◆. */
+const AWAY_LIMIT_MS = 1_000;
+/** How often the pause of a tube is checked. */
+const LOOK_AT_PAUSE_MS = 1_000;
+/** Time after the ledger is back, by which all other processes have reported what they still run ◆. */
+const BACK_PAUSE_MS = 2_000;
 
 const NOT_KNOWN: Pause = { since: 0 };
 
@@ -128,7 +128,7 @@ export class LedgerGate {
     this.sparedFrom ??= heardAt;
     this.backTimer?.cancel();
     this.backTimer = undefined;
-    this.awayTimer ??= this.clock.after(AWAY_LIMIT, () => {
+    this.awayTimer ??= this.clock.after(AWAY_LIMIT_MS, () => {
       this.cutOff = true;
       this.listener?.gateChanged('suspended');
     });
@@ -140,7 +140,7 @@ export class LedgerGate {
     this.listener?.gateChanged('back');
     this.recovering ||= !sameServer;
     if (!this.recovering) this.resume();
-    this.backTimer ??= this.clock.after(BACK_PAUSE, () => this.calm());
+    this.backTimer ??= this.clock.after(BACK_PAUSE_MS, () => this.calm());
   }
 
   private calm(): void {
@@ -158,7 +158,7 @@ export class LedgerGate {
   }
 
   private lookIn(ms: number): void {
-    const pause = Math.max(1, Math.min(ms, LOOK_AT_PAUSE));
+    const pause = Math.max(1, Math.min(ms, LOOK_AT_PAUSE_MS));
     this.pauseTimer = this.clock.after(pause, () => void this.look());
   }
 
@@ -167,7 +167,7 @@ export class LedgerGate {
     const still = await this.ledger.paused().catch(() => NOT_KNOWN);
     if (this.closed) return;
     if (still)
-      return this.lookIn(still.until === undefined ? LOOK_AT_PAUSE : still.until - this.ledger.now());
+      return this.lookIn(still.until === undefined ? LOOK_AT_PAUSE_MS : still.until - this.ledger.now());
     this.paused = false;
     this.openIfReady();
   }

@@ -7,7 +7,7 @@ import { parseDuration } from '../time/duration.js';
 export type Retention = Omit<SurplusRequest, 'limit'>;
 
 const LEAST_AGE = 60_000;
-const MOST_LETTERS = 1_000_000_000;
+const MAX_LETTERS = 1_000_000_000;
 const KNOWN = ['maxAge', 'maxCount'];
 
 /** Checks an option `deadLetters` and fills in the defaults. Throws `DQ_BAD_OPTION`, `DQ_BAD_DURATION`. */
@@ -35,7 +35,7 @@ function checkAge(maxAge: NonNullable<RetentionOptions['maxAge']>): number {
 }
 
 function checkCount(count: number): number {
-  if (Number.isSafeInteger(count) && count >= 1 && count <= MOST_LETTERS) return count;
-  const expected = `1 to ${MOST_LETTERS} (the maximum)`;
+  if (Number.isSafeInteger(count) && count >= 1 && count <= MAX_LETTERS) return count;
+  const expected = `1 to ${MAX_LETTERS} (the maximum)`;
   throw wrongValue('DQ_BAD_OPTION', '`deadLetters.maxCount`', count, expected);
 }

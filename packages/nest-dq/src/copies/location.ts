@@ -14,7 +14,7 @@ export const UNKNOWN_COPY = '?';
 const UNKNOWN_END = `:${UNKNOWN_COPY}`;
 const COPY_ID = /^(\d{1,20}|\?)$/;
 /** Max places of a job: at most one per node, including puts without an answer. So also the max number of nodes. */
-export const MOST_PLACES = 100;
+export const MAX_PLACES = 100;
 /** In characters: a host name of 253, a port, an instance and an id. */
 const LONGEST_LOCATION = 300;
 
@@ -70,7 +70,7 @@ export function placesJson(places: readonly Place[]): string {
 
 /** Parses the JSON of `placesJson`. Undefined if it isn't a list of places, or is too long. */
 export function readPlaces(wire: unknown): Place[] | undefined {
-  if (!Array.isArray(wire) || wire.length > MOST_PLACES) return undefined;
+  if (!Array.isArray(wire) || wire.length > MAX_PLACES) return undefined;
   const places: Place[] = [];
   for (const pair of wire as unknown[]) {
     if (!Array.isArray(pair)) return undefined;
@@ -114,7 +114,7 @@ const STORED_PLACE = / (\d+)=(\S+)/g;
 export function parsePlaces(text: string): Place[] {
   const places: Place[] = [];
   STORED_PLACE.lastIndex = 0;
-  for (let found; places.length < MOST_PLACES && (found = STORED_PLACE.exec(text));) {
+  for (let found; places.length < MAX_PLACES && (found = STORED_PLACE.exec(text));) {
     const [, index, location = ''] = found;
     if (isPlace(Number(index), location)) places.push({ index: Number(index), location });
   }

@@ -1,6 +1,6 @@
 import type { Cluster, JobToPut } from '../cluster/cluster.js';
 import type { StoredTube } from '../api/tube.js';
-import { LARGEST_BODY } from '../beanstalk/codec/reply-parser.js';
+import { LARGEST_BODY_BYTES } from '../beanstalk/codec/reply-parser.js';
 import { DqError } from '../errors.js';
 import type { AnnouncedGeneration, OwedCopies } from '../ledger/requests.js';
 import { JobEnvelope } from './formats/dq1.js';
@@ -54,7 +54,7 @@ export function refuseTooLarge(cluster: Cluster, envelope: WrittenJob): void {
   const ofNode = endpoint.includes(':')
     ? `the max-job-size of ${endpoint} (beanstalkd -z)`
     : 'the limit of the embedded node';
-  const whose = limit === LARGEST_BODY ? 'the maximum of nest-dq' : ofNode;
+  const whose = limit === LARGEST_BODY_BYTES ? 'the maximum of nest-dq' : ofNode;
   const fact = `the payload with its header may take ${size} bytes: expected at most ${limit}, ${whose}`;
   throw new DqError('DQ_BAD_PAYLOAD', fact);
 }

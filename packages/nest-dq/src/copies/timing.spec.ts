@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LONGEST_DELAY, copyDelay, copyPriority, stagger } from './timing.js';
+import { LONGEST_DELAY_S, copyDelay, copyPriority, stagger } from './timing.js';
 
 const MOST = 2 ** 32 - 1;
 const BASE = Date.UTC(2030, 0, 1);
@@ -57,7 +57,7 @@ describe('copyDelay', () => {
   });
 
   it('is a whole number of 32 bits, whatever it is asked', () => {
-    expect(LONGEST_DELAY).toBe(MOST);
+    expect(LONGEST_DELAY_S).toBe(MOST);
     for (const index of [0, 1, 30]) {
       for (const ms of [-1e15, -1, 0, 0.5, MOST * 1000, 1e15]) {
         const delay = copyDelay(index, ms, 2_000);

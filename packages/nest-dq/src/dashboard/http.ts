@@ -67,7 +67,7 @@ export function send(adapter: HttpServer, response: HttpResponse, answer: Answer
 }
 
 /** Characters buffered for a viewer who doesn't read. */
-const MOST_WAITING = 1_000_000;
+const MAX_WAITING = 1_000_000;
 
 /** A streamed answer. It bypasses the application's adapter: interceptors and compression would hold it back. */
 export class StreamedAnswer {
@@ -112,7 +112,7 @@ export class StreamedAnswer {
 
   /** Whether the viewer reads more slowly than is written. */
   get isBehind(): boolean {
-    return this.raw.writableLength > MOST_WAITING;
+    return this.raw.writableLength > MAX_WAITING;
   }
 
   end(): void {

@@ -32,7 +32,7 @@ export class KafkaClusters {
 }
 
 /** Maximum number of letters counted per topic. */
-const MOST_COUNTED = 1_000;
+const MAX_COUNTED = 1_000;
 
 /** Rejects with a `Refusal`, or as `list` does. */
 export async function kafkaCount(
@@ -40,7 +40,7 @@ export async function kafkaCount(
   input: Input,
 ): Promise<{ letters: number; more: boolean; newest?: Date; leaderless?: readonly number[] }> {
   const { letters } = kafka.of(input);
-  const page = await letters.list(input.must('topic', text), { filter: {}, limit: MOST_COUNTED });
+  const page = await letters.list(input.must('topic', text), { filter: {}, limit: MAX_COUNTED });
   const { leaderless } = page;
   const [last] = page.letters;
   return {

@@ -24,7 +24,7 @@ export function withoutPayload(letter: DeadLetter): Omit<DeadLetter, 'payload'> 
 }
 
 /** Letters looked at per answer: each costs a call to a node, since its key is in its copies. */
-const MOST_LOOKED_AT = 500;
+const MAX_LOOKED_AT = 500;
 
 /** Resolves with a page of the letters that match the filter of a query. Rejects as `DqDeadLetters.list` does. */
 export async function letterPage(
@@ -48,6 +48,6 @@ export async function letterPage(
     // The newest come first, so no later one matches the filter.
     const over = found.letters.some(({ diedAt }) => diedAt.getTime() < diedFrom);
     cursor = over ? undefined : found.cursor;
-  } while (cursor !== undefined && letters.length < limit && looked < MOST_LOOKED_AT);
+  } while (cursor !== undefined && letters.length < limit && looked < MAX_LOOKED_AT);
   return { letters, ...(cursor !== undefined && { cursor }) };
 }

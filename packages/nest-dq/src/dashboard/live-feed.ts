@@ -5,14 +5,14 @@ import type { Clock, Timer } from 'nest-handlers/time';
 import type { StreamedAnswer } from './http.js';
 import type { LivePart } from './wire.js';
 
-/** Pause between two looks, in ms. */
-const BETWEEN_LOOKS = 2_000;
-/** Time limit of a part, in ms; beyond it the part is reported as unreadable. So a viewer hears something every 5 s, whatever is away. */
-const PART_LIMIT = 3_000;
-/** Longest stream, in ms. The browser then reconnects on its own, and the viewer is checked again. */
-const LONGEST_STREAM = 300_000;
-/** Time until a browser reconnects, in ms. */
-const RECONNECT = 2_000;
+/** Pause between two looks. */
+const BETWEEN_LOOKS_MS = 2_000;
+/** Time limit of a part; beyond it the part is reported as unreadable. So a viewer hears something every 5 s, whatever is away. */
+const PART_LIMIT_MS = 3_000;
+/** Longest stream. The browser then reconnects on its own, and the viewer is checked again. */
+const LONGEST_STREAM_MS = 300_000;
+/** Time until a browser reconnects. */
+const RECONNECT_MS = 2_000;
 
 /** Reads each part of a state. */
 export type AskParts = Readonly<Record<LivePart, () => Promise<unknown>>>;
@@ -31,7 +31,7 @@ class Part {
 
   read(): Promise<unknown> {
     this.pending ??= this.ask().finally(() => (this.pending = undefined));
-    return withinLimit(this.clock, PART_LIMIT, this.pending);
+    return withinLimit(this.clock, PART_LIMIT_MS, this.pending);
   }
 }
 
@@ -65,10 +65,10 @@ export class LiveFeed {
   join(stream: LiveStream): void {
     stream.open('text/event-stream; charset=utf-8');
     if (this.closed || stream.gone) return stream.end();
-    stream.write(`retry: ${RECONNECT}\n\n`);
+    stream.write(`retry: ${RECONNECT_MS}\n\n`);
     this.viewers.set(
       stream,
-      this.clock.after(LONGEST_STREAM, () => stream.end()),
+      this.clock.after(LONGEST_STREAM_MS, () => stream.end()),
     );
     if (this.latest !== undefined) stream.write(this.latest);
     else if (!this.looking) detached(() => void this.look()); // it looks for all viewers
@@ -102,7 +102,7 @@ export class LiveFeed {
     if (this.viewers.size === 0) return;
     this.latest = `event: state\ndata: ${data}\n\n`;
     this.send(this.latest);
-    this.next = this.clock.after(BETWEEN_LOOKS, () => void this.look());
+    this.next = this.clock.after(BETWEEN_LOOKS_MS, () => void this.look());
   }
 
   private async state(): Promise<string> {

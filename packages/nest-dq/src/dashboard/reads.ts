@@ -114,7 +114,7 @@ function withoutLetterPayload({ deadLetter, ...rest }: Explanation): object {
 }
 
 /** Maximum number of tubes in a chart. */
-const MOST_TUBES = 20;
+const MAX_TUBES = 20;
 
 /** The timelines of the tubes with the most waiting jobs. Rejects as `DqInspector.timeline` does. */
 async function timelines(
@@ -124,7 +124,7 @@ async function timelines(
   checkTimeline(options); // even if no tube has jobs
   const { tubes } = await inspector.tubes();
   const used = tubes.filter((tube) => jobsOf(tube) > 0).toSorted((a, b) => jobsOf(b) - jobsOf(a));
-  const shown = used.slice(0, MOST_TUBES);
+  const shown = used.slice(0, MAX_TUBES);
   const lines = shown.map(async ({ tube }) => ({ tube, buckets: await inspector.timeline(tube, options) }));
   return { tubes: await Promise.all(lines), others: used.length - shown.length };
 }

@@ -5,8 +5,8 @@ import type { KafkaLetter } from './kafka-cluster.js';
 import type { DqDashboardJob, DqDashboardMessage, DqDashboardOptions } from './options.js';
 import type { PayloadWire } from './wire.js';
 
-/** Maximum size of a value shown on a page, in bytes: Kafka accepts values that would freeze a browser. */
-const MOST_SHOWN = 1_048_576;
+/** Maximum size of a value shown on a page: Kafka accepts values that would freeze a browser. */
+const MAX_SHOWN_BYTES = 1_048_576;
 
 /**
  * Resolves with what a viewer sees of a payload. Rejects with `DQ_BAD_PAYLOAD` if JSON can't represent what `redact` returned, or
@@ -19,8 +19,8 @@ export function redacted(options: DqDashboardOptions, { payload, ...job }: JobPa
 /** Resolves with what a viewer sees of a letter's value and headers. Rejects as `redacted` does, and with a `Refusal`. */
 export async function redactedLetter(options: DqDashboardOptions, letter: KafkaLetter): Promise<PayloadWire> {
   const { origin, key, headers, value, valueBytes } = letter;
-  if (valueBytes > MOST_SHOWN) {
-    const fact = `the value has ${valueBytes} bytes, and the dashboard shows at most ${MOST_SHOWN}`;
+  if (valueBytes > MAX_SHOWN_BYTES) {
+    const fact = `the value has ${valueBytes} bytes, and the dashboard shows at most ${MAX_SHOWN_BYTES}`;
     throw new Refusal(413, 'TOO_LARGE', `${fact}: use \`nest-kq dead show\``);
   }
   const texts = Object.entries(headers).map(([name, each]) => [

@@ -40,10 +40,10 @@ export interface DiskSettings {
 /** Longer than a draining process takes by default. */
 export const DEFAULT_PATIENCE: Duration = '15s';
 
-/** Write buffer, in bytes. Recent changes, which are likely to be deleted soon, stay in one log and in memory. */
-const WRITE_BUFFER = 16 * 1024 * 1024;
-/** Pause between attempts, in ms. Each reads the folder's log, of up to `WRITE_BUFFER`. */
-const BETWEEN_TRIES = 500;
+/** Write buffer. Recent changes, which are likely to be deleted soon, stay in one log and in memory. */
+const WRITE_BUFFER_BYTES = 16 * 1024 * 1024;
+/** Pause between attempts. Each reads the folder's log, of up to `WRITE_BUFFER`. */
+const BETWEEN_TRIES_MS = 500;
 
 /**
  * `givenUp` ends the waiting at the next attempt. Rejects with `DQ_CONFIG` if the package is missing, without creating the
@@ -70,7 +70,7 @@ export async function openDatabase(
     if (!isTold) {
       warn(`the folder ${dir} is in use: waiting for it for at most ${patience / 1_000} s`);
     }
-    await pause(clock, Math.min(BETWEEN_TRIES, end - clock.now()));
+    await pause(clock, Math.min(BETWEEN_TRIES_MS, end - clock.now()));
   }
 }
 
@@ -82,7 +82,7 @@ async function loadClassicLevel(): Promise<(dir: string) => Promise<Database>> {
       const database = new ClassicLevel<string, Buffer>(dir, {
         keyEncoding: 'utf8',
         valueEncoding: 'buffer',
-        writeBufferSize: WRITE_BUFFER,
+        writeBufferSize: WRITE_BUFFER_BYTES,
       });
       await database.open();
       return database;

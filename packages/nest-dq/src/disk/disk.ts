@@ -2,7 +2,7 @@ import { DqError, toError } from '../errors.js';
 import type { Clock } from 'nest-handlers/time';
 import { asDiskError, openDatabase, type Database, type DiskSettings } from './database.js';
 import { checkValue, DiskBatch, VALUE } from './entries.js';
-import { DEFAULT_MIN_FREE, FreeSpace, systemFreeSpace } from './free-space.js';
+import { DEFAULT_MIN_FREE_BYTES, FreeSpace, systemFreeSpace } from './free-space.js';
 import { LAST_KEY as TIME } from './log-check.js';
 
 /** Something in memory whose state is stored on disk. */
@@ -20,8 +20,8 @@ interface Waiting {
 const READ_AT_ONCE = 1_000;
 const READ_BYTES = 1024 * 1024;
 const NO_WAIT: DiskSettings = { patience: 0, warn: () => undefined };
-/** A warning is logged if the machine's clock is behind the folder's by more than this, in ms. */
-const BEHIND = 60_000;
+/** A warning is logged if the machine's clock is behind the folder's by more than this. */
+const CLOCK_BEHIND_MS = 60_000;
 
 /**
  * A folder that stores what is in memory. Each change is reported by `changed`, and `whenSaved` calls back once it is synced to
@@ -54,7 +54,7 @@ export class Disk {
     private readonly clock: Clock,
     private readonly settings: DiskSettings = NO_WAIT,
   ) {
-    const { minFree = DEFAULT_MIN_FREE, warn, freeOf = systemFreeSpace } = settings;
+    const { minFree = DEFAULT_MIN_FREE_BYTES, warn, freeOf = systemFreeSpace } = settings;
     this.space = new FreeSpace(dir, clock, minFree, warn, freeOf);
   }
 
@@ -175,7 +175,7 @@ export class Disk {
     try {
       const stored = await readTime(dir, database);
       const wall = clock.wall();
-      if (stored - wall > BEHIND) {
+      if (stored - wall > CLOCK_BEHIND_MS) {
         const behind = Math.round((stored - wall) / 1_000);
         this.settings.warn(
           `the machine's clock is ${behind} s behind the time in the folder ${dir}: jobs follow the folder's time`,

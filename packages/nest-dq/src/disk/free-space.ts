@@ -3,11 +3,11 @@ import type { Clock } from 'nest-handlers/time';
 import { toError, wrongValue } from '../errors.js';
 import { WakeTimer } from '../time/wake-timer.js';
 
-/** Minimum free space, in bytes: room for what existing jobs still write, and for LevelDB's compactions. */
-export const DEFAULT_MIN_FREE = 64 * 1024 * 1024;
+/** Minimum free space: room for what existing jobs still write, and for LevelDB's compactions. */
+export const DEFAULT_MIN_FREE_BYTES = 64 * 1024 * 1024;
 
-/** Pause between two checks, in ms. */
-const LOOK_EVERY = 5_000;
+/** Pause between two checks. */
+const LOOK_EVERY_MS = 5_000;
 const MIB = 1024 * 1024;
 
 /** Resolves with the number of bytes this process may still write to a folder's file system. */
@@ -68,7 +68,7 @@ export class FreeSpace {
 
   private lookLater(): void {
     const mustLook = this.isWatched || this.isLow; // else nobody would notice that there is room again
-    if (mustLook && this.least > 0 && !this.isStopped) this.timer.within(LOOK_EVERY);
+    if (mustLook && this.least > 0 && !this.isStopped) this.timer.within(LOOK_EVERY_MS);
   }
 
   private learn(free: number): void {
@@ -94,7 +94,7 @@ export class FreeSpace {
 }
 
 /** Throws `DQ_CONFIG` if `minFree` isn't a number of bytes. `name` is that of the option. */
-export function checkMinFree(name: string, value: unknown = DEFAULT_MIN_FREE): number {
+export function checkMinFree(name: string, value: unknown = DEFAULT_MIN_FREE_BYTES): number {
   if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
   throw wrongValue('DQ_CONFIG', `\`${name}\``, value, 'a number of bytes, 0 or more');
 }

@@ -11,8 +11,8 @@ export const LAST = 4;
 
 /** The key that the last entry of every batch puts, with a short value. It distinguishes a batch from lookalikes. */
 export const LAST_KEY = 'time';
-/** Maximum size of that value, in bytes. */
-const LAST_VALUE = 32;
+/** Maximum size of that value. */
+const LAST_VALUE_BYTES = 32;
 /** A put as written by LevelDB: 1, the length of the key, the key; then the length of the value, and the value. */
 const LAST_PUT = Buffer.from(`\x01${String.fromCharCode(LAST_KEY.length)}${LAST_KEY}`, 'latin1');
 
@@ -63,7 +63,7 @@ function hidesBatch(log: Buffer, from: number, end: number): boolean {
 }
 
 function isEndOfBatch(log: Buffer, end: number): boolean {
-  for (let length = 1; length <= LAST_VALUE; length++) {
+  for (let length = 1; length <= LAST_VALUE_BYTES; length++) {
     const value = end - length;
     const put = value - 1 - LAST_PUT.length;
     if (log[value - 1] !== length || put < 0) continue;

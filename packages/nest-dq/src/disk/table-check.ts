@@ -4,11 +4,11 @@
 import { Bytes } from './bytes.js';
 import { checksumOf } from './checksum.js';
 
-/** Size in bytes. */
-const FOOTER = 48;
+/** Size. */
+const FOOTER_BYTES = 48;
 const MAGIC = Buffer.from('57fb808b247547db', 'hex');
 /** Bytes after a block: its type and its checksum. */
-const TRAILER = 5;
+const TRAILER_BYTES = 5;
 const SNAPPY = 1;
 
 interface Block {
@@ -20,18 +20,23 @@ interface Block {
 /** Whether a byte of a table, except unused ones, isn't as it was written. */
 export function isTableDamaged(table: Buffer): boolean {
   try {
-    const footer = table.length - FOOTER;
+    const footer = table.length - FOOTER_BYTES;
     if (footer < 0 || !table.subarray(-MAGIC.length).equals(MAGIC)) return true;
     const places = new Bytes(table.subarray(footer));
     const [metaindex, index] = [readBlock(places), readBlock(places)];
     if (!isIntact(table, index)) return true;
     const blocks = [...blocksOf(contentOf(table, index))];
     // After the blocks with entries there is one with a filter. Together they fill the table.
-    const filter = { at: (blocks.at(-1)?.end ?? -TRAILER) + TRAILER, end: metaindex.at - TRAILER };
+    const filter = {
+      at: (blocks.at(-1)?.end ?? -TRAILER_BYTES) + TRAILER_BYTES,
+      end: metaindex.at - TRAILER_BYTES,
+    };
     if (filter.end > filter.at) blocks.push(filter);
     blocks.push(metaindex, index);
-    const isWhole = blocks.every(({ at }, i) => at === (i === 0 ? 0 : blocks[i - 1]!.end + TRAILER));
-    return !isWhole || index.end + TRAILER !== footer || !blocks.every((block) => isIntact(table, block));
+    const isWhole = blocks.every(({ at }, i) => at === (i === 0 ? 0 : blocks[i - 1]!.end + TRAILER_BYTES));
+    return (
+      !isWhole || index.end + TRAILER_BYTES !== footer || !blocks.every((block) => isIntact(table, block))
+    );
   } catch (error) {
     if (error instanceof RangeError) return true; // a length points outside the table
     throw error;
@@ -39,7 +44,9 @@ export function isTableDamaged(table: Buffer): boolean {
 }
 
 function isIntact(table: Buffer, { at, end }: Block): boolean {
-  return end + TRAILER <= table.length && checksumOf(table, at, end + 1) === table.readUInt32LE(end + 1);
+  return (
+    end + TRAILER_BYTES <= table.length && checksumOf(table, at, end + 1) === table.readUInt32LE(end + 1)
+  );
 }
 
 function contentOf(table: Buffer, { at, end }: Block): Buffer {

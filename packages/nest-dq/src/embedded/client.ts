@@ -5,8 +5,8 @@ import type { NodeLimits } from './capacity.js';
 import { Heap } from 'nest-handlers/time';
 import { jobStats, nodeStats, tubeList, tubeStats, type NodeFacts } from './stats.js';
 
-/** How long before a held job's time to run ends a reserve is answered DEADLINE_SOON, in ms. */
-const SAFETY_MARGIN = 1000;
+/** How long before a held job's time to run ends a reserve is answered DEADLINE_SOON. */
+const SAFETY_MARGIN_MS = 1000;
 
 /** What a client needs of its node. */
 export interface ClientNode extends NodeFacts {
@@ -135,7 +135,7 @@ export class Client implements Reserver, Sleeper {
   setAlarm(): void {
     const soonest = this.held.peek()?.deadline ?? Infinity;
     const wakeAt =
-      this.waitsUntil === undefined ? soonest : Math.min(soonest - SAFETY_MARGIN, this.waitsUntil);
+      this.waitsUntil === undefined ? soonest : Math.min(soonest - SAFETY_MARGIN_MS, this.waitsUntil);
     this.node.alarms.set(this, wakeAt);
   }
 
@@ -187,7 +187,7 @@ export class Client implements Reserver, Sleeper {
 
   private holdsExpiring(now: number): boolean {
     const soonest = this.held.peek();
-    return soonest !== undefined && soonest.deadline - SAFETY_MARGIN <= now;
+    return soonest !== undefined && soonest.deadline - SAFETY_MARGIN_MS <= now;
   }
 
   private mine(id: number): Job | undefined {

@@ -15,8 +15,8 @@ const LAST_ID = 'last id';
 /** Digits of an id in a key, so that keys and ids sort alike. */
 const ID_DIGITS = 16;
 /** Bytes of a state, and of the fields between it and the tube's name. */
-const STATE_SIZE = 45;
-const FIXED_SIZE = 13;
+const STATE_SIZE_BYTES = 45;
+const FIXED_SIZE_BYTES = 13;
 
 /** A held job is stored as ready: nobody holds anything after a restart. */
 const STATES = ['ready', 'delayed', 'buried'] as const;
@@ -93,7 +93,7 @@ function digits(id: number): string {
 
 function jobValue(job: Job, offset: number): Buffer {
   const { name } = job.tube;
-  const value = allocate(STATE_SIZE + FIXED_SIZE + name.length + job.body.length);
+  const value = allocate(STATE_SIZE_BYTES + FIXED_SIZE_BYTES + name.length + job.body.length);
   let at = writeState(value, job, offset);
   at = value.writeUInt32LE(job.ttr, at);
   at = value.writeDoubleLE(job.createdAt + offset, at);
@@ -104,11 +104,11 @@ function jobValue(job: Job, offset: number): Buffer {
 }
 
 function readJob(id: number, value: Buffer, tubes: Tubes, offset: number): Job {
-  let at = VALUE + STATE_SIZE;
+  let at = VALUE + STATE_SIZE_BYTES;
   const ttr = value.readUInt32LE(at);
   const createdAt = value.readDoubleLE(at + 4) + offset;
-  const bodyAt = at + FIXED_SIZE + value.readUInt8(at + 12);
-  at += FIXED_SIZE;
+  const bodyAt = at + FIXED_SIZE_BYTES + value.readUInt8(at + 12);
+  at += FIXED_SIZE_BYTES;
   const tube = tubes.findOrMake(value.toString('latin1', at, bodyAt));
   const job = new Job(id, tube, 0, 0, ttr, createdAt);
   job.body = value.toString('latin1', bodyAt);
@@ -117,7 +117,7 @@ function readJob(id: number, value: Buffer, tubes: Tubes, offset: number): Job {
 }
 
 function stateValue(job: Job, offset: number): Buffer {
-  const value = allocate(STATE_SIZE);
+  const value = allocate(STATE_SIZE_BYTES);
   writeState(value, job, offset);
   return value;
 }

@@ -1,8 +1,8 @@
 import { Alarms, Job, readyBefore, type Reserver, type Tube, Tubes } from './tubes.js';
 import type { Clock } from 'nest-handlers/time';
 
-/** Approximate memory of a job in addition to its body, in bytes. */
-const JOB_OVERHEAD = 300;
+/** Approximate memory of a job in addition to its body. */
+const JOB_OVERHEAD_BYTES = 300;
 
 /** Writes whatever must survive a restart. */
 export interface JobWriter {
@@ -40,7 +40,7 @@ export class JobStore {
 
   /** Estimated memory after adding a body of `size` bytes, in bytes. */
   memoryWith(size: number): number {
-    return this.bodies + size + (this.jobs.size + 1) * JOB_OVERHEAD;
+    return this.bodies + size + (this.jobs.size + 1) * JOB_OVERHEAD_BYTES;
   }
 
   find(id: number): Job | undefined {

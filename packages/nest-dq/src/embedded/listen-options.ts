@@ -78,10 +78,10 @@ const READS: readonly Verb[] = [
   ...(['peek', 'peek-ready', 'peek-delayed', 'peek-buried', 'stats', 'stats-job', 'stats-tube'] as const),
   ...(['list-tubes', 'list-tube-used', 'list-tubes-watched', 'use', 'quit'] as const),
 ];
-/** Maximum size of a path that all systems accept, in bytes. */
-const LONGEST_PATH = 103;
-/** Minimum of `idle`, in ms. */
-const LEAST_IDLE = 1_000;
+/** Maximum size of a path that all systems accept. */
+const LONGEST_PATH_BYTES = 103;
+/** Minimum of `idle`. */
+const LEAST_IDLE_MS = 1_000;
 
 /** Throws `DQ_CONFIG`, `DQ_BAD_DURATION`. */
 export function resolveServing(options: ListenOptions | SocketOptions): Serving {
@@ -139,18 +139,18 @@ function resolveAddress({ port = DEFAULTS.port, host = DEFAULTS.host }: ListenOp
 function checkPath(path: unknown): string {
   const isPath = typeof path === 'string' && path !== '' && !path.includes('\0');
   const full = isPath ? resolvePath(path) : '';
-  if (isPath && Buffer.byteLength(full) <= LONGEST_PATH) return full;
+  if (isPath && Buffer.byteLength(full) <= LONGEST_PATH_BYTES) return full;
   throw wrongValue(
     'DQ_CONFIG',
     '`path`',
     path,
-    `the path of a socket, at most ${LONGEST_PATH} bytes as an absolute path`,
+    `the path of a socket, at most ${LONGEST_PATH_BYTES} bytes as an absolute path`,
   );
 }
 
 function checkIdle(idle: Duration): number {
   const ms = parseDuration(idle, '`idle`');
-  if (ms >= LEAST_IDLE) return ms;
+  if (ms >= LEAST_IDLE_MS) return ms;
   throw wrongValue('DQ_CONFIG', '`idle`', idle, 'a duration of at least one second');
 }
 

@@ -29,7 +29,7 @@ interface ListenerNode {
 }
 
 /** Bytes a socket buffers before a session holds back further replies. */
-const HIGH_WATER_MARK = 64 * 1024;
+const HIGH_WATER_MARK_BYTES = 64 * 1024;
 
 /** A server in front of a node. It limits the connections, and ends them all when closed. */
 export class Listener {
@@ -158,7 +158,7 @@ function makeServer(tls: Tls | undefined): Server {
   const options = {
     noDelay: true,
     keepAlive: true,
-    highWaterMark: HIGH_WATER_MARK,
+    highWaterMark: HIGH_WATER_MARK_BYTES,
   };
   if (!tls) return createServer(options);
   const { context, isMutual, handshake } = tls;

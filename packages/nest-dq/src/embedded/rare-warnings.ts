@@ -1,7 +1,7 @@
 import type { Clock } from 'nest-handlers/time';
 
-/** Least time between two warnings of one kind, in ms. */
-const TELL_EVERY = 60_000;
+/** Least time between two warnings of one kind. */
+const REPORT_INTERVAL_MS = 60_000;
 
 /**
  * Warnings about what clients can cause over and over. Each kind is logged at once, and then at most once a minute: the next one
@@ -18,7 +18,7 @@ export class RareWarnings {
   warnOnce(kind: string, message: string): void {
     const now = this.clock.now();
     const last = this.kinds.get(kind);
-    if (last && now - last.toldAt < TELL_EVERY) {
+    if (last && now - last.toldAt < REPORT_INTERVAL_MS) {
       last.untold++;
       return;
     }

@@ -9,14 +9,14 @@ import type { TimeShares } from './time-shares.js';
 import { TOO_LONG, WireReader } from './wire-reader.js';
 
 /** Replies are written once a turn, or when they reach this many bytes. */
-const WRITE_AT = 64 * 1024;
+const WRITE_AT_BYTES = 64 * 1024;
 /** Bytes a waiting session reads ahead, plus one chunk. */
-const READ_AHEAD = 64 * 1024;
+const READ_AHEAD_BYTES = 64 * 1024;
 /** Units of work after which a session asks whether it may continue. A line or a body counts as one, and so do this many bytes. */
 const WORK_PER_LOOK = 8;
 const BYTES_PER_WORK = 2 * 1024;
-/** How long a client may read its replies after the end, in ms; then the connection is cut. */
-const LINGER = 1_000;
+/** How long a client may read its replies after the end; then the connection is cut. */
+const LINGER_MS = 1_000;
 
 /** What a session needs of its node. */
 export interface SessionNode extends ClientNode {
@@ -104,7 +104,7 @@ export class Session implements Buffering, MaybeIdle {
     while (!this.isClosed) {
       // As in beanstalkd, a client that has ended its input doesn't wait; but the commands it sent are executed.
       if (this.inputEnded) this.client.endWait('TIMED_OUT\r\n');
-      if (this.output.length >= WRITE_AT) this.write();
+      if (this.output.length >= WRITE_AT_BYTES) this.write();
       if (this.isBlocked || !this.mayGoOn() || !this.step()) break;
       this.work++;
     }
@@ -159,7 +159,7 @@ export class Session implements Buffering, MaybeIdle {
 
   /** A waiting session keeps reading for a while, so that it notices when its client leaves. */
   private get mayRead(): boolean {
-    return !this.isInterrupted && (!this.isBlocked || this.input.length <= READ_AHEAD);
+    return !this.isInterrupted && (!this.isBlocked || this.input.length <= READ_AHEAD_BYTES);
   }
 
   private mayGoOn(): boolean {
@@ -182,7 +182,7 @@ export class Session implements Buffering, MaybeIdle {
     this.stream.end();
     this.stream.resume(); // further input is read and dropped, so that its end is seen
     if (this.stream.destroyed) return;
-    const cut = this.node.clock.after(LINGER, () => this.stream.destroy());
+    const cut = this.node.clock.after(LINGER_MS, () => this.stream.destroy());
     this.stream.once('close', () => cut.cancel());
   }
 
@@ -279,7 +279,7 @@ export class Session implements Buffering, MaybeIdle {
 }
 
 /** While more bytes than this are held, a session executes no further commands. */
-const MUCH = 64 * 1024;
+const MAX_HELD_BYTES = 64 * 1024;
 
 interface HeldRepliesEvents {
   /** Sends these replies. */
@@ -309,7 +309,7 @@ class HeldReplies {
   }
 
   get isFull(): boolean {
-    return this.size > MUCH;
+    return this.size > MAX_HELD_BYTES;
   }
 
   /** Attributes the changes between this call and the next `add` to this session. */

@@ -1,9 +1,9 @@
 import type { Clock } from 'nest-handlers/time';
 
-/** Time per round for all that start in it, together, in ms: long enough for a common batch. */
-const TO_BEGIN = 5;
-/** Time per round for the one that continues, in ms. */
-const TO_GO_ON = 2;
+/** Time per round for all that start in it, together: long enough for a common batch. */
+const TO_BEGIN_MS = 5;
+/** Time per round for the one that continues. */
+const TO_CONTINUE_MS = 2;
 
 /** Someone who works in turns with others. */
 interface Worker {
@@ -33,7 +33,7 @@ export class TimeShares {
   mayGoOn(worker: Worker): boolean {
     this.openRound();
     const now = this.clock.now();
-    const until = worker === this.served ? this.servedUntil : (this.othersUntil ??= now + TO_BEGIN);
+    const until = worker === this.served ? this.servedUntil : (this.othersUntil ??= now + TO_BEGIN_MS);
     if (now < until) return true;
     this.interrupted.add(worker);
     return false;
@@ -60,7 +60,7 @@ export class TimeShares {
     if (next === undefined) return;
     this.interrupted.delete(next);
     this.openRound();
-    this.servedUntil = this.clock.now() + TO_GO_ON;
+    this.servedUntil = this.clock.now() + TO_CONTINUE_MS;
     next.resume();
   }
 }

@@ -1,5 +1,5 @@
 /** Length of the longest command line with its CRLF; "pause-tube", a name of 200 bytes and ten digits just fit. */
-const LINE_LIMIT = 224;
+const LINE_LIMIT_BYTES = 224;
 const CR = 13;
 const LF = 10;
 const EMPTY = Buffer.alloc(0);
@@ -66,9 +66,9 @@ export class WireReader {
         this.discarding = false;
         return TOO_LONG;
       }
-      if (this.length < LINE_LIMIT) return undefined;
+      if (this.length < LINE_LIMIT_BYTES) return undefined;
       this.discarding = true;
-      this.start += LINE_LIMIT * Math.max(1, Math.floor(this.beforeCR() / LINE_LIMIT));
+      this.start += LINE_LIMIT_BYTES * Math.max(1, Math.floor(this.beforeCR() / LINE_LIMIT_BYTES));
     }
   }
 
@@ -89,7 +89,7 @@ export class WireReader {
   /** Index of the next CRLF in `bytes`, or -1. */
   private lineEnd(): number {
     const { bytes, start } = this;
-    const last = Math.min(this.end, start + LINE_LIMIT) - 1;
+    const last = Math.min(this.end, start + LINE_LIMIT_BYTES) - 1;
     for (let at = start; at < last; at++) {
       if (bytes[at] === CR) return bytes[at + 1] === LF ? at : -1;
     }

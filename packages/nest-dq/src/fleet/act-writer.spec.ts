@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { CollectingHub } from '../../spec-support/collecting-hub.js';
 import { DqError } from '../errors.js';
 import type { OperatorAct } from '../events/events.js';
-import { MOST_ACTS, type Acts } from './acts.js';
+import { MAX_ACTS, type Acts } from './acts.js';
 import { LocalActs } from './local-acts.js';
 import { VirtualClock } from 'nest-handlers/testing';
 import { actPage, type ActPageOptions } from '../operate/act-view.js';
@@ -116,11 +116,11 @@ describe('ActWriter', () => {
 
   it('stores many together, and keeps no more of them than the ledger does', async () => {
     away = true;
-    for (let i = 0; i < MOST_ACTS + 5; i++) told(i);
+    for (let i = 0; i < MAX_ACTS + 5; i++) told(i);
     away = false;
     await clock.advance(10_000);
     const found = await stored({ limit: 1_000 });
-    expect([found.length, found[0]!.count, found.at(-1)!.count]).toEqual([MOST_ACTS, MOST_ACTS + 4, 5]);
+    expect([found.length, found[0]!.count, found.at(-1)!.count]).toEqual([MAX_ACTS, MAX_ACTS + 4, 5]);
     expect(calls.length).toBeLessThan(20);
   });
 

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { DqError, factOf, shorten, show, TEXT_LIMIT, toError } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { OperatorAct, ActTarget } from '../events/events.js';
-import { MOST_ACTS, type ActRecord, type Acts } from './acts.js';
+import { MAX_ACTS, type ActRecord, type Acts } from './acts.js';
 import { withinLimit } from '../time/call-limit.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 
-/** Pause before storing failed acts again, in ms. */
-const AGAIN = 5_000;
-/** How long a close waits for the last acts to be stored, in ms. */
-const LAST_CALL = 1_000;
+/** Pause before storing failed acts again. */
+const RETRY_AFTER_MS = 5_000;
+/** How long a close waits for the last acts to be stored. */
+const LAST_CALL_MS = 1_000;
 /** Acts per call. */
 const TOGETHER = 100;
 
@@ -45,14 +45,14 @@ export class ActWriter {
     if (this.closed) return;
     this.closed = true;
     const { clock, warn } = this.parts;
-    if (this.unstored > 0) await withinLimit(clock, LAST_CALL, this.store()).catch(() => undefined); // logged below
+    if (this.unstored > 0) await withinLimit(clock, LAST_CALL_MS, this.store()).catch(() => undefined); // logged below
     if (this.unstored > 0) warn(`the last ${this.unstored} operator actions were not stored`);
   }
 
   private note(act: OperatorAct): void {
     this.waiting.add(JSON.stringify(recordOf(act, this.parts)));
     for (const oldest of this.waiting) {
-      if (this.waiting.size <= MOST_ACTS) break; // more would be dropped anyway
+      if (this.waiting.size <= MAX_ACTS) break; // more would be dropped anyway
       this.waiting.delete(oldest);
     }
     void this.store();
@@ -78,7 +78,7 @@ export class ActWriter {
       const fact = thrown instanceof DqError ? factOf(thrown) : toError(thrown).message;
       if (!this.failed) warn(`storing operator actions failed; retrying: ${fact}`);
       this.failed = true;
-      if (!this.closed) this.timer = clock.after(AGAIN, () => void this.store());
+      if (!this.closed) this.timer = clock.after(RETRY_AFTER_MS, () => void this.store());
     }
   }
 }

@@ -3,7 +3,7 @@
 import type { OperatorAct } from '../events/events.js';
 
 /** Number of stored acts; the oldest are dropped. */
-export const MOST_ACTS = 1_000;
+export const MAX_ACTS = 1_000;
 
 /** The acts of all processes of one prefix. */
 export interface Acts {

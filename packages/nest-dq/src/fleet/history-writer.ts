@@ -3,16 +3,16 @@ import { withinLimit } from '../time/call-limit.js';
 import { addCounts, ALL_TUBES, hourOf, type History, type MinuteOfTube } from './history.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 
-/** Interval in ms. A minute is a multiple of it, so no interval spans two minutes. */
-const EVERY = 10_000;
+/** Interval. A minute is a multiple of it, so no interval spans two minutes. */
+const INTERVAL_MS = 10_000;
 /** Tubes with counts of their own per interval; further ones count only in the sum. */
-const MOST_TUBES = 200;
+const MAX_TUBES = 200;
 /** Tube minutes queued while the ledger is away. Beyond that the oldest are dropped. */
-const MOST_WAITING = 2_000;
+const MAX_WAITING = 2_000;
 /** Tube minutes per call. */
 const TOGETHER = 100;
-/** How long a close waits for the last counts to be written, in ms. */
-const LAST_CALL = 500;
+/** How long a close waits for the last counts to be written. */
+const LAST_CALL_MS = 500;
 
 /** Adds what this process counted to the shared history, every 10 s if it counted anything. */
 export class HistoryWriter {
@@ -29,8 +29,8 @@ export class HistoryWriter {
 
   start(): void {
     if (this.closed) return;
-    this.timer = this.clock.after(EVERY - (this.history.now() % EVERY), () => {
-      this.collect(this.history.now() - EVERY / 2); // it may fire late
+    this.timer = this.clock.after(INTERVAL_MS - (this.history.now() % INTERVAL_MS), () => {
+      this.collect(this.history.now() - INTERVAL_MS / 2); // it may fire late
       this.start();
     });
   }
@@ -41,7 +41,7 @@ export class HistoryWriter {
     this.closed = true;
     this.timer?.cancel();
     this.collect(this.history.now());
-    await withinLimit(this.clock, LAST_CALL, this.underWay).catch(() => undefined);
+    await withinLimit(this.clock, LAST_CALL_MS, this.underWay).catch(() => undefined);
   }
 
   /** @param at A ledger time within the interval. */
@@ -50,7 +50,7 @@ export class HistoryWriter {
     const taken = this.tally.take();
     if (taken.size > 0) {
       const sum = Array.from({ length: NUMBERS }, () => 0);
-      let left = MOST_TUBES;
+      let left = MAX_TUBES;
       for (const [tube, counts] of taken) {
         addCounts(sum, counts);
         if (left-- > 0) this.keep({ minute, tube, counts });
@@ -66,7 +66,7 @@ export class HistoryWriter {
     const sum = known ? [...known.counts] : [...counts];
     if (known) addCounts(sum, counts);
     this.waiting.set(name, { minute, tube, counts: sum });
-    if (this.waiting.size <= MOST_WAITING) return;
+    if (this.waiting.size <= MAX_WAITING) return;
     const [oldest] = this.waiting.keys();
     this.waiting.delete(oldest!);
   }

@@ -1,9 +1,9 @@
 // What happened to jobs, by minute: statistics for people. They aren't exact if a process dies or Redis is away.
 
-/** How long a minute is remembered, in ms. */
-export const REMEMBERED = 2 * 86_400_000;
+/** How long a minute is remembered. */
+export const REMEMBERED_MS = 2 * 86_400_000;
 /** Tubes with counts of their own per hour. Further ones count only in the sum of all tubes. */
-export const MOST_TUBES = 100;
+export const MAX_TUBES = 100;
 /** Minutes per call of `read`: an hour, and never across the end of an hour. */
 export const HOUR = 60;
 /** Minutes for which each tube also has a sum: an hour has four of these quarters. */

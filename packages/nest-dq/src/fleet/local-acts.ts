@@ -1,6 +1,6 @@
 import type { Disk, DiskPart } from '../disk/disk.js';
 import { VALUE, type DiskBatch } from '../disk/entries.js';
-import { MOST_ACTS, type Acts, type StoredAct } from './acts.js';
+import { MAX_ACTS, type Acts, type StoredAct } from './acts.js';
 import { stored } from '../ledger/memory/durable-records.js';
 
 /** `act <place>` holds the string of an act. Places are padded to this many digits, so that the folder sorts them. */
@@ -32,7 +32,7 @@ export class LocalActs implements Acts, DiskPart {
     const known = new Set(this.acts.values());
     for (const act of acts) if (!known.has(act)) this.change(this.last + 1, act);
     for (const [oldest] of this.acts) {
-      if (this.acts.size <= MOST_ACTS) break;
+      if (this.acts.size <= MAX_ACTS) break;
       this.change(oldest, undefined);
     }
     if (this.disk) await stored(this.disk);

@@ -3,9 +3,9 @@ import {
   ALL_TUBES,
   HOUR,
   hourOf,
-  MOST_TUBES,
+  MAX_TUBES,
   QUARTER,
-  REMEMBERED,
+  REMEMBERED_MS,
   type History,
   type MinuteOfTube,
 } from './history.js';
@@ -23,7 +23,7 @@ export class LocalHistory implements History {
     for (const { minute, tube, counts } of minutes) {
       const hour = this.hourOf(minute);
       if (tube !== ALL_TUBES) {
-        if (!hour.tubes.has(tube) && hour.tubes.size >= MOST_TUBES) continue;
+        if (!hour.tubes.has(tube) && hour.tubes.size >= MAX_TUBES) continue;
         hour.tubes.add(tube);
       }
       let tubes = hour.minutes.get(minute);
@@ -67,7 +67,7 @@ export class LocalHistory implements History {
     let hour = this.hours.get(number);
     if (!hour) {
       this.hours.set(number, (hour = { tubes: new Set(), minutes: new Map() }));
-      const oldest = hourOf((this.now() - REMEMBERED) / 60_000);
+      const oldest = hourOf((this.now() - REMEMBERED_MS) / 60_000);
       for (const each of this.hours.keys()) if (each < oldest) this.hours.delete(each);
     }
     return hour;

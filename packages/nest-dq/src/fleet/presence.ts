@@ -3,10 +3,10 @@ import type { TubeLimits } from '../ledger/limits/limits.js';
 
 /** How often a process announces itself, and learns of the others, in ms. */
 export const ANNOUNCE_EVERY_MS = 5_000;
-/** A process silent for this long is gone. Ledger time in ms. */
-export const GONE_AFTER = 15_000;
+/** A process silent for this long is gone. Ledger time. */
+export const GONE_AFTER_MS = 15_000;
 /** Maximum number of processes shown. */
-export const MOST_PROCESSES = 1_000;
+export const MAX_PROCESSES = 1_000;
 
 /** Where each process announces what it does. A single process uses it too: then there are no others. */
 export interface Presence {

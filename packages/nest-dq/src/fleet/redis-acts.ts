@@ -1,4 +1,4 @@
-import { MOST_ACTS, type Acts, type StoredAct } from './acts.js';
+import { MAX_ACTS, type Acts, type StoredAct } from './acts.js';
 import { RECORD } from '../ledger/records/record.lua.js';
 import { ScriptReply, type RawReply } from '../ledger/script.js';
 
@@ -15,7 +15,7 @@ export const ACT_SCRIPTS = {
 local last = call('ZREVRANGE', ACTS, aliens, aliens, 'WITHSCORES')[2]
 local place = max(us, tonumber(last or 0) + 1)
 for i, act in ipairs(args) do call('ZADD', ACTS, 'NX', place + i, act) end
-for _, old in ipairs(call('ZREVRANGE', ACTS, ${MOST_ACTS}, -1)) do call('ZREM', ACTS, old) end
+for _, old in ipairs(call('ZREVRANGE', ACTS, ${MAX_ACTS}, -1)) do call('ZREM', ACTS, old) end
 return reply
 `,
 

@@ -2,9 +2,9 @@ import {
   ALL_TUBES,
   HOUR,
   hourOf,
-  MOST_TUBES,
+  MAX_TUBES,
   QUARTER,
-  REMEMBERED,
+  REMEMBERED_MS,
   type History,
   type MinuteOfTube,
 } from './history.js';
@@ -47,7 +47,7 @@ end
 
 for _, entry in ipairs(args) do
   local tube = entry[2]
-  if not places[tube] and #tubes < ${MOST_TUBES} then
+  if not places[tube] and #tubes < ${MAX_TUBES} then
     tubes[#tubes + 1] = tube
     places[tube] = #tubes
   end
@@ -56,7 +56,7 @@ for _, entry in ipairs(args) do
   if place and place > 0 then add('q' .. math.floor(entry[1] / ${QUARTER}) .. ':' .. place, entry) end
 end
 if #tubes > known then call('HSET', HISTORY, 'tubes', cjson.encode(tubes)) end
-call('PEXPIRE', HISTORY, ${REMEMBERED + HOUR * 60_000})
+call('PEXPIRE', HISTORY, ${REMEMBERED_MS + HOUR * 60_000})
 return reply
 `,
 

@@ -2,8 +2,8 @@ import type { Clock, Timer } from 'nest-handlers/time';
 import { withinLimit } from '../time/call-limit.js';
 import {
   ANNOUNCE_EVERY_MS,
-  GONE_AFTER,
-  MOST_PROCESSES,
+  GONE_AFTER_MS,
+  MAX_PROCESSES,
   type Member,
   type Presence,
   type PresenceNews,
@@ -14,8 +14,8 @@ import type { ForeignJson, Shape } from '../ledger/foreign-json.js';
 import { RECORD } from '../ledger/records/record.lua.js';
 import { ScriptReply, type RawReply } from '../ledger/script.js';
 
-/** How long an ending process waits for its farewell, in ms; otherwise its record simply expires. */
-const FAREWELL = 500;
+/** How long an ending process waits for its farewell; otherwise its record simply expires. */
+const FAREWELL_MS = 500;
 /** Records per reply. */
 const TOGETHER = 50;
 
@@ -33,7 +33,7 @@ const NAMES = ['seen', 'processes', 'settings', 'drained', 'elected', 'yielding'
 
 const SHARED: string = `${RECORD}
 local ${NAMES.join(', ').toUpperCase()} = ${NAMES.map((_, i) => `KEYS[${i + 1}]`).join(', ')}
-local GONE_AFTER, MOST = ${GONE_AFTER}, 100
+local GONE_AFTER, MOST = ${GONE_AFTER_MS}, 100
 local id = args[1]
 
 -- Removes some expired entries. The last ranks of the reversed order have the earliest times.
@@ -93,7 +93,7 @@ return reply
   'dq:processes': `${SHARED}
 purge(SEEN, PROCESSES)
 push(call('GET', ELECTED) or '')
-local found = call('ZREVRANGE', SEEN, 0, ${MOST_PROCESSES - 1}, 'WITHSCORES')
+local found = call('ZREVRANGE', SEEN, 0, ${MAX_PROCESSES - 1}, 'WITHSCORES')
 for i = 1, #found, 2 do
   -- A time later than any announcement sets was written by another program.
   if tonumber(found[i + 1]) > now then push(found[i], math.min(tonumber(found[i + 1]), now + GONE_AFTER)) end
@@ -185,7 +185,7 @@ export class RedisPresence implements Presence {
     const reply = await this.call('dq:processes', []);
     const elected = reply.text();
     const found: { readonly id: string; readonly at: number }[] = [];
-    while (!reply.ended) found.push({ id: reply.text(), at: reply.number() - GONE_AFTER });
+    while (!reply.ended) found.push({ id: reply.text(), at: reply.number() - GONE_AFTER_MS });
     const present: PresentProcess[] = [];
     while (found.length > 0) {
       const some = found.splice(0, TOGETHER);
@@ -246,7 +246,7 @@ class Announcer {
     this.stopped = true;
     this.timer?.cancel();
     const farewell = this.underWay.then(() => this.call('dq:withdraw', [this.member.id]));
-    await withinLimit(this.clock, FAREWELL, farewell).catch(() => undefined);
+    await withinLimit(this.clock, FAREWELL_MS, farewell).catch(() => undefined);
   }
 
   private async write(): Promise<void> {
@@ -258,7 +258,7 @@ class Announcer {
     const reply = await this.call('dq:announce', told);
     if (this.stopped) return;
     // The election began after the call was sent, so it ends here before it ends in Redis.
-    const electedUntil = reply.text() === id ? sent + GONE_AFTER : 0;
+    const electedUntil = reply.text() === id ? sent + GONE_AFTER_MS : 0;
     const drained = Array.from({ length: reply.number() }, () => reply.text());
     const otherSettings: string[] = [];
     while (!reply.ended) otherSettings.push(reply.text());

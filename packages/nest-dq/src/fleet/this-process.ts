@@ -14,13 +14,13 @@ import type { Clock, Timer } from 'nest-handlers/time';
 import { sharedSettings, unequalSettings, type UnequalSetting } from './unequal-settings.js';
 import { VERSION } from './version.js';
 
-const MOST_TUBES = 1_000;
+const MAX_TUBES = 1_000;
 /** Limit over all tubes. */
-const MOST_LONG_RUNS = 1_000;
-/** Interval between reads of drained nodes while only watching, in ms. */
-const BETWEEN_LOOKS = 2_000;
-/** How long a node may be unreachable before this process yields, in ms. */
-const MOST_DOWN = 15_000;
+const MAX_LONG_RUNS = 1_000;
+/** Interval between reads of drained nodes while only watching. */
+const BETWEEN_LOOKS_MS = 2_000;
+/** How long a node may be unreachable before this process yields. */
+const MAX_DOWN_MS = 15_000;
 
 export interface ThisProcessParts {
   readonly presence: Presence;
@@ -79,7 +79,7 @@ export class ThisProcess implements Member {
   yields(): boolean {
     const { cluster, clock, hasGivenUp } = this.parts;
     if (cluster.nodes.every(({ up }) => up)) this.reachedAllAt = clock.now();
-    return clock.now() - this.reachedAllAt > MOST_DOWN || hasGivenUp?.() === true;
+    return clock.now() - this.reachedAllAt > MAX_DOWN_MS || hasGivenUp?.() === true;
   }
 
   /** Makes it visible to the others. Idempotent; does nothing after `close`. */
@@ -105,7 +105,7 @@ export class ThisProcess implements Member {
     const drained = await presence.drainedNodes().catch(() => undefined);
     if (this.closed) return;
     if (drained) this.mark(drained);
-    this.nextLook = clock.after(BETWEEN_LOOKS, () => void this.watch());
+    this.nextLook = clock.after(BETWEEN_LOOKS_MS, () => void this.watch());
   }
 
   describe(): ProcessRecord {
@@ -162,8 +162,8 @@ export class ThisProcess implements Member {
 }
 
 function bounded(load: readonly TubeLoad[]): TubeLoad[] {
-  let left = MOST_LONG_RUNS;
-  return load.slice(0, MOST_TUBES).map((tube) => {
+  let left = MAX_LONG_RUNS;
+  return load.slice(0, MAX_TUBES).map((tube) => {
     const long: readonly LongRun[] = tube.long.slice(0, left);
     left -= long.length;
     return { ...tube, long };

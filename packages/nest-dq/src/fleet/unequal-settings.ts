@@ -8,7 +8,7 @@ const SHARED: readonly (readonly [name: string, of: (record: ProcessRecord) => s
   ['staleAfter', ({ settings }) => `${settings.staleAfter} ms`],
   ['beanstalks', ({ nodes }) => Object.keys(nodes).toSorted().join(', ')],
 ];
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 /** Returns the shared settings as one string: two processes agree if theirs are equal. */
 export function sharedSettings(record: ProcessRecord): string {
@@ -60,7 +60,7 @@ export function whoHas(
 }
 
 export function namesOf(records: readonly ProcessRecord[]): string {
-  const names = records.slice(0, MOST_NAMED).map(nameOf);
+  const names = records.slice(0, MAX_NAMED).map(nameOf);
   const more = records.length - names.length;
   return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(' and ');
 }

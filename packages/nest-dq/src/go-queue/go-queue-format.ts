@@ -9,7 +9,7 @@ import type { StoredTube } from '../api/tube.js';
 import type { Body } from '../beanstalk/connection.js';
 import type { Envelope, ForeignFormat, JobHeader, NamedCopy, WrittenJob } from '../copies/header.js';
 import { LONGEST_REF } from '../copies/job-ref.js';
-import { MOST_PLACES, parseLocation, UNKNOWN_COPY, type Place } from '../copies/location.js';
+import { MAX_PLACES, parseLocation, UNKNOWN_COPY, type Place } from '../copies/location.js';
 import { type Content, isJson } from '../copies/payload.js';
 import { DqError } from '../errors.js';
 import type { OwedCopies } from '../ledger/requests.js';
@@ -20,11 +20,11 @@ const NS_PER_MS = 1_000_000n;
 /** go-queue's own: every copy has it. */
 const PRIORITY = 2;
 /** Copies that fit into a mask. */
-const MOST_COPIES = 31;
+const MAX_COPIES = 31;
 
 /** Returns the index of a copy. Copies are identical, and no node has two of a job, so each gets its node's index. */
 export function goQueueIndex({ rank }: { readonly rank: number }): number {
-  return Math.min(rank, MOST_COPIES - 1);
+  return Math.min(rank, MAX_COPIES - 1);
 }
 
 /**
@@ -32,7 +32,7 @@ export function goQueueIndex({ rank }: { readonly rank: number }): number {
  * nobody knows which, so the ledger remembers the job for as long as one could surface.
  */
 export function goQueueOwed(nodes: number): OwedCopies {
-  return { mask: 2 ** Math.min(nodes, MOST_COPIES) - 1, unknown: false };
+  return { mask: 2 ** Math.min(nodes, MAX_COPIES) - 1, unknown: false };
 }
 
 export const GO_QUEUE: ForeignFormat = {
@@ -92,7 +92,7 @@ export function goQueueCopies(ref: JobRef): [NamedCopy, ...NamedCopy[]] | undefi
   const text: unknown = typeof ref === 'object' && ref !== null && 'ref' in ref ? ref.ref : ref;
   if (typeof text !== 'string' || text.length > LONGEST_REF || !text.includes('/')) return undefined;
   const each = text.split(',');
-  if (each.length > MOST_PLACES) return undefined;
+  if (each.length > MAX_PLACES) return undefined;
   const copies: NamedCopy[] = [];
   for (const one of each) {
     const [, endpoint, tube, copyId] = COPY.exec(one) ?? [];

@@ -24,7 +24,7 @@ import {
   goQueueOwed,
   isGoQueueId,
 } from './go-queue-format.js';
-import { type GoQueueLocks, LOCK_TIME } from './locks.js';
+import { type GoQueueLocks, LOCK_TIME_MS } from './locks.js';
 
 const BELOW_A_MS = 1_000_000;
 
@@ -80,7 +80,7 @@ export class GoQueueJobs implements ForeignJobs, Adder {
       return { ...receipt(job, id, stored, 'added'), goQueueIds };
     }
     if (stored.places.length === 0) throw tooFewCopies(cluster, stored, NOTHING_RUNS, false);
-    const time = Math.max(0, job.due - ledger.now()) + LOCK_TIME;
+    const time = Math.max(0, job.due - ledger.now()) + LOCK_TIME_MS;
     const owed = goQueueOwed(cluster.nodes.length);
     const revoke = { id, born: 0, due: job.due, owed, abort: false };
     const lock = await this.context.batched
@@ -141,7 +141,7 @@ export class GoQueueJobs implements ForeignJobs, Adder {
     revoke: (target: JobTarget, confirmed: boolean) => Promise<RevokeResult>,
   ): Promise<RevokeResult> {
     const { id, due, tube } = target;
-    const time = Math.max(0, due - this.context.now(tube)) + LOCK_TIME;
+    const time = Math.max(0, due - this.context.now(tube)) + LOCK_TIME_MS;
     const lock = await this.locks.revoke(id, time);
     const ofCopies = await revoke(target, lock !== 'theirs');
     if (lock === 'theirs') return 'done';

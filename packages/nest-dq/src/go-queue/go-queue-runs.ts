@@ -10,12 +10,12 @@ import {
 import { toError } from '../errors.js';
 import type { Adopt } from '../producer/producer-context.js';
 import { isGoQueueId } from './go-queue-format.js';
-import { ownerOf, UNCERTAIN_AFTER, type GoQueueLocks } from './locks.js';
+import { ownerOf, UNCERTAIN_AFTER_MS, type GoQueueLocks } from './locks.js';
 
-/** Pause between attempts to adopt a job, in ms. */
-const ADOPT_AGAIN = 1_000;
-/** Time from a lock without an answer until the run is handed back, in ms. */
-const LOCK_AGAIN = 1_000;
+/** Pause between attempts to adopt a job. */
+const ADOPT_AGAIN_MS = 1_000;
+/** Time from a lock without an answer until the run is handed back. */
+const LOCK_AGAIN_MS = 1_000;
 
 /** Consuming tubes shared with go-queue: what it stores in a tube continues as jobs of ours in the `.nest` tube. */
 export class GoQueueTubes implements SharedTubes {
@@ -29,7 +29,7 @@ export class GoQueueTubes implements SharedTubes {
     const wire = this.wires.of(tube, name);
     if (wire === undefined) return [{ name, sharing: NOT_SHARED }];
     // Without go-queue's consumers nobody else can have run an overdue job.
-    const late = wire === 'go-queue' ? UNCERTAIN_AFTER : Infinity;
+    const late = wire === 'go-queue' ? UNCERTAIN_AFTER_MS : Infinity;
     return [
       { name, sharing: new AdoptingTube(this.adopt, late) },
       { name: nestTube(name), sharing: new LockingTube(this.locks) },
@@ -61,7 +61,7 @@ export class AdoptingTube implements TubeSharing {
       return { kind: 'dead', death: deathOf('stale', error), error };
     }
     // Not by a ledger retry: that would list the job, which go-queue may run meanwhile without informing the ledger.
-    for (; run.handling; await pause(context, ADOPT_AGAIN)) {
+    for (; run.handling; await pause(context, ADOPT_AGAIN_MS)) {
       try {
         await this.intoOurs(storedAs, delivery, { key: id, due });
         return { kind: 'done' };
@@ -102,7 +102,7 @@ export class LockingTube implements TubeSharing {
       return (await this.locks.take(key, ownerOf(born))) ? undefined : { kind: 'done' };
     } catch (thrown) {
       context.report.ledgerTrouble(context.tube, id, toError(thrown));
-      await pause(context, LOCK_AGAIN);
+      await pause(context, LOCK_AGAIN_MS);
       return { kind: 'back' };
     }
   }

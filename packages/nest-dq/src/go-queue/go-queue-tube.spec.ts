@@ -6,7 +6,7 @@ import { defineTube, type StoredTube } from '../api/tube.js';
 import { DEFAULT_LOG_LEVELS } from '../nest/log-levels.js';
 import { LogReport } from '../nest/log-report.js';
 import { ClusterConsumer } from '../consumer/consumer.js';
-import { LOCK_TIME } from './locks.js';
+import { LOCK_TIME_MS } from './locks.js';
 
 /** Milliseconds: much longer than the ledger remembers what is over everywhere. */
 const LONG = 10 * LEDGER_SETTINGS.doneTtl;
@@ -73,7 +73,7 @@ describe('a revoke of a job that go-queue could run as well', () => {
     const ids = receipt.goQueueIds!.split(',').filter((each) => !each.startsWith('n0:1/'));
     await cut(0);
     expect(await after(20, producer.revoke({ ref: ids.join() }))).toBe('revoked');
-    await clock.advance(10_000 + LOCK_TIME + LEDGER_SETTINGS.doneTtl);
+    await clock.advance(10_000 + LOCK_TIME_MS + LEDGER_SETTINGS.doneTtl);
     expect(await claim(stored[0]!, 10, TUBE)).toEqual({ kind: 'gone' });
     await restore();
     expect([ran, await copies(TUBE)]).toEqual([[], []]);

@@ -1,9 +1,9 @@
 /** Who may run a job of go-queue's dq: the lock that go-queue itself takes before it runs one. */
 
-/** How long go-queue holds its lock from the start of a run, in ms. It drops jobs that are overdue by more than half of it. */
-export const LOCK_TIME = 3_600_500;
-/** If a job is overdue by more than this, in ms, the lock of a run may have expired, so that nobody can know whether there was one. */
-export const UNCERTAIN_AFTER = 55 * 60_000;
+/** How long go-queue holds its lock from the start of a run. It drops jobs that are overdue by more than half of it. */
+export const LOCK_TIME_MS = 3_600_500;
+/** If a job is overdue by more than this the lock of a run may have expired, so that nobody can know whether there was one. */
+export const UNCERTAIN_AFTER_MS = 55 * 60_000;
 
 /** Prefix of our locks. */
 const OURS = 'nest-dq:';

@@ -1,5 +1,5 @@
 import type { Clock } from 'nest-handlers/time';
-import { type GoQueueLocks, holderOf, LOCK_TIME, type LockHolder, REVOKED } from './locks.js';
+import { type GoQueueLocks, holderOf, LOCK_TIME_MS, type LockHolder, REVOKED } from './locks.js';
 
 /** Locks of one process, without any go-queue: for a start without servers, and for tests. */
 export class MemoryGoQueueLocks implements GoQueueLocks {
@@ -10,7 +10,7 @@ export class MemoryGoQueueLocks implements GoQueueLocks {
   async take(id: string, owner: string): Promise<boolean> {
     const present = this.ownerOf(id);
     if (present !== undefined && present !== owner) return false;
-    this.set(id, owner, LOCK_TIME);
+    this.set(id, owner, LOCK_TIME_MS);
     return true;
   }
 

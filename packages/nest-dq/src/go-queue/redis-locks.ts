@@ -3,12 +3,12 @@ import { detached } from 'nest-handlers/context';
 import type { Clock } from 'nest-handlers/time';
 import { DqError, printable, toError } from '../errors.js';
 import { isCluster, ownClient, type RedisSource, withoutArguments } from '../ledger/redis/connection.js';
-import { type GoQueueLocks, holderOf, LOCK_TIME, type LockHolder, REVOKED } from './locks.js';
+import { type GoQueueLocks, holderOf, LOCK_TIME_MS, type LockHolder, REVOKED } from './locks.js';
 
-/** Time limit of a call, in ms. */
-const CALL_LIMIT = 1_000;
-/** Pause before loading the script again, in ms. */
-const LOAD_AGAIN = 100;
+/** Time limit of a call. */
+const CALL_LIMIT_MS = 1_000;
+/** Pause before loading the script again. */
+const LOAD_AGAIN_MS = 100;
 
 /** Returns the key's value, or what was written since there was none. */
 const TAKE = `
@@ -44,7 +44,7 @@ export class RedisGoQueueLocks implements GoQueueLocks {
     private readonly warn: (message: string) => void,
   ) {
     // A late call is harmless: an owner stays the owner of its job.
-    const settings = { db: 0, enableOfflineQueue: true, commandTimeout: CALL_LIMIT };
+    const settings = { db: 0, enableOfflineQueue: true, commandTimeout: CALL_LIMIT_MS };
     const client = ownClient(source, settings);
     client.defineCommand('takeGoQueueLock', { numberOfKeys: 1, lua: TAKE });
     // Each call reports its own failure, and the ledger's connection reports that Redis is away.
@@ -54,7 +54,7 @@ export class RedisGoQueueLocks implements GoQueueLocks {
   }
 
   async take(id: string, owner: string): Promise<boolean> {
-    return (await this.lock(id, owner, LOCK_TIME)) === owner;
+    return (await this.lock(id, owner, LOCK_TIME_MS)) === owner;
   }
 
   async revoke(id: string, time: number): Promise<LockHolder> {
@@ -87,7 +87,7 @@ export class RedisGoQueueLocks implements GoQueueLocks {
         const { message } = toError(error);
         if (client.status !== 'ready') return;
         // While loading its file at startup, Redis answers this to everything.
-        if (message.startsWith('LOADING')) this.clock.after(LOAD_AGAIN, () => this.load());
+        if (message.startsWith('LOADING')) this.clock.after(LOAD_AGAIN_MS, () => this.load());
         else this.warn(`go-queue's lock script could not be loaded into Redis: ${printable(message)}`);
       });
     }

@@ -63,14 +63,14 @@ export interface LedgerListener {
   back(sameServer: boolean): void;
 }
 
-/** The `ahead` of a ledger whose answers take some time, in ms. A shorter stall makes no run late. */
-export const AHEAD = 20;
+/** The `ahead` of a ledger whose answers take some time. A shorter stall makes no run late. */
+export const AHEAD_MS = 20;
 
 /**
- * Claims leave an opened generation alone while it is younger than this, in ms, because its commit or abort may still come. The
+ * Claims leave an opened generation alone while it is younger than this, because its commit or abort may still come. The
  * first claim of an older one makes it the job.
  */
-export const YOUNG = 10_000;
+export const YOUNG_MS = 10_000;
 
 /** The settings that must be the same in all processes. Times are in ms. */
 export interface LedgerSettings {

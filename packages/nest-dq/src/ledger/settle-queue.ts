@@ -6,23 +6,23 @@ import type { DeletedCopy, Handover, LeftDeletions } from './handover.js';
 import { keptAfter, type Ledger, type LedgerSettings } from './ledger.js';
 import type { SettledCopies } from './requests.js';
 
-/** Time until a deletion is certain, in ms: a node may forget its last minute. */
-const CERTAIN_AFTER = 60_000;
-/** Deletions of one kind within this time, in ms, form one group. */
-const TOGETHER = 1_000;
+/** Time until a deletion is certain: a node may forget its last minute. */
+const CERTAIN_AFTER_MS = 60_000;
+/** Deletions of one kind within this time form one group. */
+const BATCH_WINDOW_MS = 1_000;
 /** If no claim has carried a certain deletion by then, it is sent in a call of its own. In ms. */
 const SEND_AFTER = 5_000;
 /** Maximum number of held jobs. Further ones aren't held: their records are then kept as long as possible, which is safe. */
-const MOST_HELD = 500_000;
+const MAX_HELD = 500_000;
 /** Jobs per call. */
 const BATCH = 1_000;
-/** How often this process checks for what others have left, in ms. */
-const LOOK_EVERY = 60_000;
+/** How often this process checks for what others have left. */
+const LOOK_EVERY_MS = 60_000;
 /** Jobs per LeftDeletions, and LeftDeletions per call. */
 const LEFT_TOGETHER = 500;
 const LEFT_IN_A_CALL = 50;
-/** Time limit of the last calls, in ms. What an ending process can't report or leave by then is lost, and the ledger remembers longer. */
-const LAST_CALLS = 500;
+/** Time limit of the last calls. What an ending process can't report or leave by then is lost, and the ledger remembers longer. */
+const LAST_CALLS_MS = 500;
 
 /** A server whose restart would bring a deleted copy back. */
 interface Witness {
@@ -99,18 +99,18 @@ export class SettleQueue {
   }
 
   add(deletion: Deletion): void {
-    if (this.closed || this.remembersAll || deletion.copies.length === 0 || this.held >= MOST_HELD) return;
+    if (this.closed || this.remembersAll || deletion.copies.length === 0 || this.held >= MAX_HELD) return;
     this.held++;
     const now = this.clock.now();
     if (now >= this.growUntil) {
       this.growing = new Map<string, Group>();
-      this.growUntil = now + TOGETHER;
+      this.growUntil = now + BATCH_WINDOW_MS;
     }
     const group = this.groupOf(deletion);
     group.ids.push(deletion.id);
     group.generations.push(deletion.generation);
-    group.certainAt = now + CERTAIN_AFTER;
-    this.certainTimer ??= this.clock.after(CERTAIN_AFTER, () => this.ripen());
+    group.certainAt = now + CERTAIN_AFTER_MS;
+    this.certainTimer ??= this.clock.after(CERTAIN_AFTER_MS, () => this.ripen());
   }
 
   /** Takes certain deletions to go with a call about this tube. */
@@ -125,7 +125,7 @@ export class SettleQueue {
 
   /** Checks periodically for what ended processes have left. Idempotent. */
   start(): void {
-    if (this.handover) this.lookTimer ??= this.clock.after(LOOK_EVERY, () => void this.look());
+    if (this.handover) this.lookTimer ??= this.clock.after(LOOK_EVERY_MS, () => void this.look());
   }
 
   /** Reports certain deletions, and leaves the rest to others, as far as that can be done quickly. Idempotent. */
@@ -137,7 +137,7 @@ export class SettleQueue {
     this.lookTimer?.cancel();
     if (this.held === 0) return;
     // Losing them amounts to not having deleted: the record is kept longer.
-    await withinLimit(this.clock, LAST_CALLS, this.leave()).catch(() => undefined);
+    await withinLimit(this.clock, LAST_CALLS_MS, this.leave()).catch(() => undefined);
   }
 
   /** The group of a deletion, whatever the order in which its copies were deleted. */
@@ -224,7 +224,7 @@ export class SettleQueue {
     const { handover, nodes } = this;
     // Only a server that answers can be compared with the one of the deletion.
     if (!handover || nodes.some(({ instance }) => instance === undefined)) return;
-    while (!this.closed && this.held < MOST_HELD) {
+    while (!this.closed && this.held < MAX_HELD) {
       const taken = await handover.take();
       if (taken.length === 0) return;
       for (const each of taken) {

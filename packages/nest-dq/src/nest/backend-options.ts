@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { RedisOptions } from 'ioredis';
 import type { Duration } from 'nest-handlers/time';
-import { MOST_PLACES } from '../copies/location.js';
+import { MAX_PLACES } from '../copies/location.js';
 import { DEFAULT_PATIENCE } from '../disk/database.js';
 import { checkMinFree } from '../disk/free-space.js';
 import { DqError, show } from '../errors.js';
@@ -96,8 +96,8 @@ function resolveBeanstalks(beanstalks: unknown): Endpoint[] {
   const expected = "a non-empty array of 'host:port', or no `beanstalks` for an embedded node";
   if (!Array.isArray(beanstalks) || beanstalks.length === 0)
     throw wrong('`beanstalks`', beanstalks, expected);
-  if (beanstalks.length > MOST_PLACES)
-    throw wrong('the length of `beanstalks`', beanstalks.length, `at most ${MOST_PLACES} nodes`);
+  if (beanstalks.length > MAX_PLACES)
+    throw wrong('the length of `beanstalks`', beanstalks.length, `at most ${MAX_PLACES} nodes`);
   const seen = new Set<string>();
   return beanstalks.map((text: unknown, index) => {
     const endpoint = typeof text === 'string' ? parseEndpoint(text) : undefined;

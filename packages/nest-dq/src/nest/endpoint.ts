@@ -14,14 +14,14 @@ const ENDPOINT =
   /^(?<tls>tls:\/\/)?(?:\[(?<v6>[0-9a-fA-F:.]+(?:%[\w.-]+)?)\]|(?<name>[\w.-]+)):(?<port>\d{1,5})$/;
 /** Other characters have a meaning in locations and lists. */
 const SOCKET = /^unix:(?<path>\/[\w./@+~-]+)$/;
-/** In bytes. Some systems allow a few more. */
-const LONGEST_PATH = 103;
+/** Some systems allow a few more. */
+const LONGEST_PATH_BYTES = 103;
 
 /** Parses `host:port` (an IPv6 address in brackets), `tls://host:port` or `unix:/path`. Returns undefined for anything else. */
 export function parseEndpoint(text: string): Endpoint | undefined {
   const { path } = SOCKET.exec(text)?.groups ?? {};
   if (path !== undefined)
-    return path.length > LONGEST_PATH ? undefined : { text, address: { path }, tls: false };
+    return path.length > LONGEST_PATH_BYTES ? undefined : { text, address: { path }, tls: false };
   const { tls, v6, name, port } = ENDPOINT.exec(text)?.groups ?? {};
   const host = v6 ?? name;
   if (host === undefined || Number(port) < 1 || Number(port) > 65_535) return undefined;

@@ -16,8 +16,8 @@ import { configError } from './option-checks.js';
 import type { DqRuntime } from './runtime.js';
 import { dqTokens } from './tokens.js';
 
-/** Delay after bootstrap, in ms. An application may enable its shutdown hooks only then. */
-const HOOKS_WITHIN = 1_000;
+/** Delay after bootstrap. An application may enable its shutdown hooks only then. */
+const HOOKS_WITHIN_MS = 1_000;
 
 /** Starts and stops a cluster with the application. */
 export class DqLifecycle extends ClusterLifecycle<DqRuntime, FoundHandler> {
@@ -72,7 +72,7 @@ export class DqLifecycle extends ClusterLifecycle<DqRuntime, FoundHandler> {
   protected async run(handlers: readonly FoundHandler[]): Promise<void> {
     const { clock, options, series } = this.runtime;
     this.logger.log(`consumes ${handlers.map(({ tube }) => tube).join(', ')}`);
-    if (options.advise) this.hooksReminder ??= clock.after(HOOKS_WITHIN, () => this.remindOfHooks());
+    if (options.advise) this.hooksReminder ??= clock.after(HOOKS_WITHIN_MS, () => this.remindOfHooks());
     await series.start();
   }
 

@@ -238,7 +238,7 @@ export const OPTION_NAMES: readonly string[] = [
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 /** The ledger tracks a job's copies as bits of one number. */
-const MOST_REPLICAS = 16;
+const MAX_REPLICAS = 16;
 /** Default: 30 days. */
 const RETENTION: Retention = { maxAge: 30 * 86_400 * SECOND, maxCount: 10_000 };
 
@@ -262,7 +262,7 @@ export function resolveOptions(
 
   const count = (name: 'replicas' | 'minWritten', most: number, why: string) =>
     options[name] === undefined ? Math.min(DEFAULTS[name], most) : checkCount(name, given[name], most, why);
-  const mostReplicas = Math.min(nodes, MOST_REPLICAS);
+  const mostReplicas = Math.min(nodes, MAX_REPLICAS);
   const why = nodes === mostReplicas ? 'the number of nodes' : 'the maximum';
   const replicas = count('replicas', mostReplicas, why);
 

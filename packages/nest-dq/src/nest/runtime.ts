@@ -34,8 +34,8 @@ import type { Backend } from './environment.js';
 import { LogReport } from './log-report.js';
 import type { ResolvedOptions } from './options.js';
 
-/** How long startup waits for the nodes' first answers, in ms. */
-const FIRST_ANSWERS = 500;
+/** How long startup waits for the nodes' first answers. */
+const FIRST_ANSWERS_MS = 500;
 
 /** A background duty of a process. */
 interface Duty {
@@ -277,7 +277,7 @@ export class DqRuntime {
    */
   async refuseTwins(): Promise<void> {
     const { cluster } = this.backend;
-    await cluster.firstAnswers(this.clock, FIRST_ANSWERS);
+    await cluster.firstAnswers(this.clock, FIRST_ANSWERS_MS);
     for (const { endpoint, twin } of cluster.nodes) {
       if (!twin) continue;
       const [one, other] = [show(twin.endpoint), show(endpoint)];

@@ -31,12 +31,12 @@ export interface ActPage {
   readonly cursor?: string;
 }
 
-const MOST = 1_000;
+const MAX = 1_000;
 
 /** Rejects with `DQ_BAD_OPTION`, `DQ_LEDGER_DOWN`. */
 export async function actPage(acts: Acts, options: ActPageOptions | undefined): Promise<ActPage> {
   const { limit = 50, cursor } = checkObject('the options', options, ['limit', 'cursor']);
-  checkBetween('limit', limit, 1, MOST);
+  checkBetween('limit', limit, 1, MAX);
   const before = cursor === undefined ? undefined : parseCursor(cursor, 'the previous page', ['number'])[0];
   const found = await acts.read(before, limit + 1);
   const shown = found.slice(0, limit);

@@ -62,7 +62,7 @@ export interface BulkLimit {
 
 /** Number of items read, and changed, together. */
 export const PAGE = 128;
-const MOST_SHOWN = 10;
+const MAX_SHOWN = 10;
 
 /**
  * Runs an act page by page, and yields its progress before it changes anything and after each page; nothing is in flight then. So
@@ -85,7 +85,7 @@ export async function* inBulk<Item extends { readonly id: string }, Example>(
   const told = () => ({ ...progress(), failures: [...failures], examples: [...examples] });
   const note = ({ id }: Item, how: Changed) => {
     counts[typeof how === 'string' ? how : 'failed']++;
-    if (typeof how !== 'string' && failures.length < MOST_SHOWN) failures.push({ id, error: how });
+    if (typeof how !== 'string' && failures.length < MAX_SHOWN) failures.push({ id, error: how });
   };
   let left = limit;
   try {
@@ -99,7 +99,7 @@ export async function* inBulk<Item extends { readonly id: string }, Example>(
         begun ||= meant.length > 0;
         await bulk.change(meant, note);
       } else {
-        const shown = meant.slice(0, MOST_SHOWN - examples.length);
+        const shown = meant.slice(0, MAX_SHOWN - examples.length);
         examples.push(...(await Promise.all(shown.map((item) => bulk.show(item)))));
         for (const item of meant) note(item, 'done');
       }

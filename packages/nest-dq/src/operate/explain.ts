@@ -26,8 +26,8 @@ interface ExplanationSources extends TubeSources {
   readonly deadLetters: DqDeadLetters;
 }
 
-/** Time limit for an answer of the ledger, and of each node, in ms. */
-const LIMIT = 1_000;
+/** Time limit for an answer of the ledger, and of each node. */
+const LIMIT_MS = 1_000;
 
 /** Rejects with `DQ_BAD_REF`, `DQ_BAD_TUBE`. Servers that don't answer become part of the explanation. */
 export async function explain(sources: ExplanationSources, ref: JobRef): Promise<Explanation> {
@@ -84,7 +84,9 @@ export async function explain(sources: ExplanationSources, ref: JobRef): Promise
 /** Completes a target given by id alone from the list, which has the receipt's data for a waiting plain job. */
 async function locate({ waiting, clock }: ExplanationSources, target: JobTarget): Promise<JobTarget> {
   if (!target.byId) return target;
-  const listed = await withinLimit(clock, LIMIT, waiting.find(target.tube, target.id)).catch(() => undefined);
+  const listed = await withinLimit(clock, LIMIT_MS, waiting.find(target.tube, target.id)).catch(
+    () => undefined,
+  );
   return listed ? { ...target, ...listed } : target;
 }
 
@@ -101,8 +103,8 @@ async function ask(
 ): Promise<Known> {
   try {
     const [[trace], letter] = await Promise.all([
-      withinLimit(clock, LIMIT, ledger.tube(tube).ask('trace', [id])),
-      withinLimit(clock, 2 * LIMIT, deadLetters.get(ref, { patience: 0 })), // it asks nodes too
+      withinLimit(clock, LIMIT_MS, ledger.tube(tube).ask('trace', [id])),
+      withinLimit(clock, 2 * LIMIT_MS, deadLetters.get(ref, { patience: 0 })), // it asks nodes too
     ]);
     return { trace, letter };
   } catch (thrown) {
@@ -118,7 +120,7 @@ async function limitUseOf(
   header: CopyHeader | undefined,
 ): Promise<LimitFacts | undefined> {
   const group = header && ledgerGroup(header);
-  const asked = withinLimit(clock, LIMIT, ledger.tube(tube).ask('usage', [{ group }])).catch(() => []);
+  const asked = withinLimit(clock, LIMIT_MS, ledger.tube(tube).ask('usage', [{ group }])).catch(() => []);
   const [usage] = await asked;
   return usage && { limits, group: header?.group, usage };
 }
@@ -137,7 +139,7 @@ async function runnerOf(
   { attempt }: Trace,
 ): Promise<RunningProcess | undefined> {
   const name = withoutPrefix(tube, settings.prefix);
-  const all = await withinLimit(clock, LIMIT, presence.all()).catch(() => []);
+  const all = await withinLimit(clock, LIMIT_MS, presence.all()).catch(() => []);
   const found = all.find(({ record }) =>
     record.tubes.some(
       (load) => load.tube === name && load.long.some((run) => run.id === id && run.attempt === attempt),
@@ -192,7 +194,7 @@ async function copyAt(
       connection.statsJob(copyId, done);
     }),
   );
-  const stats = await withinLimit(clock, LIMIT, asked).catch(() => undefined);
+  const stats = await withinLimit(clock, LIMIT_MS, asked).catch(() => undefined);
   if (!stats) return { view: { ...base, state: 'away' } };
   if (stats === 'NOT_FOUND') return { view: { ...base, state: 'missing' } };
   return { view: { ...base, ...factsOf(stats) }, header };

@@ -10,7 +10,7 @@ import {
   hourOf,
   type MinuteOfTube,
   QUARTER,
-  REMEMBERED,
+  REMEMBERED_MS,
 } from '../fleet/history.js';
 import { checkBetween, checkObject } from '../producer/call-options.js';
 import { parseWhen } from '../time/instant.js';
@@ -60,7 +60,7 @@ export async function bucketsOf(
   const now = history.now();
   const buckets: HistoryBucket[] = [];
   const end = Math.floor(Math.min(last, now) / 60_000);
-  let minute = Math.floor(Math.max(first, now - REMEMBERED) / 60_000);
+  let minute = Math.floor(Math.max(first, now - REMEMBERED_MS) / 60_000);
   while (minute <= end) {
     const next = (hourOf(minute) + 1) * HOUR;
     for (const each of await history.read(name, minute, Math.min(end, next - 1))) {
@@ -142,7 +142,7 @@ export interface TubeHistory {
 /** Resolves with all tubes that have counts of their own, in one call for each hour of two days. Rejects with `DQ_LEDGER_DOWN`. */
 export async function historyOfTubes(history: History): Promise<TubeHistory[]> {
   const now = history.now() / 60_000;
-  const first = hourOf(now - REMEMBERED / 60_000);
+  const first = hourOf(now - REMEMBERED_MS / 60_000);
   const hours = Array.from({ length: hourOf(now) - first + 1 }, (_, i) => first + i);
   const quarters = (await Promise.all(hours.map((hour) => history.quarters(hour)))).flat();
   const byTube = new Map<string, MinuteOfTube[]>();

@@ -47,17 +47,18 @@ export interface CopyCounts {
   readonly buried: number;
 }
 
-/** Time limit for an answer, in ms. A node that exceeds it is shown as not answering. */
-const LIMIT = 500;
+/** Time limit for an answer. A node that exceeds it is shown as not answering. */
+const LIMIT_MS = 500;
 
 /** Asks a node now. Takes at most half a second, and never rejects. */
 export async function viewOfNode(node: ClusterNode, clock: Clock): Promise<NodeView> {
   const { endpoint, drained } = node;
   const asked = node.ask<Stats>((connection, done) => connection.stats(done));
-  const stats = await withinLimit(clock, LIMIT, asked).catch(() => undefined);
+  const stats = await withinLimit(clock, LIMIT_MS, asked).catch(() => undefined);
   const { reason } = node;
   const isUp = reason === 'up';
-  if (!stats) return { endpoint, up: false, reason: isUp ? `no answer within ${LIMIT} ms` : reason, drained };
+  if (!stats)
+    return { endpoint, up: false, reason: isUp ? `no answer within ${LIMIT_MS} ms` : reason, drained };
   return { endpoint, up: isUp, ...(!isUp && { reason }), drained, ...factsOf(node, stats) };
 }
 

@@ -38,8 +38,8 @@ export interface SearchResult {
 const ID = /^([0-9A-HJKMNP-TV-Z]{26}|[\w-]{24}|[0-9a-f]{32})$/;
 /** Tubes searched concurrently. */
 const AT_ONCE = 16;
-/** Time after which no further tube is searched, in ms. */
-const LIMIT = 3_000;
+/** Time after which no further tube is searched. */
+const LIMIT_MS = 3_000;
 
 /**
  * Finds the jobs of all tubes, at most 1,000, whose key or id is this string. Redis gets the hash of the string, and the string
@@ -49,7 +49,7 @@ const LIMIT = 3_000;
  */
 export async function searchJobs(sources: SearchSources, text: string): Promise<SearchResult> {
   const { clock } = sources;
-  const end = clock.now() + LIMIT;
+  const end = clock.now() + LIMIT_MS;
   const { tubes, more, away } = await namesOfTubes(sources);
   const jobs: FoundJob[] = [];
   const failures: Error[] = [];

@@ -72,9 +72,9 @@ export interface TubeSources {
   readonly presence?: Pick<Presence, 'all'> | undefined;
 }
 
-/** Time limit for each call to a node, and for all calls to the ledger, in ms. */
-const LIMIT = 1_000;
-const MOST_TUBES = 1_000;
+/** Time limit for each call to a node, and for all calls to the ledger. */
+const LIMIT_MS = 1_000;
+const MAX_TUBES = 1_000;
 /** Calls in flight to one server, so that nobody waits behind many of them. */
 const AT_ONCE = 50;
 /** Every connection watches it until it watches another tube. */
@@ -130,7 +130,7 @@ async function namesOf(lanes: Lanes, prefix: string): Promise<TubeNames> {
   const lists = await lanes.askAll<string[]>((lane) => lane.ask((done) => lane.listTubes(done)));
   const isOurs = (name: string) => name.startsWith(prefix) && name !== prefix && !isAnnouncement(name);
   const names = [...new Set([...lists.values()].flat())].filter(isOurs).sort();
-  return { tubes: names.slice(0, MOST_TUBES) as StoredTube[], more: names.length > MOST_TUBES };
+  return { tubes: names.slice(0, MAX_TUBES) as StoredTube[], more: names.length > MAX_TUBES };
 }
 
 function awayOf({ nodes }: Cluster, lanes: Lanes): string[] {
@@ -219,7 +219,7 @@ async function factsOf(
     }
     await listed;
   });
-  await withinLimit(clock, LIMIT, ask).catch(() => undefined); // unanswered values stay absent
+  await withinLimit(clock, LIMIT_MS, ask).catch(() => undefined); // unanswered values stay absent
   isOver = true;
   return facts;
 }
@@ -227,7 +227,7 @@ async function factsOf(
 /** What the processes announce of each tube, by its name without the prefix; undefined if unknown. Never rejects. */
 async function loadsOf({ presence, clock }: TubeSources): Promise<Loads | undefined> {
   if (!presence) return undefined;
-  const processes = await withinLimit(clock, LIMIT, presence.all()).catch(() => undefined);
+  const processes = await withinLimit(clock, LIMIT_MS, presence.all()).catch(() => undefined);
   if (!processes) return undefined;
   const loads = new Map<string, TubeLoad[]>();
   for (const load of processes.flatMap(({ record }) => record.tubes)) {
@@ -290,7 +290,7 @@ class Lanes {
     const answers = new Map<ClusterNode, T>();
     const asked = Array.from(this.lanes, async ([node, lane]) => {
       try {
-        answers.set(node, await withinLimit(this.sources.clock, LIMIT, ask(lane)));
+        answers.set(node, await withinLimit(this.sources.clock, LIMIT_MS, ask(lane)));
       } catch {
         lane.close();
       }

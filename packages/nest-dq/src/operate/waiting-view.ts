@@ -91,8 +91,8 @@ export interface EdgedBuckets {
   readonly edges: readonly When[];
 }
 
-const MOST_JOBS = 1_000;
-const MOST_BUCKETS = 200;
+const MAX_JOBS = 1_000;
+const MAX_BUCKETS = 200;
 /** Limit of one script. */
 const LARGEST_PAGE = 100;
 
@@ -117,7 +117,7 @@ export async function waitingPage(
   const given = checkObject('the filter', filter, ['state', 'from', 'to', 'cursor', 'limit', 'keys']);
   const { state, limit = 50, cursor, keys = false } = given;
   if (typeof keys !== 'boolean') throw wrongValue('DQ_BAD_OPTION', '`keys`', keys, 'true or false');
-  checkBetween('limit', limit, 1, MOST_JOBS);
+  checkBetween('limit', limit, 1, MAX_JOBS);
   const states: readonly unknown[] = [undefined, 'waiting', 'due', 'retrying'];
   if (!states.includes(state))
     throw wrongValue('DQ_BAD_OPTION', '`state`', state, "'waiting', 'due' or 'retrying'");
@@ -139,7 +139,7 @@ export async function waitingPage(
     }
     looked += size;
     after = page.next;
-  } while (after && found.length < limit && looked < MOST_JOBS);
+  } while (after && found.length < limit && looked < MAX_JOBS);
   const known = keys ? await keysOf(found) : undefined;
   const jobs = found.map((job) => {
     const key = known?.get(job.id);
@@ -153,7 +153,7 @@ export function checkTimeline(options: TimelineOptions): readonly number[] {
   if (typeof options === 'object' && options !== null && 'edges' in options) return checkEdges(options);
   const given = checkObject('the timeline', options, ['from', 'to', 'buckets']);
   const { buckets = 60 } = given;
-  checkBetween('buckets', buckets, 1, MOST_BUCKETS);
+  checkBetween('buckets', buckets, 1, MAX_BUCKETS);
   const [from, to] = [parseWhen(given.from), parseWhen(given.to)];
   if (to <= from) throw wrongValue('DQ_BAD_OPTION', '`to`', given.to, 'a time after `from`');
   return Array.from({ length: buckets + 1 }, (_, i) => from + ((to - from) * i) / buckets);
@@ -161,8 +161,8 @@ export function checkTimeline(options: TimelineOptions): readonly number[] {
 
 function checkEdges(options: EdgedBuckets): readonly number[] {
   const { edges } = checkObject('the timeline', options, ['edges']);
-  if (!Array.isArray(edges) || edges.length < 2 || edges.length > MOST_BUCKETS + 1)
-    throw wrongValue('DQ_BAD_OPTION', '`edges`', edges, `an array of 2 to ${MOST_BUCKETS + 1} times`);
+  if (!Array.isArray(edges) || edges.length < 2 || edges.length > MAX_BUCKETS + 1)
+    throw wrongValue('DQ_BAD_OPTION', '`edges`', edges, `an array of 2 to ${MAX_BUCKETS + 1} times`);
   const times = edges.map((edge) => parseWhen(edge));
   const early = times.findIndex((time, i) => i > 0 && time <= times[i - 1]!);
   if (early < 0) return times;
@@ -208,8 +208,8 @@ function readPosition(cursor: string): WaitingPosition {
   return { due, id };
 }
 
-/** Time limit for all jobs of a page, in ms. */
-const LIMIT = 1_000;
+/** Time limit for all jobs of a page. */
+const LIMIT_MS = 1_000;
 /** Copies read concurrently, so that adds and runs don't wait behind many. */
 const AT_ONCE = 10;
 
@@ -233,7 +233,7 @@ export async function keysOf(
     }
   };
   const all = Promise.all(Array.from({ length: AT_ONCE }, read));
-  await withinLimit(clock, LIMIT, all).catch(() => undefined); // the rest is left out
+  await withinLimit(clock, LIMIT_MS, all).catch(() => undefined); // the rest is left out
   isOver = true;
   return keys;
 }

@@ -6,7 +6,7 @@ import type { Clock } from 'nest-handlers/time';
 /** A script blocks Redis while it runs. */
 const LARGEST_BATCH = 128;
 /** Max script calls in flight. Later requests wait here, where no deadline runs, and are batched into the next call. */
-const MOST_UNDER_WAY = 2;
+const MAX_UNDER_WAY = 2;
 
 interface Call<V extends Verb> {
   readonly request: RequestOf<V>;
@@ -43,7 +43,7 @@ export class BatchedLedger {
     };
     const batcher: VerbBatcher<V> = new Batcher(ledger, this.clock, {
       largest: LARGEST_BATCH,
-      mostCalls: MOST_UNDER_WAY,
+      mostCalls: MAX_UNDER_WAY,
       tick: 'next',
       alone: true,
       call: (calls) =>

@@ -5,15 +5,15 @@ import { withinLimit } from '../time/call-limit.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 
 /** Max jobs waiting for deletion. Further revokes wait for room, so memory stays bounded however slow the nodes are. */
-export const MOST_WAITING = 50_000;
+export const MAX_WAITING = 50_000;
 /** Jobs per turn, sent in one write to each node. */
 const TOGETHER = 512;
 /** Min share of the backlog per turn: in a long burst the backlog grows until deletions keep pace. */
 const SHARE = 1 / 8;
-/** Pause between two turns while revokes keep coming, in ms: in a burst the answers go first. */
-const PAUSE = 50;
-/** How long a shutdown waits, in ms. A copy not deleted by then surfaces later, and the ledger says `gone`. */
-const CLOSING_LIMIT = 500;
+/** Pause between two turns while revokes keep coming: in a burst the answers go first. */
+const PAUSE_MS = 50;
+/** How long a shutdown waits. A copy not deleted by then surfaces later, and the ledger says `gone`. */
+const CLOSING_LIMIT_MS = 500;
 
 /** Copies of one job to delete. */
 interface Deletion {
@@ -47,7 +47,7 @@ export class DeletionsBehind {
       this.busy = true;
       this.clock.next(this.take);
     }
-    if (this.waiting.length <= MOST_WAITING) return undefined;
+    if (this.waiting.length <= MAX_WAITING) return undefined;
     return new Promise((resolve) => this.blocked.push(resolve));
   }
 
@@ -60,7 +60,7 @@ export class DeletionsBehind {
       this.pause.cancel();
       this.take();
     }
-    await withinLimit(this.clock, CLOSING_LIMIT, end).catch(() => undefined); // the ledger remembers what is left
+    await withinLimit(this.clock, CLOSING_LIMIT_MS, end).catch(() => undefined); // the ledger remembers what is left
   }
 
   private readonly take = (): void => {
@@ -74,7 +74,7 @@ export class DeletionsBehind {
 
   private readonly taken = (): void => {
     const { length } = this.waiting;
-    if (length > this.left && !this.closed) this.pause = this.clock.after(PAUSE, this.take);
+    if (length > this.left && !this.closed) this.pause = this.clock.after(PAUSE_MS, this.take);
     else if (length > 0) this.take();
     else this.end();
   };

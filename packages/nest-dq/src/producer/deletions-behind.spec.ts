@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { VirtualClock } from 'nest-handlers/testing';
 import { storedTube } from '../api/tube.js';
 import type { DeletingParts } from '../copies/deletion.js';
-import { DeletionsBehind, MOST_WAITING } from './deferred-deletions.js';
+import { DeletionsBehind, MAX_WAITING } from './deferred-deletions.js';
 
 const TUBE = storedTube('t', '');
 
@@ -83,7 +83,7 @@ describe('DeletionsBehind', () => {
   it('makes a revoke wait where too much waits already, until some of it was sent', async () => {
     void add('first');
     await clock.advance(0);
-    expect(addMany('a', MOST_WAITING)).toEqual([]);
+    expect(addMany('a', MAX_WAITING)).toEqual([]);
     const blocked = addMany('b', 10_000);
     expect(blocked).toHaveLength(10_000);
     let letIn = 0;

@@ -1,6 +1,6 @@
 import { showInstant, type Clock, type Duration, type FromNow, type When } from 'nest-handlers/time';
 import type { StoredTube } from '../api/tube.js';
-import { LONGEST_DELAY } from '../copies/timing.js';
+import { LONGEST_DELAY_S } from '../copies/timing.js';
 import { DqError, wrongValue } from '../errors.js';
 import type { Ledger } from '../ledger/ledger.js';
 import { withinLimit } from '../time/call-limit.js';
@@ -35,8 +35,8 @@ export function dueAt(when: When, allowPast: boolean, fromNow = BY_DELAY): Due {
           'expected a time in the future; `allowPast: true` runs the job now',
       );
     }
-    if (instant - now > LONGEST_DELAY * 1000) {
-      const last = showInstant(now + LONGEST_DELAY * 1000);
+    if (instant - now > LONGEST_DELAY_S * 1000) {
+      const last = showInstant(now + LONGEST_DELAY_S * 1000);
       throw new DqError('DQ_TOO_FAR', `the time is ${showInstant(instant)}: expected ${last} or sooner`);
     }
     return instant < now - PAST_TOLERANCE ? Math.floor(now) : instant;
@@ -57,10 +57,10 @@ function isDelay(when: When | { readonly delay: Duration }): when is { readonly 
   return typeof when === 'object' && when !== null && 'delay' in when;
 }
 
-/** How long a tube's first add waits for ledger time, in ms. */
-const TIME_LIMIT = 500;
+/** How long a tube's first add waits for ledger time. */
+const TIME_LIMIT_MS = 500;
 /** In tubes. Beyond it, the set is cleared and each tube is asked again, which is quick. */
-const MOST_KNOWN = 1_000;
+const MAX_KNOWN = 1_000;
 
 /** Computes due times in ledger time. The first call of each tube waits briefly for it to be read. */
 export class DueTimes {
@@ -84,12 +84,12 @@ export class DueTimes {
 
   private learn(tube: StoredTube): Promise<void> {
     const go = () => {
-      if (this.known.size >= MOST_KNOWN) this.known.clear();
+      if (this.known.size >= MAX_KNOWN) this.known.clear();
       this.known.add(tube);
       this.asked.delete(tube);
     };
     // If it can't be read in time, fall back to the local clock.
-    const learnt = withinLimit(this.clock, TIME_LIMIT, this.ledger.tube(tube).readTime()).then(go, go);
+    const learnt = withinLimit(this.clock, TIME_LIMIT_MS, this.ledger.tube(tube).readTime()).then(go, go);
     this.asked.set(tube, learnt);
     return learnt;
   }

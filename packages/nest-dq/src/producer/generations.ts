@@ -10,7 +10,7 @@ import {
 } from '../copies/storing.js';
 import type { StoredTube } from '../api/tube.js';
 import { DqError, factOf } from '../errors.js';
-import { AHEAD, YOUNG } from '../ledger/ledger.js';
+import { AHEAD_MS, YOUNG_MS } from '../ledger/ledger.js';
 import type { CommitAnswer, CommitRequest, OpenAnswer, OpenRequest, Schedule } from '../ledger/requests.js';
 import type { Clock } from 'nest-handlers/time';
 import type { ProducerContext } from './producer-context.js';
@@ -105,9 +105,9 @@ export async function storeGeneration(
 
 /** Returns the ledger time, in ms, before which no claim of this generation, or of the one it replaces, is granted. */
 function firstClaim(generation: number, due: number, replaced: Schedule | undefined): number {
-  const own = Math.max(due, generation + YOUNG);
+  const own = Math.max(due, generation + YOUNG_MS);
   const first = !replaced ? own : replaced.state === 'waiting' ? Math.min(own, replaced.due) : generation;
-  return first - AHEAD;
+  return first - AHEAD_MS;
 }
 
 /** Commits a stored generation. `DQ_LEDGER_DOWN` or `DQ_CLOSED`, with `indeterminate`: no copy may be deleted, because a claim decides. */
@@ -152,7 +152,7 @@ async function abortAndDelete(
   if (answer === 'started') return false;
   const deleted = await deleteCopies(parts, tube, { id, generation }, places);
   // A deleted copy may have run before, if a claim adopted the generation.
-  const young = context.now(tube) - generation < YOUNG;
+  const young = context.now(tube) - generation < YOUNG_MS;
   return answer === 'aborted' || (deleted && young) || places.length === 0;
 }
 

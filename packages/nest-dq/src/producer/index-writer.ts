@@ -5,19 +5,19 @@ import type { Clock, Timer } from 'nest-handlers/time';
 import { withinLimit } from '../time/call-limit.js';
 
 /** Max jobs waiting for their call, across all tubes. Beyond that, jobs are not listed. */
-const MOST_KEPT = 100_000;
+const MAX_KEPT = 100_000;
 /** A script blocks Redis while it runs. */
 const LARGEST_CALL = 256;
 /** Calls of a tube sent together. In a burst, each answer has to wait for the busy event loop. */
 const CALLS = 4;
 /** Min share of the backlog per turn: in a long burst the backlog grows until the writer keeps pace. */
 const SHARE = 1 / 8;
-/** Batching window, in ms: in a full call, a job costs half as much as in a small one. */
-const TOGETHER = 50;
-/** Pause after a call without an answer, e.g. while Redis is away, in ms. */
-const PAUSE = 500;
-/** How long a shutdown waits, in ms. */
-const CLOSING_LIMIT = 500;
+/** Batching window: in a full call, a job costs half as much as in a small one. */
+const BATCH_WINDOW_MS = 50;
+/** Pause after a call without an answer, e.g. while Redis is away. */
+const PAUSE_MS = 500;
+/** How long a shutdown waits. */
+const CLOSING_LIMIT_MS = 500;
 
 /**
  * Writes plain jobs stored by this process to the ledger's index, after their adds: no add waits for it or fails because of it.
@@ -38,7 +38,7 @@ export class IndexWriter {
 
   add(tube: StoredTube, job: IndexRequest): void {
     if (this.closed) return;
-    if (this.kept >= MOST_KEPT) {
+    if (this.kept >= MAX_KEPT) {
       this.unlisted++;
       return;
     }
@@ -62,7 +62,7 @@ export class IndexWriter {
     this.closed = true;
     const writers = [...this.tubes.values()];
     const flushed = Promise.allSettled(writers.map((writer) => writer.flush()));
-    await withinLimit(this.clock, CLOSING_LIMIT, flushed).catch(() => undefined); // the rest is not listed
+    await withinLimit(this.clock, CLOSING_LIMIT_MS, flushed).catch(() => undefined); // the rest is not listed
     for (const writer of writers) writer.close();
   }
 
@@ -96,7 +96,7 @@ class TubeWriter {
 
   add(job: IndexRequest): void {
     this.waiting.push(job);
-    if (!this.call) this.sendIn(TOGETHER);
+    if (!this.call) this.sendIn(BATCH_WINDOW_MS);
   }
 
   async flush(): Promise<void> {
@@ -118,11 +118,11 @@ class TubeWriter {
     this.timer?.cancel();
     this.timer = undefined;
     const jobs = this.waiting.slice(0, Math.max(CALLS * LARGEST_CALL, Math.ceil(this.size * SHARE)));
-    let pause = PAUSE;
+    let pause = PAUSE_MS;
     try {
       await this.write(jobs);
       this.waiting.splice(0, jobs.length);
-      pause = this.size < LARGEST_CALL ? TOGETHER : 0;
+      pause = this.size < LARGEST_CALL ? BATCH_WINDOW_MS : 0;
     } finally {
       this.call = undefined;
       if (this.size > 0) this.sendIn(pause);

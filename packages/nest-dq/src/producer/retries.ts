@@ -2,15 +2,15 @@ import { DqError, factOf, type DqErrorCode } from '../errors.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 
 /** Max calls waiting for their next try, and max total bytes of their payloads. Further calls fail. */
-const MOST_CALLS = 50_000;
-const MOST_BYTES = 64 * 1024 * 1024;
-/** Min pause before the next try of the same call, in ms. */
-const PAUSE = 100;
-/** Polling interval of the waiting calls, in ms. */
-const LOOK_EVERY = 50;
+const MAX_CALLS = 50_000;
+const MAX_BYTES = 64 * 1024 * 1024;
+/** Min pause before the next try of the same call. */
+const PAUSE_MS = 100;
+/** Polling interval of the waiting calls. */
+const LOOK_EVERY_MS = 50;
 /** Tries in flight: few while they fail, doubling with each success. */
 const FEWEST_UNDER_WAY = 16;
-const MOST_UNDER_WAY = 512;
+const MAX_UNDER_WAY = 512;
 /** Failures that pass once servers are back. With `indeterminate: false` the call had no effect. */
 const PASSING: ReadonlySet<DqErrorCode> = new Set(['DQ_TOO_FEW_COPIES', 'DQ_LEDGER_DOWN', 'DQ_NO_COPY']);
 
@@ -125,10 +125,10 @@ export class Retries {
   }
 
   private enter(bytes: number, failure: DqError): void {
-    if (this.calls >= MOST_CALLS || this.bytes + bytes > MOST_BYTES) {
+    if (this.calls >= MAX_CALLS || this.bytes + bytes > MAX_BYTES) {
       const fact =
-        `${this.calls} calls with ${this.bytes} bytes are already waiting for servers (at most ${MOST_CALLS} calls and ` +
-        `${MOST_BYTES} bytes), so this one fails: ${factOf(failure)}`;
+        `${this.calls} calls with ${this.bytes} bytes are already waiting for servers (at most ${MAX_CALLS} calls and ` +
+        `${MAX_BYTES} bytes), so this one fails: ${factOf(failure)}`;
       throw changed(failure, 'DQ_OVERLOADED', fact);
     }
     this.calls++;
@@ -138,8 +138,8 @@ export class Retries {
   private turn(until: number, patience: number): Promise<'again' | 'over' | 'closed'> {
     if (this.closed) return Promise.resolve('closed');
     return new Promise((go) => {
-      this.waiting.add({ until, patience, notBefore: this.clock.now() + PAUSE, go });
-      this.timer ??= this.clock.after(LOOK_EVERY, this.look);
+      this.waiting.add({ until, patience, notBefore: this.clock.now() + PAUSE_MS, go });
+      this.timer ??= this.clock.after(LOOK_EVERY_MS, this.look);
     });
   }
 
@@ -151,7 +151,7 @@ export class Retries {
       each.go('over');
     }
     this.release();
-    this.timer = this.waiting.size > 0 ? this.clock.after(LOOK_EVERY, this.look) : undefined;
+    this.timer = this.waiting.size > 0 ? this.clock.after(LOOK_EVERY_MS, this.look) : undefined;
   };
 
   private release(): void {
@@ -166,7 +166,7 @@ export class Retries {
 
   private ended(well: boolean): void {
     this.underWay--;
-    this.mostUnderWay = well ? Math.min(MOST_UNDER_WAY, this.mostUnderWay * 2) : FEWEST_UNDER_WAY;
+    this.mostUnderWay = well ? Math.min(MAX_UNDER_WAY, this.mostUnderWay * 2) : FEWEST_UNDER_WAY;
     if (!well) return;
     this.lastSuccess = this.clock.now();
     this.release();

@@ -4,10 +4,10 @@ import { DqError, factOf, toError } from '../errors.js';
 import { NoAnswer, withinLimit } from '../time/call-limit.js';
 import type { KeySource, Seal } from './seal.js';
 
-/** Time limit of a function that returns keys, in ms. */
-const LIMIT = 30_000;
-/** Min interval between fetches caused by unknown keys of copies, in ms. */
-const SELDOM = 10_000;
+/** Time limit of a function that returns keys. */
+const LIMIT_MS = 30_000;
+/** Min interval between fetches caused by unknown keys of copies. */
+const MIN_INTERVAL_MS = 10_000;
 
 /**
  * Fetches a seal's keys at startup, periodically, and when a copy names an unknown key, so that a process learns of new keys
@@ -48,7 +48,7 @@ export class KeyFetcher {
 
   private ask(): boolean {
     if (this.isFetching) return true;
-    if (this.isClosed || this.clock.now() - this.fetchedAt < SELDOM) return false;
+    if (this.isClosed || this.clock.now() - this.fetchedAt < MIN_INTERVAL_MS) return false;
     void this.renew();
     return true;
   }
@@ -68,7 +68,7 @@ export class KeyFetcher {
     this.isFetching = true;
     try {
       const keys = detached(() => this.source.fetch());
-      this.seal.use(await withinLimit(this.clock, LIMIT, keys));
+      this.seal.use(await withinLimit(this.clock, LIMIT_MS, keys));
     } catch (error) {
       throw new DqError('DQ_CONFIG', whyNoKeys(error), { cause: error });
     } finally {
@@ -85,6 +85,6 @@ export class KeyFetcher {
 
 function whyNoKeys(error: unknown): string {
   if (error instanceof DqError) return factOf(error);
-  if (error instanceof NoAnswer) return `\`seal.keys\` returned no keys within ${LIMIT / 1_000} s`;
+  if (error instanceof NoAnswer) return `\`seal.keys\` returned no keys within ${LIMIT_MS / 1_000} s`;
   return `\`seal.keys\` failed: ${toError(error).message}`;
 }

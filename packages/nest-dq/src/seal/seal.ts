@@ -20,9 +20,9 @@ export const PROOF_BYTES = 16;
 /** Salt, nonce and tag. */
 export const SEAL_BYTES = SALT_BYTES + NONCE_BYTES + TAG_BYTES;
 /** Max cached derived keys: waiting jobs are unlikely to come from more processes. */
-const MOST_DERIVED = 1_000;
+const MAX_DERIVED = 1_000;
 /** Max jobs sealed with one derived key. */
-const MOST_SEALED = 2 ** 40;
+const MAX_SEALED = 2 ** 40;
 
 export interface SealKeys {
   /** By name; 32 bytes each. Copies sealed with any of them can be read. */
@@ -132,7 +132,7 @@ export class Seal {
     if (current === undefined) return undefined;
     if (this.refused.includes(current)) throw otherBytesError([current]);
     const { keys } = this.known;
-    if (this.own?.name !== current || this.own.sealed >= MOST_SEALED) {
+    if (this.own?.name !== current || this.own.sealed >= MAX_SEALED) {
       const salt = randomBytes(SALT_BYTES).toString('latin1');
       this.own = { name: current, sealed: 0, ...this.derive(keys.get(current)!, salt) };
     }
@@ -215,7 +215,7 @@ export class Seal {
     const known = this.derived.get(id);
     if (known) return known;
     const made = this.derive(master, salt);
-    if (this.derived.size >= MOST_DERIVED) this.derived.delete(this.derived.keys().next().value!);
+    if (this.derived.size >= MAX_DERIVED) this.derived.delete(this.derived.keys().next().value!);
     this.derived.set(id, made);
     return made;
   }

@@ -129,7 +129,7 @@ export function recordMetrics(view: DqClusterView): () => void {
 }
 
 /** A metrics reader remembers each tube forever, so at most this many are reported. */
-const MOST_TUBES = 300;
+const MAX_TUBES = 300;
 const STATES = ['waiting', 'due', 'running', 'dead'] as const;
 const NOTHING = {
   waiting: 0,
@@ -172,7 +172,7 @@ export function recordTubes(meter: Meter, ofCluster: Attributes, { allTubes }: D
   const told = new Set<string>();
   const observe: BatchObservableCallback = (result) => {
     const all = new Map<string, Partial<DqTubeCounts>>(allTubes()?.map((each) => [each.tube, each]));
-    for (const tube of all.keys()) if (told.size < MOST_TUBES) told.add(tube);
+    for (const tube of all.keys()) if (told.size < MAX_TUBES) told.add(tube);
     for (const tube of told) {
       // A reader repeats the last value it got. So a tube that is gone, or is now reported by another process, is set to 0.
       const counts: Partial<DqTubeCounts> = all.get(tube) ?? NOTHING;

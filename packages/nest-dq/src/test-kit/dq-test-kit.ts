@@ -42,7 +42,7 @@ export interface DqTestKitOptions {
   polls?: readonly (string | Tube<any>)[];
 }
 
-const MOST_NODES = 16;
+const MAX_NODES = 16;
 const KNOWN = new Set(['now', 'nodes', 'patience', 'polls']);
 
 /**
@@ -72,8 +72,8 @@ export class DqTestKit {
   constructor(options: DqTestKitOptions = {}) {
     refuseUnknown(options, KNOWN, 'test kit');
     const { now = present(), nodes = 3, patience = '2s', polls = [] } = options;
-    if (!Number.isInteger(nodes) || nodes < 1 || nodes > MOST_NODES) {
-      throw wrongValue('DQ_BAD_OPTION', '`nodes`', nodes, `1 to ${MOST_NODES}`);
+    if (!Number.isInteger(nodes) || nodes < 1 || nodes > MAX_NODES) {
+      throw wrongValue('DQ_BAD_OPTION', '`nodes`', nodes, `1 to ${MAX_NODES}`);
     }
     if (!Array.isArray(polls)) {
       throw wrongValue('DQ_BAD_OPTION', '`polls`', polls, 'an array of tubes');

@@ -11,9 +11,9 @@ import { TubeRounds } from './tube-rounds.js';
 /** By the first round, servers have answered. */
 const TIMES = { firstAfter: 5_000, every: 60_000 };
 /** Letters per script call, few enough that others hardly wait. */
-const MOST_TOGETHER = 128;
+const MAX_TOGETHER = 128;
 /** Calls per round for one tube: some 10,000 letters. */
-const MOST_CALLS = 80;
+const MAX_CALLS = 80;
 
 /**
  * Removes dead letters that are too old or too many from all tubes that a process consumes, soon after the start and about every
@@ -57,7 +57,7 @@ export class LetterSweeper {
     const removed: RemovedLetters = { tooOld: 0, tooMany: 0 };
     try {
       let more = true;
-      for (let calls = 0; more && calls < MOST_CALLS && !ledger.away && !this.rounds.closed; calls++)
+      for (let calls = 0; more && calls < MAX_CALLS && !ledger.away && !this.rounds.closed; calls++)
         more = await this.removeSome(storedAs, ledger, retention, removed);
     } catch (thrown) {
       const error = toError(thrown);
@@ -79,7 +79,7 @@ export class LetterSweeper {
     const asked = this.doubtful.get(tube);
     const { letters, more } = asked
       ? { letters: asked, more: true }
-      : await ledger.surplus({ ...retention, limit: MOST_TOGETHER });
+      : await ledger.surplus({ ...retention, limit: MAX_TOGETHER });
     if (letters.length === 0) return false;
     this.doubtful.set(tube, letters);
     const answers = await ledger.discard(letters.map(({ id, born, died }) => ({ id, born, died })));

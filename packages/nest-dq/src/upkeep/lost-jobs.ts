@@ -13,9 +13,9 @@ export interface LostJobsTimes extends RoundTimes {
 
 const TIMES: LostJobsTimes = { firstAfter: 30_000, every: 60_000, overdue: 300_000 };
 /** Jobs checked per round and tube. */
-const MOST_IN_A_ROUND = 128;
+const MAX_IN_A_ROUND = 128;
 /** Number of reported jobs that are remembered. */
-const MOST_TOLD = 10_000;
+const MAX_TOLD = 10_000;
 
 /** What a process found since its start. */
 export interface LostJobsFound {
@@ -67,7 +67,7 @@ export class LostJobs {
     const after = this.positions.get(tube);
     const { jobs, next } = await this.waiting.page(storedAs, {
       to,
-      limit: MOST_IN_A_ROUND,
+      limit: MAX_IN_A_ROUND,
       ...(after && { after }),
     });
     if (next) this.positions.set(tube, next);
@@ -97,7 +97,7 @@ export class LostJobs {
 
   private report(name: string, tube: string, { id, due, attempt, places }: WaitingJob): void {
     this.reported.add(name);
-    if (this.reported.size > MOST_TOLD) this.reported.delete(this.reported.values().next().value!);
+    if (this.reported.size > MAX_TOLD) this.reported.delete(this.reported.values().next().value!);
     const latest = { tube, id, dueAt: new Date(due), attempt, copies: places.length };
     this.found = { count: (this.found?.count ?? 0) + 1, latest };
     this.parts.report.lost(latest);

@@ -8,22 +8,22 @@ import { Act } from '../operate/act.js';
 import { inBulk, PAGE } from '../operate/bulk.js';
 import { Repair, type Checked } from '../operate/repair.js';
 
-/** Pause between two scans, in ms. */
-const EVERY = 120_000;
+/** Pause between two scans. */
+const INTERVAL_MS = 120_000;
 /** Pages of jobs per partial scan. The next one continues after them. */
 const PAGES = 10;
-/** Delay of a full scan, in ms, since several nodes tend to come back together. */
-const SOON = 1_000;
-/** Least pause between two scans, whatever the reason, in ms. */
-const LEAST_BETWEEN = 10_000;
-/** Jobs due sooner than this, in ms, run from the copies they have. */
-const DUE_AFTER = 60_000;
+/** Delay of a full scan, since several nodes tend to come back together. */
+const SOON_MS = 1_000;
+/** Least pause between two scans, whatever the reason. */
+const LEAST_BETWEEN_MS = 10_000;
+/** Jobs due sooner than this, run from the copies they have. */
+const DUE_AFTER_MS = 60_000;
 /** Jobs moved, and jobs looked at, per second: adds must continue meanwhile. */
-const MOST_MOVES = 1_000;
-const MOST_LOOKS = 2_000;
+const MAX_MOVES = 1_000;
+const MAX_LOOKS = 2_000;
 const AT_ONCE = 8;
-/** How long a process that failed to repair lets others be elected, in ms, and after which it reports the failure again. */
-const GIVEN_UP_FOR = 600_000;
+/** How long a process that failed to repair lets others be elected, and after which it reports the failure again. */
+const GIVEN_UP_FOR_MS = 600_000;
 /** The operator named in the event `operated`. */
 const BY = 'nest-dq';
 
@@ -114,7 +114,7 @@ export class SelfRepair {
   lookAtAll(): void {
     if (!this.goesOn) return;
     this.all = true;
-    if (!this.underWay) this.lookIn(Math.max(SOON, this.notBefore - this.clock.now()));
+    if (!this.underWay) this.lookIn(Math.max(SOON_MS, this.notBefore - this.clock.now()));
   }
 
   /** Call it after closing its context. Waits for the current work. Idempotent. */
@@ -135,8 +135,8 @@ export class SelfRepair {
       this.planned = Infinity;
       this.underWay = this.work().then((isDone) => {
         this.underWay = undefined;
-        this.notBefore = this.clock.now() + LEAST_BETWEEN;
-        if (this.goesOn) this.lookIn(this.all && isDone ? LEAST_BETWEEN : EVERY);
+        this.notBefore = this.clock.now() + LEAST_BETWEEN_MS;
+        if (this.goesOn) this.lookIn(this.all && isDone ? LEAST_BETWEEN_MS : INTERVAL_MS);
       });
     });
   }
@@ -153,7 +153,7 @@ export class SelfRepair {
     this.all = false;
     const work = new Repair(context, {
       counting: { byItself: true },
-      dueAfter: DUE_AFTER,
+      dueAfter: DUE_AFTER_MS,
       patience: context.parts.settings.patience,
       atOnce: AT_ONCE,
     });
@@ -168,7 +168,7 @@ export class SelfRepair {
       const fact = thrown instanceof DqError ? factOf(thrown) : toError(thrown).message;
       if (!this.closed)
         this.parts.warn(
-          `looking for jobs with missing copies failed; retrying in ${EVERY / 60_000} minutes: ${fact}`,
+          `looking for jobs with missing copies failed; retrying in ${INTERVAL_MS / 60_000} minutes: ${fact}`,
         );
       return false;
     }
@@ -187,7 +187,7 @@ export class SelfRepair {
       }
       cursor = page.next;
       if (cursor === undefined) break;
-      await this.pauseAfter(begun, PAGE / MOST_LOOKS);
+      await this.pauseAfter(begun, PAGE / MAX_LOOKS);
       if (!this.goesOn) return undefined;
     }
     this.behind = cursor;
@@ -196,7 +196,7 @@ export class SelfRepair {
 
   private giveUp(unread: UnreadableJobs | undefined): void {
     this.unread = unread;
-    this.givenUpUntil = this.clock.now() + GIVEN_UP_FOR;
+    this.givenUpUntil = this.clock.now() + GIVEN_UP_FOR_MS;
   }
 
   /** Whether the missing keys have arrived. */
@@ -214,7 +214,7 @@ export class SelfRepair {
     else this.givenUpUntil = 0;
     for (const reason of new Set(unreadable.map(({ copy }) => copy.reason))) {
       if (clock.now() < (this.warned.get(reason) ?? 0)) continue;
-      this.warned.set(reason, clock.now() + GIVEN_UP_FOR);
+      this.warned.set(reason, clock.now() + GIVEN_UP_FOR_MS);
       const jobs = unreadable.filter(({ copy }) => copy.reason === reason);
       const { job, copy } = jobs[0]!;
       const tube = withoutPrefix(job.tube, settings.prefix);
@@ -256,7 +256,7 @@ export class SelfRepair {
         }
         const before = tried;
         tried = done + failed + skipped;
-        await this.pauseAfter(pageBegun, Math.max(PAGE / MOST_LOOKS, (tried - before) / MOST_MOVES));
+        await this.pauseAfter(pageBegun, Math.max(PAGE / MAX_LOOKS, (tried - before) / MAX_MOVES));
         pageBegun = clock.now();
       }
     } finally {

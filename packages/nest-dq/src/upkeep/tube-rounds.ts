@@ -1,8 +1,8 @@
 import type { Clock, Timer } from 'nest-handlers/time';
 
-/** Tubes looked at together, since their calls then wake the process once, and the pause before the next ones, in ms. */
-const TOGETHER = 10;
-const APART = 1_000;
+/** Tubes looked at together, since their calls then wake the process once, and the pause before the next ones. */
+const BATCH_WINDOW_MS = 10;
+const PAUSE_MS = 1_000;
 
 export interface RoundTimes {
   /** Time from the start to the first round, in ms. */
@@ -45,11 +45,11 @@ export class TubeRounds {
   }
 
   private go(tubes: readonly string[], from = 0): void {
-    const to = from + TOGETHER;
+    const to = from + BATCH_WINDOW_MS;
     this.underWay = Promise.all(tubes.slice(from, to).map(this.look)).then(() => {
       if (this.closed) return;
       if (to >= tubes.length) this.roundAfter(this.times.every);
-      else this.timer = this.clock.after(APART, () => this.go(tubes, to));
+      else this.timer = this.clock.after(PAUSE_MS, () => this.go(tubes, to));
     });
   }
 }

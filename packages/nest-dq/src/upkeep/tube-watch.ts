@@ -1,10 +1,10 @@
 import type { Clock, Timer } from 'nest-handlers/time';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
 
-/** Pause between two looks, in ms. */
-const EVERY = 15_000;
-/** How often a process that isn't the leader checks whether it is, in ms. */
-const ELECTED_EVERY = 1_000;
+/** Pause between two looks. */
+const INTERVAL_MS = 15_000;
+/** How often a process that isn't the leader checks whether it is. */
+const ELECTED_EVERY_MS = 1_000;
 
 interface TubeWatchParts {
   readonly clock: Clock;
@@ -45,6 +45,6 @@ export class TubeWatch {
     const looks = elected();
     this.seen = looks ? (await look()).tubes : undefined;
     if (this.state !== 'watching') return;
-    this.timer = clock.after(looks ? EVERY : ELECTED_EVERY, () => void this.look());
+    this.timer = clock.after(looks ? INTERVAL_MS : ELECTED_EVERY_MS, () => void this.look());
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from 'nest-handlers/time';
 
-/** Pause between two looks, in ms. A deploy may restart all consumers of a tube in between. */
-const EVERY = 60_000;
+/** Pause between two looks. A deploy may restart all consumers of a tube in between. */
+const INTERVAL_MS = 60_000;
 
 interface UnconsumedTubesParts {
   readonly clock: Clock;
@@ -27,7 +27,7 @@ export class UnconsumedTubes {
 
   /** Idempotent; does nothing after `close`. */
   start(): void {
-    if (!this.closed) this.timer ??= this.parts.clock.after(EVERY, () => void this.look());
+    if (!this.closed) this.timer ??= this.parts.clock.after(INTERVAL_MS, () => void this.look());
   }
 
   /** Idempotent. */
@@ -49,6 +49,6 @@ export class UnconsumedTubes {
       );
     }
     this.seen = new Set(found);
-    this.timer = clock.after(EVERY, () => void this.look());
+    this.timer = clock.after(INTERVAL_MS, () => void this.look());
   }
 }

@@ -1,10 +1,10 @@
 import { fakeTimers, within } from './real-time.js';
 import type { VirtualClock } from './virtual-clock.js';
 
-/** Virtual time in ms before and after an event that is never skipped. */
-const AROUND = 10_000;
-/** Max skip in ms of virtual time while a tube rests, so that none of its jobs is overdue for long. */
-const LONGEST_REST = 24 * 60 * 60 * 1_000;
+/** Virtual time before and after an event that is never skipped. */
+const AROUND_MS = 10_000;
+/** Max skip of virtual time while a tube rests, so that none of its jobs is overdue for long. */
+const LONGEST_REST_MS = 24 * 60 * 60 * 1_000;
 /** Number of checks on a run that may wait for a fake timer, one real millisecond each. */
 const GLANCES = 10;
 
@@ -85,10 +85,12 @@ export class TimeTravel {
     const { clock } = this.parts;
     const works = this.parts.works();
     const now = clock.now();
-    const target = Math.min(end, ...works.map((each) => each.nextStop() - AROUND));
+    const target = Math.min(end, ...works.map((each) => each.nextStop() - AROUND_MS));
     if (works.some((each) => each.works) || target <= now) this.stirred = now;
-    else if (now - this.stirred > AROUND && works.every((each) => !each.busy && each.nextChange() > now)) {
-      await this.pass(Math.min(target - now, works.some((each) => each.anyRests) ? LONGEST_REST : Infinity));
+    else if (now - this.stirred > AROUND_MS && works.every((each) => !each.busy && each.nextChange() > now)) {
+      await this.pass(
+        Math.min(target - now, works.some((each) => each.anyRests) ? LONGEST_REST_MS : Infinity),
+      );
     }
   }
 

@@ -1,5 +1,5 @@
 /** One member of a group at work: passes its partitions to the handlers of this process. */
-import { matches } from '../driver/expressions.js';
+import { matchesAny } from '../driver/expressions.js';
 import {
   DRAIN_SHARE,
   REBALANCE_TIMEOUT,
@@ -16,7 +16,7 @@ import type { Clock, Timer } from 'nest-handlers/time';
 import { Committer } from './committer.js';
 import type { PartitionWork } from './partition-work.js';
 import type { Pauses } from './pauses.js';
-import { FILL_LIMIT, TopicWork, type CutPartition, type WorkOptions } from './topic-work.js';
+import { FILL_LIMIT_MS, TopicWork, type CutPartition, type WorkOptions } from './topic-work.js';
 
 /** A handler of the group and its topics. No topic has two handlers in one group. */
 export interface Subscription extends WorkOptions {
@@ -136,7 +136,7 @@ export class GroupConsumer implements MemberHandler {
   async rejoining(): Promise<void> {
     this.assignment = undefined;
     const { rebalanceTimeout = REBALANCE_TIMEOUT } = this.options;
-    const fill = Math.min(FILL_LIMIT, (DRAIN_SHARE * rebalanceTimeout) / 2);
+    const fill = Math.min(FILL_LIMIT_MS, (DRAIN_SHARE * rebalanceTimeout) / 2);
     await Promise.all(this.works.map(([, work]) => work.rejoin(fill)));
     await this.committer.flush();
   }
@@ -206,7 +206,7 @@ export class GroupConsumer implements MemberHandler {
   private async drain(timeout: number, returns: boolean): Promise<number> {
     await new Promise<void>((resolve) => {
       const timer = this.clock.after(timeout, resolve);
-      void Promise.all(this.works.map(([, work]) => work.stop(Math.min(FILL_LIMIT, timeout)))).then(() => {
+      void Promise.all(this.works.map(([, work]) => work.stop(Math.min(FILL_LIMIT_MS, timeout)))).then(() => {
         timer.cancel();
         resolve();
       });
@@ -223,5 +223,5 @@ export class GroupConsumer implements MemberHandler {
 
 /** Whether the subscription covers the topic. */
 export function has({ topics }: Pick<Subscription, 'topics'>, topic: string): boolean {
-  return topics.some((each) => (typeof each === 'string' ? each === topic : matches(topic, [each])));
+  return topics.some((each) => (typeof each === 'string' ? each === topic : matchesAny(topic, [each])));
 }

@@ -1,7 +1,7 @@
 /** Memory for messages in this process, over all its partitions and pushes. */
 
 /** Min bytes of a fetch: with very many partitions, a fetch each costs more than the memory smaller ones save. */
-const LEAST_FETCH = 65_536;
+const LEAST_FETCH_BYTES = 65_536;
 
 /**
  * Half of the budget is divided evenly among partitions: each may hold that much whatever the others do, and always one batch,
@@ -29,7 +29,7 @@ export class MemoryBudget {
 
   /** Max bytes of one fetch of a partition, so that it exceeds its share by at most half. */
   get fetchBytes(): number {
-    return Math.max(LEAST_FETCH, this.share / 2);
+    return Math.max(LEAST_FETCH_BYTES, this.share / 2);
   }
 
   /** Whether each partition must keep to its share. */

@@ -92,14 +92,14 @@ export class PartitionWork {
   /** Whether it accepts no more messages. */
   get full(): boolean {
     const { messages, budget } = this.room;
-    if (this.track.size >= messages || this.bytes >= MOST_BYTES) return true;
+    if (this.track.size >= messages || this.bytes >= MAX_BYTES) return true;
     return this.bytes > 0 && this.bytes >= budget.share && budget.scarce;
   }
 
   /** Whether it accepts messages again. */
   get roomy(): boolean {
     const { messages, budget } = this.room;
-    if (this.track.size * 2 > messages || this.bytes * 2 > MOST_BYTES) return false;
+    if (this.track.size * 2 > messages || this.bytes * 2 > MAX_BYTES) return false;
     return this.bytes * 2 <= budget.share || !budget.scarce;
   }
 
@@ -189,10 +189,10 @@ export class PartitionWork {
 }
 
 /** Max bytes held per partition, even if memory is plentiful: more would only queue here longer. */
-const MOST_BYTES = 16 * 2 ** 20;
+const MAX_BYTES = 16 * 2 ** 20;
 /** Estimated bytes of a message's own objects. */
-const OVERHEAD = 200;
+const OVERHEAD_BYTES = 200;
 
 function sizeOf({ key, value }: { readonly key: Buffer | null; readonly value: Buffer | null }): number {
-  return OVERHEAD + (key?.length ?? 0) + (value?.length ?? 0);
+  return OVERHEAD_BYTES + (key?.length ?? 0) + (value?.length ?? 0);
 }

@@ -67,14 +67,14 @@ export interface Skip extends TopicPartition {
 /** The outcomes of a run, now or later. */
 export type Ran = Promise<readonly Outcome[]> | readonly Outcome[];
 
-/** How long a partition must be full with the same first message before that is reported, in ms. */
-const STALL = 10_000;
+/** How long a partition must be full with the same first message before that is reported. */
+const STALL_MS = 10_000;
 
 /**
- * Time in ms after the start of a rebalance or a stop during which gaps are still filled: messages that precede ones already
+ * Time after the start of a rebalance or a stop during which gaps are still filled: messages that precede ones already
  * started, such as the second of a key. Otherwise the committed offset stays before them, and everything after is repeated.
  */
-export const FILL_LIMIT = 1_000;
+export const FILL_LIMIT_MS = 1_000;
 
 export class TopicWork {
   private readonly partitions = new Map<string, PartitionWork>();
@@ -304,12 +304,12 @@ export class TopicWork {
     if (!this.options.stalled || work.watched) return;
     work.watched = true;
     const { watermark } = work;
-    this.later(STALL, () => {
+    this.later(STALL_MS, () => {
       work.watched = false;
       if (work.lost || !work.paused || this.pauses.has(work.place.topic)) return;
       if (work.watermark !== undefined && work.watermark === watermark && work.stalledAt !== watermark) {
         work.stalledAt = watermark;
-        this.options.stalled!({ ...work.place, offset: watermark, behind: work.ahead - 1, after: STALL });
+        this.options.stalled!({ ...work.place, offset: watermark, behind: work.ahead - 1, after: STALL_MS });
       }
       this.watch(work);
     });

@@ -10,10 +10,10 @@ const NAMES: readonly string[] = [
   'cursor',
 ] satisfies readonly (keyof KqDeadLetterListOptions)[];
 /** Max offsets of one read. */
-export const MOST_AT_ONCE = 1_000;
+export const MAX_AT_ONCE = 1_000;
 /** Max read by a page, in addition to one chunk per partition. */
-const MOST_MESSAGES = 50_000;
-const MOST_BYTES = 64 * 1_048_576;
+const MAX_MESSAGES = 50_000;
+const MAX_BYTES = 64 * 1_048_576;
 
 type Positions = ReadonlyMap<number, bigint | undefined>;
 
@@ -49,7 +49,7 @@ export async function pageOf(
   leaderless: readonly number[],
 ): Promise<KqDeadLetterPage> {
   const { limit, positions } = query;
-  const budget: Budget = { messages: MOST_MESSAGES, bytes: MOST_BYTES };
+  const budget: Budget = { messages: MAX_MESSAGES, bytes: MAX_BYTES };
   const tails = partitions.map((partition) => {
     const floor = floors.get(partition.partition) ?? partition.first;
     const isThrough = positions?.has(partition.partition) === false;
@@ -89,7 +89,7 @@ class Tail {
     private readonly floor: bigint,
     private below: bigint,
   ) {
-    this.count = Math.min(query.limit, MOST_AT_ONCE);
+    this.count = Math.min(query.limit, MAX_AT_ONCE);
   }
 
   get number(): number {
@@ -121,7 +121,7 @@ class Tail {
       const { letters, position } = await this.partition.below(this.below, this.count, budget);
       this.below = position;
       this.found.push(...letters.filter(this.query.matches));
-      this.count = Math.min(2 * this.count, MOST_AT_ONCE);
+      this.count = Math.min(2 * this.count, MAX_AT_ONCE);
     }
   }
 

@@ -5,9 +5,9 @@ import { isLetter, resolvedBy, summaryOf } from './letter.js';
 import { OffsetSet } from './offset-set.js';
 
 /** Bytes of one read. */
-const READ = 1_048_576;
+const READ_BYTES = 1_048_576;
 /** Max new messages read to extend the known range; beyond that it starts over. */
-const MOST_NEW = 10_000n;
+const MAX_NEW = 10_000n;
 
 /** What a call may still read. */
 export interface Budget {
@@ -45,7 +45,7 @@ export class LetterPartition {
       this.resolved.clear();
       this.last = undefined;
       this.from = this.to = end;
-    } else if (end - this.to > MOST_NEW || this.from === this.to) this.from = this.to = end;
+    } else if (end - this.to > MAX_NEW || this.from === this.to) this.from = this.to = end;
     else await this.knowTo(end);
   }
 
@@ -90,7 +90,7 @@ export class LetterPartition {
   /** Yields messages in order, in chunks. */
   async *read(low: bigint, high: bigint): AsyncGenerator<readonly LogMessage[]> {
     for (let next = low; next < high;) {
-      const read = await this.admin.readFrom(this.topic, this.partition, next, READ);
+      const read = await this.admin.readFrom(this.topic, this.partition, next, READ_BYTES);
       const messages = read.messages.filter(({ offset }) => offset < high);
       if (messages.length > 0) yield messages;
       if (read.next <= next) return;

@@ -18,18 +18,18 @@ import {
 } from './kq-dead-letters.js';
 import { headerOf, isLetter, letterOf, resolutionOf, revived, summaryOf, type Resolution } from './letter.js';
 import { letterMatcher, placeIn, placeOf } from './letter-filter.js';
-import { MOST_AT_ONCE, pageOf, readQuery } from './letter-pages.js';
+import { MAX_AT_ONCE, pageOf, readQuery } from './letter-pages.js';
 import { LetterPartition } from './letter-partition.js';
 import { Targets } from './targets.js';
 import { DEAD_LETTER_HEADERS } from '../failures/dead-letter.js';
 import { isDeadTopic } from '../driver/made-topics.js';
 
 /** Max letters resolved by one record. */
-const MOST_RESOLVED = 500;
-const MOST_EXAMPLES = 5;
-const MOST_FAILURES = 10;
+const MAX_RESOLVED = 500;
+const MAX_EXAMPLES = 5;
+const MAX_FAILURES = 10;
 /** Max topics whose resolved letters are cached between calls. */
-const MOST_TOPICS = 20;
+const MAX_TOPICS = 20;
 const UNBOUNDED = { messages: Infinity, bytes: Infinity };
 
 /** An act to perform. */
@@ -178,11 +178,11 @@ export class LogDeadLetters extends KqDeadLetters {
     for (const partition of partitions) {
       const floor = floors.get(partition.partition) ?? partition.first;
       for (let position = partition.end; position > floor;) {
-        const read = await partition.below(position, MOST_AT_ONCE, { ...UNBOUNDED });
+        const read = await partition.below(position, MAX_AT_ONCE, { ...UNBOUNDED });
         position = read.position;
         const matching = read.letters.filter(matches);
         found += matching.length;
-        done.examples.push(...matching.slice(0, MOST_EXAMPLES - done.examples.length));
+        done.examples.push(...matching.slice(0, MAX_EXAMPLES - done.examples.length));
         if (act.dryRun) done.count = Math.min(found, act.limit);
         yield done;
       }
@@ -206,10 +206,10 @@ export class LogDeadLetters extends KqDeadLetters {
       const letters = messages.filter(
         (each) => isLetter(each) && matches(summaryOf(partition.partition, each)),
       );
-      for (let at = 0; at < letters.length; at += MOST_RESOLVED) {
+      for (let at = 0; at < letters.length; at += MAX_RESOLVED) {
         const left = act.limit - done.count - done.failed;
         // Someone else may have resolved some meanwhile.
-        const open = letters.slice(at, at + MOST_RESOLVED).filter(({ offset }) => partition.isOpen(offset));
+        const open = letters.slice(at, at + MAX_RESOLVED).filter(({ offset }) => partition.isOpen(offset));
         if (left <= 0) return;
         if (open.length === 0) continue;
         await this.resolve(act, partition, open.slice(0, left), done);
@@ -239,7 +239,7 @@ export class LogDeadLetters extends KqDeadLetters {
       if (endsAct(error)) throw error;
       done.failed++;
       const place = { partition: partition.partition, offset: String(offset) };
-      if (done.failures.length < MOST_FAILURES) done.failures.push({ ...place, error });
+      if (done.failures.length < MAX_FAILURES) done.failures.push({ ...place, error });
     }
   }
 
@@ -329,7 +329,7 @@ export class LogDeadLetters extends KqDeadLetters {
     this.known.delete(topic);
     this.known.set(topic, known); // moves it to the end: most recently used
     const [oldest] = this.known.keys();
-    if (this.known.size > MOST_TOPICS) this.known.delete(oldest!);
+    if (this.known.size > MAX_TOPICS) this.known.delete(oldest!);
     return known;
   }
 
@@ -361,7 +361,7 @@ function endsAct(error: KqError): boolean {
 /** Whether the letter is unresolved. Reads what is needed to know. */
 async function isOpen(partition: LetterPartition, offset: bigint): Promise<boolean> {
   for (let position = partition.end; position > offset;)
-    ({ position } = await partition.below(position, MOST_AT_ONCE, { ...UNBOUNDED }));
+    ({ position } = await partition.below(position, MAX_AT_ONCE, { ...UNBOUNDED }));
   return partition.isOpen(offset);
 }
 

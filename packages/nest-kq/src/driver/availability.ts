@@ -5,10 +5,10 @@ import { hasLeader, type Cluster, type TopicInfo } from './cluster.js';
 import type { Unavailable } from './driver.js';
 import type { TopicPartition } from './message.js';
 
-/** Check interval in ms. */
-const EVERY = 5_000;
-/** Check interval in ms while something is missing. */
-const SOON = 1_000;
+/** Check interval. */
+const INTERVAL_MS = 5_000;
+/** Check interval while something is missing. */
+const SOON_MS = 1_000;
 
 export class Availability {
   private topics: readonly string[] = [];
@@ -47,7 +47,7 @@ export class Availability {
   }
 
   private arm(): void {
-    const after = this.missing.size > 0 || this.told.size > 0 ? SOON : EVERY;
+    const after = this.missing.size > 0 || this.told.size > 0 ? SOON_MS : INTERVAL_MS;
     this.timer = this.client.clock.after(after, () => void this.look());
   }
 

@@ -35,13 +35,13 @@ export interface NewTopic {
 /** An offset of a partition: of its first message, after its last one, or of the first message at this time or later. */
 export type At = 'first' | 'end' | number;
 
-/** Default time a call keeps retrying, in ms. */
-export const PATIENCE = 10_000;
-const PAUSE = 100;
-/** How long a newly created topic may be unknown, in ms. */
-const NEW_TOPIC = 500;
-/** Time in ms until the brokers know a topic they created, even on a busy machine. */
-const CREATED = 30_000;
+/** Default time a call keeps retrying. */
+export const PATIENCE_MS = 10_000;
+const PAUSE_MS = 100;
+/** How long a newly created topic may be unknown. */
+const NEW_TOPIC_MS = 500;
+/** Time until the brokers know a topic they created, even on a busy machine. */
+const CREATED_MS = 30_000;
 
 /** Implements what is the same for all drivers; a driver's subclass makes the requests. */
 export abstract class Cluster implements LogAdmin {
@@ -98,7 +98,7 @@ export abstract class Cluster implements LogAdmin {
         };
       }),
     );
-    for (const { topic } of missing) await this.partitions(topic, CREATED, CREATED);
+    for (const { topic } of missing) await this.partitions(topic, CREATED_MS, CREATED_MS);
     return missing.map(({ topic }) => topic);
   }
 
@@ -108,7 +108,7 @@ export abstract class Cluster implements LogAdmin {
 
   async endsOfLed(topic: string): Promise<(PartitionEnds | undefined)[]> {
     const { clock } = this.client;
-    for (const until = clock.now() + PATIENCE; ; await this.client.delay(PAUSE)) {
+    for (const until = clock.now() + PATIENCE_MS; ; await this.client.delay(PAUSE_MS)) {
       const partitions = await this.partitions(topic);
       try {
         const ends = await this.endsOf(topic, partitions.filter(hasLeader), 0);
@@ -149,11 +149,15 @@ export abstract class Cluster implements LogAdmin {
    * Resolves with its partitions, in order. Rejects with `KQ_UNKNOWN_TOPIC` if no broker knows the topic, and creates nothing.
    * @param young How long the topic may be unknown, in ms.
    */
-  async partitions(topic: string, patience?: number, young = NEW_TOPIC): Promise<readonly PartitionInfo[]> {
+  async partitions(
+    topic: string,
+    patience?: number,
+    young = NEW_TOPIC_MS,
+  ): Promise<readonly PartitionInfo[]> {
     const missing = new KqError('KQ_UNKNOWN_TOPIC', `there is no topic ${JSON.stringify(topic)}`);
     if (!isTopicName(topic)) throw missing;
     const { clock } = this.client;
-    for (const end = clock.now() + young; ; await this.client.delay(PAUSE)) {
+    for (const end = clock.now() + young; ; await this.client.delay(PAUSE_MS)) {
       const found = await this.find(topic, patience);
       if (found?.error === 'refused')
         throw new KqError('KQ_REFUSED', `cannot describe topic ${topic}: permission denied`);

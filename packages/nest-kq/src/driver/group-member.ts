@@ -5,7 +5,7 @@ import { Availability } from './availability.js';
 import type { BrokerClient } from './broker-client.js';
 import type { Cluster } from './cluster.js';
 import type { LogMember, MemberHandler, MemberIdentity, MemberOptions } from './driver.js';
-import { matches } from './expressions.js';
+import { matchesAny } from './expressions.js';
 import type { GroupOffset, TopicPartition } from './message.js';
 
 const FIRST_PAUSE = 100;
@@ -51,7 +51,7 @@ export class GroupMember implements LogMember {
 
   /** Reported, with no assignment since. */
   private rejoining: Promise<void> | undefined;
-  private readonly handler: MemberHandler;
+  private readonly watched: MemberHandler;
   private readonly availability: Availability;
 
   constructor(
@@ -61,7 +61,7 @@ export class GroupMember implements LogMember {
     private readonly handler: MemberHandler,
     private readonly stay: MakeStay,
   ) {
-    this.handler = {
+    this.watched = {
       rejoining: () => this.announceRejoin(),
       assigned: (assignment, continued) => {
         this.rejoining = undefined;
@@ -132,7 +132,7 @@ export class GroupMember implements LogMember {
       this.availability.watch(topics, new Set(this.options.topics.filter(isName)));
       const { missing } = this;
       const options = { ...this.options, topics, missing };
-      const membership = this.stay(options, this.handler, (error) => {
+      const membership = this.stay(options, this.watched, (error) => {
         if (this.membership === membership) void this.fail(error);
       });
       this.membership = membership;
@@ -190,7 +190,7 @@ export class GroupMember implements LogMember {
       names.push(topic);
     }
     if (patterns.length > 0)
-      for (const { topic } of await cluster.all(0)) if (matches(topic, patterns)) names.push(topic);
+      for (const { topic } of await cluster.all(0)) if (matchesAny(topic, patterns)) names.push(topic);
     return [...new Set(names)];
   }
 }

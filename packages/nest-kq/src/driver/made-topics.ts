@@ -32,14 +32,14 @@ export function isMade(topic: string): boolean {
 /** Retention in ms. Dead letters must still be there when somebody looks, so the brokers' default, often a week, is too short. */
 const KEPT_MS = 30 * 86_400_000;
 /** Max bytes of a message. A letter adds headers to its message, which the original topic has already limited. */
-const MOST_BYTES = 100 * 2 ** 20;
+const MAX_BYTES = 100 * 2 ** 20;
 
 /** @param like The topic of the original messages. */
 export function settingsOf(topic: string, like: string): TopicSettings {
   const config = {
     'cleanup.policy': 'delete',
     'retention.ms': String(KEPT_MS),
-    'max.message.bytes': String(MOST_BYTES),
+    'max.message.bytes': String(MAX_BYTES),
   };
   return { topic, like, config };
 }

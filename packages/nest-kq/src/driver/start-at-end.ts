@@ -3,9 +3,9 @@ import type { BrokerClient } from './broker-client.js';
 import type { Cluster } from './cluster.js';
 import type { GroupOffset } from './message.js';
 
-/** How long to wait for a leader's election, in ms; without a leader a partition starts at its first message. */
-const ELECTION = 3_000;
-const PAUSE = 100;
+/** How long to wait for a leader's election; without a leader a partition starts at its first message. */
+const ELECTION_MS = 3_000;
+const PAUSE_MS = 100;
 
 /**
  * Commits the end explicitly. The clients themselves start at the end each time nothing is committed: then a crash before the
@@ -52,7 +52,7 @@ export class StartAtEnd {
    */
   private async endOf(topic: string): Promise<GroupOffset[]> {
     const { client } = this;
-    for (const until = client.clock.now() + ELECTION; ; await client.delay(PAUSE)) {
+    for (const until = client.clock.now() + ELECTION_MS; ; await client.delay(PAUSE_MS)) {
       const ends = await this.cluster.endsOfLed(topic);
       const leaderless = ends.flatMap((end, partition) => (end ? [] : [`${topic}/${partition}`]));
       if (leaderless.length > 0 && client.clock.now() < until) continue;

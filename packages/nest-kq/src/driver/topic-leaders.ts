@@ -3,8 +3,8 @@ import type { BrokerClient } from './broker-client.js';
 import type { Cluster } from './cluster.js';
 import type { OutgoingMessage } from './message.js';
 
-/** Max age in ms before a topic is refreshed: it may have other leaders, or more partitions. */
-const FRESH = 10_000;
+/** Max age before a topic is refreshed: it may have other leaders, or more partitions. */
+const FRESH_MS = 10_000;
 
 export interface Leaders {
   /** By partition; -1 for none. */
@@ -78,7 +78,7 @@ export class TopicLeaders {
   private async look(topic: string, patience: number): Promise<Leaders> {
     const partitions = await this.cluster.partitions(topic, patience);
     const leaders = leadersOf(partitions.map(({ leader }) => leader));
-    this.all.set(topic, { leaders, until: this.client.clock.now() + FRESH });
+    this.all.set(topic, { leaders, until: this.client.clock.now() + FRESH_MS });
     return leaders;
   }
 }

@@ -2,7 +2,7 @@
 import type { Duration } from 'nest-handlers/time';
 import { checkOptions, milliseconds, wholeNumber } from '../api/checks.js';
 import { topicName, type Topic } from '../api/topic.js';
-import { matches } from '../driver/expressions.js';
+import { matchesAny } from '../driver/expressions.js';
 import { show, wrongValue } from '../errors.js';
 import { errorMatcher, type ErrorChoice } from './error-choice.js';
 import { deadTopicOf } from '../driver/made-topics.js';
@@ -114,7 +114,7 @@ const RETRY: readonly string[] = [
 const IN_PLACE = 3;
 const THROUGH_DQ = 10;
 const DELAYS: readonly Duration[] = ['10s', '1m', '10m'];
-const MOST_DELAYS = 20;
+const MAX_DELAYS = 20;
 
 /** Returns the delay in ms: 1 s, doubling up to a minute. */
 export function defaultBackoff(attempt: number): number {
@@ -204,8 +204,8 @@ function delaysOf(retry: RetryOptions, { topics }: FailureOwner): readonly numbe
       expression,
       'names, not expressions',
     );
-  if (!Array.isArray(delays) || delays.length === 0 || delays.length > MOST_DELAYS)
-    throw wrongValue('KQ_BAD_OPTION', '`retry.delays`', delays, `a list of 1 to ${MOST_DELAYS} durations`);
+  if (!Array.isArray(delays) || delays.length === 0 || delays.length > MAX_DELAYS)
+    throw wrongValue('KQ_BAD_OPTION', '`retry.delays`', delays, `a list of 1 to ${MAX_DELAYS} durations`);
   return delays.map((delay, index) => time(`\`retry.delays[${index}]\``, delay, 1_000));
 }
 
@@ -236,7 +236,7 @@ function placeOf(given: DeadLetterChoice, { topics }: FailureOwner): DeadLetterP
   if (given === 'drop' || given === 'dq') return given;
   const topic = topicName(given);
   // It would handle its own dead letters forever.
-  const own = topics.find((each) => (typeof each === 'string' ? each === topic : matches(topic, [each])));
+  const own = topics.find((each) => (typeof each === 'string' ? each === topic : matchesAny(topic, [each])));
   if (own === undefined) return { topic };
   const expected = `a topic the handler does not consume itself, as it does ${show(own)}`;
   throw wrongValue('KQ_BAD_OPTION', '`deadLetter`', topic, expected);

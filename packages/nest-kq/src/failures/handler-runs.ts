@@ -42,8 +42,8 @@ export interface HandlerRunsOptions {
   readonly delays?: Pick<Delays, 'retry'>;
 }
 
-/** Retry delay in ms, long enough for most rebalances. */
-const AFTER_REBALANCE = 1_000;
+/** Retry delay, long enough for most rebalances. */
+const AFTER_REBALANCE_MS = 1_000;
 
 /** A message waiting to be stored elsewhere. */
 interface Decided {
@@ -263,8 +263,8 @@ export class HandlerRuns {
     if (run.isCut) return { after: 0 };
     // Nor is one interrupted by a rebalance, whatever its handler makes of that.
     if (work?.interrupted) {
-      this.events.emit('failed', item, { error, took, after: AFTER_REBALANCE });
-      return { after: AFTER_REBALANCE };
+      this.events.emit('failed', item, { error, took, after: AFTER_REBALANCE_MS });
+      return { after: AFTER_REBALANCE_MS };
     }
     if (verdict.kind === 'dead') return this.bury(item, verdict.death, this.placeOf(item, error));
     const through = item.waits ? undefined : this.options.settings.through;

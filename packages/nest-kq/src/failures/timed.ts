@@ -2,8 +2,8 @@ import type { Clock, Timer } from 'nest-handlers/time';
 import type { RunSignal } from '../consumer/run-signal.js';
 import { KqError } from '../errors.js';
 
-/** How long a run waits for its handler after the signal has aborted, in ms. */
-const GRACE = 5_000;
+/** How long a run waits for its handler after the signal has aborted. */
+const GRACE_MS = 5_000;
 
 export interface TimedOptions {
   readonly clock: Clock;
@@ -30,7 +30,7 @@ export async function timed(
       late = true;
       run.abort(error);
       // Its order waits for it while it may be about to end.
-      timer = clock.after(GRACE, () => {
+      timer = clock.after(GRACE_MS, () => {
         overran();
         reject(error);
       });

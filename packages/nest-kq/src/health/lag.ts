@@ -5,8 +5,8 @@ import { toError } from '../errors.js';
 import type { Progress } from '../consumer/group-consumer.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 
-/** Time limit for the brokers, in ms. */
-const PATIENCE = 1_000;
+/** Time limit for the brokers. */
+const PATIENCE_MS = 1_000;
 
 export interface Behind {
   /** By `topic/partition`, in order; null if unknown, for example without a leader. */
@@ -58,7 +58,7 @@ export function behind(next: bigint | undefined, ends: PartitionEnds | undefined
 async function within<T>(clock: Clock, answer: Promise<T>): Promise<T> {
   let timer: Timer | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = clock.after(PATIENCE, () => reject(new Error(`no broker answered within ${PATIENCE} ms`)));
+    timer = clock.after(PATIENCE_MS, () => reject(new Error(`no broker answered within ${PATIENCE_MS} ms`)));
   });
   try {
     return await Promise.race([answer, late]);

@@ -19,11 +19,11 @@ import type { Clock, Timer } from 'nest-handlers/time';
 import type { LogReport } from './log-report.js';
 import { TopicWatch } from './topic-watch.js';
 
-/** How long the application's start waits for a group to be joined, in ms. */
-const FIRST_JOIN = 5_000;
+/** How long the application's start waits for a group to be joined. */
+const FIRST_JOIN_MS = 5_000;
 
-/** Delay in ms before a new member is created after the brokers refused the last one. */
-const REFUSED_PAUSE = 30_000;
+/** Delay before a new member is created after the brokers refused the last one. */
+const REFUSED_PAUSE_MS = 30_000;
 
 export interface MembershipOptions extends Pick<
   GroupConsumerOptions,
@@ -137,7 +137,7 @@ export class GroupMembership implements OwnGroup {
   async start(): Promise<void> {
     const joining = this.watch ? this.watch.start().then(() => this.join()) : this.join();
     if (await this.withinLimit(joining)) return;
-    this.report.waits(this.group, FIRST_JOIN);
+    this.report.waits(this.group, FIRST_JOIN_MS);
     void this.goOn(joining);
   }
 
@@ -180,7 +180,7 @@ export class GroupMembership implements OwnGroup {
   private async withinLimit(joining: Promise<void>): Promise<boolean> {
     let timer: Timer | undefined;
     const late = new Promise<false>((resolve) => {
-      timer = this.clock.after(FIRST_JOIN, () => resolve(false));
+      timer = this.clock.after(FIRST_JOIN_MS, () => resolve(false));
     });
     try {
       return await Promise.race([joining.then(() => true), late]);
@@ -235,8 +235,8 @@ export class GroupMembership implements OwnGroup {
       await joining;
     } catch (thrown) {
       if (this.ending) return;
-      this.failed(toError(thrown), REFUSED_PAUSE);
-      this.retry = this.clock.after(REFUSED_PAUSE, () => void this.goOn(this.join()));
+      this.failed(toError(thrown), REFUSED_PAUSE_MS);
+      this.retry = this.clock.after(REFUSED_PAUSE_MS, () => void this.goOn(this.join()));
     }
   }
 

@@ -6,7 +6,7 @@ import {
   type NestModule,
   type NestParts,
 } from 'nest-handlers';
-import { matches } from '../driver/expressions.js';
+import { matchesAny } from '../driver/expressions.js';
 import type { MessageHandler } from '../failures/handler-runs.js';
 import { KqError, show } from '../errors.js';
 import { patternOf, resolveHandler, type HandlerSettings } from './handler-options.js';
@@ -111,5 +111,5 @@ function sharedTopic(one: FoundHandler, other: FoundHandler): string | RegExp | 
 }
 
 function matches(name: string, pattern: string | RegExp): boolean {
-  return typeof pattern !== 'string' && matches(name, [pattern]);
+  return typeof pattern !== 'string' && matchesAny(name, [pattern]);
 }

@@ -18,8 +18,8 @@ import { LogReport } from './log-report.js';
 import type { ResolvedOptions } from './options.js';
 import { subscriptionsOf, type Subscribed } from './subscriptions.js';
 
-/** Delay in ms before a message that no handler takes is tried again: another process may have its handler. */
-const NO_HANDLER = 60_000;
+/** Delay before a message that no handler takes is tried again: another process may have its handler. */
+const NO_HANDLER_MS = 60_000;
 
 /** The parts of one cluster in one application. The constructor wires them and opens nothing. */
 export class KqRuntime {
@@ -173,7 +173,7 @@ export class KqRuntime {
         if (running) return running;
       }
       const fact = `the group ${group} no longer has a handler of ${failed.topic} in this process`;
-      return { after: NO_HANDLER, error: new KqError('KQ_CONFIG', fact) };
+      return { after: NO_HANDLER_MS, error: new KqError('KQ_CONFIG', fact) };
     });
     this.comingBack.push(consuming);
   }

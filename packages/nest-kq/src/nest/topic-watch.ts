@@ -1,12 +1,12 @@
 import { has, type Subscription } from '../consumer/group-consumer.js';
 import type { LogAdmin } from '../driver/driver.js';
-import { matches } from '../driver/expressions.js';
+import { matchesAny } from '../driver/expressions.js';
 import { KqError, show } from '../errors.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 import type { LogReport } from './log-report.js';
 
-/** Poll interval in ms if the log doesn't announce new topics. */
-const EVERY = 5_000;
+/** Poll interval if the log doesn't announce new topics. */
+const INTERVAL_MS = 5_000;
 
 export interface TopicWatchOptions {
   readonly group: string;
@@ -67,7 +67,7 @@ export class TopicWatch {
 
   private arm(): void {
     if (this.stopped || this.admin.watch) return;
-    this.timer = this.clock.after(EVERY, () => void this.lookAgain());
+    this.timer = this.clock.after(INTERVAL_MS, () => void this.lookAgain());
   }
 
   private async lookAgain(): Promise<void> {
@@ -106,7 +106,7 @@ export class TopicWatch {
       return undefined; // the member reports it; retried at the next look
     }
     const { group, patterns } = this.options;
-    const matching = all.map(({ topic }) => topic).filter((topic) => matches(topic, patterns));
+    const matching = all.map(({ topic }) => topic).filter((topic) => matchesAny(topic, patterns));
     const came = matching.filter((topic) => !this.known?.has(topic));
     if (matching.length === 0 && !this.known) this.report.noTopics(group, patterns);
     this.known = new Set(matching); // a deleted topic may be created again

@@ -34,7 +34,7 @@ type Read = (body: Buffer) => any;
 type Write = (value: unknown) => Buffer;
 
 const OWN: readonly string[] = ['schema', 'avsc'];
-const MOST_READERS = 1_000;
+const MAX_READERS = 1_000;
 
 export class AvroFormat implements ValueFormat {
   /** The name for error messages. */
@@ -42,7 +42,7 @@ export class AvroFormat implements ValueFormat {
   private readonly avsc: Avsc;
   private readonly schema: string | undefined;
   private readonly writers: Writers<Write>;
-  private readonly readers = new RecentCache<number, Read>(MOST_READERS);
+  private readonly readers = new RecentCache<number, Read>(MAX_READERS);
 
   constructor(
     private readonly client: () => RegistryClient,

@@ -30,14 +30,14 @@ interface ProtoFile {
 type Write = (value: unknown) => Buffer;
 
 const OWN: readonly string[] = ['schema', 'message'];
-const MOST_READERS = 1_000;
+const MAX_READERS = 1_000;
 
 export class ProtobufFormat implements ValueFormat {
   /** The name for error messages. */
   readonly name = 'protobuf';
   private readonly protobufjs: Protobufjs;
   private readonly writers: Writers<Write>;
-  private readonly readers = new RecentCache<number, ProtoFile>(MOST_READERS);
+  private readonly readers = new RecentCache<number, ProtoFile>(MAX_READERS);
 
   constructor(
     private readonly client: () => RegistryClient,

@@ -32,7 +32,7 @@ const SUBJECT: readonly string[] = [
   'references',
 ] satisfies readonly (keyof SubjectOptions)[];
 /** Max topics of one format. */
-const MOST_TOPICS = 1_000;
+const MAX_TOPICS = 1_000;
 
 /** Checks the options; throws `KQ_BAD_OPTION`. `own`: names of the other options. */
 export function checkSubjectOptions(
@@ -60,7 +60,7 @@ export function checkSubjectOptions(
 
 /** Writers of topics' values; each is looked up once. */
 export class Writers<Writer> {
-  private readonly byTopic = new RecentCache<string, Writer>(MOST_TOPICS);
+  private readonly byTopic = new RecentCache<string, Writer>(MAX_TOPICS);
 
   constructor(
     private readonly client: () => RegistryClient,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LARGEST_BODY, type Reply, ReplyParser } from './reply-parser.js';
+import { LARGEST_BODY_BYTES, type Reply, ReplyParser } from './reply-parser.js';
 
 const ALL_BYTES = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
 const LARGEST_ID = '18446744073709551615';
@@ -152,15 +152,15 @@ describe('ReplyParser', () => {
 
   it('discards a body that is too long and resumes after it', () => {
     const parser = new ReplyParser();
-    parser.feed(Buffer.from(`RESERVED 7 ${LARGEST_BODY + 1}\r\n`));
+    parser.feed(Buffer.from(`RESERVED 7 ${LARGEST_BODY_BYTES + 1}\r\n`));
     expect(parser.next()).toBeUndefined();
     const part = Buffer.alloc(65_536, 'x');
     const before = process.memoryUsage().arrayBuffers;
-    for (let left = LARGEST_BODY + 1; left > 0; left -= part.length) {
+    for (let left = LARGEST_BODY_BYTES + 1; left > 0; left -= part.length) {
       parser.feed(part.subarray(0, left));
       expect(parser.next()).toBeUndefined();
     }
-    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(LARGEST_BODY / 2);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(LARGEST_BODY_BYTES / 2);
     parser.feed(Buffer.from('\r\nDELETED\r\n'));
     expect(parser.next()).toEqual({ word: 'RESERVED', value: '7', body: EMPTY });
     expect(parser.next()).toMatchObject({ word: 'DELETED' });
@@ -169,16 +169,16 @@ describe('ReplyParser', () => {
   it('takes the largest body, in whatever pieces, and allocates no more than has arrived', () => {
     const parser = new ReplyParser();
     const before = process.memoryUsage().arrayBuffers;
-    parser.feed(Buffer.from(`FOUND 1 ${LARGEST_BODY}\r\n`));
+    parser.feed(Buffer.from(`FOUND 1 ${LARGEST_BODY_BYTES}\r\n`));
     expect(parser.next()).toBeUndefined();
-    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(LARGEST_BODY / 16);
-    for (let sent = 0; sent < LARGEST_BODY; sent += 2 ** 20) {
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(LARGEST_BODY_BYTES / 16);
+    for (let sent = 0; sent < LARGEST_BODY_BYTES; sent += 2 ** 20) {
       parser.feed(Buffer.alloc(2 ** 20, sent / 2 ** 20));
       expect(parser.next()).toBeUndefined();
     }
     parser.feed(Buffer.from('\r\n'));
     const body = parser.next()?.body;
-    expect(body?.length).toBe(LARGEST_BODY);
+    expect(body?.length).toBe(LARGEST_BODY_BYTES);
     for (let mib = 0; mib < 16; mib++) expect(body?.[mib * 2 ** 20 + 5]).toBe(mib);
   });
 });

@@ -52,12 +52,12 @@ const LF = 10;
 const CR = 13;
 const SPACE = 32;
 const LONGEST_LINE = 224;
-/** Largest body we accept, in bytes: 256 times beanstalkd's default for a job. A process holds many of them at once. */
-export const LARGEST_BODY = 2 ** 24;
-/** In bytes. beanstalkd's own limit for `-z`: no server announces more. */
-const LARGEST_ANNOUNCED = 2 ** 30;
-/** Initial buffer of a body in several chunks, in bytes. It grows as data arrives: an announcement alone costs nothing. */
-const FIRST_ROOM = 2 ** 16;
+/** Largest body we accept: 256 times beanstalkd's default for a job. A process holds many of them at once. */
+export const LARGEST_BODY_BYTES = 2 ** 24;
+/** beanstalkd's own limit for `-z`: no server announces more. */
+const LARGEST_ANNOUNCED_BYTES = 2 ** 30;
+/** Initial buffer of a body in several chunks. It grows as data arrives: an announcement alone costs nothing. */
+const FIRST_ROOM_BYTES = 2 ** 16;
 /** Number of digits that are exact as a number. */
 const SAFE_DIGITS = 15;
 const LARGEST_ID_DIGITS = 20;
@@ -177,10 +177,10 @@ export class ReplyParser {
 
   private expectBody(word: Word, value: string, bytes: Buffer, start: number, end: number): void {
     const size = Number(digits(bytes, start, end));
-    if (size > LARGEST_ANNOUNCED) throw badLine('an overlong body', bytes, start, end);
+    if (size > LARGEST_ANNOUNCED_BYTES) throw badLine('an overlong body', bytes, start, end);
     this.word = word;
     this.value = value;
-    this.toSkip = size > LARGEST_BODY ? size : 0;
+    this.toSkip = size > LARGEST_BODY_BYTES ? size : 0;
     this.size = size - this.toSkip;
   }
 
@@ -199,7 +199,7 @@ export class ReplyParser {
         this.at = at + length;
         return withoutEnd(chunk, at, at + length);
       }
-      this.body = Buffer.allocUnsafeSlow(Math.min(length, FIRST_ROOM));
+      this.body = Buffer.allocUnsafeSlow(Math.min(length, FIRST_ROOM_BYTES));
       this.bodyLength = 0;
     }
     this.makeRoom(Math.min(length, this.bodyLength + chunk.length - at), length);

@@ -5,17 +5,17 @@
  */
 import { isTubeName } from './commands.js';
 
-/** In bytes. beanstalkd's statistics have less than 2 KiB. */
-const LARGEST_STATS = 2 ** 16;
-/** In bytes. More than 100,000 names of usual length. */
-const LARGEST_LIST = 2 ** 22;
+/** beanstalkd's statistics have less than 2 KiB. */
+const LARGEST_STATS_BYTES = 2 ** 16;
+/** More than 100,000 names of usual length. */
+const LARGEST_LIST_BYTES = 2 ** 22;
 
 /** Values by the server's names, such as `max-job-size`. */
 export type Stats = Readonly<Record<string, string>>;
 
 /** Returns undefined if it isn't a dictionary, or is too long for one of beanstalkd's. */
 export function parseStats(bytes: Buffer): Stats | undefined {
-  if (bytes.length > LARGEST_STATS) return undefined;
+  if (bytes.length > LARGEST_STATS_BYTES) return undefined;
   const [head, ...lines] = bytes.toString('utf8').split('\n');
   if (head !== '---') return undefined;
   const stats = Object.create(null) as Record<string, string>; // a name may be `__proto__`
@@ -30,7 +30,7 @@ export function parseStats(bytes: Buffer): Stats | undefined {
 
 /** Returns the tube names in a list. Undefined if it isn't one, or is too long. */
 export function parseNames(bytes: Buffer): string[] | undefined {
-  if (bytes.length > LARGEST_LIST) return undefined;
+  if (bytes.length > LARGEST_LIST_BYTES) return undefined;
   const [head, ...lines] = bytes.toString('utf8').split('\n');
   const items = lines.filter((line) => line !== '');
   if (head !== '---' || !items.every((line) => line.startsWith('- '))) return undefined;

@@ -16,8 +16,8 @@ import { askRedis, checkRedis } from './redis.js';
 import { checkProcesses } from './processes.js';
 import { checkTubes } from './tubes.js';
 
-/** Time limit for reading processes and nodes from the ledger, in ms. */
-const LIMIT = 2_000;
+/** Time limit for reading processes and nodes from the ledger. */
+const LIMIT_MS = 2_000;
 const WORDS = ['ok', 'warning', 'failure'] as const;
 
 /** Connects on its own, unlike other commands, since it has to report what is wrong with a server that refuses them. */
@@ -91,7 +91,7 @@ async function askLedger(
 ): Promise<{ readonly facts?: LedgerFacts; readonly error?: Error }> {
   try {
     const asked = Promise.all([presence.all(), presence.drainedNodes(), ledger.identity!.peek()]);
-    const [present, drained, identity] = await withinLimit(clock, LIMIT, asked);
+    const [present, drained, identity] = await withinLimit(clock, LIMIT_MS, asked);
     return { facts: { processes: present.map(({ record }) => record), drained, identity } };
   } catch (thrown) {
     return { error: toError(thrown) };

@@ -11,10 +11,10 @@ import { failure, ok, warning, type Check } from './check.js';
 import type { NodeFacts } from './nodes.js';
 
 /** Jobs of each kind that are checked, over all tubes, with an equal share for each tube. */
-const MOST = 1_000;
+const MAX = 1_000;
 const PAGE = 250;
-/** How long nodes have to connect, in ms. */
-const FIRST_ANSWERS = 1_000;
+/** How long nodes have to connect. */
+const FIRST_ANSWERS_MS = 1_000;
 /** Later than any death, in ms. */
 const ANY_AGE = 1e15;
 const ABOUT = 'keys';
@@ -47,7 +47,7 @@ export async function checkKeys(nodes: readonly NodeFacts[], sealed: Sealed): Pr
   const stored = await ledger.keyPrints!.peek(own);
   const wrong = [...own].flatMap(([name, print]) => ((stored.get(name) ?? print) === print ? [] : [name]));
   cluster.start();
-  await cluster.firstAnswers(clock, FIRST_ANSWERS);
+  await cluster.firstAnswers(clock, FIRST_ANSWERS_MS);
   const found = await findKeys(nodes, sealed);
   const { named, unread, more } = found;
   const names = [...new Set([...own.keys(), ...named.keys()])].filter((name) => name !== '');
@@ -66,7 +66,7 @@ export async function checkKeys(nodes: readonly NodeFacts[], sealed: Sealed): Pr
     const which = KINDS.filter((kind) => more.has(kind)).map((kind) =>
       kind === 'dead letter' ? 'the oldest dead letters' : 'the waiting jobs due first',
     );
-    const fact = `only ${which.join(' and ')} were checked, ${grouped(MOST)} across all tubes; others may use any key`;
+    const fact = `only ${which.join(' and ')} were checked, ${grouped(MAX)} across all tubes; others may use any key`;
     checks.push(ok(ABOUT, fact));
   }
   return checks;
@@ -95,7 +95,7 @@ async function findKeys(nodes: readonly NodeFacts[], sealed: Sealed): Promise<Fo
   const found: Found = { named: new Map(), unread: 0, more: new Set() };
   const all = new Set(nodes.flatMap(({ tubes }) => [...tubes.keys()]));
   const tubes = [...all].filter((name) => !sealed.seal.settings.unsealed.has(name)) as StoredTube[];
-  const limit = Math.ceil(MOST / Math.max(1, tubes.length));
+  const limit = Math.ceil(MAX / Math.max(1, tubes.length));
   for (const tube of tubes) {
     await lookAtWaiting(tube, limit, sealed, found);
     const oldest = { maxAge: ANY_AGE, maxCount: 0, limit };

@@ -11,15 +11,15 @@ import type { NodeTls } from '../../nest/tls-option.js';
 import type { Clock } from 'nest-handlers/time';
 import { type Check, failure, ok, warning } from './check.js';
 
-/** Time limit of a node's answer, in ms. A node that is replaying its binlog answers later. */
-const DEADLINE = 2_000;
-/** Time between the two readings of a node's counters, in ms. */
-const BETWEEN = 1_000;
+/** Time limit of a node's answer. A node that is replaying its binlog answers later. */
+const DEADLINE_MS = 2_000;
+/** Time between the two readings of a node's counters. */
+const INTERVAL_MS = 1_000;
 /** Maximum number of tubes checked per node. */
-const MOST_TUBES = 500;
+const MAX_TUBES = 500;
 const OLDEST = [1, 12] as const;
-/** Minimum remaining validity of a certificate, in ms. */
-const SOON = 14 * 86_400_000;
+/** Minimum remaining validity of a certificate. */
+const SOON_MS = 14 * 86_400_000;
 
 /** What a node reported. */
 export interface NodeFacts {
@@ -51,7 +51,7 @@ export async function askNode(
   const began = clock.now();
   const { text } = endpoint;
   const stream = dialTo(endpoint, tls)();
-  const connection = new Connection(stream, { clock, deadline: DEADLINE });
+  const connection = new Connection(stream, { clock, deadline: DEADLINE_MS });
   try {
     const stats = await connection.ask<Stats>((done) => connection.stats(done));
     const took = clock.now() - began;
@@ -59,10 +59,10 @@ export async function askNode(
       stream instanceof TLSSocket ? Date.parse(stream.getPeerCertificate().valid_to) : undefined;
     const all = await connection.ask<string[]>((done) => connection.listTubes(done));
     const names = all.filter((name) => name.startsWith(prefix) && !isAnnouncement(name));
-    const tubes = await askTubes(connection, names.slice(0, MOST_TUBES));
-    await new Promise<void>((resolve) => void clock.after(BETWEEN, resolve));
+    const tubes = await askTubes(connection, names.slice(0, MAX_TUBES));
+    await new Promise<void>((resolve) => void clock.after(INTERVAL_MS, resolve));
     const later = await connection.ask<Stats>((done) => connection.stats(done));
-    const more = names.length > MOST_TUBES;
+    const more = names.length > MAX_TUBES;
     return {
       endpoint: text,
       took,
@@ -139,7 +139,7 @@ function checkNode({ endpoint, error, took, stats, later, validUntil }: NodeFact
 function checkCertificate(endpoint: string, validUntil: number, clock: Clock): Check {
   const left = validUntil - clock.wall();
   const fact = `certificate expires in ${span(left)}`;
-  return left > SOON
+  return left > SOON_MS
     ? ok(endpoint, fact)
     : warning(endpoint, fact, 'renew it before then, or the node becomes unreachable');
 }

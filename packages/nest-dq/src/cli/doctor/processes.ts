@@ -5,8 +5,8 @@ import { VERSION } from '../../fleet/version.js';
 import { ok, warning, type Check } from './check.js';
 
 const ABOUT = 'processes';
-/** Grace period in ms: a process that has just started may have announced itself before its nodes were connected. */
-const CONNECTING = 2 * ANNOUNCE_EVERY_MS;
+/** Grace period: a process that has just started may have announced itself before its nodes were connected. */
+const CONNECTING_MS = 2 * ANNOUNCE_EVERY_MS;
 
 /**
  * All checks of the processes of the application.
@@ -58,7 +58,7 @@ function checkNodes(
   const others = new Set(processes.flatMap(({ nodes }) => Object.keys(nodes)));
   const unnamed = [...others].filter((node) => !given.includes(node));
   const checks = answering.flatMap((node) => {
-    const without = processes.filter(({ nodes, upFor }) => nodes[node] === false && upFor > CONNECTING);
+    const without = processes.filter(({ nodes, upFor }) => nodes[node] === false && upFor > CONNECTING_MS);
     if (without.length === 0) return [];
     const advice = 'check their logs, and the network between them and the node';
     return [warning(node, `answers here, but is unusable for ${namesOf(without)}`, advice)];

@@ -8,10 +8,10 @@ import { withinLimit } from '../../time/call-limit.js';
 import type { Clock } from 'nest-handlers/time';
 import { failure, ok, warning, type Check } from './check.js';
 
-/** Time limit of an answer, in ms. */
-const DEADLINE = 2_000;
-/** Maximum difference between the clocks, in ms. */
-const CLOCKS = 1_000;
+/** Time limit of an answer. */
+const DEADLINE_MS = 2_000;
+/** Maximum difference between the clocks. */
+const MAX_CLOCK_SKEW_MS = 1_000;
 const ABOUT = 'redis';
 
 /** What Redis reported. */
@@ -32,7 +32,7 @@ export async function askRedis(source: RedisSource, clock: Clock): Promise<Redis
   let refused: Error | undefined;
   connection.on('error', (error: Error) => (refused ??= error));
   const database = connection.options.db ?? 0;
-  const within = <T>(call: Promise<T>) => withinLimit(clock, DEADLINE, call);
+  const within = <T>(call: Promise<T>) => withinLimit(clock, DEADLINE_MS, call);
   try {
     await within(connection.connect());
     const info = await within(connection.info());
@@ -118,7 +118,7 @@ function checkMemory(value: Value): Check {
 
 function checkClocks(ahead: number): Check {
   const away = Math.abs(ahead);
-  if (away <= CLOCKS) return ok(ABOUT, `clock is within ${Math.round(away)} ms of this machine`);
+  if (away <= MAX_CLOCK_SKEW_MS) return ok(ABOUT, `clock is within ${Math.round(away)} ms of this machine`);
   const fact = `the clock of this machine is ${span(away)} ${ahead > 0 ? 'ahead of' : 'behind'} Redis`;
   const advice =
     'synchronize both by NTP: jobs run by the clock of Redis, while the times you pass come from your machines';

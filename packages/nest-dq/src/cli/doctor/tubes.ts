@@ -11,8 +11,8 @@ import type { NodeFacts } from './nodes.js';
 /** Every connection watches this tube by default, so its watchers mean nothing. */
 const WATCHED_BY_ALL = 'default';
 
-/** A pause longer than this, in ms, is reported, as by the alert. */
-const LONG_PAUSE = 86_400_000;
+/** A pause longer than this is reported, as by the alert. */
+const LONG_PAUSE_MS = 86_400_000;
 
 /** A tube according to all answering nodes. */
 interface TubeFacts {
@@ -82,7 +82,7 @@ export async function checkTubes(
 function checkPause(about: string, tube: TubeFacts, { since, until }: Pause, now: number): Check {
   const end = until === undefined ? 'it is resumed' : instant(new Date(until), now);
   const fact = `paused since ${instant(new Date(since), now)} until ${end}, with ${copiesOf(tube)}`;
-  if (now - since < LONG_PAUSE) return ok(about, fact);
+  if (now - since < LONG_PAUSE_MS) return ok(about, fact);
   return warning(about, fact, `if it was forgotten: \`nest-dq resume ${about}\``);
 }
 

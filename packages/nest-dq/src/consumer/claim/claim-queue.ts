@@ -16,13 +16,13 @@ const SURPLUS_CHECK_MS = 100;
 const RETRY_AFTER_MS = 500;
 /** Release delay of a copy on whose claim the ledger fails. */
 const FAILED_CLAIM_DELAY_S = 10;
-const MOST_ATTEMPTS = 2 ** 31 - 1;
+const MAX_ATTEMPTS = 2 ** 31 - 1;
 const NOTHING_SETTLED: readonly SettledCopies[] = [];
 /**
  * Claims per call. With several calls in flight, the ledger works on one while this process runs what another granted, and
  * no call blocks the ledger for long.
  */
-const MOST_CLAIMED = 128;
+const MAX_CLAIMED = 128;
 
 /** The copies held here that aren't claimed yet: early ones, and due ones that wait for a slot. Claims due copies while slots are free. */
 export class ClaimQueue {
@@ -40,7 +40,7 @@ export class ClaimQueue {
     this.surfaced = new DueBuffer(clock, ledger, this);
     this.postponed = new DueBuffer(clock, ledger, this);
     this.batcher = new Batcher(ledger, clock, {
-      largest: MOST_CLAIMED,
+      largest: MAX_CLAIMED,
       call: (batch, repeat) => {
         const settled = repeat ? NOTHING_SETTLED : settleQueue.take(storedAs);
         const requests = batch.map((delivery) => this.requestOf(delivery));
@@ -127,7 +127,7 @@ export class ClaimQueue {
   advance(): void {
     const { budget } = this.context;
     while (!this.pause && budget.free > 0 && this.waiting.size > 0) {
-      const batch = this.next(Math.min(budget.free, MOST_CLAIMED));
+      const batch = this.next(Math.min(budget.free, MAX_CLAIMED));
       if (batch.length === 0) return;
       budget.claiming += batch.length;
       this.batcher.ask(batch);
@@ -173,7 +173,7 @@ export class ClaimQueue {
       due,
       token,
       // A job in another program's format is adopted, however many attempts that takes.
-      attempts: foreign ? MOST_ATTEMPTS : (attempts ?? handling.attempts),
+      attempts: foreign ? MAX_ATTEMPTS : (attempts ?? handling.attempts),
       timeout: handling.timeout,
       permit: handling.limits && permitOf(handling.limits, ledgerGroup(header)),
     };

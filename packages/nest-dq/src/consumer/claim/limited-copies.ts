@@ -6,10 +6,10 @@ import type { Delivery, HeldUntil } from '../reserve/delivery.js';
 import type { TubeContext } from '../tube-context.js';
 import type { ClaimQueue } from './claim-queue.js';
 
-/** Longest hold, in ms. A copy that must wait longer is released, so that another process or a more urgent job can go first. */
-const LONGEST_HOLD = 1_000;
-/** Copies refused by the rate are held if their turn comes within this time, in ms: a held copy goes ahead of a more urgent job. */
-const RATE_WINDOW = 200;
+/** Longest hold. A copy that must wait longer is released, so that another process or a more urgent job can go first. */
+const LONGEST_HOLD_MS = 1_000;
+/** Copies refused by the rate are held if their turn comes within this time: a held copy goes ahead of a more urgent job. */
+const RATE_WINDOW_MS = 200;
 /** Copies held for groups, per slot. More would leave no room to find jobs of other groups. */
 const HELD_FOR_GROUPS = 2;
 
@@ -31,7 +31,7 @@ export class LimitedCopies {
     private readonly claims: ClaimQueue,
   ) {
     const { interval } = context.handling.limits ?? {};
-    this.mostForTurn = interval === undefined ? Infinity : Math.ceil((RATE_WINDOW * 1_000) / interval);
+    this.mostForTurn = interval === undefined ? Infinity : Math.ceil((RATE_WINDOW_MS * 1_000) / interval);
   }
 
   /** Copies that may be reserved now. */
@@ -93,9 +93,9 @@ export class LimitedCopies {
    */
   private holdsForTurn(delivery: Delivery, ms: number): boolean {
     this.forgetGone(this.forTurn);
-    const holds = ms <= RATE_WINDOW && this.forTurn.size < this.mostForTurn;
+    const holds = ms <= RATE_WINDOW_MS && this.forTurn.size < this.mostForTurn;
     if (holds) this.forTurn.add(delivery);
-    this.restFor(Math.min(ms, this.forTurn.size > 0 ? RATE_WINDOW : LONGEST_HOLD) / 2, 'rate');
+    this.restFor(Math.min(ms, this.forTurn.size > 0 ? RATE_WINDOW_MS : LONGEST_HOLD_MS) / 2, 'rate');
     return holds;
   }
 

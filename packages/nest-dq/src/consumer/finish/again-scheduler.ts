@@ -7,7 +7,7 @@ import {
   announcedGeneration,
   tooFewOf,
 } from '../../copies/storing.js';
-import { LONGEST_DELAY } from '../../copies/timing.js';
+import { LONGEST_DELAY_S } from '../../copies/timing.js';
 import { jobHeader, type WrittenJob } from '../../copies/header.js';
 import { DqError, toError } from '../../errors.js';
 import { RetryingBatcher } from '../../ledger/batcher.js';
@@ -29,8 +29,8 @@ interface Opening {
   readonly decide: Decide;
 }
 
-/** Least delay between runs if `Again.at` is in the past, in ms. Without it such runs would form a hot loop. */
-const LEAST_STEP = 1_000;
+/** Least delay between runs if `Again.at` is in the past. Without it such runs would form a hot loop. */
+const LEAST_STEP_MS = 1_000;
 /** Stands in for a generation that wasn't opened. */
 const NOT_OPENED = { generation: -1, announced: 0, owed: { mask: 0, unknown: false }, places: [] } as const;
 
@@ -73,13 +73,13 @@ export class AgainScheduler {
     const { tube, ledger, report } = this.context;
     const now = ledger.now();
     const isOver = delay === 0 && at !== 0 && at < now;
-    const least = run.grant.due + LEAST_STEP;
+    const least = run.grant.due + LEAST_STEP_MS;
     if (isOver && least > now) report.instantOver(tube, run.id, new Date(at));
     // A time that passed during the run is kept: it is the occurrence the next run is for.
     const started = run.grant.due + (run.job?.lateness ?? 0);
     const due = Math.ceil(isOver ? Math.max(at < started ? now : at, least) : Math.max(now + delay, at));
-    if (due - now > LONGEST_DELAY * 1000) {
-      const fact = `Again is due at ${showInstant(due)}: expected within ${LONGEST_DELAY} s`;
+    if (due - now > LONGEST_DELAY_S * 1000) {
+      const fact = `Again is due at ${showInstant(due)}: expected within ${LONGEST_DELAY_S} s`;
       return decide({ kind: 'failed', error: new DqError('DQ_TOO_FAR', fact) });
     }
     const why = this.whyNot(run, due);

@@ -5,10 +5,10 @@ import type { Delivery } from '../reserve/delivery.js';
 import type { TubeContext } from '../tube-context.js';
 
 /**
- * Interval at which deletions are sent, in ms. Under load, deleting the copies of several jobs together costs little more than
+ * Interval at which deletions are sent. Under load, deleting the copies of several jobs together costs little more than
  * those of one.
  */
-const INTERVAL = 10;
+const INTERVAL_MS = 10;
 
 interface Deletion {
   readonly delivery: Delivery;
@@ -56,7 +56,7 @@ export class CopyDeleter {
 
   private gather(): void {
     this.gathers = true;
-    this.context.clock.after(INTERVAL, () => {
+    this.context.clock.after(INTERVAL_MS, () => {
       this.gathers = false;
       const { gathered } = this;
       if (gathered.length === 0) return;

@@ -4,29 +4,29 @@ import type { ClusterNode } from '../../cluster/cluster-node.js';
 import type { Timer } from 'nest-handlers/time';
 import type { TubeContext } from '../tube-context.js';
 import { Delivery, type Taker } from './delivery.js';
-import { MOST_HELD, type Lane } from './lane.js';
+import { MAX_HELD, type Lane } from './lane.js';
 import { Lanes, type LanesChange, type LanesUser } from './lanes.js';
 import type { SharedLanes, SharedTube } from './shared-lanes.js';
 
-/** Release delay, in seconds, of a copy whose key this process lacks. */
-const WITHOUT_KEY = 30;
-/** The same, in seconds, while the process is fetching keys. */
-const WHILE_ASKING = 1;
+/** Release delay, of a copy whose key this process lacks. */
+const WITHOUT_KEY_S = 30;
+/** The same, while the process is fetching keys. */
+const WHILE_ASKING_S = 1;
 /** beanstalkd's lowest priority. */
 const LAST_OF_ALL = 2 ** 32 - 1;
-const MOST_LANES = 3;
+const MAX_LANES = 3;
 const SMALLEST_BATCH = 4;
 const LARGEST_BATCH = 256;
-/** Two copies within this time, in ms, make a tube busy. */
-const OFTEN = 1_000;
+/** Two copies within this time, make a tube busy. */
+const BUSY_WITHIN_MS = 1_000;
 /** Consecutive waits of five seconds without a copy that make a tube quiet. */
 const QUIET_WAITS = 2;
-/** Pause between polls if no lane can wait, in ms. */
-const POLL_WITHOUT_WAIT = 50;
-/** Pause after an early copy, in ms. Well below how early every primary surfaces, so that no copy becomes late. */
-const REST = 5;
-/** The same, in ms, where every copy that isn't urgent is one too many. */
-const LONG_REST = 20;
+/** Pause between polls if no lane can wait. */
+const POLL_WITHOUT_WAIT_MS = 50;
+/** Pause after an early copy. Well below how early every primary surfaces, so that no copy becomes late. */
+const REST_MS = 5;
+/** The same, where every copy that isn't urgent is one too many. */
+const LONG_REST_MS = 20;
 
 /**
  * Reserves the copies of one tube on one beanstalkd. A quiet tube has no connection of its own: it waits on the lanes that all
@@ -75,7 +75,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
     this.tubes = new Set([this.tube]);
     this.shared = sharedLanes.get(node)!;
     const { logWrites, ownLanes } = this.shared;
-    this.own = new Lanes(node, logWrites, clock, report, MOST_LANES, this, ownLanes);
+    this.own = new Lanes(node, logWrites, clock, report, MAX_LANES, this, ownLanes);
   }
 
   /** Reserves without a reply; they count against the room. */
@@ -148,7 +148,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
   // ── copies from the shared lanes ──
 
   came(lane: Lane, reserved: Reserved): void {
-    const crowded = this.context.clock.now() - this.cameAt < OFTEN || this.taker.room() <= 0;
+    const crowded = this.context.clock.now() - this.cameAt < BUSY_WITHIN_MS || this.taker.room() <= 0;
     this.cameAt = this.context.clock.now();
     this.quietWaits = 0;
     this.accept(lane, reserved);
@@ -193,7 +193,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
   }
 
   private reopen(): void {
-    if (!this.busy && this.context.clock.now() - this.cameAt < OFTEN) this.busy = true;
+    if (!this.busy && this.context.clock.now() - this.cameAt < BUSY_WITHIN_MS) this.busy = true;
     if (!this.busy) this.node.lanes.done(this.tube); // no lane is wanted any more
     if (!this.own.waiting) this.empty = false; // an open wait asks already
     this.advance();
@@ -208,7 +208,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
     if (this.asked > 0) return; // the replies call `advance` again
     const lane = this.own.refillLane();
     if (!lane) return this.poll();
-    const count = Math.min(this.batch, room, MOST_HELD - lane.held);
+    const count = Math.min(this.batch, room, MAX_HELD - lane.held);
     const whole = count === this.batch;
     let got = 0;
     let answered = 0;
@@ -254,18 +254,18 @@ export class ConsumerNode implements LanesUser, SharedTube {
       return lane.buryBody(copyId, () => report.poison(tube, node, copyId, reason));
     const buried = !reason.startsWith(NO_KEY);
     if (!buried && cluster.settings.seal?.askForKeys())
-      return lane.releaseReserved(copyId, LAST_OF_ALL, WHILE_ASKING, () => undefined);
+      return lane.releaseReserved(copyId, LAST_OF_ALL, WHILE_ASKING_S, () => undefined);
     const tell = () => {
       const refused = { tube, node, copyId, reason, buried };
       report.badSeal(refused);
       events.emit('badSeal', refused);
     };
     if (buried) lane.buryBody(copyId, tell);
-    else lane.releaseReserved(copyId, LAST_OF_ALL, WITHOUT_KEY, tell);
+    else lane.releaseReserved(copyId, LAST_OF_ALL, WITHOUT_KEY_S, tell);
   }
 
   private rest(): void {
-    this.resting ??= this.context.clock.after(this.taker.holdsEnoughEarly ? LONG_REST : REST, () => {
+    this.resting ??= this.context.clock.after(this.taker.holdsEnoughEarly ? LONG_REST_MS : REST_MS, () => {
       this.resting = undefined;
       this.advance();
     });
@@ -274,7 +274,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
   /** Every lane holds something, so none can wait: asks again soon. A lane being opened reports back on its own. */
   private poll(): void {
     if (this.own.opening || this.own.none) return;
-    this.polling ??= this.context.clock.after(POLL_WITHOUT_WAIT, () => {
+    this.polling ??= this.context.clock.after(POLL_WITHOUT_WAIT_MS, () => {
       this.polling = undefined;
       this.reopen();
     });

@@ -4,7 +4,7 @@ import type { Delivery, Taker } from './delivery.js';
 import type { LogWrite, LogWrites } from './log-writes.js';
 
 /** Copies one connection may hold: each delete and touch costs the server O(held). */
-export const MOST_HELD = 1_024;
+export const MAX_HELD = 1_024;
 
 /** Timeout of a blocking reserve, in seconds. It can't be cancelled, and an idle connection should send something now and then. */
 const WAIT_SECONDS = 5;

@@ -6,16 +6,16 @@ import { openHeaderOf } from '../../copies/formats/unwrap.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 import type { ConsumerReport } from '../report.js';
 import type { Delivery, Taker } from './delivery.js';
-import { Lane, type LaneEvents, MOST_HELD } from './lane.js';
+import { Lane, type LaneEvents, MAX_HELD } from './lane.js';
 import type { LogWrites } from './log-writes.js';
 
-/** Pause before a lane is reopened, in ms; doubles from the first to the longest. */
-const FIRST_REOPEN = 250;
-const LONGEST_REOPEN = 5_000;
-/** Time until a copy is kicked whose release was answered BURIED, in ms. */
-const KICK_AFTER = 5_000;
-/** How often postponed releases check whether the node has room again, in seconds. */
-const CHECK_ROOM_EVERY = 5;
+/** Pause before a lane is reopened; doubles from the first to the longest. */
+const FIRST_REOPEN_MS = 250;
+const LONGEST_REOPEN_MS = 5_000;
+/** Time until a copy is kicked whose release was answered BURIED. */
+const KICK_AFTER_MS = 5_000;
+/** How often postponed releases check whether the node has room again. */
+const CHECK_ROOM_EVERY_S = 5;
 
 /**
  * Up to `most` lanes to one node, as far as the limit allows. One of them waits, holding nothing, whenever the user wants to wait:
@@ -37,7 +37,7 @@ export class Lanes implements LaneEvents {
   private stopListening: (() => void) | undefined;
   /** A lane was just lost or couldn't be opened: the control connection may not know yet that the node is away. */
   paused = false;
-  private reopenAfter = FIRST_REOPEN;
+  private reopenAfter = FIRST_REOPEN_MS;
   private readonly timers = new Set<Timer>();
 
   constructor(
@@ -144,7 +144,7 @@ export class Lanes implements LaneEvents {
     const lane = this.refillLane();
     if (!lane?.watch(this.user.tubes)) return false;
     const tube = lane.onlyTube;
-    const count = Math.min(most, MOST_HELD - lane.held);
+    const count = Math.min(most, MAX_HELD - lane.held);
     let [answered, got] = [0, 0];
     lane.refill(count, (reserved) => {
       if (reserved) {
@@ -171,7 +171,7 @@ export class Lanes implements LaneEvents {
   }
 
   opened(): void {
-    this.reopenAfter = FIRST_REOPEN;
+    this.reopenAfter = FIRST_REOPEN_MS;
     for (const tube of this.user.tubes) this.node.lanes.done(tube);
     this.user.changed('free');
   }
@@ -187,11 +187,11 @@ export class Lanes implements LaneEvents {
 
   releaseBuried(copyId: string): void {
     this.reportTrouble(`a release was answered with BURIED (out of memory, or the binlog cannot be written)`);
-    this.later(KICK_AFTER, () => this.node.kickJob(copyId));
+    this.later(KICK_AFTER_MS, () => this.node.kickJob(copyId));
   }
 
   postponed(delivery: Delivery, seconds: number): void {
-    const wait = Math.min(CHECK_ROOM_EVERY, seconds);
+    const wait = Math.min(CHECK_ROOM_EVERY_S, seconds);
     this.later(wait * 1_000, () => {
       if (this.node.full && seconds > wait) this.postponed(delivery, seconds - wait);
       else delivery.release(0);
@@ -235,7 +235,7 @@ export class Lanes implements LaneEvents {
   private leastHolding(fits: (lane: Lane) => boolean = () => true): Lane | undefined {
     let least: Lane | undefined;
     for (const lane of this.lanes) {
-      const canHold = !lane.opening && !lane.waiting && !lane.closed && lane.held < MOST_HELD;
+      const canHold = !lane.opening && !lane.waiting && !lane.closed && lane.held < MAX_HELD;
       if (canHold && fits(lane) && (!least || lane.held < least.held)) least = lane;
     }
     return least;
@@ -265,7 +265,7 @@ export class Lanes implements LaneEvents {
     this.later(this.reopenAfter, () => this.reopen());
     if (!lane.opening) return;
     // A node at its limit of open files spends its time on refusals, so it is asked less often.
-    this.reopenAfter = Math.min(LONGEST_REOPEN, 2 * this.reopenAfter);
+    this.reopenAfter = Math.min(LONGEST_REOPEN_MS, 2 * this.reopenAfter);
     if (reason.code !== 'CLOSED' && this.node.up) this.refused(reason);
     this.user.changed('notOpened');
   }
@@ -293,9 +293,9 @@ export class Lanes implements LaneEvents {
  * Lanes of busy tubes per node. With those shared by all quiet tubes, and the control connection, a process has fewer than 50
  * connections to a node.
  */
-const MOST = 40;
+const MAX = 40;
 /** Limit on open lanes for a tube's second or third lane. */
-const MOST_FOR_FURTHER = 24;
+const MAX_FOR_FURTHER = 24;
 
 /**
  * Limits the lanes of all busy tubes of a process to one node. A few busy tubes get three lanes each. With more of them, later ones
@@ -306,7 +306,7 @@ export class LaneLimit {
 
   /** Whether a tube with `has` lanes may open one more. */
   allows(has: number): boolean {
-    return this.open < (has === 0 ? MOST : MOST_FOR_FURTHER);
+    return this.open < (has === 0 ? MAX : MAX_FOR_FURTHER);
   }
 
   opened(): void {

@@ -1,15 +1,15 @@
 import type { Clock } from 'nest-handlers/time';
 
 const SLICES = 10;
-/** Length of a slice, in ms. */
-const SLICE = 10;
-const RECENT = SLICES * SLICE;
-/** Copies are reserved for the runs of this time, in ms: longer than nodes take to answer, and no more than must be held. */
-const RESERVED_AHEAD = 40;
-/** Time without a free slot or an ended handler after which the tube is stuck, in ms. */
-const STUCK_AFTER = 1_000;
-/** How much earlier than its due time a copy surfaces at most, in ms. */
-const EARLY = 1_000;
+/** Length of a slice. */
+const SLICE_MS = 10;
+const RECENT_MS = SLICES * SLICE_MS;
+/** Copies are reserved for the runs of this time: longer than nodes take to answer, and no more than must be held. */
+const RESERVED_AHEAD_MS = 40;
+/** Time without a free slot or an ended handler after which the tube is stuck. */
+const STUCK_AFTER_MS = 1_000;
+/** How much earlier than its due time a copy surfaces at most. */
+const MAX_EARLY_MS = 1_000;
 /** Handlers over which their duration is averaged. */
 const AVERAGED = 100;
 
@@ -70,9 +70,9 @@ export class ReserveBudget {
   within(ms: number): number {
     const now = this.clock.now();
     if (this.free > 0) this.movedAt = now;
-    if (now - this.movedAt >= STUCK_AFTER) return 0;
+    if (now - this.movedAt >= STUCK_AFTER_MS) return 0;
     this.roll();
-    return this.concurrency + Math.ceil((this.recent * ms) / RECENT);
+    return this.concurrency + Math.ceil((this.recent * ms) / RECENT_MS);
   }
 
   /**
@@ -80,18 +80,18 @@ export class ReserveBudget {
    * there is enough for all slots, half of what may wait is asked for at once: many small requests cost the nodes 6 % more.
    */
   left(waiting: number, asked: number): number {
-    const most = this.within(RESERVED_AHEAD) + this.free;
+    const most = this.within(RESERVED_AHEAD_MS) + this.free;
     const had = waiting + asked;
     return had >= this.concurrency && 2 * had > most ? 0 : most - had;
   }
 
   /** How many early copies may be held. */
   get mostEarly(): number {
-    return this.concurrency * (1 + EARLY / this.handlerTime);
+    return this.concurrency * (1 + MAX_EARLY_MS / this.handlerTime);
   }
 
   private roll(): void {
-    const slice = Math.floor(this.clock.now() / SLICE);
+    const slice = Math.floor(this.clock.now() / SLICE_MS);
     const passed = Math.min(SLICES, slice - this.slice);
     for (let i = 1; i <= passed; i++) {
       const index = (this.slice + i) % SLICES;

@@ -8,11 +8,11 @@ import type { ConsumerReport } from '../report.js';
 import type { Taker } from './delivery.js';
 
 /** One waits, one takes over the wait, and two hold the copies of running jobs. */
-const MOST_LANES = 4;
+const MAX_LANES = 4;
 /** Largest batch of all tubes together. The copies are requested before their tubes are known, so those may have no room for them. */
 const LARGEST_BATCH = 32;
-/** Pause before the next look if no lane can ask, in ms. */
-const LOOK_AGAIN_AFTER = 50;
+/** Pause before the next look if no lane can ask. */
+const RETRY_AFTER_MS = 50;
 
 /** One tube of the process, as the shared lanes of a node see it. */
 export interface SharedTube {
@@ -66,7 +66,7 @@ export class SharedLanes implements LanesUser {
     report: Pick<ConsumerReport, 'nodeTrouble'>,
   ) {
     this.logWrites = new LogWrites(node);
-    this.lanes = new Lanes(node, this.logWrites, clock, report, MOST_LANES, this);
+    this.lanes = new Lanes(node, this.logWrites, clock, report, MAX_LANES, this);
   }
 
   /** The tubes of the next wait: another set after each change. */
@@ -181,7 +181,7 @@ export class SharedLanes implements LanesUser {
 
   /** All lanes wait or hold something, and no more can be opened, or none could be: looks again after a pause. */
   private lookAgain(): void {
-    this.timer ??= this.clock.after(LOOK_AGAIN_AFTER, () => {
+    this.timer ??= this.clock.after(RETRY_AFTER_MS, () => {
       this.timer = undefined;
       if (this.names.size === 0) return;
       if (this.urgent.size > 0 && !this.lanes.paused) this.lanes.endWaits();

@@ -33,8 +33,8 @@ import { copyFields, growthOf, openFields, parseHeader, privateFieldsOf } from '
 const MARK = 'dqs ';
 const MARK_BYTES = Buffer.from(MARK).readUInt32BE();
 const LINE_FEED = 0x0a;
-/** In bytes: the mark, the name of the key, the length of the secrets, and the copy's index. */
-const MORE_FIELDS = 100;
+/** The mark, the name of the key, the length of the secrets, and the copy's index. */
+const MORE_FIELDS_BYTES = 100;
 
 /** Prefix of the reason why this process may not run a copy. */
 export const BAD_SEAL = 'DQ_BAD_SEAL: ';
@@ -94,7 +94,9 @@ export class SealedEnvelope implements WrittenJob {
     const { job, content } = this;
     const header = this.openFields.length + growthOf(job) + this.privateFields.length;
     const siblings = mostSiblings * (longestLocation + 10);
-    return header + siblings + MORE_FIELDS + SEAL_BYTES + job.copies * PROOF_BYTES + content.bytes.length;
+    return (
+      header + siblings + MORE_FIELDS_BYTES + SEAL_BYTES + job.copies * PROOF_BYTES + content.bytes.length
+    );
   }
 
   private write(): Written {

@@ -2,7 +2,7 @@
  * Reads the body of a beanstalkd job in any format. One of our formats is a file in this folder with its own `unwrap`, and a line here
  * that recognizes its bodies. What else is read of another program's format is at the end of this file.
  */
-import { LARGEST_BODY } from '../../beanstalk/codec/reply-parser.js';
+import { LARGEST_BODY_BYTES } from '../../beanstalk/codec/reply-parser.js';
 import { show } from '../../errors.js';
 import type { JobRef } from '../../api/job.js';
 import type { StoredTube } from '../../api/tube.js';
@@ -40,7 +40,7 @@ export function unwrap(
   }
   if (isGoQueue(body)) return takesForeign ? unwrapGoQueue(body) : (takesOpen ? '' : BAD_SEAL) + NOT_ADOPTED;
   if (!takesOpen) return NO_SEAL;
-  if (body.length === 0) return `it is empty or has more than ${LARGEST_BODY} bytes`;
+  if (body.length === 0) return `it is empty or has more than ${LARGEST_BODY_BYTES} bytes`;
   return `it does not begin with "dq1 " but with ${show(body.toString('latin1', 0, 20))}`;
 }
 

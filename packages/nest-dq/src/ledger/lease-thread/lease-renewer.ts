@@ -13,10 +13,10 @@ const BATCH = 1_000;
 const NEGLECTED = 5 / 12;
 const BETWEEN_LOOKS = 1 / 24;
 /**
- * A process that is silent for longer than this, in ms, is assumed to hang, and others may take its jobs. With a `timeout` they
+ * A process that is silent for longer than this is assumed to hang, and others may take its jobs. With a `timeout` they
  * may take the job of a handler sooner.
  */
-const LONGEST_SILENCE = 600_000;
+const LONGEST_SILENCE_MS = 600_000;
 
 interface RenewedRun {
   readonly run: RunLease;
@@ -78,7 +78,7 @@ export class LeaseRenewer {
         ({ run, grantedAt, renewedAt, asked }) =>
           !asked &&
           now - Math.max(renewedAt, beatAt) >= this.lease * NEGLECTED &&
-          now - Math.max(grantedAt, beatAt) < LONGEST_SILENCE &&
+          now - Math.max(grantedAt, beatAt) < LONGEST_SILENCE_MS &&
           now - grantedAt < run.timeout,
       );
       for (let start = 0; start < neglected.length; start += BATCH) {

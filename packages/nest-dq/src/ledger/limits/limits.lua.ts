@@ -1,4 +1,4 @@
-import { GROUP_PATIENCE, LONGEST_GROUP_WAIT, LOOK_AT_PERMITS } from './limits.rule.js';
+import { GROUP_PATIENCE, LONGEST_GROUP_WAIT_MS, LOOK_AT_PERMITS_MS } from './limits.rule.js';
 
 /**
  * For scripts that count the runs of a tube. Only tubes whose handlers have limits have these keys:
@@ -61,13 +61,13 @@ end
 
 -- Returns nil if a run may be granted; otherwise the reason, and in how many ms to ask again.
 local function limitedBy(permit)
-  if limits.concurrency and call('ZCOUNT', RUNNING, '-inf', '+inf') >= limits.concurrency then return CONCURRENCY, ${LOOK_AT_PERMITS} end
+  if limits.concurrency and call('ZCOUNT', RUNNING, '-inf', '+inf') >= limits.concurrency then return CONCURRENCY, ${LOOK_AT_PERMITS_MS} end
   local packed = permit and permit ~= '' and limits.perGroup and call('HGET', LIMITS, '=' .. permit)
   local use = packed and cmsgpack.unpack(packed)
   if use and use[1] >= limits.perGroup then
     local step = math.floor((now - use[2]) / ${GROUP_PATIENCE.part})
     step = math.min(${GROUP_PATIENCE.most}, max(${GROUP_PATIENCE.least}, step))
-    use[3] = math.min(now + ${LONGEST_GROUP_WAIT}, max(now, use[3]) + step)
+    use[3] = math.min(now + ${LONGEST_GROUP_WAIT_MS}, max(now, use[3]) + step)
     call('HSET', LIMITS, '=' .. permit, cmsgpack.pack(use))
     return GROUP, use[3] - now
   end

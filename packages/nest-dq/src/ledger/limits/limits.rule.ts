@@ -3,15 +3,15 @@ import type { Usage, UsageRequest } from './limits.js';
 import type { ClaimAnswer, ClaimContext, RunRef } from '../requests.js';
 import type { LimitUse, Moment, Records } from '../records/records.js';
 
-/** Pause before asking again if all permits are taken, in ms. Shorter if a run of the same process ends. */
-export const LOOK_AT_PERMITS = 500;
+/** Pause before asking again if all permits are taken. Shorter if a run of the same process ends. */
+export const LOOK_AT_PERMITS_MS = 500;
 /**
  * Jobs waiting for a group ask one after the other, spaced by a fraction of how long its last run has been going, in ms. So a
  * group of quick jobs stays quick, and one of slow jobs doesn't load the ledger.
  */
 export const GROUP_PATIENCE = { part: 4, least: 10, most: 500 };
-/** Longest time any job is asked to wait for a group, in ms. */
-export const LONGEST_GROUP_WAIT = 60_000;
+/** Longest time any job is asked to wait for a group. */
+export const LONGEST_GROUP_WAIT_MS = 60_000;
 
 /** What the claims of one call have in common. */
 export interface Claiming extends ClaimContext {
@@ -28,12 +28,12 @@ export function limited(
 ): Extract<ClaimAnswer, { kind: 'limited' }> | undefined {
   const { interval, concurrency = Infinity, perGroup = Infinity } = claiming.limits ?? {};
   if (limitUse.running.size >= concurrency)
-    return { kind: 'limited', by: 'concurrency', ms: LOOK_AT_PERMITS };
+    return { kind: 'limited', by: 'concurrency', ms: LOOK_AT_PERMITS_MS };
   const group = permit ? limitUse.groups.get(permit) : undefined;
   if (group && group.running >= perGroup) {
     const { part, least, most } = GROUP_PATIENCE;
     const step = Math.min(most, Math.max(least, Math.floor((now - group.grantedAt) / part)));
-    group.askAt = Math.min(now + LONGEST_GROUP_WAIT, Math.max(now, group.askAt) + step);
+    group.askAt = Math.min(now + LONGEST_GROUP_WAIT_MS, Math.max(now, group.askAt) + step);
     return { kind: 'limited', by: 'group', ms: group.askAt - now };
   }
   if (interval === undefined) return undefined;

@@ -2,7 +2,7 @@ import type { Disk, DiskPart } from '../../disk/disk.js';
 import { DqError } from '../../errors.js';
 import type { Clock } from 'nest-handlers/time';
 import {
-  AHEAD,
+  AHEAD_MS,
   type AnswerOf,
   type Ledger,
   type LedgerListener,
@@ -43,7 +43,7 @@ export class MemoryLedger implements Ledger {
     readonly disk?: Disk,
   ) {
     this.clock = clock;
-    this.ahead = ahead ?? (disk ? AHEAD : 0);
+    this.ahead = ahead ?? (disk ? AHEAD_MS : 0);
     this.records = new RecordsByTube(settings, this.ahead, disk);
     const offset = clock.wall() - clock.now();
     this.now = disk ? () => disk.now() : () => clock.now() + offset;

@@ -6,9 +6,9 @@ import type { Moment, Records } from '../records/records.js';
 /** End of a pause without one: later than the last Date. */
 export const FOR_GOOD = 9e15;
 /** Number of remembered pauses. Beyond it, the two oldest are merged, including the time between them. */
-export const MOST_PAUSES = 8;
-/** Time after which to ask again about a pause without an end, in ms. */
-export const LOOK_AT_PAUSE = 1_000;
+export const MAX_PAUSES = 8;
+/** Time after which to ask again about a pause without an end. */
+export const LOOK_AT_PAUSE_MS = 1_000;
 
 export function pause(records: Records, { until }: PauseRequest, time: Moment): Pause | undefined {
   const to = until === undefined ? FOR_GOOD : Math.ceil(until);
@@ -37,7 +37,7 @@ export function paused(records: Records, _request: unknown, time: Moment): Pause
 export function pausedFor(records: Records, time: Moment): number | undefined {
   const present = presentOf(records, time);
   if (!present) return undefined;
-  return present.to === FOR_GOOD ? LOOK_AT_PAUSE : present.to - time.now;
+  return present.to === FOR_GOOD ? LOOK_AT_PAUSE_MS : present.to - time.now;
 }
 
 /** How much of the time from `due` until now doesn't make a job stale, because its tube was paused. */
@@ -59,7 +59,7 @@ function pauseOf({ from, to }: PauseSpan): Pause {
 
 function keepPauses(records: Records, pauses: readonly PauseSpan[], { now }: Moment): void {
   const kept = pauses.filter(({ to }) => to + keptAfter(records.settings) > now);
-  while (kept.length > MOST_PAUSES) {
+  while (kept.length > MAX_PAUSES) {
     const [first, second, ...rest] = kept as [PauseSpan, PauseSpan, ...PauseSpan[]];
     kept.splice(0, kept.length, { from: first.from, to: second.to }, ...rest);
   }

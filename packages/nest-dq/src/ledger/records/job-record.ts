@@ -1,5 +1,5 @@
 import type { Place } from '../../copies/location.js';
-import { keptAfter, YOUNG, type LedgerSettings } from '../ledger.js';
+import { keptAfter, YOUNG_MS, type LedgerSettings } from '../ledger.js';
 import type { AnnouncedGeneration, Refusal, Schedule, StoredGeneration } from '../requests.js';
 import { addAborted, dropAborted, isAborted } from '../schedules/aborted.rule.js';
 import { countOwed, lose, narrow, owe, type OwedRecord } from './owed-copies.rule.js';
@@ -130,7 +130,7 @@ export function isOver(record: JobRecord, generation: number): boolean {
 
 /** Whether a claim may have committed and run a generation before a newer one was committed. */
 export function mayHaveCounted(record: JobRecord, generation: number, now: number): boolean {
-  return generation < record.committed && !isAborted(record, generation) && now - generation >= YOUNG;
+  return generation < record.committed && !isAborted(record, generation) && now - generation >= YOUNG_MS;
 }
 
 /** Records the copies of a generation that an earlier call or a claim has already committed. */

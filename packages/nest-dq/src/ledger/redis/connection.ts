@@ -61,15 +61,15 @@ type ScriptCalls = {
 };
 export type LedgerConnection = (Redis | Cluster) & ScriptCalls;
 
-/** Time limit of a call, in ms. */
-export const CALL_LIMIT = 1_000;
-/** A connection that answers nothing for this long, in ms, although it was asked, is replaced. */
-export const SILENCE_LIMIT = 3_000;
+/** Time limit of a call. */
+export const CALL_LIMIT_MS = 1_000;
+/** A connection that answers nothing for this long, although it was asked, is replaced. */
+export const SILENCE_LIMIT_MS = 3_000;
 /**
- * Time limit inside ioredis, in ms. Its limits include time during which this process was blocked, so it gives up calls whose
+ * Time limit inside ioredis. Its limits include time during which this process was blocked, so it gives up calls whose
  * replies are already in the socket. The ledger has time limits of its own; those of ioredis apply only if these fail.
  */
-const SAFETY_NET = 30_000;
+const SAFETY_NET_MS = 30_000;
 
 /** At most 500 ms, partly random, because many processes may have lost the same server. */
 const retryStrategy = (times: number) => Math.min(50 * 2 ** times, 350) + Math.random() * 150;
@@ -88,13 +88,13 @@ const OURS = {
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
   enableAutoPipelining: false,
-  connectTimeout: CALL_LIMIT,
+  connectTimeout: CALL_LIMIT_MS,
   // ioredis waits this long for the end of an already closed stream, and the process can't exit before.
   disconnectTimeout: 100,
-  commandTimeout: SAFETY_NET,
+  commandTimeout: SAFETY_NET_MS,
   // Otherwise ioredis would wait forever for a frozen sentinel and never ask the next one.
-  sentinelCommandTimeout: CALL_LIMIT,
-  socketTimeout: SAFETY_NET,
+  sentinelCommandTimeout: CALL_LIMIT_MS,
+  socketTimeout: SAFETY_NET_MS,
   // After a failover the server is a replica. The host name or the sentinels lead to the new master.
   reconnectOnError: (error: Error) => error.message.includes('READONLY'),
   readOnly: false,
@@ -118,7 +118,7 @@ const OURS_FOR_CLUSTERS = {
   clusterRetryStrategy: retryStrategy,
   // A frozen master doesn't answer MOVED, so ioredis asks the other nodes which master took its place.
   slotsRefreshInterval: 2_000,
-  slotsRefreshTimeout: CALL_LIMIT,
+  slotsRefreshTimeout: CALL_LIMIT_MS,
   shardedSubscribers: false,
 } as const;
 
@@ -142,7 +142,7 @@ export function ownClient(source: RedisSource, more: RedisOptions = {}): Redis |
   if (isCluster(source)) {
     const { retryStrategy: _nodesAreLeftToTheCluster, ...redisOptions } = OURS;
     // Only ioredis knows which connection of a cluster is silent, so it replaces that one itself.
-    const silence = { socketTimeout: SILENCE_LIMIT };
+    const silence = { socketTimeout: SILENCE_LIMIT_MS };
     return source.duplicate([], {
       ...OURS_FOR_CLUSTERS,
       redisOptions: { ...redisOptions, ...silence, ...more },

@@ -5,16 +5,16 @@ import { DqError } from '../../errors.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 import { withinLimit } from '../../time/call-limit.js';
 import {
-  CALL_LIMIT,
+  CALL_LIMIT_MS,
   isAboutDatabase,
   isCluster,
-  SILENCE_LIMIT,
+  SILENCE_LIMIT_MS,
   withoutArguments,
   type LedgerConnection,
 } from './connection.js';
 
-/** Pause before reconnecting where ioredis doesn't, in ms. */
-const RECONNECT = 500;
+/** Pause before reconnecting where ioredis doesn't. */
+const RECONNECT_MS = 500;
 
 export interface ConnectorListener {
   connected(): void;
@@ -55,7 +55,7 @@ export class Connector {
       connection.once('ready', () => this.noDatabase || resolve());
       connection.once('close', () => (this.noDatabase ? reject(this.noDatabase) : resolve()));
     });
-    await withinLimit(this.clock, CALL_LIMIT, accepted).catch((error: unknown) => {
+    await withinLimit(this.clock, CALL_LIMIT_MS, accepted).catch((error: unknown) => {
       if (error === this.noDatabase) throw error;
     });
   }
@@ -72,7 +72,7 @@ export class Connector {
     this.greeting?.cancel();
     // `quit` lets sent calls arrive. A server that is away isn't informed.
     if (connection.status === 'ready') {
-      await withinLimit(this.clock, CALL_LIMIT, connection.quit()).catch(() => undefined);
+      await withinLimit(this.clock, CALL_LIMIT_MS, connection.quit()).catch(() => undefined);
     }
     if (connection.status !== 'end') connection.disconnect();
   }
@@ -95,7 +95,7 @@ export class Connector {
     events.on('+node', () => this.listener.nodeAdded());
     events.on('end', () => {
       // ioredis gives up after some errors, such as those of a resolver; the ledger never does.
-      if (!this.closed) this.reconnecting = this.clock.after(RECONNECT, () => this.connect());
+      if (!this.closed) this.reconnecting = this.clock.after(RECONNECT_MS, () => this.connect());
     });
   }
 
@@ -119,7 +119,7 @@ export class Connector {
 
   /** Gives up on a server that accepted the connection but says nothing. */
   private awaitReady(): void {
-    this.greeting = this.clock.after(SILENCE_LIMIT, () =>
+    this.greeting = this.clock.after(SILENCE_LIMIT_MS, () =>
       this.clock.soon(() => {
         if (!this.closed && this.connection.status === 'connect') this.reconnect();
       }),

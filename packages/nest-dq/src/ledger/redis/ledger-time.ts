@@ -9,14 +9,14 @@ interface Reading {
   readonly at: number;
 }
 
-/** How long a reading counts, in ms. */
-const REMEMBERED = 60_000;
-/** Longest useful round trip, in ms. During a longer one the process stood still, for hours if it was suspended. */
-const LONGEST_TRIP = 1_000;
+/** How long a reading counts. */
+const REMEMBERED_MS = 60_000;
+/** Longest useful round trip. During a longer one the process stood still, for hours if it was suspended. */
+const LONGEST_TRIP_MS = 1_000;
 /** Maximum drift between two clocks: a system that corrects its clock changes its speed by at most 0.05 %. */
 const DRIFT = 0.0005;
-/** Tolerance for the rounding of times, in ms. */
-const ROUNDING = 1;
+/** Tolerance for the rounding of times. */
+const ROUNDING_MS = 1;
 
 /** The server's clock had certainly reached `time` when the monotonic clock was `at`. In ms. */
 interface Floor {
@@ -58,7 +58,7 @@ export class LedgerTime {
 
   /** The server's clock showed `serverTime` (ms) at some moment between `sent` and `received` of the monotonic clock. */
   observe(sent: number, received: number, serverTime: number): void {
-    if (received - sent > LONGEST_TRIP) {
+    if (received - sent > LONGEST_TRIP_MS) {
       this.floor ??= { time: serverTime, at: received }; // a lower bound only
       return;
     }
@@ -74,7 +74,7 @@ export class LedgerTime {
     this.renewing = false;
     while (this.readings.length > 0 && this.readings.at(-1)!.error >= reading.error) this.readings.pop();
     this.readings.push(reading);
-    while (this.readings[0]!.at < received - REMEMBERED) this.readings.shift();
+    while (this.readings[0]!.at < received - REMEMBERED_MS) this.readings.shift();
     const reached = this.floor ? floorAt(this.floor, received) : -Infinity;
     this.floor = { time: Math.max(serverTime, reached), at: received };
   }
@@ -88,7 +88,7 @@ export class LedgerTime {
   private contradicted(reading: Reading): boolean {
     const [best] = this.readings;
     if (!best) return false;
-    const tolerance = best.error + reading.error + ROUNDING + (reading.at - best.at) * DRIFT;
+    const tolerance = best.error + reading.error + ROUNDING_MS + (reading.at - best.at) * DRIFT;
     return Math.abs(best.offset - reading.offset) > tolerance;
   }
 }

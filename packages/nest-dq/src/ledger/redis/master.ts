@@ -6,22 +6,22 @@ import { NoAnswer, withinLimit } from '../../time/call-limit.js';
 import { LedgerTime } from './ledger-time.js';
 import type { LedgerListener, LedgerSettings } from '../ledger.js';
 import {
-  CALL_LIMIT,
+  CALL_LIMIT_MS,
   isAboutData,
   isAboutMoving,
   isRefusal,
   isUnsent,
   type LedgerConnection,
-  SILENCE_LIMIT,
+  SILENCE_LIMIT_MS,
   type ScriptName,
   withoutArguments,
 } from './connection.js';
 import { isReply, nonsense, type RawReply } from '../script.js';
 
-/** How long a call that reached the server too late is repeated, in ms. */
-const GIVE_UP_LATE = 3_000;
-/** A longer round trip, in ms, says little about the server's time. */
-const SLOW = 20;
+/** How long a call that reached the server too late is repeated. */
+const GIVE_UP_LATE_MS = 3_000;
+/** A longer round trip says little about the server's time. */
+const SLOW_TRIP_MS = 20;
 
 export interface RedisMasterOptions {
   readonly connection: LedgerConnection;
@@ -157,8 +157,8 @@ export class RedisMaster {
         if (size > 0 && sizeOf(keys, json) >= size) this.probes.callPassed();
         return answer.reply;
       }
-    } while (clock.now() - began < GIVE_UP_LATE);
-    throw this.downError(new Error(`calls have reached it too late for ${GIVE_UP_LATE} ms`));
+    } while (clock.now() - began < GIVE_UP_LATE_MS);
+    throw this.downError(new Error(`calls have reached it too late for ${GIVE_UP_LATE_MS} ms`));
   }
 
   /** There is a connection, perhaps to another server: all measurements start over. */
@@ -203,11 +203,11 @@ export class RedisMaster {
     if (this.state === 'closed') throw closedError();
     const { clock, connection } = this.options;
     const sent = clock.now();
-    const actUntil = String(Math.floor(this.time.now() + CALL_LIMIT));
+    const actUntil = String(Math.floor(this.time.now() + CALL_LIMIT_MS));
     try {
       // In a cluster, this call may make ioredis connect to a node.
       const call = detached(() => connection[script]!(keys.length, keys, [actUntil, ...this.common, json]));
-      const reply = await withinLimit(clock, CALL_LIMIT, call);
+      const reply = await withinLimit(clock, CALL_LIMIT_MS, call);
       if (!isReply(reply)) throw toError(nonsense(reply, "a reply of nest-dq's scripts").cause);
       return { reply, sent, received: clock.now() };
     } catch (thrown) {
@@ -239,7 +239,7 @@ export class RedisMaster {
 
   private unheard(sent: number): void {
     this.silentSince ??= sent;
-    if (this.options.clock.now() - this.silentSince < SILENCE_LIMIT) return;
+    if (this.options.clock.now() - this.silentSince < SILENCE_LIMIT_MS) return;
     this.silentSince = undefined;
     this.options.reconnect();
   }
@@ -270,7 +270,7 @@ export class RedisMaster {
     const ask = () => this.send('dq:probe', [this.options.probeKey], json);
     let answer = await ask();
     // If the call waited for a connection, its answer says little about the time.
-    if (answer.received - answer.sent > SLOW) answer = await ask();
+    if (answer.received - answer.sent > SLOW_TRIP_MS) answer = await ask();
     const [, , runId = ''] = answer.reply;
     const isSame = runId !== '' && runId === this.runId;
     this.runId = String(runId);
@@ -286,17 +286,17 @@ function closedError(): DqError {
   return new DqError('DQ_CLOSED', 'the ledger is closed');
 }
 
-/** Intervals between probes, in ms. */
-const PROBE_WHEN_AWAY = 500;
-const PROBE_WHEN_IDLE = 30_000;
-/** While waiting for the first connection, a timer runs this often, in ms. If it is late by `LATE`, the event loop was blocked. */
-const LOOK_EVERY = 100;
-const LATE = 100;
-/** A server that answers probes but refuses calls gets this rest, in ms, which doubles each time. */
-const FIRST_REST = 500;
-const LONGEST_REST = 10_000;
-/** If the last refusal is older than this, in ms, the next one counts as the first. */
-const FORGOTTEN = 60_000;
+/** Intervals between probes. */
+const PROBE_WHEN_AWAY_MS = 500;
+const PROBE_WHEN_IDLE_MS = 30_000;
+/** While waiting for the first connection, a timer runs this often. If it is late by `LATE`, the event loop was blocked. */
+const LOOK_EVERY_MS = 100;
+const LATE_MS = 100;
+/** A server that answers probes but refuses calls gets this rest, which doubles each time. */
+const FIRST_REST_MS = 500;
+const LONGEST_REST_MS = 10_000;
+/** If the last refusal is older than this the next one counts as the first. */
+const FORGOTTEN_MS = 60_000;
 
 /** A call that the server refused although it had answered a probe. */
 interface Refused {
@@ -330,11 +330,11 @@ export class ProbeSchedule {
    * Waits for the first connection, and probes if there is none after `left` ms. Time during which the event loop is blocked
    * doesn't count, since a process with much to do at its start can't hear of the connection.
    */
-  awaitConnection(left = CALL_LIMIT): void {
+  awaitConnection(left = CALL_LIMIT_MS): void {
     const { clock } = this;
-    const end = clock.now() + LOOK_EVERY;
-    this.timer = clock.after(LOOK_EVERY, () => {
-      const rest = clock.now() - end > LATE ? left : left - LOOK_EVERY;
+    const end = clock.now() + LOOK_EVERY_MS;
+    this.timer = clock.after(LOOK_EVERY_MS, () => {
+      const rest = clock.now() - end > LATE_MS ? left : left - LOOK_EVERY_MS;
       if (rest > 0) this.awaitConnection(rest);
       else this.probe();
     });
@@ -348,7 +348,9 @@ export class ProbeSchedule {
     const next = () => {
       this.probing = false;
       if (this.closed) return;
-      this.probeIn(this.isAway() ? Math.max(PROBE_WHEN_AWAY, this.refused?.rest ?? 0) : PROBE_WHEN_IDLE);
+      this.probeIn(
+        this.isAway() ? Math.max(PROBE_WHEN_AWAY_MS, this.refused?.rest ?? 0) : PROBE_WHEN_IDLE_MS,
+      );
     };
     this.send().then(next, next);
   }
@@ -360,8 +362,8 @@ export class ProbeSchedule {
   callRefused(size: number): void {
     const { refused } = this;
     const now = this.clock.now();
-    const isRelapse = refused !== undefined && now - refused.at < FORGOTTEN;
-    const rest = isRelapse ? Math.min(2 * refused.rest, LONGEST_REST) : FIRST_REST;
+    const isRelapse = refused !== undefined && now - refused.at < FORGOTTEN_MS;
+    const rest = isRelapse ? Math.min(2 * refused.rest, LONGEST_REST_MS) : FIRST_REST_MS;
     this.refused = { size: Math.max(size, isRelapse ? refused.size : 0), at: now, rest };
     if (!this.probing) this.probeIn(rest);
   }

@@ -28,7 +28,7 @@ return reply
 `;
 
 /** Maximum number of calls that yield only foreign entries. The next check continues from there. */
-const MOST_CALLS = 100;
+const MAX_CALLS = 100;
 
 const LEFT: Shape = {
   fields: {
@@ -54,7 +54,7 @@ export class RedisHandover implements Handover {
   }
 
   async take(): Promise<LeftDeletions[]> {
-    for (let calls = 0; calls < MOST_CALLS; calls++) {
+    for (let calls = 0; calls < MAX_CALLS; calls++) {
       const reply = new ScriptReply(await this.call('dq:take', '[]'));
       if (reply.ended) return [];
       const left: LeftDeletions[] = [];

@@ -22,8 +22,8 @@ import { RedisTubeLedger } from './redis-tube-ledger.js';
 import { ServerCheck, serversOf, viewOf } from './server-check.js';
 import { threadSource } from '../lease-thread/thread-source.js';
 
-/** How often unused tubes are forgotten, in ms. A tube not used for this long is created again on its next use. */
-const FORGET_EVERY = 60_000;
+/** How often unused tubes are forgotten. A tube not used for this long is created again on its next use. */
+const FORGET_EVERY_MS = 60_000;
 
 export interface RedisLedgerOptions {
   readonly redis: RedisSource;
@@ -236,7 +236,7 @@ export class RedisLedger implements Ledger {
 
   private forgetSoon(): void {
     if (this.state === 'closed') return;
-    this.forgetting ??= this.options.clock.after(FORGET_EVERY, () => this.forgetUnused());
+    this.forgetting ??= this.options.clock.after(FORGET_EVERY_MS, () => this.forgetUnused());
   }
 
   private listenTo(master: RedisMaster): void {

@@ -1,5 +1,5 @@
 import {
-  AHEAD,
+  AHEAD_MS,
   TubeLedger,
   type AnswerOf,
   type LedgerListener,
@@ -29,7 +29,7 @@ const ENDING: ReadonlySet<Verb> = new Set(['extend', 'complete', 'commit', 'abor
 
 /** One tube in the Redis ledger: turns requests into script arguments, and replies into answers. It decides nothing. */
 export class RedisTubeLedger extends TubeLedger {
-  readonly ahead = AHEAD;
+  readonly ahead = AHEAD_MS;
   /** Whether the tube was used since the ledger last checked. */
   used = true;
   /** How often the runs were abandoned. Runs of claims without an answer yet are abandoned too. */

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { printable, toError } from '../../errors.js';
 import type { Clock } from 'nest-handlers/time';
 import { withinLimit } from '../../time/call-limit.js';
-import { CALL_LIMIT, isCluster, isRefusal, type LedgerConnection } from './connection.js';
+import { CALL_LIMIT_MS, isCluster, isRefusal, type LedgerConnection } from './connection.js';
 import { detached } from 'nest-handlers/context';
 import type { RedisView } from '../ledger-view.js';
 
@@ -25,7 +25,7 @@ export class ServerCheck {
     const problems = new Set<string>();
     for (const server of serversOf(connection)) {
       try {
-        const info = await withinLimit(this.clock, CALL_LIMIT, server.info());
+        const info = await withinLimit(this.clock, CALL_LIMIT_MS, server.info());
         for (const problem of unfitness(info)) problems.add(problem);
       } catch (thrown) {
         const error = toError(thrown);
@@ -92,7 +92,7 @@ export async function viewOf(
   try {
     const info = await withinLimit(
       clock,
-      CALL_LIMIT,
+      CALL_LIMIT_MS,
       detached(() => server.info()),
     );
     const roundTrip = clock.now() - sent;

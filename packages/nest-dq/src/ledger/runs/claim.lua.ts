@@ -1,4 +1,4 @@
-import { AHEAD, YOUNG } from '../ledger.js';
+import { AHEAD_MS, YOUNG_MS } from '../ledger.js';
 import type { LimitKind } from '../limits/limits.js';
 import type { ClaimAnswer, ClaimRequest } from '../requests.js';
 import { CLAIM_LIMITS } from '../limits/limits.lua.js';
@@ -25,7 +25,7 @@ const LIMIT_KINDS: readonly LimitKind[] = ['concurrency', 'group', 'rate'];
 const SCRIPT = `${RECORD}${RELISTING}${PAUSES}
 ${codes(KINDS)}
 ${codes(LIMIT_KINDS)}
-local AHEAD, YOUNG = ${AHEAD}, ${YOUNG}
+local AHEAD, YOUNG = ${AHEAD_MS}, ${YOUNG_MS}
 local context = args[2]
 ${CLAIM_LIMITS}
 -- In ms. A caller waiting for a replaced run or a spared lease to end polls at this interval, because nothing signals its end.

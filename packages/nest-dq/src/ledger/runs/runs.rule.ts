@@ -13,7 +13,7 @@ import {
   voided,
   type JobRecord,
 } from '../records/job-record.js';
-import { YOUNG } from '../ledger.js';
+import { YOUNG_MS } from '../ledger.js';
 import type {
   ClaimAnswer,
   ClaimRequest,
@@ -36,8 +36,8 @@ import { forgiven, pausedFor } from '../pauses/pauses.rule.js';
 import type { Records, Moment } from '../records/records.js';
 import { owe } from '../records/owed-copies.rule.js';
 
-/** Pause before checking a run whose end isn't announced, in ms: a replaced run notifies nobody, and a spared one may have ended. */
-const LOOK = 1_000;
+/** Pause before checking a run whose end isn't announced: a replaced run notifies nobody, and a spared one may have ended. */
+const RECHECK_AFTER_MS = 1_000;
 
 export function claim(
   records: Records,
@@ -63,7 +63,7 @@ export function claim(
   }
   // The number of a generation is its opening time.
   const age = now - generation;
-  if (generation > committed && age < YOUNG) {
+  if (generation > committed && age < YOUNG_MS) {
     return { kind: 'wait', ms: Math.min(500, Math.max(20, Math.abs(age))) };
   }
   if (record) {
@@ -80,7 +80,7 @@ export function claim(
     const spared = left <= 0 && leased > 0 && leased >= sparedFrom;
     if ((left > 0 || spared) && !(moved && record.born !== born)) {
       const ranFor = Math.max(0, Math.floor((time.us - record.fence) / 1_000));
-      const ms = spared ? LOOK : record.leaseEnd > now ? left : Math.min(left, LOOK);
+      const ms = spared ? RECHECK_AFTER_MS : record.leaseEnd > now ? left : Math.min(left, RECHECK_AFTER_MS);
       return { kind: 'busy', ms, ranFor };
     }
     if (running && current && record.noFurtherStart) {

@@ -1,4 +1,4 @@
-import { YOUNG } from '../ledger.js';
+import { YOUNG_MS } from '../ledger.js';
 import { RECORD } from '../records/record.lua.js';
 
 /** For scripts that open, commit and give up generations. */
@@ -17,7 +17,7 @@ end
 
 -- Whether a claim may have committed this generation, and its job run, before a newer one was committed.
 local function mayHaveCounted(record, generation)
-  return generation < record.committed and not isAborted(record, generation) and now - generation >= ${YOUNG}
+  return generation < record.committed and not isAborted(record, generation) and now - generation >= ${YOUNG_MS}
 end
 
 -- Of the copies an opening announced, only those in the mask may exist. If Redis lost the record since, it has no opening.

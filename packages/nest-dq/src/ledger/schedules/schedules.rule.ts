@@ -32,7 +32,7 @@ import type { Records, Moment } from '../records/records.js';
 import { count, narrow, owe } from '../records/owed-copies.rule.js';
 
 /** Number of ranges of aborted generations a record remembers: adds of a key can keep failing without end. */
-const MOST_ABORTED = 16;
+const MAX_ABORTED = 16;
 
 export function open(records: Records, request: OpenRequest, time: Moment): OpenAnswer {
   const { id, opening, due, announced, known } = request;
@@ -99,7 +99,7 @@ export function abort(records: Records, request: AbortRequest, time: Moment): Ab
   const record = records.read(id, time) ?? emptyRecord();
   const { mask, unknown } = request.owed;
   if (record.committed === generation || mayHaveCounted(record, generation, time.now)) return 'started';
-  const full = record.aborted.length >= MOST_ABORTED;
+  const full = record.aborted.length >= MAX_ABORTED;
   if (full && (mask !== 0 || unknown) && !voided(record, generation)) {
     narrow(record, request);
     records.write(id, record, time);

@@ -2,7 +2,14 @@
 import { detached } from 'nest-handlers/context';
 import { KqError, toError } from '../../errors.js';
 import type { BrokerClient } from '../broker-client.js';
-import { Cluster, PATIENCE, type At, type NewTopic, type PartitionInfo, type TopicInfo } from '../cluster.js';
+import {
+  Cluster,
+  PATIENCE_MS,
+  type At,
+  type NewTopic,
+  type PartitionInfo,
+  type TopicInfo,
+} from '../cluster.js';
 import type { PartitionOffset } from '../message.js';
 import {
   called,
@@ -23,8 +30,8 @@ import { ConfluentReader } from './confluent-reader.js';
 const PAUSE = 100;
 /** Time limits of one call in ms: no shorter, since it may have to connect first, and no longer, since all others wait for it. */
 const CALL = { least: 2_000, most: 5_000 };
-/** Time limit in ms for creating a topic. */
-const CREATION = 30_000;
+/** Time limit for creating a topic. */
+const CREATION_MS = 30_000;
 
 /** librdkafka's codes for requested offsets. */
 const FIRST = -2;
@@ -161,7 +168,7 @@ export class ConfluentCluster extends Cluster {
       const asked = { topic, num_partitions: partitions, replication_factor: replicas, config };
       await this.ask(`cannot create ${topic}`, async (admin) => {
         try {
-          await called((done) => admin.createTopic(asked, CREATION, done));
+          await called((done) => admin.createTopic(asked, CREATION_MS, done));
         } catch (error) {
           if (!isThere(error)) throw error;
         }
@@ -189,7 +196,7 @@ export class ConfluentCluster extends Cluster {
     );
   }
 
-  private ask<T>(what: string, question: Question<T>, patience = PATIENCE): Promise<T> {
+  private ask<T>(what: string, question: Question<T>, patience = PATIENCE_MS): Promise<T> {
     const end = this.client.clock.now() + patience;
     const timeout = () => Math.min(Math.max(end - this.client.clock.now(), CALL.least), CALL.most);
     return this.trying(what, () => this.call((admin) => question(admin, timeout())), end);
@@ -199,7 +206,7 @@ export class ConfluentCluster extends Cluster {
   private async trying<T>(
     what: string,
     call: () => Promise<T>,
-    end = this.client.clock.now() + PATIENCE,
+    end = this.client.clock.now() + PATIENCE_MS,
   ): Promise<T> {
     const { client } = this;
     for (; ; await client.delay(PAUSE)) {

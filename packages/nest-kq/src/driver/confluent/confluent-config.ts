@@ -7,16 +7,16 @@ import { tokenOf } from '../sasl-token.js';
 import type { Config } from './confluent-api.js';
 
 /** librdkafka's maximum. The brokers have limits of their own, and theirs decide. */
-const MOST_BYTES = 1_000_000_000;
-const MOST_KILOBYTES = 2_147_483_647;
+const MAX_BYTES = 1_000_000_000;
+const MAX_KILOBYTES = 2_147_483_647;
 /** Max prefetched messages and KB of a member, over all its partitions; one broker response may come on top. */
 const FETCHED = { messages: 100_000, kilobytes: 16_384 };
-/** Pause in ms before the next fetch once that much is queued. librdkafka's default of a second would outlast the queue. */
-const FETCH_PAUSE = 10;
-/** How long a broker holds a fetch it has nothing for, in ms. */
-const MAX_WAIT = 250;
-/** Time in ms after which the brokers abort an unfinished transaction. */
-export const TRANSACTION_TIMEOUT = 60_000;
+/** Pause before the next fetch once that much is queued. librdkafka's default of a second would outlast the queue. */
+const FETCH_PAUSE_MS = 10;
+/** How long a broker holds a fetch it has nothing for. */
+const MAX_WAIT_MS = 250;
+/** Time after which the brokers abort an unfinished transaction. */
+export const TRANSACTION_TIMEOUT_MS = 60_000;
 
 /** Returns the settings of a client that neither produces nor reads. */
 export function adminConfig({
@@ -61,26 +61,26 @@ async function librdkafkaToken(ask: Parameters<typeof tokenOf>[0]) {
 
 export function producerConfig(settings: ClientSettings, options: ProducerOptions, patience: number): Config {
   const { compression = 'none', transactionalId } = options;
-  const longest = transactionalId === undefined ? patience : Math.min(patience, TRANSACTION_TIMEOUT);
+  const longest = transactionalId === undefined ? patience : Math.min(patience, TRANSACTION_TIMEOUT_MS);
   return {
     ...adminConfig(settings),
     'enable.idempotence': true,
     'compression.codec': compression,
     'message.timeout.ms': Math.max(1, longest),
     'request.timeout.ms': settings.requestTimeout,
-    'message.max.bytes': MOST_BYTES,
+    'message.max.bytes': MAX_BYTES,
     'linger.ms': 0, // our pusher batches
     'queue.buffering.max.messages': 0,
-    'queue.buffering.max.kbytes': MOST_KILOBYTES,
+    'queue.buffering.max.kbytes': MAX_KILOBYTES,
     dr_cb: true,
     ...(transactionalId === undefined
       ? {}
-      : { 'transactional.id': transactionalId, 'transaction.timeout.ms': TRANSACTION_TIMEOUT }),
+      : { 'transactional.id': transactionalId, 'transaction.timeout.ms': TRANSACTION_TIMEOUT_MS }),
   };
 }
 
-/** Refresh interval for missing topics, in ms; librdkafka's default is five minutes. */
-const TOPICS_EVERY = 5_000;
+/** Refresh interval for missing topics; librdkafka's default is five minutes. */
+const TOPICS_EVERY_MS = 5_000;
 
 export function memberConfig(
   settings: ClientSettings,
@@ -103,15 +103,15 @@ export function memberConfig(
     'enable.auto.commit': false,
     'enable.auto.offset.store': false,
     'allow.auto.create.topics': false,
-    'topic.metadata.refresh.interval.ms': TOPICS_EVERY,
+    'topic.metadata.refresh.interval.ms': TOPICS_EVERY_MS,
     ...(settings.rack === undefined ? {} : { 'client.rack': settings.rack }),
     'isolation.level': 'read_committed',
     'enable.partition.eof': true,
-    'fetch.wait.max.ms': MAX_WAIT,
+    'fetch.wait.max.ms': MAX_WAIT_MS,
     'queued.min.messages': FETCHED.messages,
     'queued.max.messages.kbytes': FETCHED.kilobytes,
     'fetch.max.bytes': FETCHED.kilobytes * 1_024,
-    'fetch.queue.backoff.ms': FETCH_PAUSE,
+    'fetch.queue.backoff.ms': FETCH_PAUSE_MS,
   };
 }
 
@@ -127,7 +127,7 @@ export function outsiderConfig(settings: ClientSettings, group: string): Config 
     'enable.auto.offset.store': false,
     'isolation.level': 'read_committed',
     'enable.partition.eof': true,
-    'fetch.wait.max.ms': MAX_WAIT,
+    'fetch.wait.max.ms': MAX_WAIT_MS,
   };
 }
 

@@ -35,8 +35,8 @@ const CALL_LIMIT = 5_000;
 const CHUNK = 1_000;
 /** Max bytes kept of a paused partition; see `fetchBytes`. */
 const FETCH_BYTES = 2 ** 20;
-/** Max pause between polls of a silent queue, in ms: after a few minutes the group would consider the member stuck. */
-const LONGEST_SLEEP = 1_000;
+/** Max pause between polls of a silent queue: after a few minutes the group would consider the member stuck. */
+const LONGEST_SLEEP_MS = 1_000;
 
 export interface ConfluentIdentity extends MemberIdentity {
   /** Rejects with `KQ_TRANSACTION` once the group has rebalanced. */
@@ -188,7 +188,7 @@ export class ConfluentMembership implements GroupMembership {
   /** Polls its queue, which also delivers rebalances. Never rejects. */
   private async poll(): Promise<void> {
     while (!this.over) {
-      const woken = this.signal.next(LONGEST_SLEEP);
+      const woken = this.signal.next(LONGEST_SLEEP_MS);
       try {
         const chunk = await called<readonly ConfluentMessage[]>((done) => this.consumer.consume(CHUNK, done));
         this.take(chunk);

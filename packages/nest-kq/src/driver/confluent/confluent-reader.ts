@@ -17,8 +17,8 @@ import { readMessage } from './intake.js';
 import { QueueSignal } from './queue-signal.js';
 
 const CONNECT_LIMIT = 5_000;
-/** Time limit in ms for the first message or the end. */
-const READ_LIMIT = 10_000;
+/** Time limit for the first message or the end. */
+const READ_LIMIT_MS = 10_000;
 const CHUNK = 500;
 /** The client requires a group; it is neither joined nor committed to. */
 const GROUP = 'nest-kq.reader';
@@ -75,8 +75,8 @@ export class ConfluentReader {
     maxBytes: number,
   ): Promise<ReadMessages> {
     const { clock } = this.client;
-    for (const limit = clock.now() + READ_LIMIT; clock.now() < limit;) {
-      const woken = this.signal.next(READ_LIMIT);
+    for (const limit = clock.now() + READ_LIMIT_MS; clock.now() < limit;) {
+      const woken = this.signal.next(READ_LIMIT_MS);
       const chunk = await this.consume(consumer);
       if (chunk.length > 0) return within(chunk, maxBytes);
       if (this.end) return { messages: [], next: BigInt(Math.max(this.end.offset, Number(offset))) };

@@ -5,7 +5,7 @@ import { headersOf, type LogMessage, type TopicPartition } from '../message.js';
 import type { ConfluentMessage, PlaceWithOffset } from './confluent-api.js';
 
 /** Approximate bytes of a message in addition to its key and value. */
-const OVERHEAD = 64;
+const OVERHEAD_BYTES = 64;
 
 class Reading {
   /** Paused by the handler. */
@@ -80,7 +80,7 @@ export class Intake {
       if (!reading) continue;
       const read = readMessage(message);
       reading.messages.push(read);
-      reading.bytes += OVERHEAD + (key?.length ?? 0) + (value?.length ?? 0);
+      reading.bytes += OVERHEAD_BYTES + (key?.length ?? 0) + (value?.length ?? 0);
       if (read.offset >= reading.next) reading.next = read.offset + 1n;
     }
   }

@@ -6,7 +6,7 @@ import { KqError, toError } from '../../errors.js';
 import type { Compression } from '../driver.js';
 import { mostUnpacked } from './lz4-frames.js';
 import { unpackSnappy } from './snappy-frames.js';
-import { LARGEST_UNPACKED, refuseTooLarge } from './unpacked-size.js';
+import { LARGEST_UNPACKED_BYTES, refuseTooLarge } from './unpacked-size.js';
 
 export type Packing = Exclude<Compression, 'none'>;
 
@@ -26,7 +26,7 @@ interface Way {
   readonly codec: (load: LoadPackage) => Codec;
 }
 
-const BOUNDED = { maxOutputLength: LARGEST_UNPACKED };
+const BOUNDED = { maxOutputLength: LARGEST_UNPACKED_BYTES };
 const gunzip = promisify(zlib.gunzip) as (data: Buffer, options: object) => Promise<Buffer>;
 const GZIP: Codec = {
   compress: promisify<Buffer, Buffer>(zlib.gzip),

@@ -12,10 +12,10 @@ const FETCH = 1;
 const METADATA = 3;
 
 /**
- * Timeout in ms for responses that a broker gives from memory. kafkajs itself waits 30 s for a hung broker, and everything that
+ * Timeout for responses that a broker gives from memory. kafkajs itself waits 30 s for a hung broker, and everything that
  * needs metadata waits with it.
  */
-const ANSWER_LIMIT = 5_000;
+const ANSWER_LIMIT_MS = 5_000;
 const FROM_MEMORY = ['apiVersions', 'metadata', 'findGroupCoordinator'] as const;
 
 /** Missing from kafkajs' types. */
@@ -116,8 +116,8 @@ function dropClosedSocket(connection: Connection): void {
 
 /** Rejects like a lost connection on timeout, after which kafkajs asks another broker. */
 async function inTime<T>(clock: Clock, broker: Asked, answer: Promise<T>): Promise<T> {
-  const timer = clock.after(ANSWER_LIMIT, () => {
-    const error = new kafkajs.KafkaJSConnectionError(`a broker did not answer within ${ANSWER_LIMIT} ms`);
+  const timer = clock.after(ANSWER_LIMIT_MS, () => {
+    const error = new kafkajs.KafkaJSConnectionError(`a broker did not answer within ${ANSWER_LIMIT_MS} ms`);
     for (const { requestQueue } of broker.connectionPool.pool) requestQueue.rejectAll(error);
     leave(broker);
   });

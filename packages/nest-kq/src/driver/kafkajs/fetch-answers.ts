@@ -131,10 +131,10 @@ async function readMessages(
 }
 
 /**
- * Mean size in bytes of a batch's records above which each record is copied: when few messages fill a process's memory, a
+ * Mean size of a batch's records above which each record is copied: when few messages fill a process's memory, a
  * retained one must not retain the others.
  */
-const LARGE = 16_384;
+const LARGE_BYTES = 16_384;
 
 const CODEC = 7;
 const LOG_APPEND_TIME = 8;
@@ -168,7 +168,7 @@ async function readBatch(
   const packed = from.raw(from.left);
   const codec = codecs[attributes & CODEC]?.();
   const plain = codec ? await codec.decompress(packed) : packed;
-  const large = plain.length >= LARGE * count;
+  const large = plain.length >= LARGE_BYTES * count;
   const records = new Reader(own && !codec && !large ? Buffer.from(plain) : plain);
   for (let index = 0; index < count; index++) {
     const record = records.raw(records.varint());

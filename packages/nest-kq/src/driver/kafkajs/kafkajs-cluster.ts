@@ -2,7 +2,7 @@
 import type { Broker, Cluster as Brokers } from 'kafkajs';
 import { detached } from 'nest-handlers/context';
 import { KqError } from '../../errors.js';
-import { Cluster, PATIENCE, type At, type NewTopic, type TopicInfo } from '../cluster.js';
+import { Cluster, PATIENCE_MS, type At, type NewTopic, type TopicInfo } from '../cluster.js';
 import type { ReadMessages } from '../driver.js';
 import type { PartitionOffset } from '../message.js';
 import { withoutAborted, type FetchedPartition } from './fetch-answers.js';
@@ -13,8 +13,8 @@ import { readMessage } from './wording.js';
 
 const PAUSE = 100;
 
-/** How long a broker waits for a message that isn't there yet, in ms. */
-const FETCH_WAIT = 1_000;
+/** How long a broker waits for a message that isn't there yet. */
+const FETCH_WAIT_MS = 1_000;
 
 /** No member and no generation: the identity of anyone outside the group. */
 const OUTSIDE = { groupGenerationId: -1, memberId: '' };
@@ -66,7 +66,7 @@ export class KafkajsCluster extends Cluster {
       const asked = { partition, fetchOffset: String(offset), maxBytes };
       try {
         const answer: unknown = await leader.fetch({
-          maxWaitTime: FETCH_WAIT,
+          maxWaitTime: FETCH_WAIT_MS,
           minBytes: 1,
           maxBytes,
           topics: [{ topic, partitions: [asked] }],
@@ -173,7 +173,7 @@ export class KafkajsCluster extends Cluster {
   private async ask<T>(
     what: string,
     question: (cluster: Brokers) => Promise<T>,
-    patience = PATIENCE,
+    patience = PATIENCE_MS,
   ): Promise<T> {
     const { clock } = this.client;
     for (const end = clock.now() + patience; ; await this.client.delay(PAUSE)) {

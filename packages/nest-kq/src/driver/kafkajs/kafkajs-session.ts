@@ -15,8 +15,8 @@ import type { BatchRecord } from './record-batch.js';
 import type { Placed } from '../placing.js';
 import { isWrong } from './requests.js';
 
-/** Min pause before a retry of kafkajs after the first few, in ms. */
-const LONG_PAUSE = 800;
+/** Min pause before a retry of kafkajs after the first few. */
+const LONG_PAUSE_MS = 800;
 /** Stops kafkajs; the caller gets the previous reason instead. */
 const OVER = 'it timed out';
 
@@ -52,7 +52,7 @@ export class Session {
   ) {
     const { patience = PATIENCE, transactionalId } = options;
     // Longer than the deadlines, which are checked before each attempt.
-    const retries = 10 + Math.ceil(patience / LONG_PAUSE);
+    const retries = 10 + Math.ceil(patience / LONG_PAUSE_MS);
     const kafka = client.kafka({
       retries,
       ended: () => (this.retired && this.underWay === 0) || client.clock.now() > this.until,

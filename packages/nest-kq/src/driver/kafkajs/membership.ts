@@ -27,16 +27,16 @@ export interface MemberContext {
   readonly cluster: BrokerCluster;
 }
 
-/** How long a broker holds a fetch it has nothing for, in ms; a resumed partition waits for that. */
-const MAX_WAIT = 250;
-/** Delay in ms before a member asks for its offsets again while a transaction is about to move them. */
-const UNSTABLE_PAUSE = 50;
-const MOST_AT_ONCE = 100;
-const START_PAUSE = 200;
-const LOOK_EVERY = 1_000;
-/** How long a broker may not know a topic that another one knows, in ms. */
-const NEW_TOPIC = 5_000;
-const NEW_TOPIC_PAUSE = 100;
+/** How long a broker holds a fetch it has nothing for; a resumed partition waits for that. */
+const MAX_WAIT_MS = 250;
+/** Delay before a member asks for its offsets again while a transaction is about to move them. */
+const UNSTABLE_PAUSE_MS = 50;
+const MAX_AT_ONCE = 100;
+const START_PAUSE_MS = 200;
+const LOOK_EVERY_MS = 1_000;
+/** How long a broker may not know a topic that another one knows. */
+const NEW_TOPIC_MS = 5_000;
+const NEW_TOPIC_PAUSE_MS = 100;
 
 type Commit = EachBatchPayload['commitOffsetsIfNecessary'];
 
@@ -86,7 +86,7 @@ export class Membership implements GroupMembership {
       sessionTimeout,
       rebalanceTimeout,
       heartbeatInterval,
-      maxWaitTimeInMs: MAX_WAIT,
+      maxWaitTimeInMs: MAX_WAIT_MS,
       allowAutoTopicCreation: false,
       // Ours comes first; the other one is for groups that still have plain kafkajs consumers.
       partitionAssigners: [
@@ -246,7 +246,7 @@ export class Membership implements GroupMembership {
           this.readings.found(offsets as FoundOffsets);
           return offsets;
         }
-        await this.context.client.delay(UNSTABLE_PAUSE);
+        await this.context.client.delay(UNSTABLE_PAUSE_MS);
         if (this.sign) await coordinator.heartbeat(this.sign);
       }
     };
@@ -317,7 +317,7 @@ export class Membership implements GroupMembership {
   /** Retries until it succeeds or is no longer `current`. */
   private async settle(topic: string, waiting: readonly Reading[], current: () => boolean): Promise<void> {
     const { client } = this.context;
-    for (; current(); await client.delay(START_PAUSE)) {
+    for (; current(); await client.delay(START_PAUSE_MS)) {
       try {
         for (const { partition, offset } of await this.startAtEnd!.settle(topic, current))
           if (waiting.some((each) => each.partition === partition))
@@ -364,8 +364,8 @@ export class Membership implements GroupMembership {
   /** Waits until the broker it asks knows all topics another broker has reported. */
   private async knowAll(): Promise<void> {
     const { clock } = this.context.client;
-    for (const end = clock.now() + NEW_TOPIC; this.lacksTopic && clock.now() < end;) {
-      await this.context.client.delay(NEW_TOPIC_PAUSE);
+    for (const end = clock.now() + NEW_TOPIC_MS; this.lacksTopic && clock.now() < end;) {
+      await this.context.client.delay(NEW_TOPIC_PAUSE_MS);
       await this.cluster.refreshMetadata();
     }
   }
@@ -374,7 +374,7 @@ export class Membership implements GroupMembership {
   private lookAgain(): void {
     if (this.over) return;
     const { client } = this.context;
-    this.looking = client.clock.after(LOOK_EVERY, () => {
+    this.looking = client.clock.after(LOOK_EVERY_MS, () => {
       const asking = this.lacksSome ? this.cluster.refreshMetadata() : Promise.resolve();
       asking
         .catch((error: unknown) => client.log.debug(meant(error, 'cannot check the topics').message))
@@ -391,7 +391,7 @@ export class Membership implements GroupMembership {
     await this.consumer.run({
       autoCommit: false,
       eachBatchAutoResolve: false,
-      partitionsConsumedConcurrently: MOST_AT_ONCE,
+      partitionsConsumedConcurrently: MAX_AT_ONCE,
       eachBatch: (payload) => this.take(payload),
     });
   }

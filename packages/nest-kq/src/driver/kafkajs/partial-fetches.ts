@@ -11,8 +11,8 @@ import { TOPIC_ERRORS } from './metadata-answers.js';
 import { isUnanswered, isUnreached } from './kafkajs-errors.js';
 
 const FETCH = 1;
-/** Delay in ms before an unreachable broker is retried, and before metadata is requested again. */
-const PAUSE = 250;
+/** Delay before an unreachable broker is retried, and before metadata is requested again. */
+const PAUSE_MS = 250;
 /** kafkajs' limit for one partition, in bytes. */
 const MAX_BYTES = 2 ** 20;
 /** Number of partitions a response has room for: it comes in one piece, and is in memory several times while being read. */
@@ -70,7 +70,7 @@ export function fetchPartially(cluster: Cluster, client: KafkajsClient, fetchByt
       return await find(wanted);
     } catch (error) {
       if (!isUnreached(error)) throw error;
-      await client.delay(PAUSE);
+      await client.delay(PAUSE_MS);
       throw Object.assign(new NotFound(`a broker cannot be reached: ${error.message}`), { cause: error });
     }
   };
@@ -132,7 +132,7 @@ function refreshing(cluster: Cluster, client: KafkajsClient): () => Promise<void
   let current: Promise<void> | undefined;
   return () =>
     (current ??= client
-      .delay(PAUSE)
+      .delay(PAUSE_MS)
       .then(() => cluster.refreshMetadata())
       .catch((error: unknown) => client.log.debug(`no metadata: ${String(error)}`))
       .finally(() => (current = undefined)));

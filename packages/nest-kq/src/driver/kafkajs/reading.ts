@@ -2,9 +2,9 @@ import type { Batch } from 'kafkajs';
 import type { TopicPartition } from '../message.js';
 
 /** Max times a batch that looks stale is dropped. No broker answers a stale fetch more than once. */
-const MOST_STALE = 10;
+const MAX_STALE = 10;
 /** Max times while the position is unknown: the batch may be a valid one then. */
-const MOST_DOUBTED = 2;
+const MAX_DOUBTED = 2;
 
 /** Read progress of a partition within one assignment. */
 export class Reading implements TopicPartition {
@@ -36,7 +36,7 @@ export class Reading implements TopicPartition {
   accepts(batch: Batch): boolean {
     const fetched = fetchedOffset(batch);
     if (fetched === undefined || fetched === this.position || fetched !== this.before) return true;
-    return ++this.stale > (this.position === undefined ? MOST_DOUBTED : MOST_STALE);
+    return ++this.stale > (this.position === undefined ? MAX_DOUBTED : MAX_STALE);
   }
 }
 

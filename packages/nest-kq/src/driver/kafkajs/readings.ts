@@ -6,8 +6,8 @@ import type { TopicPartition } from '../message.js';
 import { Holds } from './holds.js';
 import { Reading } from './reading.js';
 
-/** How long a paused partition may block the others of its broker before it is paused at kafkajs, too, in ms. */
-const SHORT_HOLD = 20;
+/** How long a paused partition may block the others of its broker before it is paused at kafkajs, too. */
+const SHORT_HOLD_MS = 20;
 
 /** In kafkajs' form; an offset of -1 means nothing is committed. */
 export interface FoundOffsets {
@@ -119,7 +119,7 @@ export class Readings {
 
   /** Resolves immediately if it isn't paused. */
   async waitWhilePaused(reading: Reading, heartbeat: () => Promise<void>): Promise<void> {
-    const short = this.clock.now() + SHORT_HOLD;
+    const short = this.clock.now() + SHORT_HOLD_MS;
     const waits = () => reading.paused && this.of(reading) === reading;
     while (waits()) {
       const left = this.allPaused() ? this.heartbeatInterval : short - this.clock.now();

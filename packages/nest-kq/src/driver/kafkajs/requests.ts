@@ -4,13 +4,13 @@ import { pairsOf, type OutgoingMessage } from '../message.js';
 import type { Placed } from '../placing.js';
 
 /** Max messages of a partition in a request, since kafkajs is quadratic in them. */
-const MOST_MESSAGES = 500;
+const MAX_MESSAGES = 500;
 /**
  * Max bytes of a partition in a request: the brokers' limit applies to what is sent to one partition at once, 1,048,588 by
  * default.
  */
-const MOST_BYTES = 900_000;
-const OVERHEAD = 32;
+const MAX_BYTES = 900_000;
+const OVERHEAD_BYTES = 32;
 
 /** Whether the message is at fault rather than the brokers. */
 export function isWrong({ code }: KqError): boolean {
@@ -24,7 +24,7 @@ export function* requestsOf(placed: readonly Placed[]): Generator<Placed[]> {
   for (const each of placed) {
     const bytes = bytesOf(each.message);
     const load = loads.get(each.partition) ?? { messages: 0, bytes: 0 };
-    if (load.messages > 0 && (load.messages >= MOST_MESSAGES || load.bytes + bytes > MOST_BYTES)) {
+    if (load.messages > 0 && (load.messages >= MAX_MESSAGES || load.bytes + bytes > MAX_BYTES)) {
       yield request;
       request = [];
       loads = new Map();
@@ -42,10 +42,10 @@ export function* requestsOf(placed: readonly Placed[]): Generator<Placed[]> {
  * @param empty Whether it has nothing else: then it takes one message, however large.
  */
 export function fits(waiting: readonly Placed[], room: { bytes: number }, empty: boolean): number {
-  const most = Math.min(MOST_BYTES, room.bytes);
+  const most = Math.min(MAX_BYTES, room.bytes);
   let bytes = 0;
   let count = 0;
-  for (; count < waiting.length && count < MOST_MESSAGES; count++) {
+  for (; count < waiting.length && count < MAX_MESSAGES; count++) {
     const more = bytes + bytesOf(waiting[count]!.message);
     if (more > most && (count > 0 || !empty)) break;
     bytes = more;
@@ -68,7 +68,7 @@ export function groupBy<P extends Placed, T>(placed: readonly P[], valueOf: (par
 
 /** Returns the approximate size of a message in a request, in bytes. */
 export function bytesOf({ key, value, headers = {} }: OutgoingMessage): number {
-  let bytes = OVERHEAD + (key?.length ?? 0) + (value?.length ?? 0);
+  let bytes = OVERHEAD_BYTES + (key?.length ?? 0) + (value?.length ?? 0);
   for (const [name, value] of pairsOf(headers)) bytes += name.length + value.length + 4;
   return bytes;
 }

@@ -48,7 +48,7 @@ export class Writer {
 
   /** Shorter for small values. @param value A non-negative integer of at most 53 bits. */
   uvarint(value: number): this {
-    let at = this.take(MOST_VARINT);
+    let at = this.take(MAX_VARINT_BYTES);
     let left = value;
     for (; left > 0x7f_ff_ff_ff; left = Math.floor(left / 128)) this.buffer[at++] = (left & 0x7f) | 0x80;
     for (; left > 0x7f; left >>>= 7) this.buffer[at++] = (left & 0x7f) | 0x80;
@@ -89,7 +89,7 @@ export class Writer {
 }
 
 /** Max bytes of a 53-bit number. */
-const MOST_VARINT = 8;
+const MAX_VARINT_BYTES = 8;
 
 /** Returns the number of bytes `varint` writes. */
 export function sizeOfVarint(value: number): number {

@@ -1,6 +1,6 @@
 import { KqError } from '../../errors.js';
 import { keyOf } from '../assignment.js';
-import { matches } from '../expressions.js';
+import { matchesAny } from '../expressions.js';
 import { Drain } from '../drain.js';
 import {
   DRAIN_SHARE,
@@ -165,7 +165,7 @@ export class MemoryMember implements LogMember, Joined {
   private named(topic: string | RegExp): readonly string[] {
     return typeof topic === 'string'
       ? [topic]
-      : this.context.log.names.filter((name) => matches(name, [topic]));
+      : this.context.log.names.filter((name) => matchesAny(name, [topic]));
   }
 
   private beginningOf({ topic, partition }: TopicPartition): Reading {

@@ -13,7 +13,7 @@ interface Entry {
 }
 
 /** Approximate bytes of a message in addition to its key, value and headers. */
-const OVERHEAD = 100;
+const OVERHEAD_BYTES = 100;
 
 export class PartitionLog {
   /** Offset of the next message. */
@@ -139,7 +139,7 @@ export class PartitionLog {
 
 /** Returns the estimated size of a message in bytes. */
 export function sizeOf({ key, value, headers = {} }: OutgoingMessage): number {
-  let bytes = OVERHEAD + (key?.length ?? 0) + (value?.length ?? 0);
+  let bytes = OVERHEAD_BYTES + (key?.length ?? 0) + (value?.length ?? 0);
   for (const [name, value] of pairsOf(headers)) bytes += name.length + value.length;
   return bytes;
 }
