@@ -78,12 +78,15 @@ export class AdoptingTube implements TubeSharing {
 /** The `.nest` tube, whose adopted jobs run only with go-queue's lock. */
 export class LockingTube implements TubeSharing {
   readonly adopts = false;
-  readonly adopt = NOT_SHARED.adopt;
 
   constructor(private readonly locks: GoQueueLocks) {}
 
   start(): void {
     this.locks.start();
+  }
+
+  adopt(run: Run, context: TubeContext): Promise<RunOutcome> {
+    return NOT_SHARED.adopt(run, context);
   }
 
   lock(run: Run, context: TubeContext): Promise<RunOutcome | undefined> | undefined {
