@@ -27,7 +27,7 @@ describe('tubeName', () => {
     expect(tubeName('x'.repeat(200), '')).toHaveLength(200);
     expect(tubeName('x'.repeat(197), 'app')).toHaveLength(197);
     expect(() => tubeName('x'.repeat(201), '')).toThrow(/expected 1 to 200/);
-    expect(() => tubeName('x'.repeat(198), 'app')).toThrow(/behind the prefix "app"/);
+    expect(() => tubeName('x'.repeat(198), 'app')).toThrow(/after the prefix "app"/);
   });
 
   it.each<unknown>([

@@ -128,7 +128,7 @@ describe('ClusterNode: put', () => {
     await clock.advance(4_999);
     put();
     await clock.advance(4_999);
-    expect(told).toEqual(['up', expect.stringContaining('refuses to store (OUT_OF_MEMORY)')]);
+    expect(told).toEqual(['up', expect.stringContaining('rejects new jobs (OUT_OF_MEMORY)')]);
     await clock.advance(1);
     put();
     await clock.advance(0);

@@ -132,7 +132,7 @@ describe('parseRef', () => {
       ['t', 'x', 0, 0, 3, Array.from({ length: 101 }, () => [0, 'a#b:1'])],
     ],
   ])('refuses %s', (_what, content) => {
-    expect(() => parse(wire(content))).toThrow(/cut short or altered: expected a receipt/);
+    expect(() => parse(wire(content))).toThrow(/cut off or altered: expected a receipt/);
   });
 
   it('takes the longest there can be, and looks into none that is longer', () => {
@@ -153,7 +153,7 @@ describe('parseRef', () => {
 
   it('says that a string was cut short', () => {
     const whole = wire(good);
-    expect(() => parse({ ref: whole.slice(0, -9) })).toThrow(/"}, cut short or altered: expected a receipt/);
+    expect(() => parse({ ref: whole.slice(0, -9) })).toThrow(/"}, which is cut off or altered: expected a receipt/);
     expect(() => parse({ ref: 'order 42' })).toThrow(
       'the reference is {"ref":"order 42"}: expected a receipt',
     );

@@ -64,7 +64,7 @@ describe('a node whose jobs take as much memory as they may', () => {
     expect(await a.says(put(''))).toBe('OUT_OF_MEMORY\r\n');
     expect(await a.says(`delete 1\r\n${put('x'.repeat(1_000))}`)).toBe('DELETED\r\nINSERTED 5\r\n');
     expect(warnings).toEqual([
-      expect.stringContaining('the jobs take 2000 bytes, as many as `maxMemory` allows'),
+      expect.stringContaining('the jobs take 2000 bytes, the limit of `maxMemory`'),
     ]);
   });
 });
@@ -96,7 +96,7 @@ describe('a client that makes tubes endlessly', () => {
     a.stream.destroy();
     await clock.advance(0);
     expect(await b.says('watch t1\r\n')).toBe('WATCHING 3\r\n');
-    expect(warnings).toEqual([expect.stringContaining('there are 3 tubes, as many as `maxTubes` allows')]);
+    expect(warnings).toEqual([expect.stringContaining('there are 3 tubes, the limit of `maxTubes`')]);
   });
 });
 

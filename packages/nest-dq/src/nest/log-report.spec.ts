@@ -157,13 +157,13 @@ describe('the log', () => {
     [
       'letters that grew old',
       () => report.lettersRemoved('t', { tooOld: 3, tooMany: 0 }),
-      ['log: removed 3 dead letters of t with their copies: 3 older than `deadLetters.maxAge`'],
+      ['log: removed 3 dead letters of t and their copies: 3 older than `deadLetters.maxAge`'],
     ],
     [
       'letters that were too many',
       () => report.lettersRemoved('t', { tooOld: 1, tooMany: 4 }),
       [
-        'warn: removed 5 dead letters of t with their copies: 1 older than `deadLetters.maxAge`, 4 beyond `deadLetters.maxCount`',
+        'warn: removed 5 dead letters of t and their copies: 1 older than `deadLetters.maxAge`, 4 beyond `deadLetters.maxCount`',
       ],
     ],
     [

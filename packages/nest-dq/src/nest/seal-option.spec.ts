@@ -64,7 +64,7 @@ describe('the option seal', () => {
       [undefined, /the result of the function `seal.keys` is "undefined": expected \{ keys, current \}/],
       [{ keys }, /`seal.current` is undefined/],
       [{ keys: {}, current: 'a' }, /`seal.keys` is \{\}/],
-      [{ keys: { a: 'x' }, current: 'a' }, /the key "a" of `seal.keys` is 0 bytes/],
+      [{ keys: { a: 'x' }, current: 'a' }, /the key "a" in `seal.keys` is 0 bytes/],
     ])('refuses %j of it', async (given, why) => {
       const { source } = resolve({ keys: () => given })!.settings;
       await expect(source!.fetch()).rejects.toThrow(why);
@@ -83,17 +83,17 @@ describe('the option seal', () => {
     [null, /`seal` is null: expected \{ keys, current \}/],
     [
       { keys, current: '2026-11', cipher: 'x' },
-      /no `seal.cipher`: expected keys, current, refresh, encrypt, accept, context, unsealed/,
+      /unknown option `seal.cipher`: expected one of keys, current, refresh, encrypt, accept, context, unsealed/,
     ],
     [{ current: 'a' }, /`seal.keys` is "undefined"/],
     [{ keys: {}, current: 'a' }, /`seal.keys` is \{\}: expected an object with at least one key/],
     [{ keys: { 'a b': KEY }, current: 'a b' }, /a name in `seal.keys` is "a b": expected 1 to 40 letters/],
     [
       { keys: { a: KEY.subarray(1) }, current: 'a' },
-      /the key "a" of `seal.keys` is 31 bytes: expected 32 bytes/,
+      /the key "a" in `seal.keys` is 31 bytes: expected 32 bytes/,
     ],
-    [{ keys: { a: 'not a key!' }, current: 'a' }, /the key "a" of `seal.keys` is neither base64 nor hex/],
-    [{ keys: { a: 7 }, current: 'a' }, /the key "a" of `seal.keys` is a number/],
+    [{ keys: { a: 'not a key!' }, current: 'a' }, /the key "a" in `seal.keys` is neither base64 nor hex/],
+    [{ keys: { a: 7 }, current: 'a' }, /the key "a" in `seal.keys` is a number/],
     [
       { keys },
       /`seal.current` is undefined: expected the name of a key, or `accept: 'unsealed'` if there is none/,

@@ -97,13 +97,13 @@ describe('what is logged at the start', () => {
     const told = new Promise<void>((resolve) => {
       jest.spyOn(logger, 'warn').mockImplementation((message) => {
         logger.lines.push({ level: 'warn', message });
-        if ([/is down/, /Redis is away/].every((each) => logger.matching(each).length > 0)) resolve();
+        if ([/is down; retrying/, /Redis is down/].every((each) => logger.matching(each).length > 0)) resolve();
       });
     });
     await app.init();
     await told;
     await app.close();
-    expect(logger.matching(/is down/)).toHaveLength(1);
-    expect(logger.matching(/Redis is away/)).toHaveLength(1);
+    expect(logger.matching(/is down; retrying/)).toHaveLength(1);
+    expect(logger.matching(/Redis is down/)).toHaveLength(1);
   });
 });

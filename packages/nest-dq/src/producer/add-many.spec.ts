@@ -95,7 +95,7 @@ describe('addMany', () => {
     const { producer } = await embedded();
     const error = await failure(producer.addMany('t', [], { result: true } as object));
     expect(error.message).toBe(
-      'DQ_BAD_OPTION: there is no "result" in the addMany options: expected one of results',
+      'DQ_BAD_OPTION: unknown "result" in the addMany options: expected one of results',
     );
   });
 

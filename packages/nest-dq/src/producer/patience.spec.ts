@@ -64,7 +64,7 @@ describe('an add while all nodes stand still', () => {
     const [hasty, slow] = [producer.now('t', 1, { patience: 0 }), producer.now('t', 1, { patience: '1m' })];
     const failed = failure(hasty);
     await clock.advance(2_000);
-    expect((await failed).message).not.toContain('tried');
+    expect((await failed).message).not.toMatch(/tried \d/);
     await clock.advance(20_000);
     all((server) => server.thaw());
     await clock.advance(5_000);

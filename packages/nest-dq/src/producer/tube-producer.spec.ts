@@ -71,7 +71,7 @@ describe('producer.tube', () => {
     ]) {
       const error = await failure(call());
       expect(error.code).toBe('DQ_BAD_REF');
-      expect(error.message).toMatch(/of a job of "app\.mail": expected one of "app\.t"/);
+      expect(error.message).toMatch(/to a job of "app\.mail": expected a job of "app\.t"/);
     }
     for (const none of [undefined, null, 5, {}, '42', { id: '4 2' }, { key: undefined }]) {
       expect(await failure(orders.revoke(none as unknown as { key: string }))).toMatchObject({

@@ -266,7 +266,7 @@ describe('a cron expression', () => {
       'a zone along with a calendar',
       { name: 'x', next: () => undefined },
       'UTC',
-      /`tz` is "UTC" beside a calendar/,
+      /`tz` is "UTC" with a calendar/,
     ],
   ])('is refused when it is %s', async (_what, plan, tz, message) => {
     const refusal = occurrencesOf(plan as RecurrencePlan, tz);

@@ -462,12 +462,12 @@ describe('KqDeadLetters', () => {
     [
       'an unknown field',
       (topic) => letters.replay(topic, { name: 'x' } as never),
-      /KQ_BAD_OPTION: there is no `name` in the options of a filter/,
+      /KQ_BAD_OPTION: there is no `name` in the options of a dead-letter filter/,
     ],
     [
       'no filter',
       (topic) => letters.discard(topic, undefined as never),
-      /KQ_BAD_OPTION: the options of a filter/,
+      /KQ_BAD_OPTION: the options of a dead-letter filter/,
     ],
     [
       'no time',

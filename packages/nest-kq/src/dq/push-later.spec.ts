@@ -81,6 +81,6 @@ describe('a push with a delay', () => {
     const app = await start([]);
     const many = [{ value: 1, delay: 1 as never }];
     const [result] = await app.get(KqPusher).pushMany('orders', many);
-    expect(result!.error!.message).toMatch('KQ_BAD_MESSAGE: `delay` and `at` are for `push` alone');
+    expect(result!.error!.message).toMatch('KQ_BAD_MESSAGE: `delay` and `at` work only with `push`');
   });
 });

@@ -341,7 +341,7 @@ describe('HandlerRuns', () => {
     await handled.push('1');
     await handled.untilTold(1);
     expect(handled.told[0]).toMatch(
-      "1 held: discarded, KQ_BAD_OPTION: `deadLetter` is 't': expected another",
+      "1 held: discarded, KQ_BAD_OPTION: `deadLetter` is 't': expected a topic the handler does not consume itself",
     );
     right = true;
     await handled.untilCommitted(1n);

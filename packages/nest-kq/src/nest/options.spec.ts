@@ -86,8 +86,8 @@ describe('the options of KqModule', () => {
       { brokers: ['a:1'], driver: 'confluent' },
       "`driver` is 'confluent': expected a driver factory, such as confluent(…) of nest-kq/confluent",
     ],
-    [{ driver: () => {} }, 'there is `driver` is set without `brokers`: expected both'],
-    [{ ssl: true }, 'there is `ssl` is set without `brokers`: expected both'],
+    [{ driver: () => {} }, '`driver` is set without `brokers`: expected both'],
+    [{ ssl: true }, '`ssl` is set without `brokers`: expected both'],
     [
       { brokers: ['a:1'], ssl: 'yes' },
       "`ssl` is 'yes': expected true, false, or options of Node's tls.connect",

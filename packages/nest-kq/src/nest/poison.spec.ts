@@ -79,7 +79,7 @@ describe('a poison message of a handler without options', () => {
     await kit.advance('1s');
     expect(seen.map(({ value }) => value)).toEqual([{ id: 7 }]);
     expect((await app.get(KqHealth).check()).kq.groups['shop']).toMatchObject({ state: 'up', lag: 0 });
-    const [line] = logger.matching(/dead letter/);
+    const [line] = logger.matching(/dead-lettered/);
     expect(line).toMatch(
       'message 0 of orders/0 with the key "k" was dead-lettered to orders.shop.kq-dead, because its value cannot be read',
     );

@@ -142,7 +142,7 @@ describe('LogPusher', () => {
     [
       1,
       { headers: { a: undefined } },
-      "the header 'a' is undefined: expected a string or a Buffer, or a list",
+      "the header 'a' is undefined: expected a string or a Buffer, or a non-empty list",
     ],
     [1, { headers: { a: [] } }, "the header 'a' is []: expected"],
     [1, { headers: { a: ['b', 5] } }, "a value of the header 'a' is 5: expected a string or a Buffer"],
@@ -275,7 +275,7 @@ describe('LogPusher.transaction', () => {
     });
     await expect(refused).rejects.toThrow('KQ_BAD_MESSAGE: the value is undefined');
     const later = pusher.transaction((tx) => tx.push('t', 5, { delay: 1 } as object));
-    await expect(later).rejects.toThrow('KQ_BAD_MESSAGE: `delay` and `at` are for `push` alone');
+    await expect(later).rejects.toThrow('KQ_BAD_MESSAGE: `delay` and `at` work only with `push`');
     await pusher.transaction((tx) => tx.push('t', 5));
     expect(valuesOf(await read('t', 1))).toEqual(['5']);
   });
@@ -300,7 +300,7 @@ describe('LogPusher.transaction', () => {
     );
     expect(order).toEqual(['first begins', 'first ends', 'second begins', 'second ends']);
     const nested = pusher.transaction(() => pusher.transaction(async () => {}));
-    await expect(nested).rejects.toThrow('KQ_TRANSACTION: it began inside another transaction');
+    await expect(nested).rejects.toThrow('KQ_TRANSACTION: it was started inside another transaction');
   });
 
   it('is refused without a transactional id, or without work', async () => {

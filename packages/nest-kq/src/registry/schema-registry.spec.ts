@@ -178,7 +178,7 @@ describe('SchemaRegistry', () => {
     [{ url: 'registry:8081' }, '`url` of SchemaRegistry is '],
     [{ url: `http://ann:${SECRET}@a` }, '`url` of SchemaRegistry is '],
     [{ auth: { username: 'ann' } }, '`auth.password` of SchemaRegistry'],
-    [{ auth: { token: `${SECRET} ` } }, 'the token of SchemaRegistry is empty, or has spaces'],
+    [{ auth: { token: `${SECRET} ` } }, 'the token of SchemaRegistry is empty or has spaces'],
     [{ auth: { tokn: SECRET } }, 'there is no `tokn` in the options of `auth`'],
     [{ auth: SECRET }, '`auth` of SchemaRegistry is a string'],
     [{ timeout: 1 }, '`timeout` of SchemaRegistry is 1'],

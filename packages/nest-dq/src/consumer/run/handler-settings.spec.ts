@@ -89,12 +89,12 @@ describe('resolveHandlerOptions', () => {
       'DQ_BAD_OPTION',
       '`limit` is {}: expected an object with `rate`, `concurrency` or `perGroup`',
     ],
-    [{ limit: { burst: 5 } }, 'DQ_BAD_OPTION', '`limit` is {"burst":5}: expected a `rate`'],
+    [{ limit: { burst: 5 } }, 'DQ_BAD_OPTION', '`limit` is {"burst":5}: expected an object with `rate`'],
     [{ limit: { max: 5 } }, 'DQ_BAD_OPTION', 'unknown limit option `max` (given 5): expected one of rate'],
     [{ limit: { rate: 0 } }, 'DQ_BAD_OPTION', '`limit.rate` is 0: expected a positive integer'],
     [{ limit: { rate: 0.5 } }, 'DQ_BAD_OPTION', '`limit.rate` is 0.5'],
     [{ limit: { rate: '9' } }, 'DQ_BAD_OPTION', '`limit.rate` is "9"'],
-    [{ limit: { rate: 1, per: 0 } }, 'DQ_BAD_OPTION', '`limit.per` is 0: expected longer than 0'],
+    [{ limit: { rate: 1, per: 0 } }, 'DQ_BAD_OPTION', '`limit.per` is 0: expected a duration longer than 0'],
     [{ limit: { rate: 1, per: '1' } }, 'DQ_BAD_DURATION', '`limit.per` is "1"'],
     [{ limit: { rate: 1, burst: 0 } }, 'DQ_BAD_OPTION', '`limit.burst` is 0'],
     [
@@ -119,7 +119,7 @@ describe('resolveHandlerOptions', () => {
     [{ backoff: 'fixed' }, 'DQ_BAD_OPTION', '`backoff` is "fixed"'],
     [{ backoff: { type: 'linear' } }, 'DQ_BAD_OPTION', '`backoff` is {"type":"linear"}'],
     [{ backoff: { type: 'fixed', delay: '5' } }, 'DQ_BAD_DURATION', '`backoff.delay` is "5"'],
-    [{ timeout: 0 }, 'DQ_BAD_OPTION', '`timeout` is 0: expected longer than 0'],
+    [{ timeout: 0 }, 'DQ_BAD_OPTION', '`timeout` is 0: expected a duration longer than 0'],
     [{ timeout: '0s' }, 'DQ_BAD_OPTION', '`timeout` is "0s"'],
     [{ timeout: '5' }, 'DQ_BAD_DURATION', '`timeout` is "5"'],
     [{ timeout: -1 }, 'DQ_BAD_DURATION', '`timeout` is -1'],
@@ -136,7 +136,7 @@ describe('resolveHandlerOptions', () => {
   it('lists the options of the caller along with its own', () => {
     const refused = () => resolveHandlerOptions({ tz: 'UTC' } as HandlerOptions, undefined, ['cluster']);
     expect(refused).toThrow(
-      /no handler option `tz`.*: expected one of concurrency, attempts, backoff, timeout, limit, cluster$/,
+      /unknown handler option `tz`.*: expected one of concurrency, attempts, backoff, timeout, limit, cluster$/,
     );
   });
 });

@@ -134,7 +134,7 @@ describe('what a handler throws', () => {
   it('may even be a proxy that refuses every question', () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
-    expect(retryOf(outcomeOf(proxy, limits)).error.message).toContain('cannot be read');
+    expect(retryOf(outcomeOf(proxy, limits)).error.message).toContain('unreadable');
     expect(isOutcome(proxy)).toBe(false);
   });
 

@@ -193,7 +193,7 @@ describe('a reader', () => {
   it('with another key of the same name does not run it', () => {
     const [body] = written(sealOf());
     const other = sealOf({ keys: new Map([['new', randomBytes(32)]]) });
-    expect(unwrap(body!, TUBE, other)).toMatch(/^DQ_BAD_SEAL: it was changed/);
+    expect(unwrap(body!, TUBE, other)).toMatch(/^DQ_BAD_SEAL: it was altered/);
   });
 
   it('takes a copy without a seal only where that is allowed', () => {
