@@ -58,7 +58,7 @@ describe('checkMessage', () => {
     [{ lines: [{ sku: 5 }] }, 'the value.lines[0].sku is 5: expected a valid Unicode string'],
     [{ notes: ['a'] }, "the value.notes is [ 'a' ]: expected an object"],
     [{ notes: { a: 'a' } }, "a key of the value.notes is 'a': expected an integer"],
-    [{ notes: { 1: 5 } }, "the value.notes['1'] is 5: expected a string"],
+    [{ notes: { 1: 5 } }, "the value.notes['1'] is 5: expected a valid Unicode string"],
     [{ flags: { no: 'a' } }, "a key of the value.flags is 'no': expected true or false"],
   ])('refuses %p', (value, why) => {
     expect(() => checkMessage(type, value, 'the value')).toThrow(`KQ_BAD_MESSAGE: ${why}`);
