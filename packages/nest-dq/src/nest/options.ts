@@ -303,7 +303,7 @@ function refuseUnknown(options: object): void {
       );
     }
     if (Object.hasOwn(MOVED, name))
-      throw new DqError('DQ_CONFIG', `there is no option \`${name}\`: it is \`${MOVED[name]}\` now`);
+      throw new DqError('DQ_CONFIG', `unknown option \`${name}\`: use \`${MOVED[name]}\``);
     const [shown] = Object.values(withoutSecrets({ [name]: value }) as object) as unknown[];
     throw unknownName('DQ_CONFIG', `option \`${name}\` (given ${show(shown)})`, OPTION_NAMES);
   }
