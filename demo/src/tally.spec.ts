@@ -30,7 +30,7 @@ describe('tally', () => {
       [asked(), started(), succeeded(), started(), succeeded()],
       { duplicates: 1, ran: 1 },
     ],
-    ['a run beside another is a duplicate', [asked(), started(), started(), succeeded()], { duplicates: 1 }],
+    ['a run during another is a duplicate', [asked(), started(), started(), succeeded()], { duplicates: 1 }],
     [
       'a run after the answer `revoked` is seen',
       [asked(), answered('revoked'), started(), succeeded()],
@@ -66,7 +66,7 @@ describe('tally', () => {
       { ran: 1, revoked: 0 },
     ],
     [
-      'jobs are told apart',
+      'jobs are kept apart',
       [asked(), asked(0, 2), started(), started(5, 2), succeeded(), succeeded(2)],
       { ran: 2 },
     ],

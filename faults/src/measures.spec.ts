@@ -66,7 +66,7 @@ describe('measures', () => {
     expect(firstStartAfter(history, 6_000)).toBeNaN();
   });
 
-  it('the runs that go on between two instants, those that never end included', () => {
+  it('the runs under way between two instants, those that never end included', () => {
     const during = (from: number, to: number) => runsDuring(history, from, to).map(({ job }) => job);
     expect(during(1_101, 1_200)).toEqual([1]);
     expect(during(1_102, 1_200)).toEqual([]);
@@ -78,7 +78,7 @@ describe('measures', () => {
     expect(extraStarts(history).map(({ job, attempt }) => [job, attempt])).toEqual([[2, 2]]);
   });
 
-  it('how many went on at once, those of a dead process until its death', () => {
+  it('how many ran at once, those of a dead process until its death', () => {
     const runs = History.of([...run(1, 10, 10), ...run(2, 15), ...run(3, 20, 5), ...run(4, 40, 5)]);
     const most = (died?: number, nameOf: (run: Run) => unknown = () => '') =>
       mostAtOnce(runs, new Map(died === undefined ? [] : [['p', died]]), nameOf);

@@ -17,7 +17,7 @@ export async function atPace<T>(
   for (let i = 0; i < count; i++) {
     await until(from + ((to - from) * i) / count, signal);
     const answer = call(i);
-    answer.catch(() => undefined); // told at the end, with the others
+    answer.catch(() => undefined); // reported at the end, with the others
     answers.push(answer);
   }
   return Promise.all(answers);

@@ -34,7 +34,7 @@ describe('streamTally', () => {
       { handled: 2, again: 2 },
     ],
     [
-      'processes tell of their runs too late',
+      'processes report their runs too late',
       [stored(1), stored(2), ...handled(2, 20), ...handled(1, 10)],
       { handled: 2 },
     ],

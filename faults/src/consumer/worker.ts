@@ -44,10 +44,10 @@ export class Worker {
         return end('done');
       case 'fail':
         end('fail');
-        throw new Error(`job ${task.job} was told to fail`);
+        throw new Error(`job ${task.job} was meant to fail`);
       case 'discard':
         end('discard');
-        return Discard.because(`job ${task.job} was told to`);
+        return Discard.because(`job ${task.job} was meant to be`);
       case 'kill':
         process.kill(process.pid, 'SIGKILL');
         return new Promise(() => undefined);

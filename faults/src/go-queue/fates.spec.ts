@@ -42,7 +42,7 @@ describe('a job that never succeeded', () => {
   it.each<[string, GoQueueEvent['what'][]]>([
     ['its handler failed there', ['deletes', 'runs', 'failed']],
     ['its process was killed in the handler', ['deletes', 'runs']],
-    ['its process was killed before it told what came of a copy', ['deletes']],
+    ['its process was killed before it reported what became of a copy', ['deletes']],
     [
       'it deleted all copies without an answer of Redis',
       [...COPY_UNLOCKED, ...COPY_UNLOCKED, ...COPY_UNLOCKED],

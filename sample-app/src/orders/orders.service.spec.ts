@@ -83,7 +83,7 @@ describe('OrdersService', () => {
     await expect(orders.postpone(id)).rejects.toThrow('is not awaiting payment');
   });
 
-  it('cancels an order that the topic was not told of', async () => {
+  it('cancels an order that the topic never received', async () => {
     const before = stock.list().mug;
     const push = jest.spyOn(app.nest.get(KqPusher), 'push');
     push.mockRejectedValueOnce(new KqError('KQ_AWAY', 'no broker answered'));

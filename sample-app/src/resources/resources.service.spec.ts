@@ -48,7 +48,7 @@ describe('ResourcesService', () => {
     expect(() => resources.get(id)).toThrow('there is no resource');
   });
 
-  it('keeps a resource whose deletion is undone; it can be deleted anew', async () => {
+  it('keeps a resource whose deletion is undone; it can be deleted again', async () => {
     const resource = resources.add(PHOTOS);
     await resources.planDeletion(resource.id);
     await expect(resources.planDeletion(resource.id)).rejects.toThrow('is already scheduled');
@@ -64,7 +64,7 @@ describe('ResourcesService', () => {
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
   });
 
-  it('deletes nothing by the job of a deletion that was undone: that goes on to the one that was planned since', async () => {
+  it('deletes nothing by the job of a deletion that was undone: that continues to the one that was planned since', async () => {
     const { id } = resources.add(PHOTOS);
     const early = { dueAt: kit.now } as DelayedJob;
     expect(await resources.advanceDeletion({ resourceId: id }, early)).toBeUndefined();

@@ -72,7 +72,7 @@ export class ResourcesService {
     const resource = this.resources.find(resourceId);
     if (!resource?.deletion) return; // undone
     const stage = nextStage(resource.deletion);
-    if (stage > job.dueAt) return Again.at(stage); // undone, and planned anew
+    if (stage > job.dueAt) return Again.at(stage); // undone, and planned again
     if (resource.deletion.noticesSent === NOTICE_DAYS.length) {
       this.resources.remove(resourceId);
       this.logger.log(`resource ${resourceId} (${resource.name}) is deleted`);

@@ -52,7 +52,7 @@ describe('SalesService', () => {
     expect(figures()['mug']).toMatchObject({ placed: 0, paid: 1 });
   });
 
-  it('goes on with other orders while it waits for the price of one', async () => {
+  it('continues with other orders while it waits for the price of one', async () => {
     let come!: (price: number) => void;
     const price = new Promise<number>((resolve) => (come = resolve));
     prices().mockImplementation(async (product) => (product === 'kettle' ? price : 9));

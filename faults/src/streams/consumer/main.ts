@@ -65,7 +65,7 @@ class Numbers {
     }
     if (attempt > fails) return end('done');
     end('fail');
-    throw new Error(`message ${message} was told to fail`);
+    throw new Error(`message ${message} was meant to fail`);
   }
 
   @OnKq('overlapped')

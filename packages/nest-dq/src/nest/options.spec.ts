@@ -310,7 +310,10 @@ describe('the options', () => {
     [{ deadLetters: { maxAge: Infinity } }, '`deadLetters.maxAge` is Infinity: not a finite number'],
     [{ deadLetters: { maxCount: 0 } }, '`deadLetters.maxCount` is 0: expected 1 to 1000000000 (the maximum'],
     [{ deadLetters: { maxCount: '9' } }, '`deadLetters.maxCount` is "9": expected 1 to 1000000000'],
-    [{ deadLetters: { age: '1d' } }, 'unknown `deadLetters.age` (given "1d"): expected one of maxAge, maxCount'],
+    [
+      { deadLetters: { age: '1d' } },
+      'unknown `deadLetters.age` (given "1d"): expected one of maxAge, maxCount',
+    ],
     [{ shutdownTimeout: -1 }, '`shutdownTimeout` is -1: negative'],
     [{ prefix: 'shop{1}' }, '`prefix` is "shop{1}": expected up to 199 of'],
     [{ prefix: '-shop' }, '`prefix` is "-shop"'],

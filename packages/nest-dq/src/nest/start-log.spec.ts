@@ -97,7 +97,8 @@ describe('what is logged at the start', () => {
     const told = new Promise<void>((resolve) => {
       jest.spyOn(logger, 'warn').mockImplementation((message) => {
         logger.lines.push({ level: 'warn', message });
-        if ([/is down; retrying/, /Redis is down/].every((each) => logger.matching(each).length > 0)) resolve();
+        if ([/is down; retrying/, /Redis is down/].every((each) => logger.matching(each).length > 0))
+          resolve();
       });
     });
     await app.init();
