@@ -148,7 +148,7 @@ export class ConsumingProcess {
   readonly settleQueue: SettleQueue;
   readonly events = new CollectingHub();
   readonly producer: ClusterProducer;
-  /** What was reported: one text for each report. */
+  /** Reports, one string each. */
   readonly reports: string[] = [];
   consumer: TubeConsumer | undefined;
   /** The same for the producer and the consumer, as in `DqRuntime`. */

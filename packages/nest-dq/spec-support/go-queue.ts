@@ -8,7 +8,7 @@ import type { Clock } from 'nest-handlers/time';
 
 const adoptNothing: Adopt = () => Promise.reject(new Error('nothing is adopted here'));
 
-/** What a process knows of go-queue, wired as in `DqRuntime`. */
+/** Returns the go-queue parts of a process, wired as in `DqRuntime`. */
 export function withGoQueue(clock: Clock, adopt = adoptNothing) {
   const wires = new TubeWires();
   const locks = new MemoryGoQueueLocks(clock);

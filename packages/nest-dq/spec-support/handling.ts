@@ -1,7 +1,7 @@
 import { DEFAULT_HANDLER_SETTINGS } from '../src/consumer/run/handler-settings.js';
 import { LEDGER_SETTINGS } from './producing.js';
 
-/** Of a consumer on the nodes and the ledger of `Producing`. */
+/** Settings of a consumer on the nodes and the ledger of `Producing`. */
 export const HANDLING = {
   ...LEDGER_SETTINGS,
   prefix: '',

@@ -3,7 +3,7 @@ import type { Place } from '../src/copies/location.js';
 import type { DelayedJob, HandlerMethod } from '../src/api/job.js';
 import type { VirtualClock } from 'nest-handlers/testing';
 
-/** What a handler saw at its start. */
+/** The job as its handler saw it at the start. */
 export interface Seen extends Pick<
   DelayedJob,
   'id' | 'key' | 'payload' | 'headers' | 'attempt' | 'attempts' | 'fence' | 'lateness' | 'ref'

@@ -27,7 +27,7 @@ export class ScriptedNode {
   /** Whether it refuses connections. */
   refusing = false;
   readonly arrived: Arrived[] = [];
-  /** The times by the clock at which it was dialled. */
+  /** Times on `clock` at which it was dialled, in ms. */
   readonly dials: number[] = [];
   /** More counters for `stats`. Without those of a log, the node has none. */
   readonly counters: Record<string, number> = {};
@@ -72,7 +72,7 @@ export class ScriptedNode {
     this.stopped = true;
   }
 
-  /** Reads what was sent meanwhile, and goes on. */
+  /** Reads what was sent meanwhile, and continues. */
   thaw(): void {
     this.stopped = false;
     for (const server of this.clients.keys()) this.take(server, Buffer.alloc(0));

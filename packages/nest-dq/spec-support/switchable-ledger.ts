@@ -49,14 +49,14 @@ export class SwitchableLedger implements Ledger {
       tube.tell((listener) => listener.away(new Error('cut off'), tube.now()));
   }
 
-  /** `sameServer`: what a LedgerListener is told. */
+  /** @param sameServer Passed to `back` of each LedgerListener. */
   restore(sameServer = true): void {
     this.away = false;
     for (const tube of this.tubes.values()) tube.tell((listener) => listener.back(sameServer));
   }
 }
 
-/** What is noted of a request, beside its verb and its job. */
+/** Details noted of a request, in addition to its verb and its job. */
 const MORE: { readonly [V in Verb]?: (request: RequestOf<V>) => string } = {
   claim: () => '',
   extend: () => '',

@@ -1,6 +1,6 @@
 /**
- * What an application needs daily, in the order in which it meets it. `nest-dq/operate` has the inspector, the controls and dead
- * letters.
+ * The API for daily use, in the order in which an application meets it. `nest-dq/operate` has the inspector, the controls and
+ * dead letters.
  * @module nest-dq
  */
 export {

@@ -5,7 +5,7 @@ import { DqError, toError } from './errors.js';
 /** A text in PEM, or its bytes. */
 export type Pem = string | Uint8Array;
 
-/** What a user gave, and what he calls it. */
+/** A value given by the user, with the user's name for it. */
 interface Named<T = unknown> {
   readonly name: string;
   readonly given: T;

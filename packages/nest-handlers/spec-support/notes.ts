@@ -9,7 +9,7 @@ import { NestParts } from '../src/nest-parts.js';
 
 // A small library of handlers, for specs: its methods take notes.
 
-/** What its handlers take beside the payload. */
+/** The item its handlers take along with the payload. */
 export class Note {
   /** The handler that an interceptor did not wait for. */
   abandoned: Promise<unknown> | undefined;
@@ -47,7 +47,7 @@ export function OnNote(about: string, options: { cluster?: unknown } = {}): Meth
     noteMarks.add({ about, options }, `@OnNote(${about})`, target, method, descriptor);
 }
 
-/** What an application marks handlers with for its own guards. */
+/** Marks a handler for an application's own guards. */
 export const NotePublic = () => SetMetadata('isPublic', true);
 
 export function compile(metadata: ModuleMetadata): Promise<TestingModule> {
@@ -55,7 +55,7 @@ export function compile(metadata: ModuleMetadata): Promise<TestingModule> {
   return Test.createTestingModule({ ...metadata, imports }).compile();
 }
 
-/** What is found of a cluster, sorted by what the notes are about. */
+/** Returns the methods found for a cluster, sorted by what the notes are about. */
 export async function find(
   metadata: ModuleMetadata,
   cluster?: string,

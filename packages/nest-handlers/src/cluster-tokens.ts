@@ -1,7 +1,7 @@
 import type { InjectionToken } from '@nestjs/common';
 import type { HandlerKind } from './handler-kind.js';
 
-/** What differs between libraries whose module an application imports once per cluster. */
+/** Library-specific parts for a module that an application imports once per cluster. */
 export interface ClusterKind<Item extends object = object> extends HandlerKind<Item> {
   /** Package name, the prefix of its tokens: `'nest-dq'`. */
   readonly library: string;
@@ -14,7 +14,7 @@ export interface ClusterKind<Item extends object = object> extends HandlerKind<I
 /** Injection tokens of a library's parts, distinct for each cluster of an application. Throws the kind's configuration error. */
 export class ClusterTokens<Injectable extends Function, Name extends string> {
   constructor(
-    /** What differs between libraries. */
+    /** Library-specific parts. */
     readonly kind: ClusterKind<any>,
     /** Injectable parts, by their names in the runtime. For the cluster without a name the class is the token. */
     readonly injectables: Readonly<Record<Name, Injectable>>,

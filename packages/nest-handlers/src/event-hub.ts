@@ -2,7 +2,7 @@ import { Subject, type Observable } from 'rxjs';
 import { detached } from './context.js';
 import { GuardedObservable } from './guarded-observable.js';
 
-/** What differs between the events of libraries. */
+/** Library-specific parts of events. */
 export interface EventHubOptions<Name> {
   /** All event names. */
   readonly names: readonly Name[];

@@ -105,7 +105,7 @@ export class HandlerInvoker<Item extends object> {
    * the context's id, so it is freed after the run.
    */
   private scopeOf({ wrapper, name }: FoundMethod): ItemScope {
-    // Of its own module, since another module may have a provider with the same token.
+    // From the handler's own module, since another module may have a provider with the same token.
     const moduleRef: unknown = wrapper.host?.getProviderByKey(ModuleRef)?.instance;
     if (!(moduleRef instanceof ModuleRef)) {
       throw this.kind.configError(`${name} is request-scoped, but belongs to no module that could create it`);

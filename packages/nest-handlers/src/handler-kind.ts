@@ -1,4 +1,4 @@
-/** What differs between the handlers of libraries, such as those that run jobs: names, errors, outcomes. */
+/** Library-specific parts of handlers, such as those that run jobs: names, errors, outcomes. */
 export interface HandlerKind<Item extends object = object> {
   /** Result of a context's `getType()` while a handler runs, such as `'dq'`. Unique among the application's libraries. */
   readonly context: string;

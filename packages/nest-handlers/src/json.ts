@@ -7,7 +7,7 @@ const DEEPEST = 1_000;
 export interface JsonLoss {
   /** Path, such as `.items[3].at`; empty for the payload as a whole. */
   readonly at: string;
-  /** What it is and what was expected, to follow the path: `is NaN: expected a finite number`. */
+  /** The value found and the one expected, phrased to follow the path: `is NaN: expected a finite number`. */
   readonly fact: string;
   /** The error thrown when reading it. */
   readonly cause?: unknown;

@@ -2,7 +2,7 @@
 const SECRET_NAME = /pass|secret|token|credential|^auth|key|seal|sasl/i;
 /** Everything up to the last @, which may be a login. */
 const LOGIN = /^((?:[a-z][a-z\d+.-]*:\/\/)?)[^]*@/i;
-/** What may follow the scheme of a URL without a login. */
+/** A URL without a login, up to its port. */
 const ADDRESS = /^[a-z][a-z\d+.-]*:\/\/(?:\[[\da-f:.]+\]|[\w.-]+)?(?::\d{1,5})?(?![\w:])/i;
 const KEY_LIKE = /^[\w+/=-]{32,128}$/;
 const DEEPEST = 3;

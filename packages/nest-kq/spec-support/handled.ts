@@ -27,7 +27,7 @@ interface Over extends FailureOptions {
 /** The topic `t` of one partition, which the group `g` handles. A value names its message. */
 export class Handled {
   readonly driver = new MemoryDriver({ clock: systemClock, log, partitions: 1 });
-  /** What was told, in its order. */
+  /** Recorded facts, in order. */
   readonly told: string[] = [];
   readonly events = new EventHub((_who, error) => {
     throw error;
@@ -106,7 +106,7 @@ export class Handled {
       if (sent instanceof Error) throw sent;
   };
 
-  /** Resolves once so much was told. */
+  /** Resolves once `count` facts are recorded. */
   untilTold(count: number): Promise<void> {
     return new Promise((resolve) => {
       this.changed = () => {

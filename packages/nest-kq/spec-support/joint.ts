@@ -16,7 +16,7 @@ export interface Run {
   readonly at: number;
 }
 
-/** What a handler does with a message, by the number of its run. */
+/** Body of a handler. `of`: all its runs so far, including this one. */
 export type Act = (run: Run, of: readonly Run[]) => unknown;
 
 export const logger = new CollectingLogger();

@@ -11,14 +11,14 @@ import { Examples } from './examples.js';
 import { readMost, withMost } from './most.js';
 
 /**
- * `counting` what the act would change, `asking` whether to, `acting`, and `over`. `stopped`: it can go on. `uncounted`: nothing is
- * changed, as it could not be counted.
+ * `counting` what the act would change, `asking` whether to, `acting`, and `over`. `stopped`: it can continue. `uncounted`:
+ * counting failed, so nothing is changed.
  */
 type Step = 'counting' | 'uncounted' | 'asking' | 'acting' | 'stopped' | 'over';
 
 /**
- * Counts first what an act on many would change, then asks, then does it and shows how far it is. An act that was interrupted goes on
- * where it was.
+ * Counts what a bulk act would change, asks for confirmation, then performs it and shows its progress. An interrupted act
+ * continues where it stopped.
  */
 export function askBulk(
   bulk: BulkAct,
@@ -64,7 +64,7 @@ function BulkDialog({
       )) {
         setProgress(each);
         if (dryRun) continue;
-        // Of a page that was not told nobody knows how many it changed, so what is limited does not go on.
+        // If a page's result is lost, its number of changes is unknown, so an act with a limit can't continue.
         if (limit !== undefined) continue;
         cursor.current = each.cursor;
         noteInterrupted(

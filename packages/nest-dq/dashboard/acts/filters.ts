@@ -1,6 +1,6 @@
 import type { WaitingFilterWire } from '../../src/dashboard/wire.js';
 
-/** What the page of waiting jobs shows. Times are ISO texts. */
+/** Filter of the page of waiting jobs. Times are ISO strings. */
 export interface ShownJobs {
   readonly state?: string | undefined;
   readonly from?: string | undefined;

@@ -5,7 +5,7 @@ import { t } from '../words/language.js';
 import { count } from '../words/say.js';
 import { askBulk } from './bulk-dialog.js';
 
-/** That an act on many was interrupted, and how it goes on. */
+/** A notice of an interrupted bulk act, with a button to continue it. */
 export function InterruptedBar() {
   const act = interrupted.value;
   if (!act || shownDialog.value || !may(act.bulk.name)) return null;

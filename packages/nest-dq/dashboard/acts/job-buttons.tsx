@@ -4,7 +4,7 @@ import { ActButton } from './act-button.js';
 import { moveOne } from './move-dialog.js';
 import { askFirst, doAct } from './one.js';
 
-/** What can be done to a job that waits. */
+/** Actions on a waiting job. */
 export function JobButtons({
   job,
   name,

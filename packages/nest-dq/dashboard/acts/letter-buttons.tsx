@@ -2,7 +2,7 @@ import { t } from '../words/language.js';
 import { ActButton } from './act-button.js';
 import { askFirst, doAct } from './one.js';
 
-/** What can be done to a dead letter. */
+/** Actions on a dead letter. */
 export function LetterButtons({
   tube,
   id,

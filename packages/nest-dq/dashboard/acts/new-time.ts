@@ -4,7 +4,7 @@ import { fromField } from '../figures/times.js';
 /** How a person says when jobs are to run. */
 export type NewTimeKind = 'delay' | 'at' | 'later' | 'earlier';
 
-/** Undefined: the text is not what the kind takes. The server reads durations such as 90s and 90m. */
+/** Returns undefined if the text doesn't fit the kind. The server parses durations such as 90s and 90m. */
 export function newTimeOf(kind: NewTimeKind, text: string): NewTimeWire | undefined {
   if (kind === 'at') {
     const at = fromField(text);

@@ -7,9 +7,9 @@ export type PauseEnd = (typeof PAUSE_ENDS)[number];
 const LENGTHS = { quarter: 15 * 60_000, hour: 60 * 60_000 } as const;
 
 /**
- * What the act takes. Undefined: the field has no time.
- * @param field Of a field for times; only `at` needs it.
- * @param now The server's time, ms.
+ * Returns the options of the act, or undefined if the field has no time.
+ * @param field Value of a time field; only `at` needs it.
+ * @param now The server's time, in ms.
  */
 export function pauseUntil(
   end: PauseEnd,

@@ -25,7 +25,7 @@ export function Bars({
   readonly span: Span;
   readonly layers: readonly Layer[];
   readonly chosen: number | undefined;
-  /** What a bar is, in words. */
+  /** Returns a bar's description in words. */
   readonly tell: (bar: number) => string;
   readonly onChoose: (bar: number) => void;
   /** The first and the last bar. */

@@ -3,7 +3,7 @@ import { addLateness, latenessAt, type Lateness } from './lateness.js';
 import { barAt, type Span } from './scales.js';
 import { LATENESS_STEPS } from './steps.js';
 
-/** What is counted, beside lateness. */
+/** Names of the counts, which come in addition to lateness. */
 export const COUNTED = ['scheduled', 'started', 'completed', 'failed', 'dead'] as const;
 export type Counted = (typeof COUNTED)[number];
 
@@ -27,7 +27,7 @@ export function barsOf(minutes: HistoryWire, span: Span): HistoryBars {
   };
 }
 
-/** What a tube did within two days as a whole, and its lateness by the bars of a span. */
+/** A tube's figures for two days as a whole, and its lateness by the bars of a span. */
 export interface TubeHistory extends LatenessBars {
   /** Runs begun in a minute, now. */
   readonly perMinute: number;

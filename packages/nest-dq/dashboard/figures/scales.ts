@@ -18,7 +18,7 @@ export interface Span {
   readonly from: number;
   readonly to: number;
   readonly bars: number;
-  /** Of one bar, by the clock of the viewer: a day in which that clock is changed is an hour longer or shorter. */
+  /** Length of one bar on the viewer's clock, in ms: a day on which that clock changes is an hour longer or shorter. */
   readonly step: number;
   /** Where each bar begins, and where the last one ends. */
   readonly edges: readonly number[];
@@ -46,7 +46,7 @@ export function spanOf(from: number, to: number, most: number, offsetAt: OffsetA
   }
 }
 
-/** Hours and less are as long as any other; what is longer is told by the clock of the viewer, also when that is changed. */
+/** Returns the edges of the bars. Bars of up to an hour are equally long; longer ones follow the viewer's clock when it changes. */
 function edgesOf(from: number, to: number, step: number, offsetAt: OffsetAt): number[] {
   const shift = offsetAt(from);
   const first = Math.floor((from - shift) / step) * step;
@@ -71,7 +71,7 @@ export function barAt({ edges }: Span, at: number): number {
   return at < edges[0]! ? -1 : Math.max(-1, edges.findIndex((edge) => edge > at) - 1);
 }
 
-/** The bars that get a name below: at most so many, at round times by the clock of the viewer. `every`: how far apart they are. */
+/** Returns the bars to label: at most `most`, at round times on the viewer's clock. `every`: the interval between them, in ms. */
 export function timeMarks(
   { from, to, step, bars, edges }: Span,
   most: number,

@@ -4,7 +4,7 @@ export interface TubeCounts {
   readonly counts: readonly number[];
 }
 
-/** What a bar chart shows: the largest tubes, and all the others as one. */
+/** Content of a bar chart: the largest tubes, and all the others as one. */
 export interface Stack {
   /** The largest first; the colour of each is its place. */
   readonly tubes: readonly TubeCounts[];

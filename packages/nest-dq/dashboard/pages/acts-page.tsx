@@ -12,7 +12,7 @@ import { t } from '../words/language.js';
 import { en, type WordKey } from '../words/words.js';
 import { count } from '../words/say.js';
 
-/** What operators did, in all processes. It is read again when there is a new act. */
+/** Operators' acts in all processes. Reloads when there is a new one. */
 export function ActsPage() {
   const latest = live.value?.acts?.acts[0]?.id ?? '';
   const list = usePages(

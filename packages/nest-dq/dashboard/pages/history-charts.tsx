@@ -25,7 +25,7 @@ const COLOURS = {
   dead: 'series-5',
 } as const;
 
-/** What happened, and how late: charts, and the table behind them. */
+/** Counts and lateness over time: charts, and the table behind them. */
 export function HistoryCharts({
   tube,
   length,

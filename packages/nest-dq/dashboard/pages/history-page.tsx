@@ -12,7 +12,7 @@ const LENGTHS = {
 } as const;
 const NAMES = ['hour', 'sixHours', 'day', 'twoDays'] as const;
 
-/** What happened within the last two days. */
+/** History of the last two days. */
 export function HistoryPage() {
   const { tube, span } = route.value.query;
   const name = NAMES.find((each) => each === span) ?? 'sixHours';

@@ -222,7 +222,7 @@ function errorOf({ error: { name, message } }: KafkaLetterWire): string {
   return [name, message].filter((part) => part !== '').join(': ') || t('dead.noError');
 }
 
-/** What this page does not know stays as the letter has it. */
+/** Returns the reason in words; one unknown to this page is returned unchanged. */
 function whyOf(why: string): string {
   const key = `died.${why}`;
   return Object.hasOwn(en, key) ? t(key as WordKey) : why;

@@ -13,7 +13,7 @@ import { t } from '../words/language.js';
 
 const FRESH = 10_000;
 
-/** What recurs in this process, and when next. */
+/** Recurring jobs of this process, with their next times. */
 export function SeriesList() {
   const turn = Math.floor(now.value / FRESH);
   const { data, error, again } = useLoad((signal) => getData<SeriesWire>('series', {}, signal), [turn]);

@@ -31,7 +31,7 @@ const COLOURS = 6;
 /** Milliseconds between two loads. */
 const FRESH_MS = 10_000;
 
-/** What comes due, by tube, and what is overdue. */
+/** Upcoming jobs by tube, and overdue ones. */
 export function TimelinePage() {
   const { query } = route.value;
   const name = NAMES.find((each) => each === query['span']) ?? 'hour';

@@ -7,7 +7,7 @@ import { count, time } from '../words/say.js';
 
 const MAX_ROWS = 500;
 
-/** What the chart shows, in rows: only the times in which something comes due. */
+/** The chart as a table: only the times in which something comes due. */
 export function TimelineTable({
   span,
   tubes,

@@ -97,7 +97,7 @@ function Dead({ tube, dead }: TubeWire) {
   );
 }
 
-/** What the tubes did within two days. */
+/** Histories of the tubes over two days. */
 interface Histories {
   readonly span: Span;
   readonly byTube: ReadonlyMap<string, TubeHistory>;

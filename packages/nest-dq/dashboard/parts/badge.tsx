@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/** A state in a word, with a colour beside it. */
+/** A state as a word, with a colour next to it. */
 export function Badge({
   tone,
   children,

@@ -22,7 +22,7 @@ export function Dialog({
       aria-labelledby={id}
       onClose={() => {
         onClose?.();
-        // The browser tells of it later: by then another one may be open.
+        // The browser reports the close later: by then another dialog may be open.
         if (shownDialog.peek() === own.current) closeDialog();
       }}
     >

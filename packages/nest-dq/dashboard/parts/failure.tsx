@@ -1,6 +1,6 @@
 import { RequestError } from '../server/requests.js';
 
-/** What went wrong, with its code. */
+/** An error with its code. */
 export function Failure({ error }: { readonly error: Error }) {
   const code = error instanceof RequestError ? error.code : error.name;
   return (

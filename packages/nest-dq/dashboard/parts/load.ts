@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 
 export interface Loaded<T> {
-  /** Of the last load that went well: it stays while the next one is under way. */
+  /** Data of the last successful load, kept while the next one is in progress. */
   readonly data?: T | undefined;
   readonly error?: Error | undefined;
   readonly loading: boolean;

@@ -15,7 +15,7 @@ const SOON_MS = 5_000;
 /** Tubes that are asked one by one. */
 const MAX_ASKED = 10;
 
-/** What should have run, and since when; nothing if nothing is overdue. */
+/** Overdue jobs by tube, with the oldest due time; nothing if there are none. */
 export function Overdue({ tube }: { readonly tube: string | undefined }) {
   const tubes = (live.value?.tubes?.tubes ?? []).filter((each) => tube === undefined || each.tube === tube);
   const { asked, error } = useUntold(tubes);

@@ -63,7 +63,7 @@ export function usePages<Item>(
   };
 }
 
-/** A call looks at so many items only, and all of them may be others than those that are meant. */
+/** Max empty pages skipped at once: a call examines a limited number of items, and none of them may match. */
 const MAX_EMPTY = 20;
 
 async function readOn<Item>(

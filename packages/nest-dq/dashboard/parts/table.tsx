@@ -21,7 +21,7 @@ interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-  /** What a row shows below itself. */
+  /** Renders the content below a row. */
   readonly below?: (row: Row) => ComponentChildren;
 }
 
@@ -29,7 +29,7 @@ export function Table<Row>({
   empty,
   ...table
 }: TableProps<Row> & {
-  /** What is said without a row; nothing if it is not known whether there are any. */
+  /** Text shown if there are no rows; empty if it is unknown whether there are any. */
   readonly empty: string;
 }) {
   if (table.rows.length > 0) return <Rows {...table} />;

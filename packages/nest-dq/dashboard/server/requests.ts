@@ -8,7 +8,7 @@ import type {
   SingleActs,
 } from '../../src/dashboard/wire.js';
 
-/** What the server refuses, or that it does not answer. */
+/** A refusal by the server, or a missing response. */
 export class RequestError extends Error {
   constructor(
     readonly code: string,

@@ -4,19 +4,19 @@ import type { BulkAct } from '../server/requests.js';
 /** An act on many that has not come to its end. */
 export interface Interrupted {
   readonly bulk: BulkAct;
-  /** Where it goes on. */
+  /** Cursor at which it continues. */
   readonly cursor: string;
   /** How many it has changed. */
   readonly done: number;
 }
 
-/** Of this dashboard, as another one may have the same origin. It stays while the tab does. */
+/** Storage key, unique to this dashboard because another one may have the same origin. The entry lasts as long as the tab. */
 const NAME = `nest-dq.interrupted ${location.pathname}`;
 
 /** The last act of this tab that was interrupted, also by leaving the page. */
 export const interrupted = signal<Interrupted | undefined>(readStored());
 
-/** Undefined: there is none any more. */
+/** Stores the interrupted act; undefined clears it. */
 export function noteInterrupted(act: Interrupted | undefined): void {
   interrupted.value = act;
   if (act) sessionStorage.setItem(NAME, JSON.stringify(act));

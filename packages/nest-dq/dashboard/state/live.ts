@@ -61,7 +61,7 @@ function open(): void {
   });
 }
 
-/** Connects anew after so many milliseconds, unless something is heard before. */
+/** Reconnects after `ms`, unless a message arrives first. */
 function openIn(ms: number): void {
   clearTimeout(timer);
   timer = setTimeout(open, ms);

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 
-/** What the last act led to, for a moment. */
+/** Outcome of the last act, shown briefly. */
 export const notice = signal<{ readonly text: string; readonly bad: boolean } | undefined>(undefined);
 
 const SHOWN_FOR = 6_000;

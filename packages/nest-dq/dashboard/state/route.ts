@@ -5,7 +5,7 @@ export interface Route {
   readonly query: Readonly<Record<string, string>>;
 }
 
-/** What is not an address of this client, such as a broken escape, is the first page. */
+/** Parses the hash. An invalid one, such as a broken escape, leads to the first page. */
 export function parseHash(hash: string): Route {
   const [path, query] = split(hash.replace(/^#\/?/, ''));
   try {

@@ -5,7 +5,7 @@ import { setNow } from './live.js';
 
 export const session = signal<SessionWire | undefined>(undefined);
 
-/** What the viewer may do and see. */
+/** Loads the viewer's permissions. */
 export async function loadSession(): Promise<void> {
   const told = await getData<SessionWire>('session');
   setNow(told.now);

@@ -3,7 +3,7 @@ import { enPages } from './en.js';
 import { zhActs } from './zh-acts.js';
 import { zhPages } from './zh.js';
 
-/** What the dashboard says. */
+/** Texts of the dashboard, in English. */
 export const en = { ...enPages, ...enActs };
 /** The same in Chinese. */
 export const zh = { ...zhPages, ...zhActs };

@@ -11,7 +11,7 @@ export interface JobOptions {
    * @default none
    */
   key?: string;
-  /** What to do if a job with this key is waiting or running. @default 'replace' */
+  /** Action if a job with this key is waiting or running. @default 'replace' */
   onDuplicate?: OnDuplicate;
   /** Strict priority among the due jobs of this tube when there is a backlog. @default 'normal' */
   priority?: Priority;

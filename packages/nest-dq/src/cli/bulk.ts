@@ -29,9 +29,9 @@ const MAX = 1_000_000_000;
 
 /** A bulk act of `DqControl`. */
 interface BulkAct<Example> {
-  /** What it does: `revive`. */
+  /** The act: `revive`. */
   readonly verb: string;
-  /** What it acts on: `dead letter of order.cancel`, `dead letters of order.cancel`. */
+  /** The items it acts on: `dead letter of order.cancel`, `dead letters of order.cancel`. */
   readonly one: string;
   readonly many: string;
   start(options: BulkOptions): AsyncIterable<BulkProgress<Example>>;

@@ -141,7 +141,7 @@ export class ClusterConsumer extends DqConsumer {
     };
   }
 
-  /** What this process holds and runs, by tube. */
+  /** Returns the held and running jobs of this process, by tube. */
   load(): TubeLoad[] {
     return Array.from(this.tubes.values(), ({ load }) => load);
   }

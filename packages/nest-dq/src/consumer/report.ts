@@ -2,7 +2,7 @@ import type { BadSeal, LostJob } from '../events/events.js';
 import type { DelayedJob } from '../api/job.js';
 import type { Death } from '../ledger/requests.js';
 
-/** What follows a failed run: a retry at that time, a dead letter, or nothing since the job was revoked or replaced meanwhile. */
+/** Consequence of a failed run: a retry at that time, a dead letter, or nothing since the job was revoked or replaced meanwhile. */
 export type AfterFailure = Date | 'dead' | 'over';
 
 /** The names by which a person finds a job. */

@@ -90,7 +90,7 @@ export class TubeConsumer implements TubeLife, GateListener {
     this.heartbeat = new Heartbeat(context, this.reserver);
   }
 
-  /** What this process holds and runs of the tube. */
+  /** Held and running jobs of the tube in this process. */
   get load(): TubeLoad {
     return loadOf(this.context, this.claims.size);
   }
@@ -338,7 +338,7 @@ function release(delivery: Delivery, delay: number): HeldUntil {
 const LONG_RUN_MS = 1_000;
 const MAX_LONG_RUNS = 100;
 
-/** What this process holds and runs of a tube, from memory. */
+/** Returns the held and running jobs of a tube in this process, from memory. */
 export function loadOf({ tube, budget, runs, clock, handling }: TubeContext, held: number): TubeLoad {
   const now = clock.now();
   const long: LongRun[] = [];

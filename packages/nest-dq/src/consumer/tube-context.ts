@@ -39,7 +39,7 @@ export interface SharedTubes {
   ): readonly { readonly name: string; readonly sharing: TubeSharing }[];
 }
 
-/** What is different in a tube shared with another program. */
+/** The differences of a tube shared with another program. */
 export interface TubeSharing {
   /** Whether it takes copies in the other program's format. They only turn into jobs of another tube, so the handler's limits apply there. */
   readonly adopts: boolean;

@@ -48,7 +48,7 @@ export interface CopyHeader extends JobHeader {
   readonly foreign?: ForeignFormat;
 }
 
-/** What a copy in another program's format doesn't say: all copies of its job are identical. */
+/** The facts missing from a copy in another program's format, since all copies of its job are identical. */
 export interface ForeignFormat {
   /** Returns the index of the copy on this node. */
   indexOn(node: { readonly rank: number }): number;

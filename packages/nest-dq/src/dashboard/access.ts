@@ -7,7 +7,7 @@ import type { DqDashboardAccess, DqDashboardOptions } from './options.js';
 import type { HttpRequest } from './http.js';
 import type { ActName } from './wire.js';
 
-/** What one viewer may do. */
+/** Permissions of one viewer. */
 export interface Viewer {
   readonly acts: ReadonlySet<ActName>;
   readonly payloads: boolean;

@@ -1,4 +1,4 @@
-// What nest-kq provides for the dashboard. This package doesn't load nest-kq.
+// The interface nest-kq provides for the dashboard. This package doesn't load nest-kq.
 
 /** A Kafka cluster. */
 export interface KafkaCluster {

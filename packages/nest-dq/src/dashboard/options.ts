@@ -4,7 +4,7 @@ import { checkBoolean, wrong } from '../nest/option-checks.js';
 import { dqTokens } from '../nest/tokens.js';
 import type { ActName } from './wire.js';
 
-/** What a viewer may see and do. `none`: nothing, not even the page. `read`: everything but payloads, without any acts. */
+/** Permissions of a viewer. `none`: nothing, not even the page. `read`: everything but payloads, without any acts. */
 export type DqDashboardAccess =
   | 'none'
   | 'read'

@@ -11,7 +11,7 @@ const DELETED_FILE = 6;
 const NEW_FILE = 7;
 const PREVIOUS_LOG = 9;
 
-/** What LevelDB uses: the readable part of the manifest. */
+/** The readable part of the manifest, which is the part LevelDB uses. */
 export interface Manifest {
   /** Whether the end can't be read, as after a crash or some damage. */
   readonly isTorn: boolean;

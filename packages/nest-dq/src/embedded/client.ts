@@ -8,7 +8,7 @@ import { jobStats, nodeStats, tubeList, tubeStats, type NodeFacts } from './stat
 /** How long before a held job's time to run ends a reserve is answered DEADLINE_SOON. */
 const SAFETY_MARGIN_MS = 1000;
 
-/** What a client needs of its node. */
+/** The node as its clients see it. */
 export interface ClientNode extends NodeFacts {
   readonly alarms: Alarms<Client>;
   readonly limits: NodeLimits;

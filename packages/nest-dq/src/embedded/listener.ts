@@ -20,7 +20,7 @@ import { resolveTls, type Tls, type TlsCertificates } from './tls.js';
 import { WakeTimer } from '../time/wake-timer.js';
 import { lstatSync, unlinkSync } from 'node:fs';
 
-/** What a listener needs of its node. */
+/** The node as its listeners see it. */
 interface ListenerNode {
   readonly clock: Clock;
   readonly warnings: RareWarnings;

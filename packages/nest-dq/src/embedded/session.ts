@@ -18,7 +18,7 @@ const BYTES_PER_WORK = 2 * 1024;
 /** How long a client may read its replies after the end; then the connection is cut. */
 const LINGER_MS = 1_000;
 
-/** What a session needs of its node. */
+/** The node as its sessions see it. */
 export interface SessionNode extends ClientNode {
   readonly commands: Partial<Record<Verb, number>>;
   /** Where the jobs are stored; absent if only in memory. */

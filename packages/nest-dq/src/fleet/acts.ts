@@ -1,4 +1,4 @@
-// What operators did, for later inspection. Nothing here decides about a job.
+// The record of operators' acts, for later inspection. Nothing here decides about a job.
 
 import type { OperatorAct } from '../events/events.js';
 

@@ -2,7 +2,7 @@ import type { Acts } from './acts.js';
 import type { History } from './history.js';
 import type { Presence } from './presence.js';
 
-/** What the processes of one prefix know of each other. Nothing here decides about a job. */
+/** Shared knowledge of the processes of one prefix. Nothing here decides about a job. */
 export interface Fleet {
   readonly presence: Presence;
   readonly history: History;

@@ -1,4 +1,4 @@
-// What happened to jobs, by minute: statistics for people. They aren't exact if a process dies or Redis is away.
+// Job statistics by minute, for people. They aren't exact if a process dies or Redis is away.
 
 /** How long a minute is remembered. */
 export const REMEMBERED_MS = 2 * 86_400_000;

@@ -1,4 +1,4 @@
-// What the processes of one prefix know of each other. Nothing here decides about a job.
+// How the processes of one prefix know of each other. Nothing here decides about a job.
 import type { TubeLimits } from '../ledger/limits/limits.js';
 
 /** How often a process announces itself, and learns of the others, in ms. */
@@ -39,7 +39,7 @@ export interface Member {
   learn(news: PresenceNews): void;
 }
 
-/** What a process learns of the others. */
+/** News of the other processes. */
 export interface PresenceNews {
   /**
    * Time on the local clock, in ms, until which this process is the leader; 0 if another one is. Until then nobody else can be
@@ -98,7 +98,7 @@ export interface ProcessSettings {
   readonly staleAfter: number;
 }
 
-/** What a process holds and runs of one tube. */
+/** Held and running jobs of one tube in one process. */
 export interface TubeLoad {
   /** Name without the prefix. */
   readonly tube: string;

@@ -64,7 +64,7 @@ export class ThisProcess implements Member {
 
   /**
    * Whether this process is the leader. At most one is: another is elected only after this has become false here, though work
-   * started before may still be going on. If the leader dies, another follows within 20 s.
+   * started before may still be in progress. If the leader dies, another follows within 20 s.
    */
   get elected(): boolean {
     return !this.closed && this.parts.clock.now() < this.electedUntil;

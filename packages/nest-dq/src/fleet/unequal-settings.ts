@@ -1,7 +1,7 @@
 // Settings that differ between processes although all should have the same.
 import type { ProcessRecord } from './presence.js';
 
-/** What processes have to agree on, in words for people. A process's nodes are the keys of its record's `nodes`. */
+/** Settings that processes have to agree on, in words for people. A process's nodes are the keys of its record's `nodes`. */
 const SHARED: readonly (readonly [name: string, of: (record: ProcessRecord) => string])[] = [
   ['lease', ({ settings }) => `${settings.lease} ms`],
   ['doneTtl', ({ settings }) => `${settings.doneTtl} ms`],

@@ -1,4 +1,4 @@
-// What an ending process leaves to the others.
+// The work an ending process leaves to the others.
 import type { StoredTube } from '../api/tube.js';
 
 /** Where an ending process leaves what it couldn't report to the ledger yet. Any other process takes it over once it is certain. */

@@ -13,7 +13,7 @@ export interface LedgerView {
   readonly clockAhead?: number;
   /** The Redis, or each known master of a Redis Cluster. Empty for an embedded node. */
   readonly servers: readonly RedisView[];
-  /** What makes a server unfit, each as a sentence that says what to do. */
+  /** Reasons why a server is unfit, each as a sentence that says what to do. */
   readonly problems: readonly string[];
 }
 

@@ -51,7 +51,7 @@ export type ClaimAnswer =
   /** No record, and overdue by more than `staleAfter`, not counting pauses: bury it; a person decides. */
   | { readonly kind: 'stale' };
 
-/** What accompanies the claims of one call. */
+/** Data that accompanies the claims of one call. */
 export interface ClaimContext {
   readonly settled?: readonly SettledCopies[];
   /**
@@ -144,7 +144,7 @@ export interface AnnouncedGeneration extends StoredGeneration {
   readonly announced: number;
 }
 
-/** What the ledger knows of a job: its committed generation. */
+/** The state of a job in the ledger: its committed generation. */
 export interface Schedule {
   /** `running` only while the lease lasts; a job whose runner lost its lease is waiting. */
   readonly state: 'waiting' | 'running' | 'done' | 'revoked' | 'dead';
@@ -170,7 +170,7 @@ export interface Trace extends Schedule {
   readonly holdEnd: number;
 }
 
-/** What creates a new generation. It determines when the generation is refused. */
+/** The cause of a new generation. It determines when the generation is refused. */
 export type Opening =
   /** A keyed add. `keep` and `reject` are refused while the job of that key waits or runs. */
   | { readonly by: 'add'; readonly onDuplicate: OnDuplicate }

@@ -5,7 +5,7 @@ import { readShaped, type Shape } from '../ledger/foreign-json.js';
 import { checkBetween, checkObject } from '../producer/call-options.js';
 import { formatCursor, parseCursor } from '../producer/cursor.js';
 
-/** What an operator did: an act of any process, including the command line, or an automatic repair. */
+/** An act of an operator in any process, including the command line, or an automatic repair. */
 export interface ActView extends Omit<OperatorAct, 'error'> {
   /** Unique id of the act. */
   readonly id: string;

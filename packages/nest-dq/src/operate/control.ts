@@ -122,7 +122,7 @@ export abstract class DqControl {
   abstract repair(options?: RepairOptions): AsyncIterable<BulkProgress<RepairExample>>;
 }
 
-/** What the control of a cluster works with, in addition to its context. */
+/** Parts the control of a cluster works with, in addition to its context. */
 interface ControlParts {
   readonly producer: DqProducer;
   readonly presence: Presence;

@@ -101,10 +101,10 @@ export type ExplanationReason<Case extends ExplanationCase = ExplanationCase> = 
   };
 }[Case];
 
-/** What is known of a job, and why it hasn't run. Unknown values are absent. */
+/** The known facts of a job, and why it hasn't run. Unknown values are absent. */
 export type Explanation = ExplainedJob & ExplanationReason;
 
-/** What is known of a job. Unknown values are absent. */
+/** The known facts of a job. Unknown values are absent. */
 export interface ExplainedJob {
   /** Why it hasn't run, or what became of it: one sentence for people. */
   readonly why: string;

@@ -25,7 +25,7 @@ export interface HistoryRange {
   to: When;
 }
 
-/** What happened in one minute, in all processes. */
+/** Counts for one minute, in all processes. */
 export interface HistoryBucket {
   /** Start of the minute. */
   readonly at: Date;

@@ -95,7 +95,7 @@ export abstract class DqInspector {
   abstract acts(options?: ActPageOptions): Promise<ActPage>;
 }
 
-/** What the inspector of a cluster inspects. */
+/** Parts of a cluster that its inspector reads. */
 interface InspectorParts extends Pick<
   ProducerParts,
   'cluster' | 'ledger' | 'waiting' | 'clock' | 'settings'

@@ -182,7 +182,7 @@ type LedgerFacts = Pick<
 >;
 type Loads = ReadonlyMap<string, readonly TubeLoad[]>;
 
-/** What the ledger reports of each tube in time, with the limits announced by processes. Never rejects. */
+/** Returns the facts the ledger reports in time, by tube, with the limits announced by processes. Never rejects. */
 async function factsOf(
   { ledger, waiting, clock, settings }: TubeSources,
   tubes: readonly StoredTube[],
@@ -224,7 +224,7 @@ async function factsOf(
   return facts;
 }
 
-/** What the processes announce of each tube, by its name without the prefix; undefined if unknown. Never rejects. */
+/** Returns the loads announced by processes, by tube name without the prefix; undefined if unknown. Never rejects. */
 async function loadsOf({ presence, clock }: TubeSources): Promise<Loads | undefined> {
   if (!presence) return undefined;
   const processes = await withinLimit(clock, LIMIT_MS, presence.all()).catch(() => undefined);

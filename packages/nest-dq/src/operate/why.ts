@@ -10,7 +10,7 @@ export interface Facts {
   readonly now: number;
   /** Why the ledger doesn't answer. */
   readonly ledgerAway?: string;
-  /** What the ledger knows of this very job. */
+  /** The ledger's trace of this very job. */
   readonly trace?: Trace;
   /** Whether the ledger knows another job of its key. */
   readonly replaced: boolean;

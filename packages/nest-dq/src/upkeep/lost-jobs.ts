@@ -17,7 +17,7 @@ const MAX_IN_A_ROUND = 128;
 /** Number of reported jobs that are remembered. */
 const MAX_TOLD = 10_000;
 
-/** What a process found since its start. */
+/** Lost jobs a process has found since its start. */
 export interface LostJobsFound {
   readonly count: number;
   readonly latest: LostJob;

@@ -15,7 +15,7 @@ export interface Flag {
 /** By name, without the dashes. */
 export type Flags = Readonly<Record<string, Flag>>;
 
-/** What a command accepts after its name. */
+/** The operands and flags a command accepts. */
 export interface Accepted {
   /** The words after the program's name. */
   readonly name: string;

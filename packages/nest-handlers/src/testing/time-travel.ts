@@ -10,11 +10,11 @@ const GLANCES = 10;
 
 /** A library's work as its kit sees it, for journeys through time. Times are those of `clock.now`. */
 export interface Work {
-  /** Something is going on around which no time may be skipped. */
+  /** Whether work is in progress during which no time may be skipped. */
   readonly works: boolean;
-  /** Any run is going on. */
+  /** Whether any run is in progress. */
   readonly busy: boolean;
-  /** A run is going on that is still awaited. */
+  /** Whether a run in progress is still awaited. */
   readonly awaited: boolean;
   /** Resolves when the next run ends. */
   nextEnd(): Promise<void>;
@@ -102,7 +102,7 @@ export class TimeTravel {
     else fakes?.tick(ms);
   }
 
-  /** Waits until nothing is going on that takes no time, and no run is still awaited. */
+  /** Waits until all work that takes no time is done, and no run is still awaited. */
   private async calm(): Promise<void> {
     const { clock, works } = this.parts;
     for (await clock.quiet(); works().some((each) => each.awaited); await clock.quiet()) {

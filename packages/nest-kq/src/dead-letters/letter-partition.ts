@@ -9,7 +9,7 @@ const READ_BYTES = 1_048_576;
 /** Max new messages read to extend the known range; beyond that it starts over. */
 const MAX_NEW = 10_000n;
 
-/** What a call may still read. */
+/** The amount a call may still read. */
 export interface Budget {
   messages: number;
   bytes: number;

@@ -59,7 +59,7 @@ interface Letters {
 
 /** The dead letters of one cluster of brokers. */
 export class LogDeadLetters extends KqDeadLetters {
-  /** What lists have learned, by topic; acts read for themselves. */
+  /** Partitions as learned by lists, by topic; acts read for themselves. */
   private readonly known = new Map<string, Map<number, LetterPartition>>();
   /** The last list or look, by topic, since each continues with what the previous one learned. */
   private readonly turns = new Map<string, Promise<unknown>>();

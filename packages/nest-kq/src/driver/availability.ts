@@ -14,9 +14,9 @@ export class Availability {
   private topics: readonly string[] = [];
   private named: ReadonlySet<string> = new Set();
   private assigned: readonly TopicPartition[] = [];
-  /** What was reported, by name. */
+  /** Reported topics and partitions, by name. */
   private told = new Map<string, Unavailable>();
-  /** What the last check didn't find. */
+  /** Topics and partitions the last check didn't find, by name. */
   private missing = new Map<string, Unavailable>();
   private timer: Timer | undefined;
   private stopped = false;

@@ -94,8 +94,8 @@ export interface MemberOptions {
   /** A regular expression covers every topic it matches when the member starts. */
   readonly topics: readonly (string | RegExp)[];
   /**
-   * What to do if a name in `topics` doesn't exist: `refuse` makes `start` reject with `KQ_UNKNOWN_TOPIC`, `wait` joins without
-   * it. After the first join a member always waits. @default 'refuse'
+   * Action if a name in `topics` doesn't exist: `refuse` makes `start` reject with `KQ_UNKNOWN_TOPIC`, `wait` joins without it.
+   * After the first join a member always waits. @default 'refuse'
    */
   readonly missing?: 'refuse' | 'wait';
   /**

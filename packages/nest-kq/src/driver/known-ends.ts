@@ -1,7 +1,7 @@
 import { KqError } from '../errors.js';
 import type { LogAdmin, PartitionEnds } from './driver.js';
 
-/** What can be known about the partitions of a topic now. */
+/** The ends of the partitions of a topic, as far as they can be known now. */
 export interface KnownEnds {
   readonly ends: readonly PartitionEnds[];
   /** Partitions without a leader, whose ends are unknown. */

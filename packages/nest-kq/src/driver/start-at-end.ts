@@ -48,7 +48,7 @@ export class StartAtEnd {
 
   /**
    * Resolves with the offset after the last message of each partition. One without a leader starts at its first message:
-   * messages stored once it has a leader must not be skipped, and can't be told from earlier ones by then.
+   * messages stored once it has a leader must not be skipped, and can't be distinguished from earlier ones by then.
    */
   private async endOf(topic: string): Promise<GroupOffset[]> {
     const { client } = this;

@@ -1,4 +1,4 @@
-/** What a producer needs to know about topics: their partitions, and the leader of each. */
+/** Facts about topics for a producer: their partitions, and the leader of each. */
 import type { BrokerClient } from './broker-client.js';
 import type { Cluster } from './cluster.js';
 import type { OutgoingMessage } from './message.js';

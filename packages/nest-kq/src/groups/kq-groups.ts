@@ -30,7 +30,7 @@ export interface KqGroupView {
   readonly topics: readonly KqGroupTopic[];
 }
 
-/** What to pause or resume in this process. */
+/** Groups and topics to pause or resume in this process. */
 export interface KqPauseChoice {
   /** @default all groups of this process */
   group?: string;

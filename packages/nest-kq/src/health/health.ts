@@ -30,8 +30,8 @@ export interface KqGroupHealth {
   /** Why some lag is unknown. Absent if all of it is known. */
   readonly unknown?: string;
   /**
-   * What can't be read, with the reason: `orders/3 has no leader`, `payments does not exist`. Everything else continues, so the
-   * state stays `up`. Absent if nothing is missing.
+   * Unreadable topics and partitions, with the reason: `orders/3 has no leader`, `payments does not exist`. Everything else
+   * continues, so the state stays `up`. Absent if nothing is missing.
    */
   readonly unavailable?: readonly string[];
 }

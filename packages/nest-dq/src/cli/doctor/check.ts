@@ -5,11 +5,11 @@ type Level = 'ok' | 'warning' | 'failure';
 /** One finding of the doctor. */
 export interface Check {
   readonly level: Level;
-  /** What was checked: a node by its endpoint, `redis`, a tube, `nodes`. */
+  /** Subject of the check: a node by its endpoint, `redis`, a tube, `nodes`. */
   readonly about: string;
   /** The finding, as a short phrase. */
   readonly fact: string;
-  /** What to do; absent if all is well. */
+  /** Recommended action; absent if all is well. */
   readonly advice?: string;
 }
 

@@ -22,7 +22,7 @@ const KINDS = ['waiting job', 'dead letter'] as const;
 
 type Kind = (typeof KINDS)[number];
 
-/** What is checked. */
+/** Parts of a cluster to check. */
 interface Sealed {
   readonly seal: Seal;
   readonly ledger: Ledger;

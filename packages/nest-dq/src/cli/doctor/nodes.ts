@@ -21,7 +21,7 @@ const OLDEST = [1, 12] as const;
 /** Minimum remaining validity of a certificate. */
 const SOON_MS = 14 * 86_400_000;
 
-/** What a node reported. */
+/** The report of a node. */
 export interface NodeFacts {
   readonly endpoint: string;
   /** Why it couldn't be asked; the rest is empty then. */

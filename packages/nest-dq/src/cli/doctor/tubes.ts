@@ -27,7 +27,7 @@ interface TubeFacts {
   readonly unwatched: readonly string[];
 }
 
-/** What is known in addition to the nodes' reports. */
+/** Facts in addition to the nodes' reports. */
 interface Surroundings {
   /** Ledger time in ms. */
   readonly now: number;

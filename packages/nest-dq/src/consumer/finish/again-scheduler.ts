@@ -17,7 +17,7 @@ import type { Run } from '../run/run.js';
 import type { TubeContext } from '../tube-context.js';
 import type { CopyDeleter } from './copy-deleter.js';
 
-/** What follows an `Again`: a completion, a failure of the run, or nothing if another run has taken over. */
+/** Outcome of an `Again`: a completion, a failure of the run, or nothing if another run has taken over. */
 export type AfterAgain =
   Completion | { readonly kind: 'failed'; readonly error: Error } | { readonly kind: 'lost' };
 

@@ -9,7 +9,7 @@ import { formatLocation, hasUnknown, isUnknown, maskOf, type Place } from '../..
 let made = 0;
 const PROCESS = `${process.pid.toString(36)}-${Math.floor(Math.random() * 2 ** 40).toString(36)}`;
 
-/** What a delivery needs of the lane that reserved it. */
+/** The lane that reserved a delivery, as the delivery sees it. */
 export interface Holder {
   /** The server's `id` when the lane was opened. */
   readonly instance: string;

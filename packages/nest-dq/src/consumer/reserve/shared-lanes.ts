@@ -50,7 +50,7 @@ export class SharedLanes implements LanesUser {
   private readonly users = new Set<SharedTube>();
   /** The tubes no wait covers yet. */
   private readonly joining = new Set<SharedTube>();
-  /** Those of `joining` that have no lane of their own. */
+  /** The tubes in `joining` without a lane of their own. */
   private readonly urgent = new Set<SharedTube>();
   private readonly lanes: Lanes;
   /** Copies to ask for next: a wait or the last batch brought all it could. 0 if none is known to be ready. */

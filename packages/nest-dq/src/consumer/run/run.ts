@@ -29,7 +29,7 @@ export class Run extends RunSignal {
   readonly usableUntil: number;
   /** The permit it holds; see `permitOf`. */
   readonly permit: string | undefined;
-  /** What its handler sees; undefined if that couldn't be read. */
+  /** The job as its handler sees it; undefined if it couldn't be read. */
   job: DelayedJob | undefined;
   /** Ledger time of the ledger's last OK, in ms. */
   lastOk: number;
@@ -44,7 +44,7 @@ export class Run extends RunSignal {
   /** Times on the local clock, in ms: when it started, and when its outcome was known. */
   startedAt = 0;
   endedAt = 0;
-  /** What its handler returned. */
+  /** Return value of its handler. */
   result: unknown;
   /** Settles when its handler returns, if an interceptor around it ended before; never rejects. */
   abandoned: Promise<unknown> | undefined;
@@ -98,7 +98,7 @@ export interface TubeNames {
   readonly storedAs: StoredTube;
 }
 
-/** What the handler sees of a run. */
+/** A run as its handler sees it. */
 export class RunningJob extends DelayedJob {
   readonly headers: Readonly<Record<string, string>>;
 

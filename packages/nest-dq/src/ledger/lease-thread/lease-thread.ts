@@ -5,7 +5,7 @@ import type { LedgerSettings } from '../ledger.js';
 import type { RunRef } from '../requests.js';
 import type { ThreadSource } from './thread-source.js';
 
-/** What the LeaseThread needs of a worker thread. */
+/** The worker thread as the LeaseThread sees it. */
 export interface LeaseWorker {
   postMessage(message: LeaseMessage): void;
   unref(): void;

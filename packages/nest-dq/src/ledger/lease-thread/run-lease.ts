@@ -69,7 +69,7 @@ export interface LeaseMessage {
   readonly beat: boolean;
 }
 
-/** What the thread gets when it starts. */
+/** Data passed to the thread at its start. */
 export interface LeaseWorkerData {
   readonly source: ThreadSource;
   readonly settings: LedgerSettings;

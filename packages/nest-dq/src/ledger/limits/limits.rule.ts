@@ -13,7 +13,7 @@ export const GROUP_PATIENCE = { part: 4, least: 10, most: 500 };
 /** Longest time any job is asked to wait for a group. */
 export const LONGEST_GROUP_WAIT_MS = 60_000;
 
-/** What the claims of one call have in common. */
+/** State shared by the claims of one call. */
 export interface Claiming extends ClaimContext {
   /** How many of them the rate refused. */
   refusals?: number;

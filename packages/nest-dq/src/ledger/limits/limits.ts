@@ -37,7 +37,7 @@ export interface UsageRequest {
   readonly group?: string | undefined;
 }
 
-/** What counts against the limits of a tube. */
+/** Usage counted against the limits of a tube. */
 export interface Usage {
   /** Runs with a valid lease, of claims with `concurrency` or `perGroup`. */
   readonly running: number;

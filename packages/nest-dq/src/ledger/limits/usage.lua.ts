@@ -4,7 +4,7 @@ import { namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
 
 const FIELDS: Fields<UsageRequest> = { group: 'group' };
 
-/** What counts against the limits of a tube. */
+/** Returns the usage counted against the limits of a tube. */
 export const usage: RedisVerb<UsageRequest, Usage> = {
   fields: FIELDS,
   about: 'limits',

@@ -12,7 +12,7 @@ interface ListedJob {
   readonly isRetried: boolean;
 }
 
-/** What counts against the limits of one tube. */
+/** Usage counted against the limits of one tube. */
 export interface LimitUse {
   /** GCRA's theoretical arrival time of the next run, as ledger time in microseconds. */
   turn: number;

@@ -47,7 +47,7 @@ export class ConfluentMembership implements GroupMembership {
   private readonly consumer: ConfluentConsumerClient;
   private readonly client: BrokerClient;
   private readonly startAtEnd: StartAtEnd | undefined;
-  /** What it may read and commit now; undefined while joining or after leaving. */
+  /** Partitions it may read and commit now; undefined while joining or after leaving. */
   private intake: Intake | undefined;
   /** The group's committed offsets of its partitions, as far as known. Empty if it lost them, or had none. */
   private readonly known = new Map<string, bigint>();

@@ -19,9 +19,9 @@ export interface FoundOffsets {
 
 export class Readings {
   private readonly holds: Holds;
-  /** What the member may read and commit now; undefined while joining or out of the group. */
+  /** Partitions the member may read and commit now; undefined while joining or out of the group. */
   private current: Map<string, Reading> | undefined;
-  /** What it had last, for the group. */
+  /** Partitions it had last, for the group. */
   private readonly last = new Map<string, Reading>();
   private delivering: Reading | undefined;
   /** The group's committed offset by partition, as of the last request. */
