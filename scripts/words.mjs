@@ -43,9 +43,11 @@ const SUBJECTS_SINCE = '2026-11-28';
 
 const git = (...args) => execFileSync('git', args, { encoding: 'utf8', maxBuffer: 2 ** 28 });
 
-/** Blanks what marks a comment, so that offsets stay true. */
+/** Blanks what marks a comment, and code in it, so that offsets stay true. */
 const unmarked = (comment) =>
-  comment.replace(/^[^\S\n]*(?:\/\*+|\/\/+|\*(?!\/))|\*\/$/gm, (mark) => ' '.repeat(mark.length));
+  comment.replace(/^[^\S\n]*(?:\/\*+|\/\/+|\*(?!\/))|\*\/$|`[^`\n]*`|(?<=@param )\w+/gm, (part) =>
+    ' '.repeat(part.length),
+  );
 
 /** The comments and strings of a program: offset, text, and whether it is a comment. */
 function textsOf(name, source) {

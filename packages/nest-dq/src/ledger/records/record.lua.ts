@@ -244,7 +244,7 @@ end
 
 -- While the slot of a tube is migrating, a call concerns one job and names only its record's key: see redis-tube-ledger.ts.
 local function needLetters()
-  if DEAD == LETTERS then error({ err = 'TRYAGAIN dead letters are not at hand while their slot moves' }) end
+  if DEAD == LETTERS then error({ err = 'TRYAGAIN dead letters cannot be read while their slot moves' }) end
 end
 
 local function addLetter(key, record, why, err, places)

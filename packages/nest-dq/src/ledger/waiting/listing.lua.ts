@@ -8,7 +8,7 @@ import { PLACES_IN_INDEX, WAITING } from './waiting.lua.js';
 import { codes, namesOf, readCodes, replyCodes, replyEach, type Fields, type RedisVerb } from '../script.js';
 
 const NEEDS_INDEX = `
-if not isIndexAtHand() then error({ err = 'TRYAGAIN the index is not at hand while its slot moves' }) end
+if not isIndexAtHand() then error({ err = 'TRYAGAIN the index cannot be read while its slot moves' }) end
 `;
 
 const STORED: Fields<IndexRequest> = {
