@@ -8,7 +8,7 @@ const { auditReportVersion, vulnerabilities, message } = JSON.parse(stdout);
 if (auditReportVersion === undefined) {
   console.log(`not checked: the registry does not support audits (${String(message).split(' - ')[0]})`);
 } else {
-  // What depends on it is named, too, by texts.
+  // Packages that depend on it are listed, too, as strings.
   const known = Object.values(vulnerabilities).flatMap(({ via }) =>
     via.filter((each) => typeof each === 'object'),
   );

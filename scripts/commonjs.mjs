@@ -1,5 +1,5 @@
 // Adds a CommonJS build to the built library in the folder named on the command line: each module again, below `cjs`,
-// beside its declarations, which read the same for both. It is for tools that load no ES modules, such as Jest; Node and
+// next to its declarations, which read the same for both. It is for tools that load no ES modules, such as Jest; Node and
 // whoever else knows the condition `module-sync` have one copy, the ES modules. No source maps: it reads like its source.
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -14,7 +14,7 @@ const options = {
   module: { type: 'commonjs' },
 };
 
-// Of a package with a command, `cli` is that, and nobody requires it.
+// In a package with a command, `cli` is that command, and nobody requires it.
 const { bin } = JSON.parse(readFileSync(join(from, '..', 'package.json'), 'utf8'));
 
 rmSync(to, { recursive: true, force: true });

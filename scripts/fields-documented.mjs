@@ -1,4 +1,4 @@
-// A plugin of TypeDoc: each field of a named class or interface has a comment. Those of a type without a name are told where
+// A plugin of TypeDoc: each field of a named class or interface has a comment. Those of a type without a name are documented where
 // that type stands, so TypeDoc's own check, which asks for them too, leaves out properties (typedoc.json).
 import { Application, ReflectionKind } from 'typedoc';
 

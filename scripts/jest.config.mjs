@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 
 const workspace = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
 
-/** What every workspace's tests share; `rootDir` comes from the command line. */
+/** Settings that the tests of all workspaces share; `rootDir` comes from the command line. */
 export default {
   testEnvironment: 'node',
   maxWorkers: 2,

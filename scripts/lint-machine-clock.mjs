@@ -1,4 +1,4 @@
-// A rule of oxlint: the machine's clock may be wrong, so nothing that is due, paused, overdue, old or shown beside such times goes by it.
+// A rule of oxlint: the machine's clock may be wrong, so nothing that is due, paused, overdue, old or shown next to such times goes by it.
 // `wall()` is called only in these files.
 const RIGHT = {
   'packages/nest-dq/src/ledger/redis/ledger-time.ts':

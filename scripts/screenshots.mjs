@@ -81,7 +81,7 @@ async function openShop(url) {
   return id;
 }
 
-/** What nest-kq says in the headers of a dead letter. */
+/** Returns the headers that nest-kq gives to a dead letter. */
 function deathOf(name, offset) {
   const message = `550 no such mailbox: ${name}@gone.example`;
   return {
@@ -139,7 +139,7 @@ async function takePictures(dashboard, order, folder) {
   await browser.close();
 }
 
-/** The part of each page's address behind the #, and a text that it shows when all of it is there. */
+/** Returns the part of each page's address behind the #, and a string that it shows once fully loaded. */
 function pagesOf(order) {
   return {
     timeline: { hash: 'timeline?span=hour', shows: 'Overdue' },

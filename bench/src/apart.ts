@@ -8,7 +8,7 @@ export interface ApartArguments {
   readonly given: readonly unknown[];
 }
 
-/** What the process tells when the task has ended. */
+/** Message sent by the process when the task has ended. */
 export type ApartReport =
   { readonly result: unknown } | { readonly error: { readonly text: string; readonly code: unknown } };
 

@@ -1,4 +1,4 @@
-// What disturbs a measure from outside. Linux only: it reads /proc.
+// Disturbance of a measure from outside. Linux only: reads /proc.
 import { readFile } from 'node:fs/promises';
 
 export interface Disturbance {
@@ -12,7 +12,7 @@ export interface Disturbance {
 
 /** Counters of the machine, or what they counted in some time. */
 export interface MachineTimes {
-  /** Milliseconds. */
+  /** Time of the reading, or time between two readings, in ms. */
   readonly at: number;
   /** The time of all processors, in ticks. */
   readonly processors: number;
@@ -54,7 +54,7 @@ function combined(a: MachineTimes, b: MachineTimes, by: (a: number, b: number) =
   };
 }
 
-/** What the counters say of the time in which they counted this. */
+/** Returns the disturbance during the time that these counters cover. */
 export function disturbance({ at, processors, stolen, disk }: MachineTimes): Disturbance {
   return {
     took: at / 1000,

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { figure, row } from './figures.js';
 import { Rounds } from './rounds.js';
 
-/** Rounds of so many seconds, of which so many % were stolen. */
+/** Rounds that took `seconds`, with `stolen` % of the CPU time stolen. */
 function rounds(values: readonly number[], seconds = 1, stolen = 0): Rounds<number> {
   return new Rounds(values, {
     at: 1_000 * seconds,

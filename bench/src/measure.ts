@@ -1,6 +1,6 @@
 import type { Disturbance } from './disturbance.js';
 
-/** What a measure is given. */
+/** Settings of a measure. */
 export interface Settings {
   /** How often each contender runs: the number of the user, or else the usual one of the measure. */
   readonly rounds: (usual: number) => number;
@@ -47,16 +47,16 @@ export interface Row {
   readonly ratio?: number;
   readonly target?: Target;
   readonly met?: boolean;
-  /** Of the machine, while the rounds of this row ran. */
+  /** Disturbance of the machine while the rounds of this row ran. */
   readonly disturbance: Disturbance;
 }
 
 /** One question about speed, lateness or memory. Some rows of the table answer it. */
 export interface Measure {
   readonly name: string;
-  /** Whose figures stand in the first column. @default 'nest-dq' */
+  /** Name of the contender in the first column. @default 'nest-dq' */
   readonly ours?: string;
-  /** What is measured and how, for people. */
+  /** Description, for people, of what is measured and how. */
   readonly title: string;
   /** Starts and stops its own servers. Rejects if a round is not valid, because a job was lost or ran twice. */
   readonly run: (settings: Settings) => Promise<readonly Row[]>;
@@ -64,10 +64,10 @@ export interface Measure {
 
 export interface Result {
   readonly measure: string;
-  /** Whose figures stand in the first column. */
+  /** Name of the contender in the first column. */
   readonly ours: string;
   readonly title: string;
-  /** What the figures depend on, for people. */
+  /** Description, for people, of the machine and of whatever else the figures depend on. */
   readonly machine: string;
   /** How long it took, in seconds. */
   readonly took: number;

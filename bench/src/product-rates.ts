@@ -12,7 +12,7 @@ export type Sizes = Readonly<Record<Act, number>>;
 /** The jobs a second of each act. */
 export type Rates = Readonly<Record<Act, number>>;
 
-/** Of adds one by one, 256 in flight. `replicas`: copies of a job. @default 3 */
+/** Returns adds a second, one by one with 256 in flight. `replicas`: copies of a job. @default 3 */
 export const scheduleRate = apart(
   import.meta.url,
   'scheduleRate',
@@ -36,7 +36,7 @@ export const bothRates = apart(import.meta.url, 'bothRates', (product: ProductNa
   }),
 );
 
-/** Of jobs that are due at one moment. */
+/** Returns jobs run a second when all are due at one moment. */
 export const drainRate = apart(import.meta.url, 'drainRate', (product: ProductName, jobs: number) =>
   withSystem(product, async (system) => (await drainRound(system, jobs)).jobsPerSecond),
 );

@@ -63,7 +63,7 @@ function merged(runs: readonly Result[]): Result {
   };
 }
 
-/** A row is about one thing, beside one other. */
+/** Returns the key of a row: its subject, its unit, and what it is compared with. */
 function keyOf({ what, unit, beside }: Row): string {
   return `${what}, ${unit}${beside ? `, beside ${beside.name}` : ''}`;
 }

@@ -7,7 +7,7 @@ export class Rounds<T> {
   constructor(
     /** In the order of the rounds. */
     readonly values: readonly T[],
-    /** Of these rounds only. */
+    /** Counters of the machine during these rounds only. */
     readonly times: MachineTimes,
   ) {}
 

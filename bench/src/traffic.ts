@@ -14,7 +14,7 @@ export interface TrafficSettings {
   readonly copies: number;
 }
 
-/** What is seen of the traffic. It can be cloned. */
+/** Observations of the traffic. Can be cloned. */
 export interface Seen {
   /** How long each successful add took, in ms. */
   readonly adds: readonly number[];

@@ -7,7 +7,7 @@ import { pause } from './waiting.js';
 /** The rates of both products rise until a new process has done a thing about so often. */
 export const WARM_UP = 20_000;
 const CONCURRENCY = 256;
-/** Milliseconds. */
+/** Delay of the jobs that are due soon, in ms. */
 const SOON = 500;
 const HOUR = 3_600_000;
 /** Milliseconds, in which what is done behind the last answers ends. */

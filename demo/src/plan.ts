@@ -21,7 +21,7 @@ const REVOKES: Readonly<Record<number, (due: number) => number>> = {
 };
 
 /**
- * Of eleven jobs, one runs at once. The others have a delay or an instant by turns, and their due times are spread evenly from
+ * Plans jobs in groups of eleven. One runs at once. The others have a delay or a due time by turns, and are spread evenly from
  * `first` to `last` (ms after the start). Two of the eleven fail at first: one fails once, and one fails twice. Three are
  * revoked: one as soon as it is scheduled, one shortly before it is due, and one at the last moment.
  */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { RevokeResult } from 'nest-dq';
 import { tally, type Entry, type Tally } from './tally.js';
 
-/** What this demo did and saw. It takes nothing from the library, so that it can show a broken promise. */
+/** Log of what this demo did and saw. It takes nothing from the library, so that it can show a broken promise. */
 @Injectable()
 export class RunLog {
   private readonly entries: Entry[] = [];

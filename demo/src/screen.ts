@@ -1,6 +1,6 @@
 import type { LoggerService } from '@nestjs/common';
 
-/** Marks the failures that the demo makes itself; what tells of them is not shown. */
+/** Marks the failures that the demo causes itself; log lines that contain it are not shown. */
 export const ON_PURPOSE = 'failed on purpose';
 
 const CLEAR_LINE = '\r\x1b[2K';

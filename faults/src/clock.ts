@@ -6,7 +6,7 @@ export function machineTime(): number {
 }
 
 /**
- * Sets the Date of this process so many milliseconds ahead; negative: behind. Timers and performance.now stay right, as on
+ * Sets the Date of this process `ms` milliseconds ahead; negative: behind. Timers and performance.now stay right, as on
  * a machine whose time is wrong, because they use the monotonic clock. So this needs no libfaketime.
  */
 export function setClockAhead(ms: number): void {

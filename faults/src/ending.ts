@@ -2,7 +2,7 @@ import type { LabSettings, Workplace } from './workplace.js';
 
 /** How an experiment ended, whatever it was about. */
 export interface Ending {
-  /** Milliseconds. */
+  /** Duration in ms. */
   readonly took: number;
   readonly passed: boolean;
   /** Why it did not pass. */

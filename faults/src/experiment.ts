@@ -3,7 +3,7 @@ import type { Run } from './history.js';
 import type { Lab } from './lab.js';
 import type { Schedule } from './log.js';
 
-/** What the table and `--help` tell of an experiment. */
+/** Description of an experiment, for the table and `--help`. */
 export interface Described {
   /** As in the documentation. */
   readonly number: number;
@@ -12,9 +12,9 @@ export interface Described {
   readonly what: string;
 }
 
-/** What all kinds of experiments have in common. */
+/** Fields that all kinds of experiments share. */
 export interface AnyExperiment extends Described {
-  /** What this experiment must show, beside what all of its kind must show. */
+  /** Pass criterion of this experiment, in addition to the criteria of all of its kind. */
   readonly passes: string;
   /** The number of jobs, or of messages, that it adds by default, and in the small version. */
   readonly jobs: number;

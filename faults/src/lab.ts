@@ -36,7 +36,7 @@ export interface Timetable {
 const PER_JOB = 1;
 const SHORTEST_WINDOW = 4_000;
 const LEAD = 2_000;
-/** Milliseconds. */
+/** Timeout of a Redis command, in ms. */
 const REDIS_LIMIT = 30_000;
 /** Slots of a consumer process. */
 const CONCURRENCY = 50;
@@ -51,9 +51,9 @@ export class Lab extends Workplace {
   readonly history = new History();
   /** Where the ledger is. An experiment that moves the ledger sets it. */
   redisUrl = '';
-  /** Of the consumers that are started from now on. */
+  /** Limit of the consumers that are started from now on. */
   limit: LimitOptions | undefined;
-  /** How the tube is stored, of all that is started from now on. */
+  /** Wire format of the tube, for all that is started from now on. */
   wire: TubeWire | undefined;
   private servers:
     { readonly beanstalkds: readonly BeanstalkdServer[]; readonly redis: RedisServer } | undefined;
@@ -268,7 +268,7 @@ export async function copiesOn(node: Address): Promise<number | undefined> {
   return copies?.live;
 }
 
-/** Writes the warnings and errors of the producer's application to a file beside the other logs. */
+/** Writes the warnings and errors of the producer's application to a file next to the other logs. */
 export class FileLogger implements LoggerService {
   constructor(private readonly path: string) {}
 

@@ -1,4 +1,4 @@
-// What experiments measure beside the findings of the checker: pure functions of the history. Times in milliseconds.
+// Measurements of experiments in addition to the findings of the checker: pure functions of the history. Times in milliseconds.
 import type { History, Run } from './history.js';
 
 /** Only a job that is later than this counts as overdue, because a busy machine makes jobs late, too. */
@@ -75,8 +75,8 @@ export function latenesses(
 }
 
 /**
- * The most runs that went on at the same time, of those with the same name. A run without an end went on until `diedAt` of its
- * process, or goes on.
+ * Returns the maximum number of concurrent runs with the same name. A run without an end lasted until `diedAt` of its process,
+ * or is still running.
  */
 export function mostAtOnce(
   history: History,
@@ -91,7 +91,7 @@ export function mostAtOnce(
   }
   const running = new Map<unknown, number>();
   let most = 0;
-  // Of one millisecond the ends come first: nobody can tell.
+  // Within one millisecond the ends come first, since their order is unknown.
   for (const { by, name } of changes.toSorted((a, b) => a.at - b.at || a.by - b.by)) {
     const count = (running.get(name) ?? 0) + by;
     running.set(name, count);

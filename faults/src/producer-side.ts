@@ -12,7 +12,7 @@ export interface NewTask {
   readonly due: number;
   /** Adds with the delay that is left until `due`. @default false: with the instant */
   readonly byDelay?: boolean;
-  /** What its handler does: see `Task`. @default [] */
+  /** Acts of its handler: see `Task`. @default [] */
   readonly acts?: readonly Act[];
   /** This job is meant never to succeed. @default false */
   readonly doomed?: boolean;
@@ -26,7 +26,7 @@ export interface NewTask {
 
 /** Makes the calls of a producer by job number, and logs each call with its answer. */
 export class ProducerSide {
-  /** Of jobs that others have added. */
+  /** References of jobs that others have added. */
   private readonly foreign = new Map<number, JobRef>();
 
   constructor(

@@ -26,7 +26,7 @@ export interface Runnable extends Described {
 /** `jobs` is absent: as many as the experiment says. */
 export type Settings = Omit<RunSettings, 'jobs'> &
   Partial<Pick<RunSettings, 'jobs'>> & {
-    /** Of an attack: see `AttackSettings`. */
+    /** For attacks only: see `AttackSettings`. */
     readonly unsealed: boolean;
   };
 
@@ -36,16 +36,16 @@ const modelCheck = {
     runModelCheck(jobs ?? (small ? MODEL_CHECK.smallSeeds : MODEL_CHECK.seeds), signal),
 };
 
-/** Of nest-dq. */
+/** Experiments with nest-dq. */
 export const JOBS = suiteOf(jobTable, [...EXPERIMENTS.map((each) => sized(each, runExperiment)), modelCheck]);
 
-/** Of nest-kq. */
+/** Experiments with nest-kq. */
 export const STREAMS = suiteOf(
   streamTable,
   STREAM_EXPERIMENTS.map((each) => sized(each, runStreamExperiment)),
 );
 
-/** On sealed jobs of nest-dq. */
+/** Attacks on sealed jobs of nest-dq. */
 export const ATTACKS = suiteOf(
   attackTable,
   ATTACK_EXPERIMENTS.map((each) => sized(each, runAttack)),

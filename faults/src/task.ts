@@ -1,7 +1,7 @@
 import { defineTube, type Tube } from 'nest-dq';
 import type { TubeWire } from 'nest-dq/go-queue';
 
-/** What the handler does in one attempt. With no field set, it succeeds at once. */
+/** One attempt of the handler. With no field set, it succeeds at once. */
 export interface Act {
   /** Milliseconds of work before it ends. @default 0 */
   readonly ms?: number;
@@ -21,7 +21,7 @@ export interface Task {
   readonly generation: number;
   /** One for each attempt. All later attempts do the last one again. Empty: the handler succeeds at once. */
   readonly acts: readonly Act[];
-  /** A text that nobody without a key should read. @default none */
+  /** A string that nobody without a key may read. @default none */
   readonly secret?: string;
 }
 

@@ -6,11 +6,11 @@ import { until } from './waiting.js';
 
 export interface LabSettings {
   readonly name: string;
-  /** Of an experiment with streams: messages. */
+  /** Number of jobs; in an experiment with streams, of messages. */
   readonly jobs: number;
   /** Short leases, short outages: for `npm test`. */
   readonly small: boolean;
-  /** Of an experiment with streams: its consumers speak by Confluent's client. @default false */
+  /** Uses Confluent's client in the consumers of an experiment with streams. @default false */
   readonly confluent?: boolean;
   /** Aborts when the user does. */
   readonly signal: AbortSignal;
@@ -21,7 +21,7 @@ export function newFolder({ name }: LabSettings): Promise<string> {
   return mkdtemp(join(tmpdir(), `faults-${name}-`));
 }
 
-/** What labs have in common: a folder for logs, waits, and things that end with the experiment. */
+/** Base of all labs: a folder for logs, waits, and things that end with the experiment. */
 export abstract class Workplace {
   readonly jobs: number;
   readonly small: boolean;

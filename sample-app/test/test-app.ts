@@ -12,7 +12,7 @@ export interface Answer {
   readonly body: any;
 }
 
-/** What puts a part of an application under a test, as the kits of nest-dq and nest-kq do. */
+/** Puts a part of an application under test, as the kits of nest-dq and nest-kq do. */
 export interface Kit {
   override(builder: TestingModuleBuilder): TestingModuleBuilder;
 }

@@ -39,7 +39,7 @@ let ran = () => {};
 await app.get(DqConsumer).consume('road', () => ran());
 const run = () => new Promise((resolve) => (ran = resolve));
 
-// What happens once only, such as the first connections, is no part of the road.
+// One-time work, such as opening the first connections, is no part of the road.
 for (let warmUp = 0; warmUp < 3; warmUp++) {
   const done = run();
   await producer.delay('road', { x: 1 }, '1s');
@@ -78,7 +78,7 @@ console.log(`together: ${sum(whole)}`);
 await app.close();
 await Promise.all([...nodes, redis].map((server) => server.stop()));
 
-/** What is in both; all of `names` at first. */
+/** Returns the names in both; all of `names` at first. */
 function both(before, names) {
   const all = new Set(names);
   return before ? [...before].filter((name) => all.has(name)) : [...all];

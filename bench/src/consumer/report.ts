@@ -11,7 +11,7 @@ export interface ConsumerArguments {
   readonly handler: number;
 }
 
-/** What a consumer process reports several times a second. Times in ms; instants in ms since 1970. */
+/** Report of a consumer process, sent several times a second. Durations in ms; times in ms since 1970. */
 export interface ConsumerReport {
   readonly at: number;
   /** Runs begun up to now. */

@@ -5,7 +5,7 @@ import { GIVEN_UP, KEY, LARGEST } from './stored.js';
 export interface Look {
   readonly name: string;
   readonly path: string;
-  /** What is there once its first data is. */
+  /** The element that is visible once the first data has loaded. */
   readonly shows: (page: Page) => Locator;
 }
 
@@ -68,7 +68,7 @@ export async function openHeaviest(
   return new Map(await Promise.all(pages));
 }
 
-/** What a viewer does on a page. Each resolves when what he asked for is on screen. */
+/** A viewer's action on a page. Resolves when its result is on screen. */
 export interface Act {
   readonly name: string;
   readonly on: Look;

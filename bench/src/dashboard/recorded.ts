@@ -14,9 +14,9 @@ export interface RecordedRequest {
   readonly url: string;
 }
 
-/** What three viewers ask. */
+/** The requests of three viewers. */
 export interface Recorded {
-  /** Milliseconds. */
+  /** Length of the recording in ms. */
   readonly length: number;
   /** Streams of events, which stay open. */
   readonly streams: readonly string[];

@@ -22,7 +22,7 @@ export const OTHERS: readonly string[] = ['mails', 'invoices', 'reminders', 'rep
 export const GIVEN_UP = 'given-up';
 export const KEY = 'order-42';
 
-/** What the pages show, as it is told to people. */
+/** Numbers of jobs and dead letters in the store. */
 export interface Stored {
   readonly jobs: number;
   readonly letters: number;

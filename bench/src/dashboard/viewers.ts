@@ -4,7 +4,7 @@ import type { Recorded } from './recorded.js';
 /** The argument of the viewers, as JSON. */
 export type ViewersArguments = Recorded;
 
-/** What they tell at their start, and after each answer. */
+/** Report sent by the viewers at their start and after each answer. */
 export interface ViewersReport {
   /** How many answers they had up to now, besides events. */
   readonly answers: number;

@@ -2,7 +2,7 @@ import { ensureGoQueue } from 'test-servers';
 
 export const GO_QUEUE = 'go-queue';
 
-/** The program in Go; undefined, and says so on stderr, where there is no Go: rows beside go-queue are left out then. */
+/** Returns the Go program. Without Go, reports that on stderr and returns undefined; rows compared with go-queue are left out then. */
 export async function goQueueIfHere(): Promise<string | undefined> {
   const program = await ensureGoQueue();
   if (program === undefined)

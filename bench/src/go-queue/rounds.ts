@@ -1,4 +1,4 @@
-// What nest-dq and go-queue both do on one tube, and how it is measured.
+// The work that both nest-dq and go-queue do on one tube, and how it is measured.
 import { apart } from '../apart.js';
 import { alignClock, machineTime } from '../clock.js';
 import { IN_FLIGHT, inFlight } from '../in-flight.js';
@@ -19,7 +19,7 @@ export const SPARE = 2_000;
 
 /** One tube of a system with three nodes and a Redis of its own. */
 export interface RoundTube {
-  /** Adds jobs that are due in an hour, so many at once. Resolves with jobs a second. */
+  /** Adds jobs due in an hour, `atOnce` in flight. Resolves with jobs a second. */
   add(jobs: number, atOnce: number): Promise<number>;
   /** Adds jobs that are all due soon. Resolves with their time, in ms since 1970. */
   store(jobs: number): Promise<number>;
@@ -41,7 +41,7 @@ export interface RoundSizes {
   readonly one: number;
   readonly many: number;
   readonly due: number;
-  /** Jobs a second, for so many seconds. */
+  /** Jobs a second, for `seconds`. */
   readonly rate: number;
   readonly seconds: number;
 }

@@ -78,7 +78,7 @@ export class GoQueueTube implements RoundTube {
     return GoQueueProcess.addMany(this.program, tube, { ...jobs, text }, this.servers.beanstalks);
   }
 
-  /** A due time (ms since 1970) before which so many adds end. */
+  /** Returns a due time (ms since 1970) by which adding `jobs` jobs has ended. */
   private afterAdding(jobs: number): number {
     return Math.ceil(Date.now() + jobs * SLOWEST_ADD + SPARE);
   }

@@ -1,4 +1,4 @@
-// What three libraries can do with a topic, each in the way of its users.
+// One interface to three Kafka libraries, each used as its own users would.
 import type { Message } from './messages.js';
 
 /** Called once for each message. */

@@ -1,4 +1,4 @@
-/** What is pushed: about 200 bytes as JSON. */
+/** The pushed message: about 200 bytes as JSON. */
 export interface Message {
   readonly n: number;
   readonly key: string;

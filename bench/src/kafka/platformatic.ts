@@ -6,7 +6,7 @@ import type { Message } from './messages.js';
 /** The folder of `@platformatic/kafka`, which needs a newer Node than this repository; undefined where nobody names one. */
 export const PLATFORMATIC = process.env.PLATFORMATIC_KAFKA;
 
-/** What the benchmark uses of it. */
+/** The exports that the benchmark uses. */
 interface Module {
   readonly Producer: new (options: object) => Producer;
   readonly Consumer: new (options: object) => Consumer;

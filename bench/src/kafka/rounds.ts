@@ -24,7 +24,7 @@ export interface Speed {
   readonly cpu: number;
 }
 
-/** Pushes by so many callers, each of which awaits its push, after as many to warm up. */
+/** Pushes by `callers` callers, each of which awaits its push, after as many pushes to warm up. */
 export const pushRound = apart(
   import.meta.url,
   'pushRound',
@@ -72,7 +72,7 @@ async function consumeAll(
   return found;
 }
 
-/** Returns what tells the speed of so many messages since now. */
+/** Starts a clock. Returns a function that returns the speed of `count` messages since then. */
 function startClock(count: number): () => Speed {
   const from = performance.now();
   const before = process.cpuUsage();
@@ -82,7 +82,7 @@ function startClock(count: number): () => Speed {
   };
 }
 
-/** From the push to the start of the handler, in ms, at so many pushes a second. */
+/** Returns the times from the push to the start of the handler, in ms, at `rate` pushes a second. */
 export const latencyRound = apart(
   import.meta.url,
   'latencyRound',

@@ -58,7 +58,7 @@ export const cpuOf = apart(import.meta.url, 'cpuOf', (product: ProductName, size
 /** Milliseconds for the work that remains after the start. */
 const SETTLED = 2_000;
 
-/** How much of a core a process uses in so many ms while its consumer waits, in percent. */
+/** Returns the CPU use of a process over `time` ms while its consumer waits, in percent of a core. */
 export const idleShare = apart(import.meta.url, 'idleShare', (product: ProductName, time: number) =>
   withSystem(product, async ({ client, newQueue }) => {
     await client.consume(newQueue(), () => undefined, CONCURRENCY);

@@ -47,7 +47,7 @@ export const idleJob: Measure = {
   },
 };
 
-/** So many jobs, each due so many ms after the one before. */
+/** Number of jobs, and ms between their due times. */
 interface Jobs {
   readonly count: number;
   readonly apart: number;

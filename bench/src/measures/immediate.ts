@@ -70,12 +70,12 @@ const BETWEEN = 8;
 const WARM_DELAYS = 2_000;
 const WARM_NOWS = 300;
 
-/** Milliseconds from each call. */
+/** Times from each call, in ms. */
 interface OneByOne {
-  /** Of an add without delay: to the start of its handler, and to its acknowledgement. */
+  /** Adds without delay: until the handler starts, and until the add is acknowledged. */
   readonly started: readonly number[];
   readonly acknowledged: readonly number[];
-  /** Of an add that is due much later: to its acknowledgement. */
+  /** Adds that are due much later: until the add is acknowledged. */
   readonly delayed: readonly number[];
 }
 

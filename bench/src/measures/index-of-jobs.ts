@@ -32,7 +32,7 @@ export const indexOfJobs: Measure = {
   },
 };
 
-/** Of Redis, for each of so many jobs. */
+/** Returns the bytes that Redis needs for each waiting job, while `jobs` jobs wait. */
 export const bytesOfWaiting = apart(import.meta.url, 'bytesOfWaiting', (jobs: number) =>
   withSystem('nest-dq', async ({ client, servers }) => {
     const before = await memoryOf(servers);

@@ -103,7 +103,7 @@ async function latency(broker: Broker, { rounds, pick }: Settings): Promise<Row[
   );
 }
 
-/** Ours beside each of the others. */
+/** Compares ours with each of the others. */
 async function compare(
   what: string,
   rounds: number,

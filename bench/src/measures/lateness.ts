@@ -56,7 +56,7 @@ function earlyOnes(rounds: readonly Float64Array[]): number {
   return rounds.reduce((sum, samples) => sum + samples.filter((late) => late < 0).length, 0);
 }
 
-/** Of each of these loads, one after the other; in ms; negative: early. */
+/** Returns the lateness of each job in ms (negative: early) for each load. The loads run one after the other. */
 export const latenessOf = apart(
   import.meta.url,
   'latenessOf',

@@ -56,7 +56,7 @@ export const memory: Measure = {
   },
 };
 
-/** What each job takes, as soon as so many wait. `counts`: growing. */
+/** Returns the memory per job at each number of waiting jobs. `counts`: ascending. */
 export const waitingMemory = apart(
   import.meta.url,
   'waitingMemory',

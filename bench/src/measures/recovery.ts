@@ -68,7 +68,7 @@ interface Recovery extends Seen {
   readonly fullAgain: number;
 }
 
-/** With so many other jobs in the logs. */
+/** Kills and restarts a node, with `residents` other jobs in the logs. */
 export const killAndRestart = apart(import.meta.url, 'killAndRestart', (residents: number) =>
   withSystem('nest-dq', async ({ client, servers }): Promise<Recovery> => {
     await addResidents(client, residents);

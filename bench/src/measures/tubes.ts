@@ -24,7 +24,7 @@ const ORDERS = [
   { name: 'tube by tube', tubeOf: (n: number) => Math.floor(n / JOBS) },
 ];
 /**
- * Milliseconds until the process is idle. A minute after a job, the ledger is told that its copies are certainly gone. The
+ * Milliseconds until the process is idle. A minute after a job, the ledger is notified that its copies are certainly gone. The
  * garbage collector gives memory back up to a minute after the start, and later than that after a burst: some 400 ms of work, once.
  */
 const SETTLED = 80_000;
@@ -90,7 +90,7 @@ interface Burst {
 }
 
 interface Idle {
-  /** Of the node that has most. */
+  /** Connections of the node with the most. */
   readonly connections: number;
   /** Percent of a core. */
   readonly client: number;
@@ -165,7 +165,7 @@ async function runAll(
   return { connections, jobsPerSecond: (1000 * jobs) / (runs.lastAt - due) };
 }
 
-/** Of the node that has most, without those that ask. */
+/** Returns the connections of the node with the most, except the one that asks. */
 async function connectionsOf({ nodes }: Servers): Promise<number> {
   const stats = await Promise.all(nodes.map(nodeStats));
   return Math.max(...stats.map((stat) => stat('current-connections') - 1));

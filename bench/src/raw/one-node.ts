@@ -1,4 +1,4 @@
-// What a bare client does on one node.
+// The work of a bare client on one node.
 import { IN_FLIGHT } from '../in-flight.js';
 import { PAYLOAD_BYTES } from '../payload.js';
 import type { RawConnection } from './raw-connection.js';

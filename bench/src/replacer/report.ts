@@ -11,7 +11,7 @@ export interface ReplacerArguments {
   readonly delay: number;
 }
 
-/** What a replacer process reports several times a second. */
+/** Report of a replacer process, sent several times a second. */
 export interface ReplacerReport {
   /** Adds that were acknowledged up to now. */
   readonly stored: number;

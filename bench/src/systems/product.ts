@@ -6,7 +6,7 @@ export type Handle = (payload: Payload) => unknown;
 
 export interface BulkJob {
   readonly payload: Payload;
-  /** Milliseconds. */
+  /** Delay in ms. */
   readonly delay: number;
   /** The user's own name for the job. */
   readonly key?: string;
@@ -34,7 +34,7 @@ export interface ClientOptions {
 }
 
 export interface Product {
-  /** How many nodes it needs beside its Redis. */
+  /** Number of nodes it needs in addition to its Redis. */
   readonly nodes: number;
   /** @default a beanstalkd with a binlog */
   readonly startNode?: () => Promise<NodeServer>;

@@ -26,7 +26,7 @@ export class ConsumerProcess {
     });
   }
 
-  /** As a crash does: in the middle of handlers, and nobody is told. */
+  /** Kills the process as a crash would: in the middle of handlers, without notice. */
   async kill(): Promise<void> {
     await this.end('SIGKILL');
   }

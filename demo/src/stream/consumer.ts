@@ -8,12 +8,12 @@ import { ON_PURPOSE } from '../screen.js';
 import { Orders } from './order-topic.js';
 import type { OrderRef, RunEntry } from './stream-tally.js';
 
-/** What the process tells its parent. */
+/** Message that the process sends to its parent. */
 export type ConsumerWord = RunEntry | { readonly what: 'said'; readonly line: string } | { what: 'ready' };
 
 const WORK = 5;
 const RETRY_DELAY = 300;
-/** Each so many-th order of a customer fails at first. */
+/** Every n-th order of a customer fails at first. */
 const FAILS = 20;
 /** Milliseconds. The least that nest-kq takes, so that the other process takes over soon. */
 const SESSION = 6_000;

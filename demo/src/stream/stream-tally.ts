@@ -6,13 +6,13 @@ export interface OrderRef {
   readonly nr: number;
 }
 
-/** What a consumer's process saw of one run. `at`: microseconds of the machine's clock, which all processes share. */
+/** Event of one run, seen by a consumer's process. `at`: microseconds of the machine's clock, which all processes share. */
 export interface RunEntry extends OrderRef {
   readonly what: 'started' | 'failed' | 'succeeded';
   readonly at: number;
 }
 
-/** What the demo did or saw. `stored`: its push was answered. */
+/** Event that the demo caused or saw. `stored`: its push was answered. */
 export type StreamEntry = (OrderRef & { readonly what: 'stored' }) | RunEntry;
 
 export interface StreamTally {

@@ -12,6 +12,6 @@ export interface Attacked {
   readonly checks?: readonly string[];
   /** For the reader of its row. @default none */
   readonly notes?: readonly string[];
-  /** What this attacker can do by its position, as docs/security.md says. @default nothing */
+  /** Damage that this attacker's position allows, as documented in docs/security.md. @default nothing */
   readonly allows?: Allowed;
 }

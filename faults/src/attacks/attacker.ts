@@ -10,9 +10,9 @@ const LONGEST_WAIT = 120_000;
 export interface Storing {
   /** Which of the nodes. @default each */
   readonly node?: number;
-  /** Seconds. @default 0 */
+  /** Delay in seconds. @default 0 */
   readonly delay?: number;
-  /** What is stored was sealed by the application for this tube. @default false */
+  /** The copies were sealed by the application for this tube. @default false */
   readonly valid?: boolean;
 }
 
@@ -124,7 +124,7 @@ export class Hand {
     private readonly connection: WireConnection,
   ) {}
 
-  /** Undefined: none was due within these seconds. */
+  /** Resolves with a copy, or with undefined if none was due within `seconds`. */
   async take(seconds: number): Promise<Copy | undefined> {
     const [reply] = await this.connection.ask([`reserve-with-timeout ${seconds}`], LONGEST_WAIT);
     const body = foundBody(reply!);

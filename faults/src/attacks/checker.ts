@@ -34,7 +34,7 @@ export interface Evidence {
   readonly copiesLeft: number;
 }
 
-/** What an attacker can do by its position. */
+/** Damage that an attacker's position allows. */
 export interface Allowed {
   /** These jobs may be lost, run again, or run although their adds failed. */
   readonly jobs?: ReadonlySet<number>;

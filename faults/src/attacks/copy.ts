@@ -16,7 +16,7 @@ export interface Parts {
   readonly open: string;
   /** Its second line. Undefined: it is not sealed, and its fields are in the first one. */
   readonly own: string | undefined;
-  /** What shows that the second line is one of this job's. Empty: it is not sealed. */
+  /** Proof that the second line is one of this job's. Empty: it is not sealed. */
   readonly proof: string;
   /** The seal and what is encrypted, or the payload. */
   readonly rest: string;
@@ -45,7 +45,7 @@ export function bodyOf({ open, own, proof, rest }: Parts): string {
   return own === undefined ? `${open}\n${rest}` : `${open}\n${own}\n${proof}${rest}`;
 }
 
-/** What anybody may read of it. Throws if it is no copy of a job of ours. */
+/** Returns the fields that anybody can read. Throws if it is no copy of a job of ours. */
 export function identityOf({ body }: Pick<Copy, 'body'>): { readonly id: string; readonly due: number } {
   const [, id, due] = /^dq(?:1|s [\w.-]+ \d+) \{"id":"([^"]+)","due":(\d+)/.exec(body) ?? [];
   if (id === undefined) throw new Error(`no copy of a job: ${JSON.stringify(body.slice(0, 80))}`);

@@ -5,7 +5,7 @@ import type { TubeName } from './workload.js';
 
 const PARTS = 50;
 
-/** Stores these bodies evenly over the window of the workload. `how`: each of so many parts. */
+/** Stores these bodies evenly over the window of the workload. `how`: the options of each of the PARTS parts. */
 export async function storeEvenly(
   { attacker, times, signal }: AttackLab,
   tube: TubeName,

@@ -92,12 +92,12 @@ export class AttackLab extends Lab {
     await this.addWaiting(await this.startProducerApp({ ...this.options, ...options }), tube);
   }
 
-  /** `more`: options of the seal beside the key, which is that of the application by default. */
+  /** `more`: options of the seal in addition to the key, which is that of the application by default. */
   sealWith(key = this.key, more: { readonly context?: string } = {}): DqOptions {
     return this.unsealed ? {} : { seal: { keys: { [KEY_NAME]: key }, current: KEY_NAME, ...more } };
   }
 
-  /** What the application does where a client of it may say which job it revokes. */
+  /** Revokes a job that a client of the application names. */
   revokeFor(ref: string): Promise<RevokeResult> {
     return this.app.revoke(ref as JobRefText);
   }
@@ -184,7 +184,7 @@ export class AttackLab extends Lab {
     return new Set(this.refused.map(({ node, copyId }) => `${node} ${copyId}`)).size;
   }
 
-  /** Copies that were refused because their key is not known: they come again and again. */
+  /** Number of copies refused because their key is unknown: they keep coming back. */
   private handedBack(): number {
     const copies = this.refused.filter(({ buried }) => !buried);
     return new Set(copies.map(({ node, copyId }) => `${node} ${copyId}`)).size;
@@ -208,7 +208,7 @@ export class AttackLab extends Lab {
       .map(({ job }) => job);
   }
 
-  /** Waits, and goes on in any case: a check tells. An application without a seal gets less time, as it must fail. */
+  /** Waits, and continues in any case: a check reports a failure. An application without a seal gets less time, since it must fail. */
   async tries(what: string, condition: () => boolean | Promise<boolean>, limit?: number): Promise<void> {
     try {
       await this.eventually(what, condition, this.unsealed ? 3_000 : limit);

@@ -29,7 +29,7 @@ const FLOOD = 4 * 1_024 * 1_024;
 export interface Foreign {
   /** A copy of a job that is not asked about, on the same node. */
   readonly id: string;
-  /** What another node calls itself. */
+  /** The name another node gives itself. */
   readonly instance: string;
 }
 

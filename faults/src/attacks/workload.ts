@@ -8,7 +8,7 @@ export type TubeName = (typeof TUBES)[number];
 
 /** Milliseconds after its add that a job is due which is added meanwhile. */
 const SOON = 500;
-/** Of each so many jobs that wait, one is revoked, one moved, one retried, and one has a key. */
+/** Waiting jobs in a group, of which one is revoked, one moved, one retried, and one has a key. */
 const KINDS = 8;
 
 export interface WorkloadSettings {
@@ -28,7 +28,7 @@ interface Added {
   readonly job: number;
 }
 
-/** What the application does while it is attacked: half of its jobs wait first, and half are added meanwhile, in turn in all tubes. */
+/** The application's work during the attack: half of its jobs wait first, and half are added meanwhile, in turn in all tubes. */
 export class Workload {
   private readonly half: number;
   private added: Added[] = [];

@@ -6,9 +6,9 @@ import type { Schedule } from '../log.js';
 import { latenesses } from '../measures.js';
 import type { ProducerSide } from '../producer-side.js';
 
-/** Seconds. */
+/** An hour in seconds. */
 const HOUR = 3_600;
-/** Milliseconds. */
+/** Five minutes in ms. */
 const FIVE_MINUTES = 300_000;
 /** Milliseconds. Redis and the logs use the same clock, but a call to Redis takes some time. */
 const SAME_CLOCK = 50;

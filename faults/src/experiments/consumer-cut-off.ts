@@ -3,9 +3,9 @@ import type { JobHistory } from '../history.js';
 import { latenesses, runsDuring } from '../measures.js';
 import { Proxy } from 'test-servers';
 
-/** Milliseconds. */
+/** Maximum lateness in ms. */
 const LATEST = 3_000;
-/** Slots of the consumer that is cut off: so many that it could reserve the copies of many jobs, and withhold them. */
+/** Slots of the consumer that is cut off: enough to reserve the copies of many jobs, and withhold them. */
 const MANY_SLOTS = 500;
 /** Milliseconds. If a run ended so shortly before the cut, its completion may not have reached the ledger. */
 const JUST_ENDED = 1_000;

@@ -2,22 +2,22 @@ import { atLeast, none, noneBut, type Experiment } from '../experiment.js';
 import type { Run } from '../history.js';
 import type { Act } from '../task.js';
 
-/** Milliseconds. The time goes on while a process is frozen, so such a run ends soon after the process goes on. */
+/** Milliseconds. Time passes while a process is frozen, so such a run ends soon after the process resumes. */
 const FROZEN_WORK = 4_000;
 /** Milliseconds. The second run of a job. */
 const WORK = 1_500;
 /** Milliseconds. Longer than the experiment: only its signal ends such a run. */
 const ENDLESS = 600_000;
 
-/** What a job does in its first run, which is frozen, and in the runs after it. */
+/** Acts of a job in its first run, which is frozen, and in the runs after it. */
 const STALE_SUCCESS: readonly Act[] = [{ ms: FROZEN_WORK, deaf: true }, { ms: WORK, end: 'fail' }, {}];
 const STALE_FAILURE: readonly Act[] = [{ ms: FROZEN_WORK, deaf: true, end: 'fail' }, { ms: WORK }, {}];
 const TOLD: readonly Act[] = [{ ms: ENDLESS }, { ms: WORK }, {}];
 const KINDS = [STALE_SUCCESS, STALE_FAILURE, TOLD];
 
 /**
- * One process runs some jobs and is frozen. When its leases end, other processes run these jobs. Then the first process goes
- * on, and the ledger must refuse the outcomes of its runs. A third of its runs succeed, and the second runs fail: if the
+ * One process runs some jobs and is frozen. When its leases end, other processes run these jobs. Then the first process
+ * resumes, and the ledger must refuse the outcomes of its runs. A third of its runs succeed, and the second runs fail: if the
  * success counted, no third run would follow. A third fail, and the second runs succeed: if the failure counted, a third run
  * would follow. The last third ends only if the signal aborts.
  */

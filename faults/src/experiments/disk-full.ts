@@ -6,7 +6,7 @@ import { atPace } from '../waiting.js';
 
 /** Bytes of one log file of the second node: so few that it soon needs a new file. */
 const LOG_FILE = 16_384;
-/** Milliseconds. */
+/** Maximum time until a node that can't write its log gets no more puts, in ms. */
 const OUT_OF_WRITING = 1_000;
 /** Milliseconds from the first add. */
 const FAULT_AFTER = 500;
@@ -17,7 +17,7 @@ const LEFT_ALONE = 4_000;
  * A limit on the size of files makes a disk full in two ways. First, a node cannot write its log any more. It answers one
  * put with BURIED, and then INSERTED and DELETED as if all were well. A restart loses what it stored after that, and brings
  * back what it deleted. Second, another node cannot begin a new file of its log, and refuses each put.
- * Adds go on all the time; in the first case for longer than a node that refused a put gets no puts. Each node is killed in
+ * Adds continue all the time; in the first case for longer than a node that refused a put gets no puts. Each node is killed in
  * that state, and restarted without the limit.
  */
 export const diskFull: Experiment = {

@@ -10,9 +10,9 @@ import type { NewTask, ProducerSide } from '../producer-side.js';
 const JUST_ENDED = 500;
 /** Milliseconds. The copies of a job surface together, and those that meet its adoption go a little after it. */
 const COPIES_GO = 1_000;
-/** The same, beside the lease, where the retry ran from a backup: the primary, which met that run, waits for as long as a lease. */
+/** The same, in addition to the lease, where the retry ran from a backup: the primary, which met that run, waits for as long as a lease. */
 const RETRY_COPIES_GO = 5_000;
-/** One of so many jobs fails at first, and others may be revoked. */
+/** One job in ten fails at first, and others may be revoked. */
 const TENTH = 10;
 const NO_GO = 'NOT TRIED: Go is not installed';
 
@@ -39,7 +39,7 @@ export const goQueue: Experiment = {
   run: (lab) => run(lab, { adds: 'nest', runs: 'nest' }),
 };
 
-/** Beside programs of go-queue's own parts. What go-queue itself loses or doubles is counted apart. */
+/** Runs with programs of go-queue's own parts. What go-queue itself loses or doubles is counted separately. */
 export const besideGo: readonly Experiment[] = [
   besideGoQueue(25, 'go-queue-adds', 'go-queue adds, nest-dq runs', { adds: 'go', runs: 'nest' }),
   besideGoQueue(26, 'go-queue-runs', 'nest-dq adds, go-queue runs', { adds: 'nest', runs: 'go' }),
@@ -158,7 +158,7 @@ async function addAll(
   return added;
 }
 
-/** What go-queue itself did is not in the findings, but in the notes. */
+/** Returns the findings without what go-queue itself did, which goes to the notes. */
 async function findingsOf(
   lab: Lab,
   go: GoServices | undefined,

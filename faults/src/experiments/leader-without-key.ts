@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { allStored, none, type Experiment } from '../experiment.js';
 import { copiesOn } from '../lab.js';
 
-/** Milliseconds. */
+/** An hour in ms. */
 const HOUR = 3_600_000;
 
 /**

@@ -59,7 +59,7 @@ async function releases(lab: Lab): Promise<number> {
 }
 
 /**
- * How often a backup can surface at most during a run of so many seconds. It surfaces first after its stagger. Then the time
+ * Returns how often a backup can surface at most during a run of `seconds`. It surfaces first after its stagger. Then the time
  * to the next one depends on the process that gets the copy. If that process runs the job, it is the lease plus the stagger.
  * Otherwise it is the longer one of two times: the rest of the lease plus the stagger, or the time that the run has taken so
  * far, up to a minute.

@@ -1,7 +1,7 @@
 import { allStored, none, type Experiment } from '../experiment.js';
 import { copiesOn } from '../lab.js';
 
-/** Milliseconds. */
+/** An hour in ms. */
 const HOUR = 3_600_000;
 
 /**

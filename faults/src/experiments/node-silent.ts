@@ -4,7 +4,7 @@ import { percentile, Proxy } from 'test-servers';
 import type { ProducerSide } from '../producer-side.js';
 import { atPace } from '../waiting.js';
 
-/** Milliseconds. */
+/** Limits and delays in ms. */
 const ADDS_P99 = 600;
 const NOBODY_WAITS_LONGER = 1_500;
 const DUE_AFTER = 2_000;
@@ -12,7 +12,7 @@ const REVOKED_AFTER = 1_000;
 
 /**
  * Connections that stay open while nothing answers. First the process of one node is frozen. Later a proxy drops all bytes
- * to and from another node. Both times adds go on at a steady rate from the fault on, and every tenth job is revoked while
+ * to and from another node. Both times adds continue at a steady rate from the fault on, and every tenth job is revoked while
  * one of its copies may be out of reach.
  */
 export const nodeSilent: Experiment = {

@@ -1,13 +1,13 @@
 import { atMost, noneBut, type Experiment } from '../experiment.js';
 import { firstStartAfter, recoveryTime } from '../measures.js';
 
-/** Milliseconds. */
+/** Maximum time from the return of Redis until jobs start again, in ms. */
 const BEGINS_AGAIN = 5_000;
 const LONG_RUNS = 40;
 
 /**
  * Redis is away twice while jobs come due. First it is killed, and restarted with its append-only file. Later it is frozen:
- * connections stay open, and it executes the commands that were sent meanwhile when it goes on. Some handlers run during both
+ * connections stay open, and when it resumes it executes the commands that were sent meanwhile. Some handlers run during both
  * outages, and a few of them for as long as the outage and the lease together.
  * Recovery: from the return of Redis until no job is overdue; the longer of the two.
  */

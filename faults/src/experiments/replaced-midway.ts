@@ -5,7 +5,7 @@ import type { Lab } from '../lab.js';
 import type { Schedule } from '../log.js';
 import type { ProducerSide } from '../producer-side.js';
 
-/** Milliseconds. */
+/** Delay of a job that is due soon, in ms. */
 const SOON = 6_000;
 /** A claim adopts what was never committed after 10 s. So by then nothing but a rule of the ledger stops it. */
 const LATE = 18_000;

@@ -1,7 +1,7 @@
 import { atMost, none, type Experiment } from '../experiment.js';
 import { recoveryTime } from '../measures.js';
 
-/** Milliseconds. */
+/** Maximum recovery time in ms. */
 const RECOVERED_WITHIN = 15_000;
 const DRAIN_LIMIT = 10_000;
 const NODES_AWAY = 2_000;

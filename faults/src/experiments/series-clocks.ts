@@ -5,7 +5,7 @@ import { checkSeries } from '../series/checker.js';
 import { runsOf, type SeriesRun, type Tick } from '../series/log.js';
 import type { SeriesArguments } from '../series/main.js';
 
-/** Milliseconds. */
+/** An hour, the interval of the series, and the duration of a run, in ms. */
 const HOUR = 3_600_000;
 const EVERY = 2_000;
 const TOOK = 300;
@@ -13,7 +13,7 @@ const TOOK = 300;
 const MOST_SERIES = 50;
 /** If a run ended so shortly before its process died, the ledger may not know it. */
 const JUST_ENDED = 500;
-/** Milliseconds that the last run of a series may be old at the end, beside a lease of one that was cut short. */
+/** Maximum age of the last run of a series at the end, in ms, in addition to a lease if that run was cut short. */
 const RECENT = 2 * EVERY + 1_000;
 
 /**

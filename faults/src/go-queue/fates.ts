@@ -2,12 +2,12 @@ import type { GoQueueEvent } from 'test-servers';
 import type { Findings } from '../checker.js';
 import type { History, Run } from '../history.js';
 
-/** Of each job. */
+/** Copies of each job. */
 const COPIES = 3;
 
 type Counts = Partial<Record<GoQueueEvent['what'], number>>;
 
-/** What go-queue did with each job: with it, what go-queue itself lost is told from what nest-dq lost. */
+/** Records what go-queue did with each job, which distinguishes its losses from those of nest-dq. */
 export class GoFates {
   private readonly jobs = new Map<number, Counts>();
 

@@ -7,7 +7,7 @@ import { GoConsumer } from './consumer.js';
 import { GoFates } from './fates.js';
 
 export class GoServices {
-  /** What they did with each job. */
+  /** Records of what they did with each job. */
   readonly fates = new GoFates();
   readonly consumers: GoConsumer[] = [];
   private readonly ids = new Map<number, string>();
@@ -21,7 +21,7 @@ export class GoServices {
     this.endpoints = lab.beanstalkds.map(({ endpoint }) => endpoint);
   }
 
-  /** Undefined: there is no Go on this machine. */
+  /** Resolves with undefined if Go is not installed on this machine. */
   static async start(lab: Lab): Promise<GoServices | undefined> {
     const program = await ensureGoQueue();
     if (program === undefined) return undefined;
@@ -65,7 +65,7 @@ export class GoServices {
     return this.ids.get(job);
   }
 
-  /** `none`: go-queue's revoke told an error. */
+  /** `none`: go-queue's revoke reported an error. */
   async revoke(job: number): Promise<Revocation> {
     const askedAt = Date.now();
     const answer = await GoQueueProcess.revoke(this.program, this.ids.get(job)!);

@@ -1,6 +1,6 @@
 import type { SeriesRun } from './log.js';
 
-/** What is wrong in the runs of one series; each is a sentence. */
+/** Errors in the runs of one series; each is a sentence. */
 export interface SeriesFindings {
   readonly early: string[];
   /** Occurrences that went well twice. */
@@ -9,7 +9,7 @@ export interface SeriesFindings {
   readonly missing: string[];
 }
 
-/** Milliseconds. Until what a run came to is known, and its series scheduled anew if it ended. */
+/** Milliseconds until the outcome of a run is known, and its series scheduled again if it ended. */
 const SETTLED_WITHIN = 1_000;
 
 /**

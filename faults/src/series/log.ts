@@ -1,4 +1,4 @@
-/** What the handlers of series log. `at`: the machine's clock, also where that of the process is wrong. Milliseconds. */
+/** Line logged by the handlers of series. `at`: milliseconds of the machine's clock, even where that of the process is wrong. */
 export type Tick =
   | {
       readonly what: 'start';

@@ -15,7 +15,7 @@ export interface Repeat {
 export interface StreamFindings {
   /** The number of messages whose push was answered `stored`. */
   readonly messages: number;
-  /** Those of them that no run handled. */
+  /** Numbers of the stored messages that no run handled. */
   readonly lost: readonly number[];
   /**
    * Runs that started before each message of their key with a smaller number had been handled once, wherever. So the first
@@ -35,7 +35,7 @@ export interface StreamFindings {
 }
 
 export interface CheckOptions {
-  /** What was done that can make messages run again. */
+  /** Events that can make messages run again. */
   readonly causes: readonly Cause[];
   /** Milliseconds after which a message that is handled, like all before it in its partition, is surely committed. */
   readonly committedWithin: number;

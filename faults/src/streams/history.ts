@@ -66,7 +66,7 @@ export class StreamHistory {
     return this.allRuns().filter((run) => run.process === process);
   }
 
-  /** Those that go on now in this process, as far as its log tells. */
+  /** Returns the runs that are in progress in this process, according to its log. */
   runningIn(process: string): Run[] {
     return this.runsIn(process).filter(({ end }) => !end);
   }

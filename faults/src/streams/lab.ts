@@ -46,7 +46,7 @@ export class StreamLab extends Workplace {
   readonly history = new StreamHistory();
   /** In the order of their starts. The dead ones stay in the list, because their logs count. */
   readonly consumers: StreamProcess[] = [];
-  /** What was done, as far as messages may run again after it. */
+  /** Events so far after which messages may run again. */
   readonly causes: Cause[] = [];
   readonly session = SESSION;
   private servers: readonly KafkaServer[] = [];
@@ -113,7 +113,7 @@ export class StreamLab extends Workplace {
     return this.servers;
   }
 
-  /** For what the experiment asks the brokers, beside the library. */
+  /** Client for the experiment's own requests to the brokers. */
   get admin(): Admin {
     if (!this.connected) throw new Error('the servers of this lab were not started');
     return this.connected;
@@ -140,7 +140,7 @@ export class StreamLab extends Workplace {
   }
 
   /**
-   * Lets the producer push all messages, evenly over so many ms. The handlers of a key take `load` of its time: half of it, so
+   * Lets the producer push all messages, evenly over `over` ms. The handlers of a key take `load` of its time: half of it, so
    * that messages often wait for one of their key; above 1 the consumers fall behind.
    */
   push(over: number, load = 0.5, order: Partial<Order> = {}): void {
@@ -212,7 +212,7 @@ export class StreamLab extends Workplace {
     });
   }
 
-  /** So many messages more are handled. */
+  /** Waits until `more` more messages are handled. */
   async handles(more: number): Promise<void> {
     const handled = () => this.history.handledMessages;
     const enough = Math.min(this.jobs, handled() + more);
@@ -241,7 +241,7 @@ export class StreamLab extends Workplace {
     });
   }
 
-  /** Stores a message in each of these partitions of the topic beside. */
+  /** Stores a message in each of these partitions of the second topic. */
   async pushBeside(partitions: readonly number[]): Promise<void> {
     const kafka = new Kafka({ brokers: this.endpoints, clientId: 'beside', logLevel: logLevel.NOTHING });
     const producer = kafka.producer({ allowAutoTopicCreation: false });
@@ -254,7 +254,7 @@ export class StreamLab extends Workplace {
     }
   }
 
-  /** The group has handled all of the topic beside. */
+  /** Waits until the group has handled all of the second topic. */
   async handlesBeside(): Promise<void> {
     const { topic } = this.beside!;
     await this.eventually(`all of ${topic} is handled`, async () => (await this.lag(topic)) === 0);
@@ -343,7 +343,7 @@ export class StreamLab extends Workplace {
   }
 }
 
-/** Of kafkajs: a broker cannot be reached, or has just become the coordinator and loads the group first. */
+/** Returns whether an error of kafkajs passes: a broker cannot be reached, or has just become the coordinator and loads the group first. */
 function passes(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return ('retriable' in error && error.retriable === true) || passes(error.cause);

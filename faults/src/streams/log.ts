@@ -1,7 +1,7 @@
 // The outside log of an experiment with streams: the pushes with their answers, written by the producer, and what the handlers
 // did, written by the handlers. Times are those of the machine's clock, in milliseconds.
 
-/** What a message says. Keys in turn push their numbers in order. */
+/** Value of a message. Keys in turn push their numbers in order. */
 export interface Numbered {
   /** Its number among all messages. */
   readonly message: number;
@@ -10,7 +10,7 @@ export interface Numbered {
   readonly number: number;
   /** Milliseconds of work in its handler. */
   readonly ms: number;
-  /** So many runs of it in one process fail. */
+  /** Number of its runs in one process that fail. */
   readonly fails: number;
   /** Makes it large. */
   readonly padding?: string;
@@ -52,7 +52,7 @@ export interface End {
   readonly at: number;
 }
 
-/** A process was told that it lost partitions while handlers ran. */
+/** A process learned that it lost partitions while handlers ran. */
 export interface Overlap {
   readonly what: 'overlap';
   readonly process: string;

@@ -1,8 +1,8 @@
-// What the lab gives to its programs, the producer and the consumers.
+// Arguments of the lab's programs, the producer and the consumers.
 import type { DqOptions } from 'nest-dq';
 import type { KqOptions } from 'nest-kq';
 
-/** What the programs are given, beside the path of their log. */
+/** Arguments of the programs, in addition to the path of their log. */
 export interface StreamArguments {
   readonly name: string;
   readonly options: KqOptions;

@@ -15,7 +15,7 @@ describe('OrdersService', () => {
   let stock: StockService;
 
   beforeAll(async () => {
-    // Date.now() keeps pace with the kit. The topics go on by themselves.
+    // Date.now() keeps pace with the kit. The topics advance by themselves.
     jest.useFakeTimers({
       doNotFake: ['nextTick', 'performance', 'setImmediate', 'setTimeout', 'clearTimeout'],
     });

@@ -100,7 +100,7 @@ export class OrdersService {
     if (order?.status === 'cancelled') await this.tell(order);
   }
 
-  /** The row first: if the topic is away, an order that nobody was told of is cancelled by its job, and that is told. */
+  /** Publishes a saved row: if the topic is down, its job cancels the order that nobody heard of, and publishes that. */
   private async tell(order: Order): Promise<Order> {
     await this.kq.push(OrderChanged, order, { key: order.id });
     return order;

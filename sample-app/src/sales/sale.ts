@@ -1,13 +1,13 @@
 import type { OrderStatus } from '../orders/order.js';
 
-/** What the sales know of one order. */
+/** One order, as the sales know it. */
 export interface Sale {
   readonly product: string;
   readonly quantity: number;
-  /** Of one piece. */
+  /** Price of one piece. */
   readonly price: number;
   readonly status: OrderStatus;
 }
 
-/** Of one product: orders by their status, and what those that are paid brought in. */
+/** Figures of one product: orders by their status, and the turnover of the paid ones. */
 export type Figures = Readonly<Record<OrderStatus | 'turnover', number>>;

@@ -9,7 +9,7 @@ interface Shelf {
 
 const AT_FIRST = { tea: 100, mug: 20, kettle: 3 };
 
-/** What is on the shelf. */
+/** The pieces on the shelf. */
 @Injectable()
 export class StockService {
   private readonly shelves: JsonTable<Shelf>;

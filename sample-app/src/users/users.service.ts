@@ -29,7 +29,7 @@ export class UsersService {
     return user;
   }
 
-  /** What it returns decides: Retry, Discard, else done. Any other error is thrown, and tried again by the backoff. */
+  /** Decides by its return value: Retry, Discard, else done. Any other error is thrown, and retried with the backoff. */
   @DelayedHandler(WelcomeMail, { attempts: 5, backoff: { type: 'exponential', delay: '1s' } })
   async welcome({ userId }: UserJob, job: DelayedJob): Promise<Retry | Discard | void> {
     const user = this.users.find(userId);

@@ -51,7 +51,7 @@ async function fromAnotherCluster(lab: AttackLab, database: number, seal: DqOpti
   return reader.scan();
 }
 
-/** What can be put together of the parts of these copies, and is none of them. */
+/** Returns the bodies that can be combined from the parts of these copies, without the copies themselves. */
 function mixed(copies: readonly Copy[]): string[] {
   const known = new Set(copies.map(({ body }) => body));
   const made = new Set<string>();
@@ -70,7 +70,7 @@ function mixed(copies: readonly Copy[]): string[] {
   return [...made].filter((body) => !known.has(body) && !isOfOneJob(body, copies));
 }
 
-/** All copies of a job share all but their own fields: so it may be one of them, put together anew. */
+/** Returns whether this body equals a copy. All copies of a job share all but their own fields, so recombining them may yield one. */
 function isOfOneJob(body: string, copies: readonly Copy[]): boolean {
   const { open, own, proof, rest } = partsOf(body);
   const { id } = identityOf({ body });

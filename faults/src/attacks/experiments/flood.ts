@@ -67,7 +67,7 @@ function giant(header: string): string {
   return sealed(header, LARGEST - sealed(header, 10_000).length + 10_000);
 }
 
-/** What is no seal, before so many bytes that are not encrypted. */
+/** Returns a body with a false seal and `bytes` bytes that are not encrypted. */
 function sealed(header: string, bytes: number): string {
   return `dqs a ${bytes} {${header}\n,"i":0\n${'x'.repeat(PROOF_BYTES + SEAL_BYTES + bytes)}`;
 }

@@ -25,7 +25,7 @@ export const forge: Attack = {
   },
 };
 
-/** What a handler would run if nobody asked for a seal. */
+/** Returns a payload that a handler would run if no seal were required. */
 function payload(job: unknown): string {
   return JSON.stringify({ job, generation: 0, acts: [], secret: 'forged' });
 }

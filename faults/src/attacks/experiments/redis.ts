@@ -7,7 +7,7 @@ import { TUBES } from '../workload.js';
 
 const TUBE = TUBES[0];
 const RECORDS = `{${TUBE}}:*`;
-/** The beginning of what the tube has beside the records of its jobs. */
+/** Prefix of the tube's keys other than the records of its jobs. */
 const OF_TUBE = `{${TUBE}}::`;
 const PRESENCE = '{:}:*';
 /** Lua: writes a record as the library does. */
@@ -78,7 +78,7 @@ async function corrupt(client: Redis, key: string, turn: number): Promise<void> 
   else await client.multi().del(key).lpush(key, 'a list').exec();
 }
 
-/** What the tube and the processes have beside the records: each key gets another type, or is deleted. */
+/** Deletes each key of the tube and of the processes except the records, or gives it another type. */
 async function corruptTube(client: Redis, round: number): Promise<void> {
   for (const key of [...(await client.keys(`${OF_TUBE}*`)), ...(await client.keys(PRESENCE))]) {
     if (round % 10 === 4) await client.multi().del(key).lpush(key, 'rubbish').exec();

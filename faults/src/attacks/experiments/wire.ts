@@ -90,7 +90,7 @@ async function lieOn(lab: AttackLab, nodes: number, after: () => Promise<Attacke
   };
 }
 
-/** The processes greet the node anew. */
+/** Makes the processes greet the node again. */
 function reconnect(proxy: Proxy): void {
   proxy.cut();
   proxy.restore();

@@ -3,13 +3,13 @@ import type { StreamExperiment } from '../experiment.js';
 import { longestPush } from '../measures.js';
 import { NUMBERS } from '../topic.js';
 
-/** Milliseconds. */
+/** Duration of the freeze in ms. */
 const FROZEN = 60_000;
 const SMALL_FROZEN = 15_000;
 const ANSWERED_WITHIN = 2_000;
 
 /**
- * Of three brokers, one that leads partitions is frozen: its connections stay, and nothing answers.
+ * One of three brokers, which leads partitions, is frozen: its connections stay, and nothing answers.
  * Recovery: the longest time from a push to a partition of another broker until its answer, while the broker is frozen.
  */
 export const brokerFrozen: StreamExperiment = {

@@ -2,7 +2,7 @@ import { atMost } from '../../experiment.js';
 import type { StreamExperiment } from '../experiment.js';
 import { longestGap } from '../measures.js';
 
-/** Milliseconds. */
+/** Time for which the broker is down, in ms. */
 const AWAY = 3_000;
 const RECOVERED_WITHIN = 60_000;
 

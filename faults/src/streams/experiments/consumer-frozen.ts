@@ -1,20 +1,20 @@
 import { atLeast, atMost } from '../../experiment.js';
 import type { StreamExperiment } from '../experiment.js';
 
-/** What ran when it was frozen, at most one message of each of its keys, and what it handled and had not committed. */
+/** Maximum repeats: what ran when it was frozen, at most one message of each of its keys, and what it handled and had not committed. */
 const REPEATS = 50;
-/** Of the small version, whose messages take longer. */
+/** Maximum repeats of the small version, whose messages take longer. */
 const SMALL_REPEATS = 100;
-/** Runs that go on in the consumer when it is frozen, about. */
+/** Approximate number of running handlers in the consumer when it is frozen. */
 const AT_WORK = 3;
-/** Of the time of each key: messages wait for those before them, and would begin when a run ends. */
+/** Part of each key's time that its handlers take: messages wait for those before them, and would begin when a run ends. */
 const BUSY = 0.9;
 /** The freeze may fall between its last look at the clock and the first line of the handler. */
 const ABOUT_TO_BEGIN = 1;
 
 /**
  * One consumer is frozen while its handlers run. When its session is over, the others run its messages, and those behind them.
- * Then it goes on: what it still has is not its own any more. It begins nothing of that, says that runs may have overlapped, and
+ * Then it resumes and owns nothing of what it still has. It begins none of that, logs that runs may have overlapped, and
  * joins again.
  */
 export const consumerFrozen: StreamExperiment = {

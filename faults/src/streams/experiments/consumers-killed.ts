@@ -1,10 +1,10 @@
 import { atLeast, atMost } from '../../experiment.js';
 import type { StreamExperiment } from '../experiment.js';
 
-/** Milliseconds. What a takeover may take beside the session: to share out the partitions, and to fetch. */
+/** Maximum takeover time in addition to the session, in ms: to share out the partitions, and to fetch. */
 const JOINED_WITHIN = 30_000;
 
-/** Runs that go on in a process when it is killed, at least. */
+/** Minimum number of running handlers in a process when it is killed. */
 const AT_WORK = 3;
 
 /**

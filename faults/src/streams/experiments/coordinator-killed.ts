@@ -2,11 +2,11 @@ import { atMost } from '../../experiment.js';
 import type { StreamExperiment } from '../experiment.js';
 import { longestGap } from '../measures.js';
 
-/** Milliseconds. */
+/** Maximum time without a start of a handler, in ms. */
 const RECOVERED_WITHIN = 60_000;
 
 /**
- * Of three brokers, the one that coordinates the group is killed, and stays away until the group commits by another one.
+ * The broker that coordinates the group, one of three, is killed, and stays down until the group commits through another one.
  * Recovery: the longest time without a start of a handler.
  */
 export const coordinatorKilled: StreamExperiment = {

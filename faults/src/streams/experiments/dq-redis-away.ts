@@ -1,7 +1,7 @@
 import { atLeast, atMost } from '../../experiment.js';
 import type { StreamExperiment } from '../experiment.js';
 
-/** Milliseconds. */
+/** Time for which Redis is down, in ms. */
 const AWAY = 8_000;
 const RECOVERED_WITHIN = 60_000;
 

@@ -3,11 +3,11 @@ import type { StreamExperiment } from '../experiment.js';
 import { longestGap } from '../measures.js';
 import { NUMBERS } from '../topic.js';
 
-/** Milliseconds. */
+/** Maximum time without a start of a handler, in ms. */
 const RECOVERED_WITHIN = 60_000;
 
 /**
- * Of three brokers, each with a copy of every message, the one that leads the first partition is killed; then, when it is back,
+ * Each of three brokers has a copy of every message. The one that leads the first partition is killed; then, when it is back,
  * the next leader. Two copies are enough to store a message.
  * Recovery: the longest time without a start of a handler.
  */

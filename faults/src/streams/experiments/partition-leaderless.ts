@@ -2,7 +2,7 @@ import { atLeast, atMost } from '../../experiment.js';
 import type { StreamExperiment } from '../experiment.js';
 import { longestWait } from '../measures.js';
 
-/** Milliseconds. */
+/** Time for which the broker is down, in ms. */
 const AWAY = 60_000;
 const SMALL_AWAY = 20_000;
 const WAIT = 1_000;
@@ -10,7 +10,7 @@ const WAIT = 1_000;
 const SMALL_WAIT = 4_000;
 
 /**
- * Beside the topic, which has three copies of each message, the group reads one whose partitions have one copy each. The broker
+ * Along with the topic, which has three copies of each message, the group reads one whose partitions have one copy each. The broker
  * with the only copy of one of them is killed. While it is away, a consumer is replaced.
  * Recovery: the longest time from the answer to a push until a handler starts in its partition, while the broker is away and
  * before the consumer is replaced.

@@ -2,7 +2,7 @@ import { atMost } from '../../experiment.js';
 import type { StreamExperiment } from '../experiment.js';
 import { longestGap } from '../measures.js';
 
-/** Milliseconds. */
+/** Maximum time without a start of a handler, in ms. */
 const GAP = 30_000;
 
 /**

@@ -2,16 +2,16 @@ import { atMost } from '../../experiment.js';
 import type { StreamExperiment } from '../experiment.js';
 import { longestGap } from '../measures.js';
 
-/** Milliseconds. */
+/** Time for which the topic is gone, in ms. */
 const GONE = 20_000;
 const SMALL_GONE = 5_000;
-/** The group is shared out anew when the topic goes, and when it comes. */
+/** Maximum time without a start of a handler, in ms. The group rebalances when the topic is deleted, and when it is recreated. */
 const GAP = 5_000;
 
 const BESIDE = { topic: 'beside', numPartitions: 3, replicationFactor: 1 };
 
 /**
- * Beside the topic, the group reads one that is deleted under load, and made again later.
+ * Along with the topic, the group reads one that is deleted under load, and recreated later.
  * Recovery: the longest time without a start of a handler from when it is deleted.
  */
 export const topicDeleted: StreamExperiment = {

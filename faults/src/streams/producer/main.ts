@@ -1,4 +1,4 @@
-// The producer: a Nest application that pushes at a steady rate when it is told to, and ends when it has all answers.
+// The producer: a Nest application that pushes at a steady rate on request, and ends when it has all answers.
 import 'reflect-metadata';
 import { once } from 'node:events';
 import { NestFactory } from '@nestjs/core';
@@ -9,7 +9,7 @@ import type { Numbered, Push, StreamLine } from '../log.js';
 import type { Order, StreamArguments } from '../programs.js';
 import { NUMBERS } from '../topic.js';
 
-/** One of so many messages fails at first. */
+/** One message in fifty fails at first. */
 const FAILING = 50;
 
 const { log: path, options } = JSON.parse(process.argv[2]!) as StreamArguments & { readonly log: string };
