@@ -7,9 +7,9 @@ import ts from 'typescript';
 
 /** Each pattern, and what to write instead. Only turns that are never right: "tell" and "behind" are English. */
 const TURNS = [
-  [/\bso many\b/i, 'n, at most n, the number of'],
+  [/\bso many\b(?! that)/i, 'n, at most n, the number of'],
   [/\banew\b/i, 'again'],
-  [/\b(?:goes|going|go|went) on\b/i, 'continue'],
+  [/\b(?:goes|go|went) on\b/i, 'continue'],
   [/\bbeside\b/i, 'next to, along with, in addition to'],
   [/\bdue since\b/i, 'overdue since'],
   [/\b(?:is|are|was|were|be|been|gets) told\b/i, 'log, report, notify'],
@@ -17,7 +17,7 @@ const TURNS = [
   [/\btells? of\b/i, 'reports'],
   [/\b(?:is|are) there for\b/i, 'is for, waits for'],
   [/\bhas to do with\b/i, 'concerns'],
-  [/\bby the clock\b(?! of)/i, 'name the clock'],
+  [/\bby the clock\b(?!\s+of)/i, 'name the clock'],
   [/\bat hand\b/i, 'available, held'],
   [/\btried again until\b/i, 'retrying'],
   [/\bthe instant is over\b/i, 'the time is in the past'],
@@ -27,7 +27,7 @@ const TURNS = [
   [/\bhas to be given\b/i, 'is required'],
   [/\b(?:Page|page) somebody\b/, 'page the on-call'],
   [/\bdoes what one has to do for all\b/i, 'the leader'],
-  [/\bof so (?:many|much)\b/i, 'name the quantity'],
+  [/\bof so (?:many|much)\b(?! that)/i, 'name the quantity'],
 ];
 /** How a comment never begins. */
 const RIDDLES = [

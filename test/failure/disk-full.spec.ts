@@ -78,7 +78,7 @@ describe('a node whose disk is full', () => {
     expect(counted.length).toBeGreaterThan(0);
     expect(counted.length).toBeLessThan(receipts.length);
     expect(await countCopies(node, tube)).toBe(counted.length);
-    expect(troubles[0]).toContain('refuses to store (OUT_OF_MEMORY)');
+    expect(troubles[0]).toContain('rejects new jobs (OUT_OF_MEMORY)');
     expect([node.up, node.logStopped]).toEqual([true, false]);
 
     const starts: Start[] = [];
@@ -177,7 +177,7 @@ describe('a node that cannot write its log', () => {
     expect(after.flatMap(there)).toEqual([]);
     expect([node.up, node.writable, node.logStopped]).toEqual([true, false, true]);
     expect(troubles).toEqual([
-      expect.stringContaining('refuses to store (BURIED)'),
+      expect.stringContaining('rejects new jobs (BURIED)'),
       expect.stringContaining('its binlog has stopped'),
     ]);
 

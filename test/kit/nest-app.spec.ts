@@ -137,7 +137,7 @@ describe('an application under the kit', () => {
     apps.push(app);
     await app.get(Orders).place('42');
     expect(kit.scheduled(OrderCancel)).toHaveLength(1);
-    await expect(kit.advance('15m')).rejects.toThrow(/DQ_CONFIG: .*expected `await app.init\(\)` before/);
+    await expect(kit.advance('15m')).rejects.toThrow(/DQ_CONFIG: .*expected `await app.init\(\)` first/);
     await app.init();
     expect(await kit.advance('15m')).toMatchObject({ completed: 1 });
   });
