@@ -30,6 +30,6 @@ it('the oldest of too many dead letters are removed from Redis, and their copies
   await eventually('the copies of the others are gone', async () => (await copies()) === 6);
   await eventually('the removal is logged', () => second.log.some((line) => line.startsWith('removed ')));
   expect(second.log.filter((line) => line.startsWith('removed '))).toEqual([
-    'removed 3 dead letters of doomed with their copies: 0 older than `deadLetters.maxAge`, 3 beyond `deadLetters.maxCount`',
+    'removed 3 dead letters of doomed and their copies: 0 older than `deadLetters.maxAge`, 3 beyond `deadLetters.maxCount`',
   ]);
 }, 120_000);

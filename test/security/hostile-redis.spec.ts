@@ -266,7 +266,7 @@ describe('a server in the place of Redis that', () => {
       closing.push(() => server.close());
       const { beanstalkds } = suite.servers;
       const system = suite.start({ redis: `redis://${server.endpoint}` });
-      await eventually('it is logged', () => system.log.some((line) => line.startsWith('Redis is away')));
+      await eventually('it is logged', () => system.log.some((line) => line.startsWith('Redis is down')));
       const starts: Start[] = [];
       await record(system, 'kept', starts);
       const { copies } = await system.producer.delay('kept', 1, '1h');
