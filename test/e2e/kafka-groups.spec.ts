@@ -64,7 +64,7 @@ it(
     const count = async () => Object.keys((await health()).partitions).length;
     await eventually('both have partitions', async () => [1, 2].includes(await count()));
     await expect(groups.seek('shop', 'mails', { to: 'first' })).rejects.toThrow(
-      /^KQ_GROUP_BUSY: the group shop has 1 member: expected none; stop the other processes/,
+      /^KQ_GROUP_BUSY: the group shop has 1 member: expected none; nothing was set; stop the other processes/,
     );
     await other.close();
     // The other one may have handled them, as it is not paused.

@@ -94,7 +94,7 @@ describe('what is made for requests', () => {
   ])('is named once: a %s', async (_what, enhancer, name, message) => {
     const app = await start({ providers: [failing(() => seen.push('ran')), enhancer] });
     for (let i = 0; i < 2; i++) await expect(app.failure('work', 1)).resolves.toMatchObject({ name });
-    const warning = /^the global guard .* stands before each job of Work\.run, too/;
+    const warning = /^the global guard .* also runs before each job of Work\.run, /;
     const atStart = enhancer.provide === APP_GUARD ? [expect.stringMatching(warning)] : [];
     expect(app.about('isDqContext')).toEqual([...atStart, expect.stringMatching(message)]);
     expect(seen).toEqual([]);

@@ -48,7 +48,7 @@ describe('a cluster of three nodes', () => {
         expect(error).toMatchObject({ code: 'DQ_TOO_FEW_COPIES', indeterminate: false });
         const { nodes } = error!;
         for (const { endpoint } of down) expect(nodes![endpoint]).toMatch(/./);
-        expect(Object.values(nodes!).filter((reason) => !reason.startsWith('not asked'))).toHaveLength(2);
+        expect(Object.values(nodes!).filter((reason) => !reason.startsWith('not tried'))).toHaveLength(2);
         for (const { endpoint } of down) expect(error!.message).toContain(endpoint);
       }
       expect(await countCopies(nodes[0]!, tube)).toBe(0);

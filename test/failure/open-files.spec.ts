@@ -90,7 +90,7 @@ describe('a node at its limit of open files', () => {
       await consumeAtLimit(['three'], [full!], () => undefined);
       expect((await system.health.check()).dq).toMatchObject({
         status: 'up',
-        nodes: { [full!.endpoint]: expect.stringContaining('the tube three') },
+        nodes: { [full!.endpoint]: expect.stringContaining('from tube three') },
       });
     } finally {
       await limit(ENOUGH);

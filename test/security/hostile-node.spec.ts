@@ -55,12 +55,12 @@ async function runsBeside(says: Says, reason: RegExp): Promise<string[]> {
 
 describe('a node that', () => {
   it.each<[string, Says, RegExp]>([
-    ['sends a line without an end', always(Buffer.alloc(1_000_000, 'x')), /BAD_REPLY: an endless line: "xxx/],
-    ['announces 2^53 bytes', always(`OK ${2 ** 53}\r\n`), /BAD_REPLY: too long a body: "9007199254740992"/],
+    ['sends a line without an end', always(Buffer.alloc(1_000_000, 'x')), /BAD_REPLY: an overlong line: "xxx/],
+    ['announces 2^53 bytes', always(`OK ${2 ** 53}\r\n`), /BAD_REPLY: an overlong body: "9007199254740992"/],
     [
       'tells a number of a million digits',
       always(`OK ${'9'.repeat(1_000_000)}\r\n`),
-      /BAD_REPLY: an endless/,
+      /BAD_REPLY: an overlong/,
     ],
     ['answers as a web server', always('HTTP/1.1 400 Bad\r\n\r\n'), /BAD_REPLY: an unknown word: "HTTP/],
     ['wants to clear the terminal', always('\x1b[2J\x9b\n all is well\r\n'), /no CRLF: "\\u001b\[2J\\u009b/],
