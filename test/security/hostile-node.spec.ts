@@ -55,7 +55,11 @@ async function runsBeside(says: Says, reason: RegExp): Promise<string[]> {
 
 describe('a node that', () => {
   it.each<[string, Says, RegExp]>([
-    ['sends a line without an end', always(Buffer.alloc(1_000_000, 'x')), /BAD_REPLY: an overlong line: "xxx/],
+    [
+      'sends a line without an end',
+      always(Buffer.alloc(1_000_000, 'x')),
+      /BAD_REPLY: an overlong line: "xxx/,
+    ],
     ['announces 2^53 bytes', always(`OK ${2 ** 53}\r\n`), /BAD_REPLY: an overlong body: "9007199254740992"/],
     [
       'tells a number of a million digits',
