@@ -24,7 +24,7 @@ describe('startNestDqServer', () => {
   it('says what it said when it does not start', async () => {
     server = await startNestDqServer(PROGRAM);
     await expect(startNestDqServer('no-program.js')).rejects.toThrow(
-      /nest-dq serve ended.*Cannot find module/s,
+      /nest-dq serve exited.*Cannot find module/s,
     );
   });
 });
