@@ -169,7 +169,7 @@ describe('nest-kq dead', () => {
     const { code, stdout } = await nestKq(['dead', 'replay', DEAD, '--groups', 'failed', '--yes']);
     expect(code).toBe(1);
     expect(stdout).toMatch(
-      /^0 done, 1 failed\n {2}0\/\d+: KQ_BAD_OPTION: the group shop has committed nothing/,
+      /^0 done, 1 failed\n {2}0\/\d+: KQ_BAD_OPTION: the group shop has committed no offsets/,
     );
     expect((await nestKq(['dead', 'discard', DEAD, '--group', 'shop', '--yes'])).stdout).toBe(
       '1 done, 0 failed\n',

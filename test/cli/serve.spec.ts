@@ -169,7 +169,7 @@ describe('nest-dq serve', () => {
       const second = nestDq('serve', '--socket', path);
       expect(await second.ended).toEqual({ code: 1, signal: null });
       expect(second.stderr).toContain(
-        `DQ_LISTEN: cannot listen on unix:${path}: another process listens there`,
+        `DQ_LISTEN: cannot listen on unix:${path}: another process is listening there`,
       );
       server.kill('SIGTERM');
       expect(await server.ended).toEqual({ code: 0, signal: null });

@@ -205,9 +205,9 @@ describe('a node that listens with TLS', () => {
     expect(await serialShown(port, shown(client))).toBe(serialOf(next));
     const broken: [Partial<ListenTlsOptions>, string][] = [
       [{ ...shown(server), key: next.key, clientCa }, '`tls.key` does not belong to `tls.cert`'],
-      [{ ...shown(server), cert: 'x', clientCa }, '`tls.cert` has no certificate'],
+      [{ ...shown(server), cert: 'x', clientCa }, '`tls.cert` contains no certificate'],
       [{ ...shown(server), key: '', clientCa }, '`tls.key` is not a private key'],
-      [{ ...shown(server), clientCa: 'x' }, '`tls.clientCa` has no certificate'],
+      [{ ...shown(server), clientCa: 'x' }, '`tls.clientCa` contains no certificate'],
       [shown(server), '`tls.clientCa` is not set: whether clients need a certificate cannot change'],
     ];
     for (const [certificates, message] of broken)
@@ -227,10 +227,10 @@ describe('a node that listens with TLS', () => {
     const refused: [unknown, string][] = [
       [undefined, '`tls` is undefined: expected { cert, key } as PEM strings'],
       [{}, '`tls.cert` is undefined: expected a PEM string'],
-      [{ ...pair, cert: 'x' }, '`tls.cert` has no certificate'],
+      [{ ...pair, cert: 'x' }, '`tls.cert` contains no certificate'],
       [{ ...pair, key: 7 }, '`tls.key` is a number: expected a PEM string'],
       [{ ...pair, clientCa: undefined }, '`tls.clientCa` is undefined: expected a PEM string'],
-      [{ ...pair, clientCa: '' }, '`tls.clientCa` has no certificate'],
+      [{ ...pair, clientCa: '' }, '`tls.clientCa` contains no certificate'],
       [{ ...pair, ca: 'z' }, 'unknown option `tls.ca`: expected one of cert, key, clientCa'],
     ];
     for (const [tls, message] of refused)
