@@ -96,7 +96,7 @@ describe('what another program writes into Redis', () => {
     await redis.set(`{${prefix}:}::seen`, NOISE);
     const system = suite.start({ prefix });
     await eventually('it is logged', () =>
-      system.log.some((line) => /^ignoring the data of processes in Redis .* WRONGTYPE /.test(line)),
+      system.log.some((line) => /^ignoring the data of processes in Redis, .*WRONGTYPE /.test(line)),
     );
     const starts: Start[] = [];
     await record(system, 'tube', starts);

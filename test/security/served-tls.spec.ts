@@ -148,7 +148,7 @@ describe('a node that listens with TLS', () => {
     expect(warnings[0]).toContain('peer did not return a certificate');
   });
 
-  it('cuts a client that does not shake hands in time, and one that speaks no TLS, and gives their places free', async () => {
+  it('cuts a client that does not shake hands in time, and one that does not use TLS, and gives their places free', async () => {
     const { port } = await node.listen({
       port: 0,
       maxConnections: 2,
@@ -219,7 +219,7 @@ describe('a node that listens with TLS', () => {
     await isRefused(port, shown(client));
     await (await peer(port, shown(foreign))).says(...USED);
     const plain = await node.listen({ port: 0 });
-    expect(() => node.renewTls(plain, shown(next))).toThrow('speaks no TLS');
+    expect(() => node.renewTls(plain, shown(next))).toThrow('does not use TLS');
   });
 
   it('does not start with unusable certificates', async () => {
