@@ -153,7 +153,9 @@ describe('parseRef', () => {
 
   it('says that a string was cut short', () => {
     const whole = wire(good);
-    expect(() => parse({ ref: whole.slice(0, -9) })).toThrow(/"}, which is cut off or altered: expected a receipt/);
+    expect(() => parse({ ref: whole.slice(0, -9) })).toThrow(
+      /"}, which is cut off or altered: expected a receipt/,
+    );
     expect(() => parse({ ref: 'order 42' })).toThrow(
       'the reference is {"ref":"order 42"}: expected a receipt',
     );

@@ -63,9 +63,7 @@ describe('a node whose jobs take as much memory as they may', () => {
     expect(await a.says(put('x'.repeat(400)))).toBe('INSERTED 3\r\n');
     expect(await a.says(put(''))).toBe('OUT_OF_MEMORY\r\n');
     expect(await a.says(`delete 1\r\n${put('x'.repeat(1_000))}`)).toBe('DELETED\r\nINSERTED 5\r\n');
-    expect(warnings).toEqual([
-      expect.stringContaining('the jobs take 2000 bytes, the limit of `maxMemory`'),
-    ]);
+    expect(warnings).toEqual([expect.stringContaining('the jobs take 2000 bytes, the limit of `maxMemory`')]);
   });
 });
 

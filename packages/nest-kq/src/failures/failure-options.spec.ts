@@ -45,7 +45,9 @@ describe('resolveFailureOptions', () => {
     expect([slip, new Error('other')].map(byText.retries)).toEqual([false, true]);
     const { deadLetter } = resolve({ deadLetter: (error) => (error instanceof Gone ? 'drop' : 'dead') });
     expect([deadLetter(new Gone('x'), 't'), deadLetter(slip, 't')]).toEqual(['drop', { topic: 'dead' }]);
-    expect(() => resolve({ deadLetter: () => 't' }).deadLetter(slip, 't')).toThrow('expected a topic the handler does not consume itself');
+    expect(() => resolve({ deadLetter: () => 't' }).deadLetter(slip, 't')).toThrow(
+      'expected a topic the handler does not consume itself',
+    );
   });
 
   it('takes each option', () => {

@@ -118,7 +118,9 @@ describe('Gatherer', () => {
   it('refuses at once what would be too much, and takes messages again after an answer', async () => {
     const gatherer = open({ messages: 1 });
     const first = gatherer.push('t', of('1'));
-    await expect(gatherer.push('t', of('2'))).rejects.toThrow(/^KQ_FULL: 1 messages of 65 bytes are awaiting/);
+    await expect(gatherer.push('t', of('2'))).rejects.toThrow(
+      /^KQ_FULL: 1 messages of 65 bytes are awaiting/,
+    );
     await untilRequests(1);
     requests[0]!.answer();
     await first;
