@@ -12,7 +12,6 @@ const TURNS = [
   [/\b(?:goes|go|went) on\b/i, 'continue'],
   [/\bbeside\b/i, 'next to, along with, in addition to'],
   [/\bdue since\b/i, 'overdue since'],
-  [/\b(?:is|are|was|were|be|been|gets) told\b/i, 'log, report, notify'],
   [/\btold\b/i, 'logged, reported'],
   [/\btells? of\b/i, 'reports'],
   [/\b(?:is|are) there for\b/i, 'is for, waits for'],
@@ -27,7 +26,7 @@ const TURNS = [
   [/\bhas to be given\b/i, 'is required'],
   [/\b(?:Page|page) somebody\b/, 'page the on-call'],
   [/\bdoes what one has to do for all\b/i, 'the leader'],
-  [/\bof so (?:many|much)\b(?! that)/i, 'name the quantity'],
+  [/\bof so much\b(?! that)/i, 'name the quantity'],
 ];
 /** How a comment never begins. */
 const RIDDLES = [

@@ -410,7 +410,7 @@ export const SCHEDULES: readonly Rule[] = [
     rule: 'At most 50,000 jobs wait for their deletions, and a shutdown waits for these.',
     mutants: [
       ...unit(
-        'producer/deletions-behind.spec.ts',
+        'producer/deferred-deletions.spec.ts',
         'makes a revoke wait where too much waits already, until some of it was sent',
         [
           'producer/deferred-deletions.ts',
@@ -418,7 +418,7 @@ export const SCHEDULES: readonly Rule[] = [
           'if (this.waiting.length <= Infinity) return undefined;',
         ],
       ),
-      ...unit('producer/deletions-behind.spec.ts', 'waits for all deletions, without a pause', [
+      ...unit('producer/deferred-deletions.spec.ts', 'waits for all deletions, without a pause', [
         'producer/deferred-deletions.ts',
         'if (!this.busy) return;',
         'return;',

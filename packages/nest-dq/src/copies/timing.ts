@@ -4,7 +4,7 @@
  */
 
 /** How much earlier a primary surfaces by the node's clock: too early costs less than too late. */
-const MAX_EARLY_MS = 25;
+const EARLY_MS = 25;
 /**
  * The same for a backup; its stagger keeps it from ever being early. So it surfaces within the promised second even after
  * a slow put or a slow pick-up on a busy machine.
@@ -22,7 +22,7 @@ export const LONGEST_DELAY_S = 2 ** 32 - 1;
 export function copyDelay(index: number, msUntilDue: number, backupDelay: number): number {
   const delay =
     index === 0
-      ? Math.floor((msUntilDue - MAX_EARLY_MS) / 1000)
+      ? Math.floor((msUntilDue - EARLY_MS) / 1000)
       : Math.ceil((msUntilDue - EARLY_BACKUP_MS) / 1000);
   return Math.min(LONGEST_DELAY_S, Math.max(0, delay) + stagger(index, backupDelay));
 }

@@ -3,7 +3,7 @@ import { Call, ScriptedLedger, turn } from '../../spec-support/scripted-ledger.j
 import { VirtualClock } from 'nest-handlers/testing';
 import { RetryingBatcher } from './batcher.js';
 
-describe('InsistentBatcher', () => {
+describe('RetryingBatcher', () => {
   let clock: VirtualClock;
   let ledger: ScriptedLedger;
   let sent: Call<string, number>[];

@@ -23,7 +23,7 @@ interface Deletion {
 }
 
 /** Deletes copies of revoked jobs after the revoke has been answered: at once if idle, otherwise many jobs together. */
-export class DeletionsBehind {
+export class DeferredDeletions {
   private readonly waiting: Deletion[] = [];
   /** Revokes waiting for room, in order. */
   private readonly blocked: (() => void)[] = [];

@@ -10,7 +10,7 @@ import type { OwedCopies, Schedule } from '../ledger/requests.js';
 import type { Seal } from '../seal/seal.js';
 import type { ForeignJobs } from './foreign-jobs.js';
 import { locate } from './job-locator.js';
-import { DeletionsBehind } from './deferred-deletions.js';
+import { DeferredDeletions } from './deferred-deletions.js';
 import type { ProducerContext } from './producer-context.js';
 import type { PatientCall } from './retries.js';
 
@@ -27,13 +27,13 @@ export interface RevokeCall extends PatientCall {
 
 /** Stops jobs: the ledger decides, which is the answer, and copies are deleted afterwards. */
 export class Revoker {
-  private readonly behind: DeletionsBehind;
+  private readonly deletions: DeferredDeletions;
 
   constructor(
     private readonly context: ProducerContext,
     private readonly foreign: ForeignJobs,
   ) {
-    this.behind = new DeletionsBehind(context.parts, context.parts.clock);
+    this.deletions = new DeferredDeletions(context.parts, context.parts.clock);
   }
 
   async revoke(ref: JobRef, call: RevokeCall): Promise<RevokeResult> {
@@ -48,7 +48,7 @@ export class Revoker {
 
   /** Resolves once the copies of revoked jobs are deleted, within half a second. */
   close(): Promise<void> {
-    return this.behind.close();
+    return this.deletions.close();
   }
 
   private async revokeOurs(given: JobTarget, call: RevokeCall): Promise<RevokeResult> {
@@ -65,7 +65,7 @@ export class Revoker {
     const known = revoked.places.length > 0 ? revoked.places : revoked.generation === born ? places : [];
     const job = { id, generation: revoked.generation };
     if (result !== 'unknown' && !call.confirmed) {
-      await this.behind.add(tube, job, known);
+      await this.deletions.add(tube, job, known);
       return this.ended(target, result, revoked);
     }
     if (!call.confirmed || result === 'running') {

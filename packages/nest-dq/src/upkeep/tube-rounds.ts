@@ -1,7 +1,8 @@
 import type { Clock, Timer } from 'nest-handlers/time';
 
-/** Tubes looked at together, since their calls then wake the process once, and the pause before the next ones. */
-const BATCH_WINDOW_MS = 10;
+/** Tubes visited together, since their calls then wake the process once. */
+const TUBES_AT_ONCE = 10;
+/** Pause before the next ones. */
 const PAUSE_MS = 1_000;
 
 export interface RoundTimes {
@@ -45,7 +46,7 @@ export class TubeRounds {
   }
 
   private go(tubes: readonly string[], from = 0): void {
-    const to = from + BATCH_WINDOW_MS;
+    const to = from + TUBES_AT_ONCE;
     this.underWay = Promise.all(tubes.slice(from, to).map(this.look)).then(() => {
       if (this.closed) return;
       if (to >= tubes.length) this.roundAfter(this.times.every);

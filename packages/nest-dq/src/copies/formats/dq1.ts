@@ -64,9 +64,9 @@ export function isDq1(body: Buffer): boolean {
   return body.length >= MARK.length && body.readUInt32BE() === MARK_BYTES;
 }
 
-/** The first header fields, as written by `JobEnvelope`, up to one that comes after them, whose name is any other letter. */
+/** The first header fields, as written by `JobEnvelope`, up to a field that comes after them. */
 const FIRST_FIELDS =
-  /^dq1 \{"id":"([\w-]{1,100})","due":(\d{1,15}),"n":\d+(?:,"g":(\d{1,15}))?(?:,"o":(\d{1,15}))?,"[a-fh-np-z]":/;
+  /^dq1 \{"id":"([\w-]{1,100})","due":(\d{1,15}),"n":\d+(?:,"g":(\d{1,15}))?(?:,"o":(\d{1,15}))?,"[kpabhuti]":/;
 
 /**
  * Returns which job a copy belongs to, without parsing the rest: much faster, for code that scans many. `body` in latin1.

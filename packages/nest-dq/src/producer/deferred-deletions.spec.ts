@@ -2,15 +2,15 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { VirtualClock } from 'nest-handlers/testing';
 import { storedTube } from '../api/tube.js';
 import type { DeletingParts } from '../copies/deletion.js';
-import { DeletionsBehind, MAX_WAITING } from './deferred-deletions.js';
+import { DeferredDeletions, MAX_WAITING } from './deferred-deletions.js';
 
 const TUBE = storedTube('t', '');
 
-describe('DeletionsBehind', () => {
+describe('DeferredDeletions', () => {
   let clock: VirtualClock;
   /** The locations of the copies that the nodes were asked to delete, and that they have not answered. */
   let asked: Map<string, () => void>;
-  let behind: DeletionsBehind;
+  let deletions: DeferredDeletions;
 
   beforeEach(() => {
     clock = new VirtualClock();
@@ -21,10 +21,10 @@ describe('DeletionsBehind', () => {
         asked.set(location, () => done('deleted')),
     };
     const settleQueue = { add: () => undefined };
-    behind = new DeletionsBehind({ cluster, settleQueue } as unknown as DeletingParts, clock);
+    deletions = new DeferredDeletions({ cluster, settleQueue } as unknown as DeletingParts, clock);
   });
 
-  const add = (id: string) => behind.add(TUBE, { id, generation: 0 }, [{ index: 0, location: id }]);
+  const add = (id: string) => deletions.add(TUBE, { id, generation: 0 }, [{ index: 0, location: id }]);
   const addMany = (name: string, count: number) =>
     Array.from({ length: count }, (_, i) => add(`${name}${i}`)).filter((room) => room !== undefined);
 
@@ -100,7 +100,7 @@ describe('DeletionsBehind', () => {
   describe('at its close', () => {
     const closing = async () => {
       let closed = false;
-      void behind.close().then(() => (closed = true));
+      void deletions.close().then(() => (closed = true));
       await clock.advance(0);
       return () => closed;
     };
@@ -117,7 +117,7 @@ describe('DeletionsBehind', () => {
       expect([[...asked.keys()], closed()]).toEqual([['c'], false]);
       await answer();
       expect(closed()).toBe(true);
-      await behind.close();
+      await deletions.close();
     });
 
     it('waits no longer than half a second for a node that does not answer', async () => {
