@@ -62,12 +62,12 @@ export const PROCESSES: readonly Rule[] = [
       ...unit(
         'cluster/admission.spec.ts',
         'admits a newcomer when no process has the other ledger any more, and not while one only connects again',
-        ['cluster/admission.ts', 'this.clearSince < ROUND_EVERY', 'this.clearSince < 0'],
+        ['cluster/admission.ts', 'this.clearSince < ROUND_EVERY_MS', 'this.clearSince < 0'],
       ),
       ...unit(
         'cluster/admission.spec.ts',
         'does not admit a newcomer that reaches restarted nodes before the others do',
-        ['cluster/admission.ts', 'this.clearSince < ROUND_EVERY', 'this.clearSince < 1'],
+        ['cluster/admission.ts', 'this.clearSince < ROUND_EVERY_MS', 'this.clearSince < 1'],
       ),
       ...unit('cluster/admission.spec.ts', 'does not count the time in which a newcomer reached no node', [
         'cluster/admission.ts',

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
+import { parseSync } from '@swc/core';
 import { proofsPage } from './proofs-page.js';
 import { changed } from './rule.js';
 import { RULES } from './rules.js';
@@ -9,6 +10,10 @@ const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta
 describe.each(RULES)('the list of rules: $rule', ({ mutants }) => {
   it.each(mutants)('names what stands in $file', (mutant) => {
     expect(changed(read(mutant.file), mutant)).not.toBe(read(mutant.file));
+  });
+
+  it.each(mutants)('leaves valid TypeScript in $file', (mutant) => {
+    expect(() => parseSync(changed(read(mutant.file), mutant), { syntax: 'typescript' })).not.toThrow();
   });
 
   it.each(mutants)('names a test of $test.spec', ({ test }) => {
