@@ -64,8 +64,8 @@ const REDIS_SETTINGS = [
   ['appendfsync', 'everysec'],
   ['maxmemory-policy', 'noeviction'],
 ] as const;
-/** The longest drain with default options, in seconds: docs/shutdown.md. */
-const DRAIN = 12;
+/** The longest shutdown with default options, in seconds: docs/shutdown.md. */
+const SHUTDOWN = 12;
 
 const KUBERNETES = 'deploy/kubernetes';
 const kustomization = parse(read(`${KUBERNETES}/kustomization.yaml`)) as {
@@ -162,7 +162,7 @@ describe('deploy/compose', () => {
 
   it('limits the memory of every service, and stops the application after the drain', () => {
     for (const { mem_limit } of Object.values(compose.services)) expect(mem_limit).toBeDefined();
-    expect(Number.parseInt(compose.services.app!.stop_grace_period!, 10)).toBeGreaterThan(DRAIN);
+    expect(Number.parseInt(compose.services.app!.stop_grace_period!, 10)).toBeGreaterThan(SHUTDOWN);
   });
 
   it('has each variable in the example of its environment', () => {
@@ -240,7 +240,7 @@ describe('deploy/kubernetes', () => {
   it('ends the application after preStop and the drain', () => {
     const { containers, terminationGracePeriodSeconds } = podOf(named('Deployment', 'app'));
     const [, seconds] = containers[0].lifecycle!.preStop.exec.command;
-    expect(terminationGracePeriodSeconds).toBeGreaterThan(Number(seconds) + DRAIN);
+    expect(terminationGracePeriodSeconds).toBeGreaterThan(Number(seconds) + SHUTDOWN);
   });
 
   it('says where each image of its own comes from', () => {

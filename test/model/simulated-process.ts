@@ -13,8 +13,8 @@ import { TUBE } from './plan.js';
 import type { LedgerLink, SimulatedLedger } from './simulated-ledger.js';
 import type { SimulatedNode } from './simulated-node.js';
 
-/** Limit of a drain, in ms. */
-const DRAIN_LIMIT = 3_000;
+/** `shutdownTimeout` of all processes, in ms. */
+const SHUTDOWN_TIMEOUT = 3_000;
 
 /** Shared by all processes of the simulated world. */
 export interface Surroundings {
@@ -57,7 +57,7 @@ export class SimulatedProcess {
     const logLevels = { retries: 'off', discards: 'off', deadLetters: 'off', servers: 'off' } as const;
     const handlers = { concurrency, attempts: 5, backoff };
     const deadLetters = { maxCount: 2 }; // so few that some plans have more
-    const given = { patience, advanced, deadLetters, shutdownTimeout: DRAIN_LIMIT, handlers, logLevels };
+    const given = { patience, advanced, deadLetters, shutdownTimeout: SHUTDOWN_TIMEOUT, handlers, logLevels };
     const resolved = resolveOptions(given, logger, undefined, nodes.length);
     const options = { ...resolved, mostIndexed };
     const nothing = () => Promise.resolve();

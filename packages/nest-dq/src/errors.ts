@@ -27,7 +27,7 @@ const CODES = {
   DQ_CLOSED: 'the module is closed',
   DQ_TIMEOUT: 'the handler exceeded its `timeout`, or an interceptor stopped waiting for it',
   DQ_REVOKED: 'the job was revoked with `abort` while running',
-  DQ_SHUTDOWN: 'the process is shutting down and its drain limit has expired',
+  DQ_SHUTDOWN: 'the process is shutting down and its `shutdownTimeout` has expired',
   DQ_LEASE_LOST: 'the lease of this run was lost; another process may run the job',
 } as const;
 

@@ -292,7 +292,7 @@ export class TubeConsumer implements TubeLife, GateListener {
       this.executor.abortAll(
         new DqError(
           'DQ_SHUTDOWN',
-          `the process is shutting down, and its drain limit of ${limit} ms has expired`,
+          `the process is shutting down and its shutdown timeout of ${limit} ms has expired`,
         ),
       );
       await this.until(idle, ABORT_GRACE_MS);

@@ -123,7 +123,7 @@ describe('the life of an application', () => {
     });
   });
 
-  it('gives back what outlasts the drain limit, with its signal aborted', async () => {
+  it('gives back what outlasts the shutdown timeout, with its signal aborted', async () => {
     const app = await compile({ shutdownTimeout: 0 });
     await app.init();
     const job = await app.get(Witness).started.promise;

@@ -206,8 +206,8 @@ describe('the log', () => {
       'handlers that a shutdown did not wait for',
       () => (report.cutOff('order.cancel', 1, 10_000), report.cutOff('mail', 7, 0)),
       [
-        'warn: 1 handler of order.cancel is still running after the drain limit of 10000 ms; its run was handed back and its job will run again',
-        'warn: 7 handlers of mail are still running after the drain limit of 0 ms; their runs were handed back and their jobs will run again',
+        'warn: 1 handler of order.cancel is still running after the shutdown timeout of 10000 ms; its run was handed back and its job will run again',
+        'warn: 7 handlers of mail are still running after the shutdown timeout of 0 ms; their runs were handed back and their jobs will run again',
       ],
     ],
     [

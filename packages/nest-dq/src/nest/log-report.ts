@@ -123,7 +123,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   }
 
   cutOff(tube: string, handlers: number, limit: number): void {
-    const after = `still running after the drain limit of ${limit} ms`;
+    const after = `still running after the shutdown timeout of ${limit} ms`;
     this.logger.warn(
       handlers === 1
         ? `1 handler of ${tube} is ${after}; its run was handed back and its job will run again`

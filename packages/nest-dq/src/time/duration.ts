@@ -3,7 +3,7 @@ import { DqError, show } from '../errors.js';
 
 /**
  * Returns a duration in ms, rounded up. Validates a string from the environment or a configuration, as in
- * `shutdownTimeout: duration(config.getOrThrow('DRAIN_LIMIT'))`. `DQ_BAD_DURATION` if it isn't a duration.
+ * `shutdownTimeout: duration(config.getOrThrow('SHUTDOWN_TIMEOUT'))`. `DQ_BAD_DURATION` if it isn't a duration.
  */
 export function duration(text: string | number): number {
   return parseDuration(text, 'the duration');

@@ -33,7 +33,7 @@ export function wholeNumber(
 
 /**
  * Returns a duration in ms, fractions rounded up. Checks a string from the environment or a configuration, as in
- * `shutdownTimeout: duration(config.getOrThrow('SHUTDOWN'))`. `KQ_BAD_OPTION`: not a duration.
+ * `shutdownTimeout: duration(config.getOrThrow('SHUTDOWN_TIMEOUT'))`. `KQ_BAD_OPTION`: not a duration.
  */
 export function duration(text: string | number): number {
   return milliseconds('KQ_BAD_OPTION', 'the duration', text, 0, Infinity);

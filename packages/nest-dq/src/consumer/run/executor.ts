@@ -64,7 +64,7 @@ export class Executor {
     if (runs.get(run.id) === run) runs.delete(run.id);
   }
 
-  /** Aborts the signal of every running handler: the drain limit has passed. */
+  /** Aborts the signal of every running handler: the shutdown timeout has passed. */
   abortAll(reason: DqError): void {
     this.shuttingDown = true;
     for (const run of this.context.runs.values()) if (run.handling) run.abort(reason);
