@@ -189,6 +189,6 @@ describe('an application does not start', () => {
   it('with a name among what the factory returns', async () => {
     const useFactory = () => ({ name: 'mails', logger });
     const error = await refusal(start([DqModule.forRootAsync({ useFactory })]));
-    expect(error.message).toMatch(/`name` names the cluster, so it belongs next to `useFactory`/);
+    expect(error.message).toMatch(/`name` identifies the cluster, so pass it next to `useFactory`/);
   });
 });

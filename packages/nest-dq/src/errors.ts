@@ -153,7 +153,7 @@ export function shorten(text: string): string {
 export function toError(thrown: unknown): Error {
   try {
     if (!(thrown instanceof Error || types.isNativeError(thrown))) {
-      return new Error(`a value that is not an Error was thrown: ${show(thrown)}`);
+      return new Error(`a non-Error value was thrown: ${show(thrown)}`);
     }
     const { name, message, stack = '' } = thrown;
     if ([name, message, stack].every((part) => typeof part === 'string')) return thrown;

@@ -51,7 +51,7 @@ describe('tubeName', () => {
 
   it('says where the name of a missing tube comes from', () => {
     expect(() => tubeName(undefined as never, '')).toThrow(
-      /^DQ_BAD_TUBE: the tube is undefined: .*; is it imported from a file that imports this one \(a circular import\), so not defined yet\?$/,
+      /^DQ_BAD_TUBE: the tube is undefined: .*; circular import\? The file it comes from may import this one$/,
     );
     expect(() => tubeName('a b', '')).toThrow(/prefix included$/);
   });

@@ -59,7 +59,7 @@ export function defineTube(name: string, options?: { schema?: StandardSchemaV1; 
   ) {
     throw new DqError(
       'DQ_BAD_OPTION',
-      `defineTube(${show(name)}) was given ${show(options)}: expected { schema }, { wire } or both`,
+      `defineTube(${show(name)}) got ${show(options)}: expected { schema }, { wire } or both`,
     );
   }
   const { schema, wire } = options;
@@ -106,9 +106,7 @@ export function tubeName(tube: string | Tube, prefix: string): string {
 
 function badTube(given: string): DqError {
   const isMissing = given.startsWith('undefined');
-  const hint = isMissing
-    ? '; is it imported from a file that imports this one (a circular import), so not defined yet?'
-    : '';
+  const hint = isMissing ? '; circular import? The file it comes from may import this one' : '';
   return new DqError(
     'DQ_BAD_TUBE',
     `the tube is ${given}: expected 1 to 200 of A-Z a-z 0-9 - + / ; . $ _ ( ), not beginning with -, prefix included${hint}`,

@@ -80,7 +80,7 @@ describe('a payload', () => {
       { items: [1, 2, 3, { at: new Date(NaN) }] },
     ],
     [
-      'the payload is "a\\ud800": expected a string that can be encoded as UTF-8: it contains half a surrogate pair',
+      'the payload is "a\\ud800": expected a valid Unicode string: it has a lone surrogate (half a character)',
       'a\ud800',
     ],
   ])('is refused where it would not come back: %s', (message, payload) => {

@@ -38,7 +38,7 @@ function textOf(text: string): Buffer | string {
     'DQ_BAD_PAYLOAD',
     'the payload',
     text,
-    'a string that can be encoded as UTF-8: it contains half a surrogate pair',
+    'a valid Unicode string: it has a lone surrogate (half a character)',
   );
 }
 

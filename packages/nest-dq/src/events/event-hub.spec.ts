@@ -26,7 +26,7 @@ describe('EventHub', () => {
       'Pager.up',
     );
     hub.emit('nodeUp', { node: 'n1' });
-    expect(hub.failures).toEqual(['Pager.up at `nodeUp`: a value that is not an Error was thrown: "oh"']);
+    expect(hub.failures).toEqual(['Pager.up at `nodeUp`: a non-Error value was thrown: "oh"']);
   });
 
   it('refuses an unknown event', () => {

@@ -351,7 +351,7 @@ describe('the options', () => {
     [{ embedded: { path: './data' } }, 'unknown option `embedded.path`: expected { dir'],
     [{ ...servers, embedded: { dir: './data' } }, '`embedded` and `beanstalks` are both set'],
     [{ ...servers, embedded: 'memory' }, '`embedded` and `beanstalks` are both set'],
-    [{ name: 'second' }, '`name` names the cluster, so it belongs next to `useFactory`'],
+    [{ name: 'second' }, '`name` identifies the cluster, so pass it next to `useFactory`'],
     [
       { replica: 2 },
       'unknown option `replica` (given 2): expected one of beanstalks, tls, redis, goQueue, embedded, replicas',

@@ -299,7 +299,7 @@ function refuseUnknown(options: object): void {
     if (name === 'name') {
       throw new DqError(
         'DQ_CONFIG',
-        '`name` names the cluster, so it belongs next to `useFactory`, not in its result',
+        '`name` identifies the cluster, so pass it next to `useFactory`, not in what that returns',
       );
     }
     if (Object.hasOwn(MOVED, name))

@@ -173,7 +173,7 @@ describe('KqDeadLetters.list', () => {
   });
 
   it.each([
-    ['the process that gave the page before', false],
+    ['the process that returned the previous page', false],
     ['another process', true],
   ])('continues where a page has ended, by %s', async (_name, isOther) => {
     for (let count = 0; count < 12; count++) await bury({ partition: count % 2 });
