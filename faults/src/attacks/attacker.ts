@@ -105,10 +105,10 @@ export class Attacker {
     const ids = Array.from({ length: Number(field(stats!, 'total-jobs')) }, (_, i) => String(i + 1));
     const bodies = (await this.ask(node, commandsFor('peek', ids))).map(foundBody);
     const there = ids.filter((_, i) => bodies[i] !== undefined);
-    const told = await this.ask(node, commandsFor('stats-job', there));
+    const answers = await this.ask(node, commandsFor('stats-job', there));
     const found = new Map(ids.map((id, i) => [id, bodies[i]]));
     return there.flatMap((id, i) => {
-      const about = told[i]!;
+      const about = answers[i]!;
       if (!about.startsWith('OK')) return []; // it has gone meanwhile
       const body = found.get(id)!;
       return { node, id, body, tube: field(about, 'tube'), state: field(about, 'state') };

@@ -24,23 +24,24 @@ export const siblings: Attack = {
     await atPace(rounds, { from, to, signal: lab.signal }, async (round) => {
       const first = (round * NAMED) % named.length;
       const places = [...named.slice(first), ...named].slice(0, NAMED);
-      await lab.attacker.store(TUBE, lies(primaries[round % primaries.length]!, round, places));
+      await lab.attacker.store(TUBE, forgeries(primaries[round % primaries.length]!, round, places));
     });
     await lab.allRan();
-    for (const [i, primary] of primaries.entries()) await lab.attacker.store(TUBE, lies(primary, i, named));
+    for (const [i, primary] of primaries.entries())
+      await lab.attacker.store(TUBE, forgeries(primary, i, named));
     return {};
   },
 };
 
 /** Copies that name these places: of a job of its own, and of one that waits, runs or is over. */
-function lies(real: Copy, round: number, places: readonly string[]): string[] {
+function forgeries(real: Copy, round: number, places: readonly string[]): string[] {
   const now = Date.now();
   const { id, due } = identityOf(real);
   const l = places.slice(0, NAMED).map((place, i) => [i + 1, place]);
   const dq1 = (fields: object) =>
     `dq1 ${JSON.stringify({ n: l.length + 1, i: 0, l, ...fields })}\n{"job":"forged"}`;
   return [
-    dq1({ id: `liar-${round}`, due: now }),
+    dq1({ id: `forged-${round}`, due: now }),
     dq1({ id, due }),
     dq1({ id, due: now }),
     withSiblings(real.body, places),

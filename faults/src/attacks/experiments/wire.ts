@@ -1,18 +1,18 @@
 import { Proxy } from 'test-servers';
 import { atLeast } from '../../experiment.js';
 import type { Attack, Attacked } from '../attack.js';
-import { Liar, liesWith, type Foreign } from '../liar.js';
 import type { AttackLab } from '../lab.js';
+import { alterationsWith, Tamperer, type Foreign } from '../tamperer.js';
 import { TUBES } from '../workload.js';
 
-/** Milliseconds that a lie waits for an answer that it can change. */
-const LONGEST_LIE = 5_000;
-/** On a busy machine the work may be over before each lie had its answer. */
-const MOST_UNTOLD = 4;
+/** Maximum wait of an alteration for a reply that it can change, in ms. */
+const MAX_WAIT_MS = 5_000;
+/** On a busy machine the work may be over before each alteration had a reply to change. */
+const MAX_UNUSED = 4;
 
 /**
- * All processes reach nodes through the attacker, who passes on what they say and changes what the nodes say, one lie after the other. It
- * can delete on a node, as everybody who reaches its port: so copies of others may be gone there, and there only.
+ * All processes reach nodes through the attacker, who passes on what they send and alters what the nodes send, one alteration after the
+ * other. They can delete on a node, like everybody who reaches its port: so copies of others may be missing there, and only there.
  */
 export const wire: Attack = {
   number: 8,
@@ -22,14 +22,14 @@ export const wire: Attack = {
   jobs: 6_000,
   smallJobs: 480,
   async run(lab) {
-    return lieOn(lab, 1, async () => {
+    return tamperOn(lab, 1, async () => {
       await lab.allRan();
       return {};
     });
   },
 };
 
-/** The same on the wires to all nodes at once. It can lose jobs, run them again, and hide that they are stored, but makes none run that nobody asked for. */
+/** The same on the wires to all nodes at once. It can lose jobs, rerun them and hide that they are stored, but makes no unscheduled job run. */
 export const allWires: Attack = {
   number: 9,
   name: 'all-wires',
@@ -38,7 +38,7 @@ export const allWires: Attack = {
   jobs: 6_000,
   smallJobs: 480,
   async run(lab) {
-    return lieOn(lab, 3, async () => {
+    return tamperOn(lab, 3, async () => {
       await lab.load;
       const jobs = new Set(Array.from(lab.history.all(), ({ job }) => job));
       const { answer } = await lab
@@ -52,45 +52,45 @@ export const allWires: Attack = {
   },
 };
 
-/** Lies in the name of the first nodes, while the application works. Then it tells the truth, and `after` is called. */
-async function lieOn(lab: AttackLab, nodes: number, after: () => Promise<Attacked>): Promise<Attacked> {
+/** Alters what the first nodes send while the application works. Then it stops, and `after` is called. */
+async function tamperOn(lab: AttackLab, nodes: number, after: () => Promise<Attacked>): Promise<Attacked> {
   await lab.startServers();
-  const [liar, proxies] = [new Liar(), [] as Proxy[]];
+  const [tamperer, proxies] = [new Tamperer(), [] as Proxy[]];
   for (const server of lab.beanstalkds.slice(0, nodes)) {
-    proxies.push(await lab.owned(Proxy.to(server, liar.carry)));
+    proxies.push(await lab.owned(Proxy.to(server, tamperer.carry)));
   }
   const beanstalks = lab.beanstalkds.map(({ endpoint }, node) => proxies[node]?.endpoint ?? endpoint);
   await lab.startApplication({ beanstalks });
-  const lies = liesWith(await foreignTo(lab));
+  const alterations = alterationsWith(await foreignTo(lab));
   const { times } = lab;
-  const each = (times.end - times.begin) / (lies.size + 1);
+  const each = (times.end - times.begin) / (alterations.size + 1);
   await lab.until(times.begin);
-  for (const [name, lie] of lies) {
-    liar.lie = lie;
+  for (const [name, alter] of alterations) {
+    tamperer.alter = alter;
     proxies.forEach(reconnect);
     await lab.until(Date.now() + each);
-    await lab.tries(`the alteration was used: ${name}`, () => liar.told.has(lie), LONGEST_LIE);
+    await lab.tries(`the alteration was used: ${name}`, () => tamperer.used.has(alter), MAX_WAIT_MS);
   }
-  liar.lie = (text) => text;
+  tamperer.alter = (text) => text;
   proxies.forEach(reconnect);
   const attacked = await after();
-  const untold = [...lies].filter(([, lie]) => !liar.told.has(lie)).map(([name]) => name);
-  const answers = Array.from(liar.told.values()).reduce((sum, count) => sum + count, 0);
+  const unused = [...alterations].filter(([, alter]) => !tamperer.used.has(alter)).map(([name]) => name);
+  const replies = Array.from(tamperer.used.values()).reduce((sum, count) => sum + count, 0);
   return {
     ...attacked,
     checks: [
       ...(attacked.checks ?? []),
-      atLeast('alterations that were used', liar.told.size, lies.size - MOST_UNTOLD),
+      atLeast('alterations that were used', tamperer.used.size, alterations.size - MAX_UNUSED),
     ],
     notes: [
-      `${liar.told.size} of ${lies.size} alterations were used, in ${answers} replies`,
-      ...(untold.length > 0 ? [`not used: ${untold.join(', ')}`] : []),
+      `${tamperer.used.size} of ${alterations.size} alterations were used, in ${replies} replies`,
+      ...(unused.length > 0 ? [`not used: ${unused.join(', ')}`] : []),
     ],
     allows: { ...attacked.allows, copies: ({ node }) => node < nodes },
   };
 }
 
-/** Makes the processes greet the node again. */
+/** Makes the processes reconnect to the node. */
 function reconnect(proxy: Proxy): void {
   proxy.cut();
   proxy.restore();
