@@ -6,9 +6,9 @@ export function load(app) {
   app.on(Application.EVENT_VALIDATE_PROJECT, (project) => {
     for (const field of project.getReflectionsByKind(ReflectionKind.Property)) {
       if (!field.parent?.kindOf(ReflectionKind.ClassOrInterface)) continue;
-      const told =
+      const documented =
         field.hasComment() || field.type?.declaration?.signatures?.some((call) => call.hasComment());
-      if (!told) app.logger.warn(`${field.getFullName()} has no comment`);
+      if (!documented) app.logger.warn(`${field.getFullName()} has no comment`);
     }
   });
 }

@@ -138,8 +138,8 @@ describe('the documentation', () => {
     const map = read('docs/architecture.md');
     const [, folders] = map.split(/## Folders|## Directions/);
     const there = readdirSync(src, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    const told = [...namedInTables(folders!)].filter((name) => name.endsWith('/'));
-    expect(new Set(told)).toEqual(new Set(there.map(({ name }) => `${name}/`)));
+    const listed = [...namedInTables(folders!)].filter((name) => name.endsWith('/'));
+    expect(new Set(listed)).toEqual(new Set(there.map(({ name }) => `${name}/`)));
     for (const [, file] of `${map}${read('docs/internals/delivery.md')}`.matchAll(
       /`([a-z-]+\/[a-z\d/-]+\.ts)`/g,
     ))

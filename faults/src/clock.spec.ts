@@ -12,9 +12,9 @@ describe('setClockAhead', () => {
   it.each([HOUR, -HOUR])('tells another time to everybody who asks (%s ms)', (ahead) => {
     const before = RightDate.now();
     setClockAhead(ahead);
-    const told = [Date.now(), new Date().getTime()];
+    const times = [Date.now(), new Date().getTime()];
     const after = RightDate.now();
-    for (const time of told) {
+    for (const time of times) {
       expect(time).toBeGreaterThanOrEqual(before + ahead);
       expect(time).toBeLessThanOrEqual(after + ahead);
     }

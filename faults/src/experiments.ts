@@ -6,7 +6,7 @@ import { consumerFrozen } from './experiments/consumer-frozen.js';
 import { consumersKilled } from './experiments/consumers-killed.js';
 import { diskFull } from './experiments/disk-full.js';
 import { flushall } from './experiments/flushall.js';
-import { besideGo, goQueue } from './experiments/go-queue.js';
+import { withGoQueue, goQueue } from './experiments/go-queue.js';
 import { leaderWithoutKey } from './experiments/leader-without-key.js';
 import { limits } from './experiments/limits.js';
 import { longHandlers } from './experiments/long-handlers.js';
@@ -53,7 +53,7 @@ export const EXPERIMENTS: readonly Experiment[] = [
   repairFlushall,
   limits,
   goQueue,
-  ...besideGo,
+  ...withGoQueue,
   confirmedRevokes,
   twoLedgers,
   leaderWithoutKey,

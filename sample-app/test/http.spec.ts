@@ -98,10 +98,10 @@ describe('over HTTP', () => {
     ['/users', { name: { first: 'Ann' }, email: 'ann@example.com' }, 'name'],
     ['/resources', { name: 'x'.repeat(101), owner: 'ann@example.com' }, 'name'],
     ['/resources/1/undo', undefined, 'uuid'],
-  ])('POST %s with %j is answered 400, and names %s', async (path, body, told) => {
+  ])('POST %s with %j is answered 400, and names %s', async (path, body, expected) => {
     const answer = await app.request('POST', path, body);
     expect(answer.status).toBe(400);
-    expect([answer.body.message].flat().join()).toContain(told);
+    expect([answer.body.message].flat().join()).toContain(expected);
   });
 
   it('an answer names all mistakes at once', async () => {

@@ -147,9 +147,9 @@ describe('nest-dq serve', () => {
     );
     await client.says('watch a\r\nwatch b\r\nuse b\r\n', 'WATCHING 2\r\nOUT_OF_MEMORY\r\nUSING b\r\n');
     await (await peer(await server.port())).says('use c\r\nuse d\r\n', 'USING c\r\nOUT_OF_MEMORY\r\n');
-    const told = () => server.stderr.match(/(?<=`)max\w+/g) ?? [];
-    await eventually('the log names all of them', () => told().length >= 4);
-    expect(told()).toEqual(['maxMemory', 'maxJobs', 'maxWatched', 'maxTubes']);
+    const named = () => server.stderr.match(/(?<=`)max\w+/g) ?? [];
+    await eventually('the log names all of them', () => named().length >= 4);
+    expect(named()).toEqual(['maxMemory', 'maxJobs', 'maxWatched', 'maxTubes']);
   });
 
   it('serves on a unix socket, and leaves nothing of it at the end', async () => {
@@ -392,8 +392,8 @@ describe('nest-dq', () => {
     ]);
     expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\S*\n$/);
     const documented = [...embedded.matchAll(/^\| `(--[a-z-]+)/gm)].map(([, flag]) => flag!);
-    const told = [...help.stdout.matchAll(/\n  (--[a-z-]+) /g)].map(([, flag]) => flag!);
+    const listed = [...help.stdout.matchAll(/\n  (--[a-z-]+) /g)].map(([, flag]) => flag!);
     expect(documented).toContain('--port');
-    expect(told.filter((flag) => flag !== '--help').sort()).toEqual(documented.sort());
+    expect(listed.filter((flag) => flag !== '--help').sort()).toEqual(documented.sort());
   });
 });

@@ -61,12 +61,12 @@ everyLedger((jobs) => {
   it('keeps the places of the job it revoked, and those it was given', async () => {
     const places = placesOf('n');
     const due = nowMs() + MINUTE;
-    await revoke({ id: 'told', due, places });
-    await revoke({ id: 'told', due });
-    await expect(find('told')).resolves.toMatchObject({ state: 'revoked', places });
-    await revoke({ id: 'retold', due });
-    await revoke({ id: 'retold', due, places });
-    await expect(find('retold')).resolves.toMatchObject({ state: 'revoked', places });
+    await revoke({ id: 'placed', due, places });
+    await revoke({ id: 'placed', due });
+    await expect(find('placed')).resolves.toMatchObject({ state: 'revoked', places });
+    await revoke({ id: 'repeated', due });
+    await revoke({ id: 'repeated', due, places });
+    await expect(find('repeated')).resolves.toMatchObject({ state: 'revoked', places });
     await add({ id: 'keyed', due, places });
     await revokeKey({ id: 'keyed' });
     await expect(revokeAll({ id: 'keyed', born: undefined, due: 0, owed: NONE })).resolves.toMatchObject({

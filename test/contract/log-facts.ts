@@ -126,7 +126,7 @@ export class LogUnderTest {
 export class MemberUnderTest implements MemberHandler {
   readonly batches: LogBatch[] = [];
   /** `rejoining`, or the partitions with whether the member continued. */
-  readonly told: (string | { partitions: string[]; continued: boolean })[] = [];
+  readonly rebalances: (string | { partitions: string[]; continued: boolean })[] = [];
   readonly failures: KqError[] = [];
   readonly confirmations: number[] = [];
   /** It was confirmed before it was assigned anything. */
@@ -169,13 +169,13 @@ export class MemberUnderTest implements MemberHandler {
 
   async rejoining(): Promise<void> {
     this.assignment = [];
-    this.told.push('rejoining');
+    this.rebalances.push('rejoining');
     await this.drain();
   }
 
   assigned(assignment: readonly TopicPartition[], continued: boolean): void {
     this.assignment = assignment;
-    this.told.push({ partitions: assignment.map(keyOf), continued });
+    this.rebalances.push({ partitions: assignment.map(keyOf), continued });
   }
 
   batch(batch: LogBatch): void {
@@ -192,7 +192,7 @@ export class MemberUnderTest implements MemberHandler {
 
   confirmed(until: number): void {
     this.confirmations.push(until);
-    if (!this.told.some((each) => typeof each === 'object')) this.confirmedTooEarly = true;
+    if (!this.rebalances.some((each) => typeof each === 'object')) this.confirmedTooEarly = true;
   }
 
   get partitions(): number[] {
@@ -218,7 +218,7 @@ export class MemberUnderTest implements MemberHandler {
     await eventually(
       `the member has ${count} partitions, not ${this.assignment.map(keyOf).join(' ')}`,
       () => {
-        return this.assignment.length === count && this.told.at(-1) !== 'rejoining';
+        return this.assignment.length === count && this.rebalances.at(-1) !== 'rejoining';
       },
     );
   }

@@ -14,7 +14,7 @@ everyLog((log) => {
     await sendToAll('a');
     await sendToAll('b');
     const member = await log.join();
-    expect(member.told).toEqual([
+    expect(member.rebalances).toEqual([
       'rejoining',
       { partitions: ALL.map((partition) => `${log.topic}/${partition}`), continued: false },
     ]);
@@ -83,9 +83,9 @@ everyLog((log) => {
     expect(first.partitions).toEqual(ALL);
     const second = await log.join();
     await first.has(2);
-    expect(first.told.at(-2)).toBe('rejoining');
-    expect(first.told.at(-1)).toMatchObject({ continued: true });
-    expect(second.told.at(-1)).toMatchObject({ continued: false });
+    expect(first.rebalances.at(-2)).toBe('rejoining');
+    expect(first.rebalances.at(-1)).toMatchObject({ continued: true });
+    expect(second.rebalances.at(-1)).toMatchObject({ continued: false });
     expect(inOrder([...first.partitions, ...second.partitions])).toEqual(ALL);
     const kept = first.partitions;
     await second.stop();
@@ -149,7 +149,7 @@ everyLog((log) => {
     first.drain = () => eventually('its session would be over', () => performance.now() > since + 8_000);
     await log.join(timeouts);
     await first.has(2);
-    expect(first.told.at(-1)).toMatchObject({ continued: true });
+    expect(first.rebalances.at(-1)).toMatchObject({ continued: true });
     expect(first.failures).toEqual([]);
   }, 60_000);
 
@@ -264,18 +264,18 @@ everyLog((log) => {
     await sendToAll('a');
     const member = await log.join();
     const stopping = member.stop();
-    const told = [member.batches.length, member.told.length];
+    const before = [member.batches.length, member.rebalances.length];
     await stopping;
     await member.stop();
     await sendToAll('b');
     await log.driver.admin.setCommitted(log.group, log.topic, [{ partition: 0, offset: 1n }]);
-    expect([member.batches.length, member.told.length]).toEqual(told);
+    expect([member.batches.length, member.rebalances.length]).toEqual(before);
   });
 
   it('leaves the group when it is stopped while it joins', async () => {
     const member = log.member({ sessionTimeout: 6_000 });
     await Promise.allSettled([member.start(), member.stop()]);
-    const told = member.told.length;
+    const before = member.rebalances.length;
     await sendToAll('a');
     await eventually('the group is empty', async () => {
       const offsets = [{ partition: 0, offset: 0n }];
@@ -285,6 +285,6 @@ everyLog((log) => {
         () => false,
       );
     });
-    expect([member.batches.length, member.told.length]).toEqual([0, told]);
+    expect([member.batches.length, member.rebalances.length]).toEqual([0, before]);
   });
 });

@@ -27,7 +27,7 @@ interface Consuming extends FailureOptions {
 class Shop {
   readonly errors: Error[] = [];
   /** Outcomes of its runs. */
-  readonly told: string[] = [];
+  readonly outcomes: string[] = [];
   readonly pusher: LogPusher;
   private readonly events = new EventHub((_who, error) => {
     throw error;
@@ -44,9 +44,11 @@ class Shop {
     for (const name of ['failed', 'failedLate', 'dropped'] as const)
       this.events.on(name).subscribe(({ error, message: { value } }) => {
         this.errors.push(error);
-        this.told.push(`${name} ${String(value)}`);
+        this.outcomes.push(`${name} ${String(value)}`);
       });
-    this.events.on('handled').subscribe(({ message }) => this.told.push(`handled ${String(message.value)}`));
+    this.events
+      .on('handled')
+      .subscribe(({ message }) => this.outcomes.push(`handled ${String(message.value)}`));
   }
 
   async consume(
@@ -139,7 +141,7 @@ everyLog((log) => {
     await eventually('both errors are reported', () => shop.errors.length === 2);
     await expect(resultsOf(results, 'end')).resolves.toEqual(['"a!"', '"b!"', '"c!"']);
     expect(shop.errors.map((error) => error.message)).toEqual(['before the commit', 'after the commit']);
-    expect(shop.told).toEqual(['handled a', 'failed b', 'handled b', 'handled c', 'failedLate c']);
+    expect(shop.outcomes).toEqual(['handled a', 'failed b', 'handled b', 'handled c', 'failedLate c']);
   });
 
   it('counts no attempt of a transaction that a rebalance aborted', async () => {
@@ -164,7 +166,7 @@ everyLog((log) => {
     );
     await committed(2n);
     expect(attempts).toEqual([1, 1, 1]);
-    expect(shop.told).toEqual(['failed a', 'handled a', 'handled b']);
+    expect(shop.outcomes).toEqual(['failed a', 'handled a', 'handled b']);
     expect(shop.errors).toEqual([expect.any(MemberLost)]);
     await expect(resultsOf(results, 'end')).resolves.toEqual(['"a"', '"b"']);
   });
@@ -190,20 +192,20 @@ everyLog((log) => {
 
   it('refuses a handler of another order, and what no handler got', async () => {
     const shop = open();
-    const told: unknown[] = [];
+    const refusals: unknown[] = [];
     await orders('a');
     await shop.consume(
       async (_value: string, got: KqMessage) => {
         for (const each of [got, { topic: 'orders' } as KqMessage])
           await shop.pusher
             .transaction(async (tx) => tx.handled(each))
-            .catch((error: unknown) => told.push(error));
+            .catch((error: unknown) => refusals.push(error));
       },
       { order: 'key' },
     );
     await committed(1n);
-    expect(told).toEqual([failing('KQ_CONFIG'), failing('KQ_BAD_MESSAGE')]);
-    expect(String(told[0])).toContain("is 'key': expected 'partition'");
+    expect(refusals).toEqual([failing('KQ_CONFIG'), failing('KQ_BAD_MESSAGE')]);
+    expect(String(refusals[0])).toContain("is 'key': expected 'partition'");
   });
 
   it.each(['the same', 'another'])(

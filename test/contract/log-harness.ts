@@ -65,15 +65,15 @@ async function kafkaHarness(driverOf: DriverFactory): Promise<LogHarness> {
 }
 
 function silentLog() {
-  const told: string[] = [];
-  const tell = (message: string) => void told.push(message);
+  const lines: string[] = [];
+  const add = (message: string) => void lines.push(message);
   const log: DriverLog = {
     debug: process.env.DEBUG_LOG ? console.log : () => undefined,
-    warn: tell,
-    error: tell,
+    warn: add,
+    error: add,
   };
   const check = () => {
-    if (told.length > 0) throw new Error(`the log reported:  ${told.join(' | ')}`);
+    if (lines.length > 0) throw new Error(`the log reported:  ${lines.join(' | ')}`);
   };
   return { log, check };
 }

@@ -193,13 +193,13 @@ everyLog((log) => {
   });
 
   it('reports each answer at most once, with its final value', async () => {
-    const told = new Map<number, Sent>();
+    const reported = new Map<number, Sent>();
     const messages = [0, 1, 4, 2].map((partition) => message('a', { partition }));
     const sent = await log.producer().send(log.topic, messages, (index, each) => {
-      expect(told.has(index)).toBe(false);
-      told.set(index, each);
+      expect(reported.has(index)).toBe(false);
+      reported.set(index, each);
     });
-    for (const [index, each] of told) expect(each).toBe(sent[index]);
+    for (const [index, each] of reported) expect(each).toBe(sent[index]);
   });
 
   it('sends nothing where nothing is given', async () => {

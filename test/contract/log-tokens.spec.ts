@@ -15,7 +15,7 @@ const HOUR = 3_600_000;
 type Ask = Extract<SaslOptions, { token: unknown }>['token'];
 
 let server: KafkaServer;
-let told: string[];
+let logged: string[];
 const opened: LogDriver[] = [];
 const DRIVERS: readonly (readonly [name: string, make: DriverFactory])[] = [
   ['kafkajs', (options) => new KafkajsDriver(options)],
@@ -26,12 +26,12 @@ const KAFKAJS = DRIVERS[0]![1];
 beforeAll(async () => {
   const renewed = { 'listener.name.clients.oauthbearer.connections.max.reauth.ms': String(HOUR) };
   server = await startKafka({ tokens: true, properties: renewed });
-  told = [];
+  logged = [];
   const { admin } = open(() => ({ value: unsignedToken('ann', HOUR) }), KAFKAJS);
   await admin.createTopics([{ topic: TOPIC, partitions: 1 }]);
 }, 60_000);
 beforeEach(() => {
-  told = [];
+  logged = [];
 });
 afterEach(async () => {
   for (const driver of opened.splice(0)) await driver.close();
@@ -39,7 +39,7 @@ afterEach(async () => {
 afterAll(() => server.stop());
 
 function open(token: Ask, make: DriverFactory): LogDriver {
-  const tell = (line: string) => void told.push(line);
+  const tell = (line: string) => void logged.push(line);
   const driver = make({
     brokers: [server.endpoint],
     clock: systemClock,
@@ -83,7 +83,7 @@ describe.each(DRIVERS)('%s', (name, make) => {
     const member = new MemberUnderTest(driver, { group: `${name}-refused`, topics: [TOPIC], from: 'first' });
     const refusal = await member.start().catch((error: unknown) => error);
     expect(refusal).toEqual(failing('KQ_REFUSED'));
-    expect(inspect([sent, refusal, told], { depth: 10 })).not.toContain(value);
+    expect(inspect([sent, refusal, logged], { depth: 10 })).not.toContain(value);
   });
 
   it.each<[string, Ask, string]>([
@@ -93,6 +93,6 @@ describe.each(DRIVERS)('%s', (name, make) => {
     const driver = open(ask, make);
     const sent = await driver.producer({ patience: 1_000 }).send(TOPIC, [message('a')]);
     expect(sent).toEqual([failing(code as 'KQ_AWAY')]);
-    expect(inspect([sent, told], { depth: 10 })).not.toContain('s3cret');
+    expect(inspect([sent, logged], { depth: 10 })).not.toContain('s3cret');
   });
 });

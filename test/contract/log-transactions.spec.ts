@@ -174,7 +174,7 @@ everyLog((log) => {
       await first.stop();
       const second = log.member();
       const starting = second.start();
-      await eventually('the other one joins', () => second.told.length > 0);
+      await eventually('the other one joins', () => second.rebalances.length > 0);
       const committing = transaction.commit().then(
         () => 'committed',
         () => transaction.abort().then(() => 'aborted'),
@@ -198,7 +198,7 @@ everyLog((log) => {
       await member.receives(3);
       expect(member.values).toEqual(['a', 'b', 'b']);
       expect(member.failures.slice(before)).toEqual([failing('KQ_AWAY')]);
-      expect(member.told.at(-1)).toMatchObject({ continued: false });
+      expect(member.rebalances.at(-1)).toMatchObject({ continued: false });
     });
   });
 

@@ -92,9 +92,9 @@ export function claim(tube: TubeLedger, id: string, token?: string) {
 
 /** Records the events of a tube. */
 export function watch(tube: TubeLedger) {
-  const told: string[] = [];
-  tube.listen({ away: (error) => told.push(`away: ${error.message}`), back: () => told.push('back') });
-  return told;
+  const events: string[] = [];
+  tube.listen({ away: (error) => events.push(`away: ${error.message}`), back: () => events.push('back') });
+  return events;
 }
 
 export const away = (tube: TubeLedger) => eventually('the ledger is away', () => tube.away);

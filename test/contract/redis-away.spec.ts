@@ -9,21 +9,21 @@ describe.each(EACH_REDIS)('with %s', (_name, cluster) => {
   it('reports that the server went, and that it came back, and works again', async () => {
     const tube = open(at.client).tube('killed');
     await expect(claim(tube, 'before')).resolves.toMatchObject([{ kind: 'run' }]);
-    const told = watch(tube);
+    const events = watch(tube);
     await at.server.kill();
     await expect(claim(tube, 'meanwhile')).rejects.toMatchObject(DOWN);
     expect(tube.away).toBe(true);
-    expect(told).toEqual([expect.stringMatching(/^away: ./)]);
+    expect(events).toEqual([expect.stringMatching(/^away: ./)]);
     await at.server.restart();
     await back(tube);
-    expect(told).toEqual([expect.stringMatching(/^away: ./), 'back']);
+    expect(events).toEqual([expect.stringMatching(/^away: ./), 'back']);
     await expect(claim(tube, 'after')).resolves.toMatchObject([{ kind: 'run' }]);
   }, 60_000);
 
   it('rejects calls of a frozen server, which is away until it resumes, and runs none of them late', async () => {
     const tube = open(at.client).tube('frozen');
     await expect(claim(tube, 'before')).resolves.toMatchObject([{ kind: 'run' }]);
-    const told = watch(tube);
+    const events = watch(tube);
     at.server.freeze();
     const sent = tube.now();
     try {
@@ -35,7 +35,7 @@ describe.each(EACH_REDIS)('with %s', (_name, cluster) => {
       at.server.thaw();
     }
     await back(tube);
-    expect(told).toEqual([expect.stringMatching(/^away: ./), 'back']);
+    expect(events).toEqual([expect.stringMatching(/^away: ./), 'back']);
     await expect(claim(tube, 'late', 'b')).resolves.toMatchObject([{ kind: 'run', attempt: 1 }]);
   }, 60_000);
 
@@ -70,7 +70,7 @@ describe.each(EACH_REDIS)('with %s', (_name, cluster) => {
   it('is away while the server has no memory left, although it still answers with the time', async () => {
     const tube = open(at.client).tube('memory');
     await tube.readTime();
-    const told = watch(tube);
+    const events = watch(tube);
     await at.inspect.config('SET', 'maxmemory', '1mb');
     try {
       const refused = await claim(tube, 'job').catch((error: unknown) => error);
@@ -79,7 +79,7 @@ describe.each(EACH_REDIS)('with %s', (_name, cluster) => {
       const refusals = async () =>
         Number(/errorstat_OOM:count=(\d+)/.exec(await at.inspect.info('errorstats'))?.[1]);
       await eventually('it was asked again, and refused', async () => (await refusals()) >= 3);
-      expect(told).toEqual([expect.stringContaining('OOM')]);
+      expect(events).toEqual([expect.stringContaining('OOM')]);
     } finally {
       await at.inspect.config('SET', 'maxmemory', '0');
     }
@@ -90,7 +90,7 @@ describe.each(EACH_REDIS)('with %s', (_name, cluster) => {
   it('stays away, and is asked in peace, while the server has memory for probes and not for calls', async () => {
     const tube = open(at.client).tube('short');
     await tube.readTime();
-    const told = watch(tube);
+    const events = watch(tube);
     const requests = Array.from({ length: 5_000 }, (_, i) => ({
       id: `01ARZ3NDEKTSV4RRFFQ69G${String(i).padStart(4, '0')}`,
       generation: 1,
@@ -108,7 +108,7 @@ describe.each(EACH_REDIS)('with %s', (_name, cluster) => {
         Number(/errorstat_OOM:count=(\d+)/.exec(await at.inspect.info('errorstats'))?.[1]);
       const first = await refusals();
       await eventually('it was asked again, and refused', async () => (await refusals()) >= first + 3);
-      expect(told).toEqual([expect.stringContaining('OOM')]);
+      expect(events).toEqual([expect.stringContaining('OOM')]);
     } finally {
       await at.inspect.config('SET', 'maxmemory', '0');
     }

@@ -13,18 +13,18 @@ describe('with one Redis', () => {
   it('reports whether a server that is back is the same, or was started again', async () => {
     const tube = open(at.server.url).tube('same server');
     await tube.readTime();
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     tube.listen({
-      away: (_error, heardAt) => told.push(Math.abs(tube.now() - heardAt) < 30_000),
-      back: (sameServer) => told.push(sameServer),
+      away: (_error, heardAt) => reported.push(Math.abs(tube.now() - heardAt) < 30_000),
+      back: (sameServer) => reported.push(sameServer),
     });
     await at.inspect.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-    await eventually('it is back', () => told.length === 2);
-    expect(told).toEqual([true, true]);
+    await eventually('it is back', () => reported.length === 2);
+    expect(reported).toEqual([true, true]);
     await at.server.kill();
     await at.server.restart();
-    await eventually('it is back again', () => told.length === 4);
-    expect(told.slice(2)).toEqual([true, false]);
+    await eventually('it is back again', () => reported.length === 4);
+    expect(reported.slice(2)).toEqual([true, false]);
   }, 60_000);
 
   it('shows no password in an error or its cause, where the server refuses it', async () => {
@@ -118,27 +118,27 @@ describe('with one Redis', () => {
     const ledger = open(at.server.url);
     const [one, two] = [ledger.tube('one'), ledger.tube('two')];
     await Promise.all([one.readTime(), two.readTime()]);
-    const told = [watch(one), watch(two)];
+    const events = [watch(one), watch(two)];
     await at.inspect.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-    await eventually('both were notified', () => told.every((each) => each.length === 2));
-    expect(told.map((each) => each[1])).toEqual(['back', 'back']);
+    await eventually('both were notified', () => events.every((each) => each.length === 2));
+    expect(events.map((each) => each[1])).toEqual(['back', 'back']);
     await expect(claim(two, 'job')).resolves.toMatchObject([{ kind: 'run' }]);
   });
 
   it('reports once for all tubes that the server is away and back, even before any tube is used', async () => {
     await at.server.kill();
-    const told: string[] = [];
+    const events: string[] = [];
     const ledger = open(at.server.url);
-    ledger.listen({ away: () => told.push('away'), back: () => told.push('back') });
+    ledger.listen({ away: () => events.push('away'), back: () => events.push('back') });
     try {
-      await eventually('it is reported as away', () => told.length > 0);
+      await eventually('it is reported as away', () => events.length > 0);
       ledger.tube('one');
       ledger.tube('two');
     } finally {
       await at.server.restart();
     }
-    await eventually('it is reported as back', () => told.length > 1);
-    expect(told).toEqual(['away', 'back']);
+    await eventually('it is reported as back', () => events.length > 1);
+    expect(events).toEqual(['away', 'back']);
   }, 60_000);
 
   it('comes back from a server that became a replica', async () => {
@@ -158,12 +158,12 @@ describe('with one Redis', () => {
   it('stops notifying those who no longer listen', async () => {
     const tube = open(at.server.url).tube('listeners');
     await tube.readTime();
-    const told = watch(tube);
+    const events = watch(tube);
     const stopped: string[] = [];
     const stop = tube.listen({ away: () => stopped.push('away'), back: () => stopped.push('back') });
     stop();
     await at.inspect.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-    await eventually('the others were notified', () => told.length === 2);
+    await eventually('the others were notified', () => events.length === 2);
     expect(stopped).toEqual([]);
   });
 });

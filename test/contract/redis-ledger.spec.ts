@@ -15,7 +15,7 @@ describe.each(EACH_REDIS)('with %s', (_name, cluster) => {
   ])('fails for a record that is %s, and for no other', async (_what, damage, code) => {
     const tube = open(at.client).tube(`damaged${code}`);
     await tube.readTime();
-    const told = watch(tube);
+    const events = watch(tube);
     await damage(`{damaged${code}}:job`);
     await expect(tube.settle([{ id: 'job', generation: 0, mask: 1, unknown: true }])).rejects.toMatchObject({
       ...DOWN,
@@ -23,7 +23,7 @@ describe.each(EACH_REDIS)('with %s', (_name, cluster) => {
     });
     expect(tube.away).toBe(false);
     await expect(claim(tube, 'other')).resolves.toMatchObject([{ kind: 'run' }]);
-    expect(told).toEqual([]);
+    expect(events).toEqual([]);
   });
 
   it('reads and writes a record once in a call, however many of its entries concern it', async () => {
@@ -164,7 +164,7 @@ describe.each(EACH_REDIS)('with %s', (_name, cluster) => {
     };
     const ledger = open(at.client, { clock: { ...systemClock, after } });
     const kept = ledger.tube('kept');
-    const told = watch(kept);
+    const events = watch(kept);
     const sizes = () =>
       ['tubes', 'masters'].map((each) => (Reflect.get(ledger, each) as ReadonlyMap<string, unknown>).size);
     await Promise.all(Array.from({ length: 200 }, (_, i) => ledger.tube(`gone ${i}`).readTime()));
@@ -174,7 +174,7 @@ describe.each(EACH_REDIS)('with %s', (_name, cluster) => {
     expect(Math.max(...sizes())).toBe(1);
     await expect(claim(kept, 'job')).resolves.toMatchObject([{ kind: 'run' }]);
     await expect(claim(ledger.tube('gone 1'), 'job')).resolves.toMatchObject([{ kind: 'run' }]);
-    expect(told).toEqual([]);
+    expect(events).toEqual([]);
   });
 
   it('leaves the user’s client open', async () => {

@@ -75,8 +75,8 @@ const runOf = (id: string, answer: unknown) => {
 };
 
 it('keeps serving old jobs and new ones, on whichever master they are, and is away for nobody', async () => {
-  const told: string[] = [];
-  ledger.listen({ away: ({ message }) => told.push(message), back: () => told.push('back') });
+  const events: string[] = [];
+  ledger.listen({ away: ({ message }) => events.push(message), back: () => events.push('back') });
   const [stays, moves, dies] = await tube.claim(['stays', 'moves', 'dies'].map(copy));
   await beginMoving();
   await move('{moving}:moves');
@@ -120,7 +120,7 @@ it('keeps serving old jobs and new ones, on whichever master they are, and is aw
   await expect(tube.letters({ limit: 10, after: undefined })).resolves.toMatchObject({
     letters: [{ id: 'dies' }],
   });
-  expect(told).toEqual([]);
+  expect(events).toEqual([]);
 }, 60_000);
 
 it('drops a job from the list that ended while its slot moved, as soon as someone looks', async () => {

@@ -23,9 +23,9 @@ describe('with one Redis', () => {
       const warnings: string[] = [];
       const tube = open(at.server.url, { warn: (message) => warnings.push(message) }).tube('t');
       await eventually('it warned', () => warnings.length >= 2);
-      const told = watch(tube);
+      const events = watch(tube);
       await at.inspect.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-      await eventually('it came back', () => told.length === 2);
+      await eventually('it came back', () => events.length === 2);
       await claim(tube, 'warned');
       expect(warnings).toEqual([
         expect.stringContaining('allkeys-lru'),

@@ -30,10 +30,10 @@ it.each([
   await rows.nth(2).waitFor();
   const date = { timeZone: timezoneId, month: 'short', day: 'numeric', year: 'numeric' } as const;
   const day = (at: number) => `${new Intl.DateTimeFormat('en', date).format(at)}, 00:00:00`;
-  const told = (await rows.allInnerTexts())
+  const cells = (await rows.allInnerTexts())
     .slice(1)
     .map((text) => text.split('\t').map((cell) => cell.trim()));
-  expect(told).toEqual([
+  expect(cells).toEqual([
     [day(change), day(change + DAY), ORDERS, '1'],
     [day(change + DAY), day(change + 2 * DAY), ORDERS, '1'],
   ]);

@@ -205,6 +205,6 @@ it('triggers a series now', async () => {
 
 /** The copies that are on their nodes. */
 async function copiesOf(app: DashboardApp, keys: readonly string[]): Promise<CopyView[]> {
-  const told = await Promise.all(keys.map((key) => app.inspector.explain({ tube: ORDERS, key })));
-  return told.flatMap(({ copies }) => copies).filter(({ state }) => state === 'delayed');
+  const explanations = await Promise.all(keys.map((key) => app.inspector.explain({ tube: ORDERS, key })));
+  return explanations.flatMap(({ copies }) => copies).filter(({ state }) => state === 'delayed');
 }

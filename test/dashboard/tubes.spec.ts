@@ -56,10 +56,10 @@ it('shows the rate of each tube, and how late its runs began within two days', a
   const app = await start();
   for (let i = 0; i < 3; i++) await app.producer.now(ORDERS, i);
   await app.producer.delay('mail.later', {}, '1h');
-  const told = async () =>
+  const historyLength = async () =>
     (await app.inspector.history({ tube: ORDERS, from: new Date(Date.now() - 600_000), to: new Date() }))
       .length;
-  await eventually('the history has the runs', async () => (await told()) > 0);
+  await eventually('the history has the runs', async () => (await historyLength()) > 0);
   const { page } = await browser.open(app.at('tubes'));
   const row = (tube: string) => page.getByRole('row', { name: new RegExp(tube) });
   const cell = (tube: string, at: number) => row(tube).getByRole('cell').nth(at).locator('.value');

@@ -78,7 +78,7 @@ class Invoices {
   @OnDq('scheduled')
   @OnDq('started')
   @OnDq('completed')
-  told(): void {
+  onEvent(): void {
     look('a listener');
     cls.enterWith({ tenant: 'of a listener' });
   }

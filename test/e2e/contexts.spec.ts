@@ -152,17 +152,17 @@ describe('the hooks', () => {
   });
 
   it('receive the cluster, its load, and its end', async () => {
-    const told: unknown[] = [];
+    const received: unknown[] = [];
     const { invoices } = await start({
       onStart: ({ name, events, load }) => {
-        told.push(name);
-        events.on('completed').subscribe(({ job }) => told.push([job.payload, load().tubes]));
-        return () => told.push('end');
+        received.push(name);
+        events.on('completed').subscribe(({ job }) => received.push([job.payload, load().tubes]));
+        return () => received.push('end');
       },
     });
     await invoices.dq.now('invoice.send', 'one');
-    await eventually('it ran', () => told.length === 2);
+    await eventually('it ran', () => received.length === 2);
     await apps.pop()!.close();
-    expect(told).toEqual([undefined, ['one', [{ tube: 'invoice.send', running: 0, held: 0 }]], 'end']);
+    expect(received).toEqual([undefined, ['one', [{ tube: 'invoice.send', running: 0, held: 0 }]], 'end']);
   });
 });

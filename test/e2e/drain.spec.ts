@@ -62,8 +62,8 @@ describe('a drain', () => {
     expect(starts[0]!.fence).toBeGreaterThan(first!.fence);
     await eventually('no copy is left', () => isEmpty(two, tube));
     // A busy machine may have blocked the event loop.
-    const told = one.log.filter((line) => line.includes(' of long ') && !line.includes('was blocked'));
-    expect(told).toEqual([expect.stringMatching(/^1 handler of long is still running/)]);
+    const logged = one.log.filter((line) => line.includes(' of long ') && !line.includes('was blocked'));
+    expect(logged).toEqual([expect.stringMatching(/^1 handler of long is still running/)]);
     expect(starts).toHaveLength(1);
   }, 60_000);
 

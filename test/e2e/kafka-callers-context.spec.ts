@@ -73,7 +73,7 @@ class Invoices {
   @OnKq('pushed')
   @OnKq('handled')
   @OnKq('groupJoined')
-  told(): void {
+  onEvent(): void {
     look('a listener');
     cls.enterWith({ tenant: 'of a listener' });
   }

@@ -79,12 +79,12 @@ it(
   'reports which partitions a process gets and loses as others come and go',
   async () => {
     const partitionsOf = (app: TestingModule) => {
-      const told: KqEventMap['rebalanced'][] = [];
+      const events: KqEventMap['rebalanced'][] = [];
       app
         .get(KqEvents)
         .on('rebalanced')
-        .subscribe((event) => told.push(event));
-      return told;
+        .subscribe((event) => events.push(event));
+      return events;
     };
     const first = await start(Orders);
     const ofFirst = partitionsOf(first);

@@ -127,8 +127,8 @@ it('jobs that the index has no room for are counted and shown with the process',
       'full',
       Array.from({ length: 5 }, (_, payload) => ({ payload, delay: '1h' as const })),
     );
-    const told = async () => (await adding.inspector.processes()).map(({ unlisted }) => unlisted);
-    await eventually('three are reported', async () => (await told()).includes(3));
+    const unlistedCounts = async () => (await adding.inspector.processes()).map(({ unlisted }) => unlisted);
+    await eventually('three are reported', async () => (await unlistedCounts()).includes(3));
     expect((await adding.inspector.jobs('full')).listed).toBe(2);
   } finally {
     await bounded.stop();

@@ -30,9 +30,9 @@ function start() {
   const runtime = new DqRuntime(settings, clock, backend);
   runtime.start();
   const { cluster, ledger, waiting } = backend;
-  const told: LostJob[] = [];
+  const reported: LostJob[] = [];
   const events = new EventHub({ lateAfter: HOUR, listenerFailed: () => undefined });
-  events.on('lost').subscribe((job) => told.push(job));
+  events.on('lost').subscribe((job) => reported.push(job));
   let rounds = 0;
   const counted: typeof waiting = Object.assign(Object.create(waiting) as typeof waiting, {
     page: (...page: Parameters<typeof waiting.page>) => {
@@ -47,7 +47,7 @@ function start() {
   return {
     producer: runtime.producer,
     ledger: ledger.tube(stored(TUBE)),
-    told,
+    reported,
     nodesAreUp: () => eventually('all nodes are up', () => cluster.nodes.every(({ up }) => up)),
     twoRounds: async () => {
       const before = rounds;
@@ -62,7 +62,7 @@ function start() {
 
 it('jobs are reported as lost when both of their nodes have lost their data, and not before', async () => {
   const world = start();
-  const { producer, ledger, told, nodesAreUp, twoRounds } = world;
+  const { producer, ledger, reported, nodesAreUp, twoRounds } = world;
   const [one, other] = servers.beanstalkds;
   try {
     await nodesAreUp();
@@ -78,20 +78,20 @@ it('jobs are reported as lost when both of their nodes have lost their data, and
     await other!.restart(); // with its data
     await nodesAreUp();
     await twoRounds();
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     expect(await producer.revoke(receipts[0]!)).toBe('revoked');
 
     await other!.kill();
     await twoRounds();
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     await other!.wipe();
     await other!.restart();
     await nodesAreUp();
-    await eventually('both are reported', () => told.length === 2);
+    await eventually('both are reported', () => reported.length === 2);
     await twoRounds();
     const ids = receipts.slice(1).map(({ id }) => id);
-    expect(told.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
-    expect(told[0]).toMatchObject({ tube: TUBE, attempt: 0, copies: 2 });
+    expect(reported.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+    expect(reported[0]).toMatchObject({ tube: TUBE, attempt: 0, copies: 2 });
   } finally {
     await world.close();
   }

@@ -190,15 +190,15 @@ it('gives the job of a slow handler back to another process, and does not count 
 it('logs that a node goes away and comes back, and runs on without it', async () => {
   const { orders, log } = await start();
   const [node] = suite.servers.beanstalkds;
-  const told = () => log.matching(new RegExp(`^${node!.endpoint} `));
+  const logged = () => log.matching(new RegExp(`^${node!.endpoint} `));
   await orders.dq.now(OrderCancel, { id: 'before' });
   await eventually('it ran', () => orders.runs.length === 1);
   await node!.kill();
-  await eventually('the log tells', () => / is down/.test(told()[0] ?? ''));
+  await eventually('the log tells', () => / is down/.test(logged()[0] ?? ''));
   const receipt = await orders.dq.now(OrderCancel, { id: 'without it' });
   expect(receipt.copies).toBe(2);
   await eventually('it ran', () => orders.of(receipt).length === 1);
   await node!.restart();
-  await eventually('the log tells', () => told()[1] === `${node!.endpoint} is up again`);
-  expect(told()).toHaveLength(2);
+  await eventually('the log tells', () => logged()[1] === `${node!.endpoint} is up again`);
+  expect(logged()).toHaveLength(2);
 });

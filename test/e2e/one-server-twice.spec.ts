@@ -54,14 +54,14 @@ it('a server that a second name leads to later gets no second copy, and log and 
   const errors: string[] = [];
   const app = await start([one!.endpoint, other!.endpoint, name.endpoint], errors);
   try {
-    const told = async (endpoint: string) => (await app.get(DqHealth).check()).dq.nodes[endpoint];
+    const stateOf = async (endpoint: string) => (await app.get(DqHealth).check()).dq.nodes[endpoint];
     const same = `it is the same server as ${one!.endpoint}`;
     await eventually(
       'the server answers to its first name',
-      async () => (await told(one!.endpoint)) === 'up',
+      async () => (await stateOf(one!.endpoint)) === 'up',
     );
     name.lead(one!);
-    await eventually('the health shows the second', async () => (await told(name.endpoint)) === same);
+    await eventually('the health shows the second', async () => (await stateOf(name.endpoint)) === same);
     for (let turn = 0; turn < 3; turn++) {
       expect(await app.get(DqProducer).delay('twice', turn, '1h')).toMatchObject({ copies: 2 });
     }

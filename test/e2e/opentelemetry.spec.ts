@@ -60,7 +60,7 @@ beforeEach(async () => {
 
 afterEach(() => app.close());
 
-const told = (event: 'completed' | 'failed' | 'dead' | 'started', count: number): Promise<void> =>
+const emitted = (event: 'completed' | 'failed' | 'dead' | 'started', count: number): Promise<void> =>
   new Promise((resolve) => {
     app
       .get(DqEvents)
@@ -134,7 +134,7 @@ describe('a span around each run', () => {
 describe('the metrics', () => {
   it('count what is scheduled, started, completed, failed and dead', async () => {
     const { dq } = app.get(Orders);
-    const ended = Promise.all([told('completed', 2), told('failed', 2), told('dead', 2)]);
+    const ended = Promise.all([emitted('completed', 2), emitted('failed', 2), emitted('dead', 2)]);
     for (const id of ['a', 'b', 'fail', 'discard']) await dq.now('order.cancel', id);
     await ended;
     const schedule = {
@@ -177,7 +177,7 @@ describe('the metrics', () => {
 
   it('show what runs and waits, and which node is up', async () => {
     const { dq } = app.get(Orders);
-    const started = told('started', 2);
+    const started = emitted('started', 2);
     await Promise.all(['a', 'b'].map((id) => dq.now('order.slow', id)));
     await started;
     const of = (tube: string) => ({ 'messaging.destination.name': tube });

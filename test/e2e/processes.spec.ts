@@ -66,9 +66,9 @@ describe('processes whose settings differ', () => {
       advanced: { lease: 3_000 },
       beanstalks: optionsOf(suite.servers).beanstalks.slice(1),
     });
-    const told = async () => (await one.health.check()).dq.unequalSettings ?? [];
-    await eventually('it is in the health', async () => (await told()).length === 2);
-    expect(await told()).toEqual([
+    const unequal = async () => (await one.health.check()).dq.unequalSettings ?? [];
+    await eventually('it is in the health', async () => (await unequal()).length === 2);
+    expect(await unequal()).toEqual([
       expect.stringMatching(
         /^`lease` is 15000 ms in \S+:\d+ \(this process\), and 3000 ms in \S+:\d+: expected/,
       ),
@@ -76,7 +76,7 @@ describe('processes whose settings differ', () => {
     ]);
     expect((await one.health.check()).dq.status).toBe('up');
     expect(one.log.filter((line) => line.includes('expected the same in all processes'))).toEqual(
-      await told(),
+      await unequal(),
     );
     // It learns of the first process by itself.
     await eventually('the other one tells it, too', async () => {
@@ -84,7 +84,7 @@ describe('processes whose settings differ', () => {
       return unequalSettings.length === 2;
     });
     await other.stop();
-    await eventually('they agree', async () => (await told()).length === 0);
+    await eventually('they agree', async () => (await unequal()).length === 0);
   }, 60_000);
 });
 

@@ -60,11 +60,11 @@ async function stunnel(options: Omit<StunnelOptions, 'target'>): Promise<Stunnel
 /** Why the first node of the system stays away, from its health. */
 async function whyAway(system: System): Promise<string> {
   const [node] = system.nodes;
-  const told = () => system.log.find((line) => line.startsWith(`${node!.endpoint} is down`));
-  await eventually('it is logged', () => told() !== undefined);
+  const logged = () => system.log.find((line) => line.startsWith(`${node!.endpoint} is down`));
+  await eventually('it is logged', () => logged() !== undefined);
   expect(node!.up).toBe(false);
   const { nodes } = (await system.health.check()).dq;
-  expect(told()).toMatch(/ is down; retrying: [A-Z_]+: ./);
+  expect(logged()).toMatch(/ is down; retrying: [A-Z_]+: ./);
   return nodes[node!.endpoint]!;
 }
 
@@ -231,9 +231,9 @@ describe('a node that wants client certificates', () => {
     ],
   ])('refuses %s', async (_, tls, reason) => {
     const system = start({ beanstalks: [endpoint], tls: await tls() });
-    const told = await whyAway(system);
+    const why = await whyAway(system);
     // With TLS 1.3 the refusal may get lost, as the connection is closed by then.
-    if (!told.includes('does it require another client certificate')) expect(told).toMatch(reason);
+    if (!why.includes('does it require another client certificate')) expect(why).toMatch(reason);
   });
 
   const tlsOf = ({ certificate, key }: Certificate) => ({ cert: certificate, key });

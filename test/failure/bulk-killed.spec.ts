@@ -15,12 +15,12 @@ describe('a bulk act whose process is killed in its first page', () => {
     const tube = 'moved';
     const due = Date.now() + HOUR;
     const receipts = await schedule(system, tube, 1_000, (i) => due + i);
-    const told: string[] = [];
+    const lines: string[] = [];
     const options = { ...optionsOf(suite.servers), consume: false };
     const { child, ended } = startProgram(
       'support/moving-process.mjs',
       JSON.stringify({ tube, options }),
-      (line) => told.push(line),
+      (line) => lines.push(line),
     );
     /** In hours from the time of the add. */
     const shifts = async () => {
@@ -36,7 +36,7 @@ describe('a bulk act whose process is killed in its first page', () => {
     const before = await shifts();
     expect(new Set(before)).toEqual(new Set([0, 1]));
 
-    const { done, cursor } = JSON.parse(told[0]!) as { done: number; cursor: string };
+    const { done, cursor } = JSON.parse(lines[0]!) as { done: number; cursor: string };
     expect(done).toBe(0);
     const act = system.control.rescheduleMany(tube, {}, { later: '1h' }, { cursor });
     for await (const { failed } of act) expect(failed).toBe(0);

@@ -22,13 +22,13 @@ async function start(starting: Promise<KafkaServer[]>): Promise<KafkaServer[]> {
 }
 
 function open(servers: readonly KafkaServer[], over: Partial<ClientOptions> = {}) {
-  const told: string[] = [];
-  const tell = (text: string) => void told.push(text);
+  const logged: string[] = [];
+  const tell = (text: string) => void logged.push(text);
   const log = { debug: () => undefined, warn: tell, error: tell };
   const brokers = servers.map(({ endpoint }) => endpoint);
   const driver = new KafkajsDriver({ brokers, clock: systemClock, log, ...over });
   ends.push(() => driver.close());
-  return { driver, told };
+  return { driver, logged };
 }
 
 function join(driver: KafkajsDriver) {
@@ -143,17 +143,17 @@ it(
     await first.admin.createTopics([{ topic: TOPIC, partitions: 1 }]);
     await first.close();
     await server!.kill();
-    const { driver, told } = open([server!]);
+    const { driver, logged } = open([server!]);
     const { member, started } = join(driver);
     const sent = driver.producer({ patience: LIMIT }).send(TOPIC, [message('a')]);
-    await eventually('both have reported it', () => told.length > 0 && member.failures.length > 1);
-    expect(told[0]).toContain('cannot connect to Kafka; retrying: Connection error: connect ECONNREFUSED');
+    await eventually('both have reported it', () => logged.length > 0 && member.failures.length > 1);
+    expect(logged[0]).toContain('cannot connect to Kafka; retrying: Connection error: connect ECONNREFUSED');
     expect(member.failures[0]).toEqual(failing('KQ_AWAY'));
     await server!.restart();
     await expect(sent).resolves.toEqual([{ partition: 0, offset: 0n }]);
     await started;
     await member.receives(1);
-    expect(told).toContain('reconnected to Kafka');
+    expect(logged).toContain('reconnected to Kafka');
   },
   LIMIT,
 );

@@ -318,7 +318,7 @@ it.each(DRIVERS)(
         await expect(join(open({}, makeOther), group, 'orders')).rejects.toEqual(failing('KQ_CONFIG'));
     const producer = driver.producer({ patience: 60_000 });
     await sendsAndGets(producer, [member], 'orders', [0, 1, 2, 3, 4, 5], 'mixed');
-    expect(member.told).toEqual(['rejoining', expect.objectContaining({ continued: false })]);
+    expect(member.rebalances).toEqual(['rejoining', expect.objectContaining({ continued: false })]);
   },
   LIMIT,
 );

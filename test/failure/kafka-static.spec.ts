@@ -64,7 +64,7 @@ describe.each(DRIVERS)('named members by %s', (_, open) => {
     await first.has(2);
     await second.has(2);
     const { partitions } = second;
-    const told = first.told.length;
+    const before = first.rebalances.length;
     await second.stop(true);
     const again = await join('two');
     expect(again.partitions).toEqual(partitions);
@@ -73,7 +73,7 @@ describe.each(DRIVERS)('named members by %s', (_, open) => {
       'the group has answered the other one',
       () => first.confirmations.length > confirmed + 1,
     );
-    expect(first.told).toHaveLength(told);
+    expect(first.rebalances).toHaveLength(before);
   }, 120_000);
 
   it('leave their group where they do not come back', async () => {

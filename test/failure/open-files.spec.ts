@@ -39,12 +39,12 @@ async function consumeAtLimit(
   handler: HandlerMethod,
 ): Promise<void> {
   const nodes = system.nodes.filter((node) => servers.some(({ endpoint }) => endpoint === node.endpoint));
-  const areTold = () => nodes.every(({ endpoint }) => troubles.get(endpoint)!.length > 0);
+  const areReported = () => nodes.every(({ endpoint }) => troubles.get(endpoint)!.length > 0);
   for (;;) {
     await limit(NONE, servers);
     const consumptions = await Promise.all(tubes.map((tube) => system.consumer.consume(tube, handler)));
-    await eventually('it is reported', () => areTold() || nodes.some(({ up }) => !up));
-    if (areTold()) return;
+    await eventually('it is reported', () => areReported() || nodes.some(({ up }) => !up));
+    if (areReported()) return;
     await Promise.all(consumptions.map((consumption) => consumption.stop()));
     await limit(ENOUGH, servers);
     await eventually('the nodes are up again', () => nodes.every(({ up }) => up));
@@ -60,8 +60,8 @@ describe('a node at its limit of open files', () => {
         suite.servers.beanstalkds,
         (_payload, job) => void starts.push(startOf(job)),
       );
-      for (const told of troubles.values()) {
-        expect(told).toEqual([
+      for (const reported of troubles.values()) {
+        expect(reported).toEqual([
           expect.stringMatching(
             /^cannot open a connection to reserve from .*(one|two).* \(DEADLINE: .*\), so .*; the node is probably at its open file limit: raise it/,
           ),

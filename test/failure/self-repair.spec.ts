@@ -52,8 +52,8 @@ describe('a node that lost its binlog', () => {
   it('is refilled automatically, so that both other nodes can be lost', async () => {
     const tube = 'repaired';
     const system = await started(true);
-    const told: OperatorAct[] = [];
-    system.events.on('operated').subscribe((act) => told.push(act));
+    const operated: OperatorAct[] = [];
+    system.events.on('operated').subscribe((act) => operated.push(act));
     const receipts = await added(system, tube);
     const [first, ...others] = servers.beanstalkds;
     await lose(first!);
@@ -61,8 +61,8 @@ describe('a node that lost its binlog', () => {
       await allUp(system);
       return (await counts(system, tube)).every((count) => count === JOBS);
     });
-    await eventually('it is reported', () => told.length > 0);
-    expect(told).toEqual([{ by: 'nest-dq', act: 'repair', on: {}, count: JOBS }]);
+    await eventually('it is reported', () => operated.length > 0);
+    expect(operated).toEqual([{ by: 'nest-dq', act: 'repair', on: {}, count: JOBS }]);
     expect(system.log.filter((line) => line.startsWith('repair finished'))).toHaveLength(1);
 
     for (const node of others) await lose(node);

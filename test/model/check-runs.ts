@@ -121,14 +121,14 @@ export function attemptsCounted({ history }: Simulation): string[] {
     const { id, generation } = request;
     const before = latest.get(`${id} ${generation}`);
     latest.set(`${id} ${generation}`, grant);
-    const told = `attempts: ${tellGrant(history, grant)} is attempt ${attempt}`;
-    if (attempt > request.attempts) found.push(`${told} of ${request.attempts}`);
+    const description = `attempts: ${tellGrant(history, grant)} is attempt ${attempt}`;
+    if (attempt > request.attempts) found.push(`${description} of ${request.attempts}`);
     if (history.losses.some((loss) => loss.at <= at)) continue;
     // No record stays longer than this after its times. A process that was frozen for longer finds it forgotten.
     const isForgotten = before && at - before.at > 2 * SETTINGS.staleAfter;
     if (isForgotten && attempt === 1) continue;
     const expected = before ? attemptAfter(history, before) : 1;
-    if (attempt !== expected) found.push(`${told}, not ${expected}`);
+    if (attempt !== expected) found.push(`${description}, not ${expected}`);
   }
   return found;
 }

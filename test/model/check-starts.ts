@@ -10,10 +10,10 @@ export function startsInTime({ history, plan }: Simulation): string[] {
   const found: string[] = [];
   for (const start of history.starts) {
     const { at, due, headerDue } = start;
-    const told = tellStart(history, start);
-    if (at < due || due < headerDue) found.push(`early: ${told} was due at ${history.when(due)}`);
+    const description = tellStart(history, start);
+    if (at < due || due < headerDue) found.push(`early: ${description} was due at ${history.when(due)}`);
     if (!isAsked(history, plan, start)) {
-      found.push(`time: ${told} has a copy for ${history.when(headerDue)}, which nobody asked for`);
+      found.push(`time: ${description} has a copy for ${history.when(headerDue)}, which nobody asked for`);
     }
   }
   return found;

@@ -21,7 +21,7 @@ export type Reach = 'open' | 'cut' | 'deaf';
 
 export interface LedgerWitness {
   /** Called when the ledger has acted, whether or not the process hears of it. */
-  told(process: string, verb: Verb, request: unknown, answer: unknown): void;
+  acted(process: string, verb: Verb, request: unknown, answer: unknown): void;
 }
 
 interface Snapshot extends Pick<TubeRecords, 'letters' | 'index' | 'limitUse'> {
@@ -167,7 +167,7 @@ export class LedgerLink implements Ledger {
     this.part = new LinkedTube(
       this.master,
       (verb, rule) => this.begin(verb, rule),
-      (verb, request, answer) => witness.told(name, verb, request, answer),
+      (verb, request, answer) => witness.acted(name, verb, request, answer),
     );
   }
 
@@ -282,7 +282,7 @@ class LinkedTube extends TubeLedger {
   constructor(
     private readonly master: RedisMaster,
     private readonly reach: <T>(verb: Verb, rule: (tube: TubeLedger) => Promise<T>) => Promise<T>,
-    private readonly told: (verb: Verb, request: unknown, answer: unknown) => void,
+    private readonly acted: (verb: Verb, request: unknown, answer: unknown) => void,
   ) {
     super();
   }
@@ -298,7 +298,7 @@ class LinkedTube extends TubeLedger {
   ): Promise<AnswerOf<V>[]> {
     return this.reach(verb, async (tube) => {
       const answers = await tube.ask(verb, requests, context);
-      requests.forEach((request, i) => this.told(verb, request, answers[i]));
+      requests.forEach((request, i) => this.acted(verb, request, answers[i]));
       return answers;
     });
   }

@@ -24,7 +24,7 @@ export class Witness implements LedgerWitness {
     private readonly recordOf: (id: string) => JobRecord | undefined,
   ) {}
 
-  told(process: string, verb: Verb, request: unknown, answer: unknown): void {
+  acted(process: string, verb: Verb, request: unknown, answer: unknown): void {
     if (verb === 'claim') this.claimed(process, request as ClaimRequest, answer as ClaimAnswer);
     if (verb === 'complete') this.completed(process, request as CompleteRequest, answer as CompleteAnswer);
     const { id = '' } = request as { readonly id?: string };
@@ -51,9 +51,9 @@ export class Witness implements LedgerWitness {
         history.faults.push(`paused: ${process} was granted ${history.name(id)} at ${history.when(at)}`);
     }
     if (answer.kind === 'dead' || answer.kind === 'stale') history.died.set(id, at);
-    const told =
+    const outcome =
       answer.kind === 'wait' || answer.kind === 'busy' ? `${answer.kind} ${answer.ms}` : answer.kind;
-    history.log(`${process} claims ${history.name(id)} ${history.generation(generation)}: ${told}`);
+    history.log(`${process} claims ${history.name(id)} ${history.generation(generation)}: ${outcome}`);
   }
 
   private completed(process: string, request: CompleteRequest, answer: CompleteAnswer): void {

@@ -30,8 +30,8 @@ describe('the metrics of a real application in Prometheus', () => {
 
   it('is all on the dashboard', () => {
     const shown = metricsOf(dashboardQueries.flatMap((query) => namesIn(query).series));
-    const told = [...exposed.keys()].filter((name) => name !== 'target_info');
-    expect(shown).toEqual(metricsOf(told));
+    const exported = [...exposed.keys()].filter((name) => name !== 'target_info');
+    expect(shown).toEqual(metricsOf(exported));
   });
 
   it('is all documented, and nothing else is', () => {
@@ -40,8 +40,10 @@ describe('the metrics of a real application in Prometheus', () => {
     );
     const rows = page!.split('\n## ')[0]!.matchAll(/^\| (`[^|]+`) +\|/gm);
     const documented = [...rows].flatMap(([, names]) => names!.match(/[\w.]+/g) ?? []);
-    const told = [...text.matchAll(/^# TYPE (?!target_info)(\w+)/gm)].map(([, name]) => name!);
-    expect(documented.map((name) => name.replaceAll('.', '_')).sort()).toEqual([...metricsOf(told)].sort());
+    const exported = [...text.matchAll(/^# TYPE (?!target_info)(\w+)/gm)].map(([, name]) => name!);
+    expect(documented.map((name) => name.replaceAll('.', '_')).sort()).toEqual(
+      [...metricsOf(exported)].sort(),
+    );
   });
 });
 

@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 
 /** The values that a reader gets, by `tube state` for jobs, and `tube metric` for the others. */
-async function told(): Promise<Record<string, unknown>> {
+async function readValues(): Promise<Record<string, unknown>> {
   const { resourceMetrics } = await reader.collect();
   const points = resourceMetrics.scopeMetrics.flatMap(({ metrics }) =>
     metrics.flatMap(({ descriptor, dataPoints }) =>
@@ -62,13 +62,13 @@ const MAIL_GONE = Object.fromEntries(Object.keys(MAIL_TOLD).map((name) => [name,
 describe('the metrics of all tubes', () => {
   it('are nothing in a process that was never elected', async () => {
     all = undefined;
-    expect(await told()).toEqual({});
+    expect(await readValues()).toEqual({});
   });
 
   it('are what the elected process saw last, without what is unknown', async () => {
     all = [MAIL, { tube: 'order', dead: 1 }, { tube: 'sms', watching: 3 }];
     const others = { 'order dead': 1, 'order paused': 0, 'sms watching': 3 };
-    expect(await told()).toEqual({ ...MAIL_TOLD, ...others });
+    expect(await readValues()).toEqual({ ...MAIL_TOLD, ...others });
   });
 
   it.each<[string, DqTubeCounts[] | undefined]>([
@@ -76,17 +76,17 @@ describe('the metrics of all tubes', () => {
     ['another process is elected', undefined],
   ])('are 0 once %s', async (_what, then) => {
     all = [MAIL];
-    await told();
+    await readValues();
     all = then;
-    expect(await told()).toEqual(MAIL_GONE);
+    expect(await readValues()).toEqual(MAIL_GONE);
     all = [MAIL];
-    expect(await told()).toEqual(MAIL_TOLD);
+    expect(await readValues()).toEqual(MAIL_TOLD);
   });
 
   it('are of 300 tubes at most', async () => {
     all = Array.from({ length: 400 }, (_, i) => ({ tube: `t${i}`, watching: i }));
-    expect(Object.keys(await told())).toHaveLength(300);
+    expect(Object.keys(await readValues())).toHaveLength(300);
     all = Array.from({ length: 400 }, (_, i) => ({ tube: `u${i}`, watching: i }));
-    expect(Object.keys(await told()).filter((name) => name.startsWith('u'))).toEqual([]);
+    expect(Object.keys(await readValues()).filter((name) => name.startsWith('u'))).toEqual([]);
   });
 });

@@ -150,8 +150,8 @@ describe('forRootAsync', () => {
       inject: ['LOGGER'],
       useFactory: (given: LoggerService) => ({ logger: given }),
     });
-    (await compile([dq])).logger.warn('told');
-    expect(lines).toEqual(['told']);
+    (await compile([dq])).logger.warn('a line');
+    expect(lines).toEqual(['a line']);
   });
 
   it('has the name of its cluster next to its factory', async () => {

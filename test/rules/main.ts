@@ -67,7 +67,7 @@ async function proveAll({ items, parallel, json }: Flags, signal: AbortSignal): 
         print(
           json
             ? `${JSON.stringify({ ...items[printed], ...proof })}\n`
-            : told(items[printed]!, proof, heading),
+            : lineOf(items[printed]!, proof, heading),
         );
       }
     }
@@ -78,7 +78,7 @@ async function proveAll({ items, parallel, json }: Flags, signal: AbortSignal): 
   return proven === items.length;
 }
 
-function told({ rule, file, test }: Item, { proven, message }: Proof, heading: boolean): string {
+function lineOf({ rule, file, test }: Item, { proven, message }: Proof, heading: boolean): string {
   const where = test.ledger === undefined ? '' : ` (${test.ledger})`;
   return (
     (heading ? `\n${rule}\n` : '') +

@@ -18,7 +18,7 @@ Lua script, is removed from each place separately. The command fails if a test s
 /** The text of docs/proofs.md, in the format of prettier. */
 export function proofsPage(rules: readonly Rule[]): string {
   const rows = rules.flatMap(({ rule, mutants }) => {
-    const tests = new Set(mutants.map(({ test }) => told(test)));
+    const tests = new Set(mutants.map(({ test }) => cellOf(test)));
     return [...tests].map((test, i) => [i === 0 ? rule : '', test] as const);
   });
   const table = [['the rule', 'fails without it'] as const, ...rows];
@@ -30,6 +30,6 @@ export function proofsPage(rules: readonly Rule[]): string {
   return `${INTRODUCTION}\n${head}${dashes}${body.join('')}`;
 }
 
-function told({ spec, title }: NamedTest): string {
+function cellOf({ spec, title }: NamedTest): string {
   return `\`${basename(spec)}\`: ${title.replace(/%[a-z]/g, '…')}`;
 }

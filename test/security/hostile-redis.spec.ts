@@ -79,10 +79,10 @@ describe('what another program writes into Redis', () => {
       ]);
       await expect(system.deadLetters.discard(found[0]!.ref)).resolves.toBe('discarded');
       await expect(system.ledger.handover!.take()).resolves.toEqual([]);
-      const told = system.log.filter((line) => line.includes("is not in nest-dq's format"));
-      expect(told.filter((line) => line.startsWith('ignoring a process record in Redis'))).toHaveLength(1);
+      const logged = system.log.filter((line) => line.includes("is not in nest-dq's format"));
+      expect(logged.filter((line) => line.startsWith('ignoring a process record in Redis'))).toHaveLength(1);
       expect(
-        told.filter((line) => line.startsWith('ignoring handover data of a process in Redis')),
+        logged.filter((line) => line.startsWith('ignoring handover data of a process in Redis')),
       ).toHaveLength(1);
       expectOneLineEach(system.log);
       await runsOne(system, 'tube', starts);
@@ -236,8 +236,8 @@ describe('a number that no page can show, from another program in Redis,', () =>
     const { jobs } = await inspector.jobs(tube);
     expect(jobs.map(({ id }) => id).sort()).toEqual([first!, last!].sort());
     await inspector.jobs(tube);
-    const told = system.log.filter((line) => line.includes(`the list of ${tube} omits job ${bad}`));
-    expect(told).toHaveLength(1);
+    const logged = system.log.filter((line) => line.includes(`the list of ${tube} omits job ${bad}`));
+    expect(logged).toHaveLength(1);
     await redis.set(`{${tube}}:${bad}`, GIANT);
     expect((await inspector.jobs(tube)).jobs).toHaveLength(2);
     expectOneLineEach(system.log);

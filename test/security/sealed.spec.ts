@@ -279,9 +279,9 @@ describe('a tube that is shared with others', () => {
   it('has no seal if it is named, and the tubes next to it have', async () => {
     const system = await started({ seal: { ...SEAL, unsealed: [tube] } });
     await system.producer.delay(tube, 'open', '1h');
-    await system.producer.delay(`${tube}-beside`, 'closed', '1h');
+    await system.producer.delay(`${tube}-other`, 'closed', '1h');
     const [open] = await attacker.read(tube);
-    const [closed] = await attacker.read(`${tube}-beside`);
+    const [closed] = await attacker.read(`${tube}-other`);
     expect([open!.toString('latin1', 0, 4), closed!.toString('latin1', 0, 4)]).toEqual(['dq1 ', 'dqs ']);
   });
 

@@ -39,6 +39,6 @@ async function readStream(url: string): Promise<void> {
 }
 
 function report(): void {
-  const told: ViewersReport = { answers };
-  if (process.connected) process.send!(told);
+  const message: ViewersReport = { answers };
+  if (process.connected) process.send!(message);
 }

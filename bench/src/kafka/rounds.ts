@@ -128,15 +128,16 @@ class Seen {
   private readonly handled: Uint8Array;
   private left: number;
   private finish!: () => void;
-  private told = -1;
+  private leftBefore = -1;
 
   constructor(count: number) {
     this.handled = new Uint8Array(count);
     this.left = count;
     this.all = new Promise((resolve, reject) => {
       const watch = setInterval(() => {
-        if (this.left === this.told) reject(new Error(`${this.left} of ${count} messages were not handled`));
-        this.told = this.left;
+        if (this.left === this.leftBefore)
+          reject(new Error(`${this.left} of ${count} messages were not handled`));
+        this.leftBefore = this.left;
       }, PATIENCE);
       this.finish = () => {
         clearInterval(watch);

@@ -12,8 +12,8 @@ const ENDLESS = 600_000;
 /** Acts of a job in its first run, which is frozen, and in the runs after it. */
 const STALE_SUCCESS: readonly Act[] = [{ ms: FROZEN_WORK, deaf: true }, { ms: WORK, end: 'fail' }, {}];
 const STALE_FAILURE: readonly Act[] = [{ ms: FROZEN_WORK, deaf: true, end: 'fail' }, { ms: WORK }, {}];
-const TOLD: readonly Act[] = [{ ms: ENDLESS }, { ms: WORK }, {}];
-const KINDS = [STALE_SUCCESS, STALE_FAILURE, TOLD];
+const SIGNALLED: readonly Act[] = [{ ms: ENDLESS }, { ms: WORK }, {}];
+const KINDS = [STALE_SUCCESS, STALE_FAILURE, SIGNALLED];
 
 /**
  * One process runs some jobs and is frozen. When its leases end, other processes run these jobs. Then the first process
@@ -60,24 +60,28 @@ export const consumerFrozen: Experiment = {
     const following = ({ job, run }: Run) => lab.history.runsOf(job).filter((other) => other.run !== run);
     const wellEnded = ofKind(STALE_SUCCESS);
     const failed = ofKind(STALE_FAILURE);
-    const told = ofKind(TOLD);
+    const signalled = ofKind(SIGNALLED);
     return {
       found,
       frozen: 1,
       checks: [
         noneBut('duplicates of jobs whose first run was not taken over', found.duplicates, stale),
-        ...[wellEnded, failed, told].map((runs) => atLeast('taken-over runs of each kind', runs.length, 1)),
+        ...[wellEnded, failed, signalled].map((runs) =>
+          atLeast('taken-over runs of each kind', runs.length, 1),
+        ),
         none(
           'stale successes that counted',
           wellEnded.filter((run) => !following(run).some(({ end }) => end?.how === 'done')),
         ),
         none(
           'stale failures that counted',
-          [...failed, ...told].filter((run) => following(run).length > 1),
+          [...failed, ...signalled].filter((run) => following(run).length > 1),
         ),
         none(
           'handlers whose signal did not abort on the lost lease',
-          told.filter(({ aborted, end }) => aborted?.reason !== 'DQ_LEASE_LOST' || end?.how !== 'aborted'),
+          signalled.filter(
+            ({ aborted, end }) => aborted?.reason !== 'DQ_LEASE_LOST' || end?.how !== 'aborted',
+          ),
         ),
       ],
     };

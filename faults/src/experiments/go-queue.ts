@@ -40,13 +40,13 @@ export const goQueue: Experiment = {
 };
 
 /** Runs with programs of go-queue's own parts. What go-queue itself loses or doubles is counted separately. */
-export const besideGo: readonly Experiment[] = [
-  besideGoQueue(25, 'go-queue-adds', 'go-queue adds, nest-dq runs', { adds: 'go', runs: 'nest' }),
-  besideGoQueue(26, 'go-queue-runs', 'nest-dq adds, go-queue runs', { adds: 'nest', runs: 'go' }),
-  besideGoQueue(27, 'go-queue-both', 'both add and compete for the jobs', { adds: 'both', runs: 'both' }),
+export const withGoQueue: readonly Experiment[] = [
+  sharedWithGoQueue(25, 'go-queue-adds', 'go-queue adds, nest-dq runs', { adds: 'go', runs: 'nest' }),
+  sharedWithGoQueue(26, 'go-queue-runs', 'nest-dq adds, go-queue runs', { adds: 'nest', runs: 'go' }),
+  sharedWithGoQueue(27, 'go-queue-both', 'both add and compete for the jobs', { adds: 'both', runs: 'both' }),
 ];
 
-function besideGoQueue(number: number, name: string, who: string, sides: Sides): Experiment {
+function sharedWithGoQueue(number: number, name: string, who: string, sides: Sides): Experiment {
   return {
     number,
     name,

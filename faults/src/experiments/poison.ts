@@ -70,7 +70,7 @@ export const poison: Experiment = {
     const found = await lab.settle();
     const runs = deadly.map(({ job }) => lab.history.runsOf(job).length);
     const letters = await producer.deadLetters();
-    const beside = new Set(deadly.flatMap((poisonous) => besideIt(lab, poisonous.job)));
+    const neighbours = new Set(deadly.flatMap((poisonous) => neighboursOf(lab, poisonous.job)));
     const buried = await Promise.all(lab.beanstalkds.map((node) => nodeCounter(node, 'current-jobs-buried')));
     const copies = deadly.reduce((sum, { copies: stored = 0 }) => sum + stored, 0);
     const [before, after] = [control.jobs, jobs].map((list) => latenesses(lab.history, list));
@@ -81,7 +81,7 @@ export const poison: Experiment = {
         noneBut(
           'duplicates of jobs that did not run next to a process-killing job',
           found.duplicates,
-          beside,
+          neighbours,
         ),
         // A run that was granted together with one that kills the process does not begin, and is an attempt all the same.
         atMost('runs of a process-killing job', Math.max(...runs), ATTEMPTS),
@@ -120,7 +120,7 @@ export const poison: Experiment = {
 };
 
 /** The jobs that ran in a process when this job killed it, or whose runs had ended shortly before that. */
-function besideIt(lab: Lab, killer: number): number[] {
+function neighboursOf(lab: Lab, killer: number): number[] {
   return lab.history
     .runsOf(killer)
     .flatMap(({ process, at }) =>

@@ -26,7 +26,7 @@ function ran(job: number, process: string, at = DUE + 1, how: 'done' | 'fail' = 
   lines.push({ what: 'end', run, how, at: at + 1 });
 }
 
-function told(job: number, ...events: GoQueueEvent['what'][]): void {
+function noteAll(job: number, ...events: GoQueueEvent['what'][]): void {
   for (const what of events) fates.note(job, what);
 }
 
@@ -49,7 +49,7 @@ describe('a job that never succeeded', () => {
     ],
   ])('is lost by go-queue if %s', (_, events) => {
     stored(1);
-    told(1, ...events);
+    noteAll(1, ...events);
     expect(shares().ours.lost).toEqual([]);
     expect(shares().note).toContain('lost 1 ');
   });
@@ -60,7 +60,7 @@ describe('a job that never succeeded', () => {
     ['left a copy', [...COPY_UNLOCKED, ...COPY_UNLOCKED, ...COPY_REFUSED]],
   ])('is lost by us if go-queue %s', (_, events) => {
     stored(1);
-    told(1, ...events);
+    noteAll(1, ...events);
     expect(shares().ours.lost).toEqual([1]);
     expect(shares().note).toContain('lost 0 ');
   });

@@ -23,10 +23,10 @@ export function checkSeries(runs: readonly SeriesRun[], every: number): SeriesFi
   const after = (instant: number) => (Math.floor(instant / every) + 1) * every;
   runs.forEach((run, i) => {
     const { tube, dueAt, at, lateness, end, unsure = false } = run;
-    const told = `${tube}, due ${dueAt}, began ${at}`;
-    if (at < dueAt || dueAt % every !== 0) findings.early.push(told);
+    const label = `${tube}, due ${dueAt}, began ${at}`;
+    if (at < dueAt || dueAt % every !== 0) findings.early.push(label);
     if (end && !unsure) {
-      if (succeeded.has(dueAt)) findings.twice.push(told);
+      if (succeeded.has(dueAt)) findings.twice.push(label);
       succeeded.add(dueAt);
     }
     const next = runs[i + 1];
@@ -35,7 +35,7 @@ export function checkSeries(runs: readonly SeriesRun[], every: number): SeriesFi
     const first = end && !unsure ? after(started) : dueAt;
     const last = end ? after(end.how === 'discard' ? end.at + SETTLED_WITHIN : started) : dueAt;
     if (next.dueAt < first || next.dueAt > last)
-      findings.missing.push(`${told}: the next one was due ${next.dueAt}, expected ${first} to ${last}`);
+      findings.missing.push(`${label}: the next one was due ${next.dueAt}, expected ${first} to ${last}`);
   });
   return findings;
 }

@@ -66,9 +66,9 @@ process.on('disconnect', () => process.kill(process.pid, 'SIGKILL')); // the pro
 setClockAhead(ahead);
 const app = await NestFactory.createApplicationContext(SeriesModule, { logger: ['warn', 'error'] });
 app.enableShutdownHooks();
-process.on('message', (told: { readonly discards: boolean } | { readonly end: true }) => {
-  if ('end' in told) void end();
-  else ({ discards } = told);
+process.on('message', (message: { readonly discards: boolean } | { readonly end: true }) => {
+  if ('end' in message) void end();
+  else ({ discards } = message);
 });
 process.send!('ready');
 

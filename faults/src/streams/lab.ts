@@ -52,7 +52,7 @@ export class StreamLab extends Workplace {
   private servers: readonly KafkaServer[] = [];
   private dq: { readonly redis: RedisServer; readonly nodes: readonly BeanstalkdServer[] } | undefined;
   private connected: Admin | undefined;
-  private beside: ITopicConfig | undefined;
+  private otherTopic: ITopicConfig | undefined;
   private producer: StreamProcess | undefined;
   private pushed = false;
   /** Handlers have no options for failures. */
@@ -69,16 +69,16 @@ export class StreamLab extends Workplace {
   }
 
   /**
-   * Starts one broker or three, with a topic that has as many replicas, a producer, and consumers in a group. With `beside`, they
+   * Starts one broker or three, with a topic that has as many replicas, a producer, and consumers in a group. With `otherTopic`, they
    * read that topic, too.
    */
   async begin(
     consumers: number,
     brokers: 1 | 3 = 1,
     {
-      beside,
+      otherTopic,
       partitions = PARTITIONS,
-    }: { readonly beside?: ITopicConfig; readonly partitions?: number } = {},
+    }: { readonly otherTopic?: ITopicConfig; readonly partitions?: number } = {},
   ): Promise<void> {
     this.servers = await (brokers === 1 ? startKafka().then((one) => [one]) : startKafkaCluster());
     for (const server of this.servers) await this.owned(server);
@@ -87,8 +87,8 @@ export class StreamLab extends Workplace {
     await this.connected.connect();
     const topic = { topic: NUMBERS.name, numPartitions: partitions, replicationFactor: brokers };
     await createTopic(this.endpoints, topic);
-    this.beside = beside;
-    if (beside) await createTopic(this.endpoints, beside);
+    this.otherTopic = otherTopic;
+    if (otherTopic) await createTopic(this.endpoints, otherTopic);
     const how: StreamArguments = { name: 'producer', options: this.options('producer') };
     this.producer = await this.start('streams/producer/main.js', how);
     await Promise.all(Array.from({ length: consumers }, () => this.startConsumer()));
@@ -125,14 +125,14 @@ export class StreamLab extends Workplace {
     const { dq, plain } = this;
     const joint = dq && { beanstalks: dq.nodes.map(({ endpoint }) => endpoint), redis: dq.redis.url };
     const options = { ...this.options(name), group: GROUP };
-    const { beside, client } = this;
+    const { otherTopic, client } = this;
     const how: StreamArguments = {
       name,
       options,
       plain,
       ...(client !== undefined && { client }),
       ...(joint && { dq: joint }),
-      ...(beside && { beside: beside.topic }),
+      ...(otherTopic && { otherTopic: otherTopic.topic }),
     };
     const consumer = await this.start('streams/consumer/main.js', how);
     this.consumers.push(consumer);
@@ -242,21 +242,21 @@ export class StreamLab extends Workplace {
   }
 
   /** Stores a message in each of these partitions of the second topic. */
-  async pushBeside(partitions: readonly number[]): Promise<void> {
-    const kafka = new Kafka({ brokers: this.endpoints, clientId: 'beside', logLevel: logLevel.NOTHING });
+  async pushToOther(partitions: readonly number[]): Promise<void> {
+    const kafka = new Kafka({ brokers: this.endpoints, clientId: 'other-topic', logLevel: logLevel.NOTHING });
     const producer = kafka.producer({ allowAutoTopicCreation: false });
     await producer.connect();
     try {
-      const messages = partitions.map((partition) => ({ partition, value: 'beside' }));
-      await producer.send({ topic: this.beside!.topic, messages });
+      const messages = partitions.map((partition) => ({ partition, value: 'other' }));
+      await producer.send({ topic: this.otherTopic!.topic, messages });
     } finally {
       await producer.disconnect();
     }
   }
 
   /** Waits until the group has handled all of the second topic. */
-  async handlesBeside(): Promise<void> {
-    const { topic } = this.beside!;
+  async handlesOther(): Promise<void> {
+    const { topic } = this.otherTopic!;
     await this.eventually(`all of ${topic} is handled`, async () => (await this.lag(topic)) === 0);
   }
 

@@ -13,7 +13,7 @@ export interface StreamArguments {
   /** The folder of Confluent's client, by which it speaks. @default kafkajs */
   readonly client?: string;
   /** A topic that the consumer reads as well, and of which it logs nothing. @default none */
-  readonly beside?: string;
+  readonly otherTopic?: string;
 }
 
 /** Sent to the producer once it is ready. */

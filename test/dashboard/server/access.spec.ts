@@ -111,11 +111,11 @@ describe.each(PLATFORMS)('with %s', (platform) => {
 
   it('a viewer with named acts does these and no others, and is reported by name', async () => {
     const served = await withAccess(platform, { acts: ['pause', 'revoke'], by: 'ann@example.org' });
-    const told: OperatorAct[] = [];
+    const operated: OperatorAct[] = [];
     served.app
       .get(DqEvents)
       .on('operated')
-      .subscribe((act) => void told.push(act));
+      .subscribe((act) => void operated.push(act));
     const { ref, id } = await served.app.get(DqProducer).delay('mails', {}, '1h');
     expect((await served.get('/dq/api/session')).json).toMatchObject({ acts: ['pause', 'revoke'] });
     expect((await served.post(PAUSE, { tube: 'mails' })).status).toBe(200);
@@ -123,12 +123,12 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     expect((await served.post('/dq/api/acts/resume', { tube: 'mails' })).status).toBe(403);
     expect((await served.post('/dq/api/acts/revokeMany', { tube: 'mails', filter: {} })).status).toBe(403);
     expect(await isPaused(served, 'mails')).toBe(true);
-    expect(told).toEqual([
+    expect(operated).toEqual([
       { by: 'ann@example.org', act: 'pause', on: { tube: 'mails' }, count: 1 },
       { by: 'ann@example.org', act: 'revoke', on: { tube: 'mails', id }, count: 1 },
     ]);
     expect((await served.get('/dq/api/acts')).json).toEqual({
-      acts: told.toReversed().map((act) => ({ ...act, id: expect.any(String), at: expect.any(String) })),
+      acts: operated.toReversed().map((act) => ({ ...act, id: expect.any(String), at: expect.any(String) })),
     });
   });
 

@@ -141,8 +141,8 @@ describe.each(PLATFORMS)('with %s', (platform) => {
   it('counts what a bulk act would change, changes it, and reports who did', async () => {
     const access = () => ({ acts: 'all', by: 'ann' }) as const;
     const served = await withDead({ platform, dashboard: { access } }, 'no stock', 'no user', 'no stock');
-    const told: OperatorAct[] = [];
-    served.app.get(DqEvents).on('operated').subscribe((act) => void told.push(act)); // prettier-ignore
+    const operated: OperatorAct[] = [];
+    served.app.get(DqEvents).on('operated').subscribe((act) => void operated.push(act)); // prettier-ignore
     const body = { topic: DEAD, filter: { error: 'stock' } };
     const many = async (act: string, more: object) =>
       linesOf(await served.begin(`/dq/api/acts/${act}`, { ...body, ...more }));
@@ -164,7 +164,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
       { end: true },
     ]);
     expect(await openLetters(served)).toHaveLength(3);
-    expect(told).toEqual([]);
+    expect(operated).toEqual([]);
     const one = await many('kafkaDiscardMany', { filter: { error: 'stock', limit: 1 } });
     expect(one.at(-2)).toMatchObject({ progress: { done: 1, examples: [] } });
     expect(await openLetters(served)).toEqual(['no stock', 'no user']);
@@ -174,13 +174,13 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     expect(await openLetters(served)).toEqual([]);
     await served.post('/dq/api/acts/kafkaDiscard', { topic: DEAD, partition: 0, offset: '0' });
     const filter = { error: 'stock', limit: 1 };
-    expect(told).toEqual([
+    expect(operated).toEqual([
       { by: 'ann', act: 'kafkaDiscardMany', on: { topic: DEAD, filter }, count: 1 },
       { by: 'ann', act: 'kafkaReplayMany', on: { topic: DEAD, filter: {} }, count: 2 },
       { by: 'ann', act: 'kafkaDiscard', on: { topic: DEAD, id: '0/0' }, count: 0 },
     ]);
     const { json } = await served.get('/dq/api/acts');
-    expect(json.acts.map(({ on }: OperatorAct) => on)).toEqual(told.toReversed().map(({ on }) => on));
+    expect(json.acts.map(({ on }: OperatorAct) => on)).toEqual(operated.toReversed().map(({ on }) => on));
   });
 
   it('lets a viewer without the right do nothing, and see neither value nor headers', async () => {
@@ -311,15 +311,15 @@ describe('value and headers', () => {
   });
 
   it('are what `redact` returned, which is called with their message', async () => {
-    const told: unknown[] = [];
+    const messages: unknown[] = [];
     const { json, text } = await payloadOf((payload, message) => {
-      told.push(message);
+      messages.push(message);
       const { value } = payload as { value: object };
       return { value: { ...value, card: '…' } };
     });
     expect(json).toEqual({ payload: { value: { because: 'no stock', card: '…' } } });
     expect(text).not.toContain('xyzzy');
-    expect(told).toEqual([{ topic: 'orders', key: 'k-no stock' }]);
+    expect(messages).toEqual([{ topic: 'orders', key: 'k-no stock' }]);
   });
 });
 

@@ -12,13 +12,13 @@ async function payloadOf(redact: DqDashboardOptions['redact'], payload: unknown 
 }
 
 it('shows what `redact` returned, which is called with the job', async () => {
-  const told: (DqDashboardJob | DqDashboardMessage)[] = [];
+  const jobs: (DqDashboardJob | DqDashboardMessage)[] = [];
   const answer = await payloadOf((payload, job) => {
-    told.push(job);
+    jobs.push(job);
     return { ...(payload as object), card: '…' };
   });
   expect(answer.json).toEqual({ payload: { card: '…', id: 7 } });
-  expect(told).toEqual([{ tube: 'orders', id: expect.any(String), key: 'k-1' }]);
+  expect(jobs).toEqual([{ tube: 'orders', id: expect.any(String), key: 'k-1' }]);
 });
 
 it('awaits `redact`', async () => {

@@ -65,8 +65,9 @@ class Comparison {
     }
     this.unanswered.delete(who);
     this.watched.delete(who);
-    const told = last[0] === last[1] ? undefined : differenceOf(`${who} gets at its end`, last[0]!, last[1]!);
-    return told ?? this.difference(`${who} ${how}`);
+    const found =
+      last[0] === last[1] ? undefined : differenceOf(`${who} gets at its end`, last[0]!, last[1]!);
+    return found ?? this.difference(`${who} ${how}`);
   }
 
   /** Tells what clients heard, and the counts of the nodes, where they are not the same. */

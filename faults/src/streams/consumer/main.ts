@@ -26,7 +26,7 @@ const {
   dq,
   plain,
   client,
-  beside,
+  otherTopic,
 } = JSON.parse(process.argv[2]!) as StreamArguments & { readonly log: string };
 
 const retry: RetryOptions = dq
@@ -77,14 +77,14 @@ class Numbers {
 
 const joint = dq ? [DqModule.forRoot(dq), KqDqModule.forRoot()] : [];
 
-class Beside {
-  @TopicHandler(beside ?? NUMBERS)
+class OtherTopic {
+  @TopicHandler(otherTopic ?? NUMBERS)
   handle(): void {}
 }
 
 @Module({
   imports: [KqModule.forRoot({ ...options, ...driver }), ...joint],
-  providers: [Numbers, ...(beside === undefined ? [] : [Beside])],
+  providers: [Numbers, ...(otherTopic === undefined ? [] : [OtherTopic])],
 })
 class ConsumerModule {}
 

@@ -24,12 +24,12 @@ export const partitionLeaderless: StreamExperiment = {
   smallJobs: 1_000,
   async run(lab) {
     const replicaAssignment = [1, 2, 3].map((node, partition) => ({ partition, replicas: [node] }));
-    await lab.begin(3, 3, { beside: { topic: 'beside', replicaAssignment } });
-    await lab.pushBeside([0, 1, 2]);
+    await lab.begin(3, 3, { otherTopic: { topic: 'other', replicaAssignment } });
+    await lab.pushToOther([0, 1, 2]);
     const away = lab.pick(SMALL_AWAY, AWAY);
     lab.push(away + lab.pick(5_000, 20_000));
     await lab.handles(lab.jobs / 20);
-    await lab.handlesBeside();
+    await lab.handlesOther();
     const coordinator = await lab.coordinator();
     const victim = lab.brokers.find(({ nodeId }) => nodeId !== coordinator.nodeId)!;
     const from = Date.now();
@@ -48,8 +48,8 @@ export const partitionLeaderless: StreamExperiment = {
       await victim.restart();
       await lab.handles(1);
     });
-    await lab.pushBeside([0, 1, 2]);
-    await lab.handlesBeside();
+    await lab.pushToOther([0, 1, 2]);
+    await lab.handlesOther();
     const found = await lab.settle();
     const wait = longestWait(lab.history, from, replaced);
     const handled = lab.history.runsIn(joined).filter(({ at }) => at < back).length;

@@ -8,7 +8,7 @@ const SMALL_GONE = 5_000;
 /** Maximum time without a start of a handler, in ms. The group rebalances when the topic is deleted, and when it is recreated. */
 const GAP = 5_000;
 
-const BESIDE = { topic: 'beside', numPartitions: 3, replicationFactor: 1 };
+const OTHER_TOPIC = { topic: 'other', numPartitions: 3, replicationFactor: 1 };
 
 /**
  * Along with the topic, the group reads one that is deleted under load, and recreated later.
@@ -23,20 +23,20 @@ export const topicDeleted: StreamExperiment = {
   smallJobs: 1_000,
   async run(lab) {
     const gone = lab.pick(SMALL_GONE, GONE);
-    await lab.begin(3, 1, { beside: BESIDE });
-    await lab.pushBeside([0, 1, 2, 0, 1, 2]);
+    await lab.begin(3, 1, { otherTopic: OTHER_TOPIC });
+    await lab.pushToOther([0, 1, 2, 0, 1, 2]);
     lab.push(gone + lab.pick(10_000, 40_000));
     await lab.handles(lab.jobs / 10);
-    await lab.handlesBeside();
+    await lab.handlesOther();
     const from = Date.now();
     await lab.changing('the end of a topic', async () => {
-      await lab.admin.deleteTopics({ topics: [BESIDE.topic] });
+      await lab.admin.deleteTopics({ topics: [OTHER_TOPIC.topic] });
       await lab.until(from + gone);
     });
     await lab.changing('the return of a topic', async () => {
-      await lab.admin.createTopics({ topics: [BESIDE] });
-      await lab.pushBeside([0, 1, 2]);
-      await lab.handlesBeside();
+      await lab.admin.createTopics({ topics: [OTHER_TOPIC] });
+      await lab.pushToOther([0, 1, 2]);
+      await lab.handlesOther();
     });
     const found = await lab.settle();
     const recovery = longestGap(lab.history, from);

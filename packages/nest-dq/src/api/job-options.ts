@@ -41,17 +41,17 @@ const NONE: readonly string[] = [];
 const DEFAULTS: ResolvedJobOptions = { onDuplicate: 'replace', priority: 1, allowPast: false };
 
 /**
- * Validates the options of one job. `beside` lists other field names allowed in the same object. Throws `DQ_BAD_OPTION`, or
+ * Validates the options of one job. `alongside` lists other field names allowed in the same object. Throws `DQ_BAD_OPTION`, or
  * `DQ_BAD_DURATION` for `patience` and inside `backoff`.
  */
 export function resolveJobOptions(
   options: JobOptions | undefined,
-  beside: readonly string[] = NONE,
+  alongside: readonly string[] = NONE,
 ): ResolvedJobOptions {
   if (options === undefined) return DEFAULTS;
   if (typeof options !== 'object' || options === null)
     throw wrongValue('DQ_BAD_OPTION', 'the options of the job', options, 'an object');
-  refuseUnknown(options, KNOWN, 'job', beside);
+  refuseUnknown(options, KNOWN, 'job', alongside);
   const { key, onDuplicate, priority, attempts, backoff, headers, group, allowPast, patience } = options;
   // An undefined key is usually a forgotten id; the job could never be found by its key.
   if ('key' in options) checkKey(key, '`key`', 'DQ_BAD_OPTION');
@@ -131,10 +131,10 @@ export function refuseUnknown(
   options: object,
   known: ReadonlySet<string>,
   what: string,
-  beside: readonly string[] = NONE,
+  alongside: readonly string[] = NONE,
 ): void {
   for (const name of Object.keys(options)) {
-    if (known.has(name) || beside.includes(name)) continue;
+    if (known.has(name) || alongside.includes(name)) continue;
     const value = (options as Record<string, unknown>)[name];
     if (value === undefined) continue;
     throw unknownName('DQ_BAD_OPTION', `${what} option \`${name}\` (given ${show(value)})`, known);

@@ -44,7 +44,7 @@ interface AddCall {
   /** Clock time. */
   readonly calledAt: number;
   /** Allowed options besides those of a job. */
-  readonly beside: readonly string[];
+  readonly alongside: readonly string[];
   readonly together: SharedPatience;
 }
 
@@ -104,9 +104,9 @@ export class ClusterProducer extends DqProducer {
     const { clock, settings } = this.parts;
     const calledAt = clock.now();
     tubeName(tube, settings.prefix);
-    const beside = ['payload', 'delay', 'at'];
+    const alongside = ['payload', 'delay', 'at'];
     const results = await addAll(listOf(jobs), (job, together) => {
-      const call = { calledAt, beside, together };
+      const call = { calledAt, alongside, together };
       return this.add(tube, job.payload, job, ({ allowPast }) => dueOfNew(job, allowPast), call);
     });
     return asked ? results : receiptsOf(results);
@@ -212,12 +212,12 @@ export class ClusterProducer extends DqProducer {
     payload: unknown,
     given: JobOptions | undefined,
     when: (options: ResolvedJobOptions) => Due,
-    { calledAt = this.parts.clock.now(), beside, together }: Partial<AddCall> = {},
+    { calledAt = this.parts.clock.now(), alongside, together }: Partial<AddCall> = {},
   ): Promise<JobReceipt> {
     const { context } = this;
     context.refuseIfClosed();
     const { cluster, events, settings } = this.parts;
-    const resolved = resolveJobOptions(given, beside);
+    const resolved = resolveJobOptions(given, alongside);
     const dueGiven = when(resolved);
     const { name, storedAs } = tubeNames(tube, settings.prefix);
     const content = encodePayload(payload);

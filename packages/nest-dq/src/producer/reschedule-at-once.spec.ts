@@ -80,7 +80,7 @@ describe('reschedule while someone else acts', () => {
     expect(await copies()).toEqual([]);
   });
 
-  async function beside(kind: Kind, order: readonly number[], act: 'revoke' | 'add' | 'run') {
+  async function race(kind: Kind, order: readonly number[], act: 'revoke' | 'add' | 'run') {
     const world = await waiting(kind);
     if (act === 'run') await world.clock.advance(10_000);
     const turns = new Turns();
@@ -105,7 +105,7 @@ describe('reschedule while someone else acts', () => {
 
   it.each(KINDS)('and revokes: the job never starts, and no copy is left: %s', async (kind) => {
     for (const order of orders(3, 1)) {
-      const { moved, acted, left, now } = await beside(kind, order, 'revoke');
+      const { moved, acted, left, now } = await race(kind, order, 'revoke');
       expect({ order, acted, left: left.length, state: now!.state }).toEqual({
         order,
         acted: 'revoked',
@@ -118,7 +118,7 @@ describe('reschedule while someone else acts', () => {
 
   it('and adds the key again: there is one job, and no mixture', async () => {
     for (const order of orders(3, 2)) {
-      const { moved, left, now, acted } = await beside('keyed', order, 'add');
+      const { moved, left, now, acted } = await race('keyed', order, 'add');
       const { payload } = left[0]!;
       expect(left.map((copy) => [copy.header.generation, copy.payload])).toEqual(
         Array(3).fill([now!.generation, payload]),
@@ -132,7 +132,7 @@ describe('reschedule while someone else acts', () => {
 
   it.each(KINDS)('and runs it: it is moved, or it runs, never both: %s', async (kind) => {
     for (const order of orders(3, 1)) {
-      const { moved, acted, left, claim } = await beside(kind, order, 'run');
+      const { moved, acted, left, claim } = await race(kind, order, 'run');
       const outcome = `${String(moved)}, ${String(acted)}`;
       expect(['rescheduled, gone', 'running, run']).toContain(outcome);
       expect(left.map(({ payload }) => payload)).toEqual(

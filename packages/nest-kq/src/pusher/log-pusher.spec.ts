@@ -247,7 +247,7 @@ describe('LogPusher.transaction', () => {
     const pusher = open({ transactionalId: 'x' });
     const result = await pusher.transaction(async (tx) => {
       await tx.push('t', 1);
-      await pusher.push('u', 'beside');
+      await pusher.push('u', 'outside');
       const [second] = await tx.pushMany('t', [{ value: 2 }, { value: 3 }]);
       void tx.push('t', 4);
       expect((await driver.admin.ends('t'))[0]).toMatchObject({ end: 0n });
