@@ -4,8 +4,8 @@ import type { Clock, Timer } from 'nest-handlers/time';
 
 /** Once the ledger has been away this long, reserving stops: other processes get what this one can't claim ◆. */
 const AWAY_LIMIT_MS = 1_000;
-/** How often the pause of a tube is checked. */
-const LOOK_AT_PAUSE_MS = 1_000;
+/** Maximum time between two checks of whether the tube is still paused. */
+const PAUSE_CHECK_INTERVAL_MS = 1_000;
 /** Time after the ledger is back, by which all other processes have reported what they still run ◆. */
 const BACK_PAUSE_MS = 2_000;
 
@@ -158,7 +158,7 @@ export class LedgerGate {
   }
 
   private lookIn(ms: number): void {
-    const pause = Math.max(1, Math.min(ms, LOOK_AT_PAUSE_MS));
+    const pause = Math.max(1, Math.min(ms, PAUSE_CHECK_INTERVAL_MS));
     this.pauseTimer = this.clock.after(pause, () => void this.look());
   }
 
@@ -167,7 +167,9 @@ export class LedgerGate {
     const still = await this.ledger.paused().catch(() => NOT_KNOWN);
     if (this.closed) return;
     if (still)
-      return this.lookIn(still.until === undefined ? LOOK_AT_PAUSE_MS : still.until - this.ledger.now());
+      return this.lookIn(
+        still.until === undefined ? PAUSE_CHECK_INTERVAL_MS : still.until - this.ledger.now(),
+      );
     this.paused = false;
     this.openIfReady();
   }

@@ -1,4 +1,4 @@
-import { FOR_GOOD, LOOK_AT_PAUSE_MS, MAX_PAUSES } from './pauses.rule.js';
+import { FOR_GOOD, ENDLESS_PAUSE_RETRY_MS, MAX_PAUSES } from './pauses.rule.js';
 
 /**
  * The pauses of a tube, in its control record at `{<tube>}::control`: a MessagePack map with the list `pauses`, which has the
@@ -9,7 +9,7 @@ import { FOR_GOOD, LOOK_AT_PAUSE_MS, MAX_PAUSES } from './pauses.rule.js';
  * no run is granted until somebody resumes the tube, and `nest-dq doctor` warns of it at once, as of any long pause.
  */
 export const PAUSES: string = `
-local FOR_GOOD, LOOK_AT_PAUSE, MOST_PAUSES = ${FOR_GOOD}, ${LOOK_AT_PAUSE_MS}, ${MAX_PAUSES}
+local FOR_GOOD, ENDLESS_PAUSE_RETRY, MAX_PAUSES = ${FOR_GOOD}, ${ENDLESS_PAUSE_RETRY_MS}, ${MAX_PAUSES}
 
 local function arePauses(list)
   if type(list) ~= 'table' or #list == 0 or #list % 2 == 1 then return false end
@@ -45,7 +45,7 @@ local function writePauses(key, pauses)
       kept[#kept + 1] = pauses[i + 1]
     end
   end
-  while #kept > 2 * MOST_PAUSES do
+  while #kept > 2 * MAX_PAUSES do
     table.remove(kept, 2)
     table.remove(kept, 2)
   end

@@ -8,7 +8,7 @@ export const FOR_GOOD = 9e15;
 /** Number of remembered pauses. Beyond it, the two oldest are merged, including the time between them. */
 export const MAX_PAUSES = 8;
 /** Time after which to ask again about a pause without an end. */
-export const LOOK_AT_PAUSE_MS = 1_000;
+export const ENDLESS_PAUSE_RETRY_MS = 1_000;
 
 export function pause(records: Records, { until }: PauseRequest, time: Moment): Pause | undefined {
   const to = until === undefined ? FOR_GOOD : Math.ceil(until);
@@ -37,7 +37,7 @@ export function paused(records: Records, _request: unknown, time: Moment): Pause
 export function pausedFor(records: Records, time: Moment): number | undefined {
   const present = presentOf(records, time);
   if (!present) return undefined;
-  return present.to === FOR_GOOD ? LOOK_AT_PAUSE_MS : present.to - time.now;
+  return present.to === FOR_GOOD ? ENDLESS_PAUSE_RETRY_MS : present.to - time.now;
 }
 
 /** How much of the time from `due` until now doesn't make a job stale, because its tube was paused. */

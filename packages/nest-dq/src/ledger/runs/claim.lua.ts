@@ -55,7 +55,7 @@ local pauses = hasTubeKeys and readPauses(CONTROL) or {}
 -- Time until asking again makes sense, in ms; nil if the tube is not paused.
 local pausedFor
 if presentOf(pauses) ~= 0 then
-  pausedFor = pauses[#pauses] == FOR_GOOD and LOOK_AT_PAUSE or pauses[#pauses] - now
+  pausedFor = pauses[#pauses] == FOR_GOOD and ENDLESS_PAUSE_RETRY or pauses[#pauses] - now
 end
 
 -- How much of the time since then does not make a job stale. If this exceeded STALE_AFTER, a leftover copy of a job that ended
