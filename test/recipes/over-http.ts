@@ -71,7 +71,7 @@ export class DeadLettersController {
   @Get(':ref')
   async show(@Param('ref') ref: string) {
     const letter = await this.dead.get({ ref });
-    if (!letter) throw new NotFoundException('it is no dead letter, or no more');
+    if (!letter) throw new NotFoundException('not a dead letter, or no longer one');
     return letter;
   }
 
