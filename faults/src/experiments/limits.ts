@@ -80,7 +80,7 @@ export const limits: Experiment = {
         ),
       ],
       notes: [
-        `${atOnce} runs at once, ${concurrency} allowed; granted ${Math.ceil(tooSoon / 1_000)} ms ahead at most`,
+        `${atOnce} runs at once, ${concurrency} allowed; granted ${Math.ceil(tooSoon / 1_000)} ms early at most`,
       ],
     };
   },

@@ -48,7 +48,7 @@ export const longHandlers: Experiment = {
         atMost('releases', released, most),
         atLeast('releases', released, 2 * lab.jobs), // fewer would mean that no backup surfaced, and then this check shows nothing
       ],
-      notes: [`${released} releases, at most ${most} by the rules`],
+      notes: [`${released} releases; the rules allow ${most}`],
     };
   },
 };

@@ -112,7 +112,7 @@ export const poison: Experiment = {
         ),
       ],
       notes: [
-        `p95 lateness ${p95.before} ms without poison, ${p95.after} ms of the other jobs with it; worst ` +
+        `p95 lateness ${p95.before} ms without poison, ${p95.after} ms for the other jobs with it; worst ` +
           `${Math.max(...before!)} and ${Math.max(...after!)} ms`,
       ],
     };

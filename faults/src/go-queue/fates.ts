@@ -70,7 +70,7 @@ export function sharesOf(
   return {
     ours: { ...found, lost: ourLost, early, duplicates },
     note:
-      `in Go: ${runs} runs; lost ${all} (${lost.failed} as the handler failed, ${lost.killed} as the process was killed, ` +
-      `${lost['no lock']} as Redis was away), twice ${found.duplicates.length - duplicates.length}, early ${found.early.length - early.length}`,
+      `in Go: ${runs} runs; lost ${all} (${lost.failed} because the handler failed, ${lost.killed} because the process was killed, ` +
+      `${lost['no lock']} because Redis was away), twice ${found.duplicates.length - duplicates.length}, early ${found.early.length - early.length}`,
   };
 }

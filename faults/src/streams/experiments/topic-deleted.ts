@@ -29,7 +29,7 @@ export const topicDeleted: StreamExperiment = {
     await lab.handles(lab.jobs / 10);
     await lab.handlesOther();
     const from = Date.now();
-    await lab.changing('the end of a topic', async () => {
+    await lab.changing('the deletion of a topic', async () => {
       await lab.admin.deleteTopics({ topics: [OTHER_TOPIC.topic] });
       await lab.until(from + gone);
     });
