@@ -2,16 +2,24 @@ import { fileURLToPath } from 'node:url';
 
 const workspace = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
 
-/** Settings that the tests of all workspaces share; `rootDir` comes from the command line. */
+/**
+ * Settings that the tests of all workspaces share; `rootDir` comes from the command line. The environment variable TESTS chooses
+ * `quick` (all but `*.long.spec.ts`) or `long` (only those). By default, all run.
+ */
 export default {
   testEnvironment: 'node',
-  maxWorkers: 2,
+  // One more than processors on two cores: a third of the time of tests with servers is waiting.
+  maxWorkers: 3,
   workerIdleMemoryLimit: '300MB',
   testSequencer: fileURLToPath(new URL('./longest-first.mjs', import.meta.url)),
   // Only a safety net: no test depends on the machine's speed. Above the limit of `eventually`, whose error says what is missing.
   testTimeout: 60_000,
-  testMatch: ['<rootDir>/**/*.spec.ts'],
-  testPathIgnorePatterns: ['/node_modules/', '/dist/'],
+  testMatch: [process.env.TESTS === 'long' ? '<rootDir>/**/*.long.spec.ts' : '<rootDir>/**/*.spec.ts'],
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    '/dist/',
+    ...(process.env.TESTS === 'quick' ? ['\\.long\\.spec\\.ts$'] : []),
+  ],
   modulePathIgnorePatterns: ['/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {

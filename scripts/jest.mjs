@@ -1,4 +1,4 @@
-// Runs Jest in the current workspace. Nest 12 is ESM only, so Jest needs Node's vm modules.
+// Runs Jest on the current folder: the whole repository, or a workspace. Nest 12 is ESM only, so Jest needs Node's vm modules.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 // The command as `npm ci` leaves it in a fresh clone: npm links what is there, and nothing is built yet.
 
 const run = promisify(execFile);
-const LIBRARY = join(process.cwd(), '..', 'packages', 'nest-dq');
+const LIBRARY = join(import.meta.dirname, '..', '..', 'packages', 'nest-dq');
 
 let clone: string;
 

@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 
-const HOST = join(process.cwd(), 'cli', 'command-host.mjs');
+const HOST = join(import.meta.dirname, 'command-host.mjs');
 
 export interface Ran {
   readonly code: number;
@@ -42,7 +42,7 @@ export class CommandHosts {
 
   private start(): ChildProcess {
     const env = { ...process.env, ...this.env };
-    const built = join(process.cwd(), '..', 'packages', this.program, 'dist', 'cli.js');
+    const built = join(import.meta.dirname, '..', '..', 'packages', this.program, 'dist', 'cli.js');
     const host = fork(HOST, [built], {
       cwd: this.folder,
       env,

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { eventually } from 'test-servers';
 
 const run = promisify(execFile);
-export const PROGRAM = join(process.cwd(), '..', 'packages', 'nest-dq', 'bin', 'nest-dq.js');
+export const PROGRAM = join(import.meta.dirname, '..', '..', 'packages', 'nest-dq', 'bin', 'nest-dq.js');
 
 /** Becomes its arguments. A write beyond the limit of a file then fails, as on a full disk, and does not kill. */
 const IGNORING_FILE_LIMITS = 'trap "" XFSZ; exec "$0" "$@"';

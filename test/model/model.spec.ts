@@ -4,8 +4,8 @@ import { drawPlan } from './plan.js';
 import { explain, runSeeds } from './run-seeds.js';
 import { simulate } from './simulation.js';
 
-/** To try more seeds, or one again: MODEL_SEEDS=1000 MODEL_FROM=1 npm test. MODEL_ROW: a file for the result as JSON. */
-const { MODEL_SEEDS: count = '100', MODEL_FROM: first = '1', MODEL_ROW: rowFile } = process.env;
+/** To try more seeds, or one again: MODEL_SEEDS=1000 MODEL_FROM=1 npm run spec -- test/model/model.spec.ts. MODEL_ROW: a file for the result as JSON. */
+const { MODEL_SEEDS: count = '20', MODEL_FROM: first = '1', MODEL_ROW: rowFile } = process.env;
 /** Milliseconds: a safety net. */
 const LIMIT = 120_000 + Number(count) * 2_000;
 

@@ -219,7 +219,7 @@ export function isCompatible(line: Line): void {
       };
       await writeApp(folder, { format: 'commonjs', resolution: 'node16', platform: 'context' }, { jest });
       await cp(
-        join(process.cwd(), 'kit', 'jest-commonjs', 'orders.test.cts'),
+        join(import.meta.dirname, '..', 'kit', 'jest-commonjs', 'orders.test.cts'),
         join(folder, 'orders.spec.ts'),
       );
       const script = join(installed, 'node_modules', 'jest', 'bin', 'jest.js');

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import type { Servers } from '../support/system.js';
 
 const run = promisify(execFile);
-const test = process.cwd();
+const test = join(import.meta.dirname, '..');
 
 /** The workspace's root. */
 export const ROOT = join(test, '..');

@@ -31,7 +31,7 @@ export const LISTING: readonly Rule[] = [
         ['waiting/listing.lua.ts', 'tonumber(due) + DONE_TTL <= now or ', ''],
       ),
       ...server(
-        'redis-moving.spec.ts',
+        'redis-moving.long.spec.ts',
         'drops a job from the list that ended while its slot moved, as soon as someone looks',
         ['ledger/waiting/listing.lua.ts', '  relist(key, record)\n', ''],
       ),

@@ -94,7 +94,7 @@ export const PROCESSES: readonly Rule[] = [
         ['consumer/ledger-gate.ts', ' || this.admission?.admitted === false', ''],
       ),
       ...failing(
-        'two-ledgers.spec.ts',
+        'two-ledgers.long.spec.ts',
         'a process with another Redis decides nothing, and begins when no other is left',
         ['ledger/redis/redis-tube-ledger.ts', 'if (refusal) throw refusal;', ''],
       ),

@@ -9,7 +9,7 @@ export const RUNS: readonly Rule[] = [
     rule: 'A script that reaches Redis too late does nothing, and the call is repeated with a new time.',
     mutants: [
       ...server(
-        'redis-away.spec.ts',
+        'redis-away.long.spec.ts',
         'rejects calls of a frozen server, which is away until it resumes, and runs none of them late',
         ['ledger/records/record.lua.ts', 'if now > tonumber(ARGV[1]) then return { 0, us } end', ''],
       ),

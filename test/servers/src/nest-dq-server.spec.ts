@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { startNestDqServer, type NestDqServer } from './nest-dq-server.js';
 import { nodeCopies, putRaw } from './wire.js';
 
-const PROGRAM = join(process.cwd(), '..', 'packages', 'nest-dq', 'bin', 'nest-dq.js');
+const PROGRAM = join(import.meta.dirname, '..', '..', '..', 'packages', 'nest-dq', 'bin', 'nest-dq.js');
 let server: NestDqServer;
 
 afterEach(() => server.stop());

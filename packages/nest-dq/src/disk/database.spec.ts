@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it, jest } from '@jest/globals';
 import { VirtualClock } from 'nest-handlers/testing';
 
-const manifest = JSON.parse(readFileSync(join(process.cwd(), 'package.json'), 'utf8')) as {
+const manifest = JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', 'package.json'), 'utf8')) as {
   peerDependencies: Record<string, string>;
 };
 

@@ -28,7 +28,7 @@ describe('a start that fails', () => {
     'by %s leaves no timer, socket or lock behind, so that the process ends and the folder is free',
     async (fault, message) => {
       const servers = JSON.stringify(optionsOf(suite.servers));
-      const script = join(process.cwd(), 'support', 'failing-start-process.mjs');
+      const script = join(import.meta.dirname, '..', 'support', 'failing-start-process.mjs');
       const child = spawn(process.execPath, [script, fault, join(dir, fault), servers]);
       const limit = setTimeout(() => child.kill('SIGKILL'), LONGEST);
       const ended = new Promise((resolve) => child.on('close', (code, signal) => resolve(signal ?? code)));

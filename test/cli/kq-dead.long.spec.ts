@@ -12,7 +12,7 @@ import { CommandHosts, type Ran } from './command-hosts.js';
 
 jest.setTimeout(120_000);
 
-const PROGRAM = join(process.cwd(), '..', 'packages', 'nest-kq', 'bin', 'nest-kq.js');
+const PROGRAM = join(import.meta.dirname, '..', '..', 'packages', 'nest-kq', 'bin', 'nest-kq.js');
 const DEAD = 'orders.dead';
 const silent = { debug: () => undefined, warn: () => undefined, error: () => undefined };
 

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { eventually } from 'test-servers';
@@ -11,6 +12,8 @@ import type { Result } from './measure.js';
 import { saveResult } from './results.js';
 
 const run = promisify(execFile);
+/** As built: the command starts further programs of `dist`. */
+const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
 const IDS = /^\d+$/;
 
@@ -69,7 +72,7 @@ describe('npm run bench', () => {
   it('shows the median of the runs that were saved, in the order of the measures', async () => {
     const runs = [10, 30, 20].map((rate) => [resultOf('drain', rate), resultOf('schedule', 2 * rate)]);
     await withSaved(runs, async (files) => {
-      const { stdout } = await run(process.execPath, ['dist/main.js', '--merge', ...files]);
+      const { stdout } = await run(process.execPath, [MAIN, '--merge', ...files]);
       const shown = stdout.split('\n').map((line) => line.split(/ {2,}/).filter((cell) => cell !== ''));
       expect(shown.filter((cells) => cells.length > 0 && cells[0] !== 'nest-dq')).toEqual([
         ['Node'],
@@ -84,7 +87,7 @@ describe('npm run bench', () => {
   it('measures nothing again that is in the file, and shows it', async () => {
     await withSaved([[resultOf('drain', 10)]], async ([file]) => {
       const before = await readFile(file!, 'utf8');
-      const args = ['dist/main.js', 'drain', '--json', '--save', file!];
+      const args = [MAIN, 'drain', '--json', '--save', file!];
       const { stdout, stderr } = await run(process.execPath, args);
       expect(JSON.parse(stdout)).toEqual(resultOf('drain', 10));
       expect(stderr).toMatch(/^\d\d:\d\d:\d\d drain \(1 of 1\) is already measured\n$/);
@@ -93,7 +96,7 @@ describe('npm run bench', () => {
   });
 
   it.each(['SIGINT', 'SIGKILL'] as const)('leaves no process behind after a %s', async (signal) => {
-    const bench = spawn(process.execPath, ['dist/main.js', 'idle-job'], { stdio: 'ignore' });
+    const bench = spawn(process.execPath, [MAIN, 'idle-job'], { stdio: 'ignore' });
     const ended = once(bench, 'exit');
     const names = () => startedBy(bench.pid!).map(({ name }) => name);
     // Its rounds take minutes, so they do not end by themselves meanwhile.

@@ -21,7 +21,7 @@ let tasks: string;
 let apart: typeof Made;
 
 beforeAll(async () => {
-  ({ apart } = (await import(pathToFileURL('dist/apart.js').href)) as { apart: typeof Made });
+  ({ apart } = (await import(new URL('../dist/apart.js', import.meta.url).href)) as { apart: typeof Made });
   folder = await mkdtemp(join(tmpdir(), 'bench-apart-'));
   const file = join(folder, 'tasks.mjs');
   await writeFile(file, TASKS);

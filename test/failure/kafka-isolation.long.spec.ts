@@ -1,4 +1,5 @@
 // One partition, topic or broker in trouble, and all others continue.
+import { tmpdir } from 'node:os';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { Kafka, logLevel, type Admin } from 'kafkajs';
 import { systemClock } from 'nest-handlers/time';
@@ -27,7 +28,7 @@ let admin: Admin;
 beforeAll(async () => {
   servers = await startKafkaCluster();
   endpoints = servers.map(({ endpoint }) => endpoint);
-  hosts = new CommandHosts('nest-kq', process.cwd(), { KQ_BROKERS: endpoints.join(',') });
+  hosts = new CommandHosts('nest-kq', tmpdir(), { KQ_BROKERS: endpoints.join(',') });
   admin = new Kafka({ brokers: endpoints, logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
   await createTopic(endpoints, { topic: 'orders', numPartitions: 6, replicationFactor: 3 });

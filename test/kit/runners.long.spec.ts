@@ -4,8 +4,8 @@ import { promisify } from 'node:util';
 import { expect, it } from '@jest/globals';
 
 const run = promisify(execFile);
-const kit = join(process.cwd(), 'kit');
-const modules = join(process.cwd(), '..', 'node_modules');
+const kit = import.meta.dirname;
+const modules = join(import.meta.dirname, '..', '..', 'node_modules');
 
 /** Resolves with the output of a runner; rejects with it if a test failed. */
 async function test(...[script, ...args]: string[]): Promise<string> {

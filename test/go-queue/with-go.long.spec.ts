@@ -49,7 +49,7 @@ const copiesAreGone = () =>
     async () => (await isEmpty(system, tube)) && isEmpty(system, `${tube}.nest`),
   );
 
-// Where there is no Go, the bytes are those of shared-tube.spec.ts.
+// Where there is no Go, the bytes are those of shared-tube.long.spec.ts.
 (program === undefined ? describe.skip : describe)('a tube of services in Go and in Nest', () => {
   it('runs in Nest what Go has added, once, though a tenth fails first, and a node is away', async () => {
     const go = producer();
