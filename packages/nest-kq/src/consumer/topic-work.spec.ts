@@ -7,7 +7,7 @@ import { Pauses } from './pauses.js';
 import { TopicWork, type Delivery, type Outcome, type WorkOptions } from './topic-work.js';
 
 const PARTITIONS = [0, 1, 2, 3];
-const OWNER = { isConfirmed: () => true } as Partial<WorkOwner> as WorkOwner; // the rest is for transactions, of which there are none here
+const owner = { isConfirmed: () => true } as Partial<WorkOwner> as WorkOwner; // the rest is for transactions, of which there are none here
 
 const messageOf = (offset: bigint): LogMessage => {
   return { offset, timestamp: 0, key: null, value: Buffer.from('x'), headers: {} };
@@ -22,7 +22,7 @@ function newWork(
   const room = { messages: 10, budget: new MemoryBudget(1e9) };
   const member = { pause: () => {}, resume: () => {} };
   const defaults = { order: 'key', concurrency: 10, size: 1, within: 0, room } as const;
-  return new TopicWork({ ...defaults, ...options }, member, clock, pauses, () => {}, OWNER);
+  return new TopicWork({ ...defaults, ...options }, member, clock, pauses, () => {}, owner);
 }
 
 /** Work of four partitions of topic `t`, each with two messages, and the places of those that ran. */
