@@ -160,9 +160,12 @@ describe('the documentation', () => {
     ['kq/from-go-queue', 'moving/from-go-queue-kq'],
     ['kq/from-nest-transporter', 'moving/from-nest-transporter'],
     ['kq/getting-started', 'recipes/kq-getting-started'],
+    ['from-nestjs-schedule', 'recipes/from-nestjs-schedule'],
+    ['changing-payloads', 'recipes/changing-payloads'],
+    ['recipes', 'recipes/cookbook'],
   ])('has in %s only code of ours that is compiled', (page, source) => {
     const compiled = compact(read(`test/${source}.ts`));
-    const others = /^\/\/ (?:BullMQ|@nestjs\/microservices)/;
+    const others = /^\/\/ (?:BullMQ|@nestjs\/(?:microservices|schedule))/;
     const ours = blocksOf(read(`docs/${page}.md`)).filter((code) => !others.test(code));
     expect(ours.length).toBeGreaterThan(0);
     for (const code of ours) expect(compiled).toContain(compact(code.replace(/^\/\/ .*\n/, '')));
