@@ -77,7 +77,7 @@ export class Digests {
   }
 }
 
-/** What the table of the page says to write. */
+/** The calls in the table of the page. */
 export class Controls {
   constructor(
     private readonly dq: DqProducer,
