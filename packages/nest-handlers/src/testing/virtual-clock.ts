@@ -92,8 +92,11 @@ export class VirtualClock implements Clock {
     for (let calm = 0; calm < 2; calm = this.underWay > 0 ? 0 : calm + 1) await turn();
   }
 
-  /** Lets all promises, and chains of immediates up to this many turns, finish. */
+  /** Lets all promises finish, and what `soon` starts for up to ten turns. Three turns with none of it are the end. */
   protected async settle(): Promise<void> {
-    for (let turns = 0; turns < 10; turns++) await turn();
+    for (let turns = 0, calm = 0; turns < 10 && calm < 3; turns++) {
+      calm = this.underWay > 0 ? 0 : calm + 1;
+      await turn();
+    }
   }
 }
