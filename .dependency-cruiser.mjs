@@ -279,7 +279,7 @@ function rulesOf(name) {
   ];
 }
 
-const WORKSPACES = 'packages/[^/]+|bench|faults|demo|sample-app|test/servers';
+const WORKSPACES = 'packages/[^/]+|bench|examples|faults|demo|sample-app|test/servers';
 /** Names of what no entry of a package exports. Only test/tsconfig.json and Jest's configuration resolve them. */
 const INSIDE = '^nest-[dk]q/(?:src|spec-support)/';
 /**

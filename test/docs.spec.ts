@@ -18,6 +18,9 @@ const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.ur
 const docs = readdirSync(new URL('../docs', import.meta.url)).filter((name) => name.endsWith('.md'));
 const internals = readdirSync(new URL('../docs/internals', import.meta.url));
 const kqDocs = readdirSync(new URL('../docs/kq', import.meta.url)).filter((name) => name.endsWith('.md'));
+const examples = readdirSync(new URL('../examples', import.meta.url)).filter((name) =>
+  existsSync(new URL(`../examples/${name}/README.md`, import.meta.url)),
+);
 const PAGES = [
   'README.md',
   'README.zh-CN.md',
@@ -26,6 +29,8 @@ const PAGES = [
   'packages/nest-handlers/README.md',
   'packages/nest-kq/README.md',
   'docs/monitoring/README.md',
+  'examples/README.md',
+  ...examples.map((name) => `examples/${name}/README.md`),
   ...docs.map((name) => `docs/${name}`),
   ...internals.map((name) => `docs/internals/${name}`),
   ...kqDocs.map((name) => `docs/kq/${name}`),
@@ -123,6 +128,11 @@ describe('the documentation', () => {
       ...kqDocs.map((page) => `kq/${page}`),
     ];
     for (const page of pages) expect(read('docs/README.md')).toContain(`](${page})`);
+  });
+
+  it('leads to each example', () => {
+    expect(read('docs/README.md')).toContain('(../examples/README.md)');
+    for (const name of examples) expect(read('examples/README.md')).toContain(`](${name}/README.md)`);
   });
 
   it('has the README in Chinese with the same outline, code, links, names and figures', () => {

@@ -15,6 +15,7 @@ try {
   await ensurePackaged('chromium');
   await ensurePackaged('openssl');
   await ensurePackaged('stunnel');
+  await ensurePackaged('postgres');
   await ensureKafka();
   await ensureKafkaArchive().catch(({ message }) => {
     process.stderr.write(

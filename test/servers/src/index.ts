@@ -16,6 +16,7 @@ export { ensureKafka } from './kafka-program.js';
 export { unsignedToken, type KafkaOptions, type KafkaUser } from './kafka-properties.js';
 export { startNestDqServer, type NestDqServer, type NestDqServerOptions } from './nest-dq-server.js';
 export { Proxy, type Carrier, type Link, type Target } from './proxy.js';
+export { startPostgres, type PostgresServer } from './postgres.js';
 export { startRedis, type RedisOptions, type RedisServer } from './redis.js';
 export { ensurePackaged, ensureServers, type Host, type PackagedName, type ProgramName } from './programs.js';
 export { ensureSchemaRegistry, startSchemaRegistry, type SchemaRegistryServer } from './schema-registry.js';

@@ -64,6 +64,7 @@ describe('ensureServers', () => {
 describe.each([
   { name: 'promtool', debian: 'prometheus', homebrew: 'prometheus' },
   { name: 'java', debian: 'openjdk-17-jre-headless', homebrew: 'openjdk@17' },
+  { name: 'postgres', debian: 'postgresql', homebrew: 'postgresql' },
 ] as const)('ensurePackaged for $name', ({ name, debian, homebrew }) => {
   it('gives the path and installs nothing where it is', async () => {
     const install = () => Promise.reject(new Error('nothing to install'));

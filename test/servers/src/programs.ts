@@ -1,5 +1,5 @@
 // Finds programs on this machine: the servers, and what else the tests run. Installs missing ones where that is simple and safe.
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { installWithApt } from './apt.js';
 
@@ -22,6 +22,8 @@ const PACKAGES = {
   openssl: { debian: 'openssl', homebrew: 'openssl' },
   /** Takes TLS from clients, and talks to a server without it. Debian has it as `stunnel4`, too. */
   stunnel: { debian: 'stunnel4', homebrew: 'stunnel' },
+  /** The database of an example. Debian's package starts one as a service, but not while we install it. */
+  postgres: { debian: 'postgresql', homebrew: 'postgresql' },
 } as const;
 
 export type PackagedName = keyof typeof PACKAGES;
@@ -37,9 +39,20 @@ export interface Host {
 /** Folders with programs that the PATH of a user or of an editor may lack. */
 const MORE_FOLDERS = ['/usr/sbin', '/usr/local/bin', '/opt/homebrew/bin'];
 
+/** Debian has PostgreSQL's programs outside of the PATH, in a folder of each version. */
+const POSTGRES = '/usr/lib/postgresql';
+
+/** The folders of PostgreSQL's programs, the newest version first. */
+function postgresFolders(): string[] {
+  if (!existsSync(POSTGRES)) return [];
+  const versions = readdirSync(POSTGRES).toSorted((one, other) => Number(other) - Number(one));
+  return versions.map((version) => join(POSTGRES, version, 'bin'));
+}
+
 /** This machine. It can install on Debian and Ubuntu, and only as root. */
 export const thisHost: Host = {
-  find: (name) => findProgram(name, [...(process.env.PATH ?? '').split(delimiter), ...MORE_FOLDERS]),
+  find: (name) =>
+    findProgram(name, [...(process.env.PATH ?? '').split(delimiter), ...MORE_FOLDERS, ...postgresFolders()]),
   ...(process.getuid?.() === 0 && existsSync('/etc/debian_version') ? { install: installWithApt } : {}),
 };
 
