@@ -14,9 +14,10 @@ async function postgres(): Promise<Server> {
   return { env: { DATABASE_URL: server.url }, stop: () => server.stop() };
 }
 
-/** The examples, and the server that each needs besides the embedded node. */
+/** The examples, the server that each needs in addition to the embedded node, and the variable that names one. */
 const EXAMPLES: Record<string, { variable: string; start: () => Promise<Server> } | undefined> = {
   'unpaid-orders': { variable: 'DATABASE_URL', start: postgres },
+  reminders: undefined,
 };
 
 async function run(name: string): Promise<number> {

@@ -73,7 +73,8 @@ export class Example {
       headers: { 'content-type': 'application/json', ...headers },
       ...(body && { body: JSON.stringify(body) }),
     });
-    return { status: response.status, body: await response.json() };
+    const text = await response.text();
+    return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
   }
 
   /** Ends it in order, or as a crash does. Resolves with its exit status or the signal. Idempotent. */
