@@ -5,6 +5,8 @@ import Sequencer from '@jest/test-sequencer';
  * small: one that came last would run alone, while the other worker has nothing to do.
  */
 const LONGEST = [
+  'examples/stream-retries/stream-retries.long.spec.ts',
+  'examples/unpaid-orders/unpaid-orders.long.spec.ts',
   'faults/src/attacks/unsealed.long.spec.ts',
   'faults/src/small/attacks.long.spec.ts',
   'faults/src/small/jobs-1-of-2.long.spec.ts',
