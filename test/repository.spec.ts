@@ -1,4 +1,4 @@
-// What contributors and GitHub read: versions, workflows, forms, links.
+// The repository's own files for contributors and GitHub: versions, workflows, forms, links.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, cpSync } from 'node:fs';
 import { tmpdir } from 'node:os';
