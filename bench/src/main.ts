@@ -1,5 +1,5 @@
 // npm run bench: measures speed, lateness and memory, and compares them with BullMQ.
-// Exit status: 0 all measured, 1 one or more could not be measured, 2 wrong arguments.
+// Exit status: 0 all measured, 1 one or more could not be measured, 2 invalid arguments.
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { arch, cpus, release, totalmem, type } from 'node:os';

@@ -1,5 +1,5 @@
 // npm run demo: a scenario that runs by itself and checks the library from outside. Exit status: 0 all promises held,
-// 1 a promise was broken or the demo failed, 2 wrong arguments, 130 ended by a signal.
+// 1 a promise was broken or the demo failed, 2 invalid arguments, 130 ended by a signal.
 import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { NestFactory } from '@nestjs/core';

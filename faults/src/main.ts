@@ -1,5 +1,5 @@
 // npm run faults: checks the promises of the libraries from outside, while servers and processes fail.
-// Exit status: 0 all passed, 1 one or more failed, 2 wrong arguments, 130 ended by a signal.
+// Exit status: 0 all passed, 1 one or more failed, 2 invalid arguments, 130 ended by a signal.
 import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { findConfluent, runCommand, untilSignal } from 'test-servers';

@@ -19,7 +19,7 @@ describe('the help', () => {
       const { stdout, code } = await suite.nestDq([...name.split(' '), '--help']);
       expect(code).toBe(0);
       expect(stdout).toMatch(new RegExp(`^nest-dq ${name}( \\[?[A-Z]+\\]?)* \\[OPTIONS\\]\n`));
-      expect(stdout).toMatch(/\nExit status: 0 .+, 2 wrong arguments\.\n/);
+      expect(stdout).toMatch(/\nExit status: 0 .+; 2 invalid arguments\.\n/);
       expect(stdout).toContain('\n  --help ');
       const [, examples = ''] = stdout.split('\nExamples:\n');
       expect(examples.trimEnd().split('\n')).toEqual(

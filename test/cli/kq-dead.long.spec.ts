@@ -207,7 +207,7 @@ it.each<[string, readonly string[], RegExp]>([
   const { code, stderr, stdout } = await nestKq(args);
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toMatch(expected);
-  expect(stderr).toMatch(/See nest-kq.* --help for/);
+  expect(stderr).toMatch(/Run `nest-kq.* --help` for/);
 });
 
 it('ends with 1 for a missing topic', async () => {

@@ -380,7 +380,7 @@ describe('nest-dq', () => {
     const process = nestDq(...args);
     expect(await process.ended).toEqual({ code: 2, signal: null });
     expect(process.stderr).toContain(`nest-dq: ${message}`);
-    expect(process.stderr).toMatch(/\nSee nest-dq (serve )?--help for (its flags|the commands)\.\n$/);
+    expect(process.stderr).toMatch(/\nRun `nest-dq (serve )?--help` for (its flags|the commands)\.\n$/);
     expect(process.stdout).toBe('');
   });
 

@@ -1,5 +1,5 @@
 // npm run rules: takes one rule at a time out of the source, and runs the test that has to fail without it.
-// Exit status: 0 all rules are proven, 1 one or more are not, 2 wrong arguments, 130 ended by a signal.
+// Exit status: 0 all rules are proven, 1 one or more are not, 2 invalid arguments, 130 ended by a signal.
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';

@@ -1,10 +1,10 @@
-// The command `nest-dq`. Exit status: 0 done, 1 it could not be done, 2 wrong arguments; `doctor` has its own.
+// The command `nest-dq`. Exit status: 0 success, 1 failure, 2 invalid arguments; `doctor` has its own statuses.
 import { startProgram } from 'nest-handlers/cli';
 import { COMMANDS } from './cli/commands.js';
 import { DqError, type DqErrorCode } from './errors.js';
 import { VERSION } from './fleet/version.js';
 
-/** Errors that say that an argument was wrong: a tube, a reference, a time. */
+/** Errors about an argument: a tube, a reference, a time. */
 const ABOUT_ARGUMENTS: readonly DqErrorCode[] = [
   'DQ_BAD_TUBE',
   'DQ_BAD_REF',

@@ -1,4 +1,4 @@
-// The command `nest-kq`. Exit status: 0 success, 1 failure, 2 wrong arguments.
+// The command `nest-kq`. Exit status: 0 success, 1 failure, 2 invalid arguments.
 import { readFileSync } from 'node:fs';
 import { startProgram } from 'nest-handlers/cli';
 import { COMMANDS } from './cli/commands.js';

@@ -4,15 +4,15 @@ import { clusterCommand } from './cluster.js';
 
 export const acts = clusterCommand({
   name: 'acts',
-  summary: 'List the acts of operators, in all processes and with this program, latest first.',
+  summary: 'List operator actions, taken in any process or with this program, newest first.',
   about:
-    'CHANGED: number of jobs, dead letters, tubes or nodes changed. Redis keeps the last 1,000 acts. With --json, also\n' +
-    'prints a cursor if more follow.',
+    'CHANGED: number of jobs, dead letters, tubes or nodes changed. Redis keeps the last 1,000 actions. With --json,\n' +
+    'also prints a cursor if there are more.',
   flags: {
     limit: { value: 'N', help: 'max number shown (default 50, at most 1000)' },
     cursor: { value: 'CURSOR', help: 'continue where the previous page ended' },
   },
-  status: '0 listed, 1 Redis unreachable',
+  status: '0 listed; 1 Redis unreachable',
   examples: ['nest-dq acts', 'nest-dq acts --limit 5 --json'],
   async run(args, { runtime }) {
     const page = await runtime.inspector.acts({

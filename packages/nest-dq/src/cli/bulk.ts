@@ -12,9 +12,9 @@ import type { BulkOptions, BulkProgress } from '../operate/bulk.js';
 import { operator } from './operator.js';
 import { note } from './process.js';
 
-/** For bulk commands, each of which has its own filter in addition. */
+/** Flags of all bulk commands. Each adds those of its filter. */
 export const ACT_FLAGS: Flags = {
-  'dry-run': { help: 'only count, and show some examples' },
+  'dry-run': { help: 'only show the count and some examples' },
   cursor: {
     value: 'CURSOR',
     help: 'resume the same command after an interruption, with the cursor it printed',
@@ -23,19 +23,19 @@ export const ACT_FLAGS: Flags = {
 };
 export const BULK_FLAGS: Flags = { limit: { value: 'N', help: 'max number of items' }, ...ACT_FLAGS };
 
-export const BULK_STATUS = '0 done, 1 not done, partly failed, or a server unreachable';
+export const BULK_STATUS = '0 done; 1 not done, partly failed, or a server is unreachable';
 
 const MAX = 1_000_000_000;
 
-/** A bulk act of `DqControl`. */
+/** A bulk action of `DqControl`. */
 interface BulkAct<Example> {
-  /** The act: `revive`. */
+  /** The action: `revive`. */
   readonly verb: string;
   /** The items it acts on: `dead letter of order.cancel`, `dead letters of order.cancel`. */
   readonly one: string;
   readonly many: string;
   start(options: BulkOptions): AsyncIterable<BulkProgress<Example>>;
-  /** One of the examples, in a line. */
+  /** Formats an example as one line. */
   show(example: Example): string;
 }
 
@@ -43,7 +43,7 @@ export function limitOf(args: Arguments): number | undefined {
   return args.count('limit', 1, MAX);
 }
 
-/** Counts first, asks for confirmation, and then acts, with its progress on standard error. */
+/** Counts, asks for confirmation, then acts, writing its progress to standard error. */
 export async function actOnMany<Example>(args: Arguments, act: BulkAct<Example>): Promise<Answer> {
   const { verb, one, many } = act;
   const options = { by: operator(), cursor: args.text('cursor', 'the cursor printed by the same command') };

@@ -13,10 +13,10 @@ import type { Fleet } from '../fleet/fleet.js';
 import type { ProcessRecord } from '../fleet/presence.js';
 import type { Clock } from 'nest-handlers/time';
 
-/** How long a command waits for the first answers of the nodes. */
+/** How long a command waits for the nodes' first answers. */
 const FIRST_ANSWERS_MS = 1_000;
 
-/** The parts of an application that consumes nothing, connected. */
+/** The connected parts of an application that consumes nothing. */
 export interface Connected {
   readonly runtime: DqRuntime;
   readonly cluster: Cluster;
@@ -25,14 +25,14 @@ export interface Connected {
 }
 
 type ClusterCommand = Omit<Command, 'run'> & {
-  /** False if it has no `Answer`, and so no `--json`. @default true */
+  /** False if it returns no `Answer`, so that it has no `--json`. @default true */
   readonly json?: boolean;
-  /** Whether it writes records or copies, like a process of the application. */
+  /** Whether it writes records or copies, as the application's processes do. */
   readonly writes?: boolean;
   run(args: Arguments, connected: Connected): Promise<Answer | void>;
 };
 
-/** A command that connects to a cluster: with the flags for that, connected before it runs, and closed afterwards. */
+/** Wraps a command that connects to a cluster: adds the connection flags, connects before it runs, and closes afterwards. */
 export function clusterCommand(command: ClusterCommand): Command {
   return {
     ...command,
@@ -47,13 +47,13 @@ export function clusterCommand(command: ClusterCommand): Command {
         // Not `runtime.start()`, which starts an application's background work.
         await runtime.open();
         cluster.start();
-        // Any name will do, since the server itself is asked. The command finds out what is away.
+        // Any name will do, since the time is the server's. The command itself reports what is unreachable.
         const ledger = backend.ledger.tube(settings.prefix as StoredTube);
         await Promise.all([
           cluster.firstAnswers(clock, FIRST_ANSWERS_MS),
           ledger.readTime().catch(() => undefined),
           runtime.lookForOtherLedger(),
-          // A command that adds copies must know the drained nodes too.
+          // A command that adds copies must also know which nodes are drained.
           runtime.process.watch(),
         ]);
         runtime.refuseOtherKeys();
@@ -68,14 +68,14 @@ export function clusterCommand(command: ClusterCommand): Command {
   };
 }
 
-/** The settings given, completed with those announced by the application's processes. */
+/** Returns the given settings, completed with those announced by the application's processes. */
 async function settingsOf(args: Arguments, doubt: (line: string) => void): Promise<ResolvedOptions> {
   const given = givenOptions(args);
   const settings = resolveSettings(given);
   const { ledger, fleet } = realEnvironment.backend(settings, undefined);
   const processes = await processesIn(fleet, realEnvironment.clock);
   await ledger.close();
-  if (!processes) return settings; // the command will report that Redis is away
+  if (!processes) return settings; // the command will report that Redis is unreachable
   const { options, doubts } = sharedSettings(given, settings, processes);
   doubts.forEach(doubt);
   return resolveSettings(options);
@@ -89,7 +89,7 @@ type Count = (typeof COUNTS)[number];
 /** Time limit for reading the processes from Redis. */
 const LIMIT_MS = 1_000;
 
-/** The processes of the application, as announced within the last 15 s. Undefined if Redis doesn't answer. Never rejects. */
+/** Resolves with the application's processes announced within the last 15 s, or undefined if Redis doesn't answer. Never rejects. */
 function processesIn({ presence }: Fleet, clock: Clock): Promise<ProcessRecord[] | undefined> {
   const told = presence.all().then((all) => all.map(({ record }) => record));
   return withinLimit(clock, LIMIT_MS, told).catch(() => undefined);
@@ -99,14 +99,14 @@ function processesIn({ presence }: Fleet, clock: Clock): Promise<ProcessRecord[]
 interface SharedSettings {
   /** The options given, completed with the settings of the processes. */
   readonly options: DqOptions;
-  /** Doubts to show people who are about to change something, one line each. */
+  /** Warnings for people who are about to change something, one line each. */
   readonly doubts: readonly string[];
 }
 
 /**
- * The settings that records and copies are written with, which should be those of the application. Options given to the command
- * take precedence. Where processes differ, the largest value is used: it keeps records longer, and requires more copies.
- * @param settings The given options, with the defaults for the rest.
+ * Returns the settings for writing records and copies, which should be the application's. Options given to the command take
+ * precedence. Where processes differ, the largest value is used: it keeps records longer, and requires more copies.
+ * @param settings The given options, completed with defaults.
  */
 export function sharedSettings(
   given: DqOptions,
@@ -124,7 +124,7 @@ export function sharedSettings(
     [...new Set(processes.map((each) => each.settings[name]))].sort((a, b) => a - b);
   const valueOf = (name: Duration | Count) => (isOpen(name) ? valuesOf(name).at(-1)! : settings[name]);
   const lease = valueOf('lease');
-  // Even if a command is given fewer nodes, or only some of the settings, they must be consistent.
+  // The settings must be consistent even if the command was given fewer nodes, or only some of the settings.
   const replicas = Math.min(valueOf('replicas'), settings.servers!.beanstalks.length);
   const options = {
     ...given,

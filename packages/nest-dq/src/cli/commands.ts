@@ -1,6 +1,6 @@
 import type { Command } from 'nest-handlers/cli';
 
-/** Commands by name. A command is loaded when it is called, so that none waits for the parts of another. */
+/** Commands by name. Each is loaded only when called, so that none waits for the modules of another. */
 export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: async () => (await import('./doctor/doctor.js')).doctor,
   dashboard: async () => (await import('./dashboard/dashboard.js')).dashboard,

@@ -21,7 +21,7 @@ export const deadReviveMany = clusterCommand({
   writes: true,
   operands,
   summary: 'Run many dead letters of a tube again, with their attempts reset.',
-  about: 'Without a filter, acts on all. Counts first, and asks for confirmation.',
+  about: 'Without a filter, acts on all of them. Shows the count first and asks for confirmation.',
   flags: {
     ...FILTER_FLAGS,
     delay: { value: 'TIME', help: 'delay before they run, such as 15m (default: none)' },
@@ -49,7 +49,7 @@ export const deadDiscardMany = clusterCommand({
   writes: true,
   operands,
   summary: 'Discard many dead letters of a tube for good, and delete their copies.',
-  about: 'Without a filter, acts on all. Counts first, and asks for confirmation.',
+  about: 'Without a filter, acts on all of them. Shows the count first and asks for confirmation.',
   flags: { ...FILTER_FLAGS, ...BULK_FLAGS },
   status: BULK_STATUS,
   examples: [

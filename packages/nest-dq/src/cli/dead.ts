@@ -4,7 +4,7 @@ import { clusterCommand } from './cluster.js';
 import { actOnOne } from './jobs.js';
 import { REFERENCE_FLAGS, referenceOf, showReference } from './references.js';
 
-/** Maximum characters of a text column. */
+/** Max characters of a string in a column. */
 const SHORT = 48;
 const operands = ['[REF]'];
 
@@ -12,12 +12,12 @@ export const deadList = clusterCommand({
   name: 'dead list',
   operands: ['TUBE'],
   summary: 'List the dead letters of a tube, newest first.',
-  about: 'With --json, also prints payloads, stacks and references, and a cursor if more follow.',
+  about: 'With --json, also prints payloads, stacks and references, and a cursor if there are more.',
   flags: {
     limit: { value: 'N', help: 'max number shown (default 50, at most 1000)' },
     cursor: { value: 'CURSOR', help: 'continue where the previous page ended' },
   },
-  status: '0 listed, 1 a server unreachable',
+  status: '0 listed; 1 a server is unreachable',
   examples: ['nest-dq dead list order.cancel', 'nest-dq dead list order.cancel --limit 5 --json'],
   async run(args, { runtime }) {
     const page = await runtime.deadLetters.list(args.required('TUBE'), {
@@ -44,7 +44,7 @@ export const deadShow = clusterCommand({
   operands,
   summary: 'Show a dead letter, with its payload and its last error.',
   flags: REFERENCE_FLAGS,
-  status: '0 found, 1 not a dead letter, or a server unreachable',
+  status: '0 found; 1 not a dead letter, or a server is unreachable',
   examples: ['nest-dq dead show --tube order.cancel --key order-13'],
   async run(args, { runtime }) {
     const letter = await runtime.deadLetters.get(referenceOf(args));
@@ -62,7 +62,7 @@ export const deadRevive = clusterCommand({
     ...REFERENCE_FLAGS,
     delay: { value: 'TIME', help: 'delay before it runs, such as 15m (default: none)' },
   },
-  status: '0 revived, 1 not revived: prints the state of the job, or the unreachable server',
+  status: "0 revived; 1 not revived (prints the job's state or the unreachable server)",
   examples: ['nest-dq dead revive --tube order.cancel --key order-13 --delay 10m'],
   run(args, { runtime }) {
     const delay = args.duration('delay');
@@ -76,7 +76,7 @@ export const deadDiscard = clusterCommand({
   operands,
   summary: 'Discard a dead letter for good, and delete its copies.',
   flags: REFERENCE_FLAGS,
-  status: '0 discarded, 1 not discarded: prints the state of the job, or the unreachable server',
+  status: "0 discarded; 1 not discarded (prints the job's state or the unreachable server)",
   examples: ['nest-dq dead discard --tube order.cancel --key order-13'],
   run(args, { runtime }) {
     return actOnOne(args, runtime, 'discard', 'discarded', (ref) => runtime.deadLetters.discard(ref));

@@ -2,13 +2,13 @@ import { clusterCommand } from './cluster.js';
 import { operator } from './operator.js';
 
 const operands = ['ENDPOINT'];
-const STATUS = '0 done, or nothing to do, 1 Redis unreachable';
+const STATUS = '0 done, or nothing to do; 1 Redis unreachable';
 
 export const nodeDrain = clusterCommand({
   name: 'node drain',
   operands,
   summary: 'Stop storing new copies on a node, until `node undrain`.',
-  about: 'Takes effect in all processes within 5 s. Existing copies stay there, and their jobs run.',
+  about: 'Takes effect in all processes within 5 s. Existing copies stay there, and their jobs still run.',
   flags: {},
   status: STATUS,
   examples: ['nest-dq node drain "${DQ_BEANSTALKS%%,*}"'],

@@ -6,14 +6,14 @@ import { clusterCommand } from './cluster.js';
 /** An hour, in ms. */
 const HOUR = 3_600_000;
 const BUCKETS = 12;
-/** Characters of the longest bar. */
+/** Length of the longest bar, in characters. */
 const WIDEST = 40;
 
 export const due = clusterCommand({
   name: 'due',
   operands: ['[TUBE]'],
-  summary: 'Show how many jobs come due when, as a bar chart: for a tube, or for all tubes together.',
-  about: 'Counts listed jobs, in at most 1,000 tubes.',
+  summary: 'Chart the number of jobs coming due over time, for one tube or all of them.',
+  about: 'Counts only jobs in the index, in at most 1,000 tubes.',
   flags: {
     from: {
       value: 'TIME',
@@ -22,7 +22,7 @@ export const due = clusterCommand({
     to: { value: 'TIME', help: 'end, exclusive (default: an hour after the start)' },
     buckets: { value: 'N', help: `number of bars (default ${BUCKETS}, at most 200)` },
   },
-  status: '0 shown, 1 a server unreachable',
+  status: '0 shown; 1 a server is unreachable',
   examples: ['nest-dq due', 'nest-dq due order.cancel --from -1h --to 1d --buckets 50 --json'],
   async run(args, { runtime }) {
     const { inspector } = runtime;
@@ -41,7 +41,7 @@ export const due = clusterCommand({
   },
 });
 
-/** The sum over the tubes known to the nodes. */
+/** Sums the buckets of all tubes known to the nodes. */
 async function ofAllTubes(inspector: DqInspector, options: EqualBuckets) {
   const { tubes, away } = await inspector.tubes();
   let sum: TimelineBucket[] | undefined;

@@ -13,7 +13,7 @@ import { clusterCommand, type Connected } from './cluster.js';
 import { whyNoPayload } from './dead.js';
 import { note } from './process.js';
 
-/** Jobs in memory at once. */
+/** Max number of jobs in memory. */
 const PAGE = 100;
 const PRIORITIES = ['high', 'normal', 'low'] as const;
 
@@ -23,14 +23,14 @@ export const exportTube = clusterCommand({
   summary: 'Print the waiting jobs of a tube, one JSON document per line, in order of due time.',
   about:
     'Fields: tube, id, key, state, dueAt, attempt, payload, headers, priority and ref, and attempts and backoff if the job\n' +
-    'has its own. Bytes are {"base64": …}. Key, payload and the like are read from a copy; without a reachable one, the\n' +
-    'line has `"copy": false`. Running jobs and jobs that are not listed are not printed.\n' +
-    'The counts go to standard error.',
+    'has its own. Bytes are printed as {"base64": …}. Fields such as key and payload are read from a copy; if none can be\n' +
+    'read, the line has `"copy": false`. Omits running jobs and jobs missing from the index. Prints the counts to standard\n' +
+    'error.',
   flags: {
-    dead: { help: 'also print the dead letters, after the jobs: state dead, with diedAt, why and error' },
+    dead: { help: 'after the jobs, also print the dead letters: state dead, with diedAt, why and error' },
   },
   json: false,
-  status: '0 all listed jobs printed, with their payloads, 1 something missing, or a server unreachable',
+  status: '0 all jobs in the index printed, with payloads; 1 something missing, or a server is unreachable',
   examples: ['nest-dq export order.cancel --dead > jobs.jsonl 2> export.log'],
   async run(args, connected) {
     const tube = args.required('TUBE');
@@ -55,13 +55,13 @@ interface Exported {
   /** State of the job: waiting, due, retrying, dead. */
   readonly state: string;
   readonly payload?: unknown;
-  /** False if no copy is reachable, or none can be read. */
+  /** False if no copy can be read. */
   readonly copy?: false;
-  /** The key that would open its copies. */
+  /** Name of the key that its copies are sealed with, if this command lacks it. */
   readonly missingKey?: string;
 }
 
-/** Reads page by page. A job that is moved meanwhile may be seen twice, or not at all. */
+/** Reads page by page. A job moved in the meantime may be printed twice or not at all. */
 async function* waitingJobs(
   name: string,
   { runtime, cluster, waiting, settings }: Connected,
@@ -103,7 +103,7 @@ function withoutCopy(copy: UnreadableCopy | undefined) {
   return { copy: false as const, missingKey: copy?.missingKey };
 }
 
-/** A letter whose payload is undefined also has the field. */
+/** A letter whose payload is `undefined` still has the field; without a readable copy, there is none. */
 function letterOf(letter: DeadLetter): Exported {
   if (!('payload' in letter)) return { state: 'dead', ...letter, copy: false };
   const { payload } = letter;
@@ -131,7 +131,7 @@ function base64(bytes: Uint8Array | string) {
 
 async function printAll(lines: AsyncGenerator<Exported>) {
   let printed = 0;
-  /** Why lines have no payload. */
+  /** The reason for each line without a payload. */
   const gaps: string[] = [];
   for await (const line of lines) {
     if (!(await printLine(line))) return { printed, gaps, isWhole: false };
@@ -147,7 +147,7 @@ function countBy(texts: readonly string[]): Map<string, number> {
   return counts;
 }
 
-/** Waits while the reader is slow. Returns false if nobody reads. */
+/** Waits while the reader is slow. Resolves with false if nobody reads. */
 async function printLine(line: Exported): Promise<boolean> {
   const { stdout } = process;
   if (stdout.destroyed) return false;

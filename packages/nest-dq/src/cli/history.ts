@@ -4,20 +4,20 @@ import { clusterCommand } from './cluster.js';
 
 /** An hour, in ms. */
 const HOUR = 3_600_000;
-/** A longer range is shown by the hour. */
+/** Longer ranges are shown by the hour. */
 const LONG = 3 * HOUR;
-/** A run that starts later than this is late. */
+/** Lateness above which a run counts as late. */
 const LATE_MS = 1_000;
 const WORDS = ['minute', 'hour'] as const;
 
 export const history = clusterCommand({
   name: 'history',
   operands: ['[TUBE]'],
-  summary: 'Show what happened in the last two days, in a tube or in all tubes together.',
+  summary: 'Show counts of what happened within the last two days, in one tube or all of them.',
   about:
-    'ADDED counts jobs, STARTED, COMPLETED and FAILED runs, DEAD dead letters. LATE: runs started more than a second\n' +
-    'late; LATEST: upper bound of their lateness. The last few seconds may be missing. With --json, the last class of\n' +
-    'lateness has `upTo: null`.',
+    'ADDED counts jobs; STARTED, COMPLETED and FAILED count runs; DEAD counts dead letters. LATE: runs started more\n' +
+    'than a second late; LATEST: upper bound of their lateness. The last few seconds may be missing. With --json, the\n' +
+    'last bucket of lateness has `upTo: null`.',
   flags: {
     since: {
       value: 'TIME',
@@ -26,7 +26,7 @@ export const history = clusterCommand({
     until: { value: 'TIME', help: 'end: an age, or a time (default: now)' },
     by: { value: 'UNIT', help: 'minute or hour (default: hour if longer than three hours)' },
   },
-  status: '0 shown, 1 Redis unreachable',
+  status: '0 shown; 1 Redis unreachable',
   examples: ['nest-dq history', 'nest-dq history order.cancel --since 2d --by hour --json'],
   async run(args, { runtime }) {
     const now = runtime.now();
@@ -40,12 +40,12 @@ export const history = clusterCommand({
   },
 });
 
-/** The sums of each hour in which anything happened. */
+/** Sums each hour in which anything happened. */
 export function byHour(minutes: readonly HistoryBucket[]): HistoryBucket[] {
   return inSteps(minutes, new Date(0), 60);
 }
 
-/** The table, followed by the sums. */
+/** Formats the table, with the totals in its last row. */
 export function showBuckets(buckets: readonly HistoryBucket[], by: (typeof WORDS)[number]): string {
   if (buckets.length === 0) return 'no activity reported';
   const sum = buckets.reduce(sumOf);

@@ -5,12 +5,12 @@ import { clusterCommand } from './cluster.js';
 import { operator } from './operator.js';
 import { REFERENCE_FLAGS, referenceOf, showReference } from './references.js';
 
-const DONE_OR_NOT = '0 done, 1 not done: prints the state of the job, or the unreachable server';
+const DONE_OR_NOT = "0 done; 1 not done (prints the job's state or the unreachable server)";
 const operands = ['[REF]'];
 
 /**
- * Performs an act on the job named by the arguments. It succeeded if its result is `expected`; otherwise the result is the state
- * that prevents it.
+ * Performs an action on the job named by the arguments. It succeeded if the result is `expected`; otherwise the result is the
+ * job's state, which prevented it.
  */
 export async function actOnOne<Result extends string>(
   args: Arguments,
@@ -34,7 +34,7 @@ export const find = clusterCommand({
   operands,
   summary: 'Show the state of a job and when it runs. Changes nothing.',
   flags: REFERENCE_FLAGS,
-  status: '0 found, 1 unknown job, or a server unreachable',
+  status: '0 found; 1 job unknown or a server is unreachable',
   examples: ['nest-dq find --tube order.cancel --key order-42'],
   async run(args, { runtime }) {
     const job = await runtime.producer.find(referenceOf(args));
@@ -47,10 +47,10 @@ export const revoke = clusterCommand({
   name: 'revoke',
   writes: true,
   operands,
-  summary: 'Revoke a job, so that it no longer starts.',
+  summary: 'Revoke a job, so that it never starts.',
   flags: {
     ...REFERENCE_FLAGS,
-    abort: { help: 'also abort the signal of the handler if the job is running' },
+    abort: { help: "if the job is running, also abort its handler's signal" },
   },
   status: DONE_OR_NOT,
   examples: ['nest-dq revoke --tube order.cancel --key order-42'],
@@ -87,7 +87,7 @@ export const run = clusterCommand({
   name: 'run',
   writes: true,
   operands,
-  summary: 'Move a job that is waiting, possibly for a retry, to now. Resets its attempts.',
+  summary: 'Run a waiting job now, including one waiting for a retry. Resets its attempts.',
   flags: REFERENCE_FLAGS,
   status: DONE_OR_NOT,
   examples: ['nest-dq run --tube order.cancel --key order-42'],

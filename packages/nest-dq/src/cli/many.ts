@@ -14,7 +14,7 @@ const FILTER_FLAGS: Flags = {
   state: { value: 'STATE', help: `only jobs in this state: ${STATES.join(', ')}` },
 };
 const ABOUT =
-  'Without a filter, acts on all waiting jobs. Counts first, and asks for confirmation. Only finds listed jobs.';
+  'Without a filter, acts on all of them. Shows the count first and asks for confirmation. Finds only jobs in the index.';
 const operands = ['TUBE'];
 
 export const revokeMany = clusterCommand({

@@ -4,14 +4,14 @@ import type { NodeView } from '../operate/node-view.js';
 import { clusterCommand } from './cluster.js';
 
 const NONE = '–';
-/** Maximum difference between the clocks, as for the doctor. */
+/** Max difference between the clocks, as in `doctor`. */
 const MAX_CLOCK_SKEW_MS = 1_000;
 
 export const nodes = clusterCommand({
   name: 'nodes',
-  summary: 'Show the nodes, with their copies, and Redis.',
+  summary: 'Show the state of Redis and of each node, with its copies.',
   flags: {},
-  status: '0 all up, 1 not all up',
+  status: '0 all up; 1 not all up',
   examples: ['nest-dq nodes', 'nest-dq nodes --json'],
   async run(_args, { runtime }) {
     const [views, ledger] = await Promise.all([runtime.inspector.nodes(), runtime.inspector.ledger()]);

@@ -1,11 +1,11 @@
 import { hostname, userInfo } from 'node:os';
 
-/** The name of the operator, as reported to others: `ann@web-1`. */
+/** Returns the operator's name, as recorded with each action: `ann@web-1`. */
 export function operator(): string {
   return `${userName()}@${hostname()}`;
 }
 
-/** In a container the user often has only a number and no name. */
+/** In a container, the user often has no name, only a number. */
 function userName(): string {
   try {
     return userInfo().username;

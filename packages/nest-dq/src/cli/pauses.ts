@@ -3,7 +3,7 @@ import { clusterCommand } from './cluster.js';
 import { operator } from './operator.js';
 
 const operands = ['TUBE'];
-/** The hint shown if nobody seems to know the tube. */
+/** Returns a hint if nothing seems to know the tube. */
 function doubt(unknown: true | undefined): string {
   return unknown ? '\nNo process consumes this tube, and it has no jobs: is the name right?' : '';
 }
@@ -11,16 +11,16 @@ function doubt(unknown: true | undefined): string {
 export const pause = clusterCommand({
   name: 'pause',
   operands,
-  summary: 'Pause a tube: no runs start, in any process, until `resume`.',
+  summary: 'Pause a tube: until `resume`, no process starts runs.',
   about:
-    'Started runs continue, and adds, moves and revokes work. If the tube is already paused, sets the new end.',
+    'Started runs continue, and jobs can still be added, moved and revoked. If the tube is already paused, sets a new end.',
   flags: {
     until: {
       value: 'TIME',
       help: 'resume automatically at this time: 2026-12-24T18:00:00Z, or relative to now, such as 2h',
     },
   },
-  status: '0 paused, 1 Redis unreachable',
+  status: '0 paused; 1 Redis unreachable',
   examples: ['nest-dq pause mail.welcome --until 2h', 'nest-dq pause mail.welcome --json'],
   async run(args, { runtime }) {
     const tube = args.required('TUBE');
@@ -37,7 +37,7 @@ export const resume = clusterCommand({
   summary: 'Resume a paused tube, so that its due jobs run.',
   about: 'Takes effect in all processes within a second.',
   flags: {},
-  status: '0 resumed, or was not paused, 1 Redis unreachable',
+  status: '0 resumed, or was not paused; 1 Redis unreachable',
   examples: ['nest-dq resume mail.welcome'],
   async run(args, { runtime }) {
     const tube = args.required('TUBE');

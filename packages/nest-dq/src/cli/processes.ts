@@ -7,10 +7,10 @@ const MAX_TUBES = 4;
 
 export const processes = clusterCommand({
   name: 'processes',
-  summary: 'Show the processes of the application, with what they consume and run.',
-  about: 'Each reports every 5 s, and disappears 15 s after its end.',
+  summary: "Show the application's processes, and what each consumes and runs.",
+  about: 'Each process reports every 5 s. After it ends, it is listed for up to 15 s.',
   flags: {},
-  status: '0 shown, 1 Redis unreachable',
+  status: '0 shown; 1 Redis unreachable',
   examples: ['nest-dq processes', 'nest-dq processes --json'],
   async run(_args, { runtime }) {
     const found = await runtime.inspector.processes();

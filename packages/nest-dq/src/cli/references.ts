@@ -1,17 +1,17 @@
 import type { Arguments, Flags } from 'nest-handlers/cli';
 import type { JobRef } from '../api/job.js';
 
-/** For commands about one job; their operand is `[REF]`. */
+/** Flags of commands about one job, whose operand is `[REF]`. */
 export const REFERENCE_FLAGS: Flags = {
-  tube: { value: 'TUBE', help: 'tube without the prefix; with --key or --id, instead of REF' },
+  tube: { value: 'TUBE', help: 'tube, without the prefix; with --key or --id, replaces REF' },
   key: { value: 'KEY', help: 'key of the job' },
   id: {
     value: 'ID',
-    help: 'id of the job; a job without a key is found while it is listed,\nand from its first run on',
+    help: 'id of the job; without a key, a job can be found only while\nit is in the index, or once it has started',
   },
 };
 
-/** The job named by the arguments: `REF`, the `ref` of a receipt, or `--tube TUBE` with `--key KEY` or `--id ID`. */
+/** Returns the job named by the arguments: `REF`, the `ref` of a receipt, or `--tube TUBE` with `--key KEY` or `--id ID`. */
 export function referenceOf(args: Arguments): JobRef {
   const ref = args.operand('REF');
   const tube = args.text('tube', 'the name of a tube');
@@ -29,7 +29,7 @@ export function referenceOf(args: Arguments): JobRef {
   );
 }
 
-/** The reference as shown in a message. */
+/** Formats the reference for a message. */
 export function showReference(args: Arguments): string {
   const ref = args.operand('REF');
   if (ref !== undefined) return ref.length > 24 ? `${ref.slice(0, 24)}…` : ref;

@@ -9,12 +9,12 @@ export const repair = clusterCommand({
   writes: true,
   summary: 'Restore the missing copies of waiting jobs.',
   about:
-    'Moves each such job to its own due time. Counts first, and asks for confirmation. Only finds listed jobs, in at most\n' +
-    '1,000 tubes, and leaves out those that wait for a retry or are due soon.',
+    'Reschedules each such job to its unchanged due time. Shows the count first and asks for confirmation. Finds only jobs\n' +
+    'in the index, in at most 1,000 tubes, and skips those that wait for a retry or are due soon.',
   flags: {
-    tube: { value: 'TUBE', help: 'only jobs of this tube' },
-    node: { value: 'ENDPOINT', help: 'node that will not come back; its copies do not count' },
-    'due-after': { value: 'TIME', help: 'leave out jobs that are due sooner than this (default 1m)' },
+    tube: { value: 'TUBE', help: 'only jobs in this tube' },
+    node: { value: 'ENDPOINT', help: 'node that is lost for good; its copies do not count' },
+    'due-after': { value: 'TIME', help: 'skip jobs that are due within this time (default 1m)' },
     ...ACT_FLAGS,
   },
   status: BULK_STATUS,

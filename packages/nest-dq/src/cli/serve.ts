@@ -30,13 +30,13 @@ const TLS_FLAGS: Flags = {
   },
 };
 
-/** An embedded node as a standalone server, for tools and programs in other languages. */
+/** Runs an embedded node as a standalone server, for tools and programs in other languages. */
 export const serve: Command = {
   name: 'serve',
-  summary: "Serve beanstalkd's protocol on this machine until SIGTERM, SIGINT or SIGHUP.",
+  summary: "Run a server that speaks beanstalkd's protocol, until SIGTERM, SIGINT or SIGHUP.",
   about:
-    'SIGUSR1: accept no more jobs, but hand out those stored.\n' +
-    'SIGHUP with TLS: reload the certificates, and keep running.',
+    'SIGUSR1: accept no more jobs, but hand out the stored ones.\n' +
+    'SIGHUP with TLS: reload the certificates and keep running.',
   flags: {
     port: { value: 'PORT', help: 'port to listen on; 0: any free port (default 11300)' },
     host: {
@@ -56,7 +56,7 @@ export const serve: Command = {
     },
     patience: {
       value: 'SECONDS',
-      help: 'how long to wait while another process uses the folder (default 15)',
+      help: 'how long to wait if another process is using the folder (default 15)',
     },
     'min-free': {
       value: 'BYTES',
@@ -64,7 +64,7 @@ export const serve: Command = {
     },
     'max-connections': {
       value: 'N',
-      help: 'max connections; further ones are closed at once (default 1024)',
+      help: 'max connections; further ones are closed immediately (default 1024)',
     },
     idle: {
       value: 'SECONDS',
@@ -74,7 +74,7 @@ export const serve: Command = {
       value: 'COMMANDS',
       help: 'commands to answer UNKNOWN_COMMAND, comma-separated, such as pause-tube,kick',
     },
-    'read-only': { help: 'only answer peek…, stats…, list-…, use and quit' },
+    'read-only': { help: 'allow only peek…, stats…, list-…, use and quit' },
     'max-job-size': { value: 'BYTES', help: 'max size of a job body (default 65535)' },
     'max-jobs': { value: 'N', help: 'max jobs; further ones are answered OUT_OF_MEMORY (default: no limit)' },
     'max-memory': {
@@ -88,10 +88,10 @@ export const serve: Command = {
     },
     'max-buffers': {
       value: 'BYTES',
-      help: 'max input and replies held for all connections; above it, the largest one is cut (default 268435456)',
+      help: 'max input and replies held for all connections; above it, the one holding most is closed (default 268435456)',
     },
   },
-  status: '0 stopped by a signal, 1 cannot serve, or could not continue',
+  status: '0 stopped by a signal; 1 could not start or continue',
   examples: ['nest-dq serve --port 0 --dir ./data'],
   run,
 };
@@ -151,7 +151,7 @@ function servingOf(args: Arguments): ServingOptions {
 
 async function run(args: Arguments): Promise<void> {
   const { node: settings, listen, tls } = settingsOf(args);
-  process.umask(0o077); // only its user may access what it stores: folders get 0700, and files 0600
+  process.umask(0o077); // only its user may access what it stores: folders get mode 0700, and files 0600
   const signals = new Signals(tls !== undefined);
   const opening = EmbeddedNode.open({ ...settings, warn: note });
   await Promise.race([opening, signals.asked]);
@@ -199,7 +199,7 @@ class Signals {
   }
 }
 
-/** A signal that requests something. One that arrives too early is remembered. */
+/** A signal that requests an action. If it arrives before `act` is called, it is remembered. */
 class Wish {
   private isMade = false;
   private fulfil: (() => void) | undefined;
@@ -211,14 +211,14 @@ class Wish {
     });
   }
 
-  /** Calls `fulfil` on each signal, and at once if one has arrived before. */
+  /** Calls `fulfil` on each signal, and immediately if one has already arrived. */
   act(fulfil: () => void): void {
     this.fulfil = fulfil;
     if (this.isMade) fulfil();
   }
 }
 
-/** The files named by an operator. */
+/** The TLS files named by the flags. */
 class TlsFiles {
   private constructor(
     private readonly args: Arguments,

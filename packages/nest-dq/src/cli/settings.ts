@@ -6,17 +6,17 @@ import { note } from './process.js';
 import type { TlsOptions } from '../nest/tls-option.js';
 import { readFlagFile } from './flag-file.js';
 
-/** For commands that connect to nodes over TLS. A flag would expose a passphrase to others, so that one is only read from the file. */
+/** For commands that connect to nodes over TLS. A flag would expose a passphrase, so it is only read from the config file. */
 const TLS_FLAGS: Flags = {
   'tls-ca': {
     value: 'FILE',
-    help: 'for tls:// nodes: trusted authorities, in PEM (or DQ_TLS_CA)',
+    help: 'trusted authorities for tls:// nodes, in PEM (or DQ_TLS_CA)',
   },
   'tls-cert': { value: 'FILE', help: 'client certificate (or DQ_TLS_CERT)' },
   'tls-key': { value: 'FILE', help: 'private key of the client certificate (or DQ_TLS_KEY)' },
   'tls-servername': {
     value: 'NAME',
-    help: 'name in the certificates of the nodes, if not the host (or DQ_TLS_SERVERNAME)',
+    help: "name in the nodes' certificates, if different from the host (or DQ_TLS_SERVERNAME)",
   },
 };
 
@@ -28,14 +28,14 @@ export const CONNECTION_FLAGS: Flags = {
   },
   ...TLS_FLAGS,
   redis: { value: 'URL', help: 'redis://… or rediss://… (or DQ_REDIS)' },
-  prefix: { value: 'PREFIX', help: '`prefix` of the application (or DQ_PREFIX)' },
+  prefix: { value: 'PREFIX', help: "the application's `prefix` (or DQ_PREFIX)" },
   config: {
     value: 'FILE',
-    help: 'JSON file with options of the application (default nest-dq.json, if present)',
+    help: "JSON file with the application's options (default nest-dq.json, if present)",
   },
 };
 
-/** The module options allowed in a file: those that name the servers, and those that the scripts need. */
+/** Module options allowed in a file: those that name the servers, and those that commands need. */
 const IN_FILE = [
   'beanstalks',
   'tls',
@@ -50,7 +50,7 @@ const IN_FILE = [
 const DEFAULT_FILE = 'nest-dq.json';
 const silent = () => undefined;
 
-/** The options given: flags take precedence over the environment, and the environment over the file. */
+/** Returns the given options. Flags override the environment, which overrides the file. */
 export function givenOptions(args: Arguments): DqOptions {
   const file: DqOptions = readConfigFile(args, { byDefault: DEFAULT_FILE, names: IN_FILE, doubt: note });
   const beanstalks = givenText(args, 'beanstalks', 'host:port,host:port');
@@ -83,7 +83,7 @@ export function resolveSettings(options: DqOptions): ResolvedOptions {
   }
 }
 
-/** The option `tls`, each field from its flag, the environment or the file. Undefined if nothing is given. */
+/** Returns the option `tls`, each field read from its flag, the environment or the file. Undefined if nothing is given. */
 function givenTls(args: Arguments, inFile: TlsOptions | undefined): TlsOptions | undefined {
   const servername = givenText(args, 'tls-servername', 'a host name');
   const given = {
@@ -100,7 +100,7 @@ function content(args: Arguments, field: 'ca' | 'cert' | 'key'): TlsOptions {
   return path === undefined ? {} : { [field]: readFlagFile(args, `tls-${field}`, path) };
 }
 
-/** The value of a flag, or of its variable, such as DQ_TLS_CA for `tls-ca`. An empty variable counts as absent. */
+/** Returns the value of a flag, or of its variable, such as DQ_TLS_CA for `tls-ca`. An empty variable counts as unset. */
 function givenText(args: Arguments, flag: string, expected: string): string | undefined {
   const variable = process.env[variableOf(flag)];
   return args.text(flag, expected) ?? (variable === '' ? undefined : variable);

@@ -16,12 +16,12 @@ export const stats = clusterCommand({
   operands: ['[TUBE]'],
   summary: 'Show the tubes, with estimated job counts.',
   about:
-    'Job counts are estimates, because the nodes count copies. CONSUMERS: whether connections take jobs of the tube, or\n' +
-    'that it is paused. Where they apply: LIMITS of the handlers, as in "3 of 5 running" in all processes (UNEQUAL:\n' +
-    'processes have different ones); RETRYING: listed jobs that wait for a retry; LATE: how long the oldest listed job\n' +
-    'has been overdue. With TUBE, shows more.',
+    'Job counts are estimates, because the nodes count copies. CONSUMERS: whether any connection takes jobs from the tube,\n' +
+    'or that it is paused. Shown if they apply: RETRYING: jobs in the index that wait for a retry; LATE: how long the\n' +
+    'oldest job in the index has been overdue; LIMITS: the handlers\' limits, such as "3 of 5 running" across all\n' +
+    'processes (UNEQUAL: limits differ between processes). With TUBE, shows more.',
   flags: {},
-  status: '0 shown, 1 a node unreachable, so its copies are not counted',
+  status: '0 shown; 1 a node is unreachable, so its copies are not counted',
   examples: ['nest-dq stats', 'nest-dq stats order.cancel --json'],
   async run(args, { runtime, cluster }) {
     const name = args.operand('TUBE');
@@ -38,7 +38,7 @@ export const stats = clusterCommand({
   },
 });
 
-/** The view shows what is away. */
+/** The tube's view already shows what is unreachable. */
 async function lastDeath({ deadLetters }: DqRuntime, tube: string): Promise<DeadLetter | undefined> {
   try {
     const { letters } = await deadLetters.list(tube, { limit: 1, patience: 0 });
@@ -57,7 +57,7 @@ function showList({ tubes, more, away }: TubeList): string {
   ].join('\n');
 }
 
-/** A line for each tube. */
+/** Formats one line per tube. */
 export function tubesTable(tubes: readonly TubeView[]): string {
   const isLimited = tubes.some(({ limits }) => limits);
   const isRetried = tubes.some(({ retrying = 0 }) => retrying > 0);

@@ -13,7 +13,7 @@ import { ENDING } from './process.js';
 const INTERVAL_MS = 2_000;
 const SHORTEST_MS = 500;
 const LONGEST_MS = 3_600_000;
-/** Number of nodes shown; the others are counted. */
+/** Max number of nodes shown; the rest are only counted. */
 const MAX_NODES = 6;
 const UNKNOWN = '?';
 
@@ -28,14 +28,14 @@ export interface TopView {
 
 export const top = clusterCommand({
   name: 'top',
-  summary: 'Show nodes, Redis and tubes on a live screen. q quits.',
+  summary: 'Show nodes, Redis and tubes on a live screen. Press q to quit.',
   about: 'Tubes with the most due jobs come first. Without a terminal, requires --count.',
   flags: {
     interval: { value: 'TIME', help: 'refresh interval (default 2s, at least 500ms)' },
     count: { value: 'N', help: 'number of screens to show before exiting' },
   },
   json: false,
-  status: '0 quit, or --count reached, 1 could not continue',
+  status: '0 quit, or --count reached; 1 could not continue',
   examples: ['nest-dq top --interval 1s --count 2'],
   async run(args, { runtime }) {
     const interval = args.duration('interval') ?? INTERVAL_MS;
@@ -66,13 +66,13 @@ export const top = clusterCommand({
   },
 });
 
-/** The lines of a screen with this many rows. */
+/** Returns the lines of a screen with `rows` rows. */
 export function frameOf({ nodes, ledger, tubes, processes }: TopView, rows: number, now: Date): string[] {
   const up = nodes.filter((node) => node.up).length;
   const redis = ledger.servers.find(({ roundTrip }) => roundTrip !== undefined)?.roundTrip;
   const time = redis === undefined ? '' : ` in ${Math.ceil(redis)} ms`;
   const ledgerText = ledger.up ? `Redis answers${time}` : `Redis is down: ${ledger.reason ?? ''}`;
-  // Each process that looked has found the same jobs.
+  // All processes that looked have found the same jobs.
   const lost = Math.max(0, ...(processes ?? []).map((each) => each.lost ?? 0));
   const head = [
     `${now.toISOString().slice(11, 19)}  ${up} of ${counted(nodes.length, 'node')} up  ${ledgerText}${processes ? `  ${counted(processes.length, 'process', 'processes')}` : ''}  (q quits)`,
@@ -82,7 +82,7 @@ export function frameOf({ nodes, ledger, tubes, processes }: TopView, rows: numb
     ...(nodes.length > MAX_NODES ? [`… and ${counted(nodes.length - MAX_NODES, 'node')} more`] : []),
     '',
   ];
-  // The head of the table, and the line that counts the others.
+  // One row for the table's head, and one for the count of the tubes left out.
   const room = Math.max(1, rows - head.length - 2);
   const sorted = tubes.tubes.toSorted((a, b) => urgency(b) - urgency(a) || (a.tube < b.tube ? -1 : 1));
   const others = sorted.length - room;
@@ -106,7 +106,7 @@ function nodesTable(nodes: readonly NodeView[]): string {
   return table(['NODE', 'DUE', 'DELAYED', 'TAKEN', 'BURIED', 'CONN', 'STATE'], rows);
 }
 
-/** Due jobs first; without any, the tubes with the most jobs. */
+/** Sorts tubes with the most due jobs first, then by running and waiting jobs. */
 function urgency({ due = 0, running = 0, waiting = 0 }: TubeView): number {
   return due * 1e12 + running * 1e6 + Math.min(waiting, 999_999);
 }
@@ -118,9 +118,9 @@ const REST_OF_LINE = '\x1b[K';
 const REST_OF_SCREEN = '\x1b[J';
 const CTRL_C = '\x03';
 
-/** A terminal page that is redrawn repeatedly. Without a terminal the pages are printed one after the other. */
+/** A terminal page that is redrawn. Without a terminal, the pages are printed one after the other. */
 export class Screen {
-  /** Whether somebody asked to end it, by q, Ctrl-C or a signal. */
+  /** Whether the user asked to quit, by q, Ctrl-C or a signal. */
   left = false;
   private resting: { readonly timer: Timer; readonly wake: () => void } | undefined;
   private readonly onKey = (keys: Buffer) => {
@@ -142,7 +142,7 @@ export class Screen {
     return process.stdout.isTTY ? process.stdout.rows : 24;
   }
 
-  /** Longer lines are cut, and lines beyond the last row are left out. */
+  /** Lines that are too long are cut, and lines beyond the last row are left out. */
   show(lines: readonly string[]): void {
     if (!process.stdout.isTTY) return void print(`${lines.join('\n')}\n\n`);
     const { columns } = process.stdout;
@@ -150,7 +150,7 @@ export class Screen {
     process.stdout.write(TOP_LEFT + shown.join('\r\n') + REST_OF_SCREEN);
   }
 
-  /** Resolves after `ms`, or as soon as somebody asks to end it. */
+  /** Resolves after `ms`, or as soon as the user asks to quit. */
   rest(ms: number): Promise<void> {
     return new Promise((wake) => {
       this.resting = { timer: this.clock.after(ms, wake), wake };

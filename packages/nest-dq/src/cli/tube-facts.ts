@@ -5,7 +5,7 @@ import type { TubeLimitsView, TubePause, TubeView } from '../operate/tube-view.j
 
 const UNKNOWN = 'unknown';
 
-/** Everything known of one tube. `newest` is the dead letter that died last. */
+/** Formats everything known about one tube. `newest`: the dead letter that died last. */
 export function tubeFacts(view: TubeView, newest: DeadLetter | undefined, now: number): string {
   const { tube, nodes, waiting, due, running, dead, paused, limits, listed, copies } = view;
   const number = (count: number | undefined) => (count === undefined ? UNKNOWN : grouped(count));
@@ -56,7 +56,7 @@ function copiesText({ ready, delayed, reserved, buried }: CopyCounts): string {
     .join(', ');
 }
 
-/** The limits on one line. */
+/** Formats the limits on one line. */
 export function limitsText({
   rate,
   per = 0,

@@ -9,8 +9,8 @@ export const jobs = clusterCommand({
   operands: ['TUBE'],
   summary: 'List the waiting jobs of a tube, in order of due time.',
   about:
-    'The index may miss some: the output says how many are listed. With --json, also prints references, and a\n' +
-    'cursor if more follow.',
+    "Shows only jobs in the index, and how many of the tube's jobs that is. With --json, also prints references,\n" +
+    'and a cursor if there are more.',
   flags: {
     state: { value: 'STATE', help: `only jobs in this state: ${STATES.join(', ')}` },
     from: {
@@ -21,7 +21,7 @@ export const jobs = clusterCommand({
     limit: { value: 'N', help: 'max number shown (default 50, at most 1000)' },
     cursor: { value: 'CURSOR', help: 'continue where the previous page ended' },
   },
-  status: '0 listed, 1 a server unreachable',
+  status: '0 listed; 1 a server is unreachable',
   examples: [
     'nest-dq jobs order.cancel',
     'nest-dq jobs order.cancel --state waiting --to 2h --limit 5 --json',

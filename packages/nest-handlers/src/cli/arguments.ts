@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { readDuration } from '../time.js';
 
-/** A wrong argument; the message shows the value and what was expected. Exit status 2. */
+/** An invalid argument; the message shows the value and what was expected. Exit status 2. */
 export class WrongArguments extends Error {}
 
 /** A flag as shown by `--help`. */

@@ -16,7 +16,7 @@ export interface Command extends Accepted {
   readonly summary: string;
   /** Further description. @default none */
   readonly about?: string;
-  /** Meaning of the exit statuses, except 2. */
+  /** Meaning of the exit statuses, except 2 for invalid arguments. */
   readonly status: string;
   /** Complete command lines. The tests run them. */
   readonly examples: readonly string[];
@@ -40,7 +40,7 @@ export function helpOf(
     usage,
     about === undefined ? summary : `${summary}\n${about}`,
     flagLines(flags),
-    `Exit status: ${status}, 2 wrong arguments.`,
+    `Exit status: ${status}; 2 invalid arguments.`,
     ['Examples:', ...examples.map((example) => `  ${example}`)].join('\n'),
   ];
   return `${parts.join('\n\n')}\n`;

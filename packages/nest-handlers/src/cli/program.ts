@@ -8,7 +8,7 @@ export interface Program {
   readonly name: string;
   /** Output of `--version`. */
   readonly version: string;
-  /** Commands by name, of one or two words. Each is loaded only when called, so it doesn't wait for the parts of others. */
+  /** Commands by name, of one or two words. Each is loaded only when called, so that none waits for the modules of another. */
   readonly commands: Readonly<Record<string, () => Promise<Command>>>;
   /** Whether an error, other than a `WrongArguments`, is about an argument. */
   isAboutArguments(error: unknown): boolean;
@@ -46,8 +46,8 @@ async function runProgram(program: Program, args: readonly string[]): Promise<nu
     const command = nameIn(commands, args);
     const what =
       command === undefined
-        ? `See ${name} --help for the commands`
-        : `See ${name} ${command} --help for its flags`;
+        ? `Run \`${name} --help\` for the commands`
+        : `Run \`${name} ${command} --help\` for its flags`;
     process.stderr.write(`${what}.\n`);
     return 2;
   }
@@ -103,7 +103,7 @@ async function overview({ name, commands: all }: Program, names: readonly string
     '',
     ...lines,
     '',
-    `See ${name} COMMAND --help for flags and examples. ${name} --version prints the version.`,
+    `Run \`${name} COMMAND --help\` for flags and examples, \`${name} --version\` for the version.`,
     '',
   ].join('\n');
 }

@@ -23,7 +23,7 @@ const CONNECTION_FLAGS: Flags = {
   },
   config: {
     value: 'FILE',
-    help: 'JSON file with options of the application (default nest-kq.json, if present)',
+    help: "JSON file with the application's options (default nest-kq.json, if present)",
   },
 };
 

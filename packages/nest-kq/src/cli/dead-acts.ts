@@ -13,12 +13,12 @@ const ACT_FLAGS: Flags = {
   ...PLACE_FLAGS,
   ...FILTER_FLAGS,
   limit: { value: 'N', help: 'max number of letters, the oldest of each partition first' },
-  'dry-run': { help: 'only count, and show some examples' },
-  yes: { help: 'skip confirmation; without it, nothing is done unless there is a terminal' },
+  'dry-run': { help: 'only show the count and some examples' },
+  yes: { help: 'skip confirmation; required without a terminal' },
 };
 const ABOUT =
-  'Acts on one letter, by --partition and --offset, or on all that match the filter; without a filter, on all. Counts first, and asks for confirmation.';
-const STATUS = '0 done, 1 not done, partly failed, or no broker reachable';
+  'Acts on one letter, given by --partition and --offset, or on all that match the filter; without a filter, on all of\nthem. Shows the count first and asks for confirmation.';
+const STATUS = '0 done; 1 not done, partly failed, or no broker reachable';
 
 const GROUPS = ['all', 'failed'] as const;
 
@@ -30,7 +30,7 @@ export const deadReplay = clusterCommand({
   flags: {
     groups: {
       value: 'WHICH',
-      help: 'groups that get them: all (default), or failed: among groups of nest-kq,\nonly the one that failed to handle the message',
+      help: "groups that handle them again: all (default), or failed: of nest-kq's groups,\nonly the one that failed to handle the message",
     },
     ...ACT_FLAGS,
   },
@@ -66,7 +66,7 @@ type Start = (
   options: { readonly dryRun: boolean; readonly limit?: number },
 ) => Promise<KqDeadLettersResult>;
 
-/** Counts first, asks for confirmation, then acts. */
+/** Counts, asks for confirmation, then acts. */
 async function act(args: Arguments, verb: string, start: Start): Promise<Answer> {
   const topic = args.required('TOPIC');
   const place = placeOf(args);

@@ -13,9 +13,9 @@ export const deadTopics = clusterCommand({
   name: 'dead topics',
   operands: [],
   summary: 'List the dead-letter topics created by nest-kq.',
-  about: 'Excludes topics that handlers name for their dead letters.',
+  about: 'Excludes dead-letter topics that handlers name themselves.',
   flags: {},
-  status: '0 listed, 1 no broker reachable',
+  status: '0 listed; 1 no broker reachable',
   examples: ['nest-kq dead topics --brokers localhost:9092'],
   async run(_, { deadLetters }) {
     const topics = await deadLetters.topics();
@@ -26,14 +26,14 @@ export const deadTopics = clusterCommand({
 export const deadList = clusterCommand({
   name: 'dead list',
   operands,
-  summary: 'List the dead letters of a topic that are neither replayed nor discarded, newest first.',
+  summary: "List a topic's dead letters that are neither replayed nor discarded, newest first.",
   about: 'TOPIC is the dead-letter topic, such as orders.dead.',
   flags: {
     ...FILTER_FLAGS,
     limit: { value: 'N', help: 'max number shown (default 50, at most 1000)' },
     cursor: { value: 'CURSOR', help: 'continue where the previous page ended' },
   },
-  status: '0 listed, 1 not all, no broker reachable, or no such topic',
+  status: '0 listed; 1 not all listed, no broker reachable, or no such topic',
   examples: [
     'nest-kq dead list orders.dead --brokers localhost:9092',
     'nest-kq dead list orders.dead --error ETIMEDOUT --from -1d --json',
@@ -73,7 +73,7 @@ export const deadShow = clusterCommand({
   operands,
   summary: 'Show a dead letter, with its value and its error.',
   flags: PLACE_FLAGS,
-  status: '0 found, 1 no such letter, or no broker reachable',
+  status: '0 found; 1 no such letter or no broker reachable',
   examples: ['nest-kq dead show orders.dead --partition 0 --offset 12'],
   async run(args, { deadLetters }) {
     const place = placeOf(args);
@@ -91,12 +91,12 @@ export function showPlace({
   return `partition ${partition}, offset ${String(offset)}`;
 }
 
-/** Returns a note that letters of these partitions are neither listed nor acted on. */
+/** Returns a note that letters in these partitions are neither listed nor acted on. */
 export function missingFact(topic: string, leaderless: readonly number[]): string {
   return `excluding partitions that cannot be read: ${leaderlessFact(topic, leaderless)}`;
 }
 
-/** Returns one line for people. */
+/** Formats one line for people. */
 export function showLetter({ partition, offset, key, error }: KqDeadLetterSummary): string {
   return `${partition}/${offset}  ${short(key ?? '')}  ${short(`${error.name}: ${error.message}`)}`;
 }

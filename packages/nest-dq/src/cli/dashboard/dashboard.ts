@@ -15,24 +15,24 @@ import { DqError, toError } from '../../errors.js';
 
 const HOST = '127.0.0.1';
 
-/** Before it listens, the command reports failures itself. */
+/** Used once the server listens; until then, the command reports failures itself. */
 const LOGGER: LoggerService = { log: () => undefined, warn: note, error: note };
 
 /** The dashboard on its own, without an application. */
 export const dashboard = clusterCommand({
   name: 'dashboard',
   writes: true,
-  summary: 'Serve the dashboard on this machine, to one browser, until SIGINT, SIGTERM or SIGHUP.',
+  summary: 'Serve the dashboard on this machine until SIGINT, SIGTERM or SIGHUP.',
   about:
-    'Prints a URL with a token. Only the first browser that opens it gets the dashboard.\n' +
-    'Requires @nestjs/platform-express or @nestjs/platform-fastify, as found in an application. Elsewhere:\n' +
+    'Prints a URL with a single-use token: only the first browser that opens it can use the dashboard.\n' +
+    'Requires @nestjs/platform-express or @nestjs/platform-fastify, which applications usually have. Elsewhere, run:\n' +
     'npx -p nest-dq -p @nestjs/platform-express nest-dq dashboard',
   flags: {
     port: { value: 'PORT', help: `port to listen on, on ${HOST} (default 0: any free port)` },
-    'read-only': { help: 'disable all acts; payloads are still shown' },
+    'read-only': { help: 'disable all actions; payloads are still shown' },
   },
   json: false,
-  status: '0 stopped by a signal, 1 cannot serve',
+  status: '0 stopped by a signal; 1 could not start',
   examples: ['nest-dq dashboard', 'nest-dq dashboard --port 0 --read-only'],
   run,
 });
@@ -60,7 +60,7 @@ async function run(args: Arguments, { runtime }: Connected): Promise<void> {
   }
 }
 
-/** Not `DqModule`, which does an application's background work and would be visible to the others. */
+/** Doesn't use `DqModule`, which does an application's background work and would be visible to other processes. */
 function moduleOf(runtime: DqRuntime, path: string, readOnly: boolean): DynamicModule {
   const by = operator();
   const access = () => ({ acts: 'all', payloads: true, by }) as const;
@@ -82,7 +82,7 @@ async function listen(app: INestApplication, port: number): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** The page also shows it, for as long as it lasts. */
+/** The page also shows what is down, for as long as it is. */
 async function tellWhatIsAway({ health }: DqRuntime, readOnly: boolean): Promise<void> {
   const { nodes, redis } = (await health.check()).dq;
   for (const [node, state] of Object.entries(nodes)) {

@@ -23,20 +23,20 @@ class Secret {
 }
 
 /**
- * Admits one browser of this machine: the first that opens the address. The token in the address is then used up and replaced by
- * a cookie. It precedes all routes, as middleware of Express and Fastify.
+ * Admits one browser on this machine: the first that opens the address. The token in the address is then used up and replaced by
+ * a cookie. Runs before all routes, as middleware in Express and Fastify.
  */
 export class Entrance {
   /**
-   * Base path of everything behind the entrance. A browser sends a cookie to every port of a host, including servers of other
-   * people. So it is only sent below this path, which they don't know.
+   * Base path of everything behind the entrance. A browser sends a cookie to every port of a host, including other people's
+   * servers. So the cookie is limited to this path, which they don't know.
    */
   readonly path = `/${randomBytes(9).toString('base64url')}`;
   private readonly token = new Secret();
   private readonly session = new Secret();
   private isUsed = false;
 
-  /** The address for a browser to open. */
+  /** Returns the address to open in a browser. */
   address(port: number): string {
     return `http://127.0.0.1:${port}${this.path}/?token=${this.token.text}`;
   }
@@ -84,14 +84,14 @@ function refuse(response: ServerResponse, why: string): void {
   response.writeHead(403, HEADERS).end(`${why}\n`);
 }
 
-/** Only GET uses it up, unlike, for example, the HEAD of a link checker. */
+/** Returns a token only for GET, so that a link checker's HEAD, for example, doesn't use it up. */
 function tokenIn({ method, url = '' }: IncomingMessage): string | undefined {
   const from = url.indexOf('?');
   if (method !== 'GET' || from < 0) return undefined;
   return new URLSearchParams(url.slice(from)).get('token') ?? undefined;
 }
 
-/** The values of all cookies of this name: other servers of the host may have set one too. */
+/** Returns the values of all cookies with this name: other servers on the host may have set one too. */
 function cookiesIn({ headers }: IncomingMessage, name: string): string[] {
   const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim());
   return pairs.filter((pair) => pair.startsWith(`${name}=`)).map((pair) => pair.slice(name.length + 1));

@@ -25,13 +25,13 @@ export function failure(about: string, fact: string, advice: string): Check {
   return { level: 'failure', about, fact, advice };
 }
 
-/** 0 ok, 1 warnings, 2 failures: what monitoring expects. */
+/** Returns 0 if all is well, 1 for warnings, 2 for failures, as monitoring tools expect. */
 export function statusOf(checks: readonly Check[]): number {
   const has = (level: Level) => checks.some((check) => check.level === level);
   return has('failure') ? 2 : has('warning') ? 1 : 0;
 }
 
-/** A line for each check, followed by what to do. */
+/** Formats one line per check, followed by the advice. */
 export function showChecks(checks: readonly Check[]): string {
   const width = Math.max(...checks.map(({ about }) => about.length));
   const lines = checks.flatMap(({ level, about, fact, advice }) => {

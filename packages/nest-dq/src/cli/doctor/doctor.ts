@@ -20,13 +20,13 @@ import { checkTubes } from './tubes.js';
 const LIMIT_MS = 2_000;
 const WORDS = ['ok', 'warning', 'failure'] as const;
 
-/** Connects on its own, unlike other commands, since it has to report what is wrong with a server that refuses them. */
+/** Unlike other commands, connects on its own, since it must report what is wrong with a server that refuses connections. */
 export const doctor: Command = {
   name: 'doctor',
   summary: 'Check the nodes, Redis and the tubes, and suggest what to do. Changes nothing.',
-  about: 'Takes a second, because it reads the counters of each node twice.',
+  about: "Takes about one second, because it reads each node's counters twice.",
   flags: { ...JSON_FLAG, ...CONNECTION_FLAGS },
-  status: '0 all ok, 1 warnings, 2 failures',
+  status: '0 all ok; 1 warnings; 2 failures',
   examples: ['nest-dq doctor', 'nest-dq doctor --json'],
   run,
 };
@@ -83,7 +83,7 @@ interface LedgerFacts {
   readonly identity: string | undefined;
 }
 
-/** Asks through scripts, as an application does: another Redis user, or a replica, may refuse them. Never rejects. */
+/** Asks through scripts, as an application does: they may fail on a replica, or for lack of permissions. Never rejects. */
 async function askLedger(
   ledger: Ledger,
   { presence }: Fleet,

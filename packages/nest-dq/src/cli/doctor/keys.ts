@@ -10,12 +10,12 @@ import type { Clock } from 'nest-handlers/time';
 import { failure, ok, warning, type Check } from './check.js';
 import type { NodeFacts } from './nodes.js';
 
-/** Jobs of each kind that are checked, over all tubes, with an equal share for each tube. */
+/** Max number of jobs of each kind to check across all tubes, an equal share per tube. */
 const MAX = 1_000;
 const PAGE = 250;
-/** How long nodes have to connect. */
+/** How long to wait for nodes to connect. */
 const FIRST_ANSWERS_MS = 1_000;
-/** Later than any death, in ms. */
+/** Longer than the age of any dead letter, in ms. */
 const ANY_AGE = 1e15;
 const ABOUT = 'keys';
 const KINDS = ['waiting job', 'dead letter'] as const;
@@ -36,11 +36,11 @@ interface Found {
   readonly named: Map<string, Record<Kind, number>>;
   /** Number of jobs without a reachable copy. */
   unread: number;
-  /** The kinds with jobs that weren't checked. */
+  /** The kinds of which some weren't checked. */
   readonly more: Set<Kind>;
 }
 
-/** Reports which keys jobs and dead letters still use, so that one knows when an old key can be removed. */
+/** Reports which keys are still used by jobs and dead letters, to show when an old key can be removed. */
 export async function checkKeys(nodes: readonly NodeFacts[], sealed: Sealed): Promise<Check[]> {
   const { seal, ledger, cluster, clock } = sealed;
   const own = seal.prints();

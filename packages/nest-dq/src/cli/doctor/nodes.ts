@@ -11,31 +11,31 @@ import type { NodeTls } from '../../nest/tls-option.js';
 import type { Clock } from 'nest-handlers/time';
 import { type Check, failure, ok, warning } from './check.js';
 
-/** Time limit of a node's answer. A node that is replaying its binlog answers later. */
+/** Time limit for a node's answer. A node that is replaying its binlog takes longer. */
 const DEADLINE_MS = 2_000;
 /** Time between the two readings of a node's counters. */
 const INTERVAL_MS = 1_000;
-/** Maximum number of tubes checked per node. */
+/** Max number of tubes checked per node. */
 const MAX_TUBES = 500;
 const OLDEST = [1, 12] as const;
-/** Minimum remaining validity of a certificate. */
+/** Remaining validity of a certificate below which it is reported. */
 const SOON_MS = 14 * 86_400_000;
 
-/** The report of a node. */
+/** What a node reports. */
 export interface NodeFacts {
   readonly endpoint: string;
-  /** Why it couldn't be asked; the rest is empty then. */
+  /** Why it couldn't be asked. The other fields are then empty. */
   readonly error?: string;
   /** Time until its first answer, in ms. */
   readonly took: number;
   readonly stats: Stats;
-  /** The stats a second later. */
+  /** The stats one second later. */
   readonly later: Stats;
   /** The stats of each tube with the prefix, by its stored name. */
   readonly tubes: ReadonlyMap<string, Stats>;
   /** Whether it has more tubes than were checked. */
   readonly more: boolean;
-  /** The identities of the ledgers that processes of the prefix use there. */
+  /** Identities of the ledgers used there by processes with this prefix. */
   readonly ledgers: readonly string[];
   /** Expiry of its certificate, as wall clock time in ms. Absent if it has shown none. */
   readonly validUntil?: number;
@@ -91,7 +91,7 @@ async function askTubes(connection: Connection, names: readonly string[]): Promi
   return new Map((await Promise.all(asked)).filter(exists));
 }
 
-/** All checks of the nodes. `drained` has the endpoints drained by an operator. */
+/** Returns all checks of the nodes. `drained`: endpoints drained by an operator. */
 export function checkNodes(nodes: readonly NodeFacts[], drained: readonly string[], clock: Clock): Check[] {
   return [
     ...nodes.flatMap((node) => [
@@ -144,7 +144,7 @@ function checkCertificate(endpoint: string, validUntil: number, clock: Clock): C
     : warning(endpoint, fact, 'renew it before then, or the node becomes unreachable');
 }
 
-/** The counters are those since the server's start. A working log has a record for each put and each deletion. */
+/** The counters start at zero with the server. A working binlog has a record for each put and each deletion. */
 function checkBinlog(endpoint: string, stats: Stats, later: Stats, clock: Clock): Check {
   const health = new StoreHealth(clock, () => undefined);
   const instance = stats['id'] ?? '';
@@ -162,7 +162,7 @@ function checkBinlog(endpoint: string, stats: Stats, later: Stats, clock: Clock)
   return failure(endpoint, `binlog has stopped: ${records}`, advice);
 }
 
-/** The stats at the start of a server with a binlog. */
+/** The initial stats of a server with a binlog. */
 const NOTHING: Stats = { 'binlog-current-index': '1' };
 
 function checkTogether(nodes: readonly NodeFacts[]): Check[] {
@@ -212,7 +212,7 @@ function isOlder(version: string): boolean {
   return Number(major) < OLDEST[0] || (Number(major) === OLDEST[0] && Number(minor) < OLDEST[1]);
 }
 
-/** Checks whether processes at the nodes use another ledger. `identity` is that of the ledger in this Redis, if it has one. */
+/** Checks whether processes on these nodes use another ledger. `identity`: identity of the ledger in this Redis, if it has one. */
 export function checkLedgers(nodes: readonly NodeFacts[], identity: string | undefined): Check[] {
   return nodes.flatMap(({ endpoint, ledgers }) => {
     const others = ledgers.filter((id) => id !== identity);

@@ -9,8 +9,8 @@ const ABOUT = 'processes';
 const CONNECTING_MS = 2 * ANNOUNCE_EVERY_MS;
 
 /**
- * All checks of the processes of the application.
- * @param answering The endpoints of the nodes that answered the doctor.
+ * Returns all checks of the application's processes.
+ * @param answering Endpoints of the nodes that answered this command.
  */
 export function checkProcesses(
   processes: readonly ProcessRecord[],
@@ -73,7 +73,7 @@ function checkJobs(processes: readonly ProcessRecord[]): Check[] {
     processes.filter(({ lost }) => lost),
     processes.filter(({ unlisted }) => unlisted),
   ];
-  // Each of them finds the same jobs.
+  // All processes find the same jobs.
   const lost = Math.max(0, ...losing.map((each) => each.lost!));
   const unlisted = unlisting.reduce((sum, each) => sum + each.unlisted!, 0);
   const checks: Check[] = [];

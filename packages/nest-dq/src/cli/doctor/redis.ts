@@ -8,20 +8,20 @@ import { withinLimit } from '../../time/call-limit.js';
 import type { Clock } from 'nest-handlers/time';
 import { failure, ok, warning, type Check } from './check.js';
 
-/** Time limit of an answer. */
+/** Time limit for an answer. */
 const DEADLINE_MS = 2_000;
-/** Maximum difference between the clocks. */
+/** Max difference between the clocks. */
 const MAX_CLOCK_SKEW_MS = 1_000;
 const ABOUT = 'redis';
 
-/** The report of Redis. */
+/** What Redis reports. */
 interface RedisFacts {
   /** Why it couldn't be asked. */
   readonly error?: string;
   /** Time of one round trip, in ms. */
   readonly took: number;
   readonly info: string;
-  /** How far this machine's clock is ahead of that of Redis, in ms. */
+  /** How far this machine's clock is ahead of Redis's, in ms. */
   readonly ahead: number;
   readonly database: number;
 }
@@ -50,7 +50,7 @@ export async function askRedis(source: RedisSource, clock: Clock): Promise<Redis
   }
 }
 
-/** All checks of Redis. */
+/** Returns all checks of Redis. */
 export function checkRedis(facts: RedisFacts): Check[] {
   const { error, took, info, ahead, database } = facts;
   if (error !== undefined) {

@@ -11,7 +11,7 @@ import type { NodeFacts } from './nodes.js';
 /** Every connection watches this tube by default, so its watchers mean nothing. */
 const WATCHED_BY_ALL = 'default';
 
-/** A pause longer than this is reported, as by the alert. */
+/** Pauses longer than this are reported. The alert uses the same limit. */
 const LONG_PAUSE_MS = 86_400_000;
 
 /** A tube according to all answering nodes. */
@@ -22,7 +22,7 @@ interface TubeFacts {
   readonly delayed: number;
   readonly reserved: number;
   readonly buried: number;
-  /** Nodes with copies to run, and those of them where nobody reserves. */
+  /** Nodes with copies to run, and those among them where nobody reserves. */
   readonly holding: readonly string[];
   readonly unwatched: readonly string[];
 }
@@ -31,19 +31,19 @@ interface TubeFacts {
 interface Surroundings {
   /** Ledger time in ms. */
   readonly now: number;
-  /** The processes of the application. */
+  /** The application's processes. */
   readonly processes: readonly ProcessRecord[];
   /** Absent if it can't be asked. */
   readonly ledger?: Ledger;
 }
 
-/** All checks of the tubes. */
+/** Returns all checks of the tubes. */
 export async function checkTubes(
   nodes: readonly NodeFacts[],
   prefix: string,
   { now, processes, ledger }: Surroundings,
 ): Promise<Check[]> {
-  // That is a failure of each of them; nothing is known of the tubes.
+  // Each of them is already reported as a failure, and nothing is known about the tubes.
   if (nodes.every(({ error }) => error !== undefined)) return [];
   const names = new Set(nodes.flatMap(({ tubes }) => [...tubes.keys()]));
   const tubes = [...names].toSorted().map((name) => totalsOf(nodes, name));
@@ -86,7 +86,7 @@ function checkPause(about: string, tube: TubeFacts, { since, until }: Pause, now
   return warning(about, fact, `if it was forgotten: \`nest-dq resume ${about}\``);
 }
 
-/** @param handling The processes that announce a handler for it. */
+/** @param handling Processes that announce a handler for the tube. */
 function checkConsumers(
   about: string,
   tube: TubeFacts,
