@@ -11,11 +11,11 @@ import type { RunPhase, RunPhaseMember } from './run-phase.js';
 export interface ClusterRuntime {
   /** Cluster name. */
   readonly name?: string | undefined;
-  /** `consume` false: handlers are found and checked, but not run in this process. */
+  /** If `consume` is false, handlers are found and checked, but not run in this process. */
   readonly options: { readonly consume: boolean; readonly logger: LoggerService };
   /** Events of the cluster. */
   readonly events: {
-    /** Calls the listener at each event of a name. */
+    /** Calls the listener on each event with a given name. */
     listen(...given: Parameters<Listen<any>>): void;
   };
   /** Idempotent. Never rejects. */
@@ -57,9 +57,9 @@ export abstract class ClusterLifecycle<Runtime extends ClusterRuntime, Found>
     this.listeners = new ListenerExplorer(nest, listenerMarks, listen, name);
   }
 
-  /** Warns about a bad setup before anything happens. */
+  /** Warns about a bad setup. Called before anything else. */
   protected abstract advise(): void;
-  /** Returns the handlers not found before, in all modules or the given ones. Listeners are attached by now. */
+  /** Returns the handlers not found before, in all modules or the given ones. Called once listeners are attached. */
   protected abstract take(
     clusters: ClusterNames,
     modules?: ReadonlySet<NestModule>,
@@ -68,7 +68,7 @@ export abstract class ClusterLifecycle<Runtime extends ClusterRuntime, Found>
   protected abstract open(): Promise<void> | void;
   /** Called when all modules are ready. */
   protected abstract start(): Promise<void> | void;
-  /** Starts running these handlers. Only with the option `consume`. */
+  /** Starts running these handlers. Called only with the option `consume`. */
   protected abstract run(handlers: readonly Found[]): Promise<void>;
   /** Returns what a handler consumes, for the log. */
   protected abstract sourcesOf(handler: Found): readonly unknown[];

@@ -16,7 +16,7 @@ export class ClusterTokens<Injectable extends Function, Name extends string> {
   constructor(
     /** Library-specific parts. */
     readonly kind: ClusterKind<any>,
-    /** Injectable parts, by their names in the runtime. For the cluster without a name the class is the token. */
+    /** Injectable parts, by their names in the runtime. For the cluster without a name, the class itself is the token. */
     readonly injectables: Readonly<Record<Name, Injectable>>,
   ) {}
 

@@ -6,13 +6,13 @@ import { AsyncResource } from 'node:async_hooks';
 import { setMaxListeners } from 'node:events';
 import { types } from 'node:util';
 
-/** The context in which this module was loaded. No user code ever runs in it, so nothing can be entered into it. */
+/** The context in which this module was loaded. No user code ever runs in it, so no store can be entered into it. */
 const root = new AsyncResource('nest-handlers');
 const scope = (): AsyncResource => new AsyncResource('nest-handlers');
 
 /**
- * Runs `work` isolated from the caller: it sees no store of the caller's AsyncLocalStorages, nothing it starts keeps them, and
- * what it enters (`enterWith`) ends with it. Returns the result of `work`.
+ * Runs `work` isolated from the caller: it sees no stores of the caller's AsyncLocalStorages, nothing it starts keeps them alive,
+ * and stores it enters (`enterWith`) end with it. Returns the result of `work`.
  */
 export function detached<T>(work: () => T): T {
   // A scope per call: in Node 20 and 22, `enterWith` writes into the scope itself.
@@ -20,8 +20,8 @@ export function detached<T>(work: () => T): T {
 }
 
 /**
- * Returns what is wrong with a result that counts as success but can only be a mistake: a generator, none of which has run; an
- * Error, or an outcome class, that should have been thrown or constructed. Undefined if nothing is.
+ * Returns what is wrong with a result that counts as success but can only be a mistake: a generator, whose body has not run; an
+ * Error that should have been thrown; an outcome class that should have been constructed. Undefined if nothing is wrong.
  * @param outcomes Names of the outcome classes.
  */
 export function wrongResult(result: unknown, outcomes: readonly string[]): string | undefined {
@@ -37,7 +37,7 @@ export function wrongResult(result: unknown, outcomes: readonly string[]): strin
     : undefined;
 }
 
-/** Whether it is a promise of any realm or library, including a query that runs only when awaited. */
+/** Whether it is a promise from any realm or library, including a query that runs only when awaited. */
 export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof (value as PromiseLike<T> | null | undefined)?.then === 'function';
 }
@@ -49,7 +49,7 @@ function isGenerator(value: object): boolean {
   return typeof next === 'function' && typeof fail === 'function' && Symbol.asyncIterator in value;
 }
 
-/** The signal of one run, with the same lifetime. Any number may listen, and listeners are detached. */
+/** The signal of one run, which lives as long as the run. Accepts any number of listeners, which run detached. */
 export class RunSignal {
   private controller: AbortController | undefined;
 

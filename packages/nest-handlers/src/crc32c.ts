@@ -1,6 +1,6 @@
 /**
- * The Castagnoli checksum, used by Kafka's record batches and LevelDB's files and missing from zlib. Eight bytes per step, by
- * Intel's "slicing by 8". Doesn't load Nest.
+ * The Castagnoli checksum, which Kafka's record batches and LevelDB's files use and zlib lacks. Processes eight bytes per step,
+ * by Intel's "slicing by 8". Doesn't load Nest.
  * @module nest-handlers/crc32c
  */
 

@@ -21,7 +21,7 @@ export class EnhancerAdvice {
     private readonly method: string,
   ) {}
 
-  /** A filter threw a different error than the one it was given. */
+  /** Called when a filter threw a different error than the one it was given. */
   filterThrew(thrown: unknown): void {
     const { item, contextCheck } = this.kind;
     const { message, stack = '' } = this.kind.readError(thrown);
@@ -34,7 +34,7 @@ export class EnhancerAdvice {
   }
 
   /**
-   * An attempt failed, perhaps because a guard or an interceptor expected a request.
+   * Called when an attempt failed, perhaps because a guard or an interceptor expected a request.
    * @param returned Whether the handler had returned by then; if so, only an interceptor can have failed.
    * @param admitted Whether the guards had let it pass; if not, one of them failed.
    */

@@ -1,4 +1,4 @@
-/** Control characters, and characters that change direction or break a line: a log or a terminal would interpret them. */
+/** Control characters, and characters that change direction or break a line, which a log or a terminal would interpret. */
 // oxlint-disable-next-line no-control-regex
 const OBEYED = /[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 

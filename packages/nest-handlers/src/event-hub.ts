@@ -6,7 +6,7 @@ import { GuardedObservable } from './guarded-observable.js';
 export interface EventHubOptions<Name> {
   /** All event names. */
   readonly names: readonly Name[];
-  /** Reports a failed listener. `who` is for people: the listener, and the event. Nothing else stops. */
+  /** Reports a failed listener; nothing else stops. `who` names the listener and the event, for messages. */
   readonly listenerFailed: (who: string, thrown: unknown) => void;
   /** Returns the error for an unknown event name. */
   readonly unknownName: (name: unknown, known: readonly Name[]) => Error;
@@ -24,7 +24,7 @@ export class EventHub<Events extends object> {
   }
 
   /**
-   * Returns a hot observable that completes with `close`. Errors and rejections of a subscriber go to `listenerFailed`. Throws
+   * Returns a hot observable that completes on `close`. A subscriber's errors and rejections go to `listenerFailed`. Throws
    * `unknownName`.
    */
   on<N extends keyof Events>(name: N): Observable<Events[N]> {
@@ -36,7 +36,7 @@ export class EventHub<Events extends object> {
     this.guarded(name, `${who} at \`${String(name)}\``).subscribe(listener);
   }
 
-  /** Whether anyone listens. */
+  /** Whether the event has listeners. */
   heard(name: keyof Events): boolean {
     return this.subjects.get(name)!.observed;
   }

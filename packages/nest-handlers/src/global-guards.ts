@@ -3,12 +3,12 @@ import type { ApplicationConfig } from '@nestjs/core';
 import type { HandlerKind } from './handler-kind.js';
 import type { FoundMethod } from './marked-methods.js';
 
-/** Metadata of Nest, TypeScript and ours, none of which opts a handler out of a guard. */
+/** Metadata set by Nest, TypeScript and this package, which never opts a handler out of a guard. */
 const USUAL = /^(?:__.*|design:.*|nest-handlers:.*|self:.*|scope:options|path|host|version|method)$/;
 
 /**
- * Global guards apply to handlers, too. One written for requests refuses every item, or counts it as a request, and its error
- * doesn't say why. So this warns at startup.
+ * Global guards also apply to handlers. A guard written for requests refuses every item, or counts it as a request, and its error
+ * doesn't say why. So this class warns at startup.
  */
 export class GlobalGuards {
   private handlers: string[] = [];

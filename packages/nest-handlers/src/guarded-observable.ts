@@ -7,12 +7,12 @@ import {
   type TeardownLogic,
 } from 'rxjs';
 
-/** Takes what a listener threw or rejected with. */
+/** Receives what a listener threw or rejected with. */
 type ListenerFailed = (thrown: unknown) => void;
 
 /**
- * rxjs rethrows a subscriber's error where nobody can catch it, which crashes the process. Here such errors are reported, as are
- * rejections and errors that no subscriber handles, even after operators.
+ * RxJS rethrows a subscriber's error where nothing can catch it, which crashes the process. This class reports such errors
+ * instead, as well as rejections and errors that no subscriber handles, even after operators.
  */
 export class GuardedObservable<T> extends Observable<T> {
   constructor(
@@ -22,7 +22,7 @@ export class GuardedObservable<T> extends Observable<T> {
     super(begin);
   }
 
-  /** Observables derived by operators are guarded, too. */
+  /** Guards observables derived by operators, too. */
   override lift<R>(operator: Operator<T, R>): Observable<R> {
     return new GuardedObservable<R>(
       (subscriber) => operator.call(subscriber, this) as TeardownLogic,

@@ -4,9 +4,9 @@ import type { HandlerKind } from './handler-kind.js';
 
 /** One call of a handler: its own result, before interceptors changed it, and whether it is still running. */
 export class HandlerCall {
-  /** The handler has returned; if it returned an Observable, that has emitted a value. */
+  /** Whether the handler has returned. If it returned an Observable, whether that has emitted a value. */
   returned = false;
-  /** The guards have let it pass. */
+  /** Whether the guards have let it pass. */
   admitted = false;
   private outcome: unknown;
   private readonly running = new Set<Promise<unknown>>();
@@ -33,7 +33,7 @@ export class HandlerCall {
     return isReal ? result : (this.outcome ?? result);
   }
 
-  /** Resolves when the handler has ended, and never rejects; undefined if it has already. */
+  /** Resolves when the handler has ended, and never rejects; undefined if it has already ended. */
   get unfinished(): Promise<unknown> | undefined {
     return this.running.size > 0 ? Promise.allSettled(this.running) : undefined;
   }

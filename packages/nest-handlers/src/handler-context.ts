@@ -76,7 +76,7 @@ export class HandlerContext {
     };
   }
 
-  /** A filter can only decide by an outcome. Otherwise the failure stands. */
+  /** A filter can only change the result by an outcome. Otherwise the failure stands. */
   private async filtered(thrown: unknown, filter: () => Promise<unknown>): Promise<unknown> {
     let said: unknown;
     try {
@@ -135,7 +135,7 @@ function creatorFor({ host }: Wrapper, config: ApplicationConfig, calls: Calls):
   return creator;
 }
 
-/** Hooks in between interceptors and pipes: the only place that sees the handler's own result and its item. */
+/** Hooks in between interceptors and pipes, the only place that sees both the handler's own result and its item. */
 function watchCalls(creator: ExternalContextCreator, calls: Calls): void {
   const { interceptorsConsumer } = creator as unknown as Creator;
   const intercept = interceptorsConsumer.intercept.bind(interceptorsConsumer);

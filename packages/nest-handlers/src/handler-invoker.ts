@@ -11,8 +11,8 @@ import type { NestParts } from './nest-parts.js';
 import { hasDecoratedParameters, noteParameters } from './parameters.js';
 
 /**
- * Property in which Nest keeps a request's context id, so that every lookup by the request gets the same id. Nest doesn't export
- * the key.
+ * Property in which Nest keeps a request's context id, so that every lookup for that request returns the same id. Nest doesn't
+ * export the key.
  */
 const CONTEXT_ID = contextIdKey();
 
@@ -28,22 +28,22 @@ export class HandlerInvoker<Item extends object> {
   constructor(
     private readonly nest: NestParts,
     private readonly kind: HandlerKind<Item>,
-    /** Takes one warning per handler for each enhancer that fails because it expected a request. */
+    /** Receives one warning per handler for each enhancer that fails because it expected a request. */
     private readonly logger: Pick<LoggerService, 'warn'>,
   ) {
     this.guards = new GlobalGuards(nest.config, kind, logger);
   }
 
-  /** Warns once about global guards that seem to be written for requests, naming the handlers bound since the last call. */
+  /** Warns about global guards that seem to be written for requests, naming the handlers bound since the last call. */
   advise(): void {
     this.guards.advise();
   }
 
   /**
-   * Returns a function that calls the method with payload and item; for a request-scoped class it first creates an instance,
-   * with the item as its request. The method is looked up at each call, so that a spy installed later is called. Global
-   * enhancers set later don't apply. Throws the kind's configuration error: a transient class, a request-scoped one that belongs
-   * to no module, a parameter that reads a request, or enhancers that Nest would skip.
+   * Returns a function that calls the method with payload and item. For a request-scoped class, it first creates an instance with
+   * the item as its request. The method is looked up on each call, so that a spy installed later is called. Global enhancers
+   * added later don't apply. Throws the kind's configuration error for a generator, a transient class, a request-scoped class
+   * that belongs to no module, a parameter that reads a request, or enhancers that Nest would skip.
    */
   bind(found: FoundMethod): Handler<Item> {
     const { wrapper, instance, key } = found;
@@ -55,7 +55,7 @@ export class HandlerInvoker<Item extends object> {
     return context ? enhanced(instance as Methods, key, context) : bare(instance as Methods, key);
   }
 
-  /** Whether a call is more than the method's: enhancers surround it, or an instance is created for each item. */
+  /** Whether a call does more than call the method: it runs enhancers, or creates an instance for each item. */
   surrounds({ wrapper, instance, key, method }: FoundMethod): boolean {
     const type = instance.constructor;
     const enhancers = enhancersOf(type, method, this.nest.config);
@@ -81,7 +81,7 @@ export class HandlerInvoker<Item extends object> {
     return new HandlerContext(kind, found, key, enhancers.filters.length > 0, advice, config);
   }
 
-  /** Nest applies a scoped global enhancer only to providers given as a class; others would run without it. */
+  /** Nest applies a scoped global enhancer only to providers given as a class, so handlers of any other provider would run without it. */
   private refusePassedOver(wrapper: Wrapper, name: string): void {
     const known = wrapper.getEnhancersMetadata() ?? [];
     const missing = scopedGlobals(this.nest.config).find((enhancer) => !known.includes(enhancer));
@@ -101,8 +101,8 @@ export class HandlerInvoker<Item extends object> {
   }
 
   /**
-   * Creates instances with their request-scoped dependencies; the item is the request. Nest references an instance weakly, by
-   * the context's id, so it is freed after the run.
+   * Creates instances with their request-scoped dependencies, with the item as the request. Nest keeps only a weak reference to
+   * each instance, by its context id, so it is freed after the run.
    */
   private scopeOf({ wrapper, name }: FoundMethod): ItemScope {
     // From the handler's own module, since another module may have a provider with the same token.
@@ -113,7 +113,7 @@ export class HandlerInvoker<Item extends object> {
     return async (item) => {
       const contextId = ContextIdFactory.getByRequest(item);
       if (!Object.hasOwn(item, CONTEXT_ID)) Object.defineProperty(item, CONTEXT_ID, { value: contextId });
-      // As Nest does for requests. A durable tree outlives the item, so it gets the strategy's payload instead.
+      // Register the request as Nest does. A durable tree outlives the item, so it gets the strategy's payload instead.
       const isShared = contextId.getParent !== undefined && wrapper.isDependencyTreeDurable();
       moduleRef.registerRequestByContextId(isShared ? contextId.payload : item, contextId);
       const instance: object = await moduleRef.resolve(wrapper.token, contextId, { strict: true });
@@ -139,7 +139,7 @@ function bare(methods: Methods, key: string | symbol): Handler {
   };
 }
 
-/** As Nest does after enhancers. Nobody else subscribes to an Observable returned by a bare handler. */
+/** Does what Nest does after enhancers, since nothing else subscribes to an Observable returned by a bare handler. */
 function lastValue(result: unknown): unknown {
   return isObservable(result) ? lastValueFrom(result) : result;
 }

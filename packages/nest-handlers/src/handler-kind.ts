@@ -14,14 +14,17 @@ export interface HandlerKind<Item extends object = object> {
   configError(message: string): Error;
   /** Describes anything that was thrown, for a log. Never throws. */
   readError(thrown: unknown): { readonly message: string; readonly stack?: string | undefined };
-  /** Whether it decides the item's fate: an Error that handlers, interceptors and filters return or throw. Never throws. */
+  /**
+   * Whether the value is an outcome, which determines what happens to the item next: an Error that handlers, interceptors and
+   * filters return or throw. Never throws.
+   */
   isOutcome(value: unknown): boolean;
   /**
-   * An interceptor ended the run before its handler returned.
+   * Called when an interceptor ended the run before its handler returned.
    * @param handler Resolves when the handler returns, and never rejects.
    */
   abandon(item: Item, handler: Promise<unknown>): void;
 }
 
-/** A method as its library calls it. Returns what interceptors made of the result, or the outcome the method returned. */
+/** A method as called by its library. Returns the result as changed by interceptors, or the outcome the method returned. */
 export type Handler<Item extends object = object> = (payload: any, item: Item) => unknown;

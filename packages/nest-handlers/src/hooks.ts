@@ -2,7 +2,8 @@
 export type WrongValue = (what: string, value: unknown, expected: string) => Error;
 
 /**
- * Checks the option `hooks`: a list of objects with at least one of these methods; one with only a misspelled name is refused.
+ * Checks the option `hooks`: a list of objects, each with at least one of these methods, so that an object with only a misspelled
+ * method is refused.
  */
 export function checkHooks<Hooks extends object>(
   hooks: unknown,

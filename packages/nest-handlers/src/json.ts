@@ -50,13 +50,13 @@ function lossOf(payload: unknown): JsonLoss | undefined {
 
 const DEEP = lost(`has more than ${DEEPEST} levels of arrays and objects: expected fewer`);
 
-/** Array holes. */
+/** Fact about a hole in an array. */
 const HOLE = 'is undefined: expected null, which is what JSON stores';
 
-/** Thrown because its path would be as long as the nesting. */
+/** Thrown rather than returned, because a loss would have a path as long as the nesting is deep. */
 const TOO_DEEP = new Error('too deep');
 
-/** Every payload passes here, so nothing is allocated before a loss is found. */
+/** Returns the first loss. Every payload passes through here, so nothing is allocated before a loss is found. */
 function lossIn(value: unknown, key: string | number, depth: number): JsonLoss | undefined {
   switch (typeof value) {
     case 'string':
@@ -99,7 +99,7 @@ function lossInFields(value: object, depth: number): JsonLoss | undefined {
     } catch (thrown) {
       return { at: placeOf(name), fact: `cannot be read: ${wordsOf(thrown)}`, cause: thrown };
     }
-    // JSON drops it, as everyone expects.
+    // JSON drops undefined properties, as everyone expects.
     if (part === undefined) continue;
     if (typeof part === 'object' && part !== null && !Object.hasOwn(value, name)) continue;
     const loss = lossIn(part, name, depth + 1);

@@ -46,7 +46,7 @@ export class ListenerExplorer<Name> {
             'expected a singleton, since an event belongs to no request',
         );
       }
-      // Looked up at each event, so that a method replaced later, for example by a spy, is called.
+      // Looked up on each event, so that a method installed later, for example a spy, is called.
       this.listen(event, (told) => (instance as Listeners)[key]!(told), name);
     }
   }

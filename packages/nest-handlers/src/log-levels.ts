@@ -1,14 +1,14 @@
 import type { LogLevel, LoggerService } from '@nestjs/common';
 import { escapedLines } from './escaped.js';
 
-/** One of Nest's levels, or `off` for no line. */
+/** One of Nest's levels, or `off` to log nothing. */
 export type LogLevelOrOff = LogLevel | 'off';
 
 /** Errors of wrong options. `what` names the option as written. */
 export interface LogErrors {
   /** Returns the error for an invalid logger or level, or a level the logger lacks. */
   wrong(what: string, value: unknown, expected: string): Error;
-  /** Returns the error for a level of something that is never logged. */
+  /** Returns the error for a level given for something that is never logged. */
   unknownName(what: string, value: unknown, known: readonly string[]): Error;
 }
 

@@ -2,7 +2,7 @@ import type { LoggerService } from '@nestjs/common';
 import { escaped } from './escaped.js';
 import type { LogLevelOrOff } from './log-levels.js';
 
-/** Interval within which the same trouble is logged once. */
+/** Interval in which the same trouble is logged only once. */
 const TROUBLE_EVERY_MS = 60_000;
 
 /** Writes log lines of any level. */
@@ -11,12 +11,12 @@ export class LogLines {
 
   constructor(
     private readonly logger: LoggerService,
-    /** Monotonic, in ms. */
+    /** Monotonic clock, in ms. */
     private readonly clock: { now(): number },
   ) {}
 
   /**
-   * Writes a line of this level; nothing if it is `off`.
+   * Writes a line at this level, or nothing if it is `off`.
    * @param stack Logged along with it, if any.
    */
   write(level: LogLevelOrOff, text: string, stack?: string): void {
@@ -38,7 +38,7 @@ export class LogLines {
     return true;
   }
 
-  /** Makes the next line of this kind be written at once. */
+  /** Lets the next line of this kind be written immediately. */
   forget(kind: string): void {
     this.troubles.delete(kind);
   }

@@ -13,11 +13,11 @@ export interface FoundMethod {
   readonly instance: object;
   /** Method name. */
   readonly key: string | symbol;
-  /** The method as left by the decorators. An instance may have another one by now, such as a spy. */
+  /** The method as left by the decorators. By now an instance may have a different one, such as a spy. */
   readonly method: Function;
   /** Class, method and module, for messages. */
   readonly name: string;
-  /** A single instance exists for the whole lifetime: neither the class nor its dependencies are request-scoped or transient. */
+  /** Whether the application has exactly one instance: neither the class nor its dependencies are request-scoped or transient. */
   readonly isSingle: boolean;
 }
 
@@ -34,7 +34,7 @@ interface Place {
   readonly value: unknown;
 }
 
-/** A decorator's choice of cluster. */
+/** The cluster chosen by a decorator. */
 export interface MarkOfCluster {
   /** `cluster`: the name as given, unchecked. Absent for the cluster without a name. */
   readonly options?: { readonly cluster?: unknown };
@@ -54,8 +54,8 @@ export class MarkedMethods<Mark extends MarkOfCluster> {
   ) {}
 
   /**
-   * Throws the kind's configuration error if a mark was lost on its way, or names none of the clusters.
-   * @param modules Only these modules. Default: all.
+   * Throws the kind's configuration error if a decorator has dropped a mark, or a mark names none of the clusters.
+   * @param modules Limits the search to these modules. Default: all.
    */
   *find(clusters: ClusterNames, modules?: ReadonlySet<NestModule>): Iterable<[FoundMethod, Mark]> {
     const { seen } = this;
@@ -102,7 +102,7 @@ function shown(cluster: unknown): string {
   return typeof cluster === 'string' ? JSON.stringify(cluster) : inspect(cluster, { depth: 0 });
 }
 
-/** Yields own and inherited properties, each name once: a method overridden without the decorator is no handler. */
+/** Yields own and inherited properties, each name once, because a method overridden without the decorator is not a handler. */
 function* placesOf(instance: object): Iterable<Place> {
   const seen = new Set<string | symbol>();
   let prototype: object | null = Object.getPrototypeOf(instance);
@@ -110,7 +110,7 @@ function* placesOf(instance: object): Iterable<Place> {
     for (const key of Reflect.ownKeys(prototype)) {
       if (seen.has(key) || key === 'constructor') continue;
       seen.add(key);
-      const value: unknown = Object.getOwnPropertyDescriptor(prototype, key)?.value; // no getter is called
+      const value: unknown = Object.getOwnPropertyDescriptor(prototype, key)?.value; // doesn't call getters
       yield { prototype, key, value };
     }
   }

@@ -7,7 +7,7 @@ const OURS = 'nest-handlers:';
 const HANDLES = '__entryProvider__';
 
 /**
- * The methods a decorator accepts: no generators, since nothing of them would run.
+ * The methods a decorator accepts: no generators, since their bodies would never run.
  * @typeParam M The type of the method.
  */
 export type HandlerDescriptor<M extends (...args: any[]) => unknown> = [ReturnType<M>] extends [never]
@@ -16,7 +16,7 @@ export type HandlerDescriptor<M extends (...args: any[]) => unknown> = [ReturnTy
     ? TypedPropertyDescriptor<M> & { 'expected a method without *': never }
     : TypedPropertyDescriptor<M>;
 
-/** A mark as set by a decorator; another decorator above may replace `method`. */
+/** A mark as set by a decorator. A decorator above it may replace `method`. */
 interface Note<Mark> {
   readonly mark: Mark;
   readonly method: Function;
@@ -25,8 +25,8 @@ interface Note<Mark> {
 }
 
 /**
- * Marks that decorators of one name put on methods, for `MarkedMethods` to find. A method may have several. Methods that run
- * items have `HandlerMarks`; these are for others, such as listeners.
+ * Marks put on methods by one kind of decorator, for `MarkedMethods` to find. A method may have several. For methods that run
+ * items use `HandlerMarks`; this class is for all others, such as listeners.
  */
 export class MethodMarks<Mark> {
   private readonly key: string;
@@ -61,7 +61,8 @@ export class MethodMarks<Mark> {
           `\`async ${String(method)}(…) {…}\``,
       );
     }
-    // The mark on the function is found if the function is copied to another class; the one by place, if it is replaced.
+    // The mark on the function is found if the function is copied to another class, the mark by place if the function is
+    // replaced.
     Reflect.defineMetadata(this.key, [mark, ...this.onFunction(value)], value);
     const notes = [{ mark, method: value, shown }, ...this.notes(target, method)];
     Reflect.defineMetadata(this.key, notes, target, method);
@@ -121,7 +122,7 @@ export class HandlerMarks<Mark> extends MethodMarks<Mark> {
   }
 }
 
-/** Returns metadata keys the new function lacks, except our marks, which are also found by place. */
+/** Returns the metadata keys that the new function lacks, except for our marks, which are also found by place. */
 function missingKeys(marked: Function, present: Function): unknown[] {
   if (marked === present) return [];
   const kept = new Set<unknown>(Reflect.getMetadataKeys(present));

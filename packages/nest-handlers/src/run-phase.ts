@@ -15,7 +15,7 @@ export interface RunPhaseMember {
   begin(): Promise<void>;
   /** Called when modules were lazily loaded. Nest calls none of their hooks. */
   loaded(modules: ReadonlySet<NestModule>): Promise<void>;
-  /** Never rejects: in Nest 11 that would abort the shutdown of all others. Idempotent, and allowed without `begin`. */
+  /** Never rejects: in Nest 11, that would abort the shutdown of all other modules. Idempotent, and allowed without `begin`. */
   end(): Promise<void>;
   /** Called after `end`: closes what it has opened. Never rejects. Idempotent. */
   close(): Promise<void>;
@@ -53,8 +53,8 @@ export class RunPhase implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /**
-   * Awaits a step of the startup. If it fails, so does the application's startup, and Nest calls no hook for that: so all
-   * members are ended and closed before it rejects.
+   * Awaits a step of the startup. If it fails, so does the application's startup, for which Nest calls no hook. So all members
+   * are ended and closed before this rejects.
    */
   async orGiveUp(step: Promise<unknown>): Promise<void> {
     try {

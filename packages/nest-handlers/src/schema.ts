@@ -6,7 +6,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 
 export { hasFieldsOnly, writeJson, type JsonLoss } from './json.js';
 
-/** An issue a schema finds in a payload. */
+/** An issue that a schema found in a payload. */
 export interface PayloadIssue {
   /** The schema's message. */
   readonly message: string;

@@ -8,7 +8,7 @@ const KEY_LIKE = /^[\w+/=-]{32,128}$/;
 const DEEPEST = 3;
 
 /**
- * Returns a configuration value for an error or a log, without anything that may be a secret, whichever option it was given for.
+ * Returns a configuration value for an error or a log without anything that may be a secret, whichever option it belongs to.
  * Removes logins, paths and queries of URLs, strings that look like keys, and fields with secret-like names.
  */
 export function withoutSecrets(value: unknown, depth = 0): unknown {

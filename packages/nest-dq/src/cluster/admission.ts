@@ -1,3 +1,4 @@
+// ◆ marks a rule of docs/internals/delivery.md.
 import { createHash, randomBytes } from 'node:crypto';
 import type { Connection, Done } from '../beanstalk/connection.js';
 import { DqError, toError } from '../errors.js';

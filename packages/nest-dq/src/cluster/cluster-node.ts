@@ -1,3 +1,4 @@
+// ◆ marks a rule of docs/internals/delivery.md.
 import type { BeanstalkError } from '../beanstalk/codec/beanstalk-error.js';
 import type { Body, Connection, Done, PutReply, Reserved, Stats } from '../beanstalk/connection.js';
 import { UNKNOWN_COPY, type Location } from '../copies/location.js';

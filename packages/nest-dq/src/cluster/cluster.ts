@@ -1,3 +1,4 @@
+// ◆ marks a rule of docs/internals/delivery.md.
 import type { Body } from '../beanstalk/connection.js';
 import { longestLocation, parseLocation, type Place, UNKNOWN_COPY } from '../copies/location.js';
 import type { Seal } from '../seal/seal.js';

@@ -19,9 +19,8 @@ export interface Consumption {
 /** Registers handlers at run time. Inject it. */
 export abstract class DqConsumer {
   /**
-   * Runs the tube's jobs in this process, from now on or from the application's bootstrap.
-   * Rejects with `DQ_CONFIG` if the tube already has a handler in this process, or `consume` is false; `DQ_BAD_TUBE`,
-   * `DQ_BAD_OPTION`, `DQ_CLOSED`.
+   * Runs the tube's jobs in this process, starting now or at the application's bootstrap. Rejects with `DQ_CONFIG` if the tube
+   * already has a handler in this process, or `consume` is false; `DQ_BAD_TUBE`, `DQ_BAD_OPTION`, `DQ_CLOSED`.
    */
   abstract consume<Out = unknown>(
     tube: string | Tube<any, Out>,
@@ -31,10 +30,10 @@ export abstract class DqConsumer {
 
   /**
    * Stops running jobs in this process for good, including those of decorated handlers: reserves nothing more, releases copies
-   * whose run hasn't started, and gives handlers `shutdownTimeout` to return. Then their signals abort, and runs still going 250 ms
-   * later are handed back without counting the attempt. Resolves when no handler is waited for and the nodes and Redis have been
-   * informed; if they don't answer, that takes a few seconds at most. Never rejects. Producers keep working. A shutdown calls this
-   * itself. Idempotent, also before the bootstrap.
+   * whose run hasn't started, and gives handlers `shutdownTimeout` to return. Then it aborts their signals, and runs that haven't
+   * ended 250 ms later are handed back without counting the attempt. Resolves once no handler is waited for and the nodes and
+   * Redis have been informed; if they don't answer, that takes a few seconds at most. Never rejects. Producers keep working. A
+   * shutdown calls this itself. Idempotent, and allowed before the bootstrap.
    */
   abstract stop(): Promise<void>;
 }
@@ -51,11 +50,11 @@ export interface ClusterConsumerSettings extends ConsumerSettings {
 }
 
 export interface ClusterConsumerParts extends ConsumerParts {
-  /** Wraps a stop, so that a test can advance the clock meanwhile. Defaults to awaiting it as it is. */
+  /** Wraps a stop, so that a test can advance the clock in the meantime. @default just awaits it */
   readonly stopped?: (stop: Promise<void>) => Promise<void>;
 }
 
-/** All tubes consumed by this process, with one handler each. */
+/** Consumes all tubes that have a handler in this process, one handler each. */
 export class ClusterConsumer extends DqConsumer {
   private readonly tubes = new Map<string, TubeConsumer>();
   /** Retention of dead letters by tube, without the prefix. */
@@ -130,7 +129,7 @@ export class ClusterConsumer extends DqConsumer {
     const consumer = new TubeConsumer(name, handler, handling, this.settings, parts);
     this.tubes.set(name, consumer);
     this.retentions.set(name, retention);
-    if (this.started) detached(() => consumer.start()); // outlives the request that called `consume`
+    if (this.started) detached(() => consumer.start()); // it outlives the request that called `consume`
     return {
       stop: async () => {
         await consumer.stop(this.settings.shutdownTimeout);

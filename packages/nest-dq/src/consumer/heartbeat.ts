@@ -1,3 +1,4 @@
+// ◆ marks a rule of docs/internals/delivery.md.
 import { Batcher } from '../ledger/batcher.js';
 import type { ExtendAnswer } from '../ledger/requests.js';
 import type { Clock } from 'nest-handlers/time';
@@ -7,20 +8,20 @@ import { SharedInterval } from './shared-interval.js';
 import type { Beats, TubeContext } from './tube-context.js';
 
 const LARGEST_BATCH = 1_000;
-/** Interval between touches. A third of the copies' time to run. */
+/** Interval between touches, a third of the copies' time to run. */
 const TOUCH_EVERY_MS = 20_000;
-/** Longest interval between renewals. The answer also carries revokes, which a handler must learn of within 5 s. */
+/** Max interval between renewals. The answer also carries revokes, of which a handler must be notified within 5 s. */
 const LONGEST_PAUSE_MS = 4_500;
 
-/** The shared intervals of all tubes. `lease` is in ms. */
+/** Creates the intervals shared by all tubes. `lease` is in ms. */
 export function beatsOf(clock: Clock, lease: number): Beats {
   const leases = new SharedInterval(clock, Math.min(lease / 3, LONGEST_PAUSE_MS));
   return { leases, touches: new SharedInterval(clock, TOUCH_EVERY_MS) };
 }
 
 /**
- * Renews what this process runs: the leases in the ledger, every third of a lease or sooner, and the reserved copies on their
- * nodes. A refused renewal ends the run's right to continue; a silent ledger does not ◆.
+ * Renews what this process runs: the leases in the ledger, at least once per third of a lease, and the reserved copies on their
+ * nodes. A refused renewal ends the run's right to continue; a ledger that doesn't answer does not ◆.
  */
 export class Heartbeat {
   private readonly batcher: Batcher<Run, ExtendAnswer>;

@@ -1,19 +1,21 @@
+// ◆ marks a rule of docs/internals/delivery.md.
 import type { TubeLedger } from '../ledger/ledger.js';
 import type { Pause } from '../ledger/requests.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 
-/** Once the ledger has been away this long, reserving stops: other processes get what this one can't claim ◆. */
+/** How long the ledger may be unreachable before reserving stops, so that other processes get what this one can't claim ◆. */
 const AWAY_LIMIT_MS = 1_000;
-/** Maximum time between two checks of whether the tube is still paused. */
+/** Interval between checks of whether the tube is still paused. */
 const PAUSE_CHECK_INTERVAL_MS = 1_000;
-/** Time after the ledger is back, by which all other processes have reported what they still run ◆. */
+/** Time after the ledger's return by which all other processes have reported what they still run ◆. */
 const BACK_PAUSE_MS = 2_000;
 
 const NOT_KNOWN: Pause = { since: 0 };
 
 /**
- * `open`: the ledger answers; claims may start or continue. `suspended`: the ledger has been away for longer than a moment, or the
- * tube is paused. `back`: the ledger answers again, so this process reports at once what it still runs.
+ * `open`: the ledger answers; claims may start or continue. `suspended`: nothing unclaimed may be held, because, for example, the
+ * ledger has been unreachable for too long or the tube is paused. `back`: the ledger answers again, so this process immediately
+ * reports what it still runs.
  */
 export type GateChange = 'open' | 'suspended' | 'back';
 
@@ -43,16 +45,17 @@ export interface AdmissionView {
  */
 export class LedgerGate {
   /**
-   * Set until all other processes have reported what they still run. Leases that ended since this ledger time may have ended only
-   * because their processes were cut off. Jobs that never ran can be claimed throughout, however often the ledger goes away.
+   * Ledger time; set until all other processes have reported what they still run. Leases that ended after it may have ended only
+   * because their processes couldn't reach the ledger. Jobs that never ran can be claimed throughout, however often the ledger
+   * becomes unreachable.
    */
   sparedFrom: number | undefined;
   private begun = false;
   private closed = false;
   private cutOff = false;
-  /** As far as this process knows; a claim is the first to learn of it. */
+  /** Whether the tube is paused, as far as this process knows, which notices a pause by the answer to a claim. */
   private paused = false;
-  /** The ledger may have forgotten ongoing runs: nothing is claimed until they have been reported to it again. */
+  /** Whether the ledger may have forgotten ongoing runs. Nothing is claimed until they have been reported to it again. */
   private recovering = false;
   private awayTimer: Timer | undefined;
   private backTimer: Timer | undefined;
@@ -95,7 +98,7 @@ export class LedgerGate {
     );
   }
 
-  /** A claim was answered `paused`: nothing is reserved until the ledger, asked once a second, says the tube is resumed. */
+  /** Called when a claim was answered `paused`: nothing is reserved until the ledger, asked once a second, says the tube is resumed. */
   pause(ms: number): void {
     if (this.paused || this.closed) return;
     this.paused = true;
@@ -103,7 +106,7 @@ export class LedgerGate {
     this.listener?.gateChanged('suspended');
   }
 
-  /** Stops notifying the listener. Idempotent, also before `start`. */
+  /** Stops notifying the listener. Idempotent, and allowed before `start`. */
   close(): void {
     this.begun = true;
     this.closed = true;
@@ -163,7 +166,7 @@ export class LedgerGate {
   }
 
   private async look(): Promise<void> {
-    // Without an answer the tube counts as paused.
+    // Without an answer, the tube counts as paused.
     const still = await this.ledger.paused().catch(() => NOT_KNOWN);
     if (this.closed) return;
     if (still)

@@ -2,21 +2,24 @@ import type { BadSeal, LostJob } from '../events/events.js';
 import type { DelayedJob } from '../api/job.js';
 import type { Death } from '../ledger/requests.js';
 
-/** Consequence of a failed run: a retry at that time, a dead letter, or nothing since the job was revoked or replaced meanwhile. */
+/**
+ * Consequence of a failed run: a retry at that time, a dead letter, or nothing, because the job was revoked or replaced in the
+ * meantime.
+ */
 export type AfterFailure = Date | 'dead' | 'over';
 
-/** The names by which a person finds a job. */
+/** The names by which people find a job. */
 export type NamedJob = Pick<DelayedJob, 'id' | 'key'>;
 
-/** How many dead letters of a tube were removed in a round, and why. */
+/** Numbers of a tube's dead letters removed in one round, by reason. */
 export interface RemovedLetters {
-  /** Letters older than `maxAge`. */
+  /** Number of letters older than `maxAge`. */
   tooOld: number;
-  /** Younger letters beyond `maxCount`. */
+  /** Number of younger letters in excess of `maxCount`. */
   tooMany: number;
 }
 
-/** Everything about deliveries that someone should hear of. The Nest layer logs it. */
+/** Receives everything about deliveries that is worth reporting. The Nest layer logs it. */
 export interface ConsumerReport {
   /** The handler failed, and the ledger has recorded it. `dead` is reported in addition. */
   failed(job: DelayedJob, error: Error, next: AfterFailure): void;
@@ -32,24 +35,24 @@ export interface ConsumerReport {
   revoked(tube: string, id: string, attempt: number): void;
   /** A handler didn't return within some seconds after its timeout: another job takes its slot. */
   overran(tube: string, id: string, attempt: number): void;
-  /** A run returned `Again.at` with a time in the past: the next run comes a second later, or at once if this one was late. */
+  /** A run returned `Again.at` with a time in the past. The next run starts a second later, or immediately if this one was late. */
   instantOver(tube: string, id: string, at: Date): void;
-  /** Too few of the copies requested by a run's `Again` are stored: the job waits as its old copies until then. */
+  /** Too few of the copies requested by a run's `Again` were stored. Until then, the job waits in its old copies. */
   notStored(tube: string, id: string, until: Date, why: string): void;
   /** A job in another program's format couldn't be adopted; retrying. */
   notAdopted(tube: string, id: string, error: Error): void;
   /** The ledger answers but failed on this job; retrying. */
   ledgerTrouble(tube: string, id: string, error: Error): void;
-  /** The process stood still for `ms` while jobs of the tube ran: more than a third of their lease (in ms). */
+  /** While jobs of the tube ran, the process was blocked for `ms`, which is more than a third of their `lease` (in ms). */
   stoodStill(tube: string, ms: number, lease: number): void;
-  /** A shutdown reached its limit (in ms) with `handlers` still running: their runs are handed back. */
+  /** A shutdown reached its `limit` (in ms) with this many handlers still running, whose runs are handed back. */
   cutOff(tube: string, handlers: number, limit: number): void;
-  /** Dead letters beyond their retention were discarded; once a round. */
+  /** Dead letters beyond their retention were discarded. Called once per round. */
   lettersRemoved(tube: string, removed: RemovedLetters): void;
   /** The ledger answers but failed to remove dead letters; retrying a minute later. */
   notSwept(tube: string, error: Error): void;
-  /** A waiting job is lost; once for each job. */
+  /** A waiting job is lost. Called once per job. */
   lost(job: LostJob): void;
-  /** The node gave an answer that a healthy node doesn't give. */
+  /** A node gave an answer that a healthy node wouldn't give. */
   nodeTrouble(node: string, message: string): void;
 }

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from 'nest-handlers/time';
 
-/** Calls many callbacks every `ms` with one timer: thousands of timers would cost more than the work itself. */
+/** Calls many callbacks every `ms` with one timer, because thousands of timers would cost more than the work itself. */
 export class SharedInterval {
   private readonly callbacks = new Set<(late: number) => void>();
   private timer: Timer | undefined;
@@ -10,7 +10,7 @@ export class SharedInterval {
     private readonly ms: number,
   ) {}
 
-  /** Adds a callback, first called within `ms`; it gets its delay in ms. Returns an idempotent function that removes it. */
+  /** Adds a callback, first called within `ms`, with its lateness in ms. Returns an idempotent function that removes it. */
   add(callback: (late: number) => void): () => void {
     this.callbacks.add(callback);
     this.timer ??= this.arm();

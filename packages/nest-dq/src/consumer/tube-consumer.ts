@@ -1,3 +1,4 @@
+// ◆ marks a rule of docs/internals/delivery.md.
 import { DqError } from '../errors.js';
 import type { HandlerMethod } from '../api/job.js';
 import { storedTube } from '../api/tube.js';
@@ -23,11 +24,11 @@ import { type Grant, loseLease, Run } from './run/run.js';
 import type { ConsumerParts, ConsumerSettings, TubeContext, TubeLife } from './tube-context.js';
 
 const BACK = { kind: 'back' } as const;
-/** A copy that surfaces earlier than this is released: its node's clock is fast. */
+/** Max time by which a copy may surface early. One that is earlier is released, because its node's clock is fast. */
 const MAX_EARLY_MS = 1_100;
-/** After a copy that is earlier than this, its node may pause: the copies after it are early, too. */
+/** Earliness above which a copy lets its node pause, because the copies queued behind it are early too. */
 const NO_HURRY_MS = 10;
-/** How long handlers have to return once their signal has aborted. */
+/** How long handlers have to return after their signal was aborted. */
 const ABORT_GRACE_MS = 250;
 /** How long a stop waits for copies that are being stored. */
 const STORING_LIMIT_MS = 500;
@@ -48,11 +49,11 @@ export class TubeConsumer implements TubeLife, GateListener {
   private readonly deleter: CopyDeleter;
   private readonly burier: CopyBurier;
   private readonly heartbeat: Heartbeat;
-  /** Runs granted by the ledger whose completion it hasn't answered yet. */
+  /** Number of runs granted by the ledger whose completion it hasn't acknowledged yet. */
   private granted = 0;
   private started = false;
   private stopping: Promise<void> | undefined;
-  /** Rechecks the condition a drain waits for; undefined while there is none. */
+  /** Rechecks the condition that a drain is waiting for; undefined if there is none. */
   private lookAgain: (() => void) | undefined;
 
   constructor(
@@ -103,8 +104,8 @@ export class TubeConsumer implements TubeLife, GateListener {
   }
 
   /**
-   * Drains: reserves nothing more, releases copies whose run hasn't started, waits `limit` ms for handlers, then aborts their
-   * signals and hands their runs back without counting the attempt. Idempotent, also before `start`.
+   * Drains: reserves nothing more, releases copies whose run hasn't started, waits up to `limit` ms for handlers, then aborts
+   * their signals and hands their runs back without counting the attempt. Idempotent, and allowed before `start`.
    */
   stop(limit: number): Promise<void> {
     return (this.stopping ??= this.drain(limit));
@@ -122,10 +123,10 @@ export class TubeConsumer implements TubeLife, GateListener {
     return early > NO_HURRY_MS;
   }
 
-  /** Never rejects. Resolves when the copy was released, buried or deleted, or its node has taken it back. */
+  /** Never rejects. Resolves when the copy has been released, buried or deleted, or its node has taken it back. */
   private async live(delivery: Delivery): Promise<void> {
     const { budget } = this.context;
-    // Only a primary is held until its due time; a backup is claimed at once, to find out whether it is needed.
+    // Only a primary is held until its due time. A backup is claimed immediately, to find out whether it is needed.
     let heldUntil: HeldUntil = delivery.primary ? delivery.due : 0;
     while (heldUntil !== undefined) {
       const claim = await this.claims.claim(delivery, heldUntil);
@@ -161,7 +162,7 @@ export class TubeConsumer implements TubeLife, GateListener {
     return this.handleCompletion(run, answer);
   }
 
-  /** The handler returned `Again`: the next copies are stored before the run is completed. */
+  /** Called when the handler returned `Again`: stores the next copies before the run is completed. */
   private async storeNext(
     run: Run,
     outcome: Extract<RunOutcome, { kind: 'again' }>,
@@ -192,7 +193,7 @@ export class TubeConsumer implements TubeLife, GateListener {
         if (this.reserver.releasesAll) return release(delivery, 0);
         return this.limited!.hold(delivery, answer);
       case 'gone':
-        this.deleter.delete(delivery, false); // whoever ended the job could not delete this copy
+        this.deleter.delete(delivery, false); // the process that ended the job couldn't delete this copy
         return undefined;
       case 'dead':
       case 'stale':
@@ -231,13 +232,13 @@ export class TubeConsumer implements TubeLife, GateListener {
     }
   }
 
-  /** The lease was lost, and another run has taken over. */
+  /** Handles a lost lease: another run has taken over. */
   private lose(run: Run): HeldUntil {
-    loseLease(this.context, run); // reported here as well: the handler may have returned before a renewal was refused
+    loseLease(this.context, run); // also reported here, because the handler may have returned before a renewal was refused
     return release(run.delivery, leasePause(run.delivery.header.index, this.context));
   }
 
-  /** Makes a copy wait until `due` (ledger time): held here if it is a primary and due soon, otherwise on its node. */
+  /** Makes a copy wait until `due` (ledger time): here if it is a primary and due soon, otherwise on its node. */
   private waitUntil(delivery: Delivery, due: number): HeldUntil {
     const { ledger, backupDelay } = this.context;
     const delay = copyDelay(delivery.header.index, due - ledger.now(), backupDelay);
@@ -263,7 +264,7 @@ export class TubeConsumer implements TubeLife, GateListener {
   }
 
   changed(): void {
-    // Other processes may reach the ledger, or run what this one no longer starts.
+    // Other processes may still reach the ledger and can run what this one won't start.
     if (this.reserver.releasesAll) this.claims.releaseAll();
     this.reserver.schedule();
     this.copyGone();
@@ -273,7 +274,7 @@ export class TubeConsumer implements TubeLife, GateListener {
     this.lookAgain?.();
   }
 
-  /** Sends all queued ledger calls at once. */
+  /** Sends all queued ledger calls immediately. */
   private flush(): void {
     this.completion.flush();
     this.again.flush();
@@ -307,11 +308,11 @@ export class TubeConsumer implements TubeLife, GateListener {
     this.heartbeat.stop();
     for (const part of [this.completion, this.again, this.burier, this.claims, this.limited, this.starts])
       part?.close();
-    ledger.abandonRuns(); // with Redis away, not every run could be completed
+    ledger.abandonRuns(); // if Redis was unreachable, some runs could not be completed
     await this.reserver.close();
   }
 
-  /** Resolves when the condition holds, which is checked after every change, or after `limit` ms. One call at a time. */
+  /** Resolves once the condition, checked after every change, holds, or after `limit` ms. Only one call may be pending. */
   private until(condition: () => boolean, limit: number): Promise<void> {
     if (condition()) return Promise.resolve();
     return new Promise((resolve) => {
@@ -334,7 +335,7 @@ function release(delivery: Delivery, delay: number): HeldUntil {
   return undefined;
 }
 
-/** Runs that have taken this long are listed one by one. */
+/** Runs longer than this are listed individually. */
 const LONG_RUN_MS = 1_000;
 const MAX_LONG_RUNS = 100;
 

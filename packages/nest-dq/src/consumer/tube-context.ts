@@ -30,20 +30,23 @@ export interface ConsumerParts {
   readonly around?: (handler: HandlerMethod) => HandlerMethod;
 }
 
-/** Knows which tubes another program uses, too. */
+/** Knows which tubes are also used by another program. */
 export interface SharedTubes {
-  /** Returns the tubes that a handler's tube stands for, each by its name without the prefix. */
+  /** Returns the tubes that a handler's tube stands for, by their names without the prefix. */
   tubesOf(
     tube: string | Tube,
     name: string,
   ): readonly { readonly name: string; readonly sharing: TubeSharing }[];
 }
 
-/** The differences of a tube shared with another program. */
+/** The special treatment of a tube shared with another program. */
 export interface TubeSharing {
-  /** Whether it takes copies in the other program's format. They only turn into jobs of another tube, so the handler's limits apply there. */
+  /**
+   * Whether it takes copies in the other program's format. These are only turned into jobs of another tube, where the handler's
+   * limits apply.
+   */
   readonly adopts: boolean;
-  /** Connects what it needs. Idempotent. */
+  /** Opens the connections it needs. Idempotent. */
   start(): void;
   /** Turns a job in the other program's format into one of ours, after which its copy isn't needed any more. Never rejects. */
   adopt(run: Run, context: TubeContext): Promise<RunOutcome>;
@@ -54,7 +57,7 @@ export interface TubeSharing {
   lock(run: Run, context: TubeContext): Promise<RunOutcome | undefined> | undefined;
 }
 
-/** A tube of ours alone. */
+/** A tube that no other program uses. */
 export const NOT_SHARED: TubeSharing = {
   adopts: false,
   start: () => undefined,
@@ -66,26 +69,26 @@ export const NOT_SHARED: TubeSharing = {
 export interface ConsumerSettings {
   /** Prefix of every stored tube name. */
   readonly prefix: string;
-  /** How much later each further copy surfaces, in ms. */
+  /** How much later each copy surfaces than the one before it, in ms. */
   readonly backupDelay: number;
   /** How long a run keeps its job without a heartbeat, in ms. */
   readonly lease: number;
 }
 
-/** When all tubes of a process renew their leases, and touch their copies. */
+/** The intervals at which all tubes of a process renew their leases and touch their copies. */
 export interface Beats {
   readonly leases: SharedInterval;
-  /** For reserved copies, on their nodes. */
+  /** For touching reserved copies on their nodes. */
   readonly touches: SharedInterval;
 }
 
 /** The consumer of a tube, as its parts see it. */
 export interface TubeLife {
-  /** A copy was reserved. Returns true if it is so early that the copies after it can wait a few milliseconds. */
+  /** Called when a copy was reserved. Returns true if it is so early that the copies after it can wait a few milliseconds. */
   arrived(delivery: Delivery): boolean;
-  /** A slot may be free or a copy due, so there may be something to claim or to reserve. */
+  /** Called when a slot may be free or a copy due, so that there may be something to claim or to reserve. */
   changed(): void;
-  /** A copy of a job that is over was deleted or buried: a drain may wait for that. */
+  /** Called when a copy of a finished job was deleted or buried, which a drain may be waiting for. */
   copyGone(): void;
 }
 
@@ -104,6 +107,6 @@ export interface TubeContext extends Omit<ConsumerParts, 'ledger' | 'around' | '
   readonly gate: LedgerGate;
   readonly budget: ReserveBudget;
   readonly life: TubeLife;
-  /** Runs of this process whose completion the ledger hasn't answered, by job id. */
+  /** Runs of this process whose completion the ledger hasn't acknowledged, by job id. */
   readonly runs: Map<string, Run>;
 }

@@ -1,3 +1,4 @@
+// ◆ marks a rule of docs/internals/delivery.md.
 import { type ActProgress, DqError, type DqErrorCode, factOf, toError } from '../errors.js';
 import type { PatienceOptions, RescheduleResult } from '../api/job.js';
 import { checkBetween, checkBoolean, checkObject } from '../producer/call-options.js';

@@ -6,7 +6,7 @@ import type { SharedPatience } from './retries.js';
 /** Max concurrent adds of one `addMany` call: more are no faster. */
 const MANY_AT_ONCE = 512;
 
-/** Adds all jobs, some at a time. Resolves with the results in the order of the jobs. */
+/** Adds all jobs, a limited number at a time. Resolves with the results in the order of the jobs. */
 export async function addAll<Job>(
   jobs: readonly Job[],
   add: (job: Job, together: SharedPatience) => Promise<JobReceipt>,

@@ -3,9 +3,9 @@ import { Batcher } from '../ledger/batcher.js';
 import type { AnswerOf, Ledger, RequestOf, Verb } from '../ledger/ledger.js';
 import type { Clock } from 'nest-handlers/time';
 
-/** A script blocks Redis while it runs. */
+/** Max requests per call, because a script blocks Redis while it runs. */
 const LARGEST_BATCH = 128;
-/** Max script calls in flight. Later requests wait here, where no deadline runs, and are batched into the next call. */
+/** Max script calls in flight. Later requests wait here, not subject to any deadline, and are batched into the next call. */
 const MAX_UNDER_WAY = 2;
 
 interface Call<V extends Verb> {

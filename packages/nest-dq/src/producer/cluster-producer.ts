@@ -43,7 +43,7 @@ import type { TubeProducer } from './tube-producer.js';
 interface AddCall {
   /** Clock time. */
   readonly calledAt: number;
-  /** Allowed options besides those of a job. */
+  /** Options allowed in addition to those of a job. */
   readonly alongside: readonly string[];
   readonly together: SharedPatience;
 }
@@ -155,7 +155,7 @@ export class ClusterProducer extends DqProducer {
     return this.foreign.present(ref);
   }
 
-  /** Resolves with the ledger time of a tube in ms, as reported by its server, never from the local clock. For series. `DQ_LEDGER_DOWN`. */
+  /** Resolves with the ledger time of a tube, in ms, as reported by its server, never by the local clock. For series. `DQ_LEDGER_DOWN`. */
   async ledgerTime(tube: string): Promise<number> {
     const ledger = this.parts.ledger.tube(storedTube(tube, this.parts.settings.prefix));
     await ledger.readTime();
@@ -199,14 +199,14 @@ export class ClusterProducer extends DqProducer {
   }
 
   /**
-   * Closes its context, so that everything fails from now on, also for others that use it. Resolves once stored jobs are indexed
-   * and copies of revoked jobs are deleted, within half a second. Idempotent.
+   * Closes its context, so that from now on everything fails, also for others that use the context. Resolves once stored jobs are
+   * indexed and copies of revoked jobs are deleted, within half a second. Idempotent.
    */
   async close(): Promise<void> {
     await Promise.all([this.context.close(), this.revoker.close()]);
   }
 
-  /** The whole life of an add. Caller errors reject before anything is stored. */
+  /** Adds a job, from start to finish. A caller's error rejects before anything is stored. */
   private async add(
     tube: string | Tube,
     payload: unknown,

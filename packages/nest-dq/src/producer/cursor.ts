@@ -1,6 +1,6 @@
 import { wrongValue } from '../errors.js';
 
-/** In characters. Ours hold a number or two and a job id. */
+/** Max length, in characters. Cursors contain one or two numbers and a job id. */
 const LONGEST = 1_000;
 
 type Kind = 'number' | 'string';

@@ -29,12 +29,12 @@ export abstract class DqDeadLetters {
     page?: PatienceOptions & { limit?: number; cursor?: string },
   ): Promise<{ letters: DeadLetter<AsJson<In>>[]; cursor?: string }>;
 
-  /** Resolves with a dead letter, or undefined if the job isn't one. A key means the job currently scheduled under it. */
+  /** Resolves with a dead letter, or undefined if the job isn't one. A key refers to the job currently scheduled under it. */
   abstract get(ref: JobRef, options?: PatienceOptions): Promise<DeadLetter | undefined>;
 
   /**
    * Runs the job again, now or after a delay, with a fresh set of attempts. If it isn't, or is no longer, a dead letter, the
-   * result is the state of the job. `DQ_NO_COPY`: every node that has a copy is away, and the job stays dead.
+   * result is the state of the job. `DQ_NO_COPY`: every node that has a copy is unreachable, and the job stays dead.
    * `DQ_TOO_FEW_COPIES`.
    */
   abstract revive(ref: JobRef, options?: PatienceOptions & { delay?: Duration }): Promise<ReviveResult>;
@@ -97,7 +97,7 @@ export class ClusterDeadLetters extends DqDeadLetters {
       if (await revive(this.context, target.tube, letter, change)) return 'revived';
       const still = await this.letter(target);
       if (still?.generation === letter.generation) return 'replaced';
-      // Somebody else revived it in the meantime; if it is dead again, this is another letter.
+      // Another call revived it in the meantime; if it is dead again, this is a different letter.
       letter = still;
     }
     return this.stateOf(target);
@@ -117,7 +117,7 @@ export class ClusterDeadLetters extends DqDeadLetters {
     });
     // A retry finds nothing if an earlier try removed the letter but its answer was lost.
     if (!taken && tries === 1) return this.stateOf(target);
-    // Others may have found copies since the letter was read.
+    // Other processes may have found copies since the letter was read.
     await deleteCopies(parts, tube, letter, (taken ?? letter).places);
     return 'discarded';
   }
@@ -130,7 +130,7 @@ export class ClusterDeadLetters extends DqDeadLetters {
     return { patience: this.context.patienceOf(checkObject(what, options, ['patience']).patience) };
   }
 
-  /** State of a job that has no letter. */
+  /** Resolves with the state of a job that has no letter. */
   private async stateOf(target: JobTarget): Promise<Exclude<DiscardResult, 'discarded'>> {
     const state = (await findJob(this.context, target))?.state;
     // If dead, it died since we asked for the letter.

@@ -4,13 +4,13 @@ import type { Place } from '../copies/location.js';
 import { withinLimit } from '../time/call-limit.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 
-/** Max jobs waiting for deletion. Further revokes wait for room, so memory stays bounded however slow the nodes are. */
+/** Max number of jobs waiting for deletion. Further revokes wait for room, so memory stays bounded however slow the nodes are. */
 export const MAX_WAITING = 50_000;
 /** Jobs per turn, sent in one write to each node. */
 const TOGETHER = 512;
 /** Min share of the backlog per turn: in a long burst the backlog grows until deletions keep pace. */
 const SHARE = 1 / 8;
-/** Pause between two turns while revokes keep coming: in a burst the answers go first. */
+/** Pause between two turns while revokes keep coming, so that answers go first in a burst. */
 const PAUSE_MS = 50;
 /** How long a shutdown waits. A copy not deleted by then surfaces later, and the ledger says `gone`. */
 const CLOSING_LIMIT_MS = 500;
@@ -22,7 +22,7 @@ interface Deletion {
   readonly places: readonly Place[];
 }
 
-/** Deletes copies of revoked jobs after the revoke has been answered: at once if idle, otherwise many jobs together. */
+/** Deletes copies of revoked jobs after the revoke has been answered: immediately if idle, otherwise for many jobs together. */
 export class DeferredDeletions {
   private readonly waiting: Deletion[] = [];
   /** Revokes waiting for room, in order. */

@@ -11,12 +11,12 @@ import { checkObject } from './call-options.js';
 /** Returns the due time for a call at ledger time `now`; both in whole ms. `DQ_PAST_TIME`, `DQ_TOO_FAR`. */
 export type Due = (now: number) => number;
 
-/** In ms. Without it, `at(…, new Date())` would always be in the past. */
+/** How far in the past a time may be, in ms. Without this tolerance, `at(…, new Date())` would always be in the past. */
 const PAST_TOLERANCE = 1_000;
 
 export const dueNow: Due = (now) => Math.floor(now);
 
-/** Due after a delay. `DQ_BAD_DURATION`. */
+/** Returns the due time after a delay. `DQ_BAD_DURATION`. */
 export function dueAfter(delay: Duration): Due {
   const ms = parseDuration(delay, 'the delay');
   return (now) => Math.ceil(now + ms);
@@ -24,7 +24,7 @@ export function dueAfter(delay: Duration): Due {
 
 const BY_DELAY: FromNow = (given) => `delay(tube, payload, ${given})`;
 
-/** Due at a given time. `fromNow` shows how to pass a time from now instead, for the error. `DQ_BAD_TIME`. */
+/** Returns a given time as due time. `fromNow`: how to pass a time relative to now instead, for the error. `DQ_BAD_TIME`. */
 export function dueAt(when: When, allowPast: boolean, fromNow = BY_DELAY): Due {
   const instant = parseWhen(when, fromNow);
   return (now) => {
@@ -43,7 +43,7 @@ export function dueAt(when: When, allowPast: boolean, fromNow = BY_DELAY): Due {
   };
 }
 
-/** Due time of a reschedule. `DQ_BAD_TIME`, `DQ_BAD_DURATION`. */
+/** Returns the due time of a reschedule. `DQ_BAD_TIME`, `DQ_BAD_DURATION`. */
 export function dueAgain(when: When | { readonly delay: Duration }, allowPast: boolean): Due {
   if (typeof when === 'string') {
     throw wrongValue('DQ_BAD_TIME', 'the new time', when, "a point in time, or { delay: '15m' }");
@@ -59,7 +59,7 @@ function isDelay(when: When | { readonly delay: Duration }): when is { readonly 
 
 /** How long a tube's first add waits for ledger time. */
 const TIME_LIMIT_MS = 500;
-/** In tubes. Beyond it, the set is cleared and each tube is asked again, which is quick. */
+/** Max number of known tubes. Beyond it, the set is cleared, and each tube is asked again, which is quick. */
 const MAX_KNOWN = 1_000;
 
 /** Computes due times in ledger time. The first call of each tube waits briefly for it to be read. */

@@ -4,7 +4,7 @@ import type { NamedCopy } from '../copies/header.js';
 import type { JobTarget } from '../copies/job-ref.js';
 import type { Adder } from './job-adder.js';
 
-/** Jobs in another program's format: the calls that aren't the same as for ours. */
+/** Calls that differ for jobs in another program's format. */
 export interface ForeignJobs {
   /** Returns the adder of a tube whose jobs are stored in the other format. `name` is without the prefix. */
   adderOf(tube: string | Tube, name: string): Adder | undefined;
@@ -13,10 +13,10 @@ export interface ForeignJobs {
    * of the tube are sealed: such a reference has no tag, so anybody could forge one for other people's jobs.
    */
   find(named: readonly [NamedCopy, ...NamedCopy[]]): Promise<JobTarget | undefined>;
-  /** Resolves with the state of a job: as we run it, or else as it is stored. `done` also if the other program has started it. */
+  /** Resolves with the state of a job: as run by us, or else as stored. Also `done` if the other program has started it. */
   view(target: JobTarget): Promise<JobView | undefined>;
   /**
-   * Prevents both programs from starting the job, even while nodes are away.
+   * Prevents both programs from starting the job, even while nodes are unreachable.
    * @param revoke Revokes a job of ours. With `confirmed`, copies are deleted before it resolves.
    */
   revoke(

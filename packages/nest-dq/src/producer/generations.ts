@@ -17,14 +17,14 @@ import type { ProducerContext } from './producer-context.js';
 
 /** Min tries of a commit, or of a call that loses to concurrent ones, before giving up. */
 const LEAST_TRIES = 3;
-/** In ms. Gives a lost connection time to come back: without one, calls fail at once. */
+/** Min interval between tries, in ms. It gives a lost connection time to come back: without a connection, calls fail immediately. */
 const ASKED_EVERY = 500;
 
-/** Endings of the error for too few copies: if everything is as before, and if it may not be. */
+/** Endings of the error for too few copies: if nothing has changed, and if something may have. */
 export const NOTHING_RUNS = 'the job will not run';
 export const MAY_RUN = 'the job may still run';
 
-/** Awaits a ledger call made before anything is stored. If it gets no answer, nothing is stored, nor will be. */
+/** Awaits a ledger call made before anything is stored. If it gets no answer, nothing is or will be stored. */
 export function beforeStoring<T>(call: Promise<T>, outcome = 'nothing was stored'): Promise<T> {
   return call.catch((cause: unknown) => {
     if (!isDown(cause)) throw cause;
@@ -44,7 +44,7 @@ export interface NextGeneration {
   readonly opening: CommitRequest['opening'];
   /** The generation being replaced; undefined for an add. */
   readonly known?: OpenRequest['known'];
-  /** The copies, except that the real generation number isn't known yet: this one has as many digits. */
+  /** The copies, with a placeholder for the generation number, which isn't known yet, with the same number of digits. */
   readonly envelope: WrittenJob;
   /** Clock time until which ledger calls are retried. */
   readonly until: number;
@@ -63,7 +63,7 @@ export type GenerationResult =
 /**
  * Opens a generation, stores its copies and commits it. If the commit is refused, the copies are deleted. `stored` is missing if
  * opening was refused. `DQ_TOO_FEW_COPIES`: it was undone, or, with `indeterminate`, may still count. `DQ_LEDGER_DOWN` with
- * `indeterminate`: it may have run, and may still run only if the ledger didn't answer. `DQ_BAD_PAYLOAD`.
+ * `indeterminate`: it may have run; only if the ledger didn't answer may it still run. `DQ_BAD_PAYLOAD`.
  */
 export async function storeGeneration(
   context: ProducerContext,
@@ -103,7 +103,7 @@ export async function storeGeneration(
   return { stored, answer, before: present };
 }
 
-/** Returns the ledger time, in ms, before which no claim of this generation, or of the one it replaces, is granted. */
+/** Returns the ledger time, in ms, before which no claim of this generation or the one it replaces is granted. */
 function firstClaim(generation: number, due: number, replaced: Schedule | undefined): number {
   const own = Math.max(due, generation + YOUNG_MS);
   const first = !replaced ? own : replaced.state === 'waiting' ? Math.min(own, replaced.due) : generation;
@@ -130,7 +130,7 @@ async function commit(
   return tries > 1 ? ofRepeat(answer, request) : answer;
 }
 
-/** An earlier try may have committed it, before a newer generation was committed. */
+/** Corrects the answer to a repeated commit: an earlier try may have committed the generation, before a newer one was committed. */
 function ofRepeat(answer: CommitAnswer, { generation }: CommitRequest): CommitAnswer {
   if (answer.kind !== 'refused' || answer.why !== 'changed') return answer;
   const { present } = answer;
@@ -157,7 +157,7 @@ async function abortAndDelete(
 }
 
 /**
- * Repeats an idempotent call while the ledger is down, until the clock time `until` and at least `leastTries` times. Resolves
+ * While the ledger is down, repeats an idempotent call until the clock time `until`, and at least `leastTries` times. Resolves
  * with a DqError if there was no answer, or the ledger is closed.
  */
 export function insist<T>(

@@ -4,28 +4,28 @@ import type { IndexRequest } from '../ledger/requests.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 import { withinLimit } from '../time/call-limit.js';
 
-/** Max jobs waiting for their call, across all tubes. Beyond that, jobs are not listed. */
+/** Max jobs waiting for their call, across all tubes. Beyond that, jobs are missing from the index. */
 const MAX_KEPT = 100_000;
-/** A script blocks Redis while it runs. */
+/** Max jobs per call, because a script blocks Redis while it runs. */
 const LARGEST_CALL = 256;
-/** Calls of a tube sent together. In a burst, each answer has to wait for the busy event loop. */
+/** Max calls per tube sent together. In a burst, each answer has to wait for the busy event loop. */
 const CALLS = 4;
 /** Min share of the backlog per turn: in a long burst the backlog grows until the writer keeps pace. */
 const SHARE = 1 / 8;
 /** Batching window: in a full call, a job costs half as much as in a small one. */
 const BATCH_WINDOW_MS = 50;
-/** Pause after a call without an answer, e.g. while Redis is away. */
+/** Pause after a call that got no answer, for example while Redis is unreachable. */
 const PAUSE_MS = 500;
 /** How long a shutdown waits. */
 const CLOSING_LIMIT_MS = 500;
 
 /**
  * Writes plain jobs stored by this process to the ledger's index, after their adds: no add waits for it or fails because of it.
- * Each tube has some calls in flight, more the larger its backlog; new jobs go with the next ones. While Redis is away, jobs are
- * kept up to a limit.
+ * Each tube has a few calls in flight, and more the larger its backlog; new jobs go into the next ones. While Redis is
+ * unreachable, jobs are kept up to a limit.
  */
 export class IndexWriter {
-  /** Number of jobs not listed because there were too many. */
+  /** Number of jobs missing from the index because too many were waiting. */
   unlisted = 0;
   private readonly tubes = new Map<StoredTube, TubeWriter>();
   private kept = 0;
@@ -62,7 +62,7 @@ export class IndexWriter {
     this.closed = true;
     const writers = [...this.tubes.values()];
     const flushed = Promise.allSettled(writers.map((writer) => writer.flush()));
-    await withinLimit(this.clock, CLOSING_LIMIT_MS, flushed).catch(() => undefined); // the rest is not listed
+    await withinLimit(this.clock, CLOSING_LIMIT_MS, flushed).catch(() => undefined); // the rest stays missing from the index
     for (const writer of writers) writer.close();
   }
 

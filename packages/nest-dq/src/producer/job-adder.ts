@@ -62,7 +62,7 @@ export class JobAdder implements Adder {
     return job.options.key === undefined ? this.addPlain(job) : this.addKeyed(job, job.options.key);
   }
 
-  /** Uses a new id for each try: the ledger may have a tombstone for the previous one. */
+  /** Uses a new id for each try, since the ledger may have a tombstone for the previous one. */
   private async addPlain(job: NewJob): Promise<JobReceipt> {
     const { storedAs: tube } = job;
     const { index, parts } = this.context;
@@ -135,12 +135,15 @@ export class JobAdder implements Adder {
     const answer = await insist(clock, job.until, ask);
     if (answer instanceof DqError) return tooFewCopies(cluster, stored, MAY_RUN, true);
     if (answer.begun) return tooFewCopies(cluster, stored, 'a run of it has already started', true);
-    // A copy whose claim failed can be deleted too: only the record knows.
+    // A copy whose claim failed can be deleted too, so only the record shows whether it ran.
     const undone = answer.result === 'revoked';
     return tooFewCopies(cluster, stored, undone ? NOTHING_RUNS : MAY_RUN, !undone);
   }
 
-  /** A backup surfaces at the earliest one second after its put. If it was deleted before then, it never ran. */
+  /**
+   * Whether no copy has surfaced yet. A backup surfaces no sooner than one second after its put, so if it was deleted before
+   * then, it never ran.
+   */
   private noneSurfaced(places: readonly Place[], begunAt: number): boolean {
     const { clock, settings } = this.context.parts;
     const firstSurfaces = begunAt + stagger(1, settings.backupDelay) * 1_000;
@@ -163,7 +166,7 @@ function withHookHeaders(
   return withHeaders(options, headers);
 }
 
-/** Draws from a buffer of random bytes: asking for each byte takes longer than the rest of an id. */
+/** Draws from a buffer of random bytes, because requesting each byte takes longer than the rest of creating an id. */
 function randomFractions(): () => number {
   const stock = new Uint8Array(4_096);
   let next = stock.length;
@@ -204,7 +207,7 @@ function overtaken(
   present: Schedule | undefined,
 ): JobReceipt {
   const { tube, options } = job;
-  // Moved, or came again.
+  // It was moved, or has run and been scheduled again.
   const goesOn = present?.born === stored.generation;
   if (goesOn || options.onDuplicate === 'replace') {
     return receipt(job, id, stored, before ? 'replaced' : 'added');

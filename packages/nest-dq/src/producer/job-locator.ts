@@ -4,7 +4,7 @@ import type { ProducerContext } from './producer-context.js';
 
 /**
  * Completes a target given by id alone, from the job's record or, if there is none, from the list of waiting jobs. Other targets
- * are returned unchanged. Resolves with undefined if nobody knows the job. Read-only.
+ * are returned unchanged. Resolves with undefined if the job is unknown. Read-only.
  */
 export async function locate(context: ProducerContext, target: JobTarget): Promise<JobTarget | undefined> {
   if (!target.byId) return target;

@@ -46,7 +46,7 @@ export async function reschedule(
     if (isEnough(tries, context.parts.clock, change.until)) {
       throw conflict(key === undefined ? id : `the key ${show(key)}`, tries);
     }
-    // Somebody else moved it in the meantime: retry from its new state.
+    // Another call moved it in the meantime: retry from its new state.
     found = outcome.present ?? (await find());
   }
 }
@@ -61,7 +61,7 @@ export async function revive(
   const { id, born, generation, places } = letter;
   const envelope = await lookForCopy(context.parts.cluster, tube, letter, places);
   if (!envelope || isUnreadable(envelope)) {
-    // Somebody else may have revived or discarded it in the meantime.
+    // Another call may have revived or discarded it in the meantime.
     const still = await beforeStoring(context.batched.ask(tube, 'letter', { id, born }));
     if (!still) return false;
     throw envelope ? unreadable(id, envelope) : noCopy(id, places);
@@ -73,7 +73,7 @@ export async function revive(
   return refused === undefined;
 }
 
-/** Revives a letter in another program's format as a job of ours, without that program's lock, since an operator asked for it. */
+/** Revives a letter in another program's format as one of our jobs, without taking that program's lock, since an operator asked for it. */
 async function reviveElsewhere(
   context: ProducerContext,
   tube: StoredTube,
@@ -83,7 +83,7 @@ async function reviveElsewhere(
 ): Promise<boolean> {
   const { id, born } = letter;
   const { parts } = context;
-  // This key makes it happen once, even if this call fails halfway and is repeated.
+  // This key ensures that the job is added once, even if this call fails halfway and is repeated.
   await parts.adopt(tube, { ...envelope, content }, { key: `${id}, revived`, due });
   const taken = await beforeStoring(context.batched.ask(tube, 'discard', { id, born }));
   await deleteCopies(parts, tube, letter, (taken ?? letter).places);
@@ -152,12 +152,12 @@ async function move(
   const envelope = envelopeFor(cluster, tube, job, content);
   const { answer } = await storeGeneration(context, { ...next, envelope, until });
   if (answer.kind === 'committed') {
-    // Others may have found copies of a dead job since its letter was read.
+    // Other processes may have found copies of a dead job since its letter was read.
     const deletion = deleteCopies(context.parts, tube, { id, ...known }, answer.left ?? known.places);
     if (thorough) await deletion;
   }
-  // Overtaken: either this move was committed and the job then replaced or moved again, or that came first, and this move counts
-  // as right before it.
+  // Overtaken: the job was replaced or moved by another call, either after this move was committed or before it. In the latter
+  // case, this move counts as having happened right before.
   if (answer.kind === 'committed' || answer.why === 'overtaken') return undefined;
   return { why: answer.why, present: answer.present };
 }

@@ -23,7 +23,7 @@ export interface ProducerSettings {
   readonly backupDelay: number;
   /** Default for how long a call that certainly had no effect is retried, in ms. */
   readonly patience: number;
-  /** Max listed waiting jobs per tube. 0 lists none. @default 0 */
+  /** Max waiting jobs per tube in the index. 0 indexes none. @default 0 */
   readonly mostIndexed?: number;
 }
 
@@ -34,7 +34,7 @@ export interface AdoptedAs {
   readonly due: number;
 }
 
-/** Turns a job in another program's format into one of ours; one adopted before stays as it is. */
+/** Turns a job in another program's format into one of ours. A job that was already adopted stays as it is. */
 export type Adopt = (tube: StoredTube, copy: Envelope, as: AdoptedAs) => Promise<unknown>;
 
 /** Dependencies of a cluster's producer. */
@@ -53,7 +53,7 @@ export interface ProducerParts {
 }
 
 /**
- * The parts, plus what every producer call needs from them. A cluster has one, shared by everything that stores, moves or ends
+ * The parts, plus what every producer call needs from them. Each cluster has one, shared by everything that stores, moves or ends
  * jobs, so its limits apply to the whole process.
  */
 export class ProducerContext {

@@ -83,7 +83,7 @@ export abstract class DqProducer {
   /**
    * Gives a job that isn't running a new time, and a new payload if you pass one. A job waiting for a retry is moved too, with a
    * fresh set of attempts. The job's id, receipt and `ref` stay valid. May reject with anything an add with a key does, and with
-   * `DQ_NO_COPY` if every node that has a copy is away.
+   * `DQ_NO_COPY` if every node that has a copy is unreachable.
    */
   abstract reschedule<In = unknown>(
     ref: JobRef<In>,

@@ -65,7 +65,7 @@ export class Rescheduler {
   }
 }
 
-/** Only a reference with a tube gives us its schema. Any other payload is validated when it runs. */
+/** Validates the payload if the reference has a tube, and so a schema. Any other payload is validated when the job runs. */
 async function checkFor(ref: JobRef, content: Content): Promise<void> {
   if (typeof ref !== 'object' || !('tube' in ref)) return;
   const schema = schemaOf(ref.tube);

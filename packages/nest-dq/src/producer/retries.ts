@@ -8,10 +8,10 @@ const MAX_BYTES = 64 * 1024 * 1024;
 const PAUSE_MS = 100;
 /** Polling interval of the waiting calls. */
 const LOOK_EVERY_MS = 50;
-/** Tries in flight: few while they fail, doubling with each success. */
+/** Min and initial number of tries in flight: few while they fail, doubling with each success. */
 const FEWEST_UNDER_WAY = 16;
 const MAX_UNDER_WAY = 512;
-/** Failures that pass once servers are back. With `indeterminate: false` the call had no effect. */
+/** Failures that are transient, until servers are back. With `indeterminate: false`, the call had no effect. */
 const PASSING: ReadonlySet<DqErrorCode> = new Set(['DQ_TOO_FEW_COPIES', 'DQ_LEDGER_DOWN', 'DQ_NO_COPY']);
 
 /** Retry settings of a call. */
@@ -40,9 +40,9 @@ interface Waiting {
 }
 
 /**
- * Retries calls that had no effect because servers were away, until each one's patience runs out. They are retried in order, some
- * at a time. While some of them succeed, a call only runs out of patience after its own try has failed, so a burst of any length
- * is worked off. A call that succeeds at once costs nothing here.
+ * Retries calls that had no effect because servers were unreachable, until each one's patience runs out. They are retried in
+ * order, several at a time. While some of them succeed, a call runs out of patience only after its own try has failed, so a burst
+ * of any length is worked off. A call that succeeds on its first try costs nothing here.
  */
 export class Retries {
   private readonly waiting = new Set<Waiting>();

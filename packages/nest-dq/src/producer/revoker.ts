@@ -21,11 +21,11 @@ const SOMEWHERE = { mask: 0, unknown: true } as const;
 export interface RevokeCall extends PatientCall {
   /** Ask a running handler to stop. */
   readonly abort: boolean;
-  /** Resolve only once the copies are deleted, as far as their nodes are reachable. `DQ_UNCONFIRMED`: others hold some. */
+  /** Resolve only once all copies on reachable nodes are deleted. `DQ_UNCONFIRMED`: other connections hold some. */
   readonly confirmed: boolean;
 }
 
-/** Stops jobs: the ledger decides, which is the answer, and copies are deleted afterwards. */
+/** Stops jobs. The ledger's decision is the answer; copies are deleted afterwards. */
 export class Revoker {
   private readonly deletions: DeferredDeletions;
 
@@ -75,7 +75,7 @@ export class Revoker {
     }
     const { everywhere, held } = await deleteForCertain(parts, tube, job, known);
     const answer = this.ended(target, result === 'unknown' && everywhere ? 'revoked' : result, revoked);
-    this.context.refuseIfClosed(); // nodes that this process has left are not away
+    this.context.refuseIfClosed(); // after leaving its nodes, this process can't tell whether they are unreachable
     if (answer === 'revoked' && (held.length > 0 || known.length === 0)) throw unconfirmed(target, held);
     return answer;
   }
@@ -103,7 +103,7 @@ export class Revoker {
   }
 }
 
-/** If `held` is empty, nobody knows where the copies are. */
+/** If `held` is empty, it is unknown where the copies are. */
 function unconfirmed({ id, key }: JobTarget, held: readonly Place[]): DqError {
   const job = key === undefined ? `job ${id}` : `the job with key ${show(key)}`;
   const where = held.map(({ location }) => location).join(', ');

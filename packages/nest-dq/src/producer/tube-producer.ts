@@ -32,7 +32,7 @@ export abstract class TubeProducer<In = unknown> {
   /** With `results: true`, resolves with a receipt or an error for each job. */
   abstract addMany(jobs: Iterable<NewJob<In>>, options: { results: true }): Promise<AddResult[]>;
 
-  /** Stops a job. `revoked`: it won't start any more. */
+  /** Stops a job. `revoked`: it will never start. */
   abstract revoke(ref: TubeJobRef, options?: RevokeOptions): Promise<RevokeResult>;
 
   /** Gives a job that isn't running a new time, and a new payload if you pass one. The tube's schema validates the payload. */

@@ -10,11 +10,11 @@ export interface CommitterOptions {
   readonly every: number;
   /** Returns the partitions assigned now. */
   works(): Iterable<PartitionWork>;
-  /** A commit failed and will be retried. */
+  /** Called when a commit failed and will be retried. */
   failed(error: Error): void;
 }
 
-/** Runs one commit at a time, for all partitions whose watermark has moved, and none while the group accepts none. */
+/** Commits all partitions whose watermark has moved, one commit at a time. Pauses while the group accepts no commits. */
 export class Committer {
   private timer: Timer | undefined;
   private committing: Promise<void> | undefined;
@@ -30,7 +30,7 @@ export class Committer {
     private readonly options: CommitterOptions,
   ) {}
 
-  /** A watermark may have moved. */
+  /** Called when a watermark may have moved. */
   readonly moved = (): void => {
     if (this.timer || this.committing || this.held || this.stopped) return;
     const wait = Math.max(0, this.last + this.options.every - this.clock.now());
@@ -53,14 +53,14 @@ export class Committer {
     await this.commit();
   }
 
-  /** A rebalance is over: the group accepts commits again. */
+  /** Called when a rebalance is over, so that the group accepts commits again. */
   release(): void {
     this.shares++;
     this.held = false;
     this.moved();
   }
 
-  /** Commits what is handled, immediately; nothing after that. Idempotent. */
+  /** Commits what is handled, immediately, and nothing afterwards. Idempotent. */
   async stop(): Promise<void> {
     this.stopped = true;
     await this.flush();
@@ -90,6 +90,6 @@ export class Committer {
 }
 
 function hasMoved({ watermark, committed, inTransaction }: PartitionWork): boolean {
-  // Within a batch, a transaction may have committed more than is handled here.
+  // A transaction may be committing offsets ahead of those this process has marked as handled.
   return !inTransaction && watermark !== undefined && (committed === undefined || watermark > committed);
 }

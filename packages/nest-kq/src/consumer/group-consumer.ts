@@ -1,4 +1,4 @@
-/** One member of a group at work: passes its partitions to the handlers of this process. */
+/** Runs one member of a group: passes the messages of its partitions to the handlers of this process. */
 import { matchesAny } from '../driver/expressions.js';
 import {
   DRAIN_SHARE,
@@ -18,7 +18,7 @@ import type { PartitionWork } from './partition-work.js';
 import type { Pauses } from './pauses.js';
 import { FILL_LIMIT_MS, TopicWork, type CutPartition, type WorkOptions } from './topic-work.js';
 
-/** A handler of the group and its topics. No topic has two handlers in one group. */
+/** A handler of the group, with its topics. No topic has two handlers in one group. */
 export interface Subscription extends WorkOptions {
   readonly topics: readonly (string | RegExp)[];
 }
@@ -28,30 +28,33 @@ export interface GroupConsumerOptions extends Omit<MemberOptions, 'topics'> {
   /** Minimum interval between commits, in ms. */
   readonly commitEvery: number;
   readonly pauses: Pauses;
-  /** The member joined, or rejoined, and has these partitions. */
+  /** Called when the member has joined or rejoined, and been assigned these partitions. */
   joined(partitions: readonly TopicPartition[]): void;
-  /** @param retryIn Delay in ms before the member rejoins; absent if a commit failed and will be retried. */
+  /**
+   * Called when the member or a commit has failed.
+   * @param retryIn Delay in ms before the member rejoins; absent if a commit failed and will be retried.
+   */
   failed(error: Error, retryIn?: number): void;
   /**
-   * The group hasn't answered for so long that it may have reassigned the partitions: nothing starts until `joined`. The member
-   * keeps trying.
+   * Called when the group hasn't answered for so long that it may have reassigned the partitions. Nothing starts until `joined`.
+   * The member keeps trying.
    */
   lapsed(error: Error): void;
-  /** Handlers were running when it lost these partitions. */
+  /** Called when it has lost these partitions while their handlers were running. */
   cut(partitions: readonly CutPartition[]): void;
-  /** Partitions that can't be read now; called each time the list changes. */
+  /** Called each time the list of partitions that can't be read changes. */
   unavailable?(places: readonly Unavailable[]): void;
 }
 
 /** Progress of an assigned partition. */
 export interface Progress extends TopicPartition {
-  /** Everything below it is handled; undefined if nothing has arrived since the assignment. */
+  /** Offset below which everything is handled; undefined if nothing has arrived since the assignment. */
   readonly watermark: bigint | undefined;
   /** Timestamp of the first received message that isn't handled; undefined if there is none. */
   readonly oldest: number | undefined;
   /** Offset after the last message of the partition, as of the last fetch; 0 before the first. */
   readonly end: bigint;
-  /** The partition isn't fetched until the message at its watermark is handled, and hasn't been for long. */
+  /** Whether the partition has not been fetched for long, because the message at its watermark isn't handled. */
   readonly stalled: boolean;
 }
 
@@ -59,7 +62,7 @@ export class GroupConsumer implements MemberHandler {
   private readonly member: LogMember;
   private readonly works: readonly (readonly [Subscription, TopicWork])[];
   private readonly committer: Committer;
-  /** Clock time until which the group won't reassign its partitions. */
+  /** Clock time until which the group certainly won't reassign the partitions. */
   private confirmedUntil = Infinity;
   private lapse: Timer | undefined;
   /** Assigned partitions; undefined while joining or out of the group. */
@@ -103,8 +106,8 @@ export class GroupConsumer implements MemberHandler {
   }
 
   /**
-   * Starts nothing more except messages that hold back the offset to commit, waits up to `timeout` ms for current runs, aborts
-   * the rest, commits and leaves. Idempotent.
+   * Starts nothing except messages that hold back the offset to commit, waits up to `timeout` ms for current runs, aborts those
+   * left, commits and leaves. Idempotent.
    * @param returns See `LogMember.stop`.
    * @returns The number of aborted runs.
    */
@@ -117,7 +120,7 @@ export class GroupConsumer implements MemberHandler {
     return this.stopping !== undefined;
   }
 
-  /** Applies changes of `pauses`. It stays in the group. */
+  /** Applies changes of `pauses`. The member stays in the group. */
   pausesChanged(): void {
     for (const [, work] of this.works) work.pausesChanged();
   }
@@ -169,13 +172,13 @@ export class GroupConsumer implements MemberHandler {
     if (this.stopping) return;
     this.confirmedUntil = until;
     const left = until - this.clock.now();
-    if (left > 0) this.vouchedFor(); // otherwise the answer sat here while the process was blocked
+    if (left > 0) this.vouchedFor(); // otherwise the process was blocked for so long that the answer is out of date
     if (this.hasLapsed) return;
     this.lapse?.cancel();
     this.lapse = this.clock.after(left, () => this.lapsed());
   }
 
-  /** The partitions are confirmed as its own. */
+  /** Called when the group has confirmed that the partitions are still assigned to this process. */
   private vouchedFor(): void {
     if (this.hasLapsed && this.assignment) this.options.joined(this.assignment);
     this.hasLapsed = false;

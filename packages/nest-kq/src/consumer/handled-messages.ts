@@ -29,7 +29,7 @@ export class HandledMessages {
     this.offsets.set(work, offsets.add(message.offset));
   }
 
-  /** Commits the transaction with their offsets. Nothing else commits offsets of these partitions meanwhile. */
+  /** Commits the transaction with their offsets. In the meantime, nothing else commits offsets of these partitions. */
   async commit(transaction: LogTransaction): Promise<void> {
     const works = [...this.offsets.keys()];
     for (const work of works) this.check(work);
@@ -54,7 +54,7 @@ export class HandledMessages {
     owner: WorkOwner,
     works: readonly PartitionWork[],
   ): Promise<void> {
-    await owner.settled(); // a pending commit could reset what the transaction commits
+    await owner.settled(); // a pending commit could overwrite what the transaction commits
     const { identity } = owner.member;
     if (!identity || works.some(({ lost }) => lost)) throw new MemberLost(owner.group);
     const offsets = works.map((work): GroupOffset => ({ ...work.place, offset: this.endOf(work) }));
@@ -69,7 +69,7 @@ export class HandledMessages {
     throw new KqError('KQ_TRANSACTION', fact);
   }
 
-  /** Only the group knows what got committed: local runs are dropped, and uncommitted messages come again. */
+  /** Only the group knows what was committed, so local work is dropped, and uncommitted messages are delivered again. */
   private startAnew(byOwner: ReadonlyMap<WorkOwner, readonly PartitionWork[]>, error: KqError): void {
     for (const [owner, works] of byOwner) {
       if (works.every(({ lost }) => lost)) continue;

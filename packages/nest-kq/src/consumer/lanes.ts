@@ -12,7 +12,7 @@ export interface Waiting {
   readonly lane: Lane;
 }
 
-/** Messages that run in order. Idle, ready, running, or held until one of its messages runs again. */
+/** Messages that run in order. The lane is idle, ready, running, or held until one of its messages may run again. */
 export interface Lane {
   readonly key: string | undefined;
   readonly waiting: Waiting[];
@@ -20,7 +20,7 @@ export interface Lane {
 }
 
 export class Lanes {
-  /** By key; an empty lane is removed. */
+  /** Lanes by key. Empty lanes are removed. */
   private readonly byKey = new Map<string, Lane>();
   private readonly ready: Lane[] = [];
   private firstReady = 0;
@@ -41,8 +41,8 @@ export class Lanes {
   }
 
   /**
-   * Takes at most `most` messages that may run now, those of one lane in order. Their lanes give no more until `settle` is
-   * called for everything taken together.
+   * Takes at most `most` messages that may run now, each lane's in order. Their lanes give no more until `settle` is called with
+   * everything that was taken together.
    * @param below Takes only messages with smaller offsets. @default all
    */
   take(most: number, below?: bigint): Waiting[] {
@@ -53,7 +53,7 @@ export class Lanes {
       lane.state = 'running';
       this.inReady -= lane.waiting.length;
       const count = Math.min(most - taken.length, below === undefined ? Infinity : countBelow(lane, below));
-      // A splice allocates an array, which for one message is most of the work.
+      // `splice` allocates an array, which would be most of the cost of taking a single message.
       if (count === 1 || lane.waiting.length === 1) taken.push(lane.waiting.shift()!);
       else taken.push(...lane.waiting.splice(0, count));
     }
@@ -66,14 +66,14 @@ export class Lanes {
 
   /**
    * Settles a run of messages that were taken together.
-   * @param again Messages to run again, in order, before everything that waits after them.
-   * @param hold Keeps their lanes held until `release`.
+   * @param again Messages to run again, in order, before all later ones of their lanes.
+   * @param hold Whether their lanes stay held until `release`.
    */
   settle(taken: readonly Waiting[], again: readonly Waiting[], hold: boolean): void {
     for (let index = again.length - 1; index >= 0; index--) again[index]!.lane.waiting.unshift(again[index]!);
     const held = hold && again.length > 0 ? new Set(again.map(({ lane }) => lane)) : undefined;
     for (const { lane } of taken) {
-      if (lane.state !== 'running') continue; // settled with another of its messages
+      if (lane.state !== 'running') continue; // already settled, by another of its messages
       if (held?.has(lane)) lane.state = 'held';
       else this.makeReady(lane);
     }

@@ -1,11 +1,11 @@
-/** Memory for messages in this process, over all its partitions and pushes. */
+/** Memory for messages in this process, across all its partitions and pushes. */
 
-/** Min bytes of a fetch: with very many partitions, a fetch each costs more than the memory smaller ones save. */
+/** Min bytes per fetch. With very many partitions, smaller fetches would cost more time than the memory they save is worth. */
 const LEAST_FETCH_BYTES = 65_536;
 
 /**
- * Half of the budget is divided evenly among partitions: each may hold that much whatever the others do, and always one batch,
- * so none starves. The other half goes to whoever needs it, including pushes.
+ * Half of the budget is divided evenly among partitions. Each may hold its share regardless of the rest, and always at least one
+ * batch, so none starves. The other half goes to whichever needs it, including pushes.
  */
 export class MemoryBudget {
   private held = 0;
@@ -13,21 +13,21 @@ export class MemoryBudget {
 
   constructor(
     private readonly bytes: number,
-    /** Bytes of pushes waiting for an answer. */
+    /** Returns the bytes of unacknowledged pushes. */
     private readonly pushing: () => number = () => 0,
   ) {}
 
-  /** Bytes of fetched messages that aren't handled. */
+  /** Bytes of fetched messages that aren't handled yet. */
   get fetched(): number {
     return this.held;
   }
 
-  /** Bytes a partition may hold however scarce memory is. */
+  /** Bytes a partition may hold, however scarce memory is. */
   get share(): number {
     return this.bytes / 2 / Math.max(1, this.partitions);
   }
 
-  /** Max bytes of one fetch of a partition, so that it exceeds its share by at most half. */
+  /** Max bytes per fetch of a partition, chosen so that it exceeds its share by at most half. */
   get fetchBytes(): number {
     return Math.max(LEAST_FETCH_BYTES, this.share / 2);
   }
@@ -37,7 +37,7 @@ export class MemoryBudget {
     return (this.held + this.pushing()) * 2 >= this.bytes;
   }
 
-  /** Adds a partition. `close` follows. */
+  /** Adds a partition. `close` must follow. */
   open(): void {
     this.partitions++;
   }

@@ -1,32 +1,32 @@
-/** Handled offsets of a partition, and the offset where its group continues. */
+/** Handled offsets of a partition, and the offset from which its group continues. */
 
-/** Offsets are seen in ascending order and handled in any order. */
+/** Tracks offsets that are seen in ascending order and handled in any order. */
 export class OffsetTrack {
-  /** Offsets seen from the watermark on, in order; the ones before `head` are handled and gone. */
+  /** Offsets seen, in order. Those before `head` are handled and no longer needed. */
   private offsets: bigint[] = [];
   private head = 0;
-  /** Time each was stored, parallel to `offsets`. */
+  /** Time each message was stored, parallel to `offsets`. */
   private times: number[] = [];
-  /** Handled offsets after an unhandled one. */
+  /** Handled offsets above an unhandled one. */
   private readonly handledAhead = new Set<bigint>();
   private seenTo: bigint | undefined;
 
-  /** Offset after everything seen, gaps included; undefined before the first. */
+  /** Offset after everything seen or skipped; undefined before the first. */
   get next(): bigint | undefined {
     return this.seenTo;
   }
 
-  /** Everything below it is handled; this is what a group commits. Undefined before the first offset is seen. */
+  /** Offset below which everything is handled; this is what a group commits. Undefined before the first offset is seen. */
   get watermark(): bigint | undefined {
     return this.offsets[this.head] ?? this.seenTo;
   }
 
-  /** Number of offsets seen from the watermark on, handled or not: what a crash may bring back. */
+  /** Number of offsets seen at or above the watermark, handled or not: those a crash may repeat. */
   get size(): number {
     return this.offsets.length - this.head;
   }
 
-  /** Whether the offset was seen, and so is waiting, running or handled. */
+  /** Whether the offset was already seen, so its message is waiting, running or handled. */
   knows(offset: bigint): boolean {
     return this.seenTo !== undefined && offset < this.seenTo;
   }
@@ -36,19 +36,19 @@ export class OffsetTrack {
     return this.times[this.head];
   }
 
-  /** Whether these are the first unhandled ones, in order. */
+  /** Whether these are the first unhandled offsets, in order. */
   isNext(offsets: readonly bigint[]): boolean {
     return offsets.every((offset, index) => offset === this.offsets[this.head + index]);
   }
 
-  /** @param time Time it was stored. */
+  /** @param time Time the message was stored. */
   seen(offset: bigint, time: number): void {
     this.offsets.push(offset);
     this.times.push(time);
     this.seenTo = offset + 1n;
   }
 
-  /** Skips a gap left by transactions or compaction. */
+  /** Skips offsets that transactions or compaction left without a message. */
   skipTo(next: bigint): void {
     if (this.seenTo === undefined || next > this.seenTo) this.seenTo = next;
   }

@@ -11,7 +11,7 @@ import type { RunSignal } from './run-signal.js';
 export interface Room {
   /** Max messages seen but not yet below the watermark. */
   readonly messages: number;
-  /** Bytes of unhandled messages, over all partitions of the process. */
+  /** Budget for the bytes of unhandled messages, shared by all partitions of the process. */
   readonly budget: MemoryBudget;
 }
 
@@ -20,11 +20,11 @@ export interface WorkOwner {
   readonly driver: LogDriver;
   readonly group: string;
   readonly member: Pick<LogMember, 'identity' | 'rejoin'>;
-  /** Resolves once no commit is pending; none starts then for partitions in a transaction. */
+  /** Resolves once no commit is pending. None starts afterwards for partitions in a transaction. */
   settled(): Promise<void>;
-  /** A watermark may have moved, or may be committed again. */
+  /** Called when a watermark may have moved, or may be committed again. */
   moved(): void;
-  /** Returns false if by this time the process may have lost its partitions without knowing it. */
+  /** Returns false if, by `now`, the process may have lost its partitions without knowing it. */
   isConfirmed(now: number): boolean;
 }
 
@@ -33,28 +33,28 @@ export class PartitionWork {
   end = 0n;
   /** Watermark committed to the group. */
   committed: bigint | undefined;
-  /** Clock time since which something can be taken; undefined if nothing can. */
+  /** Clock time since which a message can be taken; undefined if none can. */
   availableSince: number | undefined;
-  /** Fetching is paused. */
+  /** Whether fetching is paused. */
   paused = false;
-  /** A stall check is scheduled. */
+  /** Whether a stall check is scheduled. */
   watched = false;
   /** Offset of the message last reported as stalling the partition; undefined if none was. */
   stalledAt: bigint | undefined;
   private readonly track = new OffsetTrack();
   private readonly lanes: Lanes;
-  /** Results of its runs are no longer reported. */
+  /** Whether the partition is lost, so that results of its runs no longer count. */
   lost = false;
-  /** A transaction is about to commit its offset. */
+  /** Whether a transaction is about to commit its offset. */
   inTransaction = false;
-  /** The last transaction on what was taken last failed because of a rebalance. */
+  /** Whether a rebalance made the transaction fail on the messages taken last. */
   interrupted = false;
-  /** Runs that ended since the group last confirmed this partition, at a time when it may have been lost. */
+  /** Number of runs, since the group last confirmed this partition, that ended when it may already have been lost. */
   doubtful = 0;
   /** Signals of current runs. */
   private readonly runs = new Set<RunSignal>();
   private bytes = 0;
-  /** Offset after the last message that has started. */
+  /** Offset after the highest message that has started. */
   private begunTo = 0n;
 
   constructor(
@@ -71,7 +71,7 @@ export class PartitionWork {
     return this.track.watermark;
   }
 
-  /** Timestamp of the first message here that isn't handled; undefined if there is none. */
+  /** Timestamp of the first unhandled message; undefined if there is none. */
   get oldest(): number | undefined {
     return this.track.oldest;
   }
@@ -84,7 +84,7 @@ export class PartitionWork {
     return this.stalledAt !== undefined && this.stalledAt === this.watermark;
   }
 
-  /** Number of messages from the watermark on, handled or not. */
+  /** Number of messages at or above the watermark, handled or not. */
   get ahead(): number {
     return this.track.size;
   }
@@ -103,12 +103,12 @@ export class PartitionWork {
     return this.bytes * 2 <= budget.share || !budget.scarce;
   }
 
-  /** Adds a batch. Known messages, which come again after each rejoin, are skipped. */
+  /** Adds a batch. Skips known messages, which are delivered again after each rejoin. */
   add({ messages, next, end }: LogBatch): void {
     let bytes = 0;
     for (const message of messages) {
       if (this.track.knows(message.offset)) continue;
-      if (!isFor(message.headers, this.owner.group)) continue; // a gap
+      if (!isFor(message.headers, this.owner.group)) continue; // not for this group: its offset is skipped
       this.track.seen(message.offset, message.timestamp);
       bytes += sizeOf(message);
       this.lanes.add(message);
@@ -127,7 +127,7 @@ export class PartitionWork {
     return this.committed !== undefined && offset < this.committed;
   }
 
-  /** @param gaps Only messages below one that has started: they hold back the watermark. */
+  /** @param gaps Whether to take only messages below one that has started, which hold back the watermark. */
   take(most: number, gaps = false): Waiting[] {
     const taken = this.lanes.take(most, gaps ? this.begunTo : undefined);
     if (taken.length > 0) this.interrupted = false;
@@ -139,7 +139,10 @@ export class PartitionWork {
     return taken;
   }
 
-  /** @param again Unhandled messages, in order; `hold`: their lanes wait for `release`. */
+  /**
+   * @param again Unhandled messages, in order.
+   * @param hold Whether their lanes wait for `release`.
+   */
   settle(taken: readonly Waiting[], again: readonly Waiting[], hold: boolean): void {
     const kept = again.length > 0 ? new Set(again) : undefined;
     let bytes = 0;
@@ -157,7 +160,7 @@ export class PartitionWork {
     this.lanes.release(lane);
   }
 
-  /** The run outlives the call. `ended` follows. */
+  /** Adds a run that hasn't ended synchronously. `ended` follows. */
   began(run: RunSignal): void {
     this.runs.add(run);
   }
@@ -177,7 +180,7 @@ export class PartitionWork {
     this.giveUp();
   }
 
-  /** Cuts current runs: nobody waits for them. Their results still count. */
+  /** Aborts current runs, which nobody waits for any more. Their results still count. */
   giveUp(): void {
     for (const run of this.runs) run.cut();
   }
@@ -188,9 +191,9 @@ export class PartitionWork {
   }
 }
 
-/** Max bytes held per partition, even if memory is plentiful: more would only queue here longer. */
+/** Max bytes held per partition, even if memory is plentiful: more would only wait longer here. */
 const MAX_BYTES = 16 * 2 ** 20;
-/** Estimated bytes of a message's own objects. */
+/** Estimated overhead of a message's own objects, in bytes. */
 const OVERHEAD_BYTES = 200;
 
 function sizeOf({ key, value }: { readonly key: Buffer | null; readonly value: Buffer | null }): number {

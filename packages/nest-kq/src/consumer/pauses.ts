@@ -1,4 +1,4 @@
-/** Paused parts of a group in this process. Outlives assignments and members. */
+/** The topics of a group that are paused in this process. Outlives assignments and members. */
 export class Pauses {
   private all = false;
   private readonly topics = new Set<string>();
@@ -9,7 +9,7 @@ export class Pauses {
     else this.topics.add(topic);
   }
 
-  /** @param topic Absent for the whole group. A topic stays paused while the group is. */
+  /** @param topic Absent for the whole group. While the whole group is paused, resuming a topic has no effect. */
   resume(topic?: string): void {
     if (topic !== undefined) return void this.topics.delete(topic);
     this.all = false;
@@ -20,7 +20,7 @@ export class Pauses {
     return this.all || this.topics.has(topic);
   }
 
-  /** True for all; undefined for nothing. */
+  /** True if the whole group is paused, undefined if nothing is, otherwise the paused topics. */
   get paused(): true | readonly string[] | undefined {
     if (this.all) return true;
     return this.topics.size > 0 ? [...this.topics].sort() : undefined;

@@ -18,7 +18,10 @@ export interface Delivery extends TopicPartition {
   readonly work?: PartitionWork;
 }
 
-/** The fate of a message: done, wherever it went; or to run again `after` ms, before everything after it. */
+/**
+ * Outcome of a run for one message: finished (handled, or passed elsewhere, such as to a dead-letter topic), or due to run again
+ * in `after` ms, before any later message that must keep its order.
+ */
 export type Outcome = 'handled' | { readonly after: number };
 
 /** A partition lost while handlers were running. */
@@ -29,20 +32,20 @@ export interface CutPartition extends TopicPartition {
 /** Options for turning messages into runs. */
 export interface WorkOptions {
   readonly order: Order;
-  /** Max concurrent runs, over all partitions of this process. */
+  /** Max concurrent runs across all partitions of this process. */
   readonly concurrency: number;
-  /** Max messages of a run, all from one partition. */
+  /** Max messages per run, all from one partition. */
   readonly size: number;
   /** How long a run waits to fill up, in ms. */
   readonly within: number;
   readonly room: Room;
-  /** A message has stalled its partition. Absent if stalls are intended. */
+  /** Called when a message has stalled its partition. Absent if stalls are intended. */
   stalled?(stall: Stall): void;
-  /** Messages of a partition were deleted before they could be handled. */
+  /** Called when messages were deleted from the log before they could be handled. */
   skipped?(skip: Skip): void;
   /**
-   * Returns an outcome for each message, in order, synchronously if known by then. Neither throws nor rejects.
-   * @param run Cut when the partition is lost or the process stops waiting for the run.
+   * Handles messages. Returns an outcome for each, in order, synchronously if all are already known. Neither throws nor rejects.
+   * @param run Signal of the run, aborted when the partition is lost or the process stops waiting for the run.
    */
   run(deliveries: readonly Delivery[], run: RunSignal): Ran;
 }
@@ -50,7 +53,7 @@ export interface WorkOptions {
 /** The message that stalls its partition. */
 export interface Stall extends TopicPartition {
   readonly offset: bigint;
-  /** Number of messages after it that are here. */
+  /** Number of later messages of the partition held in this process. */
   readonly behind: number;
   /** Min time it has stalled the partition, in ms. */
   readonly after: number;
@@ -64,29 +67,29 @@ export interface Skip extends TopicPartition {
   readonly to: bigint;
 }
 
-/** The outcomes of a run, now or later. */
+/** The outcomes of a run, or a promise of them. */
 export type Ran = Promise<readonly Outcome[]> | readonly Outcome[];
 
-/** How long a partition must be full with the same first message before that is reported. */
+/** How long a partition must be full, with the same first message, before it is reported as stalled. */
 const STALL_MS = 10_000;
 
 /**
- * Time after the start of a rebalance or a stop during which gaps are still filled: messages that precede ones already
- * started, such as the second of a key. Otherwise the committed offset stays before them, and everything after is repeated.
+ * How long gaps are still filled after a rebalance or a stop has begun. A gap is an unstarted message with a lower offset than
+ * one already started. The committed offset can't move past a gap, so everything after an unfilled one is repeated.
  */
 export const FILL_LIMIT_MS = 1_000;
 
 export class TopicWork {
   private readonly partitions = new Map<string, PartitionWork>();
-  /** Partitions that may have something to run, round-robin. */
+  /** Partitions that may have something to run, served round-robin. */
   private turns: PartitionWork[] = [];
   private readonly running = new Map<Promise<void>, PartitionWork>();
   /** Timers of held lanes and of runs waiting to fill up. */
   private readonly timers = new Set<Timer>();
   private stopping = false;
-  /** The group is rebalancing. */
+  /** Whether the group is rebalancing. */
   private rejoining = false;
-  /** Clock time until which gaps are filled during a rejoin or a stop. */
+  /** Clock time until which gaps are filled during a rebalance or a stop. */
   private fillUntil = 0;
   private beginning = false;
   private beginAgain = false;
@@ -96,12 +99,12 @@ export class TopicWork {
     private readonly member: Pick<LogMember, 'pause' | 'resume'>,
     private readonly clock: Clock,
     private readonly pauses: Pick<Pauses, 'has'>,
-    /** A watermark may have moved. */
+    /** Called when a watermark may have moved. */
     private readonly moved: () => void,
     private readonly owner: WorkOwner,
   ) {}
 
-  /** The work of the assigned partitions. */
+  /** Work of the assigned partitions. */
   get works(): Iterable<PartitionWork> {
     return this.partitions.values();
   }
@@ -111,21 +114,21 @@ export class TopicWork {
   }
 
   /**
-   * Starts nothing but gaps until `assigned`. Resolves once nothing runs or `assigned` was called.
-   * @param fill Time for gaps, in ms.
+   * Until `assigned`, starts only messages that fill gaps. Resolves once nothing runs or `assigned` was called.
+   * @param fill Time for filling gaps, in ms.
    */
   async rejoin(fill: number): Promise<void> {
     this.rejoining = true;
     this.fillUntil = this.clock.now() + fill;
-    // Runs of partitions lost earlier belong to nobody.
+    // Runs of partitions lost earlier aren't waited for.
     const own = () => [...this.running].filter(([, { lost }]) => !lost).map(([run]) => run);
     while (this.rejoining && own().length > 0) await Promise.all(own());
     this.fillUntil = 0;
   }
 
   /**
-   * @param keep Local state of partitions that stay is still valid.
-   * @returns Partitions lost while handlers ran, or may have run.
+   * @param keep Whether the local state of partitions that stay assigned is still valid.
+   * @returns Partitions lost while their handlers were, or may have been, running.
    */
   assigned(places: readonly TopicPartition[], keep: boolean): CutPartition[] {
     this.rejoining = false;
@@ -151,7 +154,7 @@ export class TopicWork {
     return cut;
   }
 
-  /** The partitions are confirmed as its own. */
+  /** Called when the group has confirmed that the partitions are still assigned to this process. */
   confirmed(): void {
     for (const work of this.works) work.doubtful = 0;
     this.begin();
@@ -164,19 +167,19 @@ export class TopicWork {
     work.add(batch);
     this.fetch(work);
     this.offer(work);
-    this.moved(); // a gap may have moved it
+    this.moved(); // skipped offsets may have moved the watermark
     this.begin();
   }
 
-  /** Applies changed pauses: paused topics start nothing and aren't fetched; current runs continue. */
+  /** Applies changed pauses. Paused topics aren't fetched and start nothing; current runs continue. */
   pausesChanged(): void {
     for (const work of this.works) this.fetch(work);
     this.begin();
   }
 
   /**
-   * Starts nothing more but gaps. Resolves once nothing runs. Idempotent.
-   * @param fill Time for gaps, in ms.
+   * From now on, starts only messages that fill gaps. Resolves once nothing runs. Idempotent.
+   * @param fill Time for filling gaps, in ms.
    */
   async stop(fill: number): Promise<void> {
     this.stopping = true;
@@ -188,7 +191,7 @@ export class TopicWork {
     this.fillUntil = 0;
   }
 
-  /** Cuts current runs: nobody waits for them any more. */
+  /** Aborts current runs, which nobody waits for any more. */
   giveUp(): void {
     for (const work of this.works) work.giveUp();
   }
@@ -206,13 +209,13 @@ export class TopicWork {
     this.beginning = true;
     while (this.beginAgain) {
       this.beginAgain = false;
-      detached(() => this.beginOnce()); // a request may have resumed it; per run this would cost a fifth of the time
+      detached(() => this.beginOnce()); // drops the context of a request that resumed it; doing so for every run would cost a fifth of the time
     }
     this.beginning = false;
   }
 
   private beginOnce(): void {
-    // One pass over the current turns: a partition that is paused or waits for more messages goes to the end.
+    // Makes one pass over the current turns. A partition that is paused, or waits for more messages, goes to the end.
     const { concurrency, size } = this.options;
     let now = this.clock.now();
     for (let left = this.turns.length; left > 0; left--) {
@@ -242,7 +245,7 @@ export class TopicWork {
 
   /** Returns true if the run ended synchronously. */
   private start(work: PartitionWork, taken: readonly Waiting[]): boolean {
-    const { topic, partition } = work.place; // not spread: that took a third of the time of a message
+    const { topic, partition } = work.place; // not spread into each delivery, which took a third of the time per message
     const deliveries = taken.map(({ message, attempts }) => {
       return { topic, partition, message, attempt: attempts, work };
     });
@@ -284,7 +287,7 @@ export class TopicWork {
     this.moved();
   }
 
-  /** Pauses or resumes the fetch of a partition, by how much it holds. */
+  /** Pauses or resumes fetching a partition, depending on how much it holds. */
   private fetch(work: PartitionWork): void {
     const { topic, partition } = work.place;
     const off = this.stopping || this.pauses.has(topic);
@@ -299,7 +302,7 @@ export class TopicWork {
     }
   }
 
-  /** Reports once for each message that stalls its partition. */
+  /** Reports each message that stalls its partition, once. */
   private watch(work: PartitionWork): void {
     if (!this.options.stalled || work.watched) return;
     work.watched = true;

@@ -21,7 +21,7 @@ const OLDEST = [1, 12] as const;
 /** Remaining validity of a certificate below which it is reported. */
 const SOON_MS = 14 * 86_400_000;
 
-/** What a node reports. */
+/** A node's report. */
 export interface NodeFacts {
   readonly endpoint: string;
   /** Why it couldn't be asked. The other fields are then empty. */

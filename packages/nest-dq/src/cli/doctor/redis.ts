@@ -14,7 +14,7 @@ const DEADLINE_MS = 2_000;
 const MAX_CLOCK_SKEW_MS = 1_000;
 const ABOUT = 'redis';
 
-/** What Redis reports. */
+/** Redis's report. */
 interface RedisFacts {
   /** Why it couldn't be asked. */
   readonly error?: string;

@@ -1,3 +1,4 @@
+// ◆ marks a rule of docs/internals/delivery.md.
 import { ledgerGroup } from '../../copies/header.js';
 import { type Clock, Heap, type Timer } from 'nest-handlers/time';
 import { stagger } from '../../copies/timing.js';
@@ -12,24 +13,24 @@ import { WakeTimer } from '../../time/wake-timer.js';
 /** A due copy that has waited this long for a slot may be released to other processes. */
 const MAX_WAIT_MS = 250;
 const SURPLUS_CHECK_MS = 100;
-/** Pause after a call without an answer. */
+/** Pause after a call that got no answer. */
 const RETRY_AFTER_MS = 500;
-/** Release delay of a copy on whose claim the ledger fails. */
+/** Release delay of a copy whose claim makes the ledger fail. */
 const FAILED_CLAIM_DELAY_S = 10;
 const MAX_ATTEMPTS = 2 ** 31 - 1;
 const NOTHING_SETTLED: readonly SettledCopies[] = [];
 /**
- * Claims per call. With several calls in flight, the ledger works on one while this process runs what another granted, and
- * no call blocks the ledger for long.
+ * Max claims per call. With several calls in flight, the ledger works on one while this process runs the jobs granted by another,
+ * and no call blocks the ledger for long.
  */
 const MAX_CLAIMED = 128;
 
-/** The copies held here that aren't claimed yet: early ones, and due ones that wait for a slot. Claims due copies while slots are free. */
+/** Holds the copies that aren't claimed yet: early ones, and due ones that wait for a slot. Claims due copies while slots are free. */
 export class ClaimQueue {
   private readonly waiting = new Heap<Delivery>((a, b) => a.priority < b.priority);
-  /** Copies that surfaced before they are due. */
+  /** Copies that surfaced before they were due. */
   private readonly surfaced: DueBuffer;
-  /** Copies that were claimed before, and will be claimed again. */
+  /** Copies that have been claimed before and will be claimed again. */
   private readonly postponed: DueBuffer;
   private readonly batcher: Batcher<Delivery, ClaimAnswer>;
   private pause: Timer | undefined;
@@ -69,24 +70,24 @@ export class ClaimQueue {
     return this.context.budget.free - this.waiting.size;
   }
 
-  /** Due copies that wait for a slot. */
+  /** Number of due copies that wait for a slot. */
   get due(): number {
     return this.waiting.size;
   }
 
-  /** Copies that surfaced early and wait until they are due. */
+  /** Number of copies that surfaced early and wait until they are due. */
   get early(): number {
     return this.surfaced.size;
   }
 
-  /** All copies held here. */
+  /** Number of copies held here. */
   get size(): number {
     return this.surfaced.size + this.postponed.size + this.waiting.size;
   }
 
   /**
-   * Holds a copy until `due` (ledger time) and until a slot is free, then claims it; the caller then owns the slot. Resolves with undefined
-   * if the copy was released, or its node has taken it back.
+   * Holds a copy until it is `due` (ledger time) and a slot is free, then claims it. The caller then owns the slot. Resolves with
+   * undefined if the copy was released, or its node has taken it back.
    */
   claim(delivery: Delivery, due: number): Promise<Claim | undefined> {
     return new Promise((resolve) => {
@@ -97,7 +98,7 @@ export class ClaimQueue {
     });
   }
 
-  /** Whether it is held here to be claimed again. */
+  /** Whether the copy is held here to be claimed again. */
   isPostponed(delivery: Delivery): boolean {
     return this.postponed.has(delivery);
   }
@@ -117,7 +118,7 @@ export class ClaimQueue {
     }
   }
 
-  /** Releases all copies at once. */
+  /** Releases all copies immediately. */
   releaseAll(): void {
     for (const held of [this.surfaced, this.postponed, this.waiting])
       for (const delivery of held.takeAll()) letGo(delivery, 0);
@@ -141,7 +142,7 @@ export class ClaimQueue {
     this.surplusTimer?.cancel();
   }
 
-  /** Takes the first copies, except those whose job this process is running. */
+  /** Takes the first copies, skipping those whose job is running in this process. */
   private next(most: number): Delivery[] {
     const { clock, runs } = this.context;
     const batch: Delivery[] = [];
@@ -179,7 +180,7 @@ export class ClaimQueue {
     };
   }
 
-  /** The outcome is unknown, so the copies are claimed again with the same token, unless they are released first. */
+  /** Called when the outcome of claims is unknown: unless they are released first, the copies are claimed again with the same token. */
   private askLater(batch: readonly Delivery[]): void {
     for (const delivery of batch) {
       if (delivery.held) this.waiting.add(delivery);
@@ -233,13 +234,13 @@ function endWait(delivery: Delivery, claim: Claim | undefined): void {
   endWait?.(claim);
 }
 
-/** Ledger time and the timer's clock drift apart, so no timer runs for longer. */
+/** Max duration of a timer, because ledger time and the timer's clock drift apart. */
 const MAX_TIMER_MS = 1_000;
 
 /**
  * Holds early copies until they are claimed. While slots are free, a copy is claimed as early as the ledger allows (`ahead`), so
- * that the answer is there when it is due and one call claims several. Otherwise it is claimed when due. One timer waits for
- * the earliest copy; an interval would cost 5 % of a core.
+ * that the answer has arrived by its due time and one call claims several copies. Otherwise it is claimed when due. A single
+ * timer waits for the earliest copy; polling would cost 5 % of a core.
  */
 export class DueBuffer {
   private readonly heap = new Heap<Delivery>((a, b) => a.due < b.due);
@@ -272,7 +273,7 @@ export class DueBuffer {
     this.heap.remove(delivery);
   }
 
-  /** Removes and returns all. */
+  /** Removes and returns all copies. */
   takeAll(): Delivery[] {
     this.timer.cancel();
     return this.heap.takeAll();
@@ -297,40 +298,40 @@ export class DueBuffer {
       due.push(next);
     }
     if (due.length > 0) queue.add(due);
-    this.arm(); // also after a timer that fired early
+    this.arm(); // needed too if the timer fired early
   }
 }
 
-/** The backups of a long run are claimed at most this often. */
+/** Min interval between claims of a long run's backups. */
 const MAX_BACKUP_PAUSE_S = 60;
 
 type Timing = Pick<TubeContext, 'backupDelay' | 'lease'>;
 
 /**
- * In ms. How long a copy is held before it is claimed again while its job runs and the run will end soon, so that it is deleted soon after
- * the job. A run of a job in another program's format only adopts it, so it always ends soon, and a ledger that loses everything finds few copies of
- * jobs that have run.
+ * How long, in ms, a copy is held before it is claimed again if a run of its job will end soon, so that it is deleted soon after
+ * the job. If the ledger then loses everything, few copies are left of jobs that have run. The run of a job in another program's
+ * format only adopts the job, so it always ends soon.
  */
 export const LOOK_AGAIN = 100;
 
 /**
- * In ms. A run younger than this will probably end soon, as most do. Another copy of its job is held meanwhile: released for the rest of
- * the lease, it would linger.
+ * Age, in ms, below which a run will probably end soon, as most do. Other copies of its job are then held: if released for the
+ * rest of the lease, they would outlive the job.
  */
 export const YOUNG_RUN = 1_000;
 
-/** Seconds for which copy `index` is released while a run of its job has the lease, in any process. */
+/** Returns for how many seconds copy `index` is released while a run of its job, in any process, has the lease. */
 export function leasePause(index: number, { lease, backupDelay }: Timing): number {
   return Math.ceil(lease / 1000) + stagger(index, backupDelay);
 }
 
-/** Seconds for which copy `index` is released when its job runs elsewhere. */
+/** Returns for how many seconds copy `index` is released if its job runs elsewhere. */
 export function busyPause(
   index: number,
   { ms, ranFor }: Extract<ClaimAnswer, { kind: 'busy' }>,
   { backupDelay }: Pick<Timing, 'backupDelay'>,
 ): number {
-  // Never at once ◆, or the copy would come back as fast as it is released.
+  // Never without a delay ◆, or the copy would come back as fast as it is released.
   const pause = Math.max(1, Math.ceil(ms / 1000)) + stagger(index, backupDelay);
   return index === 0 ? pause : Math.min(MAX_BACKUP_PAUSE_S, Math.max(pause, Math.ceil(ranFor / 1000)));
 }

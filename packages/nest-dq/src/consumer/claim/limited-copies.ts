@@ -6,22 +6,25 @@ import type { Delivery, HeldUntil } from '../reserve/delivery.js';
 import type { TubeContext } from '../tube-context.js';
 import type { ClaimQueue } from './claim-queue.js';
 
-/** Longest hold. A copy that must wait longer is released, so that another process or a more urgent job can go first. */
+/** Max time a copy is held. One that must wait longer is released, so that another process or a more urgent job can go first. */
 const LONGEST_HOLD_MS = 1_000;
-/** Copies refused by the rate are held if their turn comes within this time: a held copy goes ahead of a more urgent job. */
+/**
+ * Copies refused by the rate limit are held only if their turn comes within this time, because a held copy goes ahead of more
+ * urgent jobs.
+ */
 const RATE_WINDOW_MS = 200;
-/** Copies held for groups, per slot. More would leave no room to find jobs of other groups. */
+/** Max copies per slot held for groups at their limit. More would leave no room to find jobs of other groups. */
 const HELD_FOR_GROUPS = 2;
 
 /**
- * Copies refused by a limit of the tube. Those that may run soon are held, and claimed again when their time comes or when a run of
- * this process returns the permit they wait for. While the tube itself is at its limit, nothing more is reserved, since the next
- * copies would be refused too.
+ * Handles copies refused by a limit of the tube. Those that may run soon are held, and claimed again when their time comes or
+ * when a run in this process returns the permit they wait for. While the tube itself is at its limit, nothing more is reserved,
+ * since the next copies would be refused too.
  */
 export class LimitedCopies {
-  /** Held copies by the permit they wait for. Some may be gone already. */
+  /** Held copies by the permit they wait for. Some may no longer be held. */
   private readonly waiting = new Map<string, Set<Delivery>>();
-  /** Copies waiting for their turn by the rate. Some may be gone already. */
+  /** Copies waiting for their turn under the rate limit. Some may no longer be held. */
   private readonly forTurn = new Set<Delivery>();
   private readonly mostForTurn: number;
   private rest: { readonly by: LimitKind; readonly until: number; readonly timer: Timer } | undefined;
@@ -34,7 +37,7 @@ export class LimitedCopies {
     this.mostForTurn = interval === undefined ? Infinity : Math.ceil((RATE_WINDOW_MS * 1_000) / interval);
   }
 
-  /** Copies that may be reserved now. */
+  /** Number of copies that may be reserved now. */
   get room(): number {
     if (this.rest) return 0;
     this.forgetGone(this.forTurn);
@@ -62,7 +65,7 @@ export class LimitedCopies {
     return this.context.ledger.now() + ms;
   }
 
-  /** A run of this process returned its permit: claims the next copy that waits for it. */
+  /** Called when a run in this process has returned its permit: claims the next copy that waits for it. */
   returned(permit: string | undefined): void {
     if (permit === undefined) return;
     if (permit !== '') this.askNext(permit);
@@ -88,8 +91,9 @@ export class LimitedCopies {
   }
 
   /**
-   * Whether to hold the copy until its turn. Reserving resumes when half of the held copies have had theirs; if none is held, the
-   * next turn is far away. Every refusal pauses reserving: a released copy is ready at once and would be refused again.
+   * Whether to hold the copy until its turn. Every refusal pauses reserving, because a released copy is ready immediately and
+   * would be refused again. Reserving resumes when half of the held copies have had their turn, or at the next turn if none is
+   * held.
    */
   private holdsForTurn(delivery: Delivery, ms: number): boolean {
     this.forgetGone(this.forTurn);
@@ -115,7 +119,7 @@ export class LimitedCopies {
     if (!deliveries) return false;
     for (const delivery of deliveries) {
       deliveries.delete(delivery);
-      if (!this.claims.isPostponed(delivery)) continue; // claimed meanwhile, or gone
+      if (!this.claims.isPostponed(delivery)) continue; // claimed in the meantime, or no longer held
       this.claims.hasten(delivery);
       return true;
     }

@@ -1,3 +1,4 @@
+// ◆ marks a rule of docs/internals/delivery.md.
 import { showInstant } from 'nest-handlers/time';
 import {
   announcedBy,
@@ -17,7 +18,7 @@ import type { Run } from '../run/run.js';
 import type { TubeContext } from '../tube-context.js';
 import type { CopyDeleter } from './copy-deleter.js';
 
-/** Outcome of an `Again`: a completion, a failure of the run, or nothing if another run has taken over. */
+/** Result of an `Again`: a completion, a failure of the run, or nothing if another run has taken over. */
 export type AfterAgain =
   Completion | { readonly kind: 'failed'; readonly error: Error } | { readonly kind: 'lost' };
 
@@ -29,19 +30,20 @@ interface Opening {
   readonly decide: Decide;
 }
 
-/** Least delay between runs if `Again.at` is in the past. Without it such runs would form a hot loop. */
+/** Min delay between runs if `Again.at` is in the past. Without it, such runs would form a hot loop. */
 const LEAST_STEP_MS = 1_000;
 /** Stands in for a generation that wasn't opened. */
 const NOT_OPENED = { generation: -1, announced: 0, owed: { mask: 0, unknown: false }, places: [] } as const;
 
 /**
  * Schedules the next run of a job whose run succeeded with an `Again`: the ledger opens a new generation, its copies are stored,
- * and the run's completion then commits it in place of the old one. Until then its claims have to wait. If too few nodes store it,
- * the old generation continues, as after a retry: a successful run isn't repeated because nodes are away ◆.
+ * and the run's completion then commits it in place of the old one. Until then, claims of the new generation have to wait. If too
+ * few nodes store it, the old generation continues, as after a retry: a successful run isn't repeated because nodes are
+ * unreachable ◆.
  */
 export class AgainScheduler {
   private readonly openings: RetryingBatcher<Opening, OpenAnswer>;
-  /** Runs whose next copies are being stored. */
+  /** Runs whose next generation is being stored. */
   private readonly storing = new Map<Run, { readonly next: AnnouncedGeneration; readonly decide: Decide }>();
 
   constructor(
@@ -75,7 +77,7 @@ export class AgainScheduler {
     const isOver = delay === 0 && at !== 0 && at < now;
     const least = run.grant.due + LEAST_STEP_MS;
     if (isOver && least > now) report.instantOver(tube, run.id, new Date(at));
-    // A time that passed during the run is kept: it is the occurrence the next run is for.
+    // A time that has passed during the run is kept: it is the occurrence that the next run is for.
     const started = run.grant.due + (run.job?.lateness ?? 0);
     const due = Math.ceil(isOver ? Math.max(at < started ? now : at, least) : Math.max(now + delay, at));
     if (due - now > LONGEST_DELAY_S * 1000) {
@@ -96,13 +98,13 @@ export class AgainScheduler {
     this.openings.close();
   }
 
-  /** Stops waiting for the nodes: the jobs wait as their old generations. */
+  /** Stops waiting for the nodes: the jobs continue as their old generations. */
   stopStoring(): void {
     for (const { next, decide } of this.storing.values()) decide({ kind: 'later', next });
     this.storing.clear();
   }
 
-  /** The reason not even to try storing, for people to read; undefined if there is none. */
+  /** Returns the reason not to try storing at all, as shown to people; undefined if there is none. */
   private whyNot(run: Run, due: number): string | undefined {
     const { cluster } = this.context;
     const { minWritten } = cluster.settings;
@@ -110,7 +112,7 @@ export class AgainScheduler {
     if (writable < minWritten)
       return `${writable} of ${cluster.nodes.length} nodes accept jobs, need ${minWritten}`;
     try {
-      // The header grew by a generation number, which has as many digits as the due time.
+      // The header grows by a generation number, which has as many digits as the due time.
       refuseTooLarge(cluster, this.envelopeOf(run, due, due));
       return undefined;
     } catch (error) {
@@ -146,7 +148,7 @@ export class AgainScheduler {
     return { kind: 'later', next };
   }
 
-  /** Another generation of the same job. */
+  /** Returns the envelope of another generation of the same job. */
   private envelopeOf({ delivery }: Run, due: number, generation: number): WrittenJob {
     const { header } = delivery;
     const { id, born } = header;

@@ -1,3 +1,4 @@
+// ◆ marks a rule of docs/internals/delivery.md.
 import { RetryingBatcher } from '../../ledger/batcher.js';
 import type { BuriedAnswer } from '../../ledger/requests.js';
 import type { Delivery } from '../reserve/delivery.js';
@@ -11,18 +12,19 @@ interface Burial {
 }
 
 /**
- * Buries the copies of dead jobs. While this process holds a copy, nobody else can delete it. The letter may go meanwhile, and
- * whoever discarded or revived it has to leave the copy to this process:
+ * Buries the copies of dead jobs. While this process holds a copy, nobody else can delete it. If the letter is discarded or
+ * revived in the meantime, deleting the copy is left to this process:
  *
- * 1. The letter learns where the copy is. If the process dies now, the copy comes back from its node and is claimed again.
+ * 1. The place of the copy is recorded in the letter. If the process dies now, the copy becomes ready on its node again and is
+ *    claimed again.
  * 2. The node buries it.
- * 3. The ledger is asked again ◆. If the letter exists, whoever removes it later knows of the copy and can delete it. If it is
- *    gone, this process deletes the copy.
+ * 3. The ledger is asked again ◆. If the letter still exists, whoever removes it later knows about the copy and can delete it. If
+ *    it is gone, this process deletes the copy.
  *
  * Only `gone` deletes: a claim of the copy would delete it too, so this never costs a job its last copy.
  */
 export class CopyBurier extends RetryingBatcher<Burial, BuriedAnswer> {
-  /** Burials the nodes haven't answered. */
+  /** Number of burials that the nodes haven't answered. */
   private open = 0;
 
   constructor(

@@ -16,11 +16,12 @@ interface Deletion {
 }
 
 /**
- * Deletes the copies of a finished job: the held one on its lane, and its siblings, which are still delayed on their nodes. The
- * first deletions go out in the same turn of the event loop. While more jobs end, those of each interval are sent together.
+ * Deletes the copies of a finished job: the held one, on its lane, and its siblings, which are still delayed on their nodes. The
+ * first deletions are sent in the same turn of the event loop. While more jobs end, the deletions of each interval are sent
+ * together.
  */
 export class CopyDeleter {
-  /** Number of jobs whose deletions are unanswered. */
+  /** Number of jobs whose deletions haven't been answered. */
   size = 0;
   private gathered: Deletion[] = [];
   private gathers = false;
@@ -45,7 +46,7 @@ export class CopyDeleter {
     });
   }
 
-  /** Deletes the copies of a generation that was stored but doesn't count. */
+  /** Deletes the copies of a generation that was stored but isn't valid. */
   deleteVoid(job: JobGeneration, places: readonly Place[]): void {
     this.size++;
     void deleteCopies(this.context, this.context.storedAs, job, places).then(() => {
@@ -70,7 +71,7 @@ export class CopyDeleter {
     const { cluster, settleQueue, storedAs: tube } = this.context;
     const { header, index, lane } = delivery;
     const copies: DeletedCopy[] = [];
-    let left = 1; // stays above 0 until all are asked for
+    let left = 1; // stays above 0 until all have been requested
     const answered = (copy: DeletedCopy | undefined) => {
       if (copy) copies.push(copy);
       if (--left > 0) return;

@@ -8,8 +8,8 @@ import type { AfterFailure } from '../report.js';
 import type { Delivery } from '../reserve/delivery.js';
 
 /**
- * Sends the completions of runs to the ledger until it accepts them; the fence makes repeats harmless. If it never does, the end of
- * the lease decides.
+ * Sends the completions of runs to the ledger until it accepts them. The fence makes repeats harmless. If the ledger never
+ * accepts one, the job can run again once its lease has ended.
  */
 export class RunCompletion extends RetryingBatcher<Run, CompleteAnswer> {
   constructor(private readonly context: TubeContext) {
@@ -40,9 +40,9 @@ function requestOf(run: Run): CompleteRequest {
   const { fence, attempt, due } = grant;
   const { owed } = delivery;
   const outcome = outcomeIn(run);
-  // Field by field, since spreading `run.ref` costs ten times as much.
+  // Copied field by field, since spreading `run.ref` costs ten times as much.
   const request = { id, generation, born, due, fence, attempt, lastOk, permit, owed, outcome };
-  // A plain job that waits again gets a record of where its copies are. Only a primary knows all of them.
+  // If a plain job waits again, its record gets the places of its copies. Only a primary knows all of them.
   const { kind } = outcome;
   const livesOn = kind === 'retry' || kind === 'back' || kind === 'later';
   if (!livesOn || generation !== 0 || !delivery.primary) return request;
@@ -83,7 +83,7 @@ export function reportRun(context: TubeContext, run: Run, answer: Exclude<Comple
   reportDeath(context, run.delivery, { ...completion.death, due, attempt });
 }
 
-/** Logs and emits a dead job. The letter is built from the held copy, without asking anybody. */
+/** Logs and emits a dead job. The letter is built from the held copy, without asking a server. */
 export function reportDeath(
   { cluster, tube, storedAs, report, events, ledger }: TubeContext,
   { header, content, places }: Delivery,
@@ -101,7 +101,7 @@ export function reportDeath(
 
 function reportFailure({ report, events }: TubeContext, run: Run, error: Error, next: AfterFailure): void {
   const { job } = run;
-  // A run that never started is reported as dead only, and a run ended by its aborted signal is no failure.
+  // A run that never started is reported only as dead, and a run ended by an aborted signal isn't a failure.
   if (!job || run.revoked) return;
   report.failed(job, error, next);
   events.tally.count(job.tube, 'failed');

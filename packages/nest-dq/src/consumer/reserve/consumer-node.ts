@@ -8,30 +8,30 @@ import { MAX_HELD, type Lane } from './lane.js';
 import { Lanes, type LanesChange, type LanesUser } from './lanes.js';
 import type { SharedLanes, SharedTube } from './shared-lanes.js';
 
-/** Release delay, of a copy whose key this process lacks. */
+/** Release delay of a copy whose key this process lacks. */
 const WITHOUT_KEY_S = 30;
-/** The same, while the process is fetching keys. */
+/** Release delay of such a copy while the process is fetching keys. */
 const WHILE_ASKING_S = 1;
 /** beanstalkd's lowest priority. */
 const LAST_OF_ALL = 2 ** 32 - 1;
 const MAX_LANES = 3;
 const SMALLEST_BATCH = 4;
 const LARGEST_BATCH = 256;
-/** Two copies within this time, make a tube busy. */
+/** Max time between two copies that makes a tube busy. */
 const BUSY_WITHIN_MS = 1_000;
-/** Consecutive waits of five seconds without a copy that make a tube quiet. */
+/** Number of consecutive five-second waits without a copy that makes a tube quiet. */
 const QUIET_WAITS = 2;
 /** Pause between polls if no lane can wait. */
 const POLL_WITHOUT_WAIT_MS = 50;
 /** Pause after an early copy. Well below how early every primary surfaces, so that no copy becomes late. */
 const REST_MS = 5;
-/** The same, where every copy that isn't urgent is one too many. */
+/** Pause after an early copy while enough early ones are held. */
 const LONG_REST_MS = 20;
 
 /**
  * Reserves the copies of one tube on one beanstalkd. A quiet tube has no connection of its own: it waits on the lanes that all
- * quiet tubes of the process share (`shared-lanes.ts`). A busy tube has up to three lanes (`lanes.ts`). One of them waits whenever
- * the node is empty, so that it sees a new copy at once, while the others hold the copies of running jobs:
+ * quiet tubes of the process share (`shared-lanes.ts`). A busy tube has up to three lanes (`lanes.ts`). One of them waits
+ * whenever the node is empty, so that it sees a new copy immediately, while the others hold the copies of running jobs:
  *
  * 1. Quiet: the tube uses the shared lanes. A second copy within a second, or a copy without room, makes it busy.
  * 2. Busy: it uses the shared lanes until a lane of its own is open. If none can be opened, or other busy tubes use up the limit
@@ -51,13 +51,13 @@ export class ConsumerNode implements LanesUser, SharedTube {
   private readonly shared: SharedLanes;
   private active = false;
   private busy = false;
-  /** When a copy last came over a shared lane. */
+  /** When a copy last arrived on a shared lane. */
   private cameAt = -Infinity;
   private quietWaits = 0;
-  /** The last reply said that nothing is ready, and asking hasn't stopped since. */
+  /** Whether the last reply said that nothing is ready, and asking hasn't stopped since. */
   private empty = false;
   private batch = SMALLEST_BATCH;
-  /** Reserves of a batch without a reply. */
+  /** Number of a batch's reserves without a reply. */
   private outstanding = 0;
   private polling: Timer | undefined;
   private resting: Timer | undefined;
@@ -78,7 +78,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
     this.own = new Lanes(node, logWrites, clock, report, MAX_LANES, this, ownLanes);
   }
 
-  /** Reserves without a reply; they count against the room. */
+  /** Number of reserves without a reply, which count against the room. */
   get asked(): number {
     return this.outstanding + this.own.asked;
   }
@@ -91,13 +91,13 @@ export class ConsumerNode implements LanesUser, SharedTube {
     this.reopen();
   }
 
-  /** Asks for no more. An open wait may still bring a copy. */
+  /** Stops asking for copies. An open wait may still bring one. */
   pause(): void {
     this.active = false;
     this.shared.leave(this);
   }
 
-  /** Asks for no more and ends the waits. Held copies stay held. */
+  /** Stops asking for copies and ends the waits. Held copies stay held. */
   stop(): void {
     this.active = false;
     this.polling?.cancel();
@@ -118,11 +118,11 @@ export class ConsumerNode implements LanesUser, SharedTube {
     this.shared.touchAll(this);
   }
 
-  /** Rules 1, 3 and 4: asks for more if there is room. Call it after every change. */
+  /** Rules 1, 3 and 4: asks for more if there is room. Call this after every change. */
   advance(): void {
     if (!this.active || !this.node.up || this.resting) return;
     const room = this.taker.room();
-    if (this.own.crowdedOut) this.busy = false; // other tubes have all lanes
+    if (this.own.crowdedOut) this.busy = false; // other tubes use all lanes
     if (!this.busy) {
       if (room <= 0 && (this.own.paused || this.own.crowdedOut)) this.shared.leave(this);
       else this.shared.join(this, true);
@@ -138,7 +138,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
     if (this.own.wait() === 'none') this.poll();
   }
 
-  /** The tube gets enough copies to need lanes of its own. */
+  /** Called when the tube gets enough copies to need lanes of its own. */
   becomeBusy(): void {
     this.busy = true;
     this.empty = false;
@@ -194,12 +194,12 @@ export class ConsumerNode implements LanesUser, SharedTube {
 
   private reopen(): void {
     if (!this.busy && this.context.clock.now() - this.cameAt < BUSY_WITHIN_MS) this.busy = true;
-    if (!this.busy) this.node.lanes.done(this.tube); // no lane is wanted any more
-    if (!this.own.waiting) this.empty = false; // an open wait asks already
+    if (!this.busy) this.node.lanes.done(this.tube); // the lanes are no longer needed
+    if (!this.own.waiting) this.empty = false; // an open wait is already asking
     this.advance();
   }
 
-  /** Whether the tube needs no lane of its own any more. */
+  /** Whether the tube no longer needs a lane of its own. */
   private get quiet(): boolean {
     return this.quietWaits >= QUIET_WAITS && this.own.held === 0 && this.asked === 0;
   }
@@ -235,7 +235,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
     this.taker.roomLeft();
   }
 
-  /** Returns true if the copies queued after it are in no hurry. */
+  /** Returns true if the copies queued after it aren't urgent. */
   private accept(lane: Lane, { id, body }: Reserved): boolean {
     const envelope = this.taker.read(body);
     if (typeof envelope === 'string') {
@@ -271,7 +271,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
     });
   }
 
-  /** Every lane holds something, so none can wait: asks again soon. A lane being opened reports back on its own. */
+  /** Asks again soon, because every lane holds something, so that none can wait. A lane being opened reports back by itself. */
   private poll(): void {
     if (this.own.opening || this.own.none) return;
     this.polling ??= this.context.clock.after(POLL_WITHOUT_WAIT_MS, () => {

@@ -27,11 +27,11 @@ export interface Taker {
   read(body: Buffer): Envelope | string;
   /** How many more copies one node may reserve now. */
   room(): number;
-  /** Whether it holds as many early copies as it may: a node that brings one more rests afterwards. */
+  /** Whether it holds as many early copies as it may. A node that brings another one rests afterwards. */
   readonly holdsEnoughEarly: boolean;
-  /** All reserves of a node are answered: the other nodes may use the room that is left. */
+  /** Called when all reserves of a node are answered, so that other nodes may use the room that is left. */
   roomLeft(): void;
-  /** The server no longer has the copy reserved for this process. */
+  /** Called when the server no longer has the copy reserved for this process. */
   lost(delivery: Delivery): void;
 }
 
@@ -46,19 +46,19 @@ export interface Claim {
 
 /** A copy held by this process: reserved on a lane, until it is released, buried or deleted there. */
 export class Delivery {
-  /** Priority in beanstalkd's order: by the user's priority, then the due time. Backups follow the primaries of their time. */
+  /** Priority in beanstalkd's order: by the user's priority, then by due time. Backups come after primaries due at the same time. */
   readonly priority: number;
-  /** Whether a put got no answer, as far as this copy knows, so that one more copy may exist. */
+  /** Whether, as far as this copy knows, a put got no answer, so that one more copy may exist. */
   readonly unknown: boolean;
   /** Earliest ledger time of its claim, in ms. */
   due: number;
-  /** Time on the local clock since which it has been due without a slot. */
+  /** Time on the local clock since which it has been due and waiting for a slot. */
   waitingSince = 0;
   /** Whether it was claimed before. */
   wasClaimed = false;
   /** Ends the wait for its claim; undefined while there is none. */
   endWait: ((claim: Claim | undefined) => void) | undefined;
-  /** Its index in the heap of the due buffer or of the waiting copies. */
+  /** Index in the heap of the due buffer or of the waiting copies. */
   heapIndex = -1;
   private readonly number = made++;
 
@@ -91,7 +91,7 @@ export class Delivery {
     return `${PROCESS}-${this.number.toString(36)}`;
   }
 
-  /** Whether it is the copy that surfaces first, and is held until the exact millisecond. */
+  /** Whether it is the primary: the copy that surfaces first and is held until the exact millisecond. */
   get primary(): boolean {
     return this.header.index === 0;
   }
@@ -111,7 +111,7 @@ export class Delivery {
     return foreign ? foreign.indexOn(this.node) : index;
   }
 
-  /** The copies that may exist, as far as this one knows: a primary knows all, a backup only how many there should be. */
+  /** The copies that may exist, as far as this one knows: a primary knows all of them, a backup only how many there should be. */
   get owed(): OwedCopies {
     const { copies, siblings, foreign } = this.header;
     if (foreign) return foreign.owedOn(this.node.siblings.length);
@@ -124,7 +124,7 @@ export class Delivery {
     return this.allPlaces.filter(({ location }) => !isUnknown(location));
   }
 
-  /** The same, including puts without an answer. */
+  /** Like `places`, but including puts without an answer. */
   get allPlaces(): Place[] {
     const { index } = this;
     const { siblings } = this.header;
@@ -133,8 +133,8 @@ export class Delivery {
 
   /**
    * Drops the parsed body. The next use parses it again, which takes 3 µs. The garbage collector promotes whatever lives for a
-   * second: it moves all of it, and keeps alive what it references. At 2,000 jobs a second, folding cuts the copying per job by a
-   * fifth, and GC pauses by a quarter.
+   * second, which means moving it and everything it references. At 2,000 jobs a second, folding cuts the copying per job by a
+   * fifth and GC pauses by a quarter.
    */
   fold(): void {
     this.envelope = undefined;
@@ -146,8 +146,9 @@ export class Delivery {
   }
 
   /**
-   * Buries the copy: nobody reserves it until a person has looked at it. Calls back with true once the server has answered or can't
-   * answer any more, and with false if it wasn't asked, because the copy isn't held, or stays held since the server is full.
+   * Buries the copy, so that nobody reserves it until a person has looked at it. Calls back with true once the server has
+   * answered or can't answer any more, and with false if it wasn't asked, because the copy isn't held, or stays held since the
+   * server is full.
    */
   bury(done: (asked: boolean) => void): void {
     this.lane.bury(this, done);

@@ -3,7 +3,7 @@ import type { Connection, Reserved, Stats } from '../../beanstalk/connection.js'
 import type { Delivery, Taker } from './delivery.js';
 import type { LogWrite, LogWrites } from './log-writes.js';
 
-/** Copies one connection may hold: each delete and touch costs the server O(held). */
+/** Max copies held by one connection: each delete and touch costs the server O(held). */
 export const MAX_HELD = 1_024;
 
 /** Timeout of a blocking reserve, in seconds. It can't be cancelled, and an idle connection should send something now and then. */
@@ -14,13 +14,13 @@ export interface LaneEvents {
   opened(): void;
   /** The server refused a `watch` or an `ignore`, so the lane is closed. */
   refused(error: BeanstalkError): void;
-  /** The lane holds nothing any more, so it can wait again. */
+  /** The lane no longer holds anything, so it can wait again. */
   freed(): void;
-  /** A release was answered BURIED: nobody can reach the copy until it is kicked. */
+  /** A release was answered BURIED: the copy is unreachable until it is kicked. */
   releaseBuried(copyId: string): void;
   /** The server has no room to log the command, so the copy stays held for `seconds`. */
   postponed(delivery: Delivery, seconds: number): void;
-  /** The server refused a release or a burial: nobody can reach the copy until the server restarts. */
+  /** The server refused a release or a burial: the copy is unreachable until the server restarts. */
   writeRefused(error: BeanstalkError): void;
 }
 
@@ -29,9 +29,9 @@ export interface LaneEvents {
  * waits. It also sends the commands for its deliveries: the server accepts them only from the connection that reserved the copy.
  */
 export class Lane {
-  /** It doesn't reserve yet: a new connection watches `default`, which may have jobs of other programs. */
+  /** Whether it doesn't reserve yet: a new connection watches `default`, which may have jobs of other programs. */
   opening = true;
-  /** It is in a blocking reserve. */
+  /** Whether it is in a blocking reserve. */
   waiting = false;
   /** Resolves when the connection is closed. */
   readonly gone: Promise<void>;
@@ -39,7 +39,7 @@ export class Lane {
   private readonly watched = new Set(['default']);
   /** The set it was last asked to watch. */
   private asked: ReadonlySet<string> | undefined;
-  /** Number of reserved copies nobody holds yet, because their tube is unknown. */
+  /** Number of reserved copies that aren't held yet, because their tube is unknown. */
   private unknown = 0;
   private resolveGone!: () => void;
 
@@ -67,7 +67,7 @@ export class Lane {
     return this.idle || this.opening;
   }
 
-  /** Whether it answers no more. Its deliveries may not be forgotten yet. */
+  /** Whether it no longer answers. Its deliveries may not be forgotten yet. */
   get closed(): boolean {
     return this.connection.closed;
   }
@@ -86,13 +86,13 @@ export class Lane {
 
   /** Returns true if it watches exactly these tubes, false if it soon will, which `opened` reports. The set must never change. */
   watch(tubes: ReadonlySet<string>): boolean {
-    if (tubes === this.asked && !this.opening) return true; // there may be thousands
+    if (tubes === this.asked && !this.opening) return true; // compared by identity, since there may be thousands
     this.asked = tubes;
     const more = Array.from(tubes).filter((tube) => !this.watched.has(tube));
     const less = Array.from(this.watched).filter((tube) => !tubes.has(tube));
     if (more.length + less.length === 0) {
       if (!this.opening) return true;
-      more.push('default'); // a new connection that watches nothing else: its answer is needed all the same
+      more.push('default'); // a new connection that watches nothing else: an answer is needed all the same
     }
     let left = more.length + less.length;
     this.opening = true;
@@ -144,7 +144,7 @@ export class Lane {
     });
   }
 
-  /** Reserves one copy by its id. Calls back with undefined if somebody else has it. */
+  /** Reserves one copy by its id. Calls back with undefined if another connection has it. */
   take(copyId: string, done: (reserved: Reserved | undefined) => void): void {
     this.connection.reserveJob(copyId, (error, reply) =>
       done(error || reply === 'NOT_FOUND' ? undefined : reply),
@@ -171,7 +171,7 @@ export class Lane {
     else this.write(delivery, delay, send, nothing);
   }
 
-  /** Buries a copy: nobody reserves it until a person has looked at it. */
+  /** Buries a copy, so that nobody reserves it until a person has looked at it. */
   bury(delivery: Delivery, done: (asked: boolean) => void): void {
     if (!this.holds(delivery)) return done(false);
     const send = (taken: (taken: boolean) => void) => {
@@ -199,7 +199,7 @@ export class Lane {
     this.unhold(delivery);
   }
 
-  /** Releases at once everything held for one taker. */
+  /** Immediately releases everything held for one taker. */
   releaseAll(of: Taker): void {
     for (const delivery of Array.from(this.deliveries.values()))
       if (delivery.taker === of) delivery.release(0);
@@ -217,7 +217,7 @@ export class Lane {
     }
   }
 
-  /** Closes at once. The server makes the held copies ready again. */
+  /** Closes immediately. The server makes the held copies ready again. */
   close(): void {
     this.connection.close();
   }
@@ -228,7 +228,7 @@ export class Lane {
     this.connection.quit();
   }
 
-  /** Call it when the connection has closed: the lane then holds nothing. */
+  /** Call this when the connection has closed: the lane then holds nothing. */
   forget(): void {
     this.resolveGone();
     const lost = [...this.deliveries.values()];
@@ -236,7 +236,7 @@ export class Lane {
     for (const delivery of lost) delivery.taker.lost(delivery);
   }
 
-  /** Sends a command that the server writes to its log. Without room for that, the copy stays held for `seconds`. */
+  /** Sends a command that the server writes to its log. If the log has no room, the copy stays held for `seconds`. */
   private write(delivery: Delivery, seconds: number, send: LogWrite['send'], unsent: () => void): void {
     const postpone = () => {
       this.events.postponed(delivery, seconds);

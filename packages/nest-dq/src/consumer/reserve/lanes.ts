@@ -12,7 +12,7 @@ import type { LogWrites } from './log-writes.js';
 /** Pause before a lane is reopened; doubles from the first to the longest. */
 const FIRST_REOPEN_MS = 250;
 const LONGEST_REOPEN_MS = 5_000;
-/** Time until a copy is kicked whose release was answered BURIED. */
+/** Delay before kicking a copy whose release was answered BURIED. */
 const KICK_AFTER_MS = 5_000;
 /** How often postponed releases check whether the node has room again. */
 const CHECK_ROOM_EVERY_S = 5;
@@ -21,21 +21,21 @@ const CHECK_ROOM_EVERY_S = 5;
  * Up to `most` lanes to one node, as far as the limit allows. One of them waits, holding nothing, whenever the user wants to wait:
  *
  * 1. A wait begins on an idle lane, which first watches the user's tubes. If none is idle, a new one is opened.
- * 2. The wait brings nothing: the user decides what follows.
+ * 2. The wait brings nothing: the user of the lanes decides what follows.
  * 3. The wait brings a copy, and another lane is free or can be opened: this lane holds the copy.
- * 4. Otherwise this lane releases the copy with a delay of a second, so that no other process takes it, and the lane that holds
- *    least reserves it by its id.
- * 5. A lane that loses its connection forgets its deliveries. It is reopened once the node's control connection is up. If the node
- *    never answered on a new connection, that is reported, and the pauses between attempts grow.
+ * 4. Otherwise, this lane releases the copy with a delay of a second, so that no other process takes it, and the lane that holds
+ *    the fewest copies reserves it by its id.
+ * 5. A lane that loses its connection forgets its deliveries. It is reopened once the node's control connection is up. If the
+ *    node doesn't answer on a new connection, that is reported, and the pauses between attempts grow.
  */
 export class Lanes implements LaneEvents {
   private lanes: Lane[] = [];
   /** The lane of the last `wait`. Another lane may still wait for the earlier set of tubes. */
   private waiter: Lane | undefined;
-  /** Reserves without a reply, except waits: copies being moved from one lane to another. */
+  /** Number of reserves without a reply, except waits: copies being moved from one lane to another. */
   asked = 0;
   private stopListening: (() => void) | undefined;
-  /** A lane was just lost or couldn't be opened: the control connection may not know yet that the node is away. */
+  /** Whether a lane was just lost or couldn't be opened. The control connection may not know yet that the node is unreachable. */
   paused = false;
   private reopenAfter = FIRST_REOPEN_MS;
   private readonly timers = new Set<Timer>();
@@ -156,7 +156,7 @@ export class Lanes implements LaneEvents {
     return true;
   }
 
-  /** The lane that holds least. The last lane that can wait stays free while another lane can hold more. */
+  /** Returns the lane that holds the fewest copies. The last lane that can wait stays free while another lane can hold more. */
   refillLane(): Lane | undefined {
     const free = this.lanes.filter(({ free }) => free).length;
     const spare = this.mayOpen || free > 1;
@@ -165,7 +165,7 @@ export class Lanes implements LaneEvents {
     return this.open() ? undefined : this.leastHolding();
   }
 
-  /** Closes the lanes that wait: a wait from before the node went away may be on a dead connection. They hold nothing. */
+  /** Closes the lanes that wait, which hold nothing: a wait from before the node became unreachable may be on a dead connection. */
   endWaits(): void {
     for (const lane of Array.from(this.lanes)) if (lane.waiting) lane.close();
   }
@@ -177,7 +177,7 @@ export class Lanes implements LaneEvents {
   }
 
   refused(error: BeanstalkError): void {
-    if (!this.stopListening) return; // nobody needs the lane any more
+    if (!this.stopListening) return; // the lane is no longer needed
     for (const tube of this.user.tubes) this.node.lanes.refused(tube, error);
   }
 
@@ -231,7 +231,7 @@ export class Lanes implements LaneEvents {
     return length < this.most && !this.paused && this.limit?.allows(length) !== false;
   }
 
-  /** The lane that holds least, among those that can hold more now. */
+  /** Returns the lane that holds the fewest copies, among those that can hold more now. */
   private leastHolding(fits: (lane: Lane) => boolean = () => true): Lane | undefined {
     let least: Lane | undefined;
     for (const lane of this.lanes) {
@@ -290,16 +290,16 @@ export class Lanes implements LaneEvents {
 }
 
 /**
- * Lanes of busy tubes per node. With those shared by all quiet tubes, and the control connection, a process has fewer than 50
- * connections to a node.
+ * Max lanes of busy tubes per node. Together with the lanes shared by all quiet tubes and the control connection, a process has
+ * fewer than 50 connections to a node.
  */
 const MAX = 40;
-/** Limit on open lanes for a tube's second or third lane. */
+/** Number of open lanes from which no tube may open a second or third one. */
 const MAX_FOR_FURTHER = 24;
 
 /**
- * Limits the lanes of all busy tubes of a process to one node. A few busy tubes get three lanes each. With more of them, later ones
- * get one each, and then none: their copies come over the shared lanes.
+ * Limits the lanes of all busy tubes of a process to one node. A few busy tubes get three lanes each. With more of them, later
+ * ones get one each, and then none, so that their copies arrive on the shared lanes.
  */
 export class LaneLimit {
   private open = 0;
@@ -322,7 +322,10 @@ export class LaneLimit {
 export interface LanesUser {
   /** The tubes to reserve from: a set that never changes. Read whenever a lane asks. */
   readonly tubes: ReadonlySet<string>;
-  /** A wait brought a copy, which this lane has now reserved. `tube` is the copy's tube; undefined if the wait watched several. */
+  /**
+   * Called when a wait brought a copy, which this lane has now reserved. `tube`: the copy's tube; undefined if the wait watched
+   * several.
+   */
   awaited(lane: Lane, reserved: Reserved, tube: string | undefined): void;
   changed(change: LanesChange): void;
 }

@@ -1,3 +1,4 @@
+// ◆ marks a rule of docs/internals/delivery.md.
 import type { Delivery, Holder } from './delivery.js';
 
 const LARGEST_BATCH = 64;
@@ -14,9 +15,9 @@ export interface LogWrite {
 }
 
 /**
- * Sends delayed releases and burials. A server without room for its log refuses them, and then nobody can reach the copy until the
- * server restarts ◆. So the first batch is one command, and batches double while the server accepts all. While a node is known to
- * have no room, copies stay held. All lanes to a node share one instance.
+ * Sends delayed releases and burials. A server without room for its log refuses them, and then the copy is unreachable until the
+ * server restarts ◆. So the first batch is a single command, and batches double in size as long as the server accepts everything.
+ * While a node is known to have no room, copies stay held. All lanes to a node share one instance.
  */
 export class LogWrites {
   private queue: LogWrite[] = [];
@@ -38,7 +39,7 @@ export class LogWrites {
     if (this.open === 0) this.next();
   }
 
-  /** Sends at once everything queued for a lane. */
+  /** Immediately sends everything queued for a lane. */
   flush(lane: Holder): void {
     const own = this.queue.filter(({ delivery }) => delivery.lane === lane);
     this.queue = this.queue.filter(({ delivery }) => delivery.lane !== lane);

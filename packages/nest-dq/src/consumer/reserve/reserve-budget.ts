@@ -1,34 +1,35 @@
+// ◆ marks a rule of docs/internals/delivery.md.
 import type { Clock } from 'nest-handlers/time';
 
 const SLICES = 10;
-/** Length of a slice. */
+/** Length of a time slice. */
 const SLICE_MS = 10;
 const RECENT_MS = SLICES * SLICE_MS;
-/** Copies are reserved for the runs of this time: longer than nodes take to answer, and no more than must be held. */
+/** How far ahead copies are reserved: longer than nodes take to answer, but not so long that more are held than necessary. */
 const RESERVED_AHEAD_MS = 40;
 /** Time without a free slot or an ended handler after which the tube is stuck. */
 const STUCK_AFTER_MS = 1_000;
-/** How much earlier than its due time a copy surfaces at most. */
+/** Max time by which a copy surfaces before its due time. */
 const MAX_EARLY_MS = 1_000;
-/** Handlers over which their duration is averaged. */
+/** Number of handlers over which durations are averaged. */
 const AVERAGED = 100;
 
 /**
  * The slots of a tube in this process, and how much it may reserve for them.
  *
- * - Due copies waiting for a slot are limited by how fast handlers ended in the last 100 ms: fast handlers are kept busy, and slow
- *   ones leave the jobs to others. If every slot was taken for a second and no handler ended, nobody knows when one will, and
- *   nothing may wait for it.
- * - Early copies wait without a slot, and are limited by how long handlers took, also before a pause: more than all slots can run
- *   in the second by which copies are early would only be released again when due. Until a handler has ended, nobody knows how many
- *   that is.
+ * - Due copies waiting for a slot are limited by how fast handlers ended in the last 100 ms: fast handlers are kept busy, and
+ *   slow ones leave jobs to other processes. If every slot has been taken for a second and no handler has ended, there is no
+ *   telling when one will, so no copy may wait for it.
+ * - Early copies wait without a slot, and are limited by how long handlers took, even before a pause. Copies surface up to a
+ *   second early, so if more were held than all slots can run in a second, the rest would only be released again when due. Until
+ *   a handler has ended, that number is unknown.
  */
 export class ReserveBudget {
-  /** Slots of handlers that haven't returned and are still waited for. */
+  /** Number of slots of handlers that haven't returned and are still waited for. */
   handling = 0;
-  /** Slots of claims without an answer. */
+  /** Number of slots of unanswered claims. */
   claiming = 0;
-  /** Slots of runs granted ahead of their time. */
+  /** Number of slots of runs granted ahead of their time. */
   starting = 0;
   private readonly counts = Array.from({ length: SLICES }, () => 0);
   private slice = 0;
@@ -55,7 +56,7 @@ export class ReserveBudget {
     return this.concurrency - this.taken;
   }
 
-  /** A handler returned, or is no longer waited for, `took` ms after it started. */
+  /** Called when a handler has returned, or is no longer waited for, `took` ms after it started. */
   ended(took: number): void {
     this.handling--;
     this.ends = Math.min(AVERAGED, this.ends + 1);
@@ -66,7 +67,7 @@ export class ReserveBudget {
     this.movedAt = this.clock.now();
   }
 
-  /** How many due copies will get a slot within `ms`. */
+  /** Returns how many due copies will get a slot within `ms`. */
   within(ms: number): number {
     const now = this.clock.now();
     if (this.free > 0) this.movedAt = now;
@@ -76,8 +77,9 @@ export class ReserveBudget {
   }
 
   /**
-   * How many more copies may be reserved; none at 0 or less ◆. `waiting` copies are due, and `asked` reserves have no reply. Once
-   * there is enough for all slots, half of what may wait is asked for at once: many small requests cost the nodes 6 % more.
+   * Returns how many more copies may be reserved; none if 0 or less ◆. `waiting`: number of due copies; `asked`: number of
+   * reserves without a reply. Once there are enough for all slots, half of what may wait is requested in one go, because many
+   * small requests cost the nodes 6 % more.
    */
   left(waiting: number, asked: number): number {
     const most = this.within(RESERVED_AHEAD_MS) + this.free;
@@ -85,7 +87,7 @@ export class ReserveBudget {
     return had >= this.concurrency && 2 * had > most ? 0 : most - had;
   }
 
-  /** How many early copies may be held. */
+  /** Max number of early copies to hold. */
   get mostEarly(): number {
     return this.concurrency * (1 + MAX_EARLY_MS / this.handlerTime);
   }

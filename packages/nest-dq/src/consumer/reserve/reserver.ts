@@ -6,7 +6,7 @@ import type { TubeContext } from '../tube-context.js';
 import { ConsumerNode } from './consumer-node.js';
 import type { Delivery, Taker } from './delivery.js';
 
-/** Reserves the copies of a tube on all nodes, as far as there is room. Each node gets its share of the room. */
+/** Reserves copies of a tube on all nodes, as far as there is room. Each node gets its share of the room. */
 export class Reserver implements Taker {
   private readonly nodes: readonly ConsumerNode[];
   private turn = 0;
@@ -21,7 +21,7 @@ export class Reserver implements Taker {
     this.nodes = context.cluster.nodes.map((node) => new ConsumerNode(context, node, this));
   }
 
-  /** Whether unclaimed copies are released at once. */
+  /** Whether unclaimed copies are released immediately. */
   get releasesAll(): boolean {
     return this.stopped || this.context.gate.suspended;
   }
@@ -31,19 +31,19 @@ export class Reserver implements Taker {
     return unwrap(body, storedAs, cluster.settings.seal, sharing.adopts);
   }
 
-  /** Starts or resumes reserving. Does nothing after `stop`: a ledger that comes back during a drain changes nothing. */
+  /** Starts or resumes reserving. Does nothing after `stop`, for example if the ledger comes back during a drain. */
   start(): void {
     if (this.stopped) return;
     for (const node of this.nodes) node.start();
     this.schedule();
   }
 
-  /** Reserves no more for now. */
+  /** Pauses reserving. */
   pause(): void {
     for (const node of this.nodes) node.pause();
   }
 
-  /** Reserves no more for good. Held copies stay held. */
+  /** Stops reserving for good. Held copies stay held. */
   stop(): void {
     this.stopped = true;
     for (const node of this.nodes) node.stop();
@@ -64,7 +64,7 @@ export class Reserver implements Taker {
     if (this.turnScheduled) return;
     this.turnScheduled = true;
     const { clock, budget } = this.context;
-    // While nothing runs, nothing can join this turn: a single job starts a tenth of a millisecond sooner.
+    // While nothing runs, nothing can join this turn, so a single job starts a tenth of a millisecond sooner.
     if (budget.taken === 0) clock.next(this.takeTurn);
     else clock.soon(this.takeTurn);
   }
@@ -78,9 +78,9 @@ export class Reserver implements Taker {
     for (const node of this.nodes) asked += node.asked;
     const { claims } = this;
     const { budget } = this.context;
-    // The next copy may be due sooner than all held ones, so one more is always asked for.
+    // The next copy may be due sooner than all held ones, so at least one more is always requested.
     const most = Math.max(1, budget.mostEarly - claims.early - asked);
-    // Each node gets its share; otherwise the first would be drained while backups surface on the others.
+    // Each node gets its share. Otherwise the first one would be drained while backups surface on the others.
     return Math.ceil(Math.min(most, room, budget.left(claims.due, asked)) / this.nodes.length);
   }
 

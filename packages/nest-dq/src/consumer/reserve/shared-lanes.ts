@@ -7,20 +7,20 @@ import { LogWrites } from './log-writes.js';
 import type { ConsumerReport } from '../report.js';
 import type { Taker } from './delivery.js';
 
-/** One waits, one takes over the wait, and two hold the copies of running jobs. */
+/** Max lanes: one waits, one takes over the wait, and two hold the copies of running jobs. */
 const MAX_LANES = 4;
-/** Largest batch of all tubes together. The copies are requested before their tubes are known, so those may have no room for them. */
+/** Max batch for all tubes together. Copies are requested before their tubes are known, so those tubes may have no room for them. */
 const LARGEST_BATCH = 32;
-/** Pause before the next look if no lane can ask. */
+/** Pause before asking again if no lane can ask. */
 const RETRY_AFTER_MS = 50;
 
 /** One tube of the process, as the shared lanes of a node see it. */
 export interface SharedTube {
   readonly tube: string;
   readonly taker: Taker;
-  /** A shared lane has reserved a copy of the tube. */
+  /** Called when a shared lane has reserved a copy of the tube. */
   came(lane: Lane, reserved: Reserved): void;
-  /** A shared lane waits for its copies from now on. */
+  /** Called when a shared lane has begun to wait for its copies. */
   covered(): void;
 }
 
@@ -28,12 +28,12 @@ export interface SharedTube {
  * The lanes to one node on which all quiet tubes of the process wait. One lane waits in a blocking reserve on all these tubes
  * together. Such a reserve costs the server time that grows with the number of tubes, and its reply doesn't name the tube, so the
  * server is asked for it if the wait watched several. That is good enough for rare jobs. After a wait that brought a copy, a lane
- * asks for one more that is ready, then for two, and so on, until there are none: then one waits again.
+ * asks for one more that is ready, then for two, and so on, until there are none. Then a lane waits again.
  *
- * A tube can't be added to a wait that has begun. For a tube without a lane of its own, another lane waits at once, and the older
- * wait runs in parallel until its timeout. If no lane is left for that, all waits end, and a new one begins. A tube that still has
- * a lane of its own joins when the current wait ends. A wait may still bring a copy of a tube that has left: the tube accepts it
- * all the same. A copy of a tube that has stopped is released.
+ * A tube can't be added to a wait that has begun. For a tube without a lane of its own, another lane begins to wait immediately,
+ * while the older wait continues until its timeout. If no lane is left for that, all waits end, and a new one begins. A tube that
+ * still has a lane of its own joins when the current wait ends. A wait may still bring a copy of a tube that has left: the tube
+ * accepts it all the same. A copy of a tube that has stopped is released.
  */
 export class SharedLanes implements LanesUser {
   /** The names of the tubes of the next wait. */
@@ -48,14 +48,14 @@ export class SharedLanes implements LanesUser {
   private readonly attached = new Map<string, SharedTube>();
   /** The tubes that may hold copies. */
   private readonly users = new Set<SharedTube>();
-  /** The tubes no wait covers yet. */
+  /** The tubes that no wait covers yet. */
   private readonly joining = new Set<SharedTube>();
   /** The tubes in `joining` without a lane of their own. */
   private readonly urgent = new Set<SharedTube>();
   private readonly lanes: Lanes;
-  /** Copies to ask for next: a wait or the last batch brought all it could. 0 if none is known to be ready. */
+  /** Number of copies to ask for next, because a wait or the last batch brought all it could. 0 if none is known to be ready. */
   private batch = 0;
-  /** Whether a batch is being asked for. */
+  /** Whether a batch is being requested. */
   private asking = false;
   private scheduled = false;
   private timer: Timer | undefined;
@@ -69,7 +69,7 @@ export class SharedLanes implements LanesUser {
     this.lanes = new Lanes(node, this.logWrites, clock, report, MAX_LANES, this);
   }
 
-  /** The tubes of the next wait: another set after each change. */
+  /** The tubes of the next wait. After each change, a different set. */
   get tubes(): ReadonlySet<string> {
     return (this.listed ??= new Set(this.names));
   }
@@ -81,7 +81,7 @@ export class SharedLanes implements LanesUser {
     this.lanes.start();
   }
 
-  /** Waits for the tube's copies: at once, or from the next wait on if the tube has a wait of its own. Idempotent. */
+  /** Waits for the tube's copies: immediately, or, if the tube has a wait of its own, starting with the next wait. Idempotent. */
   join(tube: SharedTube, atOnce: boolean): void {
     if (!this.names.has(tube.tube)) {
       this.names.add(tube.tube);
@@ -98,7 +98,7 @@ export class SharedLanes implements LanesUser {
   leave(tube: SharedTube): void {
     if (this.names.delete(tube.tube)) this.listed = undefined;
     this.joining.delete(tube);
-    this.urgent.delete(tube); // or no wait would begin for it when it joins again
+    this.urgent.delete(tube); // otherwise no wait would begin for it when it joins again
   }
 
   /** Accepts no more copies of the tube. Held ones stay held. Idempotent. */
@@ -111,7 +111,7 @@ export class SharedLanes implements LanesUser {
     this.lanes.stop();
   }
 
-  /** After `detach`: releases the held copies of the tube. With the last tube the lanes close; resolves when they are closed. */
+  /** Call after `detach`. Releases the held copies of the tube. With the last tube, the lanes close, and this resolves once they have. */
   async close(tube: SharedTube): Promise<void> {
     this.lanes.releaseAll(tube.taker);
     this.users.delete(tube);
@@ -170,7 +170,7 @@ export class SharedLanes implements LanesUser {
 
   /** Asks for copies that are ready now. Returns false if no lane can ask. */
   private ask(most: number): boolean {
-    if (this.asking) return true; // else a lane could wait whose reserves have no reply, and then hold a copy
+    if (this.asking) return true; // otherwise a lane whose reserves are unanswered could wait and then hold a copy
     this.asking = this.lanes.refill(most, (asked, got) => {
       this.asking = false;
       this.batch = got < asked ? 0 : Math.min(LARGEST_BATCH, 2 * most);
@@ -179,7 +179,7 @@ export class SharedLanes implements LanesUser {
     return this.asking;
   }
 
-  /** All lanes wait or hold something, and no more can be opened, or none could be: looks again after a pause. */
+  /** Asks again after a pause, because all lanes wait or hold something and no more could be opened. */
   private lookAgain(): void {
     this.timer ??= this.clock.after(RETRY_AFTER_MS, () => {
       this.timer = undefined;

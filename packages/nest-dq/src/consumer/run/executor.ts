@@ -17,9 +17,9 @@ const OUTCOMES = ['Retry', 'Again', 'Discard'];
 const DONE: RunOutcome = { kind: 'done' };
 const BACK: RunOutcome = { kind: 'back' };
 
-/** Calls the handler of one tube and determines the outcome of each run. It knows nothing of nodes. */
+/** Calls the handler of one tube and determines the outcome of each run. Knows nothing about nodes. */
 export class Executor {
-  /** One timer per run with a timeout, or whose handler hasn't returned yet. */
+  /** One timer for each run that has a timeout, or has ended before its handler returned. */
   private readonly timers = new Map<Run, Timer>();
   private shuttingDown = false;
 
@@ -58,19 +58,19 @@ export class Executor {
     else this.lock(run, payload);
   }
 
-  /** The ledger has answered the run's completion. */
+  /** Called when the ledger has answered the run's completion. */
   forget(run: Run): void {
     const { runs } = this.context;
     if (runs.get(run.id) === run) runs.delete(run.id);
   }
 
-  /** Aborts the signal of every running handler: the shutdown timeout has passed. */
+  /** Aborts the signal of every running handler, once the shutdown timeout has passed. */
   abortAll(reason: DqError): void {
     this.shuttingDown = true;
     for (const run of this.context.runs.values()) if (run.handling) run.abort(reason);
   }
 
-  /** Hands back every run that hasn't ended, without its attempt. Later results of their handlers are ignored. */
+  /** Hands back every run that hasn't ended, without counting the attempt. Later results of their handlers are ignored. */
   giveUp(): void {
     for (const timer of this.timers.values()) timer.cancel();
     this.timers.clear();
@@ -81,7 +81,7 @@ export class Executor {
     }
   }
 
-  /** An invalid payload makes the job dead at once; an error thrown by the schema fails the run. */
+  /** Validates the payload. An invalid one makes the job dead immediately; an error thrown by the schema fails the run. */
   private check(run: Run, schema: StandardSchemaV1, stored: unknown): void {
     run.job = this.jobOf(run, stored); // for the report of a failure
     let checked: Checked<DqError> | PromiseLike<Checked<DqError>>;
@@ -103,14 +103,14 @@ export class Executor {
     this.threw(run, run.signal.reason); // too late to begin
   }
 
-  /** The handler never sees the job. */
+  /** Ends a run whose handler never sees the job. */
   private refuse(run: Run, error: Error): void {
     run.job = undefined;
     if (run.handling) this.end(run, { kind: 'dead', death: deathOf('invalid', error), error });
     this.free(run);
   }
 
-  /** A job in another program's format. */
+  /** Adopts a job in another program's format. */
   private adopt(run: Run): void {
     const { context } = this;
     run.startedAt = context.clock.now();
@@ -120,13 +120,13 @@ export class Executor {
     });
   }
 
-  /** A job that another program might run as well runs only with its lock. */
+  /** Runs a job that another program might also run, only if its lock can be acquired. */
   private lock(run: Run, payload: unknown): void {
     const locking = this.context.sharing.lock(run, this.context);
     if (!locking) return this.handle(run, payload);
     void locking.then((refused) => {
       if (!refused && run.handling && !this.shuttingDown) return this.handle(run, payload);
-      run.job = undefined; // it was not started here
+      run.job = undefined; // it wasn't started here
       if (run.handling) this.end(run, refused ?? BACK);
       this.free(run);
     });
@@ -138,7 +138,7 @@ export class Executor {
     let result: unknown;
     try {
       result = this.handler(job.payload, job);
-      // A promise costs a turn of the microtask queue, so a plain value is taken as it is.
+      // Awaiting costs a turn of the microtask queue, so a plain value is used directly.
       if (isThenable(result)) {
         return void result.then(
           (value) => this.returned(run, value),
@@ -188,11 +188,11 @@ export class Executor {
     this.grace(run);
     const fact = `the handler of ${this.context.tube} exceeded its timeout of ${timeout} ms`;
     const error = new DqError('DQ_TIMEOUT', fact);
-    this.end(run, this.outcomeOf(run, error)); // before the abort: the handler's reaction to it comes too late
+    this.end(run, this.outcomeOf(run, error)); // before the abort, so that the handler's reaction to it comes too late
     run.abort(error);
   }
 
-  /** The run has ended, and its handler has not returned. */
+  /** Called when the run has ended, but its handler hasn't returned. */
   private grace(run: Run): void {
     const { tube, report } = this.context;
     this.arm(run, GRACE_MS, () => {
@@ -226,7 +226,7 @@ export class Executor {
     life.changed();
   }
 
-  /** The outcome of a run whose handler threw this. */
+  /** Returns the outcome of a run whose handler threw `thrown`. */
   outcomeOf(run: Run, thrown: unknown): RunOutcome {
     // A run we aborted hasn't failed: a shutdown costs no attempt, and a revoked job doesn't become a dead letter.
     if ((this.shuttingDown || run.revoked) && !isOutcome(thrown)) return BACK;
@@ -277,6 +277,6 @@ export class StartScheduler {
       this.heap.remove(next);
       next.start();
     }
-    this.arm(); // also after a timer that fired early
+    this.arm(); // needed too if the timer fired early
   }
 }

@@ -9,7 +9,7 @@ import { limitsOf, type Limits, type TubeLimits } from '../../ledger/limits/limi
 import { resolveLimit } from './limit-settings.js';
 import type { BackoffFunction } from './outcome.js';
 
-/** The handler options, checked and completed with their defaults. */
+/** Handler options, checked and completed with defaults. */
 export interface HandlerSettings {
   readonly concurrency: number;
   readonly attempts: number;
@@ -32,7 +32,7 @@ export const DEFAULT_HANDLER_SETTINGS: HandlerSettings = {
 
 /**
  * Checks the options of a handler. Throws `DQ_BAD_OPTION`, or `DQ_BAD_DURATION` for a duration.
- * @param others Options that the caller handles itself. The error for an unknown option names them too.
+ * @param others Options that the caller handles itself. The error for an unknown option also lists them.
  */
 export function resolveHandlerOptions(
   options: Omit<HandlerOptions, 'cluster'> = {},

@@ -12,12 +12,15 @@ export type RunOutcome =
   /** Retries after `delay` ms. */
   | { readonly kind: 'retry'; readonly delay: number; readonly error: Error }
   | { readonly kind: 'dead'; readonly death: Death; readonly error: Error }
-  /** The run succeeded, and the job runs again: after `delay` ms, and not before the time `at`. */
+  /** The run succeeded, and the job runs again: after `delay` ms, but not before the time `at`. */
   | { readonly kind: 'again'; readonly delay: number; readonly at: number }
   /** Handed back by a shutdown: its attempt doesn't count. */
   | { readonly kind: 'back' };
 
-/** An outcome in the form the ledger takes. After an `Again`, the new copies are stored (`again`), or too few of them are (`later`). */
+/**
+ * An outcome in the form the ledger takes. After an `Again`, either the new copies are stored (`again`) or too few of them are
+ * (`later`).
+ */
 export type Completion =
   | Exclude<RunOutcome, { kind: 'again' }>
   | { readonly kind: 'again' | 'later'; readonly next: AnnouncedGeneration };
@@ -46,7 +49,10 @@ export function deathOf(why: Death['why'], error: Error): Death {
   };
 }
 
-/** The messages of an error and of the errors inside it. Some of an HttpException, such as a ValidationPipe's, are only in its response. */
+/**
+ * Returns the messages of an error and of the errors inside it. Some messages of an HttpException, such as a ValidationPipe's,
+ * are only in its response.
+ */
 export function textOf(error: Error): string {
   const { message } = inWords(error);
   const found = responseOf(error)
@@ -62,7 +68,7 @@ function responseOf(error: Error & { getResponse?: unknown }): unknown[] {
     const found = response?.message ?? [];
     return Array.isArray(found) ? found : [found];
   } catch {
-    return []; // an unrelated method of that name
+    return []; // an unrelated method with that name
   }
 }
 
@@ -114,7 +120,7 @@ function failed(error: Error, { attempt, attempts, backoff }: Limits, delay?: nu
   if (typeof backoff !== 'function') return { kind: 'retry', delay: delayOf(backoff, attempt), error };
   try {
     const asked: unknown = backoff(attempt, error);
-    // A promise isn't a duration, which is reported below. Its rejection must not end the process as well.
+    // A promise isn't a duration, which is reported below. Its rejection must not crash the process as well.
     if (asked instanceof Promise) asked.catch(() => undefined);
     return { kind: 'retry', delay: parseDuration(asked as Duration, 'the result'), error };
   } catch (thrown) {

@@ -16,47 +16,47 @@ import type { ConsumerReport } from '../report.js';
 /** The ledger's permission for one run. */
 export type Grant = Extract<ClaimAnswer, { kind: 'run' }>;
 
-/** A grant isn't used if it is answered, or would start, less than this many ms before its lease may end. */
+/** Min time, in ms, that must be left of a lease when its grant is answered and when its run starts; otherwise the grant isn't used. */
 const LEASE_RESERVE = 1_000;
 const nothing = (): void => undefined;
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 
 /** One run of one job, from its grant until the ledger has accepted its completion. */
 export class Run extends RunSignal {
-  /** Its index in the heap of the start scheduler. */
+  /** Index in the start scheduler's heap. */
   heapIndex = -1;
-  /** Time on the local clock, in ms, after which the job may have been granted to somebody else. */
+  /** Time on the local clock, in ms, after which the job may have been granted to another process. */
   readonly usableUntil: number;
-  /** The permit it holds; see `permitOf`. */
+  /** The permit that the run holds; see `permitOf`. */
   readonly permit: string | undefined;
   /** The job as its handler sees it; undefined if it couldn't be read. */
   job: DelayedJob | undefined;
   /** Ledger time of the ledger's last OK, in ms. */
   lastOk: number;
-  /** The handler can still determine the outcome. */
+  /** Whether the handler can still determine the outcome. */
   handling = true;
-  /** Its handler hasn't returned and is still waited for. */
+  /** Whether the handler hasn't returned and is still waited for. */
   hasSlot = true;
-  /** The lease was lost, and with it the right to determine the outcome. */
+  /** Whether the lease was lost, and with it the right to determine the outcome. */
   lost = false;
-  /** Revoked while running: nothing follows it. */
+  /** Whether the job was revoked while running, so that it isn't run again. */
   revoked = false;
-  /** Times on the local clock, in ms: when it started, and when its outcome was known. */
+  /** Times on the local clock, in ms: when it started, and when its outcome became known. */
   startedAt = 0;
   endedAt = 0;
   /** Return value of its handler. */
   result: unknown;
-  /** Settles when its handler returns, if an interceptor around it ended before; never rejects. */
+  /** Resolves when the handler returns, if an interceptor around it ended earlier; never rejects. */
   abandoned: Promise<unknown> | undefined;
-  /** Starts it. Set while it waits for its time. */
+  /** Starts the run. Set while it waits for its time. */
   start = nothing;
-  /** Ends it with its outcome. Set while its handler runs. */
+  /** Ends the run with its outcome. Set while its handler runs. */
   end: (outcome: RunOutcome) => void = nothing;
-  /** Called with the ledger's answer to its completion. Set while that is being sent. */
+  /** Called with the ledger's answer to the completion. Set while that is being sent. */
   taken: (answer: CompleteAnswer) => void = nothing;
   /** The completion sent to the ledger; undefined until it is known. */
   completion: Completion | undefined;
-  /** Ledger time in ms at which the job is due next, if it continues as the same generation. */
+  /** Ledger time, in ms, at which the job is due next if it continues as the same generation. */
   nextDue = 0;
 
   constructor(
@@ -154,7 +154,7 @@ export class RunningJob extends DelayedJob {
   }
 
   /**
-   * The outcome of this run is known while its handler still runs, as when an interceptor gave up waiting.
+   * Called when the outcome is known while the handler still runs, for example because an interceptor gave up waiting.
    * @param handler Settles when the handler returns, and never rejects.
    */
   abandon(handler: Promise<unknown>): void {
@@ -167,7 +167,7 @@ interface Reporting {
   readonly report: ConsumerReport;
 }
 
-/** Aborts a run's signal and reports it, once: another process may run the job now. */
+/** Aborts a run's signal and reports that its lease is lost, once: another process may run the job now. */
 export function loseLease({ tube, report }: Reporting, run: Run): void {
   if (run.lost) return;
   run.lost = true;
@@ -176,7 +176,7 @@ export function loseLease({ tube, report }: Reporting, run: Run): void {
   report.leaseLost(tube, run.id, run.grant.attempt);
 }
 
-/** Aborts a run's signal and reports it, once: the job was revoked, and its handler is asked to stop. */
+/** Aborts a run's signal, to ask the handler of a revoked job to stop, and reports it, once. */
 export function revokeRun({ tube, report }: Reporting, run: Run): void {
   if (run.revoked) return;
   run.revoked = true;

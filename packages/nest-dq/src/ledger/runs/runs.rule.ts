@@ -1,3 +1,4 @@
+// ◆ marks a rule of docs/internals/delivery.md.
 // Who runs a job, and how the run ends: the same rules as the scripts next to it, step by step.
 import { abortOpened, addAborted, wasOpened } from '../schedules/aborted.rule.js';
 import {

@@ -1,3 +1,4 @@
+// ◆ marks a rule of docs/internals/delivery.md.
 // Which generation of a job counts: the same rules as the scripts next to it, step by step.
 import { wasOpened } from './aborted.rule.js';
 import {
