@@ -351,7 +351,7 @@ export const SCHEDULES: readonly Rule[] = [
       ),
       ...unit('producer/revoke.spec.ts', 'does not confirm once its process closes', [
         'producer/revoker.ts',
-        'this.context.refuseIfClosed(); // nodes that this process has left are not away',
+        'this.context.refuseIfClosed(); // once it has left its nodes, it cannot tell whether they are unreachable',
         '',
       ]),
     ],

@@ -75,7 +75,7 @@ export class Revoker {
     }
     const { everywhere, held } = await deleteForCertain(parts, tube, job, known);
     const answer = this.ended(target, result === 'unknown' && everywhere ? 'revoked' : result, revoked);
-    this.context.refuseIfClosed(); // after leaving its nodes, this process can't tell whether they are unreachable
+    this.context.refuseIfClosed(); // once it has left its nodes, it cannot tell whether they are unreachable
     if (answer === 'revoked' && (held.length > 0 || known.length === 0)) throw unconfirmed(target, held);
     return answer;
   }
