@@ -16,7 +16,7 @@ const USAGE = `npm run faults [-- OPTIONS]
                 repeatable, or a comma-separated list
   --jobs N      jobs per experiment (default: the number in its file, mostly 20,000); for the model check,
                 seeds (default: 1,000); with --kafka, messages per experiment
-  --small       the small version, most of which npm test runs: a few hundred jobs each, or 1,000 messages, short leases and outages
+  --small       the small version, most of which npm run test:all runs: a few hundred jobs each, or 1,000 messages, short leases and outages
   --json        print only one line of JSON per experiment
   --keep        keep all logs and print where they are (default: keep only those of failed experiments)
   --help        show this help

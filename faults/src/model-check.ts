@@ -20,7 +20,7 @@ export const MODEL_CHECK = {
   number: 22,
   name: 'model-check',
   what: 'random operations and faults on a virtual clock; a failing seed can be rerun',
-  /** The numbers by default and in the small version. The small one is low, because npm test runs the model anyway. */
+  /** The numbers by default and in the small version. The small one is low, because the tests run the model anyway. */
   seeds: 1_000,
   smallSeeds: 10,
 };

@@ -8,7 +8,7 @@ export interface LabSettings {
   readonly name: string;
   /** Number of jobs; in an experiment with streams, of messages. */
   readonly jobs: number;
-  /** Short leases, short outages: for `npm test`. */
+  /** Short leases, short outages: for `npm run test:all`. */
   readonly small: boolean;
   /** Uses Confluent's client in the consumers of an experiment with streams. @default false */
   readonly confluent?: boolean;

@@ -139,7 +139,7 @@ function bare(methods: Methods, key: string | symbol): Handler {
   };
 }
 
-/** Does what Nest does after enhancers, since nothing else subscribes to an Observable returned by a bare handler. */
+/** Resolves to an Observable's last value, as Nest does after enhancers: nothing else would subscribe to what a bare handler returns. */
 function lastValue(result: unknown): unknown {
   return isObservable(result) ? lastValueFrom(result) : result;
 }

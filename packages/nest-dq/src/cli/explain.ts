@@ -8,7 +8,8 @@ export const explain = clusterCommand({
   name: 'explain',
   operands: ['[REF]'],
   summary: 'Explain why a job has not run, or what became of it, and where each copy is.',
-  about: 'TAKEN, RELEASED, TIMED OUT: how often a process took the copy, gave it back, and held it too long.',
+  about:
+    'TAKEN, RELEASED, TIMED OUT: how many times processes took the copy, gave it back, or held it too long.',
   flags: REFERENCE_FLAGS,
   status: '0 explained; 1 job unknown or Redis unreachable',
   examples: ['nest-dq explain --tube order.cancel --key order-42'],

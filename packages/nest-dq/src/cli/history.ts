@@ -13,7 +13,7 @@ const WORDS = ['minute', 'hour'] as const;
 export const history = clusterCommand({
   name: 'history',
   operands: ['[TUBE]'],
-  summary: 'Show counts of what happened within the last two days, in one tube or all of them.',
+  summary: 'Count adds, runs and dead letters over time, up to two days back, for one tube or all of them.',
   about:
     'ADDED counts jobs; STARTED, COMPLETED and FAILED count runs; DEAD counts dead letters. LATE: runs started more\n' +
     'than a second late; LATEST: upper bound of their lateness. The last few seconds may be missing. With --json, the\n' +

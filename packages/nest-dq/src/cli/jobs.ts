@@ -64,7 +64,7 @@ export const move = clusterCommand({
   name: 'move',
   writes: true,
   operands,
-  summary: 'Move a job that is not running to another time. Resets its attempts.',
+  summary: 'Move a job to another time, unless it is running. Resets its attempts.',
   flags: {
     ...REFERENCE_FLAGS,
     to: {

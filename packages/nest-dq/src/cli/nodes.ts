@@ -9,7 +9,7 @@ const MAX_CLOCK_SKEW_MS = 1_000;
 
 export const nodes = clusterCommand({
   name: 'nodes',
-  summary: 'Show the state of Redis and of each node, with its copies.',
+  summary: 'Show the state of Redis and of each node, and how many copies it holds.',
   flags: {},
   status: '0 all up; 1 not all up',
   examples: ['nest-dq nodes', 'nest-dq nodes --json'],

@@ -11,7 +11,7 @@ function doubt(unknown: true | undefined): string {
 export const pause = clusterCommand({
   name: 'pause',
   operands,
-  summary: 'Pause a tube: until `resume`, no process starts runs.',
+  summary: 'Pause a tube: no process starts a run until it is resumed.',
   about:
     'Started runs continue, and jobs can still be added, moved and revoked. If the tube is already paused, sets a new end.',
   flags: {

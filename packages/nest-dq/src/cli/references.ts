@@ -3,11 +3,14 @@ import type { JobRef } from '../api/job.js';
 
 /** Flags of commands about one job, whose operand is `[REF]`. */
 export const REFERENCE_FLAGS: Flags = {
-  tube: { value: 'TUBE', help: 'tube, without the prefix; with --key or --id, replaces REF' },
+  tube: {
+    value: 'TUBE',
+    help: 'name of the tube, without the prefix;\ngive it with --key or --id instead of REF',
+  },
   key: { value: 'KEY', help: 'key of the job' },
   id: {
     value: 'ID',
-    help: 'id of the job; without a key, a job can be found only while\nit is in the index, or once it has started',
+    help: 'id of the job; one without a key is found only while\nit is in the index, or once it has started',
   },
 };
 

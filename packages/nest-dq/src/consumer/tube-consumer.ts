@@ -26,7 +26,7 @@ import type { ConsumerParts, ConsumerSettings, TubeContext, TubeLife } from './t
 const BACK = { kind: 'back' } as const;
 /** Max time by which a copy may surface early. One that is earlier is released, because its node's clock is fast. */
 const MAX_EARLY_MS = 1_100;
-/** Earliness above which a copy lets its node pause, because the copies queued behind it are early too. */
+/** If a copy is earlier than this, reserving from its node may pause: the copies queued behind it are early too. */
 const NO_HURRY_MS = 10;
 /** How long handlers have to return after their signal was aborted. */
 const ABORT_GRACE_MS = 250;
@@ -259,7 +259,7 @@ export class TubeConsumer implements TubeLife, GateListener {
         return this.changed();
       case 'back':
         this.flush();
-        return this.heartbeat.beat(); // reports what this process still runs
+        return this.heartbeat.beat(); // reports what this process is still running
     }
   }
 

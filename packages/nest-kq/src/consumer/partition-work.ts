@@ -180,7 +180,7 @@ export class PartitionWork {
     this.giveUp();
   }
 
-  /** Aborts current runs, which nobody waits for any more. Their results still count. */
+  /** Aborts the current runs; nothing waits for them any more. Their results still count. */
   giveUp(): void {
     for (const run of this.runs) run.cut();
   }
