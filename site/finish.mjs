@@ -7,7 +7,9 @@ const dist = fileURLToPath(new URL('.vitepress/dist', import.meta.url));
 const base = process.env.SITE_BASE || '/';
 cpSync(fileURLToPath(new URL('../reference', import.meta.url)), join(dist, 'reference'), { recursive: true });
 
-const pages = readdirSync(dist, { recursive: true }).filter((path) => path.endsWith('.html'));
+const pages = readdirSync(dist, { encoding: 'utf8', recursive: true }).filter((path) =>
+  path.endsWith('.html'),
+);
 const html = new Map(pages.map((path) => [path, readFileSync(join(dist, path), 'utf8')]));
 const ids = new Map(
   Array.from(html, ([path, text]) => [
@@ -33,6 +35,6 @@ for (const [page, text] of html) {
     } else if (hash && ids.has(file) && !ids.get(file).has(hash)) dead.push(`${page}: no anchor ${link}`);
   }
 }
-for (const line of dead) console.error(line);
+for (const line of dead) process.stderr.write(`${line}\n`);
 if (dead.length > 0) process.exitCode = 1;
-else console.log(`${count} links of ${html.size} pages lead somewhere`);
+else process.stdout.write(`${count} links of ${html.size} pages lead somewhere\n`);
