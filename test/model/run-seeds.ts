@@ -36,8 +36,14 @@ export async function runSeeds(first: number, count: number): Promise<ModelRow> 
   return { seeds: count, jobs, starts, faults, failed };
 }
 
+/** Throws an Error with the first failed seed explained, if there is one. */
+export async function refuseFailed({ failed }: ModelRow): Promise<void> {
+  const [failure] = failed;
+  if (failure) throw new Error(`${failed.length} seeds failed; ${await explain(failure.seed)}`);
+}
+
 /** For a person: the promises that a seed breaks, and everything that happens in the smallest plan that breaks the same one. */
-export async function explain(seed: number): Promise<string> {
+async function explain(seed: number): Promise<string> {
   const plan = drawPlan(seed);
   const smallest = await shrink(plan);
   const simulation = await simulate(smallest);
