@@ -90,7 +90,7 @@ export async function writeApp(folder: string, shape: Shape, packageJson: object
 
 /** `modules` is the folder that has TypeScript. `flags`: more of its flags. */
 export async function compileApp(folder: string, modules: string, ...flags: string[]): Promise<void> {
-  const tsc = join(modules, 'typescript', 'bin', 'tsc');
+  const tsc = join(modules, '.bin', 'tsc');
   await run(process.execPath, [tsc, '-p', folder, ...flags]).catch((error: { stdout: string }) => {
     throw new Error(`the application does not compile:\n${error.stdout}`);
   });
