@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, afterEach, expect, it } from '@jest/globals';
 import { ConsoleLogger, Injectable, type Provider } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
-import { Kafka, logLevel } from 'kafkajs';
+import { Kafka, logLevel, type Admin } from 'kafkajs';
 import { DqModule } from 'nest-dq';
 import { DqDeadLetters, DqInspector } from 'nest-dq/operate';
 import { KqModule, KqPusher, TopicHandler, type KqMessage, type TopicHandlerOptions } from 'nest-kq';
@@ -95,11 +95,20 @@ const tubeOf = () => `kq/${topic}`;
 
 /** Removes what lies before an offset of partition 0, as the retention of a topic does. */
 async function forget(offset: number): Promise<void> {
+  await withAdmin(async (admin) => {
+    await admin.fetchTopicOffsets(topic); // it has to know the topic
+    await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: String(offset) }] });
+  });
+}
+
+async function withAdmin(act: (admin: Admin) => Promise<void>): Promise<void> {
   const admin = new Kafka({ brokers: [kafka.endpoint], logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
-  await admin.fetchTopicOffsets(topic); // it has to know the topic
-  await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: String(offset) }] });
-  await admin.disconnect();
+  try {
+    await act(admin);
+  } finally {
+    await admin.disconnect();
+  }
 }
 
 /** How far the group has come, in all partitions. */
@@ -174,6 +183,31 @@ it(
 );
 
 it(
+  'gets a job of its own in a topic created again, where an old message of that offset still waits',
+  async () => {
+    const { Handlers } = failing(() => true, { backoff: HOUR });
+    const fail = async (value: string, jobs: number) => {
+      const app = await start(Handlers);
+      const { offset } = await app.get(KqPusher).push(topic, value, { partition: 0 });
+      expect(offset).toBe('0');
+      const inspector = app.get(DqInspector);
+      await eventually('it has a job', async () => (await inspector.tube(tubeOf())).waiting === jobs);
+      await eventually('it is committed', async () => (await committed()) === 1n);
+      await end(app);
+    };
+    await fail('old', 1);
+    await withAdmin((admin) => admin.deleteTopics({ topics: [topic] }));
+    await eventually('the topic is created again', async () => {
+      const created = await driver.admin.createTopics([{ topic, partitions: 2 }]);
+      return created.length === 1;
+    });
+    await eventually('the old offsets are gone', async () => (await committed()) === 0n);
+    await fail('new', 2);
+  },
+  LIMIT,
+);
+
+it(
   'ends in the dead letters of nest-dq, from which it is revived',
   async () => {
     let broken = true;
@@ -184,7 +218,7 @@ it(
     const first = async () => (await letters.list(tubeOf())).letters[0];
     await eventually('it is dead', async () => (await first()) !== undefined);
     const letter = (await first())!;
-    expect(letter.key).toMatch(new RegExp(`^${topic}/[01]/0$`));
+    expect(letter.key).toMatch(new RegExp(`^${topic}/[01]/0@\\d+$`));
     expect(letter.error?.message).toBe('no stock');
     broken = false;
     await letters.revive(letter);

@@ -54,7 +54,8 @@ export class DqDelays implements Delays {
     const { producer, cluster } = this.parts;
     const { topic, partition, message } = failed;
     const tube = tubeOfRetries(cluster, group);
-    const key = `${topic}/${partition}/${message.offset}`;
+    // A topic that is deleted and created again begins at offset 0: the timestamp tells its messages from the old ones.
+    const key = `${topic}/${partition}/${message.offset}@${message.timestamp}`;
     // An existing job keeps its runs: a redelivered message must not start over.
     const options = { key, onDuplicate: 'keep', attempts } as const;
     const store = (whole: boolean) => producer.delay(tube, storedFailure(failed, whole), after, options);
@@ -101,9 +102,9 @@ export class DqDelays implements Delays {
     }
   }
 
-  private async read({ topic, partition, offset, runs }: StoredFailure): Promise<FailedMessage> {
+  private async read({ topic, partition, offset, timestamp, runs }: StoredFailure): Promise<FailedMessage> {
     const message = await this.parts.admin.read(topic, partition, BigInt(offset));
-    if (message) return { topic, partition, message, runs };
+    if (message?.timestamp === timestamp) return { topic, partition, message, runs };
     // Throwing would retry what can't come back.
     throw Discard.because(
       `message ${offset} of ${topic}/${partition} was too large for a job and is no longer in the log`,
