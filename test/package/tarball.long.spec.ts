@@ -164,6 +164,59 @@ it('a bundle of an application has the thread that renews leases where its file 
   }
 }, 120_000);
 
+it('a bundle by webpack with the settings in docs/bundling.md runs without node_modules, with the thread and the dashboard', async () => {
+  const source = await mkdtemp(join(folder, 'express-'));
+  const bundle = await mkdtemp(join(tmpdir(), 'nest-dq-webpack-'));
+  try {
+    const shape: Shape = { ...SHAPE, platform: 'express' };
+    await writeApp(source, shape);
+    await compileApp(source, join(ROOT, 'node_modules'), OWN_CODE);
+    // As in a folder `dist`: webpack would take a source next to what was compiled.
+    await Promise.all(['app.ts', 'express.ts'].map((name) => rm(join(source, name))));
+    await webpackAsOnThePage(source, bundle);
+    await cp(join(installed, 'dist', 'dashboard', 'client'), join(bundle, 'client'), { recursive: true });
+    const app = new RunningApp(bundle, shape, { play: 'orders http', servers });
+    apps.push(app);
+    await eventually('all jobs ran', () =>
+      ['now', 'delay', 'at', 'http'].every((id) => app.saw('ran', { id, attempt: 1 })),
+    );
+    const page = await fetch(String(app.last('listens')!['dashboard']));
+    expect([page.status, await page.text()]).toEqual([
+      200,
+      expect.stringContaining('<title>nest-dq</title>'),
+    ]);
+    app.terminate();
+    expect(await app.ended).toBe('SIGTERM');
+    expect(app.complaints).not.toContain(NO_THREAD);
+  } finally {
+    await rm(bundle, { recursive: true });
+  }
+}, 180_000);
+
+/** Bundles what `tsc` has compiled with the configuration that the page shows. */
+async function webpackAsOnThePage(source: string, bundle: string): Promise<void> {
+  const page = await readFile(join(ROOT, 'docs', 'bundling.md'), 'utf8');
+  const [, shown] = /^```js\n(\/\/ webpack\.config[^]*?)^```$/m.exec(page)!;
+  await writeFile(join(source, 'webpack.config.cjs'), shown!);
+  const script = join(source, 'bundle.cjs');
+  const settings = {
+    context: folder,
+    output: { filename: '[name].js', path: bundle },
+    optimization: { minimize: false }, // half of the time
+    express: join(source, 'express.js'),
+  };
+  await writeFile(
+    script,
+    `const { module: forTypeScript, ...shown } = require('./webpack.config.cjs');
+    const { express, ...settings } = ${JSON.stringify(settings)};
+    const { main, ...entry } = shown.entry;
+    require('webpack')({ ...shown, ...settings, entry: { express, ...entry } }, (error, stats) => {
+      if (error || stats.hasErrors()) throw error ?? new Error(stats.toString('errors-only'));
+    });`,
+  );
+  await run(process.execPath, [script]);
+}
+
 /** Errors and warnings of an application in a folder, up to the time that its jobs have run. */
 async function complaintsOf(bundle: string): Promise<string> {
   const app = new RunningApp(bundle, SHAPE, { play: 'orders', servers });
