@@ -104,6 +104,9 @@ it('leads from the start page to the Chinese one', async () => {
   await page.getByRole('link', { name: '简体中文' }).first().click();
   await page.waitForURL(`${home}zh/`);
   expect(await page.locator('html').getAttribute('lang')).toBe('zh-CN');
+  await page.getByRole('button', { name: '搜索' }).click();
+  await page.getByRole('searchbox').fill('beanstalkd');
+  await page.locator('.result').first().waitFor();
 });
 
 it('has the reference of every package with an API for applications', async () => {
@@ -112,6 +115,10 @@ it('has the reference of every package with an API for applications', async () =
   await page.getByRole('link', { name: 'nest-dq', exact: true }).last().click();
   await page.waitForURL(`${home}reference/index.html`);
   expect(await page.title()).toContain('nest-dq');
+  for (const name of ['nest-kq', 'nest-handlers']) {
+    await page.goto(`${home}reference/${name}/index.html`);
+    expect(await page.title()).toContain(name);
+  }
 });
 
 it('fits a phone: tables scroll, the page does not', async () => {

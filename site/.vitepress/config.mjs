@@ -85,6 +85,7 @@ const nav = [
     text: 'Reference',
     items: [
       { text: 'nest-dq', link: '/reference/index.html', target: '_self' },
+      { text: 'nest-kq', link: '/reference/nest-kq/index.html', target: '_self' },
       { text: 'nest-handlers', link: '/reference/nest-handlers/index.html', target: '_self' },
     ],
   },
@@ -105,6 +106,27 @@ const startPage = {
       features,
       ...rest,
     ].join('\n');
+  },
+};
+
+/** The Chinese start page searches all pages, which are English: VitePress has an index for each language, and none for one page. */
+const searchInChinese = {
+  name: 'search-in-chinese',
+  transform(code, id) {
+    return id.endsWith('/@localSearchIndex')
+      ? code.replace(/"root": (\(\) => [^,}]+)/, '$&, "zh": $1')
+      : undefined;
+  },
+};
+
+const SEARCH_ZH = {
+  button: { buttonText: '搜索', buttonAriaLabel: '搜索' },
+  modal: {
+    displayDetails: '显示详情',
+    resetButtonTitle: '清除',
+    backButtonTitle: '关闭',
+    noResultsText: '没有结果：',
+    footer: { selectText: '选择', navigateText: '切换', closeText: '关闭' },
   },
 };
 
@@ -141,13 +163,13 @@ export default defineConfig({
     },
   },
   markdown: { anchor: { slugify }, config: mapLinks },
-  vite: { plugins: [startPage] },
+  vite: { plugins: [startPage, searchInChinese] },
   themeConfig: {
     i18nRouting: false,
     nav,
     sidebar,
     outline: [2, 3],
-    search: { provider: 'local' },
+    search: { provider: 'local', options: { locales: { zh: { translations: SEARCH_ZH } } } },
     socialLinks: [{ icon: 'github', link: REPOSITORY }],
   },
 });

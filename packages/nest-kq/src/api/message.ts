@@ -38,7 +38,9 @@ export type LaterOptions = Omit<MessageOptions, 'delay' | 'at'> &
 
 /** The place where a message is stored. Plain data. */
 export interface Pushed {
+  /** Topic name. */
   readonly topic: string;
+  /** Partition number, from 0. */
   readonly partition: number;
   /** Offset in the partition, in decimal digits: a number could lose precision, and JSON can't hold a bigint. */
   readonly offset: string;
@@ -46,6 +48,7 @@ export interface Pushed {
 
 /** A push that waits in nest-dq. Plain data; `ref` identifies the job, to revoke or reschedule it. */
 export interface DelayedPush {
+  /** Topic name. */
   readonly topic: string;
   /** The nest-dq job that will push the message. */
   readonly job: {

@@ -1,6 +1,8 @@
 /** A message as its handler sees it. A class, so it can be used in decorated signatures; created by the library only. */
 export abstract class KqMessage<V = unknown> {
+  /** Topic name. */
   abstract readonly topic: string;
+  /** Partition number, from 0. */
   abstract readonly partition: number;
   /** Offset in the partition, in decimal digits; use `BigInt(offset)` to calculate with it. */
   abstract readonly offset: string;

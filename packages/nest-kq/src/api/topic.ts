@@ -8,6 +8,7 @@ import { TOPIC_NAMES, isTopicName } from './topic-name.js';
 
 /** A topic name with the types of its values: `In` is pushed, `Out` is what a handler gets. Created by `defineTopic`. */
 export interface Topic<In = any, Out = any> {
+  /** Name of the topic in Kafka. */
   readonly name: string;
   /** Storage format of the values. */
   readonly format: Format;

@@ -4,7 +4,9 @@ import type { KqError } from '../errors.js';
 
 /** The position of a letter in its dead letter topic. */
 export interface KqDeadLetterRef {
+  /** Partition of the dead letter topic, from 0. */
   readonly partition: number;
+  /** Offset in that partition; a string has decimal digits. */
   readonly offset: string | number | bigint;
 }
 
@@ -28,6 +30,7 @@ export interface KqDeadLetterFilter {
 export interface KqDeadLetterSummary {
   /** Together with `offset`, the position of the letter. */
   readonly partition: number;
+  /** Offset in that partition, in decimal digits. */
   readonly offset: string;
   /** The original position of the message. */
   readonly origin: { readonly topic: string; readonly partition?: number; readonly offset?: string };
@@ -35,17 +38,21 @@ export interface KqDeadLetterSummary {
   readonly group?: string;
   /** The key as UTF-8, or null if there is none. */
   readonly key: string | null;
+  /** When it became a dead letter. */
   readonly diedAt: Date;
   /** `attempts`, `notRetried`, `discarded` or `unreadable`. */
   readonly why?: string;
   /** Number of runs. */
   readonly attempts?: number;
+  /** The error of its last run. */
   readonly error: { readonly name: string; readonly message: string };
+  /** Size of its value in bytes; 0 for a tombstone. */
   readonly valueBytes: number;
 }
 
 /** A complete dead letter. */
 export interface KqDeadLetter extends KqDeadLetterSummary {
+  /** The error of its last run, with its stack. */
   readonly error: { readonly name: string; readonly message: string; readonly stack: string };
   /** Null for a tombstone. */
   readonly value: Buffer | null;

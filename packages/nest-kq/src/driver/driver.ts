@@ -39,6 +39,7 @@ export interface ProducerOptions {
   readonly requestBytes?: number;
 }
 
+/** Codecs of record batches. */
 export type Compression = 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd';
 
 /** Where a message is stored, or why it isn't. */
@@ -174,6 +175,7 @@ export interface LogMember {
 
 /** A topic, or one of its partitions, that a member can't read now. Resumes on its own. */
 export interface Unavailable {
+  /** Topic name. */
   readonly topic: string;
   /** Absent for the whole topic. */
   readonly partition?: number;

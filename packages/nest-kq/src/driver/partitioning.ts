@@ -4,15 +4,20 @@ import type { Headers, OutgoingMessage } from './message.js';
 
 /** A message that needs a partition. */
 export interface MessageToPlace {
+  /** Topic name. */
   readonly topic: string;
   /** Null if there is none. */
   readonly key: Buffer | null;
   /** Null for a tombstone. */
   readonly value: Buffer | null;
+  /** Its headers; empty if there are none. */
   readonly headers: Headers;
 }
 
-/** @returns A partition, from 0 to `partitions - 1`; undefined to choose by key. */
+/**
+ * Chooses the partition of a message.
+ * @returns A partition, from 0 to `partitions - 1`; undefined to choose by key.
+ */
 export type Partitioner = (message: MessageToPlace, partitions: number) => number | undefined;
 
 const SEED = 0x9747b28c;

@@ -69,11 +69,13 @@ export interface KqEventMap {
 
 /** A handled message. */
 export interface Handled {
+  /** The message, with its attempt. */
   readonly message: KqMessage;
+  /** Consumer group of the handler. */
   readonly group: string;
-  /** Duration of its run, with guards, pipes and interceptors; a batch has one run. */
+  /** Duration of its run in ms, with guards, pipes and interceptors; a batch has one run. */
   readonly took: number;
-  /** Time from the message's timestamp to the start of its run. Two machines' clocks may differ; never negative. */
+  /** Ms from the message's timestamp to the start of its run. Two machines' clocks may differ; never negative. */
   readonly lateness: number;
 }
 
@@ -81,11 +83,13 @@ export interface Handled {
 export interface FailedRun {
   /** Its `value` is a Buffer if it couldn't be read because the topic's schema failed. */
   readonly message: KqMessage;
+  /** Consumer group of the handler. */
   readonly group: string;
+  /** The error thrown by the handler, or the reason the value could not be read. */
   readonly error: Error;
-  /** Duration until the failure. */
+  /** Ms until the failure. */
   readonly took: number;
-  /** Delay before the next run. */
+  /** Ms before the next run. */
   readonly after: number;
 }
 
@@ -96,6 +100,7 @@ export interface Death {
    * discarded it. `unreadable`: the topic's format or schema refuses it.
    */
   readonly why: 'attempts' | 'notRetried' | 'discarded' | 'unreadable';
+  /** The error of the last run. */
   readonly error: Error;
   /** Number of runs in this process. */
   readonly runs: number;
@@ -105,6 +110,7 @@ export interface Death {
 export interface DeadMessage extends Death {
   /** Its `value` is a Buffer if it couldn't be read. */
   readonly message: KqMessage;
+  /** Consumer group of the handler. */
   readonly group: string;
 }
 
@@ -114,10 +120,11 @@ export interface DeferredMessage {
   readonly to: string;
   /** Its `value` is a Buffer if it couldn't be read. */
   readonly message: KqMessage;
+  /** Consumer group of the handler. */
   readonly group: string;
   /** The failure. */
   readonly error: Error;
-  /** Delay before the next run, or before the next attempt to store it. */
+  /** Ms before the next run, or before the next attempt to store it. */
   readonly after: number;
 }
 
@@ -125,29 +132,33 @@ export interface DeferredMessage {
 export interface HeldMessage extends DeadMessage {
   /** Why it can't be stored. */
   readonly trouble: Error;
-  /** Delay before the next attempt. */
+  /** Ms before the next attempt. */
   readonly after: number;
 }
 
 /** A partition of a topic. */
 export interface KqPartition {
+  /** Topic name. */
   readonly topic: string;
+  /** Partition number, from 0. */
   readonly partition: number;
 }
 
 /** A partition stalled by one message. */
 export interface StalledPartition extends KqPartition {
+  /** Consumer group that is stalled there. */
   readonly group: string;
   /** Offset of the message, in decimal digits. */
   readonly offset: string;
   /** Number of messages after it that are here, handled or not. */
   readonly behind: number;
-  /** Min time it has stalled the partition. */
+  /** Ms for which it has stalled the partition, at least. */
   readonly after: number;
 }
 
 /** Messages removed before they were handled. */
 export interface SkippedMessages extends KqPartition {
+  /** Consumer group that never saw them. */
   readonly group: string;
   /** First missing offset, in decimal digits. */
   readonly from: string;
@@ -159,6 +170,7 @@ export interface SkippedMessages extends KqPartition {
 
 /** The effect of a rebalance on this process. */
 export interface Rebalanced {
+  /** Group name. */
   readonly group: string;
   /** All partitions it has now. */
   readonly partitions: readonly KqPartition[];
@@ -170,6 +182,7 @@ export interface Rebalanced {
 
 /** Topics that became unreadable or readable again, and partitions among those of this process. */
 export interface UnavailableChange {
+  /** Group name. */
   readonly group: string;
   /** Everything that can't be read now. */
   readonly places: readonly KqUnavailable[];
@@ -181,6 +194,7 @@ export interface UnavailableChange {
 
 /** A message that wasn't stored, or whose fate is unknown. */
 export interface PushFailed {
+  /** Topic name. */
   readonly topic: string;
   /** The key as given; absent if there is none. */
   readonly key?: string | Uint8Array | null;

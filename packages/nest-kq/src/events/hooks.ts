@@ -6,6 +6,7 @@ import type { KqEvents } from './events.js';
 
 /** A message about to be pushed, as hooks see it. */
 export interface PushedTo {
+  /** Topic name. */
   readonly topic: string;
   /** The key as given; absent if there is none. */
   readonly key?: string | Uint8Array | null;
@@ -21,6 +22,7 @@ export interface KqPushCall extends PushedTo {
 
 /** A call of a handler. */
 export interface KqRun {
+  /** Consumer group of the handler. */
   readonly group: string;
   /** The messages of the call, all from one partition; exactly one unless the handler takes batches. */
   readonly messages: readonly KqMessage[];
@@ -78,6 +80,7 @@ export interface KqLoad {
 
 /** A group, as this process sees it. */
 export interface KqGroupLoad {
+  /** Group name. */
   readonly group: string;
   /** Whether this process is in the group. */
   readonly up: boolean;
@@ -89,7 +92,9 @@ export interface KqGroupLoad {
 
 /** A partition of this process. */
 export interface KqPartitionLoad {
+  /** Topic name. */
   readonly topic: string;
+  /** Partition number, from 0. */
   readonly partition: number;
   /** Number of unhandled messages as of the last fetch, including gaps. Absent if nothing was fetched yet. */
   readonly lag?: number;

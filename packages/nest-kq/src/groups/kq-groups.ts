@@ -2,6 +2,7 @@ import type { Topic } from '../api/topic.js';
 
 /** A partition as a group sees it. Offsets are strings, as in `KqMessage`. */
 export interface KqPartitionView {
+  /** Partition number, from 0. */
   readonly partition: number;
   /** Offset of the first stored message. */
   readonly first: string;
@@ -15,8 +16,11 @@ export interface KqPartitionView {
 
 /** A topic in which a group has committed something. */
 export interface KqGroupTopic {
+  /** Topic name. */
   readonly topic: string;
+  /** Sum over its partitions. */
   readonly lag: number;
+  /** Partitions with a leader, by number. */
   readonly partitions: readonly KqPartitionView[];
   /** Partitions without a leader, whose end is unknown; not included in `partitions` or `lag`. Absent if there are none. */
   readonly leaderless?: readonly number[];
@@ -24,7 +28,9 @@ export interface KqGroupTopic {
 
 /** A group as the brokers see it. */
 export interface KqGroupView {
+  /** Group name. */
   readonly group: string;
+  /** Sum over its topics. */
   readonly lag: number;
   /** By name. Empty if there is no such group, or it has committed nothing. */
   readonly topics: readonly KqGroupTopic[];

@@ -15,6 +15,7 @@ import { KqError, show } from '../errors.js';
 
 /** A stored message of a topic. */
 export interface StoredMessage<V = unknown> {
+  /** Partition number, from 0. */
   readonly partition: number;
   /** Offset in the partition, in decimal digits. */
   readonly offset: string;
