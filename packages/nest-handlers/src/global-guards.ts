@@ -1,4 +1,4 @@
-import type { LoggerService } from '@nestjs/common';
+import type { CanActivate, LoggerService } from '@nestjs/common';
 import type { ApplicationConfig } from '@nestjs/core';
 import type { HandlerKind } from './handler-kind.js';
 import type { FoundMethod } from './marked-methods.js';
@@ -28,7 +28,10 @@ export class GlobalGuards {
   advise(): void {
     const handlers = this.handlers.splice(0);
     const types = [
-      ...this.config.getGlobalGuards().map((guard): Function => guard.constructor),
+      ...this.config
+        .getGlobalGuards()
+        .filter((guard) => !letsPass(guard))
+        .map((guard): Function => guard.constructor),
       ...this.config.getGlobalRequestGuards().map(({ metatype }) => metatype),
     ].filter((type) => type !== null);
     const { item, contextCheck } = this.kind;
@@ -40,6 +43,11 @@ export class GlobalGuards {
         `return true from canActivate when ${contextCheck}(context)`,
     );
   }
+}
+
+/** Whether it's an object in the place of a guard that takes no context, such as `{ canActivate: () => true }` of nestjs-cls. */
+function letsPass(guard: CanActivate): boolean {
+  return guard.constructor === Object && guard.canActivate.length === 0;
 }
 
 /** Whether it has metadata a guard may look for, such as that of a decorator `@Public()`. */

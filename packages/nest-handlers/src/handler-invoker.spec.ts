@@ -260,6 +260,13 @@ describe('a global guard', () => {
     expect(await handlers['x']!('', note())).toBe('sent');
     expect(warnings).toEqual([]);
   });
+
+  it('that is an object in the place of one, as where an option leaves it out, is not', async () => {
+    const nothing = { provide: APP_GUARD, useFactory: () => ({ canActivate: () => true }) };
+    const { handlers, warnings } = await bind({ providers: [Reminders, nothing] });
+    expect(await handlers['x']!('', note())).toBe('sent');
+    expect(warnings).toEqual([]);
+  });
 });
 
 describe('scopes', () => {
