@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
-import { Recurring } from 'nest-dq';
+import { DelayedHandler, Recurring, type DelayedJob } from 'nest-dq';
 import type { CopyView } from 'nest-dq/operate';
 import { eventually, Proxy } from 'test-servers';
 import { clusterSuite } from '../support/suite.js';
@@ -23,6 +23,14 @@ class Reports {
   @Recurring('report.nightly', '0 3 * * *')
   write(payload: unknown): void {
     this.written.push(payload);
+  }
+}
+
+@Injectable()
+class Slow {
+  @DelayedHandler('slow')
+  run(_payload: unknown, { signal }: DelayedJob): Promise<void> {
+    return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
   }
 }
 
@@ -201,6 +209,32 @@ it('triggers a series now', async () => {
   await series.getByText('0 3 * * *').waitFor();
   await series.getByRole('button', { name: /^Trigger now/ }).click();
   await eventually('it ran', () => reports.written.length === 1);
+});
+
+it('skips the next run of a series, after saying when it will run instead', async () => {
+  const reports = new Reports();
+  const app = await start({ providers: [{ provide: Reports, useValue: reports }] });
+  const dueAt = async () => (await app.inspector.series())[0]!.next!.getTime();
+  const before = await dueAt();
+  const { page } = await browser.open(app.at('cluster'));
+  const series = page.getByRole('main').getByRole('region', { name: 'Series' });
+  await series.getByRole('button', { name: /^Skip next run/ }).click();
+  const dialog = page.getByRole('dialog', { name: 'Skip the next run of report.nightly?' });
+  await dialog.getByText('It won’t run at').waitFor();
+  await dialog.getByRole('button', { name: 'Skip next run' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await eventually('a day later', async () => (await dueAt()) === before + 86_400_000);
+});
+
+it('shows what has run for longer than a second, where, and since when', async () => {
+  const app = await start({ providers: [Slow] });
+  const { page } = await browser.open(app.at('running'));
+  await page.getByText('No run has taken longer than a second.').waitFor();
+  const { id } = await app.producer.now('slow', {});
+  const row = page.getByRole('main').getByRole('row').filter({ hasText: id });
+  await row.getByText(`:${process.pid}`).waitFor();
+  await row.getByRole('link', { name: id }).click();
+  await page.getByRole('heading', { level: 1, name: id }).waitFor();
 });
 
 /** The copies that are on their nodes. */

@@ -2,6 +2,7 @@ import { afterEach, expect, it } from '@jest/globals';
 import { Injectable, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { DqModule, DqProducer, Recurring, type DelayedJob } from 'nest-dq';
+import { DqInspector } from 'nest-dq/operate';
 import { eventually } from 'test-servers';
 import { clusterSuite, closedAfterEach } from '../support/suite.js';
 import { optionsOf } from '../support/system.js';
@@ -62,4 +63,21 @@ it('continues in another process by another plan', async () => {
   expect((await job())!.id).toBe(waiting.id);
   await eventually('a tick', () => ticks.length > 0);
   expect(ticks[0]!).toBeLessThan(waiting.dueAt.getTime());
+}, 60_000);
+
+it('is listed by every process, with its next five times, and says where plans differ', async () => {
+  const tube = 'tack';
+  await start(tube, '0 0 1 1 *');
+  const other = (await start('another', '30 12 * * *')).get(DqInspector);
+  const listed = async () => (await other.series()).find((each) => each.tube === tube);
+  await eventually('the other has announced it', async () => (await listed()) !== undefined);
+  const { next, later, ...view } = (await listed())!;
+  expect(view).toEqual({ tube, key: 'recurring', plan: '0 0 1 1 * UTC', processes: 1, state: 'waiting' });
+  const year = next!.getUTCFullYear();
+  expect([next!, ...later].map((at) => at.toISOString())).toEqual(
+    [0, 1, 2, 3, 4].map((n) => `${year + n}-01-01T00:00:00.000Z`),
+  );
+  await start(tube, '0 0 2 1 *');
+  await eventually('two plans', async () => (await listed())?.unequal === true);
+  expect(await listed()).toMatchObject({ processes: 2 });
 }, 60_000);

@@ -6,6 +6,7 @@ import { DeadPage } from './dead-page.js';
 import { HistoryPage } from './history-page.js';
 import { JobPage } from './job-page.js';
 import { KafkaPage } from './kafka-page.js';
+import { RunningPage } from './running-page.js';
 import { SearchPage } from './search-page.js';
 import { TimelinePage } from './timeline-page.js';
 import { TubesPage } from './tubes-page.js';
@@ -27,6 +28,7 @@ export const PAGES: readonly PageEntry[] = [
   { path: 'timeline', title: 'nav.timeline', Page: TimelinePage },
   { path: 'tubes', title: 'nav.tubes', Page: TubesPage },
   { path: 'waiting', title: 'nav.waiting', Page: WaitingPage },
+  { path: 'running', title: 'nav.running', Page: RunningPage },
   { path: 'dead', title: 'nav.dead', Page: DeadPage },
   { path: 'kafka', title: 'nav.kafka', Page: KafkaPage, kafka: true },
   { path: 'history', title: 'nav.history', Page: HistoryPage },

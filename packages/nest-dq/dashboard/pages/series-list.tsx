@@ -1,6 +1,7 @@
 import type { SeriesWire } from '../../src/dashboard/wire.js';
 import { ActButton } from '../acts/act-button.js';
-import { doAct } from '../acts/one.js';
+import { askFirst, doAct } from '../acts/one.js';
+import { Badge } from '../parts/badge.js';
 import { Failure } from '../parts/failure.js';
 import { JobState } from '../parts/job-state.js';
 import { useLoad } from '../parts/load.js';
@@ -10,10 +11,11 @@ import { getData } from '../server/requests.js';
 import { now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import { t } from '../words/language.js';
+import { count, fullTime, time } from '../words/say.js';
 
 const FRESH = 10_000;
 
-/** Recurring jobs of this process, with their next times. */
+/** Recurring jobs of all processes, with their next times. */
 export function SeriesList() {
   const turn = Math.floor(now.value / FRESH);
   const { data, error, again } = useLoad((signal) => getData<SeriesWire>('series', {}, signal), [turn]);
@@ -35,20 +37,57 @@ export function SeriesList() {
               </a>
             ),
           },
-          { head: t('series.plan'), cell: ({ plan }) => <code>{plan}</code> },
+          {
+            head: t('series.plan'),
+            cell: ({ plan, unequal }) => (
+              <>
+                <code>{plan}</code> {unequal && <Badge tone="warn">{t('series.unequal')}</Badge>}
+              </>
+            ),
+          },
           { head: t('state'), cell: ({ state }) => (state === 'none' ? '–' : <JobState state={state} />) },
           { head: t('series.next'), cell: ({ next }) => (next ? <Time at={next} relative /> : '–') },
           {
+            head: t('series.later'),
+            cell: ({ later }) =>
+              later.length === 0 ? (
+                '–'
+              ) : (
+                <span class="faint">{later.map((at) => time(Date.parse(at))).join(' · ')}</span>
+              ),
+          },
+          { head: t('series.processes'), number: true, cell: ({ processes }) => count(processes) },
+          {
             head: t('acts'),
             quiet: true,
-            cell: ({ tube, key, state }) =>
+            cell: ({ tube, key, state, next, later: [following] }) =>
               (state === 'waiting' || state === 'retrying') && (
-                <ActButton
-                  act="runNow"
-                  label={t('series.trigger')}
-                  about={tube}
-                  onClick={() => void doAct('runNow', { tube, key }, again)}
-                />
+                <>
+                  <ActButton
+                    act="runNow"
+                    label={t('series.trigger')}
+                    about={tube}
+                    onClick={() => void doAct('runNow', { tube, key }, again)}
+                  />
+                  {state === 'waiting' && next && following && (
+                    <ActButton
+                      act="reschedule"
+                      label={t('series.skip')}
+                      about={tube}
+                      onClick={() =>
+                        askFirst(
+                          t('series.skipTitle', { tube }),
+                          t('series.skipText', {
+                            next: fullTime(Date.parse(next)),
+                            following: fullTime(Date.parse(following)),
+                          }),
+                          t('series.skip'),
+                          () => void doAct('reschedule', { tube, key, at: following }, again),
+                        )
+                      }
+                    />
+                  )}
+                </>
               ),
           },
         ]}

@@ -105,6 +105,8 @@ export interface TubeLoad {
   readonly concurrency: number;
   /** Absent if its handler has no limits. */
   readonly limits?: TubeLimits;
+  /** Plan of its series, as `Occurrences` has it. Absent if it's no series. */
+  readonly plan?: string;
   /** Number of handlers that haven't returned. */
   readonly running: number;
   /** Number of held copies that are early, or due without a slot. */

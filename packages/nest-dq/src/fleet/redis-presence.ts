@@ -142,6 +142,7 @@ const PROCESS: Shape = {
       list: {
         fields: {
           tube: 'text',
+          plan: 'text?',
           ...NUMBERS('concurrency', 'running', 'held'),
           limits: { optional: { values: 'number' } },
           long: { list: { fields: { id: 'text', ...NUMBERS('attempt', 'runFor') } } },

@@ -133,7 +133,7 @@ export class DqRuntime {
       clock,
       settings: options,
       name,
-      load: () => this.consumer.load(),
+      load: () => series.withPlans(this.consumer.load()),
       counts: () => ({
         lost: this.lostJobs?.found?.count ?? 0,
         unlisted: context.index?.unlisted ?? 0,

@@ -32,7 +32,7 @@ import {
 } from './history-view.js';
 import { viewOfNode, type NodeView } from './node-view.js';
 import { processesOf, type ProcessView } from './processes.js';
-import { viewOfSeries, type SeriesView } from './series-view.js';
+import { viewsOfSeries, type SeriesView } from './series-view.js';
 import { viewOfTube, viewOfTubes, type TubeList, type TubeView } from './tube-view.js';
 
 /**
@@ -72,7 +72,10 @@ export abstract class DqInspector {
   /** Counts the listed jobs of a tube by due time. Rejects as `jobs` does. */
   abstract timeline(tube: string | Tube, options: TimelineOptions): Promise<TimelineBucket[]>;
 
-  /** Resolves with the `@Recurring` methods of this process, and when each runs next. Rejects with `DQ_LEDGER_DOWN`, `DQ_CLOSED`. */
+  /**
+   * Resolves with the `@Recurring` methods of all processes, and when each runs next: those of this process first, at most 1,000.
+   * Rejects with `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+   */
   abstract series(): Promise<SeriesView[]>;
 
   /**
@@ -165,8 +168,7 @@ export class ClusterInspector extends DqInspector {
   }
 
   override series(): Promise<SeriesView[]> {
-    const { series, producer } = this.parts;
-    return Promise.all(series.all().map((each) => viewOfSeries(each, producer)));
+    return viewsOfSeries(this.parts);
   }
 
   override history(range: HistoryRange): Promise<HistoryBucket[]> {

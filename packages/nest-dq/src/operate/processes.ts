@@ -52,6 +52,8 @@ export interface ProcessTubeView {
   readonly concurrency: number;
   /** Limits of its handler, over all processes. Absent if it has none. */
   readonly limits?: TubeLimits;
+  /** The cron expression with its time zone, or the name of the calendar. Absent if it's no series. */
+  readonly plan?: string;
   /** Number of handlers that haven't returned. */
   readonly running: number;
   /** Number of held copies that are early, or due without a slot. */

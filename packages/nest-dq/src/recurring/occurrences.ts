@@ -34,6 +34,16 @@ export async function occurrencesOf(plan: RecurrencePlan, tz?: string): Promise<
   throw new DqError('DQ_CONFIG', `\`tz\` is ${show(tz)} with a calendar: expected a cron expression`);
 }
 
+/** Plans of calendars begin with it; no cron expression does. */
+const CALENDAR = 'calendar ';
+
+/** Reads the `plan` of another process. Undefined for a calendar, which only its process knows, and if croner isn't installed. */
+export async function occurrencesOfPlan(plan: string): Promise<Occurrences | undefined> {
+  if (plan.startsWith(CALENDAR)) return undefined;
+  const end = plan.lastIndexOf(' ');
+  return occurrencesOf(plan.slice(0, end), plan.slice(end + 1)).catch(() => undefined);
+}
+
 function checkCalendar(plan: unknown): RecurrenceCalendar {
   const { name, next } = (plan ?? {}) as Partial<Record<keyof RecurrenceCalendar, unknown>>;
   const isCalendar = typeof plan === 'object' && typeof next === 'function';
@@ -79,7 +89,7 @@ async function loadCroner(): Promise<typeof import('croner')> {
 
 function told(name: string, next: RecurrenceCalendar['next']): Occurrences {
   return {
-    plan: `calendar ${name}`,
+    plan: `${CALENDAR}${name}`,
     after: (instant) => {
       const when = ask(next, instant);
       if (when === undefined) return undefined;

@@ -1,6 +1,7 @@
 import { isOutcome } from '../consumer/run/outcome.js';
 import { toError } from '../errors.js';
 import type { DqEvents } from '../events/events.js';
+import type { TubeLoad } from '../fleet/presence.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 import { SERIES_KEY, type Series } from './series.js';
 
@@ -32,6 +33,14 @@ export class SeriesScheduler {
   /** Returns all series of this process, in the order they were added. */
   all(): Series[] {
     return [...this.series.values()];
+  }
+
+  /** Adds to each load the plan of its series, if it is one. */
+  withPlans(loads: readonly TubeLoad[]): TubeLoad[] {
+    return loads.map((load) => {
+      const plan = this.series.get(load.tube)?.plan;
+      return plan === undefined ? load : { ...load, plan };
+    });
   }
 
   /** Resolves once each series has been checked. A failure is reported and retried. */
