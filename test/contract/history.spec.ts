@@ -21,7 +21,9 @@ function contract(historyOfProcess: () => History): void {
     await two.add([
       { minute, tube: 'a', counts: [10, 0, 1_000_000] },
       { minute, tube: 'Größe „b“', counts: [0, 1, 0] },
+      { minute: minute + 1, tube: 'b', counts: [0, 0, 0, 1, 0, 0, 2, 0, 0] },
     ]);
+    await one.add([{ minute: minute + 1, tube: 'b', counts: [0, 1, 0, 0, 0, 0, 3, 0, 9] }]);
     const last = minute + 52;
     expect(await one.read('a', minute, last)).toEqual([
       { minute, tube: 'a', counts: [11, 0, 1_000_002] },
@@ -29,7 +31,10 @@ function contract(historyOfProcess: () => History): void {
     ]);
     expect(await two.read('a', minute + 1, last - 1)).toEqual([]);
     expect(await two.read('Größe „b“', minute, minute)).toEqual([
-      { minute, tube: 'Größe „b“', counts: [0, 1, 0] },
+      { minute, tube: 'Größe „b“', counts: [0, 1] },
+    ]);
+    expect(await two.read('b', minute, last)).toEqual([
+      { minute: minute + 1, tube: 'b', counts: [0, 1, 0, 1, 0, 0, 5, 0, 9] },
     ]);
     expect(await two.read(ALL_TUBES, minute, last)).toEqual([{ minute, tube: ALL_TUBES, counts: [1, 0, 2] }]);
     expect(await two.read('unknown', minute, last)).toEqual([]);
@@ -72,6 +77,14 @@ function contract(historyOfProcess: () => History): void {
       { minute: minute + 45, tube: 'b', counts: [7] },
     ]);
     expect(await one.quarters(minute / HOUR - 1)).toEqual([]);
+    expect(await one.minutes(minute / HOUR)).toEqual([
+      { minute, tube: 'a', counts: [1, 0, 2] },
+      { minute: minute + 1, tube: 'a', counts: [0, 0, 1_000_000] },
+      { minute: minute + 14, tube: 'a', counts: [1, 1, 1] },
+      { minute: minute + 15, tube: 'a', counts: [5, 5, 5] },
+      { minute: minute + 59, tube: 'b', counts: [7] },
+    ]);
+    expect(await one.minutes(minute / HOUR - 1)).toEqual([]);
   });
 
   it('has the time of the ledger', () => {
@@ -102,6 +115,27 @@ describe.each(EACH_REDIS)('the history in %s', (_name, cluster) => {
     await at.inspect.flushall();
   });
   contract(() => openFleet(at.client).history);
+
+  it('takes less than 5 KB an hour for a tube with runs of six degrees of lateness in each minute', async () => {
+    const minute = hour();
+    const counts = [312, 311, 1, 0, 0, 20, 141, 118, 30, 2, 0, 0, 1];
+    const { history } = openFleet(at.client);
+    for (let i = 0; i < HOUR; i++) await history.add([{ minute: minute + i, tube: 'order.cancel', counts }]);
+    const bytes = await at.inspect.memory('USAGE', `{:}::history:${minute / HOUR}`, 'SAMPLES', 0);
+    expect(bytes).toBeLessThan(5_000);
+  });
+
+  it('ignores counts in another format, and writes over them', async () => {
+    const minute = hour();
+    const [key, { history }] = [`{:}::history:${minute / HOUR}`, openFleet(at.client)];
+    const manyZeros = Buffer.from([0x91, 0xd2, 0x80, 0, 0, 0]); // [-2147483648]
+    await at.inspect.hset(key, { tubes: '["a"]', '0:1': '[7,0,2]', '1:1': '\0', '2:1': manyZeros });
+    expect(await history.read('a', minute, minute + 1)).toEqual([]);
+    for (let i = 0; i < 3; i++) await history.add([{ minute: minute + i, tube: 'a', counts: [1] }]);
+    expect(await history.read('a', minute, minute + 2)).toEqual(
+      [minute, minute + 1, minute + 2].map((each) => ({ minute: each, tube: 'a', counts: [1] })),
+    );
+  });
 
   it('expires after two days, and is of one prefix', async () => {
     const minute = hour();

@@ -1,13 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { barsOf, tubeHistoryOf } from './history.js';
+import { barsOf, shortHistoryFrom, tubeHistoryOf } from './history.js';
 import { addLateness, latenessAt, type Lateness } from './lateness.js';
 import { spanOf } from './scales.js';
-import { stepOf } from './steps.js';
+import { LATENESS_STEPS, stepMarks, stepOf } from './steps.js';
 
 const MINUTE = 60_000;
-const ENDS = [10, 100, 1_000, 10_000, 60_000, null];
 const classes = (...started: number[]): Lateness =>
-  ENDS.map((upTo, i) => ({ upTo, started: started[i] ?? 0 }));
+  LATENESS_STEPS.map((end, i) => ({ upTo: end === Infinity ? null : end, started: started[i] ?? 0 }));
 const minute = (at: number, ...started: number[]) => ({
   at: new Date(at).toISOString(),
   scheduled: 1,
@@ -20,10 +19,10 @@ const minute = (at: number, ...started: number[]) => ({
 
 describe('latenessAt', () => {
   it('is the end of the class in which the share is reached', () => {
-    expect(latenessAt(0.5, classes(50, 49, 1))).toBe(10);
-    expect(latenessAt(0.5, classes(49, 50, 1))).toBe(100);
-    expect(latenessAt(0.99, classes(98, 1, 1))).toBe(100);
-    expect(latenessAt(0.99, classes(98, 0, 0, 0, 0, 2))).toBe(Infinity);
+    expect(latenessAt(0.5, classes(50, 49, 1))).toBe(1);
+    expect(latenessAt(0.5, classes(49, 50, 1))).toBe(2);
+    expect(latenessAt(0.99, classes(98, 1, 1))).toBe(2);
+    expect(latenessAt(0.99, [...classes(98).slice(0, -1), { upTo: null, started: 2 }])).toBe(Infinity);
     expect(latenessAt(0.5, classes())).toBeUndefined();
     expect(latenessAt(0.5, [])).toBeUndefined();
   });
@@ -33,7 +32,19 @@ describe('latenessAt', () => {
   });
 
   it('stands on a step of the chart', () => {
-    expect([10, 11, 60_000, 60_001, Infinity].map(stepOf)).toEqual([1, 2, 5, 6, 6]);
+    expect([0, 1, 2, 21, 86_400_000, 86_400_001, Infinity].map(stepOf)).toEqual([1, 1, 2, 6, 17, 18, 18]);
+  });
+
+  it('is at most two and a half times the true lateness up to ten seconds, and ten times up to an hour', () => {
+    const ratios = LATENESS_STEPS.slice(1, -1).map((end, i) => end / LATENESS_STEPS[i]!);
+    expect(Math.max(...ratios.slice(0, 12))).toBe(2.5);
+    expect(Math.max(...ratios.slice(0, 15))).toBe(10);
+  });
+
+  it('has at most so many marks on the axis, and the highest step among them', () => {
+    expect(stepMarks(5, 6)).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(stepMarks(9, 6)).toEqual([0, 1, 3, 5, 7, 9]);
+    expect(stepMarks(18, 6)).toEqual([0, 3, 6, 9, 12, 15, 18]);
   });
 });
 
@@ -50,8 +61,8 @@ describe('barsOf', () => {
       dead: [8, 0],
     });
     expect([p50, p99]).toEqual([
-      [10, undefined],
-      [10, undefined],
+      [1, undefined],
+      [1, undefined],
     ]);
   });
 });
@@ -64,17 +75,36 @@ describe('tubeHistoryOf', () => {
       started,
     });
     const hours = [hour(0, 98, 0, 0, 0, 0, 0), hour(2, 0, 1, 0, 0, 0, 1)];
-    expect(tubeHistoryOf({ tube: 't', perMinute: 7, hours }, span)).toEqual({
+    expect(tubeHistoryOf({ tube: 't', perMinute: 7, hours, minutes: [] }, span)).toEqual({
       perMinute: 7,
-      half: 10,
-      most: 100,
-      p50: [10, undefined, 100],
-      p99: [10, undefined, Infinity],
+      half: 1,
+      most: 2,
+      p50: [1, undefined, 2],
+      p99: [1, undefined, 50],
     });
-    expect(tubeHistoryOf({ tube: 't', perMinute: 0, hours: [] }, span)).toMatchObject({
+    expect(tubeHistoryOf({ tube: 't', perMinute: 0, hours: [], minutes: [] }, span)).toMatchObject({
       half: undefined,
       most: undefined,
       p50: [undefined, undefined, undefined],
     });
+  });
+
+  it('has a bar for each minute of a short history', () => {
+    const at = (minute: number, ...started: number[]) => ({
+      at: new Date(minute * MINUTE).toISOString(),
+      started,
+    });
+    const histories = [
+      { tube: 't', perMinute: 1, hours: [at(0, 2, 1)], minutes: [at(8, 2), at(10, 0, 1)] },
+      { tube: 'u', perMinute: 1, hours: [at(0, 2)], minutes: [at(7, 2)] },
+    ];
+    const from = shortHistoryFrom(histories)!;
+    expect(from).toBe(7 * MINUTE);
+    const { half, p50 } = tubeHistoryOf(
+      histories[0]!,
+      spanOf(from, 11 * MINUTE, 5, () => 0),
+    );
+    expect([half, p50]).toEqual([1, [undefined, 1, undefined, 2]]);
+    expect(shortHistoryFrom([{ ...histories[0]!, minutes: [] }])).toBeUndefined();
   });
 });

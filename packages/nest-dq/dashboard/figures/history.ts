@@ -36,15 +36,25 @@ export interface TubeHistory extends LatenessBars {
   readonly most: number | undefined;
 }
 
-export function tubeHistoryOf({ perMinute, hours }: TubeHistoriesWire[number], span: Span): TubeHistory {
-  const told = hours.map(({ at, started }) => ({ at, byLateness: classesOf(started) }));
-  const all = addLateness(told.map(({ byLateness }) => byLateness));
+export function tubeHistoryOf(
+  { perMinute, hours, minutes }: TubeHistoriesWire[number],
+  span: Span,
+): TubeHistory {
+  const classed = (starts: typeof hours) =>
+    starts.map(({ at, started }) => ({ at, byLateness: classesOf(started) }));
+  const all = addLateness(classed(hours).map(({ byLateness }) => byLateness));
   return {
     perMinute,
     half: latenessAt(0.5, all),
     most: latenessAt(0.99, all),
-    ...latenessIn(inBars(told, span)),
+    ...latenessIn(inBars(classed(minutes.length > 0 ? minutes : hours), span)),
   };
+}
+
+/** The first minute in which anything ran, if all of the history is known by the minute. */
+export function shortHistoryFrom(histories: TubeHistoriesWire): number | undefined {
+  const starts = histories.flatMap(({ minutes }) => minutes.slice(0, 1)).map(({ at }) => Date.parse(at));
+  return starts.length === 0 ? undefined : Math.min(...starts);
 }
 
 function classesOf(started: readonly number[]): Lateness {

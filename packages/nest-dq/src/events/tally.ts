@@ -1,5 +1,4 @@
-/** Upper bounds of the lateness classes, in ms, inclusive. Later runs fall into one more class. */
-export const LATENESS_CLASSES = [10, 100, 1_000, 10_000, 60_000] as const;
+import { LATENESS_CLASSES } from './lateness-classes.js';
 
 /** Counters besides the starts. */
 const COUNTED = ['scheduled', 'completed', 'failed', 'dead'] as const;

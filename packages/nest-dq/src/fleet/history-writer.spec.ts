@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { FIRST_CLASS, NUMBERS, Tally } from '../events/tally.js';
+import { Tally } from '../events/tally.js';
 import { ALL_TUBES, type History } from './history.js';
 import { LocalHistory } from './local-history.js';
 import { VirtualClock } from 'nest-handlers/testing';
@@ -27,6 +27,7 @@ describe('HistoryWriter', () => {
       now: () => history.now(),
       read: (...range) => history.read(...range),
       quarters: (hour) => history.quarters(hour),
+      minutes: (hour) => history.minutes(hour),
       add: async (minutes) => {
         calls++;
         if (away) throw new Error('away');
@@ -68,7 +69,7 @@ describe('HistoryWriter', () => {
   });
 
   it('counts starts by their lateness', async () => {
-    for (const lateness of [-3, 10, 11, 100, 999, 9_000, 60_000, 60_001]) tally.started('a', lateness);
+    for (const lateness of [-3, 1, 2, 10, 11, 21, 60_000, 60_001, 86_400_001]) tally.started('a', lateness);
     await writer.close();
     const [bucket, ...others] = await bucketsOf(history, '', {
       tube: 'a',
@@ -79,20 +80,31 @@ describe('HistoryWriter', () => {
     expect(bucket).toEqual({
       at: new Date(minuteNow() * MINUTE),
       scheduled: 0,
-      started: 8,
+      started: 9,
       completed: 0,
       failed: 0,
       dead: 0,
       byLateness: [
-        { upTo: 10, started: 2 },
-        { upTo: 100, started: 2 },
-        { upTo: 1_000, started: 1 },
-        { upTo: 10_000, started: 1 },
+        { upTo: 1, started: 2 },
+        { upTo: 2, started: 1 },
+        { upTo: 5, started: 0 },
+        { upTo: 10, started: 1 },
+        { upTo: 20, started: 1 },
+        { upTo: 50, started: 1 },
+        { upTo: 100, started: 0 },
+        { upTo: 200, started: 0 },
+        { upTo: 500, started: 0 },
+        { upTo: 1_000, started: 0 },
+        { upTo: 2_000, started: 0 },
+        { upTo: 5_000, started: 0 },
+        { upTo: 10_000, started: 0 },
         { upTo: 60_000, started: 1 },
+        { upTo: 600_000, started: 1 },
+        { upTo: 3_600_000, started: 0 },
+        { upTo: 86_400_000, started: 0 },
         { upTo: Infinity, started: 1 },
       ],
     });
-    expect(NUMBERS).toBe(FIRST_CLASS + bucket!.byLateness.length);
   });
 
   it('keeps counts that the ledger did not take, under their minute, and drops the oldest if there are too many', async () => {

@@ -9,6 +9,9 @@ export const HOUR = 60;
 /** Minutes for which each tube also has a sum: an hour has four of these quarters. */
 export const QUARTER = 15;
 
+/** Numbers of one tube in one minute. */
+export const MAX_NUMBERS = 64;
+
 /** The name under which the sum of all tubes is stored. No tube has it. */
 export const ALL_TUBES = '';
 
@@ -18,7 +21,7 @@ export interface MinuteOfTube {
   readonly minute: number;
   /** Name without the prefix, or ALL_TUBES. */
   readonly tube: string;
-  /** As many numbers as all others have. Their meaning isn't known here. */
+  /** Numbers whose meaning isn't known here, at most MAX_NUMBERS. Zeros at the end may be missing. */
   readonly counts: readonly number[];
 }
 
@@ -38,6 +41,8 @@ export interface History {
    * chronological order per tube: `minute` is the first one of its quarter. Rejects with `DQ_LEDGER_DOWN`.
    */
   quarters(hour: number): Promise<MinuteOfTube[]>;
+  /** The same with the minutes of an hour in which anything was counted. Rejects with `DQ_LEDGER_DOWN`. */
+  minutes(hour: number): Promise<MinuteOfTube[]>;
 }
 
 /** Adds the second list to the first one. */

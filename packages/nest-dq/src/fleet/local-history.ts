@@ -30,7 +30,7 @@ export class LocalHistory implements History {
       if (!tubes) hour.minutes.set(minute, (tubes = new Map<string, number[]>()));
       const known = tubes.get(tube);
       if (known) addCounts(known, counts);
-      else tubes.set(tube, [...counts]);
+      else tubes.set(tube, counts.slice(0, counts.findLastIndex((count) => count !== 0) + 1));
     }
     return Promise.resolve();
   }
@@ -58,6 +58,18 @@ export class LocalHistory implements History {
         sums.set(quarter, sum);
       }
       for (const [minute, counts] of sums) found.push({ minute, tube, counts });
+    }
+    return Promise.resolve(found);
+  }
+
+  minutes(hour: number): Promise<MinuteOfTube[]> {
+    const { tubes = [], minutes } = this.hours.get(hour) ?? {};
+    const found: MinuteOfTube[] = [];
+    for (const tube of tubes) {
+      for (let minute = hour * HOUR; minute < (hour + 1) * HOUR; minute++) {
+        const counts = minutes?.get(minute)?.get(tube);
+        if (counts) found.push({ minute, tube, counts: [...counts] });
+      }
     }
     return Promise.resolve(found);
   }

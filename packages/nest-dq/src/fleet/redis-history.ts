@@ -2,6 +2,7 @@ import {
   ALL_TUBES,
   HOUR,
   hourOf,
+  MAX_NUMBERS,
   MAX_TUBES,
   QUARTER,
   REMEMBERED_MS,
@@ -13,24 +14,36 @@ import { RECORD } from '../ledger/records/record.lua.js';
 import { ScriptReply, type RawReply } from '../ledger/script.js';
 
 /**
- * KEYS: a hash for each hour. `tubes` holds a JSON list of the tubes with counts of their own. `<minute>:<place>` holds a JSON
- * list of counts, of the tube at this place of the list, or of all tubes for place 0. `q<quarter>:<place>` holds the sum of these
- * counts in a quarter of the hour, for each tube.
+ * KEYS: a hash for each hour. `tubes` holds a JSON list of the tubes with counts of their own. `<minute>:<place>` holds the counts
+ * of the tube at this place of the list, or of all tubes for place 0. `q<quarter>:<place>` holds the sum of these counts in a
+ * quarter of the hour, for each tube. Counts are a MessagePack list, because most are zero or fit into one byte: a negative number
+ * stands for that many zeros, and zeros at the end are left out.
  */
 const OF_HOUR: string = `${RECORD}
 local HISTORY = KEYS[1]
 
--- The list in a field; empty if another program wrote something else there.
-local function listIn(field)
-  local read, list = pcall(cjson.decode, call('HGET', HISTORY, field) or '[]')
+-- The list in the value of a field; empty if another program wrote something else there.
+local function listIn(value, decode)
+  if not value then return {} end
+  local read, list = pcall(decode, value)
   return read and type(list) == 'table' and list or {}
 end
 
-local tubes = listIn('tubes')
+local tubes = listIn(call('HGET', HISTORY, 'tubes'), cjson.decode)
 local places = { ['${ALL_TUBES}'] = 0 }
 for place, tube in ipairs(tubes) do
   if type(tube) ~= 'string' then tubes[place] = '?' end
   places[tubes[place]] = place
+end
+`;
+
+/** Pushes the counts in these fields as JSON, still with negative numbers; an empty string for a field that is absent or foreign. */
+const PUSH_COUNTS = `
+local function pushCounts(fields)
+  for _, value in ipairs(call('HMGET', HISTORY, unpack(fields))) do
+    local read, numbers = pcall(table.concat, listIn(value, cmsgpack.unpack), ',')
+    push(read and numbers ~= '' and short('[' .. numbers .. ']') or '')
+  end
 end
 `;
 
@@ -39,10 +52,34 @@ export const HISTORY_SCRIPTS = {
   'dq:count': `${OF_HOUR}
 local known = #tubes
 
+local function countsIn(field)
+  local counts = {}
+  for _, number in ipairs(listIn(call('HGET', HISTORY, field), cmsgpack.unpack)) do
+    number = tonumber(number) or 0
+    if number >= 0 then counts[#counts + 1] = number end
+    for _ = 1, math.min(-number, ${MAX_NUMBERS}) do counts[#counts + 1] = 0 end
+  end
+  return counts
+end
+
+local function packed(counts)
+  local list, zeros = {}, 0
+  for _, count in ipairs(counts) do
+    if count == 0 then
+      zeros = zeros + 1
+    else
+      if zeros > 0 then list[#list + 1] = -zeros end
+      list[#list + 1] = count
+      zeros = 0
+    end
+  end
+  return cmsgpack.pack(list)
+end
+
 local function add(field, entry)
-  local counts = listIn(field)
-  for i = 3, #entry do counts[i - 2] = (tonumber(counts[i - 2]) or 0) + entry[i] end
-  call('HSET', HISTORY, field, cjson.encode(counts))
+  local counts = countsIn(field)
+  for i = 3, #entry do counts[i - 2] = (counts[i - 2] or 0) + entry[i] end
+  call('HSET', HISTORY, field, packed(counts))
 end
 
 for _, entry in ipairs(args) do
@@ -60,23 +97,26 @@ call('PEXPIRE', HISTORY, ${REMEMBERED_MS + HOUR * 60_000})
 return reply
 `,
 
-  /** Arguments: a tube, the first and the last minute within the hour. Reply: the counts of each of these minutes as JSON. */
-  'dq:counts': `${OF_HOUR}
+  /** Arguments: a tube, the first and the last minute within the hour. Reply: the counts of each of these minutes. */
+  'dq:counts': `${OF_HOUR}${PUSH_COUNTS}
 local place = places[args[1]]
 if not place then return reply end
 local fields = {}
 for minute = args[2], args[3] do fields[#fields + 1] = minute .. ':' .. place end
-for _, counts in ipairs(call('HMGET', HISTORY, unpack(fields))) do push(short(counts or '')) end
+pushCounts(fields)
 return reply
 `,
 
-  /** Reply: the name of each tube, followed by the counts of each quarter of the hour as JSON. */
-  'dq:quarters': `${OF_HOUR}
+  /**
+   * Arguments: what the fields begin with, and their number: `q` and 4 for the quarters, an empty string and 60 for the minutes.
+   * Reply: the name of each tube, followed by these counts.
+   */
+  'dq:parts': `${OF_HOUR}${PUSH_COUNTS}
 for place, tube in ipairs(tubes) do
   local fields = {}
-  for quarter = 0, ${HOUR / QUARTER - 1} do fields[#fields + 1] = 'q' .. quarter .. ':' .. place end
+  for part = 0, args[2] - 1 do fields[#fields + 1] = args[1] .. part .. ':' .. place end
   push(short(tube))
-  for _, counts in ipairs(call('HMGET', HISTORY, unpack(fields))) do push(short(counts or '')) end
+  pushCounts(fields)
 end
 return reply
 `,
@@ -111,12 +151,21 @@ export class RedisHistory implements History {
     return found;
   }
 
-  async quarters(hour: number): Promise<MinuteOfTube[]> {
-    const reply = await this.call('dq:quarters', hour, []);
+  quarters(hour: number): Promise<MinuteOfTube[]> {
+    return this.parts(hour, 'q', QUARTER);
+  }
+
+  minutes(hour: number): Promise<MinuteOfTube[]> {
+    return this.parts(hour, '', 1);
+  }
+
+  /** @param length Minutes per part. */
+  private async parts(hour: number, prefix: string, length: number): Promise<MinuteOfTube[]> {
+    const reply = await this.call('dq:parts', hour, [prefix, HOUR / length]);
     const found: MinuteOfTube[] = [];
     while (!reply.ended) {
       const tube = reply.text();
-      for (let minute = hour * HOUR; minute < (hour + 1) * HOUR; minute += QUARTER) {
+      for (let minute = hour * HOUR; minute < (hour + 1) * HOUR; minute += length) {
         const counts = this.counts(reply.text());
         if (counts) found.push({ minute, tube, counts });
       }
@@ -125,11 +174,16 @@ export class RedisHistory implements History {
   }
 
   private counts(text: string): readonly number[] | undefined {
-    if (text === '' || text === '{}') return undefined; // the second is an empty list as written by Lua
-    return this.foreign.read('history counts', text, { list: 'number' });
+    if (text === '') return undefined;
+    return this.foreign.read<number[]>('history counts', text, { list: 'number' })?.flatMap(unpacked);
   }
 
   private async call(script: HistoryScript, hour: number, args: readonly unknown[]): Promise<ScriptReply> {
     return new ScriptReply(await this.send(script, [`${this.base}:history:${hour}`], JSON.stringify(args)));
   }
+}
+
+/** A negative number stands for that many zeros. */
+function unpacked(number: number): number | number[] {
+  return number < 0 ? Array.from({ length: Math.min(-number, MAX_NUMBERS) }, () => 0) : number;
 }

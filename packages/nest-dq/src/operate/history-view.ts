@@ -1,7 +1,8 @@
 import { showInstant, type When } from 'nest-handlers/time';
 import { type Tube, tubeName } from '../api/tube.js';
 import { wrongValue } from '../errors.js';
-import { FIRST_CLASS, LATENESS_CLASSES, NUMBERS, PLACES } from '../events/tally.js';
+import { LATENESS_CLASSES } from '../events/lateness-classes.js';
+import { FIRST_CLASS, NUMBERS, PLACES } from '../events/tally.js';
 import {
   addCounts,
   ALL_TUBES,
@@ -131,31 +132,51 @@ export interface TubeHistory {
   /** Average runs started per minute, in the last whole quarter of an hour and the current one. */
   readonly perMinute: number;
   /** The hours in which any run started, in chronological order. */
-  readonly hours: readonly {
-    /** Start of the hour. */
-    readonly at: Date;
-    /** Runs started, by the lateness classes of `HistoryBucket.byLateness`. */
-    readonly started: readonly number[];
-  }[];
+  readonly hours: readonly StartedRuns[];
+  /** The same by the minute, if the history of all tubes is shorter than two hours; otherwise empty. */
+  readonly minutes: readonly StartedRuns[];
 }
 
-/** Resolves with all tubes that have counts of their own, in one call for each hour of two days. Rejects with `DQ_LEDGER_DOWN`. */
+/** Runs started in an hour or a minute. */
+export interface StartedRuns {
+  /** Start of the hour or minute. */
+  readonly at: Date;
+  /** Runs started, by the lateness classes of `HistoryBucket.byLateness`. */
+  readonly started: readonly number[];
+}
+
+/** In minutes. An hour is too coarse for a history shorter than this. */
+const SHORT_HISTORY = 2 * HOUR;
+
+/**
+ * Resolves with all tubes that have counts of their own, in one call for each hour of two days, and of a short history once more.
+ * Rejects with `DQ_LEDGER_DOWN`.
+ */
 export async function historyOfTubes(history: History): Promise<TubeHistory[]> {
   const now = history.now() / 60_000;
   const first = hourOf(now - REMEMBERED_MS / 60_000);
   const hours = Array.from({ length: hourOf(now) - first + 1 }, (_, i) => first + i);
   const quarters = (await Promise.all(hours.map((hour) => history.quarters(hour)))).flat();
-  const byTube = new Map<string, MinuteOfTube[]>();
-  for (const quarter of quarters) {
-    const others = byTube.get(quarter.tube);
-    if (others) others.push(quarter);
-    else byTube.set(quarter.tube, [quarter]);
-  }
-  return Array.from(byTube, ([tube, ofTube]) => ({
+  const start = quarters.reduce((least, { minute }) => Math.min(least, minute), Infinity);
+  const short = now - start < SHORT_HISTORY ? hours.filter((hour) => hour >= hourOf(start)) : [];
+  const minutes = (await Promise.all(short.map((hour) => history.minutes(hour)))).flat();
+  const minutesOf = byTube(minutes);
+  return Array.from(byTube(quarters), ([tube, ofTube]) => ({
     tube,
     perMinute: paceOf(ofTube, now),
-    hours: hoursOf(ofTube),
+    hours: startsIn(ofTube, HOUR),
+    minutes: startsIn(minutesOf.get(tube) ?? [], 1),
   }));
+}
+
+function byTube(parts: readonly MinuteOfTube[]): Map<string, MinuteOfTube[]> {
+  const tubes = new Map<string, MinuteOfTube[]>();
+  for (const part of parts) {
+    const others = tubes.get(part.tube);
+    if (others) others.push(part);
+    else tubes.set(part.tube, [part]);
+  }
+  return tubes;
 }
 
 function paceOf(quarters: readonly MinuteOfTube[], now: number): number {
@@ -164,15 +185,16 @@ function paceOf(quarters: readonly MinuteOfTube[], now: number): number {
   return started.reduce((sum, runs) => sum + runs, 0) / (now - from);
 }
 
-function hoursOf(quarters: readonly MinuteOfTube[]): TubeHistory['hours'] {
-  const hours = new Map<number, number[]>();
-  for (const quarter of quarters) {
-    const hour = hourOf(quarter.minute);
-    const known = hours.get(hour) ?? [];
-    addCounts(known, startedIn(quarter));
-    hours.set(hour, known);
+/** Sums up parts of the history, in steps of `length` minutes. Those in which nothing started are left out. */
+function startsIn(parts: readonly MinuteOfTube[], length: number): StartedRuns[] {
+  const steps = new Map<number, number[]>();
+  for (const part of parts) {
+    const at = part.minute - (part.minute % length);
+    const known = steps.get(at) ?? [];
+    addCounts(known, startedIn(part));
+    steps.set(at, known);
   }
-  return Array.from(hours, ([hour, started]) => ({ at: new Date(hour * 3_600_000), started })).filter(
+  return Array.from(steps, ([at, started]) => ({ at: new Date(at * MINUTE), started })).filter(
     ({ started }) => started.some((runs) => runs > 0),
   );
 }

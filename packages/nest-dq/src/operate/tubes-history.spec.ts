@@ -1,4 +1,5 @@
 import { expect, it } from '@jest/globals';
+import { LATENESS_CLASSES } from '../events/lateness-classes.js';
 import { FIRST_CLASS, NUMBERS } from '../events/tally.js';
 import { LocalHistory } from '../fleet/local-history.js';
 import { VirtualClock } from 'nest-handlers/testing';
@@ -7,17 +8,29 @@ import { historyOfTubes } from './history-view.js';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-it('shows how much each tube runs now, and how late its runs began, by hour for two days', async () => {
+/** Runs by class of lateness, the fastest first. */
+const runs = (...started: number[]) =>
+  Array.from({ length: LATENESS_CLASSES.length + 1 }, (_, i) => started[i] ?? 0);
+
+/** An empty history, 40 minutes after the start of an hour. */
+async function historyAt40() {
   const clock = new VirtualClock();
   await clock.advance(HOUR - (clock.wall() % HOUR) + 40 * MINUTE);
   const history = new LocalHistory(() => clock.wall());
   const minuteNow = clock.wall() / MINUTE;
-  const started = (tube: string, ago: number, ...runs: number[]) => {
-    const counts = Array.from({ length: NUMBERS }, (_, i) =>
-      i < FIRST_CLASS ? 9 : (runs[i - FIRST_CLASS] ?? 0),
-    );
+  const started = (tube: string, ago: number, ...given: number[]) => {
+    const counts = [...Array.from({ length: FIRST_CLASS }, () => 9), ...runs(...given)];
     return history.add([{ minute: minuteNow - ago, tube, counts }]);
   };
+  return { history, minuteNow, started };
+}
+
+it('a count has a place for each class of lateness', () => {
+  expect(runs()).toHaveLength(NUMBERS - FIRST_CLASS);
+});
+
+it('shows how much each tube runs now, and how late its runs began, by hour for two days', async () => {
+  const { history, minuteNow, started } = await historyAt40();
   await started('often', 47 * 60, 1, 2);
   await started('often', 26, 500); // before the last whole quarter, which began 25 minutes ago
   await started('often', 25, 40, 0, 0, 0, 0, 10);
@@ -30,11 +43,31 @@ it('shows how much each tube runs now, and how late its runs began, by hour for 
       tube: 'often',
       perMinute: 10,
       hours: [
-        { at: hourOf(47 * 60), started: [1, 2, 0, 0, 0, 0] },
-        { at: hourOf(0), started: [740, 0, 0, 0, 0, 10] },
+        { at: hourOf(47 * 60), started: runs(1, 2) },
+        { at: hourOf(0), started: runs(740, 0, 0, 0, 0, 10) },
+      ],
+      minutes: [],
+    },
+    { tube: 'seldom', perMinute: 0, hours: [{ at: hourOf(120), started: runs(0, 3) }], minutes: [] },
+    { tube: 'only added', perMinute: 0, hours: [], minutes: [] },
+  ]);
+});
+
+it('shows a history of less than two hours by the minute, too', async () => {
+  const { history, minuteNow, started } = await historyAt40();
+  await started('often', 95, 1);
+  await started('often', 3, 0, 2);
+  await started('often', 3, 0, 3);
+  await started('seldom', 0, 7);
+  const at = (ago: number) => new Date((minuteNow - ago) * MINUTE);
+  expect(await historyOfTubes(history)).toMatchObject([
+    {
+      tube: 'often',
+      minutes: [
+        { at: at(95), started: runs(1) },
+        { at: at(3), started: runs(0, 5) },
       ],
     },
-    { tube: 'seldom', perMinute: 0, hours: [{ at: hourOf(120), started: [0, 3, 0, 0, 0, 0] }] },
-    { tube: 'only added', perMinute: 0, hours: [] },
+    { tube: 'seldom', minutes: [{ at: at(0), started: runs(7) }] },
   ]);
 });

@@ -1,14 +1,13 @@
 import { type Attributes, type BatchObservableCallback, type Meter, metrics } from '@opentelemetry/api';
 import type { DqEventMap, DqEventName } from '../events/events.js';
+import { LATENESS_CLASSES } from '../events/lateness-classes.js';
 import type { DqClusterView, DqTubeCounts } from '../events/hooks.js';
 import { SCOPE, tubeAttributes } from './names.js';
 
 /** In seconds. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
-/** In seconds. From the lateness of an idle cluster to a day of downtime. */
-const LATENESSES = [
-  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600, 86_400,
-];
+/** In seconds. */
+const LATENESSES = LATENESS_CLASSES.map((ms) => ms / 1_000);
 
 /** Counts the events of this process, and reports its load when a reader collects. Returns a function that stops it. */
 export function recordMetrics(view: DqClusterView): () => void {
