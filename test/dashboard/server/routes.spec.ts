@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import {
   VersioningType,
@@ -15,6 +16,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
   it.each([
     ['at the root', '', () => undefined],
     ['below a global prefix', '/v/api', (app: INestApplication) => app.setGlobalPrefix('v/api')],
+    ['below one with a parameter', '/x', (app: INestApplication) => app.setGlobalPrefix(':tenant')],
     [
       'where routes have versions',
       '',
@@ -26,15 +28,18 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     expect(session.status).toBe(200);
     expect(session.json).toMatchObject({ version: '0.1.0', prefix: '', payloads: true });
     expect(session.json.acts).toContain('revokeMany');
+    const tube = await served.get(`${prefix}/dq/api/tubes/mails`);
+    expect(tube.json).toMatchObject({ tube: 'mails' });
   });
 
-  it('sends an address without / at its end to the one with it, relatively', async () => {
+  it('an address without / at its end has a page of one script, which its policy names, and no path', async () => {
     const served = await ServedApp.start({ platform, prepare: (app) => app.setGlobalPrefix('api') });
-    const answer = await served.get('/api/dq?token=1');
-    expect(answer.status).toBe(302);
-    expect(answer.headers.get('location')).toBe('./dq/?token=1');
-    const there = new URL(answer.headers.get('location')!, `${served.origin}/api/dq?token=1`);
-    expect(there.pathname).toBe('/api/dq/');
+    const { status, text, headers } = await served.get('/api/dq?token=1');
+    expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
+    const [, script] = /<script>(.*)<\/script>/.exec(text)!;
+    const hash = createHash('sha256').update(script!).digest('base64');
+    expect(headers.get('content-security-policy')).toContain(`script-src 'sha256-${hash}';`);
+    expect(text).not.toContain('/dq');
   });
 
   it('has its page and the files that the page asks for', async () => {
@@ -116,6 +121,12 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     expect(await data('series')).toEqual([]);
     expect(await data('health')).toMatchObject({ status: 'up' });
     expect(await data('acts')).toEqual({ acts: [] });
+  });
+
+  it('tells the page what the application runs in', async () => {
+    const served = await ServedApp.start({ platform, dashboard: { environment: 'production' } });
+    const { json } = await served.get('/dq/api/session');
+    expect(json.environment).toEqual({ name: 'production', tone: 'danger' });
   });
 
   it('finds a tube whose name has special characters', async () => {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { act, actOnMany, getData, inPath, RequestError } from './requests.js';
 
 const fetched: { address: string; options: RequestInit }[] = [];
@@ -12,16 +12,24 @@ function answer(body: string, status = 200): void {
   };
 }
 
+beforeAll(() => {
+  globalThis.location = new URL('http://operator:secret@host/ops/dq/?x#/tubes') as unknown as Location;
+});
+
 afterEach(() => {
   globalThis.fetch = realFetch;
 });
 
+afterAll(() => {
+  Reflect.deleteProperty(globalThis, 'location');
+});
+
 describe('getData', () => {
-  it('asks relative to the page, and leaves out missing parameters', async () => {
+  it('asks relative to the page without its credentials, and leaves out missing parameters', async () => {
     answer('[1]');
     const path = `tubes/${inPath('a/b;c')}/jobs`;
     expect(await getData(path, { state: undefined, from: '', limit: 5, to: 'a&b' })).toEqual([1]);
-    expect(fetched[0]!.address).toBe('api/tubes/a%2Fb%3Bc/jobs?limit=5&to=a%26b');
+    expect(fetched[0]!.address).toBe('http://host/ops/dq/api/tubes/a%2Fb%3Bc/jobs?limit=5&to=a%26b');
   });
 
   it('throws what the server refuses, and shows the code once', async () => {
@@ -49,7 +57,7 @@ describe('act', () => {
     answer('{"result":"revoked"}');
     expect(await act('revoke', { ref: 'dq1.x' })).toBe('revoked');
     const { address, options } = fetched[0]!;
-    expect(address).toBe('api/acts/revoke');
+    expect(address).toBe('http://host/ops/dq/api/acts/revoke');
     expect(options).toMatchObject({
       method: 'POST',
       headers: { 'Content-Type': 'application/json', 'X-Nest-Dq': '1' },

@@ -1,3 +1,4 @@
+import { urlOf } from './address.js';
 import { readLines } from './ndjson.js';
 import type {
   BulkActs,
@@ -70,7 +71,7 @@ function posted(body: object): RequestInit {
 async function ask(address: string, options: RequestInit): Promise<Response> {
   let answer: Response;
   try {
-    answer = await fetch(address, options);
+    answer = await fetch(urlOf(address), options);
   } catch (error) {
     if (options.signal?.aborted) throw error;
     throw new RequestError('NO_ANSWER', error instanceof Error ? error.message : String(error));

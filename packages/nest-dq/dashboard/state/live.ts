@@ -1,5 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import type { LiveWire } from '../../src/dashboard/wire.js';
+import { urlOf } from '../server/address.js';
 
 /** `hidden`: nobody looks at this tab, so it listens to nothing. */
 export type LiveState = 'connecting' | 'open' | 'lost' | 'hidden';
@@ -41,10 +42,15 @@ export function listen(): void {
 
 function open(): void {
   openIn(LONGEST_SILENCE_MS);
-  source?.close();
   tick.value = Date.now();
   liveState.value = 'connecting';
-  source = new EventSource('api/live');
+  connect();
+}
+
+function connect(): void {
+  source?.close();
+  source = new EventSource(urlOf('api/live'));
+  source.addEventListener('again', connect); // the server checks its viewers again and again
   source.addEventListener('state', ({ data }: MessageEvent<string>) => {
     const state = JSON.parse(data) as LiveWire;
     setNow(state.now);

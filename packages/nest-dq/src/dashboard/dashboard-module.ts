@@ -10,7 +10,7 @@ import {
   type DynamicModule,
   type Provider,
 } from '@nestjs/common';
-import { HttpAdapterHost, ModuleRef, ModulesContainer } from '@nestjs/core';
+import { ApplicationConfig, HttpAdapterHost, ModuleRef, ModulesContainer } from '@nestjs/core';
 import { DqError, show } from '../errors.js';
 import { makeController } from './controller.js';
 import { Dashboard } from './dashboard.js';
@@ -26,6 +26,7 @@ import {
 
 export type {
   DqDashboardAccess,
+  DqDashboardEnvironment,
   DqDashboardExtras,
   DqDashboardJob,
   DqDashboardMessage,
@@ -70,12 +71,12 @@ function dashboardProvider(extras: ResolvedExtras): Provider {
     module: ModuleRef,
     modules: ModulesContainer,
     host: HttpAdapterHost,
+    config: ApplicationConfig,
   ) => {
     const { open } = checkOptions(options, extras);
-    const warning = `everyone on this machine can see and do everything at ${path}; set \`guards\` or \`access\` to restrict this, or to admit other machines`;
-    return new Dashboard(options, cluster, open ? warning : undefined, module, modules, host);
+    return new Dashboard(options, cluster, path, open, module, modules, host, config);
   };
-  const inject = [MODULE_OPTIONS_TOKEN, ModuleRef, ModulesContainer, HttpAdapterHost];
+  const inject = [MODULE_OPTIONS_TOKEN, ModuleRef, ModulesContainer, HttpAdapterHost, ApplicationConfig];
   return { provide: Dashboard, inject, useFactory: make };
 }
 

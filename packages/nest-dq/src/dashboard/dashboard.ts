@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
-import type { HttpAdapterHost, ModuleRef, ModulesContainer } from '@nestjs/core';
+import type { ApplicationConfig, HttpAdapterHost, ModuleRef, ModulesContainer } from '@nestjs/core';
 import { DqError, toError } from '../errors.js';
 import type { DqRuntime } from '../nest/runtime.js';
 import { dqTokens } from '../nest/tokens.js';
@@ -20,13 +21,27 @@ import {
 import { Input, JOB_FIELDS, jobRef } from './input.js';
 import { KAFKA_LETTER, KafkaClusters, kafkaLetter } from './kafka.js';
 import { LiveFeed } from './live-feed.js';
-import type { DqDashboardOptions } from './options.js';
+import { environmentOf, type DqDashboardOptions } from './options.js';
 import type { Read } from './reads.js';
 import { redacted, redactedLetter } from './redact.js';
 import type { BulkLine, BulkProgressWire } from './wire.js';
 
 const NO_BODY =
   'the application parsed no JSON body, for example because of `bodyParser: false`: use `express.json()` for the path of the dashboard';
+
+const ADD_SLASH = `location.replace(location.origin + location.pathname + '/' + location.search + location.hash)`;
+/**
+ * Leads to the same address with / at its end. Only the browser knows that address: a proxy may map another name to ours, so
+ * that neither an absolute nor a relative Location is right.
+ */
+const TO_SLASH: Answer = {
+  headers: {
+    'Cache-Control': 'no-store',
+    'Content-Security-Policy': `default-src 'none'; script-src 'sha256-${createHash('sha256').update(ADD_SLASH).digest('base64')}'; frame-ancestors 'self'`,
+    'Content-Type': 'text/html; charset=utf-8',
+  },
+  body: `<!doctype html><html lang="en"><title>nest-dq</title><script>${ADD_SLASH}</script><noscript>This page needs JavaScript.</noscript></html>`,
+};
 
 /** Resolves with the answer, or with undefined if the answer is a stream, which continues on its own. */
 type Work = (viewer: Viewer) => Promise<Answer | undefined>;
@@ -43,15 +58,19 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
   constructor(
     private readonly options: DqDashboardOptions,
     private readonly cluster: string | undefined,
-    /** Warning for the log if there are no access rules; then only this machine has access. */
-    private readonly warning: string | undefined,
+    /** Below the global prefix. */
+    private readonly path: string,
+    /** Whether there are no access rules. Then only this machine has access. */
+    private readonly open: boolean,
     private readonly module: ModuleRef,
     private readonly modules: ModulesContainer,
     private readonly host: HttpAdapterHost,
+    private readonly config: ApplicationConfig,
   ) {}
 
-  /** Throws `DQ_CONFIG` if the cluster doesn't exist. */
+  /** Throws `DQ_CONFIG` if the cluster doesn't exist, or another dashboard has the same path. */
   onModuleInit(): void {
+    this.refuseSamePath();
     const token = dqTokens.of('runtime', this.cluster);
     try {
       this.runtime = this.module.get<DqRuntime>(token, { strict: false });
@@ -70,7 +89,26 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
       health: async () => (await health.check()).dq,
     };
     this.feed = new LiveFeed(ask, () => this.runtime.now(), systemClock);
-    if (this.warning !== undefined) this.logger.warn(this.warning);
+    if (this.open) {
+      const prefix = this.config
+        .getGlobalPrefix()
+        .replace(/^\/*(?=.)/, '/')
+        .replace(/\/+$/, '');
+      this.logger.warn(
+        `everyone on this machine can see and do everything at ${prefix}${this.path}; set \`guards\` or \`access\` to restrict this, or to admit other machines`,
+      );
+    }
+  }
+
+  /** A router would never reach the second one. */
+  private refuseSamePath(): void {
+    for (const { providers } of this.modules.values()) {
+      const other: unknown = providers.get(Dashboard)?.instance;
+      if (!(other instanceof Dashboard) || other === this || other.path !== this.path) continue;
+      const clusters = [this, other].map(({ cluster }) => dqTokens.showCluster(cluster)).join(' and ');
+      const fact = `two dashboards have the path ${this.path}, of the clusters ${clusters}`;
+      throw new DqError('DQ_CONFIG', `${fact}: expected another \`path\` for each DqDashboardModule`);
+    }
   }
 
   /** Runs while everything still works: open streams would keep the server from closing. */
@@ -82,11 +120,8 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
   /** Sends the page, whose address has to end with / since all its requests are relative. */
   page(request: HttpRequest, response: HttpResponse): Promise<void> {
     return this.answer(request, response, async () => {
-      const [path = '', ...query] = (request.originalUrl ?? request.url).split('?');
-      if (path.endsWith('/')) return this.files.answer('index.html', request);
-      const last = path.slice(path.lastIndexOf('/') + 1);
-      const location = [`./${last}/`, ...query].join('?');
-      return { status: 302, headers: { Location: location, 'Cache-Control': 'no-store' }, body: '' };
+      const [path = ''] = (request.originalUrl ?? request.url).split('?');
+      return path.endsWith('/') ? this.files.answer('index.html', request) : TO_SLASH;
     });
   }
 
@@ -103,6 +138,7 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
       prefix: this.runtime.options.prefix,
       ...(this.cluster !== undefined && { cluster: this.cluster }),
       kafka: this.kafka.names,
+      environment: environmentOf(this.options),
     }));
   }
 
@@ -188,7 +224,7 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
     work: Work,
   ): Promise<Answer | undefined> {
     try {
-      if (this.warning !== undefined) refuseElsewhere(request);
+      if (this.open) refuseElsewhere(request);
       if (!viewer) throw new Refusal(403, 'NOT_ALLOWED', 'this viewer has no access');
       return await work(viewer);
     } catch (thrown) {

@@ -79,8 +79,8 @@ describe('a viewer', () => {
     };
     const { clock, feed } = feedWith({ tubes: never, health: never });
     const listener = join(feed);
-    await clock.advance(MINUTE);
-    expect(listener.states).toEqual([3, 8, 13, 18, 23, 28, 33, 38, 43, 48, 53, 58]);
+    await clock.advance(14 * SECOND);
+    expect(listener.states).toEqual([3, 8, 13]);
     expect(JSON.parse(listener.texts[1]!.split('data: ')[1]!)).toMatchObject({
       tubes: null,
       health: null,
@@ -90,17 +90,18 @@ describe('a viewer', () => {
     expect(asked).toBe(2);
   });
 
-  it('is sent away after five minutes, and not before, while others stay', async () => {
+  it('is told to come again after 15 seconds, and not before, while others stay', async () => {
     const { clock, feed } = feedWith();
     const first = join(feed);
-    await clock.advance(MINUTE);
+    await clock.advance(4 * SECOND);
     const second = join(feed);
-    await clock.advance(4 * MINUTE - 1);
+    await clock.advance(11 * SECOND - 1);
     expect([first.gone, second.gone]).toEqual([false, false]);
     await clock.advance(1);
     expect([first.gone, second.gone]).toEqual([true, false]);
-    expect(second.states.at(-1)).toBe(300);
-    await clock.advance(MINUTE);
+    expect(first.texts.at(-1)).toBe('event: again\ndata: -\n\n');
+    expect(second.states.at(-1)).toBe(14);
+    await clock.advance(4 * SECOND);
     expect(second.gone).toBe(true);
   });
 

@@ -9,8 +9,8 @@ import type { LivePart } from './wire.js';
 const BETWEEN_LOOKS_MS = 2_000;
 /** Time limit of a part; beyond it the part is reported as unreadable. So a viewer hears something every 5 s, whatever is away. */
 const PART_LIMIT_MS = 3_000;
-/** Longest stream. The browser then reconnects on its own, and the viewer is checked again. */
-const LONGEST_STREAM_MS = 300_000;
+/** Longest stream. The page then reconnects, so guards and `access` check its viewer again. */
+const LONGEST_STREAM_MS = 15_000;
 /** Time until a browser reconnects. */
 const RECONNECT_MS = 2_000;
 
@@ -68,7 +68,10 @@ export class LiveFeed {
     stream.write(`retry: ${RECONNECT_MS}\n\n`);
     this.viewers.set(
       stream,
-      this.clock.after(LONGEST_STREAM_MS, () => stream.end()),
+      this.clock.after(LONGEST_STREAM_MS, () => {
+        stream.write('event: again\ndata: -\n\n'); // so that the page takes the end for no failure
+        stream.end();
+      }),
     );
     if (this.latest !== undefined) stream.write(this.latest);
     else if (!this.looking) detached(() => void this.look()); // it looks for all viewers

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Logger, Module, type DynamicModule } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { DqModule } from '../nest/dq-module.js';
+import { environmentOf } from './options.js';
 import { DqDashboardModule, type DqDashboardExtras, type DqDashboardOptions } from './dashboard-module.js';
 
 Logger.overrideLogger(false);
@@ -51,6 +52,10 @@ describe('a wrong option is DQ_CONFIG, with its value', () => {
     [{ redact: true }, '`redact` is true'],
     [{ readOnly: 'yes' }, '`readOnly` is "yes"'],
     [{ readonly: true }, 'unknown option "readonly"'],
+    [{ environment: ' ' }, '`environment` is " "'],
+    [{ environment: null }, '`environment` is null'],
+    [{ environment: { name: 'x'.repeat(41) } }, '`environment` is {"name":"…'],
+    [{ environment: { name: 'staging', tone: 'red' } }, '`environment.tone` is "red"'],
     [{ cluster: 'mails' }, 'the cluster of the dashboard is "mails", which does not exist'],
   ])('%j', async (options, part) => {
     const message = await refusal(options);
@@ -68,6 +73,22 @@ describe('a wrong option is DQ_CONFIG, with its value', () => {
     @Module({ imports: [DqDashboardModule] })
     class AppModule {}
     await expect(start({ module: AppModule })).rejects.toThrow('`imports` lists DqDashboardModule itself');
+  });
+});
+
+describe('the environment', () => {
+  it.each([
+    ['production', 'danger'],
+    ['LIVE', 'danger'],
+    ['staging', 'calm'],
+    ['pre-production', 'calm'],
+  ])('%s is %s by default', (name, tone) => {
+    expect(environmentOf({ environment: name })).toEqual({ name, tone });
+    expect(environmentOf({ environment: { name, tone: 'warning' } })).toEqual({ name, tone: 'warning' });
+  });
+
+  it('is absent without the option', () => {
+    expect(environmentOf({})).toBeUndefined();
   });
 });
 

@@ -2,7 +2,7 @@ import type { CanActivate, ModuleMetadata, Type } from '@nestjs/common';
 import { DqError, show, unknownName } from '../errors.js';
 import { checkBoolean, wrong } from '../nest/option-checks.js';
 import { dqTokens } from '../nest/tokens.js';
-import type { ActName } from './wire.js';
+import type { ActName, EnvironmentWire } from './wire.js';
 
 /** Permissions of a viewer. `none`: nothing, not even the page. `read`: everything but payloads, without any acts. */
 export type DqDashboardAccess =
@@ -39,6 +39,14 @@ export interface DqDashboardMessage {
   readonly tube?: undefined;
 }
 
+/** A label for all pages, so that nobody takes one environment for another. */
+export interface DqDashboardEnvironment {
+  /** 1 to 40 characters. */
+  readonly name: string;
+  /** How loud it is: red, yellow, or quiet. @default `danger` for `production`, `prod` and `live`, otherwise `calm` */
+  readonly tone?: 'danger' | 'warning' | 'calm';
+}
+
 /** The options evaluated on each request. A wrong one is `DQ_CONFIG`, and the application doesn't start. */
 export interface DqDashboardOptions {
   /**
@@ -55,6 +63,8 @@ export interface DqDashboardOptions {
   redact?: (payload: unknown, of: DqDashboardJob | DqDashboardMessage) => unknown;
   /** Forbids all acts, whatever `access` returns. @default false */
   readOnly?: boolean;
+  /** What the application runs in, such as `production`: shown on every page and in its title. @default none */
+  environment?: string | DqDashboardEnvironment;
 }
 
 /** Options of the module itself. */
@@ -63,7 +73,7 @@ export interface DqDashboardExtras {
   path?: string;
   /** Guards of all its routes, after the application's own: objects, or classes whose dependencies `imports` provides. @default none */
   guards?: readonly (CanActivate | Type<CanActivate>)[];
-  /** Decorators of its controller, such as `ApiExcludeController()` of @nestjs/swagger. @default none */
+  /** Decorators of its controller, such as `SkipThrottle()` of @nestjs/throttler. @default none */
   decorators?: readonly ClassDecorator[];
   /** Modules that provide what the guards inject. @default none */
   imports?: ModuleMetadata['imports'];
@@ -79,7 +89,7 @@ export const NO_EXTRAS: { readonly [Name in keyof Required<DqDashboardExtras>]: 
   imports: undefined,
   cluster: undefined,
 };
-export const OPTION_NAMES = ['access', 'redact', 'readOnly'] as const;
+export const OPTION_NAMES = ['access', 'redact', 'readOnly', 'environment'] as const;
 
 /** Segments of plain characters, none of which a router treats as a pattern. */
 const PATH = /^(\/[\w~-]+)+$/;
@@ -134,6 +144,7 @@ export function checkOptions(
   checkFunction('access', access);
   checkFunction('redact', redact);
   if (readOnly !== undefined) checkBoolean('readOnly', readOnly);
+  environmentOf(options);
   const open = access === undefined && guards.length === 0;
   const environment = process.env['NODE_ENV'];
   if (open && !DEVELOPMENT.includes(environment)) {
@@ -141,6 +152,21 @@ export function checkOptions(
     throw new DqError('DQ_CONFIG', `${fact}: set one of the two`);
   }
   return { open };
+}
+
+const TONES = ['danger', 'warning', 'calm'] as const;
+const MAX_NAME = 40;
+const DANGEROUS = /^(prod|production|live)$/i;
+
+/** Returns the label with its tone; undefined if there is none. Throws `DQ_CONFIG`. */
+export function environmentOf({ environment }: DqDashboardOptions): EnvironmentWire | undefined {
+  if (environment === undefined) return undefined;
+  const given = typeof environment === 'string' ? { name: environment } : environment;
+  const { name, tone = DANGEROUS.test(String(name)) ? 'danger' : 'calm' } = given ?? {};
+  if (typeof name !== 'string' || name.trim() === '' || name.length > MAX_NAME)
+    throw wrong('`environment`', environment, `a name of 1 to ${MAX_NAME} characters, or { name, tone }`);
+  if (!TONES.includes(tone)) throw wrong('`environment.tone`', tone, `one of ${TONES.join(', ')}`);
+  return { name, tone };
 }
 
 function isGuard(guard: unknown): boolean {

@@ -34,6 +34,13 @@ export interface SessionWire {
   readonly cluster?: string;
   /** Names of the Kafka clusters of nest-kq; empty for the unnamed one. */
   readonly kafka: readonly string[];
+  /** Absent if the application gives none. */
+  readonly environment?: EnvironmentWire;
+}
+/** What the application runs in. */
+export interface EnvironmentWire {
+  readonly name: string;
+  readonly tone: 'danger' | 'warning' | 'calm';
 }
 
 /** `GET api/tubes`. */
