@@ -39,12 +39,12 @@ it('says that the ledger is away, and shows it again when it is back', async () 
   await app.producer.delay(ORDERS, {}, '30m', { key: 'order-42' });
   const { page, problems } = await browser.open(app.at('timeline'));
   problems.expect(REFUSED);
-  await page.locator('rect.series-0').waitFor();
+  await page.locator('rect.tube').waitFor();
   await suite.servers.redis.kill();
   await page.getByText('DQ_LEDGER_DOWN').first().waitFor();
   await suite.servers.redis.restart();
   await page.getByText('DQ_LEDGER_DOWN').waitFor({ state: 'detached' });
-  await page.locator('rect.series-0').waitFor();
+  await page.locator('rect.tube').waitFor();
 }, 60_000);
 
 it('does not take a silent connection for live, and reconnects', async () => {
@@ -96,7 +96,7 @@ it('says that a node is away, what is missing on other pages, and that it is bac
   await page.goto(app.at(`dead?tube=${GIVES_UP}`));
   await main.getByText('no such mailbox').first().waitFor();
   await page.getByRole('link', { name: 'Timeline' }).click();
-  await page.locator('rect.series-0').first().waitFor();
+  await page.locator('rect.tube').first().waitFor();
 
   await page.getByRole('link', { name: 'Cluster' }).click();
   await row.getByText('down', { exact: true }).waitFor();

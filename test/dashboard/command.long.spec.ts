@@ -23,7 +23,7 @@ it('shows the dashboard at the address that `nest-dq dashboard` prints, and lets
   const [here] = page.url().split('#');
   expect(here).toBe(dashboard.address.origin + dashboard.path());
   await page.getByRole('button', { name: 'Day' }).click();
-  await page.locator('rect.series-0').first().waitFor();
+  await page.locator('rect.tube').first().waitFor();
   await page.goto(`${here}#/job?tube=${TUBE}&key=order-42`);
   await page.getByRole('button', { name: /^Run now/ }).click();
   const state = async () => (await suite.system.producer.find({ tube: TUBE, key: 'order-42' }))?.state;

@@ -49,7 +49,7 @@ it('goes from bar to bar of the timeline, and into one', async () => {
   const app = await start();
   await app.producer.delay(ORDERS, {}, '30m');
   const { page } = await browser.open(app.at('timeline'));
-  await page.locator('rect.series-0').waitFor();
+  await page.locator('rect.tube').waitFor();
   const chart = page.getByRole('slider');
   await chart.focus();
   await page.keyboard.press('Home');

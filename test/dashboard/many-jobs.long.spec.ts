@@ -18,7 +18,7 @@ const A_LITTLE = 500;
 
 /** Each page that shows jobs, what it asks for, and a part that is there once it has read that. */
 const PAGES = [
-  { address: 'timeline', asks: ['timeline'], part: 'rect.series-0' },
+  { address: 'timeline', asks: ['timeline'], part: 'rect.tube' },
   { address: 'tubes', asks: ['history/tubes'], part: 'main tbody a' },
   { address: `tubes/${ORDERS}`, asks: [`tubes/${ORDERS}`, 'history'], part: 'main dl' },
   { address: `waiting?tube=${ORDERS}`, asks: [`tubes/${ORDERS}/jobs`], part: 'main tbody a' },

@@ -34,3 +34,19 @@ it('shows in base64 what `redact` returns as bytes', async () => {
   await page.getByRole('button', { name: 'Show payload' }).click();
   expect(await page.getByLabel('Payload (base64)').textContent()).toBe('aGVsbG8=');
 });
+
+it('names the estimate of a list only where it says that jobs are missing in it', async () => {
+  const app = await start();
+  await app.producer.delay(ORDERS, {}, '1h');
+  const { page } = await browser.open('about:blank');
+  let counted = { listed: 1_486, about: 1_485 };
+  await page.route('**/api/tubes/*/jobs*', async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), ...counted } });
+  });
+  await page.goto(app.at('waiting', { tube: ORDERS }));
+  await page.getByText('Listed: 1,486', { exact: true }).waitFor();
+  counted = { listed: 1_486, about: 1_600 };
+  await page.reload();
+  await page.getByText('Listed: 1,486 of about 1,600', { exact: true }).waitFor();
+});

@@ -9,7 +9,7 @@ it('shows an order that was added, and leads to why it did not run yet', async (
   const app = await start();
   const { id } = await app.producer.delay(ORDERS, { order: 42 }, '30m', { key: 'order-42' });
   const { page } = await browser.open(app.at('timeline'));
-  await page.locator('rect.series-0').click();
+  await page.locator('rect.tube').click();
   await page
     .getByRole('main')
     .getByRole('link', { name: new RegExp(ORDERS) })
@@ -34,7 +34,7 @@ it('shows what comes due in a day and in a month where its hour has nothing', as
   await app.producer.delay(ORDERS, {}, '5h');
   await app.producer.delay(ORDERS, {}, '10d');
   const { page } = await browser.open(app.at('timeline'));
-  const bars = page.locator('rect.series-0');
+  const bars = page.locator('rect.tube');
   await page.getByRole('button', { name: 'Day' }).click();
   await bars.first().waitFor();
   expect(await bars.count()).toBe(1);

@@ -8,7 +8,7 @@ import { closeDialog, shownDialog } from './state/dialog.js';
 import { listen } from './state/live.js';
 import { notice } from './state/notice.js';
 import { route } from './state/router.js';
-import { loadSession } from './state/session.js';
+import { inEnvironment, loadSession } from './state/session.js';
 import { TopBar } from './top-bar.js';
 import { t } from './words/language.js';
 
@@ -20,7 +20,7 @@ export function App() {
   const name = route.value.path[0] ?? 'timeline';
   const page = PAGES.find((each) => each.path === name);
   useEffect(() => {
-    document.title = page ? `${t(page.title)} · nest-dq` : 'nest-dq';
+    document.title = inEnvironment(page ? `${t(page.title)} · nest-dq` : 'nest-dq');
   });
   useEffect(() => scrollTo(0, 0), [name]);
   useEffect(closeDialog, [route.value]);

@@ -1,7 +1,12 @@
+import { useEffect } from 'preact/hooks';
+import { browserZoneText } from './figures/times.js';
+import { zone } from './figures/zone.js';
 import { PAGES } from './pages/pages.js';
-import { live } from './state/live.js';
+import { Setting } from './parts/setting.js';
+import { live, now } from './state/live.js';
 import { hashOf } from './state/route.js';
 import { may, session } from './state/session.js';
+import { theme, THEMES } from './state/settings.js';
 import { language, speak, t } from './words/language.js';
 import { count } from './words/say.js';
 
@@ -13,7 +18,10 @@ export function NavigationBar({ current }: { readonly current: string }) {
   const pages = PAGES.filter(({ hidden, kafka }) => !hidden && (!kafka || hasKafka));
   return (
     <nav class="side" aria-label={t('app.nav')}>
-      <div class="brand">{t('app.name')}</div>
+      <div class="brand">
+        {t('app.name')}
+        <Environment />
+      </div>
       <div class="pages">
         {pages.map(({ path, title }) => (
           <a key={path} href={hashOf([path])} aria-current={path === current ? 'page' : undefined}>
@@ -24,18 +32,53 @@ export function NavigationBar({ current }: { readonly current: string }) {
       </div>
       <div class="settings">
         {session.value && !session.value.acts.some(may) && <span>{t('app.readOnly')}</span>}
-        <label>
-          <span class="unseen">{t('app.language')}</span>
-          <select
-            value={language.value}
-            onChange={({ currentTarget }) => speak(currentTarget.value === 'zh' ? 'zh' : 'en')}
-          >
-            <option value="en">English</option>
-            <option value="zh">中文</option>
-          </select>
-        </label>
-        {session.value && <span>{t('app.version', { version: session.value.version })}</span>}
+        <ZoneSetting />
+        <Setting
+          label={t('app.theme')}
+          value={theme.value}
+          options={THEMES.map((each) => ({ value: each, name: t(`app.theme.${each}`) }))}
+          onChange={(each) => (theme.value = each)}
+        />
+        <Setting
+          label={t('app.language')}
+          value={language.value}
+          options={[
+            { value: 'en', name: 'English' },
+            { value: 'zh', name: '中文' },
+          ]}
+          onChange={speak}
+        />
+        {session.value && <span class="version">{t('app.version', { version: session.value.version })}</span>}
       </div>
     </nav>
+  );
+}
+
+/** What the application runs in; its tone is that of the whole page. */
+function Environment() {
+  const { name, tone } = session.value?.environment ?? {};
+  useEffect(() => {
+    document.documentElement.dataset['tone'] = tone ?? '';
+  }, [tone]);
+  return name === undefined ? null : <span class={`environment ${tone}`}>{name}</span>;
+}
+
+const HOUR = 3_600_000;
+
+/** Names the zone of all times on the page. A browser in UTC leaves no choice. */
+function ZoneSetting() {
+  const hour = Math.floor(now.value / HOUR) * HOUR; // its offset may change in spring and autumn
+  const browser = browserZoneText(hour, language.value);
+  if (browser === 'UTC') return <span>{t('app.zone')}: UTC</span>;
+  return (
+    <Setting
+      label={t('app.zone')}
+      value={zone.value}
+      options={[
+        { value: 'browser', name: browser },
+        { value: 'utc', name: 'UTC' },
+      ]}
+      onChange={(each) => (zone.value = each)}
+    />
   );
 }

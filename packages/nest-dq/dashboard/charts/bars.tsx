@@ -1,7 +1,8 @@
 import { useRef, useState } from 'preact/hooks';
 import { valueMarks, type Span } from '../figures/scales.js';
 import { TimeAxis, ValueAxis, type Box } from './axes.js';
-import { highestOf, Stacked, type Layer } from './stacked.js';
+import { highestOf, rowsOf, Stacked, type Layer } from './stacked.js';
+import { Tooltip, useHover } from './tooltip.js';
 import { useWidth } from './width.js';
 
 const HEIGHT = 220;
@@ -37,6 +38,7 @@ export function Bars({
   const [drag, setDrag] = useState<{ readonly from: number; readonly to: number }>();
   const { bars } = span;
   const box: Box = { left: 40, right: Math.max(width - 4, 60), top: 8, bottom: HEIGHT - 26 };
+  const hover = useHover(holder, box, bars);
   const marks = valueMarks(highestOf(layers, bars), 4);
   const pitch = (box.right - box.left) / bars;
   const barAt = (x: number) => Math.min(bars - 1, Math.max(0, Math.floor((x - box.left) / pitch)));
@@ -73,7 +75,11 @@ export function Bars({
         event.currentTarget.setPointerCapture(event.pointerId);
         setDrag({ from: xIn(event), to: xIn(event) });
       }}
-      onPointerMove={(event) => drag && setDrag({ from: drag.from, to: xIn(event) })}
+      onPointerLeave={hover.handlers.onPointerLeave}
+      onPointerMove={(event) => {
+        hover.handlers.onPointerMove(event);
+        if (drag) setDrag({ from: drag.from, to: xIn(event) });
+      }}
       onPointerCancel={() => setDrag(undefined)}
       onPointerUp={(event) => {
         if (!drag || !ends) return;
@@ -111,6 +117,7 @@ export function Bars({
           <Stacked box={box} bars={bars} layers={layers} highest={marks.at(-1)!} />
         </svg>
       )}
+      {!drag && <Tooltip hover={hover} width={width} span={span} rows={(bar) => rowsOf(layers, bar)} />}
     </div>
   );
 }

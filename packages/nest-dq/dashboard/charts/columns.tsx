@@ -1,7 +1,9 @@
 import { useRef } from 'preact/hooks';
 import { valueMarks, type Span } from '../figures/scales.js';
+import { t } from '../words/language.js';
 import { TimeAxis, ValueAxis, type Box } from './axes.js';
-import { highestOf, Stacked, type Layer } from './stacked.js';
+import { highestOf, rowsOf, Stacked, type Layer } from './stacked.js';
+import { Tooltip, useHover } from './tooltip.js';
 import { useWidth } from './width.js';
 
 const HEIGHT = 180;
@@ -19,9 +21,11 @@ export function Columns({
   const holder = useRef<HTMLDivElement>(null);
   const width = useWidth(holder);
   const box: Box = { left: 56, right: Math.max(width - 4, 80), top: 8, bottom: HEIGHT - 26 };
-  const marks = valueMarks(highestOf(layers, span.bars), 4);
+  const hover = useHover(holder, box, span.bars);
+  const highest = highestOf(layers, span.bars);
+  const marks = valueMarks(highest, 4);
   return (
-    <div ref={holder} class="chart" role="img" aria-label={label}>
+    <div ref={holder} class="chart" role="img" aria-label={label} {...hover.handlers}>
       {width > 0 && (
         <svg width={width} height={HEIGHT} aria-hidden="true">
           <ValueAxis box={box} marks={marks} />
@@ -29,6 +33,8 @@ export function Columns({
           <Stacked box={box} bars={span.bars} layers={layers} highest={marks.at(-1)!} />
         </svg>
       )}
+      {highest === 0 && <p class="nothing">{t('history.nothing')}</p>}
+      <Tooltip hover={hover} width={width} span={span} rows={(bar) => rowsOf(layers, bar)} />
     </div>
   );
 }

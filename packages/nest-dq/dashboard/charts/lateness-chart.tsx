@@ -1,16 +1,21 @@
 import { useRef } from 'preact/hooks';
-import { LATENESS_STEPS, stepOf } from '../figures/steps.js';
+import { LATENESS_STEPS, stepMarks, stepOf } from '../figures/steps.js';
 import type { Span } from '../figures/scales.js';
-import { t } from '../words/language.js';
-import { duration } from '../words/say.js';
+import { lateText } from '../words/late.js';
 import { TimeAxis, ValueAxis, type Box } from './axes.js';
+import { Tooltip, useHover } from './tooltip.js';
 import { useWidth } from './width.js';
 
 /** One line of the chart: milliseconds by bar. */
 export interface LatenessLine {
+  readonly name: string;
   readonly colour: string;
   readonly values: readonly (number | undefined)[];
 }
+
+/** Lines keep off the top and the bottom: a chart of the two fastest classes would look like a problem. */
+const LEAST_STEPS = 6;
+const MOST_MARKS = 6;
 
 /** Lateness over time, on the steps in which it is counted. */
 export function LatenessChart({
@@ -27,31 +32,46 @@ export function LatenessChart({
 }) {
   const holder = useRef<HTMLDivElement>(null);
   const width = useWidth(holder);
-  const height = small ? 32 : 180;
+  const height = small ? 28 : 180;
   const box: Box = small
     ? { left: 2, right: Math.max(width - 2, 10), top: 3, bottom: height - 3 }
-    : { left: 56, right: Math.max(width - 4, 80), top: 8, bottom: height - 26 };
-  const most = LATENESS_STEPS.length;
+    : { left: 64, right: Math.max(width - 4, 80), top: 8, bottom: height - 26 };
+  const hover = useHover(holder, box, span.bars);
+  const known = lines.flatMap(({ values }) => values.filter((value) => value !== undefined));
+  const most = Math.min(LATENESS_STEPS.length, Math.max(LEAST_STEPS, ...known.map(stepOf)));
   const pitch = (box.right - box.left) / span.bars;
   const yOf = (value: number) => box.bottom - (stepOf(value) / most) * (box.bottom - box.top);
-  const name = (step: number) => (step === 0 ? '' : nameOf(LATENESS_STEPS[step - 1]!));
+  const name = (step: number) => (step === 0 ? '' : lateText(LATENESS_STEPS[step - 1]!));
   return (
-    <div ref={holder} class={small ? 'chart small' : 'chart'} role="img" aria-label={label}>
+    <div
+      ref={holder}
+      class={small ? 'chart small' : 'chart'}
+      role="img"
+      aria-label={label}
+      {...hover.handlers}
+    >
       {width > 0 && (
         <svg width={width} height={height} aria-hidden="true">
-          {!small && <ValueAxis box={box} marks={[0, 1, 2, 3, 4, 5, 6]} name={name} />}
+          {!small && <ValueAxis box={box} marks={stepMarks(most, MOST_MARKS)} name={name} />}
           {!small && <TimeAxis box={box} span={span} />}
           {lines.map(({ colour, values }) => (
             <path key={colour} class={`line ${colour}`} d={pathOf(values, box.left, pitch, yOf)} />
           ))}
         </svg>
       )}
+      <Tooltip
+        hover={hover}
+        width={width}
+        span={span}
+        rows={(bar) =>
+          lines.map(({ values, ...line }) => ({
+            ...line,
+            text: values[bar] === undefined ? '' : lateText(values[bar]),
+          }))
+        }
+      />
     </div>
   );
-}
-
-function nameOf(end: number): string {
-  return end === Infinity ? t('time.veryLate') : `≤ ${duration(end)}`;
 }
 
 /** Level through each bar, with a gap where nothing is known. */

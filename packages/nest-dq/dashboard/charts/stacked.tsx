@@ -1,4 +1,6 @@
+import { count } from '../words/say.js';
 import type { Box } from './axes.js';
+import type { TooltipRow } from './tooltip.js';
 
 /** One colour of the bars. */
 export interface Layer {
@@ -13,6 +15,14 @@ export interface Layer {
 export function highestOf(layers: readonly Layer[], bars: number): number {
   const sumOf = (bar: number) => layers.reduce((sum, { values }) => sum + (values[bar] ?? 0), 0);
   return Math.max(0, ...Array.from({ length: bars }, (_, bar) => sumOf(bar)));
+}
+
+/** What a tooltip says of a bar: the top of the stack first, as the eye finds it. */
+export function rowsOf(layers: readonly Layer[], bar: number): TooltipRow[] {
+  return layers.toReversed().map(({ name, colour, values }) => {
+    const value = values[bar] ?? 0;
+    return { name, colour, text: value === 0 ? '' : count(value) };
+  });
 }
 
 /** Bars, each with its layers above one another. Even the smallest number is seen. */
@@ -32,7 +42,7 @@ export function Stacked({
   const scale = (box.bottom - box.top) / highest;
   const tops = Array.from({ length: bars }, () => box.bottom);
   return (
-    <g>
+    <g class="stack">
       {layers.map(({ colour, values }) =>
         tops.map((top, bar) => {
           const value = values[bar] ?? 0;

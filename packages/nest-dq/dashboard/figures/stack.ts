@@ -6,7 +6,7 @@ export interface TubeCounts {
 
 /** Content of a bar chart: the largest tubes, and all the others as one. */
 export interface Stack {
-  /** The largest first; the colour of each is its place. */
+  /** The largest first. */
   readonly tubes: readonly TubeCounts[];
   /** Absent if no tube is left. */
   readonly rest?: readonly number[];

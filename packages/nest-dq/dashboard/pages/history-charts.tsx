@@ -6,13 +6,15 @@ import { Legend } from '../charts/legend.js';
 import { barsOf, COUNTED } from '../figures/history.js';
 import { spanOf } from '../figures/scales.js';
 import { offsetAt } from '../figures/times.js';
+import { zone } from '../figures/zone.js';
+import { Amount } from '../parts/amount.js';
 import { Failure } from '../parts/failure.js';
 import { useLoad } from '../parts/load.js';
 import { Table } from '../parts/table.js';
 import { getData } from '../server/requests.js';
 import { now } from '../state/live.js';
 import { t } from '../words/language.js';
-import { count, time } from '../words/say.js';
+import { time } from '../words/say.js';
 import { lateText } from '../words/late.js';
 
 const MINUTE = 60_000;
@@ -37,7 +39,7 @@ export function HistoryCharts({
   const span = useMemo(() => {
     const end = (turn + 1) * MINUTE;
     return spanOf(end - length, end, MAX_BARS, offsetAt);
-  }, [turn, length]);
+  }, [turn, length, zone.value]);
   const query: HistoryQuery = {
     tube,
     from: isoOf(span.from),
@@ -46,7 +48,7 @@ export function HistoryCharts({
   };
   const { data, error } = useLoad(
     (signal) => getData<HistoryWire>('history', query, signal),
-    [tube, length, turn],
+    [tube, length, turn, zone.value],
   );
   const bars = useMemo(() => barsOf(data ?? [], span), [data, span]);
   const layersOf = (names: readonly (keyof typeof COLOURS)[]) =>
@@ -94,7 +96,7 @@ export function HistoryCharts({
             ...COUNTED.map((name) => ({
               head: t(`history.${name}`),
               number: true,
-              cell: (bar: number) => count(bars.counts[name][bar]),
+              cell: (bar: number) => <Amount of={bars.counts[name][bar]} />,
             })),
             { head: t('tube.p50'), number: true, cell: (bar) => lateText(bars.p50[bar]) },
             { head: t('tube.p99'), number: true, cell: (bar) => lateText(bars.p99[bar]) },

@@ -3,9 +3,11 @@ import type { TimelinesWire, TimelineWire } from '../../src/dashboard/wire.js';
 import { Bars } from '../charts/bars.js';
 import { Legend } from '../charts/legend.js';
 import type { Layer } from '../charts/stacked.js';
+import { Colours } from '../figures/colours.js';
 import { spanOf, type Span } from '../figures/scales.js';
 import { offsetAt } from '../figures/times.js';
 import { stackOf, type Stack, type TubeCounts } from '../figures/stack.js';
+import { zone } from '../figures/zone.js';
 import { Failure } from '../parts/failure.js';
 import { useLoad } from '../parts/load.js';
 import { Overdue } from '../parts/overdue.js';
@@ -27,7 +29,9 @@ const SPANS = {
 } as const;
 const NAMES = ['hour', 'day', 'month'] as const;
 const MAX_ZOOMED = 62;
-const COLOURS = 6;
+/** Tubes with a colour of their own. */
+const MAX_COLOURED = 6;
+const colours = new Colours();
 /** Milliseconds between two loads. */
 const FRESH_MS = 10_000;
 
@@ -42,10 +46,10 @@ export function TimelinePage() {
     const begin = isZoomed ? Date.parse(from) : now.value;
     const end = isZoomed ? Date.parse(to) : now.value + SPANS[name].length;
     return spanOf(begin, end, isZoomed ? MAX_ZOOMED : SPANS[name].most, offsetAt);
-  }, [name, from, to, turn]);
+  }, [name, from, to, turn, zone.value]);
   const { data, error } = useLoad(
     (signal) => loadCounts(tube, asked, signal),
-    [tube, asked.from, asked.to, turn],
+    [tube, asked.from, asked.to, turn, zone.value],
   );
   const [chosen, setChosen] = useState<number>();
   const show = (changed: Readonly<Record<string, string | undefined>>) => {
@@ -55,7 +59,7 @@ export function TimelinePage() {
 
   // The bars that are known, until those of a new span are.
   const span = data?.span ?? asked;
-  const stack = stackOf(data?.tubes ?? [], COLOURS);
+  const stack = stackOf(data?.tubes ?? [], MAX_COLOURED);
   const layers = layersOf(stack);
   const jobsAt = (bar: number) => layers.reduce((sum, { values }) => sum + (values[bar] ?? 0), 0);
   const startOf = (bar: number) => span.edges[bar]!;
@@ -159,7 +163,12 @@ async function loadCounts(tube: string | undefined, span: Span, signal: AbortSig
 }
 
 function layersOf({ tubes, rest }: Stack): Layer[] {
-  const layers = tubes.map(({ tube, counts }, i) => ({ name: tube, colour: `series-${i}`, values: counts }));
+  const colourOf = colours.of(tubes.map(({ tube }) => tube));
+  const layers = tubes.map(({ tube, counts }) => ({
+    name: tube,
+    colour: `tube tube-${colourOf.get(tube)}`,
+    values: counts,
+  }));
   if (!rest) return layers;
   return [...layers, { name: t('timeline.rest'), colour: 'series-other', values: rest }];
 }

@@ -1,5 +1,6 @@
 import type { TubeWire } from '../../src/dashboard/wire.js';
 import { TubeButtons } from '../acts/tube-buttons.js';
+import { Amount } from '../parts/amount.js';
 import { Facts } from '../parts/facts.js';
 import { Failure } from '../parts/failure.js';
 import { useLoad, type Loaded } from '../parts/load.js';
@@ -64,13 +65,18 @@ export function TubePage({ tube }: { readonly tube: string }) {
             <h2>{t('tube.numbers')}</h2>
             <Facts
               facts={[
-                [t('tube.waiting'), count(data.waiting)],
-                [t('tube.retrying'), count(data.retrying)],
-                [t('tube.due'), count(data.due)],
-                [t('tube.running'), count(data.running)],
-                [t('tube.dead'), count(data.dead)],
-                [t('tube.listed'), count(data.listed)],
-                [t('overdue'), data.overdue !== undefined && count(data.overdue)],
+                [t('tube.waiting'), <Amount of={data.waiting} />],
+                [t('tube.retrying'), <Amount of={data.retrying} />],
+                [t('tube.due'), <Amount of={data.due} />],
+                [t('tube.running'), <Amount of={data.running} />],
+                [
+                  t('tube.dead'),
+                  <span class={data.dead ? 'bad' : ''}>
+                    <Amount of={data.dead} />
+                  </span>,
+                ],
+                [t('tube.listed'), <Amount of={data.listed} />],
+                [t('overdue'), data.overdue !== undefined && <Amount of={data.overdue} />],
                 [t('overdue.since'), data.oldestDue && <Time at={data.oldestDue} relative />],
               ]}
             />

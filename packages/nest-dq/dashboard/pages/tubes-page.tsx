@@ -1,9 +1,11 @@
 import type { TubeHistoriesWire, TubeWire } from '../../src/dashboard/wire.js';
 import { TubeButtons } from '../acts/tube-buttons.js';
 import { LatenessChart } from '../charts/lateness-chart.js';
-import { tubeHistoryOf, type TubeHistory } from '../figures/history.js';
+import { shortHistoryFrom, tubeHistoryOf, type TubeHistory } from '../figures/history.js';
 import { spanOf, type Span } from '../figures/scales.js';
 import { offsetAt } from '../figures/times.js';
+import { zone } from '../figures/zone.js';
+import { Amount } from '../parts/amount.js';
 import { Failure } from '../parts/failure.js';
 import { useLoad } from '../parts/load.js';
 import { Overdue } from '../parts/overdue.js';
@@ -21,8 +23,10 @@ import { TubePage } from './tube-page.js';
 
 const MINUTE = 60_000;
 const TWO_DAYS = 2 * 86_400_000;
-/** An hour each. */
+/** An hour each, or minutes in the first two hours of a history. */
 const MAX_BARS = 50;
+/** Shorter histories leave room on the left, or their first minute would be as wide as the chart. */
+const SHORTEST = 20 * MINUTE;
 
 /** One tube if the address names it, else all. */
 export function TubesPage() {
@@ -57,16 +61,16 @@ function AllTubes() {
         empty={live.value ? t('tubes.none') : t('loading')}
         columns={[
           { head: t('tube'), cell: Name },
-          { head: t('tube.waiting'), number: true, cell: (tube) => count(tube.waiting) },
-          { head: t('tube.retrying'), number: true, cell: (tube) => count(tube.retrying) },
-          { head: t('tube.due'), number: true, cell: (tube) => count(tube.due) },
-          { head: t('tube.running'), number: true, cell: (tube) => count(tube.running) },
+          { head: t('tube.waiting'), number: true, cell: ({ waiting }) => <Amount of={waiting} /> },
+          { head: t('tube.retrying'), number: true, cell: ({ retrying }) => <Amount of={retrying} /> },
+          { head: t('tube.due'), number: true, cell: ({ due }) => <Amount of={due} /> },
+          { head: t('tube.running'), number: true, cell: ({ running }) => <Amount of={running} /> },
           { head: t('tube.dead'), number: true, cell: Dead },
           { head: t('tube.rate'), number: true, cell: inHistory(({ perMinute }) => rateText(perMinute)) },
           { head: t('tube.p50'), number: true, cell: inHistory(({ half }) => lateText(half)) },
           { head: t('tube.p99'), number: true, cell: inHistory(({ most }) => lateText(most)) },
           { head: t('tube.lateness'), cell: ({ tube }) => histories && <Spark {...histories} tube={tube} /> },
-          { head: t('tube.consumers'), number: true, cell: (tube) => count(tube.consumers) },
+          { head: t('tube.consumers'), number: true, cell: Consumers },
           { head: t('tube.limits'), cell: ({ limits }) => limitsText(limits) },
           { head: t('acts'), quiet: true, cell: (tube) => <TubeButtons tube={tube} /> },
         ]}
@@ -89,12 +93,18 @@ function Name({ tube, paused }: TubeWire) {
 }
 
 function Dead({ tube, dead }: TubeWire) {
-  if (!dead) return count(dead);
+  if (!dead) return <Amount of={dead} />;
   return (
     <a class="bad" href={hashOf(['dead'], { tube })}>
       {count(dead)}
     </a>
   );
+}
+
+/** A tube that has jobs and no consumer is a problem; one without jobs is at rest. */
+function Consumers({ consumers, waiting = 0, due = 0, retrying = 0 }: TubeWire) {
+  const isMissed = consumers === 0 && waiting + due + retrying > 0;
+  return isMissed ? <span class="bad">{count(consumers)}</span> : <Amount of={consumers} />;
 }
 
 /** Histories of the tubes over two days. */
@@ -107,8 +117,8 @@ function Spark({ span, byTube, tube }: Histories & { readonly tube: string }) {
   const told = byTube.get(tube);
   if (!told) return null;
   const lines = [
-    { colour: 'series-2', values: told.p99 },
-    { colour: 'series-0', values: told.p50 },
+    { name: t('tube.p99'), colour: 'series-2', values: told.p99 },
+    { name: t('tube.p50'), colour: 'series-0', values: told.p50 },
   ];
   return <LatenessChart label={t('history.lateness')} span={span} lines={lines} small />;
 }
@@ -118,12 +128,13 @@ function useHistories(): { readonly histories?: Histories | undefined; readonly 
   const turn = Math.floor(now.value / MINUTE);
   const { data: histories, error } = useLoad(
     async (signal) => {
-      const end = now.peek();
-      const span = spanOf(end - TWO_DAYS, end, MAX_BARS, offsetAt);
       const told = await getData<TubeHistoriesWire>('history/tubes', {}, signal);
+      const end = now.peek();
+      const start = Math.min(shortHistoryFrom(told) ?? end - TWO_DAYS, end - SHORTEST);
+      const span = spanOf(start, end, Math.min(MAX_BARS, (end - start) / MINUTE + 1), offsetAt);
       return { span, byTube: new Map(told.map((each) => [each.tube, tubeHistoryOf(each, span)])) };
     },
-    [turn],
+    [turn, zone.value],
   );
   return { histories, error };
 }

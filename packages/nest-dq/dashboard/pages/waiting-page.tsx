@@ -86,7 +86,7 @@ function Jobs({
       <div class="bar">
         {counted && (
           <span class="faint">
-            {counted.about === undefined
+            {counted.about === undefined || counted.about <= counted.listed
               ? t('waiting.listed', { listed: count(counted.listed) })
               : t('waiting.listedOf', { listed: count(counted.listed), about: count(counted.about) })}
           </span>

@@ -16,3 +16,9 @@ export async function loadSession(): Promise<void> {
 export function may(name: ActName): boolean {
   return session.value?.acts.includes(name) ?? false;
 }
+
+/** A title that says in which environment the page is. */
+export function inEnvironment(title: string): string {
+  const name = session.value?.environment?.name;
+  return name === undefined ? title : `${name}: ${title}`;
+}

@@ -19,6 +19,10 @@ describe('fill', () => {
     expect(fill('{a} of {b}, {a}', { a: 1, b: '$&' })).toBe('1 of $&, 1');
     expect(fill('{a} of {b}', { a: 1 })).toBe('1 of {b}');
   });
+
+  it('keeps a value that is read from right to left by itself', () => {
+    expect(fill('{key}: 5 runs', { key: 'הזמנה-42' })).toBe('\u2068הזמנה-42\u2069: 5 runs');
+  });
 });
 
 describe('chooseLanguage', () => {

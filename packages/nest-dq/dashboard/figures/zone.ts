@@ -1,0 +1,9 @@
+import { signal } from '@preact/signals';
+
+/** Whose clock all times are shown by: the browser's, or UTC. */
+export const zone = signal<'browser' | 'utc'>('browser');
+
+/** For Intl; undefined for the browser's zone. */
+export function zoneName(): 'UTC' | undefined {
+  return zone.value === 'utc' ? 'UTC' : undefined;
+}

@@ -1,0 +1,23 @@
+import { effect, signal } from '@preact/signals';
+import { zone } from '../figures/zone.js';
+
+// What a viewer chooses for this browser.
+
+export const THEMES = ['system', 'light', 'dark'] as const;
+export type Theme = (typeof THEMES)[number];
+const ZONES = ['browser', 'utc'] as const;
+
+export const theme = signal(stored('theme', THEMES));
+zone.value = stored('zone', ZONES);
+
+effect(() => {
+  document.documentElement.dataset['theme'] = theme.value;
+  localStorage.setItem('nest-dq.theme', theme.value);
+});
+effect(() => localStorage.setItem('nest-dq.zone', zone.value));
+
+/** The stored choice, or the first one. */
+function stored<Choice extends string>(name: string, choices: readonly [Choice, ...Choice[]]): Choice {
+  const text = localStorage.getItem(`nest-dq.${name}`);
+  return choices.find((each) => each === text) ?? choices[0];
+}

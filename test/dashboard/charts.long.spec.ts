@@ -1,0 +1,71 @@
+import { expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { eventually } from 'test-servers';
+import { browserSuite } from './browser.js';
+import { dashboardApps, ORDERS, type DashboardApp } from './dashboard-app.js';
+
+const browser = browserSuite();
+const start = dashboardApps();
+
+/** The class with the colour of each tube, by its name in the legend. */
+async function colours(page: Page): Promise<Map<string, string>> {
+  const legend = page.locator('.legend li');
+  await legend.first().waitFor();
+  const entries = await legend.evaluateAll((items: any[]) =>
+    items.map((item) => [item.textContent as string, item.querySelector('i').className as string] as const),
+  );
+  return new Map(entries);
+}
+
+it('a tube keeps its colour when others have more jobs, on a zoom and after a reload', async () => {
+  const app = await start();
+  const tubes = ['order.remind', 'mail.later', 'trial.expire', 'invoice.remind'];
+  for (const [i, tube] of tubes.entries())
+    for (let job = 0; job <= i; job++) await app.producer.delay(tube, {}, '40m');
+  const { page } = await browser.open(app.at('timeline'));
+  await page.locator('.legend li').nth(3).waitFor();
+  const first = await colours(page);
+  expect(new Set(first.values()).size).toBe(4);
+  for (let job = 0; job < 9; job++) await app.producer.delay(tubes[0]!, {}, '20m');
+  await page.getByRole('button', { name: 'Day' }).click();
+  await page.getByRole('heading', { name: 'Jobs due in this period: 19' }).waitFor();
+  expect(await colours(page)).toEqual(first);
+  await page.reload();
+  await page.locator('.legend li').nth(3).waitFor();
+  expect(await colours(page)).toEqual(first);
+});
+
+it('the timeline shows the values of the bar under the pointer, by tube', async () => {
+  const app = await start();
+  for (let job = 0; job < 3; job++) await app.producer.delay('mail.later', {}, '30m');
+  const { page } = await browser.open(app.at('timeline', { span: 'month' }));
+  await page.locator('rect.tube').first().hover();
+  const tooltip = page.locator('.tooltip');
+  await tooltip.waitFor();
+  expect(await tooltip.locator('.row').allTextContents()).toEqual(['mail.later3']);
+  await page.mouse.move(5, 5);
+  await tooltip.waitFor({ state: 'detached' });
+});
+
+async function runSome(app: DashboardApp): Promise<void> {
+  for (let job = 0; job < 5; job++) await app.producer.now(ORDERS, job);
+  await eventually('the history has the runs', async () => (await app.inspector.historyOfTubes()).length > 0);
+}
+
+it('the lateness of prompt runs is told in milliseconds, and a line is seen in the first minute', async () => {
+  const app = await start();
+  await runSome(app);
+  const { page } = await browser.open(app.at('tubes'));
+  const row = page.getByRole('row', { name: new RegExp(ORDERS) });
+  const spark = row.getByRole('img', { name: 'Run lateness' });
+  await spark.locator('path').first().waitFor();
+  const drawn = await spark
+    .locator('path')
+    .first()
+    .evaluate((path: any) => path.getBBox().width as number);
+  expect(drawn).toBeGreaterThan(3);
+  const cells = await row.getByRole('cell').locator('.value').allTextContents();
+  const late = cells.filter((text) => text.startsWith('≤'));
+  expect(late).toHaveLength(2);
+  for (const text of late) expect(text).toMatch(/^≤ (\d+ms|[125]s)$/);
+}, 60_000);
