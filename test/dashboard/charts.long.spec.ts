@@ -49,7 +49,9 @@ it('the timeline shows the values of the bar under the pointer, by tube', async 
 
 async function runSome(app: DashboardApp): Promise<void> {
   for (let job = 0; job < 5; job++) await app.producer.now(ORDERS, job);
-  await eventually('the history has the runs', async () => (await app.inspector.historyOfTubes()).length > 0);
+  const minutes = () =>
+    app.inspector.history({ tube: ORDERS, from: new Date(Date.now() - 600_000), to: new Date() });
+  await eventually('the history has the runs', async () => (await minutes()).length > 0);
 }
 
 it('the lateness of prompt runs is told in milliseconds, and a line is seen in the first minute', async () => {
@@ -58,7 +60,7 @@ it('the lateness of prompt runs is told in milliseconds, and a line is seen in t
   const { page } = await browser.open(app.at('tubes'));
   const row = page.getByRole('row', { name: new RegExp(ORDERS) });
   const spark = row.getByRole('img', { name: 'Run lateness' });
-  await spark.locator('path').first().waitFor();
+  await spark.locator('path').first().waitFor({ state: 'attached' }); // a level line has no height
   const drawn = await spark
     .locator('path')
     .first()

@@ -13,8 +13,9 @@ export interface LatenessLine {
   readonly values: readonly (number | undefined)[];
 }
 
-/** Lines keep off the top and the bottom: a chart of the two fastest classes would look like a problem. */
+/** What the scale has at least: 50 ms, or else prompt runs would look late. Small charts go to 10 s, so that rows compare. */
 const LEAST_STEPS = 6;
+const LEAST_STEPS_SMALL = 13;
 const MOST_MARKS = 6;
 
 /** Lateness over time, on the steps in which it is counted. */
@@ -38,7 +39,10 @@ export function LatenessChart({
     : { left: 64, right: Math.max(width - 4, 80), top: 8, bottom: height - 26 };
   const hover = useHover(holder, box, span.bars);
   const known = lines.flatMap(({ values }) => values.filter((value) => value !== undefined));
-  const most = Math.min(LATENESS_STEPS.length, Math.max(LEAST_STEPS, ...known.map(stepOf)));
+  const most = Math.min(
+    LATENESS_STEPS.length,
+    Math.max(small ? LEAST_STEPS_SMALL : LEAST_STEPS, ...known.map(stepOf)),
+  );
   const pitch = (box.right - box.left) / span.bars;
   const yOf = (value: number) => box.bottom - (stepOf(value) / most) * (box.bottom - box.top);
   const name = (step: number) => (step === 0 ? '' : lateText(LATENESS_STEPS[step - 1]!));

@@ -42,7 +42,7 @@ function AllTubes() {
   const inHistory = (cell: (told: TubeHistory) => string) => {
     return ({ tube }: TubeWire) => {
       const told = histories?.byTube.get(tube);
-      return told ? cell(told) : '–';
+      return quietly(told ? cell(told) : '–');
     };
   };
   return (
@@ -71,7 +71,7 @@ function AllTubes() {
           { head: t('tube.p99'), number: true, cell: inHistory(({ most }) => lateText(most)) },
           { head: t('tube.lateness'), cell: ({ tube }) => histories && <Spark {...histories} tube={tube} /> },
           { head: t('tube.consumers'), number: true, cell: Consumers },
-          { head: t('tube.limits'), cell: ({ limits }) => limitsText(limits) },
+          { head: t('tube.limits'), cell: ({ limits }) => quietly(limitsText(limits)) },
           { head: t('acts'), quiet: true, cell: (tube) => <TubeButtons tube={tube} /> },
         ]}
       />
@@ -79,6 +79,10 @@ function AllTubes() {
       <p class="faint small">{t('tubes.about')}</p>
     </>
   );
+}
+
+function quietly(text: string) {
+  return text === '0' || text === '–' ? <span class="zero">{text}</span> : text;
 }
 
 function Name({ tube, paused }: TubeWire) {

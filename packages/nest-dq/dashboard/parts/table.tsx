@@ -41,7 +41,7 @@ function Rows<Row>({ label, columns, rows, keyOf, below }: TableProps<Row>) {
   const box = useRef<HTMLDivElement>(null);
   const cards = useCards(box);
   return (
-    <div ref={box}>
+    <div ref={box} class="table">
       <table role="table" aria-label={label} class={cards ? 'cards' : undefined}>
         <thead role="rowgroup">
           <tr role="row">
