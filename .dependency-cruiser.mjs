@@ -66,7 +66,7 @@ const NEST_DQ = {
   producer: LOWER,
   consumer: LOWER,
   health: ['cluster'],
-  operate: [...LOWER, 'producer', 'recurring'],
+  operate: [...LOWER, 'health', 'producer', 'recurring'],
   // Background duties of a process.
   upkeep: [...LOWER, 'producer', 'consumer', 'operate'],
   recurring: [...BASICS, 'api', 'events', 'producer', 'consumer'],

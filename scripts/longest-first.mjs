@@ -26,6 +26,7 @@ const LONGEST = [
   'test/dashboard/kafka.long.spec.ts',
   'test/dashboard/languages.long.spec.ts',
   'test/dashboard/many-jobs.long.spec.ts',
+  'test/dashboard/outage.long.spec.ts',
   'test/dashboard/platforms.long.spec.ts',
   'test/dashboard/tubes.long.spec.ts',
   'test/durable/killed.long.spec.ts',

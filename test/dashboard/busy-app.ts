@@ -6,7 +6,7 @@ import { GIVES_UP, ORDERS, type DashboardApp, type DashboardAppOptions } from '.
 
 /** Each page, and something that it shows when all of it is there: in English, and in Chinese. */
 export const PAGES = [
-  { hash: 'timeline', en: 'Overdue', zh: '已逾期' },
+  { hash: 'timeline', en: 'Problems', zh: '问题' },
   { hash: 'tubes', en: 'Consumers', zh: '消费者' },
   { hash: `tubes/${ORDERS}`, en: 'Run outcomes', zh: '执行结果' },
   { hash: `waiting?tube=${ORDERS}`, en: 'waiting', zh: '立即执行' },

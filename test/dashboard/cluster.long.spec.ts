@@ -34,16 +34,17 @@ class Slow {
   }
 }
 
-it('says that the ledger is away, and shows it again when it is back', async () => {
+it('says that a page opened while the ledger is away cannot be read, and reads it when the ledger is back', async () => {
   const app = await start({ jobs: optionsOf(suite.servers) });
   await app.producer.delay(ORDERS, {}, '30m', { key: 'order-42' });
   const { page, problems } = await browser.open(app.at('timeline'));
   problems.expect(REFUSED);
   await page.locator('rect.tube').waitFor();
   await suite.servers.redis.kill();
-  await page.getByText('DQ_LEDGER_DOWN').first().waitFor();
+  await page.reload();
+  await page.getByRole('alert').filter({ hasText: 'DQ_LEDGER_DOWN' }).waitFor();
   await suite.servers.redis.restart();
-  await page.getByText('DQ_LEDGER_DOWN').waitFor({ state: 'detached' });
+  await page.getByRole('alert').filter({ hasText: 'DQ_LEDGER_DOWN' }).waitFor({ state: 'detached' });
   await page.locator('rect.tube').waitFor();
 }, 60_000);
 
@@ -56,13 +57,13 @@ it('does not take a silent connection for live, and reconnects', async () => {
   await page.clock.install();
   await page.goto(app.at('cluster').replace(`${host}:${port}`, proxy.endpoint));
   const status = page.getByRole('status');
-  await status.filter({ hasText: 'Live' }).waitFor();
+  await status.filter({ hasText: 'All well' }).waitFor();
   proxy.swallow();
   await page.clock.fastForward('01:00');
-  await status.filter({ hasText: 'Connecting' }).waitFor();
+  await status.filter({ hasText: 'Connection to the application lost' }).waitFor();
   proxy.restore();
   await page.clock.fastForward('01:00');
-  await status.filter({ hasText: 'Live' }).waitFor();
+  await status.filter({ hasText: 'All well' }).waitFor();
   await page.context().close();
   await proxy.stop();
 }, 60_000);

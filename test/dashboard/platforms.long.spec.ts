@@ -24,7 +24,7 @@ it.each<DashboardAppOptions>([
   for (const end of ENDS) {
     await page.goto('about:blank'); // the next address may differ only behind #
     await page.goto(app.url + end);
-    await page.getByRole('status').filter({ hasText: 'Live' }).waitFor();
+    await page.getByRole('status').filter({ hasText: 'All well' }).waitFor();
     await page.getByRole('link', { name: 'Tubes' }).click();
     await page.getByRole('main').getByRole('link', { name: ORDERS }).first().waitFor();
     expect(new URL(page.url()).pathname).toBe(`${new URL(app.url).pathname}/`);

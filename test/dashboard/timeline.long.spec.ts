@@ -42,12 +42,12 @@ it('shows what comes due in a day and in a month where its hour has nothing', as
   await bars.nth(1).waitFor();
 });
 
-it('shows what is overdue, and since when', async () => {
+it('shows which tube has a problem, and leads to its jobs', async () => {
   const app = await start();
   await app.control.pause(ORDERS);
   const { id } = await app.producer.now(ORDERS, {});
   const { page } = await browser.open(app.at('timeline'));
-  const overdue = page.getByRole('region', { name: 'Overdue' });
-  await overdue.getByRole('row').filter({ hasText: ORDERS }).getByRole('link', { name: '1' }).click();
+  const problems = page.getByRole('region', { name: 'Problems' });
+  await problems.getByRole('row').filter({ hasText: ORDERS }).getByRole('link', { name: '1' }).click();
   await page.getByRole('link', { name: id }).waitFor();
 });

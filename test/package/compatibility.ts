@@ -136,7 +136,10 @@ async function check(folder: string, shape: Shape, options: RunOptions = {}): Pr
 /** Opens the dashboard in a browser, and acts on it. */
 async function openDashboard(url: string): Promise<void> {
   const { page } = await browser.open(url);
-  await page.getByRole('status').filter({ hasText: 'Live' }).waitFor();
+  await page
+    .getByRole('status')
+    .filter({ hasText: /All well|Live/ })
+    .waitFor();
   await page.getByRole('link', { name: 'Tubes' }).click();
   await page.getByRole('main').getByRole('link', { name: 'order.cancel' }).first().click();
   // The list has a button Pause in each row.

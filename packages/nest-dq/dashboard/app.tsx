@@ -5,10 +5,11 @@ import { PAGES } from './pages/pages.js';
 import { Failure } from './parts/failure.js';
 import { useLoad } from './parts/load.js';
 import { closeDialog, shownDialog } from './state/dialog.js';
-import { listen } from './state/live.js';
+import { cutSince, listen } from './state/live.js';
 import { notice } from './state/notice.js';
 import { route } from './state/router.js';
-import { inEnvironment, loadSession } from './state/session.js';
+import { loadSession } from './state/session.js';
+import { StatusBar, Tab } from './status/status-bar.js';
 import { TopBar } from './top-bar.js';
 import { t } from './words/language.js';
 
@@ -19,9 +20,6 @@ export function App() {
   const main = useRef<HTMLElement>(null);
   const name = route.value.path[0] ?? 'timeline';
   const page = PAGES.find((each) => each.path === name);
-  useEffect(() => {
-    document.title = inEnvironment(page ? `${t(page.title)} · nest-dq` : 'nest-dq');
-  });
   useEffect(() => scrollTo(0, 0), [name]);
   useEffect(closeDialog, [route.value]);
   const Page = page?.Page;
@@ -39,8 +37,12 @@ export function App() {
       </a>
       <NavigationBar current={name} />
       <div>
-        <TopBar />
-        <main id="main" tabIndex={-1} ref={main}>
+        <div class="head-bars">
+          <TopBar />
+          <StatusBar />
+        </div>
+        <Tab name={page && t(page.title)} />
+        <main id="main" tabIndex={-1} ref={main} class={cutSince.value === undefined ? undefined : 'old'}>
           <InterruptedBar />
           {session.error && <Failure error={session.error} />}
           {Page ? <Page key={name} /> : <p>{t('app.noPage')}</p>}

@@ -5,6 +5,7 @@ import './styles/parts.css';
 import './styles/tables.css';
 import './styles/dialogs.css';
 import './styles/charts.css';
+import './styles/status.css';
 import { App } from './app.js';
 
 render(<App />, document.getElementById('app')!);

@@ -1,11 +1,10 @@
 import { useTypedText } from './parts/typed-text.js';
-import { liveState } from './state/live.js';
 import { go, route } from './state/router.js';
+import { StatusPill } from './status/status-bar.js';
 import { t } from './words/language.js';
 
-/** Search, and whether the page is live. */
+/** Search, and whether all is well. */
 export function TopBar() {
-  const state = liveState.value;
   const { path, query } = route.value;
   const input = useTypedText(path[0] === 'search' ? (query['q'] ?? '') : '');
   return (
@@ -27,10 +26,7 @@ export function TopBar() {
         />
         <button class="button">{t('app.searchGo')}</button>
       </form>
-      <div class="live" data-state={state} role="status">
-        <i aria-hidden="true" />
-        <span>{t(`app.live.${state}`)}</span>
-      </div>
+      <StatusPill />
     </header>
   );
 }

@@ -51,6 +51,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
       ledger: { kind: 'memory' },
       processes: [{ pid: process.pid }],
       health: { status: 'up' },
+      problems: { level: 'warning', cluster: [], tubes: [{ code: 'no-consumer', tube: 'orders', jobs: 1 }] },
     });
     expect(state).not.toHaveProperty('errors');
     const others = [await Viewer.join(served), await Viewer.join(served)];
@@ -72,6 +73,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
       processes: null,
       health: null,
       tubes: { tubes: [] },
+      problems: { cluster: [], tubes: [] },
       errors: { processes: 'no answer', health: 'not well' },
     });
   });
@@ -121,5 +123,12 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     }
     const state = await (await Viewer.join(served)).state();
     expect(state).toMatchObject({ health: { status: 'down' }, ledger: { up: false }, processes: null });
+    expect(state.problems).toMatchObject({
+      level: 'failure',
+      cluster: [
+        { code: 'ledger-down', cause: 'refused', address: '127.0.0.1:1' },
+        { code: 'too-few-nodes', up: 0, total: 1, nodes: [{ node: '127.0.0.1:1', cause: 'refused' }] },
+      ],
+    });
   });
 });

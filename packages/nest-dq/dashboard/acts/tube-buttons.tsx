@@ -6,12 +6,14 @@ import { askPause } from './pause-dialog.js';
 
 /** Pauses and resumes a tube. The next live state shows it. */
 export function TubeButtons({
-  tube: { tube, paused },
+  tube: { tube, paused, dead },
   after = () => undefined,
 }: {
-  readonly tube: Pick<TubeWire, 'tube' | 'paused'>;
+  readonly tube: Pick<TubeWire, 'tube' | 'paused' | 'dead'>;
   readonly after?: () => void;
 }) {
+  // Without the ledger's first answer it is unknown whether the tube is paused.
+  if (!paused && dead === undefined) return null;
   const resume = () => void doAct('resume', { tube }, after);
   return paused ? (
     <ActButton act="resume" label={t('act.resume')} about={tube} onClick={resume} />

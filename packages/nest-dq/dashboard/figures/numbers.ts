@@ -11,6 +11,11 @@ export function shortText(value: number, language: string): string {
   return numberFormat(language, { notation: 'compact', maximumFractionDigits: 1 }).format(value);
 }
 
+/** A share of 1 in percent. */
+export function percentText(share: number, language: string): string {
+  return numberFormat(language, { style: 'percent', maximumFractionDigits: 0 }).format(share);
+}
+
 const BYTES = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 
 /** Bytes with the largest unit that leaves at least one. */

@@ -1,11 +1,13 @@
 import type { LedgerWire, LiveWire } from '../../src/dashboard/wire.js';
 import { Badge } from '../parts/badge.js';
 import { Facts } from '../parts/facts.js';
-import { Failure } from '../parts/failure.js';
+import { AsOf, Old } from '../parts/old.js';
 import { Table } from '../parts/table.js';
 import { live } from '../state/live.js';
+import { wordsOf } from '../status/entry-words.js';
+import { entries, Line } from '../status/status-bar.js';
 import { t } from '../words/language.js';
-import { bytes, count, duration } from '../words/say.js';
+import { bytes, duration } from '../words/say.js';
 import { Nodes } from './nodes.js';
 import { Processes } from './processes.js';
 import { SeriesList } from './series-list.js';
@@ -14,65 +16,60 @@ import { SeriesList } from './series-list.js';
 export function ClusterPage() {
   const state = live.value;
   if (!state) return <p class="faint">{t('loading')}</p>;
+  const { asOf } = state;
   return (
     <>
       <h1>{t('nav.cluster')}</h1>
-      {Object.entries(state.errors ?? {}).map(([part, message]) => (
-        <Failure key={part} error={new Error(`${part}: ${message}`)} />
-      ))}
       {state.health && <Health health={state.health} />}
-      {state.nodes && <Nodes nodes={state.nodes} />}
-      {state.ledger && <Ledger ledger={state.ledger} />}
-      {state.processes && <Processes processes={state.processes} />}
+      {state.nodes && <Nodes nodes={state.nodes} asOf={asOf.nodes} />}
+      {state.ledger && <Ledger ledger={state.ledger} asOf={asOf.ledger} />}
+      {state.processes && <Processes processes={state.processes} asOf={asOf.processes} />}
       <SeriesList />
     </>
   );
 }
 
-function Health({ health }: { readonly health: NonNullable<LiveWire['health']> }) {
-  const { status, unequalSettings = [], lost } = health;
-  const down = Object.entries(health.nodes).filter(([, each]) => each !== 'up');
+/** The same problems as in the status bar, all of them. */
+function Health({ health: { status } }: { readonly health: NonNullable<LiveWire['health']> }) {
+  const problems = entries.value.filter(({ level, kind }) => level !== 'note' && kind !== 'connection');
+  const isDegraded = status === 'up' && problems.length > 0;
   return (
     <section class="card" aria-label={t('health')}>
       <div class="card-head">
         <h2>{t('health')}</h2>
-        <Badge tone={status === 'up' ? 'good' : 'bad'}>{t(`health.${status}`)}</Badge>
+        <Badge tone={status === 'down' ? 'bad' : isDegraded ? 'warn' : 'good'}>
+          {t(isDegraded ? 'health.degraded' : `health.${status}`)}
+        </Badge>
       </div>
-      {health.redis === 'down' && <p class="bad">{t('health.redisDown')}</p>}
-      {down.map(([node, why]) => (
-        <p key={node} class="bad">
-          {node}: {why}
-        </p>
+      {problems.map((entry, i) => (
+        <div key={i} class="reason" data-level={entry.level}>
+          <Line entry={entry} />
+        </div>
       ))}
-      {unequalSettings.map((text) => (
-        <p key={text} class="warning">
-          {text}
-        </p>
-      ))}
-      {lost && (
-        <p class="bad">
-          {t('health.lost', { jobs: count(lost.count), tube: lost.latest.tube, id: lost.latest.id })}
-        </p>
-      )}
-      {status === 'up' && down.length === 0 && unequalSettings.length === 0 && !lost && (
-        <p class="faint">{t('health.well')}</p>
-      )}
+      {problems.length === 0 && <p class="faint">{t('health.well')}</p>}
     </section>
   );
 }
 
-function Ledger({ ledger }: { readonly ledger: LedgerWire }) {
-  const { kind, up, reason, clockAhead, servers, problems } = ledger;
+function Ledger({ ledger, asOf }: { readonly ledger: LedgerWire; readonly asOf: string | undefined }) {
+  const { kind, up, clockAhead, servers, problems } = ledger;
+  const old = (cell: (server: LedgerWire['servers'][number]) => string) => {
+    return (server: LedgerWire['servers'][number]) => (
+      <Old asOf={server.up ? undefined : asOf}>{cell(server)}</Old>
+    );
+  };
+  const down = live.value?.problems.cluster.find(({ code }) => code === 'ledger-down');
   return (
     <section class="card" aria-label={t('ledger')}>
       <div class="card-head">
         <h2>{t('ledger')}</h2>
+        <AsOf at={asOf} />
         <Badge tone={up ? 'good' : 'bad'}>{t(up ? 'up' : 'down')}</Badge>
       </div>
       <Facts
         facts={[
           [t('ledger.kind'), t(`ledger.${kind}`)],
-          [t('reason'), reason],
+          [t('reason'), !up && down && wordsOf({ kind: 'cluster', level: 'failure', problem: down }).detail],
           [t('ledger.clockAhead'), clockAhead !== undefined && duration(clockAhead)],
         ]}
       />
@@ -98,18 +95,19 @@ function Ledger({ ledger }: { readonly ledger: LedgerWire }) {
               ),
             },
             { head: t('ledger.roundTrip'), number: true, cell: ({ roundTrip }) => duration(roundTrip) },
-            { head: t('version'), cell: ({ version }) => version ?? '–' },
-            { head: t('ledger.role'), cell: ({ role }) => role ?? '–' },
+            { head: t('version'), cell: old(({ version }) => version ?? '–') },
+            { head: t('ledger.role'), cell: old(({ role }) => role ?? '–') },
             {
               head: t('ledger.memory'),
               number: true,
-              cell: ({ memory, memoryLimit }) =>
+              cell: old(({ memory, memoryLimit }) =>
                 memoryLimit === undefined ? bytes(memory) : `${bytes(memory)} / ${bytes(memoryLimit)}`,
+              ),
             },
-            { head: t('ledger.policy'), cell: ({ policy }) => policy ?? '–' },
+            { head: t('ledger.policy'), cell: old(({ policy }) => policy ?? '–') },
             {
               head: t('ledger.appendOnly'),
-              cell: ({ appendOnly }) => (appendOnly === undefined ? '–' : t(appendOnly ? 'yes' : 'no')),
+              cell: old(({ appendOnly }) => (appendOnly === undefined ? '–' : t(appendOnly ? 'yes' : 'no'))),
             },
           ]}
         />

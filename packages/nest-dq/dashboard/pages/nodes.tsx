@@ -3,14 +3,26 @@ import { ActButton } from '../acts/act-button.js';
 import { askFirst, doAct } from '../acts/one.js';
 import { askRepair } from '../acts/repair-dialog.js';
 import { Badge } from '../parts/badge.js';
+import { Old } from '../parts/old.js';
 import { Table } from '../parts/table.js';
+import { live } from '../state/live.js';
 import { t } from '../words/language.js';
-import { bytes, count, duration } from '../words/say.js';
+import { bytes, count, duration, time } from '../words/say.js';
 
 type Node = NodesWire[number];
 
 /** The nodes; the next live state shows what an act led to. */
-export function Nodes({ nodes }: { readonly nodes: NodesWire }) {
+export function Nodes({
+  nodes,
+  asOf,
+}: {
+  readonly nodes: NodesWire;
+  /** By endpoint: when the figures of a node that is away were read. */
+  readonly asOf: Readonly<Record<string, string>> | undefined;
+}) {
+  const old = (cell: (node: Node) => string) => {
+    return (node: Node) => <Old asOf={asOf?.[node.endpoint]}>{cell(node)}</Old>;
+  };
   return (
     <section class="card" aria-label={t('nodes')}>
       <div class="card-head">
@@ -25,20 +37,21 @@ export function Nodes({ nodes }: { readonly nodes: NodesWire }) {
         columns={[
           { head: t('node'), cell: ({ endpoint }) => <span class="long">{endpoint}</span> },
           { head: t('state'), cell: State },
-          { head: t('node.ready'), number: true, cell: ({ copies }) => count(copies?.ready) },
-          { head: t('node.delayed'), number: true, cell: ({ copies }) => count(copies?.delayed) },
-          { head: t('node.reserved'), number: true, cell: ({ copies }) => count(copies?.reserved) },
-          { head: t('node.buried'), number: true, cell: ({ copies }) => count(copies?.buried) },
+          { head: t('node.ready'), number: true, cell: old(({ copies }) => count(copies?.ready)) },
+          { head: t('node.delayed'), number: true, cell: old(({ copies }) => count(copies?.delayed)) },
+          { head: t('node.reserved'), number: true, cell: old(({ copies }) => count(copies?.reserved)) },
+          { head: t('node.buried'), number: true, cell: old(({ copies }) => count(copies?.buried)) },
           {
             head: t('node.binlog'),
-            cell: ({ binlog, binlogSize }) =>
+            cell: old(({ binlog, binlogSize }) =>
               binlog === undefined
                 ? '–'
                 : `${t(`binlog.${binlog}`)}${binlogSize ? ` ${bytes(binlogSize)}` : ''}`,
+            ),
           },
-          { head: t('version'), cell: ({ version }) => version ?? '–' },
-          { head: t('node.uptime'), number: true, cell: ({ uptime }) => duration(uptime) },
-          { head: t('node.connections'), number: true, cell: ({ connections }) => count(connections) },
+          { head: t('version'), cell: old(({ version }) => version ?? '–') },
+          { head: t('node.uptime'), number: true, cell: old(({ uptime }) => duration(uptime)) },
+          { head: t('node.connections'), number: true, cell: old(({ connections }) => count(connections)) },
           { head: t('acts'), quiet: true, cell: Drain },
         ]}
       />
@@ -46,12 +59,21 @@ export function Nodes({ nodes }: { readonly nodes: NodesWire }) {
   );
 }
 
-function State({ up, reason, drained, draining }: Node) {
+function State({ endpoint, up, reason, since, drained, draining }: Node) {
+  const away = (live.value?.problems.cluster ?? [])
+    .flatMap((problem) =>
+      problem.code === 'node-down' ? [problem] : 'nodes' in problem ? problem.nodes : [],
+    )
+    .find(({ node }) => node === endpoint);
+  const why = away ? (away.reason ?? t(`away.${away.cause}`)) : reason;
   return (
     <>
       <Badge tone={up ? 'good' : 'bad'}>{t(up ? 'up' : 'down')}</Badge>{' '}
       {drained && <Badge tone="warn">{t('node.drained')}</Badge>}{' '}
-      {draining && <Badge tone="warn">{t('node.draining')}</Badge>} {reason}
+      {draining && <Badge tone="warn">{t('node.draining')}</Badge>} {!up && why}{' '}
+      {since !== undefined && (
+        <span class="faint small">{t('status.since', { time: time(Date.parse(since)) })}</span>
+      )}
     </>
   );
 }

@@ -1,5 +1,6 @@
 import type { ProcessesWire } from '../../src/dashboard/wire.js';
 import { Badge } from '../parts/badge.js';
+import { AsOf } from '../parts/old.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { hashOf } from '../state/route.js';
@@ -9,10 +10,19 @@ import { count } from '../words/say.js';
 const MAX_TUBES = 20;
 
 /** The processes of the cluster, and what they run. */
-export function Processes({ processes }: { readonly processes: ProcessesWire }) {
+export function Processes({
+  processes,
+  asOf,
+}: {
+  readonly processes: ProcessesWire;
+  readonly asOf: string | undefined;
+}) {
   return (
-    <section class="card" aria-label={t('nav.processes')}>
-      <h2>{t('nav.processes')}</h2>
+    <section class={asOf === undefined ? 'card' : 'card old'} aria-label={t('nav.processes')}>
+      <div class="card-head">
+        <h2>{t('nav.processes')}</h2>
+        <AsOf at={asOf} />
+      </div>
       <Table
         label={t('nav.processes')}
         rows={processes}

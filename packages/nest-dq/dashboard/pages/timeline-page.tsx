@@ -10,7 +10,7 @@ import { stackOf, type Stack, type TubeCounts } from '../figures/stack.js';
 import { zone } from '../figures/zone.js';
 import { Failure } from '../parts/failure.js';
 import { useLoad } from '../parts/load.js';
-import { Overdue } from '../parts/overdue.js';
+import { Problems } from '../parts/problems.js';
 import { Choice } from '../parts/choice.js';
 import { TubeSelect } from '../parts/tube-select.js';
 import { getData, inPath } from '../server/requests.js';
@@ -35,7 +35,7 @@ const colours = new Colours();
 /** Milliseconds between two loads. */
 const FRESH_MS = 10_000;
 
-/** Upcoming jobs by tube, and overdue ones. */
+/** Upcoming jobs by tube, and the tubes with problems. */
 export function TimelinePage() {
   const { query } = route.value;
   const name = NAMES.find((each) => each === query['span']) ?? 'hour';
@@ -50,6 +50,7 @@ export function TimelinePage() {
   const { data, error } = useLoad(
     (signal) => loadCounts(tube, asked, signal),
     [tube, asked.from, asked.to, turn, zone.value],
+    tube,
   );
   const [chosen, setChosen] = useState<number>();
   const show = (changed: Readonly<Record<string, string | undefined>>) => {
@@ -84,7 +85,7 @@ export function TimelinePage() {
           </button>
         )}
       </div>
-      <Overdue tube={tube} />
+      <Problems tube={tube} />
       {error && <Failure error={error} />}
       <section class="card" aria-label={t('nav.timeline')}>
         <div class="card-head">

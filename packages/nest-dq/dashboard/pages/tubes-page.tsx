@@ -8,9 +8,10 @@ import { zone } from '../figures/zone.js';
 import { Amount } from '../parts/amount.js';
 import { Failure } from '../parts/failure.js';
 import { useLoad } from '../parts/load.js';
-import { Overdue } from '../parts/overdue.js';
+import { Old } from '../parts/old.js';
 import { Paused } from '../parts/paused.js';
-import { Table } from '../parts/table.js';
+import { Problems } from '../parts/problems.js';
+import { type Column, Table } from '../parts/table.js';
 import { getData } from '../server/requests.js';
 import { live, now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
@@ -18,7 +19,7 @@ import { route } from '../state/router.js';
 import { t } from '../words/language.js';
 import { lateText, rateText } from '../words/late.js';
 import { limitsText } from '../words/limits.js';
-import { count } from '../words/say.js';
+import { count, time } from '../words/say.js';
 import { TubePage } from './tube-page.js';
 
 const MINUTE = 60_000;
@@ -38,7 +39,7 @@ function AllTubes() {
   const list = live.value?.tubes;
   const tubes = list?.tubes ?? [];
   const { histories, error } = useHistories();
-  const problem = live.value?.errors?.tubes;
+  const { facts } = live.value?.asOf ?? {};
   const inHistory = (cell: (told: TubeHistory) => string) => {
     return ({ tube }: TubeWire) => {
       const told = histories?.byTube.get(tube);
@@ -48,18 +49,17 @@ function AllTubes() {
   return (
     <>
       <h1>{t('nav.tubes')}</h1>
-      {problem !== undefined && <Failure error={new Error(problem)} />}
-      {error && <Failure error={error} />}
+      {facts !== undefined && <p class="note">{t('stale.facts', { time: time(Date.parse(facts)) })}</p>}
       {list && list.away.length > 0 && (
         <p class="card warn">{t('tubes.away', { nodes: list.away.join(', ') })}</p>
       )}
-      <Overdue tube={undefined} />
+      <Problems tube={undefined} />
       <Table
         label={t('nav.tubes')}
         rows={tubes}
         keyOf={({ tube }) => tube}
         empty={live.value ? t('tubes.none') : t('loading')}
-        columns={[
+        columns={dimmed(facts, [
           { head: t('tube'), cell: Name },
           { head: t('tube.waiting'), number: true, cell: ({ waiting }) => <Amount of={waiting} /> },
           { head: t('tube.retrying'), number: true, cell: ({ retrying }) => <Amount of={retrying} /> },
@@ -73,8 +73,9 @@ function AllTubes() {
           { head: t('tube.consumers'), number: true, cell: Consumers },
           { head: t('tube.limits'), cell: ({ limits }) => quietly(limitsText(limits)) },
           { head: t('acts'), quiet: true, cell: (tube) => <TubeButtons tube={tube} /> },
-        ]}
+        ])}
       />
+      {error && <Failure error={error} />}
       {list?.more && <p class="faint">{t('tubes.more')}</p>}
       <p class="faint small">{t('tubes.about')}</p>
     </>
@@ -85,13 +86,27 @@ function quietly(text: string) {
   return text === '0' || text === '–' ? <span class="zero">{text}</span> : text;
 }
 
+/** The columns, with what only the ledger knows dimmed while it tells nothing. */
+function dimmed(asOf: string | undefined, columns: readonly Column<TubeWire>[]): readonly Column<TubeWire>[] {
+  if (asOf === undefined) return columns;
+  const ofLedger: unknown[] = [t('tube.retrying'), t('tube.dead'), t('tube.consumers'), t('tube.limits')];
+  return columns.map((column) => {
+    const { head, cell } = column;
+    return ofLedger.includes(head)
+      ? { ...column, cell: (row) => <Old asOf={asOf}>{cell(row)}</Old> }
+      : column;
+  });
+}
+
 function Name({ tube, paused }: TubeWire) {
   return (
     <>
       <a class="long" href={hashOf(['tubes', tube])}>
         {tube}
       </a>{' '}
-      <Paused paused={paused} />
+      <Old asOf={live.value?.asOf.facts}>
+        <Paused paused={paused} />
+      </Old>
     </>
   );
 }

@@ -1,11 +1,35 @@
 import { RequestError } from '../server/requests.js';
+import { t } from '../words/language.js';
+import { time } from '../words/say.js';
+import { Stale } from './stale.js';
 
-/** An error with its code. */
+/** An error with its code; quietly, if what it concerns is still shown. */
 export function Failure({ error }: { readonly error: Error }) {
-  const code = error instanceof RequestError ? error.code : error.name;
+  if (error instanceof Stale)
+    return (
+      <p class="as-of" role="status">
+        {t('stale.asOf', { time: time(error.asOf), why: reasonOf(error.reason) })}
+      </p>
+    );
+  const code = codeOf(error);
   return (
     <p class="failure" role="alert">
-      <b class="mono">{code}</b> {error.message}
+      <b class="mono">{code}</b> {plainReason(code) ?? error.message}
     </p>
   );
+}
+
+/** A few words for causes that the status bar explains; otherwise code and message. */
+function reasonOf(error: Error): string {
+  const code = codeOf(error);
+  return plainReason(code) ?? `${code}: ${error.message}`;
+}
+
+function plainReason(code: string): string | undefined {
+  if (code === 'NO_ANSWER') return t('stale.connection');
+  return code === 'DQ_LEDGER_DOWN' ? t('stale.ledger') : undefined;
+}
+
+function codeOf(error: Error): string {
+  return error instanceof RequestError ? error.code : error.name;
 }

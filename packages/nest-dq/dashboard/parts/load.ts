@@ -1,27 +1,50 @@
 import { useEffect, useState } from 'preact/hooks';
+import { now, recovered } from '../state/live.js';
+import { Stale } from './stale.js';
 
 export interface Loaded<T> {
-  /** Data of the last successful load, kept while the next one is in progress. */
+  /** Data of the last successful load, kept while the next one is in progress, and if it fails. */
   readonly data?: T | undefined;
+  /** A `Stale` if there is data from before. */
   readonly error?: Error | undefined;
   readonly loading: boolean;
   /** Loads again. */
   readonly again: () => void;
 }
 
-/** Loads data now, and when one of the values changes; a load that is no longer wanted is aborted. */
-export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, on: readonly unknown[]): Loaded<T> {
-  const [state, setState] = useState<Omit<Loaded<T>, 'again'>>({ loading: true });
+interface State<T> extends Omit<Loaded<T>, 'again'> {
+  /** When the data was read, and what it is about. */
+  readonly asOf?: number;
+  readonly of?: string;
+}
+
+/**
+ * Loads data now, when one of the values changes, and when the server or the ledger is back; a load that is no longer wanted is
+ * aborted. `about`: what the data is about. If a load fails, data about something else isn't shown any longer.
+ */
+export function useLoad<T>(
+  load: (signal: AbortSignal) => Promise<T>,
+  on: readonly unknown[],
+  about = '',
+): Loaded<T> {
+  const [state, setState] = useState<State<T>>({ loading: true });
   const [turn, setTurn] = useState(0);
   useEffect(() => {
     const stop = new AbortController();
     const isWanted = () => !stop.signal.aborted;
     setState((last) => ({ ...last, loading: true }));
     load(stop.signal).then(
-      (data) => isWanted() && setState({ data, loading: false }),
-      (error: Error) => isWanted() && setState(({ data }) => ({ data, error, loading: false })),
+      (data) => isWanted() && setState({ data, asOf: now.peek(), of: about, loading: false }),
+      (error: Error) =>
+        isWanted() &&
+        setState((last) =>
+          last.of === about
+            ? { ...last, error: new Stale(error, last.asOf!), loading: false }
+            : { error, loading: false },
+        ),
     );
     return () => stop.abort();
-  }, [...on, turn]);
-  return { ...state, again: () => setTurn((last) => last + 1) };
+  }, [...on, turn, recovered.value]);
+  const { data, error, loading } = state;
+  return { data, error, loading, again: () => setTurn((last) => last + 1) };
 }

@@ -1,4 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
+import { now, recovered } from '../state/live.js';
+import { Stale } from './stale.js';
 
 /** A list that is read page by page. */
 export interface Paged<Item> {
@@ -6,6 +8,7 @@ export interface Paged<Item> {
   readonly items: readonly Item[];
   /** There were others before them. */
   readonly cut: boolean;
+  /** A `Stale` if the items are from before. */
   readonly error?: Error | undefined;
   readonly loading: boolean;
   /** Reads the next page; absent if there is none. */
@@ -21,13 +24,16 @@ export interface Page<Item> {
 
 export const MAX_SHOWN = 500;
 
-/** Reads the first page now, and when one of the values changes. A page without an item, though more follow, is read past. */
+/**
+ * Reads the first page now, when one of the values changes, and when the server or the ledger is back, unless more pages were read. A
+ * page without an item, though more follow, is read past.
+ */
 export function usePages<Item>(
   read: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Item>>,
   on: readonly unknown[],
 ): Paged<Item> {
   const [state, setState] = useState<
-    Page<Item> & { cut: boolean; error?: Error | undefined; loading: boolean }
+    Page<Item> & { cut: boolean; asOf?: number; of?: string; error?: Error | undefined; loading: boolean }
   >({ items: [], cut: false, loading: true });
   const key = on.join('\n');
   const [turn, setTurn] = useState<{ readonly key: string; readonly cursor?: string }>({ key });
@@ -45,13 +51,25 @@ export function usePages<Item>(
             items: items.slice(-MAX_SHOWN),
             cut: items.length > MAX_SHOWN || (begin !== undefined && last.cut),
             cursor: page.cursor,
+            asOf: now.peek(),
+            of: key,
             loading: false,
           };
         }),
-      (error: Error) => isWanted() && setState((last) => ({ ...last, error, loading: false })),
+      (error: Error) =>
+        isWanted() &&
+        setState((last) =>
+          last.of === key
+            ? { ...last, error: new Stale(error, last.asOf!), loading: false }
+            : { items: [], cut: false, error, loading: false },
+        ),
     );
     return () => stop.abort();
   }, [key, turn]);
+  const back = recovered.value;
+  useEffect(() => {
+    if (back > 0 && (begin === undefined || state.error)) setTurn({ key });
+  }, [back]);
   const { items, cut, cursor, error, loading } = state;
   return {
     items,

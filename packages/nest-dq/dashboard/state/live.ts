@@ -1,12 +1,18 @@
 import { computed, signal } from '@preact/signals';
 import type { LiveWire } from '../../src/dashboard/wire.js';
 import { urlOf } from '../server/address.js';
+import { keepKnown, type Known } from './known.js';
 
 /** `hidden`: nobody looks at this tab, so it listens to nothing. */
 export type LiveState = 'connecting' | 'open' | 'lost' | 'hidden';
 
-export const live = signal<LiveWire | undefined>(undefined);
+/** The cluster, with the last known values in place of those that can't be read now. */
+export const live = signal<Known | undefined>(undefined);
 export const liveState = signal<LiveState>('connecting');
+/** When the connection was lost, by the server's clock. Undefined while the page hears from the server, or doesn't listen. */
+export const cutSince = signal<number | undefined>(undefined);
+/** Counts how often something that was away came back: whoever failed meanwhile tries again. */
+export const recovered = signal(0);
 
 /** Milliseconds by which the server's clock is ahead of the browser's. */
 const ahead = signal(0);
@@ -18,12 +24,21 @@ export const now = computed(() => tick.value + ahead.value);
 /** Milliseconds. EventSource itself gives up after an answer that is no stream, such as a proxy's 502. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
-/** Milliseconds. The server tells a state every five seconds at the latest, so what is silent for longer is no connection. */
+/** Milliseconds. The server tells a state every six seconds at the latest, so what is silent for longer is no connection. */
 const LONGEST_SILENCE_MS = 15_000;
+/** Milliseconds in which a connection may come back without a word: the server ends each one from time to time. */
+const GRACE_MS = 4_000;
 
 let source: EventSource | undefined;
 let timer: ReturnType<typeof setTimeout> | undefined;
+let cutTimer: ReturnType<typeof setTimeout> | undefined;
 let pause = FIRST_PAUSE_MS;
+
+/** Why acts can't work now; undefined if they can. Those of Kafka need no ledger. */
+export function blockedBy(): 'connection' | 'ledger' | undefined {
+  if (cutSince.value !== undefined) return 'connection';
+  return isLedgerAway(live.value) ? 'ledger' : undefined;
+}
 
 /** Takes the time from the server. */
 export function setNow(text: string): void {
@@ -41,7 +56,7 @@ export function listen(): void {
 }
 
 function open(): void {
-  openIn(LONGEST_SILENCE_MS);
+  openIn(LONGEST_SILENCE_MS, true);
   tick.value = Date.now();
   liveState.value = 'connecting';
   connect();
@@ -51,30 +66,54 @@ function connect(): void {
   source?.close();
   source = new EventSource(urlOf('api/live'));
   source.addEventListener('again', connect); // the server checks its viewers again and again
-  source.addEventListener('state', ({ data }: MessageEvent<string>) => {
-    const state = JSON.parse(data) as LiveWire;
-    setNow(state.now);
-    live.value = state;
-    liveState.value = 'open';
-    pause = FIRST_PAUSE_MS;
-    openIn(LONGEST_SILENCE_MS);
-  });
+  source.addEventListener('state', ({ data }: MessageEvent<string>) => heard(JSON.parse(data) as LiveWire));
   source.addEventListener('error', () => {
     liveState.value = 'lost';
+    cutTimer ??= setTimeout(cut, GRACE_MS);
     if (source?.readyState !== EventSource.CLOSED) return; // it connects again by itself
     openIn(pause);
     pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
   });
 }
 
+function heard(state: LiveWire): void {
+  const wasAway = cutSince.value !== undefined || isLedgerAway(live.value);
+  setNow(state.now);
+  live.value = keepKnown(live.value, state);
+  liveState.value = 'open';
+  pause = FIRST_PAUSE_MS;
+  uncut();
+  openIn(LONGEST_SILENCE_MS, true);
+  if (wasAway && !isLedgerAway(state)) recovered.value++;
+}
+
 /** Reconnects after `ms`, unless a message arrives first. */
-function openIn(ms: number): void {
+function openIn(ms: number, isSilent = false): void {
   clearTimeout(timer);
-  timer = setTimeout(open, ms);
+  timer = setTimeout(() => {
+    if (isSilent) cut();
+    open();
+  }, ms);
+}
+
+function cut(): void {
+  const at = live.value ? Date.parse(live.value.now) : now.value;
+  cutSince.value ??= at;
+}
+
+function uncut(): void {
+  clearTimeout(cutTimer);
+  cutTimer = undefined;
+  cutSince.value = undefined;
 }
 
 function close(): void {
   clearTimeout(timer);
+  uncut();
   source?.close();
   liveState.value = 'hidden';
+}
+
+function isLedgerAway(state: LiveWire | undefined): boolean {
+  return state?.problems.cluster.some(({ code }) => code === 'ledger-down') ?? false;
 }

@@ -1,5 +1,5 @@
 // Figures in the language of the page.
-import { bytesText, durationText, shortText, wholeText } from '../figures/numbers.js';
+import { bytesText, durationText, percentText, shortText, wholeText } from '../figures/numbers.js';
 import { fullText, markText, timeText } from '../figures/times.js';
 import { now } from '../state/live.js';
 import { language, t } from './language.js';
@@ -16,6 +16,11 @@ export function short(value: number): string {
 
 export function bytes(value: number | undefined): string {
   return value === undefined ? ABSENT : bytesText(value, language.value);
+}
+
+/** A share of 1. */
+export function percent(share: number): string {
+  return percentText(share, language.value);
 }
 
 /** Milliseconds; Infinity is beyond what is counted. */

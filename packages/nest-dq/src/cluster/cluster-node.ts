@@ -60,6 +60,9 @@ export class ClusterNode {
   /** Whether the node accepts connections for reserving, as reported by their owners. */
   readonly lanes: LaneHealth;
 
+  /** Wall clock time in ms when it was found down, if it is. */
+  downSince: number | undefined;
+
   private readonly link: NodeLink;
   private readonly health: StoreHealth;
   private readonly listeners = new Set<NodeListener>();
@@ -78,6 +81,7 @@ export class ClusterNode {
     this.lanes = new LaneHealth(clock, tell);
     this.link = new NodeLink(endpoint, dial, clock, pingEvery, {
       greeted: (instance, stats) => {
+        this.downSince = undefined;
         health.greeted(instance, stats);
         this.lookForTwin(instance);
       },
@@ -89,6 +93,7 @@ export class ClusterNode {
       pinged: (stats) => health.learn(stats),
       lost: (reason, first) => {
         this.lanes.forget();
+        this.downSince ??= clock.wall();
         if (first) for (const listener of this.listeners) listener.down?.(this, reason);
       },
     });

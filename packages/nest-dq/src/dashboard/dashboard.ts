@@ -23,6 +23,7 @@ import { KAFKA_LETTER, KafkaClusters, kafkaLetter } from './kafka.js';
 import { LiveFeed } from './live-feed.js';
 import { environmentOf, type DqDashboardOptions } from './options.js';
 import type { Read } from './reads.js';
+import { ProblemWatch, type WatchedParts } from './problem-watch.js';
 import { redacted, redactedLetter } from './redact.js';
 import type { BulkLine, BulkProgressWire } from './wire.js';
 
@@ -88,7 +89,16 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
       acts: () => inspector.acts({ limit: 1 }),
       health: async () => (await health.check()).dq,
     };
-    this.feed = new LiveFeed(ask, () => this.runtime.now(), systemClock);
+    const now = () => this.runtime.now();
+    const watch = new ProblemWatch({
+      clock: systemClock,
+      now,
+      minWritten: this.runtime.options.minWritten,
+      tube: (name) => inspector.tube(name),
+      acts: (limit) => inspector.acts({ limit }),
+      recentRuns: () => inspector.recentRuns(),
+    });
+    this.feed = new LiveFeed(ask, now, systemClock, (parts) => watch.judge(parts as WatchedParts));
     if (this.open) {
       const prefix = this.config
         .getGlobalPrefix()

@@ -44,7 +44,15 @@ class Listener implements LiveStream {
 
 function feedWith(ask: Partial<AskParts> = {}): { clock: VirtualClock; feed: LiveFeed } {
   const clock = new VirtualClock();
-  return { clock, feed: new LiveFeed({ ...ANSWERS, ...ask }, () => clock.wall(), clock) };
+  return {
+    clock,
+    feed: new LiveFeed(
+      { ...ANSWERS, ...ask },
+      () => clock.wall(),
+      clock,
+      async () => ({ cluster: [], tubes: [] }),
+    ),
+  };
 }
 
 function join(feed: LiveFeed): Listener {

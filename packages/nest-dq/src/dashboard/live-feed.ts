@@ -7,7 +7,7 @@ import type { LivePart } from './wire.js';
 
 /** Pause between two looks. */
 const BETWEEN_LOOKS_MS = 2_000;
-/** Time limit of a part; beyond it the part is reported as unreadable. So a viewer hears something every 5 s, whatever is away. */
+/** Time limit of a part; beyond it the part is reported as unreadable. So a viewer hears something every 6 s, whatever is away. */
 const PART_LIMIT_MS = 3_000;
 /** Longest stream. The page then reconnects, so guards and `access` check its viewer again. */
 const LONGEST_STREAM_MS = 15_000;
@@ -16,6 +16,9 @@ const RECONNECT_MS = 2_000;
 
 /** Reads each part of a state. */
 export type AskParts = Readonly<Record<LivePart, () => Promise<unknown>>>;
+
+/** Finds the problems in what was read; a part that couldn't be read is null. Never rejects. */
+export type Judge = (parts: Readonly<Record<LivePart, unknown>>) => Promise<unknown>;
 
 /** The answer to a listening viewer. */
 export type LiveStream = Pick<StreamedAnswer, 'open' | 'write' | 'end' | 'gone' | 'isBehind'>;
@@ -50,6 +53,7 @@ export class LiveFeed {
     /** Ledger time in ms, which the page compares with due times. */
     private readonly now: () => number,
     private readonly clock: Clock,
+    private readonly judge: Judge,
   ) {
     this.parts = {
       tubes: new Part(ask.tubes, clock),
@@ -118,10 +122,12 @@ export class LiveFeed {
         return [name, null] as const;
       }
     };
-    const parts = await Promise.all((Object.keys(this.parts) as LivePart[]).map(read));
+    const answers = await Promise.all((Object.keys(this.parts) as LivePart[]).map(read));
+    const parts = Object.fromEntries(answers) as Record<LivePart, unknown>;
+    const problems = await this.judge(parts);
     const now = new Date(this.now()).toISOString();
     const failed = Object.keys(errors).length > 0;
-    return JSON.stringify({ now, ...Object.fromEntries(parts), ...(failed && { errors }) });
+    return JSON.stringify({ now, ...parts, problems, ...(failed && { errors }) });
   }
 
   /** Each state is complete, so a slow viewer may skip some. */

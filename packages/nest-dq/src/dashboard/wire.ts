@@ -9,6 +9,7 @@ import type { ActPage, ActView } from '../operate/act-view.js';
 import type { ExplainedJob, ExplanationReason } from '../operate/explanation.js';
 import type { HistoryBucket, TubeHistory } from '../operate/history-view.js';
 import type { NodeView } from '../operate/node-view.js';
+import type { Problems } from '../operate/problems.js';
 import type { ProcessView } from '../operate/processes.js';
 import type { RepairExample } from '../operate/repair.js';
 import type { SearchResult } from '../operate/search.js';
@@ -168,6 +169,9 @@ export type SeriesWire = readonly AsJson<SeriesView>[];
 /** `GET api/health`. */
 type HealthWire = AsJson<DqHealthState>;
 
+/** Problems of the cluster, as codes with parameters: the page has the words. */
+export type ProblemsWire = AsJson<Problems>;
+
 /** `GET api/acts?cursor&limit`: what operators did, latest first. */
 export type ActPageWire = AsJson<ActPage>;
 /** One of these acts. */
@@ -184,6 +188,8 @@ export interface LiveWire {
   readonly health: HealthWire | null;
   /** Only the latest act. */
   readonly acts: ActPageWire | null;
+  /** Problems, worst first. */
+  readonly problems: ProblemsWire;
   readonly errors?: { readonly [Part in LivePart]?: string };
 }
 /** The parts of the state that may be missing. */

@@ -83,16 +83,21 @@ describe('ClusterHealth', () => {
   });
 
   it('is up, with the reason, while enough nodes are there, and down below that', async () => {
-    const { cluster, cut, restore } = await scripted();
+    const { cluster, cut, restore, clock } = await scripted();
     const health = new ClusterHealth(cluster, yes);
     await cut(1);
     const one = (await health.check()).dq;
     expect(one).toMatchObject({ status: 'up', nodes: { 'n0:1': 'up', 'n2:1': 'up' } });
     expect(one.nodes['n1:1']).toMatch(/closed|ECONNREFUSED/);
+    expect(one.nodesSince).toEqual({ 'n1:1': new Date(clock.wall()) });
+    await clock.advance(5_000);
     await cut(2);
-    expect((await health.check()).dq.status).toBe('down');
+    const two = (await health.check()).dq;
+    expect(two).toMatchObject({ status: 'down', nodesSince: { 'n1:1': one.nodesSince!['n1:1'] } });
     await restore();
-    expect((await health.check()).dq.status).toBe('up');
+    const back = (await health.check()).dq;
+    expect(back.status).toBe('up');
+    expect(back).not.toHaveProperty('nodesSince');
   });
 
   it('counts no node that answers but does not store', async () => {

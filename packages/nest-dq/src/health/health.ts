@@ -11,6 +11,11 @@ export interface DqHealthState {
   readonly status: 'up' | 'down';
   /** By endpoint: `up`, or why the node can't store or reserve. */
   readonly nodes: Readonly<Record<string, string>>;
+  /**
+   * By endpoint: since when a node is down, by the clock of this process's machine. Absent for nodes that are up, or can be reached
+   * but not used, and if all are.
+   */
+  readonly nodesSince?: Readonly<Record<string, Date>>;
   /** `none` if the ledger is in this process's memory. */
   readonly redis: 'up' | 'down' | 'none';
   /** Why `redis` is `down`. Absent if it isn't. */
@@ -129,7 +134,12 @@ export class ClusterHealth extends DqHealth {
     const unequal = this.unequalSettings();
     const lost = this.lost();
     const unreadable = this.unreadable();
+    const down = nodes.filter(({ downSince }) => downSince !== undefined);
+    const nodesSince = Object.fromEntries(
+      down.map(({ endpoint, downSince }) => [endpoint, new Date(downSince!)]),
+    );
     const told = {
+      ...(down.length > 0 && { nodesSince }),
       ...(redisDown && { redisDown }),
       ...(otherLedger && { otherLedger }),
       ...(unidentified !== undefined && { unidentified }),

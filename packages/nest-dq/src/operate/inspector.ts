@@ -32,6 +32,7 @@ import {
 } from './history-view.js';
 import { viewOfNode, type NodeView } from './node-view.js';
 import { processesOf, type ProcessView } from './processes.js';
+import { recentRuns, type RecentRuns } from './recent-runs.js';
 import { viewsOfSeries, type SeriesView } from './series-view.js';
 import { viewOfTube, viewOfTubes, type TubeList, type TubeView } from './tube-view.js';
 
@@ -178,6 +179,11 @@ export class ClusterInspector extends DqInspector {
   /** For a table of tubes: see `historyOfTubes`. */
   historyOfTubes(): Promise<TubeHistory[]> {
     return historyOfTubes(this.parts.history);
+  }
+
+  /** For finding problems: see `recentRuns`. */
+  recentRuns(): Promise<Map<string, RecentRuns>> {
+    return recentRuns(this.parts.history);
   }
 
   override async acts(options?: ActPageOptions): Promise<ActPage> {

@@ -57,7 +57,13 @@ describe('the view of a node', () => {
     node.start();
     await clock.advance(100);
     const reason = expect.stringContaining('ECONNREFUSED');
-    expect(await viewed(clock, node)).toEqual({ endpoint: 'n1:11300', up: false, reason, drained: false });
+    expect(await viewed(clock, node)).toEqual({
+      endpoint: 'n1:11300',
+      up: false,
+      reason,
+      since: new Date(clock.wall()),
+      drained: false,
+    });
   });
 
   it('is there after half a second, if the node froze just now', async () => {

@@ -3,7 +3,7 @@ import type { ClusterNode } from '../cluster/cluster-node.js';
 import { withinLimit } from '../time/call-limit.js';
 import type { Clock } from 'nest-handlers/time';
 
-/** A beanstalkd of the cluster, as this process sees it. All but the first four fields are absent while it doesn't answer. */
+/** A beanstalkd of the cluster, as this process sees it. All but the first five fields are absent while it doesn't answer. */
 export interface NodeView {
   /** `host:port`, as in the option `beanstalks`. */
   readonly endpoint: string;
@@ -11,6 +11,8 @@ export interface NodeView {
   readonly up: boolean;
   /** Why it can't; absent if it can. */
   readonly reason?: string;
+  /** When it was found down, by the clock of this process's machine. Absent while it can be reached. */
+  readonly since?: Date;
   /** Whether it is drained and gets no new copies: see `DqControl.drainNode`. */
   readonly drained: boolean;
   /** Id of the server, which changes with each start. */
@@ -57,8 +59,16 @@ export async function viewOfNode(node: ClusterNode, clock: Clock): Promise<NodeV
   const stats = await withinLimit(clock, LIMIT_MS, asked).catch(() => undefined);
   const { reason } = node;
   const isUp = reason === 'up';
-  if (!stats)
-    return { endpoint, up: false, reason: isUp ? `no answer within ${LIMIT_MS} ms` : reason, drained };
+  if (!stats) {
+    const { downSince } = node;
+    return {
+      endpoint,
+      up: false,
+      reason: isUp ? `no answer within ${LIMIT_MS} ms` : reason,
+      ...(downSince !== undefined && { since: new Date(downSince) }),
+      drained,
+    };
+  }
   return { endpoint, up: isUp, ...(!isUp && { reason }), drained, ...factsOf(node, stats) };
 }
 

@@ -5,14 +5,12 @@ import type { Ledger } from '../../ledger/ledger.js';
 import type { Pause } from '../../ledger/requests.js';
 import type { ProcessRecord } from '../../fleet/presence.js';
 import { namesOf } from '../../fleet/unequal-settings.js';
+import { LONG_PAUSE_MS } from '../../operate/problems.js';
 import { ok, warning, type Check } from './check.js';
 import type { NodeFacts } from './nodes.js';
 
 /** Every connection watches this tube by default, so its watchers mean nothing. */
 const WATCHED_BY_ALL = 'default';
-
-/** Pauses longer than this are reported. The alert uses the same limit. */
-const LONG_PAUSE_MS = 86_400_000;
 
 /** A tube according to all answering nodes. */
 interface TubeFacts {

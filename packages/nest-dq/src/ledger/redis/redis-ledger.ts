@@ -165,9 +165,10 @@ export class RedisLedger implements Ledger {
   async view(): Promise<LedgerView> {
     const { connection, options } = this;
     const { clock } = options;
-    const looks = serversOf(connection).map((server) => viewOf(server, clock));
+    const master = this.master(this.sharedBase);
+    const looks = serversOf(connection).map((server) => viewOf(server, clock, () => master.lastProblem));
     const [up, servers] = await Promise.all([this.ping(), Promise.all(looks)]);
-    const { time, lastProblem } = this.master(this.sharedBase);
+    const { time, lastProblem } = master;
     return {
       kind: isCluster(connection) ? 'cluster' : 'redis',
       up,

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { printable, toError } from '../../errors.js';
 import type { Clock } from 'nest-handlers/time';
 import { withinLimit } from '../../time/call-limit.js';
-import { CALL_LIMIT_MS, isCluster, isRefusal, type LedgerConnection } from './connection.js';
+import { CALL_LIMIT_MS, isCluster, isRefusal, isUnsent, type LedgerConnection } from './connection.js';
 import { detached } from 'nest-handlers/context';
 import type { RedisView } from '../ledger-view.js';
 
@@ -82,10 +82,14 @@ export function isOlder(version: string): boolean {
   return major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]);
 }
 
-/** Inspects one server now, and reports why it is unfit. Takes at most as long as a call, and never rejects. */
+/**
+ * Inspects one server now, and reports why it is unfit. Takes at most as long as a call, and never rejects.
+ * @param problem Why there is no connection: ioredis's message about an unsent call doesn't say.
+ */
 export async function viewOf(
   server: Redis,
   clock: Clock,
+  problem: () => string,
 ): Promise<{ server: RedisView; problems: readonly string[] }> {
   const address = addressOf(server);
   const sent = clock.now();
@@ -99,7 +103,7 @@ export async function viewOf(
     return { server: { address, up: true, roundTrip, ...factsOf(info) }, problems: unfitness(info) };
   } catch (thrown) {
     const error = toError(thrown);
-    const reason = printable(error.message);
+    const reason = isUnsent(error) ? problem() : printable(error.message);
     if (!isRefusal(error)) return { server: { address, up: false, reason }, problems: [] };
     const roundTrip = clock.now() - sent;
     return { server: { address, up: true, reason, roundTrip }, problems: [unchecked(error)] };

@@ -1,0 +1,120 @@
+import { ActButton } from '../acts/act-button.js';
+import { doAct } from '../acts/one.js';
+import { live, now } from '../state/live.js';
+import { hashOf } from '../state/route.js';
+import type { TubeProblemWire } from '../status/entries.js';
+import { causeText, detailText } from '../status/entry-words.js';
+import { t } from '../words/language.js';
+import { count, duration, fromNow } from '../words/say.js';
+import { Badge } from './badge.js';
+import { Table } from './table.js';
+import { Time } from './time.js';
+
+const TONES = { failure: 'bad', warning: 'warn', note: 'calm' } as const;
+const ARROWS = { growing: '↗', shrinking: '↘', steady: '→' } as const;
+/** Milliseconds: beyond this, the present rate says nothing. */
+const MAX_AHEAD_MS = 7 * 86_400_000;
+
+/** The tubes whose jobs don't run or not in time: why, how many, and the one act that helps. Nothing if there are none. */
+export function Problems({ tube }: { readonly tube: string | undefined }) {
+  const { tubes = [], moreTubes = 0 } = live.value?.problems ?? {};
+  const shown = tubes.filter((each) => tube === undefined || each.tube === tube);
+  const worst = shown[0]?.level;
+  if (worst === undefined) return null;
+  return (
+    <section class={`card problems ${TONES[worst]}`} aria-label={t('problems')}>
+      <h2>{t('problems')}</h2>
+      <Table
+        label={t('problems')}
+        rows={shown}
+        keyOf={(each) => each.tube}
+        empty=""
+        columns={[
+          {
+            head: t('tube'),
+            cell: (each) => (
+              <a class="long" href={hashOf(['tubes', each.tube])}>
+                {each.tube}
+              </a>
+            ),
+          },
+          { head: t('problems.cause'), cell: Cause },
+          {
+            head: t('timeline.jobs'),
+            number: true,
+            cell: ({ tube: name, jobs, due }) => (
+              <a href={hashOf(['waiting'], { tube: name, ...(due > 0 && { state: 'due' }) })}>
+                {count(jobs)}
+              </a>
+            ),
+          },
+          {
+            head: t('problems.oldest'),
+            cell: ({ oldestDue }) => oldestDue && <Time at={oldestDue} relative />,
+          },
+          { head: t('problems.trend'), cell: Trend },
+          { head: t('acts'), quiet: true, cell: Help },
+        ]}
+      />
+      {moreTubes > 0 && <p class="faint small">{t('problems.moreTubes', { tubes: count(moreTubes) })}</p>}
+    </section>
+  );
+}
+
+function Cause(problem: TubeProblemWire) {
+  const { code, level } = problem;
+  return (
+    <>
+      <Badge tone={TONES[level]}>{causeText(code)}</Badge>{' '}
+      <span class="faint small">{detailText(problem)}</span>
+    </>
+  );
+}
+
+function Trend({ trend, caughtUpIn }: TubeProblemWire) {
+  if (!trend) return '–';
+  return (
+    <span class={trend === 'growing' ? 'grows' : undefined}>
+      <span aria-hidden="true">{ARROWS[trend]} </span>
+      {t(`trend.${trend}`)}
+      {caughtUpIn !== undefined && caughtUpIn < MAX_AHEAD_MS && (
+        <span class="faint small" title={duration(caughtUpIn)}>
+          {' '}
+          · {t('problems.caughtUp')} {fromNow(now.value + Math.ceil(caughtUpIn / 1_000) * 1_000)}
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** The one act that helps, or the page that says more. */
+function Help({ code, tube, dead = 0 }: TubeProblemWire) {
+  const link = (text: string, hash: string) => (
+    <a class="button" href={hash} aria-label={`${text} ${tube}`}>
+      {text}
+    </a>
+  );
+  switch (code) {
+    case 'paused':
+      return (
+        <ActButton
+          act="resume"
+          label={t('act.resume')}
+          about={tube}
+          onClick={() => void doAct('resume', { tube }, () => undefined)}
+        />
+      );
+    case 'failing':
+      return dead > 0
+        ? link(t('help.letters'), hashOf(['dead'], { tube }))
+        : link(t('help.retries'), hashOf(['waiting'], { tube, state: 'retrying' }));
+    case 'no-consumer':
+    case 'not-reserving':
+      return link(t('help.processes'), hashOf(['cluster']));
+    case 'nodes-away':
+    case 'ledger-down':
+      return link(t('nav.cluster'), hashOf(['cluster']));
+    default:
+      return link(t('help.tube'), hashOf(['tubes', tube]));
+  }
+}

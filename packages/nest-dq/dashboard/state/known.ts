@@ -1,0 +1,102 @@
+// The last known facts about the cluster: they stay until newer ones replace them.
+import type { LiveWire, NodesWire, TubeWire } from '../../src/dashboard/wire.js';
+
+type Tubes = NonNullable<LiveWire['tubes']>;
+
+/** A live state in which the last known values stand in for what couldn't be read. */
+export interface Known extends LiveWire {
+  /** When the values that stand in were read, by the server's time. What is absent is fresh. */
+  readonly asOf: {
+    readonly tubes?: string;
+    /** Facts of the ledger about tubes: dead letters, pauses, limits, listed jobs, consumers. */
+    readonly facts?: string;
+    /** By endpoint. */
+    readonly nodes?: Readonly<Record<string, string>>;
+    readonly ledger?: string;
+    readonly processes?: string;
+  };
+}
+
+/** Adds a new state to what is known. */
+export function keepKnown(last: Known | undefined, next: LiveWire): Known {
+  if (!last) return { ...next, asOf: {} };
+  const { now, asOf } = last;
+  const tubes = tubesOf(last, next);
+  const nodes = nodesOf(last, next);
+  const lacksProcesses = next.processes === null && last.processes !== null;
+  const isDown = next.ledger?.up !== true && last.ledger !== null;
+  return {
+    ...next,
+    tubes: tubes.list,
+    nodes: nodes.list,
+    ledger: next.ledger ? withServers(next.ledger, last.ledger) : last.ledger,
+    processes: next.processes ?? last.processes,
+    health: next.health ?? last.health,
+    acts: next.acts ?? last.acts,
+    asOf: {
+      ...(tubes.areOld && { tubes: asOf.tubes ?? now }),
+      ...(tubes.lackFacts && { facts: asOf.facts ?? now }),
+      ...(nodes.old.length > 0 && {
+        nodes: Object.fromEntries(nodes.old.map((node) => [node, asOf.nodes?.[node] ?? now])),
+      }),
+      ...(isDown && { ledger: asOf.ledger ?? now }),
+      ...(lacksProcesses && { processes: asOf.processes ?? now }),
+    },
+  };
+}
+
+function tubesOf(
+  { tubes: last }: Known,
+  { tubes: next }: LiveWire,
+): { readonly list: Tubes | null; readonly areOld: boolean; readonly lackFacts: boolean } {
+  if (!next || !last) return { list: next ?? last, areOld: !next && last !== null, lackFacts: false };
+  const byName = new Map(last.tubes.map((tube) => [tube.tube, tube]));
+  let lackFacts = false;
+  const tubes = next.tubes.map((tube) => {
+    const before = byName.get(tube.tube);
+    byName.delete(tube.tube);
+    if (tube.dead !== undefined || before?.dead === undefined) return tube;
+    lackFacts = true;
+    return withFacts(tube, before);
+  });
+  // Only nodes that are away may have the others.
+  const missing = next.away.length > 0 ? [...byName.values()] : [];
+  const list = [...tubes, ...missing].toSorted((a, b) => (a.tube < b.tube ? -1 : 1));
+  return { list: { ...next, tubes: list }, areOld: missing.length > 0, lackFacts };
+}
+
+/** The ledger knows these, and it alone. */
+function withFacts(tube: TubeWire, before: TubeWire): TubeWire {
+  const { dead, paused, limits, listed, overdue, retrying, oldestDue, overdueFor, consumers } = before;
+  return { dead, paused, limits, listed, overdue, retrying, oldestDue, overdueFor, consumers, ...tube };
+}
+
+function nodesOf(
+  { nodes: last }: Known,
+  { nodes: next }: LiveWire,
+): { readonly list: NodesWire | null; readonly old: readonly string[] } {
+  if (!next || !last)
+    return { list: next ?? last, old: next ? [] : (last ?? []).map((each) => each.endpoint) };
+  const old: string[] = [];
+  const list = next.map((node) => {
+    const before = last.find(({ endpoint }) => endpoint === node.endpoint);
+    if (node.up || node.copies || !before?.copies) return node;
+    old.push(node.endpoint);
+    const { up: _up, reason: _reason, since: _since, ...facts } = before;
+    return { ...facts, ...node };
+  });
+  return { list, old };
+}
+
+function withServers(
+  next: NonNullable<LiveWire['ledger']>,
+  last: LiveWire['ledger'],
+): NonNullable<LiveWire['ledger']> {
+  const servers = next.servers.map((server) => {
+    const before = last?.servers.find(({ address }) => address === server.address);
+    if (server.up || !before) return server;
+    const { reason: _reason, roundTrip: _roundTrip, ...facts } = before;
+    return { ...facts, ...server };
+  });
+  return { ...next, servers };
+}

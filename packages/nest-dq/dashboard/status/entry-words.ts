@@ -1,0 +1,177 @@
+import { t } from '../words/language.js';
+import { count, duration, percent, time } from '../words/say.js';
+import type { WordKey } from '../words/words.js';
+import type { ClusterProblemWire, Entry, TubeProblemWire } from './entries.js';
+
+/** An entry in the language of the page. */
+export interface EntryWords {
+  readonly what: string;
+  /** The cause in a few words. */
+  readonly detail?: string | undefined;
+  readonly since?: number | undefined;
+  readonly effect: string;
+  readonly todo: string;
+  /** Address of the section that says what to do. */
+  readonly link: string;
+}
+
+const DOCS = 'https://github.com/OWNER/nest-dq/blob/main/docs/';
+const NODE_UNFIT: readonly string[] = ['rejects', 'binlog', 'twin', 'lanes'];
+/** Causes whose remedy isn't to start the server. */
+const FIXES: readonly string[] = [
+  'unknown-host',
+  'tls',
+  'loading',
+  'denied',
+  'replica',
+  'full',
+  'rejects',
+  'disk',
+  'binlog',
+  'twin',
+  'lanes',
+];
+/** Names that a line has room for. */
+const MAX_NAMES = 3;
+
+const CLUSTER_LINKS: Readonly<Record<ClusterProblemWire['code'], string>> = {
+  'ledger-down': 'runbook.md#dqledgerdown',
+  'ledger-unidentified': 'runbook.md#dqledgerdown',
+  'other-ledger': 'clusters.md#one-redis',
+  'too-few-nodes': 'runbook.md#dqtoofewnodes',
+  'refused-keys': 'security.md#to-change-keys',
+  'lost-jobs': 'runbook.md#dqjobslost',
+  'node-down': 'runbook.md#dqnodedown',
+  'ledger-unfit': 'production.md',
+  'unreadable-jobs': 'repair.md',
+  'unequal-settings': 'health.md#settings-that-differ',
+};
+
+const TUBE_LINKS: Readonly<Record<TubeProblemWire['code'], string>> = {
+  'ledger-down': 'runbook.md#dqledgerdown',
+  paused: 'runbook.md#dqtubepaused',
+  'no-consumer': 'runbook.md#dqnoconsumer',
+  'not-reserving': 'runbook.md#dqjobsdonotstart',
+  failing: 'runbook.md#dqjobsfail',
+  limited: 'runbook.md#dqjobsstartlate',
+  'slots-full': 'runbook.md#dqjobsdonotstart',
+  'rate-limited': 'runbook.md#dqjobsstartlate',
+  'group-limited': 'runbook.md#dqjobsstartlate',
+  'nodes-away': 'runbook.md#dqnodedown',
+  behind: 'runbook.md#dqjobsstartlate',
+};
+
+export function wordsOf(entry: Entry): EntryWords {
+  if (entry.kind === 'cluster') return clusterWords(entry.problem);
+  if (entry.kind === 'tubes') return tubeWords(entry.code, entry.tubes);
+  return {
+    what: t('problem.connection.what'),
+    effect: t('problem.connection.effect', { time: time(entry.since) }),
+    todo: t('problem.connection.todo'),
+    link: `${DOCS}dashboard.md#when-something-is-wrong`,
+  };
+}
+
+function clusterWords(problem: ClusterProblemWire): EntryWords {
+  const { code, since } = problem;
+  const values = valuesOf(problem);
+  const say = (part: string) => t(`problem.${code}.${part}` as WordKey, values);
+  const words = {
+    what: say('what'),
+    effect: say('effect'),
+    todo: say('todo'),
+    link: DOCS + CLUSTER_LINKS[code],
+    since: since === undefined ? undefined : Date.parse(since),
+  };
+  switch (problem.code) {
+    case 'ledger-down': {
+      const { cause, reason = t(`away.${cause}`), address } = problem;
+      const detail = address === undefined ? reason : `${address}: ${reason}`;
+      if (cause === 'loading') return { ...words, what: say('loading'), todo: t('fix.loading') };
+      return { ...words, detail, todo: fixOf(cause) ?? words.todo };
+    }
+    case 'node-down': {
+      const { cause, reason = t(`away.${cause}`) } = problem;
+      const isUnfit = NODE_UNFIT.includes(cause);
+      const todo = fixOf(cause) ?? words.todo;
+      if (cause === 'silent') return { ...words, what: say('silent'), todo };
+      const link = isUnfit ? `${DOCS}runbook.md#dqnodenotwell` : words.link;
+      return { ...words, what: isUnfit ? say('unfit') : words.what, detail: reason, todo, link };
+    }
+    case 'other-ledger':
+      return problem.refused ? { ...words, effect: say('refused') } : words;
+    default:
+      return words;
+  }
+}
+
+function fixOf(cause: string): string | undefined {
+  return FIXES.includes(cause) ? t(`fix.${cause}` as WordKey) : undefined;
+}
+
+/** The fields of a problem as texts. */
+function valuesOf(problem: ClusterProblemWire): Record<string, string> {
+  const { texts, ...others } = { texts: [], ...problem };
+  const values = Object.entries(others).map(([name, value]) => [name, valueText(value as unknown)]);
+  return { ...Object.fromEntries(values), texts: texts.join(' ') };
+}
+
+function valueText(value: unknown): string {
+  if (typeof value === 'number') return count(value);
+  if (!Array.isArray(value)) return String(value);
+  return value
+    .map((each: string | { node: string }) => (typeof each === 'string' ? each : each.node))
+    .join(', ');
+}
+
+function tubeWords(code: TubeProblemWire['code'], tubes: readonly TubeProblemWire[]): EntryWords {
+  const names = tubes.slice(0, MAX_NAMES).map(({ tube }) => tube);
+  const more = tubes.length - names.length;
+  if (more > 0) names.push(t('status.more', { more: count(more) }));
+  const sum = (name: 'jobs' | 'due') => count(tubes.reduce((total, each) => total + each[name], 0));
+  const times = tubes.flatMap(({ oldestDue }) => (oldestDue === undefined ? [] : [Date.parse(oldestDue)]));
+  const jobs = { jobs: sum('jobs'), due: sum('due') };
+  return {
+    what: `${causeText(code)}: ${names.join(', ')}`,
+    detail: tubes.length === 1 ? detailText(tubes[0]!) : undefined,
+    effect:
+      code === 'failing'
+        ? t('problem.tube.failing')
+        : times.length > 0
+          ? t('problem.tube.late', { ...jobs, time: time(Math.min(...times)) })
+          : t('problem.tube.effect', jobs),
+    todo: code === 'ledger-down' ? '' : t(`todo.${code}`),
+    link: DOCS + TUBE_LINKS[code],
+  };
+}
+
+export function causeText(code: TubeProblemWire['code']): string {
+  return t(`cause.${code}`);
+}
+
+/** Details of the cause: who paused the tube, how much of a limit is used. Undefined if there are none. */
+export function detailText(problem: TubeProblemWire): string | undefined {
+  const { code, since, until, by, running, most, per, failed, runsFrom } = problem;
+  const at = (text: string) => time(Date.parse(text));
+  switch (code) {
+    case 'paused':
+      return [
+        since !== undefined && t('detail.since', { time: at(since) }),
+        by !== undefined && t('detail.by', { by }),
+        until !== undefined && t('detail.until', { time: at(until) }),
+      ]
+        .filter((each) => each !== false)
+        .join(' ');
+    case 'limited':
+    case 'slots-full':
+      return t('detail.used', { running: count(running), most: count(most) });
+    case 'rate-limited':
+      return t('detail.rate', { most: count(most), per: duration(per) });
+    case 'group-limited':
+      return t('detail.group', { most: count(most) });
+    case 'failing':
+      return t('detail.failed', { percent: percent(failed!), time: at(runsFrom!) });
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,108 @@
+import { describe, expect, it } from '@jest/globals';
+import { VirtualClock } from 'nest-handlers/testing';
+import type { DqHealthState } from '../health/health.js';
+import type { TubeView } from '../operate/tube-view.js';
+import { ProblemWatch, type ProblemWatchParts, type WatchedParts } from './problem-watch.js';
+
+const UP: DqHealthState = { status: 'up', nodes: { 'a:1': 'up' }, redis: 'up' };
+
+function watching(more: Partial<ProblemWatchParts> = {}) {
+  const clock = new VirtualClock();
+  const asked = { tube: 0, acts: 0, recentRuns: 0 };
+  const watch = new ProblemWatch({
+    clock,
+    now: () => clock.wall(),
+    minWritten: 1,
+    ...more,
+    tube: async (name) => {
+      asked.tube++;
+      return more.tube ? more.tube(name) : { tube: name, nodes: 1 };
+    },
+    acts: async (limit) => {
+      asked.acts++;
+      return more.acts ? more.acts(limit) : { acts: [] };
+    },
+    recentRuns: async () => {
+      asked.recentRuns++;
+      return more.recentRuns ? more.recentRuns() : new Map();
+    },
+  });
+  const look = (tube: Partial<TubeView>, parts: Partial<WatchedParts> = {}) =>
+    watch.judge({
+      health: UP,
+      ledger: null,
+      processes: null,
+      tubes: { tubes: [{ tube: 'mail', nodes: 1, dead: 0, ...tube }], more: false, away: [] },
+      ...parts,
+    });
+  return { clock, asked, look };
+}
+
+describe('a watch', () => {
+  it('says who paused a tube, and asks only once', async () => {
+    const on = { tube: 'mail' };
+    const act = { id: 'x', at: new Date(0), count: 1 };
+    const acts = async () => ({
+      acts: [
+        { ...act, act: 'resume', by: 'bob', on },
+        { ...act, act: 'pause', by: 'eve', on: { tube: 'other' } },
+        { ...act, act: 'pause', by: 'ann', on },
+        { ...act, act: 'pause', by: 'old', on },
+      ],
+    });
+    const { clock, asked, look } = watching({ acts });
+    const paused = { since: new Date(5) };
+    expect((await look({ due: 1, paused })).tubes).toMatchObject([{ code: 'paused', by: 'ann' }]);
+    await clock.advance(60_000);
+    expect((await look({ due: 1, paused })).tubes).toMatchObject([{ by: 'ann' }]);
+    expect(asked.acts).toBe(1);
+  });
+
+  it('sees a backlog shrink, and when it will have caught up', async () => {
+    const { clock, look } = watching();
+    const late = (overdue: number) =>
+      look({ due: overdue, overdue, overdueFor: 60_000, consumers: 1, watching: 1 });
+    expect((await late(100)).tubes[0]).toEqual(expect.not.objectContaining({ trend: expect.anything() }));
+    await clock.advance(10_000);
+    expect((await late(50)).tubes).toMatchObject([{ trend: 'shrinking', caughtUpIn: 10_000 }]);
+  });
+
+  it('asks for what the list of an embedded node does not count, and not for more than once in ten seconds', async () => {
+    const oldestDue = new Date(Date.UTC(2029, 0, 1));
+    const { clock, asked, look } = watching({
+      tube: async (tube) => ({ tube, nodes: 1, overdue: 7, oldestDue }),
+    });
+    const due = { due: 3, consumers: 1, watching: 1 };
+    for (let i = 0; i < 6; i++) {
+      expect((await look(due)).tubes).toMatchObject([{ code: 'behind', jobs: 7, oldestDue }]);
+      await clock.advance(2_000);
+    }
+    expect(asked.tube).toBe(2);
+    expect((await look({ due: 0 })).tubes).toEqual([]);
+  });
+
+  it('blames nobody for taking no jobs right after Redis was away', async () => {
+    const { clock, look } = watching();
+    const alone = { waiting: 5, consumers: 0, watching: 0 };
+    expect((await look(alone)).tubes).toHaveLength(1);
+    const down = await look(alone, { health: { ...UP, status: 'down', redis: 'down' } });
+    expect(down).toMatchObject({ level: 'failure', tubes: [] });
+    await clock.advance(19_000);
+    expect((await look(alone)).tubes).toEqual([]);
+    await clock.advance(1_000);
+    expect((await look(alone)).tubes).toHaveLength(1);
+  });
+
+  it('keeps what it knows if something cannot be read, and does not wait for long', async () => {
+    let isAway = false;
+    const runs = new Map([['mail', { from: new Date(0), completed: 0, failed: 12 }]]);
+    const recentRuns = () => (isAway ? new Promise<never>(() => undefined) : Promise.resolve(runs));
+    const { clock, look } = watching({ recentRuns });
+    expect((await look({})).tubes).toMatchObject([{ code: 'failing' }]);
+    isAway = true;
+    await clock.advance(10_000);
+    const slow = look({});
+    await clock.advance(1_000);
+    expect((await slow).tubes).toMatchObject([{ code: 'failing' }]);
+  });
+});

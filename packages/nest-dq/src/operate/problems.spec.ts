@@ -1,0 +1,267 @@
+import { describe, expect, it } from '@jest/globals';
+import type { DqHealthState } from '../health/health.js';
+import type { LedgerView } from '../ledger/ledger-view.js';
+import { LONG_PAUSE_MS, problemsOf, type ProblemFacts } from './problems.js';
+import type { ProcessView } from './processes.js';
+import type { TubeView } from './tube-view.js';
+
+const NOW = Date.UTC(2030, 0, 1);
+const WELL: DqHealthState = { status: 'up', nodes: { 'a:1': 'up', 'b:1': 'up', 'c:1': 'up' }, redis: 'up' };
+const LEDGER: LedgerView = {
+  kind: 'redis',
+  up: true,
+  servers: [{ address: 'r:6379', up: true }],
+  problems: [],
+};
+
+function facts(more: Partial<ProblemFacts> = {}): ProblemFacts {
+  return {
+    now: NOW,
+    wall: NOW,
+    minWritten: 2,
+    health: WELL,
+    tubes: null,
+    ledger: LEDGER,
+    processes: [],
+    runs: new Map(),
+    pausedBy: new Map(),
+    settling: false,
+    ...more,
+  };
+}
+
+/** A tube with a consumer, and nothing to do. */
+function tube(more: Partial<TubeView> = {}): TubeView {
+  return {
+    tube: 'mail',
+    nodes: 3,
+    waiting: 0,
+    due: 0,
+    running: 0,
+    dead: 0,
+    watching: 3,
+    consumers: 1,
+    ...more,
+  };
+}
+
+/** A tube with two overdue jobs. */
+function late(more: Partial<TubeView> = {}): TubeView {
+  return tube({ due: 2, overdue: 2, overdueFor: 60_000, oldestDue: new Date(NOW - 60_000), ...more });
+}
+
+function tubeProblem(view: TubeView, more: Partial<ProblemFacts> = {}) {
+  return problemsOf(facts({ tubes: { tubes: [view], more: false, away: [] }, ...more })).tubes[0];
+}
+
+function ofHealth(health: Partial<DqHealthState>, more: Partial<ProblemFacts> = {}) {
+  return problemsOf(facts({ health: { ...WELL, ...health }, ...more })).cluster;
+}
+
+describe('problems of a cluster', () => {
+  it('are none while all is well, and while nothing could be read', () => {
+    expect(problemsOf(facts({ tubes: { tubes: [tube()], more: false, away: [] } }))).toEqual({
+      cluster: [],
+      tubes: [],
+    });
+    const nothing = { health: null, tubes: null, ledger: null, processes: null };
+    expect(problemsOf(facts(nothing))).toEqual({ cluster: [], tubes: [] });
+  });
+
+  it('Redis is down, with its plain cause, its address, and since when by the clock of the ledger', () => {
+    const redisDown = { reason: 'connect ECONNREFUSED r:6379', since: new Date(NOW - 32_000) };
+    const down = { status: 'down', redis: 'down', redisDown } as const;
+    expect(ofHealth(down, { wall: NOW + 5_000 })).toEqual([
+      {
+        code: 'ledger-down',
+        level: 'failure',
+        cause: 'refused',
+        address: 'r:6379',
+        since: new Date(NOW - 37_000),
+      },
+    ]);
+  });
+
+  it('only an unknown cause has its own words', () => {
+    const down = (reason: string) => ofHealth({ redis: 'down', redisDown: { reason } })[0];
+    expect(down('ERR max number of clients reached')).toMatchObject({
+      cause: 'other',
+      reason: 'ERR max number of clients reached',
+    });
+    expect(down("Stream isn't writeable and enableOfflineQueue options is false")).toEqual(
+      expect.not.objectContaining({ reason: expect.anything() }),
+    );
+  });
+
+  it('a node that is down costs copies, and fewer than minWritten fail adds', () => {
+    const nodes = { 'a:1': 'up', 'b:1': 'DEADLINE: no reply to `stats` within 500 ms', 'c:1': 'up' };
+    const nodesSince = { 'b:1': new Date(NOW - 9_000) };
+    expect(ofHealth({ nodes, nodesSince })).toEqual([
+      {
+        code: 'node-down',
+        level: 'warning',
+        node: 'b:1',
+        cause: 'silent',
+        up: 2,
+        total: 3,
+        since: new Date(NOW - 9_000),
+      },
+    ]);
+    const two = { ...nodes, 'c:1': 'its binlog has stopped' };
+    expect(ofHealth({ nodes: two, nodesSince, status: 'down' })).toEqual([
+      {
+        code: 'too-few-nodes',
+        level: 'failure',
+        up: 1,
+        needed: 2,
+        total: 3,
+        nodes: [
+          { node: 'b:1', cause: 'silent' },
+          { node: 'c:1', cause: 'binlog' },
+        ],
+      },
+    ]);
+  });
+
+  it('adds fail since the node went that was one too many', () => {
+    const gone = 'connect ECONNREFUSED';
+    const nodes = { 'a:1': gone, 'b:1': gone, 'c:1': gone };
+    const nodesSince = { 'a:1': new Date(3), 'b:1': new Date(1), 'c:1': new Date(2) };
+    expect(ofHealth({ nodes, nodesSince })[0]).toMatchObject({ since: new Date(2) });
+  });
+
+  it('come in the order of their severity', () => {
+    const found = ofHealth(
+      {
+        redis: 'down',
+        unidentified: 'WRONGTYPE',
+        otherLedger: { id: 'x', ours: 'y', node: 'a:1', refused: true },
+        nodes: { 'a:1': 'x', 'b:1': 'x', 'c:1': 'up' },
+        refusedKeys: ['k1'],
+        unequalSettings: ['`lease` differs'],
+        unreadable: { count: 2, keys: ['k0'] },
+        lost: { count: 1, latest: { tube: 't', id: 'i', dueAt: new Date(0) } },
+      },
+      { ledger: { ...LEDGER, problems: ['no append-only file'] } },
+    );
+    expect(found.map(({ code, level }) => `${code} ${level}`)).toEqual([
+      'ledger-down failure',
+      'ledger-unidentified failure',
+      'too-few-nodes failure',
+      'other-ledger failure',
+      'refused-keys failure',
+      'lost-jobs warning',
+      'ledger-unfit warning',
+      'unreadable-jobs warning',
+      'unequal-settings warning',
+    ]);
+  });
+
+  it('lost jobs are those of the process that found most, as all find the same', () => {
+    const processes = [{ lost: 2 }, { lost: 5 }, {}] as unknown as readonly ProcessView[];
+    expect(ofHealth({}, { processes })).toEqual([{ code: 'lost-jobs', level: 'warning', count: 5 }]);
+  });
+
+  it('another ledger that runs jobs, too, is a warning', () => {
+    const otherLedger = { id: 'x', ours: 'y', node: 'a:1', refused: false };
+    expect(ofHealth({ otherLedger })).toEqual([
+      { code: 'other-ledger', level: 'warning', node: 'a:1', refused: false },
+    ]);
+  });
+});
+
+describe('the problem of a tube', () => {
+  it('is none before a job is five seconds late', () => {
+    expect(tubeProblem(late({ overdueFor: 5_000 }))).toBeUndefined();
+    expect(tubeProblem(late({ overdueFor: 5_001 }))).toMatchObject({ code: 'behind', jobs: 2 });
+  });
+
+  it('that nobody consumes it is one before anything is due', () => {
+    const waiting = tube({ waiting: 120_000, consumers: 0, watching: 0 });
+    expect(tubeProblem(waiting)).toMatchObject({
+      code: 'no-consumer',
+      level: 'warning',
+      jobs: 120_000,
+      due: 0,
+    });
+    const longDue = late({ consumers: 0, watching: 0, overdueFor: 300_000 });
+    expect(tubeProblem(longDue)).toMatchObject({ code: 'no-consumer', level: 'failure', jobs: 2, due: 2 });
+  });
+
+  it('nobody is blamed if others reserve, if it is unknown who consumes, or if that has just been asked again', () => {
+    const waiting = tube({ waiting: 5, consumers: 0, watching: 0 });
+    expect(tubeProblem({ ...waiting, watching: 1 })).toBeUndefined();
+    const { consumers: _consumers, ...unknown } = waiting;
+    expect(tubeProblem(unknown)).toBeUndefined();
+    expect(tubeProblem(waiting, { settling: true })).toBeUndefined();
+    expect(tubeProblem({ ...waiting, waiting: 0 })).toBeUndefined();
+  });
+
+  it('processes have a handler, but do not reserve', () => {
+    expect(tubeProblem(late({ watching: 0 }))).toMatchObject({ code: 'not-reserving', level: 'warning' });
+  });
+
+  it('a pause is a note with whoever paused it, and a warning once it looks forgotten', () => {
+    const paused = { since: new Date(NOW - 1_000), until: new Date(NOW + 1_000) };
+    const pausedBy = new Map([['mail', 'ann']]);
+    const view = tube({ due: 3, paused, watching: 0 });
+    expect(tubeProblem(view, { pausedBy })).toMatchObject({
+      code: 'paused',
+      level: 'note',
+      by: 'ann',
+      ...paused,
+    });
+    expect(tubeProblem({ ...view, due: 0 })).toBeUndefined();
+    const long = { since: new Date(NOW - LONG_PAUSE_MS) };
+    expect(tubeProblem({ ...view, due: 0, paused: long })).toMatchObject({
+      code: 'paused',
+      level: 'warning',
+    });
+  });
+
+  it('while nothing runs, that is the only cause, and a problem of the cluster', () => {
+    const health = { ...WELL, redis: 'down' } as const;
+    expect(tubeProblem(tube({ due: 3, consumers: 0, watching: 0 }), { health })).toMatchObject({
+      code: 'ledger-down',
+      level: 'note',
+      jobs: 3,
+    });
+    expect(tubeProblem(tube({ waiting: 3, consumers: 0, watching: 0 }), { health })).toBeUndefined();
+  });
+
+  it('runs fail: more than a fifth, and ten of them', () => {
+    const from = new Date(NOW - 900_000);
+    const failing = (completed: number, failed: number) =>
+      tubeProblem(tube(), { runs: new Map([['mail', { from, completed, failed }]]) });
+    expect(failing(26, 14)).toMatchObject({ code: 'failing', failed: 0.35, runsFrom: from });
+    expect(failing(39, 10)).toMatchObject({ code: 'failing' });
+    expect(failing(40, 10)).toBeUndefined();
+    expect(failing(0, 9)).toBeUndefined();
+  });
+
+  it('a limit, full slots, a rate or a limit per group hold late jobs back', () => {
+    const limits = { concurrency: 2, running: 2 };
+    expect(tubeProblem(late({ limits }))).toMatchObject({ code: 'limited', running: 2, most: 2 });
+    const load = (running: number) =>
+      [{ tubes: [{ tube: 'mail', running, concurrency: 5 }] }] as unknown as readonly ProcessView[];
+    const busy = { processes: [...load(5), ...load(5)] };
+    expect(tubeProblem(late(), busy)).toMatchObject({ code: 'slots-full', running: 10, most: 10 });
+    expect(tubeProblem(late(), { processes: load(4) })).toMatchObject({ code: 'behind' });
+    const rate = { rate: 10, per: 1_000, burst: 1 };
+    expect(tubeProblem(late({ limits: rate }))).toMatchObject({ code: 'rate-limited', most: 10, per: 1_000 });
+    expect(tubeProblem(late({ limits: { perGroup: 1 } }))).toMatchObject({ code: 'group-limited', most: 1 });
+    const tubes = { tubes: [late()], more: false, away: ['a:1'] };
+    expect(problemsOf(facts({ tubes })).tubes).toMatchObject([{ code: 'nodes-away' }]);
+  });
+
+  it('the worst come first, then those with most at stake; the rest is counted', () => {
+    const quiet = { consumers: 0, watching: 0 };
+    const many = Array.from({ length: 55 }, (_, i) => tube({ tube: `t${i}`, waiting: i + 1, ...quiet }));
+    const worst = late({ tube: 'worst', overdueFor: 400_000, ...quiet });
+    const { tubes, moreTubes, level } = problemsOf(
+      facts({ tubes: { tubes: [...many, worst], more: false, away: [] } }),
+    );
+    expect(tubes.slice(0, 2).map((each) => each.tube)).toEqual(['worst', 't54']);
+    expect([tubes.length, moreTubes, level]).toEqual([50, 6, 'failure']);
+  });
+});

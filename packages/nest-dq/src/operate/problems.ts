@@ -1,0 +1,361 @@
+// Finds the problems of a cluster, worst first, by the limits that `doctor` and the alerts have too. Codes and parameters only: the
+// page has the words.
+import type { DqHealthState } from '../health/health.js';
+import type { LedgerView } from '../ledger/ledger-view.js';
+import { awayCause, type AwayCause } from './away-cause.js';
+import type { ProcessView } from './processes.js';
+import type { RecentRuns } from './recent-runs.js';
+import type { TubeList, TubeView } from './tube-view.js';
+
+/** A pause is deliberate, so it is no problem until it looks forgotten. The alert uses the same limit. */
+export const LONG_PAUSE_MS = 86_400_000;
+/** A job that was due just now is about to run. */
+const SOON_MS = 5_000;
+/** Due jobs without a consumer for this long are a failure, as in the alert. */
+const LONG_UNCONSUMED_MS = 300_000;
+/** A tube fails if more than this share of its runs does, and at least this number. The alert uses the same limits. */
+const FAILING_SHARE = 0.2;
+const FAILING_LEAST = 10;
+/** The worst ones that are listed. */
+const MAX_TUBES = 50;
+
+/**
+ * `failure`: jobs don't run, or can't be added. `warning`: needs a look within the day. `note`: deliberate, or an effect of another
+ * problem.
+ */
+export type ProblemLevel = 'failure' | 'warning' | 'note';
+
+/** A problem of the whole cluster. */
+export type ClusterProblem = {
+  readonly level: ProblemLevel;
+  /** When it began, by the ledger's clock. Absent if unknown. */
+  readonly since?: Date;
+} & (
+  | {
+      /** Redis doesn't answer, or refuses what a run needs: no job runs. */
+      readonly code: 'ledger-down';
+      readonly cause: AwayCause;
+      readonly address?: string;
+      /** The reason in the words of the server. Only for a cause that has no words of its own. */
+      readonly reason?: string;
+    }
+  /** The identity of the ledger can't be read: no job runs. */
+  | { readonly code: 'ledger-unidentified'; readonly reason: string }
+  /** Other processes use another ledger. If `refused`, this process runs nothing; otherwise jobs may run twice. */
+  | { readonly code: 'other-ledger'; readonly node: string; readonly refused: boolean }
+  /** Fewer nodes than `minWritten` store: adds fail. */
+  | {
+      readonly code: 'too-few-nodes';
+      readonly up: number;
+      readonly needed: number;
+      readonly total: number;
+      readonly nodes: readonly AwayNode[];
+    }
+  /** Names of keys that mean other bytes in other processes. */
+  | { readonly code: 'refused-keys'; readonly keys: readonly string[] }
+  | { readonly code: 'lost-jobs'; readonly count: number; readonly tube?: string; readonly id?: string }
+  /** Its jobs run from their copies on other nodes. */
+  | ({ readonly code: 'node-down'; readonly up: number; readonly total: number } & AwayNode)
+  /** Settings of the server because of which jobs may run twice, as sentences. */
+  | { readonly code: 'ledger-unfit'; readonly texts: readonly string[] }
+  | { readonly code: 'unreadable-jobs'; readonly count: number; readonly keys: readonly string[] }
+  | { readonly code: 'unequal-settings'; readonly texts: readonly string[] }
+);
+
+/** A node that can't be used, and why. */
+export interface AwayNode {
+  readonly node: string;
+  readonly cause: AwayCause;
+  /** The reason in its own words. Only for a cause that has none. */
+  readonly reason?: string;
+}
+
+/** Why the jobs of a tube don't run, or not in time. */
+export type TubeProblemCode =
+  | 'ledger-down'
+  | 'paused'
+  | 'no-consumer'
+  | 'not-reserving'
+  | 'failing'
+  | 'limited'
+  | 'slots-full'
+  | 'rate-limited'
+  | 'group-limited'
+  | 'nodes-away'
+  | 'behind';
+
+/** A tube whose jobs don't run, or not in time. */
+export interface TubeProblem {
+  readonly code: TubeProblemCode;
+  readonly level: ProblemLevel;
+  readonly tube: string;
+  /** Jobs that the problem is about: overdue ones, or all that wait if the tube has no consumer. */
+  readonly jobs: number;
+  /** How many of them are due. */
+  readonly due: number;
+  /** Number of dead letters. Absent if unknown. */
+  readonly dead?: number;
+  /** Due time of the first overdue job. Absent if none is, or it is unknown. */
+  readonly oldestDue?: Date;
+  /** When the pause began, and ends. */
+  readonly since?: Date;
+  readonly until?: Date;
+  /** Who paused it. Absent if unknown. */
+  readonly by?: string;
+  /** Runs in progress, out of at most `most`. */
+  readonly running?: number;
+  readonly most?: number;
+  /** Starts of a rate, at most `most` in this many ms. */
+  readonly per?: number;
+  /** Failed share of the runs that ended since `runsFrom`: 0 to 1. */
+  readonly failed?: number;
+  readonly runsFrom?: Date;
+  /** Whether `jobs` grows or shrinks. Absent before two looks some seconds apart. */
+  readonly trend?: 'growing' | 'shrinking' | 'steady';
+  /** Time until no job is overdue, at the present rate, in ms. Absent if it doesn't shrink. */
+  readonly caughtUpIn?: number;
+}
+
+/** Problems, worst first. */
+export interface Problems {
+  /** The worst level; absent if nothing is wrong. */
+  readonly level?: ProblemLevel;
+  readonly cluster: readonly ClusterProblem[];
+  /** At most 50. */
+  readonly tubes: readonly TubeProblem[];
+  /** Number of tubes with problems beyond these. */
+  readonly moreTubes?: number;
+}
+
+/** Facts to judge. A part that couldn't be read is null, and nothing is concluded from it. */
+export interface ProblemFacts {
+  /** Ledger time in ms, and the machine's: only the ledger's is shown. */
+  readonly now: number;
+  readonly wall: number;
+  readonly minWritten: number;
+  readonly health: DqHealthState | null;
+  readonly tubes: TubeList | null;
+  readonly ledger: LedgerView | null;
+  readonly processes: readonly ProcessView[] | null;
+  /** Recent runs, by tube. */
+  readonly runs: ReadonlyMap<string, RecentRuns>;
+  /** Whoever paused a tube, by tube. */
+  readonly pausedBy: ReadonlyMap<string, string>;
+  /** Whether processes may not have announced themselves again yet, so that nobody seems to consume. */
+  readonly settling: boolean;
+}
+
+/** Returns all problems. */
+export function problemsOf(facts: ProblemFacts): Problems {
+  const cluster = [...ledgerProblems(facts), ...nodeProblems(facts), ...otherProblems(facts)].toSorted(
+    (a, b) =>
+      RANKS.indexOf(a.code) - RANKS.indexOf(b.code) || LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level),
+  );
+  const nothingRuns = cluster.some(stopsAll);
+  const all = (facts.tubes?.tubes ?? [])
+    .map((tube) => tubeProblem(tube, facts, nothingRuns))
+    .filter((problem) => problem !== undefined)
+    .toSorted(byWeight);
+  const tubes = all.slice(0, MAX_TUBES);
+  const levels = [...cluster, ...all].map(({ level }) => level);
+  const level = LEVELS.find((each) => levels.includes(each));
+  return {
+    ...(level && { level }),
+    cluster,
+    tubes,
+    ...(all.length > tubes.length && { moreTubes: all.length - tubes.length }),
+  };
+}
+
+const LEVELS: readonly ProblemLevel[] = ['failure', 'warning', 'note'];
+/** By severity. */
+const RANKS: readonly ClusterProblem['code'][] = [
+  'ledger-down',
+  'ledger-unidentified',
+  'too-few-nodes',
+  'other-ledger',
+  'refused-keys',
+  'lost-jobs',
+  'node-down',
+  'ledger-unfit',
+  'unreadable-jobs',
+  'unequal-settings',
+];
+
+/** Whether no job runs because of it. */
+function stopsAll(problem: ClusterProblem): boolean {
+  if (problem.code === 'other-ledger') return problem.refused;
+  return problem.code === 'ledger-down' || problem.code === 'ledger-unidentified';
+}
+
+function ledgerProblems({ health, ledger, now, wall }: ProblemFacts): ClusterProblem[] {
+  const problems: ClusterProblem[] = [];
+  const { redisDown, unidentified, otherLedger } = health ?? {};
+  if (health?.redis === 'down') {
+    const reason = redisDown?.reason ?? ledger?.reason ?? '';
+    const cause = awayCause(reason);
+    const address = ledger?.servers.find((server) => !server.up)?.address ?? ledger?.servers[0]?.address;
+    problems.push({
+      code: 'ledger-down',
+      level: 'failure',
+      cause,
+      ...(address !== undefined && { address }),
+      ...(cause === 'other' && reason !== '' && { reason }),
+      ...(redisDown?.since && { since: new Date(redisDown.since.getTime() + now - wall) }),
+    });
+  }
+  if (unidentified !== undefined)
+    problems.push({ code: 'ledger-unidentified', level: 'failure', reason: unidentified });
+  if (otherLedger) {
+    const { node, refused } = otherLedger;
+    problems.push({ code: 'other-ledger', level: refused ? 'failure' : 'warning', node, refused });
+  }
+  const texts = ledger?.problems ?? [];
+  if (texts.length > 0) problems.push({ code: 'ledger-unfit', level: 'warning', texts });
+  return problems;
+}
+
+function nodeProblems({ health, minWritten, now, wall }: ProblemFacts): ClusterProblem[] {
+  const nodes = Object.entries(health?.nodes ?? {});
+  const away = nodes.filter(([, reason]) => reason !== 'up');
+  if (away.length === 0) return [];
+  const sinceOf = (node: string) => {
+    const since = health?.nodesSince?.[node];
+    return since && new Date(since.getTime() + now - wall);
+  };
+  const [total, up] = [nodes.length, nodes.length - away.length];
+  if (up < minWritten) {
+    const times = away.map(([node]) => sinceOf(node)).filter((each) => each !== undefined);
+    // Adds fail since the node went that was one too many.
+    const last = times.toSorted((a, b) => a.getTime() - b.getTime())[total - minWritten];
+    return [
+      {
+        code: 'too-few-nodes',
+        level: 'failure',
+        up,
+        needed: minWritten,
+        total,
+        nodes: away.map(awayNode),
+        ...(last && { since: last }),
+      },
+    ];
+  }
+  return away.map(([node, reason]) => {
+    const since = sinceOf(node);
+    const level = 'warning';
+    return { code: 'node-down', level, up, total, ...awayNode([node, reason]), ...(since && { since }) };
+  });
+}
+
+function awayNode([node, reason]: readonly [endpoint: string, reason: string]): AwayNode {
+  const cause = awayCause(reason);
+  return { node, cause, ...(cause === 'other' && { reason }) };
+}
+
+function otherProblems({ health, processes }: ProblemFacts): ClusterProblem[] {
+  const problems: ClusterProblem[] = [];
+  const { refusedKeys = [], unequalSettings = [], unreadable, lost } = health ?? {};
+  if (refusedKeys.length > 0) problems.push({ code: 'refused-keys', level: 'failure', keys: refusedKeys });
+  // All processes find the same jobs.
+  const count = Math.max(lost?.count ?? 0, ...(processes ?? []).map((each) => each.lost ?? 0));
+  if (count > 0) {
+    const { tube, id } = lost?.latest ?? {};
+    const latest = tube !== undefined && id !== undefined && { tube, id };
+    problems.push({ code: 'lost-jobs', level: 'warning', count, ...latest });
+  }
+  if (unreadable) problems.push({ code: 'unreadable-jobs', level: 'warning', ...unreadable });
+  if (unequalSettings.length > 0)
+    problems.push({ code: 'unequal-settings', level: 'warning', texts: unequalSettings });
+  return problems;
+}
+
+/** A tube's problem without its counts. */
+type Finding = Pick<TubeProblem, 'code' | 'level'> & Partial<TubeProblem>;
+
+function tubeProblem(tube: TubeView, facts: ProblemFacts, nothingRuns: boolean): TubeProblem | undefined {
+  const finding = findingOf(tube, facts, nothingRuns);
+  if (!finding) return undefined;
+  const { waiting = 0, dead, oldestDue } = tube;
+  const due = dueOf(tube);
+  return {
+    tube: tube.tube,
+    jobs: finding.code === 'no-consumer' ? waiting + due : due,
+    due,
+    ...(dead !== undefined && { dead }),
+    ...(oldestDue && { oldestDue }),
+    ...finding,
+  };
+}
+
+/** The first cause that explains why jobs don't run. */
+function findingOf(tube: TubeView, facts: ProblemFacts, nothingRuns: boolean): Finding | undefined {
+  const due = dueOf(tube);
+  if (nothingRuns) return due > 0 ? { code: 'ledger-down', level: 'note' } : undefined;
+  if (tube.paused) return due > 0 || isLong(tube.paused, facts) ? pauseOf(tube, facts) : undefined;
+  return unconsumed(tube, facts) ?? failing(tube, facts) ?? late(tube, facts);
+}
+
+function isLong({ since }: NonNullable<TubeView['paused']>, { now }: ProblemFacts): boolean {
+  return now - since.getTime() >= LONG_PAUSE_MS;
+}
+
+function pauseOf({ tube, paused }: TubeView, facts: ProblemFacts): Finding {
+  const { since, until } = paused!;
+  const by = facts.pausedBy.get(tube);
+  return {
+    code: 'paused',
+    level: isLong(paused!, facts) ? 'warning' : 'note',
+    since,
+    ...(until && { until }),
+    ...(by !== undefined && { by }),
+  };
+}
+
+/** Jobs without a consumer wait forever, so they are a problem even before they're due. Without the ledger, consumers are unknown. */
+function unconsumed(tube: TubeView, { settling }: ProblemFacts): Finding | undefined {
+  const { waiting = 0, consumers, watching, overdueFor = 0 } = tube;
+  const due = dueOf(tube);
+  if (settling || consumers === undefined || watching !== 0 || waiting + due === 0) return undefined;
+  if (consumers === 0)
+    return { code: 'no-consumer', level: overdueFor >= LONG_UNCONSUMED_MS ? 'failure' : 'warning' };
+  return overdueFor > SOON_MS ? { code: 'not-reserving', level: 'warning' } : undefined;
+}
+
+function failing({ tube }: TubeView, { runs }: ProblemFacts): Finding | undefined {
+  const recent = runs.get(tube);
+  if (!recent || recent.failed < FAILING_LEAST) return undefined;
+  const failed = recent.failed / (recent.failed + recent.completed);
+  return failed > FAILING_SHARE
+    ? { code: 'failing', level: 'warning', failed, runsFrom: recent.from }
+    : undefined;
+}
+
+function late(tube: TubeView, { processes, tubes }: ProblemFacts): Finding | undefined {
+  if ((tube.overdueFor ?? 0) <= SOON_MS) return undefined;
+  const { limits } = tube;
+  const level = 'warning';
+  if (limits?.concurrency !== undefined && (limits.running ?? 0) >= limits.concurrency)
+    return { code: 'limited', level, running: limits.running!, most: limits.concurrency };
+  const loads = (processes ?? []).flatMap((each) => each.tubes.filter((load) => load.tube === tube.tube));
+  const sum = (name: 'running' | 'concurrency') => loads.reduce((total, load) => total + load[name], 0);
+  const [running, most] = [sum('running'), sum('concurrency')];
+  if (most > 0 && running >= most) return { code: 'slots-full', level, running, most };
+  if (limits?.rate !== undefined) return { code: 'rate-limited', level, most: limits.rate, per: limits.per! };
+  if (limits?.perGroup !== undefined) return { code: 'group-limited', level, most: limits.perGroup };
+  return { code: (tubes?.away.length ?? 0) > 0 ? 'nodes-away' : 'behind', level };
+}
+
+/** The list of what waits counts jobs; nodes count copies. */
+function dueOf({ overdue, due = 0 }: TubeView): number {
+  return overdue !== undefined && overdue > 0 ? overdue : due;
+}
+
+/** The tubes with most at stake first. */
+function byWeight(a: TubeProblem, b: TubeProblem): number {
+  return (
+    LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level) ||
+    b.due - a.due ||
+    b.jobs - a.jobs ||
+    (a.tube < b.tube ? -1 : 1)
+  );
+}
