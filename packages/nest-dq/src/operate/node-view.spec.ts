@@ -61,7 +61,7 @@ describe('the view of a node', () => {
       endpoint: 'n1:11300',
       up: false,
       reason,
-      since: new Date(clock.wall()),
+      since: new Date(clock.wall() - 100),
       drained: false,
     });
   });
