@@ -19,7 +19,7 @@ export function Payload({ path, query = {} }: { readonly path: string; readonly 
 }
 
 function Shown({ path, query }: { readonly path: string; readonly query: object }) {
-  const { data, error } = useLoad((signal) => getData<PayloadWire>(path, query, signal), [path], path);
+  const { data, error } = useLoad((signal) => getData<PayloadWire>(path, query, signal), [path]);
   if (error) return <Failure error={error} />;
   if (!data) return <p class="faint">{t('loading')}</p>;
   const { payload, bytes } = data;

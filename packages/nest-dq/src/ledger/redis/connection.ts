@@ -208,3 +208,8 @@ export function isAboutDatabase(error: Error): boolean {
 export function isUnsent(error: Error): boolean {
   return error.message.includes('enableOfflineQueue');
 }
+
+/** Whether ioredis gave up a call because its connection ended: an effect of `maxRetriesPerRequest`. */
+export function isGivenUp(error: Error): boolean {
+  return error.message.startsWith('Reached the max retries per request limit');
+}

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { detached } from 'nest-handlers/context';
 import { DqError } from '../../errors.js';
 import type { Clock, Timer } from 'nest-handlers/time';
-import { withinLimit } from '../../time/call-limit.js';
+import { NoAnswer, withinLimit } from '../../time/call-limit.js';
 import {
   CALL_LIMIT_MS,
   isAboutDatabase,
@@ -62,7 +62,9 @@ export class Connector {
 
   /** Replaces a silent connection. ioredis does this itself for the nodes of a Redis Cluster. */
   reconnect(): void {
-    if (!isCluster(this.connection)) this.connection.disconnect(true);
+    if (isCluster(this.connection)) return;
+    this.problem ??= new NoAnswer(SILENCE_LIMIT_MS);
+    this.connection.disconnect(true);
   }
 
   async close(): Promise<void> {

@@ -57,6 +57,24 @@ describe('RedisMaster', () => {
       expect(reasons).toEqual(['connect ECONNREFUSED 10.0.0.9:6379']);
     });
 
+    it('keeps the reason when the connection is replaced, which ends the calls on it', async () => {
+      const givenUp = 'Reached the max retries per request limit (which is 0).';
+      probe = () => new Promise(() => undefined);
+      master.connected();
+      await clock.advance(2_000);
+      probe = () => Promise.reject(new Error(givenUp));
+      await clock.advance(2_000);
+      expect(await refusal()).toMatch(/no answer within 1000 ms$/);
+      expect(reasons).toEqual(['no answer within 1000 ms']);
+    });
+
+    it('says that the connection ended where a call did not survive it', async () => {
+      probe = () => Promise.reject(new Error('Reached the max retries per request limit (which is 0).'));
+      master.connected();
+      await clock.advance(100);
+      expect(reasons).toEqual(['the connection was closed']);
+    });
+
     it('says so before anything is known of a connection', async () => {
       await clock.advance(2_000);
       expect(await refusal()).toBe('DQ_LEDGER_DOWN: Redis is not connected: no connection yet');

@@ -9,6 +9,7 @@ import {
   CALL_LIMIT_MS,
   isAboutData,
   isAboutMoving,
+  isGivenUp,
   isRefusal,
   isUnsent,
   type LedgerConnection,
@@ -222,8 +223,9 @@ export class RedisMaster {
     }
   }
 
-  /** Why a call wasn't sent. The connection knows it; ioredis's message doesn't say. */
+  /** Why a call wasn't sent, or was given up. The connection knows it; ioredis's message doesn't say. */
   private reasonOf(error: Error): Error {
+    if (isGivenUp(error)) return new Error(this.away ? this.reason.message : 'the connection was closed');
     if (!isUnsent(error)) return error;
     return this.hasConnection ? new Error('a connection to one of its nodes is missing') : this.reason;
   }
