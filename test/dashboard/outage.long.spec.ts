@@ -169,6 +169,8 @@ it('two pages say what is wrong at each step of an outage, keep what they knew, 
   expect(await first.getByText(/enableOfflineQueue|writeable/).count()).toBe(0);
   expect(await accessibilityFindings(first)).toEqual([]);
   await first.getByRole('navigation').getByRole('link', { name: 'Timeline' }).click();
+  await first.getByText(/^As of \d\d:\d\d:\d\d\. Redis is down;/).waitFor();
+  await pages.keepTheirFacts();
 
   // Redis is back, then the nodes.
   await redis.restart();

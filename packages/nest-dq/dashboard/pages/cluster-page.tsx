@@ -63,8 +63,9 @@ function Ledger({ ledger, asOf }: { readonly ledger: LedgerWire; readonly asOf: 
     <section class="card" aria-label={t('ledger')}>
       <div class="card-head">
         <h2>{t('ledger')}</h2>
-        <AsOf at={asOf} />
-        <Badge tone={up ? 'good' : 'bad'}>{t(up ? 'up' : 'down')}</Badge>
+        <span>
+          <AsOf at={asOf} /> <Badge tone={up ? 'good' : 'bad'}>{t(up ? 'up' : 'down')}</Badge>
+        </span>
       </div>
       <Facts
         facts={[
@@ -90,7 +91,8 @@ function Ledger({ ledger, asOf }: { readonly ledger: LedgerWire; readonly asOf: 
               head: t('state'),
               cell: (each) => (
                 <>
-                  <Badge tone={each.up ? 'good' : 'bad'}>{t(each.up ? 'up' : 'down')}</Badge> {each.reason}
+                  <Badge tone={each.up ? 'good' : 'bad'}>{t(each.up ? 'up' : 'down')}</Badge>{' '}
+                  {(each.up || servers.length > 1) && each.reason}
                 </>
               ),
             },

@@ -49,7 +49,7 @@ export function HistoryCharts({
   const { data, error } = useLoad(
     (signal) => getData<HistoryWire>('history', query, signal),
     [tube, length, turn, zone.value],
-    tube,
+    `history ${length} ${tube ?? ''}`,
   );
   const bars = useMemo(() => barsOf(data ?? [], span), [data, span]);
   const layersOf = (names: readonly (keyof typeof COLOURS)[]) =>

@@ -17,7 +17,7 @@ export function SearchPage() {
   const { data, error } = useLoad(
     async (signal) => (text === '' ? undefined : getData<SearchWire>('search', { text }, signal)),
     [text],
-    text,
+    `search ${text}`,
   );
   const ref = data && 'ref' in data ? data.ref : undefined;
   useEffect(() => {

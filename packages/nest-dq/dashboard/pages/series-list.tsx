@@ -18,7 +18,11 @@ const FRESH = 10_000;
 /** Recurring jobs of all processes, with their next times. */
 export function SeriesList() {
   const turn = Math.floor(now.value / FRESH);
-  const { data, error, again } = useLoad((signal) => getData<SeriesWire>('series', {}, signal), [turn]);
+  const { data, error, again } = useLoad(
+    (signal) => getData<SeriesWire>('series', {}, signal),
+    [turn],
+    'series',
+  );
   return (
     <section class="card" aria-label={t('series')}>
       <h2>{t('series')}</h2>

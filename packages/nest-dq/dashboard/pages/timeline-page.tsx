@@ -50,7 +50,7 @@ export function TimelinePage() {
   const { data, error } = useLoad(
     (signal) => loadCounts(tube, asked, signal),
     [tube, asked.from, asked.to, turn, zone.value],
-    tube,
+    `timeline ${tube ?? ''}`,
   );
   const [chosen, setChosen] = useState<number>();
   const show = (changed: Readonly<Record<string, string | undefined>>) => {

@@ -154,6 +154,7 @@ function useHistories(): { readonly histories?: Histories | undefined; readonly 
       return { span, byTube: new Map(told.map((each) => [each.tube, tubeHistoryOf(each, span)])) };
     },
     [turn, zone.value],
+    'histories',
   );
   return { histories, error };
 }

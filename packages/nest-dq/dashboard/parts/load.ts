@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { now, recovered } from '../state/live.js';
+import { lastRead, noteRead } from './last-read.js';
 import { Stale } from './stale.js';
 
 export interface Loaded<T> {
@@ -20,7 +21,7 @@ interface State<T> extends Omit<Loaded<T>, 'again'> {
 
 /**
  * Loads data now, when one of the values changes, and when the server or the ledger is back; a load that is no longer wanted is
- * aborted. `about`: what the data is about. If a load fails, data about something else isn't shown any longer.
+ * aborted. `about` names the data: if a load fails, the last data of that name is shown, also after another page was visited.
  */
 export function useLoad<T>(
   load: (signal: AbortSignal) => Promise<T>,
@@ -34,14 +35,21 @@ export function useLoad<T>(
     const isWanted = () => !stop.signal.aborted;
     setState((last) => ({ ...last, loading: true }));
     load(stop.signal).then(
-      (data) => isWanted() && setState({ data, asOf: now.peek(), of: about, loading: false }),
-      (error: Error) =>
-        isWanted() &&
-        setState((last) =>
-          last.of === about
-            ? { ...last, error: new Stale(error, last.asOf!), loading: false }
-            : { error, loading: false },
-        ),
+      (data) => {
+        if (!isWanted()) return;
+        const read = { data, asOf: now.peek() };
+        noteRead(about, read);
+        setState({ ...read, of: about, loading: false });
+      },
+      (error: Error) => {
+        if (!isWanted()) return;
+        setState((last) => {
+          const read = (last.of === about ? last : lastRead(about)) as State<T> | undefined;
+          if (read?.asOf === undefined) return { error, loading: false };
+          const { data, asOf } = read;
+          return { data, asOf, of: about, error: new Stale(error, asOf), loading: false };
+        });
+      },
     );
     return () => stop.abort();
   }, [...on, turn, recovered.value]);

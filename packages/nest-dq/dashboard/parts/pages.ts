@@ -1,5 +1,6 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { now, recovered } from '../state/live.js';
+import { lastRead, noteRead } from './last-read.js';
 import { Stale } from './stale.js';
 
 /** A list that is read page by page. */
@@ -24,18 +25,26 @@ export interface Page<Item> {
 
 export const MAX_SHOWN = 500;
 
+interface State<Item> extends Page<Item> {
+  readonly cut: boolean;
+  /** When the items were read, and with which values. */
+  readonly asOf?: number;
+  readonly of?: string;
+  readonly error?: Error | undefined;
+  readonly loading: boolean;
+}
+
 /**
  * Reads the first page now, when one of the values changes, and when the server or the ledger is back, unless more pages were read. A
- * page without an item, though more follow, is read past.
+ * page without an item, though more follow, is read past. If a read fails, the last items are shown, also after another page was visited.
  */
 export function usePages<Item>(
   read: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Item>>,
   on: readonly unknown[],
 ): Paged<Item> {
-  const [state, setState] = useState<
-    Page<Item> & { cut: boolean; asOf?: number; of?: string; error?: Error | undefined; loading: boolean }
-  >({ items: [], cut: false, loading: true });
+  const [state, setState] = useState<State<Item>>({ items: [], cut: false, loading: true });
   const key = on.join('\n');
+  const about = `${location.hash}\n${key}`; // a page has one list
   const [turn, setTurn] = useState<{ readonly key: string; readonly cursor?: string }>({ key });
   const begin = turn.key === key ? turn.cursor : undefined;
   useEffect(() => {
@@ -47,7 +56,7 @@ export function usePages<Item>(
         isWanted() &&
         setState((last) => {
           const items = begin === undefined ? page.items : [...last.items, ...page.items];
-          return {
+          const next = {
             items: items.slice(-MAX_SHOWN),
             cut: items.length > MAX_SHOWN || (begin !== undefined && last.cut),
             cursor: page.cursor,
@@ -55,20 +64,25 @@ export function usePages<Item>(
             of: key,
             loading: false,
           };
+          noteRead(about, { data: next, asOf: next.asOf });
+          return next;
         }),
       (error: Error) =>
         isWanted() &&
-        setState((last) =>
-          last.of === key
-            ? { ...last, error: new Stale(error, last.asOf!), loading: false }
-            : { items: [], cut: false, error, loading: false },
-        ),
+        setState((last) => {
+          const read = last.of === key ? last : (lastRead(about)?.data as State<Item> | undefined);
+          if (read?.asOf === undefined) return { items: [], cut: false, error, loading: false };
+          return { ...read, error: new Stale(error, read.asOf), loading: false };
+        }),
     );
     return () => stop.abort();
   }, [key, turn]);
   const back = recovered.value;
+  const seen = useRef(back);
   useEffect(() => {
-    if (back > 0 && (begin === undefined || state.error)) setTurn({ key });
+    if (back === seen.current) return;
+    seen.current = back;
+    if (begin === undefined || state.error) setTurn({ key });
   }, [back]);
   const { items, cut, cursor, error, loading } = state;
   return {

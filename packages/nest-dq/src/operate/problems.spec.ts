@@ -232,9 +232,9 @@ describe('the problem of a tube', () => {
   it('runs fail: more than a fifth, and ten of them', () => {
     const from = new Date(NOW - 900_000);
     const failing = (completed: number, failed: number) =>
-      tubeProblem(tube(), { runs: new Map([['mail', { from, completed, failed }]]) });
+      tubeProblem(tube({ retrying: 4 }), { runs: new Map([['mail', { from, completed, failed }]]) });
     expect(failing(26, 14)).toMatchObject({ code: 'failing', failed: 0.35, runsFrom: from });
-    expect(failing(39, 10)).toMatchObject({ code: 'failing' });
+    expect(failing(39, 10)).toMatchObject({ code: 'failing', jobs: 4 });
     expect(failing(40, 10)).toBeUndefined();
     expect(failing(0, 9)).toBeUndefined();
   });

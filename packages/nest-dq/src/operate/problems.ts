@@ -89,7 +89,7 @@ export interface TubeProblem {
   readonly code: TubeProblemCode;
   readonly level: ProblemLevel;
   readonly tube: string;
-  /** Jobs that the problem is about: overdue ones, or all that wait if the tube has no consumer. */
+  /** Jobs that the problem is about: overdue ones; with retries if runs fail; all that wait if the tube has no consumer. */
   readonly jobs: number;
   /** How many of them are due. */
   readonly due: number;
@@ -275,11 +275,11 @@ type Finding = Pick<TubeProblem, 'code' | 'level'> & Partial<TubeProblem>;
 function tubeProblem(tube: TubeView, facts: ProblemFacts, nothingRuns: boolean): TubeProblem | undefined {
   const finding = findingOf(tube, facts, nothingRuns);
   if (!finding) return undefined;
-  const { waiting = 0, dead, oldestDue } = tube;
+  const { waiting = 0, retrying = 0, dead, oldestDue } = tube;
   const due = dueOf(tube);
   return {
     tube: tube.tube,
-    jobs: finding.code === 'no-consumer' ? waiting + due : due,
+    jobs: finding.code === 'no-consumer' ? waiting + due : finding.code === 'failing' ? due + retrying : due,
     due,
     ...(dead !== undefined && { dead }),
     ...(oldestDue && { oldestDue }),
