@@ -5,7 +5,6 @@ import { Facts } from '../parts/facts.js';
 import { Failure } from '../parts/failure.js';
 import { useLoad, type Loaded } from '../parts/load.js';
 import { Paused } from '../parts/paused.js';
-import { Problems } from '../parts/problems.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { getData, inPath } from '../server/requests.js';
@@ -59,7 +58,6 @@ export function TubePage({ tube }: { readonly tube: string }) {
           {t('nav.timeline')}
         </a>
       </div>
-      <Problems tube={tube} />
       {error && <Failure error={error} />}
       {data && (
         <div class="columns">
