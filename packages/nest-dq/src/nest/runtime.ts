@@ -133,7 +133,11 @@ export class DqRuntime {
       clock,
       settings: options,
       name,
-      load: () => series.withPlans(this.consumer.load()),
+      load: () =>
+        this.consumer.load().map((load) => {
+          const plan = series.planOf(load.tube);
+          return plan === undefined ? load : { ...load, plan };
+        }),
       counts: () => ({
         lost: this.lostJobs?.found?.count ?? 0,
         unlisted: context.index?.unlisted ?? 0,

@@ -1,7 +1,6 @@
 import { isOutcome } from '../consumer/run/outcome.js';
 import { toError } from '../errors.js';
 import type { DqEvents } from '../events/events.js';
-import type { TubeLoad } from '../fleet/presence.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 import { SERIES_KEY, type Series } from './series.js';
 
@@ -35,12 +34,9 @@ export class SeriesScheduler {
     return [...this.series.values()];
   }
 
-  /** Adds to each load the plan of its series, if it is one. */
-  withPlans(loads: readonly TubeLoad[]): TubeLoad[] {
-    return loads.map((load) => {
-      const plan = this.series.get(load.tube)?.plan;
-      return plan === undefined ? load : { ...load, plan };
-    });
+  /** Returns the plan of a tube's series; undefined if the tube has none. */
+  planOf(tube: string): string | undefined {
+    return this.series.get(tube)?.plan;
   }
 
   /** Resolves once each series has been checked. A failure is reported and retried. */
