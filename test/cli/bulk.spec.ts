@@ -79,3 +79,27 @@ it('nest-dq dead revive-many revives those that the filter means', async () => {
   expect((await suite.nestDq([...args, '--json'])).code).toBe(0);
   expect(await letters()).toBe(before - 3);
 });
+
+it('nest-dq dead groups prints the letters by error, and dead discard-many takes one group', async () => {
+  await suite.system.producer.now(TUBE, { bad: true, because: 'card 4711 is blocked' });
+  await suite.system.producer.now(TUBE, { bad: true, because: 'card 12 is blocked' });
+  const group = 'Discard: card … is blocked';
+  const groups = async (...args: string[]) => {
+    const { stdout } = await suite.nestDq(['dead', 'groups', ...args, '--json']);
+    return (JSON.parse(stdout) as { groups: { group: string; letters: number }[] }).groups;
+  };
+  await eventually('they are dead', async () =>
+    (await groups()).some((each) => each.group === group && each.letters === 2),
+  );
+  const { stdout, code } = await suite.nestDq(['dead', 'groups', TUBE, '--error', 'IS Blocked']);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(
+    /^LETTERS +TUBES +FIRST +LAST +GROUP\n +2 +order\.cancel +.+ +.+ +Discard: card … is blocked\n/,
+  );
+  expect(stdout).toContain('\n2 dead letters in 1 group\n');
+  const discard = await suite.nestDq(['dead', 'discard-many', TUBE, '--group', group, '--yes', '--json']);
+  expect(JSON.parse(discard.stdout)).toMatchObject({ done: 2, failed: 0 });
+  expect((await groups()).map((each) => each.group)).toEqual(['Discard: the order has no user']);
+  expect((await suite.nestDq(['dead', 'groups', '--error', 'blocked'])).stdout).toBe('no dead letters\n');
+  expect(await suite.nestDq(['dead', 'groups', '--limit', '0'])).toMatchObject({ code: 2 });
+});

@@ -130,6 +130,18 @@ everyLedger((jobs) => {
       await expect(list()).resolves.toEqual({ letters: [], more: false });
     });
 
+    it('continue after a position that was never a letter of the tube, as in lists of several tubes', async () => {
+      await die(['old-b', 'old-a']);
+      const { died } = (await letter({ id: 'old-a' }))!;
+      await pass(2);
+      await die(['new']);
+      const behind = async (after: NonNullable<LetterPage['after']>) =>
+        (await list({ after })).letters.map(({ id }) => id);
+      expect(await behind({ died: died + 1, id: 'x', born: 7 })).toEqual(['old-b', 'old-a']);
+      expect(await behind({ died, id: 'old-aa', born: 7 })).toEqual(['old-a']);
+      expect(await behind({ died: died - 1, id: 'x', born: 7 })).toEqual([]);
+    });
+
     it('are newest first, and those of one millisecond by name in descending order', async () => {
       await die(['old-b', 'old-A', 'old-a']);
       await pass(2);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Test } from '@nestjs/testing';
-import { DqModule, DqProducer } from 'nest-dq';
+import { Discard, DqModule, DqProducer } from 'nest-dq';
 import { DqInspector } from 'nest-dq/operate';
 import { eventually } from 'test-servers';
 import { clusterSuite } from '../support/suite.js';
@@ -107,6 +107,42 @@ describe('the inspector of a cluster', () => {
     });
     end();
     await eventually('it is done', async () => (await because()) === 'done');
+  }, 60_000);
+
+  it('groups the dead letters of all tubes by their errors, and an act selects one group', async () => {
+    const { inspector, producer, consumer, control } = await started();
+    const fail = ({ id }: { id: number }) => Discard.because(`order ${id} has no user`);
+    await consumer.consume('paid', fail);
+    await consumer.consume('sent', fail);
+    await consumer.consume('lost', () => Discard.because('gone'));
+    for (const [tube, id] of [
+      ['paid', 1],
+      ['sent', 22],
+      ['sent', 333],
+      ['lost', 4],
+    ] as const)
+      // prettier-ignore
+      await producer.now(tube, { id });
+    await eventually('all are dead', async () => (await inspector.deadGroups()).letters === 4);
+    const { groups, more, away } = await inspector.deadGroups();
+    expect({ more, away }).toEqual({ more: false, away: [] });
+    expect(groups.map(({ group, letters, tubes }) => ({ group, letters, tubes }))).toEqual([
+      {
+        group: 'Discard: order … has no user',
+        letters: 3,
+        tubes: [
+          { tube: 'sent', letters: 2 },
+          { tube: 'paid', letters: 1 },
+        ],
+      },
+      { group: 'Discard: gone', letters: 1, tubes: [{ tube: 'lost', letters: 1 }] },
+    ]);
+    const { group } = groups[0]!;
+    for await (const { failed } of control.discardMany('sent', { group })) expect(failed).toBe(0);
+    expect((await inspector.deadGroups()).groups).toMatchObject([
+      { group: expect.any(String), letters: 1 },
+      { group: expect.any(String), letters: 1 },
+    ]);
   }, 60_000);
 
   it('shows the ledger, and why it is away', async () => {

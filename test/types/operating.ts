@@ -1,6 +1,12 @@
 // Code that must compile and code that must not, checked by `tsc` alone: a line below `@ts-expect-error` that compiles is an error itself.
-import { DqError, OnDq, type DqEventMap, type JobView } from 'nest-dq';
-import { DqControl, type ActProgress, type BulkProgress, type DeadLetter } from 'nest-dq/operate';
+import { DqError, OnDq, type DqEventMap } from 'nest-dq';
+import {
+  DqControl,
+  type ActProgress,
+  type BulkProgress,
+  type DeadLetter,
+  type MoveExample,
+} from 'nest-dq/operate';
 import { type Equal, holds } from './tubes.js';
 
 export class Audit {
@@ -25,7 +31,7 @@ export async function bulk(control: DqControl): Promise<ActProgress | undefined>
     control.discardMany('order.cancel', {}, { delay: '1m' });
     const later = { later: '1h' } as const;
     for await (const { examples } of control.rescheduleMany('order.cancel', { state: 'retrying' }, later)) {
-      holds<Equal<typeof examples, readonly JobView[]>>();
+      holds<Equal<typeof examples, readonly MoveExample[]>>();
     }
     control.revokeMany('order.cancel', { dueTo: new Date() }, { dryRun: true });
     // @ts-expect-error a text is no instant

@@ -28,6 +28,7 @@ export type {
   RunView,
   UsedLimit,
 } from './operate/explanation.js';
+export type { DeadGroup, DeadGroups, DeadGroupsFilter } from './operate/dead-view.js';
 export type { CopyCounts, NodeView } from './operate/node-view.js';
 export type { LedgerView, RedisView } from './ledger/ledger-view.js';
 export type { ProcessTubeView, ProcessView } from './operate/processes.js';
@@ -41,6 +42,7 @@ export type { PausedTube, ResumedTube } from './operate/tube-pauses.js';
 export type { BulkLimit, BulkOptions, BulkProgress } from './operate/bulk.js';
 export type { ActProgress } from './errors.js';
 export type { NewTime, WaitingFilter } from './operate/waiting-filter.js';
+export type { MoveExample } from './operate/waiting-acts.js';
 export type { DeadLetterFilter } from './operate/letter-filter.js';
 export type { RepairExample, RepairOptions } from './operate/repair.js';
 

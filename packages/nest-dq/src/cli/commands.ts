@@ -19,6 +19,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   repair: async () => (await import('./repair.js')).repair,
   processes: async () => (await import('./processes.js')).processes,
   explain: async () => (await import('./explain.js')).explain,
+  'dead groups': async () => (await import('./dead-groups.js')).deadGroups,
   'dead list': async () => (await import('./dead.js')).deadList,
   'dead show': async () => (await import('./dead.js')).deadShow,
   'dead revive': async () => (await import('./dead.js')).deadRevive,

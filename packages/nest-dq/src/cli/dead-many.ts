@@ -12,7 +12,8 @@ const FILTER_FLAGS: Flags = {
   },
   to: { value: 'TIME', help: 'died before this time' },
   why: { value: 'WHY', help: `cause of death: ${WHYS.join(', ')}` },
-  error: { value: 'TEXT', help: 'error contains this string' },
+  error: { value: 'TEXT', help: 'error contains this string, in upper or lower case' },
+  group: { value: 'GROUP', help: 'letters of a group, as nest-dq dead groups prints it' },
 };
 const operands = ['TUBE'];
 
@@ -73,6 +74,7 @@ function filterOf(args: Arguments, now: number): DeadLetterFilter {
     diedTo: args.instant('to', now),
     why: args.oneOf('why', WHYS),
     error: args.text('error', 'a substring of the error'),
+    group: args.text('group', 'a group of nest-dq dead groups'),
     limit: limitOf(args),
   };
 }

@@ -27,6 +27,10 @@ export interface BulkProgress<Example> extends ActProgress {
   readonly failures: readonly { readonly id: string; readonly error: DqError }[];
   /** In a dry run, the first ten items that would be changed; otherwise empty. */
   readonly examples: readonly Example[];
+  /** In a dry run that has found some, the first time at which one is due; of a dead letter, at which it died. */
+  readonly earliest?: Date;
+  /** The last such time. */
+  readonly latest?: Date;
 }
 
 /** The outcome for one of many items. */
@@ -45,6 +49,8 @@ export interface BulkPage<Item> {
 export interface Bulk<Item extends { readonly id: string }, Example> {
   read(cursor: string | undefined): Promise<BulkPage<Item>>;
   matches(item: Item): boolean;
+  /** When it is due, or died, in ms. */
+  timeOf(item: Item): number;
   /** The cursor of a page that starts after this item. */
   cursorBehind(item: Item): string;
   /**
@@ -83,7 +89,9 @@ export async function* inBulk<Item extends { readonly id: string }, Example>(
   let begun = false;
   let failure: Error | undefined;
   const progress = () => ({ ...counts, ...(cursor === undefined ? {} : { cursor }) });
-  const told = () => ({ ...progress(), failures: [...failures], examples: [...examples] });
+  let [earliest, latest] = [Infinity, -Infinity];
+  const span = () => (latest < earliest ? {} : { earliest: new Date(earliest), latest: new Date(latest) });
+  const told = () => ({ ...progress(), failures: [...failures], examples: [...examples], ...span() });
   const note = ({ id }: Item, how: Changed) => {
     counts[typeof how === 'string' ? how : 'failed']++;
     if (typeof how !== 'string' && failures.length < MAX_SHOWN) failures.push({ id, error: how });
@@ -102,7 +110,11 @@ export async function* inBulk<Item extends { readonly id: string }, Example>(
       } else {
         const shown = meant.slice(0, MAX_SHOWN - examples.length);
         examples.push(...(await Promise.all(shown.map((item) => bulk.show(item)))));
-        for (const item of meant) note(item, 'done');
+        for (const item of meant) {
+          note(item, 'done');
+          earliest = Math.min(earliest, bulk.timeOf(item));
+          latest = Math.max(latest, bulk.timeOf(item));
+        }
       }
       left -= meant.length;
       cursor = meant.length < found.length ? bulk.cursorBehind(meant.at(-1)!) : page.next;

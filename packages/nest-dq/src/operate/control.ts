@@ -13,7 +13,7 @@ import { LetterActs } from './letter-acts.js';
 import type { DeadLetterFilter } from './letter-filter.js';
 import { checkNode, repair, type RepairExample, type RepairOptions } from './repair.js';
 import { TubePauses, type PausedTube, type ResumedTube } from './tube-pauses.js';
-import { WaitingActs } from './waiting-acts.js';
+import { type MoveExample, WaitingActs } from './waiting-acts.js';
 import type { NewTime, WaitingFilter } from './waiting-filter.js';
 
 /** Controls a cluster, by the rules that apply to every job. Each act is emitted as the event `operated`. Inject it. */
@@ -86,7 +86,7 @@ export abstract class DqControl {
     filter: WaitingFilter,
     when: NewTime,
     options?: BulkOptions,
-  ): AsyncIterable<BulkProgress<JobView>>;
+  ): AsyncIterable<BulkProgress<MoveExample>>;
 
   /**
    * Grants no more runs of the tube, in any process, until somebody resumes it, or until a given time. Granted runs continue, as
@@ -181,7 +181,7 @@ export class ClusterControl extends DqControl {
     filter: WaitingFilter,
     when: NewTime,
     options?: BulkOptions,
-  ): AsyncIterable<BulkProgress<JobView>> {
+  ): AsyncIterable<BulkProgress<MoveExample>> {
     this.refuseWithoutList('rescheduleMany');
     return this.waiting.rescheduleMany(tube, filter, when, options);
   }

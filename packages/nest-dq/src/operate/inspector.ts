@@ -9,6 +9,7 @@ import type { DqDeadLetters } from '../producer/dead-letters.js';
 import type { ProducerParts } from '../producer/producer-context.js';
 import type { ClusterProducer } from '../producer/cluster-producer.js';
 import type { SeriesScheduler } from '../recurring/series-scheduler.js';
+import { deadGroups, type DeadGroups, type DeadGroupsFilter, deadPage, type DeadPage } from './dead-view.js';
 import { actPage, type ActPage, type ActPageOptions } from './act-view.js';
 import { explain } from './explain.js';
 import type { Explanation } from './explanation.js';
@@ -72,6 +73,12 @@ export abstract class DqInspector {
 
   /** Counts the listed jobs of a tube by due time. Rejects as `jobs` does. */
   abstract timeline(tube: string | Tube, options: TimelineOptions): Promise<TimelineBucket[]>;
+
+  /**
+   * Groups the dead letters of all tubes by their errors. It reads them from the ledger in pages of 128, at most `limit` letters,
+   * the newest. Rejects with `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_BAD_TUBE`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+   */
+  abstract deadGroups(filter?: DeadGroupsFilter): Promise<DeadGroups>;
 
   /**
    * Resolves with the `@Recurring` methods of all processes, and when each runs next: those of this process first, at most 1,000.
@@ -166,6 +173,15 @@ export class ClusterInspector extends DqInspector {
   override async timeline(tube: string | Tube, options: TimelineOptions): Promise<TimelineBucket[]> {
     const { waiting, settings } = this.parts;
     return timelineOf({ waiting, tube: storedTube(tube, settings.prefix) }, options);
+  }
+
+  override async deadGroups(filter?: DeadGroupsFilter): Promise<DeadGroups> {
+    return deadGroups(this.parts, filter);
+  }
+
+  /** For lists of dead letters of several tubes: see `deadPage`. */
+  async deadPage(query: Parameters<typeof deadPage>[1]): Promise<DeadPage> {
+    return deadPage(this.parts, query);
   }
 
   override series(): Promise<SeriesView[]> {

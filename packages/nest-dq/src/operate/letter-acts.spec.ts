@@ -180,6 +180,8 @@ describe.each<Act>(['reviveMany', 'discardMany'])('%s', (name) => {
     expect(more).toEqual([]);
     expect(told).toMatchObject({ done: 11, failed: 0, skipped: 0 });
     expect(told!.examples.map(({ payload }) => payload)).toEqual(letters.slice(0, 10));
+    expect(told!.latest).toEqual(told!.examples[0]!.diedAt);
+    expect(told!.earliest!.getTime()).toBeLessThanOrEqual(told!.examples[9]!.diedAt.getTime());
     expect(await copies()).toEqual(before);
     expect([new Set(ledger.asked), operated]).toEqual([new Set(['letters']), []]);
   });

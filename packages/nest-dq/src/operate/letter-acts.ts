@@ -98,7 +98,7 @@ export class LetterActs {
     const { parts, retries } = this.context;
     const { prefix } = parts.settings;
     const storedAs = storedTube(tube, prefix);
-    const { diedFrom, diedTo, matches, ...limits } = checkLetterFilter(filter);
+    const { diedFrom, diedTo, matches, limit } = checkLetterFilter(filter);
     const act = new Act(parts.events, name, { tube: withoutPrefix(storedAs, prefix), filter }, by);
     const call = { patience: this.context.patienceOf(patience), repeatable: true };
     const ledger = parts.ledger.tube(storedAs);
@@ -117,10 +117,11 @@ export class LetterActs {
     const bulk: Bulk<Letter, DeadLetter> = {
       read,
       matches,
+      timeOf: ({ died }) => died,
       cursorBehind: letterCursor,
       change: changeIn(storedAs),
       show: (letter) => openLetter(parts, storedAs, letter),
     };
-    return inBulk(bulk, { cursor, ...limits }, dryRun ? undefined : act);
+    return inBulk(bulk, { cursor, limit }, dryRun ? undefined : act);
   }
 }

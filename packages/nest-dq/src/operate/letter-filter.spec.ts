@@ -14,7 +14,10 @@ describe('the filter of dead letters', () => {
     ['a reason is given', { why: 'attempts' }, ['crashed', 'timeout']],
     ['a part of the message is given', { error: 'is gone' }, ['gone']],
     ['the name of an error is given', { error: 'DqError' }, ['timeout']],
-    ['upper and lower case differ', { error: 'IS GONE' }, []],
+    ['upper and lower case differ', { error: 'IS Gone' }, ['gone']],
+    ['a group is given', { group: 'Discard: customer … is gone' }, ['gone']],
+    ['a group without an error is given', { group: 'attempts' }, ['crashed']],
+    ['a part of a group is given', { group: 'Discard: customer' }, []],
     ['several things are given', { why: 'discarded', error: 'too slow' }, []],
   ])('means, if %s, the letters that meet it all', async (_case, filter, meant) => {
     const { control, addAndKill } = await withDeadJobs(0);
@@ -53,6 +56,7 @@ describe('the filter of dead letters', () => {
     [{ why: 'boredom' }, {}, /^DQ_BAD_OPTION: unknown `why` "boredom": expected one of attempts, discarded/],
     [{ why: 'toString' }, {}, /^DQ_BAD_OPTION: unknown `why` "toString"/],
     [{ error: '' }, {}, /^DQ_BAD_OPTION: `error` is "": expected a non-empty string$/],
+    [{ group: '' }, {}, /^DQ_BAD_OPTION: `group` is "": expected a non-empty string$/],
     [{ error: /x/ }, {}, /^DQ_BAD_OPTION: `error` is \{\}: expected a non-empty string/],
     [{ limit: 0 }, {}, /^DQ_BAD_OPTION: `limit` is 0: expected 1 to /],
     [{ limit: '5' }, {}, /^DQ_BAD_OPTION: `limit` is "5": expected 1 to /],

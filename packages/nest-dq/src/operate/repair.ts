@@ -168,6 +168,10 @@ export class Repair implements Bulk<Checked, RepairExample> {
     return false;
   }
 
+  timeOf({ due }: Checked): number {
+    return due;
+  }
+
   cursorBehind({ tube, due, id }: Checked): string {
     return cursorAt({ tube, after: { due, id } });
   }

@@ -209,7 +209,28 @@ describe('an act on many that wait', () => {
     expect(told!.examples.map(({ id, dueAt }) => ({ id, dueAt }))).toEqual(
       receipts.slice(0, 10).map(({ id, dueAt }) => ({ id, dueAt })),
     );
+    const shifts = told!.examples.map(({ dueAt, movesTo }) => movesTo.getTime() - dueAt.getTime());
+    expect(new Set(shifts)).toEqual(new Set([60 * MINUTE]));
+    expect([told!.earliest, told!.latest]).toEqual([receipts[0]!.dueAt, receipts[11]!.dueAt]);
     expect([await copies(), operated]).toEqual([before, []]);
+  });
+
+  it('in a dry run names jobs by their keys', async () => {
+    const { control, producer, after, clock } = await withWaiting(1);
+    await producer.delay('t', 'keyed', '1h', { key: 'k' });
+    await clock.advance(1);
+    const keys = async () => {
+      const act = control.revokeMany('t', {}, { dryRun: true });
+      const [told] = await after(2_000, all(act));
+      return told!.examples.map(({ key }) => key);
+    };
+    expect(await keys()).toEqual([undefined, 'k']);
+  });
+
+  it('in a dry run refuses a new time in the past', async () => {
+    const { control, at } = await withWaiting(1);
+    const act = all(control.rescheduleMany('t', {}, at(-60), { dryRun: true }));
+    await expect(act).rejects.toMatchObject({ code: 'DQ_PAST_TIME' });
   });
 
   it('ends with an error that has its progress while the ledger is away, and continues from it', async () => {

@@ -28,14 +28,27 @@ import {
   type NewTime,
   type WaitingFilter,
 } from './waiting-filter.js';
+import { keysOf } from './waiting-view.js';
 
 /** A node takes back the copies of a silent consumer within a minute, so a frozen process is waited for. */
 const HELD_LIMIT_MS = 70_000;
 /** Each move stores copies on nodes. */
 const MOVES_AT_ONCE = 32;
 
+/** A job that `rescheduleMany` would move. */
+export interface MoveExample extends JobView {
+  /** Its new time. */
+  readonly movesTo: Date;
+}
+
 type Change = Bulk<WaitingJob, JobView>['change'];
-type WaitingAct = AsyncGenerator<BulkProgress<JobView>, void, undefined>;
+type WaitingAct<Example> = AsyncGenerator<BulkProgress<Example>, void, undefined>;
+
+/** What an act does to the jobs of a tube, and how it shows one. */
+interface Work<Example> {
+  readonly change: Change;
+  readonly show: (job: WaitingJob) => Promise<Example>;
+}
 
 /**
  * Revokes and moves many waiting jobs. They are read by due time, so a moved job may be seen again after its old place. Its
@@ -47,16 +60,17 @@ export class WaitingActs {
     private readonly producer: DqProducer,
   ) {}
 
-  revokeMany(tube: string | Tube, filter: WaitingFilter, options?: BulkOptions): WaitingAct {
+  revokeMany(tube: string | Tube, filter: WaitingFilter, options?: BulkOptions): WaitingAct<JobView> {
     const checked = checkBulk(options);
     const { patience } = checked;
-    const revoke = (storedAs: StoredTube): Change => {
-      return (jobs, ended) =>
+    const revoke = (storedAs: StoredTube): Work<JobView> => ({
+      change: (jobs, ended) =>
         someAtOnce(jobs, PAGE, async (job) => {
           const ref = this.refOf(storedAs, job);
           ended(job, await this.revokeForCertain(ref, { confirmed: true, patience }));
-        });
-    };
+        }),
+      show: (job) => this.view(storedAs, job),
+    });
     return this.begin('revokeMany', tube, filter, checked, {}, revoke);
   }
 
@@ -65,17 +79,20 @@ export class WaitingActs {
     filter: WaitingFilter,
     when: NewTime,
     options?: BulkOptions,
-  ): WaitingAct {
+  ): WaitingAct<MoveExample> {
     const checked = checkBulk(options);
     const call = { patience: this.context.patienceOf(checked.patience) };
     const dueOf = checkNewTime(when);
-    const move = (storedAs: StoredTube): Change => {
-      return (jobs, ended) =>
-        someAtOnce(jobs, MOVES_AT_ONCE, async (job) => {
-          const dueNow = () => dueOf(job.due)(this.context.now(storedAs));
-          const result = await moveListed(this.context, call, storedAs, job, dueNow);
-          ended(job, typeof result !== 'string' ? result : result === 'rescheduled' ? 'done' : 'skipped');
-        });
+    const move = (storedAs: StoredTube): Work<MoveExample> => {
+      const dueNow = (job: WaitingJob) => dueOf(job.due)(this.context.now(storedAs));
+      return {
+        change: (jobs, ended) =>
+          someAtOnce(jobs, MOVES_AT_ONCE, async (job) => {
+            const result = await moveListed(this.context, call, storedAs, job, () => dueNow(job));
+            ended(job, typeof result !== 'string' ? result : result === 'rescheduled' ? 'done' : 'skipped');
+          }),
+        show: async (job) => ({ ...(await this.view(storedAs, job)), movesTo: new Date(dueNow(job)) }),
+      };
     };
     return this.begin('rescheduleMany', tube, filter, checked, { change: when }, move);
   }
@@ -95,14 +112,14 @@ export class WaitingActs {
     }
   }
 
-  private begin(
+  private begin<Example>(
     name: 'revokeMany' | 'rescheduleMany',
     tube: string | Tube,
     filter: WaitingFilter,
     { by, cursor, dryRun = false, patience }: BulkOptions,
     more: ActTarget,
-    changeIn: (storedAs: StoredTube) => Change,
-  ): WaitingAct {
+    workIn: (storedAs: StoredTube) => Work<Example>,
+  ): WaitingAct<Example> {
     this.context.refuseIfClosed();
     const { parts, retries } = this.context;
     const { prefix } = parts.settings;
@@ -127,24 +144,27 @@ export class WaitingActs {
         next: next && cursorAt({ began, after: next }),
       };
     };
-    const bulk: Bulk<WaitingJob, JobView> = {
+    const bulk: Bulk<WaitingJob, Example> = {
       read,
       matches: (job) => job.generation < start!.began && matches(job),
+      timeOf: ({ due }) => due,
       cursorBehind: ({ due, id }) => cursorAt({ began: start!.began, after: { due, id } }),
-      change: changeIn(storedAs),
-      show: async (job) => this.view(storedAs, job),
+      ...workIn(storedAs),
     };
     return inBulk(bulk, { cursor, ...limits }, dryRun ? undefined : act);
   }
 
-  private view(storedAs: StoredTube, job: WaitingJob): JobView {
+  /** With its key, from a copy that answers within a second. */
+  private async view(storedAs: StoredTube, job: WaitingJob): Promise<JobView> {
     const { id, due, attempt } = job;
-    const tube = withoutPrefix(storedAs, this.context.parts.settings.prefix);
+    const { parts } = this.context;
+    const key = (await keysOf(parts, storedAs, [job])).get(id);
     return {
       state: stateOf(attempt),
       id,
       ref: this.refOf(storedAs, job),
-      tube,
+      tube: withoutPrefix(storedAs, parts.settings.prefix),
+      ...(key !== undefined && { key }),
       dueAt: new Date(due),
       attempt,
     };

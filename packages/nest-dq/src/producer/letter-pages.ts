@@ -30,7 +30,7 @@ export function readLetterCursor(cursor: string, of: string): LetterPosition {
 
 /** Reads the payload and the key, which are only in the copies. */
 export async function openLetter(
-  { cluster, settings }: ProducerParts,
+  { cluster, settings }: Pick<ProducerParts, 'cluster'> & { readonly settings: { readonly prefix: string } },
   storedAs: StoredTube,
   letter: Letter,
 ): Promise<DeadLetter> {

@@ -12,7 +12,7 @@ export interface KqDeadLetterRef {
 
 /** Selects letters that match every given field. */
 export interface KqDeadLetterFilter {
-  /** A substring of the error's name or message. */
+  /** A substring of the error's name or message, in upper or lower case. */
   error?: string;
   /** The original topic of the message. */
   topic?: string | Topic;

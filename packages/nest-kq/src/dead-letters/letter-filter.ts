@@ -26,13 +26,15 @@ export function letterMatcher(filter: KqDeadLetterFilter): (letter: KqDeadLetter
   }
   const { error, group, key, from, to } = filter;
   const topic = filter.topic === undefined ? undefined : topicName(filter.topic);
+  const text = error?.toLowerCase();
   return (letter) =>
     (topic === undefined || letter.origin.topic === topic) &&
     (group === undefined || letter.group === group) &&
     (key === undefined || letter.key === key) &&
     (from === undefined || letter.diedAt >= from) &&
     (to === undefined || letter.diedAt < to) &&
-    (error === undefined || letter.error.name.includes(error) || letter.error.message.includes(error));
+    (text === undefined ||
+      [letter.error.name, letter.error.message].some((each) => each.toLowerCase().includes(text)));
 }
 
 /** Returns the position of one letter, or undefined if `which` is a filter. `KQ_BAD_OPTION`. */

@@ -250,7 +250,7 @@ describe('KqDeadLetters.list', () => {
 
   it.each([
     [{ error: 'stock' }, ['0/1', '0/0']],
-    [{ error: 'RangeError' }, ['0/2']],
+    [{ error: 'rangeERROR' }, ['0/2']],
     [{ topic: 'mails' }, ['0/1']],
     [{ group: 'ship' }, ['0/2']],
     [{ key: 'ä' }, ['0/0']],

@@ -13,6 +13,7 @@ import type {
   SurplusRequest,
 } from '../requests.js';
 import { letterName, type Records, type Moment } from '../records/records.js';
+import { newestFirst } from './newest-first.js';
 import { owe } from '../records/owed-copies.rule.js';
 
 export function letters(records: Records, { limit, after }: LetterPage): LetterList {
@@ -75,12 +76,4 @@ export function discard(records: Records, ref: DiscardRequest, time: Moment): Le
     records.write(found.id, record, time);
   }
   return found;
-}
-
-type Position = Pick<Letter, 'died' | 'id' | 'born'>;
-
-function newestFirst(a: Position, b: Position): number {
-  if (a.died !== b.died) return b.died - a.died;
-  const [first, second] = [letterName(a.id, a.born), letterName(b.id, b.born)];
-  return first === second ? 0 : first < second ? 1 : -1;
 }

@@ -1,0 +1,67 @@
+import { counted, distance, grouped, table } from 'nest-handlers/cli';
+import type { DeadGroup } from '../operate/dead-view.js';
+import { clusterCommand } from './cluster.js';
+
+const WHYS = ['attempts', 'discarded', 'invalid', 'stale'] as const;
+/** Tubes named in a row. */
+const NAMED = 2;
+
+export const deadGroups = clusterCommand({
+  name: 'dead groups',
+  operands: ['[TUBE]'],
+  summary: 'Group the dead letters of all tubes, or of one, by their errors.',
+  about:
+    'Numbers, ids and quoted strings of an error are shown as …. Pass a group to dead revive-many or dead discard-many as --group.',
+  flags: {
+    from: {
+      value: 'TIME',
+      help: 'died at or after this time: 2026-12-24T18:00:00Z, or relative to now, such as -1h',
+    },
+    to: { value: 'TIME', help: 'died before this time' },
+    why: { value: 'WHY', help: `cause of death: ${WHYS.join(', ')}` },
+    error: { value: 'TEXT', help: 'error contains this string, in upper or lower case' },
+    limit: {
+      value: 'N',
+      help: 'max number of letters looked at, the newest (default 10000, at most 100000)',
+    },
+  },
+  status: '0 grouped; 1 a server is unreachable',
+  examples: ['nest-dq dead groups', 'nest-dq dead groups order.cancel --from -1d --json'],
+  async run(args, { runtime }) {
+    const now = runtime.now();
+    const found = await runtime.inspector.deadGroups({
+      tube: args.operand('TUBE'),
+      diedFrom: args.instant('from', now),
+      diedTo: args.instant('to', now),
+      why: args.oneOf('why', WHYS),
+      error: args.text('error', 'a substring of the error'),
+      limit: args.count('limit', 1, 100_000),
+    });
+    const ago = (time: Date) => distance(time.getTime() - now);
+    const rows = found.groups.map(({ letters, tubes, first, last, group }) => [
+      letters,
+      tubesText(tubes),
+      ago(first),
+      ago(last),
+      group,
+    ]);
+    const total = `${counted(found.letters, 'dead letter', 'dead letters')} in ${counted(rows.length + found.others, 'group', 'groups')}`;
+    const lines = [
+      ...(rows.length === 0
+        ? ['no dead letters']
+        : [table(['LETTERS', 'TUBES', 'FIRST', 'LAST', 'GROUP'], rows), total]),
+      ...(found.others > 0 ? [`not shown: the ${grouped(found.others)} smallest groups`] : []),
+      ...(found.more ? ['there are older letters: look at more with --limit'] : []),
+      ...(found.away.length > 0
+        ? [`down, so tubes that only they have are missing: ${found.away.join(', ')}`]
+        : []),
+    ];
+    return { json: found, text: lines.join('\n'), status: found.away.length > 0 ? 1 : 0 };
+  },
+});
+
+function tubesText(tubes: DeadGroup['tubes']): string {
+  const names = tubes.slice(0, NAMED).map(({ tube }) => tube);
+  const more = tubes.length - names.length;
+  return names.join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
