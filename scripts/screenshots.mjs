@@ -147,6 +147,7 @@ function pagesOf(order) {
     tubes: { hash: 'tubes', shows: 'resource.delete' },
     tube: { hash: 'tubes/mail.welcome', shows: 'Paused since' },
     waiting: { hash: 'waiting?tube=order.unpaid', shows: 'Attempts' },
+    groups: { hash: 'dead', shows: 'there is no mailbox' },
     dead: { hash: 'dead?tube=mail.welcome', shows: 'ann@gone.example' },
     topics: { hash: 'kafka', shows: '7' },
     kafka: { hash: `kafka?topic=${DEAD_TOPIC}`, shows: 'ann@gone.example' },

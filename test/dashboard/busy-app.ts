@@ -11,6 +11,7 @@ export const PAGES = [
   { hash: `tubes/${ORDERS}`, en: 'Run outcomes', zh: '执行结果' },
   { hash: `waiting?tube=${ORDERS}`, en: 'waiting', zh: '立即执行' },
   { hash: 'running', en: 'No run has taken', zh: '没有执行超过一秒' },
+  { hash: 'dead', en: 'no such mailbox', zh: 'no such mailbox' },
   { hash: `dead?tube=${GIVES_UP}`, en: 'no such mailbox', zh: 'no such mailbox' },
   { hash: 'kafka', en: 'Letters', zh: '死信数' },
   { hash: 'kafka?topic=sales.shop.kq-dead', en: 'no such mailbox', zh: 'no such mailbox' },

@@ -22,6 +22,7 @@ const PAGES = [
   { address: 'tubes', asks: ['history/tubes'], part: 'main tbody a' },
   { address: `tubes/${ORDERS}`, asks: [`tubes/${ORDERS}`, 'history'], part: 'main dl' },
   { address: `waiting?tube=${ORDERS}`, asks: [`tubes/${ORDERS}/jobs`], part: 'main tbody a' },
+  { address: 'dead', asks: ['dead/groups'], part: 'main tbody a' },
   { address: `dead?tube=${GIVES_UP}`, asks: [`tubes/${GIVES_UP}/dead`], part: 'main tbody a' },
 ];
 /** Requests that each page makes once. */

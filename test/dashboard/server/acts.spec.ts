@@ -127,6 +127,23 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     const rest = await served.get(`${dead}?limit=5&cursor=${encodeURIComponent(page.json.cursor)}`);
     expect(rest.json).toMatchObject({ letters: { length: 3 } });
     expect((await served.get(`${dead}?error=nobody`)).json.letters).toEqual([]);
+    const counted = await served.get(`${dead}?error=NO <b>S&limit=1&count=true&brief=true`);
+    expect(counted.json).toMatchObject({ letters: { length: 1 }, matching: { letters: 5, more: false } });
+    const all = await served.get('/dq/api/dead?limit=2');
+    expect(all.json.letters.map(({ id, tube }: { id: string; tube: string }) => [id, tube])).toEqual(
+      page.json.letters.map(({ id }: { id: string }) => [id, 'mails']),
+    );
+    expect(all.text).not.toContain('xyzzy');
+    const groups = await served.get('/dq/api/dead/groups');
+    expect(groups.json).toMatchObject({
+      groups: [{ group: 'Error: no <b>server</b>', letters: 5, tubes: [{ tube: 'mails', letters: 5 }] }],
+      letters: 5,
+      more: false,
+    });
+    expect(groups.text).not.toContain('xyzzy');
+    const inGroup = await served.get(`/dq/api/dead?group=${encodeURIComponent('Error: no <b>server</b>')}`);
+    expect(inGroup.json).toMatchObject({ letters: { length: 5 } });
+    expect((await served.get('/dq/api/dead?tube=mails&group=Error')).json).toEqual({ letters: [] });
     expect((await served.get(`${dead}?diedFrom=2100-01-01T00:00:00Z`)).json).toEqual({ letters: [] });
 
     const [first, second] = page.json.letters;

@@ -115,6 +115,9 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     expect(await data('search?text=no such job')).toMatchObject({ jobs: [], searched: 3 });
     expect(await data(`search?text=${ref}`)).toEqual({ ref });
     expect(await data('tubes/mails/dead')).toEqual({ letters: [] });
+    expect(await data('dead')).toEqual({ letters: [] });
+    expect(await data('dead?count=true')).toEqual({ letters: [], matching: { letters: 0, more: false } });
+    expect(await data('dead/groups')).toMatchObject({ groups: [], letters: 0, more: false });
     expect(await data('nodes')).toMatchObject([{ endpoint: 'embedded', up: true }]);
     expect(await data('ledger')).toMatchObject({ kind: 'memory', up: true });
     expect(await data('processes')).toMatchObject([{ pid: process.pid }]);
@@ -167,6 +170,10 @@ describe.each(PLATFORMS)('with %s', (platform) => {
       ['search?text=dq1.x', 'DQ_BAD_REF', 'dq1.x'],
       ['search', 'DQ_BAD_OPTION', '`text` in the query is undefined'],
       ['tubes/mails/dead?why=bored', 'DQ_BAD_OPTION', '"bored"'],
+      ['dead?tube=-mails', 'DQ_BAD_TUBE', '"-mails"'],
+      ['dead?count=1', 'DQ_BAD_OPTION', '`count` in the query is "1": expected true or false'],
+      ['dead/groups?limit=0', 'DQ_BAD_OPTION', '`limit` is 0'],
+      ['dead/groups?group=x', 'DQ_BAD_OPTION', '"group" in the query'],
     ];
     for (const [path, code, part] of wrong) {
       const { status, json } = await served.get(`/dq/api/${path}`);

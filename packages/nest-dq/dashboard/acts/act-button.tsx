@@ -1,4 +1,5 @@
 import type { ActName } from '../../src/dashboard/wire.js';
+import { PendingButton } from '../parts/pending-button.js';
 import { blockedBy } from '../state/live.js';
 import { may } from '../state/session.js';
 import { t } from '../words/language.js';
@@ -16,20 +17,12 @@ export function ActButton({
   readonly act: ActName;
   readonly label: string;
   readonly about?: string;
-  readonly onClick: () => void;
+  /** May return a promise, which never rejects: the button is pending until then. */
+  readonly onClick: () => unknown;
 }) {
   if (!may(act)) return null;
-  const blocked = blockedBy();
-  const isBlocked = blocked === 'connection' || (blocked === 'ledger' && !act.startsWith('kafka'));
-  return (
-    <button
-      class="button"
-      aria-label={about && `${label} ${about}`}
-      aria-disabled={isBlocked || undefined}
-      title={isBlocked ? t(`blocked.${blocked}`) : undefined}
-      onClick={isBlocked ? undefined : onClick}
-    >
-      {label}
-    </button>
-  );
+  const reason = blockedBy();
+  const isBlocked = reason === 'connection' || (reason === 'ledger' && !act.startsWith('kafka'));
+  const blocked = isBlocked ? t(`blocked.${reason}`) : undefined;
+  return <PendingButton label={label} about={about} blocked={blocked} onClick={onClick} />;
 }

@@ -20,5 +20,10 @@ export async function actOnEach<Letter>(
   after();
 }
 
+/** Title of the question whether to discard the chosen letters. */
+export function discardTitle(letters: number): string {
+  return letters === 1 ? t('discard.one') : t('discard.some', { letters: count(letters) });
+}
+
 /** Results by which a letter was changed. */
 const DONE: readonly string[] = ['revived', 'discarded', 'replayed'];

@@ -3,9 +3,19 @@ import { Time } from '../parts/time.js';
 import { t } from '../words/language.js';
 import { count } from '../words/say.js';
 
-/** Some of what an act on many would change: the id or the key of each, and when it is, or was, due; of a message, when it died. */
-export function Examples({ examples }: { readonly examples: readonly BulkExampleWire[] }) {
+/**
+ * Some of what an act on many would change: the key of each, or its id if it has none; when it is, or was, due, and when it will be;
+ * of a message, when it died.
+ */
+export function Examples({
+  examples,
+  total,
+}: {
+  readonly examples: readonly BulkExampleWire[];
+  readonly total: number;
+}) {
   if (examples.length === 0) return null;
+  const more = total - examples.length;
   return (
     <section aria-label={t('bulk.examples')}>
       <p class="faint">{t('bulk.examples')}</p>
@@ -19,11 +29,19 @@ export function Examples({ examples }: { readonly examples: readonly BulkExample
                   {t('repair.missing', { tube: example.tube, missing: count(example.missing) })}
                 </small>
               )}
+              {'error' in example && example.error && <small class="faint">{example.error.message}</small>}
             </span>
-            <Time at={'dueAt' in example ? example.dueAt : example.diedAt} />
+            {'movesTo' in example ? (
+              <span class="move">
+                <Time at={example.dueAt} /> → <Time at={example.movesTo} />
+              </span>
+            ) : (
+              <Time at={'diedAt' in example ? example.diedAt : example.dueAt} />
+            )}
           </li>
         ))}
       </ul>
+      {more > 0 && <p class="faint small">{t('bulk.more', { more: count(more) })}</p>}
     </section>
   );
 }

@@ -9,7 +9,7 @@ import { askBulk } from './bulk-dialog.js';
 export function InterruptedBar() {
   const act = interrupted.value;
   if (!act || shownDialog.value || !may(act.bulk.name)) return null;
-  const { bulk, done, cursor } = act;
+  const { bulk, rest, done, cursor } = act;
   const { body } = bulk;
   const tube = 'tube' in body ? body.tube : undefined;
   const scope = [tube, 'node' in body ? body.node : undefined].filter((each) => each !== undefined);
@@ -18,7 +18,7 @@ export function InterruptedBar() {
     <section class="card warn" aria-label={t('bulk.interrupted')}>
       <div class="bar">
         <span>{t('bulk.interruptedAt', { act: name, done: count(done) })}</span>
-        <button class="button" onClick={() => askBulk(bulk, () => undefined, { cursor, done })}>
+        <button class="button" onClick={() => askBulk([bulk, ...rest], () => undefined, { cursor, done })}>
           {t('bulk.goOn')}
         </button>
         <button class="button" onClick={() => noteInterrupted(undefined)}>

@@ -7,25 +7,34 @@ import { askFirst, doAct } from './one.js';
 /** Actions on a waiting job. */
 export function JobButtons({
   job,
+  tube,
   name,
   after,
 }: {
   readonly job: JobRefWire;
-  /** For screen readers, as there are many such buttons. */
+  readonly tube: string;
+  /** Its key, or its id. */
   readonly name: string;
   readonly after: () => void;
 }) {
   const revoke = () =>
-    askFirst(t('revoke.title'), t('revoke.text'), t('act.revoke'), () => void doAct('revoke', job, after));
+    askFirst(t('revoke.title', { job: name, tube }), t('revoke.text'), t('act.revoke'), () =>
+      doAct('revoke', job, after),
+    );
   return (
     <span class="acts">
       <ActButton
         act="runNow"
         label={t('act.runNow')}
         about={name}
-        onClick={() => void doAct('runNow', job, after)}
+        onClick={() => doAct('runNow', job, after)}
       />
-      <ActButton act="reschedule" label={t('act.move')} about={name} onClick={() => moveOne(job, after)} />
+      <ActButton
+        act="reschedule"
+        label={t('act.move')}
+        about={name}
+        onClick={() => moveOne(job, t('move.one', { job: name, tube }), after)}
+      />
       <ActButton act="revoke" label={t('act.revoke')} about={name} onClick={revoke} />
     </span>
   );

@@ -6,28 +6,28 @@ import { askFirst, doAct } from './one.js';
 export function LetterButtons({
   tube,
   id,
+  name = id,
   after,
 }: {
   readonly tube: string;
   readonly id: string;
+  /** Its key. @default its id */
+  readonly name?: string | undefined;
   readonly after: () => void;
 }) {
   const discard = () =>
-    askFirst(
-      t('discard.title'),
-      t('discard.text'),
-      t('act.discard'),
-      () => void doAct('discard', { tube, id }, after),
+    askFirst(t('discard.title', { job: name, tube }), t('discard.text'), t('act.discard'), () =>
+      doAct('discard', { tube, id }, after),
     );
   return (
     <span class="acts">
       <ActButton
         act="revive"
         label={t('act.revive')}
-        about={id}
-        onClick={() => void doAct('revive', { tube, id }, after)}
+        about={name}
+        onClick={() => doAct('revive', { tube, id }, after)}
       />
-      <ActButton act="discard" label={t('act.discard')} about={id} onClick={discard} />
+      <ActButton act="discard" label={t('act.discard')} about={name} onClick={discard} />
     </span>
   );
 }

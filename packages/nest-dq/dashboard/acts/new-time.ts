@@ -4,14 +4,29 @@ import { fromField } from '../figures/times.js';
 /** How a person says when jobs are to run. */
 export type NewTimeKind = 'delay' | 'at' | 'later' | 'earlier';
 
-/** Returns undefined if the text doesn't fit the kind. The server parses durations such as 90s and 90m. */
-export function newTimeOf(kind: NewTimeKind, text: string): NewTimeWire | undefined {
+/** What the form has: a new time; why it is none; or nothing yet. */
+export type NewTimeEntry =
+  | { readonly when: NewTimeWire; readonly problem?: undefined }
+  | { readonly when?: undefined; readonly problem: 'move.noDuration' | 'move.past' }
+  | { readonly when?: undefined; readonly problem?: undefined };
+
+/** As the server reads durations. `M` might mean months. */
+const DURATION =
+  /^\d+(\.\d+)? ?(ms|msecs?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)$/i;
+const IN_M = /^[\d.]+ ?M$/;
+/** Milliseconds by which a time may be in the past, as for the server. */
+const PAST_TOLERANCE_MS = 1_000;
+
+/** @param now The server's time, in ms. */
+export function newTimeOf(kind: NewTimeKind, text: string, now: number): NewTimeEntry {
+  const given = text.trim();
+  if (given === '') return {};
   if (kind === 'at') {
-    const at = fromField(text);
-    return at === undefined ? undefined : { at };
+    const at = fromField(given);
+    if (at === undefined) return {};
+    return Date.parse(at) < now - PAST_TOLERANCE_MS ? { problem: 'move.past' } : { when: { at } };
   }
-  const duration = text.trim();
-  if (duration === '') return undefined;
-  if (kind === 'delay') return { delay: duration };
-  return kind === 'later' ? { later: duration } : { earlier: duration };
+  if (!DURATION.test(given) || IN_M.test(given)) return { problem: 'move.noDuration' };
+  if (kind === 'delay') return { when: { delay: given } };
+  return { when: kind === 'later' ? { later: given } : { earlier: given } };
 }

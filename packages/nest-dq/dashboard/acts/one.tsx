@@ -1,8 +1,10 @@
+import { useRef } from 'preact/hooks';
 import type { SingleActs } from '../../src/dashboard/wire.js';
 import { act, RequestError } from '../server/requests.js';
-import { closeDialog, showDialog } from '../state/dialog.js';
+import { closeDialog, showDialog, shownDialog } from '../state/dialog.js';
 import { tell } from '../state/notice.js';
 import { Dialog } from '../parts/dialog.js';
+import { PendingButton } from '../parts/pending-button.js';
 import { t } from '../words/language.js';
 import type { WordKey } from '../words/words.js';
 
@@ -30,25 +32,36 @@ export function errorText(error: unknown): string {
   return error instanceof RequestError ? `${error.code}: ${text}` : text;
 }
 
-/** Asks first: for what cannot be taken back. */
-export function askFirst(title: string, text: string, label: string, go: () => void): void {
-  showDialog(
+/** Asks first: for what cannot be taken back. The dialog stays until the act is over. */
+export function askFirst(title: string, text: string, label: string, go: () => Promise<void>): void {
+  showDialog(<AskDialog title={title} text={text} label={label} go={go} />);
+}
+
+function AskDialog({
+  title,
+  text,
+  label,
+  go,
+}: {
+  readonly title: string;
+  readonly text: string;
+  readonly label: string;
+  readonly go: () => Promise<void>;
+}) {
+  const own = useRef(shownDialog.peek());
+  const confirm = async () => {
+    await go();
+    if (shownDialog.peek() === own.current) closeDialog();
+  };
+  return (
     <Dialog title={title}>
       <p>{text}</p>
       <div class="buttons">
         <button class="button" onClick={closeDialog}>
           {t('act.cancel')}
         </button>
-        <button
-          class="button bad"
-          onClick={() => {
-            closeDialog();
-            go();
-          }}
-        >
-          {label}
-        </button>
+        <PendingButton bad label={label} onClick={confirm} />
       </div>
-    </Dialog>,
+    </Dialog>
   );
 }

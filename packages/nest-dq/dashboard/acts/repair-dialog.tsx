@@ -24,7 +24,7 @@ function RepairDialog() {
         class="form"
         onSubmit={(event) => {
           event.preventDefault();
-          askBulk({ name: 'repair', body }, () => undefined);
+          askBulk([{ name: 'repair', body }], () => undefined);
         }}
       >
         <p>{t('repair.text')}</p>

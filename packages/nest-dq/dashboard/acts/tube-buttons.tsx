@@ -14,7 +14,7 @@ export function TubeButtons({
 }) {
   // Without the ledger's first answer it is unknown whether the tube is paused.
   if (!paused && dead === undefined) return null;
-  const resume = () => void doAct('resume', { tube }, after);
+  const resume = () => doAct('resume', { tube }, after);
   return paused ? (
     <ActButton act="resume" label={t('act.resume')} about={tube} onClick={resume} />
   ) : (

@@ -1,35 +1,47 @@
 import type { LetterFilterWire } from '../../src/dashboard/wire.js';
+import { Choice } from '../parts/choice.js';
 import { TimeFields } from '../parts/time-fields.js';
 import { TubeSelect } from '../parts/tube-select.js';
 import { useTypedText } from '../parts/typed-text.js';
-import { useFirstTube } from '../state/first-tube.js';
-import { live } from '../state/live.js';
+import { hashOf } from '../state/route.js';
 import { go, route } from '../state/router.js';
 import { t } from '../words/language.js';
+import { DeadGroups } from './dead-groups.js';
 import { Letters } from './letters.js';
 
 const WHYS = ['attempts', 'discarded', 'invalid', 'stale'] as const;
+const VIEWS = ['groups', 'letters'] as const;
 
-/** Jobs that do not run again unless somebody revives them. */
+/** Jobs that do not run again unless somebody revives them: by error, or one by one. */
 export function DeadPage() {
   const { query } = route.value;
-  const tube = useFirstTube('dead', ({ dead }) => dead);
-  const { error, from, to } = query;
+  const { tube, error, group, from, to } = query;
   const errorInput = useTypedText(error ?? '');
   const why = WHYS.find((each) => each === query['why']);
+  // A link to the letters of a tube, or to some of them, leads to these.
+  const first = Object.keys(query).length > 0 ? 'letters' : 'groups';
+  const view = VIEWS.find((each) => each === query['view']) ?? first;
   const show = (changed: Readonly<Record<string, string | undefined>>) =>
-    go(['dead'], { tube, why, error, from, to, ...changed });
+    go(['dead'], { view, tube, why, error, group, from, to, ...changed });
   const filter: LetterFilterWire = {
     ...(why && { why }),
     ...(error && { error }),
     ...(from && { diedFrom: from }),
     ...(to && { diedTo: to }),
   };
+  const inGroup = { ...filter, ...(group && { group }) };
+  const key = JSON.stringify({ view, tube, filter, group });
   return (
     <>
       <div class="title">
         <h1>{t('nav.dead')}</h1>
-        <TubeSelect value={tube} onChange={(each) => show({ tube: each })} />
+        <Choice
+          label={t('dead.view')}
+          value={view}
+          options={VIEWS.map((value) => ({ value, name: t(`dead.${value}`) }))}
+          onChange={(each) => show({ view: each, group: undefined })}
+        />
+        <TubeSelect all value={tube} onChange={(each) => show({ tube: each })} />
         <label class="field">
           <span class="unseen">{t('dead.why')}</span>
           <select
@@ -53,10 +65,23 @@ export function DeadPage() {
         />
         <TimeFields from={from} to={to} onChange={show} />
       </div>
-      {tube === undefined ? (
-        <p class="empty">{t(live.value ? 'tubes.none' : 'loading')}</p>
+      {view === 'letters' && group && (
+        <p class="chip">
+          <span class="long">{t('dead.group', { group })}</span>
+          <a
+            class="button"
+            aria-label={t('dead.anyError')}
+            title={t('dead.anyError')}
+            href={hashOf(['dead'], { ...query, view, group: undefined })}
+          >
+            ✕
+          </a>
+        </p>
+      )}
+      {view === 'groups' ? (
+        <DeadGroups key={key} tube={tube} filter={filter} query={{ ...query, view: 'letters' }} />
       ) : (
-        <Letters key={tube} tube={tube} filter={filter} />
+        <Letters key={key} tube={tube} filter={inGroup} />
       )}
     </>
   );

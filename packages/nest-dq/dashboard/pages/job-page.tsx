@@ -41,8 +41,8 @@ function Job({ job }: { readonly job: JobRefWire }) {
       <div class="title">
         <h1 class="long">{name}</h1>
         {state && <JobState state={state} />}
-        {canMove && <JobButtons job={job} name={name} after={again} />}
-        {isDead && <LetterButtons tube={data.tube} id={data.id} after={again} />}
+        {canMove && <JobButtons job={job} tube={data.tube} name={name} after={again} />}
+        {isDead && <LetterButtons tube={data.tube} id={data.id} name={name} after={again} />}
       </div>
       {error && <Failure error={error} />}
       <section class="card why" aria-label={t('job.why')}>

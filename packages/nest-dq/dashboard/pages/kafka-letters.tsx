@@ -8,7 +8,7 @@ import type {
 } from '../../src/dashboard/wire.js';
 import { ActButton } from '../acts/act-button.js';
 import { askBulk } from '../acts/bulk-dialog.js';
-import { actOnEach } from '../acts/each.js';
+import { actOnEach, discardTitle } from '../acts/each.js';
 import { askFirst, doAct } from '../acts/one.js';
 import { Badge } from '../parts/badge.js';
 import { useChoosing } from '../parts/choosing.js';
@@ -63,8 +63,8 @@ export function KafkaLetters({
     partition,
     offset,
   });
-  const discardAfterAsking = (go: () => void) =>
-    askFirst(t('discard.title'), t('kafka.discardText'), t('act.kafkaDiscard'), go);
+  const discardAfterAsking = (title: string, go: () => Promise<void>) =>
+    askFirst(title, t('kafka.discardText'), t('act.kafkaDiscard'), go);
   const many = { ...where, filter };
   return (
     <>
@@ -93,7 +93,7 @@ export function KafkaLetters({
             act="kafkaReplay"
             label={t('act.kafkaReplay')}
             onClick={() =>
-              void actOnEach(chosen, (each) => act('kafkaReplay', { ...placeOf(each), groups }), again)
+              actOnEach(chosen, (each) => act('kafkaReplay', { ...placeOf(each), groups }), again)
             }
           />
         )}
@@ -102,8 +102,8 @@ export function KafkaLetters({
             act="kafkaDiscard"
             label={t('act.kafkaDiscard')}
             onClick={() =>
-              discardAfterAsking(
-                () => void actOnEach(chosen, (each) => act('kafkaDiscard', placeOf(each)), again),
+              discardAfterAsking(discardTitle(chosen.length), () =>
+                actOnEach(chosen, (each) => act('kafkaDiscard', placeOf(each)), again),
               )
             }
           />
@@ -112,14 +112,14 @@ export function KafkaLetters({
           <ActButton
             act="kafkaReplayMany"
             label={t('act.kafkaReplayMany')}
-            onClick={() => askBulk({ name: 'kafkaReplayMany', body: { ...many, groups } }, again)}
+            onClick={() => askBulk([{ name: 'kafkaReplayMany', body: { ...many, groups } }], again)}
           />
         )}
         {list.items.length > 0 && (
           <ActButton
             act="kafkaDiscardMany"
             label={t('act.kafkaDiscardMany')}
-            onClick={() => askBulk({ name: 'kafkaDiscardMany', body: many }, again)}
+            onClick={() => askBulk([{ name: 'kafkaDiscardMany', body: many }], again)}
           />
         )}
       </div>
@@ -156,13 +156,18 @@ export function KafkaLetters({
                   act="kafkaReplay"
                   label={t('act.kafkaReplay')}
                   about={idOf(letter)}
-                  onClick={() => void doAct('kafkaReplay', { ...placeOf(letter), groups }, again)}
+                  onClick={() => doAct('kafkaReplay', { ...placeOf(letter), groups }, again)}
                 />
                 <ActButton
                   act="kafkaDiscard"
                   label={t('act.kafkaDiscard')}
                   about={idOf(letter)}
-                  onClick={() => discardAfterAsking(() => void doAct('kafkaDiscard', placeOf(letter), again))}
+                  onClick={() =>
+                    discardAfterAsking(
+                      t('discard.title', { job: letter.key ?? idOf(letter), tube: topic }),
+                      () => doAct('kafkaDiscard', placeOf(letter), again),
+                    )
+                  }
                 />
               </span>
             ),

@@ -2,120 +2,159 @@ import { useState } from 'preact/hooks';
 import type { DeadLettersWire, DeadLetterWire, LetterFilterWire } from '../../src/dashboard/wire.js';
 import { ActButton } from '../acts/act-button.js';
 import { askBulk } from '../acts/bulk-dialog.js';
-import { actOnEach } from '../acts/each.js';
+import { actOnEach, discardTitle } from '../acts/each.js';
 import { LetterButtons } from '../acts/letter-buttons.js';
 import { askFirst } from '../acts/one.js';
+import { Badge } from '../parts/badge.js';
 import { useChoosing } from '../parts/choosing.js';
 import { Failure } from '../parts/failure.js';
+import { Refresh, useLiveList } from '../parts/live-list.js';
 import { More } from '../parts/more.js';
-import { usePages } from '../parts/pages.js';
 import { Payload } from '../parts/payload.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { act, getData, inPath } from '../server/requests.js';
+import { useKept } from '../state/kept.js';
+import { live } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import { may } from '../state/session.js';
 import { t } from '../words/language.js';
 import { count } from '../words/say.js';
 
-/** The dead letters of one tube that meet a filter, the newest first. */
-export function Letters({ tube, filter }: { readonly tube: string; readonly filter: LetterFilterWire }) {
-  const list = usePages<DeadLetterWire>(
-    async (cursor, signal) => {
-      const path = `tubes/${inPath(tube)}/dead`;
-      const { letters, cursor: next } = await getData<DeadLettersWire>(path, { ...filter, cursor }, signal);
-      return { items: letters, cursor: next };
+/** A job that died again has another letter. */
+const idOf = ({ id, diedAt }: DeadLetterWire) => `${id} ${diedAt}`;
+const nameOf = ({ id, key }: DeadLetterWire) => key ?? id;
+const NEWEST_FIRST = { idOf, orderOf: ({ diedAt }: DeadLetterWire) => -Date.parse(diedAt) };
+
+/** The dead letters of one tube, or of all, that meet a filter, the newest first. */
+export function Letters({
+  tube,
+  filter,
+}: {
+  readonly tube: string | undefined;
+  readonly filter: LetterFilterWire;
+}) {
+  const [matching, setMatching] = useState<DeadLettersWire['matching']>();
+  const list = useLiveList<DeadLetterWire>(
+    async (query, signal) => {
+      const path = tube === undefined ? 'dead' : `tubes/${inPath(tube)}/dead`;
+      const isFirst = query.cursor === undefined && !query.brief;
+      const asked = { ...filter, ...query, ...(isFirst && { count: true }) };
+      const page = await getData<DeadLettersWire>(path, asked, signal);
+      if (isFirst && !signal.aborted) setMatching(page.matching);
+      return { items: page.letters, cursor: page.cursor };
     },
-    [tube, JSON.stringify(filter)],
+    [],
+    NEWEST_FIRST,
   );
-  const choosing = useChoosing(list.items, ({ id }) => id);
-  const [open, setOpen] = useState<string>();
+  const alive = list.items.filter((letter) => !list.isGone(letter));
+  const choosing = useChoosing(alive, idOf, nameOf);
+  const [open, setOpen] = useKept<string | undefined>('open', undefined);
   const letters = choosing.chosen;
   const again = () => {
     choosing.clear();
     list.again();
   };
-  const each = (name: 'revive' | 'discard') => actOnEach(letters, ({ id }) => act(name, { tube, id }), again);
+  const each = (name: 'revive' | 'discard') =>
+    actOnEach(letters, (letter) => act(name, { tube: letter.tube, id: letter.id }), again);
+  const many = (name: 'reviveMany' | 'discardMany') =>
+    askBulk(
+      tubesOf(tube, list.items).map((each) => ({ name, body: { tube: each, filter } })),
+      again,
+    );
   const canChoose = may('revive') || may('discard');
   return (
     <>
       {list.error && <Failure error={list.error} />}
       <div class="bar">
-        <button class="button" onClick={again}>
-          {t('again')}
-        </button>
+        <Refresh list={{ ...list, again }} />
+        {matching && matching.letters > 0 && (
+          <span class="faint">
+            {t(matching.more ? 'dead.matchingMore' : 'dead.matching', { letters: count(matching.letters) })}
+          </span>
+        )}
         {letters.length > 0 && <span>{t('dead.chosen', { letters: count(letters.length) })}</span>}
-        {letters.length > 0 && may('revive') && (
-          <button class="button" onClick={() => void each('revive')}>
-            {t('act.revive')}
-          </button>
-        )}
-        {letters.length > 0 && may('discard') && (
-          <button
-            class="button"
-            onClick={() =>
-              askFirst(t('discard.title'), t('discard.text'), t('act.discard'), () => void each('discard'))
-            }
-          >
-            {t('act.discard')}
-          </button>
-        )}
-        {list.items.length > 0 && (
-          <ActButton
-            act="reviveMany"
-            label={t('act.reviveMany')}
-            onClick={() => askBulk({ name: 'reviveMany', body: { tube, filter } }, again)}
-          />
+        {letters.length > 0 && (
+          <>
+            <ActButton act="revive" label={t('act.revive')} onClick={() => each('revive')} />
+            <ActButton
+              act="discard"
+              label={t('act.discard')}
+              onClick={() =>
+                askFirst(discardTitle(letters.length), t('discard.text'), t('act.discard'), () =>
+                  each('discard'),
+                )
+              }
+            />
+          </>
         )}
         {list.items.length > 0 && (
-          <ActButton
-            act="discardMany"
-            label={t('act.discardMany')}
-            onClick={() => askBulk({ name: 'discardMany', body: { tube, filter } }, again)}
-          />
+          <>
+            <ActButton act="reviveMany" label={t('act.reviveMany')} onClick={() => many('reviveMany')} />
+            <ActButton act="discardMany" label={t('act.discardMany')} onClick={() => many('discardMany')} />
+          </>
         )}
       </div>
       <Table
         label={t('nav.dead')}
         rows={list.items}
-        keyOf={({ id }) => id}
+        keyOf={idOf}
+        classOf={(letter) => (list.isGone(letter) ? 'gone' : undefined)}
         empty={list.error ? '' : t(list.loading ? 'loading' : 'dead.none')}
-        below={(letter) => (letter.id === open ? <Letter letter={letter} /> : undefined)}
+        below={(letter) => (idOf(letter) === open ? <Letter letter={letter} /> : undefined)}
         columns={[
           ...(canChoose ? [choosing.column] : []),
-          { head: t('dead.diedAt'), cell: ({ diedAt }) => <Time at={diedAt} /> },
+          { head: t('dead.diedAt'), place: 'end', cell: ({ diedAt }) => <Time at={diedAt} relative /> },
+          ...(tube === undefined
+            ? [{ head: t('tube'), cell: (letter: DeadLetterWire) => <span class="long">{letter.tube}</span> }]
+            : []),
           {
-            head: t('job.id'),
-            cell: ({ id, key, ref }) => (
-              <a class="mono long" href={hashOf(['job'], { ref })}>
-                {key ?? id}
+            head: t('job.keyOrId'),
+            place: 'lead',
+            cell: (letter) => (
+              <a class="mono long" href={hashOf(['job'], { ref: letter.ref })}>
+                {nameOf(letter)}
               </a>
             ),
           },
-          { head: t('dead.why'), cell: ({ why }) => t(`died.${why}`) },
+          {
+            head: t('dead.why'),
+            cell: (letter) =>
+              list.isGone(letter) ? <Badge tone="calm">{t('dead.left')}</Badge> : t(`died.${letter.why}`),
+          },
           { head: t('job.attempt'), number: true, cell: ({ attempt }) => count(attempt) },
           {
             head: t('dead.error'),
-            cell: ({ id, error }) => (
+            cell: (letter) => (
               <button
                 class="plain"
-                aria-expanded={id === open}
-                onClick={() => setOpen(id === open ? undefined : id)}
+                aria-expanded={idOf(letter) === open}
+                onClick={() => setOpen(idOf(letter) === open ? undefined : idOf(letter))}
               >
-                {error ? `${error.name}: ${error.message}` : t('dead.noError')}
+                {letter.error ? `${letter.error.name}: ${letter.error.message}` : t('dead.noError')}
               </button>
             ),
           },
           {
             head: t('acts'),
             quiet: true,
-            cell: ({ id }) => <LetterButtons tube={tube} id={id} after={again} />,
+            cell: (letter) =>
+              !list.isGone(letter) && (
+                <LetterButtons tube={letter.tube} id={letter.id} name={letter.key} after={again} />
+              ),
           },
         ]}
       />
       <More list={list} />
     </>
   );
+}
+
+/** One tube, or all that have dead letters. */
+function tubesOf(tube: string | undefined, letters: readonly DeadLetterWire[]): readonly string[] {
+  if (tube !== undefined) return [tube];
+  const known = (live.peek()?.tubes?.tubes ?? []).filter(({ dead = 0 }) => dead > 0);
+  return [...new Set([...known, ...letters].map((each) => each.tube))];
 }
 
 function Letter({ letter: { tube, id, error } }: { readonly letter: DeadLetterWire }) {

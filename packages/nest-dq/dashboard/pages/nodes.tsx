@@ -80,13 +80,10 @@ function State({ endpoint, up, reason, since, drained, draining }: Node) {
 
 function Drain({ endpoint: node, drained }: Node) {
   const drain = () =>
-    askFirst(
-      t('drain.title', { node }),
-      t('drain.text'),
-      t('act.drainNode'),
-      () => void doAct('drainNode', { node }, nothing),
+    askFirst(t('drain.title', { node }), t('drain.text'), t('act.drainNode'), () =>
+      doAct('drainNode', { node }, nothing),
     );
-  const undrain = () => void doAct('undrainNode', { node }, nothing);
+  const undrain = () => doAct('undrainNode', { node }, nothing);
   return drained ? (
     <ActButton act="undrainNode" label={t('act.undrainNode')} about={node} onClick={undrain} />
   ) : (

@@ -71,7 +71,7 @@ export function SeriesList() {
                     act="runNow"
                     label={t('series.trigger')}
                     about={tube}
-                    onClick={() => void doAct('runNow', { tube, key }, again)}
+                    onClick={() => doAct('runNow', { tube, key }, again)}
                   />
                   {state === 'waiting' && next && following && (
                     <ActButton
@@ -86,7 +86,7 @@ export function SeriesList() {
                             following: fullTime(Date.parse(following)),
                           }),
                           t('series.skip'),
-                          () => void doAct('reschedule', { tube, key, at: following }, again),
+                          () => doAct('reschedule', { tube, key, at: following }, again),
                         )
                       }
                     />

@@ -5,11 +5,12 @@ import { askBulk } from '../acts/bulk-dialog.js';
 import { bulkFilterOf } from '../acts/filters.js';
 import { JobButtons } from '../acts/job-buttons.js';
 import { moveMany } from '../acts/move-dialog.js';
+import { Badge } from '../parts/badge.js';
 import { Choice } from '../parts/choice.js';
 import { Failure } from '../parts/failure.js';
 import { JobState } from '../parts/job-state.js';
+import { Refresh, useLiveList } from '../parts/live-list.js';
 import { More } from '../parts/more.js';
-import { usePages } from '../parts/pages.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { TimeFields } from '../parts/time-fields.js';
@@ -23,6 +24,10 @@ import { may } from '../state/session.js';
 import { t } from '../words/language.js';
 import { count } from '../words/say.js';
 
+const BY_DUE = {
+  idOf: ({ id }: JobSummaryWire) => id,
+  orderOf: ({ dueAt }: JobSummaryWire) => Date.parse(dueAt),
+};
 const STATES = ['all', 'waiting', 'due', 'retrying'] as const;
 
 /** The jobs of a tube that wait, the first due first. */
@@ -51,7 +56,7 @@ export function WaitingPage() {
       {tube === undefined ? (
         <p class="empty">{t(live.value ? 'tubes.none' : 'loading')}</p>
       ) : (
-        <Jobs tube={tube} shown={{ state, from, to }} />
+        <Jobs key={JSON.stringify([tube, state, from, to])} tube={tube} shown={{ state, from, to }} />
       )}
     </>
   );
@@ -69,14 +74,16 @@ function Jobs({
   };
 }) {
   const [counted, setCounted] = useState<Pick<JobPageWire, 'listed' | 'about'>>();
-  const list = usePages<JobSummaryWire>(
-    async (cursor, signal) => {
+  const list = useLiveList<JobSummaryWire>(
+    async (query, signal) => {
       const path = `tubes/${inPath(tube)}/jobs`;
-      const { jobs, ...rest } = await getData<JobPageWire>(path, { ...shown, cursor }, signal);
-      setCounted(rest);
+      const { jobs, ...rest } = await getData<JobPageWire>(path, { ...shown, ...query }, signal);
+      if (!signal.aborted) setCounted(rest);
       return { items: jobs, cursor: rest.cursor };
     },
-    [tube, shown.state, shown.from, shown.to],
+    [],
+    BY_DUE,
+    (job, present) => ({ ...job, ...present }),
   );
   const filter = () => bulkFilterOf(shown, new Date(now.peek()).toISOString());
   const canAct = may('runNow') || may('reschedule') || may('revoke');
@@ -91,9 +98,7 @@ function Jobs({
               : t('waiting.listedOf', { listed: count(counted.listed), about: count(counted.about) })}
           </span>
         )}
-        <button class="button" onClick={list.again}>
-          {t('again')}
-        </button>
+        <Refresh list={list} />
         {list.items.length > 0 && (
           <>
             <ActButton
@@ -104,7 +109,7 @@ function Jobs({
             <ActButton
               act="revokeMany"
               label={t('act.revokeMany')}
-              onClick={() => askBulk({ name: 'revokeMany', body: { tube, filter: filter() } }, list.again)}
+              onClick={() => askBulk([{ name: 'revokeMany', body: { tube, filter: filter() } }], list.again)}
             />
           </>
         )}
@@ -113,27 +118,43 @@ function Jobs({
         label={t('nav.waiting')}
         rows={list.items}
         keyOf={({ id }) => id}
+        classOf={(job) => (list.isGone(job) ? 'gone' : undefined)}
         empty={list.error ? '' : t(list.loading ? 'loading' : 'waiting.none')}
         columns={[
-          { head: t('job.due'), cell: ({ dueAt }) => <Time at={dueAt} relative /> },
+          { head: t('job.due'), place: 'end', cell: ({ dueAt }) => <Time at={dueAt} relative /> },
           {
             head: t('job.keyOrId'),
+            place: 'lead',
             cell: ({ id, key, ref }) => (
               <a class="mono long" href={hashOf(['job'], { ref })}>
                 {key ?? id}
               </a>
             ),
           },
-          { head: t('state'), cell: ({ state }) => <JobState state={state} /> },
+          {
+            head: t('state'),
+            cell: (job) =>
+              list.isGone(job) ? (
+                <Badge tone="calm">{t('waiting.left')}</Badge>
+              ) : (
+                <JobState state={job.state} />
+              ),
+          },
           { head: t('job.attempt'), number: true, cell: ({ attempt }) => count(attempt) },
           ...(canAct
             ? [
                 {
                   head: t('acts'),
                   quiet: true,
-                  cell: ({ id, key, ref }: JobSummaryWire) => (
-                    <JobButtons job={{ ref }} name={key ?? id} after={list.again} />
-                  ),
+                  cell: (job: JobSummaryWire) =>
+                    !list.isGone(job) && (
+                      <JobButtons
+                        job={{ ref: job.ref }}
+                        tube={tube}
+                        name={job.key ?? job.id}
+                        after={list.again}
+                      />
+                    ),
                 },
               ]
             : []),

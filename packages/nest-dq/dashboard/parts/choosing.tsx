@@ -1,8 +1,8 @@
-import { useState } from 'preact/hooks';
+import { useKept } from '../state/kept.js';
 import { t } from '../words/language.js';
 import type { Column } from './table.js';
 
-/** Rows of a table that the viewer chooses. */
+/** Rows of a table that the viewer chooses; still chosen when they come back to the page. */
 export interface Choosing<Row> {
   readonly chosen: readonly Row[];
   readonly clear: () => void;
@@ -10,8 +10,13 @@ export interface Choosing<Row> {
   readonly column: Column<Row>;
 }
 
-export function useChoosing<Row>(rows: readonly Row[], idOf: (row: Row) => string): Choosing<Row> {
-  const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
+/** @param nameOf For screen readers. */
+export function useChoosing<Row>(
+  rows: readonly Row[],
+  idOf: (row: Row) => string,
+  nameOf: (row: Row) => string = idOf,
+): Choosing<Row> {
+  const [ids, setIds] = useKept<ReadonlySet<string>>('chosen', new Set());
   const chosen = rows.filter((row) => ids.has(idOf(row)));
   const toggle = (some: readonly string[], on: boolean) =>
     setIds((others) => new Set(on ? [...others, ...some] : [...others].filter((id) => !some.includes(id))));
@@ -31,8 +36,9 @@ export function useChoosing<Row>(rows: readonly Row[], idOf: (row: Row) => strin
       cell: (row) => (
         <input
           type="checkbox"
-          aria-label={t('dead.choose', { id: idOf(row) })}
+          aria-label={t('dead.choose', { id: nameOf(row) })}
           checked={ids.has(idOf(row))}
+          disabled={!rows.includes(row)}
           onChange={({ currentTarget }) => toggle([idOf(row)], currentTarget.checked)}
         />
       ),

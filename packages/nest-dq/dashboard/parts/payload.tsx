@@ -1,4 +1,5 @@
-import { useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { PayloadWire } from '../../src/dashboard/wire.js';
 import { getData } from '../server/requests.js';
 import { session } from '../state/session.js';
@@ -10,11 +11,27 @@ import { useLoad } from './load.js';
 export function Payload({ path, query = {} }: { readonly path: string; readonly query?: object }) {
   const [shown, setShown] = useState(false);
   if (!session.value?.payloads) return null;
-  if (shown) return <Shown path={path} query={query} />;
+  if (shown)
+    return (
+      <Focused>
+        <Shown path={path} query={query} />
+      </Focused>
+    );
   return (
     <button class="button" onClick={() => setShown(true)}>
       {t('payload.show')}
     </button>
+  );
+}
+
+/** Takes over the focus of the button in whose place it is. */
+function Focused({ children }: { readonly children: ComponentChildren }) {
+  const element = useRef<HTMLDivElement>(null);
+  useEffect(() => element.current?.focus(), []);
+  return (
+    <div ref={element} class="focused" tabIndex={-1}>
+      {children}
+    </div>
   );
 }
 

@@ -14,6 +14,11 @@ export interface Column<Row> {
   readonly quiet?: boolean;
   /** The head is a control of its own, which a card does not repeat. */
   readonly choice?: boolean;
+  /**
+   * Its place where rows are cards: the beginning or the end of the first line, or, with its head, the second one. If a column has
+   * one, cards have two lines instead of one for each column.
+   */
+  readonly place?: 'lead' | 'end' | 'named';
 }
 
 interface TableProps<Row> {
@@ -21,6 +26,8 @@ interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
+  /** The class of a row. */
+  readonly classOf?: (row: Row) => string | undefined;
   /** Renders the content below a row. */
   readonly below?: (row: Row) => ComponentChildren;
 }
@@ -37,12 +44,13 @@ export function Table<Row>({
 }
 
 /** A table, or a card for each row; it has its roles in words, since as cards the styles take them from the elements. */
-function Rows<Row>({ label, columns, rows, keyOf, below }: TableProps<Row>) {
+function Rows<Row>({ label, columns, rows, keyOf, classOf, below }: TableProps<Row>) {
   const box = useRef<HTMLDivElement>(null);
   const cards = useCards(box);
+  const short = columns.some(({ place }) => place !== undefined);
   return (
     <div ref={box} class="table">
-      <table role="table" aria-label={label} class={cards ? 'cards' : undefined}>
+      <table role="table" aria-label={label} class={cards ? `cards${short ? ' short' : ''}` : undefined}>
         <thead role="rowgroup">
           <tr role="row">
             {columns.map(({ head, number, quiet }, i) => (
@@ -55,9 +63,13 @@ function Rows<Row>({ label, columns, rows, keyOf, below }: TableProps<Row>) {
         <tbody role="rowgroup">
           {rows.map((row) => (
             <Fragment key={keyOf(row)}>
-              <tr role="row">
-                {columns.map(({ head, cell, number, quiet, choice }, i) => (
-                  <td key={i} role="cell" class={number ? 'number' : undefined}>
+              <tr role="row" class={classOf?.(row)}>
+                {columns.map(({ head, cell, number, quiet, choice, place }, i) => (
+                  <td
+                    key={i}
+                    role="cell"
+                    class={classesOf({ number, quiet, pick: choice, [place ?? '']: true })}
+                  >
                     {!quiet && !choice && (
                       <span class="head" aria-hidden="true">
                         {head}
@@ -80,6 +92,11 @@ function Rows<Row>({ label, columns, rows, keyOf, below }: TableProps<Row>) {
       </table>
     </div>
   );
+}
+
+function classesOf(given: Readonly<Record<string, boolean | undefined>>): string | undefined {
+  const names = Object.keys(given).filter((name) => name !== '' && given[name]);
+  return names.length > 0 ? names.join(' ') : undefined;
 }
 
 /** Whether the rows are cards: in narrow windows, and where the table would be wider than the room it has. */

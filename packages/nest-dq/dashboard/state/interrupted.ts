@@ -4,8 +4,10 @@ import type { BulkAct } from '../server/requests.js';
 /** An act on many that has not come to its end. */
 export interface Interrupted {
   readonly bulk: BulkAct;
-  /** Cursor at which it continues. */
-  readonly cursor: string;
+  /** The same of other tubes, still to come. */
+  readonly rest: readonly BulkAct[];
+  /** Cursor at which it continues; absent if it is yet to begin. */
+  readonly cursor?: string | undefined;
   /** How many it has changed. */
   readonly done: number;
 }

@@ -126,9 +126,10 @@ export function isBulkAct(name: string): name is keyof BulkActs {
 async function* progressOf(
   progress: AsyncIterable<BulkProgress<unknown>>,
 ): AsyncGenerator<BulkProgressWire, void, undefined> {
-  for await (const { failures, examples, ...counts } of progress) {
+  for await (const { failures, examples, earliest, latest, ...counts } of progress) {
     yield {
       ...counts,
+      ...(earliest && latest && { earliest: earliest.toISOString(), latest: latest.toISOString() }),
       failures: failures.map(({ id, error }) => ({ id, ...errorWire(error) })),
       examples: examples.map((example) => withoutPayload(example as DeadLetter)),
     };

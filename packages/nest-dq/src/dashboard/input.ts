@@ -79,6 +79,12 @@ export function flag(value: unknown, name: string): boolean {
   throw wrongValue('DQ_BAD_OPTION', name, value, 'true or false');
 }
 
+/** True or false in a query. */
+export function isSet(value: unknown, name: string): boolean {
+  if (value === 'true' || value === 'false') return value === 'true';
+  throw wrongValue('DQ_BAD_OPTION', name, value, 'true or false');
+}
+
 /** For values checked by the call they are passed to. */
 export function anything<T>(value: unknown): T {
   return value as T;

@@ -1,10 +1,11 @@
 import type { DeadLetter } from '../api/dead-letter.js';
-import type { DqDeadLetters } from '../producer/dead-letters.js';
-import { checkLetterFilter, type DeadLetterFilter } from '../operate/letter-filter.js';
-import { anything, number, text, time, type Input } from './input.js';
+import type { DeadPage } from '../operate/dead-view.js';
+import type { ClusterInspector } from '../operate/inspector.js';
+import type { DeadLetterFilter } from '../operate/letter-filter.js';
+import { anything, isSet, number, text, time, type Input } from './input.js';
 
 /** The fields of a filter of dead letters. */
-export const LETTER_FILTER = ['diedFrom', 'diedTo', 'why', 'error', 'limit'] as const;
+export const LETTER_FILTER = ['diedFrom', 'diedTo', 'why', 'error', 'group', 'limit'] as const;
 
 /** Throws `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
 export function letterFilter(input: Input): DeadLetterFilter {
@@ -13,6 +14,7 @@ export function letterFilter(input: Input): DeadLetterFilter {
     ...input.part('diedTo', time),
     ...input.part('why', anything<DeadLetter['why']>),
     ...input.part('error', text),
+    ...input.part('group', text),
     ...input.part('limit', number),
   };
 }
@@ -23,31 +25,21 @@ export function withoutPayload(letter: DeadLetter): Omit<DeadLetter, 'payload'> 
   return rest;
 }
 
-/** Letters looked at per answer: each costs a call to a node, since its key is in its copies. */
-const MAX_LOOKED_AT = 500;
+/** The fields of a query for a page of letters. */
+export const LETTER_PAGE = [...LETTER_FILTER, 'cursor', 'count', 'brief'] as const;
 
-/** Resolves with a page of the letters that match the filter of a query. Rejects as `DqDeadLetters.list` does. */
+/** Resolves with a page of the letters that match the filter of a query. Rejects as `ClusterInspector.deadPage` does. */
 export async function letterPage(
-  deadLetters: DqDeadLetters,
-  tube: string,
+  inspector: ClusterInspector,
+  tube: string | undefined,
   query: Input,
-): Promise<{ letters: Omit<DeadLetter, 'payload'>[]; cursor?: string }> {
-  const { limit = 50, ...filter } = letterFilter(query);
-  const { diedFrom, matches } = checkLetterFilter(filter);
-  let { cursor } = query.part('cursor', text);
-  const letters: Omit<DeadLetter, 'payload'>[] = [];
-  let looked = 0;
-  do {
-    const page = { limit: limit - letters.length, cursor };
-    const found = await deadLetters.list(tube, page);
-    const meant = found.letters.filter(({ diedAt, why, error }) =>
-      matches({ died: diedAt.getTime(), why, error }),
-    );
-    letters.push(...meant.map(withoutPayload));
-    looked += found.letters.length;
-    // The newest come first, so no later one matches the filter.
-    const over = found.letters.some(({ diedAt }) => diedAt.getTime() < diedFrom);
-    cursor = over ? undefined : found.cursor;
-  } while (cursor !== undefined && letters.length < limit && looked < MAX_LOOKED_AT);
-  return { letters, ...(cursor !== undefined && { cursor }) };
+): Promise<Omit<DeadPage, 'letters'> & { letters: Omit<DeadLetter, 'payload'>[] }> {
+  const { letters, ...rest } = await inspector.deadPage({
+    filter: letterFilter(query),
+    tube,
+    ...query.part('cursor', text),
+    ...query.part('count', isSet),
+    ...query.part('brief', isSet),
+  });
+  return { letters: letters.map(withoutPayload), ...rest };
 }

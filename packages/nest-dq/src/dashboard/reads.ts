@@ -1,7 +1,7 @@
 import type { DqRuntime } from '../nest/runtime.js';
 import type { Explanation } from '../operate/explanation.js';
 import { inSteps } from '../operate/history-view.js';
-import { anything, Input, JOB_FIELDS, jobRef, number, text, time, times } from './input.js';
+import { anything, Input, isSet, JOB_FIELDS, jobRef, number, text, time, times } from './input.js';
 import {
   KAFKA_FILTER,
   KAFKA_LETTER,
@@ -10,7 +10,7 @@ import {
   kafkaFilter,
   kafkaLetter,
 } from './kafka.js';
-import { LETTER_FILTER, letterPage, withoutPayload } from './letters.js';
+import { LETTER_PAGE, letterFilter, letterPage, withoutPayload } from './letters.js';
 import type { DqInspector } from '../operate/inspector.js';
 import type { TubeView } from '../operate/tube-view.js';
 import { checkTimeline, type TimelineBucket, type TimelineOptions } from '../operate/waiting-view.js';
@@ -33,7 +33,7 @@ export const READS: Readonly<Record<string, Read>> = {
   tubes: { query: [], read: ({ inspector }) => inspector.tubes() },
   'tubes/:tube': { query: [], read: ({ inspector }, _, tube) => inspector.tube(tube) },
   'tubes/:tube/jobs': {
-    query: ['state', ...RANGE, 'cursor', 'limit'],
+    query: ['state', ...RANGE, 'cursor', 'limit', 'brief'],
     read: ({ inspector }, query, tube) =>
       inspector.jobs(tube, {
         ...query.part('state', anything<'due'>),
@@ -41,7 +41,7 @@ export const READS: Readonly<Record<string, Read>> = {
         ...query.part('to', time),
         ...query.part('cursor', text),
         ...query.part('limit', number),
-        keys: true,
+        keys: !query.part('brief', isSet).brief,
       }),
   },
   'tubes/:tube/timeline': {
@@ -72,8 +72,17 @@ export const READS: Readonly<Record<string, Read>> = {
       withoutLetterPayload(await inspector.explain(jobRef(query, options.prefix))),
   },
   'tubes/:tube/dead': {
-    query: [...LETTER_FILTER, 'cursor'],
-    read: ({ deadLetters }, query, tube) => letterPage(deadLetters, tube, query),
+    query: LETTER_PAGE,
+    read: ({ inspector }, query, tube) => letterPage(inspector, tube, query),
+  },
+  dead: {
+    query: ['tube', ...LETTER_PAGE],
+    read: ({ inspector }, query) => letterPage(inspector, query.part('tube', text).tube, query),
+  },
+  'dead/groups': {
+    query: ['tube', 'diedFrom', 'diedTo', 'why', 'error', 'limit'],
+    read: ({ inspector }, query) =>
+      inspector.deadGroups({ ...query.part('tube', text), ...letterFilter(query) }),
   },
   acts: {
     query: ['cursor', 'limit'],

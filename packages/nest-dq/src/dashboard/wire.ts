@@ -7,6 +7,7 @@ import type { DqHealthState } from '../health/health.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
 import type { ActPage, ActView } from '../operate/act-view.js';
 import type { ExplainedJob, ExplanationReason } from '../operate/explanation.js';
+import type { DeadGroup, DeadGroups } from '../operate/dead-view.js';
 import type { HistoryBucket, TubeHistory } from '../operate/history-view.js';
 import type { NodeView } from '../operate/node-view.js';
 import type { Problems } from '../operate/problems.js';
@@ -16,6 +17,7 @@ import type { SearchResult } from '../operate/search.js';
 import type { SeriesView } from '../operate/series-view.js';
 import type { PausedTube, ResumedTube } from '../operate/tube-pauses.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
+import type { MoveExample } from '../operate/waiting-acts.js';
 import type { JobPage, JobSummary, TimelineBucket } from '../operate/waiting-view.js';
 import type { KafkaActOptions, KafkaLetter, KafkaLetterSummary, KafkaPlace } from './kafka-cluster.js';
 
@@ -105,12 +107,22 @@ export interface PayloadWire {
   readonly bytes?: string;
 }
 
-/** `GET api/tubes/:tube/dead`, newest first. */
+/** `GET api/dead/groups?tube&diedFrom&diedTo&why&error&limit`. */
+export type DeadGroupsWire = AsJson<DeadGroups>;
+/** One of these groups. */
+export type DeadGroupWire = AsJson<DeadGroup>;
+
+/**
+ * `GET api/tubes/:tube/dead`, and `GET api/dead` for all tubes; newest first. The query is a `LetterFilterWire` with `cursor`;
+ * `count=true` asks for `matching`, and `brief=true` reads no keys.
+ */
 export interface DeadLettersWire {
   /** May be fewer than `limit`, even none, although more follow. */
   readonly letters: readonly DeadLetterWire[];
   /** Cursor of the next page; absent on the last one. */
   readonly cursor?: string;
+  /** Number of all letters that match, if it was asked for with the first page; `more`: at least as many. */
+  readonly matching?: { readonly letters: number; readonly more: boolean };
 }
 
 /** A Kafka cluster, in each query below `api/kafka` and in the body of each act there. Absent for the unnamed one. */
@@ -214,8 +226,10 @@ export interface LetterFilterWire {
   readonly diedFrom?: string;
   readonly diedTo?: string;
   readonly why?: DeadLetter['why'];
-  /** Substring of the error's message or name. */
+  /** Substring of the error's message or name, in upper or lower case. */
   readonly error?: string;
+  /** A group of `DeadGroupsWire`. */
+  readonly group?: string;
   readonly limit?: number;
 }
 /** New due time: an ISO time, or durations such as '1h'. */
@@ -267,7 +281,7 @@ export interface BulkActs {
   revokeMany: { body: BulkBody & { tube: string; filter: WaitingFilterWire }; example: AsJson<JobView> };
   rescheduleMany: {
     body: BulkBody & { tube: string; filter: WaitingFilterWire; when: NewTimeWire };
-    example: AsJson<JobView>;
+    example: AsJson<MoveExample>;
   };
   /** `delay` is a duration from now. */
   reviveMany: {
@@ -304,6 +318,9 @@ export interface BulkProgressWire<Example = unknown> {
   readonly failures: readonly ({ readonly id: string } & ErrorWire)[];
   /** In a dry run, the first ten items. */
   readonly examples: readonly Example[];
+  /** In a dry run of jobs or dead letters, the first and the last time at which they are due, or died. */
+  readonly earliest?: string;
+  readonly latest?: string;
   /** Kafka partitions such as `orders.dead/0` that are left out because they have no leader. Absent if there are none. */
   readonly leaderless?: readonly string[];
 }

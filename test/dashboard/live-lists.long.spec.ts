@@ -1,0 +1,106 @@
+import { expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { eventually } from 'test-servers';
+import { browserSuite } from './browser.js';
+import { dashboardApps, GIVES_UP, ORDERS } from './dashboard-app.js';
+
+const browser = browserSuite();
+const start = dashboardApps();
+
+const scrolled = (page: Page) => page.evaluate(() => (globalThis as any).scrollY as number);
+
+it('marks the rows of jobs that ran, and says how many are new, without moving a row', async () => {
+  const app = await start();
+  await app.control.pause(ORDERS);
+  await app.producer.delay(ORDERS, {}, '1h', { key: 'order-1' });
+  await app.producer.delay(ORDERS, {}, '2h', { key: 'order-2' });
+  const { page } = await browser.open(app.at('waiting', { tube: ORDERS }));
+  const main = page.getByRole('main');
+  await main.getByRole('link', { name: 'order-2' }).waitFor();
+  await app.producer.revoke({ tube: ORDERS, key: 'order-1' });
+  await app.producer.delay(ORDERS, {}, '90m', { key: 'order-3' });
+  const row = main.getByRole('row', { name: /order-1/ });
+  await row.getByText('ran or changed').waitFor();
+  await page.getByRole('status').getByText('1 new, 1 gone').waitFor();
+  expect(await row.getByRole('button').count()).toBe(0);
+  expect(await main.getByRole('row').count()).toBe(3);
+  await main.getByRole('button', { name: 'Refresh' }).click();
+  await row.waitFor({ state: 'detached' });
+  await main.getByRole('link', { name: 'order-3' }).waitFor();
+  await page.getByText('1 new, 1 gone').waitFor({ state: 'detached' });
+}, 60_000);
+
+it('shows the new time of a job that was moved, in its row', async () => {
+  const app = await start();
+  await app.producer.delay(ORDERS, {}, '1h', { key: 'order-1' });
+  const { page } = await browser.open(app.at('waiting', { tube: ORDERS }));
+  const row = page.getByRole('main').getByRole('row', { name: /order-1/ });
+  await row.waitFor();
+  await app.producer.reschedule({ tube: ORDERS, key: 'order-1' }, new Date('2031-05-05T12:00:00Z'));
+  await row.getByText('May 5, 2031, 12:00:00').waitFor();
+  await row.getByRole('link', { name: 'order-1' }).waitFor(); // it has its key still
+}, 60_000);
+
+it('marks the letters that others revived, and says how many died again', async () => {
+  const app = await start();
+  await app.addDead('full', 'mail-1');
+  await app.addDead('full', 'mail-2');
+  const { page } = await browser.open(app.at('dead', { tube: GIVES_UP }));
+  const row = (key: string) => page.getByRole('main').getByRole('row', { name: new RegExp(key) });
+  await row('mail-2').waitFor();
+  await app.letters.revive({ tube: GIVES_UP, key: 'mail-1' });
+  await row('mail-1').getByText('revived or discarded').waitFor();
+  await page.getByRole('status').getByText('1 new, 1 gone').waitFor(); // it died again
+  expect(await row('mail-2').getByText('revived or discarded').count()).toBe(0);
+}, 60_000);
+
+it('comes back from a job to the same rows, the same place and the same selection', async () => {
+  const app = await start();
+  for (let i = 0; i < 70; i++) await app.producer.now(GIVES_UP, { because: `full ${i}` });
+  await eventually('all are dead', async () => (await app.inspector.tube(GIVES_UP)).dead === 70);
+  const { page } = await browser.open(app.at('dead', { tube: GIVES_UP }));
+  const main = page.getByRole('main');
+  await main.getByRole('button', { name: 'Load more' }).click();
+  const row = main.getByRole('row', { name: /full 3\b/ });
+  await row.getByRole('checkbox').check();
+  await row.scrollIntoViewIfNeeded();
+  const before = await scrolled(page);
+  expect(before).toBeGreaterThan(500);
+  await row.getByRole('link').click();
+  await page.getByRole('heading', { name: 'Copies' }).waitFor();
+  await page.goBack();
+  await row.waitFor();
+  expect(await main.getByRole('row').count()).toBe(71);
+  expect(await row.getByRole('checkbox').isChecked()).toBe(true);
+  await main.getByText('1 selected').waitFor();
+  await eventually('it is scrolled back', async () => (await scrolled(page)) === before);
+}, 60_000);
+
+it('starts at the top with nothing selected where a link leads to the list', async () => {
+  const app = await start();
+  await app.addDead('full');
+  const { page } = await browser.open(app.at('dead', { tube: GIVES_UP }));
+  const main = page.getByRole('main');
+  await main.getByRole('checkbox', { name: 'Select all' }).check();
+  await main.getByText('1 selected').waitFor();
+  await page.getByRole('link', { name: 'Tubes' }).click();
+  await page.getByRole('heading', { name: 'Tubes' }).waitFor();
+  await main
+    .getByRole('row', { name: new RegExp(GIVES_UP) })
+    .getByRole('link', { name: '1', exact: true })
+    .click();
+  await main.getByRole('row', { name: /full/ }).waitFor();
+  expect(await main.getByRole('checkbox', { name: 'Select all' }).isChecked()).toBe(false);
+}, 60_000);
+
+it('keeps the focus where a payload was asked for', async () => {
+  const app = await start();
+  await app.producer.delay(ORDERS, { order: 42 }, '1h', { key: 'order-42' });
+  const { page } = await browser.open(app.at('job', { tube: ORDERS, key: 'order-42' }));
+  await page.getByRole('button', { name: 'Show payload' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('"order": 42').waitFor();
+  const focused = await page.evaluate(() => (globalThis as any).document.activeElement.textContent as string);
+  expect(focused).toContain('"order": 42');
+  expect(focused).not.toContain('Timeline'); // of the whole body
+});
