@@ -13,11 +13,12 @@ const to = join(here, '../dist/dashboard/client');
 const require = createRequire(import.meta.url);
 
 const { metafile } = await build({
-  entryPoints: { dashboard: join(here, 'main.tsx') },
+  entryPoints: { dashboard: join(here, 'main.tsx'), chinese: join(here, 'words/chinese.ts') },
   outdir: to,
   bundle: true,
   minify: true,
   format: 'esm',
+  charset: 'utf8',
   target: 'es2022',
   jsx: 'automatic',
   jsxImportSource: 'preact',

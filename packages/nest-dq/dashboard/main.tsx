@@ -7,5 +7,9 @@ import './styles/dialogs.css';
 import './styles/charts.css';
 import './styles/status.css';
 import { App } from './app.js';
+import { reportFailure } from './state/notice.js';
+import { speakAsPreferred } from './words/language.js';
 
-render(<App />, document.getElementById('app')!);
+speakAsPreferred()
+  .catch(reportFailure)
+  .finally(() => render(<App />, document.getElementById('app')!));

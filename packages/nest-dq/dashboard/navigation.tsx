@@ -7,6 +7,7 @@ import { live, now } from './state/live.js';
 import { hashOf } from './state/route.js';
 import { may, session } from './state/session.js';
 import { theme, THEMES } from './state/settings.js';
+import { reportFailure } from './state/notice.js';
 import { language, speak, t } from './words/language.js';
 import { count } from './words/say.js';
 
@@ -46,7 +47,7 @@ export function NavigationBar({ current }: { readonly current: string }) {
             { value: 'en', name: 'English' },
             { value: 'zh', name: '中文' },
           ]}
-          onChange={speak}
+          onChange={(each) => void speak(each).catch(reportFailure)}
         />
         {session.value && <span class="version">{t('app.version', { version: session.value.version })}</span>}
       </div>

@@ -6,6 +6,11 @@ export const notice = signal<{ readonly text: string; readonly bad: boolean } | 
 const SHOWN_FOR = 6_000;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
+/** Reports what nobody else does. */
+export function reportFailure(error: Error): void {
+  tell(error.message, true);
+}
+
 export function tell(text: string, bad = false): void {
   notice.value = { text, bad };
   clearTimeout(timer);

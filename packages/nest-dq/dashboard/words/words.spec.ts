@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { chooseLanguage, en, fill, zh } from './words.js';
+import { zh } from './chinese.js';
+import { chooseLanguage, en, fill } from './words.js';
 
 describe('the catalogue', () => {
   it('has each text in both languages', () => {

@@ -1,14 +1,9 @@
 import { enActs } from './en-acts.js';
 import { enStatus } from './en-status.js';
 import { enPages } from './en.js';
-import { zhActs } from './zh-acts.js';
-import { zhStatus } from './zh-status.js';
-import { zhPages } from './zh.js';
 
 /** Texts of the dashboard, in English. */
 export const en = { ...enPages, ...enActs, ...enStatus };
-/** The same in Chinese. */
-export const zh = { ...zhPages, ...zhActs, ...zhStatus };
 
 /** The name of a text of the catalogue. */
 export type WordKey = keyof typeof en;

@@ -1,7 +1,7 @@
 import type { AsJson } from '../../src/api/tube.js';
 import type { ExplanationCase, ExplanationDetails, UsedLimit } from '../../src/operate/explanation.js';
 import { count, duration, time } from './say.js';
-import { zh } from './words.js';
+import { t } from './language.js';
 
 /** The details of each case, as JSON has them. */
 export type ReasonTexts = {
@@ -14,7 +14,7 @@ export const zhReasons: ReasonTexts = {
   dead({ death }) {
     if (!death) return '已成为死信，但死信已被清除。';
     const told = death.error === undefined ? '' : `：${death.error}`;
-    return `于 ${at(death.at)} 成为死信：${zh[`died.${death.why}`]}（已执行 ${count(death.attempt)} 次）${told}。`;
+    return `于 ${at(death.at)} 成为死信：${t(`died.${death.why}`)}（已执行 ${count(death.attempt)} 次）${told}。`;
   },
   replaced: () => '已被同一 key 的新任务替换。',
   done: ({ startedAt }) => (startedAt ? `已完成，最近一次执行始于 ${at(startedAt)}。` : '已完成。'),

@@ -4,14 +4,15 @@ import { fileURLToPath } from 'node:url';
 import { Refusal } from './failures.js';
 import type { Answer, HttpRequest } from './http.js';
 
-/** The files requested by the page; the licences are for people. */
-export const CLIENT_FILES = ['dashboard.js', 'dashboard.css', 'licences.txt'] as const;
+/** The files requested by the page, `chinese.js` only if it's in Chinese; the licences are for people. */
+export const CLIENT_FILES = ['dashboard.js', 'dashboard.css', 'chinese.js', 'licences.txt'] as const;
 export type ClientFile = 'index.html' | (typeof CLIENT_FILES)[number];
 
 const TYPES: Readonly<Record<ClientFile, string>> = {
   'index.html': 'text/html; charset=utf-8',
   'dashboard.js': 'text/javascript; charset=utf-8',
   'dashboard.css': 'text/css; charset=utf-8',
+  'chinese.js': 'text/javascript; charset=utf-8',
   'licences.txt': 'text/plain; charset=utf-8',
 };
 
