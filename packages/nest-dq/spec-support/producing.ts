@@ -13,7 +13,7 @@ import { LocalHistory } from '../src/fleet/local-history.js';
 import { LocalPresence } from '../src/fleet/local-presence.js';
 import type { LedgerSettings } from '../src/ledger/ledger.js';
 import { MemoryLedger } from '../src/ledger/memory/memory-ledger.js';
-import type { ClaimAnswer, Death } from '../src/ledger/requests.js';
+import type { ClaimAnswer, Death, FailedRun } from '../src/ledger/requests.js';
 import type { WaitingJobs } from '../src/ledger/waiting/waiting-jobs.js';
 import { SettleQueue } from '../src/ledger/settle-queue.js';
 import { ClusterControl } from '../src/operate/control.js';
@@ -59,6 +59,8 @@ interface EndDetails {
   readonly due?: number;
   /** @default the attempts are used up, without an error */
   readonly death?: Death;
+  /** @default none is kept */
+  readonly failure?: FailedRun;
 }
 
 const DEATH: Death = { why: 'attempts' };
@@ -231,9 +233,16 @@ export class Producing<S extends Server> {
     const ref = { id, generation, born, due, fence, attempt, lastOk: this.clock.wall() };
     return {
       attempt,
-      finish: async (kind: RunEnd, { due: at = this.clock.wall(), death = DEATH }: EndDetails = {}) => {
+      finish: async (
+        kind: RunEnd,
+        { due: at = this.clock.wall(), death = DEATH, failure }: EndDetails = {},
+      ) => {
         const outcome =
-          kind === 'retry' ? { kind, due: at } : kind === 'dead' ? { kind, death, places: [] } : { kind };
+          kind === 'retry'
+            ? { kind, due: at, failure }
+            : kind === 'dead'
+              ? { kind, death, places: [], failure }
+              : { kind };
         const [finished] = await this.memory.tube(tube).complete([{ ...ref, owed, outcome }]);
         return finished!;
       },

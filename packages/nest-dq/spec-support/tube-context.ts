@@ -58,6 +58,7 @@ export function tubeContext(
     handling,
     backupDelay: 2_000,
     lease: 15_000,
+    keepErrors: true,
     beats: beatsOf(clock, given.lease ?? 15_000),
     gate: new LedgerGate(ledger, clock),
     budget: new ReserveBudget(clock, handling.concurrency),

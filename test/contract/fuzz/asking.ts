@@ -5,6 +5,7 @@ import type {
   AnnouncedGeneration,
   ClaimContext,
   CompleteRequest,
+  FailedRun,
   Opening,
   RunRef,
 } from 'nest-dq/src/ledger/requests.js';
@@ -186,15 +187,22 @@ export class Asking {
       case 'back':
         return { kind };
       case 'retry':
-        return { kind, due: this.twins.now + s.due };
+        return { kind, due: this.twins.now + s.due, ...(s.flag && { failure: this.failure(s) }) };
       case 'dead': {
         const error = { name: 'Error', message: 'no ☂' };
-        return { kind, death: { why: 'discarded', ...(s.flag && { error }) }, places: placesOf(s) };
+        const failure = s.plain ? undefined : this.failure(s);
+        return { kind, death: { why: 'discarded', ...(s.flag && { error }) }, places: placesOf(s), failure };
       }
       case 'again':
       case 'later':
         return { kind, ...this.announced(s), ...(kind === 'later' && s.odd && NONE_OPENED) };
     }
+  }
+
+  private failure(s: Step): FailedRun {
+    const { now } = this.twins;
+    const { attempt } = this.runOf(s);
+    return { attempt, startedAt: now - 30, took: 30, process: 'host:7', name: 'Error', message: 'no ☂' };
   }
 
   private opening(s: Step): Opening {

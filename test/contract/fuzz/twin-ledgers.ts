@@ -283,6 +283,7 @@ function fieldsOf(record: JobRecord): Record<string, unknown> {
     counted: Number(record.counted),
     aborted: aborted.length > 0 ? aborted.flatMap(({ from, to }) => [from, to]) : undefined,
     places: formatPlaces(places),
+    failures: record.failures?.map((failure) => JSON.stringify(failure)),
     abort: Number(record.abortAsked),
   });
 }

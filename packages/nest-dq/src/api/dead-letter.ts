@@ -28,4 +28,20 @@ export interface DeadLetter<P = unknown> {
   readonly why: 'attempts' | 'discarded' | 'invalid' | 'stale';
   /** Error of the last run, with the first lines of its stack; absent if a crash used up the last attempt. */
   readonly error?: { readonly name: string; readonly message: string; readonly stack?: string };
+  /** Its last attempts that failed, at most 3, oldest first. Absent if there are none, or `keepErrors` is off. */
+  readonly attempts?: readonly FailedAttempt[];
+}
+
+/** A run that failed. */
+export interface FailedAttempt {
+  /** Number of the run, from 1. */
+  readonly attempt: number;
+  /** When its handler was called, by the ledger's clock. */
+  readonly startedAt: Date;
+  /** Time until it had failed, in ms. */
+  readonly took: number;
+  /** The process that ran it, as `host:pid`. */
+  readonly process: string;
+  /** Cut after 300 characters. */
+  readonly error: { readonly name: string; readonly message: string };
 }

@@ -60,7 +60,7 @@ export class TubeConsumer implements TubeLife, GateListener {
     readonly tube: string,
     handler: HandlerMethod,
     handling: HandlerSettings,
-    { prefix, backupDelay, lease }: ConsumerSettings,
+    { prefix, backupDelay, lease, keepErrors = true }: ConsumerSettings,
     parts: ConsumerParts & Pick<TubeContext, 'sharedLanes' | 'beats' | 'sharing'>,
   ) {
     const { clock } = parts;
@@ -74,6 +74,7 @@ export class TubeConsumer implements TubeLife, GateListener {
       handling,
       backupDelay,
       lease,
+      keepErrors,
       gate: new LedgerGate(ledger, clock, parts.admission),
       budget: new ReserveBudget(clock, handling.concurrency),
       life: this,
@@ -348,10 +349,12 @@ export function loadOf({ tube, budget, runs, clock, handling }: TubeContext, hel
     if (hasSlot && runFor >= LONG_RUN_MS && long.length < MAX_LONG_RUNS)
       long.push({ id, attempt: grant.attempt, runFor });
   }
-  const { limit } = handling;
+  const { limit, attempts, backoff } = handling;
   return {
     tube,
     concurrency: budget.concurrency,
+    attempts,
+    ...(typeof backoff === 'object' && { backoff }),
     ...(limit && { limits: limit }),
     running: budget.handling,
     held,

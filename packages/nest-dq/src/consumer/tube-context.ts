@@ -73,6 +73,8 @@ export interface ConsumerSettings {
   readonly backupDelay: number;
   /** How long a run keeps its job without a heartbeat, in ms. */
   readonly lease: number;
+  /** Whether the ledger keeps the last errors of a job that is retried. @default true */
+  readonly keepErrors?: boolean;
 }
 
 /** The intervals at which all tubes of a process renew their leases and touch their copies. */
@@ -104,6 +106,8 @@ export interface TubeContext extends Omit<ConsumerParts, 'ledger' | 'around' | '
   readonly backupDelay: number;
   /** How long a run keeps its job without a heartbeat, in ms. */
   readonly lease: number;
+  /** Whether the ledger keeps the last errors of a job that is retried. */
+  readonly keepErrors: boolean;
   readonly gate: LedgerGate;
   readonly budget: ReserveBudget;
   readonly life: TubeLife;

@@ -32,3 +32,12 @@ it('has the limits of the handler', () => {
   expect(loadOf(tubeContext(new VirtualClock(), { handling }), 0).limits).toEqual(limit);
   expect(loadOf(tubeContext(new VirtualClock()), 0)).not.toHaveProperty('limits');
 });
+
+it('has how often the handler tries, and its backoff unless that is a function', () => {
+  const { attempts, backoff } = DEFAULT_HANDLER_SETTINGS;
+  expect(loadOf(tubeContext(new VirtualClock()), 0)).toMatchObject({ attempts, backoff });
+  const handling = { ...DEFAULT_HANDLER_SETTINGS, attempts: 3, backoff: () => 5 };
+  const load = loadOf(tubeContext(new VirtualClock(), { handling }), 0);
+  expect(load.attempts).toBe(3);
+  expect(load).not.toHaveProperty('backoff');
+});

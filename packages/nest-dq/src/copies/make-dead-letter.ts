@@ -3,9 +3,9 @@ import type { Envelope } from './header.js';
 import { decodePayload } from './payload.js';
 import { DqError } from '../errors.js';
 import { formatRef } from './job-ref.js';
-import type { DeadLetter } from '../api/dead-letter.js';
+import type { DeadLetter, FailedAttempt } from '../api/dead-letter.js';
 import type { Seal } from '../seal/seal.js';
-import type { Letter } from '../ledger/requests.js';
+import type { FailedRun, Letter } from '../ledger/requests.js';
 
 /** The ledger's letter, and a copy of its job: only the copy has the payload and the key. */
 interface LetterParts {
@@ -23,7 +23,7 @@ interface LetterParts {
 
 /** Builds a letter as users see it. */
 export function makeDeadLetter({ tube, storedAs, letter, copy, missingKey, seal }: LetterParts): DeadLetter {
-  const { id, born, due, attempt, died, why, error, places } = letter;
+  const { id, born, due, attempt, died, why, error, places, failures } = letter;
   const key = copy?.header.key;
   const copies = copy?.header.copies ?? places.length;
   return {
@@ -38,7 +38,20 @@ export function makeDeadLetter({ tube, storedAs, letter, copy, missingKey, seal 
     attempt,
     why,
     ...(error ? { error } : {}),
+    ...(failures && { attempts: failures.map(failedAttempt) }),
   };
+}
+
+/** Returns a failed run as users see it. */
+export function failedAttempt({
+  attempt,
+  startedAt,
+  took,
+  process,
+  name,
+  message,
+}: FailedRun): FailedAttempt {
+  return { attempt, startedAt: new Date(startedAt), took, process, error: { name, message } };
 }
 
 function payloadOf({ content }: Envelope): { payload?: unknown } {

@@ -72,6 +72,9 @@ export const AHEAD_MS = 20;
  */
 export const YOUNG_MS = 10_000;
 
+/** Number of failed runs that a record keeps, for people to see. */
+export const MAX_FAILURES = 3;
+
 /** The settings that must be the same in all processes. Times are in ms. */
 export interface LedgerSettings {
   /** How long a silent runner keeps a job. */

@@ -103,12 +103,17 @@ export interface CompleteRequest extends RunRef {
   readonly places?: readonly Place[];
   readonly outcome:
     | { readonly kind: 'done' }
-    /** Failed; waits until `due` (ledger time). */
-    | { readonly kind: 'retry'; readonly due: number }
+    /** Failed; waits until `due` (ledger time). `failure`: to be shown to people. @default none is kept */
+    | { readonly kind: 'retry'; readonly due: number; readonly failure?: FailedRun | undefined }
     /** Handed back by a shutdown: due now, and the attempt doesn't count. */
     | { readonly kind: 'back' }
     /** `places`: the known places of its copies. */
-    | { readonly kind: 'dead'; readonly death: Death; readonly places: readonly Place[] }
+    | {
+        readonly kind: 'dead';
+        readonly death: Death;
+        readonly places: readonly Place[];
+        readonly failure?: FailedRun | undefined;
+      }
     /** The run is over, and the job continues as an opened generation, whose copies are stored: this commits it. */
     | ({ readonly kind: 'again' } & AnnouncedGeneration)
     /**
@@ -116,6 +121,20 @@ export interface CompleteRequest extends RunRef {
      * with its attempts reset. `generation` is -1 if none was opened.
      */
     | ({ readonly kind: 'later' } & AnnouncedGeneration);
+}
+
+/** A run that failed: kept in the record of a job that waits for its retry, and then in its letter. Nothing depends on it. */
+export interface FailedRun {
+  readonly attempt: number;
+  /** Ledger time in ms at which its handler was called. */
+  readonly startedAt: number;
+  /** Time until its outcome was known, in ms. */
+  readonly took: number;
+  /** The process that ran it, as `host:pid`. */
+  readonly process: string;
+  /** Name of its error. Cut, as is the message. */
+  readonly name: string;
+  readonly message: string;
 }
 
 /**
@@ -168,6 +187,8 @@ export interface Trace extends Schedule {
   readonly left: boolean;
   /** Ledger time in ms until which the job may wait for the end of a run of the job it replaced. */
   readonly holdEnd: number;
+  /** Its last failed runs, at most `MAX_FAILURES`, oldest first. Absent if there are none, or none were kept. */
+  readonly failures?: readonly FailedRun[];
 }
 
 /** The cause of a new generation. It determines when the generation is refused. */
@@ -320,6 +341,8 @@ export interface Letter extends Death {
   /** Ledger time of the death, in ms. */
   readonly died: number;
   readonly places: readonly Place[];
+  /** As in the trace of the job before it died. */
+  readonly failures?: readonly FailedRun[];
 }
 
 /** Refers to a letter. Without `born`: the job's current generation, if that is dead. */

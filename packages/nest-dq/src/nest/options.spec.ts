@@ -48,6 +48,7 @@ describe('the options', () => {
       deadLetters: { maxAge: 30 * 86_400_000, maxCount: 10_000 },
       mostIndexed: 0,
       repair: true,
+      keepErrors: true,
       lateAfter: 1_000,
       hooks: [],
       logger: expect.any(Object),

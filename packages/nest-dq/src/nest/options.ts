@@ -141,6 +141,13 @@ export interface DqOptions {
    */
   repair?: boolean;
   /**
+   * Whether the ledger keeps the errors of a job's last attempts while the job is retried, for `DqInspector.explain`, the
+   * dashboard and the command line: at most 3, each with up to 300 characters of name and message, without a stack. They vanish
+   * once the job is done, revoked, moved or revived; a dead letter keeps them. With `false`, jobs run by this process keep none.
+   * @default true
+   */
+  keepErrors?: boolean;
+  /**
    * A run that starts this much later than due emits the event `late`. An idle cluster takes a few milliseconds, or two seconds
    * and more if the primary's node is away, so the default shows both a backlog and a missing node.
    * @default '1s'
@@ -163,7 +170,7 @@ export interface DqOptions {
 
 /** Options after validation, with defaults applied. */
 export interface ResolvedOptions
-  extends Milliseconds, Required<Pick<DqOptions, 'prefix' | 'consume' | 'repair'>> {
+  extends Milliseconds, Required<Pick<DqOptions, 'prefix' | 'consume' | 'repair' | 'keepErrors'>> {
   /** Undefined for an embedded node and ledger. */
   readonly servers?: Servers;
   /** Storage folder of the embedded node and ledger. Undefined if in memory. */
@@ -201,6 +208,7 @@ const DEFAULTS = {
   deadLetters: {},
   index: true,
   repair: true,
+  keepErrors: true,
   lateAfter: '1s',
   hooks: [],
   advanced: {},
@@ -286,6 +294,7 @@ export function resolveOptions(
     deadLetters: asConfigError('', () => resolveRetention(given.deadLetters, RETENTION)),
     mostIndexed: resolveIndex(given.index, servers !== undefined),
     repair: checkBoolean('repair', given.repair),
+    keepErrors: checkBoolean('keepErrors', given.keepErrors),
     lateAfter: duration('lateAfter', 0),
     hooks: checkHooks(given.hooks),
     advise: true,

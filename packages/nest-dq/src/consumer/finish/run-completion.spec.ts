@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
 import type { CopyHeader } from '../../copies/header.js';
 import { heldDelivery, recordingLane } from '../../../spec-support/recording-lane.js';
@@ -57,6 +58,34 @@ describe('RunCompletion', () => {
     ]);
     await ledger.completions[0]!.answer('ok', 'ok', 'ok', 'refused', 'refused', 'over');
     expect(taken).toEqual(['a ok', 'b ok', 'c ok', 'd refused', 'backup refused', 'e over']);
+  });
+
+  it('reports what failed, for people, unless that is off or its handler never saw the job', async () => {
+    const clock = new VirtualClock();
+    await clock.advance(2_000.4);
+    const error = new TypeError('no card');
+    const failureOf = async (keepErrors: boolean, seen: boolean) => {
+      const context = tubeContext(clock, { keepErrors });
+      const failed = run('a');
+      failed.startedAt = clock.now() - 1_500.3;
+      failed.endedAt = failed.startedAt + 1_200.3;
+      if (seen) failed.job = {} as NonNullable<Run['job']>;
+      void new RunCompletion(context).complete(failed, { kind: 'retry', delay: 500, error });
+      await turn();
+      const { outcome } = context.ledger.completions[0]!.requests[0]!;
+      return outcome.kind === 'retry' ? outcome.failure : outcome;
+    };
+    const startedAt = Math.round(tubeContext(clock).ledger.now() - 1_500.3);
+    expect(await failureOf(true, true)).toEqual({
+      attempt: 2,
+      startedAt,
+      took: 1_200,
+      process: `${hostname()}:${process.pid}`,
+      name: 'TypeError',
+      message: 'no card',
+    });
+    expect(await failureOf(false, true)).toBeUndefined();
+    expect(await failureOf(true, false)).toBeUndefined();
   });
 
   it('repeats the same time of a retry, and the last OK as it is by then', async () => {

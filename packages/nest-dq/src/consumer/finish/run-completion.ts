@@ -1,6 +1,7 @@
+import { hostname } from 'node:os';
 import { RetryingBatcher } from '../../ledger/batcher.js';
-import type { CompleteAnswer, CompleteRequest, Letter } from '../../ledger/requests.js';
-import type { Completion } from '../run/outcome.js';
+import type { CompleteAnswer, CompleteRequest, FailedRun, Letter } from '../../ledger/requests.js';
+import { failureText, type Completion } from '../run/outcome.js';
 import type { Run } from '../run/run.js';
 import type { TubeContext } from '../tube-context.js';
 import { makeDeadLetter } from '../../copies/make-dead-letter.js';
@@ -15,7 +16,7 @@ export class RunCompletion extends RetryingBatcher<Run, CompleteAnswer> {
   constructor(private readonly context: TubeContext) {
     const { tube, ledger, clock, report } = context;
     super(ledger, clock, {
-      call: (runs) => ledger.complete(runs.map(requestOf)),
+      call: (runs) => ledger.complete(runs.map((run) => requestOf(context, run))),
       answered: (run, answer) => run.taken(answer),
       trouble: (run, error) => report.ledgerTrouble(tube, run.id, error),
     });
@@ -34,12 +35,12 @@ export class RunCompletion extends RetryingBatcher<Run, CompleteAnswer> {
   }
 }
 
-function requestOf(run: Run): CompleteRequest {
+function requestOf(context: TubeContext, run: Run): CompleteRequest {
   const { delivery, grant, lastOk, permit } = run;
   const { id, generation, born } = delivery.header;
   const { fence, attempt, due } = grant;
   const { owed } = delivery;
-  const outcome = outcomeIn(run);
+  const outcome = outcomeIn(context, run);
   // Copied field by field, since spreading `run.ref` costs ten times as much.
   const request = { id, generation, born, due, fence, attempt, lastOk, permit, owed, outcome };
   // If a plain job waits again, its record gets the places of its copies. Only a primary knows all of them.
@@ -49,12 +50,20 @@ function requestOf(run: Run): CompleteRequest {
   return { ...request, places: delivery.allPlaces };
 }
 
-function outcomeIn({ completion, delivery, nextDue }: Run): CompleteRequest['outcome'] {
+function outcomeIn(context: TubeContext, run: Run): CompleteRequest['outcome'] {
+  const { completion, delivery, nextDue } = run;
   switch (completion!.kind) {
     case 'retry':
-      return { kind: 'retry', due: nextDue };
-    case 'dead':
-      return { kind: 'dead', death: completion!.death, places: delivery.places };
+      return { kind: 'retry', due: nextDue, failure: failureOf(context, run, completion!.error) };
+    case 'dead': {
+      const { death, error } = completion!;
+      return {
+        kind: 'dead',
+        death,
+        places: delivery.places,
+        failure: failureOf(context, run, error),
+      };
+    }
     case 'again':
     case 'later': {
       const { generation, due, announced, owed, places } = completion!.next;
@@ -63,6 +72,20 @@ function outcomeIn({ completion, delivery, nextDue }: Run): CompleteRequest['out
     default:
       return completion!;
   }
+}
+
+const THIS_PROCESS = `${hostname()}:${process.pid}`;
+
+/** Returns a failed run for people to see; undefined if none is kept, or its handler never saw the job. */
+function failureOf(
+  { keepErrors, ledger, clock }: TubeContext,
+  run: Run,
+  error: Error,
+): FailedRun | undefined {
+  if (!keepErrors || !run.job) return undefined;
+  const startedAt = Math.round(ledger.now() - (clock.now() - run.startedAt));
+  const took = Math.max(0, Math.round(tookOf(run)));
+  return { attempt: run.grant.attempt, startedAt, took, process: THIS_PROCESS, ...failureText(error) };
 }
 
 /** Logs and emits the outcome of a run, once the ledger has accepted its completion. */

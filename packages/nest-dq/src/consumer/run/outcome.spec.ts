@@ -1,7 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { DqError } from '../../errors.js';
 import { Again, Discard, Retry, type Outcome } from '../../api/outcome.js';
-import { deathOf, isOutcome, outcomeOf, textOf, type Limits, type RunOutcome } from './outcome.js';
+import {
+  deathOf,
+  failureText,
+  isOutcome,
+  outcomeOf,
+  textOf,
+  type Limits,
+  type RunOutcome,
+} from './outcome.js';
 
 const limits: Limits = {
   attempt: 2,
@@ -238,7 +246,26 @@ describe('textOf', () => {
   });
 });
 
+describe('failureText', () => {
+  it('has 300 characters at most, of which the name takes 60', () => {
+    const error = new Error('m'.repeat(5_000));
+    error.name = 'N'.repeat(100);
+    expect(failureText(error)).toEqual({ name: 'N'.repeat(60), message: 'm'.repeat(240) });
+    expect(failureText(new TypeError('no card'))).toEqual({ name: 'TypeError', message: 'no card' });
+  });
+
+  it('replaces half a character, which the ledger could not read', () => {
+    const { message } = failureText(new Error(`${'m'.repeat(294)}😀`));
+    expect(message).toBe(`${'m'.repeat(294)}\uFFFD`);
+  });
+});
+
 describe('deathOf', () => {
+  it('replaces half a character, which the ledger could not read', () => {
+    const message = `${'x'.repeat(1_999)}😀`;
+    expect(deathOf('attempts', new Error(message)).error?.message).toBe(`${'x'.repeat(1_999)}\uFFFD`);
+  });
+
   it('keeps only the beginning of a long message', () => {
     expect(deathOf('attempts', new Error('x'.repeat(5_000))).error?.message).toHaveLength(2_000);
   });

@@ -2,7 +2,7 @@ import type { Duration } from 'nest-handlers/time';
 import { DEFAULT_BACKOFF, backoffDelay, type ResolvedBackoff } from '../../time/backoff.js';
 import { DqError, TEXT_LIMIT, inWords, show, toError } from '../../errors.js';
 import type { Again, Outcome, Retry } from '../../api/outcome.js';
-import type { AnnouncedGeneration, Death } from '../../ledger/requests.js';
+import type { AnnouncedGeneration, Death, FailedRun } from '../../ledger/requests.js';
 import { parseDuration } from '../../time/duration.js';
 import { parseWhen } from '../../time/instant.js';
 
@@ -45,8 +45,27 @@ export function deathOf(why: Death['why'], error: Error): Death {
   const { name, stack } = error;
   return {
     why,
-    error: { name, message: textOf(error).slice(0, TEXT_LIMIT), stack: stack?.slice(0, TEXT_LIMIT) },
+    error: {
+      name: cut(name, TEXT_LIMIT),
+      message: cut(textOf(error), TEXT_LIMIT),
+      stack: stack && cut(stack, TEXT_LIMIT),
+    },
   };
+}
+
+/** Limits of an error kept with a job that is retried, in characters: its name, and the name and message together. */
+const NAME_LIMIT = 60;
+const FAILURE_LIMIT = 300;
+
+/** Returns name and message of an error in the form a retried job keeps. */
+export function failureText(error: Error): Pick<FailedRun, 'name' | 'message'> {
+  const name = cut(error.name, NAME_LIMIT);
+  return { name, message: cut(textOf(error), FAILURE_LIMIT - name.length) };
+}
+
+/** Half a surrogate pair, at the cut or in the text, would make the ledger's JSON invalid in Lua. */
+function cut(text: string, limit: number): string {
+  return text.slice(0, limit).replace(/\p{Surrogate}/gu, '\uFFFD');
 }
 
 /**

@@ -11,6 +11,7 @@ import type {
   LetterRef,
   SurplusRequest,
 } from '../requests.js';
+import { readFailures } from '../records/failures.js';
 import { letterName } from '../records/records.js';
 import { GENERATIONS } from '../schedules/generations.lua.js';
 import { RANKS } from '../waiting/ranks.lua.js';
@@ -71,10 +72,12 @@ function readLetter(from: ScriptReply): Letter | undefined {
   if (json === '') return undefined;
   const [name, places] = [from.text(), from.text()];
   const colon = name.lastIndexOf(':');
-  const letter = readShaped<Omit<Letter, 'id' | 'born' | 'places'>>(json, LETTER);
-  if (!letter) throw nonsense(json, 'a dead letter');
+  const found = readShaped<Omit<Letter, 'id' | 'born' | 'places'>>(json, LETTER);
+  if (!found) throw nonsense(json, 'a dead letter');
+  const { failures, ...letter } = found;
   return {
     ...letter,
+    ...(failures && readFailures(JSON.stringify(failures))),
     id: name.slice(0, colon),
     born: Number(name.slice(colon + 1)),
     places: parsePlaces(places),

@@ -88,6 +88,16 @@ describe('a ledger on a disk, after a restart', () => {
     expect(await claim()).toEqual({ kind: 'wait', ms: 50_000 });
   });
 
+  it('has the errors of a job that is retried', async () => {
+    const failure = { attempt: 1, startedAt: 5, took: 6, process: 'host:7', name: 'Error', message: 'no ☂' };
+    await complete(await run(), { kind: 'retry', due: tube.now() - 1, failure });
+    await folder.restart();
+    expect(await tube.ask('trace', ['job'])).toMatchObject([{ attempt: 1, failures: [failure] }]);
+    await complete(await run(), { kind: 'dead', death: { why: 'attempts' }, places: [] });
+    await folder.restart();
+    expect(await tube.letter([{ id: 'job', born: 0 }])).toMatchObject([{ failures: [failure] }]);
+  });
+
   it('has its dead letters, as they were', async () => {
     const error = { name: 'Error', message: 'no ☂', stack: 'at' };
     await complete(await run('a'), { kind: 'dead', death: { why: 'discarded', error }, places: [] });

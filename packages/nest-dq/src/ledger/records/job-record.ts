@@ -1,6 +1,6 @@
 import type { Place } from '../../copies/location.js';
-import { keptAfter, YOUNG_MS, type LedgerSettings } from '../ledger.js';
-import type { AnnouncedGeneration, Refusal, Schedule, StoredGeneration } from '../requests.js';
+import { keptAfter, MAX_FAILURES, YOUNG_MS, type LedgerSettings } from '../ledger.js';
+import type { AnnouncedGeneration, FailedRun, Refusal, Schedule, StoredGeneration } from '../requests.js';
 import { addAborted, dropAborted, isAborted } from '../schedules/aborted.rule.js';
 import { countOwed, lose, narrow, owe, type OwedRecord } from './owed-copies.rule.js';
 
@@ -23,6 +23,7 @@ export interface JobRecord extends OwedRecord {
   unknownEnd: boolean;
   counted: boolean;
   places: readonly Place[];
+  failures: readonly FailedRun[] | undefined;
   /** Infinity if it never expires. */
   expiresAt: number;
 }
@@ -54,6 +55,7 @@ export function newRecord(generation: number, born: number, due: number): JobRec
     counted: false,
     lostDue: 0,
     places: [],
+    failures: undefined,
     expiresAt: Infinity,
   };
 }
@@ -63,13 +65,19 @@ export function emptyRecord(): JobRecord {
   return newRecord(NO_GENERATION, NO_GENERATION, 0);
 }
 
-/** Ends any run. The fence stays, since it only grows. */
+/** Ends any run. The fence stays, since it only grows. A letter takes over what failed; any other end forgets it. */
 export function endRun(record: JobRecord, state: JobRecord['state']): void {
   record.state = state;
+  if (state === 'done' || state === 'revoked') record.failures = undefined;
   record.leaseEnd = 0;
   record.token = undefined;
   record.noFurtherStart = false;
   record.abortAsked = false;
+}
+
+/** Keeps a failed run with the record, for people to see. */
+export function keepFailure(record: JobRecord, failure: FailedRun | undefined): void {
+  if (failure) record.failures = [...(record.failures ?? []), failure].slice(-MAX_FAILURES);
 }
 
 /** Makes a generation the job: it waits, with its attempts reset. */
@@ -85,6 +93,7 @@ export function swap(
   record.committed = generation;
   record.due = Math.ceil(due);
   record.attempt = 0;
+  record.failures = undefined;
   record.unknownEnd = false;
   record.places = places;
   record.counted = generation <= record.opened;

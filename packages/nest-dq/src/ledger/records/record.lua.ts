@@ -31,6 +31,8 @@ import { OWED_COPIES } from './owed-copies.lua.js';
  *                  than by a revoke; and for plain jobs that were revoked by id, or with `confirmed` ['']
  * 19. `abort`      true while the run of state l, or the one that holds, is asked to stop
  * 20. `first`      the first opened generation this record knows of; -1 if that is `opened` [-1]
+ * 21. `failures`   the last failed runs of a job that waits for a retry or runs again: a list of JSON strings, oldest first.
+ *                  Only for people to see
  *
  * A script reads and writes a record as a whole, because Redis calls take most of its time. To inspect one:
  * `redis-cli EVAL "return cjson.encode(cmsgpack.unpack(redis.call('GET', KEYS[1])))" 1 '{<tube>}:<id>'`.
@@ -144,9 +146,10 @@ local function isRunning(record)
   return record.state == 'r' or record.state == 'l'
 end
 
--- Ends the run, if any. The fence stays, because it may only grow.
+-- Ends the run, if any. The fence stays, because it may only grow. A letter takes over what failed; any other end forgets it.
 local function endRun(record, state)
   record.state, record.leaseEnd, record.token, record.abort = state, nil, nil, nil
+  if state ~= 'w' and state ~= 'x' then record.failures = nil end
 end
 
 local function isAborted(record, generation)
@@ -227,6 +230,12 @@ local function swap(record, born, generation, due, places)
   countOwed(record)
   record.born, record.committed, record.due, record.attempt, record.places = born, generation, due, 0, places
   record.counted = generation <= record.opened or nil
+  record.failures = nil
+end
+
+local function failuresOf(record)
+  local failures = record and record.failures
+  return failures and '[' .. table.concat(failures, ',') .. ']' or ''
 end
 
 local function newFence(record)
@@ -250,8 +259,11 @@ end
 local function addLetter(key, record, why, err, places)
   needLetters()
   local name = letterName(key, record.born)
+  local failures = failuresOf(record)
+  record.failures = nil
   local letter = '{"why":"' .. why .. '","generation":' .. record.committed .. ',"due":' .. record.due ..
-    ',"attempt":' .. record.attempt .. ',"died":' .. now .. (err == '' and '' or ',"error":' .. err) .. '}'
+    ',"attempt":' .. record.attempt .. ',"died":' .. now .. (err == '' and '' or ',"error":' .. err) ..
+    (failures == '' and '' or ',"failures":' .. failures) .. '}'
   call('ZADD', DEAD, now, name)
   call('HSET', LETTERS, name, letter, name .. ':l', places)
 end

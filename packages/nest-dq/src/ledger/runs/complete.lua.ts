@@ -1,5 +1,6 @@
 import { formatPlaces } from '../../copies/location.js';
-import type { CompleteAnswer, CompleteRequest } from '../requests.js';
+import { MAX_FAILURES } from '../ledger.js';
+import type { CompleteAnswer, CompleteRequest, FailedRun } from '../requests.js';
 import { ANNOUNCED, COUNTED_RUN, OWED, PLACES, tableOf } from '../records/fields.js';
 import { GENERATIONS } from '../schedules/generations.lua.js';
 import { LIMITS_OF_RUNS } from '../limits/limits.lua.js';
@@ -18,11 +19,11 @@ const FIELDS: Fields<CompleteRequest> = {
       case 'back':
         return kind;
       case 'retry':
-        return { kind, due: Math.ceil(outcome.due) };
+        return { kind, due: Math.ceil(outcome.due), ...failureOf(outcome) };
       case 'dead': {
         const { why, error } = outcome.death;
         const places = formatPlaces(outcome.places);
-        return { kind, why, error: error ? JSON.stringify(error) : '', places };
+        return { kind, why, error: error ? JSON.stringify(error) : '', places, ...failureOf(outcome) };
       }
       case 'again':
       case 'later':
@@ -31,12 +32,26 @@ const FIELDS: Fields<CompleteRequest> = {
   },
 };
 
+/** The script stores it as it is. */
+function failureOf({ failure }: { readonly failure?: FailedRun | undefined }): { readonly failure?: string } {
+  return failure ? { failure: JSON.stringify(failure) } : {};
+}
+
 const ANSWERS: readonly CompleteAnswer[] = ['refused', 'ok', 'over'];
 
 /** Records the outcomes of runs. */
 const SCRIPT = `${GENERATIONS}${RELISTING}${LIMITS_OF_RUNS}
 ${codes(ANSWERS)}
 local NOTHING_MORE = {}
+
+-- Keeps a failed run with the record, for people to see.
+local function keepFailure(record, failure)
+  if not failure then return end
+  local failures = record.failures or {}
+  failures[#failures + 1] = failure
+  if #failures > ${MAX_FAILURES} then table.remove(failures, 1) end
+  record.failures = failures
+end
 
 -- Commits or aborts the generation with which the job continues, and returns the answer.
 local function goOn(key, record, next, answer)
@@ -90,6 +105,7 @@ local function complete(key, ${namesOf(FIELDS)})
   if kind == 'done' or kind == 'dead' then
     endRun(record, kind == 'done' and 'd' or 'x')
     record.places = nil
+    keepFailure(record, more.failure)
   elseif record.state == 'l' then
     endRun(record, 'v')
     record.places = nil
@@ -107,7 +123,9 @@ local function complete(key, ${namesOf(FIELDS)})
       surfaces = more.due
       record.due = surfaces
     end
+    keepFailure(record, more.failure)
     if later then record.attempt = 0 end
+    if later then record.failures = nil end
     if where and record.places == '' then record.places = where end
   end
   owe(record, surfaces, mask, unknown)

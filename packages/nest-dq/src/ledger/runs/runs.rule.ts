@@ -7,6 +7,7 @@ import {
   endRun,
   giveUp,
   isOver,
+  keepFailure,
   newRecord,
   NO_GENERATION,
   swap,
@@ -178,7 +179,10 @@ export function complete(records: Records, request: CompleteRequest, time: Momen
   let surfaces = request.due;
   if (ends) {
     endRun(record, outcome.kind);
-    if (outcome.kind === 'dead') addLetter(records, id, record, outcome.death, outcome.places, time);
+    if (outcome.kind === 'dead') {
+      keepFailure(record, outcome.failure);
+      addLetter(records, id, record, outcome.death, outcome.places, time);
+    }
   } else if (isOver) {
     endRun(record, 'revoked');
   } else if (outcome.kind === 'again') {
@@ -194,7 +198,9 @@ export function complete(records: Records, request: CompleteRequest, time: Momen
     } else {
       surfaces = record.due = Math.ceil(outcome.due);
     }
+    if (outcome.kind === 'retry') keepFailure(record, outcome.failure);
     if (later) record.attempt = 0;
+    if (later) record.failures = undefined;
     if (request.places && record.places.length === 0) record.places = request.places;
   }
   if (ends || isOver) record.places = [];
@@ -248,11 +254,13 @@ function bury(records: Records, id: string, record: JobRecord, why: Death['why']
 function addLetter(
   records: Records,
   id: string,
-  { born, committed, due, attempt }: JobRecord,
+  record: JobRecord,
   death: Death,
   places: Letter['places'],
   { now }: Moment,
 ): void {
+  const { born, committed, due, attempt, failures } = record;
+  record.failures = undefined;
   records.keepLetter({
     ...death,
     id,
@@ -262,6 +270,7 @@ function addLetter(
     attempt,
     died: now,
     places,
+    ...(failures && { failures }),
   });
 }
 

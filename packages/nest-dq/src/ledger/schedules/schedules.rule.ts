@@ -158,8 +158,9 @@ export function trace(records: Records, id: string, time: Moment): Trace | undef
   const record = records.read(id, time);
   const schedule = record && scheduleOf(record, time.now);
   if (!schedule) return undefined;
-  const { state, fence, leaseEnd, holdEnd } = record;
-  return { ...schedule, fence, leaseEnd, left: state === 'running' && leaseEnd <= time.now, holdEnd };
+  const { state, fence, leaseEnd, holdEnd, failures } = record;
+  const left = state === 'running' && leaseEnd <= time.now;
+  return { ...schedule, fence, leaseEnd, left, holdEnd, ...(failures && { failures }) };
 }
 
 /** Why a generation may not take effect, given the current record. */

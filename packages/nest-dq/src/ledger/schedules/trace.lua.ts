@@ -1,4 +1,5 @@
 import type { Trace } from '../requests.js';
+import { readFailures } from '../records/failures.js';
 import { readSchedule, SCHEDULES } from './schedules.lua.js';
 import { replyEach, type RedisVerb } from '../script.js';
 
@@ -6,13 +7,13 @@ import { replyEach, type RedisVerb } from '../script.js';
 export const trace: RedisVerb<string, Trace | undefined> = {
   fields: {},
   script: `${SCHEDULES}
--- fence, leaseEnd, left, holdEnd, and the schedule; or -1 if there is none.
+-- fence, leaseEnd, left, holdEnd, failures, and the schedule; or -1 if there is none.
 local function trace(key)
   local record = readRecord(key)
   local schedule = scheduleOf(record)
   if not schedule then return -1 end
   local left = isRunning(record) and record.leaseEnd <= now
-  return record.fence, record.leaseEnd, left and 1 or 0, record.holdEnd, valuesOf(schedule)
+  return record.fence, record.leaseEnd, left and 1 or 0, record.holdEnd, short(failuresOf(record)), valuesOf(schedule)
 end
 ${replyEach({}, 'trace')}
 return reply
@@ -21,7 +22,8 @@ return reply
     const fence = from.number();
     if (fence < 0) return undefined;
     const [leaseEnd, left, holdEnd] = [from.number(), from.number(), from.number()];
+    const failures = readFailures(from.text());
     const schedule = readSchedule(from);
-    return schedule && { ...schedule, fence, leaseEnd, left: left === 1, holdEnd };
+    return schedule && { ...schedule, fence, leaseEnd, left: left === 1, holdEnd, ...failures };
   },
 };
