@@ -86,9 +86,41 @@ describe('nest-dq explain', () => {
     expect(JSON.parse(dead.stdout)).toMatchObject({ because: 'dead', deadLetter: { why: 'discarded' } });
   });
 
-  it('ends with 1 if nothing is known', async () => {
+  it('shows the attempts of a job that is retried, each error in one line, and its key by its id', async () => {
+    const { consumer, producer } = suite.system;
+    const backoff = { type: 'fixed', delay: '1h' } as const;
+    const fail = () => {
+      throw new RangeError('no answer\n  from the provider');
+    };
+    await consumer.consume('payment.collect', fail, { attempts: 6, backoff });
+    const { id } = await producer.now('payment.collect', {}, { key: 'order-7', group: 'user-1' });
+    await eventually('it failed', async () => {
+      const found = await producer.find({ tube: 'payment.collect', key: 'order-7' });
+      return found?.state === 'retrying';
+    });
+    await eventually('the process announced its handler', async () => {
+      const { stdout } = await suite.nestDq(['explain', '--tube', 'payment.collect', '--id', id]);
+      return /^attempt +1 of 6$/m.test(stdout);
+    });
+    const { stdout } = await suite.nestDq(['explain', '--tube', 'payment.collect', '--id', id]);
+    expect(stdout).toMatch(/^key +order-7$/m);
+    expect(stdout).toMatch(/^group +user-1$/m);
+    expect(stdout).toMatch(/^backoff +fixed, 1 h$/m);
+    expect(stdout).toMatch(/^added +\S+Z \(.+\)$/m);
+    expect(stdout).toMatch(
+      new RegExp(
+        `^ *1 +\\S+Z \\(.+\\) +\\d+ ms +\\S+:${process.pid} +RangeError: no answer from the provider$`,
+        'm',
+      ),
+    );
+  });
+
+  it('ends with 1 if nothing is known, and makes up no id', async () => {
     const { code, stdout } = await suite.nestDq(['explain', '--tube', TUBE, '--key', 'none', '--json']);
     expect([code, JSON.parse(stdout)]).toEqual([1, expect.objectContaining({ because: 'unknown' })]);
+    const told = await suite.nestDq(['explain', '--tube', TUBE, '--key', 'none']);
+    expect(told.stdout).toMatch(/^key +none$/m);
+    expect(told.stdout).not.toMatch(/^id /m);
   });
 });
 

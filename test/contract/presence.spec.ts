@@ -31,7 +31,18 @@ const RECORD: Omit<ProcessRecord, 'id'> = {
   consumes: true,
   nodes: { 'n0:11300': true },
   settings: { prefix: '', replicas: 3, minWritten: 2, lease: 1, doneTtl: 2, staleAfter: 3 },
-  tubes: [{ tube: 'Größe „x“', concurrency: 10, running: 1, held: 0, long: [] }],
+  tubes: [
+    { tube: 'Größe „x“', concurrency: 10, running: 1, held: 0, long: [] },
+    {
+      tube: 'retried',
+      concurrency: 1,
+      attempts: 6,
+      backoff: { type: 'fixed', delay: 5, max: 5, jitter: 0 },
+      running: 0,
+      held: 0,
+      long: [],
+    },
+  ],
 };
 
 /** A process, and what it learned last. */

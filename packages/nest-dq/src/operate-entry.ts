@@ -16,6 +16,7 @@ export type {
   WaitingState,
 } from './operate/waiting-view.js';
 export type {
+  BackoffView,
   CopyView,
   DueIn,
   DueSince,
@@ -47,7 +48,7 @@ export type { DeadLetterFilter } from './operate/letter-filter.js';
 export type { RepairExample, RepairOptions } from './operate/repair.js';
 
 export { DqDeadLetters } from './producer/dead-letters.js';
-export type { DeadLetter } from './api/dead-letter.js';
+export type { DeadLetter, FailedAttempt } from './api/dead-letter.js';
 export type { DiscardResult, ReviveResult } from './api/job.js';
 
 export type { BadSeal, LostJob, OperatorAct, ActTarget } from './events/events.js';

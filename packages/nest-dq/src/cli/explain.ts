@@ -1,6 +1,7 @@
 import { escaped } from 'nest-handlers/log';
 import { facts, instant, span, table } from 'nest-handlers/cli';
-import type { CopyView, Explanation } from '../operate/explanation.js';
+import type { FailedAttempt } from '../api/dead-letter.js';
+import type { BackoffView, CopyView, Explanation } from '../operate/explanation.js';
 import { clusterCommand } from './cluster.js';
 import { REFERENCE_FLAGS, referenceOf } from './references.js';
 
@@ -21,20 +22,57 @@ export const explain = clusterCommand({
 });
 
 function show(found: Explanation, now: number): string {
-  const { why, tube, key, id, state, dueAt, attempt, run, copies, deadLetter } = found;
+  const { why, tube, key, id, dueAt, firstDueAt, addedAt, movedAt, run, copies, deadLetter } = found;
+  const { attempts = [], group, priority, backoff, headers } = found;
+  const isThere = found.because !== 'unknown' || dueAt !== undefined;
   const known = facts({
     tube,
     key,
-    id,
-    state,
+    id: isThere || key === undefined ? id : undefined, // of a key without a job, it would be made up
+    state: found.state === 'waiting' && dueAt && dueAt.getTime() <= now ? 'due' : found.state,
+    added: addedAt && instant(addedAt, now),
+    moved: movedAt && instant(movedAt, now),
+    'first due': firstDueAt && instant(firstDueAt, now),
     due: dueAt && instant(dueAt, now),
-    runs: attempt === undefined ? undefined : String(attempt),
+    attempt: attemptText(found),
+    backoff: backoff && backoffText(backoff),
+    group,
+    priority,
+    headers: headers && JSON.stringify(headers),
     started: run && instant(run.startedAt, now),
     process: run?.process && `${run.process.pid} on ${run.process.host}`,
     'lease ends': run?.leaseEndsAt && instant(run.leaseEndsAt, now),
     died: deadLetter && `${instant(deadLetter.diedAt, now)}: ${deadLetter.why}`,
   });
-  return [escaped(why), '', known, ...(copies.length > 0 ? ['', showCopies(copies)] : [])].join('\n');
+  return [
+    escaped(why),
+    '',
+    known,
+    ...(attempts.length > 0 ? ['', showAttempts(attempts, now)] : []),
+    ...(copies.length > 0 ? ['', showCopies(copies)] : []),
+  ].join('\n');
+}
+
+function attemptText({ attempt, maxAttempts }: Explanation): string | undefined {
+  if (attempt === undefined) return undefined;
+  return maxAttempts === undefined ? String(attempt) : `${attempt} of ${maxAttempts}`;
+}
+
+function backoffText({ type, delay, max, jitter }: BackoffView): string {
+  const delays =
+    type === 'fixed' ? `fixed, ${span(delay)}` : `exponential, from ${span(delay)} to ${span(max)}`;
+  return jitter === 0 ? delays : `${delays}, up to ${Math.round(jitter * 100)} % less`;
+}
+
+function showAttempts(attempts: readonly FailedAttempt[], now: number): string {
+  const rows = attempts.map(({ attempt, startedAt, took, process, error }) => [
+    attempt,
+    instant(startedAt, now),
+    span(took),
+    process,
+    `${error.name}: ${error.message}`.replaceAll(/\s+/g, ' '),
+  ]);
+  return table(['FAILED', 'STARTED', 'TOOK', 'PROCESS', 'ERROR'], rows);
 }
 
 function showCopies(copies: readonly CopyView[]): string {

@@ -1,5 +1,6 @@
 // How the processes of one prefix know of each other. Nothing here decides about a job.
 import type { TubeLimits } from '../ledger/limits/limits.js';
+import type { ResolvedBackoff } from '../time/backoff.js';
 
 /** How often a process announces itself, and learns of the others, in ms. */
 export const ANNOUNCE_EVERY_MS = 5_000;
@@ -103,6 +104,10 @@ export interface TubeLoad {
   /** Name without the prefix. */
   readonly tube: string;
   readonly concurrency: number;
+  /** Maximum number of runs of a job without an option of its own. Absent from versions that don't announce it. */
+  readonly attempts?: number;
+  /** The backoff of such a job. Absent if it is a function. */
+  readonly backoff?: ResolvedBackoff;
   /** Absent if its handler has no limits. */
   readonly limits?: TubeLimits;
   /** Plan of its series, as `Occurrences` has it. Absent if it's no series. */

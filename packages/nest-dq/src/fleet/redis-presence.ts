@@ -144,6 +144,8 @@ const PROCESS: Shape = {
           tube: 'text',
           plan: 'text?',
           ...NUMBERS('concurrency', 'running', 'held'),
+          attempts: 'number?',
+          backoff: { optional: { fields: { type: 'text', ...NUMBERS('delay', 'max', 'jitter') } } },
           limits: { optional: { values: 'number' } },
           long: { list: { fields: { id: 'text', ...NUMBERS('attempt', 'runFor') } } },
         },

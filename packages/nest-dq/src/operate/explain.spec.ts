@@ -3,7 +3,9 @@ import { describe, expect, it } from '@jest/globals';
 import { BOOM, withDead } from '../../spec-support/dead-job.js';
 import { embedded } from '../../spec-support/producing.js';
 import { joined } from '../../spec-support/other-process.js';
+import { parseRef } from '../copies/job-ref.js';
 import { InProcessNode } from '../embedded/in-process-node.js';
+import { DEFAULT_BACKOFF } from '../time/backoff.js';
 
 const KEY = { tube: 't', key: 'k' };
 
@@ -120,6 +122,97 @@ describe('the explanation', () => {
     });
   });
 
+  it('has the errors of earlier attempts, the maximum, and when it was first due', async () => {
+    const world = await embedded();
+    const { inspector, producer, copies, run, clock } = world;
+    joined(world, { tube: 't', attempts: 6, backoff: DEFAULT_BACKOFF });
+    const receipt = await producer.now('t', 1);
+    const failure = {
+      startedAt: clock.wall(),
+      took: 40,
+      process: 'host:7',
+      name: 'PaymentError',
+      message: 'no',
+    };
+    const [copy] = await copies();
+    for (const attempt of [1, 2]) {
+      const due = clock.wall() + (attempt === 2 ? 60_000 : 0);
+      await (await run(copy!)).finish('retry', { due, failure: { ...failure, attempt } });
+    }
+    const { attempts, ...found } = await inspector.explain(receipt);
+    expect(found).toMatchObject({
+      state: 'retrying',
+      attempt: 2,
+      maxAttempts: 6,
+      backoff: DEFAULT_BACKOFF,
+      firstDueAt: receipt.dueAt,
+      addedAt: expect.any(Date),
+    });
+    const { startedAt, took, process: where } = failure;
+    const error = { name: 'PaymentError', message: 'no' };
+    const kept = { startedAt: new Date(startedAt), took, process: where, error };
+    expect(attempts).toEqual([
+      { attempt: 1, ...kept },
+      { attempt: 2, ...kept },
+    ]);
+  });
+
+  it('prefers the options of the job, and leaves out what processes disagree on', async () => {
+    const world = await embedded();
+    const { inspector, producer } = world;
+    joined(world, { tube: 't', attempts: 6 });
+    joined(world, { tube: 't', attempts: 7 });
+    const [own, other] = [
+      await producer.delay('t', 1, '1m', { attempts: 3, backoff: { type: 'fixed', delay: '5s' } }),
+      await producer.delay('t', 1, '1m'),
+    ];
+    expect(await inspector.explain(own)).toMatchObject({
+      maxAttempts: 3,
+      backoff: { type: 'fixed', delay: 5_000, max: 5_000, jitter: 0 },
+    });
+    expect(await inspector.explain(other)).not.toHaveProperty('maxAttempts');
+  });
+
+  it('has the key of a job asked for by its id or a reference without it, also while it runs', async () => {
+    const { inspector, producer, copies, run, clock } = await embedded();
+    const options = {
+      key: 'k',
+      group: 'user-17',
+      priority: 'high',
+      headers: { traceparent: '00-1' },
+    } as const;
+    const { id } = await producer.now('t', 1, options);
+    const known = { key: 'k', group: 'user-17', priority: 'high', headers: { traceparent: '00-1' } };
+    const { jobs } = await inspector.jobs('t');
+    expect(await inspector.explain(jobs[0]!)).toMatchObject(known);
+    expect(await inspector.explain({ tube: 't', id })).toMatchObject({
+      ...known,
+      addedAt: new Date(clock.wall()),
+    });
+    await run((await copies())[0]!);
+    const running = await inspector.explain({ tube: 't', id });
+    expect(running).toMatchObject({ because: 'running', ...known });
+    expect(parseRef(running.ref!, '')).toMatchObject({ id, key: 'k' });
+  });
+
+  it('says when a job was moved', async () => {
+    const { inspector, producer, clock } = await embedded();
+    const receipt = await producer.delay('t', 1, '1m', { key: 'k' });
+    await clock.advance(1_000);
+    expect(Object.keys(await inspector.explain(receipt))).not.toContain('movedAt');
+    await producer.reschedule(receipt, { delay: '2h' });
+    const { addedAt, movedAt } = await inspector.explain(receipt);
+    expect(movedAt!.getTime() - addedAt!.getTime()).toBe(1_000);
+  });
+
+  it('has durations in whole milliseconds', async () => {
+    const { inspector, producer, clock } = await embedded();
+    const receipt = await producer.delay('t', 1, '1m');
+    await clock.advance(0.4);
+    const { details } = await inspector.explain(receipt);
+    expect(details).toMatchObject({ dueIn: 60_000 });
+  });
+
   it('says that no process consumes the tube of an overdue job', async () => {
     const { inspector, producer, clock } = await embedded();
     const receipt = await producer.now('t', 1);
@@ -227,7 +320,15 @@ describe('the explanation', () => {
 
   it('of an unknown job says so', async () => {
     const { inspector } = await embedded();
-    expect(await inspector.explain(KEY)).toMatchObject({ because: 'unknown', copies: [] });
+    const { why: _, ...unknown } = await inspector.explain(KEY);
+    expect(unknown).toEqual({
+      because: 'unknown',
+      details: {},
+      id: expect.any(String),
+      tube: 't',
+      key: 'k',
+      copies: [],
+    });
   });
 
   it('changes nothing', async () => {

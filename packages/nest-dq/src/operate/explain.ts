@@ -5,17 +5,19 @@ import type { Stats } from '../beanstalk/connection.js';
 import type { Cluster } from '../cluster/cluster.js';
 import { unwrap } from '../copies/formats/unwrap.js';
 import { isCopyOf, ledgerGroup, type CopyHeader } from '../copies/header.js';
-import { parseRef, type JobTarget } from '../copies/job-ref.js';
+import { formatRef, parseRef, type JobTarget } from '../copies/job-ref.js';
 import { isUnknown, parseLocation, type Place } from '../copies/location.js';
+import { failedAttempt } from '../copies/make-dead-letter.js';
 import { toError } from '../errors.js';
 import { withinLimit } from '../time/call-limit.js';
 import type { TubeLimits } from '../ledger/limits/limits.js';
-import type { Presence } from '../fleet/presence.js';
+import type { Presence, PresentProcess } from '../fleet/presence.js';
 import type { Trace } from '../ledger/requests.js';
 import type { WaitingJobs } from '../ledger/waiting/waiting-jobs.js';
 import type { DqDeadLetters } from '../producer/dead-letters.js';
 import type { Clock } from 'nest-handlers/time';
 import type { CopyView, Explanation, RunningProcess } from './explanation.js';
+import { handlingOf, optionsOf, timesOf } from './job-facts.js';
 import { viewOfTube, type TubeSources } from './tube-view.js';
 import { sentenceOf } from './sentences.js';
 import { reasonOf, type Facts, type LimitFacts } from './why.js';
@@ -31,18 +33,24 @@ const LIMIT_MS = 1_000;
 
 /** Rejects with `DQ_BAD_REF`, `DQ_BAD_TUBE`. Servers that don't answer become part of the explanation. */
 export async function explain(sources: ExplanationSources, ref: JobRef): Promise<Explanation> {
-  const { cluster, ledger, clock, settings, presence } = sources;
+  const { cluster, ledger, clock, settings } = sources;
   const target = await locate(sources, parseRef(ref, settings.prefix, cluster.settings.seal));
   const { tube, id, key, born } = target;
   const known = await ask(sources, target, ref);
   const replaced = known.trace !== undefined && born !== undefined && known.trace.born !== born;
   const trace = replaced ? undefined : known.trace;
   const { letter, ledgerAway } = known;
-  const [found, tubeView, process] = await Promise.all([
-    copiesOf(sources, target, trace, letter),
+  const generation = trace?.generation ?? born ?? 0;
+  const places = placesOf(sources, target, generation, trace, letter);
+  const asked = sources.presence.all();
+  const presence = { all: () => asked };
+  const [found, tubeView, processes] = await Promise.all([
+    copiesOf(sources, target, generation, places),
     viewOfTube({ cluster, ledger, clock, settings, presence }, tube),
-    trace?.state === 'running' ? runnerOf(sources, target, trace) : undefined,
+    withinLimit(clock, LIMIT_MS, asked).catch((): PresentProcess[] => []),
   ]);
+  const name = withoutPrefix(tube, settings.prefix);
+  const process = trace?.state === 'running' ? runnerOf(processes, name, target, trace) : undefined;
   const due = trace?.due ?? letter?.dueAt.getTime() ?? (born === undefined ? undefined : target.due);
   const now = ledger.tube(tube).now();
   const copies = found.map(({ view }) => view);
@@ -66,15 +74,26 @@ export async function explain(sources: ExplanationSources, ref: JobRef): Promise
   const state = trace?.state ?? (letter ? 'dead' : isThere && !replaced ? 'waiting' : undefined);
   const isRetrying = state === 'waiting' && trace !== undefined && trace.attempt > 0;
   const reason = reasonOf(facts);
+  const knownKey = key ?? header?.key ?? letter?.key;
+  const bornAt = trace?.born ?? born ?? header?.born;
+  const isKnown = reason.because !== 'unknown' && bornAt !== undefined && due !== undefined;
+  const content = { tube, id, key: knownKey, copies: header?.copies ?? places.length, places };
+  const attempts = letter?.attempts ?? trace?.failures?.map(failedAttempt);
   return {
     ...reason,
     why: sentenceOf(reason),
     id,
-    tube: withoutPrefix(tube, settings.prefix),
-    ...(key !== undefined && { key }),
+    tube: name,
+    ...(knownKey !== undefined && { key: knownKey }),
+    ...(isKnown && { ref: formatRef({ ...content, born: bornAt, due }, cluster.settings.seal) }),
     ...(state !== undefined && !ledgerAway && { state: isRetrying ? 'retrying' : state }),
+    ...(reason.because !== 'unknown' && timesOf(id, bornAt, trace)),
     ...(due !== undefined && { dueAt: new Date(due) }),
     ...(trace && { attempt: trace.attempt }),
+    ...(header && trace && trace.attempt > 0 && firstDueOf(header, trace)),
+    ...(reason.because !== 'unknown' && handlingOf(processes, name, header)),
+    ...(attempts && { attempts }),
+    ...(header && optionsOf(header)),
     ...(trace && trace.fence > 0 && { run: { ...runOf(trace), ...(process && { process }) } }),
     copies,
     ...(letter && { deadLetter: letter }),
@@ -125,6 +144,11 @@ async function limitUseOf(
   return usage && { limits, group: header?.group, usage };
 }
 
+/** Due times in the ledger are rounded up. */
+function firstDueOf(header: CopyHeader, { due }: Trace): Pick<Explanation, 'firstDueAt'> {
+  return Math.abs(header.due - due) < 1 ? {} : { firstDueAt: new Date(header.due) };
+}
+
 function runOf({ fence, leaseEnd }: Trace) {
   return {
     startedAt: new Date(fence / 1_000),
@@ -132,17 +156,16 @@ function runOf({ fence, leaseEnd }: Trace) {
   };
 }
 
-/** The process that announced the run as a long one. Never rejects. */
-async function runnerOf(
-  { presence, clock, settings }: ExplanationSources,
-  { tube, id }: JobTarget,
+/** The process that announced the run as a long one. */
+function runnerOf(
+  processes: readonly PresentProcess[],
+  tube: string,
+  { id }: JobTarget,
   { attempt }: Trace,
-): Promise<RunningProcess | undefined> {
-  const name = withoutPrefix(tube, settings.prefix);
-  const all = await withinLimit(clock, LIMIT_MS, presence.all()).catch(() => []);
-  const found = all.find(({ record }) =>
+): RunningProcess | undefined {
+  const found = processes.find(({ record }) =>
     record.tubes.some(
-      (load) => load.tube === name && load.long.some((run) => run.id === id && run.attempt === attempt),
+      (load) => load.tube === tube && load.long.some((run) => run.id === id && run.attempt === attempt),
     ),
   );
   return found && { id: found.record.id, host: found.record.host, pid: found.record.pid };
@@ -153,21 +176,27 @@ interface FoundCopy {
   readonly header?: CopyHeader | undefined;
 }
 
-function copiesOf(
-  { cluster, clock, settings }: ExplanationSources,
+/** Where its copies are, as far as is known. */
+function placesOf(
+  { settings }: ExplanationSources,
   target: JobTarget,
+  generation: number,
   trace: Trace | undefined,
   letter: DeadLetter | undefined,
-): Promise<FoundCopy[]> {
-  const generation = trace?.generation ?? target.born ?? 0;
+): readonly Place[] {
   const ofReceipt = generation === target.born ? target.places : [];
   const ofLetter = letter ? parseRef(letter.ref, settings.prefix).places : [];
-  const places = [trace?.places ?? [], ofReceipt, ofLetter].find((some) => some.length > 0) ?? [];
-  const { id } = target;
+  return [trace?.places ?? [], ofReceipt, ofLetter].find((some) => some.length > 0) ?? [];
+}
+
+function copiesOf(
+  { cluster, clock }: ExplanationSources,
+  { id, tube }: JobTarget,
+  generation: number,
+  places: readonly Place[],
+): Promise<FoundCopy[]> {
   const inOrder = places.toSorted((a, b) => a.index - b.index);
-  return Promise.all(
-    inOrder.map((place) => copyAt(cluster, clock, { id, generation, tube: target.tube }, place)),
-  );
+  return Promise.all(inOrder.map((place) => copyAt(cluster, clock, { id, generation, tube }, place)));
 }
 
 async function copyAt(

@@ -1,5 +1,5 @@
-import type { DeadLetter } from '../api/dead-letter.js';
-import type { JobView } from '../api/job.js';
+import type { DeadLetter, FailedAttempt } from '../api/dead-letter.js';
+import type { JobRefText, JobView, Priority } from '../api/job.js';
 
 /** Since when a job that hasn't run is overdue. */
 export interface DueSince {
@@ -112,20 +112,57 @@ export interface ExplainedJob {
   readonly id: string;
   /** Name without the prefix. */
   readonly tube: string;
-  /** Absent for a plain job. */
+  /** Absent for a job without one; also if the job was asked for without it, and no copy of it is reachable. */
   readonly key?: string;
+  /** Refers to this job. Absent if nothing is known of it. */
+  readonly ref?: JobRefText;
   /** According to the ledger, or to the copies of a waiting plain job. */
   readonly state?: JobView['state'];
+  /** When it was added: by the ledger's clock, or for a job without a key by that of its producer. Absent if it isn't ours. */
+  readonly addedAt?: Date;
+  /** When its present due time was set, if that was later: by a move, a revival or an `Again`. */
+  readonly movedAt?: Date;
   /** When it runs next, or ran. */
   readonly dueAt?: Date;
+  /** When its first attempt was due, if that is another time: of a job that is retried. Absent if no copy is reachable. */
+  readonly firstDueAt?: Date;
   /** Number of started runs. */
   readonly attempt?: number;
+  /**
+   * Maximum number of runs: its own, or that of its tube's handlers. Absent if neither is known, or the processes that consume
+   * its tube differ.
+   */
+  readonly maxAttempts?: number;
+  /**
+   * Its last attempts that failed, at most 3, oldest first: of a job that is retried, or is dead. Those that ended without a
+   * report, for example because the process died, are missing. Absent if there are none, or `keepErrors` is off.
+   */
+  readonly attempts?: readonly FailedAttempt[];
+  /** Delays after failed runs: its own, or those of its tube's handlers. Absent if unknown, as `maxAttempts`, or a function. */
+  readonly backoff?: BackoffView;
+  /** Absent if it's normal or unknown. */
+  readonly priority?: Priority;
+  /** Group whose concurrent runs a limit counts. Absent if it has none, or no copy is reachable; so are the headers. */
+  readonly group?: string;
+  readonly headers?: Readonly<Record<string, string>>;
   /** Its last run, which may be ongoing; absent if none started. */
   readonly run?: RunView;
   /** Its copies, as far as their places are known, including missing ones. */
   readonly copies: readonly CopyView[];
   /** Its dead letter, if it has one. */
   readonly deadLetter?: DeadLetter;
+}
+
+/** The delays after failed runs, in ms. */
+export interface BackoffView {
+  /** `fixed`: the same delay each time. `exponential`: doubles each time. */
+  readonly type: 'fixed' | 'exponential';
+  /** First delay. */
+  readonly delay: number;
+  /** Max delay. */
+  readonly max: number;
+  /** Random part of the delay, 0 to 1. */
+  readonly jitter: number;
 }
 
 /** A run of a job, according to the ledger. */

@@ -1,5 +1,6 @@
 import type { TubeLimits } from '../ledger/limits/limits.js';
 import type { Presence, PresentProcess } from '../fleet/presence.js';
+import type { BackoffView } from './explanation.js';
 
 /** A process that uses this cluster, as announced some seconds ago. */
 export interface ProcessView {
@@ -50,6 +51,10 @@ export interface ProcessTubeView {
   readonly tube: string;
   /** Maximum concurrent runs. */
   readonly concurrency: number;
+  /** Maximum number of runs of a job without an option of its own. Absent from processes that don't announce it. */
+  readonly attempts?: number;
+  /** Delays after failed runs of such a job, in ms. Absent if its handler's `backoff` is a function. */
+  readonly backoff?: BackoffView;
   /** Limits of its handler, over all processes. Absent if it has none. */
   readonly limits?: TubeLimits;
   /** The cron expression with its time zone, or the name of the calendar. Absent if it's no series. */

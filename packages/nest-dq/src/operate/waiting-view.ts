@@ -143,7 +143,7 @@ export async function waitingPage(
   const known = keys ? await keysOf(found) : undefined;
   const jobs = found.map((job) => {
     const key = known?.get(job.id);
-    return { ...summaryOf(job, source), ...(key !== undefined && { key }) };
+    return { ...summaryOf({ ...job, key }, source), ...(key !== undefined && { key }) };
   });
   return { jobs, ...(after && { cursor: formatCursor(after.due, after.id) }), listed };
 }
@@ -185,13 +185,13 @@ export async function timelineOf(
 }
 
 export function summaryOf(
-  job: WaitingJob,
+  job: WaitingJob & { readonly key?: string | undefined },
   { tube, prefix, seal, now }: Omit<WaitingSource, 'waiting' | 'keysOf'>,
 ): JobSummary {
-  const { id, born, due, places, attempt } = job;
+  const { id, key, born, due, places, attempt } = job;
   return {
     id,
-    ref: formatRef({ tube, id, born, due, copies: places.length, places }, seal),
+    ref: formatRef({ tube, id, key, born, due, copies: places.length, places }, seal),
     tube: withoutPrefix(tube, prefix),
     state: stateOf(job, now),
     dueAt: new Date(due),

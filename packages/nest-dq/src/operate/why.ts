@@ -65,7 +65,7 @@ function byLedger({
     case 'dead':
       return { because: 'dead', details: {} };
     case 'running': {
-      const began = startedAt && { startedAt, runningFor: now - startedAt.getTime() };
+      const began = startedAt && { startedAt, runningFor: Math.floor(now - startedAt.getTime()) };
       return { because: 'running', details: { attempt, ...began, ...(process && { process }) } };
     }
     default:
@@ -86,7 +86,7 @@ function byCopies({ trace, copies }: Facts): ExplanationReason | undefined {
 
 function byTime({ now, due, trace }: Facts): ExplanationReason | undefined {
   if (due === undefined || due <= now) return undefined;
-  const when = { dueAt: new Date(due), dueIn: due - now };
+  const when = { dueAt: new Date(due), dueIn: Math.ceil(due - now) };
   if (!trace || trace.attempt === 0) return { because: 'not-due', details: when };
   return { because: 'retrying', details: { ...when, attempt: trace.attempt } };
 }
@@ -119,7 +119,7 @@ function usedLimit({ now, limits: use }: Facts): UsedLimit | undefined {
   const { interval = 0, burst = 1 } = limitsOf(limits);
   const next = (usage.turn - (burst - 1) * interval) / 1_000;
   if (next <= now) return undefined;
-  return { kind: 'rate', most: rate, per, nextAt: new Date(next), nextIn: next - now };
+  return { kind: 'rate', most: rate, per, nextAt: new Date(next), nextIn: Math.ceil(next - now) };
 }
 
 /** For a due job. */
@@ -140,5 +140,5 @@ function byTube(facts: Facts): ExplanationReason {
 }
 
 function dueSince({ now, due }: Facts): DueSince {
-  return due === undefined ? {} : { dueAt: new Date(due), overdueFor: now - due };
+  return due === undefined ? {} : { dueAt: new Date(due), overdueFor: Math.floor(now - due) };
 }

@@ -52,7 +52,7 @@ describe('an id with its tube', () => {
   it('finds and revokes a job with a key', async () => {
     const { producer } = await indexing();
     const { id } = await producer.delay('t', 1, '1m', { key: 'k' });
-    expect(await producer.find({ tube: 't', id })).toMatchObject({ state: 'waiting', id });
+    expect(await producer.find({ tube: 't', id })).toMatchObject({ state: 'waiting', id, key: 'k' });
     expect(await producer.revoke({ tube: 't', id })).toBe('revoked');
     expect(await producer.find({ tube: 't', key: 'k' })).toMatchObject({ state: 'revoked' });
   });

@@ -13,12 +13,19 @@ export async function findJob(context: ProducerContext, given: JobTarget): Promi
   if (!target) return undefined;
   const { id, born, places } = target;
   const found = await known(context, target);
-  if (found) return born === undefined || found.born === born ? view(context, target, found) : undefined;
+  if (found) {
+    if (born !== undefined && found.born !== born) return undefined;
+    return view(context, { ...target, key: await keyOf(context, target, found) }, found);
+  }
   if (born === undefined) return undefined;
   const copy = await readCopy(context.parts.cluster, target.tube, { id, generation: born }, places);
   if (!copy) return undefined;
-  const { due } = copy.header;
-  return view(context, target, { state: 'waiting', born, generation: born, due, attempt: 0, places });
+  const { due, key } = copy.header;
+  return view(
+    context,
+    { ...target, key: target.key ?? key },
+    { state: 'waiting', born, generation: born, due, attempt: 0, places },
+  );
 }
 
 /** Resolves with the headers in a copy of a job known to the ledger. Undefined if no copy is reachable. */
@@ -30,6 +37,16 @@ export async function headersOf(
   const copy =
     found && (await readCopy(context.parts.cluster, target.tube, { id: target.id, ...found }, found.places));
   return copy && (copy.header.headers ?? {});
+}
+
+/** The key, from a copy if the target doesn't have it. Undefined if the job has none, or no copy is reachable. */
+async function keyOf(
+  { parts }: ProducerContext,
+  { tube, id, key }: JobTarget,
+  { born, generation, places }: Schedule,
+): Promise<string | undefined> {
+  if (key !== undefined || born === 0 || places.length === 0) return key; // without a key it was born as generation 0
+  return (await readCopy(parts.cluster, tube, { id, generation }, places))?.header.key;
 }
 
 function known({ batched }: ProducerContext, { tube, id }: JobTarget): Promise<Schedule | undefined> {

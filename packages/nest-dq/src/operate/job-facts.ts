@@ -1,0 +1,52 @@
+// Facts about a job besides its state: from its id, its record, one of its copies, and what processes announce.
+import { decodeTime } from 'ulid';
+import { PRIORITIES } from '../api/job-options.js';
+import type { CopyHeader } from '../copies/header.js';
+import type { PresentProcess, TubeLoad } from '../fleet/presence.js';
+import type { Trace } from '../ledger/requests.js';
+import type { ExplainedJob } from './explanation.js';
+
+/** The id of a job without a key, which contains the time. */
+const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
+const NORMAL = PRIORITIES.indexOf('normal');
+
+/** When it was added, and when it was moved since: generations are numbered by the time at which they were opened. */
+export function timesOf(
+  id: string,
+  born: number | undefined,
+  trace: Trace | undefined,
+): Pick<ExplainedJob, 'addedAt' | 'movedAt'> {
+  const added = born || (ULID.test(id) ? decodeTime(id) : undefined);
+  const moved = trace && trace.generation !== trace.born ? trace.generation : undefined;
+  return {
+    ...(added !== undefined && { addedAt: new Date(added) }),
+    ...(moved !== undefined && { movedAt: new Date(moved) }),
+  };
+}
+
+/** How failed runs are retried, by the job's own options, or by those of all handlers of its tube if they agree. */
+export function handlingOf(
+  processes: readonly PresentProcess[],
+  tube: string,
+  header: CopyHeader | undefined,
+): Pick<ExplainedJob, 'maxAttempts' | 'backoff'> {
+  const loads = processes.flatMap(({ record }) => record.tubes.filter((load) => load.tube === tube));
+  const agreed = <Name extends 'attempts' | 'backoff'>(name: Name): TubeLoad[Name] | undefined =>
+    new Set(loads.map((load) => JSON.stringify(load[name]))).size === 1 ? loads[0]![name] : undefined;
+  const maxAttempts = header?.attempts ?? agreed('attempts');
+  const backoff = header?.backoff ?? agreed('backoff');
+  return { ...(maxAttempts !== undefined && { maxAttempts }), ...(backoff && { backoff }) };
+}
+
+/** The options that a copy carries. */
+export function optionsOf({
+  priority,
+  group,
+  headers,
+}: CopyHeader): Pick<ExplainedJob, 'priority' | 'group' | 'headers'> {
+  return {
+    ...(priority !== NORMAL && { priority: PRIORITIES[priority] }),
+    ...(group !== undefined && { group }),
+    ...(headers && { headers }),
+  };
+}
