@@ -58,6 +58,10 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     expect(await act('reschedule', { ref, delay: '30m' })).toBe('rescheduled');
     await producer.delay('orders', {}, '1h', { key: 'k' });
     expect(await act('runNow', { tube: 'orders', key: 'k' })).toBe('rescheduled');
+    await producer.delay('orders', { total: 1 }, '1h', { key: 'edited' });
+    expect(await act('runEdited', { tube: 'orders', key: 'edited', payload: { total: 2 } })).toBe(
+      'rescheduled',
+    );
     const { id } = await producer.delay('orders', {}, '1h');
     expect(await act('revoke', { tube: 'orders', id })).toBe('revoked');
     expect(await act('drainNode', { node: 'embedded' })).toBe(true);

@@ -75,3 +75,21 @@ it('there is no payload of a job that is gone, and none of another prefix', asyn
     ]);
   }
 });
+
+it.each<[string, NonNullable<Parameters<typeof ServedApp.start>[0]>['dashboard'], boolean]>([
+  ['everything', {}, true],
+  ['payloads redacted', { redact: () => '…' }, false],
+  ['no payloads', { access: () => ({ acts: 'all' }) }, false],
+])('a viewer who sees %s gets headers and edits payloads: %s', async (_what, dashboard, allowed) => {
+  const served = await ServedApp.start({ dashboard });
+  const headers = { tenant: 'xyzzy' };
+  const { ref } = await served.app.get(DqProducer).delay('orders', ORDER, '1h', { headers });
+  const { text } = await served.get(`/dq/api/job?ref=${ref}`);
+  expect(text.includes('xyzzy')).toBe(allowed);
+  expect((await served.get('/dq/api/session')).json.acts.includes('runEdited')).toBe(allowed);
+  const act = await served.post('/dq/api/acts/runEdited', { ref, payload: { id: 8 } });
+  expect(act.status).toBe(allowed ? 200 : 403);
+  expect((await served.get(`/dq/api/job?ref=${ref}`)).json.because).toBe(
+    allowed ? 'not-consumed' : 'not-due',
+  );
+});

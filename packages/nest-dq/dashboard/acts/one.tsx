@@ -18,7 +18,8 @@ export async function doAct<Name extends keyof SingleActs>(
     const result: unknown = await act(name, body);
     const isUnknown = typeof result === 'object' && result !== null && 'unknown' in result;
     // A job that runs now was moved, too, but nobody says so.
-    const isPlain = typeof result !== 'string' || (name === 'runNow' && result === 'rescheduled');
+    const runsNow = name === 'runNow' || name === 'runEdited';
+    const isPlain = typeof result !== 'string' || (runsNow && result === 'rescheduled');
     const told = t((isPlain ? `did.${name}` : `result.${result}`) as WordKey);
     tell(isUnknown ? `${told} ${t('tube.unknown')}` : told, isUnknown);
   } catch (error) {

@@ -1,10 +1,15 @@
 import type { ExplanationWire, JobRefWire } from '../../src/dashboard/wire.js';
+import { editPayload } from '../acts/edit-dialog.js';
 import { JobButtons } from '../acts/job-buttons.js';
 import { LetterButtons } from '../acts/letter-buttons.js';
 import { Badge } from '../parts/badge.js';
+import { CopyButton } from '../parts/copy-button.js';
+import { ErrorLine } from '../parts/error-line.js';
 import { Facts } from '../parts/facts.js';
 import { Failure } from '../parts/failure.js';
 import { JobState } from '../parts/job-state.js';
+import { attemptText, JobTimeline } from '../parts/job-timeline.js';
+import { JsonView } from '../parts/json-view.js';
 import { useLoad } from '../parts/load.js';
 import { Payload } from '../parts/payload.js';
 import { Table } from '../parts/table.js';
@@ -32,15 +37,21 @@ function Job({ job }: { readonly job: JobRefWire }) {
   const turn = Math.floor(now.value / FRESH);
   const { data, error, again } = useLoad((signal) => getData<ExplanationWire>('job', job, signal), [turn]);
   if (!data) return error ? <Failure error={error} /> : <p class="faint">{t('loading')}</p>;
-  const { state, deadLetter } = data;
+  const { state, deadLetter, attempt = 0, dueAt } = data;
   const isDead = deadLetter !== undefined;
+  const isThere = data.because !== 'unknown' || dueAt !== undefined;
   const canMove = !isDead && state !== 'running' && !OVER.includes(state) && data.because !== 'unknown';
   const name = data.key ?? data.id;
+  const edit = (payload: unknown) => editPayload(job, payload, again);
+  const isDue = state === 'waiting' && dueAt !== undefined && Date.parse(dueAt) < now.value;
   return (
     <>
       <div class="title">
-        <h1 class="long">{name}</h1>
-        {state && <JobState state={state} />}
+        <h1 class="long">
+          <bdi>{name}</bdi>
+        </h1>
+        {state && <JobState state={isDue ? 'due' : state} />}
+        {attempt > 0 && <Badge tone="calm">{attemptText(attempt, data)}</Badge>}
         {canMove && <JobButtons job={job} tube={data.tube} name={name} after={again} />}
         {isDead && <LetterButtons tube={data.tube} id={data.id} name={name} after={again} />}
       </div>
@@ -49,46 +60,71 @@ function Job({ job }: { readonly job: JobRefWire }) {
         <h2>{t(`because.${data.because}`)}</h2>
         <p>{whyText(data)}</p>
       </section>
+      {isThere && <Known data={data} job={job} edit={canMove || isDead ? edit : undefined} />}
+    </>
+  );
+}
+
+/** Facts about a job that is there, or was. For a key without one, even the id would be made up. */
+function Known({
+  data,
+  job,
+  edit,
+}: {
+  readonly data: ExplanationWire;
+  readonly job: JobRefWire;
+  readonly edit: ((payload: unknown) => void) | undefined;
+}) {
+  const { deadLetter, headers, priority, backoff, group } = data;
+  const hasCopy = data.copies.some(({ state }) => state !== 'missing');
+  return (
+    <>
       <div class="columns">
-        <section class="card" aria-label={t('job.record')}>
-          <h2>{t('job.record')}</h2>
-          <Facts
-            facts={[
-              [t('tube'), <a href={hashOf(['tubes', data.tube])}>{data.tube}</a>],
-              [t('job.id'), <code class="long">{data.id}</code>],
-              [t('job.key'), data.key && <code class="long">{data.key}</code>],
-              [t('job.due'), data.dueAt && <DueTime at={data.dueAt} />],
-              [t('job.attempt'), data.attempt !== undefined && count(data.attempt)],
-            ]}
-          />
+        <section class="card" aria-label={t('job.timeline')}>
+          <h2>{t('job.timeline')}</h2>
+          <JobTimeline job={data} />
         </section>
-        {data.run && <Run run={data.run} />}
+        <div class="rows">
+          <section class="card" aria-label={t('job.record')}>
+            <h2>{t('job.record')}</h2>
+            <Facts
+              facts={[
+                [t('tube'), <a href={hashOf(['tubes', data.tube])}>{data.tube}</a>],
+                [t('job.key'), data.key && <Copied text={data.key} what={t('job.key')} />],
+                [t('job.id'), <Copied text={data.id} what={t('job.id')} />],
+                [t('job.ref'), data.ref && <CopyButton text={data.ref} what={t('job.ref')} />],
+                [t('job.due'), data.dueAt && <DueTime at={data.dueAt} />],
+                [t('job.backoff'), backoff && backoffText(backoff)],
+                [t('job.group'), group && <code class="long">{group}</code>],
+                [t('copy.priority'), priority && t(`priority.${priority}`)],
+              ]}
+            />
+          </section>
+          {data.run?.leaseEndsAt && <Run run={data.run} />}
+        </div>
       </div>
-      {deadLetter && (
+      {deadLetter?.error && (
         <section class="card" aria-label={t('job.death')}>
           <h2>{t('job.death')}</h2>
-          <Facts
-            facts={[
-              [t('dead.why'), t(`died.${deadLetter.why}`)],
-              [t('dead.diedAt'), <Time at={deadLetter.diedAt} relative />],
-              [t('dead.error'), deadLetter.error && `${deadLetter.error.name}: ${deadLetter.error.message}`],
-            ]}
-          />
-          {deadLetter.error?.stack && (
-            <pre class="code" tabIndex={0} aria-label={t('dead.stack')}>
-              {deadLetter.error.stack}
-            </pre>
+          <ErrorLine error={deadLetter.error} />
+        </section>
+      )}
+      {headers && (
+        <section class="card" aria-label={t('job.headers')}>
+          <h2>{t('job.headers')}</h2>
+          <JsonView value={headers} label={t('job.headers')} />
+        </section>
+      )}
+      {hasCopy && (
+        <section class="card" aria-label={t('payload')}>
+          <h2>{t('payload')}</h2>
+          {deadLetter ? (
+            <Payload path={`tubes/${inPath(data.tube)}/dead/${inPath(data.id)}/payload`} edit={edit} />
+          ) : (
+            <Payload path="job/payload" query={job} edit={edit} />
           )}
         </section>
       )}
-      <section class="card" aria-label={t('payload')}>
-        <h2>{t('payload')}</h2>
-        {isDead ? (
-          <Payload path={`tubes/${inPath(data.tube)}/dead/${inPath(data.id)}/payload`} />
-        ) : (
-          <Payload path="job/payload" query={job} />
-        )}
-      </section>
       <section class="card" aria-label={t('job.copies')}>
         <h2>{t('job.copies')}</h2>
         <Table
@@ -105,7 +141,6 @@ function Job({ job }: { readonly job: JobRefWire }) {
             },
             { head: t('copy.readyIn'), number: true, cell: ({ readyIn }) => duration(readyIn) },
             { head: t('copy.age'), number: true, cell: ({ age }) => duration(age) },
-            { head: t('copy.priority'), number: true, cell: ({ priority }) => count(priority) },
             { head: t('copy.reserves'), number: true, cell: ({ reserves }) => count(reserves) },
             { head: t('copy.releases'), number: true, cell: ({ releases }) => count(releases) },
             { head: t('copy.timeouts'), number: true, cell: ({ timeouts }) => count(timeouts) },
@@ -114,6 +149,22 @@ function Job({ job }: { readonly job: JobRefWire }) {
       </section>
     </>
   );
+}
+
+function Copied({ text, what }: { readonly text: string; readonly what: string }) {
+  return (
+    <span class="copied">
+      <bdi>
+        <code class="long">{text}</code>
+      </bdi>
+      <CopyButton text={text} what={what} />
+    </span>
+  );
+}
+
+function backoffText({ type, delay, max, jitter }: NonNullable<ExplanationWire['backoff']>): string {
+  const backoff = t(`backoff.${type}`, { delay: duration(delay), max: duration(max) });
+  return jitter === 0 ? backoff : t('backoff.jitter', { backoff, percent: Math.round(jitter * 100) });
 }
 
 function DueTime({ at }: { readonly at: string }) {

@@ -1,20 +1,30 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { PayloadWire } from '../../src/dashboard/wire.js';
+import { ActButton } from '../acts/act-button.js';
 import { getData } from '../server/requests.js';
 import { session } from '../state/session.js';
 import { t } from '../words/language.js';
+import { CopyButton } from './copy-button.js';
 import { Failure } from './failure.js';
+import { JsonView } from './json-view.js';
 import { useLoad } from './load.js';
 
+interface PayloadProps {
+  readonly path: string;
+  readonly query?: object;
+  /** Lets the viewer run the job with another payload. */
+  readonly edit?: ((payload: unknown) => void) | undefined;
+}
+
 /** A payload, once somebody asks for it: each look is one for the server to allow. */
-export function Payload({ path, query = {} }: { readonly path: string; readonly query?: object }) {
+export function Payload(props: PayloadProps) {
   const [shown, setShown] = useState(false);
   if (!session.value?.payloads) return null;
   if (shown)
     return (
       <Focused>
-        <Shown path={path} query={query} />
+        <Shown {...props} />
       </Focused>
     );
   return (
@@ -35,15 +45,27 @@ function Focused({ children }: { readonly children: ComponentChildren }) {
   );
 }
 
-function Shown({ path, query }: { readonly path: string; readonly query: object }) {
+function Shown({ path, query = {}, edit }: PayloadProps) {
   const { data, error } = useLoad((signal) => getData<PayloadWire>(path, query, signal), [path]);
   if (error) return <Failure error={error} />;
   if (!data) return <p class="faint">{t('loading')}</p>;
   const { payload, bytes } = data;
   if (payload === undefined && bytes === undefined) return <p class="faint">{t('payload.none')}</p>;
   return (
-    <pre class="code" tabIndex={0} aria-label={t(bytes === undefined ? 'payload' : 'payload.bytes')}>
-      {bytes ?? JSON.stringify(payload, null, 2)}
-    </pre>
+    <>
+      {bytes === undefined ? (
+        <JsonView value={payload} label={t('payload')} />
+      ) : (
+        <pre class="code" tabIndex={0} aria-label={t('payload.bytes')}>
+          {bytes}
+        </pre>
+      )}
+      <div class="bar">
+        <CopyButton text={bytes ?? JSON.stringify(payload, null, 2)} what={t('payload')} />
+        {edit && bytes === undefined && (
+          <ActButton act="runEdited" label={t('act.runEdited')} onClick={() => edit(payload)} />
+        )}
+      </div>
+    </>
   );
 }

@@ -30,6 +30,17 @@ export const DO_SINGLE: Readonly<Record<keyof SingleActs, DoAct>> = {
   async runNow({ control, options }, body, doer) {
     return control.runNow(jobRef(new Input('the body', body, JOB_FIELDS), options.prefix), doer);
   },
+  async runEdited(runtime, body, { by }) {
+    const { deadLetters, producer } = runtime;
+    const input = new Input('the body', body, [...JOB_FIELDS, 'payload']);
+    const payload: unknown = input.must('payload', anything);
+    const ref = jobRef(input, runtime.options.prefix);
+    if (await deadLetters.get(ref))
+      return runtime.actOnJob('runEdited', ref, by, 'revived', () => deadLetters.revive(ref, { payload }));
+    return runtime.actOnJob('runEdited', ref, by, 'rescheduled', () =>
+      producer.reschedule(ref, { delay: 0 }, { payload }),
+    );
+  },
   async reschedule(runtime, body, { by }) {
     const input = new Input('the body', body, [...JOB_FIELDS, 'at', 'delay']);
     if (input.has('at') === input.has('delay'))

@@ -143,7 +143,7 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
     return this.respond(request, response, [], async ({ acts, payloads }) => ({
       version: VERSION,
       now: new Date(this.runtime.now()),
-      acts: [...acts],
+      acts: [...acts].filter((name) => name !== 'runEdited' || this.showsAll(payloads)),
       payloads,
       prefix: this.runtime.options.prefix,
       ...(this.cluster !== undefined && { cluster: this.cluster }),
@@ -153,8 +153,8 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
   }
 
   read(request: HttpRequest, response: HttpResponse, { query, read }: Read): Promise<void> {
-    return this.respond(request, response, query, (_, input) =>
-      read(this.runtime, input, request.params['tube'] ?? '', this.kafka),
+    return this.respond(request, response, query, ({ payloads }, input) =>
+      read(this.runtime, input, request.params['tube'] ?? '', this.kafka, this.showsAll(payloads)),
     );
   }
 
@@ -186,12 +186,18 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
   }
 
   act(request: HttpRequest, response: HttpResponse): Promise<void> {
-    return this.answer(request, response, async ({ acts, by }) => {
+    return this.answer(request, response, async ({ acts, payloads, by }) => {
       refuseForeignAct(request);
       const name = request.params['act'] ?? '';
       if (!isSingleAct(name) && !isBulkAct(name))
         throw new Refusal(404, 'NOT_FOUND', `unknown act ${JSON.stringify(name)}`);
       if (!acts.has(name)) throw new Refusal(403, 'NOT_ALLOWED', `this viewer may not perform ${name}`);
+      if (name === 'runEdited' && !this.showsAll(payloads))
+        throw new Refusal(
+          403,
+          'NOT_ALLOWED',
+          'this viewer may not see payloads as they are, and so not edit them',
+        );
       const doer = { by };
       const { runtime, kafka } = this;
       const { body } = request;
@@ -200,6 +206,11 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
       await this.bulks.answer(response, BEGIN_BULK[name](runtime, body, doer, kafka));
       return undefined;
     });
+  }
+
+  /** Whether a viewer sees what jobs carry as it is: `redact` says what is shown of a payload, and knows nothing of headers. */
+  private showsAll(payloads: boolean): boolean {
+    return payloads && !this.options.redact;
   }
 
   private async showPayload(viewer: Viewer, ref: Parameters<typeof this.runtime.inspector.payload>[0]) {

@@ -22,7 +22,14 @@ export interface Read {
   /** The fields of its query. */
   readonly query: readonly string[];
   /** `tube` is the name in its path, if there is one. */
-  readonly read: (runtime: DqRuntime, query: Input, tube: string, kafka: KafkaClusters) => Promise<unknown>;
+  readonly read: (
+    runtime: DqRuntime,
+    query: Input,
+    tube: string,
+    kafka: KafkaClusters,
+    /** Whether the viewer may see what a job carries besides its payload. */
+    showsHeaders: boolean,
+  ) => Promise<unknown>;
 }
 
 const RANGE = ['from', 'to'] as const;
@@ -68,8 +75,10 @@ export const READS: Readonly<Record<string, Read>> = {
   'history/tubes': { query: [], read: ({ inspector }) => inspector.historyOfTubes() },
   job: {
     query: JOB_FIELDS,
-    read: async ({ inspector, options }, query) =>
-      withoutLetterPayload(await inspector.explain(jobRef(query, options.prefix))),
+    read: async ({ inspector, options }, query, _, __, showsHeaders) => {
+      const { headers, ...rest } = await inspector.explain(jobRef(query, options.prefix));
+      return { ...withoutLetterPayload(rest), ...(showsHeaders && headers && { headers }) };
+    },
   },
   'tubes/:tube/dead': {
     query: LETTER_PAGE,
@@ -118,7 +127,7 @@ export const READS: Readonly<Record<string, Read>> = {
   },
 };
 
-function withoutLetterPayload({ deadLetter, ...rest }: Explanation): object {
+function withoutLetterPayload({ deadLetter, ...rest }: Pick<Explanation, 'deadLetter'>): object {
   return { ...rest, ...(deadLetter && { deadLetter: withoutPayload(deadLetter) }) };
 }
 

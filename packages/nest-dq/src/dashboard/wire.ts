@@ -94,7 +94,7 @@ export type SearchWire = { readonly ref: string } | AsJson<SearchResult>;
 /** A dead letter without its payload. */
 export type DeadLetterWire = AsJson<Omit<DeadLetter, 'payload'>>;
 
-/** `GET api/job?…` with a `JobRefWire`. */
+/** `GET api/job?…` with a `JobRefWire`. Headers only for viewers who may see payloads, and not with `redact`. */
 export type ExplanationWire = AsJson<Omit<ExplainedJob, 'deadLetter'>> &
   AsJson<ExplanationReason> & { readonly deadLetter?: DeadLetterWire };
 /**
@@ -245,6 +245,8 @@ export interface SingleActs {
   pause: { body: { tube: string; until?: string }; result: AsJson<PausedTube> };
   resume: { body: { tube: string }; result: AsJson<ResumedTube> };
   runNow: { body: JobRefWire; result: RescheduleResult };
+  /** Runs a waiting job now, or revives a dead one, with another payload. For viewers who may see it as it is. */
+  runEdited: { body: JobRefWire & { payload: unknown }; result: RescheduleResult | ReviveResult };
   /** To an ISO time, or after a duration such as '1h'. */
   reschedule: { body: JobRefWire & ({ at: string } | { delay: string }); result: RescheduleResult };
   revoke: { body: JobRefWire; result: RevokeResult };
@@ -336,6 +338,7 @@ export type ActName =
   | 'pause'
   | 'resume'
   | 'runNow'
+  | 'runEdited'
   | 'reschedule'
   | 'revoke'
   | 'revive'

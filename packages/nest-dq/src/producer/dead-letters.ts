@@ -6,6 +6,7 @@ import type { DiscardResult, JobRef, PatienceOptions, ReviveResult } from '../ap
 import type { Letter } from '../ledger/requests.js';
 import { storedTube, type AsJson, type Tube } from '../api/tube.js';
 import { checkBetween, checkObject } from './call-options.js';
+import { encodePayload } from '../copies/payload.js';
 import { dueAfter, dueNow } from './due.js';
 import { look } from './generations.js';
 import { findJob } from './job-finder.js';
@@ -33,11 +34,14 @@ export abstract class DqDeadLetters {
   abstract get(ref: JobRef, options?: PatienceOptions): Promise<DeadLetter | undefined>;
 
   /**
-   * Runs the job again, now or after a delay, with a fresh set of attempts. If it isn't, or is no longer, a dead letter, the
+   * Runs the job again, now or after a delay, with a fresh set of attempts, and with another payload if one is given. If it isn't, or is no longer, a dead letter, the
    * result is the state of the job. `DQ_NO_COPY`: every node that has a copy is unreachable, and the job stays dead.
-   * `DQ_TOO_FEW_COPIES`.
+   * `DQ_TOO_FEW_COPIES`; `DQ_BAD_PAYLOAD` for the payload.
    */
-  abstract revive(ref: JobRef, options?: PatienceOptions & { delay?: Duration }): Promise<ReviveResult>;
+  abstract revive(
+    ref: JobRef,
+    options?: PatienceOptions & { delay?: Duration; payload?: unknown },
+  ): Promise<ReviveResult>;
 
   /** Gives the job up for good and deletes its copies. If it isn't, or is no longer, a dead letter, the result is the state of the job. */
   abstract discard(ref: JobRef, options?: PatienceOptions): Promise<DiscardResult>;
@@ -80,15 +84,20 @@ export class ClusterDeadLetters extends DqDeadLetters {
 
   override async revive(
     ref: JobRef,
-    options?: PatienceOptions & { delay?: Duration },
+    options?: PatienceOptions & { delay?: Duration; payload?: unknown },
   ): Promise<ReviveResult> {
-    const { delay, patience } = checkObject('the revive options', options, ['delay', 'patience']);
+    const { delay, payload, patience } = checkObject('the revive options', options, [
+      'delay',
+      'payload',
+      'patience',
+    ]);
     const dueIn = delay === undefined ? dueNow : dueAfter(delay);
-    const call = { patience: this.context.patienceOf(patience) };
+    const content = payload === undefined ? undefined : encodePayload(payload);
+    const call = { patience: this.context.patienceOf(patience), bytes: content?.bytes.length };
     const target = this.context.parse(ref);
     const due = dueIn(this.context.now(target.tube));
     const until = this.context.parts.clock.now() + call.patience;
-    return this.context.retries.run(call, () => this.tryRevive(target, { due, until }));
+    return this.context.retries.run(call, () => this.tryRevive(target, { due, content, until }));
   }
 
   private async tryRevive(target: JobTarget, change: Change): Promise<ReviveResult> {

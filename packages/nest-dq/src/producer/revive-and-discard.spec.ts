@@ -50,6 +50,18 @@ describe('revive', () => {
     expect(await claim(primary!)).toEqual({ kind: 'wait', ms: 3_000 });
   });
 
+  it('takes another payload, and keeps everything else', async () => {
+    const { deadLetters, receipt, copies, clock } = await withDead({ key: 'k', headers: { tenant: 'x' } });
+    await expect(deadLetters.revive(receipt, { payload: 1n as never })).rejects.toMatchObject({
+      code: 'DQ_BAD_PAYLOAD',
+    });
+    expect(await deadLetters.revive(receipt, { payload: { a: 2 } })).toBe('revived');
+    await clock.advance(0);
+    const revived = await copies();
+    expect(revived.map(({ payload }) => payload)).toEqual(Array(3).fill('{"a":2}'));
+    expect(revived[0]!.header).toMatchObject({ key: 'k', headers: { tenant: 'x' } });
+  });
+
   it('lets it die again, and be revived again', async () => {
     const { deadLetters, receipt, copies, run, clock, bury, states } = await withDead();
     for (let time = 0; time < 3; time++) {

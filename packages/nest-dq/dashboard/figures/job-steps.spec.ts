@@ -1,0 +1,103 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ExplanationWire } from '../../src/dashboard/wire.js';
+import { jobSteps } from './job-steps.js';
+
+const JOB = {
+  because: 'retrying',
+  details: { dueAt: 'next', dueIn: 1, attempt: 2 },
+  why: '',
+  id: 'x',
+  tube: 't',
+  copies: [],
+} as const satisfies ExplanationWire;
+
+const failed = (attempt: number) => ({
+  attempt,
+  startedAt: `start ${attempt}`,
+  took: 5,
+  process: 'host:7',
+  error: { name: 'Error', message: 'no' },
+});
+
+/** The steps in short. */
+function told(job: Partial<ExplanationWire>): string[] {
+  return jobSteps({ ...JOB, ...job } as ExplanationWire).map((step) => {
+    switch (step.kind) {
+      case 'failed':
+        return `failed ${step.failed.attempt}`;
+      case 'untold':
+        return `untold ${step.from}-${step.to}`;
+      case 'running':
+      case 'done':
+        return `${step.kind} ${step.attempt} ${step.process ?? '?'}`;
+      case 'next':
+        return `next ${step.attempt} ${step.at}`;
+      default:
+        return `${step.kind} ${step.at ?? '?'}`;
+    }
+  });
+}
+
+describe('the steps of a job', () => {
+  it('that waits are its add and its due time', () => {
+    expect(told({ state: 'waiting', addedAt: 'add', dueAt: 'due', attempt: 0 })).toEqual([
+      'added add',
+      'due due',
+    ]);
+    expect(told({ state: 'waiting', addedAt: 'add', movedAt: 'move', dueAt: 'due' })).toEqual([
+      'added add',
+      'moved move',
+      'due due',
+    ]);
+  });
+
+  it('that is retried are its first due time, each attempt, and the next one', () => {
+    expect(
+      told({
+        state: 'retrying',
+        addedAt: 'add',
+        firstDueAt: 'due',
+        dueAt: 'retry',
+        attempt: 2,
+        attempts: [failed(1), failed(2)],
+      }),
+    ).toEqual(['added add', 'due due', 'failed 1', 'failed 2', 'next 3 retry']);
+  });
+
+  it('put attempts of which nothing is known together', () => {
+    const attempts = [failed(3), failed(5)];
+    expect(told({ state: 'retrying', dueAt: 'retry', attempt: 5, attempts })).toEqual([
+      'untold 1-2',
+      'failed 3',
+      'untold 4-4',
+      'failed 5',
+      'next 6 retry',
+    ]);
+  });
+
+  it('that runs end with the run, and where it is', () => {
+    const run = { startedAt: 'start', process: { id: 'p', host: 'web-1', pid: 7 } };
+    expect(
+      told({ state: 'running', dueAt: 'due', firstDueAt: 'due 1', attempt: 2, attempts: [failed(1)], run }),
+    ).toEqual(['due due 1', 'failed 1', 'running 2 web-1:7']);
+  });
+
+  it('that is over end with its end', () => {
+    expect(told({ state: 'done', dueAt: 'due', attempt: 1, run: { startedAt: 'start' } })).toEqual([
+      'due due',
+      'done 1 ?',
+    ]);
+    expect(told({ state: 'revoked', dueAt: 'due', attempt: 0 })).toEqual(['due due', 'revoked ?']);
+    const deadLetter = { diedAt: 'death', attempt: 2 } as NonNullable<ExplanationWire['deadLetter']>;
+    expect(
+      told({
+        state: 'dead',
+        firstDueAt: 'due',
+        dueAt: 'last',
+        attempt: 2,
+        attempts: [failed(1), failed(2)],
+        deadLetter,
+      }),
+    ).toEqual(['due due', 'failed 1', 'failed 2', 'dead death']);
+  });
+});

@@ -1,0 +1,57 @@
+// The timeline of a job: its past and its next attempt, in the order of time.
+import type { ExplanationWire } from '../../src/dashboard/wire.js';
+
+type FailedWire = NonNullable<ExplanationWire['attempts']>[number];
+
+/** One entry of a job's timeline. Times are ISO strings. */
+export type JobStep =
+  | { readonly kind: 'added' | 'moved' | 'due' | 'revoked'; readonly at?: string }
+  /** An attempt whose error the ledger kept. */
+  | { readonly kind: 'failed'; readonly at: string; readonly failed: FailedWire }
+  | {
+      readonly kind: 'running' | 'done';
+      readonly attempt: number;
+      readonly at?: string;
+      readonly process?: string;
+    }
+  /** Attempts that reported nothing, or whose errors weren't kept. `from` and `to` are the same for one. */
+  | { readonly kind: 'untold'; readonly from: number; readonly to: number }
+  | { readonly kind: 'next'; readonly attempt: number; readonly at: string }
+  | { readonly kind: 'dead'; readonly at: string };
+
+export function jobSteps(job: ExplanationWire): JobStep[] {
+  const { addedAt, movedAt, firstDueAt, dueAt, state, deadLetter } = job;
+  const attempt = job.attempt ?? deadLetter?.attempt ?? 0;
+  const steps: JobStep[] = [];
+  if (addedAt !== undefined) steps.push({ kind: 'added', at: addedAt });
+  if (movedAt !== undefined) steps.push({ kind: 'moved', at: movedAt });
+  const due = firstDueAt ?? (attempt <= 1 ? dueAt : undefined); // later it's that of the last attempt
+  const isRetryOnly = firstDueAt === undefined && state === 'retrying'; // its time is that of the retry
+  if (due !== undefined && !isRetryOnly) steps.push({ kind: 'due', at: due });
+  steps.push(...attemptsOf(job, attempt));
+  if (state === 'retrying' && dueAt !== undefined)
+    steps.push({ kind: 'next', attempt: attempt + 1, at: dueAt });
+  if (deadLetter) steps.push({ kind: 'dead', at: deadLetter.diedAt });
+  if (state === 'revoked') steps.push({ kind: 'revoked' });
+  return steps;
+}
+
+function attemptsOf({ attempts = [], state, run }: ExplanationWire, last: number): JobStep[] {
+  const steps: JobStep[] = [];
+  const isLastTold = state === 'running' || state === 'done';
+  for (let attempt = 1; attempt <= last; attempt++) {
+    const failed = attempts.find((each) => each.attempt === attempt);
+    const before = steps.at(-1);
+    if (failed) steps.push({ kind: 'failed', at: failed.startedAt, failed });
+    else if (attempt === last && isLastTold)
+      steps.push({
+        kind: state,
+        attempt,
+        ...(run && { at: run.startedAt }),
+        ...(run?.process && { process: `${run.process.host}:${run.process.pid}` }),
+      });
+    else if (before?.kind === 'untold') steps[steps.length - 1] = { ...before, to: attempt };
+    else steps.push({ kind: 'untold', from: attempt, to: attempt });
+  }
+  return steps;
+}
