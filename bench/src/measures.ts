@@ -13,6 +13,7 @@ import { idleJob } from './measures/idle-job.js';
 import { indexOfJobs } from './measures/index-of-jobs.js';
 import { inspector } from './measures/inspector.js';
 import { immediate } from './measures/immediate.js';
+import { keptErrors } from './measures/kept-errors.js';
 import { kafka } from './measures/kafka.js';
 import { lateness } from './measures/lateness.js';
 import { lingering } from './measures/lingering.js';
@@ -43,6 +44,7 @@ export const MEASURES: readonly Measure[] = [
   memory,
   indexOfJobs,
   sealed,
+  keptErrors,
   inspector,
   dashboard,
   growth,

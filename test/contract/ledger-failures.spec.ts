@@ -37,7 +37,7 @@ everyLedger((jobs) => {
     return rest;
   };
 
-  /** Runs it so many times; each run fails and waits for its retry, which is due at once. */
+  /** Runs it this many times; each run fails and waits for its retry, which is due at once. */
   async function fail(times: number, over: { generation?: number } = {}): Promise<void> {
     for (let attempt = 1; attempt <= times; attempt++)
       await complete(await run({ token: `token ${attempt}`, ...over }), retry(attempt));
