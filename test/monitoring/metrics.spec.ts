@@ -57,8 +57,39 @@ describe('the dashboard', () => {
     for (const panel of panels) expect(panel).toMatchObject({ datasource, targets: expect.anything() });
   });
 
-  it('has rows for jobs, lateness, servers, and dead letters and processes', () => {
+  it('has rows for whether all is well, jobs, lateness, servers, and dead letters and processes', () => {
     const rows = dashboard.panels.filter(({ type }) => type === 'row').map(({ title }) => title);
-    expect(rows).toEqual(['Jobs', 'Lateness', 'Nodes and ledger', 'Dead letters and processes']);
+    expect(rows).toEqual(['All well?', 'Jobs', 'Lateness', 'Nodes and ledger', 'Dead letters and processes']);
+  });
+
+  it('chooses among all tubes, those without a consumer too', () => {
+    const tube = dashboard.templating.list.find(({ name }) => name === 'tube');
+    expect(tube?.query).toBe('label_values(dq_tube_jobs, messaging_destination_name)');
+  });
+
+  it('has thresholds and the way to the runbook in each number of its first row', () => {
+    const runbook = readFileSync(new URL('../../docs/runbook.md', import.meta.url), 'utf8');
+    const headings = [...runbook.matchAll(/^## (Dq\w+)$/gm)].map(([, name]) => name!.toLowerCase());
+    const first = dashboard.panels.slice(
+      1,
+      dashboard.panels.findLastIndex(({ type }) => type === 'stat') + 1,
+    );
+    expect(first.length).toBeGreaterThan(5);
+    for (const { type, title, fieldConfig } of first) {
+      expect([title, type]).toEqual([title, 'stat']);
+      const { thresholds, links } = fieldConfig!.defaults;
+      expect([title, thresholds?.steps.length]).toEqual([title, expect.any(Number)]);
+      expect(thresholds!.steps.length).toBeGreaterThan(1);
+      const [, anchor] = /\/docs\/runbook\.md#(\w+)$/.exec(links?.[0]?.url ?? '') ?? [];
+      expect(headings).toContain(anchor);
+    }
+  });
+
+  it('leads to the runbook, and to the dashboard of nest-dq', () => {
+    expect(dashboard.links.map(({ url }) => url)).toEqual([
+      'https://github.com/OWNER/nest-dq/blob/main/docs/runbook.md',
+      '${dashboard}',
+    ]);
+    expect(dashboard.templating.list.map(({ name }) => name)).toContain('dashboard');
   });
 });

@@ -10,7 +10,8 @@ export interface Rule {
 }
 
 interface Dashboard {
-  readonly templating: { readonly list: readonly { readonly query: unknown }[] };
+  readonly links: readonly { readonly url: string }[];
+  readonly templating: { readonly list: readonly { readonly name: string; readonly query: unknown }[] };
   readonly panels: readonly Panel[];
 }
 
@@ -18,6 +19,12 @@ interface Panel {
   readonly type: string;
   readonly title: string;
   readonly targets?: readonly { readonly expr: string }[];
+  readonly fieldConfig?: {
+    readonly defaults: {
+      readonly thresholds?: { readonly steps: readonly { readonly value: number | null }[] };
+      readonly links?: readonly { readonly url: string }[];
+    };
+  };
 }
 
 const folder = new URL('../../docs/monitoring/', import.meta.url);

@@ -53,4 +53,11 @@ export type { DiscardResult, ReviveResult } from './api/job.js';
 
 export type { BadSeal, LostJob, OperatorAct, ActTarget } from './events/events.js';
 export type { LostJobsState, OtherLedgerState, RedisDownState, UnreadableState } from './health/health.js';
-export type { DqClusterView, DqLoad, DqNodeLoad, DqTubeCounts, ScheduledTo } from './events/hooks.js';
+export type {
+  DqClusterView,
+  DqLoad,
+  DqNodeLoad,
+  DqRedisMemory,
+  DqTubeCounts,
+  ScheduledTo,
+} from './events/hooks.js';

@@ -46,6 +46,18 @@ export interface DqClusterView {
    * so that servers are queried once; undefined in the others, and until the first query. Querying starts with the first call.
    */
   readonly allTubes: () => readonly DqTubeCounts[] | undefined;
+  /** Returns the memory of each Redis, as `allTubes` does; empty for an embedded node. */
+  readonly redisMemory: () => readonly DqRedisMemory[] | undefined;
+}
+
+/** Memory of one Redis server. */
+export interface DqRedisMemory {
+  /** `host:port`, or the path of a socket. */
+  readonly redis: string;
+  /** Used memory, in bytes. */
+  readonly used: number;
+  /** `maxmemory`, or the memory of its machine if that isn't set, in bytes. */
+  readonly limit: number;
 }
 
 /** Counts of one tube in the whole cluster. Unknown values are absent. `DqInspector.tubes` has more detail. */

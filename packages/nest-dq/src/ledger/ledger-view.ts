@@ -35,6 +35,8 @@ export interface RedisView {
   readonly memory?: number;
   /** `maxmemory`, in bytes; absent if there is no limit. */
   readonly memoryLimit?: number;
+  /** Memory of its machine, in bytes. */
+  readonly machineMemory?: number;
   /** `maxmemory-policy`. */
   readonly policy?: string;
   /** Whether it writes an append-only file. */

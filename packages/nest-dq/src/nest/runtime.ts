@@ -9,7 +9,8 @@ import { GoQueueJobs } from '../go-queue/go-queue-jobs.js';
 import { GoQueueTubes } from '../go-queue/go-queue-runs.js';
 import { ClusterHealth } from '../health/health.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
-import { scheduleHook, handlerHook, type DqHooks, type DqLoad } from '../events/hooks.js';
+import { scheduleHook, handlerHook, type DqHooks, type DqLoad, type DqRedisMemory } from '../events/hooks.js';
+import type { RedisView } from '../ledger/ledger-view.js';
 import { actOnJob } from '../operate/act.js';
 import { ActWriter } from '../fleet/act-writer.js';
 import { ClusterControl } from '../operate/control.js';
@@ -156,7 +157,11 @@ export class DqRuntime {
 
     // ── background duties ──
     const elected = () => this.process.elected;
-    this.tubeWatch = new TubeWatch({ clock, elected, look: () => this.inspector.tubes() });
+    const lookAround = async () => {
+      const [{ tubes }, { servers }] = await Promise.all([this.inspector.tubes(), viewLedger()]);
+      return { tubes, redis: servers };
+    };
+    this.tubeWatch = new TubeWatch({ clock, elected, look: lookAround });
     const { retentions } = this.consumer;
     const reporting = { ...parts, report };
     const letterSweeper = new LetterSweeper(options.prefix, reporting, retentions);
@@ -263,6 +268,7 @@ export class DqRuntime {
         events: this.events,
         load: () => this.load(),
         allTubes: () => this.tubeWatch.tubes(),
+        redisMemory: () => this.tubeWatch.redis()?.flatMap(memoryOf),
       });
       if (stop) this.unhook.push(stop);
     }
@@ -391,4 +397,9 @@ function nodeEvents(events: EventHub): NodeListener {
     down: ({ endpoint }, error) => events.emit('nodeDown', { node: endpoint, error }),
     trouble: ({ endpoint }, message) => events.emit('nodeTrouble', { node: endpoint, message }),
   };
+}
+
+function memoryOf({ address, memory, memoryLimit, machineMemory }: RedisView): DqRedisMemory[] {
+  const limit = memoryLimit ?? machineMemory;
+  return memory === undefined || limit === undefined ? [] : [{ redis: address, used: memory, limit }];
 }

@@ -115,11 +115,13 @@ export function recordMetrics(view: DqClusterView): () => void {
   };
   meter.addBatchObservableCallback(observe, observed);
   const stopTubes = recordTubes(meter, ofCluster, view);
+  const stopRedis = recordRedis(meter, ofCluster, view);
 
   return () => {
     for (const subscription of subscriptions) subscription.unsubscribe();
     meter.removeBatchObservableCallback(observe, observed);
     stopTubes();
+    stopRedis();
   };
 
   function on<N extends DqEventName>(event: N, listener: (event: DqEventMap[N]) => void) {
@@ -190,4 +192,30 @@ export function recordTubes(meter: Meter, ofCluster: Attributes, { allTubes }: D
   };
   meter.addBatchObservableCallback(observe, observed);
   return () => meter.removeBatchObservableCallback(observe, observed);
+}
+
+/** Reports the memory of Redis from the elected process. Returns a function that stops it. */
+function recordRedis(meter: Meter, ofCluster: Attributes, { redisMemory }: DqClusterView): () => void {
+  const memory = meter.createObservableGauge('dq.redis.memory', {
+    unit: 'By',
+    description: 'Memory that Redis uses',
+  });
+  const limit = meter.createObservableGauge('dq.redis.memory.limit', {
+    unit: 'By',
+    description: 'maxmemory of Redis, or the memory of its machine',
+  });
+  const told = new Set<string>();
+  const observe: BatchObservableCallback = (result) => {
+    const all = new Map(redisMemory()?.map((each) => [each.redis, each]));
+    for (const server of all.keys()) told.add(server);
+    for (const server of told) {
+      // As for tubes: what another process reports now is 0 here.
+      const { used, limit: most } = all.get(server) ?? { used: 0, limit: 0 };
+      const attributes = { ...ofCluster, 'dq.redis': server };
+      result.observe(memory, used, attributes);
+      result.observe(limit, most, attributes);
+    }
+  };
+  meter.addBatchObservableCallback(observe, [memory, limit]);
+  return () => meter.removeBatchObservableCallback(observe, [memory, limit]);
 }

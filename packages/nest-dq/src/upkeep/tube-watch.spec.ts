@@ -9,7 +9,10 @@ function watched() {
   const watch = new TubeWatch({
     clock,
     elected: () => is.elected,
-    look: async () => ({ tubes: [{ tube: 'mail', nodes: 3, due: (looks += 1) }], more: false, away: [] }),
+    look: async () => ({
+      tubes: [{ tube: 'mail', nodes: 3, due: (looks += 1) }],
+      redis: [{ address: 'r:6379', up: true, memory: 1_000 }],
+    }),
   });
   return { clock, is, watch, looks: () => looks };
 }
@@ -20,6 +23,7 @@ describe('TubeWatch', () => {
     expect(watch.tubes()).toBeUndefined();
     await clock.advance(0);
     for (let i = 0; i < 3; i++) expect(watch.tubes()).toMatchObject([{ due: 1 }]);
+    expect(watch.redis()).toMatchObject([{ memory: 1_000 }]);
     await clock.advance(14_999);
     expect(looks()).toBe(1);
     await clock.advance(1);

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from 'nest-handlers/time';
+import type { RedisView } from '../ledger/ledger-view.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
 
 /** Pause between two looks. */
@@ -11,12 +12,17 @@ interface TubeWatchParts {
   /** Whether this process is the leader, which looks for all. */
   readonly elected: () => boolean;
   /** Asks the servers. Never rejects. */
-  readonly look: () => Promise<TubeList>;
+  readonly look: () => Promise<Look>;
 }
 
-/** Looks at the tubes periodically, so that frequent readers, such as a metrics scraper, cost the servers nothing. */
+/** What one look found. */
+interface Look extends Pick<TubeList, 'tubes'> {
+  readonly redis: readonly RedisView[];
+}
+
+/** Looks at the tubes and Redis periodically, so that frequent readers, such as a metrics scraper, cost the servers nothing. */
 export class TubeWatch {
-  private seen: readonly TubeView[] | undefined;
+  private seen: Look | undefined;
   private timer: Timer | undefined;
   private state: 'new' | 'watching' | 'closed' = 'new';
 
@@ -27,11 +33,12 @@ export class TubeWatch {
    * starts the watch.
    */
   tubes(): readonly TubeView[] | undefined {
-    if (this.state === 'new') {
-      this.state = 'watching';
-      void this.look();
-    }
-    return this.parts.elected() ? this.seen : undefined;
+    return this.last()?.tubes;
+  }
+
+  /** The servers, as `tubes`. */
+  redis(): readonly RedisView[] | undefined {
+    return this.last()?.redis;
   }
 
   /** Idempotent. */
@@ -40,10 +47,18 @@ export class TubeWatch {
     this.timer?.cancel();
   }
 
+  private last(): Look | undefined {
+    if (this.state === 'new') {
+      this.state = 'watching';
+      void this.look();
+    }
+    return this.parts.elected() ? this.seen : undefined;
+  }
+
   private async look(): Promise<void> {
     const { clock, elected, look } = this.parts;
     const looks = elected();
-    this.seen = looks ? (await look()).tubes : undefined;
+    this.seen = looks ? await look() : undefined;
     if (this.state !== 'watching') return;
     this.timer = clock.after(looks ? INTERVAL_MS : ELECTED_EVERY_MS, () => void this.look());
   }

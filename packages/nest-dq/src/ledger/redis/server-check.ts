@@ -117,6 +117,7 @@ export function factsOf(info: string): Omit<RedisView, 'address' | 'up'> {
   const role = text('role');
   const memory = Number(text('used_memory'));
   const memoryLimit = Number(text('maxmemory'));
+  const machineMemory = Number(text('total_system_memory'));
   const policy = text('maxmemory_policy');
   const appendOnly = text('aof_enabled');
   return {
@@ -124,6 +125,7 @@ export function factsOf(info: string): Omit<RedisView, 'address' | 'up'> {
     ...(role !== undefined && { role }),
     ...(memory > 0 && { memory }),
     ...(memoryLimit > 0 && { memoryLimit }),
+    ...(machineMemory > 0 && { machineMemory }),
     ...(policy !== undefined && { policy }),
     ...(appendOnly !== undefined && { appendOnly: appendOnly === '1' }),
   };

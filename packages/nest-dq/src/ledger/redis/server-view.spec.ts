@@ -8,6 +8,7 @@ it('a server is shown as its INFO describes it', () => {
     'role:master',
     'used_memory:1048576',
     'maxmemory:2097152',
+    'total_system_memory:4194304',
     'maxmemory_policy:noeviction',
     'aof_enabled:1',
   ];
@@ -16,6 +17,7 @@ it('a server is shown as its INFO describes it', () => {
     role: 'master',
     memory: 1_048_576,
     memoryLimit: 2_097_152,
+    machineMemory: 4_194_304,
     policy: 'noeviction',
     appendOnly: true,
   });
