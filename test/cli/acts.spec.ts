@@ -72,13 +72,28 @@ it('an act that cannot be stored goes well, and the program says so', async () =
   });
 });
 
-it('nest-dq pause and resume ask whether the name is right of a tube that nobody knows', async () => {
-  const question = 'No process consumes this tube, and it has no jobs: is the name right?';
-  const pause = await suite.nestDq(['pause', 'order.cancle']);
-  expect(pause).toMatchObject({ code: 0, stdout: expect.stringContaining(question) });
-  const again = await suite.nestDq(['pause', 'order.cancle', '--json']);
-  expect(JSON.parse(again.stdout)).toMatchObject({ tube: 'order.cancle', unknown: true });
-  expect((await suite.nestDq(['resume', 'order.cancle'])).stdout).not.toContain(question);
-  expect((await suite.nestDq(['resume', 'order.cancle'])).stdout).toContain(question);
+it('nest-dq pause refuses a tube that nobody knows, unless it is forced to, and resume warns of it', async () => {
+  const wrong = 'order.cancle';
+  const warning = `nobody knows the tube ${wrong}: no process consumes it, and it has no jobs and no dead letters. Did you mean ${TUBE}?`;
+  expect(await suite.nestDq(['pause', wrong])).toEqual({
+    code: 1,
+    stdout: `${wrong}: not paused\n`,
+    stderr: `nest-dq: ${warning} To pause it in advance: --force\n`,
+  });
+  const json = await suite.nestDq(['pause', wrong, '--json']);
+  expect([json.code, JSON.parse(json.stdout)]).toEqual([
+    1,
+    { tube: wrong, paused: false, unknown: true, similar: [TUBE] },
+  ]);
+  expect(await suite.nestDq(['resume', wrong])).toEqual({
+    code: 1,
+    stdout: `${wrong}: was not paused\n`,
+    stderr: `nest-dq: ${warning}\n`,
+  });
+  const forced = await suite.nestDq(['pause', wrong, '--force', '--json']);
+  expect([forced.code, JSON.parse(forced.stdout)]).toEqual([0, expect.objectContaining({ unknown: true })]);
+  // A paused tube is known.
+  expect((await suite.nestDq(['stats', wrong])).code).toBe(0);
+  expect(await suite.nestDq(['resume', wrong])).toMatchObject({ code: 0, stderr: '' });
   expect((await suite.nestDq(['resume', TUBE])).stdout).toBe(`${TUBE}: was not paused\n`);
 });

@@ -103,3 +103,27 @@ it('nest-dq dead groups prints the letters by error, and dead discard-many takes
   expect((await suite.nestDq(['dead', 'groups', '--error', 'blocked'])).stdout).toBe('no dead letters\n');
   expect(await suite.nestDq(['dead', 'groups', '--limit', '0'])).toMatchObject({ code: 2 });
 });
+
+describe('nest-dq dead list', () => {
+  it('takes a filter, whose error may be in upper or lower case, and pages through the matches', async () => {
+    const because = 'the customer is gone';
+    for (let i = 0; i < 3; i++) {
+      await suite.system.producer.now(TUBE, { bad: true, because }, { key: `gone-${i}` });
+      const key = { tube: TUBE, key: `gone-${i}` };
+      await eventually('it is dead', async () => (await suite.system.producer.find(key))?.state === 'dead');
+    }
+    const list = async (...args: string[]) => {
+      const { code, stdout } = await suite.nestDq(['dead', 'list', TUBE, ...args, '--json']);
+      expect(code).toBe(0);
+      return JSON.parse(stdout) as { letters: { key?: string }[]; cursor?: string };
+    };
+    const first = await list('--error', 'CUSTOMER IS', '--limit', '2');
+    expect(first.letters.map(({ key }) => key)).toEqual(['gone-2', 'gone-1']);
+    const second = await list('--error', 'CUSTOMER IS', '--limit', '2', '--cursor', first.cursor!);
+    expect(second.letters.map(({ key }) => key)).toEqual(['gone-0']);
+    expect((await list('--why', 'stale')).letters).toEqual([]);
+    expect((await list('--to', '-1h')).letters).toEqual([]);
+    expect((await list('--from', '-1h', '--why', 'discarded')).letters.length).toBeGreaterThan(3);
+    await suite.nestDq(['dead', 'discard-many', TUBE, '--yes']);
+  });
+});

@@ -16,6 +16,10 @@ jest.setTimeout(120_000);
 /** The tube of all examples. */
 export const TUBE = 'order.cancel';
 
+/** A terminal that takes colours, whatever runs these tests. */
+const { FORCE_COLOR: _forced, NO_COLOR: _without, ...others } = process.env;
+const TERMINAL = { ...others, TERM: 'xterm-256color' };
+
 /** The servers of a spec file, a process that consumes `order.cancel`, and the command, which finds them by its environment. */
 export interface CliSuite {
   readonly servers: Servers;
@@ -29,6 +33,12 @@ export interface CliSuite {
   shell(line: string, path: string): Promise<Ran>;
   /** Runs it on a terminal of its own, and types the keys once it has said this. Resolves with all that it said, and its status. */
   onTerminal(args: readonly string[], said: string, keys: string): Promise<string>;
+  /** As `onTerminal`, with any number of steps; each waits for what is said after the one before. `columns`: 80 unless given. */
+  atTerminal(
+    args: readonly string[],
+    steps: readonly (readonly [said: string, keys: string])[],
+    columns?: number,
+  ): Promise<string>;
   /** Makes `order-42` wait for an hour, and `order-13` a dead letter. */
   prepare(): Promise<void>;
 }
@@ -62,6 +72,35 @@ export function cliSuite(options: DqOptions = {}): CliSuite {
     await rm(folder, { recursive: true, force: true });
   });
 
+  function atTerminal(
+    args: readonly string[],
+    steps: readonly (readonly [said: string, keys: string])[],
+    columns = 80,
+  ): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const command = [process.execPath, PROGRAM, ...args].join(' ');
+      const surroundings = { env: { ...TERMINAL, ...env }, cwd: folder };
+      const child = execFile(
+        'script',
+        ['-qec', `stty rows 24 cols ${columns}; ${command}`, '/dev/null'],
+        surroundings,
+      );
+      const left = [...steps];
+      let said = '';
+      let seen = 0;
+      child.stdout!.on('data', (chunk: string) => {
+        said += chunk;
+        const [awaited, keys] = left[0] ?? [];
+        if (awaited === undefined || !said.includes(awaited, seen)) return;
+        seen = said.length;
+        left.shift();
+        child.stdin!.write(keys!);
+      });
+      child.on('error', reject);
+      child.on('close', (code) => resolve(`${said}\nstatus ${code}`));
+    });
+  }
+
   return {
     get servers() {
       return servers;
@@ -80,29 +119,14 @@ export function cliSuite(options: DqOptions = {}): CliSuite {
       new Promise((resolve) => {
         const surroundings = {
           cwd: folder,
-          env: { ...process.env, ...env, PATH: `${path}:${process.env['PATH']}` },
+          env: { ...others, ...env, PATH: `${path}:${process.env['PATH']}` },
         };
         const child = execFile('/bin/sh', ['-c', line], surroundings, (_error, stdout, stderr) =>
           resolve({ code: child.exitCode ?? -1, stdout, stderr }),
         );
       }),
-    onTerminal: (args, awaited, keys) =>
-      new Promise((resolve, reject) => {
-        const command = [process.execPath, PROGRAM, ...args].join(' ');
-        const surroundings = { env: { ...process.env, ...env }, cwd: folder };
-        const child = execFile(
-          'script',
-          ['-qec', `stty rows 24 cols 80; ${command}`, '/dev/null'],
-          surroundings,
-        );
-        let said = '';
-        child.stdout!.on('data', (chunk: string) => {
-          if (!said.includes(awaited) && (said + chunk).includes(awaited)) child.stdin!.write(keys);
-          said += chunk;
-        });
-        child.on('error', reject);
-        child.on('close', (code) => resolve(`${said}\nstatus ${code}`));
-      }),
+    onTerminal: (args, awaited, keys) => atTerminal(args, [[awaited, keys]]),
+    atTerminal,
     prepare: async () => {
       const { producer } = system;
       await producer.delay(TUBE, { order: 42 }, '1h', { key: 'order-42' });

@@ -41,12 +41,14 @@ export class CommandHosts {
   }
 
   private start(): ChildProcess {
-    const env = { ...process.env, ...this.env };
+    // Jest asks its workers for colours, which a command would print.
+    const { FORCE_COLOR: _, ...others } = process.env;
+    const env = { ...others, ...this.env };
     const built = join(import.meta.dirname, '..', '..', 'packages', this.program, 'dist', 'cli.js');
     const host = fork(HOST, [built], {
       cwd: this.folder,
       env,
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'], // what a command prints is caught in the process
     });
     this.all.push(host);
     return host;

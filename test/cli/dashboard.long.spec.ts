@@ -214,7 +214,7 @@ describe('nest-dq dashboard', () => {
     [['--port', 'http'], '--port: invalid value "http": expected a whole number from 0 to 65535.'],
     [['--redis', 'http://127.0.0.1'], '`redis` has the scheme http: expected redis://… or rediss://….'],
     [['--beanstalks', 'a:b'], '"a:b"'],
-    [['--host', '0.0.0.0'], "Unknown option '--host'"],
+    [['--host', '0.0.0.0'], 'dashboard: unknown option --host.'],
     [['8080'], 'dashboard: unexpected argument 8080.'],
   ])('%j is refused', async (args, message) => {
     const { code, stdout, stderr } = await suite.nestDq(['dashboard', ...args]);

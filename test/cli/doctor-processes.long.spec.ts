@@ -51,6 +51,7 @@ describe('nest-dq doctor of the processes', () => {
     expect(await examine()).toEqual(['ok processes: 1 process with the same settings, 1 of them consuming']);
     expect(await examine({ DQ_PREFIX: 'nobody.' })).toEqual([
       'ok processes: no process of the application is running',
+      'warning prefix: no tube begins with "nobody.", but 1 other: order. (1)',
     ]);
   });
 

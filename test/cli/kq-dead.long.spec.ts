@@ -189,7 +189,7 @@ it('finds the brokers by a file, which others may not write, and by a flag befor
 });
 
 it.each<[string, readonly string[], RegExp]>([
-  ['no command', [], /No command given: expected one of dead topics, dead list, dead show/],
+  ['no command', [], /No command given\.\nRun `nest-kq help` for the commands\./],
   ['no topic', ['dead', 'list'], /dead list: missing TOPIC\./],
   ['a wrong topic', ['dead', 'list', 'a b'], /KQ_BAD_TOPIC/],
   ['a wrong cursor', ['dead', 'list', DEAD, '--cursor', 'x'], /KQ_BAD_OPTION: `cursor` is 'x'/],
@@ -207,7 +207,7 @@ it.each<[string, readonly string[], RegExp]>([
   const { code, stderr, stdout } = await nestKq(args);
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toMatch(expected);
-  expect(stderr).toMatch(/Run `nest-kq.* --help` for/);
+  expect(stderr).toMatch(/Run `nest-kq help.*` for/);
 });
 
 it('ends with 1 for a missing topic', async () => {

@@ -68,6 +68,16 @@ describe('nest-dq move-many', () => {
   });
 });
 
+it('a dry run shows keys', async () => {
+  await suite.system.producer.at('mail.keyed', 1, new Date(AT), { key: 'customer-7' });
+  const isListed = async () => (await suite.system.inspector.jobs('mail.keyed')).listed === 1;
+  await eventually('it is listed', isListed);
+  const { stdout } = await suite.nestDq(['revoke-many', 'mail.keyed', '--dry-run']);
+  expect(stdout).toBe(
+    `would revoke 1 waiting job of mail.keyed\n  customer-7  waiting, due ${stdout.slice(stdout.indexOf('2031'))}`,
+  );
+});
+
 describe('nest-dq revoke-many', () => {
   it('revokes those that the filter means', async () => {
     const before = await dueAts();

@@ -370,17 +370,17 @@ describe('nest-dq', () => {
     [['serve', '--idle', '0'], '--idle: invalid value "0": expected a whole number from 1'],
     [['serve', '--deny', 'pause'], 'serve: unknown command `pause` in `deny`: expected one of put,'],
     [['serve', '--read-only=yes'], "Option '--read-only' does not take an argument"],
-    [['serve', '--prot', '1'], "Unknown option '--prot'"],
+    [['serve', '--prot', '1'], 'serve: unknown option --prot. Did you mean --port?'],
     [['serve', '11300'], 'serve: unexpected argument 11300.'],
-    [['server'], 'Unknown command server: expected one of doctor, '],
-    [['--port', '1'], 'No command before --port: expected one of doctor, '],
+    [['server'], 'Unknown command server. Did you mean serve?'],
+    [['--port', '1'], 'No command before --port.'],
     [['dead'], 'Missing command after dead: expected one of list, show, revive, discard, '],
-    [[], 'No command given: expected one of doctor, '],
+    [[], 'No command given.'],
   ])('%j is refused', async (args, message) => {
     const process = nestDq(...args);
     expect(await process.ended).toEqual({ code: 2, signal: null });
     expect(process.stderr).toContain(`nest-dq: ${message}`);
-    expect(process.stderr).toMatch(/\nRun `nest-dq (serve )?--help` for (its flags|the commands)\.\n$/);
+    expect(process.stderr).toMatch(/\nRun `nest-dq help( serve)?` for (its flags|the commands)\.\n$/);
     expect(process.stdout).toBe('');
   });
 

@@ -75,6 +75,6 @@ describe('a command that writes', () => {
     expect((await suite.nestDq(['revoke', ...args], prefix)).stderr).toBe(
       'nest-dq: no process with the prefix "nobody." is running; using the defaults for lease, doneTtl, staleAfter, replicas, minWritten\n',
     );
-    expect((await suite.nestDq(['find', ...args], prefix)).stderr).toBe('');
+    expect((await suite.nestDq(['find', ...args], prefix)).stderr).not.toContain('using the defaults');
   });
 });

@@ -58,7 +58,8 @@ describe('nest-dq top', () => {
     const said = await suite.onTerminal(['top', '--interval', '500ms'], 'CONSUMERS', 'q');
     expect(said).toContain('\x1b[?1049h');
     expect(said).toMatch(/3 of 3 nodes up/);
-    expect(said).toMatch(/order\.cancel( +\d+){4} +yes/);
+    // oxlint-disable-next-line no-control-regex
+    expect(said.replaceAll(/\x1b\[\d+m/g, '')).toMatch(/order\.cancel( +\d+){4} +yes/);
     expect(said.slice(said.indexOf('CONSUMERS'))).toContain('\x1b[?25h\x1b[?1049l');
     expect(said).toMatch(/status 0$/);
   });

@@ -1,6 +1,7 @@
-// The command `nest-dq`. Exit status: 0 success, 1 failure, 2 invalid arguments; `doctor` has its own statuses.
+// The command `nest-dq`. Exit status: 0 success, 1 failure, 2 invalid arguments or Redis unusable; `doctor` has its own statuses.
 import { startProgram } from 'nest-handlers/cli';
 import { COMMANDS } from './cli/commands.js';
+import { CONNECTION } from './cli/connection-flags.js';
 import { DqError, type DqErrorCode } from './errors.js';
 import { VERSION } from './fleet/version.js';
 
@@ -19,5 +20,6 @@ await startProgram({
   name: 'nest-dq',
   version: VERSION,
   commands: COMMANDS,
+  topics: { connection: CONNECTION },
   isAboutArguments: (error) => error instanceof DqError && ABOUT_ARGUMENTS.includes(error.code),
 });

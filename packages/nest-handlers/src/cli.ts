@@ -6,5 +6,7 @@ export * from './cli/arguments.js';
 export * from './cli/command.js';
 export * from './cli/config-file.js';
 export * from './cli/confirm.js';
+export * from './cli/nearest.js';
 export * from './cli/output.js';
 export * from './cli/program.js';
+export * from './cli/text.js';

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { startProgram } from 'nest-handlers/cli';
 import { COMMANDS } from './cli/commands.js';
+import { CONNECTION } from './cli/connection-flags.js';
 import { KqError, type KqErrorCode } from './errors.js';
 
 /** Errors about an argument: a topic, a partition, a cursor. */
@@ -16,5 +17,6 @@ await startProgram({
   name: 'nest-kq',
   version,
   commands: COMMANDS,
+  topics: { connection: CONNECTION },
   isAboutArguments: (error) => error instanceof KqError && ABOUT_ARGUMENTS.includes(error.code),
 });

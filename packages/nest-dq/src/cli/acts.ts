@@ -1,4 +1,4 @@
-import { instant, table } from 'nest-handlers/cli';
+import { instant, type Line, styled, table } from 'nest-handlers/cli';
 import type { ActPage, ActView } from '../operate/act-view.js';
 import { clusterCommand } from './cluster.js';
 
@@ -12,7 +12,7 @@ export const acts = clusterCommand({
     limit: { value: 'N', help: 'max number shown (default 50, at most 1000)' },
     cursor: { value: 'CURSOR', help: 'continue where the previous page ended' },
   },
-  status: '0 listed; 1 Redis unreachable',
+  status: '0 listed; 2 Redis unusable',
   examples: ['nest-dq acts', 'nest-dq acts --limit 5 --json'],
   async run(args, { runtime }) {
     const page = await runtime.inspector.acts({
@@ -23,18 +23,20 @@ export const acts = clusterCommand({
   },
 });
 
-function showPage({ acts: shown, cursor }: ActPage, now: number): string {
+function showPage({ acts: shown, cursor }: ActPage, now: number): Line[] {
   const rows = shown.map(({ at, by, act, on, count, error }) => [
     instant(at, now),
     by,
     act,
     showOn(on),
     count,
-    error?.message ?? '',
+    styled('red', error?.message ?? ''),
   ]);
   const head = ['WHEN', 'WHO', 'ACT', 'ON', 'CHANGED', 'ERROR'];
-  const lines = rows.length === 0 ? 'no acts recorded' : table(head, rows);
-  return cursor === undefined ? lines : `${lines}\n\n… and more: --cursor ${cursor}`;
+  return [
+    rows.length === 0 ? 'no acts recorded' : table(head, rows),
+    ...(cursor === undefined ? [] : ['', `… and more: --cursor ${cursor}`]),
+  ];
 }
 
 /** `order.cancel 42`, `mail {"state":"retrying"}`, `10.0.0.1:11300`, `orders.shop.kq-dead 0/12` */

@@ -1,4 +1,3 @@
-import { escaped } from 'nest-handlers/log';
 import {
   type Answer,
   type Arguments,
@@ -6,11 +5,14 @@ import {
   counted,
   type Flags,
   grouped,
+  styled,
   YES_FLAG,
 } from 'nest-handlers/cli';
 import type { BulkOptions, BulkProgress } from '../operate/bulk.js';
+import type { Connected } from './cluster.js';
 import { operator } from './operator.js';
 import { note } from './process.js';
+import { warnedOfUnknown } from './unknown-tube.js';
 
 /** Flags of all bulk commands. Each adds those of its filter. */
 export const ACT_FLAGS: Flags = {
@@ -23,7 +25,8 @@ export const ACT_FLAGS: Flags = {
 };
 export const BULK_FLAGS: Flags = { limit: { value: 'N', help: 'max number of items' }, ...ACT_FLAGS };
 
-export const BULK_STATUS = '0 done; 1 not done, partly failed, or a server is unreachable';
+export const BULK_STATUS =
+  '0 done; 1 not done, partly failed, unknown tube, or a node is unreachable; 2 Redis unusable';
 
 const MAX = 1_000_000_000;
 
@@ -43,21 +46,35 @@ export function limitOf(args: Arguments): number | undefined {
   return args.count('limit', 1, MAX);
 }
 
-/** Counts, asks for confirmation, then acts, writing its progress to standard error. */
-export async function actOnMany<Example>(args: Arguments, act: BulkAct<Example>): Promise<Answer> {
+/**
+ * Counts, asks for confirmation, then acts, writing its progress to standard error. `tube`: the tube of all items, for a warning
+ * if nobody knows it.
+ */
+export async function actOnMany<Example>(
+  args: Arguments,
+  { runtime, context }: Connected,
+  act: BulkAct<Example>,
+  tube?: string,
+): Promise<Answer> {
   const { verb, one, many } = act;
   const options = { by: operator(), cursor: args.text('cursor', 'the cursor printed by the same command') };
   const found = await last(act.start({ ...options, dryRun: true }));
   const what = `${verb} ${counted(found.done, one, many)}`;
+  const isUnknown =
+    found.done === 0 && tube !== undefined && (await warnedOfUnknown(runtime.inspector, tube));
   if (args.has('dry-run')) {
-    const lines = found.examples.map((example) => `  ${escaped(act.show(example))}`);
+    const lines = found.examples.map((example) => `  ${act.show(example)}`);
     const more = found.done > lines.length && lines.length > 0 ? ['  …'] : [];
     return {
       json: { dryRun: true, count: found.done, examples: found.examples },
-      text: [`would ${what}`, ...lines, ...more].join('\n'),
+      text: [`would ${what}`, ...lines, ...more],
+      status: isUnknown ? 1 : 0,
     };
   }
-  if (found.done > 0 && !(await confirmed(args, what))) {
+  if (
+    found.done > 0 &&
+    !(await confirmed(args, context === undefined ? what : `${what} in context ${context}`))
+  ) {
     return { json: { done: 0, failed: 0, skipped: 0, failures: [] }, text: 'nothing was done', status: 1 };
   }
   const { done, failed, skipped, failures } =
@@ -68,7 +85,7 @@ export async function actOnMany<Example>(args: Arguments, act: BulkAct<Example>)
           if (isFirst) note(`if interrupted, resume with --cursor ${cursor}`);
           else note(`${grouped(done)} of ${grouped(found.done)}`);
         });
-  const lines = failures.map(({ id, error }) => escaped(`  ${id}: ${error.message}`));
+  const lines = failures.map(({ id, error }) => styled('red', `  ${id}: ${error.message}`));
   return {
     json: {
       done,
@@ -76,10 +93,8 @@ export async function actOnMany<Example>(args: Arguments, act: BulkAct<Example>)
       skipped,
       failures: failures.map(({ id, error }) => ({ id, error: error.message })),
     },
-    text: [`${grouped(done)} done, ${grouped(failed)} failed, ${grouped(skipped)} skipped`, ...lines].join(
-      '\n',
-    ),
-    status: failed > 0 ? 1 : 0,
+    text: [`${grouped(done)} done, ${grouped(failed)} failed, ${grouped(skipped)} skipped`, ...lines],
+    status: failed > 0 || isUnknown ? 1 : 0,
   };
 }
 

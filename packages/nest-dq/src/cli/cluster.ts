@@ -1,4 +1,12 @@
-import { type Answer, type Arguments, type Command, counted, JSON_FLAG, span } from 'nest-handlers/cli';
+import {
+  ANSWER_FLAGS,
+  type Answer,
+  type Arguments,
+  type Command,
+  counted,
+  Failure,
+  span,
+} from 'nest-handlers/cli';
 import type { StoredTube } from '../api/tube.js';
 import type { Cluster } from '../cluster/cluster.js';
 import type { WaitingJobs } from '../ledger/waiting/waiting-jobs.js';
@@ -6,8 +14,11 @@ import { realEnvironment } from '../nest/environment.js';
 import type { DqOptions, ResolvedOptions } from '../nest/options.js';
 import { DqRuntime } from '../nest/runtime.js';
 import { note } from './process.js';
-import { CONNECTION_FLAGS, givenOptions, resolveSettings } from './settings.js';
-import { show } from '../errors.js';
+import { CONNECTION_FLAGS } from './connection-flags.js';
+import { contextOf } from './contexts.js';
+import { asFailure, causeOf, ledgerDown, LEDGER_STATUS } from './ledger-down.js';
+import { givenOptions, resolveSettings } from './settings.js';
+import { show, toError } from '../errors.js';
 import { withinLimit } from '../time/call-limit.js';
 import type { Fleet } from '../fleet/fleet.js';
 import type { ProcessRecord } from '../fleet/presence.js';
@@ -22,6 +33,10 @@ export interface Connected {
   readonly cluster: Cluster;
   readonly waiting: WaitingJobs;
   readonly settings: ResolvedOptions;
+  /** The context that named the servers. */
+  readonly context: string | undefined;
+  /** Why Redis can't be used. Undefined if it answers. */
+  readonly redisCause: string | undefined;
 }
 
 type ClusterCommand = Omit<Command, 'run'> & {
@@ -29,6 +44,10 @@ type ClusterCommand = Omit<Command, 'run'> & {
   readonly json?: boolean;
   /** Whether it writes records or copies, as the application's processes do. */
   readonly writes?: boolean;
+  /** Whether it acts on the cluster, which `writes` implies: it waits for Redis, and names the context. */
+  readonly acts?: boolean;
+  /** Whether it shows what it can without Redis. */
+  readonly withoutRedis?: boolean;
   run(args: Arguments, connected: Connected): Promise<Answer | void>;
 };
 
@@ -36,9 +55,12 @@ type ClusterCommand = Omit<Command, 'run'> & {
 export function clusterCommand(command: ClusterCommand): Command {
   return {
     ...command,
-    flags: { ...command.flags, ...(command.json === false ? {} : JSON_FLAG), ...CONNECTION_FLAGS },
+    flags: { ...command.flags, ...(command.json === false ? {} : ANSWER_FLAGS), ...CONNECTION_FLAGS },
     run: async (args) => {
       const { clock } = realEnvironment;
+      const isAct = command.acts === true || command.writes === true;
+      const context = contextOf(args);
+      if (context !== undefined && isAct) note(`context ${context}`);
       const settings = await settingsOf(args, command.writes ? note : () => undefined);
       const backend = realEnvironment.backend(settings, undefined);
       const runtime = new DqRuntime(settings, clock, backend);
@@ -49,15 +71,22 @@ export function clusterCommand(command: ClusterCommand): Command {
         cluster.start();
         // Any name will do, since the time is the server's. The command itself reports what is unreachable.
         const ledger = backend.ledger.tube(settings.prefix as StoredTube);
-        await Promise.all([
+        const [redisCause] = await Promise.all([
+          ledger.readTime().then(
+            () => undefined,
+            (error: unknown) => causeOf(toError(error)),
+          ),
           cluster.firstAnswers(clock, FIRST_ANSWERS_MS),
-          ledger.readTime().catch(() => undefined),
           runtime.lookForOtherLedger(),
           // A command that adds copies must also know which nodes are drained.
           runtime.process.watch(),
         ]);
         runtime.refuseOtherKeys();
-        return await command.run(args, { runtime, cluster, waiting, settings });
+        if (redisCause !== undefined && !isAct && !command.withoutRedis)
+          throw new Failure(ledgerDown(redisCause), LEDGER_STATUS);
+        return await command.run(args, { runtime, cluster, waiting, settings, context, redisCause });
+      } catch (error) {
+        throw asFailure(error);
       } finally {
         await runtime.close();
         const { unstored } = runtime.actWriter;

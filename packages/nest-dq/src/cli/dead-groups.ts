@@ -1,8 +1,8 @@
 import { counted, distance, grouped, table } from 'nest-handlers/cli';
 import type { DeadGroup } from '../operate/dead-view.js';
 import { clusterCommand } from './cluster.js';
+import { LETTER_FLAGS, letterFilter } from './letter-flags.js';
 
-const WHYS = ['attempts', 'discarded', 'invalid', 'stale'] as const;
 /** Tubes named in a row. */
 const NAMED = 2;
 
@@ -13,13 +13,7 @@ export const deadGroups = clusterCommand({
   about:
     'Numbers, ids and quoted strings of an error are shown as …. Pass a group to dead revive-many or dead discard-many as --group.',
   flags: {
-    from: {
-      value: 'TIME',
-      help: 'died at or after this time: 2026-12-24T18:00:00Z, or relative to now, such as -1h',
-    },
-    to: { value: 'TIME', help: 'died before this time' },
-    why: { value: 'WHY', help: `cause of death: ${WHYS.join(', ')}` },
-    error: { value: 'TEXT', help: 'error contains this string, in upper or lower case' },
+    ...LETTER_FLAGS,
     limit: {
       value: 'N',
       help: 'max number of letters looked at, the newest (default 10000, at most 100000)',
@@ -31,10 +25,7 @@ export const deadGroups = clusterCommand({
     const now = runtime.now();
     const found = await runtime.inspector.deadGroups({
       tube: args.operand('TUBE'),
-      diedFrom: args.instant('from', now),
-      diedTo: args.instant('to', now),
-      why: args.oneOf('why', WHYS),
-      error: args.text('error', 'a substring of the error'),
+      ...letterFilter(args, now),
       limit: args.count('limit', 1, 100_000),
     });
     const ago = (time: Date) => distance(time.getTime() - now);
@@ -56,7 +47,7 @@ export const deadGroups = clusterCommand({
         ? [`down, so tubes that only they have are missing: ${found.away.join(', ')}`]
         : []),
     ];
-    return { json: found, text: lines.join('\n'), status: found.away.length > 0 ? 1 : 0 };
+    return { json: found, text: lines, status: found.away.length > 0 ? 1 : 0 };
   },
 });
 

@@ -1,8 +1,12 @@
-import { distance, facts, instant, table } from 'nest-handlers/cli';
+import { facts, instant, recent, table } from 'nest-handlers/cli';
 import type { DeadLetter } from '../api/dead-letter.js';
+import type { DqDeadLetters } from '../producer/dead-letters.js';
+import { checkLetterFilter, type DeadLetterFilter } from '../operate/letter-filter.js';
 import { clusterCommand } from './cluster.js';
 import { actOnOne } from './jobs.js';
+import { GROUP_FLAGS, groupFilter } from './letter-flags.js';
 import { REFERENCE_FLAGS, referenceOf, showReference } from './references.js';
+import { warnedOfUnknown } from './unknown-tube.js';
 
 /** Max characters of a string in a column. */
 const SHORT = 48;
@@ -14,37 +18,73 @@ export const deadList = clusterCommand({
   summary: 'List the dead letters of a tube, newest first.',
   about: 'With --json, also prints payloads, stacks and references, and a cursor if there are more.',
   flags: {
+    ...GROUP_FLAGS,
     limit: { value: 'N', help: 'max number shown (default 50, at most 1000)' },
     cursor: { value: 'CURSOR', help: 'continue where the previous page ended' },
   },
-  status: '0 listed; 1 a server is unreachable',
-  examples: ['nest-dq dead list order.cancel', 'nest-dq dead list order.cancel --limit 5 --json'],
+  status: '0 listed; 1 unknown tube, or a node is unreachable; 2 Redis unusable',
+  examples: [
+    'nest-dq dead list order.cancel',
+    'nest-dq dead list order.cancel --error ETIMEDOUT --from -1d',
+    'nest-dq dead list order.cancel --limit 5 --json',
+  ],
   async run(args, { runtime }) {
-    const page = await runtime.deadLetters.list(args.required('TUBE'), {
-      limit: args.count('limit', 1, 1_000),
+    const { deadLetters, inspector } = runtime;
+    const tube = args.required('TUBE');
+    const now = runtime.now();
+    const page = await matchingLetters(deadLetters, tube, {
+      filter: groupFilter(args, now),
+      limit: args.count('limit', 1, 1_000) ?? 50,
       cursor: args.text('cursor', 'the cursor of the previous page'),
     });
-    const now = runtime.now();
+    const isUnknown = page.letters.length === 0 && (await warnedOfUnknown(inspector, tube));
     const rows = page.letters.map(({ id, key, diedAt, attempt, why, error, missingKey }) => [
       key ?? id,
-      distance(diedAt.getTime() - now),
+      recent(diedAt, now),
       attempt,
       why,
       short(missingKey === undefined ? (error?.message ?? '') : `needs the key "${missingKey}"`),
     ]);
-    const lines =
-      rows.length === 0 ? 'no dead letters' : table(['KEY OR ID', 'DIED', 'RUNS', 'WHY', 'ERROR'], rows);
-    const more = page.cursor === undefined ? '' : `\n… and more: --cursor ${page.cursor}`;
-    return { json: page, text: lines + more };
+    const none = page.cursor === undefined ? 'no dead letters' : 'no dead letters on this page';
+    const lines = [
+      rows.length === 0 ? none : table(['KEY OR ID', 'DIED', 'RUNS', 'WHY', 'ERROR'], rows),
+      ...(page.cursor === undefined ? [] : [`… and more: --cursor ${page.cursor}`]),
+    ];
+    return { json: page, text: lines, status: isUnknown ? 1 : 0 };
   },
 });
+
+/** Letters looked at per page: each costs a call to a node, since its key is in its copies. */
+const MAX_LOOKED_AT = 5_000;
+
+/** Resolves with a page of the letters that match the filter, newest first. */
+async function matchingLetters(
+  deadLetters: DqDeadLetters,
+  tube: string,
+  { filter, limit, cursor: start }: { filter: DeadLetterFilter; limit: number; cursor: string | undefined },
+): Promise<{ letters: DeadLetter[]; cursor?: string }> {
+  const { diedFrom, matches } = checkLetterFilter(filter);
+  const letters: DeadLetter[] = [];
+  let cursor = start;
+  let looked = 0;
+  do {
+    const page = await deadLetters.list(tube, { limit: limit - letters.length, cursor });
+    const isMeant = ({ diedAt, why, error }: DeadLetter) => matches({ died: diedAt.getTime(), why, error });
+    letters.push(...page.letters.filter(isMeant));
+    looked += page.letters.length;
+    // The newest come first, so no later one matches the filter.
+    const isOver = page.letters.some(({ diedAt }) => diedAt.getTime() < diedFrom);
+    cursor = isOver ? undefined : page.cursor;
+  } while (cursor !== undefined && letters.length < limit && looked < MAX_LOOKED_AT);
+  return { letters, ...(cursor !== undefined && { cursor }) };
+}
 
 export const deadShow = clusterCommand({
   name: 'dead show',
   operands,
   summary: 'Show a dead letter, with its payload and its last error.',
   flags: REFERENCE_FLAGS,
-  status: '0 found; 1 not a dead letter, or a server is unreachable',
+  status: '0 found; 1 not a dead letter; 2 Redis unusable',
   examples: ['nest-dq dead show --tube order.cancel --key order-13'],
   async run(args, { runtime }) {
     const letter = await runtime.deadLetters.get(referenceOf(args));
@@ -62,7 +102,7 @@ export const deadRevive = clusterCommand({
     ...REFERENCE_FLAGS,
     delay: { value: 'TIME', help: 'delay before it runs, such as 15m (default: none)' },
   },
-  status: "0 revived; 1 not revived (prints the job's state or the unreachable server)",
+  status: "0 revived; 1 not revived (prints the job's state, or what is unreachable); 2 Redis unusable",
   examples: ['nest-dq dead revive --tube order.cancel --key order-13 --delay 10m'],
   run(args, { runtime }) {
     const delay = args.duration('delay');
@@ -76,14 +116,14 @@ export const deadDiscard = clusterCommand({
   operands,
   summary: 'Discard a dead letter for good, and delete its copies.',
   flags: REFERENCE_FLAGS,
-  status: "0 discarded; 1 not discarded (prints the job's state or the unreachable server)",
+  status: "0 discarded; 1 not discarded (prints the job's state, or what is unreachable); 2 Redis unusable",
   examples: ['nest-dq dead discard --tube order.cancel --key order-13'],
   run(args, { runtime }) {
     return actOnOne(args, runtime, 'discard', 'discarded', (ref) => runtime.deadLetters.discard(ref));
   },
 });
 
-function showLetter(letter: DeadLetter, now: number): string {
+function showLetter(letter: DeadLetter, now: number): string[] {
   const { tube, key, id, why, attempt, dueAt, diedAt, payload, error, ref } = letter;
   return facts({
     tube,
@@ -95,7 +135,7 @@ function showLetter(letter: DeadLetter, now: number): string {
     runs: String(attempt),
     payload: payload === undefined ? whyNoPayload(letter) : JSON.stringify(payload),
     // The stack of a `Discard` only shows where it was created.
-    error: why === 'discarded' ? error?.message : (error?.stack ?? error?.message),
+    error: (why === 'discarded' ? error?.message : (error?.stack ?? error?.message))?.split('\n'),
     ref,
   });
 }

@@ -2,10 +2,11 @@ import { clusterCommand } from './cluster.js';
 import { operator } from './operator.js';
 
 const operands = ['ENDPOINT'];
-const STATUS = '0 done, or nothing to do; 1 Redis unreachable';
+const STATUS = '0 done, or nothing to do; 2 Redis unusable';
 
 export const nodeDrain = clusterCommand({
   name: 'node drain',
+  acts: true,
   operands,
   summary: 'Stop storing new copies on a node, until `node undrain`.',
   about: 'Takes effect in all processes within 5 s. Existing copies stay there, and their jobs still run.',
@@ -24,6 +25,7 @@ export const nodeDrain = clusterCommand({
 
 export const nodeUndrain = clusterCommand({
   name: 'node undrain',
+  acts: true,
   operands,
   summary: 'Resume storing copies on a node.',
   about: 'Takes effect in all processes within 5 s.',

@@ -1,7 +1,8 @@
-import { table } from 'nest-handlers/cli';
+import { type Line, table } from 'nest-handlers/cli';
 import type { DqInspector } from '../operate/inspector.js';
 import type { EqualBuckets, TimelineBucket } from '../operate/waiting-view.js';
 import { clusterCommand } from './cluster.js';
+import { warnedOfUnknown } from './unknown-tube.js';
 
 /** An hour, in ms. */
 const HOUR = 3_600_000;
@@ -22,7 +23,7 @@ export const due = clusterCommand({
     to: { value: 'TIME', help: 'end, exclusive (default: an hour after the start)' },
     buckets: { value: 'N', help: `number of bars (default ${BUCKETS}, at most 200)` },
   },
-  status: '0 shown; 1 a server is unreachable',
+  status: '0 shown; 1 unknown tube, or a node is unreachable; 2 Redis unusable',
   examples: ['nest-dq due', 'nest-dq due order.cancel --from -1h --to 1d --buckets 50 --json'],
   async run(args, { runtime }) {
     const { inspector } = runtime;
@@ -33,11 +34,12 @@ export const due = clusterCommand({
     const tube = args.operand('TUBE');
     if (tube !== undefined) {
       const buckets = await inspector.timeline(tube, options);
-      return { json: { buckets, away: [] }, text: showBars(buckets) };
+      const isUnknown = buckets.every(({ jobs }) => jobs === 0) && (await warnedOfUnknown(inspector, tube));
+      return { json: { buckets, away: [] }, text: showBars(buckets), status: isUnknown ? 1 : 0 };
     }
     const { buckets, away } = await ofAllTubes(inspector, options);
-    const note = away.length > 0 ? `\ntubes may be missing, no answer from: ${away.join(', ')}` : '';
-    return { json: { buckets, away }, text: showBars(buckets) + note, status: away.length > 0 ? 1 : 0 };
+    const gap = away.length > 0 ? [`tubes may be missing, no answer from: ${away.join(', ')}`] : [];
+    return { json: { buckets, away }, text: [...showBars(buckets), ...gap], status: away.length > 0 ? 1 : 0 };
   },
 });
 
@@ -52,13 +54,13 @@ async function ofAllTubes(inspector: DqInspector, options: EqualBuckets) {
   return { buckets: sum ?? [], away };
 }
 
-function showBars(buckets: readonly TimelineBucket[]): string {
-  if (buckets.length === 0) return 'no tubes';
+function showBars(buckets: readonly TimelineBucket[]): Line[] {
+  if (buckets.length === 0) return ['no tubes'];
   const most = Math.max(1, ...buckets.map(({ jobs }) => jobs));
   const rows = buckets.map(({ from, jobs }) => [
     from.toISOString().replace(/\.\d+Z$/, 'Z'),
     jobs,
     '█'.repeat(Math.ceil((jobs / most) * WIDEST)),
   ]);
-  return table(['FROM', 'JOBS', ''], rows);
+  return [table(['FROM', 'JOBS', ''], rows)];
 }

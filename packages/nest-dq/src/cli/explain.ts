@@ -1,27 +1,35 @@
-import { escaped } from 'nest-handlers/log';
-import { facts, instant, span, table } from 'nest-handlers/cli';
+import { facts, instant, type Line, span, styled, type Table, table } from 'nest-handlers/cli';
 import type { FailedAttempt } from '../api/dead-letter.js';
 import type { BackoffView, CopyView, Explanation } from '../operate/explanation.js';
 import { clusterCommand } from './cluster.js';
+import { LEDGER_STATUS, ledgerDown } from './ledger-down.js';
 import { REFERENCE_FLAGS, referenceOf } from './references.js';
+import { warnedOfUnknown } from './unknown-tube.js';
 
 export const explain = clusterCommand({
   name: 'explain',
+  withoutRedis: true,
   operands: ['[REF]'],
   summary: 'Explain why a job has not run, or what became of it, and where each copy is.',
   about:
     'TAKEN, RELEASED, TIMED OUT: how many times processes took the copy, gave it back, or held it too long.',
   flags: REFERENCE_FLAGS,
-  status: '0 explained; 1 job unknown or Redis unreachable',
+  status: '0 explained; 1 job unknown; 2 Redis unusable',
   examples: ['nest-dq explain --tube order.cancel --key order-42'],
-  async run(args, { runtime }) {
+  async run(args, { runtime, redisCause }) {
     const found = await runtime.inspector.explain(referenceOf(args));
-    const isKnown = found.because !== 'unknown' && found.because !== 'ledger-away';
-    return { json: found, text: show(found, runtime.now()), status: isKnown ? 0 : 1 };
+    const tube = args.text('tube', 'the name of a tube');
+    if (found.because === 'unknown' && tube !== undefined) await warnedOfUnknown(runtime.inspector, tube);
+    const down = redisCause === undefined ? [] : [styled('red', ledgerDown(redisCause)), ''];
+    return {
+      json: found,
+      text: [...down, ...show(found, runtime.now())],
+      status: found.because === 'ledger-away' ? LEDGER_STATUS : found.because === 'unknown' ? 1 : 0,
+    };
   },
 });
 
-function show(found: Explanation, now: number): string {
+function show(found: Explanation, now: number): Line[] {
   const { why, tube, key, id, dueAt, firstDueAt, addedAt, movedAt, run, copies, deadLetter } = found;
   const { attempts = [], group, priority, backoff, headers } = found;
   const isThere = found.because !== 'unknown' || dueAt !== undefined;
@@ -45,12 +53,12 @@ function show(found: Explanation, now: number): string {
     died: deadLetter && `${instant(deadLetter.diedAt, now)}: ${deadLetter.why}`,
   });
   return [
-    escaped(why),
+    why,
     '',
-    known,
+    ...known,
     ...(attempts.length > 0 ? ['', showAttempts(attempts, now)] : []),
     ...(copies.length > 0 ? ['', showCopies(copies)] : []),
-  ].join('\n');
+  ];
 }
 
 function attemptText({ attempt, maxAttempts }: Explanation): string | undefined {
@@ -64,7 +72,7 @@ function backoffText({ type, delay, max, jitter }: BackoffView): string {
   return jitter === 0 ? delays : `${delays}, up to ${Math.round(jitter * 100)} % less`;
 }
 
-function showAttempts(attempts: readonly FailedAttempt[], now: number): string {
+function showAttempts(attempts: readonly FailedAttempt[], now: number): Table {
   const rows = attempts.map(({ attempt, startedAt, took, process, error }) => [
     attempt,
     instant(startedAt, now),
@@ -75,7 +83,7 @@ function showAttempts(attempts: readonly FailedAttempt[], now: number): string {
   return table(['FAILED', 'STARTED', 'TOOK', 'PROCESS', 'ERROR'], rows);
 }
 
-function showCopies(copies: readonly CopyView[]): string {
+function showCopies(copies: readonly CopyView[]): Table {
   const rows = copies.map(({ node, index, state, readyIn, age, reserves, releases, timeouts }) => [
     index === 0 ? 'primary' : `backup ${index}`,
     node,

@@ -12,6 +12,7 @@ import { Retries } from '../producer/retries.js';
 import { clusterCommand, type Connected } from './cluster.js';
 import { whyNoPayload } from './dead.js';
 import { note } from './process.js';
+import { warnedOfUnknown } from './unknown-tube.js';
 
 /** Max number of jobs in memory. */
 const PAGE = 100;
@@ -30,7 +31,8 @@ export const exportTube = clusterCommand({
     dead: { help: 'after the jobs, also print the dead letters: state dead, with diedAt, why and error' },
   },
   json: false,
-  status: '0 all jobs in the index printed, with payloads; 1 something missing, or a server is unreachable',
+  status:
+    '0 all jobs in the index printed, with payloads; 1 something missing, unknown tube, or a node is unreachable; 2 Redis unusable',
   examples: ['nest-dq export order.cancel --dead > jobs.jsonl 2> export.log'],
   async run(args, connected) {
     const tube = args.required('TUBE');
@@ -42,7 +44,9 @@ export const exportTube = clusterCommand({
     const gaps = jobs.gaps.concat(letters?.gaps ?? []);
     for (const [why, count] of countBy(gaps)) note(`${grouped(count)} without a payload: ${why}`);
     const isWhole = gaps.length === 0 && jobs.isWhole && letters?.isWhole !== false;
-    return { json: null, text: '', status: isWhole ? 0 : 1 };
+    const isEmpty = jobs.printed === 0 && !letters?.printed;
+    const isUnknown = isEmpty && (await warnedOfUnknown(connected.runtime.inspector, tube));
+    return { json: null, text: '', status: isWhole && !isUnknown ? 0 : 1 };
   },
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { HistoryBucket } from '../operate/history-view.js';
+import { linesOf } from 'nest-handlers/cli';
 import { byHour, showBuckets } from './history.js';
 
 const CLASSES = [10, 100, 1_000, 10_000, 60_000, Infinity];
@@ -25,18 +26,16 @@ const MINUTES = [
 
 describe('the history', () => {
   it('is a table of minutes with their sum', () => {
-    expect(showBuckets(MINUTES, 'minute')).toBe(
-      [
-        'MINUTE             ADDED  STARTED  COMPLETED  FAILED   DEAD  LATE  LATEST',
-        '2027-01-01T10:58Z      5        3          2       1      0     0  ≤ 10 ms',
-        '2027-01-01T10:59Z      5        3          2       1      0     2  ≤ 10 s',
-        '2027-01-01T11:00Z      0        4          2       1  1,000     4  over 1 min',
-        'all                   10       10          6       3  1,000     6  over 1 min',
-        '',
-        '3 minutes; minutes without activity are left out',
-      ].join('\n'),
-    );
-    expect(showBuckets([], 'hour')).toBe('no activity reported');
+    expect(linesOf(showBuckets(MINUTES, 'minute'))).toEqual([
+      'MINUTE             ADDED  STARTED  COMPLETED  FAILED   DEAD  LATE  LATEST',
+      '2027-01-01T10:58Z      5        3          2       1      0     0  ≤ 10 ms',
+      '2027-01-01T10:59Z      5        3          2       1      0     2  ≤ 10 s',
+      '2027-01-01T11:00Z      0        4          2       1  1,000     4  over 1 min',
+      'all                   10       10          6       3  1,000     6  over 1 min',
+      '',
+      '3 minutes; minutes without activity are left out',
+    ]);
+    expect(linesOf(showBuckets([], 'hour'))).toEqual(['no activity reported']);
   });
 
   it('is summed up by the hour', () => {

@@ -1,6 +1,7 @@
-import { counted, span, table } from 'nest-handlers/cli';
+import { counted, type Line, span, table } from 'nest-handlers/cli';
 import { type HistoryBucket, inSteps, sumOf } from '../operate/history-view.js';
 import { clusterCommand } from './cluster.js';
+import { warnedOfUnknown } from './unknown-tube.js';
 
 /** An hour, in ms. */
 const HOUR = 3_600_000;
@@ -24,9 +25,9 @@ export const history = clusterCommand({
       help: 'start: an age, such as 2h, or 2026-12-24T18:00:00Z (default: an hour ago)',
     },
     until: { value: 'TIME', help: 'end: an age, or a time (default: now)' },
-    by: { value: 'UNIT', help: 'minute or hour (default: hour if longer than three hours)' },
+    by: { value: 'UNIT', values: WORDS, help: 'minute or hour (default: hour if longer than three hours)' },
   },
-  status: '0 shown; 1 Redis unreachable',
+  status: '0 shown; 1 unknown tube; 2 Redis unusable',
   examples: ['nest-dq history', 'nest-dq history order.cancel --since 2d --by hour --json'],
   async run(args, { runtime }) {
     const now = runtime.now();
@@ -36,7 +37,9 @@ export const history = clusterCommand({
     const tube = args.operand('TUBE');
     const minutes = await runtime.inspector.history({ from, to, tube });
     const buckets = by === 'hour' ? byHour(minutes) : minutes;
-    return { json: { by, buckets }, text: showBuckets(buckets, by) };
+    const isUnknown =
+      buckets.length === 0 && tube !== undefined && (await warnedOfUnknown(runtime.inspector, tube));
+    return { json: { by, buckets }, text: showBuckets(buckets, by), status: isUnknown ? 1 : 0 };
   },
 });
 
@@ -46,13 +49,13 @@ export function byHour(minutes: readonly HistoryBucket[]): HistoryBucket[] {
 }
 
 /** Formats the table, with the totals in its last row. */
-export function showBuckets(buckets: readonly HistoryBucket[], by: (typeof WORDS)[number]): string {
-  if (buckets.length === 0) return 'no activity reported';
+export function showBuckets(buckets: readonly HistoryBucket[], by: (typeof WORDS)[number]): Line[] {
+  if (buckets.length === 0) return ['no activity reported'];
   const sum = buckets.reduce(sumOf);
   const lines = [...buckets.map((each) => rowOf(timeOf(each.at), each)), rowOf('all', sum)];
   const head = [by.toUpperCase(), 'ADDED', 'STARTED', 'COMPLETED', 'FAILED', 'DEAD', 'LATE', 'LATEST'];
   const left = `${by}s without activity are left out`;
-  return `${table(head, lines)}\n\n${counted(buckets.length, by)}; ${left}`;
+  return [table(head, lines), '', `${counted(buckets.length, by)}; ${left}`];
 }
 
 function rowOf(name: string, { scheduled, started, completed, failed, dead, byLateness }: HistoryBucket) {

@@ -4,8 +4,9 @@ import type { DqRuntime } from '../nest/runtime.js';
 import { clusterCommand } from './cluster.js';
 import { operator } from './operator.js';
 import { REFERENCE_FLAGS, referenceOf, showReference } from './references.js';
+import { warnedOfUnknown } from './unknown-tube.js';
 
-const DONE_OR_NOT = "0 done; 1 not done (prints the job's state or the unreachable server)";
+const DONE_OR_NOT = "0 done; 1 not done (prints the job's state, or what is unreachable); 2 Redis unusable";
 const operands = ['[REF]'];
 
 /**
@@ -34,12 +35,21 @@ export const find = clusterCommand({
   operands,
   summary: 'Show the state of a job and when it runs. Changes nothing.',
   flags: REFERENCE_FLAGS,
-  status: '0 found; 1 job unknown or a server is unreachable',
+  status: '0 found; 1 job unknown, or a node is unreachable; 2 Redis unusable',
   examples: ['nest-dq find --tube order.cancel --key order-42'],
   async run(args, { runtime }) {
-    const job = await runtime.producer.find(referenceOf(args));
-    if (!job) return { json: null, text: `unknown job: ${showReference(args)}`, status: 1 };
-    return { json: job, text: showJob(job, runtime.now()) };
+    const { inspector, producer } = runtime;
+    const ref = referenceOf(args);
+    const job = await producer.find(ref);
+    if (job) {
+      // The ledger has no keys, so that of a job named otherwise is read from one of its copies.
+      const key = job.key ?? (await inspector.explain(ref)).key;
+      const found = key === undefined ? job : { ...job, key };
+      return { json: found, text: showJob(found, runtime.now()) };
+    }
+    const tube = args.text('tube', 'the name of a tube');
+    if (tube !== undefined) await warnedOfUnknown(inspector, tube);
+    return { json: null, text: `unknown job: ${showReference(args)}`, status: 1 };
   },
 });
 
@@ -97,6 +107,6 @@ export const run = clusterCommand({
   },
 });
 
-function showJob({ state, id, ref, tube, key, dueAt, attempt }: JobView, now: number): string {
+function showJob({ state, id, ref, tube, key, dueAt, attempt }: JobView, now: number): string[] {
   return facts({ tube, key, id, state, due: instant(dueAt, now), runs: String(attempt), ref });
 }

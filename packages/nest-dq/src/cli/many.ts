@@ -1,6 +1,7 @@
 import { type Arguments, type Flags, instant } from 'nest-handlers/cli';
 import type { JobView } from '../api/job.js';
 import type { WaitingFilter } from '../operate/waiting-filter.js';
+import type { BulkOptions } from '../operate/bulk.js';
 import { actOnMany, BULK_FLAGS, BULK_STATUS, limitOf } from './bulk.js';
 import { clusterCommand } from './cluster.js';
 
@@ -11,7 +12,7 @@ const FILTER_FLAGS: Flags = {
     help: 'due at or after this time: 2026-12-24T18:00:00Z, or relative to now, such as -1h',
   },
   to: { value: 'TIME', help: 'due before this time' },
-  state: { value: 'STATE', help: `only jobs in this state: ${STATES.join(', ')}` },
+  state: { value: 'STATE', values: STATES, help: `only jobs in this state: ${STATES.join(', ')}` },
 };
 const ABOUT =
   'Without a filter, acts on all of them. Shows the count first and asks for confirmation. Finds only jobs in the index.';
@@ -29,15 +30,17 @@ export const revokeMany = clusterCommand({
     'nest-dq revoke-many order.cancel --to 15m --dry-run',
     'nest-dq revoke-many order.cancel --state retrying --yes --json',
   ],
-  run(args, { runtime }) {
+  run(args, connected) {
+    const { runtime } = connected;
     const tube = args.required('TUBE');
     const now = runtime.now();
     const filter = filterOf(args, now);
-    return actOnMany<JobView>(args, {
+    const act = {
       verb: 'revoke',
       ...named(tube, now),
-      start: (options) => runtime.control.revokeMany(tube, filter, options),
-    });
+      start: (options: BulkOptions) => runtime.control.revokeMany(tube, filter, options),
+    };
+    return actOnMany<JobView>(args, connected, act, tube);
   },
 });
 
@@ -62,7 +65,8 @@ export const moveMany = clusterCommand({
     'nest-dq move-many order.cancel --later 1h --dry-run',
     'nest-dq move-many order.cancel --to 30m --at 2h --yes --json 2> progress.log',
   ],
-  run(args, { runtime }) {
+  run(args, connected) {
+    const { runtime } = connected;
     const tube = args.required('TUBE');
     const now = runtime.now();
     const filter = filterOf(args, now);
@@ -75,11 +79,12 @@ export const moveMany = clusterCommand({
     const [when, ...more] = times.filter((time) => time !== undefined);
     if (when === undefined || more.length > 0)
       throw args.wrong(`expected one of --at, --later and --earlier, got ${when ? more.length + 1 : 0}.`);
-    return actOnMany<JobView>(args, {
+    const act = {
       verb: 'move',
       ...named(tube, now),
-      start: (options) => runtime.control.rescheduleMany(tube, filter, when, options),
-    });
+      start: (options: BulkOptions) => runtime.control.rescheduleMany(tube, filter, when, options),
+    };
+    return actOnMany<JobView>(args, connected, act, tube);
   },
 });
 
@@ -96,6 +101,6 @@ function named(tube: string, now: number) {
   return {
     one: `waiting job of ${tube}`,
     many: `waiting jobs of ${tube}`,
-    show: ({ id, state, dueAt }: JobView) => `${id}  ${state}, due ${instant(dueAt, now)}`,
+    show: ({ id, key, state, dueAt }: JobView) => `${key ?? id}  ${state}, due ${instant(dueAt, now)}`,
   };
 }

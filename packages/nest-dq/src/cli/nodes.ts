@@ -1,7 +1,8 @@
-import { bytes, span, table } from 'nest-handlers/cli';
+import { bytes, type Line, span, styled, type Table, table } from 'nest-handlers/cli';
 import type { LedgerView, RedisView } from '../ledger/ledger-view.js';
 import type { NodeView } from '../operate/node-view.js';
 import { clusterCommand } from './cluster.js';
+import { LEDGER_STATUS, ledgerDown } from './ledger-down.js';
 
 const NONE = '–';
 /** Max difference between the clocks, as in `doctor`. */
@@ -9,27 +10,30 @@ const MAX_CLOCK_SKEW_MS = 1_000;
 
 export const nodes = clusterCommand({
   name: 'nodes',
+  withoutRedis: true,
   summary: 'Show the state of Redis and of each node, and how many copies it holds.',
   flags: {},
-  status: '0 all up; 1 not all up',
+  status: '0 all up; 1 a node is down; 2 Redis unusable',
   examples: ['nest-dq nodes', 'nest-dq nodes --json'],
   async run(_args, { runtime }) {
     const [views, ledger] = await Promise.all([runtime.inspector.nodes(), runtime.inspector.ledger()]);
-    const isWell = ledger.up && views.every(({ up }) => up);
-    const text = `${showNodes(views)}\n\n${showLedger(ledger)}`;
-    return { json: { nodes: views, ledger }, text, status: isWell ? 0 : 1 };
+    const status = ledger.up ? (views.every(({ up }) => up) ? 0 : 1) : LEDGER_STATUS;
+    return { json: { nodes: views, ledger }, text: [showNodes(views), '', ...showLedger(ledger)], status };
   },
 });
 
-function showNodes(views: readonly NodeView[]): string {
+function showNodes(views: readonly NodeView[]): Table {
   const rows = views.map(
     ({ endpoint, up, reason, drained, draining, version, uptime, copies, connections, binlog }) => [
       endpoint,
-      [
-        up ? 'up' : `down: ${reason}`,
-        ...(drained ? ['drained'] : []),
-        ...(draining ? ['draining'] : []),
-      ].join(', '),
+      styled(
+        up ? (drained || draining ? 'yellow' : 'green') : 'red',
+        [
+          up ? 'up' : `down: ${reason}`,
+          ...(drained ? ['drained'] : []),
+          ...(draining ? ['draining'] : []),
+        ].join(', '),
+      ),
       version ?? NONE,
       uptime === undefined ? NONE : span(uptime),
       copies?.ready ?? NONE,
@@ -52,10 +56,10 @@ function memoryText(used: number, limit: number | undefined): string {
   return limit === undefined ? bytes(used) : `${bytes(used)} of ${bytes(limit)}`;
 }
 
-function showLedger({ servers, up, reason, problems, clockAhead }: LedgerView): string {
+function showLedger({ servers, up, reason, problems, clockAhead }: LedgerView): Line[] {
   const rows = servers.map((server: RedisView) => [
     server.address,
-    server.up ? 'up' : `down: ${server.reason ?? ''}`,
+    server.up ? styled('green', 'up') : styled('red', `down: ${server.reason ?? 'no answer'}`),
     server.version ?? NONE,
     server.role ?? NONE,
     server.memory === undefined ? NONE : memoryText(server.memory, server.memoryLimit),
@@ -66,8 +70,8 @@ function showLedger({ servers, up, reason, problems, clockAhead }: LedgerView): 
   const lines = table(['REDIS', 'STATE', 'VERSION', 'ROLE', 'MEMORY', 'POLICY', 'AOF', 'ROUND TRIP'], rows);
   return [
     lines,
-    ...(up ? [] : [`the ledger is down: ${reason ?? 'unknown reason'}`]),
+    ...(up ? [] : [styled('red', ledgerDown(reason ?? 'no answer'))]),
     ...(clockAhead !== undefined && Math.abs(clockAhead) > MAX_CLOCK_SKEW_MS ? [clockText(clockAhead)] : []),
     ...problems,
-  ].join('\n');
+  ];
 }

@@ -1,5 +1,4 @@
-import { escaped } from 'nest-handlers/log';
-import { counted, span, table } from 'nest-handlers/cli';
+import { counted, type Line, span, table } from 'nest-handlers/cli';
 import type { ProcessView } from '../operate/processes.js';
 import { clusterCommand } from './cluster.js';
 
@@ -10,7 +9,7 @@ export const processes = clusterCommand({
   summary: "Show the application's processes, and what each consumes and runs.",
   about: 'Each process reports every 5 s. After it ends, it is listed for up to 15 s.',
   flags: {},
-  status: '0 shown; 1 Redis unreachable',
+  status: '0 shown; 2 Redis unusable',
   examples: ['nest-dq processes', 'nest-dq processes --json'],
   async run(_args, { runtime }) {
     const found = await runtime.inspector.processes();
@@ -19,7 +18,7 @@ export const processes = clusterCommand({
   },
 });
 
-function showAll(found: readonly ProcessView[], now: number): string {
+function showAll(found: readonly ProcessView[], now: number): Line[] {
   const rows = found.map(({ host, pid, version, since, elected, consumes, tubes }) => [
     `${host}:${pid}${elected ? ' *' : ''}`,
     version,
@@ -29,7 +28,7 @@ function showAll(found: readonly ProcessView[], now: number): string {
     consumes ? namesOf(tubes.map(({ tube }) => tube)) : 'only produces',
   ]);
   const lines = table(['PROCESS', 'VERSION', 'UP FOR', 'RUNNING', 'OVER 1 S', 'CONSUMES'], rows);
-  const notes = found.flatMap(({ host, pid, lost, unlisted, toRepair }) => [
+  const notes: string[] = found.flatMap(({ host, pid, lost, unlisted, toRepair }) => [
     ...(lost === undefined ? [] : [`${host}:${pid} found ${counted(lost, 'lost job')}`]),
     ...(unlisted === undefined
       ? []
@@ -38,7 +37,7 @@ function showAll(found: readonly ProcessView[], now: number): string {
       ? []
       : [`${host}:${pid} is repairing copies, and has yet to check about ${counted(toRepair, 'job')}`]),
   ]);
-  return [lines, '', '* the leader', ...notes.map(escaped)].join('\n');
+  return [lines, '', '* the leader', ...notes];
 }
 
 function namesOf(tubes: readonly string[]): string {

@@ -1,6 +1,6 @@
 import { counted, instant } from 'nest-handlers/cli';
 import type { RepairExample } from '../operate/repair.js';
-import { ACT_FLAGS, actOnMany, BULK_STATUS } from './bulk.js';
+import { ACT_FLAGS, actOnMany } from './bulk.js';
 import { clusterCommand } from './cluster.js';
 import { note } from './process.js';
 
@@ -17,9 +17,10 @@ export const repair = clusterCommand({
     'due-after': { value: 'TIME', help: 'skip jobs that are due within this time (default 1m)' },
     ...ACT_FLAGS,
   },
-  status: BULK_STATUS,
+  status: '0 done; 1 not done, partly failed, or a node is unreachable; 2 Redis unusable',
   examples: ['nest-dq repair --dry-run', 'nest-dq repair --tube order.cancel --yes --json'],
-  async run(args, { runtime, cluster }) {
+  async run(args, connected) {
+    const { runtime, cluster } = connected;
     const tube = args.text('tube', 'the name of a tube');
     const node = args.text('node', 'host:port of a node');
     const now = runtime.now();
@@ -30,7 +31,7 @@ export const repair = clusterCommand({
         `some nodes do not answer, so their copies count, and tubes that only they have are left out: ${names}`,
       );
     }
-    const answer = await actOnMany<RepairExample>(args, {
+    const answer = await actOnMany<RepairExample>(args, connected, {
       verb: 'restore missing copies of',
       one: 'job',
       many: 'jobs',

@@ -1,39 +1,11 @@
-import { type Arguments, type Flags, readConfigFile, WrongArguments } from 'nest-handlers/cli';
+import { type Arguments, readConfigFile, WrongArguments } from 'nest-handlers/cli';
 import { type DqError, factOf } from '../errors.js';
 import { realEnvironment } from '../nest/environment.js';
 import type { DqOptions, ResolvedOptions } from '../nest/options.js';
+import { contextOf, readContext } from './contexts.js';
 import { note } from './process.js';
 import type { TlsOptions } from '../nest/tls-option.js';
 import { readFlagFile } from './flag-file.js';
-
-/** For commands that connect to nodes over TLS. A flag would expose a passphrase, so it is only read from the config file. */
-const TLS_FLAGS: Flags = {
-  'tls-ca': {
-    value: 'FILE',
-    help: 'trusted authorities for tls:// nodes, in PEM (or DQ_TLS_CA)',
-  },
-  'tls-cert': { value: 'FILE', help: 'client certificate (or DQ_TLS_CERT)' },
-  'tls-key': { value: 'FILE', help: 'private key of the client certificate (or DQ_TLS_KEY)' },
-  'tls-servername': {
-    value: 'NAME',
-    help: "name in the nodes' certificates, if different from the host (or DQ_TLS_SERVERNAME)",
-  },
-};
-
-/** For commands that connect to a cluster. */
-export const CONNECTION_FLAGS: Flags = {
-  beanstalks: {
-    value: 'LIST',
-    help: 'nodes, comma-separated: host:port, tls://host:port or unix:/path (or DQ_BEANSTALKS)',
-  },
-  ...TLS_FLAGS,
-  redis: { value: 'URL', help: 'redis://… or rediss://… (or DQ_REDIS)' },
-  prefix: { value: 'PREFIX', help: "the application's `prefix` (or DQ_PREFIX)" },
-  config: {
-    value: 'FILE',
-    help: "JSON file with the application's options (default nest-dq.json, if present)",
-  },
-};
 
 /** Module options allowed in a file: those that name the servers, and those that commands need. */
 const IN_FILE = [
@@ -50,13 +22,21 @@ const IN_FILE = [
 const DEFAULT_FILE = 'nest-dq.json';
 const silent = () => undefined;
 
-/** Returns the given options. Flags override the environment, which overrides the file. */
+/**
+ * Returns the given options. Flags override the context, if one is named. Otherwise they override the environment, which
+ * overrides the file.
+ */
 export function givenOptions(args: Arguments): DqOptions {
-  const file: DqOptions = readConfigFile(args, { byDefault: DEFAULT_FILE, names: IN_FILE, doubt: note });
-  const beanstalks = givenText(args, 'beanstalks', 'host:port,host:port');
-  const redis = givenText(args, 'redis', 'redis://… or rediss://…');
-  const prefix = givenText(args, 'prefix', 'a prefix');
-  const tls = givenTls(args, file.tls);
+  const context = contextOf(args);
+  const file: DqOptions =
+    context === undefined
+      ? readConfigFile(args, { byDefault: DEFAULT_FILE, names: IN_FILE, doubt: note })
+      : readContext(context, IN_FILE, note);
+  const source = { args, environment: context === undefined ? process.env : {} };
+  const beanstalks = givenText(source, 'beanstalks', 'host:port,host:port');
+  const redis = givenText(source, 'redis', 'redis://… or rediss://…');
+  const prefix = givenText(source, 'prefix', 'a prefix');
+  const tls = givenTls(source, file.tls);
   const options: DqOptions = {
     ...file,
     ...(beanstalks !== undefined && { beanstalks: beanstalks.split(',').map((each) => each.trim()) }),
@@ -67,7 +47,9 @@ export function givenOptions(args: Arguments): DqOptions {
   for (const name of ['beanstalks', 'redis'] as const) {
     if (options[name] !== undefined) continue;
     throw new WrongArguments(
-      `No ${name} given: expected --${name}, ${variableOf(name)}, or a file with \`${name}\`.`,
+      context === undefined
+        ? `No ${name} given: expected --${name}, ${variableOf(name)}, or a file with \`${name}\`.`
+        : `Context ${context} has no \`${name}\`: expected it there, or --${name}.`,
     );
   }
   return options;
@@ -83,26 +65,32 @@ export function resolveSettings(options: DqOptions): ResolvedOptions {
   }
 }
 
+/** Where single values come from, besides a file or a context. */
+interface Source {
+  readonly args: Arguments;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
 /** Returns the option `tls`, each field read from its flag, the environment or the file. Undefined if nothing is given. */
-function givenTls(args: Arguments, inFile: TlsOptions | undefined): TlsOptions | undefined {
-  const servername = givenText(args, 'tls-servername', 'a host name');
+function givenTls(source: Source, inFile: TlsOptions | undefined): TlsOptions | undefined {
+  const servername = givenText(source, 'tls-servername', 'a host name');
   const given = {
-    ...content(args, 'ca'),
-    ...content(args, 'cert'),
-    ...content(args, 'key'),
+    ...content(source, 'ca'),
+    ...content(source, 'cert'),
+    ...content(source, 'key'),
     ...(servername !== undefined && { servername }),
   };
   return Object.keys(given).length === 0 ? inFile : { ...inFile, ...given };
 }
 
-function content(args: Arguments, field: 'ca' | 'cert' | 'key'): TlsOptions {
-  const path = givenText(args, `tls-${field}`, 'the path of a PEM file');
-  return path === undefined ? {} : { [field]: readFlagFile(args, `tls-${field}`, path) };
+function content(source: Source, field: 'ca' | 'cert' | 'key'): TlsOptions {
+  const path = givenText(source, `tls-${field}`, 'the path of a PEM file');
+  return path === undefined ? {} : { [field]: readFlagFile(source.args, `tls-${field}`, path) };
 }
 
 /** Returns the value of a flag, or of its variable, such as DQ_TLS_CA for `tls-ca`. An empty variable counts as unset. */
-function givenText(args: Arguments, flag: string, expected: string): string | undefined {
-  const variable = process.env[variableOf(flag)];
+function givenText({ args, environment }: Source, flag: string, expected: string): string | undefined {
+  const variable = environment[variableOf(flag)];
   return args.text(flag, expected) ?? (variable === '' ? undefined : variable);
 }
 

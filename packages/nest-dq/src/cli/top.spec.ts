@@ -3,7 +3,8 @@ import type { LedgerView } from '../ledger/ledger-view.js';
 import type { NodeView } from '../operate/node-view.js';
 import type { ProcessView } from '../operate/processes.js';
 import type { TubeView } from '../operate/tube-view.js';
-import { frameOf } from './top.js';
+import { linesOf } from 'nest-handlers/cli';
+import { choose, frameOf, type TopChoice } from './top.js';
 
 const AT = new Date('2026-12-24T18:00:00Z');
 const ledger: LedgerView = {
@@ -23,7 +24,7 @@ function tube(name: string, more: Partial<TubeView> = {}): TubeView {
 }
 
 function frame(nodes: readonly NodeView[], tubes: readonly TubeView[]): string[] {
-  return frameOf({ nodes, ledger, tubes: { tubes, more: false, away: [] } }, 24, AT);
+  return linesOf(frameOf({ nodes, ledger, tubes: { tubes, more: false, away: [] } }, 24, AT));
 }
 
 describe('a frame of top', () => {
@@ -31,10 +32,10 @@ describe('a frame of top', () => {
     const tubes = [
       tube('a', { waiting: 500_000 }),
       tube('b', { running: 2 }),
-      tube('c', { due: 1, watching: 0 }),
+      tube('c', { due: 1, watching: 0, consumers: 0 }),
     ];
     expect(frame([node(1, { drained: true }), node(2, { up: false, reason: 'it is away' })], tubes)).toEqual([
-      '18:00:00  1 of 2 nodes up  Redis answers in 2 ms  (q quits)',
+      '18:00:00Z  1 of 2 nodes up  Redis answers in 2 ms  (q quits)',
       '',
       'NODE            DUE  DELAYED  TAKEN  BURIED  CONN  STATE',
       '10.0.0.1:11300    1   20,000      3       0    12  up, drained',
@@ -60,8 +61,8 @@ describe('a frame of top', () => {
   it('shows the number of processes, and that jobs are lost', () => {
     const processes = [{ lost: 2 }, { lost: 3 }, {}] as unknown as ProcessView[];
     const tubes = { tubes: [tube('a')], more: false, away: [] };
-    const [head, loss, rest] = frameOf({ nodes: [node(1)], ledger, tubes, processes }, 24, AT);
-    expect(head).toBe('18:00:00  1 of 1 node up  Redis answers in 2 ms  3 processes  (q quits)');
+    const [head, loss, rest] = linesOf(frameOf({ nodes: [node(1)], ledger, tubes, processes }, 24, AT));
+    expect(head).toBe('18:00:00Z  1 of 1 node up  Redis answers in 2 ms  3 processes  (q quits)');
     expect([loss, rest]).toEqual(['at least 3 jobs lost: see `nest-dq doctor`', '']);
   });
 
@@ -69,8 +70,40 @@ describe('a frame of top', () => {
     const away = { ...ledger, up: false, reason: 'ECONNREFUSED' };
     const unknown = { tube: 'a', nodes: 0 };
     const list = { tubes: [unknown], more: false, away: [] };
-    const lines = frameOf({ nodes: [node(1)], ledger: away, tubes: list }, 24, AT);
-    expect(lines[0]).toContain('Redis is down: ECONNREFUSED');
+    const lines = linesOf(frameOf({ nodes: [node(1)], ledger: away, tubes: list }, 24, AT));
+    expect(lines[1]).toMatch(/^Redis unusable: ECONNREFUSED → start it, /);
     expect(lines.at(-1)).toBe('a     ?        ?    ?        ?     ?');
+  });
+
+  it('has the order and the mark that were chosen, and the context', () => {
+    const tubes = [tube('a', { waiting: 5 }), tube('b', { overdueFor: 60_000 }), tube('c', { dead: 2 })];
+    const choice: TopChoice = { order: 'urgent', context: 'prod' };
+    const view = { nodes: [node(1)], ledger, tubes: { tubes, more: false, away: [] } };
+    const shown = () => linesOf(frameOf(view, 24, AT, choice));
+    const names = () =>
+      shown().flatMap((line) => /^(▸ | {2})([abc]) /.exec(line)?.slice(1, 3).join('') ?? []);
+    expect(shown()[0]).toMatch(/^prod {2}18:00:00Z {2}1 of 1 node up/);
+    choose(choice, 'j', tubes);
+    expect(names()).toEqual(['▸ a', '  b', '  c']);
+    choose(choice, 'l', tubes);
+    expect([shown()[0], names()]).toEqual([expect.stringContaining('  by late  '), ['  b', '▸ a', '  c']]);
+    choose(choice, 'down', tubes);
+    choose(choice, 'down', tubes);
+    choose(choice, 'd', tubes);
+    expect(names()).toEqual(['▸ c', '  a', '  b']);
+    choose(choice, 'enter', tubes);
+    expect(choice).toMatchObject({ tube: 'c', isOpen: true });
+    choose(choice, 'back', tubes);
+    expect(choice).toMatchObject({ tube: 'c', isOpen: false });
+    choose(choice, 'back', tubes);
+    expect(choice.tube).toBeUndefined();
+  });
+
+  it('scrolls to the marked tube', () => {
+    const tubes = Array.from({ length: 100 }, (_, i) => tube(`t${String(i).padStart(2, '0')}`));
+    const view = { nodes: [node(1)], ledger, tubes: { tubes, more: false, away: [] } };
+    const lines = linesOf(frameOf(view, 24, AT, { order: 'name', tube: 't99' }));
+    expect(lines).toHaveLength(24);
+    expect(lines.at(-2)).toMatch(/^▸ t99 /);
   });
 });

@@ -1,13 +1,15 @@
-import { counted, print, span, table } from 'nest-handlers/cli';
+import { counted, instant, type Line, span, styled, type Table, table } from 'nest-handlers/cli';
 import type { LedgerView } from '../ledger/ledger-view.js';
 import type { NodeView } from '../operate/node-view.js';
 import type { ProcessView } from '../operate/processes.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
+import type { JobPage } from '../operate/waiting-view.js';
+import type { DqRuntime } from '../nest/runtime.js';
 import { clusterCommand } from './cluster.js';
+import { ledgerDown } from './ledger-down.js';
+import { type Key, Screen } from './screen.js';
 import { tubesTable } from './stats.js';
-import type { Clock, Timer } from 'nest-handlers/time';
-import { escaped } from 'nest-handlers/log';
-import { ENDING } from './process.js';
+import { tubeFacts } from './tube-facts.js';
 
 /** Refresh intervals: the default, and the shortest. */
 const INTERVAL_MS = 2_000;
@@ -16,6 +18,23 @@ const LONGEST_MS = 3_600_000;
 /** Max number of nodes shown; the rest are only counted. */
 const MAX_NODES = 6;
 const UNKNOWN = '?';
+/** Number of jobs and of dead letters shown of a tube. */
+const MAX_SHOWN = 5;
+
+/** Orders of the tubes, by the key that chooses them. All but names have the largest first. */
+const ORDERS = {
+  urgent: {
+    key: 'u',
+    of: ({ due = 0, running = 0, waiting = 0 }: TubeView) => due * 1e12 + running * 1e6 + waiting,
+  },
+  late: { key: 'l', of: ({ overdueFor = 0 }: TubeView) => overdueFor },
+  waiting: { key: 'w', of: ({ waiting = 0 }: TubeView) => waiting },
+  running: { key: 'r', of: ({ running = 0 }: TubeView) => running },
+  dead: { key: 'd', of: ({ dead = 0 }: TubeView) => dead },
+  name: { key: 'n', of: () => 0 },
+} as const;
+type Order = keyof typeof ORDERS;
+const ORDER_NAMES = Object.keys(ORDERS) as Order[];
 
 /** The content of a frame. */
 export interface TopView {
@@ -26,36 +45,55 @@ export interface TopView {
   readonly processes?: readonly ProcessView[] | undefined;
 }
 
+/** What the user chose to see. */
+export interface TopChoice {
+  order: Order;
+  /** The marked tube. */
+  tube?: string | undefined;
+  /** Whether it is shown alone. */
+  isOpen?: boolean;
+  readonly context?: string | undefined;
+}
+
 export const top = clusterCommand({
   name: 'top',
+  withoutRedis: true,
   summary: 'Show nodes, Redis and tubes on a live screen. Press q to quit.',
-  about: 'Tubes with the most due jobs come first. Without a terminal, requires --count.',
+  about:
+    'Tubes with the most due jobs come first, or press u (urgent), l (late), w (waiting), r (running), d (dead), n (name).\n' +
+    'Mark a tube by the arrow keys or j and k; Enter shows it alone, Esc goes back. Without a terminal, requires --count.',
   flags: {
+    sort: {
+      value: 'ORDER',
+      values: ORDER_NAMES,
+      help: `order of the tubes: ${ORDER_NAMES.join(', ')} (default urgent)`,
+    },
     interval: { value: 'TIME', help: 'refresh interval (default 2s, at least 500ms)' },
     count: { value: 'N', help: 'number of screens to show before exiting' },
   },
   json: false,
   status: '0 quit, or --count reached; 1 could not continue',
-  examples: ['nest-dq top --interval 1s --count 2'],
-  async run(args, { runtime }) {
+  examples: ['nest-dq top --interval 1s --count 2', 'nest-dq top --sort late --count 1'],
+  async run(args, { runtime, context }) {
     const interval = args.duration('interval') ?? INTERVAL_MS;
     if (interval < SHORTEST_MS || interval > LONGEST_MS)
       throw args.wrong(`--interval is ${span(interval)}: expected 500 ms to 1 h.`);
     const count = args.count('count', 1, 1_000_000_000) ?? Infinity;
     if (count === Infinity && !process.stdout.isTTY)
       throw args.wrong('no terminal: expected --count, or `nest-dq stats` instead.');
-    const { inspector, clock } = runtime;
-    const screen = new Screen(clock);
+    const choice: TopChoice = { order: args.oneOf('sort', ORDER_NAMES) ?? 'urgent', context };
+    let view: TopView | undefined;
+    const screen = new Screen(runtime.clock, (key) => choose(choice, key, view?.tubes.tubes ?? []));
     try {
       for (let shown = 1; ; shown++) {
-        const [nodes, ledger, tubes, processes] = await Promise.all([
-          inspector.nodes(),
-          inspector.ledger(),
-          inspector.tubes(),
-          inspector.processes().catch(() => undefined), // the view of the ledger says why
-        ]);
+        view = await lookAround(runtime);
         if (screen.left) return;
-        screen.show(frameOf({ nodes, ledger, tubes, processes }, screen.rows, new Date(runtime.now())));
+        const now = new Date(runtime.now());
+        screen.show(
+          choice.isOpen && choice.tube !== undefined
+            ? await tubeFrame(runtime, choice.tube)
+            : frameOf(view, screen.rows, now, choice),
+        );
         if (shown >= count) return;
         await screen.rest(interval);
         if (screen.left) return;
@@ -66,34 +104,120 @@ export const top = clusterCommand({
   },
 });
 
+async function lookAround({ inspector }: DqRuntime): Promise<TopView> {
+  const [nodes, ledger, tubes, processes] = await Promise.all([
+    inspector.nodes(),
+    inspector.ledger(),
+    inspector.tubes(),
+    inspector.processes().catch(() => undefined), // the view of the ledger says why
+  ]);
+  return { nodes, ledger, tubes, processes };
+}
+
+/** Changes what the user sees by a key. */
+export function choose(choice: TopChoice, key: Key, tubes: readonly TubeView[]): void {
+  const order = ORDER_NAMES.find((name) => ORDERS[name].key === key);
+  if (order) choice.order = order;
+  if (key === 'back') {
+    if (!choice.isOpen) choice.tube = undefined;
+    choice.isOpen = false;
+  }
+  if (key === 'enter') choice.isOpen = choice.tube !== undefined;
+  const step = key === 'down' || key === 'j' ? 1 : key === 'up' || key === 'k' ? -1 : 0;
+  if (step === 0 || tubes.length === 0) return;
+  const sorted = inOrder(tubes, choice.order);
+  const at = sorted.findIndex(({ tube }) => tube === choice.tube);
+  const next =
+    at < 0 ? (step > 0 ? 0 : sorted.length - 1) : Math.min(Math.max(at + step, 0), sorted.length - 1);
+  choice.tube = sorted[next]!.tube;
+}
+
+function inOrder(tubes: readonly TubeView[], order: Order): TubeView[] {
+  const { of } = ORDERS[order];
+  return tubes.toSorted((a, b) => of(b) - of(a) || (a.tube < b.tube ? -1 : 1));
+}
+
 /** Returns the lines of a screen with `rows` rows. */
-export function frameOf({ nodes, ledger, tubes, processes }: TopView, rows: number, now: Date): string[] {
+export function frameOf(
+  { nodes, ledger, tubes, processes }: TopView,
+  rows: number,
+  now: Date,
+  { order, tube: marked, context }: TopChoice = { order: 'urgent' },
+): Line[] {
   const up = nodes.filter((node) => node.up).length;
   const redis = ledger.servers.find(({ roundTrip }) => roundTrip !== undefined)?.roundTrip;
   const time = redis === undefined ? '' : ` in ${Math.ceil(redis)} ms`;
-  const ledgerText = ledger.up ? `Redis answers${time}` : `Redis is down: ${ledger.reason ?? ''}`;
+  const nodesText = `${up} of ${counted(nodes.length, 'node')} up`;
   // All processes that looked have found the same jobs.
   const lost = Math.max(0, ...(processes ?? []).map((each) => each.lost ?? 0));
-  const head = [
-    `${now.toISOString().slice(11, 19)}  ${up} of ${counted(nodes.length, 'node')} up  ${ledgerText}${processes ? `  ${counted(processes.length, 'process', 'processes')}` : ''}  (q quits)`,
-    ...(lost > 0 ? [`at least ${counted(lost, 'job')} lost: see \`nest-dq doctor\``] : []),
-    '',
-    ...nodesTable(nodes.slice(0, MAX_NODES)).split('\n'),
-    ...(nodes.length > MAX_NODES ? [`… and ${counted(nodes.length - MAX_NODES, 'node')} more`] : []),
+  const head: Line[] = [
+    [
+      context === undefined ? '' : styled('bold', `${context}  `),
+      `${now.toISOString().slice(11, 19)}Z  `,
+      up < nodes.length ? styled('red', nodesText) : nodesText,
+      ledger.up ? `  Redis answers${time}` : '',
+      processes ? `  ${counted(processes.length, 'process', 'processes')}` : '',
+      order === 'urgent' ? '' : `  by ${order}`,
+      '  (q quits)',
+    ],
+    ...(ledger.up ? [] : [styled('red', ledgerDown(ledger.reason ?? 'no answer'))]),
+    ...(lost > 0 ? [styled('red', `at least ${counted(lost, 'job')} lost: see \`nest-dq doctor\``)] : []),
     '',
   ];
-  // One row for the table's head, and one for the count of the tubes left out.
-  const room = Math.max(1, rows - head.length - 2);
-  const sorted = tubes.tubes.toSorted((a, b) => urgency(b) - urgency(a) || (a.tube < b.tube ? -1 : 1));
+  const shownNodes = Math.min(nodes.length, MAX_NODES);
+  const left = nodes.length - shownNodes;
+  const middle: Line[] = [
+    nodesTable(nodes.slice(0, shownNodes)),
+    ...(left > 0 ? [`… and ${counted(left, 'node')} more`] : []),
+    '',
+  ];
+  // Two rows for the heads of the tables, and one for the count of the tubes left out.
+  const room = Math.max(1, rows - head.length - middle.length - shownNodes - 2);
+  const sorted = inOrder(tubes.tubes, order);
+  const at = sorted.findIndex(({ tube }) => tube === marked);
+  const first = Math.max(0, Math.min(at - room + 1, sorted.length - room));
   const others = sorted.length - room;
   return [
     ...head,
-    ...tubesTable(sorted.slice(0, room)).split('\n'),
+    ...middle,
+    tubesTable(sorted.slice(first, first + room), marked),
     ...(others > 0 || tubes.more ? [`… and ${tubes.more ? 'more' : counted(others, 'tube')}`] : []),
   ];
 }
 
-function nodesTable(nodes: readonly NodeView[]): string {
+/** Shows one tube alone: its facts, the jobs due first, and the last dead letters. Redis may be away. */
+async function tubeFrame(runtime: DqRuntime, tube: string): Promise<Line[]> {
+  const { inspector, deadLetters } = runtime;
+  const now = runtime.now();
+  const [view, page, dead] = await Promise.all([
+    inspector.tube(tube),
+    inspector.jobs(tube, { limit: MAX_SHOWN, keys: true }).catch(() => undefined), // the facts are unknown then
+    deadLetters.list(tube, { limit: MAX_SHOWN, patience: 0 }).catch(() => undefined),
+  ]);
+  const letters = dead?.letters ?? [];
+  return [
+    [styled('bold', tube), '  (Esc: back, q quits)'],
+    '',
+    ...tubeFacts(view, letters[0], now),
+    ...(page && page.jobs.length > 0 ? ['', jobsTable(page.jobs, now)] : []),
+    ...(letters.length > 0
+      ? [
+          '',
+          table(
+            ['DEAD', 'WHY', 'ERROR'],
+            letters.map(({ id, key, why, error }) => [key ?? id, why, error?.message.split('\n')[0] ?? '']),
+          ),
+        ]
+      : []),
+  ];
+}
+
+function jobsTable(jobs: JobPage['jobs'], now: number): Table {
+  const rows = jobs.map(({ id, key, state, dueAt }) => [key ?? id, state, instant(dueAt, now)]);
+  return table(['NEXT JOBS', 'STATE', 'DUE'], rows);
+}
+
+function nodesTable(nodes: readonly NodeView[]): Table {
   const rows = nodes.map(({ endpoint, up, reason, drained, copies, connections }) => [
     endpoint,
     copies?.ready ?? UNKNOWN,
@@ -101,76 +225,7 @@ function nodesTable(nodes: readonly NodeView[]): string {
     copies?.reserved ?? UNKNOWN,
     copies?.buried ?? UNKNOWN,
     connections ?? UNKNOWN,
-    up ? (drained ? 'up, drained' : 'up') : `DOWN: ${reason}`,
+    up ? (drained ? styled('yellow', 'up, drained') : 'up') : styled('red', `DOWN: ${reason}`),
   ]);
   return table(['NODE', 'DUE', 'DELAYED', 'TAKEN', 'BURIED', 'CONN', 'STATE'], rows);
-}
-
-/** Sorts tubes with the most due jobs first, then by running and waiting jobs. */
-function urgency({ due = 0, running = 0, waiting = 0 }: TubeView): number {
-  return due * 1e12 + running * 1e6 + Math.min(waiting, 999_999);
-}
-
-const ENTER = '\x1b[?1049h\x1b[?25l';
-const LEAVE = '\x1b[?25h\x1b[?1049l';
-const TOP_LEFT = '\x1b[H';
-const REST_OF_LINE = '\x1b[K';
-const REST_OF_SCREEN = '\x1b[J';
-const CTRL_C = '\x03';
-
-/** A terminal page that is redrawn. Without a terminal, the pages are printed one after the other. */
-export class Screen {
-  /** Whether the user asked to quit, by q, Ctrl-C or a signal. */
-  left = false;
-  private resting: { readonly timer: Timer; readonly wake: () => void } | undefined;
-  private readonly onKey = (keys: Buffer) => {
-    const text = keys.toString();
-    if (text.includes('q') || text.includes(CTRL_C)) this.leave();
-  };
-  private readonly onSignal = () => this.leave();
-
-  constructor(private readonly clock: Clock) {
-    for (const signal of ENDING) process.on(signal, this.onSignal);
-    if (process.stdin.isTTY) {
-      process.stdin.setRawMode(true);
-      process.stdin.on('data', this.onKey);
-    }
-    if (process.stdout.isTTY) process.stdout.write(ENTER);
-  }
-
-  get rows(): number {
-    return process.stdout.isTTY ? process.stdout.rows : 24;
-  }
-
-  /** Lines that are too long are cut, and lines beyond the last row are left out. */
-  show(lines: readonly string[]): void {
-    if (!process.stdout.isTTY) return void print(`${lines.join('\n')}\n\n`);
-    const { columns } = process.stdout;
-    const shown = lines.slice(0, this.rows).map((line) => escaped(line).slice(0, columns - 1) + REST_OF_LINE);
-    process.stdout.write(TOP_LEFT + shown.join('\r\n') + REST_OF_SCREEN);
-  }
-
-  /** Resolves after `ms`, or as soon as the user asks to quit. */
-  rest(ms: number): Promise<void> {
-    return new Promise((wake) => {
-      this.resting = { timer: this.clock.after(ms, wake), wake };
-    });
-  }
-
-  /** Restores the terminal. */
-  close(): void {
-    for (const signal of ENDING) process.off(signal, this.onSignal);
-    if (process.stdin.isTTY) {
-      process.stdin.off('data', this.onKey);
-      process.stdin.setRawMode(false);
-      process.stdin.pause();
-    }
-    if (process.stdout.isTTY) process.stdout.write(LEAVE);
-  }
-
-  private leave(): void {
-    this.left = true;
-    this.resting?.timer.cancel();
-    this.resting?.wake();
-  }
 }

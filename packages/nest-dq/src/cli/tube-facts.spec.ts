@@ -13,7 +13,7 @@ it('prints all that is known of a tube', () => {
     why: 'attempts',
     error: { name: 'Error', message: 'connect ETIMEDOUT\nmore' },
   } as DeadLetter;
-  const text = tubeFacts(
+  const lines = tubeFacts(
     {
       tube: 'order.cancel',
       nodes: 3,
@@ -35,7 +35,7 @@ it('prints all that is known of a tube', () => {
     letter,
     NOW,
   );
-  expect(text.split('\n')).toEqual([
+  expect(lines).toEqual([
     'tube        order.cancel',
     'waiting     12,000',
     'due         1',
@@ -53,7 +53,7 @@ it('prints all that is known of a tube', () => {
 });
 
 it('prints unknown facts as unknown', () => {
-  expect(tubeFacts({ tube: 't', nodes: 0 }, undefined, NOW).split('\n')).toEqual([
+  expect(tubeFacts({ tube: 't', nodes: 0 }, undefined, NOW)).toEqual([
     'tube       t',
     'waiting    unknown',
     'due        unknown',

@@ -6,7 +6,7 @@ import type { TubeLimitsView, TubePause, TubeView } from '../operate/tube-view.j
 const UNKNOWN = 'unknown';
 
 /** Formats everything known about one tube. `newest`: the dead letter that died last. */
-export function tubeFacts(view: TubeView, newest: DeadLetter | undefined, now: number): string {
+export function tubeFacts(view: TubeView, newest: DeadLetter | undefined, now: number): string[] {
   const { tube, nodes, waiting, due, running, dead, paused, limits, listed, copies } = view;
   const number = (count: number | undefined) => (count === undefined ? UNKNOWN : grouped(count));
   return facts({
@@ -42,7 +42,8 @@ function overdueText({ overdue, oldestDue, overdueFor = 0 }: TubeView, now: numb
 }
 
 function consumersText({ consumers, watching }: TubeView): string {
-  if (consumers === undefined && watching === undefined) return UNKNOWN;
+  // Nobody reserves while Redis is away.
+  if (consumers === undefined && !watching) return UNKNOWN;
   return [
     ...(consumers === undefined ? [] : [counted(consumers, 'process', 'processes')]),
     ...(watching === undefined ? [] : [`${counted(watching, 'connection')} taking jobs`]),

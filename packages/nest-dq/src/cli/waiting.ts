@@ -1,6 +1,9 @@
-import { type Arguments, grouped, instant, table } from 'nest-handlers/cli';
+import { type Answer, type Arguments, grouped, instant, type Line, table } from 'nest-handlers/cli';
 import type { JobFilter, JobPage } from '../operate/waiting-view.js';
+import type { DqRuntime } from '../nest/runtime.js';
 import { clusterCommand } from './cluster.js';
+import { WATCH_FLAG, watched } from './screen.js';
+import { warnedOfUnknown } from './unknown-tube.js';
 
 const STATES = ['waiting', 'due', 'retrying'] as const;
 
@@ -12,7 +15,8 @@ export const jobs = clusterCommand({
     "Shows only jobs in the index, and how many of the tube's jobs that is. With --json, also prints references,\n" +
     'and a cursor if there are more.',
   flags: {
-    state: { value: 'STATE', help: `only jobs in this state: ${STATES.join(', ')}` },
+    ...WATCH_FLAG,
+    state: { value: 'STATE', values: STATES, help: `only jobs in this state: ${STATES.join(', ')}` },
     from: {
       value: 'TIME',
       help: 'due at or after this time: 2026-12-24T18:00:00Z, or relative to now, such as -1h',
@@ -21,17 +25,25 @@ export const jobs = clusterCommand({
     limit: { value: 'N', help: 'max number shown (default 50, at most 1000)' },
     cursor: { value: 'CURSOR', help: 'continue where the previous page ended' },
   },
-  status: '0 listed; 1 a server is unreachable',
+  status: '0 listed; 1 unknown tube; 2 Redis unusable',
   examples: [
     'nest-dq jobs order.cancel',
     'nest-dq jobs order.cancel --state waiting --to 2h --limit 5 --json',
   ],
-  async run(args, { runtime }) {
-    const now = runtime.now();
-    const page = await runtime.inspector.jobs(args.required('TUBE'), filterOf(args, now));
-    return { json: page, text: showPage(page, now) };
+  run(args, { runtime }) {
+    return watched(args, runtime.clock, () => list(args, runtime));
   },
 });
+
+async function list(args: Arguments, runtime: DqRuntime): Promise<Answer> {
+  const { inspector } = runtime;
+  const tube = args.required('TUBE');
+  const now = runtime.now();
+  const page = await inspector.jobs(tube, filterOf(args, now));
+  // A watched tube may be empty for a moment, and nobody looks at standard error then.
+  const isUnknown = page.listed === 0 && !args.has('watch') && (await warnedOfUnknown(inspector, tube));
+  return { json: page, text: showPage(page, now), status: isUnknown ? 1 : 0 };
+}
 
 function filterOf(args: Arguments, now: number): JobFilter {
   return {
@@ -44,7 +56,7 @@ function filterOf(args: Arguments, now: number): JobFilter {
   };
 }
 
-function showPage({ jobs: shown, cursor, listed, about }: JobPage, now: number): string {
+function showPage({ jobs: shown, cursor, listed, about }: JobPage, now: number): Line[] {
   const rows = shown.map(({ id, key, state, dueAt, attempt }) => {
     return [key ?? id, state, instant(dueAt, now), attempt];
   });
@@ -53,5 +65,5 @@ function showPage({ jobs: shown, cursor, listed, about }: JobPage, now: number):
     '',
     `the tube has ${grouped(listed)} listed jobs of ${about === undefined ? 'an unknown number' : `about ${grouped(about)}`}`,
     ...(cursor === undefined ? [] : [`… and more: --cursor ${cursor}`]),
-  ].join('\n');
+  ];
 }

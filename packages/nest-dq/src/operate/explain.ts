@@ -35,7 +35,7 @@ const LIMIT_MS = 1_000;
 export async function explain(sources: ExplanationSources, ref: JobRef): Promise<Explanation> {
   const { cluster, ledger, clock, settings } = sources;
   const target = await locate(sources, parseRef(ref, settings.prefix, cluster.settings.seal));
-  const { tube, id, key, born } = target;
+  const { tube, id, born } = target;
   const known = await ask(sources, target, ref);
   const replaced = known.trace !== undefined && born !== undefined && known.trace.born !== born;
   const trace = replaced ? undefined : known.trace;
@@ -55,6 +55,7 @@ export async function explain(sources: ExplanationSources, ref: JobRef): Promise
   const now = ledger.tube(tube).now();
   const copies = found.map(({ view }) => view);
   const header = found.find((copy) => copy.header)?.header;
+  const key = target.key ?? header?.key;
   const limits = tubeView.limits && (await limitUseOf(sources, tube, tubeView.limits, header));
   const facts: Facts = {
     now,

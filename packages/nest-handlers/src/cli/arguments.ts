@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { readDuration } from '../time.js';
+import { didYouMean, nearest } from './nearest.js';
 
 /** An invalid argument; the message shows the value and what was expected. Exit status 2. */
 export class WrongArguments extends Error {}
@@ -8,6 +9,8 @@ export class WrongArguments extends Error {}
 export interface Flag {
   /** Placeholder of its value, such as `PORT`. Absent if the flag takes no value. */
   readonly value?: string;
+  /** The values to choose from, for completion. Absent if it takes others. */
+  readonly values?: readonly string[];
   /** Description, printed line by line. */
   readonly help: string;
 }
@@ -107,7 +110,7 @@ export class Arguments {
 /** Parses the arguments after the name of a command. */
 export function parseArguments(accepted: Accepted, args: readonly string[]): Arguments {
   const { name, operands = [], flags } = accepted;
-  const { values, positionals } = parse(flags, args);
+  const { values, positionals } = parse(name, flags, args);
   const [missing] = operands.slice(positionals.length).filter((each) => !each.startsWith('['));
   if (missing !== undefined && values['help'] !== true)
     throw new WrongArguments(`${name}: missing ${missing}.`);
@@ -118,15 +121,25 @@ export function parseArguments(accepted: Accepted, args: readonly string[]): Arg
   return new Arguments(accepted, values, positionals);
 }
 
-function parse(flags: Flags, args: readonly string[]) {
+function parse(name: string, flags: Flags, args: readonly string[]) {
   const options = Object.fromEntries(
     Object.entries(flags).map(([flag, { value }]) => [
       flag,
-      { type: value === undefined ? ('boolean' as const) : ('string' as const) },
+      {
+        type: value === undefined ? ('boolean' as const) : ('string' as const),
+        ...(flag === 'help' && { short: 'h' }),
+      },
     ]),
   );
+  const config = { args: joinNumbers(args), allowPositionals: true as const, options };
+  const { tokens } = parseArgs({ ...config, strict: false, tokens: true });
+  for (const token of tokens) {
+    if (token.kind !== 'option' || Object.hasOwn(flags, token.name)) continue;
+    const similar = nearest(token.name, Object.keys(flags)).map((flag) => `--${flag}`);
+    throw new WrongArguments(`${name}: unknown option ${token.rawName}.${didYouMean(similar)}`);
+  }
   try {
-    return parseArgs({ args: joinNumbers(args), allowPositionals: true, options });
+    return parseArgs(config);
   } catch (error) {
     throw new WrongArguments((error as Error).message, { cause: error });
   }

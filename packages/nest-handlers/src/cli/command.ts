@@ -1,13 +1,24 @@
 import type { Accepted, Arguments, Flags } from './arguments.js';
+import type { Text } from './text.js';
 
 /** Result of a command: `json` is printed with `--json`, `text` otherwise. */
 export interface Answer {
   /** Document printed by `--json`. */
   readonly json: unknown;
-  /** Without a trailing line break. */
-  readonly text: string;
+  /** Lines for people. Nothing is printed if it is empty. */
+  readonly text: Text;
   /** Exit status. @default 0 */
   readonly status?: number;
+}
+
+/** A failure with an exit status of its own. */
+export class Failure extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+  ) {
+    super(message);
+  }
 }
 
 /** A command of the program. */
@@ -16,7 +27,7 @@ export interface Command extends Accepted {
   readonly summary: string;
   /** Further description. @default none */
   readonly about?: string;
-  /** Meaning of the exit statuses, except 2 for invalid arguments. */
+  /** Meaning of the exit statuses. Help adds 2 for invalid arguments. */
   readonly status: string;
   /** Complete command lines. The tests run them. */
   readonly examples: readonly string[];
@@ -24,26 +35,57 @@ export interface Command extends Accepted {
   run(args: Arguments): Promise<Answer | void>;
 }
 
+/** Flags that many commands share, explained once: `help NAME`. */
+export interface Topic {
+  /** What they are about, as a noun phrase. */
+  readonly summary: string;
+  readonly about: string;
+  readonly flags: Flags;
+}
+
 /** Flags of every command. */
-export const EVERYWHERE: Flags = { help: { help: 'show this help' } };
+export const EVERYWHERE: Flags = { help: { help: 'show this help (also -h)' } };
 
 /** For commands whose `Answer` is printed. */
-export const JSON_FLAG: Flags = { json: { help: 'print one JSON document and nothing else' } };
+export const ANSWER_FLAGS: Flags = {
+  json: { help: 'print one JSON document and nothing else' },
+  wide: { help: "print whole names, even if a table doesn't fit the terminal" },
+};
 
 /** Returns the `--help` text of one command. */
 export function helpOf(
   program: string,
   { name, operands = [], flags, summary, about, status, examples }: Command,
+  topics: Readonly<Record<string, Topic>>,
 ): string {
   const usage = [program, name, ...operands, '[OPTIONS]'].join(' ');
+  // By identity: a flag of the same name may mean something else to another command.
+  const isOf = (topic: Topic, flag: string) =>
+    topic.flags[flag] !== undefined && topic.flags[flag] === flags[flag];
+  const own = Object.entries(flags).filter(
+    ([flag]) => !Object.values(topics).some((topic) => isOf(topic, flag)),
+  );
+  const shared = Object.entries(topics).filter(([, topic]) =>
+    Object.keys(flags).some((flag) => isOf(topic, flag)),
+  );
+  const references = shared.map(([each, topic]) => {
+    const names = Object.keys(topic.flags).map((flag) => `--${flag}`);
+    const shown = names.length > 4 ? [...names.slice(0, 4), '…'] : names;
+    return `  ${shown.join(', ')}: ${topic.summary}, see \`${program} help ${each}\``;
+  });
   const parts = [
     usage,
     about === undefined ? summary : `${summary}\n${about}`,
-    flagLines(flags),
-    `Exit status: ${status}; 2 invalid arguments.`,
+    [flagLines(Object.fromEntries(own)), ...references].join('\n'),
+    `Exit status: ${status}${/; 2 [^;]+$/.test(status) ? ' or' : '; 2'} invalid arguments.`,
     ['Examples:', ...examples.map((example) => `  ${example}`)].join('\n'),
   ];
   return `${parts.join('\n\n')}\n`;
+}
+
+/** Returns the text of `help NAME`. */
+export function helpOfTopic({ about, flags }: Topic): string {
+  return `${about}\n\n${flagLines(flags)}\n`;
 }
 
 function flagLines(flags: Flags): string {

@@ -1,25 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import { bytes, counted, distance, facts, grouped, span, table } from './output.js';
+import { bytes, counted, distance, facts, span } from './output.js';
+import { grouped } from './text.js';
 
 describe('what people read', () => {
-  it('is a table with numbers at the right', () => {
-    const rows = [
-      ['a', 1, 'x'],
-      ['long name', 12_345, ''],
-    ];
-    expect(table(['NAME', 'N', 'WORD'], rows)).toBe(
-      'NAME            N  WORD\na               1  x\nlong name  12,345',
-    );
-  });
-
-  it('has no terminal control characters, whatever a server says', () => {
-    const text = '1.12\x1b[2J\nROOT';
-    expect(table(['VERSION'], [[text]])).toBe('VERSION\n1.12\\u001b[2J\\u000aROOT');
-    expect(facts({ version: text })).toBe('version  1.12\\u001b[2J\\u000aROOT');
-  });
-
-  it('is a list of facts, without those that are unknown', () => {
-    expect(facts({ id: '1', key: undefined, state: 'done' })).toBe('id     1\nstate  done');
+  it('is a list of facts, without those that are unknown, with lines below each other', () => {
+    expect(facts({ id: '1', key: undefined, state: 'done', error: ['Error: x', '    at y'] })).toEqual([
+      'id     1',
+      'state  done',
+      'error  Error: x',
+      '           at y',
+    ]);
   });
 
   it.each([

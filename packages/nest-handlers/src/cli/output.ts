@@ -1,35 +1,14 @@
-import { escaped } from '../escaped.js';
+import { grouped } from './text.js';
 
-/** Formats rows in columns separated by a blank column. Numbers are right-aligned. */
-export function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const texts = rows.map((row) =>
-    row.map((cell) => (typeof cell === 'number' ? grouped(cell) : escaped(cell))),
+/** Formats `name  value` lines, skipping undefined values. A value of several lines continues below its first one. */
+export function facts(entries: Readonly<Record<string, string | readonly string[] | undefined>>): string[] {
+  const known = Object.entries(entries).filter(
+    (entry): entry is [string, string | readonly string[]] => entry[1] !== undefined,
   );
-  const widths = head.map((title, column) =>
-    Math.max(title.length, ...texts.map((row) => row[column]!.length)),
-  );
-  const isNumber = (column: number) =>
-    rows.length > 0 && rows.every((row) => typeof row[column] === 'number');
-  const line = (cells: readonly string[]) =>
-    cells
-      .map((cell, column) =>
-        isNumber(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!),
-      )
-      .join('  ')
-      .trimEnd();
-  return [head, ...texts].map(line).join('\n');
-}
-
-/** Formats `name  value` lines, skipping undefined values. */
-export function facts(entries: Readonly<Record<string, string | undefined>>): string {
-  const known = Object.entries(entries).filter((entry): entry is [string, string] => entry[1] !== undefined);
   const width = Math.max(...known.map(([name]) => name.length));
-  return known.map(([name, value]) => `${name.padEnd(width)}  ${escaped(value)}`).join('\n');
-}
-
-/** 12,412 */
-export function grouped(value: number): string {
-  return String(value).replace(/\B(?=(\d{3})+$)/g, ',');
+  return known.flatMap(([name, value]) =>
+    [value].flat().map((line, i) => `${(i === 0 ? name : '').padEnd(width)}  ${line}`),
+  );
 }
 
 /** `1 job`, `12,412 jobs` */
@@ -40,6 +19,12 @@ export function counted(count: number, noun: string, nouns = `${noun}s`): string
 /** Formats a time with its distance from now: `2026-12-24T18:00:00Z (in 3 min)`. */
 export function instant(at: Date, now: number): string {
   return `${at.toISOString().replace(/\.\d+Z$/, 'Z')} (${distance(at.getTime() - now)})`;
+}
+
+/** Formats a time of today (UTC) by its distance from now, and others with their date. */
+export function recent(at: Date, now: number): string {
+  const day = (time: Date) => time.toISOString().slice(0, 10);
+  return day(at) === day(new Date(now)) ? distance(at.getTime() - now) : instant(at, now);
 }
 
 /** `in 3 min`, `3 min ago`, `now` */

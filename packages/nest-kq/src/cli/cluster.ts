@@ -1,31 +1,17 @@
 import {
-  JSON_FLAG,
+  ANSWER_FLAGS,
   WrongArguments,
   readConfigFile,
   printNote,
   type Answer,
   type Arguments,
   type Command,
-  type Flags,
 } from 'nest-handlers/cli';
+import { CONNECTION_FLAGS } from './connection-flags.js';
 import { KqError, factOf } from '../errors.js';
 import { realEnvironment } from '../nest/environment.js';
 import type { KqOptions, ResolvedOptions } from '../nest/options.js';
 import { KqRuntime } from '../nest/runtime.js';
-
-const CONNECTION_FLAGS: Flags = {
-  brokers: { value: 'LIST', help: 'some brokers, comma-separated host:port (or KQ_BROKERS)' },
-  ssl: { help: 'connect over TLS' },
-  'sasl-mechanism': { value: 'NAME', help: 'plain, scram-sha-256 or scram-sha-512 (or KQ_SASL_MECHANISM)' },
-  'sasl-username': {
-    value: 'NAME',
-    help: 'user name (or KQ_SASL_USERNAME); the password is read from KQ_SASL_PASSWORD',
-  },
-  config: {
-    value: 'FILE',
-    help: "JSON file with the application's options (default nest-kq.json, if present)",
-  },
-};
 
 /** Module options allowed in a file: those for reaching the brokers. */
 const IN_FILE = [
@@ -45,7 +31,7 @@ type ClusterCommand = Omit<Command, 'run'> & {
 export function clusterCommand(command: ClusterCommand): Command {
   return {
     ...command,
-    flags: { ...command.flags, ...JSON_FLAG, ...CONNECTION_FLAGS },
+    flags: { ...command.flags, ...ANSWER_FLAGS, ...CONNECTION_FLAGS },
     run: async (args) => {
       const runtime = await KqRuntime.make(realEnvironment, settingsOf(args));
       try {

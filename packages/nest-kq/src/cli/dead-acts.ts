@@ -99,7 +99,7 @@ function dryAnswer(
   const hint = isDry ? [] : ['nothing was done: expected --yes, since there is no terminal to confirm on'];
   return {
     json: { dryRun: true, count, examples, leaderless },
-    text: [`would ${what}`, ...lines, ...more, ...hint].join('\n'),
+    text: [`would ${what}`, ...lines, ...more, ...hint],
     status: isDry && !leaderless ? 0 : 1,
   };
 }
@@ -117,7 +117,7 @@ function answer(
     json: { count, failed, failures: told, leaderless },
     text: missing
       ? 'not a dead letter, or already replayed or discarded'
-      : [`${count} done, ${failed} failed`, ...lines, ...left].join('\n'),
+      : [`${count} done, ${failed} failed`, ...lines, ...left],
     status: failed > 0 || missing || leaderless ? 1 : 0,
   };
 }

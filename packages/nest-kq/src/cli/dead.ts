@@ -19,7 +19,7 @@ export const deadTopics = clusterCommand({
   examples: ['nest-kq dead topics --brokers localhost:9092'],
   async run(_, { deadLetters }) {
     const topics = await deadLetters.topics();
-    return { json: topics, text: topics.length === 0 ? 'no dead-letter topics' : topics.join('\n') };
+    return { json: topics, text: topics.length === 0 ? 'no dead-letter topics' : topics };
   },
 });
 
@@ -64,7 +64,7 @@ export const deadList = clusterCommand({
       ...(page.leaderless ? [missingFact(topic, page.leaderless)] : []),
       ...(page.cursor === undefined ? [] : [`… and more: --cursor ${page.cursor}`]),
     ];
-    return { json: page, text: lines.join('\n'), status: page.leaderless ? 1 : 0 };
+    return { json: page, text: lines, status: page.leaderless ? 1 : 0 };
   },
 });
 
@@ -112,7 +112,7 @@ function asJson({ value, headers, ...letter }: KqDeadLetter) {
   };
 }
 
-function textOf(letter: KqDeadLetter): string {
+function textOf(letter: KqDeadLetter): string[] {
   const { partition, offset, origin, group, key, diedAt, why, attempts, error, value, headers, resolved } =
     letter;
   const from =
@@ -129,7 +129,7 @@ function textOf(letter: KqDeadLetter): string {
     why,
     runs: attempts === undefined ? undefined : String(attempts),
     error: `${error.name}: ${error.message}`,
-    stack: error.stack === '' ? undefined : error.stack,
+    stack: error.stack === '' ? undefined : error.stack.split('\n'),
     ...Object.fromEntries(lines as [string, string][]),
     value: text ?? 'a tombstone',
   });

@@ -1,4 +1,4 @@
-import { escaped } from 'nest-handlers/log';
+import { type Line, shortened, type Style, styled, wrapped } from 'nest-handlers/cli';
 
 type Level = 'ok' | 'warning' | 'failure';
 
@@ -31,12 +31,29 @@ export function statusOf(checks: readonly Check[]): number {
   return has('failure') ? 2 : has('warning') ? 1 : 0;
 }
 
-/** Formats one line per check, followed by the advice. */
-export function showChecks(checks: readonly Check[]): string {
-  const width = Math.max(...checks.map(({ about }) => about.length));
-  const lines = checks.flatMap(({ level, about, fact, advice }) => {
-    const line = escaped(`${level.padEnd(7)}  ${about.padEnd(width)}  ${fact}`);
-    return advice === undefined ? [line] : [line, escaped(`${' '.repeat(width + 11)}→ ${advice}`)];
+const STYLES: Readonly<Record<Level, Style>> = { ok: 'green', warning: 'yellow', failure: 'red' };
+/** Columns before the subject of a check. */
+const INDENT = 9;
+const LEAST_WIDTH = 16;
+
+/** Formats one line per check, followed by the advice, in `columns` columns. */
+export function showChecks(checks: readonly Check[], columns: number): Line[] {
+  const longest = Math.max(...checks.map(({ about }) => about.length));
+  const width = Math.min(longest, Math.max(LEAST_WIDTH, Math.floor(columns / 3)));
+  const indent = INDENT + width + 2;
+  const room = Math.max(LEAST_WIDTH, columns - indent);
+  const below = (text: string, more = '') =>
+    wrapped(text, room - more.length).map(
+      (line, i) => ' '.repeat(indent) + (i === 0 ? more : ' '.repeat(more.length)) + line,
+    );
+  const lines = checks.flatMap(({ level, about, fact, advice }): Line[] => {
+    const [first = '', ...rest] = wrapped(fact, room);
+    const subject = shortened(about, width).padEnd(width);
+    return [
+      [styled(STYLES[level], level.padEnd(INDENT)), `${subject}  ${first}`],
+      ...rest.map((line) => ' '.repeat(indent) + line),
+      ...(advice === undefined ? [] : below(advice, '→ ')),
+    ];
   });
   const count = (level: Level) => checks.filter((check) => check.level === level).length;
   const [failures, warnings] = [count('failure'), count('warning')];
@@ -45,5 +62,5 @@ export function showChecks(checks: readonly Check[]): string {
     ...(warnings > 0 ? [`${warnings} with a warning`] : []),
     `${count('ok')} ok`,
   ];
-  return `${lines.join('\n')}\n\n${checks.length} checks: ${words.join(', ')}`;
+  return [...lines, '', `${checks.length} checks: ${words.join(', ')}`];
 }

@@ -1,4 +1,4 @@
-import { type Answer, type Arguments, type Command, JSON_FLAG } from 'nest-handlers/cli';
+import { ANSWER_FLAGS, type Answer, type Arguments, type Command } from 'nest-handlers/cli';
 import type { StoredTube } from '../../api/tube.js';
 import { toError } from '../../errors.js';
 import { withinLimit } from '../../time/call-limit.js';
@@ -8,13 +8,16 @@ import type { ProcessRecord } from '../../fleet/presence.js';
 import { realEnvironment } from '../../nest/environment.js';
 import type { ResolvedOptions } from '../../nest/options.js';
 import type { Clock } from 'nest-handlers/time';
-import { CONNECTION_FLAGS, givenOptions, resolveSettings } from '../settings.js';
+import { CONNECTION_FLAGS } from '../connection-flags.js';
+import { WATCH_FLAG, watched } from '../screen.js';
+import { givenOptions, resolveSettings } from '../settings.js';
 import { failure, showChecks, statusOf, type Check } from './check.js';
 import { checkKeys } from './keys.js';
 import { askNode, checkLedgers, checkNodes } from './nodes.js';
 import { askRedis, checkRedis } from './redis.js';
 import { checkProcesses } from './processes.js';
-import { checkTubes } from './tubes.js';
+import { checkPrefix } from './prefix.js';
+import { checkTubes, countTubes } from './tubes.js';
 
 /** Time limit for reading processes and nodes from the ledger. */
 const LIMIT_MS = 2_000;
@@ -25,17 +28,23 @@ export const doctor: Command = {
   name: 'doctor',
   summary: 'Check the nodes, Redis and the tubes, and suggest what to do. Changes nothing.',
   about: "Takes about one second, because it reads each node's counters twice.",
-  flags: { ...JSON_FLAG, ...CONNECTION_FLAGS },
+  flags: { ...WATCH_FLAG, ...ANSWER_FLAGS, ...CONNECTION_FLAGS },
   status: '0 all ok; 1 warnings; 2 failures',
   examples: ['nest-dq doctor', 'nest-dq doctor --json'],
   run,
 };
 
-async function run(args: Arguments): Promise<Answer> {
+function run(args: Arguments): Promise<Answer | void> {
   const settings = resolveSettings(givenOptions(args));
-  const checks = await examine(settings);
-  const status = statusOf(checks);
-  return { json: { status: WORDS[status], checks }, text: showChecks(checks), status };
+  return watched(args, realEnvironment.clock, async () => {
+    const checks = await examine(settings);
+    const status = statusOf(checks);
+    return {
+      json: { status: WORDS[status], checks },
+      text: (width) => showChecks(checks, width),
+      status,
+    };
+  });
 }
 
 async function examine(settings: ResolvedOptions): Promise<Check[]> {
@@ -54,18 +63,18 @@ async function examine(settings: ResolvedOptions): Promise<Check[]> {
     const { processes, drained } = known?.facts ?? { processes: [], drained: [] };
     const answering = nodes.filter(({ error }) => error === undefined).map(({ endpoint }) => endpoint);
     const given = beanstalks.map(({ text }) => text);
-    const tubes = await checkTubes(nodes, prefix, {
-      now: ledger.tube(prefix as StoredTube).now(),
-      processes,
-      ledger: known?.facts && ledger,
-    });
+    // Without Redis nobody reserves, and nothing is known of processes and letters: effects of the one failure above them.
+    const tubes = known?.facts
+      ? await checkTubes(nodes, prefix, { now: ledger.tube(prefix as StoredTube).now(), processes, ledger })
+      : countTubes(nodes);
     const keys =
       seal && known?.facts ? await checkKeys(nodes, { seal, ledger, cluster, waiting, clock }) : [];
     return [
-      ...checkNodes(nodes, drained, clock),
       ...redisChecks,
+      ...checkNodes(nodes, drained, clock),
       ...(known?.facts ? checkLedgers(nodes, known.facts.identity) : []),
       ...(known?.facts ? checkProcesses(processes, given, answering) : []),
+      ...(known?.facts ? checkPrefix(nodes, prefix, processes) : []),
       ...tubes,
       ...keys,
     ];

@@ -33,6 +33,8 @@ export interface NodeFacts {
   readonly later: Stats;
   /** The stats of each tube with the prefix, by its stored name. */
   readonly tubes: ReadonlyMap<string, Stats>;
+  /** Names of some tubes without the prefix. */
+  readonly otherTubes: readonly string[];
   /** Whether it has more tubes than were checked. */
   readonly more: boolean;
   /** Identities of the ledgers used there by processes with this prefix. */
@@ -58,7 +60,10 @@ export async function askNode(
     const validUntil =
       stream instanceof TLSSocket ? Date.parse(stream.getPeerCertificate().valid_to) : undefined;
     const all = await connection.ask<string[]>((done) => connection.listTubes(done));
-    const names = all.filter((name) => name.startsWith(prefix) && !isAnnouncement(name));
+    const jobTubes = all.filter((name) => !isAnnouncement(name));
+    const names = jobTubes.filter((name) => name.startsWith(prefix));
+    // Every connection watches `default` at first.
+    const otherTubes = jobTubes.filter((name) => !name.startsWith(prefix) && name !== 'default');
     const tubes = await askTubes(connection, names.slice(0, MAX_TUBES));
     await new Promise<void>((resolve) => void clock.after(INTERVAL_MS, resolve));
     const later = await connection.ask<Stats>((done) => connection.stats(done));
@@ -69,12 +74,21 @@ export async function askNode(
       stats,
       later,
       tubes,
+      otherTubes,
       more,
       ledgers: announcedIn(all, prefix),
       ...(validUntil !== undefined && { validUntil }),
     };
   } catch (thrown) {
-    const none = { took: 0, stats: {}, later: {}, tubes: new Map(), more: false, ledgers: [] };
+    const none = {
+      took: 0,
+      stats: {},
+      later: {},
+      tubes: new Map(),
+      otherTubes: [],
+      more: false,
+      ledgers: [],
+    };
     return { endpoint: text, error: reasonOf(toError(thrown)), ...none };
   } finally {
     connection.close();

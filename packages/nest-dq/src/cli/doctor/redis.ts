@@ -2,10 +2,11 @@ import type { Redis } from 'ioredis';
 import { bytes, span } from 'nest-handlers/cli';
 import { connectionFailure } from '../../connection-failure.js';
 import { toError } from '../../errors.js';
-import { ledgerConnection, type RedisSource } from '../../ledger/redis/connection.js';
+import { isUnsent, ledgerConnection, type RedisSource } from '../../ledger/redis/connection.js';
 import { infoValue, isOlder, OLDEST } from '../../ledger/redis/server-check.js';
 import { withinLimit } from '../../time/call-limit.js';
 import type { Clock } from 'nest-handlers/time';
+import { LEDGER_ADVICE } from '../ledger-down.js';
 import { failure, ok, warning, type Check } from './check.js';
 
 /** Time limit for an answer. */
@@ -43,8 +44,14 @@ export async function askRedis(source: RedisSource, clock: Clock): Promise<Redis
     if (refused) throw refused; // such as an answer to SELECT
     return { took, info, ahead, database };
   } catch (thrown) {
-    const { message } = connectionFailure(refused ?? toError(thrown));
-    return { error: message, took: 0, info: '', ahead: 0, database };
+    const error = refused ?? toError(thrown);
+    return {
+      error: isUnsent(error) ? 'it closed the connection' : connectionFailure(error).message,
+      took: 0,
+      info: '',
+      ahead: 0,
+      database,
+    };
   } finally {
     connection.disconnect();
   }
@@ -54,8 +61,7 @@ export async function askRedis(source: RedisSource, clock: Clock): Promise<Redis
 export function checkRedis(facts: RedisFacts): Check[] {
   const { error, took, info, ahead, database } = facts;
   if (error !== undefined) {
-    const advice = 'start it, or check its address, password and permissions; no job runs without it';
-    return [failure(ABOUT, `unusable: ${error}`, advice)];
+    return [failure(ABOUT, `unusable: ${error}`, LEDGER_ADVICE)];
   }
   const value = (name: string) => infoValue(info, name) ?? '';
   const version = value('redis_version');

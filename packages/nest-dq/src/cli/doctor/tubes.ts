@@ -31,8 +31,7 @@ interface Surroundings {
   readonly now: number;
   /** The application's processes. */
   readonly processes: readonly ProcessRecord[];
-  /** Absent if it can't be asked. */
-  readonly ledger?: Ledger;
+  readonly ledger: Ledger;
 }
 
 /** Returns all checks of the tubes. */
@@ -43,17 +42,16 @@ export async function checkTubes(
 ): Promise<Check[]> {
   // Each of them is already reported as a failure, and nothing is known about the tubes.
   if (nodes.every(({ error }) => error !== undefined)) return [];
-  const names = new Set(nodes.flatMap(({ tubes }) => [...tubes.keys()]));
-  const tubes = [...names].toSorted().map((name) => totalsOf(nodes, name));
+  const tubes = totalsOfAll(nodes);
   const checks: Check[] = [];
   for (const tube of tubes) {
     const about = tube.name.slice(prefix.length);
-    const of = ledger?.tube(tube.name as StoredTube);
-    const pause = await of?.paused();
+    const of = ledger.tube(tube.name as StoredTube);
+    const pause = await of.paused();
     const handling = processes.filter(({ tubes }) => tubes.some((load) => load.tube === about));
     const consumers = pause ? checkPause(about, tube, pause, now) : checkConsumers(about, tube, handling);
     if (consumers) checks.push(consumers);
-    const letters = tube.buried > 0 ? await of?.letters({ limit: 1, after: undefined }) : undefined;
+    const letters = tube.buried > 0 ? await of.letters({ limit: 1, after: undefined }) : undefined;
     if (letters?.letters.length === 0) {
       const fact = `${counted(tube.buried, 'buried copy', 'buried copies')}, but no dead letter in the ledger`;
       const advice =
@@ -66,14 +64,28 @@ export async function checkTubes(
     const advice = 'beanstalkd slows down with the number of tubes: keep it below a few hundred';
     checks.push(warning('tubes', `${more.endpoint} has more than ${more.tubes.size} tubes`, advice));
   }
-  const copies = tubes.reduce((sum, { ready, delayed, reserved }) => sum + ready + delayed + reserved, 0);
-  const found = `${counted(tubes.length, 'tube')} with ${counted(copies, 'copy', 'copies')} of jobs`;
   return [
     ...checks,
     ...(checks.every(({ level }) => level === 'ok')
-      ? [ok('tubes', `${found}, none without a consumer`)]
+      ? [ok('tubes', `${foundText(tubes)}, none without a consumer`)]
       : []),
   ];
+}
+
+/** All that is known of the tubes while Redis can't be used. */
+export function countTubes(nodes: readonly NodeFacts[]): Check[] {
+  if (nodes.every(({ error }) => error !== undefined)) return [];
+  return [ok('tubes', `${foundText(totalsOfAll(nodes))}; consumers are unknown without Redis`)];
+}
+
+function foundText(tubes: readonly TubeFacts[]): string {
+  const copies = tubes.reduce((sum, { ready, delayed, reserved }) => sum + ready + delayed + reserved, 0);
+  return `${counted(tubes.length, 'tube')} with ${counted(copies, 'copy', 'copies')} of jobs`;
+}
+
+function totalsOfAll(nodes: readonly NodeFacts[]): TubeFacts[] {
+  const names = new Set(nodes.flatMap(({ tubes }) => [...tubes.keys()]));
+  return [...names].toSorted().map((name) => totalsOf(nodes, name));
 }
 
 /** A pause is deliberate, so it is no problem until it looks forgotten. */

@@ -1,0 +1,109 @@
+// Redis is away: every command says so as the one cause, and none blames its effects.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from 'test-servers';
+import { cliSuite, TUBE } from './cluster-suite.js';
+
+const suite = cliSuite();
+const CAUSE = /Redis unusable: connect ECONNREFUSED 127\.0\.0\.1:\d+ → start it, or check its address/;
+
+const isUp = async () => (await suite.system.inspector.ledger()).up;
+
+beforeAll(async () => {
+  await suite.prepare();
+  await suite.system.producer.delay('orphan', 1, '1h');
+});
+
+describe('while Redis is frozen', () => {
+  beforeAll(async () => {
+    suite.servers.redis.freeze();
+    await eventually('the process knows it', async () => !(await isUp()));
+  });
+  afterAll(async () => {
+    suite.servers.redis.thaw();
+    await eventually('the process knows it', isUp);
+  });
+
+  it.each([[['doctor']], [['stats']], [['nodes']], [['jobs', TUBE]]])(
+    '%j has one cause: no answer',
+    async (args) => {
+      const { code, stdout, stderr } = await suite.nestDq(args);
+      expect(code).toBe(2);
+      expect(stdout + stderr).toMatch(/unusable: .*no answer/i);
+      expect(stdout).not.toMatch(/NONE|^warning/m);
+    },
+  );
+});
+
+describe('while Redis is down', () => {
+  beforeAll(async () => {
+    await suite.servers.redis.stop();
+    await eventually('the process knows it', async () => !(await isUp()));
+  });
+
+  it('doctor has one failure, first, and no warning about tubes', async () => {
+    const { code, stdout } = await suite.nestDq(['doctor']);
+    expect(code).toBe(2);
+    const lines = stdout.split('\n');
+    expect(lines[0]).toMatch(/^failure +redis +unusable: connect ECONNREFUSED 127\.0\.0\.1:\d+$/);
+    expect(lines[1]).toMatch(
+      /^ +→ start it, or check its address, password and permissions; no job runs without it$/,
+    );
+    expect(stdout.match(/^(failure|warning)/gm)).toEqual(['failure']);
+    expect(stdout).toMatch(
+      /^ok +tubes +\d tubes with \d+ copies of jobs; consumers are unknown without Redis$/m,
+    );
+  });
+
+  it('stats shows what the nodes know, no consumer as unknown, and ends with 2', async () => {
+    const { code, stdout } = await suite.nestDq(['stats']);
+    expect(code).toBe(2);
+    expect(stdout.split('\n')[0]).toMatch(CAUSE);
+    expect(stdout).toMatch(/^orphan +1 +0 +0 +\? +\?$/m);
+    expect(stdout).not.toContain('NONE');
+    const one = await suite.nestDq(['stats', TUBE]);
+    expect([one.code, one.stdout]).toEqual([2, expect.stringMatching(CAUSE)]);
+    expect(one.stdout).toMatch(/^dead +unknown$/m);
+  });
+
+  it('top and nodes show the cause', async () => {
+    const top = await suite.nestDq(['top', '--count', '1']);
+    expect(top.stdout).toMatch(new RegExp(`\\n${CAUSE.source}`));
+    expect(top.stdout).not.toContain('NONE');
+    const nodes = await suite.nestDq(['nodes']);
+    expect([nodes.code, nodes.stdout]).toEqual([2, expect.stringMatching(CAUSE)]);
+  });
+
+  it.each([
+    [['jobs', TUBE]],
+    [['due']],
+    [['dead', 'list', TUBE]],
+    [['dead', 'show', '--tube', TUBE, '--key', 'order-13']],
+    [['find', '--tube', TUBE, '--key', 'order-42']],
+    [['history']],
+    [['acts']],
+    [['processes']],
+    [['export', TUBE]],
+    [['pause', TUBE]],
+    [['revoke', '--tube', TUBE, '--key', 'order-42']],
+    [['revoke-many', TUBE, '--yes']],
+  ])('%j says only that, and ends with 2', async (args) => {
+    const { code, stdout, stderr } = await suite.nestDq(args);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^nest-dq: Redis unusable: .*connect ECONNREFUSED [^\n]* → start it, [^\n]*\n$/);
+  });
+
+  it('explain still shows where the copies are', async () => {
+    const { ref } = (await suite.system.producer.delay('orphan', 2, '1h')) as { ref: string };
+    const { code, stdout } = await suite.nestDq(['explain', ref]);
+    expect(code).toBe(2);
+    expect(stdout).toMatch(CAUSE);
+    expect(stdout).toMatch(/^primary +127\.0\.0\.1:\d+ +delayed/m);
+  });
+
+  it('no command shows what the driver says about an unsent call', async () => {
+    for (const args of [['nodes'], ['top', '--count', '1'], ['doctor'], ['stats'], ['jobs', TUBE]]) {
+      const { stdout, stderr } = await suite.nestDq(args);
+      expect(stdout + stderr).not.toMatch(/enableOfflineQueue|Stream isn't/);
+    }
+  });
+});

@@ -1,0 +1,67 @@
+// A name that nobody knows is a warning and status 1, not a list of zeros.
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { cliSuite, TUBE } from './cluster-suite.js';
+
+const suite = cliSuite();
+const WRONG = 'order.cancle';
+const WARNING = `nest-dq: nobody knows the tube ${WRONG}: no process consumes it, and it has no jobs and no dead letters. Did you mean ${TUBE}?\n`;
+
+beforeAll(() => suite.prepare());
+
+describe('a tube that nobody knows', () => {
+  it.each([
+    [['stats', WRONG]],
+    [['jobs', WRONG]],
+    [['due', WRONG]],
+    [['history', WRONG]],
+    [['dead', 'list', WRONG]],
+    [['dead', 'discard-many', WRONG, '--dry-run']],
+    [['dead', 'revive-many', WRONG, '--yes']],
+    [['revoke-many', WRONG, '--dry-run']],
+    [['move-many', WRONG, '--later', '1h', '--yes']],
+    [['find', '--tube', WRONG, '--key', 'order-42']],
+    [['explain', '--tube', WRONG, '--key', 'order-42']],
+  ])('is a warning and status 1 of %j', async (args) => {
+    expect(await suite.nestDq(args)).toMatchObject({ code: 1, stderr: WARNING });
+  });
+
+  it('shows no zeros in stats, and says so in JSON', async () => {
+    expect((await suite.nestDq(['stats', WRONG])).stdout).toBe('');
+    const { code, stdout } = await suite.nestDq(['stats', WRONG, '--json']);
+    expect([code, JSON.parse(stdout)]).toEqual([
+      1,
+      expect.objectContaining({ unknown: true, similar: [TUBE] }),
+    ]);
+  });
+
+  it('is a warning of export', async () => {
+    const { code, stderr } = await suite.nestDq(['export', WRONG]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(WARNING)]);
+  });
+
+  it('is known once it has a job, and nothing similar is suggested for another name', async () => {
+    await suite.system.producer.delay('mail.welcome', 1, '1h');
+    expect(await suite.nestDq(['jobs', 'mail.welcome'])).toMatchObject({ code: 0, stderr: '' });
+    const { stderr } = await suite.nestDq(['jobs', 'nosuch.tube']);
+    expect(stderr).toMatch(/^nest-dq: nobody knows the tube nosuch\.tube: .* no dead letters\.\n$/);
+  });
+});
+
+it('an empty but known tube is no failure', async () => {
+  expect(await suite.nestDq(['jobs', TUBE, '--state', 'retrying'])).toMatchObject({ code: 0, stderr: '' });
+  expect(await suite.nestDq(['dead', 'list', TUBE, '--error', 'nothing like it'])).toMatchObject({
+    code: 0,
+    stdout: 'no dead letters\n',
+    stderr: '',
+  });
+});
+
+it('doctor warns of a prefix that no tube has, and names those that exist', async () => {
+  await suite.system.producer.delay('shop.mail', 1, '1h');
+  const { code, stdout } = await suite.nestDq(['doctor', '--prefix', 'shpo.']);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^warning +prefix +no tube begins with "shpo\.", but \d others: shop\. \(1\), /m);
+  expect(stdout).toMatch(/^ +→ check --prefix: it must be the option `prefix` of the application$/m);
+  const right = await suite.nestDq(['doctor', '--prefix', 'shop.']);
+  expect(right.stdout).not.toContain('no tube begins');
+});
