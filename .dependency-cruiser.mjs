@@ -200,7 +200,7 @@ const MAY_USE = {
     'nest-handlers/dist/schema.js': ['api', 'copies', 'producer', 'consumer'],
     'nest-handlers/dist/time.js': Object.keys(NEST_DQ),
     'nest-handlers/dist/testing.js': ['test-kit'],
-    ulid: ['producer'],
+    ulid: ['producer', 'operate'],
     ioredis: ['ledger/redis', 'ledger/lease-thread', 'go-queue'],
     '@nestjs/common': ['nest', 'dashboard'],
     '@nestjs/core': ['dashboard', 'cli'],

@@ -1,4 +1,4 @@
-// What needs no server: help, suggestions and completion, all made from the table of commands.
+// Commands that need no server: help, suggestions and completion, all made from the table of commands.
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

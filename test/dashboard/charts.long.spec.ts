@@ -56,7 +56,7 @@ async function runSome(app: DashboardApp): Promise<void> {
   );
 }
 
-it('the lateness of prompt runs is told in milliseconds, and a line is seen in the first minute', async () => {
+it('the lateness of prompt runs is shown in milliseconds, and a line is seen in the first minute', async () => {
   const app = await start();
   await runSome(app);
   const { page } = await browser.open(app.at('tubes'));

@@ -32,6 +32,20 @@ async function holdActs(page: Page): Promise<() => void> {
   return open;
 }
 
+/** Holds a revoke of many after its first page, until the returned function is called. */
+function holdAfterFirstPage({ control }: DashboardApp): () => void {
+  let readOn!: () => void;
+  const held = new Promise<void>((resolve) => (readOn = resolve));
+  const revokeMany = control.revokeMany.bind(control);
+  control.revokeMany = async function* (...args) {
+    for await (const progress of revokeMany(...args)) {
+      yield progress;
+      if (progress.done > 0 && !args[2]?.dryRun) await held;
+    }
+  };
+  return readOn;
+}
+
 it('says what it revokes, how many, where, and when they are due', async () => {
   const app = await withJobs(3);
   const { page } = await browser.open(app.at('waiting', { tube: ORDERS }));
@@ -81,6 +95,7 @@ it('refuses what is no duration, and a time in the past, before it is sent', asy
 
 it('wants the name of the tube above a thousand jobs', async () => {
   const app = await withJobs(1_001);
+  const readOn = holdAfterFirstPage(app);
   const { page } = await browser.open(app.at('waiting', { tube: ORDERS }));
   await page.getByRole('button', { name: 'Revoke all matching' }).click();
   const dialog = page.getByRole('dialog');
@@ -97,6 +112,7 @@ it('wants the name of the tube above a thousand jobs', async () => {
     .getByText(/^\d+ of 1,001 · [\d,]+\/s · .+ left$/)
     .first()
     .waitFor();
+  readOn();
   await dialog.getByText('Done. Changed: 1,001.').waitFor();
 }, 60_000);
 
@@ -115,7 +131,7 @@ it('names the job in the question before it is revoked, and the letter before it
   await page.getByRole('dialog', { name: 'Discard 1 dead letter?' }).waitFor();
 });
 
-it('shows that an act goes on, and begins none twice meanwhile', async () => {
+it('shows that an act is pending, and begins none twice meanwhile', async () => {
   const app = await withJobs(1);
   const { page } = await browser.open(app.at('waiting', { tube: ORDERS }));
   const open = await holdActs(page);

@@ -10,7 +10,13 @@ import {
   type RevokeResult,
   type TubeProducer,
 } from 'nest-dq';
-import { DqDeadLetters, type DeadLetter, type DiscardResult, type ReviveResult } from 'nest-dq/operate';
+import {
+  DqDeadLetters,
+  type DeadLetter,
+  type DiscardResult,
+  type FailedAttempt,
+  type ReviveResult,
+} from 'nest-dq/operate';
 import { type Equal, holds, type Order, OrderCancel, Reminder, Upload, Untyped } from './tubes.js';
 
 // ── producing ──
@@ -152,8 +158,7 @@ export async function bury(dead: DqDeadLetters, receipt: JobReceipt): Promise<De
     // @ts-expect-error what is no word is always true
     const went: boolean = await dead.discard(letter);
     holds<Equal<typeof letter.attempt, number>>();
-    // @ts-expect-error `attempts` is the most allowed, which a letter does not know
-    void letter.attempts;
+    holds<Equal<typeof letter.attempts, readonly FailedAttempt[] | undefined>>();
     // @ts-expect-error the payload may be out of reach
     const id: string = letter.payload.id;
     return [letter, { ...letter, payload: [revived, discarded, went, id] }];

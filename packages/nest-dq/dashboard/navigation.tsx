@@ -55,7 +55,7 @@ export function NavigationBar({ current }: { readonly current: string }) {
   );
 }
 
-/** What the application runs in; its tone is that of the whole page. */
+/** Name of the environment; its tone colours the whole page. */
 function Environment() {
   const { name, tone } = session.value?.environment ?? {};
   useEffect(() => {

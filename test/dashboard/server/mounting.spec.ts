@@ -1,4 +1,4 @@
-// What an application notices of its dashboard: lines in the log, routes, conflicts.
+// Traces of a dashboard in its application: lines in the log, routes, conflicts.
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Controller, Get, Logger, type DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';

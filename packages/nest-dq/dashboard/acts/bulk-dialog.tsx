@@ -44,7 +44,7 @@ function BulkDialog({
   const { name, body } = acts[0]!;
   const [step, setStep] = useState<Step>('counting');
   const [progress, setProgress] = useState<Progress>();
-  /** What the dry run found. */
+  /** Result of the dry run. */
   const [counted, setCounted] = useState<Progress>();
   const [error, setError] = useState<Error>();
   const [typed, setTyped] = useState('');

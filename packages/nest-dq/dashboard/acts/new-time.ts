@@ -4,7 +4,7 @@ import { fromField } from '../figures/times.js';
 /** How a person says when jobs are to run. */
 export type NewTimeKind = 'delay' | 'at' | 'later' | 'earlier';
 
-/** What the form has: a new time; why it is none; or nothing yet. */
+/** Content of the form: a new time, the reason it isn't one, or nothing yet. */
 export type NewTimeEntry =
   | { readonly when: NewTimeWire; readonly problem?: undefined }
   | { readonly when?: undefined; readonly problem: 'move.noDuration' | 'move.past' }

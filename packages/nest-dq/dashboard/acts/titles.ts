@@ -12,7 +12,7 @@ type Filter = WaitingFilterWire & LetterFilterWire & { readonly from?: string; r
 type Found = Pick<BulkProgressWire, 'earliest' | 'latest'>;
 
 /**
- * What the acts do, to what, where and of when, as in `Revoke 800 waiting jobs of trial.expire, due now to Dec 26, 18:00`.
+ * Title of an act with its number, tube and range, as in `Revoke 800 waiting jobs of trial.expire, due now to Dec 26, 18:00`.
  * @param meant How many are changed; undefined while that is unknown.
  * @param found What was counted.
  */

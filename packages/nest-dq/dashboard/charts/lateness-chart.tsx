@@ -13,7 +13,7 @@ export interface LatenessLine {
   readonly values: readonly (number | undefined)[];
 }
 
-/** What the scale has at least: 50 ms, or else prompt runs would look late. Small charts go to 10 s, so that rows compare. */
+/** Minimum of the scale: 50 ms, or prompt runs would look late. Small charts go to 10 s, so that rows compare. */
 const LEAST_STEPS = 6;
 const LEAST_STEPS_SMALL = 13;
 const MOST_MARKS = 6;

@@ -17,7 +17,7 @@ export function highestOf(layers: readonly Layer[], bars: number): number {
   return Math.max(0, ...Array.from({ length: bars }, (_, bar) => sumOf(bar)));
 }
 
-/** What a tooltip says of a bar: the top of the stack first, as the eye finds it. */
+/** Lines of a bar's tooltip, in the order of the stack from its top. */
 export function rowsOf(layers: readonly Layer[], bar: number): TooltipRow[] {
   return layers.toReversed().map(({ name, colour, values }) => {
     const value = values[bar] ?? 0;

@@ -9,7 +9,7 @@ export interface Hover {
   readonly bar: number | undefined;
   /** Middle of the bar in pixels, from the left of the chart. */
   readonly x: number;
-  /** Whether the pointer is in the right half of the window, where there is no room beside it. */
+  /** Whether the pointer is in the right half of the window, where there is no room next to it. */
   readonly right: boolean;
   readonly handlers: {
     readonly onPointerMove: (event: PointerEvent) => void;
@@ -56,7 +56,7 @@ export function Tooltip({
   rows,
 }: {
   readonly hover: Hover;
-  /** Of the chart, in pixels. */
+  /** Width of the chart, in pixels. */
   readonly width: number;
   readonly span: Span;
   readonly rows: (bar: number) => readonly TooltipRow[];

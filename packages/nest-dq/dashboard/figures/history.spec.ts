@@ -41,7 +41,7 @@ describe('latenessAt', () => {
     expect(Math.max(...ratios.slice(0, 15))).toBe(10);
   });
 
-  it('has at most so many marks on the axis, and the highest step among them', () => {
+  it('limits the marks on the axis, and the highest step among them', () => {
     expect(stepMarks(5, 6)).toEqual([0, 1, 2, 3, 4, 5]);
     expect(stepMarks(9, 6)).toEqual([0, 1, 3, 5, 7, 9]);
     expect(stepMarks(18, 6)).toEqual([0, 3, 6, 9, 12, 15, 18]);

@@ -9,7 +9,7 @@ export function offsetAt(at: number): number {
   return zone.value === 'utc' ? 0 : new Date(at).getTimezoneOffset() * 60_000;
 }
 
-/** What the clock of the viewer shows, as a Date whose UTC fields have it. */
+/** Returns a Date whose UTC fields have what the viewer's clock shows. */
 function shownAt(at: number): Date {
   return new Date(at - offsetAt(at));
 }

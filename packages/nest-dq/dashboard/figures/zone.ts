@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 
-/** Whose clock all times are shown by: the browser's, or UTC. */
+/** Zone of all times shown: the browser's, or UTC. */
 export const zone = signal<'browser' | 'utc'>('browser');
 
 /** For Intl; undefined for the browser's zone. */

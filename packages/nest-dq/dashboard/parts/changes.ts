@@ -1,4 +1,4 @@
-/** What has happened to the rows of a list since they were read. */
+/** Changes to the rows of a list since they were read. */
 export interface Changes<Item> {
   /** Ids of rows that are no longer in the list. */
   readonly gone: ReadonlySet<string>;
@@ -8,7 +8,7 @@ export interface Changes<Item> {
   readonly present: ReadonlyMap<string, Item>;
 }
 
-/** What identifies a row, and its place: a list is in ascending order. */
+/** Identity of a row and its place: a list is in ascending order. */
 export interface Ordered<Item> {
   readonly idOf: (item: Item) => string;
   readonly orderOf: (item: Item) => number;
@@ -16,7 +16,7 @@ export interface Ordered<Item> {
 
 /**
  * Compares the rows shown with the beginning of the list as it is now. Nothing is said about rows beyond that.
- * @param hasMore Whether the list goes on after the rows shown.
+ * @param hasMore Whether there are rows after those shown.
  */
 export function changesOf<Item>(
   shown: readonly Item[],

@@ -13,13 +13,9 @@ export function CopyButton({ text, what }: { readonly text: string; readonly wha
     return () => clearTimeout(timer);
   }, [copied]);
   const copy = async () => setCopied(await copyText(text));
+  const label = t(copied ? 'copy.done' : 'copy.what', { what });
   return (
-    <button
-      class="copy"
-      aria-label={t('copy.what', { what })}
-      title={t('copy.what', { what })}
-      onClick={() => void copy()}
-    >
+    <button class="copy" aria-label={label} title={label} onClick={() => void copy()}>
       <span aria-live="polite">{t(copied ? 'copy.copied' : 'copy.copy')}</span>
     </button>
   );

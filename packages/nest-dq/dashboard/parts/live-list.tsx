@@ -12,7 +12,7 @@ const POLL_MS = 5_000;
 const FEWEST = 50;
 const MOST = 200;
 
-/** What a page is asked for. `brief`: only whether and when, not what costs more to read. */
+/** Query of a page. `brief` leaves out fields that cost more to read. */
 export interface PageQuery {
   readonly cursor?: string | undefined;
   readonly limit?: number;

@@ -1,4 +1,4 @@
-// What a viewer leaves on a page when they follow a link, such as chosen rows: kept for the way back, while the page is open.
+// State that a viewer leaves on a page when they follow a link, such as chosen rows: kept for the way back, while the page is open.
 import type { StateUpdater } from 'preact/hooks';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
@@ -8,7 +8,7 @@ type Kept = Map<string, unknown>;
 const entries = new Map<string, Kept>();
 const MAX_ENTRIES = 50;
 
-/** What is kept of the current entry of the history. A link leads to a new entry, which has nothing yet. */
+/** State kept for the current entry of the history. A link leads to a new entry, which has nothing yet. */
 function current(): Kept {
   const state = history.state as { readonly kept?: string } | null;
   const known = entries.get(state?.kept ?? '');
@@ -21,7 +21,7 @@ function current(): Kept {
   return kept;
 }
 
-/** What is kept of the entry at which the component was first shown. Its key has to change with the address. */
+/** State kept for the entry at which the component was first shown. Its key has to change with the address. */
 export function useEntry(): Kept {
   const entry = useRef<Kept>(undefined);
   return (entry.current ??= current());

@@ -1,7 +1,7 @@
 import { effect, signal } from '@preact/signals';
 import { zone } from '../figures/zone.js';
 
-// What a viewer chooses for this browser.
+// The viewer's settings, kept in this browser.
 
 export const THEMES = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof THEMES)[number];

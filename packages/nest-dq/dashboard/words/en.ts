@@ -155,6 +155,7 @@ export const enPages = {
   'step.last': 'next, and the last one',
   'copy.copy': 'Copy',
   'copy.copied': 'Copied',
+  'copy.done': 'Copied: {what}',
   'copy.what': 'Copy: {what}',
   'json.more': '{entries} more',
   'run.startedAt': 'Started',

@@ -156,6 +156,7 @@ export const zhPages: Readonly<Record<keyof typeof enPages, string>> = {
   'step.last': '下一次，也是最后一次',
   'copy.copy': '复制',
   'copy.copied': '已复制',
+  'copy.done': '已复制：{what}',
   'copy.what': '复制：{what}',
   'json.more': '还有 {entries} 项',
   'run.startedAt': '开始时间',

@@ -33,7 +33,7 @@ export const CONNECTION_FLAGS: Flags = {
   ...TLS_FLAGS,
 };
 
-/** What `nest-dq help connection` prints. */
+/** Output of `nest-dq help connection`. */
 export const CONNECTION: Topic = {
   summary: 'which servers',
   about:

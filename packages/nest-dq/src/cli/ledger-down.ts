@@ -1,7 +1,7 @@
 import { Failure } from 'nest-handlers/cli';
 import { DqError, factOf } from '../errors.js';
 
-/** What to do about a Redis that can't be used. */
+/** Advice for a Redis that can't be used. */
 export const LEDGER_ADVICE =
   'start it, or check its address, password and permissions; no job runs without it';
 

@@ -9,7 +9,7 @@ const REST_OF_LINE = '\x1b[K';
 const REST_OF_SCREEN = '\x1b[J';
 const CTRL_C = '\x03';
 
-/** What a person typed: a character, or a key by name. */
+/** A typed character, or a key by name. */
 export type Key = 'up' | 'down' | 'enter' | 'back' | (string & {});
 
 const SPECIAL: Readonly<Record<string, Key>> = {
@@ -62,7 +62,10 @@ export class Screen {
     const page = stdoutPage();
     const width = page.width - 1;
     // Cut before it is painted: the codes for colours have no width.
-    const lines = linesOf(text, { width, paint: page.paint }).slice(0, this.rows);
+    const lines = linesOf(text, { width, paint: (style, each) => page.paint(style, each) }).slice(
+      0,
+      this.rows,
+    );
     const shown = lines.map((line) => cut(line, width) + REST_OF_LINE);
     process.stdout.write(TOP_LEFT + shown.join('\r\n') + REST_OF_SCREEN);
   }

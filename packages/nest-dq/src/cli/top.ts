@@ -45,7 +45,7 @@ export interface TopView {
   readonly processes?: readonly ProcessView[] | undefined;
 }
 
-/** What the user chose to see. */
+/** The user's choice of rows and order. */
 export interface TopChoice {
   order: Order;
   /** The marked tube. */

@@ -98,7 +98,7 @@ describe('a viewer', () => {
     expect(asked).toBe(2);
   });
 
-  it('is told to come again after 15 seconds, and not before, while others stay', async () => {
+  it('reconnects after 15 seconds, and not before, while others stay', async () => {
     const { clock, feed } = feedWith();
     const first = join(feed);
     await clock.advance(4 * SECOND);

@@ -63,7 +63,7 @@ export interface DqDashboardOptions {
   redact?: (payload: unknown, of: DqDashboardJob | DqDashboardMessage) => unknown;
   /** Forbids all acts, whatever `access` returns. @default false */
   readOnly?: boolean;
-  /** What the application runs in, such as `production`: shown on every page and in its title. @default none */
+  /** Environment of the application, such as `production`: shown on every page and in its title. @default none */
   environment?: string | DqDashboardEnvironment;
 }
 

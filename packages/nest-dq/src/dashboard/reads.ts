@@ -69,7 +69,10 @@ export const READS: Readonly<Record<string, Read>> = {
         from,
         to: query.must('to', time),
       });
-      return inSteps(history, from, minutes);
+      return inSteps(history, from, minutes).map(({ byLateness, ...counts }) => ({
+        ...counts,
+        byLateness: byLateness.filter(({ started }) => started > 0),
+      }));
     },
   },
   'history/tubes': { query: [], read: ({ inspector }) => inspector.historyOfTubes() },

@@ -40,7 +40,7 @@ export interface SessionWire {
   /** Absent if the application gives none. */
   readonly environment?: EnvironmentWire;
 }
-/** What the application runs in. */
+/** Environment of the application. */
 export interface EnvironmentWire {
   readonly name: string;
   readonly tone: 'danger' | 'warning' | 'calm';
@@ -64,7 +64,10 @@ export interface TimelinesWire {
   readonly others: number;
 }
 
-/** `GET api/history`: what happened, by minute or in steps of several. `upTo` of the last lateness is null: there is no limit. */
+/**
+ * `GET api/history`: what happened, by minute or in steps of several. Lateness classes without
+ * runs are left out; `upTo` of the last one is null: there is no limit.
+ */
 export type HistoryWire = readonly (Omit<AsJson<HistoryBucket>, 'byLateness'> & {
   readonly byLateness: readonly { readonly upTo: number | null; readonly started: number }[];
 })[];

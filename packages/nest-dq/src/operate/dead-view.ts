@@ -72,7 +72,7 @@ export interface DeadPage {
   readonly matching?: { readonly letters: number; readonly more: boolean };
 }
 
-/** What a page is asked for. */
+/** Query of a page. */
 interface DeadPageQuery {
   readonly filter: DeadLetterFilter;
   /** @default all tubes */

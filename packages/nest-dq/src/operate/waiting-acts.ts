@@ -44,7 +44,7 @@ export interface MoveExample extends JobView {
 type Change = Bulk<WaitingJob, JobView>['change'];
 type WaitingAct<Example> = AsyncGenerator<BulkProgress<Example>, void, undefined>;
 
-/** What an act does to the jobs of a tube, and how it shows one. */
+/** Changes the jobs of a tube for an act, and shows one. */
 interface Work<Example> {
   readonly change: Change;
   readonly show: (job: WaitingJob) => Promise<Example>;

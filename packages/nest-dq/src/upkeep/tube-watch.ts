@@ -15,7 +15,7 @@ interface TubeWatchParts {
   readonly look: () => Promise<Look>;
 }
 
-/** What one look found. */
+/** Result of one look. */
 interface Look extends Pick<TubeList, 'tubes'> {
   readonly redis: readonly RedisView[];
 }

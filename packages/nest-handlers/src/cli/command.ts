@@ -37,7 +37,7 @@ export interface Command extends Accepted {
 
 /** Flags that many commands share, explained once: `help NAME`. */
 export interface Topic {
-  /** What they are about, as a noun phrase. */
+  /** Their subject, as a noun phrase. */
   readonly summary: string;
   readonly about: string;
   readonly flags: Flags;

@@ -1,4 +1,4 @@
-// What a command prints: content here, layout, escaping and colour in `linesOf` alone.
+// Output of a command: content here, layout, escaping and colour in `linesOf` alone.
 import { escaped } from '../escaped.js';
 
 /** A colour or weight. */
@@ -23,7 +23,7 @@ export interface Table {
 export type Line = string | Styled | readonly Cell[] | Table;
 
 /**
- * What a command prints for people: one line, or several, possibly laid out for a terminal of `width` columns (`Infinity`
+ * Output of a command for people: one line, or several, possibly laid out for a terminal of `width` columns (`Infinity`
  * without one). A line break within a line is escaped like any other control character.
  */
 export type Text = string | readonly Line[] | ((width: number) => readonly Line[]);
@@ -140,10 +140,10 @@ function shown(cell: Cell): string {
 }
 
 /** A zero is quieter than a fact. */
-function painted(cell: Cell, text: string, { paint }: Page): string {
+function painted(cell: Cell, text: string, page: Page): string {
   if (text === '') return text;
-  if (typeof cell === 'object') return paint(cell.style, text);
-  return cell === 0 ? paint('dim', text) : text;
+  if (typeof cell === 'object') return page.paint(cell.style, text);
+  return cell === 0 ? page.paint('dim', text) : text;
 }
 
 /** 12,412 */

@@ -15,7 +15,7 @@ export const CONNECTION_FLAGS: Flags = {
   },
 };
 
-/** What `nest-kq help connection` prints. */
+/** Output of `nest-kq help connection`. */
 export const CONNECTION: Topic = {
   summary: 'which brokers',
   about: 'Which brokers a command connects to. Flags override the environment, which overrides the file.',
