@@ -41,7 +41,10 @@ it('is behind a proxy that gives it another name, without / at the end of the ad
   const origin = await proxy(new URL(app.url).origin, '/ops/queue', '/dq');
   const { page } = await browser.open(`${origin}/ops/queue?x=1#/tubes`);
   await page.getByRole('heading', { name: 'Tubes' }).waitFor();
-  await page.getByRole('status').filter({ hasText: /Live|All well/ }).waitFor();
+  await page
+    .getByRole('status')
+    .filter({ hasText: /Live|All well/ })
+    .waitFor();
   expect(page.url()).toBe(`${origin}/ops/queue/?x=1#/tubes`);
 });
 
@@ -63,7 +66,10 @@ it('is live at an address with a name and a password', async () => {
   const { page, problems } = await browser.open('about:blank');
   problems.expect(/401/); // the first request asks whether a password is needed
   await page.goto(app.at('tubes').replace('//', '//ann:secret@'));
-  await page.getByRole('status').filter({ hasText: /Live|All well/ }).waitFor();
+  await page
+    .getByRole('status')
+    .filter({ hasText: /Live|All well/ })
+    .waitFor();
   await page.getByRole('main').getByRole('link', { name: ORDERS }).waitFor();
   await page.getByRole('navigation').getByRole('link', { name: 'History' }).click();
   await page.getByRole('heading', { name: 'History' }).waitFor();
