@@ -114,15 +114,15 @@ describe('nest-dq export', () => {
     expect(stderr).toContain('nest-dq: 1 without a payload: no reachable copy\n');
   });
 
-  it('refuses an invalid tube, and ends with 1 where Redis is away', async () => {
+  it('refuses an invalid tube, and ends with 2 where Redis is away', async () => {
     expect(await suite.nestDq(['export', 'a b'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('DQ_BAD_TUBE'),
     });
     expect(await suite.nestDq(['export', TUBE], { DQ_REDIS: 'redis://127.0.0.1:1' })).toMatchObject({
-      code: 1,
+      code: 2,
       stdout: '',
-      stderr: expect.stringContaining('DQ_LEDGER_DOWN'),
+      stderr: expect.stringContaining('Redis unusable: connect ECONNREFUSED'),
     });
   });
 });

@@ -32,6 +32,7 @@ describe('the inspector of a cluster', () => {
         endpoint: endpoints[0],
         up: false,
         reason: expect.any(String),
+        since: expect.any(Date),
         drained: false,
       });
       expect(others.map(({ up }) => up)).toEqual([true, true]);
@@ -163,6 +164,7 @@ describe('the inspector of a cluster', () => {
           version: expect.stringMatching(/^\d/),
           role: 'master',
           memory: expect.any(Number),
+          machineMemory: expect.any(Number),
           policy: 'noeviction',
           appendOnly: true,
         },

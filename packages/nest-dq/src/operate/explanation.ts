@@ -142,8 +142,9 @@ export interface ExplainedJob {
   readonly backoff?: BackoffView;
   /** Absent if it's normal or unknown. */
   readonly priority?: Priority;
-  /** Group whose concurrent runs a limit counts. Absent if it has none, or no copy is reachable; so are the headers. */
+  /** Group whose concurrent runs a limit counts. Absent if it has none, or no copy is reachable. */
   readonly group?: string;
+  /** The job's own headers. Absent if it has none, or no copy is reachable. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Its last run, which may be ongoing; absent if none started. */
   readonly run?: RunView;

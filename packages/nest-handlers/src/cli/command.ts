@@ -15,6 +15,7 @@ export interface Answer {
 export class Failure extends Error {
   constructor(
     message: string,
+    /** Exit status of the program. */
     readonly status: number,
   ) {
     super(message);
@@ -39,7 +40,9 @@ export interface Command extends Accepted {
 export interface Topic {
   /** Their subject, as a noun phrase. */
   readonly summary: string;
+  /** Text above the flags. */
   readonly about: string;
+  /** Flags it explains. */
   readonly flags: Flags;
 }
 

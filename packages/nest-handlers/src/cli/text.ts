@@ -6,7 +6,9 @@ export type Style = 'bold' | 'dim' | 'red' | 'yellow' | 'green' | 'cyan';
 
 /** A text or number with a style, where the terminal takes one. */
 export interface Styled {
+  /** The text or number, without escaping. */
   readonly text: string | number;
+  /** Style of the whole text. */
   readonly style: Style;
 }
 
@@ -15,7 +17,9 @@ export type Cell = string | number | Styled;
 
 /** Rows in columns separated by a blank column. Numbers are right-aligned. */
 export interface Table {
+  /** Titles of the columns. */
   readonly head: readonly string[];
+  /** Cells of each row, one per column. */
   readonly rows: readonly (readonly Cell[])[];
 }
 
@@ -32,16 +36,19 @@ export type Text = string | readonly Line[] | ((width: number) => readonly Line[
 export interface Page {
   /** Number of columns; `Infinity` without a terminal. */
   readonly width: number;
+  /** Returns the text with a style, as the terminal takes it. */
   paint(style: Style, text: string): string;
 }
 
 /** A page without a terminal. */
 export const PLAIN: Page = { width: Infinity, paint: (_style, text) => text };
 
+/** Gives a text or number a style. */
 export function styled(style: Style, text: string | number): Styled {
   return { text, style };
 }
 
+/** Makes a table of titles and rows. */
 export function table(head: readonly string[], rows: readonly (readonly Cell[])[]): Table {
   return { head, rows };
 }
