@@ -87,9 +87,10 @@ describe('ClusterConsumer', () => {
     for (let i = 0; i < 3; i++) await producer.now('busy', i);
     for (let i = 0; i < 2; i++) await producer.delay('early', i, 900); // surfaces at once, and is held
     await clock.advance(500);
+    const { attempts, backoff } = DEFAULT_HANDLER_SETTINGS;
     expect(consumer.load()).toEqual([
-      expect.objectContaining({ tube: 'busy', concurrency: 3, running: 3, held: 0, long: [] }),
-      expect.objectContaining({ tube: 'early', concurrency: 1, running: 0, held: 2, long: [] }),
+      { tube: 'busy', concurrency: 3, attempts, backoff, running: 3, held: 0, long: [] },
+      { tube: 'early', concurrency: 1, attempts, backoff, running: 0, held: 2, long: [] },
     ]);
     await clock.advance(1_000);
     expect(consumer.load().every(({ running, held }) => running + held === 0)).toBe(true);
