@@ -10,7 +10,7 @@ const suite = cliSuite();
 beforeAll(async () => {
   await symlink(PROGRAM, join(suite.folder, 'nest-dq'));
   // A tube that nobody knows isn't paused, and is no success to resume.
-  await suite.system.producer.delay('mail.welcome', 1, '1h');
+  await suite.system.consumer.consume('mail.welcome', () => undefined);
 });
 
 /** These end only when they are asked to, and have tests of their own: what they say when they are ready. */

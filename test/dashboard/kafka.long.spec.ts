@@ -98,7 +98,7 @@ it(
     await page.getByLabel('Stack').getByText('Error: no stock').waitFor();
     await page.getByText('attempts exhausted').waitFor();
     await page.getByRole('button', { name: 'Show payload' }).click();
-    const payload = await page.getByLabel('Payload').textContent();
+    const payload = await page.getByRole('group', { name: 'Payload' }).textContent();
     expect(JSON.parse(payload!)).toEqual({
       headers: { shop: 'one' },
       value: { id: 0, because: 'no stock' },

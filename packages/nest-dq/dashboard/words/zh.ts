@@ -132,7 +132,7 @@ export const zhPages: Readonly<Record<keyof typeof enPages, string>> = {
   'job.death': '死信',
   'job.copies': '副本',
   'job.noCopies': '没有已知副本。',
-  'job.ref': '回执 ref',
+  'job.ref': '引用',
   'job.group': '分组',
   'job.backoff': '重试间隔',
   'job.headers': '消息头',
