@@ -374,7 +374,7 @@ describe('nest-dq', () => {
     [['serve', '11300'], 'serve: unexpected argument 11300.'],
     [['server'], 'Unknown command server. Did you mean serve?'],
     [['--port', '1'], 'No command before --port.'],
-    [['dead'], 'Missing command after dead: expected one of list, show, revive, discard, '],
+    [['dead'], 'Missing command after dead: expected one of groups, list, show, revive, discard, '],
     [[], 'No command given.'],
   ])('%j is refused', async (args, message) => {
     const process = nestDq(...args);
