@@ -16,8 +16,8 @@ jest.setTimeout(120_000);
 /** The tube of all examples. */
 export const TUBE = 'order.cancel';
 
-/** A terminal that takes colours, whatever runs these tests. */
-const { FORCE_COLOR: _forced, NO_COLOR: _without, ...others } = process.env;
+/** A terminal that takes colours, whatever runs these tests. Node uses none where CI is set. */
+const { FORCE_COLOR: _forced, NO_COLOR: _without, CI: _ci, ...others } = process.env;
 const TERMINAL = { ...others, TERM: 'xterm-256color' };
 
 /** The servers of a spec file, a process that consumes `order.cancel`, and the command, which finds them by its environment. */
