@@ -45,7 +45,10 @@ const MAX_LATER = 4;
 export async function viewsOfSeries({ series, presence, producer }: SeriesSources): Promise<SeriesView[]> {
   const plans = new Map<string, string[]>(series.all().map(({ tube }) => [tube, []]));
   for (const { tube, plan } of (await presence.all()).flatMap(({ record }) => record.tubes)) {
-    if (plan !== undefined) plans.set(tube, [...(plans.get(tube) ?? []), plan]);
+    if (plan === undefined) continue;
+    const others = plans.get(tube);
+    if (others) others.push(plan);
+    else plans.set(tube, [plan]);
   }
   const own = new Map(series.all().map((each) => [each.tube, each]));
   const views = Array.from(plans)
