@@ -50,3 +50,15 @@ it('names the estimate of a list only where it says that jobs are missing in it'
   await page.reload();
   await page.getByText('Listed: 1,486 of about 1,600', { exact: true }).waitFor();
 });
+
+it('says what to do if the code of a page could not be loaded', async () => {
+  const app = await start();
+  const { page, problems } = await browser.open('about:blank');
+  problems.expect(/net::ERR_FAILED|Failed to fetch dynamically imported module/);
+  await page.route('**/pages/on-demand-pages-*', (route) => route.abort());
+  await page.goto(app.at('dead'));
+  await page.getByRole('alert').getByText('Reload: the server was away').waitFor();
+  await page.unroute('**/pages/on-demand-pages-*');
+  await page.reload();
+  await page.getByRole('heading', { name: 'Dead letters' }).waitFor();
+});

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { InterruptedBar } from './acts/interrupted-bar.js';
 import { NavigationBar } from './navigation.js';
-import { PAGES } from './pages/pages.js';
+import { PAGES, preloadPages } from './pages/pages.js';
 import { Failure } from './parts/failure.js';
 import { useLoad } from './parts/load.js';
 import { closeDialog, shownDialog } from './state/dialog.js';
@@ -17,6 +17,10 @@ import { t } from './words/language.js';
 export function App() {
   const session = useLoad(loadSession, []);
   useEffect(listen, []);
+  const isReady = session.data !== undefined;
+  useEffect(() => {
+    if (isReady) preloadPages();
+  }, [isReady]);
   const main = useRef<HTMLElement>(null);
   const name = route.value.path[0] ?? 'timeline';
   const page = PAGES.find((each) => each.path === name);

@@ -59,7 +59,26 @@ describe.each(PLATFORMS)('with %s', (platform) => {
       const again = await served.get(`/dq/${name}`, { 'if-none-match': headers.get('etag')! });
       expect([again.status, again.text]).toEqual([304, '']);
     }
-    for (const name of ['package.json', 'index.html', '..%2findex.html', 'constructor', 'api/nothing']) {
+    const pages = asked.filter((address) => address.startsWith('pages/'));
+    expect(pages).not.toEqual([]); // the page preloads what its script imports
+    for (const name of pages) {
+      const { status, headers } = await served.get(`/dq/${name}`);
+      expect([name, status, headers.get('content-type')]).toEqual([
+        name,
+        200,
+        'text/javascript; charset=utf-8',
+      ]);
+      expect(headers.get('cache-control')).toBe('private, max-age=31536000, immutable');
+    }
+    const absent = ['pages/', 'pages/dashboard.js', 'pages/dead-page-00000000.js', 'pages/..%2fdashboard.js'];
+    for (const name of [
+      'package.json',
+      'index.html',
+      '..%2findex.html',
+      'constructor',
+      'api/nothing',
+      ...absent,
+    ]) {
       expect([name, (await served.get(`/dq/${name}`)).status]).toEqual([name, 404]);
     }
   });

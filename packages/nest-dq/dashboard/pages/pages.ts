@@ -1,16 +1,8 @@
 import type { ComponentType } from 'preact';
 import type { WordKey } from '../words/words.js';
-import { ActsPage } from './acts-page.js';
-import { ClusterPage } from './cluster-page.js';
-import { DeadPage } from './dead-page.js';
-import { HistoryPage } from './history-page.js';
-import { JobPage } from './job-page.js';
-import { KafkaPage } from './kafka-page.js';
-import { RunningPage } from './running-page.js';
-import { SearchPage } from './search-page.js';
+import { onDemand } from '../parts/on-demand.js';
 import { TimelinePage } from './timeline-page.js';
 import { TubesPage } from './tubes-page.js';
-import { WaitingPage } from './waiting-page.js';
 
 /** A page, its first part of the address behind `#`, and its name. */
 export interface PageEntry {
@@ -23,17 +15,56 @@ export interface PageEntry {
   readonly kafka?: true;
 }
 
+/** The code of the pages that are loaded on demand, all in one file. */
+const onDemandPages = () => import('./on-demand-pages.js');
+
 /** In the order of the navigation; the first one is the start. */
 export const PAGES: readonly PageEntry[] = [
   { path: 'timeline', title: 'nav.timeline', Page: TimelinePage },
   { path: 'tubes', title: 'nav.tubes', Page: TubesPage },
-  { path: 'waiting', title: 'nav.waiting', Page: WaitingPage },
-  { path: 'running', title: 'nav.running', Page: RunningPage },
-  { path: 'dead', title: 'nav.dead', Page: DeadPage },
-  { path: 'kafka', title: 'nav.kafka', Page: KafkaPage, kafka: true },
-  { path: 'history', title: 'nav.history', Page: HistoryPage },
-  { path: 'cluster', title: 'nav.cluster', Page: ClusterPage },
-  { path: 'acts', title: 'nav.acts', Page: ActsPage },
-  { path: 'job', title: 'nav.job', Page: JobPage, hidden: true },
-  { path: 'search', title: 'app.searchGo', Page: SearchPage, hidden: true },
+  {
+    path: 'waiting',
+    title: 'nav.waiting',
+    Page: onDemand(async () => (await onDemandPages()).WaitingPage),
+  },
+  {
+    path: 'running',
+    title: 'nav.running',
+    Page: onDemand(async () => (await onDemandPages()).RunningPage),
+  },
+  { path: 'dead', title: 'nav.dead', Page: onDemand(async () => (await onDemandPages()).DeadPage) },
+  {
+    path: 'kafka',
+    title: 'nav.kafka',
+    Page: onDemand(async () => (await onDemandPages()).KafkaPage),
+    kafka: true,
+  },
+  {
+    path: 'history',
+    title: 'nav.history',
+    Page: onDemand(async () => (await onDemandPages()).HistoryPage),
+  },
+  {
+    path: 'cluster',
+    title: 'nav.cluster',
+    Page: onDemand(async () => (await onDemandPages()).ClusterPage),
+  },
+  { path: 'acts', title: 'nav.acts', Page: onDemand(async () => (await onDemandPages()).ActsPage) },
+  {
+    path: 'job',
+    title: 'nav.job',
+    Page: onDemand(async () => (await onDemandPages()).JobPage),
+    hidden: true,
+  },
+  {
+    path: 'search',
+    title: 'app.searchGo',
+    Page: onDemand(async () => (await onDemandPages()).SearchPage),
+    hidden: true,
+  },
 ];
+
+/** Loads the code of all pages, so that they open in an outage, too. A page that is opened without it tries again. */
+export function preloadPages(): void {
+  onDemandPages().catch(() => undefined);
+}

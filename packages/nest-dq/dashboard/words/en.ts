@@ -18,6 +18,8 @@ export const enPages = {
   'app.live.lost': 'Connection lost',
   'app.live.hidden': 'Paused',
   'app.noPage': 'Page not found.',
+  'app.notLoaded':
+    'This page could not be loaded. Reload: the server was away, or the application has a new version by now.',
   'nav.timeline': 'Timeline',
   'nav.tubes': 'Tubes',
   'nav.waiting': 'Waiting jobs',

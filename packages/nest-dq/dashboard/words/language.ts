@@ -1,5 +1,4 @@
 import { effect, signal } from '@preact/signals';
-import { urlOf } from '../server/address.js';
 import { chooseLanguage, en, fill, type WordKey } from './words.js';
 
 /** The language of the page. */
@@ -23,7 +22,7 @@ export async function speak(chosen: 'en' | 'zh'): Promise<void> {
 }
 
 async function load(chosen: 'en' | 'zh'): Promise<void> {
-  if (chosen === 'zh') chinese ??= (await import(urlOf('chinese.js'))) as typeof import('./chinese.js');
+  if (chosen === 'zh') chinese ??= await import('./chinese.js');
   language.value = chosen;
 }
 

@@ -20,6 +20,7 @@ export const zhPages: Readonly<Record<keyof typeof enPages, string>> = {
   'app.live.lost': '连接已断开',
   'app.live.hidden': '已暂停',
   'app.noPage': '页面不存在。',
+  'app.notLoaded': '此页面未能加载。请刷新：服务器曾不可用，或应用已更新。',
   'nav.timeline': '时间线',
   'nav.tubes': '队列',
   'nav.waiting': '等待中的任务',

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -41,6 +41,16 @@ it('reads a file once, and answers a browser that has it with 304', async () => 
   expect(await files.answer('dashboard.js', request({ 'if-none-match': '"old"' }))).toMatchObject({
     body: 'first',
   });
+});
+
+it('lets browsers keep the file of a page, and answers 404 for one of another version', async () => {
+  const files = new ClientFiles([at('.')]);
+  await mkdir(join(folder, 'pages'));
+  await writeFile(join(folder, 'pages', 'dead-page-0A1B2C3D.js'), 'dead letters');
+  const { headers, body } = await files.answer('pages/dead-page-0A1B2C3D.js', request());
+  expect(body).toBe('dead letters');
+  expect(headers['Cache-Control']).toBe('private, max-age=31536000, immutable');
+  await expect(files.answer('pages/dead-page-00000000.js', request())).rejects.toMatchObject({ status: 404 });
 });
 
 it('does not take a folder that cannot be read for one without the page', async () => {

@@ -1,19 +1,22 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Refusal } from './failures.js';
 import type { Answer, HttpRequest } from './http.js';
 
-/** The files requested by the page, `chinese.js` only if it's in Chinese; the licences are for people. */
-export const CLIENT_FILES = ['dashboard.js', 'dashboard.css', 'chinese.js', 'licences.txt'] as const;
-export type ClientFile = 'index.html' | (typeof CLIENT_FILES)[number];
+/** The files that the page requests at once; the licences are for people. */
+export const CLIENT_FILES = ['dashboard.js', 'dashboard.css', 'licences.txt'] as const;
+/** The name of a file in `pages/`. It changes with what is in the file. */
+export const PAGE_FILE = /^[a-z]+(-[a-z]+)*-[A-Z0-9]{8}\.js$/;
 
-const TYPES: Readonly<Record<ClientFile, string>> = {
-  'index.html': 'text/html; charset=utf-8',
-  'dashboard.js': 'text/javascript; charset=utf-8',
-  'dashboard.css': 'text/css; charset=utf-8',
-  'chinese.js': 'text/javascript; charset=utf-8',
-  'licences.txt': 'text/plain; charset=utf-8',
+export type ClientFile = 'index.html' | (typeof CLIENT_FILES)[number] | `pages/${string}`;
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.txt': 'text/plain',
 };
 
 /** Where the page may be, relative to this file: next to the ES modules, from the CommonJS build, and from the sources. */
@@ -33,14 +36,19 @@ export class ClientFiles {
   /** The first folder that has a file is used. */
   constructor(private readonly folders: readonly URL[] = FOLDERS) {}
 
-  /** Rejects with a `Refusal` if the page wasn't built. */
+  /** Rejects with a `Refusal` if the dashboard wasn't built, or has no such page, as after an update. */
   async answer(name: ClientFile, { headers }: HttpRequest): Promise<Answer> {
     const file = this.read.get(name) ?? (await this.readFirst(name));
     this.read.set(name, file);
-    // A new version of the library takes effect at once.
-    const known = { 'Cache-Control': 'no-cache', ETag: file.tag };
+    const known = {
+      'Cache-Control': isPage(name) ? 'private, max-age=31536000, immutable' : 'no-cache',
+      ETag: file.tag,
+    };
     if (headers['if-none-match'] === file.tag) return { status: 304, headers: known, body: '' };
-    return { headers: { ...known, 'Content-Type': TYPES[name] }, body: file.text };
+    return {
+      headers: { ...known, 'Content-Type': `${TYPES[extname(name)]}; charset=utf-8` },
+      body: file.text,
+    };
   }
 
   private async readFirst(name: ClientFile): Promise<Content> {
@@ -53,7 +61,14 @@ export class ClientFiles {
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       }
     }
+    if (isPage(name))
+      throw new Refusal(404, 'NOT_FOUND', `no file ${name}: another version of the dashboard has it`);
     const expected = this.folders.map((folder) => fileURLToPath(new URL(name, folder))).join(' or ');
     throw new Refusal(500, 'NOT_BUILT', `the dashboard page is missing: expected ${expected}`);
   }
+}
+
+/** Its name changes with its content, so that a browser needs it only once. All other files change with the library. */
+function isPage(name: ClientFile): boolean {
+  return name.startsWith('pages/');
 }

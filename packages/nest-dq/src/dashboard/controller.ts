@@ -11,7 +11,7 @@ import {
   VERSION_NEUTRAL,
   type Type,
 } from '@nestjs/common';
-import { CLIENT_FILES } from './client-files.js';
+import { CLIENT_FILES, PAGE_FILE } from './client-files.js';
 import { Dashboard } from './dashboard.js';
 import type { HttpRequest, HttpResponse } from './http.js';
 import type { ResolvedExtras } from './options.js';
@@ -38,6 +38,14 @@ export function makeController({ path, guards, decorators }: ResolvedExtras): Ty
       const name = CLIENT_FILES.find((each) => path.endsWith(`/${each}`));
       if (name === undefined) throw new NotFoundException(`Cannot GET ${path}`); // with an escape that routers decode
       return this.dashboard.file(request, response, name);
+    }
+
+    @Get('pages/:file')
+    pageFile(@Req() request: HttpRequest, @Res() response: HttpResponse): Promise<void> {
+      const { file = '' } = request.params;
+      if (!PAGE_FILE.test(file))
+        throw new NotFoundException(`Cannot GET ${request.originalUrl ?? request.url}`);
+      return this.dashboard.file(request, response, `pages/${file}`);
     }
 
     @Get(API_PATHS)

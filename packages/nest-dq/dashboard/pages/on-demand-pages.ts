@@ -1,0 +1,9 @@
+export { ActsPage } from './acts-page.js';
+export { ClusterPage } from './cluster-page.js';
+export { DeadPage } from './dead-page.js';
+export { HistoryPage } from './history-page.js';
+export { JobPage } from './job-page.js';
+export { KafkaPage } from './kafka-page.js';
+export { RunningPage } from './running-page.js';
+export { SearchPage } from './search-page.js';
+export { WaitingPage } from './waiting-page.js';
