@@ -49,8 +49,8 @@ it('are shown with error, process, time and duration until the job succeeds', as
     process: `${hostname()}:${child.pid}`,
     error: { name: 'RangeError', message: `attempt ${attempt} found no card` },
   });
-  expect(found.attempts).toEqual([kept(1), kept(2)]);
-  const [first, second] = found.attempts!.map(({ startedAt }) => startedAt.getTime());
+  expect(found.failedAttempts).toEqual([kept(1), kept(2)]);
+  const [first, second] = found.failedAttempts!.map(({ startedAt }) => startedAt.getTime());
   expect(first).toBeGreaterThanOrEqual(found.firstDueAt!.getTime() - 1);
   expect(second).toBeGreaterThanOrEqual(first!);
   child.stdin.write('\n');

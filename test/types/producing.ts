@@ -158,7 +158,7 @@ export async function bury(dead: DqDeadLetters, receipt: JobReceipt): Promise<De
     // @ts-expect-error what is no word is always true
     const went: boolean = await dead.discard(letter);
     holds<Equal<typeof letter.attempt, number>>();
-    holds<Equal<typeof letter.attempts, readonly FailedAttempt[] | undefined>>();
+    holds<Equal<typeof letter.failedAttempts, readonly FailedAttempt[] | undefined>>();
     // @ts-expect-error the payload may be out of reach
     const id: string = letter.payload.id;
     return [letter, { ...letter, payload: [revived, discarded, went, id] }];

@@ -59,14 +59,14 @@ describe('the steps of a job', () => {
         firstDueAt: 'due',
         dueAt: 'retry',
         attempt: 2,
-        attempts: [failed(1), failed(2)],
+        failedAttempts: [failed(1), failed(2)],
       }),
     ).toEqual(['added add', 'due due', 'failed 1', 'failed 2', 'next 3 retry']);
   });
 
   it('put attempts of which nothing is known together', () => {
-    const attempts = [failed(3), failed(5)];
-    expect(told({ state: 'retrying', dueAt: 'retry', attempt: 5, attempts })).toEqual([
+    const failedAttempts = [failed(3), failed(5)];
+    expect(told({ state: 'retrying', dueAt: 'retry', attempt: 5, failedAttempts })).toEqual([
       'untold 1-2',
       'failed 3',
       'untold 4-4',
@@ -78,7 +78,14 @@ describe('the steps of a job', () => {
   it('that runs end with the run, and where it is', () => {
     const run = { startedAt: 'start', process: { id: 'p', host: 'web-1', pid: 7 } };
     expect(
-      told({ state: 'running', dueAt: 'due', firstDueAt: 'due 1', attempt: 2, attempts: [failed(1)], run }),
+      told({
+        state: 'running',
+        dueAt: 'due',
+        firstDueAt: 'due 1',
+        attempt: 2,
+        failedAttempts: [failed(1)],
+        run,
+      }),
     ).toEqual(['due due 1', 'failed 1', 'running 2 web-1:7']);
   });
 
@@ -95,7 +102,7 @@ describe('the steps of a job', () => {
         firstDueAt: 'due',
         dueAt: 'last',
         attempt: 2,
-        attempts: [failed(1), failed(2)],
+        failedAttempts: [failed(1), failed(2)],
         deadLetter,
       }),
     ).toEqual(['due due', 'failed 1', 'failed 2', 'dead death']);

@@ -1,7 +1,7 @@
 // The timeline of a job: its past and its next attempt, in the order of time.
 import type { ExplanationWire } from '../../src/dashboard/wire.js';
 
-type FailedWire = NonNullable<ExplanationWire['attempts']>[number];
+type FailedWire = NonNullable<ExplanationWire['failedAttempts']>[number];
 
 /** One entry of a job's timeline. Times are ISO strings. */
 export type JobStep =
@@ -36,11 +36,11 @@ export function jobSteps(job: ExplanationWire): JobStep[] {
   return steps;
 }
 
-function attemptsOf({ attempts = [], state, run }: ExplanationWire, last: number): JobStep[] {
+function attemptsOf({ failedAttempts = [], state, run }: ExplanationWire, last: number): JobStep[] {
   const steps: JobStep[] = [];
   const isLastTold = state === 'running' || state === 'done';
   for (let attempt = 1; attempt <= last; attempt++) {
-    const failed = attempts.find((each) => each.attempt === attempt);
+    const failed = failedAttempts.find((each) => each.attempt === attempt);
     const before = steps.at(-1);
     if (failed) steps.push({ kind: 'failed', at: failed.startedAt, failed });
     else if (attempt === last && isLastTold)

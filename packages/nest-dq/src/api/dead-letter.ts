@@ -29,7 +29,7 @@ export interface DeadLetter<P = unknown> {
   /** Error of the last run, with the first lines of its stack; absent if a crash used up the last attempt. */
   readonly error?: { readonly name: string; readonly message: string; readonly stack?: string };
   /** Its last attempts that failed, at most 3, oldest first. Absent if there are none, or `keepErrors` is off. */
-  readonly attempts?: readonly FailedAttempt[];
+  readonly failedAttempts?: readonly FailedAttempt[];
 }
 
 /** A run that failed. */

@@ -31,7 +31,7 @@ export const explain = clusterCommand({
 
 function show(found: Explanation, now: number): Line[] {
   const { why, tube, key, id, dueAt, firstDueAt, addedAt, movedAt, run, copies, deadLetter } = found;
-  const { attempts = [], group, priority, backoff, headers } = found;
+  const { failedAttempts = [], group, priority, backoff, headers } = found;
   const isThere = found.because !== 'unknown' || dueAt !== undefined;
   const known = facts({
     tube,
@@ -56,7 +56,7 @@ function show(found: Explanation, now: number): Line[] {
     why,
     '',
     ...known,
-    ...(attempts.length > 0 ? ['', showAttempts(attempts, now)] : []),
+    ...(failedAttempts.length > 0 ? ['', showAttempts(failedAttempts, now)] : []),
     ...(copies.length > 0 ? ['', showCopies(copies)] : []),
   ];
 }

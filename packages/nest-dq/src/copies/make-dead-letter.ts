@@ -38,7 +38,7 @@ export function makeDeadLetter({ tube, storedAs, letter, copy, missingKey, seal 
     attempt,
     why,
     ...(error ? { error } : {}),
-    ...(failures && { attempts: failures.map(failedAttempt) }),
+    ...(failures && { failedAttempts: failures.map(failedAttempt) }),
   };
 }
 

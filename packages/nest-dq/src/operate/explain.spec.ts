@@ -139,7 +139,7 @@ describe('the explanation', () => {
       const due = clock.wall() + (attempt === 2 ? 60_000 : 0);
       await (await run(copy!)).finish('retry', { due, failure: { ...failure, attempt } });
     }
-    const { attempts, ...found } = await inspector.explain(receipt);
+    const { failedAttempts, ...found } = await inspector.explain(receipt);
     expect(found).toMatchObject({
       state: 'retrying',
       attempt: 2,
@@ -151,7 +151,7 @@ describe('the explanation', () => {
     const { startedAt, took, process: where } = failure;
     const error = { name: 'PaymentError', message: 'no' };
     const kept = { startedAt: new Date(startedAt), took, process: where, error };
-    expect(attempts).toEqual([
+    expect(failedAttempts).toEqual([
       { attempt: 1, ...kept },
       { attempt: 2, ...kept },
     ]);

@@ -79,7 +79,7 @@ export async function explain(sources: ExplanationSources, ref: JobRef): Promise
   const bornAt = trace?.born ?? born ?? header?.born;
   const isKnown = reason.because !== 'unknown' && bornAt !== undefined && due !== undefined;
   const content = { tube, id, key: knownKey, copies: header?.copies ?? places.length, places };
-  const attempts = letter?.attempts ?? trace?.failures?.map(failedAttempt);
+  const failedAttempts = letter?.failedAttempts ?? trace?.failures?.map(failedAttempt);
   return {
     ...reason,
     why: sentenceOf(reason),
@@ -93,7 +93,7 @@ export async function explain(sources: ExplanationSources, ref: JobRef): Promise
     ...(trace && { attempt: trace.attempt }),
     ...(header && trace && trace.attempt > 0 && firstDueOf(header, trace)),
     ...(reason.because !== 'unknown' && handlingOf(processes, name, header)),
-    ...(attempts && { attempts }),
+    ...(failedAttempts && { failedAttempts }),
     ...(header && optionsOf(header)),
     ...(trace && trace.fence > 0 && { run: { ...runOf(trace), ...(process && { process }) } }),
     copies,

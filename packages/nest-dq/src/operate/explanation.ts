@@ -137,7 +137,7 @@ export interface ExplainedJob {
    * Its last attempts that failed, at most 3, oldest first: of a job that is retried, or is dead. Those that ended without a
    * report, for example because the process died, are missing. Absent if there are none, or `keepErrors` is off.
    */
-  readonly attempts?: readonly FailedAttempt[];
+  readonly failedAttempts?: readonly FailedAttempt[];
   /** Delays after failed runs: its own, or those of its tube's handlers. Absent if unknown, as `maxAttempts`, or a function. */
   readonly backoff?: BackoffView;
   /** Absent if it's normal or unknown. */
