@@ -74,10 +74,11 @@ export async function diskHarness(): Promise<LedgerHarness> {
     await disk.saved();
     const found = new Records(SETTINGS);
     await loadRecords(disk, (tube) => (tube === name ? found : new Records(SETTINGS)));
-    const { byId, letters, pauses, limitUse } = ledger.tube(name).records;
+    const { byId, letters, finished, pauses, limitUse } = ledger.tube(name).records;
     const withoutLeases = [...byId].map(([id, record]) => [id, { ...record, leaseEnd: 0, holdEnd: 0 }]);
     expect(Object.fromEntries(found.byId)).toEqual(Object.fromEntries(withoutLeases));
     expect(found.letters).toEqual(letters);
+    expect(found.finished.inOrder).toEqual(finished.inOrder);
     expect(found.pauses).toEqual(pauses);
     expect(found.limitUse.turn).toBe(limitUse.turn);
   };
@@ -156,6 +157,7 @@ async function localHarness(
         for (const letter of records.letters.keys()) records.noteChange('letters', letter);
         records.byId.clear();
         records.letters.clear();
+        records.finished.dropOldest(Infinity);
         records.index.clear();
         records.keepPauses([]);
         records.limitUse.running.clear();

@@ -26,6 +26,23 @@ describe.each(EACH_REDIS)('with %s', (_name, cluster) => {
     expect(events).toEqual([]);
   });
 
+  it.each(['finished', 'ends'])(
+    'completes jobs although another program wrote the key %s of those that are kept',
+    async (name) => {
+      const tube = open(at.client).tube(`theirs-${name}`);
+      await tube.readTime();
+      await at.inspect.set(`{theirs-${name}}::${name}`, 'somebody else’s');
+      const [answer] = await claim(tube, 'job');
+      const { fence, due, attempt } = answer as { fence: number; due: number; attempt: number };
+      const ref = { id: 'job', generation: 0, born: 0, due, fence, attempt, lastOk: tube.now() };
+      const kept = { run: { took: 1, attempt, process: 'host:7' }, period: 60_000, max: 10 };
+      const request = { ...ref, owed: { mask: 1, unknown: false }, outcome: { kind: 'done', kept } } as const;
+      await expect(tube.complete([request])).resolves.toEqual(['ok']);
+      await expect(tube.find(['job'])).resolves.toMatchObject([{ state: 'done' }]);
+      await expect(tube.ask('ended', ['job'])).rejects.toMatchObject(DOWN);
+    },
+  );
+
   it('reads and writes a record once in a call, however many of its entries concern it', async () => {
     const tube = open(at.client).tube('once');
     await tube.readTime();

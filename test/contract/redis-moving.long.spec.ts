@@ -123,6 +123,26 @@ it('keeps serving old jobs and new ones, on whichever master they are, and is aw
   expect(events).toEqual([]);
 }, 60_000);
 
+it('completes a job while its slot moves, though its end is kept only before and after', async () => {
+  const keeping = ledger.tube('keeping');
+  const own = await source.cluster('KEYSLOT', '{keeping}:job');
+  const run = { took: 1, attempt: 1, process: 'host:7' };
+  const outcome = { kind: 'done', kept: { run, period: 60_000, max: 10 } } as const;
+  const answers = await keeping.claim(['before', 'meanwhile', 'after'].map(copy));
+  const complete = (id: string, index: number) =>
+    keeping.complete([{ ...runOf(id, answers[index]), owed: OWED, outcome }]);
+  await expect(complete('before', 0)).resolves.toEqual(['ok']);
+  await beginMoving(own);
+  await move('{keeping}::ends');
+  await expect(complete('meanwhile', 1)).resolves.toEqual(['ok']);
+  await expect(keeping.find(['meanwhile'])).resolves.toMatchObject([{ state: 'done' }]);
+  await expect(keeping.ask('finished', [{ limit: 10 }])).rejects.toMatchObject({ code: 'DQ_LEDGER_DOWN' });
+  await endMoving(own);
+  await expect(complete('after', 2)).resolves.toEqual(['ok']);
+  const [list] = await keeping.ask('finished', [{ limit: 10 }]);
+  expect(list!.jobs.map(({ id }) => id)).toEqual(['after', 'before']);
+}, 60_000);
+
 it('drops a job from the list that ended while its slot moved, as soon as someone looks', async () => {
   const listing = ledger.tube('listing');
   const index = new LedgerIndex({ tube: () => listing });

@@ -1,5 +1,6 @@
 import { CONSUMING } from './consuming.js';
 import { COPIES } from './copies.js';
+import { FINISHED } from './finished.js';
 import { LETTERS } from './letters.js';
 import { LIMITS } from './limits.js';
 import { LISTING } from './listing.js';
@@ -23,5 +24,6 @@ export const RULES: readonly Rule[] = [
   ...PROCESSES,
   ...LISTING,
   ...LETTERS,
+  ...FINISHED,
   ...SEALING,
 ];

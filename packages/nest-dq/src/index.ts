@@ -41,7 +41,13 @@ export { DelayedHandler, type DecoratedHandler } from './nest/delayed-handler.js
 export { CurrentJob, DelayedPayload } from './nest/parameters.js';
 export { DelayedJob } from './api/job.js';
 export { Again, Discard, Outcome, Retry } from './api/outcome.js';
-export type { HandlerMethod, HandlerOptions, LimitOptions, RetentionOptions } from './api/job.js';
+export type {
+  HandlerMethod,
+  HandlerOptions,
+  KeepDoneOptions,
+  LimitOptions,
+  RetentionOptions,
+} from './api/job.js';
 export { Recurring, type RecurringOptions } from './nest/recurring.js';
 export type { RecurrenceCalendar, RecurrencePlan } from './recurring/occurrences.js';
 export { DqConsumer, type Consumption } from './consumer/consumer.js';

@@ -49,6 +49,12 @@ export function kindOf(verb: Verb, request: RequestOf<Verb>, answer: unknown): s
       const { letters, more } = answer as { letters: unknown[]; more: boolean };
       return `${verb}: ${more ? 'more' : letters.length > 0 ? 'some' : 'none'}`;
     }
+    case 'finished': {
+      const { jobs, last } = answer as { jobs: unknown[]; last?: object };
+      return `${verb}: ${last ? 'more' : jobs.length > 0 ? 'some' : 'none'}`;
+    }
+    case 'ended':
+      return `ended: ${answer === undefined ? 'nothing' : 'a job'}`;
     case 'pause':
     case 'resume':
     case 'paused': {
@@ -93,6 +99,8 @@ export const KINDS: readonly string[] = [
   ...kinds('deaths', 'none | some'),
   ...['letters', 'surplus'].flatMap((verb) => kinds(verb, 'none | some | more')),
   ...['letter', 'discard'].flatMap((verb) => kinds(verb, 'nothing | a letter')),
+  ...kinds('finished', 'none | some'),
+  ...kinds('ended', 'nothing | a job'),
   ...kinds('index', 'full | listed | known'),
   ...kinds('waiting', 'none | some'),
   ...kinds('locate', 'none | waiting | running | done | revoked | dead'),

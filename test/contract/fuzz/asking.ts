@@ -6,6 +6,7 @@ import type {
   ClaimContext,
   CompleteRequest,
   FailedRun,
+  KeptDone,
   Opening,
   RunRef,
 } from 'nest-dq/src/ledger/requests.js';
@@ -141,6 +142,12 @@ export class Asking {
         const generation = s.plain ? 0 : s.odd ? (this.last(s)?.generation ?? 0) : committed;
         return { request: { id, born, generation, places: placesOf(s) } };
       }
+      case 'finished': {
+        const bounds = { ...(s.flag && { from: now - 1_000 }), ...(s.odd && { to: now }) };
+        return { request: { limit: 1 + s.run, ...bounds, ...(s.plain && { after: { ended: now, id } }) } };
+      }
+      case 'ended':
+        return { request: id };
       case 'pause':
         return { request: { until: s.flag ? now + PAUSES[s.run % PAUSES.length]! : undefined } };
       case 'resume':
@@ -184,6 +191,7 @@ export class Asking {
     const kind = s.outcome as CompleteRequest['outcome']['kind'];
     switch (kind) {
       case 'done':
+        return { kind, ...(s.flag && { kept: this.kept(s) }) };
       case 'back':
         return { kind };
       case 'retry':
@@ -197,6 +205,13 @@ export class Asking {
       case 'later':
         return { kind, ...this.announced(s), ...(kind === 'later' && s.odd && NONE_OPENED) };
     }
+  }
+
+  private kept(s: Step): KeptDone {
+    const { attempt } = this.runOf(s);
+    const result = s.unknown ? { leftOut: 'too long' as const } : { result: '{"no":"☂"}' };
+    const run = { took: 30, attempt, process: 'host:7', ...(s.odd ? {} : { key: 'a “key”' }), ...result };
+    return { run, period: s.plain ? 1_000 : HOUR, max: 1 + s.run };
   }
 
   private failure(s: Step): FailedRun {

@@ -23,6 +23,7 @@ const CALLS: readonly (readonly Verb[])[] = [
   'open commit | open commit claim | open commit claim complete',
   'open revoke commit | open abort commit | open claim commit | open claim complete commit',
   'open open commit commit | open claim complete commit | open claim complete commit',
+  'claim complete finished | claim complete ended | finished',
   'claim open complete | claim open revoke complete | claim open commit | open commit commit',
 ]
   .flatMap((line) => line.split(' | '))
@@ -117,7 +118,8 @@ const PLAIN: Step = {
 };
 /**
  * Sequences that are drawn too rarely: limits that two jobs reach; a move whose job begins to run; one of a job whose runner had
- * lost its lease, and comes back; one that comes late and after another; a revival that is revoked; a retry that is counted.
+ * lost its lease, and comes back; one that comes late and after another, or of a job that is done; a revival that is revoked, or
+ * committed twice; a retry that is counted.
  */
 export const RARE: readonly Step[][] = [
   ...([3, 4] as const).map((limits): Step[] => {
@@ -160,4 +162,10 @@ export const RARE: readonly Step[][] = [
     { ...PLAIN, verbs: ['open', 'revoke', 'commit'], by: 'revive' },
   ],
   [{ ...PLAIN, verbs: ['claim', 'complete', 'tally'], outcome: 'retry' }],
+  [PLAIN, { ...PLAIN, verbs: ['claim', 'complete', 'open'], by: 'move' }],
+  [
+    PLAIN,
+    { ...PLAIN, verbs: ['claim', 'complete', 'deaths'], outcome: 'dead' },
+    { ...PLAIN, verbs: ['open', 'commit', 'commit'], by: 'revive' },
+  ],
 ];

@@ -1,8 +1,10 @@
 // The rules in memory and the scripts in Redis, asked the same at the same time.
+import { expect } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { AnswerOf, RequestOf, Verb } from 'nest-dq/src/ledger/ledger.js';
 import { AHEAD_MS } from 'nest-dq/src/ledger/ledger.js';
 import type { ClaimContext } from 'nest-dq/src/ledger/requests.js';
+import { readEntry } from 'nest-dq/src/ledger/finished/entry.js';
 import { formatPlaces } from 'nest-dq/src/copies/location.js';
 import { SCRIPTS } from 'nest-dq/src/ledger/redis/connection.js';
 import type { RedisMaster } from 'nest-dq/src/ledger/redis/master.js';
@@ -20,8 +22,8 @@ const TUBE = '{t}:';
 const EXPIRIES = `${TUBE}:expiries`;
 
 /**
- * Stands before each script: Redis' clock is then the one that a call brings along, and what `PX` says is kept in a hash, as
- * that clock may jump. The scripts themselves are as they are.
+ * Stands before each script: Redis' clock is then the one that a call brings along, and what `PX` and PEXPIRE say is kept in a
+ * hash, as that clock may jump. The scripts themselves are as they are.
  */
 const VIRTUAL_TIME = `
 local server, at = redis, tonumber(ARGV[7])
@@ -37,12 +39,15 @@ function redis.call(name, key, value, ...)
     for _, each in ipairs({ key, value, ... }) do count = count + (redis.call('GET', each) and 1 or 0) end
     return count
   end
+  if name == 'PEXPIRE' then
+    return server.call('HSET', '${EXPIRIES}', key, string.format('%d', math.floor(at / 1000) + value))
+  end
+  local expiry = server.call('HGET', '${EXPIRIES}', key)
+  if expiry and tonumber(expiry) <= math.floor(at / 1000) then forget(key) end
   if name ~= 'GET' and name ~= 'SET' then
     if value == nil then return server.call(name, key) end
     return server.call(name, key, value, ...)
   end
-  local expiry = server.call('HGET', '${EXPIRIES}', key)
-  if expiry and tonumber(expiry) <= math.floor(at / 1000) then forget(key) end
   if name == 'GET' then return server.call('GET', key) end
   local options, ttl, keep = { ... }, nil, false
   for i, option in ipairs(options) do
@@ -112,6 +117,7 @@ export class TwinLedgers {
   async wipe(): Promise<void> {
     this.records.byId.clear();
     this.records.letters.clear();
+    this.records.finished.dropOldest(Infinity);
     this.records.index.clear();
     this.records.keepPauses([]);
     this.records.limitUse.running.clear();
@@ -143,7 +149,7 @@ export class TwinLedgers {
   /** The records of a job, of all dead letters, of the waiting jobs and of the pauses. */
   async written(id: string): Promise<[rules: object, scripts: object]> {
     const inspect = this.redis as unknown as Inspecting;
-    const [[fields, expiry], [control, until], letters, dead, index, places, running, limits] =
+    const [[fields, expiry], [control, until], letters, dead, index, places, running, limits, ...kept] =
       await Promise.all([
         inspect.fuzzInspect(TUBE + id),
         inspect.fuzzInspect(`${TUBE}:control`),
@@ -153,6 +159,9 @@ export class TwinLedgers {
         this.redis.hkeys(`${TUBE}:places`),
         this.redis.zrange(`${TUBE}:running`, '0', '-1', 'WITHSCORES'),
         this.redis.eval(INSPECT_LIMITS, 1, `${TUBE}:limits`),
+        this.redis.zrange(`${TUBE}:finished`, '0', '-1', 'WITHSCORES'),
+        this.redis.hgetall(`${TUBE}:ends`),
+        this.redis.hget(EXPIRIES, `${TUBE}:ends`),
       ]);
     const waiting = [...this.records.index].sort(byName);
     const withPlaces = waiting.filter(([, { places }]) => places.length > 0).map(([name]) => name);
@@ -173,6 +182,7 @@ export class TwinLedgers {
         dead: inMemory.map(([name, { died }]) => [name, died]),
         index: waiting.map(([name, { due }]) => [name, due]),
         places: withPlaces,
+        finished: this.finished(),
         ...this.limitUse(),
         ...this.pauses(),
       },
@@ -186,6 +196,7 @@ export class TwinLedgers {
         index: scores(index),
         // The list of the servers goes with the last job.
         places: places.filter((name) => name !== '#' || index.length === 0).sort(),
+        finished: finishedIn(...kept, this.now),
         running: scores(running),
         limits: Object.fromEntries(pairs(limits as unknown[])),
         ...(control.length > 0 && (until === 'never' || Number(until) > this.now)
@@ -193,6 +204,12 @@ export class TwinLedgers {
           : NO_PAUSES),
       },
     ];
+  }
+
+  private finished(): object {
+    const { finished } = this.records;
+    if (finished.isOver(this.now)) return [];
+    return finished.inOrder.map(({ id, ended, keptUntil: _keptUntil, ...run }) => [id, ended, run]);
   }
 
   private limitUse(): object {
@@ -214,6 +231,21 @@ export class TwinLedgers {
     const pausesExpire = expiry === Infinity ? 'never' : String(expiry);
     return { pauses: pauses.flatMap(({ from, to }) => [from, to]), pausesExpire };
   }
+}
+
+function finishedIn(
+  ended: readonly string[],
+  entries: Readonly<Record<string, string>>,
+  until: string | null,
+  now: number,
+): object {
+  if (until !== null && Number(until) <= now) return [];
+  expect(
+    pairs(ended)
+      .map(([id]) => id)
+      .sort(),
+  ).toEqual(Object.keys(entries).sort());
+  return pairs(ended).map(([id, score]) => [id, Number(score), readEntry(entries[id]!)]);
 }
 
 function scores(list: readonly string[]): (readonly [string, number])[] {

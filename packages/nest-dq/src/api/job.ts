@@ -219,6 +219,11 @@ export interface HandlerOptions {
   limit?: LimitOptions;
   /** Retention of this tube's dead letters. Missing fields fall back to the module setting. @default the module's `deadLetters` */
   deadLetters?: RetentionOptions;
+  /**
+   * Whether the ledger keeps this tube's completed jobs, for people to look up. Missing fields fall back to the module setting;
+   * `false` keeps none. @default the module's `keepDone`
+   */
+  keepDone?: KeepDoneOptions | false;
 }
 
 /**
@@ -242,6 +247,16 @@ export interface LimitOptions {
   concurrency?: number;
   /** Max concurrent runs of jobs with the same `group`. Does not limit jobs without a group. */
   perGroup?: number;
+}
+
+/** Which completed jobs are kept, for people to look up: see docs/finished-jobs.md. */
+export interface KeepDoneOptions {
+  /** How long, at least a minute. @default '7d' */
+  for?: Duration;
+  /** Max jobs per tube, the newest: 1 to 1,000,000. @default 10,000 */
+  max?: number;
+  /** Whether with the result of the handler, if that is JSON of at most 1,000 characters. @default true */
+  result?: boolean;
 }
 
 /** Retention of dead letters. */

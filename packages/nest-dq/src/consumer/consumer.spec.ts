@@ -72,6 +72,7 @@ describe('ClusterConsumer', () => {
       /^DQ_BAD_OPTION: `deadLetters.maxAge` is "1s": expected 60000 ms or more$/,
     ],
     [{ deadLetters: '30d' }, /^DQ_BAD_OPTION: `deadLetters` is "30d": expected an object/],
+    [{ keepDone: { max: 0 } }, /^DQ_BAD_OPTION: `keepDone.max` is 0: expected 1 to 1000000 \(the maximum\)$/],
   ])('refuses a handler with %j', async (options, message) => {
     await expect(make().consume('t', () => undefined, options as object)).rejects.toThrow(message);
   });

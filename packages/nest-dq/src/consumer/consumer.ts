@@ -7,6 +7,7 @@ import type { ConsumerParts, ConsumerSettings, TubeContext, TubeSharing } from '
 import { beatsOf } from './heartbeat.js';
 import { resolveHandlerOptions, type HandlerSettings } from './run/handler-settings.js';
 import { sharedLanesTo } from './reserve/shared-lanes.js';
+import { resolveKeepDone, type KeepDone } from './keep-done.js';
 import { resolveRetention, type Retention } from './retention.js';
 import { TubeConsumer } from './tube-consumer.js';
 
@@ -45,6 +46,8 @@ export interface ClusterConsumerSettings extends ConsumerSettings {
   readonly handlers: HandlerSettings;
   /** Default retention of dead letters. */
   readonly deadLetters: Retention;
+  /** Which completed jobs are kept by default. @default none */
+  readonly keepDone?: KeepDone | undefined;
   /** False if this process only produces. */
   readonly consume: boolean;
 }
@@ -104,15 +107,16 @@ export class ClusterConsumer extends DqConsumer {
       );
     }
     const handling = {
-      ...resolveHandlerOptions(options, this.settings.handlers, ['deadLetters']),
+      ...resolveHandlerOptions(options, this.settings.handlers, ['deadLetters', 'keepDone']),
       schema: schemaOf(tube),
     };
     const retention = resolveRetention(options?.deadLetters, this.settings.deadLetters);
+    const keepDone = resolveKeepDone(options?.keepDone, this.settings.keepDone);
     const surrounded = around ? around(handler) : handler;
     const begun = tubes.map((each) => {
       // An adoption isn't a run: the limits apply to the adopted job.
       const how = each.sharing.adopts ? { ...handling, limit: undefined, limits: undefined } : handling;
-      return this.begin(each.name, surrounded, how, retention, each.sharing);
+      return this.begin(each.name, surrounded, how, { retention, keepDone }, each.sharing);
     });
     return { stop: async () => void (await Promise.all(begun.map((each) => each.stop()))) };
   }
@@ -121,12 +125,12 @@ export class ClusterConsumer extends DqConsumer {
     name: string,
     handler: HandlerMethod,
     handling: HandlerSettings,
-    retention: Retention,
+    { retention, keepDone }: { readonly retention: Retention; readonly keepDone: KeepDone | undefined },
     sharing: TubeSharing,
   ): Consumption {
     const parts = { ...this.parts, ...this.shared, sharing };
     sharing.start();
-    const consumer = new TubeConsumer(name, handler, handling, this.settings, parts);
+    const consumer = new TubeConsumer(name, handler, handling, { ...this.settings, keepDone }, parts);
     this.tubes.set(name, consumer);
     this.retentions.set(name, retention);
     if (this.started) detached(() => consumer.start()); // it outlives the request that called `consume`

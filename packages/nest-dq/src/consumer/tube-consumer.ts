@@ -60,7 +60,7 @@ export class TubeConsumer implements TubeLife, GateListener {
     readonly tube: string,
     handler: HandlerMethod,
     handling: HandlerSettings,
-    { prefix, backupDelay, lease, keepErrors = true }: ConsumerSettings,
+    { prefix, backupDelay, lease, keepErrors = true, keepDone }: ConsumerSettings,
     parts: ConsumerParts & Pick<TubeContext, 'sharedLanes' | 'beats' | 'sharing'>,
   ) {
     const { clock } = parts;
@@ -75,6 +75,7 @@ export class TubeConsumer implements TubeLife, GateListener {
       backupDelay,
       lease,
       keepErrors,
+      keepDone,
       gate: new LedgerGate(ledger, clock, parts.admission),
       budget: new ReserveBudget(clock, handling.concurrency),
       life: this,

@@ -5,6 +5,7 @@ import type { Tube } from '../api/tube.js';
 import type { Ledger, TubeLedger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import type { Clock } from 'nest-handlers/time';
+import type { KeepDone } from './keep-done.js';
 import type { AdmissionView, LedgerGate } from './ledger-gate.js';
 import type { ConsumerReport } from './report.js';
 import type { ReserveBudget } from './reserve/reserve-budget.js';
@@ -75,6 +76,8 @@ export interface ConsumerSettings {
   readonly lease: number;
   /** Whether the ledger keeps the last errors of a job that is retried. @default true */
   readonly keepErrors?: boolean;
+  /** Which completed jobs the ledger keeps. @default none */
+  readonly keepDone?: KeepDone | undefined;
 }
 
 /** The intervals at which all tubes of a process renew their leases and touch their copies. */
@@ -108,6 +111,8 @@ export interface TubeContext extends Omit<ConsumerParts, 'ledger' | 'around' | '
   readonly lease: number;
   /** Whether the ledger keeps the last errors of a job that is retried. */
   readonly keepErrors: boolean;
+  /** Undefined if the ledger keeps no completed jobs. */
+  readonly keepDone?: KeepDone | undefined;
   readonly gate: LedgerGate;
   readonly budget: ReserveBudget;
   readonly life: TubeLife;

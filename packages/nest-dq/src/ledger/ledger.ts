@@ -121,6 +121,9 @@ export interface Verbs {
   discard: [Letters.DiscardRequest, Letters.Letter | undefined];
   surplus: [Letters.SurplusRequest, Letters.LetterList];
   deaths: [Letters.DeathsRequest, number];
+  // finished jobs
+  finished: [Asked.FinishedQuery, Asked.FinishedList];
+  ended: [string, Asked.FinishedEntry | undefined];
   // the tube as a whole
   pause: [PauseRequest, Pause | undefined];
   resume: [object, Pause | undefined];

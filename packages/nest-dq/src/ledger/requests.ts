@@ -102,7 +102,8 @@ export interface CompleteRequest extends RunRef {
   /** Places of a plain job's copies. The record of a job that waits again remembers them. @default not known */
   readonly places?: readonly Place[];
   readonly outcome:
-    | { readonly kind: 'done' }
+    /** `kept`: to be shown to people once the job is over. @default it is forgotten */
+    | { readonly kind: 'done'; readonly kept?: KeptDone | undefined }
     /** Failed; waits until `due` (ledger time). `failure`: to be shown to people. @default none is kept */
     | { readonly kind: 'retry'; readonly due: number; readonly failure?: FailedRun | undefined }
     /** Handed back by a shutdown: due now, and the attempt doesn't count. */
@@ -135,6 +136,30 @@ export interface FailedRun {
   /** Name of its error. Cut, as is the message. */
   readonly name: string;
   readonly message: string;
+}
+
+/** A job that is done, to be kept for people to see, and the bounds of its tube's list. Nothing depends on it. */
+export interface KeptDone {
+  readonly run: FinishedRun;
+  /** How long it is kept, in ms. */
+  readonly period: number;
+  /** Maximum number of jobs kept per tube. */
+  readonly max: number;
+}
+
+/** The run with which a job was done. */
+export interface FinishedRun {
+  /** Time that its handler took, in ms. */
+  readonly took: number;
+  readonly attempt: number;
+  /** The process that ran it, as `host:pid`. */
+  readonly process: string;
+  /** The job's key. Absent if it has none, or the cluster seals its jobs. */
+  readonly key?: string;
+  /** Return value of its handler, as JSON. Absent if there was none, or it isn't kept. */
+  readonly result?: string;
+  /** Why a result isn't kept. */
+  readonly leftOut?: 'too long' | 'not JSON';
 }
 
 /**
@@ -319,6 +344,36 @@ export interface TallyRequest {
 export interface Tally extends WaitingCounts {
   /** Number of indexed jobs due before each of the times. */
   readonly before: readonly number[];
+}
+
+// Finished jobs, kept for people to see: see `KeptDone`
+
+/** A finished job. */
+export interface FinishedEntry extends FinishedRun, FinishedPosition {}
+
+/** A position in the list of finished jobs. */
+export interface FinishedPosition {
+  /** Ledger time of the end, in ms. */
+  readonly ended: number;
+  readonly id: string;
+}
+
+export interface FinishedQuery {
+  /** Ended at this ledger time or later, in ms. @default all */
+  readonly from?: number;
+  /** Ended before this ledger time, in ms. @default all */
+  readonly to?: number;
+  /** Continues right after this position, even if its job is no longer kept. */
+  readonly after?: FinishedPosition | undefined;
+  /** 1 to 250. */
+  readonly limit: number;
+}
+
+/** Newest first, those of one millisecond by id in descending order. */
+export interface FinishedList {
+  readonly jobs: readonly FinishedEntry[];
+  /** Where the next page continues; absent on the last one. */
+  readonly last?: FinishedPosition;
 }
 
 // Dead letters: the requests to the ledger, and its answers: see the verbs in ledger.ts.

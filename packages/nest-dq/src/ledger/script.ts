@@ -15,6 +15,12 @@ export const TUBE_KEYS = [
   'limits',
 ] as const;
 
+/**
+ * The keys of the finished jobs, which only tubes with the option `keepDone` have: a sorted set of ids by time, and a hash with an
+ * entry for each. They come last in KEYS, and only in calls that are about them.
+ */
+export const FINISHED_KEYS = ['finished', 'ends'] as const;
+
 /** The reply of a script: 1 if it acted and 0 if the call came too late, the server's time in microseconds, the answers. */
 export type RawReply = readonly [acted: number, us: number, ...answers: (number | string)[]];
 
@@ -56,7 +62,9 @@ export interface RedisVerb<Request, Answer> {
   readonly script: string;
   readonly read: (from: ScriptReply, request: Request) => Answer;
   /** For requests that are about no job: the tube key they are about, which takes the place of a record's key. */
-  readonly about?: (typeof TUBE_KEYS)[number];
+  readonly about?: (typeof TUBE_KEYS | typeof FINISHED_KEYS)[number];
+  /** Whether a request needs the FINISHED_KEYS. @default none does */
+  readonly needsFinished?: (request: Request) => boolean;
   /** The answer to each request if the reply has no answers. */
   readonly usual?: Answer;
 }

@@ -106,6 +106,12 @@ describe('the discovery of handlers', () => {
   it.each<[string, string, HandlerOptions, RegExp]>([
     ['wrong options', 'wrong', { concurrency: 0 }, /Wrong\.run .*`concurrency` is 0/],
     [
+      'a wrong keepDone',
+      'wrong',
+      { keepDone: { for: '1s' } },
+      /Wrong\.run .*`keepDone\.for` is "1s": expected 60000 ms/,
+    ],
+    [
       'a wrong name of a tube',
       'two words',
       {},

@@ -6,6 +6,7 @@ import {
   type NestModule,
   type NestParts,
 } from 'nest-handlers';
+import { resolveKeepDone } from '../consumer/keep-done.js';
 import { resolveRetention } from '../consumer/retention.js';
 import { resolveHandlerOptions } from '../consumer/run/handler-settings.js';
 import { DqError, show } from '../errors.js';
@@ -64,9 +65,10 @@ export class HandlerExplorer {
     const { name } = found;
     const { cluster: _, ...own } = options ?? {};
     const checked = asConfigError(`${name}: `, () => {
-      const others = recurrence ? ['cluster', 'deadLetters', 'tz'] : ['cluster', 'deadLetters'];
+      const others = recurrence ? ['cluster', 'deadLetters', 'tz'] : ['cluster', 'deadLetters', 'keepDone'];
       resolveHandlerOptions(options && own, this.options.handlers, others);
       resolveRetention(own.deadLetters, this.options.deadLetters);
+      resolveKeepDone(own.keepDone, this.options.keepDone);
       return tubeName(tube, this.options.prefix);
     });
     const handler = this.invoker.bind(found);

@@ -2,12 +2,13 @@ import type { LoggerService } from '@nestjs/common';
 import type { RedisOptions } from 'ioredis';
 import type { Duration } from 'nest-handlers/time';
 import { resolveLog, withoutSecrets } from 'nest-handlers/log';
+import { resolveKeepDone, type KeepDone } from '../consumer/keep-done.js';
 import { resolveRetention, type Retention } from '../consumer/retention.js';
 import { resolveHandlerDefaults, type HandlerSettings } from '../consumer/run/handler-settings.js';
 import type { Seal } from '../seal/seal.js';
 import { DqError, show, unknownName } from '../errors.js';
 import { checkHooks, type DqHooks } from '../events/hooks.js';
-import type { HandlerOptions, RetentionOptions } from '../api/job.js';
+import type { HandlerOptions, KeepDoneOptions, RetentionOptions } from '../api/job.js';
 import { keptAfter } from '../ledger/ledger.js';
 import { resolveFolder, resolveServers, type Folder, type Servers } from './backend-options.js';
 import { resolveIndex } from './index-option.js';
@@ -115,7 +116,7 @@ export interface DqOptions {
   /** Whether this process runs jobs. With `false` it only produces; its handlers are checked but not run. @default true */
   consume?: boolean;
   /** Handler defaults. @default concurrency 10, attempts 10, backoff exponential from 2 s to 1 h, jitter 0.2 */
-  handlers?: Omit<HandlerOptions, 'cluster' | 'deadLetters' | 'limit'>;
+  handlers?: Omit<HandlerOptions, 'cluster' | 'deadLetters' | 'keepDone' | 'limit'>;
   /** How long a shutdown waits for running handlers before it aborts their signals and hands their runs back. @default '10s' */
   shutdownTimeout?: Duration;
   /**
@@ -147,6 +148,13 @@ export interface DqOptions {
    * @default true
    */
   keepErrors?: boolean;
+  /**
+   * Whether the ledger keeps completed jobs, for `DqInspector.finished`, the dashboard and the command line: when each ended, how
+   * long it took, in which process, its attempt, and its result if that is short. At most `max` per tube, 10,000 unless given,
+   * for `for`, a week unless given. Can be overridden per handler.
+   * @default false
+   */
+  keepDone?: KeepDoneOptions | false;
   /**
    * A run that starts this much later than due emits the event `late`. An idle cluster takes a few milliseconds, or two seconds
    * and more if the primary's node is away, so the default shows both a backlog and a missing node.
@@ -183,6 +191,8 @@ export interface ResolvedOptions
   readonly oneCopyWanted: boolean;
   readonly handlers: HandlerSettings;
   readonly deadLetters: Retention;
+  /** Undefined if no completed jobs are kept. */
+  readonly keepDone: KeepDone | undefined;
   /** Max listed jobs per tube. 0 if there is no index. */
   readonly mostIndexed: number;
   /** Undefined if jobs are not sealed. */
@@ -209,6 +219,7 @@ const DEFAULTS = {
   index: true,
   repair: true,
   keepErrors: true,
+  keepDone: false,
   lateAfter: '1s',
   hooks: [],
   advanced: {},
@@ -295,6 +306,7 @@ export function resolveOptions(
     mostIndexed: resolveIndex(given.index, servers !== undefined),
     repair: checkBoolean('repair', given.repair),
     keepErrors: checkBoolean('keepErrors', given.keepErrors),
+    keepDone: asConfigError('', () => resolveKeepDone(given.keepDone, undefined)),
     lateAfter: duration('lateAfter', 0),
     hooks: checkHooks(given.hooks),
     advise: true,

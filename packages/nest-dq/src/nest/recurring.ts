@@ -5,7 +5,7 @@ import type { RecurrencePlan } from '../recurring/occurrences.js';
 import { handlerMarks, type DecoratedHandler } from './delayed-handler.js';
 
 /** Options of a series. */
-export interface RecurringOptions extends HandlerOptions {
+export interface RecurringOptions extends Omit<HandlerOptions, 'keepDone'> {
   /** Time zone of the cron expression, such as 'Europe/Berlin'. @default 'UTC' */
   tz?: string;
 }

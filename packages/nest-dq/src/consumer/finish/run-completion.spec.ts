@@ -6,6 +6,7 @@ import { turn } from '../../../spec-support/scripted-ledger.js';
 import { runOf, tubeContext } from '../../../spec-support/tube-context.js';
 import { VirtualClock } from 'nest-handlers/testing';
 import { deathOf, type Completion } from '../run/outcome.js';
+import type { TubeContext } from '../tube-context.js';
 import type { Run } from '../run/run.js';
 import { RunCompletion } from './run-completion.js';
 
@@ -86,6 +87,36 @@ describe('RunCompletion', () => {
     });
     expect(await failureOf(false, true)).toBeUndefined();
     expect(await failureOf(true, false)).toBeUndefined();
+  });
+
+  it('reports a job that is done for people only with `keepDone`, and if its handler saw it', async () => {
+    const clock = new VirtualClock();
+    const outcomeOf = async (given: Partial<TubeContext>, seen = true) => {
+      const context = tubeContext(clock, given);
+      const done = run('a');
+      done.startedAt = clock.now() - 31.4;
+      done.endedAt = clock.now();
+      done.result = { paid: true };
+      if (seen) done.job = {} as NonNullable<Run['job']>;
+      void new RunCompletion(context).complete(done, { kind: 'done' });
+      await turn();
+      return context.ledger.completions[0]!.requests[0]!.outcome;
+    };
+    const keepDone = { period: 60_000, max: 5, result: true };
+    expect(await outcomeOf({})).toEqual({ kind: 'done' });
+    expect(await outcomeOf({ keepDone }, false)).toEqual({ kind: 'done' });
+    const process = expect.stringMatching(/:\d+$/);
+    expect(await outcomeOf({ keepDone })).toEqual({
+      kind: 'done',
+      kept: { run: { took: 31, attempt: 2, process, result: '{"paid":true}' }, period: 60_000, max: 5 },
+    });
+    expect(await outcomeOf({ keepDone: { ...keepDone, result: false } })).toMatchObject({
+      kept: { run: { took: 31, attempt: 2, process } },
+    });
+    const seal = { settings: { encrypt: true } };
+    const cluster = { settings: { seal } } as unknown as TubeContext['cluster'];
+    const { kept } = (await outcomeOf({ keepDone, cluster })) as { kept: { run: object } };
+    expect(kept.run).toEqual({ took: 31, attempt: 2, process });
   });
 
   it('repeats the same time of a retry, and the last OK as it is by then', async () => {

@@ -1,12 +1,14 @@
 import { hostname } from 'node:os';
 import { RetryingBatcher } from '../../ledger/batcher.js';
-import type { CompleteAnswer, CompleteRequest, FailedRun, Letter } from '../../ledger/requests.js';
+import type { CompleteAnswer, CompleteRequest, FailedRun, KeptDone, Letter } from '../../ledger/requests.js';
 import { failureText, type Completion } from '../run/outcome.js';
 import type { Run } from '../run/run.js';
 import type { TubeContext } from '../tube-context.js';
 import { makeDeadLetter } from '../../copies/make-dead-letter.js';
 import type { AfterFailure } from '../report.js';
 import type { Delivery } from '../reserve/delivery.js';
+import type { KeepDone } from '../keep-done.js';
+import { resultText } from './result-text.js';
 
 /**
  * Sends the completions of runs to the ledger until it accepts them. The fence makes repeats harmless. If the ledger never
@@ -53,6 +55,10 @@ function requestOf(context: TubeContext, run: Run): CompleteRequest {
 function outcomeIn(context: TubeContext, run: Run): CompleteRequest['outcome'] {
   const { completion, delivery, nextDue } = run;
   switch (completion!.kind) {
+    case 'done': {
+      const { keepDone } = context;
+      return keepDone && run.job ? { kind: 'done', kept: keptOf(context, run, keepDone) } : completion!;
+    }
     case 'retry':
       return { kind: 'retry', due: nextDue, failure: failureOf(context, run, completion!.error) };
     case 'dead': {
@@ -86,6 +92,23 @@ function failureOf(
   const startedAt = Math.round(ledger.now() - (clock.now() - run.startedAt));
   const took = Math.max(0, Math.round(tookOf(run)));
   return { attempt: run.grant.attempt, startedAt, took, process: THIS_PROCESS, ...failureText(error) };
+}
+
+/** Returns a job that is done for people to see. A cluster that encrypts its jobs shows neither its key nor its result in Redis. */
+function keptOf({ cluster }: TubeContext, run: Run, { period, max, result }: KeepDone): KeptDone {
+  const isSecret = cluster.settings.seal?.settings.encrypt === true;
+  const { key } = run.delivery.header;
+  return {
+    run: {
+      took: Math.max(0, Math.round(tookOf(run))),
+      attempt: run.grant.attempt,
+      process: THIS_PROCESS,
+      ...(key !== undefined && !isSecret && { key }),
+      ...(result && !isSecret && resultText(run.result)),
+    },
+    period,
+    max,
+  };
 }
 
 /** Logs and emits the outcome of a run, once the ledger has accepted its completion. */

@@ -63,7 +63,7 @@ export function resolveHandlerOptions(
 
 /** Checks the defaults of all handlers in the same way. */
 export function resolveHandlerDefaults(
-  options?: Omit<HandlerOptions, 'cluster' | 'deadLetters' | 'limit'>,
+  options?: Omit<HandlerOptions, 'cluster' | 'deadLetters' | 'keepDone' | 'limit'>,
 ): HandlerSettings {
   const { limit }: HandlerOptions = options ?? {};
   if (limit !== undefined)

@@ -1,31 +1,34 @@
 import type { Disk } from '../../disk/disk.js';
 import { type DiskBatch, VALUE } from '../../disk/entries.js';
+import type { KeptFinished } from '../finished/finished-jobs.js';
 import { emptyRecord, type JobRecord } from '../records/job-record.js';
 import type { Letter, PauseSpan } from '../requests.js';
 import type { Records } from '../records/records.js';
 import { DqError, toError } from '../../errors.js';
 
 /**
- * `record <tube> <id>` and `letter <tube> <id>:<born>` hold the content of the memory ledger as JSON. A record without
- * `expiresAt` never expires; a missing field has the value of an empty record's. `pauses <tube>` holds a list, and `turn <tube>`
- * a number.
+ * `record <tube> <id>`, `letter <tube> <id>:<born>` and `finished <tube> <id>` hold the content of the memory ledger as JSON. A
+ * record without `expiresAt` never expires; a missing field has the value of an empty record's. `pauses <tube>` holds a list, and
+ * `turn <tube>` a number.
  */
 const RECORD = 'record ';
 const LETTER = 'letter ';
+const FINISHED = 'finished ';
 const PAUSES = 'pauses ';
 const TURN = 'turn ';
 
 /** Adds a tube's changes to a batch. */
 export function collectRecords(batch: DiskBatch, tube: string, records: Records): void {
-  const { byId, letters, pauses, limitUse, unsaved } = records;
+  const { byId, letters, finished, pauses, limitUse, unsaved } = records;
   collectFrom(batch, `${RECORD}${tube} `, unsaved.records, byId);
   collectFrom(batch, `${LETTER}${tube} `, unsaved.letters, letters);
+  collectFrom(batch, `${FINISHED}${tube} `, unsaved.finished, finished.byId);
   if (unsaved.pauses) collectText(batch, PAUSES + tube, pauses.length > 0 && JSON.stringify(pauses));
   if (unsaved.turn) collectText(batch, TURN + tube, limitUse.turn > 0 && String(limitUse.turn));
   unsaved.pauses = unsaved.turn = false;
 }
 
-/** Loads the records, letters, pauses and turns of all tubes. Rejects with `DQ_DISK`. */
+/** Loads the records, letters, finished jobs, pauses and turns of all tubes. Rejects with `DQ_DISK`. */
 export async function loadRecords(disk: Disk, recordsOf: (tube: string) => Records): Promise<void> {
   await disk.read(RECORD, (rest, value) => {
     const [tube, id] = split(rest);
@@ -35,6 +38,14 @@ export async function loadRecords(disk: Disk, recordsOf: (tube: string) => Recor
     const [tube, name] = split(rest);
     recordsOf(tube).letters.set(name, JSON.parse(value.toString('utf8', VALUE)) as Letter);
   });
+  const finished = new Map<string, KeptFinished[]>();
+  await disk.read(FINISHED, (rest, value) => {
+    const [tube] = split(rest);
+    const jobs = finished.get(tube) ?? [];
+    jobs.push(JSON.parse(value.toString('utf8', VALUE)) as KeptFinished);
+    finished.set(tube, jobs);
+  });
+  for (const [tube, jobs] of finished) recordsOf(tube).finished.load(jobs);
   await disk.read(PAUSES, (tube, value) => {
     recordsOf(tube).pauses = JSON.parse(value.toString('utf8', VALUE)) as PauseSpan[];
   });

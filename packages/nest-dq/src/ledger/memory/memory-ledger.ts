@@ -105,6 +105,8 @@ const AT_ONCE: ReadonlySet<Verb> = new Set<Verb>([
   'letter',
   'surplus',
   'deaths',
+  'finished',
+  'ended',
   'paused',
   'usage',
 ]);
@@ -258,10 +260,11 @@ class RecordsByTube implements DiskPart {
   /** Forgets the last swept tube if it is empty. */
   private forgetEmpty(): void {
     if (!this.swept) return;
-    const [name, { byId, letters, index, pauses, limitUse, unsaved }] = this.swept;
+    const [name, { byId, letters, index, finished, pauses, limitUse, unsaved }] = this.swept;
     const { turn, running } = limitUse;
-    const stored = byId.size + letters.size + index.size + pauses.length + turn + running.size;
-    const size = stored + unsaved.records.size + unsaved.letters.size;
+    const jobs = byId.size + letters.size + index.size + finished.byId.size;
+    const stored = jobs + pauses.length + turn + running.size;
+    const size = stored + unsaved.records.size + unsaved.letters.size + unsaved.finished.size;
     if (size === 0 && !unsaved.pauses && !unsaved.turn) this.byName.delete(name);
   }
 }

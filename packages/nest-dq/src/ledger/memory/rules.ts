@@ -1,5 +1,6 @@
 import type { AnswerOf, RequestOf, Verb } from '../ledger.js';
 import { buried, deaths, discard, letter, letters, surplus } from '../letters/letters.rule.js';
+import { ended, finished } from '../finished/finished.rule.js';
 import { usage, type Claiming } from '../limits/limits.rule.js';
 import { settle } from '../records/owed-copies.rule.js';
 import { pause, paused, resume } from '../pauses/pauses.rule.js';
@@ -42,6 +43,8 @@ export const RULES: { readonly [V in Verb]: Rule<V> } = {
   discard,
   surplus,
   deaths,
+  finished,
+  ended,
   pause,
   resume,
   paused,

@@ -48,6 +48,10 @@ import { OWED_COPIES } from './owed-copies.lua.js';
  *  - `{<tube>}::dead`, a sorted set: their names by time of death
  *  - `{<tube>}::letters`, a hash: under the name a JSON string, under `<name>:l` the places
  *
+ * With the option `keepDone` it also has its finished jobs; both keys expire when no job has finished for that long:
+ *  - `{<tube>}::finished`, a sorted set: their ids by the time of their end
+ *  - `{<tube>}::ends`, a hash: under the id what `packEntry` makes of the run
+ *
  * Its pauses are at `{<tube>}::control`: see pauses.ts.
  *
  * To change this: a new field only needs a default for its absence. A field that changes its meaning gets a new name, and for one
@@ -56,7 +60,8 @@ import { OWED_COPIES } from './owed-copies.lua.js';
  * A fence has 16 digits. tostring, `..` and cjson.encode keep only 14, so only cmsgpack writes fences. Generations and times
  * have 13 digits.
  *
- * Scripts use only the keys in KEYS: first those of the tube (TUBE_KEYS in ../script.ts), then the records. ARGV: the latest time at which
+ * Scripts use only the keys in KEYS: first those of the tube (TUBE_KEYS in ../script.ts), then the records, then FINISHED_KEYS if a
+ * request needs them. ARGV: the latest time at which
  * the call may act, the four settings, and one JSON list, `args`, with all values of the requests: see `replyEach` in
  * ../script.ts. A single argument costs a third of many. Every reply is a flat list of integers and strings: 1 if the script
  * acted and 0 if the call came too late, then the server's time in microseconds, then the answers.

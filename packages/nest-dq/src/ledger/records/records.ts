@@ -1,3 +1,4 @@
+import { FinishedJobs } from '../finished/finished-jobs.js';
 import type { Place } from '../../copies/location.js';
 import { expiry, newRecord, NO_GENERATION, type JobRecord } from './job-record.js';
 import { keptAfter, type LedgerSettings } from '../ledger.js';
@@ -11,6 +12,9 @@ interface ListedJob {
   /** Whether it waits for a retry. */
   readonly isRetried: boolean;
 }
+
+/** Finished jobs that a sweep forgets at once, so that it takes no more than a millisecond. */
+const FORGOTTEN_AT_ONCE = 1_000;
 
 /** Usage counted against the limits of one tube. */
 export interface LimitUse {
@@ -33,7 +37,7 @@ export function letterName(id: string, born: number): string {
   return `${id}:${born}`;
 }
 
-/** The memory ledger's content for one tube: records until they expire, and dead letters until they are removed. */
+/** The memory ledger's content for one tube: records until they expire, dead letters and finished jobs until they are removed. */
 export class Records {
   /** Records by job id, including expired ones not yet swept. */
   readonly byId = new Map<string, JobRecord>();
@@ -41,12 +45,19 @@ export class Records {
   readonly letters = new Map<string, Letter>();
   /** Waiting jobs by id, for inspection. Never written to disk. */
   readonly index = new Map<string, ListedJob>();
+  readonly finished = new FinishedJobs((id) => this.noteChange('finished', id));
   /** Past pauses that still matter, and the current one, in order of time. */
   pauses: readonly PauseSpan[] = [];
   /** Only its turn is on disk: no run outlives the process. */
   readonly limitUse: LimitUse = { turn: 0, running: new Map(), groups: new Map() };
   /** Changes not yet on disk; empty without a disk. Letters are named by `letterName`. */
-  readonly unsaved = { records: new Set<string>(), letters: new Set<string>(), pauses: false, turn: false };
+  readonly unsaved = {
+    records: new Set<string>(),
+    letters: new Set<string>(),
+    finished: new Set<string>(),
+    pauses: false,
+    turn: false,
+  };
   private sweeping = this.byId.entries();
 
   constructor(
@@ -129,6 +140,7 @@ export class Records {
       if (last && last.to + keptAfter(this.settings) <= now) this.keepPauses([]); // see ./pauses.ts
       const { turn } = this.limitUse;
       if (turn > 0 && turn <= now * 1_000) this.keepTurn(0);
+      if (this.finished.isOver(now)) this.finished.dropOldest(FORGOTTEN_AT_ONCE);
       return false;
     }
     const [id, record] = next.value;
@@ -139,7 +151,7 @@ export class Records {
     return true;
   }
   /** Notes that it was written or removed. */
-  noteChange(kind: 'records' | 'letters', name: string): void {
+  noteChange(kind: 'records' | 'letters' | 'finished', name: string): void {
     if (!this.changed) return;
     this.unsaved[kind].add(name);
     this.changed();

@@ -20,7 +20,7 @@ import { isAboutMoving } from './connection.js';
 import type { RunLease } from '../lease-thread/run-lease.js';
 import type { TubeLeases } from '../lease-thread/lease-thread.js';
 import type { RedisMaster } from './master.js';
-import { ScriptReply, SharedTexts, TUBE_KEYS, valueOf, type Fields } from '../script.js';
+import { FINISHED_KEYS, ScriptReply, SharedTexts, TUBE_KEYS, valueOf, type Fields } from '../script.js';
 import { REDIS_VERBS } from './scripts.js';
 import { SETTLED } from '../records/settle.lua.js';
 
@@ -121,7 +121,7 @@ export class RedisTubeLedger extends TubeLedger {
     context?: ClaimContext,
     alone = false,
   ): Promise<AnswerOf<V>[]> {
-    const { fields, read, usual, about } = REDIS_VERBS[verb];
+    const { fields, read, usual, about, needsFinished } = REDIS_VERBS[verb];
     const { base } = this;
     const settled = context?.settled ?? [];
     const keys: string[] = TUBE_KEYS.map((name) => `${base}:${name}`);
@@ -132,6 +132,8 @@ export class RedisTubeLedger extends TubeLedger {
     const values: unknown[] = [requests.length, { sparedFrom, limits, texts }];
     addFields(values, fields, requests, texts);
     addFields(values, SETTLED, settled, texts);
+    if (needsFinished && !alone && requests.some(needsFinished))
+      for (const name of FINISHED_KEYS) keys.push(`${base}:${name}`);
     if (alone) keys.fill(keys[TUBE_KEYS.length]!, 0, TUBE_KEYS.length);
     const reply = new ScriptReply(await this.master.call(`dq:${verb}`, keys, JSON.stringify(values)));
     if (usual !== undefined && reply.ended) return requests.map(() => usual);

@@ -5,6 +5,7 @@ import { claim } from '../runs/claim.lua.js';
 import { commit } from '../schedules/commit.lua.js';
 import { complete } from '../runs/complete.lua.js';
 import { extend } from '../runs/extend.lua.js';
+import { ended, finished } from '../finished/finished.lua.js';
 import { find } from '../schedules/find.lua.js';
 import { buried, deaths, discard, letter, letters, surplus } from '../letters/letters.lua.js';
 import { open } from '../schedules/open.lua.js';
@@ -37,6 +38,8 @@ export const REDIS_VERBS: { readonly [V in Verb]: RedisVerb<RequestOf<V>, Answer
   discard,
   surplus,
   deaths,
+  finished,
+  ended,
   pause,
   resume,
   paused,

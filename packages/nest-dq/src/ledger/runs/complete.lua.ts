@@ -2,6 +2,8 @@ import { formatPlaces } from '../../copies/location.js';
 import { MAX_FAILURES } from '../ledger.js';
 import type { CompleteAnswer, CompleteRequest, FailedRun } from '../requests.js';
 import { ANNOUNCED, COUNTED_RUN, OWED, PLACES, tableOf } from '../records/fields.js';
+import { packEntry } from '../finished/entry.js';
+import { KEEPING } from '../finished/finished.lua.js';
 import { GENERATIONS } from '../schedules/generations.lua.js';
 import { LIMITS_OF_RUNS } from '../limits/limits.lua.js';
 import { RELISTING } from '../waiting/waiting.lua.js';
@@ -15,7 +17,10 @@ const FIELDS: Fields<CompleteRequest> = {
   outcome: ({ outcome }) => {
     const { kind } = outcome;
     switch (kind) {
-      case 'done':
+      case 'done': {
+        const { kept } = outcome;
+        return kept ? { kind, entry: packEntry(kept.run), period: kept.period, max: kept.max } : kind;
+      }
       case 'back':
         return kind;
       case 'retry':
@@ -40,7 +45,7 @@ function failureOf({ failure }: { readonly failure?: FailedRun | undefined }): {
 const ANSWERS: readonly CompleteAnswer[] = ['refused', 'ok', 'over'];
 
 /** Records the outcomes of runs. */
-const SCRIPT = `${GENERATIONS}${RELISTING}${LIMITS_OF_RUNS}
+const SCRIPT = `${GENERATIONS}${RELISTING}${LIMITS_OF_RUNS}${KEEPING}
 ${codes(ANSWERS)}
 local NOTHING_MORE = {}
 
@@ -135,13 +140,15 @@ local function complete(key, ${namesOf(FIELDS)})
   end
   if record.state == 'x' then addLetter(key, record, more.why, more.error, more.places) end
   writeRecord(key, record, leaseUntil)
+  if more.entry then keepLater(key, more.entry, more.period, more.max) end
   return record.state == 'v' and OVER or OK
 end
-${replyCodes(FIELDS, 'complete', 'writeIndex()')}
+${replyCodes(FIELDS, 'complete', 'writeIndex()\nkeepFinished()')}
 `;
 
 export const complete: RedisVerb<CompleteRequest, CompleteAnswer> = {
   fields: FIELDS,
   script: SCRIPT,
+  needsFinished: ({ outcome }) => outcome.kind === 'done' && outcome.kept !== undefined,
   ...readCodes(ANSWERS),
 };

@@ -37,6 +37,7 @@ import {
 import { forgiven, pausedFor } from '../pauses/pauses.rule.js';
 import type { Records, Moment } from '../records/records.js';
 import { owe } from '../records/owed-copies.rule.js';
+import { keepFinished } from '../finished/finished.rule.js';
 
 /** Pause before checking a run whose end isn't announced: a replaced run notifies nobody, and a spared one may have ended. */
 const RECHECK_AFTER_MS = 1_000;
@@ -207,6 +208,7 @@ export function complete(records: Records, request: CompleteRequest, time: Momen
   if (outcome.kind !== 'again' || isOver) owe(record, surfaces, owed);
   if (opened && (isOver || later)) giveUp(record, opened);
   records.writeListed(id, record, time);
+  if (outcome.kind === 'done' && outcome.kept) keepFinished(records, id, outcome.kept, time);
   return isOver ? 'over' : 'ok';
 }
 

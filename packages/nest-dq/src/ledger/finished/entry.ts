@@ -1,0 +1,46 @@
+import type { FinishedRun } from '../requests.js';
+
+/** How a left-out result is written. */
+const LEFT_OUT = ['too long', 'not JSON'] as const;
+/** Longest entry that is read, in characters. We write some 1,500 at most: a key of 250 bytes, and a result of 1,000. */
+export const LONGEST_ENTRY = 20_000;
+
+/**
+ * Packs a finished run as it is stored in Redis: a JSON list of took, attempt, process, key or null, and then the result, in a
+ * list of its own, or why there is none. It has no names, since there may be millions.
+ */
+export function packEntry({ took, attempt, process, key, result, leftOut }: FinishedRun): string {
+  const head = JSON.stringify([took, attempt, process, key ?? null]).slice(0, -1);
+  if (leftOut !== undefined) return `${head},${JSON.stringify(leftOut)}]`;
+  return result === undefined ? `${head}]` : `${head},[${result}]]`;
+}
+
+/** Parses an entry; undefined if nest-dq hasn't written it. */
+export function readEntry(text: string): FinishedRun | undefined {
+  const [took, attempt, process, key, more] = listIn(text);
+  if (!isCount(took) || !isCount(attempt) || typeof process !== 'string') return undefined;
+  if (key !== null && typeof key !== 'string') return undefined;
+  const leftOut = LEFT_OUT.find((each) => each === more);
+  return {
+    took,
+    attempt,
+    process,
+    ...(key !== null && { key }),
+    ...(leftOut !== undefined && { leftOut }),
+    ...(Array.isArray(more) && more.length === 1 && { result: JSON.stringify(more[0]) }),
+  };
+}
+
+function listIn(text: string): readonly unknown[] {
+  if (text.length > LONGEST_ENTRY) return [];
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value : [];
+  } catch {
+    return []; // not ours
+  }
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
