@@ -2,15 +2,19 @@ import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { COMMANDS } from 'nest-dq/src/cli/commands.js';
-import { cliSuite } from './cluster-suite.js';
+import { eventually } from 'test-servers';
+import { cliSuite, TUBE } from './cluster-suite.js';
 import { NestDqProcess, PROGRAM } from './nest-dq-process.js';
 
-const suite = cliSuite();
+const suite = cliSuite({ keepDone: { for: '1d' } });
 
 beforeAll(async () => {
   await symlink(PROGRAM, join(suite.folder, 'nest-dq'));
   // A tube that nobody knows isn't paused, and is no success to resume.
   await suite.system.consumer.consume('mail.welcome', () => undefined);
+  const { producer } = suite.system;
+  const finished = await producer.now(TUBE, {}, { key: 'order-7' });
+  await eventually('it is done', async () => (await producer.find(finished))?.state === 'done');
 });
 
 /** These end only when they are asked to, and have tests of their own: what they say when they are ready. */

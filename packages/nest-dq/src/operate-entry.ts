@@ -15,6 +15,7 @@ export type {
   TimelineOptions,
   WaitingState,
 } from './operate/waiting-view.js';
+export type { FinishedFilter, FinishedJob, FinishedPage } from './operate/finished-view.js';
 export type {
   BackoffView,
   CopyView,

@@ -13,6 +13,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   history: async () => (await import('./history.js')).history,
   acts: async () => (await import('./acts.js')).acts,
   jobs: async () => (await import('./waiting.js')).jobs,
+  finished: async () => (await import('./finished.js')).finished,
   export: async () => (await import('./export.js')).exportTube,
   pause: async () => (await import('./pauses.js')).pause,
   resume: async () => (await import('./pauses.js')).resume,

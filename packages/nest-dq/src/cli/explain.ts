@@ -2,6 +2,7 @@ import { facts, instant, type Line, span, styled, type Table, table } from 'nest
 import type { FailedAttempt } from '../api/dead-letter.js';
 import type { BackoffView, CopyView, Explanation } from '../operate/explanation.js';
 import { clusterCommand } from './cluster.js';
+import { finishedFacts } from './finished.js';
 import { LEDGER_STATUS, ledgerDown } from './ledger-down.js';
 import { REFERENCE_FLAGS, referenceOf } from './references.js';
 import { warnedOfUnknown } from './unknown-tube.js';
@@ -30,7 +31,8 @@ export const explain = clusterCommand({
 });
 
 function show(found: Explanation, now: number): Line[] {
-  const { why, tube, key, id, dueAt, firstDueAt, addedAt, movedAt, run, copies, deadLetter } = found;
+  const { why, tube, key, id, dueAt, firstDueAt, addedAt, movedAt, run, copies, finished, deadLetter } =
+    found;
   const { failedAttempts = [], group, priority, backoff, headers } = found;
   const isThere = found.because !== 'unknown' || dueAt !== undefined;
   const known = facts({
@@ -49,6 +51,7 @@ function show(found: Explanation, now: number): Line[] {
     headers: headers && JSON.stringify(headers),
     started: run && instant(run.startedAt, now),
     process: run?.process && `${run.process.pid} on ${run.process.host}`,
+    ...(finished && finishedFacts(finished, now)),
     'lease ends': run?.leaseEndsAt && instant(run.leaseEndsAt, now),
     died: deadLetter && `${instant(deadLetter.diedAt, now)}: ${deadLetter.why}`,
   });

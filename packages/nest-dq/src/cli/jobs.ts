@@ -2,6 +2,7 @@ import { type Answer, type Arguments, facts, instant } from 'nest-handlers/cli';
 import type { JobRef, JobView } from '../api/job.js';
 import type { DqRuntime } from '../nest/runtime.js';
 import { clusterCommand } from './cluster.js';
+import { showFinished } from './finished.js';
 import { operator } from './operator.js';
 import { REFERENCE_FLAGS, referenceOf, showReference } from './references.js';
 import { warnedOfUnknown } from './unknown-tube.js';
@@ -47,6 +48,9 @@ export const find = clusterCommand({
       const found = key === undefined ? job : { ...job, key };
       return { json: found, text: showJob(found, runtime.now()) };
     }
+    const { finished } = await inspector.explain(ref);
+    if (finished)
+      return { json: { ...finished, state: 'done' }, text: showFinished(finished, runtime.now()) };
     const tube = args.text('tube', 'the name of a tube');
     if (tube !== undefined) await warnedOfUnknown(inspector, tube);
     return { json: null, text: `unknown job: ${showReference(args)}`, status: 1 };

@@ -338,7 +338,7 @@ describe('the explanation', () => {
     ledger.asked.length = 0;
     await inspector.explain(receipt);
     expect(await copies()).toEqual(before);
-    expect([...ledger.asked].sort()).toEqual(['deaths', 'letter', 'paused', 'trace']);
+    expect([...ledger.asked].sort()).toEqual(['deaths', 'ended', 'letter', 'paused', 'trace']);
   });
 
   it('refuses what is no reference', async () => {

@@ -17,6 +17,7 @@ import type { WaitingJobs } from '../ledger/waiting/waiting-jobs.js';
 import type { DqDeadLetters } from '../producer/dead-letters.js';
 import type { Clock } from 'nest-handlers/time';
 import type { CopyView, Explanation, RunningProcess } from './explanation.js';
+import { type FinishedJob, finishedView } from './finished-view.js';
 import { handlingOf, optionsOf, timesOf } from './job-facts.js';
 import { viewOfTube, type TubeSources } from './tube-view.js';
 import { sentenceOf } from './sentences.js';
@@ -40,6 +41,7 @@ export async function explain(sources: ExplanationSources, ref: JobRef): Promise
   const replaced = known.trace !== undefined && born !== undefined && known.trace.born !== born;
   const trace = replaced ? undefined : known.trace;
   const { letter, ledgerAway } = known;
+  const finished = endOf(known.finished, target, trace, replaced);
   const generation = trace?.generation ?? born ?? 0;
   const places = placesOf(sources, target, generation, trace, letter);
   const asked = sources.presence.all();
@@ -63,6 +65,7 @@ export async function explain(sources: ExplanationSources, ref: JobRef): Promise
     trace,
     replaced,
     letter,
+    finished,
     due,
     copies,
     process,
@@ -72,10 +75,11 @@ export async function explain(sources: ExplanationSources, ref: JobRef): Promise
   const isThere = copies.some(
     ({ state }) => state === 'delayed' || state === 'ready' || state === 'reserved',
   );
-  const state = trace?.state ?? (letter ? 'dead' : isThere && !replaced ? 'waiting' : undefined);
+  const state =
+    trace?.state ?? (letter ? 'dead' : finished ? 'done' : isThere && !replaced ? 'waiting' : undefined);
   const isRetrying = state === 'waiting' && trace !== undefined && trace.attempt > 0;
   const reason = reasonOf(facts);
-  const knownKey = key ?? header?.key ?? letter?.key;
+  const knownKey = key ?? header?.key ?? letter?.key ?? finished?.key;
   const bornAt = trace?.born ?? born ?? header?.born;
   const isKnown = reason.because !== 'unknown' && bornAt !== undefined && due !== undefined;
   const content = { tube, id, key: knownKey, copies: header?.copies ?? places.length, places };
@@ -90,13 +94,14 @@ export async function explain(sources: ExplanationSources, ref: JobRef): Promise
     ...(state !== undefined && !ledgerAway && { state: isRetrying ? 'retrying' : state }),
     ...(reason.because !== 'unknown' && timesOf(id, bornAt, trace)),
     ...(due !== undefined && { dueAt: new Date(due) }),
-    ...(trace && { attempt: trace.attempt }),
+    ...((trace ?? finished) && { attempt: (trace ?? finished)!.attempt }),
     ...(header && trace && trace.attempt > 0 && firstDueOf(header, trace)),
     ...(reason.because !== 'unknown' && handlingOf(processes, name, header)),
     ...(failedAttempts && { failedAttempts }),
     ...(header && optionsOf(header)),
     ...(trace && trace.fence > 0 && { run: { ...runOf(trace), ...(process && { process }) } }),
     copies,
+    ...(finished && { finished }),
     ...(letter && { deadLetter: letter }),
   };
 }
@@ -113,23 +118,41 @@ async function locate({ waiting, clock }: ExplanationSources, target: JobTarget)
 interface Known {
   readonly trace?: Trace;
   readonly letter?: DeadLetter;
+  readonly finished?: FinishedJob | undefined;
   readonly ledgerAway?: string;
 }
 
 async function ask(
-  { ledger, deadLetters, clock }: ExplanationSources,
+  { ledger, deadLetters, clock, settings }: ExplanationSources,
   { tube, id }: JobTarget,
   ref: JobRef,
 ): Promise<Known> {
   try {
-    const [[trace], letter] = await Promise.all([
+    const ended = ledger.tube(tube).ask('ended', [id]);
+    const [[trace], letter, [entry]] = await Promise.all([
       withinLimit(clock, LIMIT_MS, ledger.tube(tube).ask('trace', [id])),
       withinLimit(clock, 2 * LIMIT_MS, deadLetters.get(ref, { patience: 0 })), // it asks nodes too
+      withinLimit(clock, LIMIT_MS, ended).catch(() => []), // what is kept is no more than an addition
     ]);
-    return { trace, letter };
+    return { trace, letter, finished: entry && finishedView(entry, tube, settings.prefix) };
   } catch (thrown) {
     return { ledgerAway: toError(thrown).message };
   }
+}
+
+/**
+ * The end of this very job: a key that is used again has one entry, of the last end that was kept. If the job is still known, the
+ * entry must be of its last run.
+ */
+function endOf(
+  finished: FinishedJob | undefined,
+  { born = 0 }: JobTarget,
+  trace: Trace | undefined,
+  replaced: boolean,
+): FinishedJob | undefined {
+  if (!finished || replaced || (trace && trace.state !== 'done')) return undefined;
+  const began = trace ? trace.fence / 1_000 : born;
+  return finished.endedAt.getTime() + 1 >= began ? finished : undefined;
 }
 
 /** Resolves with undefined if the ledger didn't answer. */

@@ -1,4 +1,5 @@
 import type { DeadLetter, FailedAttempt } from '../api/dead-letter.js';
+import type { FinishedJob } from './finished-view.js';
 import type { JobRefText, JobView, Priority } from '../api/job.js';
 
 /** Since when a job that hasn't run is overdue. */
@@ -35,8 +36,11 @@ export interface ExplanationDetails {
   };
   /** Replaced by a newer job of its key. */
   replaced: Readonly<Record<string, never>>;
-  /** When its last run started, if the ledger knows it. */
-  done: { readonly startedAt?: Date };
+  /** When its last run started, if the ledger knows it. `finished`: as in `ExplainedJob`. */
+  done: {
+    readonly startedAt?: Date;
+    readonly finished?: Pick<FinishedJob, 'endedAt' | 'took' | 'process' | 'attempt'>;
+  };
   /** Revoked by somebody. */
   revoked: Readonly<Record<string, never>>;
   /** `process`: the process that runs it, if known. */
@@ -150,6 +154,8 @@ export interface ExplainedJob {
   readonly run?: RunView;
   /** Its copies, as far as their places are known, including missing ones. */
   readonly copies: readonly CopyView[];
+  /** How it ended, if it is done and kept: see the option `keepDone`. */
+  readonly finished?: FinishedJob;
   /** Its dead letter, if it has one. */
   readonly deadLetter?: DeadLetter;
 }

@@ -13,6 +13,7 @@ import { deadGroups, type DeadGroups, type DeadGroupsFilter, deadPage, type Dead
 import { actPage, type ActPage, type ActPageOptions } from './act-view.js';
 import { explain } from './explain.js';
 import type { Explanation } from './explanation.js';
+import { type FinishedFilter, type FinishedPage, finishedPage } from './finished-view.js';
 import {
   type JobFilter,
   type JobPage,
@@ -70,6 +71,13 @@ export abstract class DqInspector {
    * `DQ_BAD_TIME`, `DQ_BAD_TUBE`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
    */
   abstract jobs(tube: string | Tube, filter?: JobFilter): Promise<JobPage>;
+
+  /**
+   * Resolves with a page of the completed jobs of a tube, newest first, or with the one that has the given key or id. The ledger
+   * keeps those of handlers with the option `keepDone`. Rejects with `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_BAD_TUBE`,
+   * `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+   */
+  abstract finished(tube: string | Tube, filter?: FinishedFilter): Promise<FinishedPage>;
 
   /** Counts the listed jobs of a tube by due time. Rejects as `jobs` does. */
   abstract timeline(tube: string | Tube, options: TimelineOptions): Promise<TimelineBucket[]>;
@@ -168,6 +176,10 @@ export class ClusterInspector extends DqInspector {
     const page = await waitingPage({ ...source, keysOf: keys }, filter);
     const { waiting: toCome, due } = await viewOfTube({ ...this.parts, waiting: undefined }, storedAs);
     return { ...page, ...(toCome !== undefined && due !== undefined && { about: toCome + due }) };
+  }
+
+  override async finished(tube: string | Tube, filter?: FinishedFilter): Promise<FinishedPage> {
+    return finishedPage(this.parts, tube, filter);
   }
 
   override async timeline(tube: string | Tube, options: TimelineOptions): Promise<TimelineBucket[]> {

@@ -3,6 +3,7 @@ import type { JobView } from '../api/job.js';
 import { withoutPrefix, type StoredTube } from '../api/tube.js';
 import { keyedId } from '../copies/job-ref.js';
 import { toError } from '../errors.js';
+import type { FinishedEntry } from '../ledger/requests.js';
 import type { WaitingJobs } from '../ledger/waiting/waiting-jobs.js';
 import { someAtOnce } from './bulk.js';
 import { namesOfTubes, type TubeSources } from './tube-view.js';
@@ -19,7 +20,10 @@ interface FoundJob {
   /** Present if the string is its key. */
   readonly key?: string;
   readonly state: JobView['state'];
-  readonly dueAt: Date;
+  /** Absent if only its end is known. */
+  readonly dueAt?: Date;
+  /** When it ended, if it is done and kept. */
+  readonly endedAt?: Date;
 }
 
 /** The result of a search. */
@@ -44,8 +48,8 @@ const LIMIT_MS = 3_000;
 /**
  * Finds the jobs of all tubes, at most 1,000, whose key or id is this string. Redis gets the hash of the string, and the string
  * itself only if it looks like an id. For each tube the ledger is asked once for the records of both, and once for the id in the
- * list of waiting jobs. So a plain job is found while it is listed, and an ended one as long as the ledger remembers it. Rejects
- * with `DQ_LEDGER_DOWN` if it answered for no tube.
+ * list of waiting jobs, and once for finished jobs. So a plain job is found while it is listed, and an ended one as long as the
+ * ledger remembers or keeps it. Rejects with `DQ_LEDGER_DOWN` if it answered for no tube.
  */
 export async function searchJobs(sources: SearchSources, text: string): Promise<SearchResult> {
   const { clock } = sources;
@@ -76,17 +80,37 @@ async function searchTube(
   const byId = ID.test(text) ? { id: text } : undefined;
   const named = [byKey, byId].filter((each) => each !== undefined);
   if (named.length === 0) return [];
-  const [records, listed] = await Promise.all([
-    ledger.tube(tube).find(named.map(({ id }) => id)),
+  const ids = named.map(({ id }) => id);
+  const ofTube = ledger.tube(tube);
+  const [records, ends, listed] = await Promise.all([
+    ofTube.find(ids),
+    // Unreadable while the tube's slot moves: the records are found nonetheless.
+    ofTube.ask('ended', ids).catch(() => []),
     byId && waiting.find(tube, byId.id),
   ]);
   const name = withoutPrefix(tube, settings.prefix);
   return named.flatMap((job, i): FoundJob[] => {
     const record = records[i];
-    const found = record ?? (job === byId && listed ? { ...listed, state: 'waiting' as const } : undefined);
-    if (!found) return [];
+    const end = ends[i];
+    // A job that ended may still be in the list if its record is gone.
+    const isListed = job === byId && listed && !end;
+    const found = record ?? (isListed ? { ...listed, state: 'waiting' as const } : undefined);
+    const ended = end && { endedAt: new Date(end.ended) };
+    if (!found) return end ? [{ tube: name, ...job, ...keyOf(end), state: 'done', ...ended }] : [];
     const { state, attempt, due } = found;
     const isRetrying = state === 'waiting' && attempt > 0;
-    return [{ tube: name, ...job, state: isRetrying ? 'retrying' : state, dueAt: new Date(due) }];
+    return [
+      {
+        tube: name,
+        ...job,
+        state: isRetrying ? 'retrying' : state,
+        dueAt: new Date(due),
+        ...(state === 'done' && ended),
+      },
+    ];
   });
+}
+
+function keyOf({ key }: FinishedEntry): Pick<FoundJob, 'key'> {
+  return key === undefined ? {} : { key };
 }

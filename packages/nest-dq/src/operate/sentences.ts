@@ -25,8 +25,11 @@ const SENTENCES: { readonly [Case in ExplanationCase]: (details: ExplanationDeta
     return `Dead since ${at(death.at)}: ${DEATHS[death.why](death.attempt)}${told}.`;
   },
   replaced: () => 'Replaced by a newer job with the same key.',
-  done: ({ startedAt }) =>
-    startedAt ? `Done; its last run started at ${at(startedAt)}.` : 'The job is done.',
+  done({ startedAt, finished }) {
+    if (!finished) return startedAt ? `Done; its last run started at ${at(startedAt)}.` : 'The job is done.';
+    const { endedAt, took, process, attempt } = finished;
+    return `Completed at ${at(endedAt)} in process ${process}, attempt ${attempt}, took ${spelled(took)}.`;
+  },
   revoked: () => 'Revoked, so it no longer starts.',
   running({ attempt, startedAt, runningFor = 0, process }) {
     const since = startedAt ? ` since ${at(startedAt)} (${spelled(runningFor)})` : '';

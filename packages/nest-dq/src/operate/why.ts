@@ -1,7 +1,15 @@
 import type { DeadLetter } from '../api/dead-letter.js';
 import { limitsOf, type TubeLimits, type Usage } from '../ledger/limits/limits.js';
 import type { Trace } from '../ledger/requests.js';
-import type { CopyView, DueSince, ExplanationReason, RunningProcess, UsedLimit } from './explanation.js';
+import type {
+  CopyView,
+  DueSince,
+  ExplanationDetails,
+  ExplanationReason,
+  RunningProcess,
+  UsedLimit,
+} from './explanation.js';
+import type { FinishedJob } from './finished-view.js';
 import type { TubeView } from './tube-view.js';
 
 /** The facts from which the reason is derived. */
@@ -15,6 +23,8 @@ export interface Facts {
   /** Whether the ledger knows another job of its key. */
   readonly replaced: boolean;
   readonly letter?: DeadLetter;
+  /** How this job ended, if that is kept. */
+  readonly finished?: FinishedJob | undefined;
   /** Ledger time in ms; absent if unknown. */
   readonly due?: number;
   readonly copies: readonly CopyView[];
@@ -44,6 +54,7 @@ function byLedger({
   trace,
   replaced,
   letter,
+  finished,
   now,
   process,
 }: Facts): ExplanationReason | undefined {
@@ -54,12 +65,12 @@ function byLedger({
     return { because: 'dead', details: { death: { at: diedAt, why, attempt, ...told } } };
   }
   if (replaced) return { because: 'replaced', details: {} };
-  if (!trace) return undefined;
+  if (!trace) return finished && { because: 'done', details: detailsOf(finished) };
   const { state, fence, attempt } = trace;
   const startedAt = fence > 0 ? new Date(fence / 1_000) : undefined;
   switch (state) {
     case 'done':
-      return { because: 'done', details: startedAt ? { startedAt } : {} };
+      return { because: 'done', details: detailsOf(finished, startedAt) };
     case 'revoked':
       return { because: 'revoked', details: {} };
     case 'dead':
@@ -71,6 +82,13 @@ function byLedger({
     default:
       return undefined;
   }
+}
+
+function detailsOf(finished: FinishedJob | undefined, startedAt?: Date): ExplanationDetails['done'] {
+  const began = startedAt && { startedAt };
+  if (!finished) return { ...began };
+  const { endedAt, took, process, attempt } = finished;
+  return { ...began, finished: { endedAt, took, process, attempt } };
 }
 
 /** Whether a job that waits, as far as known, can run at all. */

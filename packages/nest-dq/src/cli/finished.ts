@@ -1,0 +1,104 @@
+import {
+  type Answer,
+  type Arguments,
+  facts,
+  instant,
+  type Line,
+  recent,
+  span,
+  table,
+} from 'nest-handlers/cli';
+import type { FinishedFilter, FinishedJob, FinishedPage } from '../operate/finished-view.js';
+import type { DqRuntime } from '../nest/runtime.js';
+import { clusterCommand } from './cluster.js';
+import { WATCH_FLAG, watched } from './screen.js';
+import { warnedOfUnknown } from './unknown-tube.js';
+
+export const finished = clusterCommand({
+  name: 'finished',
+  operands: ['TUBE'],
+  summary: 'List the completed jobs of a tube, newest first.',
+  about:
+    'Shows only jobs of handlers with the option keepDone. With --json, also prints results, and a cursor if there\n' +
+    'are more.',
+  flags: {
+    ...WATCH_FLAG,
+    key: { value: 'KEY', help: 'only the job with this key: its last end' },
+    id: { value: 'ID', help: 'only the job with this id' },
+    from: {
+      value: 'TIME',
+      help: 'ended at or after this time: 2026-12-24T18:00:00Z, or relative to now, such as -1h',
+    },
+    to: { value: 'TIME', help: 'ended before this time' },
+    limit: { value: 'N', help: 'max number shown (default 50, at most 1000)' },
+    cursor: { value: 'CURSOR', help: 'continue where the previous page ended' },
+  },
+  status: '0 listed; 1 unknown tube, or no job with this key or id; 2 Redis unusable',
+  examples: [
+    'nest-dq finished order.cancel --from -1d',
+    'nest-dq finished order.cancel --key order-7',
+    'nest-dq finished order.cancel --limit 5 --json',
+  ],
+  run(args, { runtime }) {
+    return watched(args, runtime.clock, () => list(args, runtime));
+  },
+});
+
+async function list(args: Arguments, runtime: DqRuntime): Promise<Answer> {
+  const { inspector } = runtime;
+  const tube = args.required('TUBE');
+  const now = runtime.now();
+  const filter = filterOf(args, now);
+  const page = await inspector.finished(tube, filter);
+  const isEmpty = page.jobs.length === 0;
+  // A watched tube may be empty for a moment, and nobody looks at standard error then.
+  const isUnknown = isEmpty && !args.has('watch') && (await warnedOfUnknown(inspector, tube));
+  const isNamed = filter.key !== undefined || filter.id !== undefined;
+  return { json: page, text: showPage(page, now), status: isUnknown || (isEmpty && isNamed) ? 1 : 0 };
+}
+
+function filterOf(args: Arguments, now: number): FinishedFilter {
+  const [key, id] = [args.text('key', 'the key of a job'), args.text('id', 'the id of a job')];
+  if (key !== undefined && id !== undefined) throw args.wrong('expected either --key or --id, not both.');
+  return {
+    ...(key !== undefined && { key }),
+    ...(id !== undefined && { id }),
+    from: args.instant('from', now),
+    to: args.instant('to', now),
+    cursor: args.text('cursor', 'the cursor of the previous page'),
+    limit: args.count('limit', 1, 1_000),
+  };
+}
+
+function showPage({ jobs, cursor }: FinishedPage, now: number): Line[] {
+  const rows = jobs.map(({ id, key, endedAt, took, attempt, process }) => [
+    key ?? id,
+    recent(endedAt, now),
+    span(took),
+    attempt,
+    process,
+  ]);
+  const head = ['KEY OR ID', 'ENDED', 'TOOK', 'RUNS', 'PROCESS'];
+  return [
+    rows.length === 0 ? 'no completed jobs are kept that match' : table(head, rows),
+    ...(cursor === undefined ? [] : [`… and more: --cursor ${cursor}`]),
+  ];
+}
+
+/** How a completed job ended, as facts with names. */
+export function finishedFacts(
+  { endedAt, took, process, result, resultLeftOut }: FinishedJob,
+  now: number,
+): Readonly<Record<string, string | undefined>> {
+  return {
+    ended: `${instant(endedAt, now)}, took ${span(took)}`,
+    process,
+    result: resultLeftOut === undefined ? JSON.stringify(result) : `not kept: ${resultLeftOut}`,
+  };
+}
+
+/** A completed job of which only the end is known. */
+export function showFinished(job: FinishedJob, now: number): string[] {
+  const { tube, key, id, attempt } = job;
+  return facts({ tube, key, id, state: 'done', ...finishedFacts(job, now), runs: String(attempt) });
+}
