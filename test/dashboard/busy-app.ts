@@ -11,6 +11,8 @@ export const PAGES = [
   { hash: `tubes/${ORDERS}`, en: 'Run outcomes', zh: '执行结果' },
   { hash: `waiting?tube=${ORDERS}`, en: 'waiting', zh: '立即执行' },
   { hash: 'running', en: 'No run has taken', zh: '没有执行超过一秒' },
+  { hash: `finished?tube=${ORDERS}`, en: 'order-41', zh: 'order-41' },
+  { hash: `job?tube=${ORDERS}&key=order-41`, en: 'Completed at', zh: '中完成' },
   { hash: 'dead', en: 'no such mailbox', zh: 'no such mailbox' },
   { hash: `dead?tube=${GIVES_UP}`, en: 'no such mailbox', zh: 'no such mailbox' },
   { hash: 'kafka', en: 'Letters', zh: '死信数' },
@@ -33,9 +35,14 @@ class Sales {
 export async function startBusyApp(
   start: (options?: DashboardAppOptions) => Promise<DashboardApp>,
 ): Promise<DashboardApp> {
-  const app = await start({ imports: [KqModule.forRoot()], providers: [Sales] });
+  const app = await start({
+    imports: [KqModule.forRoot()],
+    providers: [Sales],
+    jobs: { embedded: 'memory', keepDone: { for: '1h' } },
+  });
   await app.get(KqPusher).push('sales', { sold: 1 }, { key: 'order-42' });
   await app.producer.delay(ORDERS, {}, '30m', { key: 'order-42' });
+  await app.producer.now(ORDERS, {}, { key: 'order-41' });
   await app.addDead('no such mailbox');
   await app.control.pause(GIVES_UP);
   await app.producer.now(GIVES_UP, { because: 'late' });

@@ -51,6 +51,22 @@ describe('the steps of a job', () => {
     ]);
   });
 
+  it('that is done and kept have its process, though the ledger has forgotten the run', () => {
+    const finished = {
+      id: 'x',
+      tube: 't',
+      endedAt: '2026-11-23T02:00:01.000Z',
+      took: 400,
+      process: 'host:7',
+      attempt: 2,
+    };
+    const steps = jobSteps({ ...JOB, state: 'done', attempt: 2, finished } as unknown as ExplanationWire);
+    expect(steps).toEqual([
+      { kind: 'untold', from: 1, to: 1 },
+      { kind: 'done', attempt: 2, at: '2026-11-23T02:00:00.600Z', took: 400, process: 'host:7' },
+    ]);
+  });
+
   it('that is retried are its first due time, each attempt, and the next one', () => {
     expect(
       told({

@@ -13,6 +13,8 @@ export type JobStep =
       readonly attempt: number;
       readonly at?: string;
       readonly process?: string;
+      /** Time in ms, of an attempt whose end is kept. */
+      readonly took?: number;
     }
   /** Attempts that reported nothing, or whose errors weren't kept. `from` and `to` are the same for one. */
   | { readonly kind: 'untold'; readonly from: number; readonly to: number }
@@ -36,7 +38,7 @@ export function jobSteps(job: ExplanationWire): JobStep[] {
   return steps;
 }
 
-function attemptsOf({ failedAttempts = [], state, run }: ExplanationWire, last: number): JobStep[] {
+function attemptsOf({ failedAttempts = [], state, run, finished }: ExplanationWire, last: number): JobStep[] {
   const steps: JobStep[] = [];
   const isLastTold = state === 'running' || state === 'done';
   for (let attempt = 1; attempt <= last; attempt++) {
@@ -47,6 +49,7 @@ function attemptsOf({ failedAttempts = [], state, run }: ExplanationWire, last: 
       steps.push({
         kind: state,
         attempt,
+        ...(finished && endOf(finished)),
         ...(run && { at: run.startedAt }),
         ...(run?.process && { process: `${run.process.host}:${run.process.pid}` }),
       });
@@ -54,4 +57,8 @@ function attemptsOf({ failedAttempts = [], state, run }: ExplanationWire, last: 
     else steps.push({ kind: 'untold', from: attempt, to: attempt });
   }
   return steps;
+}
+
+function endOf({ endedAt, took, process }: NonNullable<ExplanationWire['finished']>) {
+  return { at: new Date(Date.parse(endedAt) - took).toISOString(), took, process };
 }

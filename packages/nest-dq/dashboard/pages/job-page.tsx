@@ -75,7 +75,7 @@ function Known({
   readonly job: JobRefWire;
   readonly edit: ((payload: unknown) => void) | undefined;
 }) {
-  const { deadLetter, headers, priority, backoff, group } = data;
+  const { deadLetter, headers, priority, backoff, group, finished } = data;
   const hasCopy = data.copies.some(({ state }) => state !== 'missing');
   return (
     <>
@@ -94,6 +94,7 @@ function Known({
                 [t('job.id'), <Copied text={data.id} what={t('job.id')} />],
                 [t('job.ref'), data.ref && <CopyButton text={data.ref} what={t('job.ref')} />],
                 [t('job.due'), data.dueAt && <DueTime at={data.dueAt} />],
+                [t('finished.ended'), finished && <DueTime at={finished.endedAt} />],
                 [t('job.backoff'), backoff && backoffText(backoff)],
                 [t('job.group'), group && <code class="long">{group}</code>],
                 [t('copy.priority'), priority && t(`priority.${priority}`)],
@@ -109,6 +110,7 @@ function Known({
           <ErrorLine error={deadLetter.error} />
         </section>
       )}
+      {finished && <Result finished={finished} />}
       {headers && (
         <section class="card" aria-label={t('job.headers')}>
           <h2>{t('job.headers')}</h2>
@@ -148,6 +150,21 @@ function Known({
         />
       </section>
     </>
+  );
+}
+
+function Result({ finished }: { readonly finished: NonNullable<ExplanationWire['finished']> }) {
+  const { result, resultLeftOut } = finished;
+  if (result === undefined && resultLeftOut === undefined) return null;
+  return (
+    <section class="card" aria-label={t('finished.result')}>
+      <h2>{t('finished.result')}</h2>
+      {resultLeftOut === undefined ? (
+        <JsonView value={result} label={t('finished.result')} />
+      ) : (
+        <p>{t(resultLeftOut === 'too long' ? 'finished.tooLong' : 'finished.notJson')}</p>
+      )}
+    </section>
   );
 }
 

@@ -1,6 +1,7 @@
 export { ActsPage } from './acts-page.js';
 export { ClusterPage } from './cluster-page.js';
 export { DeadPage } from './dead-page.js';
+export { FinishedPage } from './finished-page.js';
 export { HistoryPage } from './history-page.js';
 export { JobPage } from './job-page.js';
 export { KafkaPage } from './kafka-page.js';

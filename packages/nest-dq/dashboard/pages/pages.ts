@@ -32,6 +32,11 @@ export const PAGES: readonly PageEntry[] = [
     title: 'nav.running',
     Page: onDemand(async () => (await onDemandPages()).RunningPage),
   },
+  {
+    path: 'finished',
+    title: 'nav.finished',
+    Page: onDemand(async () => (await onDemandPages()).FinishedPage),
+  },
   { path: 'dead', title: 'nav.dead', Page: onDemand(async () => (await onDemandPages()).DeadPage) },
   {
     path: 'kafka',

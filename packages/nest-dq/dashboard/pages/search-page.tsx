@@ -61,7 +61,8 @@ function Found({
             ),
           },
           { head: t('state'), cell: ({ state }) => <JobState state={state} /> },
-          { head: t('job.due'), cell: ({ dueAt }) => <Time at={dueAt} relative /> },
+          { head: t('job.due'), cell: ({ dueAt }) => dueAt && <Time at={dueAt} relative /> },
+          { head: t('finished.ended'), cell: ({ endedAt }) => endedAt && <Time at={endedAt} relative /> },
         ]}
       />
       <p class="faint small">{t('search.about')}</p>

@@ -51,6 +51,9 @@ export function TubePage({ tube }: { readonly tube: string }) {
         <a class="button" href={hashOf(['waiting'], { tube })}>
           {t('nav.waiting')}
         </a>
+        <a class="button" href={hashOf(['finished'], { tube })}>
+          {t('nav.finished')}
+        </a>
         <a class="button" href={hashOf(['dead'], { tube })}>
           {t('nav.dead')}
         </a>

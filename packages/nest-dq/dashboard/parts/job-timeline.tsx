@@ -55,7 +55,10 @@ function Step({ step, job }: { readonly step: JobStep; readonly job: Explanation
           tone="good"
           title={attemptText(step.attempt, job)}
           at={step.at}
-          facts={[t('state.done'), step.process]}
+          facts={[
+            step.took === undefined ? t('state.done') : t('step.done', { took: duration(step.took) }),
+            step.process,
+          ]}
         />
       );
     case 'untold':

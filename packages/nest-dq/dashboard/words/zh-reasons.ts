@@ -17,7 +17,11 @@ export const zhReasons: ReasonTexts = {
     return `于 ${at(death.at)} 成为死信：${t(`died.${death.why}`)}（已执行 ${count(death.attempt)} 次）${told}。`;
   },
   replaced: () => '已被同一 key 的新任务替换。',
-  done: ({ startedAt }) => (startedAt ? `已完成，最近一次执行始于 ${at(startedAt)}。` : '已完成。'),
+  done({ startedAt, finished }) {
+    if (!finished) return startedAt ? `已完成，最近一次执行始于 ${at(startedAt)}。` : '已完成。';
+    const { endedAt, took, process, attempt } = finished;
+    return `于 ${at(endedAt)} 在进程 ${process} 中完成：第 ${count(attempt)} 次尝试，耗时 ${duration(took)}。`;
+  },
   revoked: () => '已撤销，不会再执行。',
   running({ attempt, startedAt, runningFor, process }) {
     const since = startedAt ? `，始于 ${at(startedAt)}（${duration(runningFor)}）` : '';

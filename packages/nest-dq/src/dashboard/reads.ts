@@ -11,6 +11,7 @@ import {
   kafkaLetter,
 } from './kafka.js';
 import { LETTER_PAGE, letterFilter, letterPage, withoutPayload } from './letters.js';
+import type { FinishedJob } from '../operate/finished-view.js';
 import type { DqInspector } from '../operate/inspector.js';
 import type { TubeView } from '../operate/tube-view.js';
 import { checkTimeline, type TimelineBucket, type TimelineOptions } from '../operate/waiting-view.js';
@@ -51,6 +52,18 @@ export const READS: Readonly<Record<string, Read>> = {
         keys: !query.part('brief', isSet).brief,
       }),
   },
+  'tubes/:tube/finished': {
+    query: [...RANGE, 'cursor', 'limit'],
+    read: async ({ inspector }, query, tube) => {
+      const { jobs, ...rest } = await inspector.finished(tube, {
+        ...query.part('from', time),
+        ...query.part('to', time),
+        ...query.part('cursor', text),
+        ...query.part('limit', number),
+      });
+      return { jobs: jobs.map(withoutResult), ...rest };
+    },
+  },
   'tubes/:tube/timeline': {
     query: EDGES,
     read: ({ inspector }, query, tube) => inspector.timeline(tube, { edges: query.must('edges', times) }),
@@ -79,8 +92,12 @@ export const READS: Readonly<Record<string, Read>> = {
   job: {
     query: JOB_FIELDS,
     read: async ({ inspector, options }, query, _, __, showsHeaders) => {
-      const { headers, ...rest } = await inspector.explain(jobRef(query, options.prefix));
-      return { ...withoutLetterPayload(rest), ...(showsHeaders && headers && { headers }) };
+      const { headers, finished, ...rest } = await inspector.explain(jobRef(query, options.prefix));
+      return {
+        ...withoutLetterPayload(rest),
+        ...(showsHeaders && headers && { headers }),
+        ...(finished && { finished: showsHeaders ? finished : withoutResult(finished) }),
+      };
     },
   },
   'tubes/:tube/dead': {
@@ -180,4 +197,8 @@ export function refIn(given: string): string | undefined {
   }
   const { ref } = receipt as { readonly ref?: unknown };
   return typeof ref === 'string' ? ref : undefined;
+}
+
+function withoutResult({ result: _result, ...job }: FinishedJob): Omit<FinishedJob, 'result'> {
+  return job;
 }

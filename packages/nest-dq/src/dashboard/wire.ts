@@ -7,6 +7,7 @@ import type { DqHealthState } from '../health/health.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
 import type { ActPage, ActView } from '../operate/act-view.js';
 import type { ExplainedJob, ExplanationReason } from '../operate/explanation.js';
+import type { FinishedJob } from '../operate/finished-view.js';
 import type { DeadGroup, DeadGroups } from '../operate/dead-view.js';
 import type { HistoryBucket, TubeHistory } from '../operate/history-view.js';
 import type { NodeView } from '../operate/node-view.js';
@@ -55,6 +56,15 @@ export type JobPageWire = AsJson<JobPage>;
 /** One of its jobs. */
 export type JobSummaryWire = AsJson<JobSummary>;
 
+/** `GET api/tubes/:tube/finished`: completed jobs without their results. */
+export interface FinishedPageWire {
+  readonly jobs: readonly FinishedJobWire[];
+  /** Cursor of the next page; absent on the last one. */
+  readonly cursor?: string;
+}
+/** One of its jobs. */
+export type FinishedJobWire = AsJson<Omit<FinishedJob, 'result'>>;
+
 /** `GET api/tubes/:tube/timeline`. */
 export type TimelineWire = readonly AsJson<TimelineBucket>[];
 /** `GET api/timeline`: the tubes with the most jobs, largest first. */
@@ -97,7 +107,7 @@ export type SearchWire = { readonly ref: string } | AsJson<SearchResult>;
 /** A dead letter without its payload. */
 export type DeadLetterWire = AsJson<Omit<DeadLetter, 'payload'>>;
 
-/** `GET api/job?…` with a `JobRefWire`. Headers only for viewers who may see payloads, and not with `redact`. */
+/** `GET api/job?…` with a `JobRefWire`. Headers and the result only for viewers who may see payloads, and not with `redact`. */
 export type ExplanationWire = AsJson<Omit<ExplainedJob, 'deadLetter'>> &
   AsJson<ExplanationReason> & { readonly deadLetter?: DeadLetterWire };
 /**
