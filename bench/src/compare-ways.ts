@@ -29,7 +29,7 @@ export async function compareWays(
 export function rowsOfActs(
   { ours, beside }: Readonly<Record<'ours' | 'beside', Rounds<Rates>>>,
   besideName: string,
-  least: number,
+  least?: number,
 ): Row[] {
   return ACTS.map((act) =>
     row({
@@ -38,7 +38,7 @@ export function rowsOfActs(
       ours: ours.map((rates) => rates[act]),
       beside: beside.map((rates) => rates[act]),
       besideName,
-      target: { of: 'ratio', least },
+      ...(least !== undefined && { target: { of: 'ratio', least } }),
     }),
   );
 }

@@ -13,6 +13,7 @@ import { idleJob } from './measures/idle-job.js';
 import { indexOfJobs } from './measures/index-of-jobs.js';
 import { inspector } from './measures/inspector.js';
 import { immediate } from './measures/immediate.js';
+import { keptDone } from './measures/kept-done.js';
 import { keptErrors } from './measures/kept-errors.js';
 import { kafka } from './measures/kafka.js';
 import { lateness } from './measures/lateness.js';
@@ -45,6 +46,7 @@ export const MEASURES: readonly Measure[] = [
   indexOfJobs,
   sealed,
   keptErrors,
+  keptDone,
   inspector,
   dashboard,
   growth,

@@ -12,6 +12,7 @@ const ALL = {
   'nest-dq, sealed': nestDqWith({ seal: { keys: { '2026-11': randomBytes(32) }, current: '2026-11' } }),
   'nest-dq, no index': nestDqWith({ index: false }),
   'nest-dq, keeps no errors': nestDqWith({ keepErrors: false }),
+  'nest-dq, keeps completed jobs': nestDqWith({ keepDone: { max: 1_000_000 } }),
   'nest-dq, repaired by hand': nestDqWith({ repair: false }),
   "nest-dq, go-queue's tubes": nestDqWith({}, (name) => defineTube(name, { wire: 'go-queue' })),
   'nest-dq, served in memory': { ...nestDq, startNode: () => startServed('memory') },
