@@ -172,6 +172,14 @@ everyLedger((jobs) => {
       await expect(ids()).resolves.toEqual(['end']);
     });
 
+    it('go also with the largest call of a process', async () => {
+      await finish(
+        Array.from({ length: 1_000 }, (_, i) => `${1_000 + i}`),
+        { max: 2 },
+      );
+      await expect(ids()).resolves.toEqual(['1999', '1998']);
+    });
+
     it('go all at once when no job has finished for that long', async () => {
       await finish(['a', 'b'], { period: 100 });
       await expect(ids()).resolves.toEqual(['b', 'a']);
