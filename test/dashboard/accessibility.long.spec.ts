@@ -19,6 +19,24 @@ describe.each(['light', 'dark'] as const)('in %s colours', (colorScheme) => {
     expect(findings).toEqual([]);
   }, 60_000);
 
+  it('the palette and the shortcuts have none', async () => {
+    const app = await startBusyApp(start);
+    const { page } = await browser.open(app.at('timeline'), { colorScheme });
+    await page.getByRole('main').getByText('Problems').first().waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').getByRole('combobox').fill('order');
+    await page
+      .getByRole('option', { name: /^order-42/ })
+      .first()
+      .waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+  });
+
   it.each([
     ['Reschedule', `job?tube=${ORDERS}&key=order-42`],
     ['Repair copies', 'cluster'],

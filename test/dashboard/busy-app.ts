@@ -46,6 +46,7 @@ export async function startBusyApp(
   await app.addDead('no such mailbox');
   await app.control.pause(GIVES_UP);
   await app.producer.now(GIVES_UP, { because: 'late' });
+  await app.producer.delay(GIVES_UP, { because: 'late' }, '30m', { key: 'order-42' });
   const dead = app.get(KqDeadLetters);
   await eventually('the message is dead', async () => (await dead.topics()).length === 1);
   return app;

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { eventually } from 'test-servers';
 import { browserSuite, type Viewer } from './browser.js';
-import { dashboardApps, ORDERS, type DashboardApp } from './dashboard-app.js';
+import { dashboardApps, GIVES_UP, ORDERS, type DashboardApp } from './dashboard-app.js';
 
 const browser = browserSuite();
 const start = dashboardApps();
@@ -63,34 +63,22 @@ it('finds a job by its key, by its id and by its receipt', async () => {
   const { page } = await browser.open(app.at('timeline'));
   const name = new RegExp(`^(${job.key}|${receipt.id})$`);
   for (const text of [job.key, receipt.id, receipt.ref, JSON.stringify(receipt)]) {
-    await page.getByRole('searchbox').fill(text);
-    await page.getByRole('searchbox').press('Enter');
-    const title = page.getByRole('heading', { level: 1, name, exact: true });
-    const found = page.getByRole('main').getByRole('link', { name });
-    await found.or(title).first().waitFor();
-    if (await found.isVisible()) await found.click();
-    await title.waitFor();
+    await page.getByRole('button', { name: 'Search jobs' }).click();
+    await page.getByRole('dialog').getByRole('combobox').fill(text);
+    await page.getByRole('dialog').getByRole('combobox').press('Enter');
+    await page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
     await page.getByRole('link', { name: 'Timeline' }).click();
   }
 });
 
-it('keeps the typed search, until it is searched for', async () => {
+it('lists all jobs of a key, and searches on from there', async () => {
   const app = await start();
-  await app.producer.delay(ORDERS, {}, '1h', { key: job.key });
-  const { page } = await browser.open(app.at('timeline'));
-  const search = page.getByRole('searchbox');
-  await search.fill('order-4');
-  await page.getByRole('link', { name: 'Tubes' }).click();
-  await page.getByRole('heading', { level: 1, name: 'Tubes' }).waitFor();
-  await search.press('End');
-  await search.pressSequentially('2');
-  await search.press('Enter');
-  await page.getByRole('main').getByRole('link', { name: job.key }).click();
-  await page.getByRole('heading', { level: 1, name: job.key }).waitFor();
-  expect(await search.inputValue()).toBe('');
-  await page.goBack();
-  await eventually(
-    'what was searched for is there again',
-    async () => (await search.inputValue()) === job.key,
-  );
+  for (const tube of [ORDERS, GIVES_UP])
+    await app.producer.delay(tube, { because: 'x' }, '1h', { key: job.key });
+  const { page } = await browser.open(app.at('search', { q: job.key }));
+  await page.getByText(/^Searched (\d) of \1 tubes\./).waitFor();
+  expect(await page.getByRole('main').getByRole('link', { name: job.key }).count()).toBe(2);
+  await page.keyboard.press('/');
+  const field = page.getByRole('dialog').getByRole('combobox');
+  await eventually('it has what was searched for', async () => (await field.inputValue()) === job.key);
 });

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { InterruptedBar } from './acts/interrupted-bar.js';
+import { listenForShortcuts } from './keys/listen.js';
 import { NavigationBar } from './navigation.js';
 import { PAGES, preloadPages } from './pages/pages.js';
 import { Failure } from './parts/failure.js';
@@ -17,6 +18,7 @@ import { t } from './words/language.js';
 export function App() {
   const session = useLoad(loadSession, []);
   useEffect(listen, []);
+  useEffect(listenForShortcuts, []);
   const isReady = session.data !== undefined;
   useEffect(() => {
     if (isReady) preloadPages();

@@ -1,31 +1,23 @@
-import { useTypedText } from './parts/typed-text.js';
-import { go, route } from './state/router.js';
+import { modifier } from './keys/modifier.js';
+import { openPalette } from './palette/open.js';
 import { StatusPill } from './status/status-bar.js';
 import { t } from './words/language.js';
 
 /** Search, and whether all is well. */
 export function TopBar() {
-  const { path, query } = route.value;
-  const input = useTypedText(path[0] === 'search' ? (query['q'] ?? '') : '');
   return (
     <header class="top">
-      <form
-        role="search"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const text = input.current?.value.trim() ?? '';
-          if (text !== '') go(['search'], { q: text });
-        }}
-      >
-        <input
-          ref={input}
-          name="q"
-          type="search"
-          aria-label={t('app.search')}
-          placeholder={t('app.search')}
-        />
-        <button class="button">{t('app.searchGo')}</button>
-      </form>
+      <div role="search">
+        <button
+          class="search"
+          aria-haspopup="dialog"
+          aria-keyshortcuts="Control+K Meta+K"
+          onClick={openPalette}
+        >
+          <span>{t('app.search')}</span>
+          <kbd aria-hidden="true">{modifier === '⌘' ? '⌘K' : 'Ctrl K'}</kbd>
+        </button>
+      </div>
       <StatusPill />
     </header>
   );

@@ -102,7 +102,7 @@ function Topics({
   return (
     <>
       <div class="bar">
-        <button class="button" onClick={again}>
+        <button data-refresh class="button" onClick={again}>
           {t('again')}
         </button>
         <form

@@ -13,48 +13,56 @@ export interface PageEntry {
   readonly hidden?: true;
   /** It is there only with nest-kq. */
   readonly kafka?: true;
+  /** The key that leads to it after `g`. */
+  readonly key?: string;
 }
 
-/** The code of the pages that are loaded on demand, all in one file. */
-const onDemandPages = () => import('./on-demand-pages.js');
+/** The code of the pages, and of dialogs, that are loaded on demand, all in one file. */
+export const onDemandPages = () => import('./on-demand-pages.js');
 
 /** In the order of the navigation; the first one is the start. */
 export const PAGES: readonly PageEntry[] = [
-  { path: 'timeline', title: 'nav.timeline', Page: TimelinePage },
-  { path: 'tubes', title: 'nav.tubes', Page: TubesPage },
+  { path: 'timeline', key: 't', title: 'nav.timeline', Page: TimelinePage },
+  { path: 'tubes', key: 'u', title: 'nav.tubes', Page: TubesPage },
   {
     path: 'waiting',
+    key: 'w',
     title: 'nav.waiting',
     Page: onDemand(async () => (await onDemandPages()).WaitingPage),
   },
   {
     path: 'running',
+    key: 'r',
     title: 'nav.running',
     Page: onDemand(async () => (await onDemandPages()).RunningPage),
   },
   {
     path: 'finished',
+    key: 'f',
     title: 'nav.finished',
     Page: onDemand(async () => (await onDemandPages()).FinishedPage),
   },
-  { path: 'dead', title: 'nav.dead', Page: onDemand(async () => (await onDemandPages()).DeadPage) },
+  { path: 'dead', key: 'd', title: 'nav.dead', Page: onDemand(async () => (await onDemandPages()).DeadPage) },
   {
     path: 'kafka',
+    key: 'k',
     title: 'nav.kafka',
     Page: onDemand(async () => (await onDemandPages()).KafkaPage),
     kafka: true,
   },
   {
     path: 'history',
+    key: 'h',
     title: 'nav.history',
     Page: onDemand(async () => (await onDemandPages()).HistoryPage),
   },
   {
     path: 'cluster',
+    key: 'c',
     title: 'nav.cluster',
     Page: onDemand(async () => (await onDemandPages()).ClusterPage),
   },
-  { path: 'acts', title: 'nav.acts', Page: onDemand(async () => (await onDemandPages()).ActsPage) },
+  { path: 'acts', key: 'a', title: 'nav.acts', Page: onDemand(async () => (await onDemandPages()).ActsPage) },
   {
     path: 'job',
     title: 'nav.job',

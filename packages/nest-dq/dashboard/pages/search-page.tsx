@@ -19,11 +19,12 @@ export function SearchPage() {
     [text],
     `search ${text}`,
   );
-  const ref = data && 'ref' in data ? data.ref : undefined;
+  const job = data && onlyJob(data);
+  const address = job && JSON.stringify(job);
   useEffect(() => {
     // In place of this page: the way back leads to where the search began.
-    if (ref !== undefined) goOnFrom('search', ['job'], { ref });
-  }, [ref]);
+    if (job) goOnFrom('search', ['job'], job);
+  }, [address]);
   return (
     <>
       <h1 class="long">{t('search.title', { text: text.slice(0, 100) })}</h1>
@@ -32,6 +33,16 @@ export function SearchPage() {
       {!error && data && 'jobs' in data && <Found found={data} />}
     </>
   );
+}
+
+/** The job, if the text can only mean this one. */
+function onlyJob(found: SearchWire): Record<string, string> | undefined {
+  if ('ref' in found) return { ref: found.ref };
+  const { jobs, searched, tubes, more, away } = found;
+  const [job, other] = jobs;
+  if (!job || other || searched < tubes || more || away.length > 0) return undefined;
+  const { tube, id, key } = job;
+  return key === undefined ? { tube, id } : { tube, key };
 }
 
 function Found({

@@ -5,10 +5,13 @@ import { closeDialog, shownDialog } from '../state/dialog.js';
 /** The browser keeps the focus inside, gives it back, and closes it with Escape. */
 export function Dialog({
   title,
+  kind,
   children,
   onClose,
 }: {
   readonly title: string;
+  /** The palette shows no title, and closes with a click beside it. */
+  readonly kind?: 'palette';
   readonly children: ComponentChildren;
   readonly onClose?: () => void;
 }) {
@@ -19,14 +22,18 @@ export function Dialog({
   return (
     <dialog
       ref={element}
+      class={kind}
       aria-labelledby={id}
+      onClick={({ target, currentTarget }) => kind && target === currentTarget && currentTarget.close()}
       onClose={() => {
         onClose?.();
         // The browser reports the close later: by then another dialog may be open.
         if (shownDialog.peek() === own.current) closeDialog();
       }}
     >
-      <h2 id={id}>{title}</h2>
+      <h2 id={id} class={kind && 'unseen'}>
+        {title}
+      </h2>
       {children}
     </dialog>
   );

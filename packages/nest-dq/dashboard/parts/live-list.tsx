@@ -88,7 +88,7 @@ export function Refresh({
   ].filter((each) => each !== false);
   return (
     <>
-      <button class={changed.length > 0 ? 'button accent' : 'button'} onClick={again}>
+      <button data-refresh class={changed.length > 0 ? 'button accent' : 'button'} onClick={again}>
         {t('again')}
       </button>
       <span class="changed" role="status">

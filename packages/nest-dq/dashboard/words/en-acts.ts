@@ -53,6 +53,7 @@ export const enActs = {
   'bulk.uncounted': 'Counting failed. Nothing changed.',
   'bulk.stopped': 'Stopped early. Changed at least: {done}.',
   'bulk.goOn': 'Resume',
+  'bulk.countAgain': 'Count again',
   'bulk.forget': 'Dismiss',
   'bulk.interrupted': 'Interrupted action',
   'bulk.interruptedAt': '{act}: interrupted. Changed at least: {done}.',

@@ -55,6 +55,7 @@ export const zhActs: Readonly<Record<keyof typeof enActs, string>> = {
   'bulk.uncounted': '统计失败，未做任何更改。',
   'bulk.stopped': '已提前停止，至少已更改 {done} 项。',
   'bulk.goOn': '继续',
+  'bulk.countAgain': '重新统计',
   'bulk.forget': '忽略',
   'bulk.interrupted': '中断的操作',
   'bulk.interruptedAt': '{act}：已中断，至少已更改 {done} 项。',

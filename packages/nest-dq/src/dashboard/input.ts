@@ -69,6 +69,11 @@ export function times(value: unknown, name: string): Date[] {
     .map((each) => time(each, name));
 }
 
+/** Names of tubes separated by commas, which no name has. */
+export function names(value: unknown, name: string): string[] {
+  return text(value, name).split(',');
+}
+
 /** A duration in ms. */
 export function span(value: unknown, name: string): number {
   return duration(text(value, name));

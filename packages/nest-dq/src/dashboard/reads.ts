@@ -1,7 +1,7 @@
 import type { DqRuntime } from '../nest/runtime.js';
 import type { Explanation } from '../operate/explanation.js';
 import { inSteps } from '../operate/history-view.js';
-import { anything, Input, isSet, JOB_FIELDS, jobRef, number, text, time, times } from './input.js';
+import { anything, Input, isSet, JOB_FIELDS, jobRef, names, number, text, time, times } from './input.js';
 import {
   KAFKA_FILTER,
   KAFKA_LETTER,
@@ -119,6 +119,11 @@ export const READS: Readonly<Record<string, Read>> = {
       inspector.acts({ ...query.part('cursor', text), ...query.part('limit', number) }),
   },
   search: { query: ['text'], read: search },
+  'search/prefix': {
+    query: ['prefix', 'tubes'],
+    read: ({ inspector }, query) =>
+      inspector.searchPrefix(query.must('prefix', text), query.must('tubes', names)),
+  },
   nodes: { query: [], read: ({ inspector }) => inspector.nodes() },
   ledger: { query: [], read: ({ inspector }) => inspector.ledger() },
   processes: { query: [], read: ({ inspector }) => inspector.processes() },

@@ -14,6 +14,7 @@ import type { NodeView } from '../operate/node-view.js';
 import type { Problems } from '../operate/problems.js';
 import type { ProcessView } from '../operate/processes.js';
 import type { RepairExample } from '../operate/repair.js';
+import type { PrefixSearchResult } from '../operate/prefix-search.js';
 import type { SearchResult } from '../operate/search.js';
 import type { SeriesView } from '../operate/series-view.js';
 import type { PausedTube, ResumedTube } from '../operate/tube-pauses.js';
@@ -104,6 +105,9 @@ export type JobRefWire =
 /** `GET api/search?text`: `ref` if the text is one, or is a receipt with one; otherwise the jobs of all tubes whose key or id it is. */
 export type SearchWire = { readonly ref: string } | AsJson<SearchResult>;
 
+/** `GET api/search/prefix?prefix&tubes`: jobs of up to 20 tubes, separated by commas, whose key or id begins so. */
+export type PrefixSearchWire = AsJson<PrefixSearchResult>;
+
 /** A dead letter without its payload. */
 export type DeadLetterWire = AsJson<Omit<DeadLetter, 'payload'>>;
 
@@ -134,6 +138,8 @@ export interface DeadLettersWire {
   readonly letters: readonly DeadLetterWire[];
   /** Cursor of the next page; absent on the last one. */
   readonly cursor?: string;
+  /** Number of letters looked at for this page. */
+  readonly looked: number;
   /** Number of all letters that match, if it was asked for with the first page; `more`: at least as many. */
   readonly matching?: { readonly letters: number; readonly more: boolean };
 }

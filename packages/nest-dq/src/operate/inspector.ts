@@ -24,6 +24,7 @@ import {
   waitingPage,
 } from './waiting-view.js';
 import { payloadOf, type JobPayload } from './job-payload.js';
+import { type PrefixSearchResult, searchPrefix } from './prefix-search.js';
 import { searchJobs, type SearchResult } from './search.js';
 import {
   bucketsOf,
@@ -163,6 +164,11 @@ export class ClusterInspector extends DqInspector {
   /** For a search without a tube: see `searchJobs`. */
   async search(text: string): Promise<SearchResult> {
     return searchJobs(this.parts, text);
+  }
+
+  /** For suggestions: see `searchPrefix`. */
+  async searchPrefix(prefix: string, tubes: readonly string[]): Promise<PrefixSearchResult> {
+    return searchPrefix(this.parts, prefix, tubes);
   }
 
   override async jobs(tube: string | Tube, filter?: JobFilter): Promise<JobPage> {

@@ -239,10 +239,10 @@ export async function keysOf(
 }
 
 /** The key, from the first of its copies that has it. */
-async function keyOf(
+export async function keyOf(
   cluster: Cluster,
   tube: StoredTube,
-  { id, places }: WaitingJob,
+  { id, places }: Pick<WaitingJob, 'id' | 'places'>,
 ): Promise<string | undefined> {
   for (const { location } of places) {
     if (parseLocation(location)?.copyId === UNKNOWN_COPY) continue; // its put had no answer

@@ -1,0 +1,2 @@
+/** The key of shortcuts on this machine. */
+export const modifier: '⌘' | 'Ctrl' = /Mac|iP(hone|ad|od)/.test(navigator.userAgent) ? '⌘' : 'Ctrl';
