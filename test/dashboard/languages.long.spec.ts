@@ -24,7 +24,7 @@ function textsOf(page: Page): Promise<string[]> {
     const texts: string[] = [];
     while (walker.nextNode()) {
       const { parentElement, data } = walker.currentNode;
-      if (!parentElement.closest('script, noscript, code, pre, .mono, time')) texts.push(data);
+      if (!parentElement.closest('script, noscript, code, pre, .mono, kbd, time')) texts.push(data);
     }
     for (const element of document.querySelectorAll('[aria-label], [placeholder], [title]'))
       if (!element.matches('time'))
@@ -97,3 +97,16 @@ it('each page fits into each window with figures of any length, and rows are car
   await page.setViewportSize({ width: 1_800, height: 900 });
   await eventually('all are tables', async () => (await cards.count()) === 0);
 }, 60_000);
+
+it('says in Chinese what to do about settings of Redis and of processes', async () => {
+  const app = await start();
+  const { inspector } = app;
+  const ledger = await inspector.ledger();
+  const servers = [{ address: 'redis:6379', up: true, policy: 'allkeys-lru', appendOnly: false }];
+  inspector.ledger = async () => ({ ...ledger, servers });
+  const { page } = await browser.open(app.at('cluster'), { locale: 'zh-CN' });
+  const health = page.getByRole('region', { name: '健康' });
+  await health
+    .getByText(/请将 maxmemory-policy 设为 noeviction：allkeys-lru .*请将 appendonly 设为 yes/)
+    .waitFor();
+});

@@ -111,9 +111,24 @@ function fixOf(cause: string): string | undefined {
 
 /** The fields of a problem as texts. */
 function valuesOf(problem: ClusterProblemWire): Record<string, string> {
-  const { texts, ...others } = { texts: [], ...problem };
-  const values = Object.entries(others).map(([name, value]) => [name, valueText(value as unknown)]);
-  return { ...Object.fromEntries(values), texts: texts.join(' ') };
+  const values = Object.entries(problem).map(([name, value]) => [name, valueText(value as unknown)]);
+  return { ...Object.fromEntries(values), texts: textsOf(problem).join(' ') };
+}
+
+/** What is to be done, in a sentence for each part of the problem. */
+function textsOf(problem: ClusterProblemWire): string[] {
+  switch (problem.code) {
+    case 'ledger-unfit':
+      return problem.settings.map(({ is, ...values }) => t(`unfit.${is}`, values));
+    case 'unequal-settings':
+      return problem.differences.map(({ others, more, ...values }) => {
+        const names = others.join(', ');
+        const all = more > 0 ? t('unequal.more', { names, more: count(more) }) : names;
+        return t('unequal.setting', { ...values, others: all });
+      });
+    default:
+      return [];
+  }
 }
 
 function valueText(value: unknown): string {

@@ -97,6 +97,7 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
       tube: (name) => inspector.tube(name),
       acts: (limit) => inspector.acts({ limit }),
       recentRuns: () => inspector.recentRuns(),
+      unequal: () => this.runtime.process.unequalFacts,
     });
     this.feed = new LiveFeed(ask, now, systemClock, (parts) => watch.judge(parts as WatchedParts));
     if (this.open) {

@@ -13,6 +13,7 @@ function watching(more: Partial<ProblemWatchParts> = {}) {
     clock,
     now: () => clock.wall(),
     minWritten: 1,
+    unequal: () => [],
     ...more,
     tube: async (name) => {
       asked.tube++;

@@ -1,5 +1,6 @@
 import { withinLimit } from '../time/call-limit.js';
 import type { Clock } from 'nest-handlers/time';
+import type { UnequalFacts } from '../fleet/unequal-settings.js';
 import type { DqHealthState } from '../health/health.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
 import type { ActPage } from '../operate/act-view.js';
@@ -36,6 +37,8 @@ export interface ProblemWatchParts {
   readonly tube: (name: string) => Promise<TubeView>;
   readonly acts: (limit: number) => Promise<ActPage>;
   readonly recentRuns: () => Promise<Map<string, RecentRuns>>;
+  /** Settings that differ in other processes. */
+  readonly unequal: () => readonly UnequalFacts[];
 }
 
 /** Finds what is wrong in successive looks at a cluster, and remembers what one look can't show. */
@@ -72,7 +75,7 @@ export class ProblemWatch {
 
   /** Never rejects. */
   async judge({ health, tubes, ledger, processes }: WatchedParts): Promise<Problems> {
-    const { clock, now, minWritten } = this.parts;
+    const { clock, now, minWritten, unequal } = this.parts;
     if (health?.redis === 'down') this.ledgerDownAt = clock.now();
     this.tubes = tubes?.tubes ?? this.tubes;
     await Promise.all(this.slow.map((each) => each.refresh()));
@@ -85,6 +88,7 @@ export class ProblemWatch {
       tubes: counted,
       ledger,
       processes,
+      unequal: unequal(),
       runs: this.runs,
       pausedBy: this.pausers(),
       settling: clock.now() - this.ledgerDownAt < SETTLE_MS,

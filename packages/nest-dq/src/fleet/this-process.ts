@@ -11,7 +11,12 @@ import type {
   TubeLoad,
 } from './presence.js';
 import type { Clock, Timer } from 'nest-handlers/time';
-import { sharedSettings, unequalSettings, type UnequalSetting } from './unequal-settings.js';
+import {
+  sharedSettings,
+  type UnequalFacts,
+  unequalSettings,
+  type UnequalSetting,
+} from './unequal-settings.js';
 import { VERSION } from './version.js';
 
 const MAX_TUBES = 1_000;
@@ -73,6 +78,11 @@ export class ThisProcess implements Member {
   /** For people: each setting that should be the same but isn't. */
   get unequalSettings(): string[] {
     return this.unequal.map(({ text }) => text);
+  }
+
+  /** The same in parts. */
+  get unequalFacts(): readonly UnequalFacts[] {
+    return this.unequal.map(({ facts }) => facts);
   }
 
   /** It failed to do the leader's work, or hasn't reached a node for a while, so it wouldn't see what is missing there. */

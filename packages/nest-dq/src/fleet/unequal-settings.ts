@@ -21,6 +21,21 @@ export interface UnequalSetting {
   readonly what: string;
   /** For people: both values, and who has them. */
   readonly text: string;
+  /** The same in parts, for other languages. */
+  readonly facts: UnequalFacts;
+}
+
+/** A setting with two values, and who has them: processes as `host:pid`. */
+export interface UnequalFacts {
+  readonly name: string;
+  readonly here: string;
+  /** This process. */
+  readonly own: string;
+  readonly there: string;
+  /** Up to three of the others. */
+  readonly others: readonly string[];
+  /** Number of further ones. */
+  readonly more: number;
 }
 
 /** Returns how the settings of others differ from those of one process. */
@@ -34,6 +49,14 @@ export function unequalSettings(own: ProcessRecord, others: readonly ProcessReco
       return {
         what: `${name}: ${there}`,
         text: `\`${name}\` is ${values}: expected the same in all processes`,
+        facts: {
+          name,
+          here,
+          own: nameOf(own),
+          there,
+          others: who.slice(0, MAX_NAMED).map(nameOf),
+          more: Math.max(0, who.length - MAX_NAMED),
+        },
       };
     });
   });

@@ -23,6 +23,7 @@ function facts(more: Partial<ProblemFacts> = {}): ProblemFacts {
     tubes: null,
     ledger: LEDGER,
     processes: [],
+    unequal: [],
     runs: new Map(),
     pausedBy: new Map(),
     settling: false,
@@ -44,6 +45,15 @@ function tube(more: Partial<TubeView> = {}): TubeView {
     ...more,
   };
 }
+
+const UNEQUAL = {
+  name: 'lease',
+  here: '15000 ms',
+  own: 'a:1',
+  there: '9000 ms',
+  others: ['b:1'],
+  more: 0,
+};
 
 /** A tube with two overdue jobs. */
 function late(more: Partial<TubeView> = {}): TubeView {
@@ -123,6 +133,27 @@ describe('problems of a cluster', () => {
     ]);
   });
 
+  it('unfit settings of several servers are named once', () => {
+    const servers = [
+      { address: 'r:1', up: true, version: '6.2.1', policy: 'allkeys-lru', appendOnly: false },
+      { address: 'r:2', up: true, appendOnly: false },
+      { address: 'r:3', up: true, reason: 'NOPERM' },
+      { address: 'r:4', up: false, reason: 'away' },
+    ];
+    expect(ofHealth({}, { ledger: { ...LEDGER, servers } })).toEqual([
+      {
+        code: 'ledger-unfit',
+        level: 'warning',
+        settings: [
+          { is: 'old', version: '6.2.1', oldest: '7.0' },
+          { is: 'evicting', policy: 'allkeys-lru' },
+          { is: 'forgetful' },
+          { is: 'unreadable', reason: 'NOPERM' },
+        ],
+      },
+    ]);
+  });
+
   it('adds fail since the node went that was one too many', () => {
     const gone = 'connect ECONNREFUSED';
     const nodes = { 'a:1': gone, 'b:1': gone, 'c:1': gone };
@@ -138,11 +169,13 @@ describe('problems of a cluster', () => {
         otherLedger: { id: 'x', ours: 'y', node: 'a:1', refused: true },
         nodes: { 'a:1': 'x', 'b:1': 'x', 'c:1': 'up' },
         refusedKeys: ['k1'],
-        unequalSettings: ['`lease` differs'],
         unreadable: { count: 2, keys: ['k0'] },
         lost: { count: 1, latest: { tube: 't', id: 'i', dueAt: new Date(0) } },
       },
-      { ledger: { ...LEDGER, problems: ['no append-only file'] } },
+      {
+        ledger: { ...LEDGER, servers: [{ address: 'r:1', up: true, appendOnly: false }] },
+        unequal: [UNEQUAL],
+      },
     );
     expect(found.map(({ code, level }) => `${code} ${level}`)).toEqual([
       'ledger-down failure',

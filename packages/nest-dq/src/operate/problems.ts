@@ -1,7 +1,9 @@
 // Finds the problems of a cluster, worst first, by the limits that `doctor` and the alerts have too. Codes and parameters only: the
 // page has the words.
 import type { DqHealthState } from '../health/health.js';
+import type { UnequalFacts } from '../fleet/unequal-settings.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
+import { unfitSettings, type UnfitSetting } from '../ledger/unfit-settings.js';
 import { awayCause, type AwayCause } from './away-cause.js';
 import type { ProcessView } from './processes.js';
 import type { RecentRuns } from './recent-runs.js';
@@ -56,10 +58,10 @@ export type ClusterProblem = {
   | { readonly code: 'lost-jobs'; readonly count: number; readonly tube?: string; readonly id?: string }
   /** Its jobs run from their copies on other nodes. */
   | ({ readonly code: 'node-down'; readonly up: number; readonly total: number } & AwayNode)
-  /** Settings of the server because of which jobs may run twice, as sentences. */
-  | { readonly code: 'ledger-unfit'; readonly texts: readonly string[] }
+  /** Settings of the servers because of which jobs may run twice, each once. */
+  | { readonly code: 'ledger-unfit'; readonly settings: readonly UnfitSetting[] }
   | { readonly code: 'unreadable-jobs'; readonly count: number; readonly keys: readonly string[] }
-  | { readonly code: 'unequal-settings'; readonly texts: readonly string[] }
+  | { readonly code: 'unequal-settings'; readonly differences: readonly UnequalFacts[] }
 );
 
 /** A node that can't be used, and why. */
@@ -137,6 +139,8 @@ export interface ProblemFacts {
   readonly tubes: TubeList | null;
   readonly ledger: LedgerView | null;
   readonly processes: readonly ProcessView[] | null;
+  /** Settings that differ in other processes. */
+  readonly unequal: readonly UnequalFacts[];
   /** Recent runs, by tube. */
   readonly runs: ReadonlyMap<string, RecentRuns>;
   /** Whoever paused a tube, by tube. */
@@ -210,9 +214,16 @@ function ledgerProblems({ health, ledger, now, wall }: ProblemFacts): ClusterPro
     const { node, refused } = otherLedger;
     problems.push({ code: 'other-ledger', level: refused ? 'failure' : 'warning', node, refused });
   }
-  const texts = ledger?.problems ?? [];
-  if (texts.length > 0) problems.push({ code: 'ledger-unfit', level: 'warning', texts });
+  const settings = (ledger?.servers ?? []).flatMap(unfitOf);
+  const each = new Map(settings.map((setting) => [JSON.stringify(setting), setting]));
+  if (each.size > 0) problems.push({ code: 'ledger-unfit', level: 'warning', settings: [...each.values()] });
   return problems;
+}
+
+function unfitOf(server: LedgerView['servers'][number]): UnfitSetting[] {
+  const { up, reason } = server;
+  if (!up) return [];
+  return reason === undefined ? unfitSettings(server) : [{ is: 'unreadable', reason }];
 }
 
 function nodeProblems({ health, minWritten, now, wall }: ProblemFacts): ClusterProblem[] {
@@ -252,9 +263,9 @@ function awayNode([node, reason]: readonly [endpoint: string, reason: string]): 
   return { node, cause, ...(cause === 'other' && { reason }) };
 }
 
-function otherProblems({ health, processes }: ProblemFacts): ClusterProblem[] {
+function otherProblems({ health, processes, unequal }: ProblemFacts): ClusterProblem[] {
   const problems: ClusterProblem[] = [];
-  const { refusedKeys = [], unequalSettings = [], unreadable, lost } = health ?? {};
+  const { refusedKeys = [], unreadable, lost } = health ?? {};
   if (refusedKeys.length > 0) problems.push({ code: 'refused-keys', level: 'failure', keys: refusedKeys });
   // All processes find the same jobs.
   const count = Math.max(lost?.count ?? 0, ...(processes ?? []).map((each) => each.lost ?? 0));
@@ -264,8 +275,7 @@ function otherProblems({ health, processes }: ProblemFacts): ClusterProblem[] {
     problems.push({ code: 'lost-jobs', level: 'warning', count, ...latest });
   }
   if (unreadable) problems.push({ code: 'unreadable-jobs', level: 'warning', ...unreadable });
-  if (unequalSettings.length > 0)
-    problems.push({ code: 'unequal-settings', level: 'warning', texts: unequalSettings });
+  if (unequal.length > 0) problems.push({ code: 'unequal-settings', level: 'warning', differences: unequal });
   return problems;
 }
 

@@ -5,8 +5,7 @@ import { withinLimit } from '../../time/call-limit.js';
 import { CALL_LIMIT_MS, isCluster, isRefusal, isUnsent, type LedgerConnection } from './connection.js';
 import { detached } from 'nest-handlers/context';
 import type { RedisView } from '../ledger-view.js';
-
-export const OLDEST = [7, 0] as const;
+import { unfitSettings, unfitText } from '../unfit-settings.js';
 
 /** Warns of unfit settings once, as soon as the servers report them. */
 export class ServerCheck {
@@ -50,36 +49,12 @@ export function infoValue(info: string, name: string): string | undefined {
 
 /** Returns why a server is unfit for the ledger according to its INFO, one sentence for each reason. */
 export function unfitness(info: string): string[] {
-  const value = (name: string) => infoValue(info, name);
-  const problems: string[] = [];
-  const version = value('redis_version');
-  if (version && isOlder(version)) {
-    problems.push(
-      `Redis ${version} is older than ${OLDEST.join('.')}, the oldest version nest-dq is tested with.`,
-    );
-  }
-  const policy = value('maxmemory_policy');
-  if (policy && policy !== 'noeviction') {
-    problems.push(
-      `Redis has maxmemory-policy ${policy}, so it may evict decisions, and jobs may run twice; set noeviction.`,
-    );
-  }
-  if (value('aof_enabled') === '0') {
-    problems.push(
-      'Redis keeps no append-only file, so a restart forgets decisions, and jobs may run twice; set appendonly yes.',
-    );
-  }
-  return problems;
+  return unfitSettings(factsOf(info)).map(unfitText);
 }
 
 /** The warning about a server whose settings this user may not read. */
 export function unchecked(error: Error): string {
-  return `could not read the settings of Redis (${printable(error.message)}): make sure maxmemory-policy is noeviction and appendonly is yes.`;
-}
-
-export function isOlder(version: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  return major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]);
+  return unfitText({ is: 'unreadable', reason: printable(error.message) });
 }
 
 /**
