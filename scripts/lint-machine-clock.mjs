@@ -5,6 +5,8 @@ const RIGHT = {
     "before Redis was heard there is no other time: docs/guarantees.md, 'Whose clock counts'",
   'packages/nest-dq/src/cluster/cluster-node.ts':
     'health says since when a node is down, also without the ledger',
+  'packages/nest-dq/src/cluster/store-health.ts':
+    "health says since when a node can't be used, also without the ledger",
   'packages/nest-dq/src/dashboard/problem-watch.ts': 'converts such times into those of the ledger',
   'packages/nest-dq/src/ledger/redis/master.ts':
     'health tells people since when Redis is away, while no other time can be asked for',

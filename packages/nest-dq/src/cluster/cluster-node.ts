@@ -60,11 +60,10 @@ export class ClusterNode {
   /** Whether the node accepts connections for reserving, as reported by their owners. */
   readonly lanes: LaneHealth;
 
-  /** Wall clock time in ms when it was found down, if it is. */
-  downSince: number | undefined;
-
   private readonly link: NodeLink;
   private readonly health: StoreHealth;
+  /** Wall clock time in ms when it was found down, if it is. */
+  private downSince: number | undefined;
   private readonly listeners = new Set<NodeListener>();
 
   constructor(
@@ -143,6 +142,11 @@ export class ClusterNode {
   get reason(): string {
     if (this.up) return this.health.problem ?? this.lanes.problem ?? 'up';
     return this.link.lastError?.message ?? 'not connected yet';
+  }
+
+  /** Wall clock time in ms since when the `reason` isn't `up`. Undefined if it is, or that is unknown. */
+  get since(): number | undefined {
+    return this.up ? (this.health.since ?? this.lanes.since) : this.downSince;
   }
 
   /** Returns a function that stops listening. */

@@ -75,4 +75,22 @@ describe('StoreHealth', () => {
     health.learn(statsOf([12, 6, 18]));
     expect(health.logStopped).toBe(false);
   });
+
+  it('knows since when a server cannot be used', async () => {
+    const clock = new VirtualClock();
+    const health = new StoreHealth(clock, () => undefined);
+    expect(health.since).toBeUndefined();
+    const refused = clock.wall();
+    health.refused('DRAINING');
+    await clock.advance(6_000);
+    expect(health).toMatchObject({ problem: undefined, since: undefined });
+    health.refused('DRAINING'); // a put was tried again
+    expect(health.since).toBe(refused);
+    await clock.advance(70_000);
+    health.refused('DRAINING');
+    expect(health.since).toBe(clock.wall());
+    await clock.advance(1_000);
+    health.twin = 'n0:1';
+    expect(health.since).toBe(clock.wall());
+  });
 });

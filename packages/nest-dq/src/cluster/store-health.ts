@@ -4,6 +4,8 @@ import type { BeanstalkError } from '../beanstalk/codec/beanstalk-error.js';
 
 /** How long a node gets no copies after refusing to store. */
 const REFUSAL_PAUSE_MS = 5_000;
+/** A node that refuses again within this time, because a put was tried again, never stopped refusing. */
+const REFUSAL_GAP_MS = 60_000;
 /** Why a copy was not stored, or a node is unfit; for people. */
 export const LOG_STOPPED = 'its binlog has stopped';
 
@@ -21,8 +23,6 @@ interface Counters {
  * it switches the log off until a restart and keeps answering INSERTED and DELETED. Only its counters show it.
  */
 export class StoreHealth {
-  /** Endpoint of another node of the cluster that is the same server. */
-  twin: string | undefined;
   /** It refused to write its log, and nobody has put a job since. */
   full = false;
   hasLog = false;
@@ -34,6 +34,9 @@ export class StoreHealth {
   private counters: Counters | undefined;
   private instance: string | undefined;
   private refusedUntil = -Infinity;
+  private twinOf: string | undefined;
+  /** When each problem began, by the wall clock in ms. */
+  private readonly began: { twin?: number; log?: number; refusal?: number } = {};
   private refusal = '';
   /** Total puts, as of the first answer after the refusal. */
   private putsThen: number | undefined;
@@ -43,6 +46,23 @@ export class StoreHealth {
     /** Called once whenever a problem begins. */
     private readonly trouble: (message: string) => void,
   ) {}
+
+  /** Endpoint of another node of the cluster that is the same server. */
+  get twin(): string | undefined {
+    return this.twinOf;
+  }
+
+  set twin(endpoint: string | undefined) {
+    if (this.twinOf !== endpoint) this.began.twin = this.clock.wall();
+    this.twinOf = endpoint;
+  }
+
+  /** When the `problem` began, by the wall clock in ms; undefined if there is none. */
+  get since(): number | undefined {
+    if (this.twin !== undefined) return this.began.twin;
+    if (this.logStopped) return this.began.log;
+    return this.problem === undefined ? undefined : this.began.refusal;
+  }
 
   /** Short reason why it is unfit. */
   get problem(): string | undefined {
@@ -86,6 +106,7 @@ export class StoreHealth {
     }
     const now = this.clock.now();
     const before = this.refusedUntil;
+    if (now - before > REFUSAL_GAP_MS) this.began.refusal = this.clock.wall();
     this.refusedUntil = now + REFUSAL_PAUSE_MS;
     this.refusal = word;
     if (before <= now) {
@@ -113,6 +134,7 @@ export class StoreHealth {
   private stopLog(): void {
     if (this.logStopped) return;
     this.logStopped = true;
+    this.began.log = this.clock.wall();
     this.trouble(
       'its binlog has stopped: a restart will lose what it stores, and bring back what it deletes, from now on, ' +
         'so copies go to other nodes; free up space on its disk, then restart it',
@@ -153,6 +175,8 @@ export class LaneHealth {
   /** Consecutive failures, by tube. */
   private readonly failures = new Map<string, number>();
   private error: BeanstalkError | undefined;
+  /** When the `problem` began, by the wall clock in ms; undefined if there is none. */
+  since: number | undefined;
   private toldAt = -Infinity;
 
   constructor(
@@ -172,6 +196,7 @@ export class LaneHealth {
   refused(tube: string, error: BeanstalkError): void {
     const failures = (this.failures.get(tube) ?? 0) + 1;
     this.failures.set(tube, failures);
+    if (failures >= CERTAIN) this.since ??= this.clock.wall();
     this.error = error;
     const now = this.clock.now();
     if (failures < CERTAIN || now - this.toldAt < TELL_EVERY) return;
@@ -182,11 +207,13 @@ export class LaneHealth {
   /** The tube's connection is reserving, or no longer needed. */
   done(tube: string): void {
     this.failures.delete(tube);
+    if (this.problem === undefined) this.since = undefined;
   }
 
   /** The node is away, which is reported elsewhere. */
   forget(): void {
     this.failures.clear();
+    this.since = undefined;
   }
 
   private tubes(): string[] {

@@ -101,7 +101,7 @@ describe('ClusterHealth', () => {
   });
 
   it('counts no node that answers but does not store', async () => {
-    const { cluster, producer, after } = await scripted(3, '', (server, i) => {
+    const { clock, cluster, producer, after } = await scripted(3, '', (server, i) => {
       if (i > 0) server.answers['put'] = () => 'OUT_OF_MEMORY';
     });
     const health = new ClusterHealth(cluster, yes);
@@ -113,6 +113,7 @@ describe('ClusterHealth', () => {
         'n1:1': 'it rejects new jobs (OUT_OF_MEMORY)',
         'n2:1': 'it rejects new jobs (OUT_OF_MEMORY)',
       },
+      nodesSince: { 'n1:1': new Date(clock.wall() - 2_000), 'n2:1': new Date(clock.wall() - 2_000) },
       redis: 'up',
     });
   });
@@ -122,7 +123,8 @@ describe('ClusterHealth', () => {
     const three = await scripted(3, '', (server, i) => i < 2 && twins(server));
     const nodes = { 'n0:1': 'up', 'n1:1': 'it is the same server as n0:1', 'n2:1': 'up' };
     const health = (await new ClusterHealth(three.cluster, yes).check()).dq;
-    expect(health).toEqual({ status: 'up', nodes, redis: 'up' });
+    const nodesSince = { 'n1:1': new Date(three.clock.wall()) };
+    expect(health).toEqual({ status: 'up', nodes, nodesSince, redis: 'up' });
     const two = await scripted(2, '', twins);
     expect((await new ClusterHealth(two.cluster, yes).check()).dq.status).toBe('down');
   });

@@ -12,8 +12,8 @@ export interface DqHealthState {
   /** By endpoint: `up`, or why the node can't store or reserve. */
   readonly nodes: Readonly<Record<string, string>>;
   /**
-   * By endpoint: since when a node is down, by the clock of this process's machine. Absent for nodes that are up, or can be reached
-   * but not used, and if all are.
+   * By endpoint: since when a node is down or can't be used, by the clock of this process's machine. Absent for nodes that are up,
+   * and if all are.
    */
   readonly nodesSince?: Readonly<Record<string, Date>>;
   /** `none` if the ledger is in this process's memory. */
@@ -134,10 +134,8 @@ export class ClusterHealth extends DqHealth {
     const unequal = this.unequalSettings();
     const lost = this.lost();
     const unreadable = this.unreadable();
-    const down = nodes.filter(({ downSince }) => downSince !== undefined);
-    const nodesSince = Object.fromEntries(
-      down.map(({ endpoint, downSince }) => [endpoint, new Date(downSince!)]),
-    );
+    const down = nodes.filter(({ since }) => since !== undefined);
+    const nodesSince = Object.fromEntries(down.map(({ endpoint, since }) => [endpoint, new Date(since!)]));
     const told = {
       ...(down.length > 0 && { nodesSince }),
       ...(redisDown && { redisDown }),

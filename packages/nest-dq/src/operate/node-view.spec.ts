@@ -47,7 +47,8 @@ describe('the view of a node', () => {
     expect(await viewed(clock, node)).toMatchObject({ up: true, binlog: 'working', binlogSize: 3_000 });
     server.counters['total-jobs'] = 8; // and no record more
     await clock.advance(500);
-    const stopped = { up: false, reason: 'its binlog has stopped', binlog: 'stopped' };
+    const since = new Date(clock.wall());
+    const stopped = { up: false, reason: 'its binlog has stopped', since, binlog: 'stopped' };
     expect(await viewed(clock, node)).toMatchObject(stopped);
   });
 

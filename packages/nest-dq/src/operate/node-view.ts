@@ -11,7 +11,7 @@ export interface NodeView {
   readonly up: boolean;
   /** Why it can't; absent if it can. */
   readonly reason?: string;
-  /** When it was found down, by the clock of this process's machine. Absent while it can be reached. */
+  /** Since when it can't, by the clock of this process's machine. Absent if it can. */
   readonly since?: Date;
   /** Whether it is drained and gets no new copies: see `DqControl.drainNode`. */
   readonly drained: boolean;
@@ -59,17 +59,17 @@ export async function viewOfNode(node: ClusterNode, clock: Clock): Promise<NodeV
   const stats = await withinLimit(clock, LIMIT_MS, asked).catch(() => undefined);
   const { reason } = node;
   const isUp = reason === 'up';
+  const since = node.since !== undefined && { since: new Date(node.since) };
   if (!stats) {
-    const { downSince } = node;
     return {
       endpoint,
       up: false,
       reason: isUp ? `no answer within ${LIMIT_MS} ms` : reason,
-      ...(downSince !== undefined && { since: new Date(downSince) }),
+      ...since,
       drained,
     };
   }
-  return { endpoint, up: isUp, ...(!isUp && { reason }), drained, ...factsOf(node, stats) };
+  return { endpoint, up: isUp, ...(!isUp && { reason }), ...since, drained, ...factsOf(node, stats) };
 }
 
 function factsOf(node: ClusterNode, stats: Stats): Partial<NodeView> {
