@@ -132,3 +132,22 @@ it('filters groups by a part of the error, in upper or lower case', async () => 
   await page.getByRole('button', { name: 'Letters', exact: true }).click();
   await page.getByText('Matching: 1').waitFor();
 });
+
+it('shows what has become of the groups, in their places, until it is refreshed', async () => {
+  const app = await withTwoErrors();
+  const { page } = await browser.open(app.at('dead'));
+  await page.getByText('4 dead letters in 2 groups').waitFor();
+  for await (const { failed } of app.control.discardMany(GIVES_UP, { error: 'mailbox' }))
+    expect(failed).toBe(0);
+  const rows = page.getByRole('main').getByRole('row');
+  await page.getByRole('status').getByText('1 gone').waitFor();
+  expect(await rows.nth(2).getAttribute('class')).toBe('gone');
+  expect(
+    await rows
+      .nth(2)
+      .getByRole('button', { name: /^Revive/ })
+      .count(),
+  ).toBe(0);
+  await page.keyboard.press('r');
+  await page.getByText('3 dead letters in 1 group').waitFor();
+});

@@ -147,8 +147,14 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     expect(groups.text).not.toContain('xyzzy');
     const inGroup = await served.get(`/dq/api/dead?group=${encodeURIComponent('Error: no <b>server</b>')}`);
     expect(inGroup.json).toMatchObject({ letters: { length: 5 } });
-    expect((await served.get('/dq/api/dead?tube=mails&group=Error')).json).toEqual({ letters: [] });
-    expect((await served.get(`${dead}?diedFrom=2100-01-01T00:00:00Z`)).json).toEqual({ letters: [] });
+    expect((await served.get('/dq/api/dead?tube=mails&group=Error')).json).toEqual({
+      letters: [],
+      looked: 5,
+    });
+    expect((await served.get(`${dead}?diedFrom=2100-01-01T00:00:00Z`)).json).toEqual({
+      letters: [],
+      looked: 0,
+    });
 
     const [first, second] = page.json.letters;
     const explained = await served.get(`/dq/api/job?ref=${first.ref}`);
@@ -172,7 +178,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
       { progress: { done: 3 } },
       { end: true },
     ]);
-    expect((await served.get(dead)).json).toEqual({ letters: [] });
+    expect((await served.get(dead)).json).toEqual({ letters: [], looked: 0 });
   });
 
   it('ends a bulk act after its page when its viewer goes away', async () => {

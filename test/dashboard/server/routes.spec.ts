@@ -133,9 +133,15 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     expect(await data(`search?text=${id}`)).toMatchObject(found);
     expect(await data('search?text=no such job')).toMatchObject({ jobs: [], searched: 3 });
     expect(await data(`search?text=${ref}`)).toEqual({ ref });
-    expect(await data('tubes/mails/dead')).toEqual({ letters: [] });
-    expect(await data('dead')).toEqual({ letters: [] });
-    expect(await data('dead?count=true')).toEqual({ letters: [], matching: { letters: 0, more: false } });
+    const prefixed = { jobs: [{ tube: 'mails', id, state: 'waiting' }], waiting: 2, listed: 2 };
+    expect(await data(`search/prefix?prefix=${id}&tubes=mails`)).toMatchObject(prefixed);
+    expect(await data('tubes/mails/dead')).toEqual({ letters: [], looked: 0 });
+    expect(await data('dead')).toEqual({ letters: [], looked: 0 });
+    expect(await data('dead?count=true')).toEqual({
+      letters: [],
+      looked: 0,
+      matching: { letters: 0, more: false },
+    });
     expect(await data('dead/groups')).toMatchObject({ groups: [], letters: 0, more: false });
     expect(await data('nodes')).toMatchObject([{ endpoint: 'embedded', up: true }]);
     expect(await data('ledger')).toMatchObject({ kind: 'memory', up: true });
@@ -174,6 +180,8 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     const wrong: [path: string, code: string, part: string][] = [
       ['tubes/mails/jobs?state=gone', 'DQ_BAD_OPTION', '`state` is "gone"'],
       ['tubes/mails/jobs?limit=0', 'DQ_BAD_OPTION', '`limit` is 0'],
+      ['search/prefix?tubes=mails', 'DQ_BAD_OPTION', '`prefix` in the query is undefined'],
+      ['search/prefix?prefix=a&tubes=a,,b', 'DQ_BAD_TUBE', '""'],
       ['tubes/mails/jobs?limit=many', 'DQ_BAD_OPTION', 'is "many"'],
       ['tubes/mails/jobs?from=tomorrow', 'DQ_BAD_TIME', 'is "tomorrow"'],
       ['tubes/mails/jobs?from=2030-01-01', 'DQ_BAD_TIME', 'a time with a time zone'],

@@ -1,4 +1,5 @@
 import type { ActPageWire, ActWire } from '../../src/dashboard/wire.js';
+import { ErrorLine } from '../parts/error-line.js';
 import { Failure } from '../parts/failure.js';
 import { More } from '../parts/more.js';
 import { usePages } from '../parts/pages.js';
@@ -40,13 +41,19 @@ export function ActsPage() {
           { head: t('acts.count'), number: true, cell: (each) => count(each.count) },
           {
             head: t('dead.error'),
-            cell: ({ error }) => error && <span class="bad">{error.message}</span>,
+            cell: ({ error }) =>
+              error && <ErrorLine error={{ name: error.code, message: withoutCode(error) }} />,
           },
         ]}
       />
       <More list={list} />
     </>
   );
+}
+
+/** The message of the library's own errors begins with the code. */
+function withoutCode({ code, message }: NonNullable<ActWire['error']>): string {
+  return message.startsWith(`${code}: `) ? message.slice(code.length + 2) : message;
 }
 
 /** An act that this page does not know keeps the name that the library has for it. */

@@ -12,7 +12,7 @@ import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { getData, inPath } from '../server/requests.js';
 import { useKept, useKeptScroll } from '../state/kept.js';
-import { live } from '../state/live.js';
+import { live, now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import { t } from '../words/language.js';
 import { count, duration, fullTime } from '../words/say.js';
@@ -21,6 +21,8 @@ import type { WordKey } from '../words/words.js';
 /** Tubes named in a row. */
 const NAMED = 3;
 const NONE: ReadonlySet<string> = new Set();
+/** As often as other lists look at their rows. */
+const POLL_MS = 5_000;
 
 /** The dead letters of all tubes, or of one, grouped by their errors. */
 export function DeadGroups({
@@ -37,11 +39,14 @@ export function DeadGroups({
     (signal) => getData<DeadGroupsWire>('dead/groups', { tube, ...filter }, signal),
     [],
   );
+  const { groups, gone } = usePresent(data, tube, (signal) =>
+    getData<DeadGroupsWire>('dead/groups', { tube, ...filter }, signal),
+  );
   const fresh = useFresh(data, tube, isAny(filter));
   const [open, setOpen] = useKept<string | undefined>('open', undefined);
   useKeptScroll(data !== undefined);
   if (!data) return error ? <Failure error={error} /> : <p class="faint">{t('loading')}</p>;
-  const { groups, others, letters, more, away } = data;
+  const { others, letters, more, away } = data;
   const actOn = (name: 'reviveMany' | 'discardMany', { group, tubes }: DeadGroupWire) =>
     askBulk(
       tubes.map((each) => ({ name, body: { tube: each.tube, filter: { ...filter, group } } })),
@@ -52,7 +57,7 @@ export function DeadGroups({
     <>
       {error && <Failure error={error} />}
       <div class="bar">
-        <Refresh list={{ fresh, gone: NONE, again }} />
+        <Refresh list={{ fresh, gone, again }} />
         {letters > 0 && (
           <span class="faint">
             {t(totalWord(letters, all), { letters: count(letters), groups: count(all) })}
@@ -65,6 +70,7 @@ export function DeadGroups({
         label={t('dead.groups')}
         rows={groups}
         keyOf={({ group }) => group}
+        classOf={({ group }) => (gone.has(group) ? 'gone' : undefined)}
         empty={t(loading ? 'loading' : isAny(filter) ? 'dead.none' : 'dead.noGroups')}
         below={(group) =>
           group.group === open ? (
@@ -108,22 +114,23 @@ export function DeadGroups({
           {
             head: t('acts'),
             quiet: true,
-            cell: (group) => (
-              <span class="acts">
-                <ActButton
-                  act="reviveMany"
-                  label={t('act.revive')}
-                  about={group.group}
-                  onClick={() => actOn('reviveMany', group)}
-                />
-                <ActButton
-                  act="discardMany"
-                  label={t('act.discard')}
-                  about={group.group}
-                  onClick={() => actOn('discardMany', group)}
-                />
-              </span>
-            ),
+            cell: (group) =>
+              !gone.has(group.group) && (
+                <span class="acts">
+                  <ActButton
+                    act="reviveMany"
+                    label={t('act.revive')}
+                    about={group.group}
+                    onClick={() => actOn('reviveMany', group)}
+                  />
+                  <ActButton
+                    act="discardMany"
+                    label={t('act.discard')}
+                    about={group.group}
+                    onClick={() => actOn('discardMany', group)}
+                  />
+                </span>
+              ),
           },
         ]}
       />
@@ -204,6 +211,38 @@ function trendText({ from, to }: DeadGroupsWire, trend: readonly number[]): stri
     most: count(Math.max(...trend)),
     part: duration(Math.max(1_000, (last - first) / trend.length)),
   });
+}
+
+/**
+ * The groups as they are now, in the places in which they were read. They are read again when the number of dead letters has
+ * changed, at most every five seconds: each time costs the ledger as much as the first one.
+ */
+function usePresent(
+  data: DeadGroupsWire | undefined,
+  tube: string | undefined,
+  read: (signal: AbortSignal) => Promise<DeadGroupsWire>,
+): { readonly groups: readonly DeadGroupWire[]; readonly gone: ReadonlySet<string> } {
+  const tubes = (live.value?.tubes?.tubes ?? []).filter((each) => tube === undefined || each.tube === tube);
+  const dead = tubes.map((each) => each.dead ?? '?').join();
+  const tick = Math.floor(now.value / POLL_MS);
+  const seen = useRef({ of: data, tick, first: dead, dead });
+  if (seen.current.of !== data) seen.current = { of: data, tick, first: dead, dead };
+  else if (seen.current.tick !== tick) seen.current = { ...seen.current, tick, dead };
+  const isChanged = seen.current.dead !== seen.current.first;
+  const { data: polled } = useLoad(
+    async (signal) => (data && isChanged ? { of: data, present: await read(signal) } : undefined),
+    [data, seen.current.dead],
+  );
+  const shown = data?.groups ?? [];
+  if (!polled || polled.of !== data) return { groups: shown, gone: NONE };
+  const { groups, others, more, away } = polled.present;
+  const byName = new Map(groups.map((each) => [each.group, each]));
+  const isWhole = others === 0 && !more && away.length === 0;
+  const missing = shown.filter(({ group }) => !byName.has(group)).map(({ group }) => group);
+  return {
+    groups: shown.map((each) => byName.get(each.group) ?? each),
+    gone: isWhole ? new Set(missing) : NONE,
+  };
 }
 
 /** How many jobs have died since the groups were read; if these aren't all, since the first live state after that. */

@@ -2,6 +2,7 @@ import type { ExplanationWire, JobRefWire } from '../../src/dashboard/wire.js';
 import { editPayload } from '../acts/edit-dialog.js';
 import { JobButtons } from '../acts/job-buttons.js';
 import { LetterButtons } from '../acts/letter-buttons.js';
+import { Amount } from '../parts/amount.js';
 import { Badge } from '../parts/badge.js';
 import { CopyButton } from '../parts/copy-button.js';
 import { ErrorLine } from '../parts/error-line.js';
@@ -143,9 +144,9 @@ function Known({
             },
             { head: t('copy.readyIn'), number: true, cell: ({ readyIn }) => duration(readyIn) },
             { head: t('copy.age'), number: true, cell: ({ age }) => duration(age) },
-            { head: t('copy.reserves'), number: true, cell: ({ reserves }) => count(reserves) },
-            { head: t('copy.releases'), number: true, cell: ({ releases }) => count(releases) },
-            { head: t('copy.timeouts'), number: true, cell: ({ timeouts }) => count(timeouts) },
+            { head: t('copy.reserves'), number: true, cell: ({ reserves }) => <Amount of={reserves} /> },
+            { head: t('copy.releases'), number: true, cell: ({ releases }) => <Amount of={releases} /> },
+            { head: t('copy.timeouts'), number: true, cell: ({ timeouts }) => <Amount of={timeouts} /> },
           ]}
         />
       </section>

@@ -19,7 +19,7 @@ import { route } from '../state/router.js';
 import { t } from '../words/language.js';
 import { lateText, rateText } from '../words/late.js';
 import { limitsText } from '../words/limits.js';
-import { count, time } from '../words/say.js';
+import { count, fullTime, time } from '../words/say.js';
 import { TubePage } from './tube-page.js';
 
 const MINUTE = 60_000;
@@ -49,7 +49,11 @@ function AllTubes() {
   return (
     <>
       <h1>{t('nav.tubes')}</h1>
-      {facts !== undefined && <p class="note">{t('stale.facts', { time: time(Date.parse(facts)) })}</p>}
+      {facts !== undefined && (
+        <p class="note" title={fullTime(Date.parse(facts))}>
+          {t('stale.facts', { time: time(Date.parse(facts)) })}
+        </p>
+      )}
       {list && list.away.length > 0 && (
         <p class="card warn">{t('tubes.away', { nodes: list.away.join(', ') })}</p>
       )}

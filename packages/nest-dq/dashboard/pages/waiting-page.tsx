@@ -5,6 +5,7 @@ import { askBulk } from '../acts/bulk-dialog.js';
 import { bulkFilterOf } from '../acts/filters.js';
 import { JobButtons } from '../acts/job-buttons.js';
 import { moveMany } from '../acts/move-dialog.js';
+import { Amount } from '../parts/amount.js';
 import { Badge } from '../parts/badge.js';
 import { Choice } from '../parts/choice.js';
 import { Failure } from '../parts/failure.js';
@@ -91,6 +92,7 @@ function Jobs({
     <>
       {list.error && <Failure error={list.error} />}
       <div class="bar">
+        <Refresh list={list} />
         {counted && (
           <span class="faint">
             {counted.about === undefined || counted.about <= counted.listed
@@ -98,7 +100,6 @@ function Jobs({
               : t('waiting.listedOf', { listed: count(counted.listed), about: count(counted.about) })}
           </span>
         )}
-        <Refresh list={list} />
         {list.items.length > 0 && (
           <>
             <ActButton
@@ -140,7 +141,7 @@ function Jobs({
                 <JobState state={job.state} />
               ),
           },
-          { head: t('job.attempt'), number: true, cell: ({ attempt }) => count(attempt) },
+          { head: t('job.attempt'), number: true, cell: ({ attempt }) => <Amount of={attempt} /> },
           ...(canAct
             ? [
                 {

@@ -1,13 +1,13 @@
 import { RequestError } from '../server/requests.js';
 import { t } from '../words/language.js';
-import { time } from '../words/say.js';
+import { fullTime, time } from '../words/say.js';
 import { Stale } from './stale.js';
 
 /** An error with its code; quietly, if what it concerns is still shown. */
 export function Failure({ error }: { readonly error: Error }) {
   if (error instanceof Stale)
     return (
-      <p class="as-of" role="status">
+      <p class="as-of" role="status" title={fullTime(error.asOf)}>
         {t('stale.asOf', { time: time(error.asOf), why: reasonOf(error.reason) })}
       </p>
     );

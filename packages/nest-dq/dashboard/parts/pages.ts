@@ -12,6 +12,10 @@ export interface Paged<Item> {
   /** A `Stale` if the items are from before. */
   readonly error?: Error | undefined;
   readonly loading: boolean;
+  /** How many the server has looked at to find these, if it says so. */
+  readonly looked?: number | undefined;
+  /** Stops the search for an item; absent unless it reads past pages without one. */
+  readonly stop?: (() => void) | undefined;
   /** Reads the next page; absent if there is none. */
   readonly more?: () => void;
   /** Reads from the beginning again. */
@@ -21,6 +25,8 @@ export interface Paged<Item> {
 export interface Page<Item> {
   readonly items: readonly Item[];
   readonly cursor?: string | undefined;
+  /** How many the server has looked at. */
+  readonly looked?: number | undefined;
 }
 
 export const MAX_SHOWN = 500;
@@ -32,6 +38,8 @@ interface State<Item> extends Page<Item> {
   readonly of?: string;
   readonly error?: Error | undefined;
   readonly loading: boolean;
+  /** The empty pages read past so far. */
+  readonly past?: Pick<Page<Item>, 'cursor' | 'looked'> | undefined;
 }
 
 /**
@@ -47,23 +55,18 @@ export function usePages<Item>(
   const about = `${location.hash}\n${key}`; // a page has one list
   const [turn, setTurn] = useState<{ readonly key: string; readonly cursor?: string }>({ key });
   const begin = turn.key === key ? turn.cursor : undefined;
+  const control = useRef<AbortController>(undefined);
   useEffect(() => {
     const stop = new AbortController();
+    control.current = stop;
     const isWanted = () => !stop.signal.aborted;
     setState((last) => ({ ...last, loading: true }));
-    readOn(read, begin, stop.signal).then(
+    const pass = (past: State<Item>['past']) => isWanted() && setState((last) => ({ ...last, past }));
+    readOn(read, begin, pass, stop.signal).then(
       (page) =>
         isWanted() &&
         setState((last) => {
-          const items = begin === undefined ? page.items : [...last.items, ...page.items];
-          const next = {
-            items: items.slice(-MAX_SHOWN),
-            cut: items.length > MAX_SHOWN || (begin !== undefined && last.cut),
-            cursor: page.cursor,
-            asOf: now.peek(),
-            of: key,
-            loading: false,
-          };
+          const next = withPage(begin === undefined ? NOTHING : last, page, key);
           noteRead(about, { data: next, asOf: next.asOf });
           return next;
         }),
@@ -72,7 +75,7 @@ export function usePages<Item>(
         setState((last) => {
           const read = last.of === key ? last : (lastRead(about)?.data as State<Item> | undefined);
           if (read?.asOf === undefined) return { items: [], cut: false, error, loading: false };
-          return { ...read, error: new Stale(error, read.asOf), loading: false };
+          return { ...read, past: undefined, error: new Stale(error, read.asOf), loading: false };
         }),
     );
     return () => stop.abort();
@@ -84,15 +87,46 @@ export function usePages<Item>(
     seen.current = back;
     if (begin === undefined || state.error) setTurn({ key });
   }, [back]);
-  const { items, cut, cursor, error, loading } = state;
+  const { items, cut, cursor, error, loading, past } = state;
+  const stop = () => {
+    control.current?.abort();
+    setState((last) => withPage(begin === undefined ? NOTHING : last, { items: [], ...last.past }, key));
+  };
+  const lookedBefore = begin === undefined && loading ? undefined : state.looked;
   return {
     items,
     cut,
     error,
     loading,
+    looked: sum(lookedBefore, past?.looked),
+    ...(past && { stop }),
     again: () => setTurn({ key }),
     ...(cursor !== undefined && { more: () => setTurn({ key, cursor }) }),
   };
+}
+
+const NOTHING = { items: [], cut: false, looked: undefined };
+
+/** Adds a page to what was read before. */
+function withPage<Item>(
+  before: Pick<State<Item>, 'items' | 'cut' | 'looked'>,
+  { items: more, cursor, looked }: Page<Item>,
+  key: string,
+): State<Item> & { readonly asOf: number } {
+  const items = [...before.items, ...more];
+  return {
+    items: items.slice(-MAX_SHOWN),
+    cut: items.length > MAX_SHOWN || before.cut,
+    cursor,
+    looked: sum(before.looked, looked),
+    asOf: now.peek(),
+    of: key,
+    loading: false,
+  };
+}
+
+function sum(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0);
 }
 
 /** Max empty pages skipped at once: a call examines a limited number of items, and none of them may match. */
@@ -101,10 +135,15 @@ const MAX_EMPTY = 20;
 async function readOn<Item>(
   read: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Item>>,
   begin: string | undefined,
+  pass: (past: Pick<Page<Item>, 'cursor' | 'looked'>) => void,
   signal: AbortSignal,
 ): Promise<Page<Item>> {
   let page = await read(begin, signal);
-  for (let i = 0; i < MAX_EMPTY && page.items.length === 0 && page.cursor !== undefined; i++)
+  let { looked } = page;
+  for (let i = 0; i < MAX_EMPTY && page.items.length === 0 && page.cursor !== undefined; i++) {
+    pass({ cursor: page.cursor, looked });
     page = await read(page.cursor, signal);
-  return page;
+    looked = sum(looked, page.looked);
+  }
+  return { ...page, looked };
 }

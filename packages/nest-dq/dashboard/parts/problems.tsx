@@ -6,6 +6,7 @@ import type { TubeProblemWire } from '../status/entries.js';
 import { causeText, detailText } from '../status/entry-words.js';
 import { t } from '../words/language.js';
 import { count, duration, fromNow } from '../words/say.js';
+import { Amount } from './amount.js';
 import { Badge } from './badge.js';
 import { Table } from './table.js';
 import { Time } from './time.js';
@@ -44,7 +45,7 @@ export function Problems({ tube }: { readonly tube: string | undefined }) {
             number: true,
             cell: ({ tube: name, jobs, due }) => (
               <a href={hashOf(['waiting'], { tube: name, ...(due > 0 && { state: 'due' }) })}>
-                {count(jobs)}
+                <Amount of={jobs} />
               </a>
             ),
           },

@@ -3,7 +3,7 @@ import { useEffect, useId, useState } from 'preact/hooks';
 import { cutSince, live, liveState, now } from '../state/live.js';
 import { inEnvironment } from '../state/session.js';
 import { t } from '../words/language.js';
-import { duration, time } from '../words/say.js';
+import { duration, fullTime, time } from '../words/say.js';
 import { entriesOf, type Entry } from './entries.js';
 import { wordsOf } from './entry-words.js';
 import { iconOf } from './icon.js';
@@ -72,7 +72,7 @@ export function Line({ entry, isFirst }: { readonly entry: Entry; readonly isFir
     <p class="problem" role={isFirst ? 'status' : undefined}>
       <b>{what}</b>{' '}
       {since !== undefined && (
-        <span>
+        <span title={fullTime(since)}>
           {t('status.since', { time: time(since) })}{' '}
           <span class="for" aria-hidden="true">
             ({duration(Math.max(0, Math.floor((now.value - since) / 1_000) * 1_000))})

@@ -109,7 +109,9 @@ describe('a page of several tubes', () => {
     const filter = { error: 'no user', limit: 1 };
     const page = await inspector.deadPage({ filter, count: true });
     expect([payloads(page.letters), page.matching]).toEqual([['e'], { letters: 3, more: false }]);
+    expect(page.looked).toBe(1);
     const next = await inspector.deadPage({ filter, cursor: page.cursor });
+    expect(next.looked).toBe(3);
     expect(payloads(next.letters)).toEqual(['b']);
   });
 

@@ -68,6 +68,8 @@ export interface DeadPage {
   readonly letters: readonly DeadLetter[];
   /** Cursor of the next page; absent on the last one. */
   readonly cursor?: string;
+  /** Number of letters looked at for this page. */
+  readonly looked: number;
   /** Number of all letters that match the filter, if it was asked for with the first page; `more`: at least as many. */
   readonly matching?: { readonly letters: number; readonly more: boolean };
 }
@@ -168,7 +170,7 @@ export async function deadPage(sources: TubeSources, query: DeadPageQuery): Prom
   const { tubes, letters: counted } = await tubesWithLetters(sources, tube, checked);
   const goesOn = count && !checked.byTime;
   const shown: TubeLetter[] = [];
-  let [looked, matching, more] = [0, 0, false];
+  let [looked, lookedForPage, matching, more] = [0, 0, 0, false];
   let last: LetterPosition | undefined;
   let next: LetterPosition | undefined;
   for await (const found of walkLetters(sources.ledger, tubes, after, limit)) {
@@ -177,6 +179,7 @@ export async function deadPage(sources: TubeSources, query: DeadPageQuery): Prom
     if (shown.length === limit || more) next ??= last;
     if (next && (more || !goesOn)) break;
     looked++;
+    if (!next) lookedForPage = looked; // what follows is only counted
     last = found.letter;
     if (!checked.matches(found.letter)) continue;
     matching++;
@@ -188,6 +191,7 @@ export async function deadPage(sources: TubeSources, query: DeadPageQuery): Prom
   return {
     letters,
     ...(next && { cursor: letterCursor(next) }),
+    looked: lookedForPage,
     ...(count && {
       matching: checked.byTime ? { letters: counted, more: false } : { letters: matching, more },
     }),
