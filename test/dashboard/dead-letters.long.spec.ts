@@ -65,3 +65,29 @@ it('keeps the typed error filter while more jobs die, until it is entered', asyn
   await page.getByText('no such mailbox').first().waitFor();
   expect(page.url()).toContain('error=mailbox');
 });
+
+it('says how far it has looked for a rare error, and stops when asked', async () => {
+  const app = await start();
+  await app.addDead('no such mailbox');
+  const { page } = await browser.open(app.at(address));
+  await page.getByText('no such mailbox').first().waitFor();
+  let asked = 0;
+  let open!: () => void;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  await page.route(/\/dead\?.*error=rare/, async (route) => {
+    const isPoll = route.request().url().includes('brief');
+    if (!isPoll && ++asked === 3) await opened;
+    const more = { letters: [], looked: 10_000, cursor: 'next' };
+    await route.fulfill({ json: { ...more, matching: { letters: 0, more: true } } });
+  });
+  const error = page.getByRole('main').getByRole('searchbox');
+  await error.fill('rare');
+  await error.press('Enter');
+  await page.getByText('Searching… 20,000 looked at so far.').waitFor();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await page.getByText('None of the 20,000 dead letters looked at so far match.').waitFor();
+  await page.getByRole('button', { name: 'Load more' }).waitFor();
+  expect(asked).toBe(3);
+  open();
+  await page.unrouteAll({ behavior: 'wait' });
+});

@@ -160,3 +160,15 @@ it('keeps the question open until the act is over', async () => {
   await dialog.waitFor({ state: 'detached' });
   await page.getByText('Job revoked.').waitFor();
 });
+
+it('counts again if counting failed', async () => {
+  const app = await withJobs(3);
+  const { page, problems } = await browser.open(app.at('waiting', { tube: ORDERS }));
+  problems.expect(/status of 503|answered 503/);
+  await page.route(/\/api\/acts\//, (to) => to.fulfill({ status: 503, body: 'away' }), { times: 1 });
+  await page.getByRole('button', { name: 'Revoke all matching' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('Counting failed. Nothing changed.').waitFor();
+  await dialog.getByRole('button', { name: 'Count again' }).click();
+  await dialog.getByRole('button', { name: 'Revoke 3 jobs' }).waitFor();
+});

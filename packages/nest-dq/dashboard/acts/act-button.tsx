@@ -1,8 +1,7 @@
 import type { ActName } from '../../src/dashboard/wire.js';
 import { PendingButton } from '../parts/pending-button.js';
-import { blockedBy } from '../state/live.js';
 import { may } from '../state/session.js';
-import { t } from '../words/language.js';
+import { blockedText } from './blocked.js';
 
 /**
  * The button of an act, for those who may do it. `about`: on what, for screen readers, where there are many such buttons. While the
@@ -21,8 +20,5 @@ export function ActButton({
   readonly onClick: () => unknown;
 }) {
   if (!may(act)) return null;
-  const reason = blockedBy();
-  const isBlocked = reason === 'connection' || (reason === 'ledger' && !act.startsWith('kafka'));
-  const blocked = isBlocked ? t(`blocked.${reason}`) : undefined;
-  return <PendingButton label={label} about={about} blocked={blocked} onClick={onClick} />;
+  return <PendingButton label={label} about={about} blocked={blockedText(act)} onClick={onClick} />;
 }

@@ -7,6 +7,8 @@ import { closeDialog, showDialog } from '../state/dialog.js';
 import { noteInterrupted, type Interrupted } from '../state/interrupted.js';
 import { t } from '../words/language.js';
 import { count, duration } from '../words/say.js';
+import { blockedText } from './blocked.js';
+import { Blocked } from './confirming.js';
 import { Examples } from './examples.js';
 import { readMost, withMost } from './most.js';
 import { joined, pace } from './progress.js';
@@ -118,6 +120,7 @@ function BulkDialog({
   }, []);
 
   const hasActed = step === 'acting' || step === 'stopped' || step === 'over';
+  const blocked = blockedText(name);
   const placeName = 'topic' in body ? body.topic : body.tube;
   const toType = meant <= MANY ? undefined : acts.length > 1 ? String(meant) : placeName;
   const isConfirmed = toType === undefined || typed.trim() === toType;
@@ -177,6 +180,7 @@ function BulkDialog({
           />
         </label>
       )}
+      {step !== 'over' && <Blocked text={blocked} />}
       <div class="buttons">
         {step === 'acting' ? (
           <button class="button" onClick={() => stop.current?.abort()}>
@@ -193,22 +197,50 @@ function BulkDialog({
             {t(hasActed ? 'act.close' : 'act.cancel')}
           </button>
         )}
+        {step === 'uncounted' && (
+          <Act label={t('bulk.countAgain')} blocked={blocked} onClick={() => void run(true)} />
+        )}
         {(step === 'counting' || step === 'asking') && (
-          <button
-            class="button bad"
+          <Act
+            bad
+            blocked={blocked}
             disabled={step === 'counting' || found === 0 || Number.isNaN(most) || !isConfirmed}
+            label={t(`bulk.${meant === 1 ? 'one' : 'go'}.${name}`, { done: count(meant) })}
             onClick={() => void run(false, before, most)}
-          >
-            {t(`bulk.${meant === 1 ? 'one' : 'go'}.${name}`, { done: count(meant) })}
-          </button>
+          />
         )}
         {step === 'stopped' && most === undefined && (
-          <button class="button bad" onClick={() => void run(false, before + done)}>
-            {t('bulk.goOn')}
-          </button>
+          <Act bad label={t('bulk.goOn')} blocked={blocked} onClick={() => void run(false, before + done)} />
         )}
       </div>
     </Dialog>
+  );
+}
+
+/** A button that does nothing while it is blocked, and keeps its place. */
+function Act({
+  label,
+  bad,
+  disabled,
+  blocked,
+  onClick,
+}: {
+  readonly label: string;
+  readonly bad?: boolean;
+  readonly disabled?: boolean;
+  readonly blocked: string | undefined;
+  readonly onClick: () => void;
+}) {
+  return (
+    <button
+      class={bad ? 'button bad' : 'button'}
+      disabled={disabled}
+      aria-disabled={blocked !== undefined}
+      title={blocked}
+      onClick={() => blocked === undefined && onClick()}
+    >
+      {label}
+    </button>
   );
 }
 

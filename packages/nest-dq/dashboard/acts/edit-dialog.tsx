@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks';
 import type { JobRefWire } from '../../src/dashboard/wire.js';
 import { Dialog } from '../parts/dialog.js';
-import { closeDialog, showDialog } from '../state/dialog.js';
+import { showDialog } from '../state/dialog.js';
 import { t } from '../words/language.js';
-import { doAct } from './one.js';
+import { ConfirmForm, useConfirming } from './confirming.js';
+import { tryAct } from './one.js';
 
 /** Asks for another payload of a waiting or dead job, and runs it with that. */
 export function editPayload(job: JobRefWire, payload: unknown, after: () => void): void {
@@ -21,17 +22,16 @@ function EditDialog({
 }) {
   const [text, setText] = useState(JSON.stringify(payload, null, 2));
   const edited = parsed(text);
+  const confirming = useConfirming('runEdited');
   return (
     <Dialog title={t('edit.title')}>
       <p>{t('edit.text')}</p>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!edited) return;
-          closeDialog();
-          void doAct('runEdited', { ...job, payload: edited.value }, after);
-        }}
+      <ConfirmForm
+        confirming={confirming}
+        label={t('act.runEdited')}
+        tone="main"
+        disabled={!edited}
+        work={() => tryAct('runEdited', { ...job, payload: edited!.value }, after)}
       >
         <label>
           <span>{t('edit.payload')}</span>
@@ -47,15 +47,7 @@ function EditDialog({
         <p class="bad small" role="status">
           {!edited && t('edit.invalid')}
         </p>
-        <div class="buttons">
-          <button type="button" class="button" onClick={closeDialog}>
-            {t('act.cancel')}
-          </button>
-          <button class="button main" disabled={!edited}>
-            {t('act.runEdited')}
-          </button>
-        </div>
-      </form>
+      </ConfirmForm>
     </Dialog>
   );
 }

@@ -3,6 +3,7 @@ import { interrupted, noteInterrupted } from '../state/interrupted.js';
 import { may } from '../state/session.js';
 import { t } from '../words/language.js';
 import { count } from '../words/say.js';
+import { ActButton } from './act-button.js';
 import { askBulk } from './bulk-dialog.js';
 
 /** A notice of an interrupted bulk act, with a button to continue it. */
@@ -18,9 +19,11 @@ export function InterruptedBar() {
     <section class="card warn" aria-label={t('bulk.interrupted')}>
       <div class="bar">
         <span>{t('bulk.interruptedAt', { act: name, done: count(done) })}</span>
-        <button class="button" onClick={() => askBulk([bulk, ...rest], () => undefined, { cursor, done })}>
-          {t('bulk.goOn')}
-        </button>
+        <ActButton
+          act={bulk.name}
+          label={t('bulk.goOn')}
+          onClick={() => askBulk([bulk, ...rest], () => undefined, { cursor, done })}
+        />
         <button class="button" onClick={() => noteInterrupted(undefined)}>
           {t('bulk.forget')}
         </button>

@@ -18,7 +18,7 @@ export function JobButtons({
   readonly after: () => void;
 }) {
   const revoke = () =>
-    askFirst(t('revoke.title', { job: name, tube }), t('revoke.text'), t('act.revoke'), () =>
+    askFirst('revoke', t('revoke.title', { job: name, tube }), t('revoke.text'), t('act.revoke'), () =>
       doAct('revoke', job, after),
     );
   return (

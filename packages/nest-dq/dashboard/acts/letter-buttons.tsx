@@ -16,7 +16,7 @@ export function LetterButtons({
   readonly after: () => void;
 }) {
   const discard = () =>
-    askFirst(t('discard.title', { job: name, tube }), t('discard.text'), t('act.discard'), () =>
+    askFirst('discard', t('discard.title', { job: name, tube }), t('discard.text'), t('act.discard'), () =>
       doAct('discard', { tube, id }, after),
     );
   return (

@@ -1,34 +1,38 @@
 import { useId, useState } from 'preact/hooks';
 import type { JobRefWire, NewTimeWire, WaitingFilterWire } from '../../src/dashboard/wire.js';
 import { Dialog } from '../parts/dialog.js';
-import { closeDialog, showDialog } from '../state/dialog.js';
+import { showDialog } from '../state/dialog.js';
 import { now } from '../state/live.js';
 import { t } from '../words/language.js';
 import { askBulk } from './bulk-dialog.js';
+import { ConfirmForm, useConfirming } from './confirming.js';
 import { newTimeOf, type NewTimeKind } from './new-time.js';
-import { doAct } from './one.js';
+import { tryAct } from './one.js';
 import { titleOf } from './titles.js';
 
 /** Asks when jobs are to run. */
 function NewTimeForm({
+  act,
   kinds,
-  onSubmit,
+  work,
 }: {
+  readonly act: 'reschedule' | 'rescheduleMany';
   readonly kinds: readonly NewTimeKind[];
-  readonly onSubmit: (when: NewTimeWire) => void;
+  readonly work: (when: NewTimeWire) => Promise<Error | undefined>;
 }) {
+  const confirming = useConfirming(act);
   const [kind, setKind] = useState<NewTimeKind>(kinds[0]!);
   const [text, setText] = useState('');
   const { when, problem } = newTimeOf(kind, text, now.value);
   const id = useId();
   const aria = { 'aria-invalid': problem !== undefined, 'aria-describedby': id };
   return (
-    <form
-      class="form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (when) onSubmit(when);
-      }}
+    <ConfirmForm
+      confirming={confirming}
+      label={t('act.move')}
+      tone="main"
+      disabled={!when}
+      work={() => work(when!)}
     >
       <label>
         <span>{t('move.how')}</span>
@@ -68,27 +72,17 @@ function NewTimeForm({
       <p id={id} class="hint" role="status">
         {problem && t(problem)}
       </p>
-      <div class="buttons">
-        <button type="button" class="button" onClick={closeDialog}>
-          {t('act.cancel')}
-        </button>
-        <button class="button main" disabled={!when}>
-          {t('act.move')}
-        </button>
-      </div>
-    </form>
+    </ConfirmForm>
   );
 }
 
 /** Asks for the new time of one job, and moves it. */
 export function moveOne(job: JobRefWire, title: string, after: () => void): void {
-  const onSubmit = (when: NewTimeWire) => {
-    closeDialog();
-    if ('at' in when || 'delay' in when) void doAct('reschedule', { ...job, ...when }, after);
-  };
+  const work = async (when: NewTimeWire) =>
+    'at' in when || 'delay' in when ? tryAct('reschedule', { ...job, ...when }, after) : undefined;
   showDialog(
     <Dialog title={title}>
-      <NewTimeForm kinds={['delay', 'at']} onSubmit={onSubmit} />
+      <NewTimeForm act="reschedule" kinds={['delay', 'at']} work={work} />
     </Dialog>,
   );
 }
@@ -98,8 +92,12 @@ export function moveMany(tube: string, filter: WaitingFilterWire, after: () => v
   showDialog(
     <Dialog title={titleOf([{ name: 'rescheduleMany', body: { tube, filter, when: { later: '' } } }])}>
       <NewTimeForm
+        act="rescheduleMany"
         kinds={['later', 'earlier', 'delay', 'at']}
-        onSubmit={(when) => askBulk([{ name: 'rescheduleMany', body: { tube, filter, when } }], after)}
+        work={async (when) => {
+          askBulk([{ name: 'rescheduleMany', body: { tube, filter, when } }], after);
+          return undefined;
+        }}
       />
     </Dialog>,
   );

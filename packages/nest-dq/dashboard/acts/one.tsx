@@ -1,12 +1,11 @@
-import { useRef } from 'preact/hooks';
-import type { SingleActs } from '../../src/dashboard/wire.js';
+import type { ActName, SingleActs } from '../../src/dashboard/wire.js';
 import { act, RequestError } from '../server/requests.js';
-import { closeDialog, showDialog, shownDialog } from '../state/dialog.js';
+import { showDialog } from '../state/dialog.js';
 import { tell } from '../state/notice.js';
 import { Dialog } from '../parts/dialog.js';
-import { PendingButton } from '../parts/pending-button.js';
 import { t } from '../words/language.js';
 import type { WordKey } from '../words/words.js';
+import { ConfirmForm, useConfirming } from './confirming.js';
 
 /** Does an act, and tells what it led to. */
 export async function doAct<Name extends keyof SingleActs>(
@@ -14,6 +13,16 @@ export async function doAct<Name extends keyof SingleActs>(
   body: SingleActs[Name]['body'],
   after: () => void,
 ): Promise<void> {
+  const failure = await tryAct(name, body, after);
+  if (failure) tell(errorText(failure), true);
+}
+
+/** Does an act, and tells what it led to, but not a failure: that is returned. */
+export async function tryAct<Name extends keyof SingleActs>(
+  name: Name,
+  body: SingleActs[Name]['body'],
+  after: () => void,
+): Promise<Error | undefined> {
   try {
     const result: unknown = await act(name, body);
     const isUnknown = typeof result === 'object' && result !== null && 'unknown' in result;
@@ -22,10 +31,12 @@ export async function doAct<Name extends keyof SingleActs>(
     const isPlain = typeof result !== 'string' || (runsNow && result === 'rescheduled');
     const told = t((isPlain ? `did.${name}` : `result.${result}`) as WordKey);
     tell(isUnknown ? `${told} ${t('tube.unknown')}` : told, isUnknown);
+    return undefined;
   } catch (error) {
-    tell(errorText(error), true);
+    return error as Error;
+  } finally {
+    after();
   }
-  after();
 }
 
 export function errorText(error: unknown): string {
@@ -33,36 +44,43 @@ export function errorText(error: unknown): string {
   return error instanceof RequestError ? `${error.code}: ${text}` : text;
 }
 
-/** Asks first: for what cannot be taken back. The dialog stays until the act is over. */
-export function askFirst(title: string, text: string, label: string, go: () => Promise<void>): void {
-  showDialog(<AskDialog title={title} text={text} label={label} go={go} />);
+/**
+ * Asks first: for what cannot be taken back. The dialog stays until the act is over.
+ * @param act By which it is known whether it can work now.
+ */
+export function askFirst(
+  act: ActName,
+  title: string,
+  text: string,
+  label: string,
+  go: () => Promise<void>,
+): void {
+  showDialog(<AskDialog act={act} title={title} text={text} label={label} go={go} />);
 }
 
 function AskDialog({
+  act,
   title,
   text,
   label,
   go,
 }: {
+  readonly act: ActName;
   readonly title: string;
   readonly text: string;
   readonly label: string;
   readonly go: () => Promise<void>;
 }) {
-  const own = useRef(shownDialog.peek());
-  const confirm = async () => {
+  const confirming = useConfirming(act);
+  const work = async () => {
     await go();
-    if (shownDialog.peek() === own.current) closeDialog();
+    return undefined;
   };
   return (
     <Dialog title={title}>
-      <p>{text}</p>
-      <div class="buttons">
-        <button class="button" onClick={closeDialog}>
-          {t('act.cancel')}
-        </button>
-        <PendingButton bad label={label} onClick={confirm} />
-      </div>
+      <ConfirmForm confirming={confirming} label={label} tone="bad" work={work}>
+        <p>{text}</p>
+      </ConfirmForm>
     </Dialog>
   );
 }

@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks';
 import { Dialog } from '../parts/dialog.js';
-import { closeDialog, showDialog } from '../state/dialog.js';
+import { showDialog } from '../state/dialog.js';
 import { now } from '../state/live.js';
 import { t } from '../words/language.js';
-import { doAct } from './one.js';
+import { ConfirmForm, useConfirming } from './confirming.js';
+import { tryAct } from './one.js';
 import { PAUSE_ENDS, pauseUntil, type PauseEnd } from './pause-end.js';
 
 /** Asks for how long, and pauses the tube. */
@@ -14,17 +15,17 @@ export function askPause(tube: string, after: () => void): void {
 function PauseDialog({ tube, after }: { readonly tube: string; readonly after: () => void }) {
   const [end, setEnd] = useState<PauseEnd>('resumed');
   const [field, setField] = useState('');
+  const confirming = useConfirming('pause');
   const chosen = pauseUntil(end, field, now.peek());
   return (
     <Dialog title={t('pause.title', { tube })}>
       <p>{t('pause.text')}</p>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          closeDialog();
-          void doAct('pause', { tube, ...pauseUntil(end, field, now.peek()) }, after);
-        }}
+      <ConfirmForm
+        confirming={confirming}
+        label={t('act.pause')}
+        tone="bad"
+        disabled={!chosen}
+        work={() => tryAct('pause', { tube, ...pauseUntil(end, field, now.peek()) }, after)}
       >
         <label>
           <span>{t('pause.end')}</span>
@@ -47,15 +48,7 @@ function PauseDialog({ tube, after }: { readonly tube: string; readonly after: (
             />
           </label>
         )}
-        <div class="buttons">
-          <button type="button" class="button" onClick={closeDialog}>
-            {t('act.cancel')}
-          </button>
-          <button class="button bad" disabled={!chosen}>
-            {t('act.pause')}
-          </button>
-        </div>
-      </form>
+      </ConfirmForm>
     </Dialog>
   );
 }

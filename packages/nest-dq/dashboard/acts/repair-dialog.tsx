@@ -2,10 +2,11 @@ import { useState } from 'preact/hooks';
 import type { NodesWire } from '../../src/dashboard/wire.js';
 import { Dialog } from '../parts/dialog.js';
 import { TubeSelect } from '../parts/tube-select.js';
-import { closeDialog, showDialog } from '../state/dialog.js';
+import { showDialog } from '../state/dialog.js';
 import { live } from '../state/live.js';
 import { t } from '../words/language.js';
 import { askBulk } from './bulk-dialog.js';
+import { ConfirmForm, useConfirming } from './confirming.js';
 
 /** Asks which jobs get the copies that they miss, counts them, and repairs. The next live state shows what it led to. */
 export function askRepair(): void {
@@ -13,6 +14,7 @@ export function askRepair(): void {
 }
 
 function RepairDialog() {
+  const confirming = useConfirming('repair');
   const [tube, setTube] = useState<string>();
   const [node, setNode] = useState<string>();
   const nodes: NodesWire = live.value?.nodes ?? [];
@@ -20,11 +22,13 @@ function RepairDialog() {
   const body = { ...(tube !== undefined && { tube }), ...(node !== undefined && { node }) };
   return (
     <Dialog title={t('act.repair')}>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
+      <ConfirmForm
+        confirming={confirming}
+        label={t('repair.count')}
+        tone="main"
+        work={async () => {
           askBulk([{ name: 'repair', body }], () => undefined);
+          return undefined;
         }}
       >
         <p>{t('repair.text')}</p>
@@ -51,13 +55,7 @@ function RepairDialog() {
             {t('repair.away', { nodes: away.map(({ endpoint }) => endpoint).join(', ') })}
           </p>
         )}
-        <div class="buttons">
-          <button type="button" class="button" onClick={closeDialog}>
-            {t('act.cancel')}
-          </button>
-          <button class="button main">{t('repair.count')}</button>
-        </div>
-      </form>
+      </ConfirmForm>
     </Dialog>
   );
 }

@@ -13,6 +13,7 @@ import { askFirst, doAct } from '../acts/one.js';
 import { Badge } from '../parts/badge.js';
 import { useChoosing } from '../parts/choosing.js';
 import { Facts } from '../parts/facts.js';
+import { ErrorButton } from '../parts/error-button.js';
 import { Failure } from '../parts/failure.js';
 import { useLoad } from '../parts/load.js';
 import { More } from '../parts/more.js';
@@ -64,7 +65,7 @@ export function KafkaLetters({
     offset,
   });
   const discardAfterAsking = (title: string, go: () => Promise<void>) =>
-    askFirst(title, t('kafka.discardText'), t('act.kafkaDiscard'), go);
+    askFirst('kafkaDiscard', title, t('kafka.discardText'), t('act.kafkaDiscard'), go);
   const many = { ...where, filter };
   return (
     <>
@@ -75,7 +76,7 @@ export function KafkaLetters({
         </p>
       )}
       <div class="bar">
-        <button class="button" onClick={again}>
+        <button data-refresh class="button" onClick={again}>
           {t('again')}
         </button>
         {(may('kafkaReplay') || may('kafkaReplayMany')) && (
@@ -138,13 +139,11 @@ export function KafkaLetters({
           {
             head: t('dead.error'),
             cell: (letter) => (
-              <button
-                class="plain"
-                aria-expanded={idOf(letter) === open}
+              <ErrorButton
+                error={letter.error}
+                isOpen={idOf(letter) === open}
                 onClick={() => setOpen(idOf(letter) === open ? undefined : idOf(letter))}
-              >
-                {errorOf(letter)}
-              </button>
+              />
             ),
           },
           {
@@ -221,10 +220,6 @@ function idOf({ partition, offset }: Pick<KafkaLetterWire, 'partition' | 'offset
 
 function originOf({ topic, partition, offset }: KafkaLetterWire['origin']): string {
   return partition === undefined || offset === undefined ? topic : `${topic} ${partition}/${offset}`;
-}
-
-function errorOf({ error: { name, message } }: KafkaLetterWire): string {
-  return [name, message].filter((part) => part !== '').join(': ') || t('dead.noError');
 }
 
 /** Returns the reason in words; one unknown to this page is returned unchanged. */

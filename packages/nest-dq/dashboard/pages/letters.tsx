@@ -7,9 +7,11 @@ import { LetterButtons } from '../acts/letter-buttons.js';
 import { askFirst } from '../acts/one.js';
 import { Badge } from '../parts/badge.js';
 import { useChoosing } from '../parts/choosing.js';
+import { ErrorButton } from '../parts/error-button.js';
 import { Failure } from '../parts/failure.js';
 import { Refresh, useLiveList } from '../parts/live-list.js';
 import { More } from '../parts/more.js';
+import type { Paged } from '../parts/pages.js';
 import { Payload } from '../parts/payload.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
@@ -42,7 +44,7 @@ export function Letters({
       const asked = { ...filter, ...query, ...(isFirst && { count: true }) };
       const page = await getData<DeadLettersWire>(path, asked, signal);
       if (isFirst && !signal.aborted) setMatching(page.matching);
-      return { items: page.letters, cursor: page.cursor };
+      return { items: page.letters, cursor: page.cursor, looked: page.looked };
     },
     [],
     NEWEST_FIRST,
@@ -81,7 +83,7 @@ export function Letters({
               act="discard"
               label={t('act.discard')}
               onClick={() =>
-                askFirst(discardTitle(letters.length), t('discard.text'), t('act.discard'), () =>
+                askFirst('discard', discardTitle(letters.length), t('discard.text'), t('act.discard'), () =>
                   each('discard'),
                 )
               }
@@ -100,7 +102,7 @@ export function Letters({
         rows={list.items}
         keyOf={idOf}
         classOf={(letter) => (list.isGone(letter) ? 'gone' : undefined)}
-        empty={list.error ? '' : t(list.loading ? 'loading' : 'dead.none')}
+        empty={list.error ? '' : emptyText(list)}
         below={(letter) => (idOf(letter) === open ? <Letter letter={letter} /> : undefined)}
         columns={[
           ...(canChoose ? [choosing.column] : []),
@@ -126,13 +128,11 @@ export function Letters({
           {
             head: t('dead.error'),
             cell: (letter) => (
-              <button
-                class="plain"
-                aria-expanded={idOf(letter) === open}
+              <ErrorButton
+                error={letter.error}
+                isOpen={idOf(letter) === open}
                 onClick={() => setOpen(idOf(letter) === open ? undefined : idOf(letter))}
-              >
-                {letter.error ? `${letter.error.name}: ${letter.error.message}` : t('dead.noError')}
-              </button>
+              />
             ),
           },
           {
@@ -148,6 +148,11 @@ export function Letters({
       <More list={list} />
     </>
   );
+}
+
+function emptyText({ loading, more, looked }: Paged<unknown>): string {
+  if (loading) return t('loading');
+  return more ? t('dead.noneYet', { looked: count(looked) }) : t('dead.none');
 }
 
 /** One tube, or all that have dead letters. */

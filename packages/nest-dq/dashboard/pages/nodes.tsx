@@ -1,13 +1,15 @@
+import type { ComponentChildren } from 'preact';
 import type { NodesWire } from '../../src/dashboard/wire.js';
 import { ActButton } from '../acts/act-button.js';
 import { askFirst, doAct } from '../acts/one.js';
 import { askRepair } from '../acts/repair-dialog.js';
+import { Amount } from '../parts/amount.js';
 import { Badge } from '../parts/badge.js';
 import { Old } from '../parts/old.js';
 import { Table } from '../parts/table.js';
 import { live } from '../state/live.js';
 import { t } from '../words/language.js';
-import { bytes, count, duration, time } from '../words/say.js';
+import { bytes, count, duration, fullTime, time } from '../words/say.js';
 
 type Node = NodesWire[number];
 
@@ -20,7 +22,7 @@ export function Nodes({
   /** By endpoint: when the figures of a node that is away were read. */
   readonly asOf: Readonly<Record<string, string>> | undefined;
 }) {
-  const old = (cell: (node: Node) => string) => {
+  const old = (cell: (node: Node) => ComponentChildren) => {
     return (node: Node) => <Old asOf={asOf?.[node.endpoint]}>{cell(node)}</Old>;
   };
   return (
@@ -37,10 +39,18 @@ export function Nodes({
         columns={[
           { head: t('node'), cell: ({ endpoint }) => <span class="long">{endpoint}</span> },
           { head: t('state'), cell: State },
-          { head: t('node.ready'), number: true, cell: old(({ copies }) => count(copies?.ready)) },
-          { head: t('node.delayed'), number: true, cell: old(({ copies }) => count(copies?.delayed)) },
-          { head: t('node.reserved'), number: true, cell: old(({ copies }) => count(copies?.reserved)) },
-          { head: t('node.buried'), number: true, cell: old(({ copies }) => count(copies?.buried)) },
+          { head: t('node.ready'), number: true, cell: old(({ copies }) => <Amount of={copies?.ready} />) },
+          {
+            head: t('node.delayed'),
+            number: true,
+            cell: old(({ copies }) => <Amount of={copies?.delayed} />),
+          },
+          {
+            head: t('node.reserved'),
+            number: true,
+            cell: old(({ copies }) => <Amount of={copies?.reserved} />),
+          },
+          { head: t('node.buried'), number: true, cell: old(({ copies }) => <Amount of={copies?.buried} />) },
           {
             head: t('node.binlog'),
             cell: old(({ binlog, binlogSize }) =>
@@ -72,7 +82,9 @@ function State({ endpoint, up, reason, since, drained, draining }: Node) {
       {drained && <Badge tone="warn">{t('node.drained')}</Badge>}{' '}
       {draining && <Badge tone="warn">{t('node.draining')}</Badge>} {!up && why}{' '}
       {since !== undefined && (
-        <span class="faint small">{t('status.since', { time: time(Date.parse(since)) })}</span>
+        <span class="faint small" title={fullTime(Date.parse(since))}>
+          {t('status.since', { time: time(Date.parse(since)) })}
+        </span>
       )}
     </>
   );
@@ -80,7 +92,7 @@ function State({ endpoint, up, reason, since, drained, draining }: Node) {
 
 function Drain({ endpoint: node, drained }: Node) {
   const drain = () =>
-    askFirst(t('drain.title', { node }), t('drain.text'), t('act.drainNode'), () =>
+    askFirst('drainNode', t('drain.title', { node }), t('drain.text'), t('act.drainNode'), () =>
       doAct('drainNode', { node }, nothing),
     );
   const undrain = () => doAct('undrainNode', { node }, nothing);

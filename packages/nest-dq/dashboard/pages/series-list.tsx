@@ -80,6 +80,7 @@ export function SeriesList() {
                       about={tube}
                       onClick={() =>
                         askFirst(
+                          'reschedule',
                           t('series.skipTitle', { tube }),
                           t('series.skipText', {
                             next: fullTime(Date.parse(next)),

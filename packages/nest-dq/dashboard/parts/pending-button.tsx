@@ -4,16 +4,12 @@ import { useState } from 'preact/hooks';
 export function PendingButton({
   label,
   about,
-  bad,
-  disabled,
   blocked,
   onClick,
 }: {
   readonly label: string;
   /** On what, for screen readers, where there are many such buttons. */
   readonly about?: string | undefined;
-  readonly bad?: boolean;
-  readonly disabled?: boolean;
   /** Why it can't work now: it stays where it is, says so, and does nothing. */
   readonly blocked?: string | undefined;
   /** May return a promise, which never rejects. */
@@ -30,12 +26,11 @@ export function PendingButton({
   };
   return (
     <button
-      class={bad ? 'button bad' : 'button'}
+      class="button"
       aria-label={about && `${label} ${about}`}
       aria-busy={isPending}
       aria-disabled={isPending || blocked !== undefined}
       title={blocked}
-      disabled={disabled}
       onClick={() => void press()}
     >
       {label}

@@ -85,7 +85,7 @@ export async function searchPrefix(
   const candidates = [...running, ...waiting.jobs, ...dead];
   const looked = { waiting: 0, dead: 0, running: 0 };
   /** By rank, since copies are read concurrently. */
-  const found: PrefixedJob[] = [];
+  const found: (PrefixedJob | undefined)[] = [];
   let [total, isOver] = [0, false];
   const look = async (job: Candidate) => {
     if (isOver || total > MAX_FOUND) return;
