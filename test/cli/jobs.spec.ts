@@ -117,6 +117,40 @@ describe('nest-dq pause and resume', () => {
     }
   });
 
+  it('resume gradually, and leave a tube paused in a dry run', async () => {
+    const tube = 'mail.gradual';
+    await suite.nestDq(['pause', tube, '--force']);
+    const { producer, inspector, control } = suite.system;
+    const before = Date.now();
+    await producer.addMany(
+      tube,
+      Array.from({ length: 3 }, () => ({ payload: 1, delay: 0 })),
+    );
+    await eventually('they are listed', async () => (await inspector.jobs(tube)).listed === 3);
+    await eventually('they are overdue', async () => (await inspector.tube(tube)).overdue === 3);
+    const dry = await suite.nestDq(['resume', tube, '--per-minute', '1', '--dry-run']);
+    expect(dry.stdout).toMatch(
+      /^would spread 3 overdue jobs of mail\.gradual, caught up at \S+ \(.+\), and resume it\n/,
+    );
+    const refused = await suite.nestDq(['resume', tube, '--per-minute', '1']);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining('would spread 3 overdue jobs'),
+    ]);
+    expect(await control.pause(tube)).toHaveProperty('since');
+    expect(await json('resume', tube, '--per-minute', '1', '--yes')).toMatchObject({ done: 3, failed: 0 });
+    const { jobs } = await inspector.jobs(tube);
+    const dues = jobs.map(({ dueAt }) => dueAt.getTime());
+    expect(dues[0]).toBeGreaterThanOrEqual(before);
+    expect(dues.map((due) => due - dues[0]!)).toEqual([0, 60_000, 120_000]);
+    expect(await json('resume', tube)).toMatchObject({ ended: null });
+    await suite.nestDq(['pause', tube]);
+    await json('resume', tube, '--per-minute', '600', '--yes');
+    expect(await json('resume', tube)).toMatchObject({ ended: null });
+    const wrong = await suite.nestDq(['resume', tube, '--dry-run']);
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('--dry-run needs --per-minute')]);
+  });
+
   it('refuse an end in the past', async () => {
     const { code, stderr } = await suite.nestDq(['pause', TUBE, '--until', '-1h']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('DQ_PAST_TIME')]);

@@ -45,6 +45,33 @@ describe('nest-dq move-many', () => {
     expect(await dueAts()).toEqual([...BEFORE.slice(0, 2), '2032-01-01T00:00', '2032-01-01T00:00']);
   });
 
+  it('spreads jobs evenly, none earlier, and shows how', async () => {
+    const tube = 'mail.peak';
+    const at = new Date(AT);
+    await suite.system.producer.addMany(
+      tube,
+      Array.from({ length: 4 }, () => ({ payload: 1, at })),
+    );
+    const areListed = async () => (await suite.system.inspector.jobs(tube)).listed === 4;
+    await eventually('they are listed', areListed);
+    const dry = await suite.nestDq(['move-many', tube, '--spread', '20m', '--dry-run']);
+    expect(dry.stdout).toMatch(
+      /^would move 4 waiting jobs of mail\.peak, to 2031-01-01T00:00:00Z \(.+\) up to 2031-01-01T00:15:00Z \(.+\)\n {2}\w{26} {2}2031-01-01T00:00:00Z \(.+\) → 2031-01-01T00:00:00Z \(/,
+    );
+    const { stdout, stderr } = await suite.nestDq(['move-many', tube, '--spread', '20m', '--yes']);
+    expect(stdout).toBe('4 done, 0 failed, 0 skipped\n');
+    const dues = async () => {
+      const { jobs } = await suite.system.inspector.jobs(tube);
+      return jobs.map(({ dueAt }) => (dueAt.getTime() - AT) / 60_000);
+    };
+    expect(await dues()).toEqual([0, 5, 10, 15]);
+    const [, cursor = ''] = /--cursor (\S+)\n/.exec(stderr)!;
+    const again = await suite.nestDq(['move-many', tube, '--spread', '20m', '--yes', '--cursor', cursor]);
+    expect(again.stdout).toMatch(/^\d done, 0 failed, 0 skipped\n$/);
+    await suite.nestDq(['move-many', tube, '--from', '2031-01-01T00:10:00Z', '--per-minute', '1', '--yes']);
+    expect(await dues()).toEqual([0, 5, 10, 15]);
+  });
+
   it('continues from the cursor that it printed, and moves no job twice', async () => {
     const { stderr } = await suite.nestDq([...LAST_TWO, '--later', '1d', '--yes']);
     const [, cursor = ''] = /--cursor (\S+)\n/.exec(stderr)!;
@@ -55,8 +82,13 @@ describe('nest-dq move-many', () => {
   });
 
   it.each([
-    [[], 'move-many: expected one of --at, --later and --earlier, got 0.'],
-    [['--at', '1h', '--later', '1h'], 'move-many: expected one of --at, --later and --earlier, got 2.'],
+    [[], 'move-many: expected one of --at, --later, --earlier, --spread and --per-minute, got 0.'],
+    [
+      ['--at', '1h', '--spread', '1h'],
+      'move-many: expected one of --at, --later, --earlier, --spread and --per-minute, got 2.',
+    ],
+    [['--spread', '0s'], '`spread` is 0: expected a duration longer than 0'],
+    [['--per-minute', '0'], '--per-minute'],
     [['--later', '5'], '--later: invalid duration "5": no unit'],
     [
       ['--later', '1h', '--state', 'dead'],

@@ -73,6 +73,7 @@ describe('nest-dq due', () => {
         `2031-01-01T00:00:00Z     1  ${'█'.repeat(20)}`,
         `2031-01-01T00:20:00Z     2  ${'█'.repeat(40)}`,
         '2031-01-01T00:40:00Z     0',
+        'no process consumes it',
         '',
       ].join('\n'),
     );

@@ -58,4 +58,50 @@ describe('on a cluster', () => {
     const counts = await Promise.all(nodes.map((node) => countCopies(node, 'later')));
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(3 * moved.done);
   }, 120_000);
+
+  it('a peak is spread in the order of its due times, none earlier, and each job runs once at its new time', async () => {
+    const { producer, consumer, control, inspector } = suite.start();
+    const start = Date.now() + 10_000;
+    const jobs = Array.from({ length: JOBS }, (_, i) => ({ payload: i, at: new Date(start + (i % 3)) }));
+    const receipts = await producer.addMany('peak', jobs);
+    const isListed = async () => (await inspector.jobs('peak')).listed === JOBS;
+    await eventually('all are listed', isListed);
+    const spread = await lastOf(control.rescheduleMany('peak', {}, { spread: '3s' }));
+    expect(spread).toMatchObject({ done: JOBS, failed: 0, skipped: 0 });
+    const found = await Promise.all(receipts.map((receipt) => producer.find(receipt)));
+    const dues = found.map((view) => view!.dueAt.getTime());
+    dues.forEach((due, i) => expect(due).toBeGreaterThanOrEqual(receipts[i]!.dueAt.getTime()));
+    const least = (third: number) => Math.min(...dues.filter((_, i) => i % 3 === third));
+    const most = (third: number) => Math.max(...dues.filter((_, i) => i % 3 === third));
+    expect(most(0)).toBeLessThan(least(1));
+    expect(most(1)).toBeLessThan(least(2));
+    const turns = Array.from({ length: JOBS }, (_, i) => Math.max(start, start + i * 10));
+    expect(dues.toSorted((a, b) => a - b)).toEqual(turns);
+    const ran = new Map<number, number>();
+    const early: number[] = [];
+    await consumer.consume('peak', (payload, job) => {
+      const i = payload as number;
+      ran.set(i, (ran.get(i) ?? 0) + 1);
+      if (job.dueAt.getTime() !== dues[i]) early.push(i);
+    });
+    await eventually('all ran', () => ran.size === JOBS);
+    expect([new Set(ran.values()), early]).toEqual([new Set([1]), []]);
+  }, 120_000);
+
+  it('a paused tube is resumed gradually', async () => {
+    const { producer, control, inspector } = suite.start();
+    await control.pause('held');
+    const receipts = await producer.addMany(
+      'held',
+      Array.from({ length: JOBS }, (_, i) => ({ payload: i, delay: 0 })),
+    );
+    await eventually('all are overdue', async () => (await inspector.tube('held')).overdue === JOBS);
+    const told = await lastOf(control.resumeGradually('held', { perMinute: 600 }));
+    expect(told).toMatchObject({ done: JOBS, failed: 0, skipped: 0 });
+    const found = await Promise.all(receipts.map((receipt) => producer.find(receipt)));
+    const dues = found.map((view) => view!.dueAt.getTime()).toSorted((a, b) => a - b);
+    expect(dues.map((due) => due - dues[0]!)).toEqual(receipts.map((_, i) => i * 100));
+    expect(told.spread!.to.getTime()).toBe(dues.at(-1));
+    expect(await control.resume('held')).toEqual({});
+  }, 120_000);
 });

@@ -33,6 +33,10 @@ export async function bulk(control: DqControl): Promise<ActProgress | undefined>
     for await (const { examples } of control.rescheduleMany('order.cancel', { state: 'retrying' }, later)) {
       holds<Equal<typeof examples, readonly MoveExample[]>>();
     }
+    control.rescheduleMany('order.cancel', {}, { spread: '30m' });
+    control.resumeGradually('order.cancel', { perMinute: 600 }, { dryRun: true });
+    // @ts-expect-error over a duration, not until a time
+    control.rescheduleMany('order.cancel', {}, { spread: new Date() });
     control.revokeMany('order.cancel', { dueTo: new Date() }, { dryRun: true });
     // @ts-expect-error a text is no instant
     control.rescheduleMany('order.cancel', {}, 'tomorrow');

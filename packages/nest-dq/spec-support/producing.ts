@@ -169,6 +169,7 @@ export class Producing<S extends Server> {
         acts,
       }),
       control: new ClusterControl(context, { producer, presence }),
+      history,
     };
   };
 

@@ -16,6 +16,8 @@ export type {
   WaitingState,
 } from './operate/waiting-view.js';
 export type { FinishedFilter, FinishedJob, FinishedPage } from './operate/finished-view.js';
+export type { Forecast, ForecastBucket, ForecastSpread } from './operate/forecast.js';
+export type { Capacity } from './operate/capacity.js';
 export type {
   BackoffView,
   CopyView,
@@ -41,10 +43,10 @@ export type { ActPage, ActPageOptions, ActView } from './operate/act-view.js';
 export { DqControl } from './operate/control.js';
 export type { ActOptions } from './operate/act.js';
 export type { PausedTube, ResumedTube } from './operate/tube-pauses.js';
-export type { BulkLimit, BulkOptions, BulkProgress } from './operate/bulk.js';
+export type { BulkLimit, BulkOptions, BulkProgress, MoveExample } from './operate/bulk.js';
 export type { ActProgress } from './errors.js';
 export type { NewTime, WaitingFilter } from './operate/waiting-filter.js';
-export type { MoveExample } from './operate/waiting-acts.js';
+export type { Spread } from './operate/spread.js';
 export type { DeadLetterFilter } from './operate/letter-filter.js';
 export type { RepairExample, RepairOptions } from './operate/repair.js';
 

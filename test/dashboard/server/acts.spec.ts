@@ -90,6 +90,10 @@ describe.each(PLATFORMS)('with %s', (platform) => {
       ['revokeMany', { tube: 'orders', filter: {}, cursor: 'x' }, '"x"'],
       ['rescheduleMany', { tube: 'orders', filter: {}, when: {} }, '`when` must have exactly one field'],
       ['rescheduleMany', { tube: 'orders', filter: {}, when: { at: 'never' } }, '"never"'],
+      ['rescheduleMany', { tube: 'orders', filter: {}, when: { spread: 'x' } }, '"x"'],
+      ['rescheduleMany', { tube: 'orders', filter: {}, when: { perMinute: 0 } }, '`perMinute` is 0'],
+      ['resumeGradually', { tube: 'orders' }, '`perMinute` in the body is undefined'],
+      ['resumeGradually', { tube: 'orders', perMinute: 'x' }, '"x"'],
       ['discardMany', { tube: 'orders', filter: { why: 'bored' } }, '"bored"'],
       ['repair', { node: 'elsewhere:1' }, '"elsewhere:1"'],
     ];
@@ -117,6 +121,23 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     const lines = await linesOf(await served.begin('/dq/api/acts/revokeMany', body));
     expect(lines.map(({ progress, end }) => progress?.done ?? end)).toEqual([0, 128, 256, 290, true]);
     expect(await served.app.get(DqInspector).tube('orders')).toMatchObject({ waiting: 10 });
+  });
+
+  it('shows how a spread will be, and resumes a tube gradually', async () => {
+    const served = await ServedApp.start({ platform });
+    const producer = served.app.get(DqProducer);
+    const at = new Date(Date.now() + 3_600_000);
+    for (let i = 0; i < 4; i++) await producer.at('orders', {}, at);
+    const spread = { tube: 'orders', filter: {}, when: { spread: '20m' }, dryRun: true };
+    const [dry] = await linesOf(await served.begin('/dq/api/acts/rescheduleMany', spread));
+    const to = new Date(at.getTime() + 15 * 60_000).toISOString();
+    expect(dry).toMatchObject({ progress: { done: 4, spread: { from: at.toISOString(), to } } });
+    await served.post('/dq/api/acts/pause', { tube: 'held' });
+    for (let i = 0; i < 3; i++) await producer.now('held', {});
+    const resume = { tube: 'held', perMinute: 1 };
+    const lines = await linesOf(await served.begin('/dq/api/acts/resumeGradually', resume));
+    expect(lines.slice(-2)).toMatchObject([{ progress: { done: 3 } }, { end: true }]);
+    expect((await served.post('/dq/api/acts/resume', { tube: 'held' })).json).toEqual({ result: {} });
   });
 
   it('lists dead letters by filter and page without payloads, and revives and discards them', async () => {

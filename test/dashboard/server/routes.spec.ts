@@ -116,6 +116,14 @@ describe.each(PLATFORMS)('with %s', (platform) => {
       { jobs: 0 },
       { jobs: 0 },
     ]);
+    const forecast = `tubes/mails/forecast?${edgesAt(0, 1, 2, 3)}`;
+    expect(await data(forecast)).toMatchObject({
+      buckets: [{ jobs: 1 }, { jobs: 1 }, { jobs: 0 }],
+      late: [],
+    });
+    const spread = `&dueFrom=${encodeURIComponent(from)}&spread=2h`;
+    expect(await data(`${forecast}${spread}`)).toMatchObject({ buckets: { length: 3 } });
+    expect(await data(`${forecast}&perMinute=1`)).toMatchObject({ buckets: { length: 3 } });
     const all = await data(`timeline?${edgesAt(0, 4)}`);
     expect(all).toMatchObject({
       tubes: [
@@ -176,6 +184,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
   });
 
   it('answers a wrong query with 400 and the value', async () => {
+    const EDGES = '2030-01-01T00:00:00Z,2030-01-02T00:00:00Z';
     const served = await ServedApp.start({ platform });
     const wrong: [path: string, code: string, part: string][] = [
       ['tubes/mails/jobs?state=gone', 'DQ_BAD_OPTION', '`state` is "gone"'],
@@ -188,6 +197,9 @@ describe.each(PLATFORMS)('with %s', (platform) => {
       ['tubes/mails/jobs?form=2030-01-01T00:00:00Z', 'DQ_BAD_OPTION', '"form" in the query'],
       ['tubes/mails/jobs?cursor=x&cursor=y', 'DQ_BAD_OPTION', 'is ["x","y"]'],
       ['tubes/mails/timeline', 'DQ_BAD_OPTION', '`edges` in the query is undefined'],
+      ['tubes/mails/forecast', 'DQ_BAD_OPTION', '`edges` in the query is undefined'],
+      [`tubes/mails/forecast?edges=${EDGES}&spread=soon`, 'DQ_BAD_DURATION', '"soon"'],
+      [`tubes/mails/forecast?edges=${EDGES}&dueTo=${EDGES.slice(0, 20)}`, 'DQ_BAD_OPTION', '`spread`'],
       ['timeline?edges=2030-01-01T00:00:00Z', 'DQ_BAD_OPTION', 'an array of 2 to 201 times'],
       ['timeline?edges=2030-01-02T00:00:00Z,2030-01-01T00:00:00Z', 'DQ_BAD_OPTION', '`edges[1]` is'],
       ['timeline?edges=2030-01-02T00:00:00Z,soon', 'DQ_BAD_TIME', 'is "soon"'],

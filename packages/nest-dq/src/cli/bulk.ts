@@ -40,6 +40,10 @@ interface BulkAct<Example> {
   start(options: BulkOptions): AsyncIterable<BulkProgress<Example>>;
   /** Formats an example as one line. */
   show(example: Example): string;
+  /** The rest of the sentence, known once the items are counted: `, and resume it`. */
+  more?(): string;
+  /** Whether it also acts without items. @default false */
+  readonly evenIfNone?: boolean;
 }
 
 export function limitOf(args: Arguments): number | undefined {
@@ -56,10 +60,10 @@ export async function actOnMany<Example>(
   act: BulkAct<Example>,
   tube?: string,
 ): Promise<Answer> {
-  const { verb, one, many } = act;
+  const { verb, one, many, evenIfNone = false } = act;
   const options = { by: operator(), cursor: args.text('cursor', 'the cursor printed by the same command') };
   const found = await last(act.start({ ...options, dryRun: true }));
-  const what = `${verb} ${counted(found.done, one, many)}`;
+  const what = `${verb} ${counted(found.done, one, many)}${act.more?.() ?? ''}`;
   const isUnknown =
     found.done === 0 && tube !== undefined && (await warnedOfUnknown(runtime.inspector, tube));
   if (args.has('dry-run')) {
@@ -78,7 +82,7 @@ export async function actOnMany<Example>(
     return { json: { done: 0, failed: 0, skipped: 0, failures: [] }, text: 'nothing was done', status: 1 };
   }
   const { done, failed, skipped, failures } =
-    found.done === 0
+    found.done === 0 && !evenIfNone
       ? found
       : await last(act.start(options), ({ done, failed, skipped, cursor }) => {
           const isFirst = done + failed + skipped === 0 && cursor !== undefined;

@@ -42,8 +42,8 @@ export interface Connected {
 type ClusterCommand = Omit<Command, 'run'> & {
   /** False if it returns no `Answer`, so that it has no `--json`. @default true */
   readonly json?: boolean;
-  /** Whether it writes records or copies, as the application's processes do. */
-  readonly writes?: boolean;
+  /** Whether it writes records or copies, as the application's processes do; for some commands depending on their flags. */
+  readonly writes?: boolean | ((args: Arguments) => boolean);
   /** Whether it acts on the cluster, which `writes` implies: it waits for Redis, and names the context. */
   readonly acts?: boolean;
   /** Whether it shows what it can without Redis. */
@@ -58,10 +58,11 @@ export function clusterCommand(command: ClusterCommand): Command {
     flags: { ...command.flags, ...(command.json === false ? {} : ANSWER_FLAGS), ...CONNECTION_FLAGS },
     run: async (args) => {
       const { clock } = realEnvironment;
-      const isAct = command.acts === true || command.writes === true;
+      const writes = typeof command.writes === 'function' ? command.writes(args) : command.writes === true;
+      const isAct = command.acts === true || writes;
       const context = contextOf(args);
       if (context !== undefined && isAct) note(`context ${context}`);
-      const settings = await settingsOf(args, command.writes ? note : () => undefined);
+      const settings = await settingsOf(args, writes ? note : () => undefined);
       const backend = realEnvironment.backend(settings, undefined);
       const runtime = new DqRuntime(settings, clock, backend);
       const { cluster, waiting } = backend;

@@ -2,6 +2,7 @@ import { type Line, table } from 'nest-handlers/cli';
 import type { DqInspector } from '../operate/inspector.js';
 import type { EqualBuckets, TimelineBucket } from '../operate/waiting-view.js';
 import { clusterCommand } from './cluster.js';
+import { latenessLines } from './lateness.js';
 import { warnedOfUnknown } from './unknown-tube.js';
 
 /** An hour, in ms. */
@@ -14,7 +15,8 @@ export const due = clusterCommand({
   name: 'due',
   operands: ['[TUBE]'],
   summary: 'Chart the number of jobs coming due over time, for one tube or all of them.',
-  about: 'Counts only jobs in the index, in at most 1,000 tubes.',
+  about:
+    'Counts only jobs in the index, in at most 1,000 tubes. For one tube also its capacity, and when its jobs will start late.',
   flags: {
     from: {
       value: 'TIME',
@@ -33,9 +35,13 @@ export const due = clusterCommand({
     const options = { from, to, buckets: args.count('buckets', 1, 200) ?? BUCKETS };
     const tube = args.operand('TUBE');
     if (tube !== undefined) {
-      const buckets = await inspector.timeline(tube, options);
+      const { buckets, ...forecast } = await inspector.forecast(tube, options);
       const isUnknown = buckets.every(({ jobs }) => jobs === 0) && (await warnedOfUnknown(inspector, tube));
-      return { json: { buckets, away: [] }, text: showBars(buckets), status: isUnknown ? 1 : 0 };
+      return {
+        json: { buckets, away: [], ...forecast },
+        text: [...showBars(buckets), ...latenessLines({ buckets, ...forecast })],
+        status: isUnknown ? 1 : 0,
+      };
     }
     const { buckets, away } = await ofAllTubes(inspector, options);
     const gap = away.length > 0 ? [`tubes may be missing, no answer from: ${away.join(', ')}`] : [];

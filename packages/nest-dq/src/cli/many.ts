@@ -1,7 +1,8 @@
 import { type Arguments, type Flags, instant } from 'nest-handlers/cli';
 import type { JobView } from '../api/job.js';
 import type { WaitingFilter } from '../operate/waiting-filter.js';
-import type { BulkOptions } from '../operate/bulk.js';
+import type { BulkOptions, BulkProgress, MoveExample } from '../operate/bulk.js';
+import { MOST_PER_MINUTE } from '../operate/spread.js';
 import { actOnMany, BULK_FLAGS, BULK_STATUS, limitOf } from './bulk.js';
 import { clusterCommand } from './cluster.js';
 
@@ -57,12 +58,18 @@ export const moveMany = clusterCommand({
     },
     later: { value: 'TIME', help: 'move each later by this duration, such as 1h' },
     earlier: { value: 'TIME', help: 'move each earlier by this duration; past times become now' },
+    spread: {
+      value: 'TIME',
+      help: 'spread them evenly over this duration, from the first due time or now; none gets earlier',
+    },
+    'per-minute': { value: 'N', help: 'spread them the same way, N a minute' },
     ...FILTER_FLAGS,
     ...BULK_FLAGS,
   },
   status: BULK_STATUS,
   examples: [
     'nest-dq move-many order.cancel --later 1h --dry-run',
+    'nest-dq move-many order.cancel --from 1h --to 65m --spread 30m --dry-run',
     'nest-dq move-many order.cancel --to 30m --at 2h --yes --json 2> progress.log',
   ],
   run(args, connected) {
@@ -71,20 +78,36 @@ export const moveMany = clusterCommand({
     const now = runtime.now();
     const filter = filterOf(args, now);
     const [at, later, earlier] = [args.instant('at', now), args.duration('later'), args.duration('earlier')];
+    const [spread, perMinute] = [args.duration('spread'), args.count('per-minute', 1, MOST_PER_MINUTE)];
     const times = [
       at,
       later === undefined ? undefined : { later },
       earlier === undefined ? undefined : { earlier },
+      spread === undefined ? undefined : { spread },
+      perMinute === undefined ? undefined : { perMinute },
     ];
     const [when, ...more] = times.filter((time) => time !== undefined);
     if (when === undefined || more.length > 0)
-      throw args.wrong(`expected one of --at, --later and --earlier, got ${when ? more.length + 1 : 0}.`);
+      throw args.wrong(
+        `expected one of --at, --later, --earlier, --spread and --per-minute, got ${when ? more.length + 1 : 0}.`,
+      );
+    let span: BulkProgress<MoveExample>['spread'];
+    const start = async function* (options: BulkOptions) {
+      for await (const progress of runtime.control.rescheduleMany(tube, filter, when, options)) {
+        span = progress.spread;
+        yield progress;
+      }
+    };
+    const reach = () => (span ? `, to ${instant(span.from, now)} up to ${instant(span.to, now)}` : '');
+    const isSpread = spread !== undefined || perMinute !== undefined;
     const act = {
       verb: 'move',
       ...named(tube, now),
-      start: (options: BulkOptions) => runtime.control.rescheduleMany(tube, filter, when, options),
+      ...(isSpread && { show: moved(now) }),
+      start,
+      more: reach,
     };
-    return actOnMany<JobView>(args, connected, act, tube);
+    return actOnMany<MoveExample>(args, connected, act, tube);
   },
 });
 
@@ -103,4 +126,9 @@ function named(tube: string, now: number) {
     many: `waiting jobs of ${tube}`,
     show: ({ id, key, state, dueAt }: JobView) => `${key ?? id}  ${state}, due ${instant(dueAt, now)}`,
   };
+}
+
+/** Formats a job with its new time. */
+export function moved(now: number): (job: MoveExample) => string {
+  return ({ id, key, dueAt, movesTo }) => `${key ?? id}  ${instant(dueAt, now)} → ${instant(movesTo, now)}`;
 }

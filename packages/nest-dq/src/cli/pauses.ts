@@ -1,10 +1,36 @@
-import { distance, instant } from 'nest-handlers/cli';
+import { type Arguments, distance, instant } from 'nest-handlers/cli';
+import type { BulkOptions, MoveExample } from '../operate/bulk.js';
+import { MOST_PER_MINUTE } from '../operate/spread.js';
+import { ACT_FLAGS, actOnMany } from './bulk.js';
+import { moved } from './many.js';
 import { note } from './process.js';
 import { unknownTube, warnedOfUnknown } from './unknown-tube.js';
-import { clusterCommand } from './cluster.js';
+import { clusterCommand, type Connected } from './cluster.js';
 import { operator } from './operator.js';
 
 const operands = ['TUBE'];
+
+async function resumeGradually(args: Arguments, connected: Connected, tube: string, perMinute: number) {
+  const { control, now } = { control: connected.runtime.control, now: connected.runtime.now() };
+  let end: Date | undefined;
+  const start = async function* (options: BulkOptions) {
+    for await (const progress of control.resumeGradually(tube, { perMinute }, options)) {
+      end = progress.spread?.to;
+      yield progress;
+    }
+  };
+  const act = {
+    verb: 'spread',
+    one: `overdue job of ${tube}`,
+    many: `overdue jobs of ${tube}`,
+    start,
+    show: moved(now),
+    evenIfNone: true,
+    /** Known once the jobs are counted. */
+    more: () => (end ? `, caught up at ${instant(end, now)}, and resume it` : ', and resume it'),
+  };
+  return actOnMany<MoveExample>(args, connected, act, tube);
+}
 
 export const pause = clusterCommand({
   name: 'pause',
@@ -44,14 +70,26 @@ export const pause = clusterCommand({
 export const resume = clusterCommand({
   name: 'resume',
   acts: true,
+  writes: (args) => args.has('per-minute'),
   operands,
   summary: 'Resume a paused tube, so that its due jobs run.',
-  about: 'Takes effect in all processes within a second.',
-  flags: {},
-  status: '0 resumed, or was not paused; 1 unknown tube; 2 Redis unusable',
-  examples: ['nest-dq resume mail.welcome'],
-  async run(args, { runtime }) {
+  about:
+    'Takes effect in all processes within a second. With --per-minute, first spreads the overdue jobs from now on, which\n' +
+    'resets their attempts, and asks for confirmation; if that is interrupted, the tube stays paused.',
+  flags: {
+    'per-minute': { value: 'N', help: 'run the overdue jobs gradually, N a minute' },
+    ...ACT_FLAGS,
+  },
+  status:
+    '0 resumed, or was not paused; 1 not resumed, partly failed, unknown tube, or a node is unreachable; 2 Redis unusable',
+  examples: ['nest-dq resume mail.welcome', 'nest-dq resume mail.welcome --per-minute 600 --dry-run'],
+  async run(args, connected) {
+    const { runtime } = connected;
     const tube = args.required('TUBE');
+    const perMinute = args.count('per-minute', 1, MOST_PER_MINUTE);
+    if (perMinute !== undefined) return resumeGradually(args, connected, tube, perMinute);
+    const unused = Object.keys(ACT_FLAGS).find((flag) => flag !== 'yes' && args.has(flag));
+    if (unused !== undefined) throw args.wrong(`--${unused} needs --per-minute.`);
     const { ended, unknown } = await runtime.control.resume(tube, { by: operator() });
     const since = ended && distance(ended.since.getTime() - runtime.now());
     if (unknown) await warnedOfUnknown(runtime.inspector, tube);

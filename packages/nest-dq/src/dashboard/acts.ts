@@ -102,6 +102,11 @@ export const BEGIN_BULK: Readonly<Record<keyof BulkActs, BeginAct>> = {
     const [tube, filter] = [input.must('tube', text), waitingFilter(input)];
     return progressOf(control.rescheduleMany(tube, filter, when, optionsOf(input, doer)));
   },
+  resumeGradually({ control }, body, doer) {
+    const input = new Input('the body', body, [...COMMON, 'perMinute']);
+    const pace = { perMinute: input.must('perMinute', number) };
+    return progressOf(control.resumeGradually(input.must('tube', text), pace, optionsOf(input, doer)));
+  },
   reviveMany({ control }, body, doer) {
     const input = new Input('the body', body, [...COMMON, 'filter', 'delay']);
     const options = { ...optionsOf(input, doer), ...input.part('delay', span) };
@@ -137,9 +142,10 @@ export function isBulkAct(name: string): name is keyof BulkActs {
 async function* progressOf(
   progress: AsyncIterable<BulkProgress<unknown>>,
 ): AsyncGenerator<BulkProgressWire, void, undefined> {
-  for await (const { failures, examples, earliest, latest, ...counts } of progress) {
+  for await (const { failures, examples, earliest, latest, spread, ...counts } of progress) {
     yield {
       ...counts,
+      ...(spread && { spread: { from: spread.from.toISOString(), to: spread.to.toISOString() } }),
       ...(earliest && latest && { earliest: earliest.toISOString(), latest: latest.toISOString() }),
       failures: failures.map(({ id, error }) => ({ id, ...errorWire(error) })),
       examples: examples.map((example) => withoutPayload(example as DeadLetter)),
@@ -166,7 +172,7 @@ function waitingFilter(input: Input): WaitingFilter {
   };
 }
 
-const WHEN = ['at', 'delay', 'later', 'earlier'] as const;
+const WHEN = ['at', 'delay', 'later', 'earlier', 'spread', 'perMinute'] as const;
 
 function newTime(when: Input): NewTime {
   const [name, ...more] = WHEN.filter((each) => when.has(each));
@@ -176,5 +182,6 @@ function newTime(when: Input): NewTime {
       `\`when\` must have exactly one field: expected one of ${WHEN.join(', ')}`,
     );
   if (name === 'at') return when.must('at', time);
+  if (name === 'perMinute') return { perMinute: when.must('perMinute', number) };
   return { [name]: when.must(name, span) } as { delay: number };
 }

@@ -1,7 +1,7 @@
 import type { DqRuntime } from '../nest/runtime.js';
 import type { Explanation } from '../operate/explanation.js';
 import { inSteps } from '../operate/history-view.js';
-import { anything, Input, isSet, JOB_FIELDS, jobRef, names, number, text, time, times } from './input.js';
+import { anything, Input, isSet, JOB_FIELDS, jobRef, names, number, span, text, time, times } from './input.js';
 import {
   KAFKA_FILTER,
   KAFKA_LETTER,
@@ -12,6 +12,7 @@ import {
 } from './kafka.js';
 import { LETTER_PAGE, letterFilter, letterPage, withoutPayload } from './letters.js';
 import type { FinishedJob } from '../operate/finished-view.js';
+import type { ForecastSpread } from '../operate/forecast.js';
 import type { DqInspector } from '../operate/inspector.js';
 import type { TubeView } from '../operate/tube-view.js';
 import { checkTimeline, type TimelineBucket, type TimelineOptions } from '../operate/waiting-view.js';
@@ -35,6 +36,7 @@ export interface Read {
 
 const RANGE = ['from', 'to'] as const;
 const EDGES = ['edges'] as const;
+const SPREAD = ['dueFrom', 'dueTo', 'spread', 'perMinute'] as const;
 
 /** Reads by route, below `api/`. */
 export const READS: Readonly<Record<string, Read>> = {
@@ -67,6 +69,11 @@ export const READS: Readonly<Record<string, Read>> = {
   'tubes/:tube/timeline': {
     query: EDGES,
     read: ({ inspector }, query, tube) => inspector.timeline(tube, { edges: query.must('edges', times) }),
+  },
+  'tubes/:tube/forecast': {
+    query: [...EDGES, ...SPREAD],
+    read: ({ inspector }, query, tube) =>
+      inspector.forecast(tube, { edges: query.must('edges', times) }, spreadIn(query)),
   },
   timeline: {
     query: EDGES,
@@ -151,6 +158,14 @@ export const READS: Readonly<Record<string, Read>> = {
     },
   },
 };
+
+/** The jobs of a forecast that are spread; undefined if none are. */
+function spreadIn(query: Input): ForecastSpread | undefined {
+  if (SPREAD.every((name) => !query.has(name))) return undefined;
+  const range = { ...query.part('dueFrom', time), ...query.part('dueTo', time) };
+  if (query.has('perMinute')) return { ...range, perMinute: query.must('perMinute', number) };
+  return { ...range, spread: query.must('spread', span) };
+}
 
 function withoutLetterPayload({ deadLetter, ...rest }: Pick<Explanation, 'deadLetter'>): object {
   return { ...rest, ...(deadLetter && { deadLetter: withoutPayload(deadLetter) }) };

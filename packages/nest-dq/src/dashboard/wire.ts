@@ -9,7 +9,9 @@ import type { ActPage, ActView } from '../operate/act-view.js';
 import type { ExplainedJob, ExplanationReason } from '../operate/explanation.js';
 import type { FinishedJob } from '../operate/finished-view.js';
 import type { DeadGroup, DeadGroups } from '../operate/dead-view.js';
+import type { Forecast } from '../operate/forecast.js';
 import type { HistoryBucket, TubeHistory } from '../operate/history-view.js';
+import type { MoveExample } from '../operate/bulk.js';
 import type { NodeView } from '../operate/node-view.js';
 import type { Problems } from '../operate/problems.js';
 import type { ProcessView } from '../operate/processes.js';
@@ -19,7 +21,6 @@ import type { SearchResult } from '../operate/search.js';
 import type { SeriesView } from '../operate/series-view.js';
 import type { PausedTube, ResumedTube } from '../operate/tube-pauses.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
-import type { MoveExample } from '../operate/waiting-acts.js';
 import type { JobPage, JobSummary, TimelineBucket } from '../operate/waiting-view.js';
 import type { KafkaActOptions, KafkaLetter, KafkaLetterSummary, KafkaPlace } from './kafka-cluster.js';
 
@@ -68,6 +69,11 @@ export type FinishedJobWire = AsJson<Omit<FinishedJob, 'result'>>;
 
 /** `GET api/tubes/:tube/timeline`. */
 export type TimelineWire = readonly AsJson<TimelineBucket>[];
+/**
+ * `GET api/tubes/:tube/forecast?edges`. With `spread`, a duration, or `perMinute`, and `dueFrom` and `dueTo`: as if these jobs
+ * were spread.
+ */
+export type ForecastWire = AsJson<Forecast>;
 /** `GET api/timeline`: the tubes with the most jobs, largest first. */
 export interface TimelinesWire {
   readonly tubes: readonly { readonly tube: string; readonly buckets: TimelineWire }[];
@@ -251,12 +257,14 @@ export interface LetterFilterWire {
   readonly group?: string;
   readonly limit?: number;
 }
-/** New due time: an ISO time, or durations such as '1h'. */
+/** New due time: an ISO time, durations such as '1h', or spread over a duration or at a number per minute. */
 export type NewTimeWire =
   | { readonly at: string }
   | { readonly delay: string }
   | { readonly later: string }
-  | { readonly earlier: string };
+  | { readonly earlier: string }
+  | { readonly spread: string }
+  | { readonly perMinute: number };
 
 /** The body of `POST api/acts/:act` and the result, answered as `{ result }`, for each act on one thing. */
 export interface SingleActs {
@@ -304,6 +312,8 @@ export interface BulkActs {
     body: BulkBody & { tube: string; filter: WaitingFilterWire; when: NewTimeWire };
     example: AsJson<MoveExample>;
   };
+  /** Spreads what is overdue from now on, then resumes the tube. */
+  resumeGradually: { body: BulkBody & { tube: string; perMinute: number }; example: AsJson<MoveExample> };
   /** `delay` is a duration from now. */
   reviveMany: {
     body: BulkBody & { tube: string; filter: LetterFilterWire; delay?: string };
@@ -342,6 +352,8 @@ export interface BulkProgressWire<Example = unknown> {
   /** In a dry run of jobs or dead letters, the first and the last time at which they are due, or died. */
   readonly earliest?: string;
   readonly latest?: string;
+  /** First and last new time of a spread. */
+  readonly spread?: { readonly from: string; readonly to: string };
   /** Kafka partitions such as `orders.dead/0` that are left out because they have no leader. Absent if there are none. */
   readonly leaderless?: readonly string[];
 }
@@ -368,6 +380,7 @@ export type ActName =
   | 'kafkaDiscard'
   | 'revokeMany'
   | 'rescheduleMany'
+  | 'resumeGradually'
   | 'reviveMany'
   | 'discardMany'
   | 'repair'

@@ -1,14 +1,15 @@
 // ◆ marks a rule of docs/internals/delivery.md.
 import { type ActProgress, DqError, type DqErrorCode, factOf, toError } from '../errors.js';
-import type { PatienceOptions, RescheduleResult } from '../api/job.js';
+import type { JobView, PatienceOptions, RescheduleResult } from '../api/job.js';
 import { checkBetween, checkBoolean, checkObject } from '../producer/call-options.js';
 import type { Act, ActOptions } from './act.js';
-import type { StoredTube } from '../api/tube.js';
-import type { RefContent } from '../copies/job-ref.js';
+import { type StoredTube, withoutPrefix } from '../api/tube.js';
+import { formatRef, type RefContent } from '../copies/job-ref.js';
 import type { WaitingJob } from '../ledger/waiting/waiting-jobs.js';
 import { reschedule } from '../producer/job-mover.js';
 import type { ProducerContext } from '../producer/producer-context.js';
 import type { PatientCall } from '../producer/retries.js';
+import { keysOf } from './waiting-view.js';
 
 /** Options of every bulk act. */
 export interface BulkOptions extends PatienceOptions, ActOptions {
@@ -31,6 +32,14 @@ export interface BulkProgress<Example> extends ActProgress {
   readonly earliest?: Date;
   /** The last such time. */
   readonly latest?: Date;
+  /** First and last new time of a spread. Absent if no job matches. */
+  readonly spread?: { readonly from: Date; readonly to: Date };
+}
+
+/** A job that `rescheduleMany` would move. */
+export interface MoveExample extends JobView {
+  /** Its new time. */
+  readonly movesTo: Date;
 }
 
 /** The outcome for one of many items. */
@@ -59,6 +68,8 @@ export interface Bulk<Item extends { readonly id: string }, Example> {
    */
   change(items: readonly Item[], ended: (item: Item, how: Changed) => void): Promise<void>;
   show(item: Item): Promise<Example>;
+  /** More fields of its progress. */
+  told?(): Pick<BulkProgress<Example>, 'spread'>;
 }
 
 /** The limit common to all filters. */
@@ -69,6 +80,8 @@ export interface BulkLimit {
 
 /** Number of items read, and changed, together. */
 export const PAGE = 128;
+/** Each move stores copies on nodes. */
+export const MOVES_AT_ONCE = 32;
 const MAX_SHOWN = 10;
 
 /**
@@ -91,7 +104,8 @@ export async function* inBulk<Item extends { readonly id: string }, Example>(
   const progress = () => ({ ...counts, ...(cursor === undefined ? {} : { cursor }) });
   let [earliest, latest] = [Infinity, -Infinity];
   const span = () => (latest < earliest ? {} : { earliest: new Date(earliest), latest: new Date(latest) });
-  const told = () => ({ ...progress(), failures: [...failures], examples: [...examples], ...span() });
+  const lists = () => ({ failures: [...failures], examples: [...examples] });
+  const told = () => ({ ...progress(), ...lists(), ...span(), ...bulk.told?.() });
   const note = ({ id }: Item, how: Changed) => {
     counts[typeof how === 'string' ? how : 'failed']++;
     if (typeof how !== 'string' && failures.length < MAX_SHOWN) failures.push({ id, error: how });
@@ -200,6 +214,30 @@ export function checkLimit(limit: unknown): void {
 /** The content of a receipt for a listed job. */
 export function targetOf(tube: StoredTube, { id, born, due, places }: WaitingJob): RefContent {
   return { tube, id, born, due, copies: places.length, places };
+}
+
+/** Shows a listed job, with its key, from a copy that answers within a second. */
+export async function viewListed(
+  { parts }: ProducerContext,
+  tube: StoredTube,
+  job: WaitingJob,
+): Promise<JobView> {
+  const { id, due, attempt } = job;
+  const key = (await keysOf(parts, tube, [job])).get(id);
+  return {
+    state: stateOf(attempt),
+    id,
+    ref: formatRef(targetOf(tube, job), parts.cluster.settings.seal),
+    tube: withoutPrefix(tube, parts.settings.prefix),
+    ...(key !== undefined && { key }),
+    dueAt: new Date(due),
+    attempt,
+  };
+}
+
+/** The state of a waiting job. */
+export function stateOf(attempt: number): 'waiting' | 'retrying' {
+  return attempt > 0 ? 'retrying' : 'waiting';
 }
 
 /**

@@ -8,12 +8,13 @@ import { checkObject } from '../producer/call-options.js';
 import type { ProducerContext } from '../producer/producer-context.js';
 import type { DqProducer } from '../producer/producer.js';
 import { Act, actOnJob, type ActOptions } from './act.js';
-import type { BulkOptions, BulkProgress } from './bulk.js';
+import { type BulkOptions, type BulkProgress, checkBulk, type MoveExample } from './bulk.js';
 import { LetterActs } from './letter-acts.js';
 import type { DeadLetterFilter } from './letter-filter.js';
+import { checkPerMinute } from './spread.js';
 import { checkNode, repair, type RepairExample, type RepairOptions } from './repair.js';
 import { TubePauses, type PausedTube, type ResumedTube } from './tube-pauses.js';
-import { type MoveExample, WaitingActs } from './waiting-acts.js';
+import { WaitingActs } from './waiting-acts.js';
 import type { NewTime, WaitingFilter } from './waiting-filter.js';
 
 /** Controls a cluster, by the rules that apply to every job. Each act is emitted as the event `operated`. Inject it. */
@@ -80,6 +81,11 @@ export abstract class DqControl {
    * earlier: '1h' }`, where a time in the past means now. Attempts are reset. A job that others moved, that runs or that has
    * ended counts as skipped; none is moved twice, even if you repeat the call with a `cursor`. Otherwise as `revokeMany`. The
    * iteration may also throw `DQ_PAST_TIME`.
+   *
+   * `{ spread: '30m' }` and `{ perMinute: 600 }` distribute them evenly, in the order of their due times, from the first due
+   * time, or from now if that is later. None gets earlier: a job that is due after its turn keeps its time and its attempts, and
+   * counts as done. It counts the jobs before it begins; jobs added later aren't part of it. Repeated with a `cursor`, it gives
+   * each job the turn it would have had; if the next turn has passed by then, the rest begins now, at the same distances.
    */
   abstract rescheduleMany(
     tube: string | Tube,
@@ -107,6 +113,18 @@ export abstract class DqControl {
    * `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
    */
   abstract resume(tube: string | Tube, options?: PatienceOptions & ActOptions): Promise<ResumedTube>;
+
+  /**
+   * Ends the pause of a tube without a burst: spreads what is overdue from now on, `perMinute` jobs a minute, and then resumes
+   * the tube. Jobs that come due meanwhile run at their own times, in addition. The overdue jobs are moved as by
+   * `rescheduleMany`, with the same progress and errors; if the act ends early, the tube stays paused, and the same call with the
+   * `cursor` continues. Emits `operated` for both parts.
+   */
+  abstract resumeGradually(
+    tube: string | Tube,
+    pace: { perMinute: number },
+    options?: BulkOptions,
+  ): AsyncIterable<BulkProgress<MoveExample>>;
 
   /**
    * Restores the missing copies of waiting jobs. A copy is missing if its node answers and doesn't have it, is drained, or is the
@@ -195,6 +213,27 @@ export class ClusterControl extends DqControl {
 
   override resume(tube: string | Tube, options?: PatienceOptions & ActOptions): Promise<ResumedTube> {
     return this.pauses.resume(tube, options);
+  }
+
+  override resumeGradually(
+    tube: string | Tube,
+    pace: { perMinute: number },
+    options?: BulkOptions,
+  ): AsyncIterable<BulkProgress<MoveExample>> {
+    this.refuseWithoutList('resumeGradually');
+    const { perMinute } = checkObject('the pace', pace, ['perMinute']);
+    const checked = checkBulk(options);
+    const spread = this.waiting.spreadOverdue(tube, checkPerMinute(perMinute), checked);
+    return this.resumeAfter(spread, tube, checked);
+  }
+
+  private async *resumeAfter(
+    spread: AsyncIterable<BulkProgress<MoveExample>>,
+    tube: string | Tube,
+    { by, patience, dryRun = false }: BulkOptions,
+  ): AsyncGenerator<BulkProgress<MoveExample>, void, undefined> {
+    yield* spread;
+    if (!dryRun) await this.pauses.resume(tube, { by, patience });
   }
 
   override drainNode(endpoint: string, options?: ActOptions): Promise<boolean> {

@@ -23,6 +23,7 @@ import {
   type TimelineOptions,
   waitingPage,
 } from './waiting-view.js';
+import { Capacities, type Forecast, forecastOf, type ForecastSpread } from './forecast.js';
 import { payloadOf, type JobPayload } from './job-payload.js';
 import { type PrefixSearchResult, searchPrefix } from './prefix-search.js';
 import { searchJobs, type SearchResult } from './search.js';
@@ -84,6 +85,17 @@ export abstract class DqInspector {
   abstract timeline(tube: string | Tube, options: TimelineOptions): Promise<TimelineBucket[]>;
 
   /**
+   * Resolves with the timeline of a tube and how late its jobs will start: the tube as a queue with the rate limit of its handler,
+   * or with the most it ran in a minute of the last two days in which it had a backlog, whichever is lower. `spread`: as if these
+   * jobs were spread. Only listed jobs count, and nothing that is still to be added. Rejects as `jobs` does.
+   */
+  abstract forecast(
+    tube: string | Tube,
+    options: TimelineOptions,
+    spread?: ForecastSpread,
+  ): Promise<Forecast>;
+
+  /**
    * Groups the dead letters of all tubes by their errors. It reads them from the ledger in pages of 128, at most `limit` letters,
    * the newest. Rejects with `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_BAD_TUBE`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
    */
@@ -131,8 +143,11 @@ interface InspectorParts extends Pick<
 
 /** The inspector of one cluster. */
 export class ClusterInspector extends DqInspector {
+  private readonly capacities: Capacities;
+
   constructor(private readonly parts: InspectorParts) {
     super();
+    this.capacities = new Capacities(parts.clock);
   }
 
   override nodes(): Promise<NodeView[]> {
@@ -191,6 +206,16 @@ export class ClusterInspector extends DqInspector {
   override async timeline(tube: string | Tube, options: TimelineOptions): Promise<TimelineBucket[]> {
     const { waiting, settings } = this.parts;
     return timelineOf({ waiting, tube: storedTube(tube, settings.prefix) }, options);
+  }
+
+  override async forecast(
+    tube: string | Tube,
+    options: TimelineOptions,
+    spread?: ForecastSpread,
+  ): Promise<Forecast> {
+    const { parts, capacities } = this;
+    const storedAs = storedTube(tube, parts.settings.prefix);
+    return forecastOf({ ...parts, capacities }, storedAs, options, spread);
   }
 
   override async deadGroups(filter?: DeadGroupsFilter): Promise<DeadGroups> {

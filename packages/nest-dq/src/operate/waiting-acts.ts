@@ -16,30 +16,20 @@ import {
   checkBulk,
   inBulk,
   moveListed,
+  type MoveExample,
+  MOVES_AT_ONCE,
   ofOne,
   PAGE,
   someAtOnce,
   targetOf,
+  viewListed,
 } from './bulk.js';
-import {
-  checkNewTime,
-  checkWaitingFilter,
-  stateOf,
-  type NewTime,
-  type WaitingFilter,
-} from './waiting-filter.js';
-import { keysOf } from './waiting-view.js';
+import { readStart as readSpread, spreadWaiting } from './spread-act.js';
+import { checkSpread, type Spread } from './spread.js';
+import { checkNewTime, checkWaitingFilter, type NewTime, type WaitingFilter } from './waiting-filter.js';
 
 /** A node takes back the copies of a silent consumer within a minute, so a frozen process is waited for. */
 const HELD_LIMIT_MS = 70_000;
-/** Each move stores copies on nodes. */
-const MOVES_AT_ONCE = 32;
-
-/** A job that `rescheduleMany` would move. */
-export interface MoveExample extends JobView {
-  /** Its new time. */
-  readonly movesTo: Date;
-}
 
 type Change = Bulk<WaitingJob, JobView>['change'];
 type WaitingAct<Example> = AsyncGenerator<BulkProgress<Example>, void, undefined>;
@@ -69,7 +59,7 @@ export class WaitingActs {
           const ref = this.refOf(storedAs, job);
           ended(job, await this.revokeForCertain(ref, { confirmed: true, patience }));
         }),
-      show: (job) => this.view(storedAs, job),
+      show: (job) => viewListed(this.context, storedAs, job),
     });
     return this.begin('revokeMany', tube, filter, checked, {}, revoke);
   }
@@ -81,8 +71,10 @@ export class WaitingActs {
     options?: BulkOptions,
   ): WaitingAct<MoveExample> {
     const checked = checkBulk(options);
+    const stepOf = checkSpread(when);
+    if (stepOf) return this.spread('rescheduleMany', tube, filter, checked, { change: when }, stepOf);
     const call = { patience: this.context.patienceOf(checked.patience) };
-    const dueOf = checkNewTime(when);
+    const dueOf = checkNewTime(when as Exclude<NewTime, Spread>);
     const move = (storedAs: StoredTube): Work<MoveExample> => {
       const dueNow = (job: WaitingJob) => dueOf(job.due)(this.context.now(storedAs));
       return {
@@ -91,10 +83,40 @@ export class WaitingActs {
             const result = await moveListed(this.context, call, storedAs, job, () => dueNow(job));
             ended(job, typeof result !== 'string' ? result : result === 'rescheduled' ? 'done' : 'skipped');
           }),
-        show: async (job) => ({ ...(await this.view(storedAs, job)), movesTo: new Date(dueNow(job)) }),
+        show: async (job) => ({
+          ...(await viewListed(this.context, storedAs, job)),
+          movesTo: new Date(dueNow(job)),
+        }),
       };
     };
     return this.begin('rescheduleMany', tube, filter, checked, { change: when }, move);
+  }
+
+  /** Moves the overdue jobs of a tube to turns from now on. Otherwise as `rescheduleMany`. */
+  spreadOverdue(tube: string | Tube, perMinute: number, options: BulkOptions): WaitingAct<MoveExample> {
+    const storedAs = storedTube(tube, this.context.parts.settings.prefix);
+    const filter = { dueTo: new Date(Math.ceil(this.context.now(storedAs))) };
+    const change = { perMinute };
+    return this.spread('resumeGradually', tube, filter, options, { change }, checkSpread(change)!);
+  }
+
+  private spread(
+    name: 'rescheduleMany' | 'resumeGradually',
+    tube: string | Tube,
+    filter: WaitingFilter,
+    options: BulkOptions,
+    more: ActTarget,
+    stepOf: (count: number) => number,
+  ): WaitingAct<MoveExample> {
+    this.context.refuseIfClosed();
+    const { events, settings } = this.context.parts;
+    const storedAs = storedTube(tube, settings.prefix);
+    const checked = checkWaitingFilter(filter);
+    const on = { tube: withoutPrefix(storedAs, settings.prefix), filter, ...more };
+    const act = new Act(events, name, on, options.by);
+    this.context.patienceOf(options.patience); // or it throws
+    if (options.cursor !== undefined) readSpread(options.cursor); // or it throws
+    return spreadWaiting(this.context, { tube: storedAs, filter: checked, stepOf, options, act });
   }
 
   private async revokeForCertain(ref: JobRefText, options: RevokeOptions): Promise<Changed> {
@@ -152,22 +174,6 @@ export class WaitingActs {
       ...workIn(storedAs),
     };
     return inBulk(bulk, { cursor, ...limits }, dryRun ? undefined : act);
-  }
-
-  /** With its key, from a copy that answers within a second. */
-  private async view(storedAs: StoredTube, job: WaitingJob): Promise<JobView> {
-    const { id, due, attempt } = job;
-    const { parts } = this.context;
-    const key = (await keysOf(parts, storedAs, [job])).get(id);
-    return {
-      state: stateOf(attempt),
-      id,
-      ref: this.refOf(storedAs, job),
-      tube: withoutPrefix(storedAs, parts.settings.prefix),
-      ...(key !== undefined && { key }),
-      dueAt: new Date(due),
-      attempt,
-    };
   }
 
   private refOf(tube: StoredTube, job: WaitingJob): JobRefText {

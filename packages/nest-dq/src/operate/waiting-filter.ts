@@ -4,8 +4,9 @@ import type { WaitingJob } from '../ledger/waiting/waiting-jobs.js';
 import { checkObject } from '../producer/call-options.js';
 import { dueAgain, dueAt, type Due } from '../producer/due.js';
 import { parseDuration } from '../time/duration.js';
-import { checkLimit, type BulkLimit } from './bulk.js';
+import { checkLimit, stateOf, type BulkLimit } from './bulk.js';
 import { checkRange } from './letter-filter.js';
+import type { Spread } from './spread.js';
 
 /** Selects waiting jobs of a tube that match all given fields; `{}` selects all. */
 export interface WaitingFilter extends BulkLimit {
@@ -18,15 +19,22 @@ export interface WaitingFilter extends BulkLimit {
 }
 
 /** Ledger times in ms. */
-interface CheckedWaitingFilter extends BulkLimit {
+export interface CheckedWaitingFilter extends BulkLimit {
   readonly from: number;
   readonly to: number | undefined;
   readonly matches: (job: WaitingJob) => boolean;
 }
 
-/** New due time of jobs: a time, a delay from now, or later or earlier than each was due. */
+/** New due time of jobs: a time, a delay from now, later or earlier than each was due, or spread. */
 export type NewTime =
-  When | { readonly delay: Duration } | { readonly later: Duration } | { readonly earlier: Duration };
+  | When
+  | { readonly delay: Duration }
+  | { readonly later: Duration }
+  | { readonly earlier: Duration }
+  | Spread;
+
+/** A new time that doesn't depend on other jobs. */
+type SingleTime = Exclude<NewTime, Spread>;
 
 /** Throws `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
 export function checkWaitingFilter(filter: WaitingFilter): CheckedWaitingFilter {
@@ -42,16 +50,11 @@ export function checkWaitingFilter(filter: WaitingFilter): CheckedWaitingFilter 
   return { from, to, matches, limit };
 }
 
-/** The state of a waiting job. */
-export function stateOf(attempt: number): 'waiting' | 'retrying' {
-  return attempt > 0 ? 'retrying' : 'waiting';
-}
-
 /**
  * Returns the new time of a job by its due time. A shift into the past means now. Throws `DQ_BAD_TIME`, `DQ_BAD_DURATION`,
  * `DQ_BAD_OPTION`; the result may throw `DQ_PAST_TIME` and `DQ_TOO_FAR`.
  */
-export function checkNewTime(when: NewTime): (due: number) => Due {
+export function checkNewTime(when: SingleTime): (due: number) => Due {
   const shift = shiftOf(when);
   if (shift !== undefined) return (due) => dueAt(Math.max(0, due + shift), true);
   const due = dueAgain(when as When | { readonly delay: Duration }, false);
@@ -59,7 +62,7 @@ export function checkNewTime(when: NewTime): (due: number) => Due {
 }
 
 /** The shift in ms; undefined if it isn't a shift. */
-function shiftOf(when: NewTime): number | undefined {
+function shiftOf(when: SingleTime): number | undefined {
   if (typeof when !== 'object' || when === null) return undefined;
   if ('later' in when) return parseDuration(checkObject('the new time', when, ['later']).later, '`later`');
   if ('earlier' in when)

@@ -1,0 +1,80 @@
+// A tube as a queue with a capacity: how late the jobs of a timeline start. Pure; times in ms since 1970, durations in ms.
+
+/** Consecutive spans of time with the number of jobs that are due in each. Within one they are taken as evenly due. */
+export interface Arrivals {
+  readonly from: number;
+  readonly to: number;
+  readonly jobs: number;
+}
+
+export interface QueueState {
+  /** Start of the first span. */
+  readonly now: number;
+  /** Jobs that are overdue now. */
+  readonly overdue: number;
+  /** Jobs that can be run per minute. */
+  readonly perMinute: number;
+  /** Nothing runs until then. @default now */
+  readonly heldUntil?: number;
+}
+
+/** A span in which a job that comes due starts late. */
+export interface LateSpan {
+  readonly from: number;
+  readonly to: number;
+  /** The longest lateness. */
+  readonly upTo: number;
+}
+
+/** For each span, how late a job that is due in it starts at most. */
+export function latenessOf(
+  spans: readonly Arrivals[],
+  { now, overdue, perMinute, heldUntil = now }: QueueState,
+): number[] {
+  const each = 60_000 / perMinute;
+  /** When the last of the jobs so far starts. */
+  let free = Math.max(now, heldUntil) + overdue * each;
+  return spans.map(({ from, to, jobs }) => {
+    const atStart = Math.max(0, free - from);
+    free = Math.max(to, Math.max(free, from) + jobs * each);
+    return Math.max(atStart, free - to);
+  });
+}
+
+/** The spans in which jobs start late by `least` or more, joined where they touch. */
+export function lateSpans(
+  spans: readonly Arrivals[],
+  lateness: readonly number[],
+  least: number,
+): LateSpan[] {
+  const late: LateSpan[] = [];
+  for (const [i, { from, to }] of spans.entries()) {
+    const upTo = lateness[i]!;
+    if (upTo < least) continue;
+    const last = late.at(-1);
+    if (last?.to === from) late[late.length - 1] = { from: last.from, to, upTo: Math.max(last.upTo, upTo) };
+    else late.push({ from, to, upTo });
+  }
+  return late;
+}
+
+/** Some of the jobs of a timeline, as if they were spread. */
+export interface SpreadJobs {
+  /** Number of jobs of the timeline due before the first of them. */
+  readonly before: number;
+  readonly count: number;
+  /** When the first is due at the earliest. */
+  readonly begin: number;
+  /** Time between two. */
+  readonly step: number;
+}
+
+/**
+ * Returns how many of the `counted` jobs due before a time still are once some are spread. Since none gets earlier and the order
+ * stays, the number of these is what it was, or the number of turns so far, whichever is less.
+ */
+export function countSpread(counted: number, at: number, { before, count, begin, step }: SpreadJobs): number {
+  const chosen = Math.min(Math.max(counted - before, 0), count);
+  const turns = Math.min(Math.max((at - begin) / step, 0), count);
+  return counted - chosen + Math.min(chosen, turns);
+}
