@@ -9,7 +9,7 @@ const start = dashboardApps();
 
 /** The class with the colour of each tube, by its name in the legend. */
 async function colours(page: Page): Promise<Map<string, string>> {
-  const legend = page.locator('.legend li');
+  const legend = page.locator('.legend li:has(.tube)');
   await legend.first().waitFor();
   const entries = await legend.evaluateAll((items: any[]) =>
     items.map((item) => [item.textContent as string, item.querySelector('i').className as string] as const),
@@ -23,7 +23,7 @@ it('a tube keeps its colour when others have more jobs, on a zoom and after a re
   for (const [i, tube] of tubes.entries())
     for (let job = 0; job <= i; job++) await app.producer.delay(tube, {}, '40m');
   const { page } = await browser.open(app.at('timeline'));
-  await page.locator('.legend li').nth(3).waitFor();
+  await page.locator('.legend li:has(.tube)').nth(3).waitFor();
   const first = await colours(page);
   expect(new Set(first.values()).size).toBe(4);
   for (let job = 0; job < 9; job++) await app.producer.delay(tubes[0]!, {}, '20m');
@@ -31,7 +31,7 @@ it('a tube keeps its colour when others have more jobs, on a zoom and after a re
   await page.getByRole('heading', { name: 'Jobs due in this period: 19' }).waitFor();
   expect(await colours(page)).toEqual(first);
   await page.reload();
-  await page.locator('.legend li').nth(3).waitFor();
+  await page.locator('.legend li:has(.tube)').nth(3).waitFor();
   expect(await colours(page)).toEqual(first);
 });
 

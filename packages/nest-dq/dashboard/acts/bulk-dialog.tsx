@@ -6,13 +6,13 @@ import { actOnMany, type BulkAct } from '../server/requests.js';
 import { closeDialog, showDialog } from '../state/dialog.js';
 import { noteInterrupted, type Interrupted } from '../state/interrupted.js';
 import { t } from '../words/language.js';
-import { count, duration } from '../words/say.js';
+import { count, duration, time } from '../words/say.js';
 import { blockedText } from './blocked.js';
 import { Blocked } from './confirming.js';
 import { Examples } from './examples.js';
 import { readMost, withMost } from './most.js';
 import { joined, pace } from './progress.js';
-import { titleOf } from './titles.js';
+import { titleOf, wordOf } from './titles.js';
 
 /**
  * `counting` what the act would change, `asking` whether to, `acting`, and `over`. `stopped`: it can continue. `uncounted`:
@@ -44,6 +44,7 @@ function BulkDialog({
   readonly begun: Begun | undefined;
 }) {
   const { name, body } = acts[0]!;
+  const word = wordOf(acts[0]!);
   const [step, setStep] = useState<Step>('counting');
   const [progress, setProgress] = useState<Progress>();
   /** Result of the dry run. */
@@ -132,7 +133,15 @@ function BulkDialog({
       onClose={() => hasActed && after()}
     >
       <p role="status">{t(`bulk.${step}`, { done: count(hasActed ? before + done : done) })}</p>
-      {!hasActed && <p>{t(`about.${name}`)}</p>}
+      {!hasActed && <p>{t(`about.${word}`)}</p>}
+      {counted?.spread && (
+        <p>
+          {t('bulk.spread', {
+            from: time(Date.parse(counted.spread.from)),
+            to: time(Date.parse(counted.spread.to)),
+          })}
+        </p>
+      )}
       {step === 'acting' && <Pace progress={progress} total={meant - earlier} began={began.current} />}
       {progress && hasActed && (
         <p class="faint">
@@ -205,7 +214,7 @@ function BulkDialog({
             bad
             blocked={blocked}
             disabled={step === 'counting' || found === 0 || Number.isNaN(most) || !isConfirmed}
-            label={t(`bulk.${meant === 1 ? 'one' : 'go'}.${name}`, { done: count(meant) })}
+            label={t(`bulk.${meant === 1 ? 'one' : 'go'}.${word}`, { done: count(meant) })}
             onClick={() => void run(false, before, most)}
           />
         )}

@@ -5,6 +5,7 @@ import { t } from '../words/language.js';
 import { count } from '../words/say.js';
 import { ActButton } from './act-button.js';
 import { askBulk } from './bulk-dialog.js';
+import { wordOf } from './titles.js';
 
 /** A notice of an interrupted bulk act, with a button to continue it. */
 export function InterruptedBar() {
@@ -14,7 +15,7 @@ export function InterruptedBar() {
   const { body } = bulk;
   const tube = 'tube' in body ? body.tube : undefined;
   const scope = [tube, 'node' in body ? body.node : undefined].filter((each) => each !== undefined);
-  const name = `${t(`act.${bulk.name}`)}${scope.length > 0 ? ` (${scope.join(', ')})` : ''}`;
+  const name = `${t(`act.${wordOf(bulk)}`)}${scope.length > 0 ? ` (${scope.join(', ')})` : ''}`;
   return (
     <section class="card warn" aria-label={t('bulk.interrupted')}>
       <div class="bar">

@@ -93,7 +93,7 @@ export function moveMany(tube: string, filter: WaitingFilterWire, after: () => v
     <Dialog title={titleOf([{ name: 'rescheduleMany', body: { tube, filter, when: { later: '' } } }])}>
       <NewTimeForm
         act="rescheduleMany"
-        kinds={['later', 'earlier', 'delay', 'at']}
+        kinds={['later', 'earlier', 'delay', 'at', 'spread']}
         work={async (when) => {
           askBulk([{ name: 'rescheduleMany', body: { tube, filter, when } }], after);
           return undefined;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { readDuration } from 'nest-handlers/time';
-import { newTimeOf, type NewTimeEntry, type NewTimeKind } from './new-time.js';
+import { durationMs, newTimeOf, type NewTimeEntry, type NewTimeKind } from './new-time.js';
 
 const NOW = Date.parse('2026-11-28T10:00:00Z');
 
@@ -9,6 +9,8 @@ describe('a new time', () => {
     ['delay', ' 90m ', { when: { delay: '90m' } }],
     ['later', '2 hours', { when: { later: '2 hours' } }],
     ['earlier', '1.5h', { when: { earlier: '1.5h' } }],
+    ['spread', '30m', { when: { spread: '30m' } }],
+    ['spread', '0 min', { problem: 'move.noDuration' }],
     ['delay', '', {}],
     ['delay', 'tomorrow 9am', { problem: 'move.noDuration' }],
     ['later', '90', { problem: 'move.noDuration' }],
@@ -31,6 +33,7 @@ describe('a new time', () => {
     (text) => {
       const isTaken = newTimeOf('delay', text, NOW).when !== undefined;
       expect(isTaken).toBe(typeof readDuration(text) === 'number');
+      if (isTaken) expect(durationMs(text)).toBe(readDuration(text));
     },
   );
 });

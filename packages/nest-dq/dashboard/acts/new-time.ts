@@ -2,7 +2,7 @@ import type { NewTimeWire } from '../../src/dashboard/wire.js';
 import { fromField } from '../figures/times.js';
 
 /** How a person says when jobs are to run. */
-export type NewTimeKind = 'delay' | 'at' | 'later' | 'earlier';
+export type NewTimeKind = 'delay' | 'at' | 'later' | 'earlier' | 'spread';
 
 /** Content of the form: a new time, the reason it isn't one, or nothing yet. */
 export type NewTimeEntry =
@@ -28,5 +28,22 @@ export function newTimeOf(kind: NewTimeKind, text: string, now: number): NewTime
   }
   if (!DURATION.test(given) || IN_M.test(given)) return { problem: 'move.noDuration' };
   if (kind === 'delay') return { when: { delay: given } };
+  if (kind === 'spread')
+    return durationMs(given) === 0 ? { problem: 'move.noDuration' } : { when: { spread: given } };
   return { when: kind === 'later' ? { later: given } : { earlier: given } };
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 7 * 86_400_000,
+};
+
+/** Milliseconds of a duration that `newTimeOf` accepts. */
+export function durationMs(text: string): number {
+  const [, amount, unit = ''] = /^([\d.]+) ?(\w+)$/.exec(text.trim().toLowerCase()) ?? [];
+  const isMs = /^(ms|msec|milli)/.test(unit);
+  return Number(amount) * (isMs ? 1 : UNITS[unit[0]!]!);
 }

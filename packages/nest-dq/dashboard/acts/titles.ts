@@ -11,6 +11,12 @@ const NOW_MS = 60_000;
 type Filter = WaitingFilterWire & LetterFilterWire & { readonly from?: string; readonly to?: string };
 type Found = Pick<BulkProgressWire, 'earliest' | 'latest'>;
 
+/** Name of an act for words: a spread is a reschedule with words of its own. */
+export function wordOf(act: BulkAct): BulkAct['name'] | 'spread' {
+  if (act.name !== 'rescheduleMany') return act.name;
+  return 'spread' in act.body.when || 'perMinute' in act.body.when ? 'spread' : act.name;
+}
+
 /**
  * Title of an act with its number, tube and range, as in `Revoke 800 waiting jobs of trial.expire, due now to Dec 26, 18:00`.
  * @param meant How many are changed; undefined while that is unknown.
@@ -24,11 +30,11 @@ export function titleOf(acts: readonly BulkAct[], meant?: number, found: Found =
   if (filter.error) parts.push(t('title.error', { error: filter.error }));
   if (filter.group) parts.push(t('title.group', { group: filter.group }));
   const what = parts.filter((part) => part !== undefined).join(t('title.comma'));
-  return t(`title.${name}`, { what });
+  return t(`title.${wordOf(acts[0]!)}`, { what });
 }
 
 function whatOf(name: BulkAct['name'], { state }: Filter, meant: number | undefined): string {
-  const isLetter = !['revokeMany', 'rescheduleMany', 'repair'].includes(name);
+  const isLetter = !['revokeMany', 'rescheduleMany', 'resumeGradually', 'repair'].includes(name);
   const kind = isLetter ? 'letters' : state === 'retrying' ? 'retries' : 'jobs';
   const number = meant === undefined ? 'some' : meant === 1 ? 'one' : 'many';
   return t(`title.${kind}.${number}`, { count: count(meant) });
@@ -43,7 +49,7 @@ function whereOf(acts: readonly BulkAct[], what: string): string {
 }
 
 function rangeOf(name: BulkAct['name'], filter: Filter, { earliest, latest }: Found): string | undefined {
-  const isDue = name === 'revokeMany' || name === 'rescheduleMany';
+  const isDue = name === 'revokeMany' || name === 'rescheduleMany' || name === 'resumeGradually';
   const from = earliest ?? filter.dueFrom ?? filter.diedFrom ?? filter.from;
   const to = latest ?? filter.dueTo ?? filter.diedTo ?? filter.to;
   const [first, last] = [momentOf(from, isDue), momentOf(to, isDue)];

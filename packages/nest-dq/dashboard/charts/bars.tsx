@@ -1,6 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
 import { valueMarks, type Span } from '../figures/scales.js';
 import { TimeAxis, ValueAxis, type Box } from './axes.js';
+import { drawnLine, LineAndMarks, type Overlay, Shades } from './overlay.js';
 import { highestOf, rowsOf, Stacked, type Layer } from './stacked.js';
 import { Tooltip, useHover } from './tooltip.js';
 import { useWidth } from './width.js';
@@ -16,6 +17,7 @@ export function Bars({
   label,
   span,
   layers,
+  overlay = {},
   chosen,
   tell,
   onChoose,
@@ -25,6 +27,7 @@ export function Bars({
   readonly label: string;
   readonly span: Span;
   readonly layers: readonly Layer[];
+  readonly overlay?: Overlay;
   readonly chosen: number | undefined;
   /** Returns a bar's description in words. */
   readonly tell: (bar: number) => string;
@@ -39,7 +42,9 @@ export function Bars({
   const { bars } = span;
   const box: Box = { left: 40, right: Math.max(width - 4, 60), top: 8, bottom: HEIGHT - 26 };
   const hover = useHover(holder, box, bars);
-  const marks = valueMarks(highestOf(layers, bars), 4);
+  const highest = highestOf(layers, bars);
+  const line = drawnLine(overlay, highest);
+  const marks = valueMarks(Math.max(highest, ...(line ?? [])), 4);
   const pitch = (box.right - box.left) / bars;
   const barAt = (x: number) => Math.min(bars - 1, Math.max(0, Math.floor((x - box.left) / pitch)));
   const xIn = (event: PointerEvent) => event.clientX - holder.current!.getBoundingClientRect().left;
@@ -94,6 +99,7 @@ export function Bars({
     >
       {width > 0 && (
         <svg width={width} height={HEIGHT} aria-hidden="true">
+          <Shades box={box} span={span} overlay={overlay} />
           <ValueAxis box={box} marks={marks} />
           <TimeAxis box={box} span={span} />
           {ends && (
@@ -115,6 +121,7 @@ export function Bars({
             />
           )}
           <Stacked box={box} bars={bars} layers={layers} highest={marks.at(-1)!} />
+          <LineAndMarks box={box} span={span} overlay={overlay} line={line} highest={marks.at(-1)!} />
         </svg>
       )}
       {!drag && <Tooltip hover={hover} width={width} span={span} rows={(bar) => rowsOf(layers, bar)} />}

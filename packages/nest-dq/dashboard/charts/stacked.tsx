@@ -9,6 +9,8 @@ export interface Layer {
   readonly colour: string;
   /** One for each bar. */
   readonly values: readonly number[];
+  /** It stands still. */
+  readonly hatched?: boolean;
 }
 
 /** The largest sum of a bar. */
@@ -43,24 +45,33 @@ export function Stacked({
   const tops = Array.from({ length: bars }, () => box.bottom);
   return (
     <g class="stack">
-      {layers.map(({ colour, values }) =>
+      {layers.some(({ hatched }) => hatched) && <Hatch />}
+      {layers.map(({ colour, values, hatched }) =>
         tops.map((top, bar) => {
           const value = values[bar] ?? 0;
           if (value === 0) return undefined;
           const height = Math.max(value * scale, 1);
           tops[bar] = top - height;
+          const place = { x: box.left + bar * pitch, width: thick, y: top - height, height };
           return (
-            <rect
-              key={`${bar} ${colour}`}
-              class={colour}
-              x={box.left + bar * pitch}
-              width={thick}
-              y={top - height}
-              height={height}
-            />
+            <g key={`${bar} ${colour}`}>
+              <rect class={colour} {...place} />
+              {hatched && <rect class="hatched" fill="url(#hatch)" {...place} />}
+            </g>
           );
         }),
       )}
     </g>
+  );
+}
+
+/** Lines that are laid over what stands still. */
+function Hatch() {
+  return (
+    <defs>
+      <pattern id="hatch" width={6} height={6} patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+        <rect class="hatch" width={3} height={6} />
+      </pattern>
+    </defs>
   );
 }

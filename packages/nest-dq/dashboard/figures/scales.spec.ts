@@ -1,5 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { barAt, spanOf, timeMarks, valueMarks, type OffsetAt } from './scales.js';
+import {
+  barAt,
+  capacityLine,
+  clockChanges,
+  placeOf,
+  spanOf,
+  timeMarks,
+  valueMarks,
+  type OffsetAt,
+} from './scales.js';
 
 const at = (text: string) => Date.parse(text);
 const iso = (times: readonly number[]) => times.map((each) => new Date(each).toISOString().slice(0, 16));
@@ -161,5 +170,33 @@ describe('valueMarks', () => {
     expect(valueMarks(1, 4)).toEqual([0, 1]);
     expect(valueMarks(0, 4)).toEqual([0, 1]);
     expect(valueMarks(182_340, 4)).toEqual([0, 50_000, 100_000, 150_000, 200_000]);
+  });
+});
+
+describe('placeOf', () => {
+  it('is where a time is among bars of any length, within the span', () => {
+    const span = { from: 0, to: 300, bars: 2, step: 100, edges: [0, 100, 300] };
+    expect([-5, 0, 50, 100, 200, 300, 400].map((time) => placeOf(span, time))).toEqual([
+      0, 0, 0.5, 1, 1.5, 2, 2,
+    ]);
+  });
+});
+
+describe('capacityLine', () => {
+  it('is what can be run in each bar', () => {
+    expect(capacityLine({ edges: [0, MINUTE, 3 * MINUTE] }, 10)).toEqual([10, 20]);
+  });
+});
+
+describe('clockChanges', () => {
+  it.each<[string, OffsetAt, string, string, { at: string; forward: number }[]]>([
+    ['spring in Berlin', BERLIN, '2026-03-01', '2026-04-01', [{ at: '2026-03-29T01:00', forward: HOUR }]],
+    ['autumn in Berlin', BERLIN, '2026-10-24', '2026-10-26', [{ at: '2026-10-25T01:00', forward: -HOUR }]],
+    ['a month without a change', BERLIN, '2026-05-01', '2026-06-01', []],
+    ['UTC', UTC, '2026-03-01', '2026-04-01', []],
+  ])('are those of %s', (_what, offsetAt, from, to, changes) => {
+    const span = spanOf(at(from), at(to), 32, offsetAt);
+    const found = clockChanges(span, offsetAt);
+    expect(found.map(({ at: time, forward }) => ({ at: iso([time])[0], forward }))).toEqual(changes);
   });
 });

@@ -71,6 +71,39 @@ export function barAt({ edges }: Span, at: number): number {
   return at < edges[0]! ? -1 : Math.max(-1, edges.findIndex((edge) => edge > at) - 1);
 }
 
+/** Where a time is among the bars: 1.5 is the middle of the second one. Within the span. */
+export function placeOf({ edges, bars }: Span, at: number): number {
+  if (at <= edges[0]!) return 0;
+  const bar = edges.findIndex((edge) => edge > at) - 1;
+  if (bar < 0) return bars;
+  return bar + (at - edges[bar]!) / (edges[bar + 1]! - edges[bar]!);
+}
+
+/** Number of jobs that can be run in each bar. */
+export function capacityLine({ edges }: Pick<Span, 'edges'>, perMinute: number): number[] {
+  return edges.slice(1).map((end, i) => (perMinute * (end - edges[i]!)) / MINUTE);
+}
+
+/** When the viewer's clock changes within a span, and by how much it goes forward, in ms. To a minute. */
+export function clockChanges(
+  { edges }: Pick<Span, 'edges'>,
+  offsetAt: OffsetAt,
+): { readonly at: number; readonly forward: number }[] {
+  const changes: { at: number; forward: number }[] = [];
+  for (const [i, end] of edges.slice(1).entries()) {
+    let [before, after] = [edges[i]!, end];
+    const forward = offsetAt(before) - offsetAt(after);
+    if (forward === 0) continue;
+    while (after - before > MINUTE) {
+      const middle = before + Math.floor((after - before) / 2);
+      if (offsetAt(middle) === offsetAt(edges[i]!)) before = middle;
+      else after = middle;
+    }
+    changes.push({ at: Math.floor(after / MINUTE) * MINUTE, forward });
+  }
+  return changes;
+}
+
 /** Returns the bars to label: at most `most`, at round times on the viewer's clock. `every`: the interval between them, in ms. */
 export function timeMarks(
   { from, to, step, bars, edges }: Span,

@@ -10,3 +10,5 @@ export { KafkaPage } from './kafka-page.js';
 export { RunningPage } from './running-page.js';
 export { SearchPage } from './search-page.js';
 export { WaitingPage } from './waiting-page.js';
+export { askResume } from '../acts/resume-dialog.js';
+export { askSpread } from '../acts/spread-dialog.js';

@@ -1,24 +1,29 @@
 import { useMemo, useState } from 'preact/hooks';
-import type { TimelinesWire, TimelineWire } from '../../src/dashboard/wire.js';
+import type { ForecastWire, TimelinesWire } from '../../src/dashboard/wire.js';
+import { ActButton } from '../acts/act-button.js';
+import { askOnDemand } from '../acts/ask-on-demand.js';
 import { Bars } from '../charts/bars.js';
 import { Legend } from '../charts/legend.js';
-import type { Layer } from '../charts/stacked.js';
+import { drawnLine, type Overlay } from '../charts/overlay.js';
+import { highestOf, type Layer } from '../charts/stacked.js';
 import { Colours } from '../figures/colours.js';
-import { spanOf, type Span } from '../figures/scales.js';
+import { capacityLine, clockChanges, spanOf, type Span } from '../figures/scales.js';
 import { offsetAt } from '../figures/times.js';
 import { stackOf, type Stack, type TubeCounts } from '../figures/stack.js';
 import { zone } from '../figures/zone.js';
+import { Facts } from '../parts/facts.js';
 import { Failure } from '../parts/failure.js';
 import { useLoad } from '../parts/load.js';
 import { Problems } from '../parts/problems.js';
 import { Choice } from '../parts/choice.js';
 import { TubeSelect } from '../parts/tube-select.js';
 import { getData, inPath } from '../server/requests.js';
-import { now } from '../state/live.js';
+import { live, now } from '../state/live.js';
 import { go, route } from '../state/router.js';
 import { hashOf } from '../state/route.js';
 import { t } from '../words/language.js';
-import { count, time } from '../words/say.js';
+import { capacityText, latenessText } from '../words/lateness.js';
+import { count, duration, time } from '../words/say.js';
 import { TimelineTable } from './timeline-table.js';
 
 /** Milliseconds, and bars: minutes, half hours and days, one more each, as a span begins within one. */
@@ -47,7 +52,7 @@ export function TimelinePage() {
     const end = isZoomed ? Date.parse(to) : now.value + SPANS[name].length;
     return spanOf(begin, end, isZoomed ? MAX_ZOOMED : SPANS[name].most, offsetAt);
   }, [name, from, to, turn, zone.value]);
-  const { data, error } = useLoad(
+  const { data, error, again } = useLoad(
     (signal) => loadCounts(tube, asked, signal),
     [tube, asked.from, asked.to, turn, zone.value],
     `timeline ${tube ?? ''}`,
@@ -65,6 +70,12 @@ export function TimelinePage() {
   const jobsAt = (bar: number) => layers.reduce((sum, { values }) => sum + (values[bar] ?? 0), 0);
   const startOf = (bar: number) => span.edges[bar]!;
   const iso = (at: number) => new Date(at).toISOString();
+  const spread = (each: string, first: number, last: number, jobs: number) =>
+    askOnDemand(({ askSpread }) =>
+      askSpread({ tube: each, from: startOf(first), to: startOf(last + 1), jobs }, again),
+    );
+  const forecast = data?.forecast;
+  const { overlay, signs } = overlayOf(span, forecast, layers);
   const total = layers.reduce((sum, { values }) => sum + values.reduce((a, b) => a + b, 0), 0);
   const tell = (bar: number) =>
     t('timeline.bar', { from: time(startOf(bar)), to: time(startOf(bar + 1)), jobs: count(jobsAt(bar)) });
@@ -93,18 +104,27 @@ export function TimelinePage() {
           <span class="faint">
             {time(span.from)} – {time(span.to)}
           </span>
+          {isZoomed && tube !== undefined && total > 1 && (
+            <ActButton
+              act="rescheduleMany"
+              label={t('act.spreadPeak')}
+              onClick={() => spread(tube, 0, span.bars - 1, total)}
+            />
+          )}
         </div>
         <Bars
           label={t('timeline.label')}
           span={span}
           layers={layers}
+          overlay={overlay}
           chosen={chosen}
           tell={tell}
           onChoose={setChosen}
           onZoom={(first, last) => show({ from: iso(startOf(first)), to: iso(startOf(last + 1)) })}
           onBack={() => show({ from: undefined, to: undefined })}
         />
-        {layers.length > 0 && <Legend entries={layers} />}
+        {layers.length + signs.length > 0 && <Legend entries={[...layers, ...signs]} />}
+        {forecast && <Outlook forecast={forecast} />}
         <p class="faint small">{t('timeline.keys')}</p>
         {(data?.others ?? 0) > 0 && (
           <p class="faint small">{t('timeline.others', { others: data!.others })}</p>
@@ -136,6 +156,14 @@ export function TimelinePage() {
                     <span>{each}</span>
                     <span class="number">{count(counts[chosen])}</span>
                   </a>
+                  {counts[chosen]! > 1 && (
+                    <ActButton
+                      act="rescheduleMany"
+                      label={t('act.spreadPeak')}
+                      about={each}
+                      onClick={() => spread(each, chosen, chosen, counts[chosen]!)}
+                    />
+                  )}
                 </li>
               ))}
           </ul>
@@ -146,18 +174,35 @@ export function TimelinePage() {
   );
 }
 
+/** How much a tube can run, and when its jobs start late. */
+function Outlook({ forecast }: { readonly forecast: ForecastWire }) {
+  const { capacity, stopped } = forecast;
+  if (stopped) return <p class="faint small">{t(`late.${stopped}`)}</p>;
+  if (!capacity) return null;
+  return (
+    <Facts
+      facts={[
+        [t('capacity'), capacityText(capacity)],
+        [t('late'), latenessText(forecast)],
+      ]}
+    />
+  );
+}
+
 interface Counts {
   readonly span: Span;
+  /** Present if a tube is chosen. */
+  readonly forecast?: ForecastWire;
   readonly tubes: readonly TubeCounts[];
   readonly others: number;
 }
 
 async function loadCounts(tube: string | undefined, span: Span, signal: AbortSignal): Promise<Counts> {
   const query = { edges: span.edges.map((at) => new Date(at).toISOString()).join(',') };
-  const countsOf = (buckets: TimelineWire) => buckets.map(({ jobs }) => jobs);
+  const countsOf = (buckets: readonly { readonly jobs: number }[]) => buckets.map(({ jobs }) => jobs);
   if (tube !== undefined) {
-    const buckets = await getData<TimelineWire>(`tubes/${inPath(tube)}/timeline`, query, signal);
-    return { span, tubes: [{ tube, counts: countsOf(buckets) }], others: 0 };
+    const forecast = await getData<ForecastWire>(`tubes/${inPath(tube)}/forecast`, query, signal);
+    return { span, forecast, tubes: [{ tube, counts: countsOf(forecast.buckets) }], others: 0 };
   }
   const { tubes, others } = await getData<TimelinesWire>('timeline', query, signal);
   return { span, tubes: tubes.map((each) => ({ tube: each.tube, counts: countsOf(each.buckets) })), others };
@@ -165,11 +210,50 @@ async function loadCounts(tube: string | undefined, span: Span, signal: AbortSig
 
 function layersOf({ tubes, rest }: Stack): Layer[] {
   const colourOf = colours.of(tubes.map(({ tube }) => tube));
+  const still = stillTubes();
   const layers = tubes.map(({ tube, counts }) => ({
     name: tube,
     colour: `tube tube-${colourOf.get(tube)}`,
     values: counts,
+    hatched: still.has(tube),
   }));
   if (!rest) return layers;
   return [...layers, { name: t('timeline.rest'), colour: 'series-other', values: rest }];
+}
+
+/** Tubes of which nothing runs: paused, or without a consumer. */
+function stillTubes(): ReadonlySet<string> {
+  const tubes = live.value?.tubes?.tubes ?? [];
+  return new Set(tubes.filter(({ paused, consumers }) => paused || consumers === 0).map(({ tube }) => tube));
+}
+
+/** The additions to the bars, and their legend. */
+function overlayOf(span: Span, forecast: ForecastWire | undefined, layers: readonly Layer[]) {
+  const changes = clockChanges(span, offsetAt);
+  const isNow = now.value > span.from && now.value < span.to;
+  const shades = (forecast?.late ?? []).map(({ from, to }) => ({
+    from: Date.parse(from),
+    to: Date.parse(to),
+  }));
+  const line = forecast?.capacity && capacityLine(span, forecast.capacity.perMinute);
+  const overlay: Overlay = {
+    shades,
+    line: drawnLine({ line }, highestOf(layers, span.bars)),
+    marks: [
+      ...changes.map(({ at }) => ({ at, kind: 'clock' as const })),
+      ...(isNow ? [{ at: now.value, kind: 'now' as const }] : []),
+    ],
+  };
+  const sign = (colour: string, name: string) => ({ colour: `sign-${colour}`, name });
+  const signs = [
+    ...(shades.length > 0 ? [sign('late', t('sign.late'))] : []),
+    ...(layers.some(({ hatched }) => hatched) ? [sign('hatched', t('sign.hatched'))] : []),
+    ...(overlay.line ? [sign('capacity', t('capacity'))] : []),
+    ...(isNow ? [sign('now', t('sign.now'))] : []),
+    ...changes.map(({ forward }) => {
+      const by = duration(Math.abs(forward));
+      return sign('clock', t(forward > 0 ? 'sign.forward' : 'sign.back', { by }));
+    }),
+  ];
+  return { overlay, signs };
 }

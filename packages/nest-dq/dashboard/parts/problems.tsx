@@ -1,5 +1,5 @@
 import { ActButton } from '../acts/act-button.js';
-import { doAct } from '../acts/one.js';
+import { resume } from '../acts/resume.js';
 import { live, now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import type { TubeProblemWire } from '../status/entries.js';
@@ -89,7 +89,7 @@ function Trend({ trend, caughtUpIn }: TubeProblemWire) {
 }
 
 /** The one act that helps, or the page that says more. */
-function Help({ code, tube, dead = 0 }: TubeProblemWire) {
+function Help({ code, tube, due, dead = 0 }: TubeProblemWire) {
   const link = (text: string, hash: string) => (
     <a class="button" href={hash} aria-label={`${text} ${tube}`}>
       {text}
@@ -102,7 +102,7 @@ function Help({ code, tube, dead = 0 }: TubeProblemWire) {
           act="resume"
           label={t('act.resume')}
           about={tube}
-          onClick={() => void doAct('resume', { tube }, () => undefined)}
+          onClick={() => resume(tube, due, () => undefined)}
         />
       );
     case 'failing':

@@ -1,0 +1,12 @@
+import { may } from '../state/session.js';
+import { askOnDemand } from './ask-on-demand.js';
+import { doAct } from './one.js';
+
+/** Fewer overdue jobs are no burst. */
+const MANY_OVERDUE = 100;
+
+/** Resumes a tube; where many jobs are overdue, asks whether they are to run gradually. Never rejects. */
+export function resume(tube: string, overdue: number, after: () => void): Promise<void> {
+  if (overdue < MANY_OVERDUE || !may('resumeGradually')) return doAct('resume', { tube }, after);
+  return askOnDemand(({ askResume }) => askResume(tube, overdue, after));
+}
