@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks';
 import { Dialog } from '../parts/dialog.js';
-import { closeDialog, showDialog } from '../state/dialog.js';
+import { showDialog } from '../state/dialog.js';
 import { now } from '../state/live.js';
 import { t } from '../words/language.js';
 import { count, time } from '../words/say.js';
 import { askBulk } from './bulk-dialog.js';
+import { ConfirmForm, useConfirming } from './confirming.js';
 import { readMost } from './most.js';
-import { doAct } from './one.js';
+import { tryAct } from './one.js';
 
 /** Asks whether the overdue jobs are to run at once or gradually, and resumes the tube. */
 export function askResume(tube: string, overdue: number, after: () => void): void {
@@ -27,20 +28,23 @@ function ResumeDialog({
 }) {
   const [how, setHow] = useState<'atOnce' | 'gradually'>('gradually');
   const [text, setText] = useState(String(Math.max(1, Math.ceil(overdue / MINUTES))));
+  const isGradual = how === 'gradually';
+  const confirming = useConfirming(isGradual ? 'resumeGradually' : 'resume');
   const perMinute = readMost(text);
   const isKnown = perMinute !== undefined && !Number.isNaN(perMinute);
   const end = isKnown ? now.value + (overdue / perMinute) * 60_000 : undefined;
   return (
     <Dialog title={t('resume.title', { tube })}>
       <p>{t('resume.text', { overdue: count(overdue) })}</p>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (how === 'gradually' && isKnown)
-            return askBulk([{ name: 'resumeGradually', body: { tube, perMinute } }], after);
-          closeDialog();
-          void doAct('resume', { tube }, after);
+      <ConfirmForm
+        confirming={confirming}
+        label={t(isGradual ? 'resume.go' : 'act.resume')}
+        tone="main"
+        disabled={isGradual && !isKnown}
+        work={async () => {
+          if (!isGradual) return tryAct('resume', { tube }, after);
+          askBulk([{ name: 'resumeGradually', body: { tube, perMinute: perMinute! } }], after);
+          return undefined;
         }}
       >
         <label>
@@ -50,7 +54,7 @@ function ResumeDialog({
             <option value="atOnce">{t('resume.atOnce')}</option>
           </select>
         </label>
-        {how === 'gradually' && (
+        {isGradual && (
           <label>
             <span>{t('resume.perMinute')}</span>
             <input
@@ -66,17 +70,9 @@ function ResumeDialog({
           </label>
         )}
         <p class="faint" role="status">
-          {how === 'gradually' && end !== undefined && t('resume.end', { time: time(end) })}
+          {isGradual && end !== undefined && t('resume.end', { time: time(end) })}
         </p>
-        <div class="buttons">
-          <button type="button" class="button" onClick={closeDialog}>
-            {t('act.cancel')}
-          </button>
-          <button class="button main" disabled={how === 'gradually' && !isKnown}>
-            {t(how === 'gradually' ? 'resume.go' : 'act.resume')}
-          </button>
-        </div>
-      </form>
+      </ConfirmForm>
     </Dialog>
   );
 }

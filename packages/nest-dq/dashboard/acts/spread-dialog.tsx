@@ -8,12 +8,13 @@ import { Facts } from '../parts/facts.js';
 import { Failure } from '../parts/failure.js';
 import { useLoad } from '../parts/load.js';
 import { getData, inPath } from '../server/requests.js';
-import { closeDialog, showDialog } from '../state/dialog.js';
+import { showDialog } from '../state/dialog.js';
 import { now } from '../state/live.js';
 import { t } from '../words/language.js';
 import { capacityText, latenessText } from '../words/lateness.js';
 import { count, time } from '../words/say.js';
 import { askBulk } from './bulk-dialog.js';
+import { ConfirmForm, useConfirming } from './confirming.js';
 import { durationMs, newTimeOf } from './new-time.js';
 
 /** Jobs of a tube that are due in a part of the timeline. Times in ms. */
@@ -34,6 +35,7 @@ const FIRST = '30m';
 
 function SpreadDialog({ peak, after }: { readonly peak: Peak; readonly after: () => void }) {
   const { tube, from, to, jobs } = peak;
+  const confirming = useConfirming('rescheduleMany');
   const [text, setText] = useState(FIRST);
   const { when, problem } = newTimeOf('spread', text, now.peek());
   const length = when && durationMs(text);
@@ -49,11 +51,14 @@ function SpreadDialog({ peak, after }: { readonly peak: Peak; readonly after: ()
     <Dialog title={t('spread.title', { tube })}>
       <p>{t('spread.what', { jobs: count(jobs), from: time(from), to: time(to) })}</p>
       <p class="faint">{t('spread.rule')}</p>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (when) askBulk([{ name: 'rescheduleMany', body: { tube, filter, when } }], after);
+      <ConfirmForm
+        confirming={confirming}
+        label={t('spread.go')}
+        tone="main"
+        disabled={!when}
+        work={async () => {
+          askBulk([{ name: 'rescheduleMany', body: { tube, filter, when: when! } }], after);
+          return undefined;
         }}
       >
         <label>
@@ -71,15 +76,7 @@ function SpreadDialog({ peak, after }: { readonly peak: Peak; readonly after: ()
         </p>
         {error && <Failure error={error} />}
         {data && when && <Preview {...data} />}
-        <div class="buttons">
-          <button type="button" class="button" onClick={closeDialog}>
-            {t('act.cancel')}
-          </button>
-          <button class="button main" disabled={!when}>
-            {t('spread.go')}
-          </button>
-        </div>
-      </form>
+      </ConfirmForm>
     </Dialog>
   );
 }
