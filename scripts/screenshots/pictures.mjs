@@ -1,4 +1,4 @@
-// What is pictured: the part of a page's address behind the #, a text that it shows once it is fully loaded, and for a dialog or
+// The pictures: the part of a page's address behind the #, a string that the page shows once it is fully loaded, and for a dialog or
 // an outage how to get there.
 import { DEAD_TOPIC } from './shop.mjs';
 

@@ -17,7 +17,7 @@ const REFUSED = ['ann', 'bob', 'chen', 'dee', 'eli', 'fay', 'gus'];
 
 export const DEAD_TOPIC = 'mails.shop.kq-dead';
 
-/** What the sample application doesn't have: a job that takes long, one that is retried, and a series. */
+/** Handlers that the sample application lacks: a job that takes long, one that is retried, and a series. */
 class Office {
   ended = new AbortController();
 

@@ -1,4 +1,4 @@
-// What open dialogs do while Redis, or the application, is away.
+// Dialogs that are open while Redis, or the application, is away.
 import { expect, it } from '@jest/globals';
 import type { Locator } from 'playwright-core';
 import { eventually, Proxy } from 'test-servers';

@@ -47,7 +47,7 @@ export function ConfirmForm({
   children,
 }: {
   readonly confirming: Confirming;
-  /** Of the button that confirms. */
+  /** Label of the button that confirms. */
   readonly label: string;
   readonly tone: 'main' | 'bad';
   readonly disabled?: boolean;

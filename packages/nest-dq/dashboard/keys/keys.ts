@@ -1,6 +1,6 @@
 // Shortcuts of one key, and of two: `g` and the key of a page.
 
-/** What a key press means. */
+/** Meaning of a key press. */
 export type Shortcut =
   'search' | 'help' | 'next' | 'previous' | 'select' | 'refresh' | { readonly page: string };
 

@@ -1,4 +1,4 @@
-// What the palette offers for a typed text.
+// Suggestions of the palette for a typed text.
 
 /** A line of the palette. */
 export interface Option {

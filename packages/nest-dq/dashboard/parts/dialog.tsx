@@ -10,7 +10,7 @@ export function Dialog({
   onClose,
 }: {
   readonly title: string;
-  /** The palette shows no title, and closes with a click beside it. */
+  /** The palette shows no title, and closes with a click outside it. */
   readonly kind?: 'palette';
   readonly children: ComponentChildren;
   readonly onClose?: () => void;

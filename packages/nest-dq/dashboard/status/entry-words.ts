@@ -115,7 +115,7 @@ function valuesOf(problem: ClusterProblemWire): Record<string, string> {
   return { ...Object.fromEntries(values), texts: textsOf(problem).join(' ') };
 }
 
-/** What is to be done, in a sentence for each part of the problem. */
+/** Instructions, in a sentence for each part of the problem. */
 function textsOf(problem: ClusterProblemWire): string[] {
   switch (problem.code) {
     case 'ledger-unfit':
