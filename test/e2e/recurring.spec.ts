@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { afterEach, expect, it } from '@jest/globals';
 import { Injectable, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -80,4 +81,17 @@ it('is listed by every process, with its next five times, and says where plans d
   await start(tube, '0 0 2 1 *');
   await eventually('two plans', async () => (await listed())?.unequal === true);
   expect(await listed()).toMatchObject({ processes: 2 });
+}, 60_000);
+
+it('remembers in every process how it ran last, also after all of its processes have ended', async () => {
+  const tube = 'tuck';
+  const app = await start(tube, '* * * * * *');
+  const other = (await start('another', '30 12 * * *')).get(DqInspector);
+  const listed = async () => (await other.series()).find((each) => each.tube === tube);
+  await eventually('it ran', async () => (await listed())?.last !== undefined);
+  const last = { outcome: 'completed', attempt: 1, process: `${hostname()}:${process.pid}` };
+  expect(await listed()).toMatchObject({ last });
+  await app.close();
+  await eventually('it has no process', async () => (await listed())?.processes === 0);
+  expect(await listed()).toMatchObject({ plan: '* * * * * * UTC', state: 'waiting', last });
 }, 60_000);

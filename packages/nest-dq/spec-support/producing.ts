@@ -10,6 +10,7 @@ import type { DqHooks } from '../src/events/hooks.js';
 import { LedgerIndex } from '../src/ledger/ledger-index.js';
 import { LocalActs } from '../src/fleet/local-acts.js';
 import { LocalHistory } from '../src/fleet/local-history.js';
+import { LocalSeriesRuns } from '../src/fleet/local-series-runs.js';
 import { LocalPresence } from '../src/fleet/local-presence.js';
 import type { LedgerSettings } from '../src/ledger/ledger.js';
 import { MemoryLedger } from '../src/ledger/memory/memory-ledger.js';
@@ -147,6 +148,7 @@ export class Producing<S extends Server> {
     const { presence } = this;
     const history = new LocalHistory(() => ledger.now());
     const acts = new LocalActs(() => ledger.now());
+    const seriesRuns = new LocalSeriesRuns(() => ledger.now());
     const deadLetters = new ClusterDeadLetters(context);
     const series = new SeriesScheduler({ events, clock, trouble: () => undefined });
     const viewLedger = () => this.memory.view();
@@ -167,6 +169,7 @@ export class Producing<S extends Server> {
         presence,
         history,
         acts,
+        seriesRuns,
       }),
       control: new ClusterControl(context, { producer, presence }),
       history,

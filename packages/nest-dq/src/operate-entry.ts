@@ -36,7 +36,8 @@ export type { DeadGroup, DeadGroups, DeadGroupsFilter } from './operate/dead-vie
 export type { CopyCounts, NodeView } from './operate/node-view.js';
 export type { LedgerView, RedisView } from './ledger/ledger-view.js';
 export type { ProcessTubeView, ProcessView } from './operate/processes.js';
-export type { SeriesView } from './operate/series-view.js';
+export type { SeriesRunView, SeriesView } from './operate/series-view.js';
+export type { SeriesOutcome } from './fleet/series-runs.js';
 export type { HistoryBucket, HistoryRange } from './operate/history-view.js';
 export type { ActPage, ActPageOptions, ActView } from './operate/act-view.js';
 
@@ -61,6 +62,7 @@ export type {
   DqLoad,
   DqNodeLoad,
   DqRedisMemory,
+  DqSeriesState,
   DqTubeCounts,
   ScheduledTo,
 } from './events/hooks.js';

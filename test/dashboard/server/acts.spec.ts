@@ -64,6 +64,8 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     );
     const { id } = await producer.delay('orders', {}, '1h');
     expect(await act('revoke', { tube: 'orders', id })).toBe('revoked');
+    const { id: retried } = await producer.delay('orders', {}, '1h');
+    expect(await act('abort', { tube: 'orders', id: retried })).toBe('revoked');
     expect(await act('drainNode', { node: 'embedded' })).toBe(true);
     expect(await act('undrainNode', { node: 'embedded' })).toBe(true);
   });

@@ -28,7 +28,10 @@ export async function tryAct<Name extends keyof SingleActs>(
     const isUnknown = typeof result === 'object' && result !== null && 'unknown' in result;
     // A job that runs now was moved, too, but nobody says so.
     const runsNow = name === 'runNow' || name === 'runEdited';
-    const isPlain = typeof result !== 'string' || (runsNow && result === 'rescheduled');
+    const isPlain =
+      typeof result !== 'string' ||
+      (runsNow && result === 'rescheduled') ||
+      (name === 'abort' && result === 'running');
     const told = t((isPlain ? `did.${name}` : `result.${result}`) as WordKey);
     tell(isUnknown ? `${told} ${t('tube.unknown')}` : told, isUnknown);
     return undefined;

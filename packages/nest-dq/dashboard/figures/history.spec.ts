@@ -14,6 +14,8 @@ const minute = (at: number, ...started: number[]) => ({
   completed: 2,
   failed: 3,
   dead: 4,
+  timed: 5,
+  runTime: 60,
   byLateness: classes(...started),
 });
 
@@ -52,7 +54,8 @@ describe('barsOf', () => {
   it('adds up the minutes of each bar, and leaves out what is in none', () => {
     const span = spanOf(10 * MINUTE, 14 * MINUTE, 2, () => 0);
     const minutes = [9, 10, 11, 14].map((at) => minute(at * MINUTE, 5));
-    const { counts, p50, p99 } = barsOf(minutes, span);
+    const { counts, means, mean, p50, p99 } = barsOf(minutes, span);
+    expect([means, mean]).toEqual([[12, undefined], 12]);
     expect(counts).toEqual({
       scheduled: [2, 0],
       started: [10, 0],

@@ -16,6 +16,9 @@ export interface LatenessBars {
 /** The minutes of a history, added up by the bars of a span. */
 export interface HistoryBars extends LatenessBars {
   readonly counts: Readonly<Record<Counted, readonly number[]>>;
+  /** Average milliseconds of a run, by bar and of all; undefined where none is known. */
+  readonly means: readonly (number | undefined)[];
+  readonly mean: number | undefined;
 }
 
 export function barsOf(minutes: HistoryWire, span: Span): HistoryBars {
@@ -23,8 +26,15 @@ export function barsOf(minutes: HistoryWire, span: Span): HistoryBars {
   const sums = (name: Counted) => bars.map((each) => each.reduce((sum, minute) => sum + minute[name], 0));
   return {
     counts: Object.fromEntries(COUNTED.map((name) => [name, sums(name)])) as Record<Counted, number[]>,
+    means: bars.map(meanOf),
+    mean: meanOf(bars.flat()),
     ...latenessIn(bars),
   };
+}
+
+function meanOf(minutes: HistoryWire): number | undefined {
+  const sum = (name: 'timed' | 'runTime') => minutes.reduce((total, each) => total + each[name], 0);
+  return sum('timed') > 0 ? sum('runTime') / sum('timed') : undefined;
 }
 
 /** A tube's figures for two days as a whole, and its lateness by the bars of a span. */

@@ -14,7 +14,7 @@ import { Table } from '../parts/table.js';
 import { getData } from '../server/requests.js';
 import { now } from '../state/live.js';
 import { t } from '../words/language.js';
-import { time } from '../words/say.js';
+import { duration, time } from '../words/say.js';
 import { lateText } from '../words/late.js';
 
 const MINUTE = 60_000;
@@ -56,7 +56,7 @@ export function HistoryCharts({
     names.map((name) => ({ name: t(`history.${name}`), colour: COLOURS[name], values: bars.counts[name] }));
   // A job that dies is no run of its own: its last run failed.
   const charts = [
-    { title: t('history.ends'), layers: layersOf(['completed', 'failed']) },
+    { title: t('history.ends'), layers: layersOf(['completed', 'failed']), mean: bars.mean },
     { title: t('nav.dead'), layers: layersOf(['dead']) },
     { title: t('history.added'), layers: layersOf(['scheduled']) },
   ];
@@ -72,11 +72,14 @@ export function HistoryCharts({
     <>
       {error && <Failure error={error} />}
       <div class="columns wide">
-        {charts.map(({ title, layers }) => (
+        {charts.map(({ title, layers, mean }) => (
           <section class="card" aria-label={title} key={title}>
             <h2>{title}</h2>
             <Columns label={title} span={span} layers={layers} />
             <Legend entries={layers} />
+            {mean !== undefined && (
+              <p class="faint small">{t('history.mean', { duration: duration(mean) })}</p>
+            )}
           </section>
         ))}
         <section class="card" aria-label={t('history.lateness')}>
@@ -99,6 +102,7 @@ export function HistoryCharts({
               number: true,
               cell: (bar: number) => <Amount of={bars.counts[name][bar]} />,
             })),
+            { head: t('tube.meanRun'), number: true, cell: (bar) => duration(bars.means[bar]) },
             { head: t('tube.p50'), number: true, cell: (bar) => lateText(bars.p50[bar]) },
             { head: t('tube.p99'), number: true, cell: (bar) => lateText(bars.p99[bar]) },
           ]}

@@ -1,4 +1,9 @@
 import type { ProcessesWire } from '../../src/dashboard/wire.js';
+import { ActButton } from '../acts/act-button.js';
+import { askFirst, doAct } from '../acts/one.js';
+import { isProbablyStuck } from '../figures/stuck.js';
+import { Badge } from '../parts/badge.js';
+import { useMeanRuns } from '../parts/mean-runs.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { live, now } from '../state/live.js';
@@ -13,10 +18,13 @@ interface LongRun {
   readonly since: string;
   /** Machine and process id. */
   readonly process: string;
+  /** Whether its tube has a series. */
+  readonly recurs: boolean;
 }
 
 /** Runs that have taken longer than a second, longest first. */
 export function RunningPage() {
+  const means = useMeanRuns();
   const processes = live.value?.processes;
   if (!processes) return <p class="faint">{t('loading')}</p>;
   const running = processes.reduce(
@@ -62,7 +70,21 @@ export function RunningPage() {
             {
               head: t('running.for'),
               number: true,
-              cell: ({ since }) => duration(Math.max(0, now.value - Date.parse(since))),
+              cell: ({ since, tube }) => (
+                <RunFor ms={Math.max(0, now.value - Date.parse(since))} mean={means.get(tube)} />
+              ),
+            },
+            {
+              head: t('acts'),
+              quiet: true,
+              cell: (run) => (
+                <ActButton
+                  act="abort"
+                  label={t('act.abort')}
+                  about={run.id}
+                  onClick={() => askToAbort(run)}
+                />
+              ),
             },
           ]}
         />
@@ -71,10 +93,27 @@ export function RunningPage() {
   );
 }
 
+function RunFor({ ms, mean }: { readonly ms: number; readonly mean: number | undefined }) {
+  if (mean === undefined) return duration(ms);
+  return (
+    <>
+      {isProbablyStuck(ms, mean) ? <Badge tone="bad">{duration(ms)}</Badge> : duration(ms)}
+      <div class="faint small">{t('running.usually', { duration: duration(mean) })}</div>
+    </>
+  );
+}
+
+function askToAbort({ tube, id, recurs }: LongRun): void {
+  const text = recurs ? `${t('abort.text')} ${t('abort.series')}` : t('abort.text');
+  askFirst(t('abort.title', { job: id, tube }), text, t('act.abort'), () =>
+    doAct('abort', { tube, id }, () => undefined),
+  );
+}
+
 function longRuns(processes: ProcessesWire): LongRun[] {
   const runs = processes.flatMap(({ host, pid, tubes }) =>
-    tubes.flatMap(({ tube, longRuns: all }) =>
-      all.map((run) => ({ ...run, tube, process: `${host}:${pid}` })),
+    tubes.flatMap(({ tube, plan, longRuns: all }) =>
+      all.map((run) => ({ ...run, tube, process: `${host}:${pid}`, recurs: plan !== undefined })),
     ),
   );
   return runs.toSorted((a, b) => Date.parse(a.since) - Date.parse(b.since));

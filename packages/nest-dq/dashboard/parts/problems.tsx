@@ -112,6 +112,8 @@ function Help({ code, tube, due, dead = 0 }: TubeProblemWire) {
     case 'no-consumer':
     case 'not-reserving':
       return link(t('help.processes'), hashOf(['cluster']));
+    case 'series-missed':
+      return link(t('nav.job'), hashOf(['job'], { tube, key: 'recurring' }));
     case 'nodes-away':
     case 'ledger-down':
       return link(t('nav.cluster'), hashOf(['cluster']));

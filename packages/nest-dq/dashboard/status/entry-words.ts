@@ -58,6 +58,7 @@ const TUBE_LINKS: Readonly<Record<TubeProblemWire['code'], string>> = {
   'rate-limited': 'runbook.md#dqjobsstartlate',
   'group-limited': 'runbook.md#dqjobsstartlate',
   'nodes-away': 'runbook.md#dqnodedown',
+  'series-missed': 'runbook.md#dqseriesmissed',
   behind: 'runbook.md#dqjobsstartlate',
 };
 
@@ -144,20 +145,27 @@ function tubeWords(code: TubeProblemWire['code'], tubes: readonly TubeProblemWir
   const more = tubes.length - names.length;
   if (more > 0) names.push(t('status.more', { more: count(more) }));
   const sum = (name: 'jobs' | 'due') => count(tubes.reduce((total, each) => total + each[name], 0));
-  const times = tubes.flatMap(({ oldestDue }) => (oldestDue === undefined ? [] : [Date.parse(oldestDue)]));
   const jobs = { jobs: sum('jobs'), due: sum('due') };
   return {
     what: `${causeText(code)}: ${names.join(', ')}`,
     detail: tubes.length === 1 ? detailText(tubes[0]!) : undefined,
-    effect:
-      code === 'failing'
-        ? t('problem.tube.failing')
-        : times.length > 0
-          ? t('problem.tube.late', { ...jobs, time: time(Math.min(...times)) })
-          : t('problem.tube.effect', jobs),
+    effect: effectOf(code, tubes, jobs),
     todo: code === 'ledger-down' ? '' : t(`todo.${code}`),
     link: DOCS + TUBE_LINKS[code],
   };
+}
+
+function effectOf(
+  code: TubeProblemWire['code'],
+  tubes: readonly TubeProblemWire[],
+  jobs: { readonly jobs: string; readonly due: string },
+): string {
+  if (code === 'failing') return t('problem.tube.failing');
+  if (code === 'series-missed') return t('problem.tube.missed');
+  const times = tubes.flatMap(({ oldestDue }) => (oldestDue === undefined ? [] : [Date.parse(oldestDue)]));
+  return times.length > 0
+    ? t('problem.tube.late', { ...jobs, time: time(Math.min(...times)) })
+    : t('problem.tube.effect', jobs);
 }
 
 export function causeText(code: TubeProblemWire['code']): string {
@@ -166,7 +174,7 @@ export function causeText(code: TubeProblemWire['code']): string {
 
 /** Details of the cause: who paused the tube, how much of a limit is used. Undefined if there are none. */
 export function detailText(problem: TubeProblemWire): string | undefined {
-  const { code, since, until, by, running, most, per, failed, runsFrom } = problem;
+  const { code, since, until, by, running, most, per, failed, runsFrom, missedSince } = problem;
   const at = (text: string) => time(Date.parse(text));
   switch (code) {
     case 'paused':
@@ -186,6 +194,8 @@ export function detailText(problem: TubeProblemWire): string | undefined {
       return t('detail.group', { most: count(most) });
     case 'failing':
       return t('detail.failed', { percent: percent(failed!), time: at(runsFrom!) });
+    case 'series-missed':
+      return t('detail.missed', { time: at(missedSince!) });
     default:
       return undefined;
   }

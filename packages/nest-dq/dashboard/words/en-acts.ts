@@ -8,6 +8,7 @@ export const enActs = {
   'act.move': 'Reschedule',
   'act.reschedule': 'Reschedule',
   'act.revoke': 'Revoke',
+  'act.abort': 'Abort run',
   'act.revive': 'Revive',
   'act.discard': 'Discard',
   'act.pause': 'Pause',
@@ -28,6 +29,7 @@ export const enActs = {
   'act.kafkaDiscardMany': 'Discard all matching',
   'did.pause': 'Tube paused.',
   'did.runNow': 'Job due now.',
+  'did.abort': 'Handler asked to stop. Nothing follows this run.',
   'did.runEdited': 'Job due now, with the new payload.',
   'edit.title': 'Run with another payload',
   'edit.text': 'The job keeps its key, headers and other options, and its attempts start over.',
@@ -159,6 +161,11 @@ export const enActs = {
   'resume.go': 'Count jobs',
   'revoke.title': 'Revoke {job} of {tube}?',
   'revoke.text': 'The job will not run. Its copies are deleted.',
+  'abort.title': 'Abort the run of {job} of {tube}?',
+  'abort.text':
+    'The job is revoked: there will be no retry and no dead letter. Its handler is asked to stop within 5 seconds; one that ignores its signal keeps running to the end. What it has already done stays done. This can’t be undone.',
+  'abort.series':
+    'If this is a run of the series, the series continues: its next run is scheduled within a minute.',
   'discard.title': 'Discard {job} of {tube}?',
   'discard.one': 'Discard 1 dead letter?',
   'discard.some': 'Discard {letters} dead letters?',

@@ -19,6 +19,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   resume: async () => (await import('./pauses.js')).resume,
   repair: async () => (await import('./repair.js')).repair,
   processes: async () => (await import('./processes.js')).processes,
+  series: async () => (await import('./series.js')).series,
   explain: async () => (await import('./explain.js')).explain,
   'dead groups': async () => (await import('./dead-groups.js')).deadGroups,
   'dead list': async () => (await import('./dead.js')).deadList,

@@ -13,6 +13,8 @@ function bucket(at: string, starts: readonly number[], more: Partial<HistoryBuck
     completed: 2,
     failed: 1,
     dead: 0,
+    timed: 0,
+    runTime: 0,
     byLateness: CLASSES.map((upTo, i) => ({ upTo, started: starts[i] ?? 0 })),
     ...more,
   };
@@ -20,18 +22,18 @@ function bucket(at: string, starts: readonly number[], more: Partial<HistoryBuck
 
 const MINUTES = [
   bucket('2027-01-01T10:58:00Z', [3]),
-  bucket('2027-01-01T10:59:00Z', [1, 0, 0, 2]),
-  bucket('2027-01-01T11:00:00Z', [0, 0, 0, 0, 0, 4], { scheduled: 0, dead: 1_000 }),
+  bucket('2027-01-01T10:59:00Z', [1, 0, 0, 2], { timed: 3, runTime: 93 }),
+  bucket('2027-01-01T11:00:00Z', [0, 0, 0, 0, 0, 4], { scheduled: 0, dead: 1_000, timed: 1, runTime: 0.2 }),
 ];
 
 describe('the history', () => {
   it('is a table of minutes with their sum', () => {
     expect(linesOf(showBuckets(MINUTES, 'minute'))).toEqual([
-      'MINUTE             ADDED  STARTED  COMPLETED  FAILED   DEAD  LATE  LATEST',
+      'MINUTE             ADDED  STARTED  COMPLETED  FAILED   DEAD  LATE  LATEST      MEAN',
       '2027-01-01T10:58Z      5        3          2       1      0     0  ≤ 10 ms',
-      '2027-01-01T10:59Z      5        3          2       1      0     2  ≤ 10 s',
-      '2027-01-01T11:00Z      0        4          2       1  1,000     4  over 1 min',
-      'all                   10       10          6       3  1,000     6  over 1 min',
+      '2027-01-01T10:59Z      5        3          2       1      0     2  ≤ 10 s      31 ms',
+      '2027-01-01T11:00Z      0        4          2       1  1,000     4  over 1 min  < 1 ms',
+      'all                   10       10          6       3  1,000     6  over 1 min  23 ms',
       '',
       '3 minutes; minutes without activity are left out',
     ]);
@@ -40,7 +42,13 @@ describe('the history', () => {
 
   it('is summed up by the hour', () => {
     expect(byHour(MINUTES)).toEqual([
-      bucket('2027-01-01T10:00:00Z', [4, 0, 0, 2], { scheduled: 10, completed: 4, failed: 2 }),
+      bucket('2027-01-01T10:00:00Z', [4, 0, 0, 2], {
+        scheduled: 10,
+        completed: 4,
+        failed: 2,
+        timed: 3,
+        runTime: 93,
+      }),
       { ...MINUTES[2]!, at: new Date('2027-01-01T11:00:00Z') },
     ]);
   });

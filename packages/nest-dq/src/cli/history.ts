@@ -17,8 +17,8 @@ export const history = clusterCommand({
   summary: 'Count adds, runs and dead letters over time, up to two days back, for one tube or all of them.',
   about:
     'ADDED counts jobs; STARTED, COMPLETED and FAILED count runs; DEAD counts dead letters. LATE: runs started more\n' +
-    'than a second late; LATEST: upper bound of their lateness. The last few seconds may be missing. With --json, the\n' +
-    'last bucket of lateness has `upTo: null`.',
+    'than a second late; LATEST: upper bound of their lateness; MEAN: average duration of ended runs. The last few\n' +
+    'seconds may be missing. With --json, the last bucket of lateness has `upTo: null`.',
   flags: {
     since: {
       value: 'TIME',
@@ -53,14 +53,30 @@ export function showBuckets(buckets: readonly HistoryBucket[], by: (typeof WORDS
   if (buckets.length === 0) return ['no activity reported'];
   const sum = buckets.reduce(sumOf);
   const lines = [...buckets.map((each) => rowOf(timeOf(each.at), each)), rowOf('all', sum)];
-  const head = [by.toUpperCase(), 'ADDED', 'STARTED', 'COMPLETED', 'FAILED', 'DEAD', 'LATE', 'LATEST'];
+  const head = [
+    by.toUpperCase(),
+    'ADDED',
+    'STARTED',
+    'COMPLETED',
+    'FAILED',
+    'DEAD',
+    'LATE',
+    'LATEST',
+    'MEAN',
+  ];
   const left = `${by}s without activity are left out`;
   return [table(head, lines), '', `${counted(buckets.length, by)}; ${left}`];
 }
 
-function rowOf(name: string, { scheduled, started, completed, failed, dead, byLateness }: HistoryBucket) {
+function rowOf(name: string, bucket: HistoryBucket) {
+  const { scheduled, started, completed, failed, dead, timed, runTime, byLateness } = bucket;
   const late = byLateness.reduce((count, each) => count + (each.upTo > LATE_MS ? each.started : 0), 0);
-  return [name, scheduled, started, completed, failed, dead, late, latestOf(byLateness)];
+  const mean = timed > 0 ? meanText(runTime / timed) : '';
+  return [name, scheduled, started, completed, failed, dead, late, latestOf(byLateness), mean];
+}
+
+function meanText(ms: number): string {
+  return ms < 1 ? '< 1 ms' : span(ms);
 }
 
 function latestOf(byLateness: HistoryBucket['byLateness']): string {

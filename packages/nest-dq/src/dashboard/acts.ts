@@ -1,4 +1,4 @@
-import type { JobRef } from '../api/job.js';
+import type { JobRef, RevokeResult } from '../api/job.js';
 import { DqError } from '../errors.js';
 import type { DqRuntime } from '../nest/runtime.js';
 import { anything, flag, Input, JOB_FIELDS, jobRef, number, span, text, time } from './input.js';
@@ -52,6 +52,10 @@ export const DO_SINGLE: Readonly<Record<keyof SingleActs, DoAct>> = {
     );
   },
   revoke: actOnNamed('revoke', 'revoked', ({ producer }, ref) => producer.revoke(ref, { confirmed: true })),
+  // A job that runs no more, but waits for its retry, is revoked, too.
+  abort: actOnNamed<RevokeResult>('abort', ['running', 'revoked'], ({ producer }, ref) =>
+    producer.revoke(ref, { abort: true }),
+  ),
   revive: actOnNamed('revive', 'revived', ({ deadLetters }, ref) => deadLetters.revive(ref)),
   discard: actOnNamed('discard', 'discarded', ({ deadLetters }, ref) => deadLetters.discard(ref)),
   async drainNode({ control }, body, doer) {
@@ -67,7 +71,7 @@ export const DO_SINGLE: Readonly<Record<keyof SingleActs, DoAct>> = {
 /** An act on the job named by the body. */
 function actOnNamed<Result>(
   name: string,
-  changed: Result,
+  changed: Result | readonly Result[],
   work: (runtime: DqRuntime, ref: JobRef) => Promise<Result>,
 ): DoAct {
   return async (runtime, body, { by }) => {

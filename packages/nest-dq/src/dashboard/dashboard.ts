@@ -98,6 +98,7 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
       acts: (limit) => inspector.acts({ limit }),
       recentRuns: () => inspector.recentRuns(),
       unequal: () => this.runtime.process.unequalFacts,
+      series: () => inspector.seriesStates(),
     });
     this.feed = new LiveFeed(ask, now, systemClock, (parts) => watch.judge(parts as WatchedParts));
     if (this.open) {

@@ -23,6 +23,7 @@ function watching(more: Partial<ProblemWatchParts> = {}) {
       asked.acts++;
       return more.acts ? more.acts(limit) : { acts: [] };
     },
+    series: async () => (more.series ? more.series() : []),
     recentRuns: async () => {
       asked.recentRuns++;
       return more.recentRuns ? more.recentRuns() : new Map();

@@ -7,6 +7,7 @@ import type { ActPage } from '../operate/act-view.js';
 import { problemsOf, type Problems } from '../operate/problems.js';
 import type { ProcessView } from '../operate/processes.js';
 import type { RecentRuns } from '../operate/recent-runs.js';
+import type { SeriesView } from '../operate/series-view.js';
 import { Trends } from '../operate/trends.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
 
@@ -39,6 +40,7 @@ export interface ProblemWatchParts {
   readonly recentRuns: () => Promise<Map<string, RecentRuns>>;
   /** Settings that differ in other processes. */
   readonly unequal: () => readonly UnequalFacts[];
+  readonly series: () => Promise<readonly SeriesView[]>;
 }
 
 /** Finds what is wrong in successive looks at a cluster, and remembers what one look can't show. */
@@ -46,6 +48,7 @@ export class ProblemWatch {
   private readonly trends = new Trends();
   private readonly slow: readonly Slow[];
   private runs: ReadonlyMap<string, RecentRuns> = new Map();
+  private series: readonly SeriesView[] = [];
   /** By tube and start of the pause. */
   private readonly pausedBy = new Map<string, string>();
   private asked: ReadonlyMap<string, TubeView> = new Map();
@@ -59,6 +62,11 @@ export class ProblemWatch {
         clock,
         () => true,
         async () => void (this.runs = await parts.recentRuns()),
+      ),
+      new Slow(
+        clock,
+        () => true,
+        async () => void (this.series = await parts.series()),
       ),
       new Slow(
         clock,
@@ -90,6 +98,7 @@ export class ProblemWatch {
       processes,
       unequal: unequal(),
       runs: this.runs,
+      series: this.series,
       pausedBy: this.pausers(),
       settling: clock.now() - this.ledgerDownAt < SETTLE_MS,
     });

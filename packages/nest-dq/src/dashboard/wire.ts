@@ -18,7 +18,7 @@ import type { ProcessView } from '../operate/processes.js';
 import type { RepairExample } from '../operate/repair.js';
 import type { PrefixSearchResult } from '../operate/prefix-search.js';
 import type { SearchResult } from '../operate/search.js';
-import type { SeriesView } from '../operate/series-view.js';
+import type { SeriesRunView, SeriesView } from '../operate/series-view.js';
 import type { PausedTube, ResumedTube } from '../operate/tube-pauses.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
 import type { JobPage, JobSummary, TimelineBucket } from '../operate/waiting-view.js';
@@ -203,6 +203,8 @@ export type LedgerWire = AsJson<LedgerView>;
 export type ProcessesWire = readonly AsJson<ProcessView>[];
 /** `GET api/series`. "Trigger now" is the act `runNow` with its `tube` and `key`. */
 export type SeriesWire = readonly AsJson<SeriesView>[];
+/** The last run of a series. */
+export type SeriesRunWire = AsJson<SeriesRunView>;
 /** `GET api/health`. */
 type HealthWire = AsJson<DqHealthState>;
 
@@ -277,6 +279,8 @@ export interface SingleActs {
   /** To an ISO time, or after a duration such as '1h'. */
   reschedule: { body: JobRefWire & ({ at: string } | { delay: string }); result: RescheduleResult };
   revoke: { body: JobRefWire; result: RevokeResult };
+  /** Revokes a running job, and aborts the signal of its handler. `running`: it was asked to stop. */
+  abort: { body: JobRefWire; result: RevokeResult };
   revive: { body: JobRefWire; result: ReviveResult };
   discard: { body: JobRefWire; result: DiscardResult };
   /** True if it wasn't drained before. */
@@ -372,6 +376,7 @@ export type ActName =
   | 'runEdited'
   | 'reschedule'
   | 'revoke'
+  | 'abort'
   | 'revive'
   | 'discard'
   | 'drainNode'

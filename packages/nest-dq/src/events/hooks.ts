@@ -46,8 +46,18 @@ export interface DqClusterView {
    * so that servers are queried once; undefined in the others, and until the first query. Querying starts with the first call.
    */
   readonly allTubes: () => readonly DqTubeCounts[] | undefined;
+  /** Returns the series of all processes, as `allTubes` does. While the ledger is away, they are as they were before. */
+  readonly allSeries: () => readonly DqSeriesState[] | undefined;
   /** Returns the memory of each Redis, as `allTubes` does; empty for an embedded node. */
   readonly redisMemory: () => readonly DqRedisMemory[] | undefined;
+}
+
+/** Whether a series is on time. `DqInspector.series` has more detail. */
+export interface DqSeriesState {
+  /** Tube name without the prefix. */
+  readonly tube: string;
+  /** Time since it should have run, in ms; 0 if that is at most a minute. */
+  readonly overdueFor: number;
 }
 
 /** Memory of one Redis server. */

@@ -4,13 +4,17 @@ import { LATENESS_CLASSES } from './lateness-classes.js';
 const COUNTED = ['scheduled', 'completed', 'failed', 'dead'] as const;
 type Counted = (typeof COUNTED)[number];
 
-/** Index of each number in a tube's list: first those of COUNTED, then the starts per lateness class. */
+/** Index of each number in a tube's list: first those of COUNTED, then the starts per lateness class, then the two below. */
 export const PLACES = Object.fromEntries(COUNTED.map((name, i) => [name, i])) as Readonly<
   Record<Counted, number>
 >;
 export const FIRST_CLASS: number = COUNTED.length;
+const END_OF_CLASSES: number = FIRST_CLASS + LATENESS_CLASSES.length + 1;
+/** Indexes of the runs with a known duration, and of the sum of their durations in microseconds. Older versions don't count them. */
+export const TIMED: number = END_OF_CLASSES;
+export const RUN_TIME: number = END_OF_CLASSES + 1;
 /** Numbers per tube. */
-export const NUMBERS: number = FIRST_CLASS + LATENESS_CLASSES.length + 1;
+export const NUMBERS: number = END_OF_CLASSES + 2;
 
 /** Counts what happens in this process, by tube. Called for each job, so it does nothing else. */
 export class Tally {
@@ -30,6 +34,13 @@ export class Tally {
     this.add(tube, place);
   }
 
+  /** @param took Duration of the handler in ms. */
+  ended(tube: string, how: 'completed' | 'failed', took: number): void {
+    this.add(tube, PLACES[how]);
+    this.add(tube, TIMED);
+    this.add(tube, RUN_TIME, Math.max(0, Math.round(took * 1_000)));
+  }
+
   /** Returns the counts since the last call. */
   take(): Map<string, number[]> {
     const taken = this.byTube;
@@ -37,9 +48,9 @@ export class Tally {
     return taken;
   }
 
-  private add(tube: string, place: number): void {
+  private add(tube: string, place: number, number = 1): void {
     let counts = this.byTube.get(tube);
     if (!counts) this.byTube.set(tube, (counts = Array.from({ length: NUMBERS }, () => 0)));
-    counts[place]!++;
+    counts[place]! += number;
   }
 }

@@ -84,6 +84,8 @@ describe('HistoryWriter', () => {
       completed: 0,
       failed: 0,
       dead: 0,
+      timed: 0,
+      runTime: 0,
       byLateness: [
         { upTo: 1, started: 2 },
         { upTo: 2, started: 1 },
@@ -105,6 +107,15 @@ describe('HistoryWriter', () => {
         { upTo: Infinity, started: 1 },
       ],
     });
+  });
+
+  it('counts how runs ended, and for how long they ran, to the microsecond', async () => {
+    tally.ended('a', 'completed', 0.25);
+    tally.ended('a', 'completed', 31);
+    tally.ended('a', 'failed', 1_000);
+    await writer.close();
+    const [bucket] = await bucketsOf(history, '', { tube: 'a', from: clock.wall(), to: clock.wall() });
+    expect(bucket).toMatchObject({ completed: 2, failed: 1, timed: 3, runTime: 1_031.25 });
   });
 
   it('keeps counts that the ledger did not take, under their minute, and drops the oldest if there are too many', async () => {

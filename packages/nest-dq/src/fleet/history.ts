@@ -50,6 +50,16 @@ export function addCounts(counts: number[], more: readonly number[]): void {
   for (let i = 0; i < more.length; i++) counts[i] = (counts[i] ?? 0) + more[i]!;
 }
 
+/** Resolves with the quarters of all tubes in the hours from that of one minute to that of another. Rejects with `DQ_LEDGER_DOWN`. */
+export async function quartersBetween(
+  history: History,
+  first: number,
+  last: number,
+): Promise<MinuteOfTube[]> {
+  const hours = Array.from({ length: hourOf(last) - hourOf(first) + 1 }, (_, i) => hourOf(first) + i);
+  return (await Promise.all(hours.map((hour) => history.quarters(hour)))).flat();
+}
+
 export function hourOf(minute: number): number {
   return Math.floor(minute / HOUR);
 }

@@ -3,21 +3,25 @@ import type { Fleet } from './fleet.js';
 import { LocalActs } from './local-acts.js';
 import { LocalHistory } from './local-history.js';
 import { LocalPresence } from './local-presence.js';
+import { LocalSeriesRuns } from './local-series-runs.js';
 
-/** A fleet of one process, or of the applications that share a test kit. Only the acts are stored, if the ledger has a disk. */
+/** A fleet of one process, or of the applications that share a test kit. Acts and the runs of series are stored, if the ledger has a disk. */
 export class LocalFleet implements Fleet {
   readonly presence: LocalPresence;
   readonly history: LocalHistory;
   readonly acts: LocalActs;
+  readonly seriesRuns: LocalSeriesRuns;
 
   constructor({ now, disk }: Pick<MemoryLedger, 'now'> & Partial<Pick<MemoryLedger, 'disk'>>) {
     this.presence = new LocalPresence(now);
     this.history = new LocalHistory(now);
     this.acts = new LocalActs(now, disk);
+    this.seriesRuns = new LocalSeriesRuns(now, disk);
   }
 
   /** Loads the disk, which must be open. Rejects with `DQ_DISK`. */
-  load(): Promise<void> {
-    return this.acts.load();
+  async load(): Promise<void> {
+    await this.acts.load();
+    await this.seriesRuns.load();
   }
 }

@@ -7,14 +7,16 @@ import type { Fleet } from './fleet.js';
 import { ACT_SCRIPTS, RedisActs } from './redis-acts.js';
 import { HISTORY_SCRIPTS, RedisHistory } from './redis-history.js';
 import { PRESENCE_SCRIPTS, RedisPresence } from './redis-presence.js';
+import { RedisSeriesRuns, SERIES_SCRIPTS } from './redis-series-runs.js';
 
-export const FLEET_SCRIPTS = { ...PRESENCE_SCRIPTS, ...HISTORY_SCRIPTS, ...ACT_SCRIPTS };
+export const FLEET_SCRIPTS = { ...PRESENCE_SCRIPTS, ...HISTORY_SCRIPTS, ...ACT_SCRIPTS, ...SERIES_SCRIPTS };
 
 /** The fleet of all processes of one prefix, in the Redis of their ledger. */
 export class RedisFleet implements Fleet {
   readonly presence: RedisPresence;
   readonly history: RedisHistory;
   readonly acts: RedisActs;
+  readonly seriesRuns: RedisSeriesRuns;
 
   constructor(ledger: RedisLedger, clock: Clock, warn: (message: string) => void) {
     const { sharedBase } = ledger;
@@ -32,5 +34,7 @@ export class RedisFleet implements Fleet {
     );
     this.history = new RedisHistory(sharedBase, now, foreign, call);
     this.acts = new RedisActs(now, (script, json) => call(script, [`${sharedBase}:acts`], json));
+    const seriesKeys = [`${sharedBase}:series`, `${sharedBase}:series-runs`];
+    this.seriesRuns = new RedisSeriesRuns(now, (script, json) => call(script, seriesKeys, json));
   }
 }

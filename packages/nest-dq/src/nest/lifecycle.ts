@@ -99,6 +99,7 @@ export class DqLifecycle extends ClusterLifecycle<DqRuntime, FoundHandler> {
       occurrences.after(this.runtime.now()); // throws here if the plan is invalid
       const series = new Series(token as string, { producer, occurrences, handler });
       this.runtime.series.add(series);
+      this.runtime.seriesRunWriter.start();
       return (payload, job) => series.run(payload, job);
     } catch (error) {
       throw configError(`${name}: `, error);

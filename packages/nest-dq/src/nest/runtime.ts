@@ -9,13 +9,22 @@ import { GoQueueJobs } from '../go-queue/go-queue-jobs.js';
 import { GoQueueTubes } from '../go-queue/go-queue-runs.js';
 import { ClusterHealth } from '../health/health.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
-import { scheduleHook, handlerHook, type DqHooks, type DqLoad, type DqRedisMemory } from '../events/hooks.js';
+import {
+  scheduleHook,
+  handlerHook,
+  type DqHooks,
+  type DqLoad,
+  type DqRedisMemory,
+  type DqSeriesState,
+} from '../events/hooks.js';
 import type { RedisView } from '../ledger/ledger-view.js';
 import { actOnJob } from '../operate/act.js';
 import { ActWriter } from '../fleet/act-writer.js';
 import { ClusterControl } from '../operate/control.js';
 import { HistoryWriter } from '../fleet/history-writer.js';
+import { SeriesRunWriter } from '../fleet/series-run-writer.js';
 import { ClusterInspector } from '../operate/inspector.js';
+import type { SeriesView } from '../operate/series-view.js';
 import { LetterSweeper } from '../upkeep/letter-sweeper.js';
 import { LostJobs } from '../upkeep/lost-jobs.js';
 import { SelfRepair } from '../upkeep/self-repair.js';
@@ -71,6 +80,8 @@ export class DqRuntime {
   private readonly upkeep: readonly Duty[];
   private readonly historyWriter: HistoryWriter;
   readonly actWriter: ActWriter;
+  /** Started once the process has series. */
+  readonly seriesRunWriter: SeriesRunWriter;
   private readonly settleQueue: SettleQueue;
   /** Undefined if the seal's keys were given directly, or there is no seal. */
   private readonly sealKeys: KeyFetcher | undefined;
@@ -125,9 +136,17 @@ export class DqRuntime {
     this.consumer = new ClusterConsumer(options, consumer);
 
     // ── the fleet ──
-    const { presence, history, acts } = fleet;
+    const { presence, history, acts, seriesRuns } = fleet;
     this.historyWriter = new HistoryWriter(events.tally, history, clock);
     this.actWriter = new ActWriter({ events, acts, clock, warn, hidesKeys: seal?.settings.encrypt === true });
+    this.seriesRunWriter = new SeriesRunWriter({
+      events,
+      runs: seriesRuns,
+      clock,
+      warn,
+      keepErrors: options.keepErrors,
+      planOf: (job) => series.of(job)?.plan,
+    });
     this.process = new ThisProcess({
       presence,
       cluster,
@@ -151,15 +170,29 @@ export class DqRuntime {
 
     // ── operating ──
     const { viewLedger } = backend;
-    const looking = { ...producing, viewLedger, producer, deadLetters, series, presence, history, acts };
+    const looking = {
+      ...producing,
+      viewLedger,
+      producer,
+      deadLetters,
+      series,
+      presence,
+      history,
+      acts,
+      seriesRuns,
+    };
     this.inspector = new ClusterInspector(looking);
     this.control = new ClusterControl(context, { producer, presence });
 
     // ── background duties ──
     const elected = () => this.process.elected;
     const lookAround = async () => {
-      const [{ tubes }, { servers }] = await Promise.all([this.inspector.tubes(), viewLedger()]);
-      return { tubes, redis: servers };
+      const [{ tubes }, { servers }, found] = await Promise.all([
+        this.inspector.tubes(),
+        viewLedger(),
+        this.inspector.seriesStates().catch(() => undefined), // reported as the ledger being away
+      ]);
+      return { tubes, redis: servers, series: found };
     };
     this.tubeWatch = new TubeWatch({ clock, elected, look: lookAround });
     const { retentions } = this.consumer;
@@ -268,6 +301,7 @@ export class DqRuntime {
         events: this.events,
         load: () => this.load(),
         allTubes: () => this.tubeWatch.tubes(),
+        allSeries: () => this.tubeWatch.series()?.map((each) => this.stateOf(each)),
         redisMemory: () => this.tubeWatch.redis()?.flatMap(memoryOf),
       });
       if (stop) this.unhook.push(stop);
@@ -335,14 +369,14 @@ export class DqRuntime {
 
   /**
    * Performs an operator's action on one job, using the producer or the dead letters, and records it like an action of
-   * `DqControl`; code that calls those directly isn't an operator. `changed` is the result that means the job was changed.
+   * `DqControl`; code that calls those directly isn't an operator. `changed`: the results that mean the job was changed.
    * Rejects as `work` does.
    */
   actOnJob<Result>(
     name: string,
     ref: JobRef,
     by: string | undefined,
-    changed: Result,
+    changed: Result | readonly Result[],
     work: () => Promise<Result>,
   ): Promise<Result> {
     const { events, options: settings } = this;
@@ -364,16 +398,20 @@ export class DqRuntime {
     };
   }
 
+  private stateOf({ tube, missedSince }: SeriesView): DqSeriesState {
+    return { tube, overdueFor: missedSince ? Math.max(0, this.now() - missedSince.getTime()) : 0 };
+  }
+
   /** Approximate number of jobs left for this process's automatic repair to examine. */
   private get toRepair(): number {
     return this.selfRepair?.left ?? 0;
   }
 
   private async end(): Promise<void> {
-    const { tubeWatch, process, producer, historyWriter, actWriter, settleQueue } = this;
+    const { tubeWatch, process, producer, historyWriter, actWriter, seriesRunWriter, settleQueue } = this;
     const { ledger, cluster } = this.backend;
     const acting = [tubeWatch, producer, ...this.upkeep, process];
-    const writing = [historyWriter, actWriter, settleQueue];
+    const writing = [historyWriter, actWriter, seriesRunWriter, settleQueue];
     const { goQueueLocks } = this.backend;
     const parts = [...acting, ...writing, goQueueLocks, ledger, cluster, this.backend, this.events];
     const steps: (() => void | Promise<void>)[] = [

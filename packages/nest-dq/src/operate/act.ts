@@ -39,7 +39,7 @@ export class Act {
   }
 }
 
-/** Performs an act on one job and emits it. `changed` is the result that means the job was changed. Rejects as `work` does. */
+/** Performs an act on one job and emits it. `changed`: the results that mean the job was changed. Rejects as `work` does. */
 export async function actOnJob<Result>(
   {
     events,
@@ -48,14 +48,14 @@ export async function actOnJob<Result>(
   name: string,
   ref: JobRef,
   by: string | undefined,
-  changed: Result,
+  changed: Result | readonly Result[],
   work: () => Promise<Result>,
 ): Promise<Result> {
   const on = targetOf(ref, prefix);
   const act = new Act(events, name, on, by);
   try {
     const result = await work();
-    act.ended(result === changed ? 1 : 0);
+    act.ended([changed].flat().includes(result) ? 1 : 0);
     return result;
   } catch (error) {
     if (error instanceof DqError && error.code === 'DQ_UNCONFIRMED') act.ended(1, error); // it is revoked

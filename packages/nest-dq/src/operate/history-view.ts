@@ -2,7 +2,7 @@ import { showInstant, type When } from 'nest-handlers/time';
 import { type Tube, tubeName } from '../api/tube.js';
 import { wrongValue } from '../errors.js';
 import { LATENESS_CLASSES } from '../events/lateness-classes.js';
-import { FIRST_CLASS, NUMBERS, PLACES } from '../events/tally.js';
+import { FIRST_CLASS, PLACES, RUN_TIME, TIMED } from '../events/tally.js';
 import {
   addCounts,
   ALL_TUBES,
@@ -11,6 +11,7 @@ import {
   hourOf,
   type MinuteOfTube,
   QUARTER,
+  quartersBetween,
   REMEMBERED_MS,
 } from '../fleet/history.js';
 import { checkBetween, checkObject } from '../producer/call-options.js';
@@ -40,6 +41,10 @@ export interface HistoryBucket {
   readonly failed: number;
   /** Jobs that became dead letters. */
   readonly dead: number;
+  /** Ended runs whose duration is known: not those of processes with an older version. */
+  readonly timed: number;
+  /** Sum of the durations of these runs, in ms. */
+  readonly runTime: number;
   /** Started runs by lateness: at most `upTo` ms late, and more than in the previous entry. The last one is Infinity. */
   readonly byLateness: readonly { readonly upTo: number; readonly started: number }[];
 }
@@ -85,6 +90,8 @@ function bucketOf(minute: number, counts: readonly number[]): HistoryBucket {
     completed: count(PLACES.completed),
     failed: count(PLACES.failed),
     dead: count(PLACES.dead),
+    timed: count(TIMED),
+    runTime: count(RUN_TIME) / 1_000,
     byLateness,
   };
 }
@@ -118,6 +125,8 @@ export function sumOf(sum: HistoryBucket, more: HistoryBucket): HistoryBucket {
     completed: sum.completed + more.completed,
     failed: sum.failed + more.failed,
     dead: sum.dead + more.dead,
+    timed: sum.timed + more.timed,
+    runTime: sum.runTime + more.runTime,
     byLateness: sum.byLateness.map(({ upTo, started }, i) => ({
       upTo,
       started: started + more.byLateness[i]!.started,
@@ -131,6 +140,11 @@ export interface TubeHistory {
   readonly tube: string;
   /** Average runs started per minute, in the last whole quarter of an hour and the current one. */
   readonly perMinute: number;
+  /**
+   * Average duration of a run in ms: of the latest quarters of an hour that have 20 runs together, or else of two days. Absent if
+   * none is known.
+   */
+  readonly meanRun?: number;
   /** The hours in which any run started, in chronological order. */
   readonly hours: readonly StartedRuns[];
   /** The same by the minute, if the history of all tubes is shorter than two hours; otherwise empty. */
@@ -145,6 +159,8 @@ export interface StartedRuns {
   readonly started: readonly number[];
 }
 
+/** An average of these says enough of the present. */
+const ENOUGH_RUNS = 20;
 /** In minutes. An hour is too coarse for a history shorter than this. */
 const SHORT_HISTORY = 2 * HOUR;
 
@@ -154,16 +170,16 @@ const SHORT_HISTORY = 2 * HOUR;
  */
 export async function historyOfTubes(history: History): Promise<TubeHistory[]> {
   const now = history.now() / 60_000;
-  const first = hourOf(now - REMEMBERED_MS / 60_000);
-  const hours = Array.from({ length: hourOf(now) - first + 1 }, (_, i) => first + i);
-  const quarters = (await Promise.all(hours.map((hour) => history.quarters(hour)))).flat();
+  const quarters = await quartersBetween(history, now - REMEMBERED_MS / MINUTE, now);
   const start = quarters.reduce((least, { minute }) => Math.min(least, minute), Infinity);
-  const short = now - start < SHORT_HISTORY ? hours.filter((hour) => hour >= hourOf(start)) : [];
+  const isShort = now - start < SHORT_HISTORY;
+  const short = isShort ? [...new Set(quarters.map(({ minute }) => hourOf(minute)))] : [];
   const minutes = (await Promise.all(short.map((hour) => history.minutes(hour)))).flat();
   const minutesOf = byTube(minutes);
   return Array.from(byTube(quarters), ([tube, ofTube]) => ({
     tube,
     perMinute: paceOf(ofTube, now),
+    ...meanOf(ofTube),
     hours: startsIn(ofTube, HOUR),
     minutes: startsIn(minutesOf.get(tube) ?? [], 1),
   }));
@@ -185,6 +201,16 @@ function paceOf(quarters: readonly MinuteOfTube[], now: number): number {
   return started.reduce((sum, runs) => sum + runs, 0) / (now - from);
 }
 
+function meanOf(quarters: readonly MinuteOfTube[]): Pick<TubeHistory, 'meanRun'> {
+  let [timed, runTime] = [0, 0];
+  for (const { counts } of quarters.toReversed()) {
+    timed += counts[TIMED] ?? 0;
+    runTime += counts[RUN_TIME] ?? 0;
+    if (timed >= ENOUGH_RUNS) break;
+  }
+  return timed > 0 ? { meanRun: runTime / timed / 1_000 } : {};
+}
+
 /** Sums up parts of the history, in steps of `length` minutes. Those in which nothing started are left out. */
 function startsIn(parts: readonly MinuteOfTube[], length: number): StartedRuns[] {
   const steps = new Map<number, number[]>();
@@ -200,5 +226,5 @@ function startsIn(parts: readonly MinuteOfTube[], length: number): StartedRuns[]
 }
 
 function startedIn({ counts }: MinuteOfTube): readonly number[] {
-  return Array.from({ length: NUMBERS - FIRST_CLASS }, (_, i) => counts[FIRST_CLASS + i] ?? 0);
+  return Array.from({ length: LATENESS_CLASSES.length + 1 }, (_, i) => counts[FIRST_CLASS + i] ?? 0);
 }

@@ -4,6 +4,7 @@ import type { Acts } from '../fleet/acts.js';
 import type { History } from '../fleet/history.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
 import type { Presence } from '../fleet/presence.js';
+import type { SeriesRuns } from '../fleet/series-runs.js';
 import type { WaitingJob } from '../ledger/waiting/waiting-jobs.js';
 import type { DqDeadLetters } from '../producer/dead-letters.js';
 import type { ProducerParts } from '../producer/producer-context.js';
@@ -102,8 +103,8 @@ export abstract class DqInspector {
   abstract deadGroups(filter?: DeadGroupsFilter): Promise<DeadGroups>;
 
   /**
-   * Resolves with the `@Recurring` methods of all processes, and when each runs next: those of this process first, at most 1,000.
-   * Rejects with `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+   * Resolves with the `@Recurring` methods of all processes, when each runs next, and how it ran last: those of this process
+   * first, at most 1,000. One that no process has any more is listed while its job still waits. Rejects with `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
    */
   abstract series(): Promise<SeriesView[]>;
 
@@ -139,6 +140,7 @@ interface InspectorParts extends Pick<
   readonly presence: Presence;
   readonly history: History;
   readonly acts: Acts;
+  readonly seriesRuns: SeriesRuns;
 }
 
 /** The inspector of one cluster. */
@@ -229,6 +231,11 @@ export class ClusterInspector extends DqInspector {
 
   override series(): Promise<SeriesView[]> {
     return viewsOfSeries(this.parts);
+  }
+
+  /** For metrics and problems, which look often: without the times after the next one. */
+  seriesStates(): Promise<SeriesView[]> {
+    return viewsOfSeries(this.parts, 0);
   }
 
   override history(range: HistoryRange): Promise<HistoryBucket[]> {

@@ -25,6 +25,7 @@ function facts(more: Partial<ProblemFacts> = {}): ProblemFacts {
     processes: [],
     unequal: [],
     runs: new Map(),
+    series: [],
     pausedBy: new Map(),
     settling: false,
     ...more,
@@ -285,6 +286,27 @@ describe('the problem of a tube', () => {
     expect(tubeProblem(late({ limits: { perGroup: 1 } }))).toMatchObject({ code: 'group-limited', most: 1 });
     const tubes = { tubes: [late()], more: false, away: ['a:1'] };
     expect(problemsOf(facts({ tubes })).tubes).toMatchObject([{ code: 'nodes-away' }]);
+  });
+
+  it('a series did not run, where nothing else explains it, and not right after Redis was away', () => {
+    const missedSince = new Date(NOW - 720_000);
+    const series = [{ tube: 'mail', missedSince }, { tube: 'on time' }];
+    const missed = { code: 'series-missed', level: 'warning', missedSince };
+    expect(tubeProblem(late(), { series })).toMatchObject({ ...missed, due: 2 });
+    expect(tubeProblem(tube(), { series })).toMatchObject({ ...missed, jobs: 0 });
+    expect(tubeProblem(tube({ tube: 'other' }), { series })).toEqual({
+      ...missed,
+      tube: 'mail',
+      jobs: 0,
+      due: 0,
+    });
+    expect(tubeProblem(late({ consumers: 0, watching: 0 }), { series })).toMatchObject({
+      code: 'no-consumer',
+      missedSince,
+    });
+    const paused = { since: new Date(NOW - 60_000) };
+    expect(tubeProblem(tube({ paused }), { series })).toBeUndefined();
+    expect(tubeProblem(tube(), { series, settling: true })).toBeUndefined();
   });
 
   it('the worst come first, then those with most at stake; the rest is counted', () => {

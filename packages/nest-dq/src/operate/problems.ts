@@ -7,6 +7,7 @@ import { unfitSettings, type UnfitSetting } from '../ledger/unfit-settings.js';
 import { awayCause, type AwayCause } from './away-cause.js';
 import type { ProcessView } from './processes.js';
 import type { RecentRuns } from './recent-runs.js';
+import type { SeriesView } from './series-view.js';
 import type { TubeList, TubeView } from './tube-view.js';
 
 /** A pause is deliberate, so it is no problem until it looks forgotten. The alert uses the same limit. */
@@ -84,6 +85,7 @@ export type TubeProblemCode =
   | 'rate-limited'
   | 'group-limited'
   | 'nodes-away'
+  | 'series-missed'
   | 'behind';
 
 /** A tube whose jobs don't run, or not in time. */
@@ -112,6 +114,8 @@ export interface TubeProblem {
   /** Failed share of the runs that ended since `runsFrom`: 0 to 1. */
   readonly failed?: number;
   readonly runsFrom?: Date;
+  /** When its series should have run. Also if another cause explains that. */
+  readonly missedSince?: Date;
   /** Whether `jobs` grows or shrinks. Absent before two looks some seconds apart. */
   readonly trend?: 'growing' | 'shrinking' | 'steady';
   /** Time until no job is overdue, at the present rate, in ms. Absent if it doesn't shrink. */
@@ -143,6 +147,8 @@ export interface ProblemFacts {
   readonly unequal: readonly UnequalFacts[];
   /** Recent runs, by tube. */
   readonly runs: ReadonlyMap<string, RecentRuns>;
+  /** All series. */
+  readonly series: readonly Pick<SeriesView, 'tube' | 'missedSince'>[];
   /** Whoever paused a tube, by tube. */
   readonly pausedBy: ReadonlyMap<string, string>;
   /** Whether processes may not have announced themselves again yet, so that nobody seems to consume. */
@@ -156,8 +162,9 @@ export function problemsOf(facts: ProblemFacts): Problems {
       RANKS.indexOf(a.code) - RANKS.indexOf(b.code) || LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level),
   );
   const nothingRuns = cluster.some(stopsAll);
-  const all = (facts.tubes?.tubes ?? [])
-    .map((tube) => tubeProblem(tube, facts, nothingRuns))
+  const missed = missedSeries(facts);
+  const all = tubesOf(facts, missed)
+    .map((tube) => tubeProblem(tube, facts, missed.get(tube.tube), nothingRuns))
     .filter((problem) => problem !== undefined)
     .toSorted(byWeight);
   const tubes = all.slice(0, MAX_TUBES);
@@ -169,6 +176,21 @@ export function problemsOf(facts: ProblemFacts): Problems {
     tubes,
     ...(all.length > tubes.length && { moreTubes: all.length - tubes.length }),
   };
+}
+
+/** By tube. Just after an outage of the ledger, whatever is overdue is about to run. */
+function missedSeries({ series, settling }: ProblemFacts): Map<string, Date> {
+  if (settling) return new Map();
+  const missed = series.map(({ tube, missedSince }) => [tube, missedSince] as const);
+  return new Map(missed.filter((entry): entry is [string, Date] => entry[1] !== undefined));
+}
+
+/** The tubes, with those whose series has no job: the nodes may not know them. */
+function tubesOf({ tubes }: ProblemFacts, missed: ReadonlyMap<string, Date>): TubeView[] {
+  if (!tubes) return [];
+  const known = tubes.tubes;
+  const others = [...missed.keys()].filter((name) => !known.some(({ tube }) => tube === name));
+  return [...known, ...others.map((tube) => ({ tube, nodes: 0 }))];
 }
 
 const LEVELS: readonly ProblemLevel[] = ['failure', 'warning', 'note'];
@@ -282,8 +304,13 @@ function otherProblems({ health, processes, unequal }: ProblemFacts): ClusterPro
 /** A tube's problem without its counts. */
 type Finding = Pick<TubeProblem, 'code' | 'level'> & Partial<TubeProblem>;
 
-function tubeProblem(tube: TubeView, facts: ProblemFacts, nothingRuns: boolean): TubeProblem | undefined {
-  const finding = findingOf(tube, facts, nothingRuns);
+function tubeProblem(
+  tube: TubeView,
+  facts: ProblemFacts,
+  missedSince: Date | undefined,
+  nothingRuns: boolean,
+): TubeProblem | undefined {
+  const finding = findingOf(tube, facts, missedSince, nothingRuns);
   if (!finding) return undefined;
   const { waiting = 0, retrying = 0, dead, oldestDue } = tube;
   const due = dueOf(tube);
@@ -293,16 +320,24 @@ function tubeProblem(tube: TubeView, facts: ProblemFacts, nothingRuns: boolean):
     due,
     ...(dead !== undefined && { dead }),
     ...(oldestDue && { oldestDue }),
+    ...(missedSince && { missedSince }),
     ...finding,
   };
 }
 
 /** The first cause that explains why jobs don't run. */
-function findingOf(tube: TubeView, facts: ProblemFacts, nothingRuns: boolean): Finding | undefined {
+function findingOf(
+  tube: TubeView,
+  facts: ProblemFacts,
+  missedSince: Date | undefined,
+  nothingRuns: boolean,
+): Finding | undefined {
   const due = dueOf(tube);
   if (nothingRuns) return due > 0 ? { code: 'ledger-down', level: 'note' } : undefined;
   if (tube.paused) return due > 0 || isLong(tube.paused, facts) ? pauseOf(tube, facts) : undefined;
-  return unconsumed(tube, facts) ?? failing(tube, facts) ?? late(tube, facts);
+  const finding = unconsumed(tube, facts) ?? failing(tube, facts) ?? late(tube, facts);
+  const isExplained = finding !== undefined && finding.code !== 'behind';
+  return missedSince && !isExplained ? { code: 'series-missed', level: 'warning' } : finding;
 }
 
 function isLong({ since }: NonNullable<TubeView['paused']>, { now }: ProblemFacts): boolean {

@@ -1,5 +1,5 @@
 import { PLACES } from '../events/tally.js';
-import { ALL_TUBES, type History, hourOf, QUARTER } from '../fleet/history.js';
+import { ALL_TUBES, type History, QUARTER, quartersBetween } from '../fleet/history.js';
 
 /** How the runs of a tube ended lately: in the last whole quarter of an hour and the current one. */
 export interface RecentRuns {
@@ -15,8 +15,7 @@ const MINUTE = 60_000;
 export async function recentRuns(history: History): Promise<Map<string, RecentRuns>> {
   const now = history.now() / MINUTE;
   const first = (Math.floor(now / QUARTER) - 1) * QUARTER;
-  const hours = [...new Set([hourOf(first), hourOf(now)])];
-  const quarters = (await Promise.all(hours.map((hour) => history.quarters(hour)))).flat();
+  const quarters = await quartersBetween(history, first, now);
   const from = new Date(first * MINUTE);
   const runs = new Map<string, RecentRuns>();
   for (const { tube, minute, counts } of quarters) {

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { LATENESS_CLASSES } from '../events/lateness-classes.js';
-import { FIRST_CLASS, NUMBERS } from '../events/tally.js';
+import { FIRST_CLASS, RUN_TIME, TIMED } from '../events/tally.js';
 import { LocalHistory } from '../fleet/local-history.js';
 import { VirtualClock } from 'nest-handlers/testing';
 import { historyOfTubes } from './history-view.js';
@@ -26,7 +26,7 @@ async function historyAt40() {
 }
 
 it('a count has a place for each class of lateness', () => {
-  expect(runs()).toHaveLength(NUMBERS - FIRST_CLASS);
+  expect(runs()).toHaveLength(TIMED - FIRST_CLASS);
 });
 
 it('shows how much each tube runs now, and how late its runs began, by hour for two days', async () => {
@@ -51,6 +51,25 @@ it('shows how much each tube runs now, and how late its runs began, by hour for 
     { tube: 'seldom', perMinute: 0, hours: [{ at: hourOf(120), started: runs(0, 3) }], minutes: [] },
     { tube: 'only added', perMinute: 0, hours: [], minutes: [] },
   ]);
+});
+
+it('shows how long the latest runs took on average, where that is known', async () => {
+  const { history, minuteNow, started } = await historyAt40();
+  const ended = (ago: number, timed: number, ms: number) => {
+    const counts = Array.from({ length: RUN_TIME + 1 }, () => 0);
+    [counts[TIMED], counts[RUN_TIME]] = [timed, timed * ms * 1_000];
+    return history.add([{ minute: minuteNow - ago, tube: 'timed', counts }]);
+  };
+  const mean = async () => (await historyOfTubes(history)).map(({ tube, meanRun }) => [tube, meanRun]);
+  await started('by an older version', 5, 1);
+  await ended(30 * 60, 2, 90);
+  expect(await mean()).toEqual([
+    ['timed', 90],
+    ['by an older version', undefined],
+  ]);
+  await ended(40, 10, 20);
+  await ended(20, 20, 2.5);
+  expect(await mean()).toContainEqual(['timed', 2.5]);
 });
 
 it('shows a history of less than two hours by the minute, too', async () => {

@@ -39,6 +39,11 @@ export class SeriesScheduler {
     return this.series.get(tube)?.plan;
   }
 
+  /** Returns the series whose occurrence a job is; undefined if it's another job. */
+  of({ tube, key }: { readonly tube: string; readonly key?: string | undefined }): Series | undefined {
+    return key === SERIES_KEY ? this.series.get(tube) : undefined;
+  }
+
   /** Resolves once each series has been checked. A failure is reported and retried. */
   async start(): Promise<void> {
     if (this.series.size === 0 || this.stopped) return;
@@ -73,8 +78,8 @@ export class SeriesScheduler {
   }
 
   /** A job ended here; it may be a series' job. */
-  private ended({ tube, key }: { readonly tube: string; readonly key?: string }): void {
-    const series = key === SERIES_KEY ? this.series.get(tube) : undefined;
+  private ended(job: { readonly tube: string; readonly key?: string }): void {
+    const series = this.of(job);
     if (series) this.schedule(series);
   }
 

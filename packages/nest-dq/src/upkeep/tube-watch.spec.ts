@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { VirtualClock } from 'nest-handlers/testing';
+import type { SeriesView } from '../operate/series-view.js';
 import { TubeWatch } from './tube-watch.js';
 
 function watched() {
@@ -52,5 +53,20 @@ describe('TubeWatch', () => {
     expect(watch.tubes()).toBeUndefined();
     await clock.advance(1_000);
     expect(watch.tubes()).toMatchObject([{ due: 2 }]);
+  });
+
+  it('keeps the series as they were while the ledger does not answer', async () => {
+    const clock = new VirtualClock();
+    const report = { tube: 'report' } as SeriesView;
+    const answers: (readonly SeriesView[] | undefined)[] = [[report], undefined, []];
+    const look = async () => ({ tubes: [], redis: [], series: answers.shift() });
+    const watch = new TubeWatch({ clock, elected: () => true, look });
+    expect(watch.series()).toBeUndefined();
+    await clock.advance(0);
+    expect(watch.series()).toEqual([report]);
+    await clock.advance(15_000);
+    expect(watch.series()).toEqual([report]);
+    await clock.advance(15_000);
+    expect(watch.series()).toEqual([]);
   });
 });

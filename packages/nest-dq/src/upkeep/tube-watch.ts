@@ -1,5 +1,6 @@
 import type { Clock, Timer } from 'nest-handlers/time';
 import type { RedisView } from '../ledger/ledger-view.js';
+import type { SeriesView } from '../operate/series-view.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
 
 /** Pause between two looks. */
@@ -18,6 +19,8 @@ interface TubeWatchParts {
 /** Result of one look. */
 interface Look extends Pick<TubeList, 'tubes'> {
   readonly redis: readonly RedisView[];
+  /** Absent if the ledger didn't answer. */
+  readonly series?: readonly SeriesView[] | undefined;
 }
 
 /** Looks at the tubes and Redis periodically, so that frequent readers, such as a metrics scraper, cost the servers nothing. */
@@ -41,6 +44,11 @@ export class TubeWatch {
     return this.last()?.redis;
   }
 
+  /** The series, as `tubes`. While the ledger is away, as they were before. */
+  series(): readonly SeriesView[] | undefined {
+    return this.last()?.series;
+  }
+
   /** Idempotent. */
   close(): void {
     this.state = 'closed';
@@ -58,7 +66,9 @@ export class TubeWatch {
   private async look(): Promise<void> {
     const { clock, elected, look } = this.parts;
     const looks = elected();
-    this.seen = looks ? await look() : undefined;
+    const before = this.seen?.series;
+    const seen = looks ? await look() : undefined;
+    this.seen = seen && { ...seen, series: seen.series ?? before };
     if (this.state !== 'watching') return;
     this.timer = clock.after(looks ? INTERVAL_MS : ELECTED_EVERY_MS, () => void this.look());
   }

@@ -7,6 +7,7 @@ import type { Ledger } from '../../ledger/ledger.js';
 import type { ProcessRecord } from '../../fleet/presence.js';
 import { realEnvironment } from '../../nest/environment.js';
 import type { ResolvedOptions } from '../../nest/options.js';
+import { DqRuntime } from '../../nest/runtime.js';
 import type { Clock } from 'nest-handlers/time';
 import { CONNECTION_FLAGS } from '../connection-flags.js';
 import { WATCH_FLAG, watched } from '../screen.js';
@@ -17,6 +18,7 @@ import { askNode, checkLedgers, checkNodes } from './nodes.js';
 import { askRedis, checkRedis } from './redis.js';
 import { checkProcesses } from './processes.js';
 import { checkPrefix } from './prefix.js';
+import { checkSeries } from './series.js';
 import { checkTubes, countTubes } from './tubes.js';
 
 /** Time limit for reading processes and nodes from the ledger. */
@@ -55,7 +57,9 @@ async function examine(settings: ResolvedOptions): Promise<Check[]> {
     askRedis(source, clock),
     ...beanstalks.map((endpoint) => askNode(endpoint, tls, prefix, clock)),
   ]);
-  const { ledger, fleet, cluster, waiting } = realEnvironment.backend(settings, undefined);
+  const backend = realEnvironment.backend(settings, undefined);
+  const { ledger, fleet, cluster, waiting } = backend;
+  const { inspector } = new DqRuntime(settings, clock, backend);
   try {
     const redisChecks = checkRedis(redis);
     const known = redis.error === undefined ? await askLedger(ledger, fleet, clock) : undefined;
@@ -64,8 +68,9 @@ async function examine(settings: ResolvedOptions): Promise<Check[]> {
     const answering = nodes.filter(({ error }) => error === undefined).map(({ endpoint }) => endpoint);
     const given = beanstalks.map(({ text }) => text);
     // Without Redis nobody reserves, and nothing is known of processes and letters: effects of the one failure above them.
+    const now = () => ledger.tube(prefix as StoredTube).now();
     const tubes = known?.facts
-      ? await checkTubes(nodes, prefix, { now: ledger.tube(prefix as StoredTube).now(), processes, ledger })
+      ? await checkTubes(nodes, prefix, { now: now(), processes, ledger })
       : countTubes(nodes);
     const keys =
       seal && known?.facts ? await checkKeys(nodes, { seal, ledger, cluster, waiting, clock }) : [];
@@ -76,6 +81,7 @@ async function examine(settings: ResolvedOptions): Promise<Check[]> {
       ...(known?.facts ? checkProcesses(processes, given, answering) : []),
       ...(known?.facts ? checkPrefix(nodes, prefix, processes) : []),
       ...tubes,
+      ...(known?.facts ? await checkSeries(inspector, clock, now()) : []),
       ...keys,
     ];
   } finally {

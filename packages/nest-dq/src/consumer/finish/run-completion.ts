@@ -120,7 +120,7 @@ export function reportRun(context: TubeContext, run: Run, answer: Exclude<Comple
     reportFailure(context, run, completion.error, answer === 'over' ? 'over' : next);
   } else if (run.job) {
     const { events, tube } = context;
-    events.tally.count(tube, 'completed');
+    events.tally.ended(tube, 'completed', tookOf(run));
     if (events.heard('completed'))
       events.emit('completed', { job: run.job, took: tookOf(run), result: run.result });
   }
@@ -150,7 +150,7 @@ function reportFailure({ report, events }: TubeContext, run: Run, error: Error, 
   // A run that never started is reported only as dead, and a run ended by an aborted signal isn't a failure.
   if (!job || run.revoked) return;
   report.failed(job, error, next);
-  events.tally.count(job.tube, 'failed');
+  events.tally.ended(job.tube, 'failed', tookOf(run));
   if (!events.heard('failed')) return;
   const retry = next instanceof Date ? { retryAt: next } : {};
   events.emit('failed', { job, error, took: tookOf(run), ...retry });

@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from 'test-servers';
+import { cliSuite } from './cluster-suite.js';
+
+const suite = cliSuite();
+const MINUTE = 60_000;
+let leave: () => Promise<void>;
+
+/** A process with this series, which ran last ten minutes ago, and has no job. */
+beforeEach(async () => {
+  const { fleet, inspector, process: own } = suite.system;
+  const record = { ...own.describe(), id: 'other', host: 'web-9', pid: 9 };
+  const load = { tube: 'report', plan: '*/5 * * * * UTC', concurrency: 1, running: 0, held: 0, long: [] };
+  const member = {
+    id: 'other',
+    settings: own.settings,
+    describe: () => ({ ...record, tubes: [load] }),
+    yields: () => false,
+    learn: () => undefined,
+  };
+  leave = fleet.presence.join(member);
+  await eventually('it is there', async () => (await inspector.series()).length === 1);
+});
+
+afterEach(() => leave());
+
+/** Its last run ended this long ago. */
+async function ranAgo(minutes: number): Promise<void> {
+  const { seriesRuns } = suite.system.fleet;
+  const endedAt = Math.floor(seriesRuns.now()) - minutes * MINUTE;
+  const run = { tube: 'report', plan: '*/5 * * * * UTC', outcome: 'dead', dueAt: endedAt - 31, endedAt };
+  const text = JSON.stringify({ ...run, attempt: 3, took: 31, process: 'web-9:9', error: 'Error: no table' });
+  await seriesRuns.put([{ tube: 'report', endedAt, text }]);
+}
+
+describe('nest-dq series', () => {
+  it('lists what is missed, and exits with 1 then; the doctor warns of it', async () => {
+    await ranAgo(20);
+    const { code, stdout } = await suite.nestDq(['series']);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^report +\*\/5 \* \* \* \* UTC +dead +20 min( \d+ s)? ago +31 ms +1$/m);
+    expect(stdout).toMatch(/^report should have run 1\d min( \d+ s)? ago$/m);
+    expect(stdout).toContain('report failed in web-9:9: Error: no table');
+    const { stdout: said } = await suite.nestDq(['doctor', '--json']);
+    const { checks } = JSON.parse(said) as { checks: { level: string; about: string; fact: string }[] };
+    expect(checks).toContainEqual({
+      level: 'warning',
+      about: 'report',
+      fact: expect.stringMatching(/^should have run at .*, but has no job$/),
+      advice: expect.stringContaining('log'),
+    });
+  });
+
+  it('exits with 0 if all are on time, as the doctor says, too', async () => {
+    await suite.system.producer.delay('report', undefined, '1h', { key: 'recurring' });
+    const { code, stdout } = await suite.nestDq(['series', '--json']);
+    expect(code).toBe(0);
+    const [series, ...others] = JSON.parse(stdout) as object[];
+    expect(others).toEqual([]);
+    expect(series).toMatchObject({
+      tube: 'report',
+      state: 'waiting',
+      processes: 1,
+      last: { outcome: 'dead' },
+    });
+    expect(series).not.toHaveProperty('missedSince');
+    expect((await suite.nestDq(['doctor'])).stdout).toMatch(/^ok +series +1 series, all on time$/m);
+  });
+});

@@ -1,0 +1,107 @@
+import { hostname } from 'node:os';
+import { expect, it } from '@jest/globals';
+import { Injectable } from '@nestjs/common';
+import { DelayedHandler, Recurring, type DelayedJob } from 'nest-dq';
+import type { SeriesView } from 'nest-dq/operate';
+import type { ClusterInspector } from 'nest-dq/src/operate/inspector.js';
+import { eventually } from 'test-servers';
+import { browserSuite } from './browser.js';
+import { dashboardApps } from './dashboard-app.js';
+
+const browser = browserSuite();
+const start = dashboardApps();
+
+@Injectable()
+class Reports {
+  fails = false;
+
+  @Recurring('report.nightly', '0 3 * * *', { tz: 'Europe/Berlin' })
+  nightly(): void {
+    if (this.fails) throw new TypeError('no such table\n at line 3');
+  }
+
+  @Recurring('report.workday', { name: 'first workday', next: () => new Date('2040-01-02T09:00:00Z') })
+  workday(): void {}
+}
+
+@Injectable()
+class Slow {
+  @DelayedHandler('slow')
+  run(_payload: unknown, { signal }: DelayedJob): Promise<void> {
+    return new Promise((_resolve, reject) =>
+      signal.addEventListener('abort', () => reject(signal.reason as Error)),
+    );
+  }
+}
+
+it('puts a cron expression into words, in the language of the page, and leaves a calendar as it is', async () => {
+  const app = await start({ providers: [Reports] });
+  const { page } = await browser.open(app.at('cluster'));
+  const series = page.getByRole('main').getByRole('region', { name: 'Series' });
+  await series.getByText('At 03:00, every day (Europe/Berlin)').waitFor();
+  await series.getByText('0 3 * * * Europe/Berlin').waitFor();
+  await series.getByText('calendar first workday').waitFor();
+  await page.getByLabel('Language').selectOption('zh');
+  await page.getByText('在03:00，每天（Europe/Berlin）').waitFor();
+});
+
+it('shows when a series ran last, how that ended, how long it took, and where', async () => {
+  const app = await start({ providers: [Reports] });
+  const { page } = await browser.open(app.at('cluster'));
+  const series = page.getByRole('main').getByRole('region', { name: 'Series' });
+  const row = series.getByRole('row').filter({ hasText: 'report.nightly' });
+  await row.getByRole('button', { name: /^Trigger now/ }).click();
+  await row.getByText('completed').waitFor();
+  await row.getByText(`${hostname()}:${process.pid}`).waitFor();
+  app.get(Reports).fails = true;
+  await row.getByRole('button', { name: /^Trigger now/ }).click();
+  await row.getByText('failed, will be retried').waitFor();
+  await row.getByText('TypeError: no such table').waitFor();
+}, 60_000);
+
+it('says which series did not run, in the status bar, among the problems, and in its row', async () => {
+  const app = await start({ providers: [Reports] });
+  const missed: SeriesView = {
+    tube: 'report.nightly',
+    key: 'recurring',
+    plan: '0 3 * * * Europe/Berlin',
+    processes: 0,
+    state: 'waiting',
+    next: new Date(Date.now() - 720_000),
+    missedSince: new Date(Date.now() - 720_000),
+    later: [],
+  };
+  const inspector = app.inspector as ClusterInspector;
+  inspector.series = inspector.seriesStates = async () => [missed];
+  const { page } = await browser.open(app.at('cluster'));
+  const series = page.getByRole('main').getByRole('region', { name: 'Series' });
+  await series.getByText(/^should have run 12m/).waitFor();
+  await page.getByRole('status').filter({ hasText: 'Series did not run: report.nightly' }).waitFor();
+  await page.getByRole('link', { name: 'Tubes', exact: true }).click();
+  const problems = page.getByRole('main').getByRole('region', { name: 'Problems' });
+  await problems.getByText('Series did not run').waitFor();
+  await problems.getByRole('link', { name: 'Job report.nightly' }).click();
+  await page.getByText('Not due until').first().waitFor();
+}, 60_000);
+
+it('aborts a run, after saying what that does, and shows how long others take', async () => {
+  const app = await start({ providers: [Slow] });
+  const inspector = app.inspector as ClusterInspector;
+  inspector.historyOfTubes = async () => [
+    { tube: 'slow', perMinute: 1, meanRun: 31, hours: [], minutes: [] },
+  ];
+  const { id } = await app.producer.now('slow', {});
+  const { page } = await browser.open(app.at('running'));
+  const row = page.getByRole('main').getByRole('row').filter({ hasText: id });
+  await row.getByText('usually 31ms').waitFor();
+  await row.getByRole('button', { name: /^Abort run/ }).click();
+  const dialog = page.getByRole('dialog', { name: `Abort the run of ${id} of slow?` });
+  await dialog.getByText('one that ignores its signal keeps running to the end').waitFor();
+  await dialog.getByRole('button', { name: 'Abort run' }).click();
+  await page.getByText('Handler asked to stop. Nothing follows this run.').waitFor();
+  const state = async () => (await app.producer.find({ tube: 'slow', id }))?.state;
+  await eventually('it is revoked', async () => (await state()) === 'revoked');
+  await row.waitFor({ state: 'detached' });
+  const { acts } = await app.inspector.acts();
+  expect(acts).toMatchObject([{ act: 'abort', on: { tube: 'slow', id }, count: 1 }]);
+}, 60_000);
