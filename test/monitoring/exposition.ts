@@ -5,7 +5,7 @@ import { NestFactory } from '@nestjs/core';
 import { metrics } from '@opentelemetry/api';
 import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
-import { DelayedHandler, DqEvents, DqModule, DqProducer } from 'nest-dq';
+import { DelayedHandler, DqEvents, DqModule, DqProducer, Recurring } from 'nest-dq';
 import { openTelemetry } from 'nest-dq/opentelemetry';
 import type { EventHub } from 'nest-dq/src/events/event-hub.js';
 import { eventually } from 'test-servers';
@@ -19,6 +19,9 @@ class Mails {
   send(to: string): void {
     if (to === 'nobody') throw new Error('no such person');
   }
+
+  @Recurring('report', '0 0 1 1 *')
+  report(): void {}
 }
 
 /**

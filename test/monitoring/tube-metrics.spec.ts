@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { MeterProvider, MetricReader, type DataPoint } from '@opentelemetry/sdk-metrics';
-import type { DqClusterView, DqTubeCounts } from 'nest-dq/operate';
-import { recordTubes } from 'nest-dq/src/telemetry/metrics.js';
+import type { DqClusterView, DqSeriesState, DqTubeCounts } from 'nest-dq/operate';
+import { recordSeries, recordTubes } from 'nest-dq/src/telemetry/metrics.js';
 
 class Reader extends MetricReader {
   protected override async onShutdown(): Promise<void> {}
@@ -10,11 +10,15 @@ class Reader extends MetricReader {
 
 let reader: Reader;
 let all: DqTubeCounts[] | undefined;
+let series: DqSeriesState[] | undefined;
 
 beforeEach(() => {
   reader = new Reader();
   const meter = new MeterProvider({ readers: [reader] }).getMeter('spec');
-  recordTubes(meter, { 'dq.cluster': 'shop' }, { allTubes: () => all } as DqClusterView);
+  [all, series] = [undefined, undefined];
+  const view = { allTubes: () => all, allSeries: () => series } as DqClusterView;
+  recordTubes(meter, { 'dq.cluster': 'shop' }, view);
+  recordSeries(meter, { 'dq.cluster': 'shop' }, view);
 });
 
 /** The values that a reader gets, by `tube state` for jobs, and `tube metric` for the others. */
@@ -29,7 +33,7 @@ async function readValues(): Promise<Record<string, unknown>> {
     points.map(({ metric, attributes, value }) => {
       expect(attributes['dq.cluster']).toBe('shop');
       const { 'messaging.destination.name': tube, 'dq.job.state': state } = attributes;
-      return [`${String(tube)} ${String(state ?? metric.replace('dq.tube.', ''))}`, value];
+      return [`${String(tube)} ${String(state ?? metric.replace(/^dq\.(tube\.)?/, ''))}`, value];
     }),
   );
 }
@@ -88,5 +92,25 @@ describe('the metrics of all tubes', () => {
     expect(Object.keys(await readValues())).toHaveLength(300);
     all = Array.from({ length: 400 }, (_, i) => ({ tube: `u${i}`, watching: i }));
     expect(Object.keys(await readValues()).filter((name) => name.startsWith('u'))).toEqual([]);
+  });
+});
+
+describe('the metrics of all series', () => {
+  it('are nothing in a process that was never elected, or if there are none', async () => {
+    expect(await readValues()).toEqual({});
+    series = [];
+    expect(await readValues()).toEqual({});
+  });
+
+  it('are how long each is overdue, and 0 once it is gone, or another process is elected', async () => {
+    series = [
+      { tube: 'report', overdueFor: 90_500 },
+      { tube: 'cleanup', overdueFor: 0 },
+    ];
+    expect(await readValues()).toEqual({ 'report series.overdue': 90.5, 'cleanup series.overdue': 0 });
+    series = [{ tube: 'report', overdueFor: 120_000 }];
+    expect(await readValues()).toEqual({ 'report series.overdue': 120, 'cleanup series.overdue': 0 });
+    series = undefined;
+    expect(await readValues()).toEqual({ 'report series.overdue': 0, 'cleanup series.overdue': 0 });
   });
 });

@@ -1,7 +1,7 @@
 import { type Attributes, type BatchObservableCallback, type Meter, metrics } from '@opentelemetry/api';
 import type { DqEventMap, DqEventName } from '../events/events.js';
 import { LATENESS_CLASSES } from '../events/lateness-classes.js';
-import type { DqClusterView, DqTubeCounts } from '../events/hooks.js';
+import type { DqClusterView, DqSeriesState, DqTubeCounts } from '../events/hooks.js';
 import { SCOPE, tubeAttributes } from './names.js';
 
 /** In seconds. */
@@ -115,12 +115,14 @@ export function recordMetrics(view: DqClusterView): () => void {
   };
   meter.addBatchObservableCallback(observe, observed);
   const stopTubes = recordTubes(meter, ofCluster, view);
+  const stopSeries = recordSeries(meter, ofCluster, view);
   const stopRedis = recordRedis(meter, ofCluster, view);
 
   return () => {
     for (const subscription of subscriptions) subscription.unsubscribe();
     meter.removeBatchObservableCallback(observe, observed);
     stopTubes();
+    stopSeries();
     stopRedis();
   };
 
@@ -192,6 +194,25 @@ export function recordTubes(meter: Meter, ofCluster: Attributes, { allTubes }: D
   };
   meter.addBatchObservableCallback(observe, observed);
   return () => meter.removeBatchObservableCallback(observe, observed);
+}
+
+/** Reports all series from the elected process, as `recordTubes` does. Returns a function that stops it. */
+export function recordSeries(meter: Meter, ofCluster: Attributes, { allSeries }: DqClusterView): () => void {
+  const overdue = meter.createObservableGauge('dq.series.overdue', {
+    unit: 's',
+    description: 'Time since the series should have run; 0 if that is at most a minute',
+  });
+  const told = new Set<string>();
+  const observe: BatchObservableCallback = (result) => {
+    const all = new Map<string, DqSeriesState>(allSeries()?.map((each) => [each.tube, each]));
+    for (const tube of all.keys()) if (told.size < MAX_TUBES) told.add(tube);
+    for (const tube of told) {
+      const attributes = { ...ofCluster, 'messaging.destination.name': tube };
+      result.observe(overdue, (all.get(tube)?.overdueFor ?? 0) / 1_000, attributes);
+    }
+  };
+  meter.addBatchObservableCallback(observe, [overdue]);
+  return () => meter.removeBatchObservableCallback(observe, [overdue]);
 }
 
 /** Reports the memory of Redis from the elected process. Returns a function that stops it. */
