@@ -105,7 +105,7 @@ function RunFor({ ms, mean }: { readonly ms: number; readonly mean: number | und
 
 function askToAbort({ tube, id, recurs }: LongRun): void {
   const text = recurs ? `${t('abort.text')} ${t('abort.series')}` : t('abort.text');
-  askFirst(t('abort.title', { job: id, tube }), text, t('act.abort'), () =>
+  askFirst('abort', t('abort.title', { job: id, tube }), text, t('act.abort'), () =>
     doAct('abort', { tube, id }, () => undefined),
   );
 }

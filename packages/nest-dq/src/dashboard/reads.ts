@@ -1,7 +1,19 @@
 import type { DqRuntime } from '../nest/runtime.js';
 import type { Explanation } from '../operate/explanation.js';
 import { inSteps } from '../operate/history-view.js';
-import { anything, Input, isSet, JOB_FIELDS, jobRef, names, number, span, text, time, times } from './input.js';
+import {
+  anything,
+  Input,
+  isSet,
+  JOB_FIELDS,
+  jobRef,
+  names,
+  number,
+  span,
+  text,
+  time,
+  times,
+} from './input.js';
 import {
   KAFKA_FILTER,
   KAFKA_LETTER,

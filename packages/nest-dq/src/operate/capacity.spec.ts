@@ -10,6 +10,8 @@ const minute = (at: number, completed: number, [inTime, late]: readonly [number,
   completed,
   failed: 0,
   dead: 0,
+  timed: 0,
+  runTime: 0,
   byLateness: [
     { upTo: 10_000, started: inTime },
     { upTo: 60_000, started: late },
