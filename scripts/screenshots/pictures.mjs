@@ -10,6 +10,9 @@ export function pagesOf(order) {
     tube: { hash: 'tubes/mail.welcome', shows: 'Paused since' },
     waiting: { hash: 'waiting?tube=order.unpaid', shows: 'order-1' },
     running: { hash: 'running', shows: 'report.monthly' },
+    finished: { hash: 'finished?tube=invoice.send', shows: 'invoice-12' },
+    done: { hash: 'job?tube=invoice.send&key=invoice-12', shows: 'mailed' },
+    late: { hash: 'timeline?span=day&tube=newsletter.send', shows: 'up to' },
     groups: { hash: 'dead', shows: 'there is no mailbox' },
     dead: { hash: 'dead?tube=mail.welcome', shows: 'ann@gone.example' },
     topics: { hash: 'kafka', shows: '7' },
@@ -25,6 +28,40 @@ export function pagesOf(order) {
 const button = (page, name) => page.getByRole('main').getByRole('button', { name }).first();
 
 export const DIALOGS = {
+  palette: {
+    hash: 'tubes',
+    shows: 'resource.delete',
+    act: async (page) => {
+      await page.keyboard.press('/');
+      await page.getByRole('dialog').getByRole('combobox').fill('order-4');
+      await page.getByRole('group', { name: 'Jobs' }).getByRole('option').first().waitFor();
+    },
+  },
+  shortcuts: {
+    hash: 'tubes',
+    shows: 'resource.delete',
+    act: async (page) => {
+      await page.keyboard.press('?');
+      await page.getByRole('dialog').waitFor();
+    },
+  },
+  spread: {
+    hash: 'timeline?span=day&tube=newsletter.send',
+    shows: 'up to',
+    act: async (page) => {
+      await page.locator('rect.tube').first().click();
+      await page.getByRole('button', { name: 'Spread… newsletter.send' }).click();
+      await page.getByRole('dialog').getByText('up to').first().waitFor();
+    },
+  },
+  abort: {
+    hash: 'running',
+    shows: 'report.monthly',
+    act: async (page) => {
+      await button(page, /^Abort run/).click();
+      await page.getByRole('dialog').waitFor();
+    },
+  },
   'revoke-many': {
     hash: 'waiting?tube=order.unpaid',
     shows: 'order-1',

@@ -17,7 +17,7 @@ const REFUSED = ['ann', 'bob', 'chen', 'dee', 'eli', 'fay', 'gus'];
 
 export const DEAD_TOPIC = 'mails.shop.kq-dead';
 
-/** Handlers that the sample application lacks: a job that takes long, one that is retried, and a series. */
+/** Handlers that the sample application lacks: jobs that take long, are retried, are kept once completed, or have a rate limit; and a series. */
 class Office {
   ended = new AbortController();
 
@@ -30,10 +30,18 @@ class Office {
   }
 
   backUp() {}
+
+  bill({ order }) {
+    return { invoice: `2026-${order}`, mailed: true };
+  }
+
+  announce() {}
 }
 Injectable()(Office);
 decorate('report', DelayedHandler('report.monthly'));
 decorate('sync', DelayedHandler('stock.sync', { attempts: 6, backoff: () => '20m' }));
+decorate('bill', DelayedHandler('invoice.send', { keepDone: { for: '7d' } }));
+decorate('announce', DelayedHandler('newsletter.send', { limit: { rate: 20, per: '1m' } }));
 decorate('backUp', Recurring('backup.nightly', '0 3 * * *', { tz: 'Europe/Berlin' }));
 
 function decorate(method, decorator) {
@@ -107,11 +115,21 @@ export class Shop {
       await this.app
         .get(KqPusher)
         .push(DEAD_TOPIC, { to: `${name}@gone.example` }, { key: name, headers: deathOf(name, offset) });
+    const peak = new Date(Math.ceil(now / HOUR) * HOUR + HOUR);
+    await producer.addMany(
+      'newsletter.send',
+      Array.from({ length: 600 }, (_, number) => ({ payload: { reader: number }, at: peak })),
+    );
+    for (let order = 1; order <= 12; order++)
+      await producer.now('invoice.send', { order }, { key: `invoice-${order}` });
     await producer.now('report.monthly', { month: '2026-10' }, { key: 'report-2026-10' });
     await producer.now('stock.sync', { stock: 'tea' }, { key: 'tea' });
     const { id } = await post(`${url}/orders`, { product: 'tea', quantity: 2 });
-    await eventually('one job runs, and one waits for a retry', async () => {
-      const { tubes } = await this.app.get(DqInspector).tubes();
+    const inspector = this.app.get(DqInspector);
+    await eventually('one job runs, one waits for a retry, and twelve are done', async () => {
+      const { tubes } = await inspector.tubes();
+      const { jobs } = await inspector.finished('invoice.send');
+      if (jobs.length < 12) return false;
       const of = (name) => tubes.find(({ tube }) => tube === name);
       return of('report.monthly')?.running === 1 && of('stock.sync')?.retrying === 1;
     });

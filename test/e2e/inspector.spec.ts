@@ -51,6 +51,7 @@ describe('the inspector of a cluster', () => {
         endpoint: frozen!.endpoint,
         up: false,
         reason: expect.any(String),
+        since: expect.any(Date),
         drained: false,
       });
       expect(others.map(({ up }) => up)).toEqual([true, true]);

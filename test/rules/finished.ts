@@ -45,7 +45,11 @@ export const FINISHED: readonly Rule[] = [
         'ledger-finished.spec.ts',
         'go all at once when no job has finished for that long',
         ['finished/finished-jobs.ts', 'last.keptUntil <= now', 'last.keptUntil <= 0'],
-        ['finished/finished.lua.ts', "  call('PEXPIRE', FINISHED, keptFor)\n", ''],
+        [
+          'finished/finished.lua.ts',
+          "  call('PEXPIRE', FINISHED, keptFor)\n  call('PEXPIRE', ENDS, keptFor)\n",
+          '',
+        ],
       ),
       ...contract(
         'ledger-finished.spec.ts',

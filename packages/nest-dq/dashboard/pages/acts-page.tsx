@@ -34,9 +34,9 @@ export function ActsPage() {
         keyOf={({ id }) => id}
         empty={list.error ? '' : t(list.loading ? 'loading' : 'acts.none')}
         columns={[
-          { head: t('acts.at'), cell: ({ at }) => <Time at={at} /> },
+          { head: t('acts.at'), place: 'end', cell: ({ at }) => <Time at={at} /> },
           { head: t('acts.by'), cell: ({ by }) => <span class="long">{by}</span> },
-          { head: t('acts.act'), cell: ({ act }) => nameOf(act) },
+          { head: t('acts.act'), place: 'lead', cell: ({ act }) => nameOf(act) },
           { head: t('acts.on'), cell: On },
           { head: t('acts.count'), number: true, cell: (each) => count(each.count) },
           {

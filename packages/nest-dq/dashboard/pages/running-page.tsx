@@ -50,6 +50,7 @@ export function RunningPage() {
           columns={[
             {
               head: t('nav.job'),
+              place: 'lead',
               cell: ({ tube, id }) => (
                 <a class="long mono" href={hashOf(['job'], { tube, id })}>
                   {id}
@@ -66,9 +67,10 @@ export function RunningPage() {
             },
             { head: t('process'), cell: ({ process }) => <span class="long">{process}</span> },
             { head: t('job.attempt'), number: true, cell: ({ attempt }) => count(attempt) },
-            { head: t('run.startedAt'), cell: ({ since }) => <Time at={since} /> },
+            { head: t('run.startedAt'), place: 'named', cell: ({ since }) => <Time at={since} /> },
             {
               head: t('running.for'),
+              place: 'end',
               number: true,
               cell: ({ since, tube }) => (
                 <RunFor ms={Math.max(0, now.value - Date.parse(since))} mean={means.get(tube)} />

@@ -64,7 +64,7 @@ function AllTubes() {
         keyOf={({ tube }) => tube}
         empty={live.value ? t('tubes.none') : t('loading')}
         columns={dimmed(facts, [
-          { head: t('tube'), cell: Name },
+          { head: t('tube'), place: 'lead', cell: Name },
           { head: t('tube.waiting'), number: true, cell: ({ waiting }) => <Amount of={waiting} /> },
           { head: t('tube.retrying'), number: true, cell: ({ retrying }) => <Amount of={retrying} /> },
           { head: t('tube.due'), number: true, cell: ({ due }) => <Amount of={due} /> },
@@ -138,7 +138,7 @@ interface Histories {
 
 function Spark({ span, byTube, tube }: Histories & { readonly tube: string }) {
   const told = byTube.get(tube);
-  if (!told) return null;
+  if (!told || told.p99.every((value) => value === undefined)) return null;
   const lines = [
     { name: t('tube.p99'), colour: 'series-2', values: told.p99 },
     { name: t('tube.p50'), colour: 'series-0', values: told.p50 },

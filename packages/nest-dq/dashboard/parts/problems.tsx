@@ -33,6 +33,7 @@ export function Problems({ tube }: { readonly tube: string | undefined }) {
         columns={[
           {
             head: t('tube'),
+            place: 'lead',
             cell: (each) => (
               <a class="long" href={hashOf(['tubes', each.tube])}>
                 {each.tube}
@@ -51,6 +52,7 @@ export function Problems({ tube }: { readonly tube: string | undefined }) {
           },
           {
             head: t('problems.oldest'),
+            place: 'end',
             cell: ({ oldestDue }) => oldestDue && <Time at={oldestDue} relative />,
           },
           { head: t('problems.trend'), cell: Trend },

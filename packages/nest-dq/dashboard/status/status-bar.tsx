@@ -75,7 +75,7 @@ export function Line({ entry, isFirst }: { readonly entry: Entry; readonly isFir
         <span title={fullTime(since)}>
           {t('status.since', { time: time(since) })}{' '}
           <span class="for" aria-hidden="true">
-            ({duration(Math.max(0, Math.floor((now.value - since) / 1_000) * 1_000))})
+            ({duration(Math.max(1, Math.floor((now.value - since) / 1_000)) * 1_000)})
           </span>{' '}
         </span>
       )}

@@ -396,7 +396,7 @@ export const enPages = {
   'series.skip': 'Skip next run',
   'series.skipTitle': 'Skip the next run of {tube}?',
   'series.skipText': 'It won’t run at {next}. The next run will be at {following}.',
-  'running.total': '{running} running in {processes} processes',
+  'running.total': 'Running: {running} · processes: {processes}',
   'running.about':
     'Runs that have taken longer than a second, as each process reported within the last seconds.',
   'running.none': 'No run has taken longer than a second.',
