@@ -372,7 +372,7 @@ describe('nest-dq', () => {
     [['serve', '--read-only=yes'], "Option '--read-only' does not take an argument"],
     [['serve', '--prot', '1'], 'serve: unknown option --prot. Did you mean --port?'],
     [['serve', '11300'], 'serve: unexpected argument 11300.'],
-    [['server'], 'Unknown command server. Did you mean serve?'],
+    [['server'], 'Unknown command server. Did you mean serve or series?'],
     [['--port', '1'], 'No command before --port.'],
     [['dead'], 'Missing command after dead: expected one of groups, list, show, revive, discard, '],
     [[], 'No command given.'],

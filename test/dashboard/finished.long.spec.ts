@@ -76,7 +76,6 @@ it('shows how a job ended, with its result, and is reached from a search', async
   await finish(app, 'order-42');
   await finish(app, 'order-43', 'long');
   const { page } = await browser.open(app.at('search', { q: 'order-42' }));
-  await page.getByRole('main').getByRole('link', { name: 'order-42' }).click();
   await page.getByRole('heading', { level: 1, name: 'order-42' }).waitFor();
   const main = page.getByRole('main');
   await main.getByText(/^Completed at .+ in process .+, attempt 1, took /).waitFor();
