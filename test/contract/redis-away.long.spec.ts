@@ -113,6 +113,10 @@ describe.each(EACH_REDIS)('with %s', (_name, cluster) => {
       await at.inspect.config('SET', 'maxmemory', '0');
     }
     await back(tube);
-    await expect(tube.abort(requests)).resolves.toContain('aborted');
+    // On a busy machine this may take longer than a call has; it's safe to repeat.
+    await eventually('they are aborted', async () => {
+      const answers = await tube.abort(requests).catch(() => undefined);
+      return answers?.includes('aborted') === true;
+    });
   }, 60_000);
 });
