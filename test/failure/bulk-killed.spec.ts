@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
+import type { JobReceipt } from 'nest-dq';
 import { eventually } from 'test-servers';
 import { schedule } from '../support/jobs.js';
 import { startProgram } from '../support/program.js';
 import { clusterSuite } from '../support/suite.js';
-import { optionsOf } from '../support/system.js';
+import { optionsOf, type System } from '../support/system.js';
 
 const HOUR = 3_600_000;
 
@@ -28,6 +29,16 @@ async function killedWhileMoving(
   return JSON.parse(lines[0]!) as { done: number; cursor: string };
 }
 
+/** Whether any job is due later. One is not found while it moves between the two reads of its ledger record and its copies. */
+async function someMoved(
+  { producer }: System,
+  receipts: readonly JobReceipt[],
+  due: number,
+): Promise<boolean> {
+  const found = await Promise.all(receipts.map((receipt) => producer.find(receipt)));
+  return found.some((view) => view !== undefined && view.dueAt.getTime() > due);
+}
+
 describe('a bulk act whose process is killed in its first page', () => {
   it('continues from the cursor that it returned before, and moves no job twice', async () => {
     const system = suite.start();
@@ -39,10 +50,8 @@ describe('a bulk act whose process is killed in its first page', () => {
       const found = await Promise.all(receipts.map((receipt) => system.producer.find(receipt)));
       return found.map((view, i) => (view!.dueAt.getTime() - due - i) / HOUR);
     };
-    const { done, cursor } = await killedWhileMoving(
-      tube,
-      { later: '1h' },
-      async () => (await system.producer.find(receipts[0]!))!.dueAt.getTime() > due,
+    const { done, cursor } = await killedWhileMoving(tube, { later: '1h' }, () =>
+      someMoved(system, receipts.slice(0, 1), due),
     );
     const before = await shifts();
     expect(new Set(before)).toEqual(new Set([0, 1]));
@@ -64,8 +73,8 @@ describe('a spread whose process is killed in its first page', () => {
       const found = await Promise.all(receipts.map((receipt) => system.producer.find(receipt)));
       return found.map((view) => view!.dueAt.getTime());
     };
-    const { cursor } = await killedWhileMoving(tube, { spread: '1h' }, async () =>
-      (await dues()).some((each) => each > due),
+    const { cursor } = await killedWhileMoving(tube, { spread: '1h' }, () =>
+      someMoved(system, receipts, due),
     );
     const before = await dues();
     expect(before.filter((each) => each === due).length).toBeGreaterThan(1);
