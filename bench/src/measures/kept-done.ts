@@ -1,19 +1,17 @@
 import { eventually } from 'test-servers';
 import { apart } from '../apart.js';
-import { rowsOfActs } from '../compare-ways.js';
 import { CONCURRENCY } from '../drain-round.js';
 import { row } from '../figures.js';
 import { inFlight } from '../in-flight.js';
 import type { Measure } from '../measure.js';
 import { memoryOf } from '../memory.js';
 import { payloads } from '../payload.js';
-import { ACTS } from '../product-rates.js';
-import { alternate, once } from '../rounds.js';
+import { once } from '../rounds.js';
 import { Servers } from '../servers.js';
 import { connectNestDq } from '../systems/nest-dq.js';
 import { PRODUCTS, type ProductName } from '../systems/products.js';
 import { pause } from '../waiting.js';
-import { ratesAndCpu } from './kept-errors.js';
+import { withAndWithout } from '../with-and-without.js';
 
 const KEPT: ProductName = 'nest-dq, keeps completed jobs';
 const NOT_KEPT: ProductName = 'nest-dq';
@@ -33,21 +31,8 @@ export const keptDone: Measure = {
   name: 'kept-done',
   title:
     'nest-dq with completed jobs kept (keepDone), and without: jobs that succeed, and bytes of a kept job, with a key of 12 characters and a result of 100',
-  run: async ({ rounds, pick }) => {
-    const sizes = { schedule: pick(30_000, 5_000), drain: pick(20_000, 4_000) };
-    const { ours, beside } = await alternate(rounds(5), {
-      ours: () => ratesAndCpu(KEPT, sizes),
-      beside: () => ratesAndCpu(NOT_KEPT, sizes),
-    });
-    const servers = (act: (typeof ACTS)[number]) =>
-      row({
-        what: `${act}, 3 copies, CPU of the servers`,
-        unit: 'µs/job',
-        ours: ours.map(({ cpu }) => (1_000 * cpu[act].servers) / sizes[act]),
-        beside: beside.map(({ cpu }) => (1_000 * cpu[act].servers) / sizes[act]),
-        besideName: 'without',
-      });
-    const jobs = pick(10_000, 2_000);
+  run: async (settings) => {
+    const jobs = settings.pick(10_000, 2_000);
     const bytes = async (kind: keyof typeof KINDS) =>
       row({
         what: `Redis, finished with ${kind}`,
@@ -57,11 +42,7 @@ export const keptDone: Measure = {
         besideName: 'without',
       });
     return [
-      ...rowsOfActs(
-        { ours: ours.map(({ rates }) => rates), beside: beside.map(({ rates }) => rates) },
-        'without',
-      ),
-      ...ACTS.map(servers),
+      ...(await withAndWithout(KEPT, NOT_KEPT, settings)),
       await bytes('neither key nor result'),
       await bytes('a key'),
       await bytes('both'),

@@ -1,20 +1,17 @@
 import { eventually } from 'test-servers';
 import { apart } from '../apart.js';
-import { rowsOfActs } from '../compare-ways.js';
-import type { CpuTime } from '../cpu.js';
 import { CONCURRENCY } from '../drain-round.js';
 import { row } from '../figures.js';
 import type { Measure } from '../measure.js';
 import { memoryOf } from '../memory.js';
 import { payloads } from '../payload.js';
-import { ACTS, bothRounds, type Sizes } from '../product-rates.js';
-import { alternate, once } from '../rounds.js';
+import { once } from '../rounds.js';
 import { inFlight } from '../in-flight.js';
 import { Servers } from '../servers.js';
 import { connectNestDq } from '../systems/nest-dq.js';
 import { PRODUCTS, type ProductName } from '../systems/products.js';
-import { withSystem } from '../systems/system.js';
 import { pause } from '../waiting.js';
+import { withAndWithout } from '../with-and-without.js';
 
 const KEPT: ProductName = 'nest-dq';
 const QUEUE = 'failing';
@@ -29,21 +26,8 @@ export const keptErrors: Measure = {
   name: 'kept-errors',
   title:
     'nest-dq with the errors of retried jobs kept, and without (keepErrors: false): jobs that succeed, and bytes of a job of which each attempt failed with an error of 300 characters',
-  run: async ({ rounds, pick }) => {
-    const sizes = { schedule: pick(30_000, 5_000), drain: pick(20_000, 4_000) };
-    const { ours, beside } = await alternate(rounds(5), {
-      ours: () => ratesAndCpu(KEPT, sizes),
-      beside: () => ratesAndCpu(NOT_KEPT, sizes),
-    });
-    const micros = (act: keyof Sizes, part: keyof CpuTime) =>
-      row({
-        what: `${act}, 3 copies, CPU of the ${part}`,
-        unit: 'µs/job',
-        ours: ours.map(({ cpu }) => (1_000 * cpu[act][part]) / sizes[act]),
-        beside: beside.map(({ cpu }) => (1_000 * cpu[act][part]) / sizes[act]),
-        besideName: 'without',
-      });
-    const jobs = pick(10_000, 2_000);
+  run: async (settings) => {
+    const jobs = settings.pick(10_000, 2_000);
     const bytes = async (attempts: number) =>
       row({
         what: `Redis, after ${attempts === 1 ? '1 attempt' : `${attempts} attempts`}`,
@@ -52,28 +36,9 @@ export const keptErrors: Measure = {
         beside: await once(() => bytesAfter(false, jobs, attempts)),
         besideName: 'without',
       });
-    return [
-      ...rowsOfActs(
-        { ours: ours.map(({ rates }) => rates), beside: beside.map(({ rates }) => rates) },
-        'without',
-        0.97,
-      ),
-      ...ACTS.flatMap((act) => [micros(act, 'client'), micros(act, 'servers')]),
-      await bytes(1),
-      await bytes(3),
-    ];
+    return [...(await withAndWithout(KEPT, NOT_KEPT, settings)), await bytes(1), await bytes(3)];
   },
 };
-
-export const ratesAndCpu = apart(import.meta.url, 'ratesAndCpu', (product: ProductName, sizes: Sizes) =>
-  withSystem(product, async (system) => {
-    const { schedule, drain } = await bothRounds(system, sizes);
-    return {
-      rates: { schedule: schedule.jobsPerSecond, drain: drain.jobsPerSecond },
-      cpu: { schedule: schedule.cpu, drain: drain.cpu },
-    };
-  }),
-);
 
 /** Bytes in Redis per job that waits for a retry after that number of failed attempts, index included. */
 export const bytesAfter = apart(

@@ -1,5 +1,5 @@
 import { may } from '../state/session.js';
-import { askOnDemand } from './ask-on-demand.js';
+import { askOnDemand } from '../pages/load-on-demand.js';
 import { doAct } from './one.js';
 
 /** Fewer overdue jobs are no burst. */

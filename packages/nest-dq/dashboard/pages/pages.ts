@@ -1,6 +1,7 @@
 import type { ComponentType } from 'preact';
 import type { WordKey } from '../words/words.js';
 import { onDemand } from '../parts/on-demand.js';
+import { onDemandPages } from './load-on-demand.js';
 import { TimelinePage } from './timeline-page.js';
 import { TubesPage } from './tubes-page.js';
 
@@ -16,9 +17,6 @@ export interface PageEntry {
   /** The key that leads to it after `g`. */
   readonly key?: string;
 }
-
-/** The code of the pages, and of dialogs, that are loaded on demand, all in one file. */
-export const onDemandPages = () => import('./on-demand-pages.js');
 
 /** In the order of the navigation; the first one is the start. */
 export const PAGES: readonly PageEntry[] = [

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { ForecastWire, TimelinesWire } from '../../src/dashboard/wire.js';
 import { ActButton } from '../acts/act-button.js';
-import { askOnDemand } from '../acts/ask-on-demand.js';
+import { askOnDemand } from './load-on-demand.js';
 import { Bars } from '../charts/bars.js';
 import { Legend } from '../charts/legend.js';
 import { drawnLine, type Overlay } from '../charts/overlay.js';

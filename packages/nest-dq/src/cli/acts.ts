@@ -1,6 +1,7 @@
 import { instant, type Line, styled, table } from 'nest-handlers/cli';
 import type { ActPage, ActView } from '../operate/act-view.js';
 import { clusterCommand } from './cluster.js';
+import { PAGE_FLAGS, pageOf } from './page-flags.js';
 
 export const acts = clusterCommand({
   name: 'acts',
@@ -9,16 +10,12 @@ export const acts = clusterCommand({
     'CHANGED: number of jobs, dead letters, tubes or nodes changed. Redis keeps the last 1,000 actions. With --json,\n' +
     'also prints a cursor if there are more.',
   flags: {
-    limit: { value: 'N', help: 'max number shown (default 50, at most 1000)' },
-    cursor: { value: 'CURSOR', help: 'continue where the previous page ended' },
+    ...PAGE_FLAGS,
   },
   status: '0 listed; 2 Redis unusable',
   examples: ['nest-dq acts', 'nest-dq acts --limit 5 --json'],
   async run(args, { runtime }) {
-    const page = await runtime.inspector.acts({
-      limit: args.count('limit', 1, 1_000),
-      cursor: args.text('cursor', 'the cursor of the previous page'),
-    });
+    const page = await runtime.inspector.acts(pageOf(args));
     return { json: page, text: showPage(page, runtime.now()) };
   },
 });

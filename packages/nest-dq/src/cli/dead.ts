@@ -3,6 +3,7 @@ import type { DeadLetter } from '../api/dead-letter.js';
 import type { DqDeadLetters } from '../producer/dead-letters.js';
 import { checkLetterFilter, type DeadLetterFilter } from '../operate/letter-filter.js';
 import { clusterCommand } from './cluster.js';
+import { PAGE_FLAGS, pageOf } from './page-flags.js';
 import { actOnOne } from './jobs.js';
 import { GROUP_FLAGS, groupFilter } from './letter-flags.js';
 import { REFERENCE_FLAGS, referenceOf, showReference } from './references.js';
@@ -19,8 +20,7 @@ export const deadList = clusterCommand({
   about: 'With --json, also prints payloads, stacks and references, and a cursor if there are more.',
   flags: {
     ...GROUP_FLAGS,
-    limit: { value: 'N', help: 'max number shown (default 50, at most 1000)' },
-    cursor: { value: 'CURSOR', help: 'continue where the previous page ended' },
+    ...PAGE_FLAGS,
   },
   status: '0 listed; 1 unknown tube, or a node is unreachable; 2 Redis unusable',
   examples: [
@@ -32,10 +32,11 @@ export const deadList = clusterCommand({
     const { deadLetters, inspector } = runtime;
     const tube = args.required('TUBE');
     const now = runtime.now();
+    const { limit = 50, cursor } = pageOf(args);
     const page = await matchingLetters(deadLetters, tube, {
       filter: groupFilter(args, now),
-      limit: args.count('limit', 1, 1_000) ?? 50,
-      cursor: args.text('cursor', 'the cursor of the previous page'),
+      limit,
+      cursor,
     });
     const isUnknown = page.letters.length === 0 && (await warnedOfUnknown(inspector, tube));
     const rows = page.letters.map(({ id, key, diedAt, attempt, why, error, missingKey }) => [

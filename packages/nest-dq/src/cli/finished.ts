@@ -11,6 +11,7 @@ import {
 import type { FinishedFilter, FinishedJob, FinishedPage } from '../operate/finished-view.js';
 import type { DqRuntime } from '../nest/runtime.js';
 import { clusterCommand } from './cluster.js';
+import { PAGE_FLAGS, pageOf } from './page-flags.js';
 import { WATCH_FLAG, watched } from './screen.js';
 import { warnedOfUnknown } from './unknown-tube.js';
 
@@ -30,8 +31,7 @@ export const finished = clusterCommand({
       help: 'ended at or after this time: 2026-12-24T18:00:00Z, or relative to now, such as -1h',
     },
     to: { value: 'TIME', help: 'ended before this time' },
-    limit: { value: 'N', help: 'max number shown (default 50, at most 1000)' },
-    cursor: { value: 'CURSOR', help: 'continue where the previous page ended' },
+    ...PAGE_FLAGS,
   },
   status: '0 listed; 1 unknown tube, or no job with this key or id; 2 Redis unusable',
   examples: [
@@ -65,8 +65,7 @@ function filterOf(args: Arguments, now: number): FinishedFilter {
     ...(id !== undefined && { id }),
     from: args.instant('from', now),
     to: args.instant('to', now),
-    cursor: args.text('cursor', 'the cursor of the previous page'),
-    limit: args.count('limit', 1, 1_000),
+    ...pageOf(args),
   };
 }
 

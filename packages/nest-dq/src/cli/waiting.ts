@@ -2,6 +2,7 @@ import { type Answer, type Arguments, grouped, instant, type Line, table } from 
 import type { JobFilter, JobPage } from '../operate/waiting-view.js';
 import type { DqRuntime } from '../nest/runtime.js';
 import { clusterCommand } from './cluster.js';
+import { PAGE_FLAGS, pageOf } from './page-flags.js';
 import { WATCH_FLAG, watched } from './screen.js';
 import { warnedOfUnknown } from './unknown-tube.js';
 
@@ -22,8 +23,7 @@ export const jobs = clusterCommand({
       help: 'due at or after this time: 2026-12-24T18:00:00Z, or relative to now, such as -1h',
     },
     to: { value: 'TIME', help: 'due before this time' },
-    limit: { value: 'N', help: 'max number shown (default 50, at most 1000)' },
-    cursor: { value: 'CURSOR', help: 'continue where the previous page ended' },
+    ...PAGE_FLAGS,
   },
   status: '0 listed; 1 unknown tube; 2 Redis unusable',
   examples: [
@@ -50,8 +50,7 @@ function filterOf(args: Arguments, now: number): JobFilter {
     state: args.oneOf('state', STATES),
     from: args.instant('from', now),
     to: args.instant('to', now),
-    cursor: args.text('cursor', 'the cursor of the previous page'),
-    limit: args.count('limit', 1, 1_000),
+    ...pageOf(args),
     keys: true,
   };
 }
