@@ -29,14 +29,14 @@ async function killedWhileMoving(
   return JSON.parse(lines[0]!) as { done: number; cursor: string };
 }
 
-/** Whether any job is due later. One is not found while it moves between the two reads of its ledger record and its copies. */
+/** Whether any job is due later. */
 async function someMoved(
   { producer }: System,
   receipts: readonly JobReceipt[],
   due: number,
 ): Promise<boolean> {
   const found = await Promise.all(receipts.map((receipt) => producer.find(receipt)));
-  return found.some((view) => view !== undefined && view.dueAt.getTime() > due);
+  return found.some((view) => view!.dueAt.getTime() > due);
 }
 
 describe('a bulk act whose process is killed in its first page', () => {

@@ -95,6 +95,28 @@ describe('find', () => {
   });
 
   it.each<[string, { key?: string }]>([
+    ['plain', {}],
+    ['keyed', { key: 'k' }],
+  ])('finds a %s job that moves after its record was read, and before a copy is', async (_kind, options) => {
+    const { producer, clock, ledger, copies } = await embedded();
+    const receipt = await producer.delay('t', 1, '1m', options);
+    await clock.advance(1);
+    const dueAt = new Date(clock.wall() + 300_000);
+    let reads = options.key ? 2 : 1; // the first one of a job given by its id finds out where it is
+    ledger.acted = async (call) => {
+      if (call !== 'find' || --reads > 0) return;
+      ledger.acted = () => undefined;
+      await producer.reschedule(receipt, dueAt);
+      await clock.advance(0); // until the old copies are deleted
+      expect(await copies()).toHaveLength(3);
+    };
+    expect(await producer.find(options.key ? { tube: 't', id: receipt.id } : receipt)).toMatchObject({
+      dueAt,
+      ...options,
+    });
+  });
+
+  it.each<[string, { key?: string }]>([
     ['a plain', {}],
     ['a keyed', { key: 'k' }],
     ['a moved', { key: 'k' }],

@@ -1,5 +1,6 @@
 import type { JobView } from '../api/job.js';
 import { withoutPrefix } from '../api/tube.js';
+import type { Envelope } from '../copies/header.js';
 import { formatRef, type JobTarget } from '../copies/job-ref.js';
 import { readCopy } from '../copies/reading.js';
 import type { Schedule } from '../ledger/requests.js';
@@ -11,21 +12,16 @@ import type { ProducerContext } from './producer-context.js';
 export async function findJob(context: ProducerContext, given: JobTarget): Promise<JobView | undefined> {
   const target = await locate(context, given);
   if (!target) return undefined;
-  const { id, born, places } = target;
-  const found = await known(context, target);
-  if (found) {
-    if (born !== undefined && found.born !== born) return undefined;
-    return view(context, { ...target, key: await keyOf(context, target, found) }, found);
-  }
-  if (born === undefined) return undefined;
-  const copy = await readCopy(context.parts.cluster, target.tube, { id, generation: born }, places);
-  if (!copy) return undefined;
-  const { due, key } = copy.header;
-  return view(
-    context,
-    { ...target, key: target.key ?? key },
-    { state: 'waiting', born, generation: born, due, attempt: 0, places },
-  );
+  const { key, born, places } = target;
+  const isOther = (found: Schedule) => born !== undefined && found.born !== born;
+  const lacksKey = (found: Schedule) => key === undefined && found.born !== 0; // without a key it was born as generation 0
+  const { found, copy } = await withCopy(context, target, (it) => !it || (!isOther(it) && lacksKey(it)));
+  if (found && isOther(found)) return undefined;
+  if (!found && !copy) return undefined;
+  const named = { ...target, key: key ?? copy?.header.key };
+  if (found) return view(context, named, found);
+  const { generation, due } = copy!.header;
+  return view(context, named, { state: 'waiting', born: generation, generation, due, attempt: 0, places });
 }
 
 /** Resolves with the headers in a copy of a job known to the ledger. Undefined if no copy is reachable. */
@@ -33,20 +29,32 @@ export async function headersOf(
   context: ProducerContext,
   target: JobTarget,
 ): Promise<Readonly<Record<string, string>> | undefined> {
-  const found = await known(context, target);
-  const copy =
-    found && (await readCopy(context.parts.cluster, target.tube, { id: target.id, ...found }, found.places));
-  return copy && (copy.header.headers ?? {});
+  const { found, copy } = await withCopy(context, target, (it) => it !== undefined);
+  return found && copy && (copy.header.headers ?? {});
 }
 
-/** The key, from a copy if the target doesn't have it. Undefined if the job has none, or no copy is reachable. */
-async function keyOf(
-  { parts }: ProducerContext,
-  { tube, id, key }: JobTarget,
-  { born, generation, places }: Schedule,
-): Promise<string | undefined> {
-  if (key !== undefined || born === 0 || places.length === 0) return key; // without a key it was born as generation 0
-  return (await readCopy(parts.cluster, tube, { id, generation }, places))?.header.key;
+/**
+ * Reads the record of a job, and a copy where it is needed. A move between the two deletes the copies of the record that was
+ * read: then both are read again.
+ */
+async function withCopy(
+  context: ProducerContext,
+  target: JobTarget,
+  needsCopy: (found: Schedule | undefined) => boolean,
+): Promise<{ readonly found: Schedule | undefined; readonly copy: Envelope | undefined }> {
+  const { tube, id, born, places: given } = target;
+  let found = await known(context, target);
+  for (;;) {
+    const generation = found?.generation ?? born;
+    const places = found?.places ?? given;
+    if (!needsCopy(found) || generation === undefined || places.length === 0)
+      return { found, copy: undefined };
+    const copy = await readCopy(context.parts.cluster, tube, { id, generation }, places);
+    if (copy) return { found, copy };
+    const present = await known(context, target);
+    if (present?.generation === found?.generation) return { found, copy };
+    found = present;
+  }
 }
 
 function known({ batched }: ProducerContext, { tube, id }: JobTarget): Promise<Schedule | undefined> {
