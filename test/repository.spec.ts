@@ -119,8 +119,8 @@ it('the version in .nvmrc is one that the packages support, and the development 
   expect(read('.devcontainer/devcontainer.json')).toContain(`"image": "node:${version}-`);
 });
 
-it('editors use the format that Prettier checks', () => {
-  const { printWidth, singleQuote } = JSON.parse(read('.prettierrc.json')) as Record<string, unknown>;
+it('editors use the format that oxfmt checks', () => {
+  const { printWidth, singleQuote } = JSON.parse(read('.oxfmtrc.json')) as Record<string, unknown>;
   const editor = read('.editorconfig');
   expect(editor).toContain(`max_line_length = ${String(printWidth)}`);
   expect(editor.includes('quote_type = single')).toBe(singleQuote);

@@ -10,7 +10,8 @@ export interface ApartArguments {
 
 /** Message sent by the process when the task has ended. */
 export type ApartReport =
-  { readonly result: unknown } | { readonly error: { readonly text: string; readonly code: unknown } };
+  | { readonly result: unknown }
+  | { readonly error: { readonly text: string; readonly code: unknown } };
 
 /** A task that runs in a new process each time. */
 export interface Apart<A extends readonly unknown[], T> {

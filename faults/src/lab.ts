@@ -56,7 +56,8 @@ export class Lab extends Workplace {
   /** Wire format of the tube, for all that is started from now on. */
   wire: TubeWire | undefined;
   private servers:
-    { readonly beanstalkds: readonly BeanstalkdServer[]; readonly redis: RedisServer } | undefined;
+    | { readonly beanstalkds: readonly BeanstalkdServer[]; readonly redis: RedisServer }
+    | undefined;
   private readonly asked: LogWriter;
   private readonly others: { read(): Line[] }[] = [];
   private startedConsumers = 0;

@@ -123,7 +123,7 @@ describe('the inspector of a cluster', () => {
       ['sent', 333],
       ['lost', 4],
     ] as const)
-      // prettier-ignore
+      // oxfmt-ignore
       await producer.now(tube, { id });
     await eventually('all are dead', async () => (await inspector.deadGroups()).letters === 4);
     const { groups, more, away } = await inspector.deadGroups();

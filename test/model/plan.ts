@@ -73,7 +73,8 @@ export type Fault =
   | { readonly kind: 'jump'; readonly ms: number };
 
 export type Action = { readonly at: number } & (
-  { readonly operation: Operation; readonly process: number } | { readonly fault: Fault }
+  | { readonly operation: Operation; readonly process: number }
+  | { readonly fault: Fault }
 );
 
 export interface Plan {

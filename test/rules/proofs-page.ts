@@ -15,7 +15,7 @@ runs the test next to the rule, which must fail. A rule that is kept in more tha
 Lua script, is removed from each place separately. The command fails if a test still passes.
 `;
 
-/** The text of docs/proofs.md, in the format of prettier. */
+/** The text of docs/proofs.md, as oxfmt formats it. */
 export function proofsPage(rules: readonly Rule[]): string {
   const rows = rules.flatMap(({ rule, mutants }) => {
     const tests = new Set(mutants.map(({ test }) => cellOf(test)));

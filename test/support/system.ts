@@ -28,7 +28,14 @@ export async function startServers(nodes = 3): Promise<Servers> {
 }
 
 type Parts =
-  'producer' | 'consumer' | 'deadLetters' | 'inspector' | 'control' | 'health' | 'process' | 'events';
+  | 'producer'
+  | 'consumer'
+  | 'deadLetters'
+  | 'inspector'
+  | 'control'
+  | 'health'
+  | 'process'
+  | 'events';
 
 /** The library in one process, without Nest, so that a test can look into its parts. */
 export interface System extends Pick<DqRuntime, Parts> {

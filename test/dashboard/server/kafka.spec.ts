@@ -72,7 +72,7 @@ async function openLetters(served: ServedApp, topic = DEAD): Promise<string[]> {
 
 async function linesOf(response: Response): Promise<any[]> {
   const text = await response.text();
-  return text.trimEnd().split('\n').map((line) => JSON.parse(line)); // prettier-ignore
+  return text.trimEnd().split('\n').map((line) => JSON.parse(line)); // oxfmt-ignore
 }
 
 describe.each(PLATFORMS)('with %s', (platform) => {
@@ -142,7 +142,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     const access = () => ({ acts: 'all', by: 'ann' }) as const;
     const served = await withDead({ platform, dashboard: { access } }, 'no stock', 'no user', 'no stock');
     const operated: OperatorAct[] = [];
-    served.app.get(DqEvents).on('operated').subscribe((act) => void operated.push(act)); // prettier-ignore
+    served.app.get(DqEvents).on('operated').subscribe((act) => void operated.push(act)); // oxfmt-ignore
     const body = { topic: DEAD, filter: { error: 'stock' } };
     const many = async (act: string, more: object) =>
       linesOf(await served.begin(`/dq/api/acts/${act}`, { ...body, ...more }));

@@ -2,7 +2,13 @@
 
 /** Meaning of a key press. */
 export type Shortcut =
-  'search' | 'help' | 'next' | 'previous' | 'select' | 'refresh' | { readonly page: string };
+  | 'search'
+  | 'help'
+  | 'next'
+  | 'previous'
+  | 'select'
+  | 'refresh'
+  | { readonly page: string };
 
 /** A key press, as the browser reports it. */
 export type Press = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey'>;

@@ -37,7 +37,8 @@ export interface JobOptions {
 
 /** One of the jobs of `addMany`: its options, its payload, and `delay` or `at`. Without either, it runs as soon as possible. */
 export type NewJob<In = unknown> = JobOptions & { payload: In } & (
-    { delay?: Duration; at?: undefined } | { delay?: undefined; at: When }
+    | { delay?: Duration; at?: undefined }
+    | { delay?: undefined; at: When }
   );
 
 /** How long a call waits for servers that are away. */
@@ -116,7 +117,10 @@ export type JobRef<In = any> =
 
 /** A `JobRef` for the jobs of one tube, as `producer.tube` accepts it. */
 export type TubeJobRef =
-  JobRefText | { readonly ref: string } | { readonly key: string } | { readonly id: string };
+  | JobRefText
+  | { readonly ref: string }
+  | { readonly key: string }
+  | { readonly id: string };
 
 /**
  * Result of a revoke. `revoked`: the job won't start any more. `running`: its run continues, but nothing follows it. `done`,
@@ -132,7 +136,14 @@ export type RescheduleResult = 'rescheduled' | 'running' | 'done' | 'revoked' | 
  * job; `revoked` also means that the letter was discarded. `unknown`: there is no such job, or its end is forgotten.
  */
 export type ReviveResult =
-  'revived' | 'replaced' | 'waiting' | 'retrying' | 'running' | 'done' | 'revoked' | 'unknown';
+  | 'revived'
+  | 'replaced'
+  | 'waiting'
+  | 'retrying'
+  | 'running'
+  | 'done'
+  | 'revoked'
+  | 'unknown';
 
 /** `discarded`, or the state of the job, as in `ReviveResult`. */
 export type DiscardResult = 'discarded' | 'waiting' | 'retrying' | 'running' | 'done' | 'revoked' | 'unknown';

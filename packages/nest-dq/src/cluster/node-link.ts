@@ -142,8 +142,7 @@ export class NodeLink {
     this.timer?.cancel();
     const connection = (this.connection = this.open((reason) => this.lost(reason)));
     connection.stats((error, stats) => {
-      if (error)
-        connection.close(); // and `lost` continues
+      if (error) connection.close(); // and `lost` continues
       else this.greeted(connection, stats);
     }, GREETING_DEADLINE);
   }

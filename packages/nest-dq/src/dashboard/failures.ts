@@ -7,7 +7,13 @@ export class Refusal extends Error {
     /** The HTTP status. */
     readonly status: number,
     readonly code:
-      'NOT_ALLOWED' | 'CROSS_SITE' | 'NOT_FOUND' | 'NOT_BUILT' | 'NO_BODY' | 'TOO_LARGE' | 'INTERNAL',
+      | 'NOT_ALLOWED'
+      | 'CROSS_SITE'
+      | 'NOT_FOUND'
+      | 'NOT_BUILT'
+      | 'NO_BODY'
+      | 'TOO_LARGE'
+      | 'INTERNAL',
     message: string,
   ) {
     super(message);

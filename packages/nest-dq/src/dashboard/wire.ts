@@ -366,7 +366,9 @@ export interface BulkProgressWire<Example = unknown> {
  * the act ended after its page.
  */
 export type BulkLine<Example = unknown> =
-  { readonly progress: BulkProgressWire<Example> } | { readonly end: true } | { readonly error: ErrorWire };
+  | { readonly progress: BulkProgressWire<Example> }
+  | { readonly end: true }
+  | { readonly error: ErrorWire };
 
 /** The name of an act a viewer can perform. */
 export type ActName =

@@ -203,8 +203,7 @@ export class InProcessNode implements SessionNode {
 
   private setTimer(): void {
     const next = Math.min(this.store.nextEvent, this.alarms.next);
-    if (next === Infinity)
-      this.timer.cancel(); // a timer would keep the process alive
+    if (next === Infinity) this.timer.cancel(); // a timer would keep the process alive
     else this.timer.at(next);
   }
 }

@@ -20,7 +20,9 @@ import type { CopyDeleter } from './copy-deleter.js';
 
 /** Result of an `Again`: a completion, a failure of the run, or nothing if another run has taken over. */
 export type AfterAgain =
-  Completion | { readonly kind: 'failed'; readonly error: Error } | { readonly kind: 'lost' };
+  | Completion
+  | { readonly kind: 'failed'; readonly error: Error }
+  | { readonly kind: 'lost' };
 
 type Decide = (next: AfterAgain) => void;
 
@@ -135,8 +137,7 @@ export class AgainScheduler {
     const owed = { mask: announced, unknown: false };
     this.storing.set(run, { next: { generation, due, announced, owed, places: [] }, decide });
     void storeCopies(cluster, { tube, envelope, backupDelay, ledger }).then((stored) => {
-      if (!this.storing.delete(run))
-        this.deleter.deleteVoid({ id: run.id, generation }, stored.places); // aborted
+      if (!this.storing.delete(run)) this.deleter.deleteVoid({ id: run.id, generation }, stored.places); // aborted
       else if (stored.enough) decide({ kind: 'again', next: announcedGeneration(cluster, stored) });
       else decide(this.notStored(run, announcedGeneration(cluster, stored), tooFewOf(cluster, stored)));
     });
