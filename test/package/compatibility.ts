@@ -42,8 +42,8 @@ const WARNINGS = /^.* WARN .*(stored in memory|will be retried).*\n/gm;
 /** Takes ES modules, and `module-sync`, from `require`: what is left is what tools get that cannot load them. */
 const COMMONJS_ONLY = '--no-experimental-require-module';
 
-/** The last whose `nest new` makes CommonJS applications. */
-const JEST_LINE = '11.2';
+/** One whose `nest new` makes CommonJS applications, with a TypeScript that ts-jest can load. */
+const JEST_LINE = '11.0';
 
 const browser = browserSuite();
 const startDashboard = dashboardProcesses();

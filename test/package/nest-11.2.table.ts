@@ -2,7 +2,7 @@ import { isCompatible } from './compatibility.js';
 
 isCompatible({
   nest: '11.2',
-  typescript: '6.0.3',
+  typescript: '7.0.2',
   versions: {
     common: '11.2.10',
     core: '11.2.10',
@@ -14,6 +14,6 @@ isCompatible({
     { format: 'module', resolution: 'nodenext', platform: 'context' },
     { format: 'module', resolution: 'bundler', platform: 'fastify' },
     { format: 'commonjs', resolution: 'nodenext', platform: 'express' },
-    { format: 'commonjs', resolution: 'node16', platform: 'express' },
+    { format: 'commonjs', resolution: 'node16', platform: 'context' },
   ],
 });
