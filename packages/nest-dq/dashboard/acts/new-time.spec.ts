@@ -28,12 +28,27 @@ describe('a new time', () => {
     expect(newTimeOf('at', field(NOW - 5_000), NOW)).toEqual({ problem: 'move.past' });
   });
 
-  it.each(['30s', '1.5 Hours', '2w', '5 m', '10msec', '1M', '3x', 's', '1 month', '-5m', '5  m', '9am'])(
-    'takes the duration %j if the server does',
-    (text) => {
-      const isTaken = newTimeOf('delay', text, NOW).when !== undefined;
-      expect(isTaken).toBe(typeof readDuration(text) === 'number');
-      if (isTaken) expect(durationMs(text)).toBe(readDuration(text));
-    },
-  );
+  it.each([
+    '30s',
+    '1.5 Hours',
+    '2w',
+    '5 m',
+    '10msec',
+    '1M',
+    '3x',
+    's',
+    '1 month',
+    '-5m',
+    '5  m',
+    '9am',
+    '1h30m',
+    '1 day 12h',
+    '30m1h',
+    '1h1h',
+    '1h2M',
+  ])('takes the duration %j if the server does', (text) => {
+    const isTaken = newTimeOf('delay', text, NOW).when !== undefined;
+    expect(isTaken).toBe(typeof readDuration(text) === 'number');
+    if (isTaken) expect(durationMs(text)).toBe(readDuration(text));
+  });
 });

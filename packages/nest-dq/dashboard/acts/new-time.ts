@@ -11,9 +11,10 @@ export type NewTimeEntry =
   | { readonly when?: undefined; readonly problem?: undefined };
 
 /** As the server reads durations. `M` might mean months. */
-const DURATION =
-  /^\d+(\.\d+)? ?(ms|msecs?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)$/i;
-const IN_M = /^[\d.]+ ?M$/;
+const PART =
+  /(\d+(?:\.\d+)?) ?(ms|msecs?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)/gi;
+const DURATION = new RegExp(`^${PART.source}(?: ?${PART.source})*$`, 'i');
+const IN_M = /\d ?M(?![A-Za-z])/;
 /** Milliseconds by which a time may be in the past, as for the server. */
 const PAST_TOLERANCE_MS = 1_000;
 
@@ -26,7 +27,7 @@ export function newTimeOf(kind: NewTimeKind, text: string, now: number): NewTime
     if (at === undefined) return {};
     return Date.parse(at) < now - PAST_TOLERANCE_MS ? { problem: 'move.past' } : { when: { at } };
   }
-  if (!DURATION.test(given) || IN_M.test(given)) return { problem: 'move.noDuration' };
+  if (!isDuration(given)) return { problem: 'move.noDuration' };
   if (kind === 'delay') return { when: { delay: given } };
   if (kind === 'spread')
     return durationMs(given) === 0 ? { problem: 'move.noDuration' } : { when: { spread: given } };
@@ -41,9 +42,20 @@ const UNITS: Readonly<Record<string, number>> = {
   w: 7 * 86_400_000,
 };
 
+function isDuration(text: string): boolean {
+  if (!DURATION.test(text) || IN_M.test(text)) return false;
+  const units = partsOf(text).map(([, unit]) => unit);
+  return units.every((unit, i) => i === 0 || unit < units[i - 1]!);
+}
+
 /** Milliseconds of a duration that `newTimeOf` accepts. */
 export function durationMs(text: string): number {
-  const [, amount, unit = ''] = /^([\d.]+) ?(\w+)$/.exec(text.trim().toLowerCase()) ?? [];
-  const isMs = /^(ms|msec|milli)/.test(unit);
-  return Number(amount) * (isMs ? 1 : UNITS[unit[0]!]!);
+  return partsOf(text).reduce((sum, [amount, unit]) => sum + amount * unit, 0);
+}
+
+function partsOf(text: string): (readonly [amount: number, unitMs: number])[] {
+  return [...text.toLowerCase().matchAll(PART)].map(([, amount, unit = '']) => [
+    Number(amount),
+    /^(ms|milli)/.test(unit) ? 1 : UNITS[unit[0]!]!,
+  ]);
 }

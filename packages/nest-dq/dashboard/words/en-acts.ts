@@ -132,7 +132,7 @@ export const enActs = {
   'about.kafkaReplayMany': 'Their messages are pushed to their topics again.',
   'about.kafkaDiscardMany': 'They are no longer listed or replayed. This can’t be undone.',
   'move.one': 'Reschedule {job} of {tube}',
-  'move.noDuration': 'Enter a duration such as 90s, 15m, 2h or 3d.',
+  'move.noDuration': 'Enter a duration such as 90s, 15m, 1h30m or 3d.',
   'move.past': 'This time is in the past. Choose a later one.',
   'move.how': 'When',
   'move.time': 'Time',

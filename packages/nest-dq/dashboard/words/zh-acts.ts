@@ -133,7 +133,7 @@ export const zhActs: Readonly<Record<keyof typeof enActs, string>> = {
   'about.kafkaReplayMany': '这些消息将重新推送到各自的主题。',
   'about.kafkaDiscardMany': '这些死信不再列出，也不再重放，无法恢复。',
   'move.one': '将 {tube} 的 {job} 改期',
-  'move.noDuration': '请输入时长，例如 90s、15m、2h 或 3d。',
+  'move.noDuration': '请输入时长，例如 90s、15m、1h30m 或 3d。',
   'move.past': '该时间已过，请选择更晚的时间。',
   'move.how': '改期方式',
   'move.time': '时间',

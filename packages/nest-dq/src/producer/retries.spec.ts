@@ -160,7 +160,7 @@ describe('calls that wait for their next try', () => {
     expect(large.message).toContain('2 calls with 67108864 bytes are already waiting for servers');
     expect(large.message).toMatch(/so this one fails: nothing was stored: Redis is not connected$/);
     for (let i = 2; i < 50_000; i++) {
-      waiting.push(retries.again(DOWN, call(), () => Promise.reject(DOWN)).catch((error: Error) => error));
+      waiting.push(retries.again(DOWN, call(), () => Promise.reject(DOWN)).catch((error: DqError) => error));
     }
     expect((await failure(retries.again(DOWN, call(), () => Promise.reject(DOWN)))).code).toBe(
       'DQ_OVERLOADED',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Duration } from 'nest-handlers/time';
 import { duration, parseDuration } from './duration.js';
 
 const DAY = 86_400_000;
@@ -23,6 +24,11 @@ describe('parseDuration', () => {
     ['15MIN', 900_000],
     ['2H', 7_200_000],
     ['500MS', 500],
+    ['1h30m', 5_400_000],
+    ['1h 30m', 5_400_000],
+    ['1 day 12 hours', 1.5 * DAY],
+    ['1w2d3h4m5s6ms', 9 * DAY + 3 * 3_600_000 + 245_006],
+    ['1m500ms', 60_500],
   ])('takes %p', (value, ms) => {
     expect(parseDuration(value, 'x')).toBe(ms);
   });
@@ -44,7 +50,17 @@ describe('parseDuration', () => {
     ['NaN', /not a duration/],
     ['', /not a duration/],
     ['soon', /not a duration/],
-    ['1h30m', /not a duration/],
+    ['30m1h', /not ordered from its largest unit to its smallest, each once/],
+    ['1h1hour', /not ordered from its largest unit/],
+    ['1h 30', /not a duration/],
+    ['1h, 30m', /not a duration/],
+    ['1h  30m', /not a duration/],
+    ['1h-30m', /not a duration/],
+    ['1h30M', /M might mean months/],
+    ['1M2s', /M might mean months/],
+    ['1h3 months', /not a duration/],
+    ['5000d5000d5000d', /not ordered/],
+    ['7000d 175200h', /longer than 31 years/],
     ['1e3ms', /not a duration/],
     ['.5s', /not a duration/],
     ['+5s', /not a duration/],
@@ -71,6 +87,21 @@ describe('parseDuration', () => {
     expect(parse).toThrow(why);
     expect(parse).toThrow(/^DQ_BAD_DURATION: the delay is .*'15m'/);
   });
+});
+
+it('the type Duration has the usual combinations', () => {
+  const combined: Duration[] = ['1w2d', '1d12h', '1d2h30m', '1h30m', '1h30m15s', '5m30s'];
+  expect(combined.map((each) => parseDuration(each, 'x'))).toEqual([
+    9 * DAY,
+    1.5 * DAY,
+    95_400_000,
+    5_400_000,
+    5_415_000,
+    330_000,
+  ]);
+  // @ts-expect-error: the units ascend
+  const ascending: Duration = '30m1h';
+  expect(() => parseDuration(ascending, 'x')).toThrow(/not ordered/);
 });
 
 describe('duration', () => {

@@ -8,19 +8,33 @@ type DurationUnit =
 /** `M` might mean months. */
 type DurationUnitAnyCase = DurationUnit | Exclude<Capitalize<DurationUnit> | Uppercase<DurationUnit>, 'M'>;
 
-/**
- * A duration: ms, or a number with a unit: '500ms', '30s', '15m', '12h', '2 days', '1w'. A day is 24 hours. To the compiler, a
- * string built at run time isn't a Duration.
- */
-export type Duration = number | `${number}${DurationUnitAnyCase}` | `${number} ${DurationUnitAnyCase}`;
+/** The combinations that the compiler knows. At run time, any units in descending order make a duration. */
+type CombinedDuration =
+  | `${number}w${number}d`
+  | `${number}d${number}h`
+  | `${number}d${number}h${number}m`
+  | `${number}h${number}m`
+  | `${number}h${number}m${number}s`
+  | `${number}m${number}s`;
 
-const DURATION =
-  /^\d+(\.\d+)? ?(ms|msecs?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)$/i;
-const IN_M = /^\d+(\.\d+)? ?M$/;
+/**
+ * A duration: ms, or a number with a unit: '500ms', '30s', '15m', '12h', '2 days', '1w', or several, the largest unit first:
+ * '1h30m', '1d12h'. A day is 24 hours. To the compiler, a string built at run time isn't a Duration.
+ */
+export type Duration =
+  | number
+  | `${number}${DurationUnitAnyCase}`
+  | `${number} ${DurationUnitAnyCase}`
+  | CombinedDuration;
+
+const PART =
+  /(\d+(?:\.\d+)?) ?(ms|msecs?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)/gi;
+const DURATION = new RegExp(`^${PART.source}(?: ?${PART.source})*$`, 'i');
+const IN_M = /\d ?M(?![A-Za-z])/;
 /** In ms. Every duration is shorter. */
 export const FIRST_TIMESTAMP = 1e12;
 const EXPECTED =
-  "expected milliseconds, or a number with a unit, such as '500ms', '30s', '15m', '12h', '2 days' or '1w'";
+  "expected milliseconds, or a number with a unit, such as '500ms', '30s', '15m', '1h30m', '2 days' or '1w'";
 
 /**
  * Returns a duration in ms, fractions rounded up, or why it is none. Our own check precedes the `ms` library, which takes '900'
@@ -39,14 +53,24 @@ export function spelled(milliseconds: number): string {
   return ms(Math.round(milliseconds), { long: true });
 }
 
-/** Returns NaN if it isn't a duration, or is longer than 100 characters. */
+/** Returns NaN if it isn't a duration, or a part of it is longer than 100 characters. */
 function parseText(text: string): number {
-  return DURATION.test(text) && !IN_M.test(text) ? ms(text as ms.StringValue) : NaN;
+  if (!DURATION.test(text) || IN_M.test(text) || !isDescending(text)) return NaN;
+  return [...text.matchAll(PART)].reduce((sum, [part]) => sum + ms(part as ms.StringValue), 0);
+}
+
+function isDescending(text: string): boolean {
+  const units = [...text.matchAll(PART)].map(([, , unit]) => ms(`1${unit}` as ms.StringValue));
+  return units.every((unit, i) => i === 0 || unit < units[i - 1]!);
 }
 
 function whyNotText(text: string): string {
-  if (IN_M.test(text)) return 'M might mean months; write m for minutes';
-  if (DURATION.test(text)) return 'longer than 31 years';
+  if (DURATION.test(text) && IN_M.test(text)) return 'M might mean months; write m for minutes';
+  if (DURATION.test(text)) {
+    return isDescending(text)
+      ? 'longer than 31 years'
+      : 'not ordered from its largest unit to its smallest, each once';
+  }
   if (text.startsWith('-')) return 'negative';
   if (/^\d+(\.\d+)?$/.test(text)) return 'no unit';
   if (/^\d+(\.\d+)? ?(mo|months?|y|yrs?|years?)$/i.test(text)) {

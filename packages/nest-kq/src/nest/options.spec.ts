@@ -6,7 +6,7 @@ import { DEFAULT_LOG_LEVELS } from './log-levels.js';
 import { resolveOptions, type KqOptions } from './options.js';
 
 const A_DURATION =
-  "expected milliseconds, or a number with a unit, such as '500ms', '30s', '15m', '12h', '2 days' or '1w'";
+  "expected milliseconds, or a number with a unit, such as '500ms', '30s', '15m', '1h30m', '2 days' or '1w'";
 
 const logger = new CollectingLogger();
 
