@@ -9,14 +9,15 @@ const start = dashboardApps();
 const field = (page: Page) => page.getByRole('dialog').getByRole('combobox');
 const selected = (page: Page) => page.getByRole('option', { selected: true });
 
-/** Opens the palette on a page, by the keyboard. */
-async function openOn(page: Page, key = 'Control+k'): Promise<void> {
+/** Opens the palette on a page, by the keyboard, and types on at once. */
+async function openOn(page: Page, key = 'Control+k', text = ''): Promise<void> {
   await page
     .getByText('All well')
     .or(page.getByRole('region', { name: 'Status' }))
     .first()
     .waitFor();
   await page.keyboard.press(key);
+  await page.keyboard.type(text);
   await field(page).waitFor();
 }
 
@@ -33,8 +34,7 @@ describe('the palette', () => {
     async (key) => {
       const app = await start();
       const { page } = await browser.open(app.at('timeline'));
-      await openOn(page, key);
-      await page.keyboard.type('dead');
+      await openOn(page, key, 'dead');
       expect(await field(page).inputValue()).toBe('dead');
       await page.keyboard.press('Escape');
       await page.getByRole('dialog').waitFor({ state: 'detached' });
@@ -93,6 +93,13 @@ describe('the palette', () => {
     await page.getByRole('heading', { level: 1, name: 'order-42' }).waitFor();
     await page.goBack();
     await page.getByRole('heading', { level: 1, name: GIVES_UP }).waitFor();
+  });
+
+  it('replaces the text of the search that is shown', async () => {
+    const app = await withOrders();
+    const { page } = await browser.open(app.at('search?q=nothing-such'));
+    await openOn(page, 'Control+k', 'invoice-7');
+    expect(await field(page).inputValue()).toBe('invoice-7');
   });
 
   it('speaks Chinese', async () => {

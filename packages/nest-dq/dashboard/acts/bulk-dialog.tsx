@@ -132,7 +132,11 @@ function BulkDialog({
       title={titleOf(acts, step === 'counting' || step === 'uncounted' ? undefined : meant, counted)}
       onClose={() => hasActed && after()}
     >
-      <p role="status">{t(`bulk.${step}`, { done: count(hasActed ? before + done : done) })}</p>
+      <p role="status">
+        {step === 'asking' && meant < found
+          ? t('bulk.askingSome', { meant: count(meant), found: count(found) })
+          : t(`bulk.${step}`, { done: count(hasActed ? before + done : done) })}
+      </p>
       {!hasActed && <p>{t(`about.${word}`)}</p>}
       {counted?.spread && (
         <p>
@@ -151,7 +155,7 @@ function BulkDialog({
       {progress?.leaderless && (
         <p class="card warn">{t('kafka.leaderless', { partitions: progress.leaderless.join(', ') })}</p>
       )}
-      {progress && !hasActed && <Examples examples={progress.examples} total={progress.done} />}
+      {progress && !hasActed && <Examples examples={progress.examples.slice(0, meant)} total={meant} />}
       {progress && progress.failures.length > 0 && (
         <ul class="failures">
           {progress.failures.map(({ id, message }) => (

@@ -1,5 +1,4 @@
 export { ShortcutsDialog } from '../keys/shortcuts-dialog.js';
-export { Palette } from '../palette/palette.js';
 export { ActsPage } from './acts-page.js';
 export { ClusterPage } from './cluster-page.js';
 export { DeadPage } from './dead-page.js';

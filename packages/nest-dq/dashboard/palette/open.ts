@@ -1,10 +1,11 @@
 import { createElement } from 'preact';
 import { askOnDemand } from '../pages/load-on-demand.js';
 import { showDialog } from '../state/dialog.js';
+import { Palette } from './palette.js';
 
-/** Opens the search. */
+/** Opens the search at once: whoever pressed its shortcut types on. */
 export function openPalette(): void {
-  void askOnDemand(({ Palette }) => showDialog(createElement(Palette, {})));
+  showDialog(createElement(Palette, {}));
 }
 
 /** Shows all shortcuts. */

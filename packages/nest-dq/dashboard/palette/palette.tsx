@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { PrefixSearchWire } from '../../src/dashboard/wire.js';
 import { isPaletteKey } from '../keys/keys.js';
 import { PAGES } from '../pages/pages.js';
@@ -40,6 +40,8 @@ export function Palette() {
   const jobs = (data?.jobs ?? []).filter(({ key, id: of }) => key?.startsWith(typed) || of.startsWith(typed));
   const options = optionsOf(typed, tubes.all, jobs);
   const active = options.find((each) => each.id === chosen) ?? firstChoice(options, typed);
+  const input = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => input.current?.select(), []);
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' });
@@ -62,6 +64,7 @@ export function Palette() {
   return (
     <Dialog title={t('app.searchGo')} kind="palette">
       <input
+        ref={input}
         type="text"
         role="combobox"
         autofocus

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { closeDialog, shownDialog } from '../state/dialog.js';
 
 /** The browser keeps the focus inside, gives it back, and closes it with Escape. */
@@ -18,7 +18,8 @@ export function Dialog({
   const element = useRef<HTMLDialogElement>(null);
   const own = useRef(shownDialog.peek());
   const id = useId();
-  useEffect(() => element.current?.showModal(), []);
+  // Before the browser paints, so that it takes the next key press.
+  useLayoutEffect(() => element.current?.showModal(), []);
   return (
     <dialog
       ref={element}

@@ -53,6 +53,7 @@ export const enActs = {
   'result.unknown': 'The job is no longer known.',
   'bulk.counting': 'Counting… {done} so far. Nothing changed yet.',
   'bulk.asking': 'Would change: {done}.',
+  'bulk.askingSome': 'Would change: the first {meant} of {found}.',
   'bulk.acting': 'Changed so far: {done}.',
   'bulk.over': 'Done. Changed: {done}.',
   'bulk.uncounted': 'Counting failed. Nothing changed.',

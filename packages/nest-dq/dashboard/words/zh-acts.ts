@@ -55,6 +55,7 @@ export const zhActs: Readonly<Record<keyof typeof enActs, string>> = {
   'result.unknown': '该任务已无记录。',
   'bulk.counting': '统计中……目前 {done} 项，尚未做任何更改。',
   'bulk.asking': '将更改 {done} 项。',
+  'bulk.askingSome': '将更改 {found} 项中的前 {meant} 项。',
   'bulk.acting': '已更改 {done} 项。',
   'bulk.over': '已完成，共更改 {done} 项。',
   'bulk.uncounted': '统计失败，未做任何更改。',
