@@ -231,11 +231,12 @@ it('shows what has run for longer than a second, where, and since when', async (
   const app = await start({ providers: [Slow] });
   const { page } = await browser.open(app.at('running'));
   await page.getByText('No run has taken longer than a second.').waitFor();
-  const { id } = await app.producer.now('slow', {});
-  const row = page.getByRole('main').getByRole('row').filter({ hasText: id });
+  const key = 'report-2026-10';
+  await app.producer.now('slow', {}, { key });
+  const row = page.getByRole('main').getByRole('row').filter({ hasText: key });
   await row.getByText(`:${process.pid}`).waitFor();
-  await row.getByRole('link', { name: id }).click();
-  await page.getByRole('heading', { level: 1, name: id }).waitFor();
+  await row.getByRole('link', { name: key }).click();
+  await page.getByRole('heading', { level: 1, name: key }).waitFor();
 });
 
 /** The copies that are on their nodes. */

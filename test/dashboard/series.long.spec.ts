@@ -90,12 +90,13 @@ it('aborts a run, after saying what that does, and shows how long others take', 
   inspector.historyOfTubes = async () => [
     { tube: 'slow', perMinute: 1, meanRun: 31, hours: [], minutes: [] },
   ];
-  const { id } = await app.producer.now('slow', {});
+  const key = 'report-7';
+  const { id } = await app.producer.now('slow', {}, { key });
   const { page } = await browser.open(app.at('running'));
-  const row = page.getByRole('main').getByRole('row').filter({ hasText: id });
+  const row = page.getByRole('main').getByRole('row').filter({ hasText: key });
   await row.getByText('usually 31ms').waitFor();
   await row.getByRole('button', { name: /^Abort run/ }).click();
-  const dialog = page.getByRole('dialog', { name: `Abort the run of ${id} of slow?` });
+  const dialog = page.getByRole('dialog', { name: `Abort the run of ${key} of slow?` });
   await dialog.getByText('one that ignores its signal keeps running to the end').waitFor();
   await dialog.getByRole('button', { name: 'Abort run' }).click();
   await page.getByText('Handler asked to stop. Nothing follows this run.').waitFor();
@@ -103,5 +104,5 @@ it('aborts a run, after saying what that does, and shows how long others take', 
   await eventually('it is revoked', async () => (await state()) === 'revoked');
   await row.waitFor({ state: 'detached' });
   const { acts } = await app.inspector.acts();
-  expect(acts).toMatchObject([{ act: 'abort', on: { tube: 'slow', id }, count: 1 }]);
+  expect(acts).toMatchObject([{ act: 'abort', on: { tube: 'slow', id, key }, count: 1 }]);
 }, 60_000);

@@ -35,7 +35,7 @@ export type {
 export type { DeadGroup, DeadGroups, DeadGroupsFilter } from './operate/dead-view.js';
 export type { CopyCounts, NodeView } from './operate/node-view.js';
 export type { LedgerView, RedisView } from './ledger/ledger-view.js';
-export type { ProcessTubeView, ProcessView } from './operate/processes.js';
+export type { LongRunView, ProcessTubeView, ProcessView } from './operate/processes.js';
 export type { SeriesRunView, SeriesView } from './operate/series-view.js';
 export type { SeriesOutcome } from './fleet/series-runs.js';
 export type { HistoryBucket, HistoryRange } from './operate/history-view.js';

@@ -1,3 +1,4 @@
+import { refOf } from '../state/job-address.js';
 import { t } from '../words/language.js';
 import { ActButton } from './act-button.js';
 import { askFirst, doAct } from './one.js';
@@ -6,18 +7,19 @@ import { askFirst, doAct } from './one.js';
 export function LetterButtons({
   tube,
   id,
-  name = id,
+  jobKey,
   after,
 }: {
   readonly tube: string;
   readonly id: string;
-  /** Its key. @default its id */
-  readonly name?: string | undefined;
+  readonly jobKey: string | undefined;
   readonly after: () => void;
 }) {
+  const letter = refOf({ tube, id, key: jobKey });
+  const name = jobKey ?? id;
   const discard = () =>
     askFirst('discard', t('discard.title', { job: name, tube }), t('discard.text'), t('act.discard'), () =>
-      doAct('discard', { tube, id }, after),
+      doAct('discard', letter, after),
     );
   return (
     <span class="acts">
@@ -25,7 +27,7 @@ export function LetterButtons({
         act="revive"
         label={t('act.revive')}
         about={name}
-        onClick={() => doAct('revive', { tube, id }, after)}
+        onClick={() => doAct('revive', letter, after)}
       />
       <ActButton act="discard" label={t('act.discard')} about={name} onClick={discard} />
     </span>

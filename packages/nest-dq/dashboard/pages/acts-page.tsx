@@ -7,11 +7,13 @@ import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { getData } from '../server/requests.js';
 import { live } from '../state/live.js';
+import { refOf } from '../state/job-address.js';
 import { hashOf } from '../state/route.js';
 import { session } from '../state/session.js';
 import { t } from '../words/language.js';
-import { en, type WordKey } from '../words/words.js';
 import { count } from '../words/say.js';
+import { changeText, filterText } from '../words/scope.js';
+import { en, type WordKey } from '../words/words.js';
 
 /** Operators' acts in all processes. Reloads when there is a new one. */
 export function ActsPage() {
@@ -63,13 +65,13 @@ function nameOf(act: string): string {
 }
 
 function On({ on }: ActWire) {
-  const { tube, id, node, topic, cluster, filter, change } = on;
+  const { tube, id, key, node, topic, cluster, filter, change } = on;
   return (
     <>
       {tube !== undefined && <a href={hashOf(['tubes', tube])}>{tube}</a>} {node}{' '}
       {tube !== undefined && id !== undefined && (
-        <a class="mono long" href={hashOf(['job'], { tube, id })}>
-          {id}
+        <a class="mono long" href={hashOf(['job'], refOf({ tube, id, key }))}>
+          {key ?? id}
         </a>
       )}{' '}
       {topic !== undefined && (
@@ -82,8 +84,8 @@ function On({ on }: ActWire) {
           {cluster} {id}
         </>
       )}{' '}
-      {filter !== undefined && <code class="long">{JSON.stringify(filter)}</code>}{' '}
-      {change !== undefined && <code class="long">{JSON.stringify(change)}</code>}
+      {filter !== undefined && <span class="faint long">{filterText(filter)}</span>}
+      {change !== undefined && <span class="long"> → {changeText(change)}</span>}
     </>
   );
 }

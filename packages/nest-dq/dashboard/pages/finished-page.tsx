@@ -8,6 +8,7 @@ import { TimeFields } from '../parts/time-fields.js';
 import { TubeSelect } from '../parts/tube-select.js';
 import { getData, inPath } from '../server/requests.js';
 import { useFirstTube } from '../state/first-tube.js';
+import { refOf } from '../state/job-address.js';
 import { live } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import { go, route } from '../state/router.js';
@@ -76,7 +77,7 @@ function Jobs({
             head: t('job.keyOrId'),
             place: 'lead',
             cell: ({ id, key }) => (
-              <a class="mono long" href={hashOf(['job'], key === undefined ? { tube, id } : { tube, key })}>
+              <a class="mono long" href={hashOf(['job'], refOf({ tube, id, key }))}>
                 {key ?? id}
               </a>
             ),

@@ -16,7 +16,7 @@ import { Payload } from '../parts/payload.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { getData, inPath } from '../server/requests.js';
-import { jobIn } from '../state/job-address.js';
+import { jobIn, refOf } from '../state/job-address.js';
 import { now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import { route } from '../state/router.js';
@@ -43,7 +43,8 @@ function Job({ job }: { readonly job: JobRefWire }) {
   const isThere = data.because !== 'unknown' || dueAt !== undefined;
   const canMove = !isDead && state !== 'running' && !OVER.includes(state) && data.because !== 'unknown';
   const name = data.key ?? data.id;
-  const edit = (payload: unknown) => editPayload(job, payload, again);
+  const named = 'id' in job ? refOf(data) : job;
+  const edit = (payload: unknown) => editPayload(named, payload, again);
   const isDue = state === 'waiting' && dueAt !== undefined && Date.parse(dueAt) < now.value;
   return (
     <>
@@ -53,8 +54,8 @@ function Job({ job }: { readonly job: JobRefWire }) {
         </h1>
         {state && <JobState state={isDue ? 'due' : state} />}
         {attempt > 0 && <Badge tone="calm">{attemptText(attempt, data)}</Badge>}
-        {canMove && <JobButtons job={job} tube={data.tube} name={name} after={again} />}
-        {isDead && <LetterButtons tube={data.tube} id={data.id} name={name} after={again} />}
+        {canMove && <JobButtons job={named} tube={data.tube} name={name} after={again} />}
+        {isDead && <LetterButtons tube={data.tube} id={data.id} jobKey={data.key} after={again} />}
       </div>
       {error && <Failure error={error} />}
       <section class="card why" aria-label={t('job.why')}>

@@ -140,7 +140,7 @@ export function Letters({
             quiet: true,
             cell: (letter) =>
               !list.isGone(letter) && (
-                <LetterButtons tube={letter.tube} id={letter.id} name={letter.key} after={again} />
+                <LetterButtons tube={letter.tube} id={letter.id} jobKey={letter.key} after={again} />
               ),
           },
         ]}

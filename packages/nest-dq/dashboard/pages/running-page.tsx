@@ -6,6 +6,7 @@ import { Badge } from '../parts/badge.js';
 import { useMeanRuns } from '../parts/mean-runs.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
+import { refOf } from '../state/job-address.js';
 import { live, now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import { t } from '../words/language.js';
@@ -14,6 +15,7 @@ import { count, duration } from '../words/say.js';
 interface LongRun {
   readonly tube: string;
   readonly id: string;
+  readonly key?: string;
   readonly attempt: number;
   readonly since: string;
   /** Machine and process id. */
@@ -51,9 +53,9 @@ export function RunningPage() {
             {
               head: t('nav.job'),
               place: 'lead',
-              cell: ({ tube, id }) => (
-                <a class="long mono" href={hashOf(['job'], { tube, id })}>
-                  {id}
+              cell: ({ tube, id, key }) => (
+                <a class="long mono" href={hashOf(['job'], refOf({ tube, id, key }))}>
+                  {key ?? id}
                 </a>
               ),
             },
@@ -83,7 +85,7 @@ export function RunningPage() {
                 <ActButton
                   act="abort"
                   label={t('act.abort')}
-                  about={run.id}
+                  about={run.key ?? run.id}
                   onClick={() => askToAbort(run)}
                 />
               ),
@@ -105,10 +107,10 @@ function RunFor({ ms, mean }: { readonly ms: number; readonly mean: number | und
   );
 }
 
-function askToAbort({ tube, id, recurs }: LongRun): void {
+function askToAbort({ tube, id, key, recurs }: LongRun): void {
   const text = recurs ? `${t('abort.text')} ${t('abort.series')}` : t('abort.text');
-  askFirst('abort', t('abort.title', { job: id, tube }), text, t('act.abort'), () =>
-    doAct('abort', { tube, id }, () => undefined),
+  askFirst('abort', t('abort.title', { job: key ?? id, tube }), text, t('act.abort'), () =>
+    doAct('abort', refOf({ tube, id, key }), () => undefined),
   );
 }
 

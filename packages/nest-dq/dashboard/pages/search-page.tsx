@@ -6,6 +6,7 @@ import { useLoad } from '../parts/load.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { getData } from '../server/requests.js';
+import { refOf } from '../state/job-address.js';
 import { hashOf } from '../state/route.js';
 import { goOnFrom, route } from '../state/router.js';
 import { t } from '../words/language.js';
@@ -41,8 +42,7 @@ function onlyJob(found: SearchWire): Record<string, string> | undefined {
   const { jobs, searched, tubes, more, away } = found;
   const [job, other] = jobs;
   if (!job || other || searched < tubes || more || away.length > 0) return undefined;
-  const { tube, id, key } = job;
-  return key === undefined ? { tube, id } : { tube, key };
+  return refOf(job);
 }
 
 function Found({
@@ -66,7 +66,7 @@ function Found({
           {
             head: t('job.id'),
             cell: ({ tube, id, key }) => (
-              <a class="long" href={hashOf(['job'], key === undefined ? { tube, id } : { tube, key })}>
+              <a class="long" href={hashOf(['job'], refOf({ tube, id, key }))}>
                 {key ?? id}
               </a>
             ),

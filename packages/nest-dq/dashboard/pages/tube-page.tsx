@@ -8,6 +8,7 @@ import { Paused } from '../parts/paused.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { getData, inPath } from '../server/requests.js';
+import { refOf } from '../state/job-address.js';
 import { live, now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import { t } from '../words/language.js';
@@ -119,10 +120,10 @@ export function TubePage({ tube }: { readonly tube: string }) {
             {
               head: t('process.longRuns'),
               cell: ({ longRuns }) =>
-                longRuns.slice(0, 10).map(({ id, since }) => (
+                longRuns.slice(0, 10).map(({ id, key, since }) => (
                   <div key={id}>
-                    <a class="mono" href={hashOf(['job'], { tube, id })}>
-                      {id}
+                    <a class="mono" href={hashOf(['job'], refOf({ tube, id, key }))}>
+                      {key ?? id}
                     </a>{' '}
                     {duration(now.value - Date.parse(since))}
                   </div>

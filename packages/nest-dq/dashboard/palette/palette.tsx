@@ -8,6 +8,7 @@ import { JobState } from '../parts/job-state.js';
 import { useLoad } from '../parts/load.js';
 import { getData } from '../server/requests.js';
 import { closeDialog } from '../state/dialog.js';
+import { refOf } from '../state/job-address.js';
 import { live } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import { route } from '../state/router.js';
@@ -174,8 +175,8 @@ function optionsOf(typed: string, tubes: readonly string[], jobs: readonly Job[]
     ...pagesLike(titled, typed).map(({ path, title }) => optionOf('pages', path, title, hashOf([path]))),
     ...tubesLike(tubes, typed).map((tube) => optionOf('tubes', tube, tube, hashOf(['tubes', tube]))),
     ...jobs.map((job): Option => {
-      const { tube, id, key } = job;
-      const href = hashOf(['job'], key === undefined ? { tube, id } : { tube, key });
+      const { id, key } = job;
+      const href = hashOf(['job'], refOf(job));
       return { id: idOf(job), group: 'jobs', label: key ?? id, href };
     }),
     ...(typed === ''

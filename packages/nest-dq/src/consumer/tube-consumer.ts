@@ -341,14 +341,19 @@ function release(delivery: Delivery, delay: number): HeldUntil {
 const LONG_RUN_MS = 1_000;
 const MAX_LONG_RUNS = 100;
 
-/** Returns the held and running jobs of a tube in this process, from memory. */
-export function loadOf({ tube, budget, runs, clock, handling }: TubeContext, held: number): TubeLoad {
+/** Returns the held and running jobs of a tube in this process, from memory. A cluster that encrypts its jobs shows no keys. */
+export function loadOf(
+  { tube, budget, runs, clock, handling, cluster }: TubeContext,
+  held: number,
+): TubeLoad {
   const now = clock.now();
+  const isSecret = cluster.settings.seal?.settings.encrypt === true;
   const long: LongRun[] = [];
-  for (const { id, grant, hasSlot, startedAt } of runs.values()) {
+  for (const { id, grant, hasSlot, startedAt, delivery } of runs.values()) {
     const runFor = now - startedAt;
-    if (hasSlot && runFor >= LONG_RUN_MS && long.length < MAX_LONG_RUNS)
-      long.push({ id, attempt: grant.attempt, runFor });
+    if (!hasSlot || runFor < LONG_RUN_MS || long.length === MAX_LONG_RUNS) continue;
+    const { key } = delivery.header;
+    long.push({ id, ...(key !== undefined && !isSecret && { key }), attempt: grant.attempt, runFor });
   }
   const { limit, attempts, backoff } = handling;
   return {

@@ -26,6 +26,21 @@ it('has the first hundred runs that take longer than a second, and none that hav
   expect(load.long[0]).toEqual({ id: '0', attempt: 2, runFor: 1_000 });
 });
 
+it.each([
+  [undefined, 'order-7'],
+  [{ settings: { encrypt: false } }, 'order-7'],
+  [{ settings: { encrypt: true } }, undefined],
+])('has the key of a run, unless the cluster encrypts it: seal %j', async (seal, key) => {
+  const clock = new VirtualClock();
+  const cluster = { settings: { seal } } as never;
+  const context = tubeContext(clock, { cluster });
+  const begun = runOf({ header: { id: 'a', key: 'order-7' } } as Delivery);
+  begun.startedAt = clock.now();
+  context.runs.set('a', begun);
+  await clock.advance(1_000);
+  expect(loadOf(context, 0).long[0]?.key).toBe(key);
+});
+
 it('has the limits of the handler', () => {
   const limit = { rate: 5, per: 1_000, burst: 1 };
   const handling = { ...DEFAULT_HANDLER_SETTINGS, limit };

@@ -123,6 +123,8 @@ export interface TubeLoad {
 export interface LongRun {
   /** Id of the job. */
   readonly id: string;
+  /** Absent if it has none, if the cluster encrypts it, or from versions that don't announce it. */
+  readonly key?: string;
   readonly attempt: number;
   /** Time since its handler was called, in ms. */
   readonly runFor: number;

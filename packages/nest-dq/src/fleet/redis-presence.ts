@@ -147,7 +147,7 @@ const PROCESS: Shape = {
           attempts: 'number?',
           backoff: { optional: { fields: { type: 'text', ...NUMBERS('delay', 'max', 'jitter') } } },
           limits: { optional: { values: 'number' } },
-          long: { list: { fields: { id: 'text', ...NUMBERS('attempt', 'runFor') } } },
+          long: { list: { fields: { id: 'text', key: 'text?', ...NUMBERS('attempt', 'runFor') } } },
         },
       },
     },

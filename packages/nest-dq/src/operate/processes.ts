@@ -64,7 +64,17 @@ export interface ProcessTubeView {
   /** Number of held copies that are early, or due without a slot. */
   readonly held: number;
   /** Runs that have taken longer than a second: at most 100, and 1,000 over all tubes. */
-  readonly longRuns: readonly { readonly id: string; readonly attempt: number; readonly since: Date }[];
+  readonly longRuns: readonly LongRunView[];
+}
+
+/** A run that has taken longer than a second. */
+export interface LongRunView {
+  /** Id of its job. */
+  readonly id: string;
+  /** Absent if the job has none, or the cluster encrypts it. */
+  readonly key?: string;
+  readonly attempt: number;
+  readonly since: Date;
 }
 
 /** Resolves with all current processes by start time. Rejects with `DQ_LEDGER_DOWN`. */
@@ -82,7 +92,7 @@ function viewOf({ record, at, elected }: PresentProcess): ProcessView {
     elected,
     tubes: tubes.map(({ long, ...load }) => ({
       ...load,
-      longRuns: long.map(({ id, attempt, runFor }) => ({ id, attempt, since: new Date(at - runFor) })),
+      longRuns: long.map(({ runFor, ...run }) => ({ ...run, since: new Date(at - runFor) })),
     })),
   };
 }
