@@ -30,6 +30,34 @@ it('marks the rows of jobs that ran, and says how many are new, without moving a
   await page.getByText('1 new, 1 gone').waitFor({ state: 'detached' });
 }, 60_000);
 
+it('acts on chosen jobs', async () => {
+  const app = await start();
+  for (const key of ['order-1', 'order-2', 'order-3', 'order-4'])
+    await app.producer.delay(ORDERS, {}, '1h', { key });
+  const { page } = await browser.open(app.at('waiting', { tube: ORDERS }));
+  const main = page.getByRole('main');
+  const choose = async (...keys: readonly string[]) => {
+    for (const key of keys) await main.getByRole('checkbox', { name: `Select ${key}` }).check();
+    await main.getByText(`${keys.length} selected`).waitFor();
+  };
+  const stateOf = async (key: string) => (await app.producer.find({ tube: ORDERS, key }))!;
+  await choose('order-1', 'order-2');
+  await main.getByRole('button', { name: 'Revoke', exact: true }).first().click();
+  const dialog = page.getByRole('dialog', { name: `Revoke 2 selected jobs of ${ORDERS}?` });
+  await dialog.getByRole('button', { name: 'Revoke' }).click();
+  await page.getByText('2 of 2 changed').waitFor();
+  expect([(await stateOf('order-1')).state, (await stateOf('order-2')).state]).toEqual(['revoked', 'revoked']);
+  await main.getByText('2 selected').waitFor({ state: 'detached' });
+  await choose('order-3', 'order-4');
+  await main.getByRole('button', { name: 'Reschedule', exact: true }).first().click();
+  const move = page.getByRole('dialog', { name: `Reschedule 2 selected jobs of ${ORDERS}` });
+  await move.getByRole('textbox', { name: 'Duration' }).fill('2d12h');
+  await move.getByRole('button', { name: 'Reschedule' }).click();
+  await page.getByText('2 of 2 changed').waitFor();
+  const { dueAt } = await stateOf('order-4');
+  expect(dueAt.getTime() - Date.now()).toBeGreaterThan(2 * 86_400_000);
+}, 60_000);
+
 it('shows the new time of a job that was moved, in its row', async () => {
   const app = await start();
   await app.producer.delay(ORDERS, {}, '1h', { key: 'order-1' });
@@ -74,6 +102,11 @@ it('comes back from a job to the same rows, the same place and the same selectio
   expect(await row.getByRole('checkbox').isChecked()).toBe(true);
   await main.getByText('1 selected').waitFor();
   await eventually('it is scrolled back', async () => (await scrolled(page)) === before);
+  const rowOfFocus = () =>
+    page.evaluate(() => (globalThis as any).document.activeElement.closest('tr')?.textContent as string);
+  expect(await rowOfFocus()).toContain('full 3Revive');
+  await page.keyboard.press('j'); // goes on from there
+  expect(await rowOfFocus()).toContain('full 2Revive');
 }, 60_000);
 
 it('starts at the top with nothing selected where a link leads to the list', async () => {

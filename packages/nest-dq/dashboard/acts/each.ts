@@ -3,16 +3,16 @@ import { t } from '../words/language.js';
 import { count } from '../words/say.js';
 import { errorText } from './one.js';
 
-/** One act for each letter, as an act on many has no list of ids. It ends with the first that fails. */
-export async function actOnEach<Letter>(
-  letters: readonly Letter[],
-  work: (letter: Letter) => Promise<string>,
+/** One act for each row, since an act on many has no list of ids. It ends with the first that fails. */
+export async function actOnEach<Row>(
+  rows: readonly Row[],
+  work: (row: Row) => Promise<string>,
   after: () => void,
 ): Promise<void> {
   let done = 0;
-  const told = () => t('dead.changed', { done: count(done), letters: count(letters.length) });
+  const told = () => t('rows.changed', { done: count(done), rows: count(rows.length) });
   try {
-    for (const letter of letters) if (DONE.includes(await work(letter))) done++;
+    for (const row of rows) if (DONE.includes(await work(row))) done++;
     tell(told());
   } catch (error) {
     tell(`${told()} ${errorText(error)}`, true);
@@ -25,5 +25,5 @@ export function discardTitle(letters: number): string {
   return letters === 1 ? t('discard.one') : t('discard.some', { letters: count(letters) });
 }
 
-/** Results by which a letter was changed. */
-const DONE: readonly string[] = ['revived', 'discarded', 'replayed'];
+/** Results by which a row was changed. */
+const DONE: readonly string[] = ['rescheduled', 'revoked', 'revived', 'discarded', 'replayed'];

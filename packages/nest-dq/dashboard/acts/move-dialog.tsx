@@ -1,11 +1,13 @@
 import { useId, useState } from 'preact/hooks';
 import type { JobRefWire, NewTimeWire, WaitingFilterWire } from '../../src/dashboard/wire.js';
 import { Dialog } from '../parts/dialog.js';
+import { act } from '../server/requests.js';
 import { showDialog } from '../state/dialog.js';
 import { now } from '../state/live.js';
 import { t } from '../words/language.js';
 import { askBulk } from './bulk-dialog.js';
 import { ConfirmForm, useConfirming } from './confirming.js';
+import { actOnEach } from './each.js';
 import { newTimeOf, type NewTimeKind } from './new-time.js';
 import { tryAct } from './one.js';
 import { titleOf } from './titles.js';
@@ -80,6 +82,20 @@ function NewTimeForm({
 export function moveOne(job: JobRefWire, title: string, after: () => void): void {
   const work = async (when: NewTimeWire) =>
     'at' in when || 'delay' in when ? tryAct('reschedule', { ...job, ...when }, after) : undefined;
+  showDialog(
+    <Dialog title={title}>
+      <NewTimeForm act="reschedule" kinds={['delay', 'at']} work={work} />
+    </Dialog>,
+  );
+}
+
+/** Asks for the new time of chosen jobs, and moves them one after the other. */
+export function moveChosen(jobs: readonly JobRefWire[], title: string, after: () => void): void {
+  const work = async (when: NewTimeWire) => {
+    if ('at' in when || 'delay' in when)
+      await actOnEach(jobs, (job) => act('reschedule', { ...job, ...when }), after);
+    return undefined;
+  };
   showDialog(
     <Dialog title={title}>
       <NewTimeForm act="reschedule" kinds={['delay', 'at']} work={work} />

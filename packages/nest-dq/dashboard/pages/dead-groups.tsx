@@ -11,7 +11,7 @@ import { Payload } from '../parts/payload.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { getData, inPath } from '../server/requests.js';
-import { useKept, useKeptScroll } from '../state/kept.js';
+import { useKept, useKeptPlace } from '../state/kept.js';
 import { live, now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import { t } from '../words/language.js';
@@ -44,7 +44,7 @@ export function DeadGroups({
   );
   const fresh = useFresh(data, tube, isAny(filter));
   const [open, setOpen] = useKept<string | undefined>('open', undefined);
-  useKeptScroll(data !== undefined);
+  useKeptPlace(data !== undefined);
   if (!data) return error ? <Failure error={error} /> : <p class="faint">{t('loading')}</p>;
   const { others, letters, more, away } = data;
   const actOn = (name: 'reviveMany' | 'discardMany', { group, tubes }: DeadGroupWire) =>

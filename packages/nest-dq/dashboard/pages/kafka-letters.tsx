@@ -88,7 +88,7 @@ export function KafkaLetters({
             </select>
           </label>
         )}
-        {chosen.length > 0 && <span>{t('dead.chosen', { letters: count(chosen.length) })}</span>}
+        {chosen.length > 0 && <span>{t('rows.chosen', { rows: count(chosen.length) })}</span>}
         {chosen.length > 0 && (
           <ActButton
             act="kafkaReplay"

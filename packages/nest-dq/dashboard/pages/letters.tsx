@@ -17,6 +17,7 @@ import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { act, getData, inPath } from '../server/requests.js';
 import { useKept } from '../state/kept.js';
+import { refOf } from '../state/job-address.js';
 import { live } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import { may } from '../state/session.js';
@@ -58,7 +59,7 @@ export function Letters({
     list.again();
   };
   const each = (name: 'revive' | 'discard') =>
-    actOnEach(letters, (letter) => act(name, { tube: letter.tube, id: letter.id }), again);
+    actOnEach(letters, (letter) => act(name, refOf(letter)), again);
   const many = (name: 'reviveMany' | 'discardMany') =>
     askBulk(
       tubesOf(tube, list.items).map((each) => ({ name, body: { tube: each, filter } })),
@@ -75,7 +76,7 @@ export function Letters({
             {t(matching.more ? 'dead.matchingMore' : 'dead.matching', { letters: count(matching.letters) })}
           </span>
         )}
-        {letters.length > 0 && <span>{t('dead.chosen', { letters: count(letters.length) })}</span>}
+        {letters.length > 0 && <span>{t('rows.chosen', { rows: count(letters.length) })}</span>}
         {letters.length > 0 && (
           <>
             <ActButton act="revive" label={t('act.revive')} onClick={() => each('revive')} />

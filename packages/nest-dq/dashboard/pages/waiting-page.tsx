@@ -4,10 +4,13 @@ import { ActButton } from '../acts/act-button.js';
 import { askBulk } from '../acts/bulk-dialog.js';
 import { bulkFilterOf } from '../acts/filters.js';
 import { JobButtons } from '../acts/job-buttons.js';
-import { moveMany } from '../acts/move-dialog.js';
+import { actOnEach } from '../acts/each.js';
+import { moveChosen, moveMany } from '../acts/move-dialog.js';
+import { askFirst } from '../acts/one.js';
 import { Amount } from '../parts/amount.js';
 import { Badge } from '../parts/badge.js';
 import { Choice } from '../parts/choice.js';
+import { useChoosing } from '../parts/choosing.js';
 import { Failure } from '../parts/failure.js';
 import { JobState } from '../parts/job-state.js';
 import { Refresh, useLiveList } from '../parts/live-list.js';
@@ -16,7 +19,7 @@ import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { TimeFields } from '../parts/time-fields.js';
 import { TubeSelect } from '../parts/tube-select.js';
-import { getData, inPath } from '../server/requests.js';
+import { act, getData, inPath } from '../server/requests.js';
 import { useFirstTube } from '../state/first-tube.js';
 import { live, now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
@@ -29,6 +32,7 @@ const BY_DUE = {
   idOf: ({ id }: JobSummaryWire) => id,
   orderOf: ({ dueAt }: JobSummaryWire) => Date.parse(dueAt),
 };
+const nameOf = ({ id, key }: JobSummaryWire) => key ?? id;
 const STATES = ['all', 'waiting', 'due', 'retrying'] as const;
 
 /** The jobs of a tube that wait, the first due first. */
@@ -88,6 +92,15 @@ function Jobs({
   );
   const filter = () => bulkFilterOf(shown, new Date(now.peek()).toISOString());
   const canAct = may('runNow') || may('reschedule') || may('revoke');
+  const present = list.items.filter((job) => !list.isGone(job));
+  const choosing = useChoosing(present, BY_DUE.idOf, nameOf);
+  const chosen = choosing.chosen.map(({ ref }) => ({ ref }));
+  const what = { tube, jobs: count(chosen.length) };
+  const again = () => {
+    choosing.clear();
+    list.again();
+  };
+  const each = (name: 'runNow' | 'revoke') => actOnEach(chosen, (job) => act(name, job), again);
   return (
     <>
       {list.error && <Failure error={list.error} />}
@@ -99,6 +112,26 @@ function Jobs({
               ? t('waiting.listed', { listed: count(counted.listed) })
               : t('waiting.listedOf', { listed: count(counted.listed), about: count(counted.about) })}
           </span>
+        )}
+        {chosen.length > 0 && (
+          <>
+            <span>{t('rows.chosen', { rows: count(chosen.length) })}</span>
+            <ActButton act="runNow" label={t('act.runNow')} onClick={() => each('runNow')} />
+            <ActButton
+              act="reschedule"
+              label={t('act.move')}
+              onClick={() => moveChosen(chosen, t('move.some', what), again)}
+            />
+            <ActButton
+              act="revoke"
+              label={t('act.revoke')}
+              onClick={() =>
+                askFirst('revoke', t('revoke.some', what), t('revoke.each'), t('act.revoke'), () =>
+                  each('revoke'),
+                )
+              }
+            />
+          </>
         )}
         {list.items.length > 0 && (
           <>
@@ -122,13 +155,14 @@ function Jobs({
         classOf={(job) => (list.isGone(job) ? 'gone' : undefined)}
         empty={list.error ? '' : t(list.loading ? 'loading' : 'waiting.none')}
         columns={[
+          ...(canAct ? [choosing.column] : []),
           { head: t('job.due'), place: 'end', cell: ({ dueAt }) => <Time at={dueAt} relative /> },
           {
             head: t('job.keyOrId'),
             place: 'lead',
-            cell: ({ id, key, ref }) => (
-              <a class="mono long" href={hashOf(['job'], { ref })}>
-                {key ?? id}
+            cell: (job) => (
+              <a class="mono long" href={hashOf(['job'], { ref: job.ref })}>
+                {nameOf(job)}
               </a>
             ),
           },
@@ -149,12 +183,7 @@ function Jobs({
                   quiet: true,
                   cell: (job: JobSummaryWire) =>
                     !list.isGone(job) && (
-                      <JobButtons
-                        job={{ ref: job.ref }}
-                        tube={tube}
-                        name={job.key ?? job.id}
-                        after={list.again}
-                      />
+                      <JobButtons job={{ ref: job.ref }} tube={tube} name={nameOf(job)} after={list.again} />
                     ),
                 },
               ]

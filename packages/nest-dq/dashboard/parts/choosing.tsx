@@ -27,7 +27,7 @@ export function useChoosing<Row>(
       head: (
         <input
           type="checkbox"
-          aria-label={t('dead.chooseAll')}
+          aria-label={t('rows.chooseAll')}
           checked={rows.length > 0 && chosen.length === rows.length}
           onChange={({ currentTarget }) => toggle(rows.map(idOf), currentTarget.checked)}
         />
@@ -36,7 +36,7 @@ export function useChoosing<Row>(
       cell: (row) => (
         <input
           type="checkbox"
-          aria-label={t('dead.choose', { id: nameOf(row) })}
+          aria-label={t('rows.choose', { id: nameOf(row) })}
           checked={ids.has(idOf(row))}
           disabled={!rows.includes(row)}
           onChange={({ currentTarget }) => toggle([idOf(row)], currentTarget.checked)}

@@ -35,14 +35,19 @@ export function useKept<T>(name: string, initial: T): [T, (value: StateUpdater<T
   return [value, setValue];
 }
 
-/** Scrolls back to where the viewer left, once there is as much to see. */
-export function useKeptScroll(isReady: boolean): void {
+/** Leads back to where the viewer left, and to the link they followed, once there is as much to see. */
+export function useKeptPlace(isReady: boolean): void {
   const kept = useEntry();
-  const left = useRef(kept.get('scroll') as number | undefined);
+  const left = useRef(
+    kept.has('scroll') || kept.has('link') ? { top: kept.get('scroll'), link: kept.get('link') } : undefined,
+  );
   useLayoutEffect(() => {
     if (!isReady || left.current === undefined) return;
-    scrollTo(0, left.current);
+    const { top, link } = left.current as { readonly top?: number; readonly link?: string };
     left.current = undefined;
+    if (top !== undefined) scrollTo(0, top);
+    if (link === undefined) return;
+    document.querySelector<HTMLElement>(`main a[href="${CSS.escape(link)}"]`)?.focus({ preventScroll: true });
   }, [isReady]);
   useEffect(() => {
     const { hash } = location;
@@ -50,7 +55,15 @@ export function useKeptScroll(isReady: boolean): void {
     const save = () => {
       if (left.current === undefined && location.hash === hash) kept.set('scroll', scrollY);
     };
+    const follow = ({ target }: Event) => {
+      const link = target instanceof Element && target.closest('main tbody a[href]');
+      if (link) kept.set('link', link.getAttribute('href'));
+    };
     addEventListener('scroll', save, { passive: true });
-    return () => removeEventListener('scroll', save);
+    addEventListener('click', follow, { capture: true });
+    return () => {
+      removeEventListener('scroll', save);
+      removeEventListener('click', follow, { capture: true });
+    };
   }, []);
 }
