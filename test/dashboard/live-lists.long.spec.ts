@@ -56,6 +56,11 @@ it('acts on chosen jobs', async () => {
   await page.getByText('2 of 2 changed').waitFor();
   const { dueAt } = await stateOf('order-4');
   expect(dueAt.getTime() - Date.now()).toBeGreaterThan(2 * 86_400_000);
+  const range = main.getByRole('combobox', { name: 'Time', exact: true });
+  await range.selectOption('Next 24 hours');
+  await main.getByText('No waiting jobs match.').waitFor();
+  await range.selectOption('Any time');
+  await main.getByRole('link', { name: 'order-4' }).waitFor();
 }, 60_000);
 
 it('shows the new time of a job that was moved, in its row', async () => {

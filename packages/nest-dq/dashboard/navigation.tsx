@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
 import { browserZoneText } from './figures/times.js';
 import { zone } from './figures/zone.js';
 import { PAGES } from './pages/pages.js';
@@ -11,19 +11,31 @@ import { reportFailure } from './state/notice.js';
 import { language, speak, t } from './words/language.js';
 import { count } from './words/say.js';
 
-/** The names of the pages, with what needs a look. */
+/** The names of the pages, with what needs a look. On a phone they are behind a button. */
 export function NavigationBar({ current }: { readonly current: string }) {
   const tubes = live.value?.tubes?.tubes ?? [];
   const dead = tubes.reduce((sum, tube) => sum + (tube.dead ?? 0), 0);
   const hasKafka = (session.value?.kafka.length ?? 0) > 0;
   const pages = PAGES.filter(({ hidden, kafka }) => !hidden && (!kafka || hasKafka));
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => setOpen(false), [current]);
+  const id = useId();
   return (
-    <nav class="side" aria-label={t('app.nav')}>
+    <nav class={isOpen ? 'side open' : 'side'} aria-label={t('app.nav')}>
       <div class="brand">
         {t('app.name')}
         <Environment />
+        <button
+          class="button menu"
+          aria-expanded={isOpen}
+          aria-controls={id}
+          onClick={() => setOpen(!isOpen)}
+        >
+          {t('app.menu')}
+          {dead > 0 && <span class="count bad">{count(dead)}</span>}
+        </button>
       </div>
-      <div class="pages">
+      <div id={id} class="pages">
         {pages.map(({ path, title }) => (
           <a key={path} href={hashOf([path])} aria-current={path === current ? 'page' : undefined}>
             {t(title)}

@@ -63,7 +63,7 @@ export function DeadPage() {
           placeholder={t('dead.errorText')}
           onChange={({ currentTarget }) => show({ error: currentTarget.value || undefined })}
         />
-        <TimeFields from={from} to={to} onChange={show} />
+        <TimeFields direction="last" from={from} to={to} onChange={show} />
       </div>
       {view === 'letters' && group && (
         <p class="chip">

@@ -32,7 +32,7 @@ export function FinishedPage() {
       <div class="title">
         <h1>{t('nav.finished')}</h1>
         <TubeSelect value={tube} onChange={(each) => show({ tube: each })} />
-        <TimeFields from={from} to={to} onChange={show} />
+        <TimeFields direction="last" from={from} to={to} onChange={show} />
       </div>
       {tube === undefined ? (
         <p class="empty">{t(live.value ? 'tubes.none' : 'loading')}</p>

@@ -71,7 +71,7 @@ function OfCluster({
             <Text label={t('kafka.origin')} value={origin} onChange={(each) => show({ origin: each })} />
             <Text label={t('job.key')} value={key} onChange={(each) => show({ key: each })} />
             <Text label={t('dead.errorText')} value={error} onChange={(each) => show({ error: each })} />
-            <TimeFields from={from} to={to} onChange={show} />
+            <TimeFields direction="last" from={from} to={to} onChange={show} />
           </>
         )}
       </div>

@@ -56,7 +56,7 @@ export function WaitingPage() {
           }))}
           onChange={(each) => show({ state: each === 'all' ? undefined : each })}
         />
-        <TimeFields from={from} to={to} onChange={show} />
+        <TimeFields direction="next" from={from} to={to} onChange={show} />
       </div>
       {tube === undefined ? (
         <p class="empty">{t(live.value ? 'tubes.none' : 'loading')}</p>
