@@ -46,7 +46,10 @@ it('acts on chosen jobs', async () => {
   const dialog = page.getByRole('dialog', { name: `Revoke 2 selected jobs of ${ORDERS}?` });
   await dialog.getByRole('button', { name: 'Revoke' }).click();
   await page.getByText('2 of 2 changed').waitFor();
-  expect([(await stateOf('order-1')).state, (await stateOf('order-2')).state]).toEqual(['revoked', 'revoked']);
+  expect([(await stateOf('order-1')).state, (await stateOf('order-2')).state]).toEqual([
+    'revoked',
+    'revoked',
+  ]);
   await main.getByText('2 selected').waitFor({ state: 'detached' });
   await choose('order-3', 'order-4');
   await main.getByRole('button', { name: 'Reschedule', exact: true }).first().click();
