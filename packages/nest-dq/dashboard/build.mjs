@@ -2,17 +2,16 @@
 // once may not grow beyond what a slow connection can take; the other pages are in files of their own, whose names change with
 // what is in them.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { dirname, join, relative, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
+import { licencesOf } from '../../../scripts/bundled-licences.mjs';
 
 const MOST = 60 * 1024;
 const here = dirname(fileURLToPath(import.meta.url));
 const to = join(here, '../dist/dashboard/client');
 const PAGES = 'pages';
-const require = createRequire(import.meta.url);
 
 rmSync(to, { recursive: true, force: true });
 const { metafile } = await build({
@@ -35,7 +34,7 @@ const scripts = loadedWith('dashboard.js');
 const preloads = scripts.slice(1).map((path) => `<link rel="modulepreload" href="${path}" />`);
 const html = readFileSync(join(here, 'index.html'), 'utf8');
 writeFileSync(join(to, 'index.html'), html.replace('</head>', `  ${preloads.join('\n    ')}\n  </head>`));
-writeFileSync(join(to, 'licences.txt'), licencesOf(packagesIn(Object.keys(metafile.inputs))));
+writeFileSync(join(to, 'licences.txt'), licencesOf(Object.keys(metafile.inputs)));
 
 const sizes = ['index.html', 'dashboard.css', ...scripts].map(
   (name) => gzipSync(readFileSync(join(to, name))).length,
@@ -52,31 +51,4 @@ function loadedWith(script) {
     for (const { kind, path: imported } of outputs.get(join(to, path)).imports)
       if (kind === 'import-statement') found.add(relative(to, resolve(imported)));
   return [...found];
-}
-
-function packagesIn(files) {
-  const names = files.map((file) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1]);
-  return [...new Set(names.filter((name) => name !== undefined))].toSorted((a, b) => (a < b ? -1 : 1));
-}
-
-function licencesOf(names) {
-  return names
-    .map((name) => {
-      const folder = require.resolve
-        .paths(name)
-        .map((path) => join(path, name))
-        .find(hasLicence);
-      if (folder === undefined) throw new Error(`${name} is bundled, and has no file LICENSE: expected one`);
-      return `${name}\n\n${readFileSync(join(folder, 'LICENSE'), 'utf8').trim()}\n`;
-    })
-    .join('\n----\n\n');
-}
-
-function hasLicence(folder) {
-  try {
-    return readFileSync(join(folder, 'LICENSE')).length > 0;
-  } catch (error) {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return false;
-    throw error;
-  }
 }
