@@ -113,7 +113,7 @@ it('comes back from a job to the same rows, the same place and the same selectio
   const rowOfFocus = () =>
     page.evaluate(() => (globalThis as any).document.activeElement.closest('tr')?.textContent as string);
   expect(await rowOfFocus()).toContain('full 3Revive');
-  await page.keyboard.press('j'); // goes on from there
+  await page.keyboard.press('j'); // continues from there
   expect(await rowOfFocus()).toContain('full 2Revive');
 }, 60_000);
 
