@@ -98,6 +98,18 @@ describe('the environment', () => {
     }
   });
 
+  it('has a job run at once only after a question, where it is dangerous', async () => {
+    const app = await start({ dashboard: { environment: 'production' } });
+    await app.producer.delay(ORDERS, {}, '1h', { key: 'order-1' });
+    const { page } = await browser.open(app.at('job', { tube: ORDERS, key: 'order-1' }));
+    await page.getByRole('button', { name: 'Run now' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Run order-1 now?' });
+    const state = async () => (await app.producer.find({ tube: ORDERS, key: 'order-1' }))!.state;
+    expect(await state()).toBe('waiting');
+    await dialog.getByRole('button', { name: 'Run now' }).click();
+    await page.getByText('Job due now.').waitFor();
+  });
+
   it('is calm elsewhere, and absent without the option', async () => {
     const staging = await start({ dashboard: { environment: { name: 'staging', tone: 'calm' } } });
     const { page } = await browser.open(staging.at('tubes'));

@@ -2,7 +2,7 @@ import type { JobRefWire } from '../../src/dashboard/wire.js';
 import { t } from '../words/language.js';
 import { ActButton } from './act-button.js';
 import { moveOne } from './move-dialog.js';
-import { askFirst, doAct } from './one.js';
+import { askFirst, doAct, runNow } from './one.js';
 
 /** Actions on a waiting job. */
 export function JobButtons({
@@ -23,12 +23,7 @@ export function JobButtons({
     );
   return (
     <span class="acts">
-      <ActButton
-        act="runNow"
-        label={t('act.runNow')}
-        about={name}
-        onClick={() => doAct('runNow', job, after)}
-      />
+      <ActButton act="runNow" label={t('act.runNow')} about={name} onClick={() => runNow(job, name, after)} />
       <ActButton
         act="reschedule"
         label={t('act.move')}

@@ -1,7 +1,8 @@
-import type { ActName, SingleActs } from '../../src/dashboard/wire.js';
+import type { ActName, JobRefWire, SingleActs } from '../../src/dashboard/wire.js';
 import { act, RequestError } from '../server/requests.js';
 import { showDialog } from '../state/dialog.js';
 import { tell } from '../state/notice.js';
+import { session } from '../state/session.js';
 import { Dialog } from '../parts/dialog.js';
 import { t } from '../words/language.js';
 import type { WordKey } from '../words/words.js';
@@ -15,6 +16,13 @@ export async function doAct<Name extends keyof SingleActs>(
 ): Promise<void> {
   const failure = await tryAct(name, body, after);
   if (failure) tell(errorText(failure), true);
+}
+
+/** Runs a job now. Asks first where the environment is dangerous, such as production. */
+export function runNow(job: JobRefWire, name: string, after: () => void): Promise<void> | void {
+  const run = () => doAct('runNow', job, after);
+  if (session.peek()?.environment?.tone !== 'danger') return run();
+  askFirst('runNow', t('runNow.title', { job: name }), t('runNow.text'), t('act.runNow'), run);
 }
 
 /** Does an act, and tells what it led to, but not a failure: that is returned. */

@@ -1,6 +1,6 @@
 import type { SeriesRunWire, SeriesWire } from '../../src/dashboard/wire.js';
 import { ActButton } from '../acts/act-button.js';
-import { askFirst, doAct } from '../acts/one.js';
+import { askFirst, doAct, runNow } from '../acts/one.js';
 import { Badge } from '../parts/badge.js';
 import { Failure } from '../parts/failure.js';
 import { JobState } from '../parts/job-state.js';
@@ -101,7 +101,7 @@ export function SeriesList() {
                     act="runNow"
                     label={t('series.trigger')}
                     about={tube}
-                    onClick={() => doAct('runNow', { tube, key }, again)}
+                    onClick={() => runNow({ tube, key }, tube, again)}
                   />
                   {state === 'waiting' && next && following && (
                     <ActButton

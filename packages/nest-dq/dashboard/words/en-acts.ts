@@ -161,6 +161,8 @@ export const enActs = {
   'resume.perMinute': 'Jobs a minute',
   'resume.end': 'Caught up at {time}. Jobs that come due meanwhile run in addition.',
   'resume.go': 'Count jobs',
+  'runNow.title': 'Run {job} now?',
+  'runNow.text': 'It runs as soon as a consumer is free, before its due time.',
   'revoke.some': 'Revoke {jobs} selected jobs of {tube}?',
   'revoke.each': 'The jobs will not run. Their copies are deleted.',
   'revoke.title': 'Revoke {job} of {tube}?',

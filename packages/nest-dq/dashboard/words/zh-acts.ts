@@ -162,6 +162,8 @@ export const zhActs: Readonly<Record<keyof typeof enActs, string>> = {
   'resume.perMinute': '每分钟任务数',
   'resume.end': '将于 {time} 赶上进度；期间到期的任务另外执行。',
   'resume.go': '统计任务',
+  'runNow.title': '立即执行 {job}？',
+  'runNow.text': '一有空闲消费者就会执行，不再等到期时间。',
   'revoke.some': '撤销 {tube} 中选定的 {jobs} 个任务？',
   'revoke.each': '这些任务将不会执行，副本会被删除。',
   'revoke.title': '撤销 {tube} 的 {job}？',
