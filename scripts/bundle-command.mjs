@@ -27,7 +27,7 @@ const { metafile } = await build({
   plugins: [{ name: 'outside', setup: leaveOutside }],
 });
 
-// What the bundle was made of.
+// The files that were bundled.
 const made = new Set(Object.keys(metafile.outputs));
 for (const name of readdirSync('dist/cli', { recursive: true, withFileTypes: true })) {
   const path = join(name.parentPath, name.name);

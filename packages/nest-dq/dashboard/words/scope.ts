@@ -53,7 +53,7 @@ export function filterText(filter: object): string {
   return partsOf(filter, FILTER).join(', ') || t('scope.all');
 }
 
-/** What an act on many changed: `1h later`. */
+/** The change made by an act on many: `1h later`. */
 export function changeText(change: unknown): string {
   return typeof change === 'object' && change !== null
     ? partsOf(change, CHANGE).join(', ')

@@ -16,9 +16,11 @@ export type DecoratedHandler<Out = any> = (
   ...decorated: any[]
 ) => unknown;
 
+type OneOrMoreTubes = string | Tube | readonly (string | Tube)[];
+
 /** Arguments of a `@DelayedHandler` or a `@Recurring`, validated when the application starts. */
 export interface HandlerMark {
-  readonly tube: string | Tube;
+  readonly tubes: OneOrMoreTubes | ((instance: any) => OneOrMoreTubes);
   readonly options?: HandlerOptions;
   /** Only for `@Recurring`. */
   readonly recurrence?: { readonly plan: RecurrencePlan; readonly tz?: string | undefined };
@@ -28,13 +30,19 @@ export interface HandlerMark {
 export const handlerMarks = new HandlerMarks<HandlerMark>(JOB_HANDLERS, 'handlers');
 
 /**
- * Runs the jobs of a tube with this method `(payload, job)` of a provider or controller. A process has one handler per tube of a
- * cluster. A second handler, invalid options, or a `cluster` that no module registers fail application startup with `DQ_CONFIG`.
+ * Runs the jobs of a tube, or of several, with this method `(payload, job)` of a provider or controller. Each tube has its own
+ * concurrency and limits. A process has one handler per tube of a cluster. A second handler, invalid options, or a `cluster` that no module registers fail application startup with `DQ_CONFIG`.
  * The method may return `Retry`, `Again` or `Discard`; throwing is a failure; anything else means done. Of an Observable, the
  * last value counts. Guards, pipes, interceptors and exception filters apply, including global ones.
+ * @param tubes One tube, several, or a function that returns them for an instance, such as `({ tubes }) => tubes`: then classes can
+ *   inherit a handler and have different tubes. For a request-scoped class it gets the prototype.
  */
 export function DelayedHandler<Out = any>(
-  tube: string | Tube<any, Out>,
+  tubes:
+    | string
+    | Tube<any, Out>
+    | readonly (string | Tube<any, Out>)[]
+    | ((instance: any) => string | Tube<any, Out> | readonly (string | Tube<any, Out>)[]),
   options?: HandlerOptions,
 ): <M extends DecoratedHandler<Out>>(
   target: object,
@@ -42,6 +50,7 @@ export function DelayedHandler<Out = any>(
   descriptor: HandlerDescriptor<M>,
 ) => void {
   return (target, method, descriptor) => {
-    handlerMarks.add({ tube, options }, `@DelayedHandler(${show(tube)})`, target, method, descriptor);
+    const shown = typeof tubes === 'function' ? 'a function' : show(tubes);
+    handlerMarks.add({ tubes, options }, `@DelayedHandler(${shown})`, target, method, descriptor);
   };
 }

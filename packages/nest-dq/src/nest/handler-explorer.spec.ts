@@ -128,6 +128,68 @@ describe('the discovery of handlers', () => {
     await expect(found).rejects.toThrow(message);
   });
 
+  it('wires one method to several tubes, each with its options', async () => {
+    @Injectable()
+    class Mails {
+      readonly seen: unknown[] = [];
+      @DelayedHandler(['mail.welcome', defineTube<string>('mail.farewell')], { concurrency: 2 })
+      send(payload: string, { tube }: DelayedJob<string>): void {
+        this.seen.push([tube, payload]);
+      }
+    }
+    const mails = new Mails();
+    const found = await explore({ providers: [{ provide: Mails, useValue: mails }] });
+    expect(tubes(found)).toEqual(['mail.farewell', 'mail.welcome']);
+    for (const { tube, handler, options } of found) {
+      expect(options).toEqual({ concurrency: 2 });
+      handler('hi', { tube } as DelayedJob<string>);
+    }
+    expect(mails.seen).toEqual([
+      ['mail.welcome', 'hi'],
+      ['mail.farewell', 'hi'],
+    ]);
+  });
+
+  it('wires an inherited method to the tubes of each class', async () => {
+    abstract class Reminder {
+      abstract readonly tubes: string | readonly string[];
+      @DelayedHandler(({ tubes }: Reminder) => tubes)
+      remind(): string {
+        return this.constructor.name;
+      }
+    }
+    @Injectable()
+    class Bills extends Reminder {
+      readonly tubes = ['bill.first', 'bill.last'];
+    }
+    @Injectable({ scope: Scope.REQUEST })
+    class Visits extends Reminder {
+      get tubes() {
+        return 'visit'; // of the prototype, as Nest has no instance before a job comes
+      }
+    }
+    const found = await explore({ providers: [Bills, Visits] });
+    expect(tubes(found)).toEqual(['bill.first', 'bill.last', 'visit']);
+    const handler = found.find(({ tube }) => tube === 'bill.last')!.handler;
+    expect(handler(undefined, job)).toBe('Bills');
+  });
+
+  it.each<[unknown, RegExp]>([
+    [[], /Wrong\.run \(in .*\): the list of tubes is \[\]: expected at least one tube/],
+    [['a', 'a'], /tube "a" has two handlers/],
+    [['a', 'b c'], /Wrong\.run .*"b c"/],
+    [() => undefined, /Wrong\.run .*undefined/],
+  ])('refuses the tubes %p', async (given, message) => {
+    @Injectable()
+    class Wrong {
+      @DelayedHandler(given as string)
+      run(): void {}
+    }
+    const found = explore({ providers: [Wrong] });
+    await expect(found).rejects.toMatchObject({ code: 'DQ_CONFIG' });
+    await expect(found).rejects.toThrow(message);
+  });
+
   it('finds what names its cluster, and the same tube once in each', async () => {
     @Injectable()
     class Mails {

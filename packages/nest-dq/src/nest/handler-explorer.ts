@@ -9,7 +9,7 @@ import {
 import { resolveKeepDone } from '../consumer/keep-done.js';
 import { resolveRetention } from '../consumer/retention.js';
 import { resolveHandlerOptions } from '../consumer/run/handler-settings.js';
-import { DqError, show } from '../errors.js';
+import { DqError, show, wrongValue } from '../errors.js';
 import type { DelayedJob, HandlerMethod, HandlerOptions } from '../api/job.js';
 import { tubeName, type Tube } from '../api/tube.js';
 import { handlerMarks, type HandlerMark } from './delayed-handler.js';
@@ -51,17 +51,19 @@ export class HandlerExplorer {
   explore(clusters: ClusterNames, modules?: ReadonlySet<NestModule>): FoundHandler[] {
     const handlers: FoundHandler[] = [];
     for (const [method, mark] of this.methods.find(clusters, modules)) {
-      const handler = this.check(mark, method);
-      const other = this.found.get(handler.tube);
-      if (other) throw twoHandlers(handler, other);
-      this.found.set(handler.tube, handler);
-      handlers.push(handler);
+      for (const tube of tubesOf(mark, method)) {
+        const handler = this.check(tube, mark, method);
+        const other = this.found.get(handler.tube);
+        if (other) throw twoHandlers(handler, other);
+        this.found.set(handler.tube, handler);
+        handlers.push(handler);
+      }
     }
     this.invoker.advise();
     return handlers;
   }
 
-  private check({ tube, options, recurrence }: HandlerMark, found: FoundMethod): FoundHandler {
+  private check(tube: string | Tube, { options, recurrence }: HandlerMark, found: FoundMethod): FoundHandler {
     const { name } = found;
     const { cluster: _, ...own } = options ?? {};
     const checked = asConfigError(`${name}: `, () => {
@@ -74,6 +76,14 @@ export class HandlerExplorer {
     const handler = this.invoker.bind(found);
     return { name, tube: checked, token: tube, handler, options: options && own, recurrence };
   }
+}
+
+/** `DQ_CONFIG` if there are none. */
+function tubesOf({ tubes }: HandlerMark, { name, instance }: FoundMethod): readonly (string | Tube)[] {
+  const given: unknown = typeof tubes === 'function' ? tubes(instance) : tubes;
+  const all = Array.isArray(given) ? (given as (string | Tube)[]) : [given as string | Tube];
+  if (all.length > 0) return all;
+  throw wrongValue('DQ_CONFIG', `${name}: the list of tubes`, given, 'at least one tube');
 }
 
 function twoHandlers(handler: FoundHandler, other: FoundHandler): DqError {

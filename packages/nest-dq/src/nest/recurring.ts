@@ -31,7 +31,7 @@ export function Recurring(
 ) => void {
   return (target, method, descriptor) => {
     const { tz, ...handling } = options ?? {};
-    const mark = { tube, options: handling, recurrence: { plan, tz } };
+    const mark = { tubes: tube, options: handling, recurrence: { plan, tz } };
     handlerMarks.add(mark, `@Recurring(${show(tube)})`, target, method, descriptor);
   };
 }

@@ -73,7 +73,9 @@ export interface LongRunView {
   readonly id: string;
   /** Absent if the job has none, or the cluster encrypts it. */
   readonly key?: string;
+  /** Number of the run, from 1. */
   readonly attempt: number;
+  /** When its handler was called. */
   readonly since: Date;
 }
 
