@@ -96,12 +96,14 @@ it('each page fits into each window with figures of any length, and rows are car
   await eventually('all are cards', async () => (await cards.count()) === (await tables.count()));
   const link = page.getByRole('navigation').getByRole('link', { name: 'Tubes' });
   expect(await link.isVisible()).toBe(false);
-  await page.getByRole('button', { name: 'Menu' }).click();
+  const menu = page.getByRole('button', { name: 'Menu' });
+  await menu.click();
   await link.click();
   await page.getByRole('heading', { level: 1, name: 'Tubes' }).waitFor();
   await link.waitFor({ state: 'hidden' });
   await page.setViewportSize({ width: 1_800, height: 900 });
   await eventually('all are tables', async () => (await cards.count()) === 0);
+  expect([await menu.isVisible(), await link.isVisible()]).toEqual([false, true]);
 }, 60_000);
 
 it('says in Chinese what to do about settings of Redis and of processes', async () => {
