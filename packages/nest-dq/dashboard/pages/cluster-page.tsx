@@ -86,9 +86,10 @@ function Ledger({ ledger, asOf }: { readonly ledger: LedgerWire; readonly asOf: 
           keyOf={({ address }) => address}
           empty=""
           columns={[
-            { head: t('ledger.address'), cell: ({ address }) => address },
+            { head: t('ledger.address'), place: 'lead', cell: ({ address }) => address },
             {
               head: t('state'),
+              place: 'end',
               cell: (each) => (
                 <>
                   <Badge tone={each.up ? 'good' : 'bad'}>{t(each.up ? 'up' : 'down')}</Badge>{' '}
@@ -97,18 +98,20 @@ function Ledger({ ledger, asOf }: { readonly ledger: LedgerWire; readonly asOf: 
               ),
             },
             { head: t('ledger.roundTrip'), number: true, cell: ({ roundTrip }) => duration(roundTrip) },
-            { head: t('version'), cell: old(({ version }) => version ?? '–') },
-            { head: t('ledger.role'), cell: old(({ role }) => role ?? '–') },
+            { head: t('version'), place: 'named', cell: old(({ version }) => version ?? '–') },
+            { head: t('ledger.role'), place: 'named', cell: old(({ role }) => role ?? '–') },
             {
               head: t('ledger.memory'),
+              place: 'named',
               number: true,
               cell: old(({ memory, memoryLimit }) =>
                 memoryLimit === undefined ? bytes(memory) : `${bytes(memory)} / ${bytes(memoryLimit)}`,
               ),
             },
-            { head: t('ledger.policy'), cell: old(({ policy }) => policy ?? '–') },
+            { head: t('ledger.policy'), place: 'named', cell: old(({ policy }) => policy ?? '–') },
             {
               head: t('ledger.appendOnly'),
+              place: 'named',
               cell: old(({ appendOnly }) => (appendOnly === undefined ? '–' : t(appendOnly ? 'yes' : 'no'))),
             },
           ]}

@@ -37,8 +37,8 @@ export function Nodes({
         keyOf={({ endpoint }) => endpoint}
         empty={t('nodes.none')}
         columns={[
-          { head: t('node'), cell: ({ endpoint }) => <span class="long">{endpoint}</span> },
-          { head: t('state'), cell: State },
+          { head: t('node'), place: 'lead', cell: ({ endpoint }) => <span class="long">{endpoint}</span> },
+          { head: t('state'), place: 'end', cell: State },
           { head: t('node.ready'), number: true, cell: old(({ copies }) => <Amount of={copies?.ready} />) },
           {
             head: t('node.delayed'),
@@ -53,13 +53,14 @@ export function Nodes({
           { head: t('node.buried'), number: true, cell: old(({ copies }) => <Amount of={copies?.buried} />) },
           {
             head: t('node.binlog'),
+            place: 'named',
             cell: old(({ binlog, binlogSize }) =>
               binlog === undefined
                 ? '–'
                 : `${t(`binlog.${binlog}`)}${binlogSize ? ` ${bytes(binlogSize)}` : ''}`,
             ),
           },
-          { head: t('version'), cell: old(({ version }) => version ?? '–') },
+          { head: t('version'), place: 'named', cell: old(({ version }) => version ?? '–') },
           { head: t('node.uptime'), number: true, cell: old(({ uptime }) => duration(uptime)) },
           { head: t('node.connections'), number: true, cell: old(({ connections }) => count(connections)) },
           { head: t('acts'), quiet: true, cell: Drain },

@@ -31,6 +31,7 @@ export function Processes({
         columns={[
           {
             head: t('process'),
+            place: 'lead',
             cell: ({ host, pid, elected, consumes, cluster, toRepair }) => (
               <>
                 <span class="long">
@@ -44,10 +45,15 @@ export function Processes({
               </>
             ),
           },
-          { head: t('version'), cell: ({ version, nodeVersion }) => `${version} · Node ${nodeVersion}` },
-          { head: t('process.since'), cell: ({ since }) => <Time at={since} /> },
+          {
+            head: t('version'),
+            place: 'named',
+            cell: ({ version, nodeVersion }) => `${version} · Node ${nodeVersion}`,
+          },
+          { head: t('process.since'), place: 'end', cell: ({ since }) => <Time at={since} /> },
           {
             head: t('process.nodesAway'),
+            place: 'named',
             cell: ({ nodes }) => {
               const away = Object.entries(nodes).filter(([, up]) => !up);
               return away.length === 0 ? (
