@@ -38,7 +38,7 @@ describe('nest-dq series', () => {
     await ranAgo(20);
     const { code, stdout } = await suite.nestDq(['series']);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^report +\*\/5 \* \* \* \* UTC +dead +20 min( \d+ s)? ago +31 ms +1$/m);
+    expect(stdout).toMatch(/^report +dead +20 min( \d+ s)? ago +31 ms +1 +\*\/5 \* \* \* \* UTC$/m);
     expect(stdout).toMatch(/^report should have run 1\d min( \d+ s)? ago$/m);
     expect(stdout).toContain('report failed in web-9:9: Error: no table');
     const { stdout: said } = await suite.nestDq(['doctor', '--json']);

@@ -72,7 +72,7 @@ describe('nest-dq due', () => {
         'FROM                  JOBS',
         `2031-01-01T00:00:00Z     1  ${'█'.repeat(20)}`,
         `2031-01-01T00:20:00Z     2  ${'█'.repeat(40)}`,
-        '2031-01-01T00:40:00Z     0',
+        'from 2031-01-01T00:00:00Z to 2031-01-01T01:00:00Z; 1 row without jobs before or after left out',
         'no process consumes it',
         '',
       ].join('\n'),

@@ -1,9 +1,9 @@
-import { counted, distance, grouped, table } from 'nest-handlers/cli';
+import { type Cell, column, counted, distanceCell, grouped, table } from 'nest-handlers/cli';
 import type { DeadGroup } from '../operate/dead-view.js';
 import { clusterCommand } from './cluster.js';
 import { LETTER_FLAGS, letterFilter } from './letter-flags.js';
 
-/** Tubes named in a row. */
+/** Tubes named in a row of a narrow terminal. */
 const NAMED = 2;
 
 export const deadGroups = clusterCommand({
@@ -28,19 +28,24 @@ export const deadGroups = clusterCommand({
       ...letterFilter(args, now),
       limit: args.count('limit', 1, 100_000),
     });
-    const ago = (time: Date) => distance(time.getTime() - now);
+    const ago = (time: Date) => distanceCell(time.getTime() - now);
     const rows = found.groups.map(({ letters, tubes, first, last, group }) => [
       letters,
-      tubesText(tubes),
+      tubesCell(tubes),
       ago(first),
       ago(last),
       group,
     ]);
     const total = `${counted(found.letters, 'dead letter', 'dead letters')} in ${counted(rows.length + found.others, 'group', 'groups')}`;
+    const head = [
+      'LETTERS',
+      'TUBES',
+      column('time', 'FIRST'),
+      column('time', 'LAST'),
+      column('reason', 'GROUP'),
+    ];
     const lines = [
-      ...(rows.length === 0
-        ? ['no dead letters']
-        : [table(['LETTERS', 'TUBES', 'FIRST', 'LAST', 'GROUP'], rows), total]),
+      ...(rows.length === 0 ? ['no dead letters'] : [table(head, rows), total]),
       ...(found.others > 0 ? [`not shown: the ${grouped(found.others)} smallest groups`] : []),
       ...(found.more ? ['there are older letters: look at more with --limit'] : []),
       ...(found.away.length > 0
@@ -51,8 +56,9 @@ export const deadGroups = clusterCommand({
   },
 });
 
-function tubesText(tubes: DeadGroup['tubes']): string {
-  const names = tubes.slice(0, NAMED).map(({ tube }) => tube);
-  const more = tubes.length - names.length;
-  return names.join(', ') + (more > 0 ? ` and ${more} more` : '');
+function tubesCell(tubes: DeadGroup['tubes']): Cell {
+  const names = tubes.map(({ tube }) => tube);
+  const text = names.join(', ');
+  const more = names.length - NAMED;
+  return more > 0 ? { text, shorter: [`${names.slice(0, NAMED).join(', ')} and ${more} more`] } : text;
 }

@@ -1,4 +1,4 @@
-import { type Line, table } from 'nest-handlers/cli';
+import { type Cell, column, counted, type Line, table } from 'nest-handlers/cli';
 import type { DqInspector } from '../operate/inspector.js';
 import type { EqualBuckets, TimelineBucket } from '../operate/waiting-view.js';
 import { clusterCommand } from './cluster.js';
@@ -10,6 +10,10 @@ const HOUR = 3_600_000;
 const BUCKETS = 12;
 /** Length of the longest bar, in characters. */
 const WIDEST = 40;
+/** Shorter bars would be indistinguishable. */
+const LEAST_BAR = 10;
+/** Columns before the bars, with a count of six digits. */
+const BEFORE_BARS = 20 + 2 + 7 + 2;
 
 export const due = clusterCommand({
   name: 'due',
@@ -39,13 +43,17 @@ export const due = clusterCommand({
       const isUnknown = buckets.every(({ jobs }) => jobs === 0) && (await warnedOfUnknown(inspector, tube));
       return {
         json: { buckets, away: [], ...forecast },
-        text: [...showBars(buckets), ...latenessLines({ buckets, ...forecast })],
+        text: (width) => [...showBars(buckets, now, width), ...latenessLines({ buckets, ...forecast })],
         status: isUnknown ? 1 : 0,
       };
     }
     const { buckets, away } = await ofAllTubes(inspector, options);
     const gap = away.length > 0 ? [`tubes may be missing, no answer from: ${away.join(', ')}`] : [];
-    return { json: { buckets, away }, text: [...showBars(buckets), ...gap], status: away.length > 0 ? 1 : 0 };
+    return {
+      json: { buckets, away },
+      text: (width) => [...showBars(buckets, now, width), ...gap],
+      status: away.length > 0 ? 1 : 0,
+    };
   },
 });
 
@@ -60,13 +68,30 @@ async function ofAllTubes(inspector: DqInspector, options: EqualBuckets) {
   return { buckets: sum ?? [], away };
 }
 
-function showBars(buckets: readonly TimelineBucket[]): Line[] {
+/** Charts the buckets from the first to the last with jobs. `now`: ledger time in ms. */
+export function showBars(buckets: readonly TimelineBucket[], now: number, width = Infinity): Line[] {
   if (buckets.length === 0) return ['no tubes'];
-  const most = Math.max(1, ...buckets.map(({ jobs }) => jobs));
-  const rows = buckets.map(({ from, jobs }) => [
-    from.toISOString().replace(/\.\d+Z$/, 'Z'),
-    jobs,
-    '█'.repeat(Math.ceil((jobs / most) * WIDEST)),
-  ]);
-  return [table(['FROM', 'JOBS', ''], rows)];
+  const hasJobs = ({ jobs }: TimelineBucket) => jobs > 0;
+  const [first, last] = [buckets.findIndex(hasJobs), buckets.findLastIndex(hasJobs)];
+  const range = `from ${timeText(buckets[0]!.from)} to ${timeText(buckets.at(-1)!.to)}`;
+  if (first < 0) return [`no jobs come due ${range}`];
+  const most = Math.max(...buckets.map(({ jobs }) => jobs));
+  const widest = Math.min(WIDEST, Math.max(LEAST_BAR, width - BEFORE_BARS));
+  const rows = buckets
+    .slice(first, last + 1)
+    .map(({ from, jobs }) => [fromCell(from, now), jobs, '█'.repeat(Math.ceil((jobs / most) * widest))]);
+  const empty = buckets.length - rows.length;
+  const note = empty > 0 ? [`${range}; ${counted(empty, 'row')} without jobs before or after left out`] : [];
+  return [table([column('time', 'FROM'), 'JOBS', ''], rows), ...note];
+}
+
+/** On a narrow terminal, without the date if it is of today (UTC). */
+function fromCell(from: Date, now: number): Cell {
+  const text = timeText(from);
+  const [today = ''] = timeText(new Date(now)).split('T');
+  return text.startsWith(today) ? { text, shorter: [text.slice(today.length + 1)] } : text;
+}
+
+function timeText(at: Date): string {
+  return at.toISOString().replace(/\.\d+Z$/, 'Z');
 }

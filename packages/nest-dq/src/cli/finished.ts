@@ -1,11 +1,13 @@
 import {
   type Answer,
   type Arguments,
+  column,
   facts,
   instant,
   type Line,
-  recent,
+  recentCell,
   span,
+  spanCell,
   table,
 } from 'nest-handlers/cli';
 import type { FinishedFilter, FinishedJob, FinishedPage } from '../operate/finished-view.js';
@@ -72,12 +74,12 @@ function filterOf(args: Arguments, now: number): FinishedFilter {
 function showPage({ jobs, cursor }: FinishedPage, now: number): Line[] {
   const rows = jobs.map(({ id, key, endedAt, took, attempt, process }) => [
     key ?? id,
-    recent(endedAt, now),
-    span(took),
+    recentCell(endedAt, now),
+    spanCell(took),
     attempt,
     process,
   ]);
-  const head = ['KEY OR ID', 'ENDED', 'TOOK', 'RUNS', 'PROCESS'];
+  const head = ['KEY OR ID', column('time', 'ENDED'), column('time', 'TOOK'), 'RUNS', 'PROCESS'];
   return [
     rows.length === 0 ? 'no completed jobs are kept that match' : table(head, rows),
     ...(cursor === undefined ? [] : [`… and more: --cursor ${cursor}`]),

@@ -20,6 +20,8 @@ function bucket(at: string, starts: readonly number[], more: Partial<HistoryBuck
   };
 }
 
+const NOW = Date.UTC(2027, 0, 1, 12);
+
 const MINUTES = [
   bucket('2027-01-01T10:58:00Z', [3]),
   bucket('2027-01-01T10:59:00Z', [1, 0, 0, 2], { timed: 3, runTime: 93 }),
@@ -28,7 +30,7 @@ const MINUTES = [
 
 describe('the history', () => {
   it('is a table of minutes with their sum', () => {
-    expect(linesOf(showBuckets(MINUTES, 'minute'))).toEqual([
+    expect(linesOf(showBuckets(MINUTES, 'minute', NOW))).toEqual([
       'MINUTE             ADDED  STARTED  COMPLETED  FAILED   DEAD  LATE  LATEST      MEAN',
       '2027-01-01T10:58Z      5        3          2       1      0     0  ≤ 10 ms',
       '2027-01-01T10:59Z      5        3          2       1      0     2  ≤ 10 s      31 ms',
@@ -37,7 +39,18 @@ describe('the history', () => {
       '',
       '3 minutes; minutes without activity are left out',
     ]);
-    expect(linesOf(showBuckets([], 'hour'))).toEqual(['no activity reported']);
+    expect(linesOf(showBuckets([], 'hour', NOW))).toEqual(['no activity reported']);
+  });
+
+  it('has times without their date on a narrow terminal, if they are of today, or else without their year', () => {
+    const page = { width: 80, paint: (_: unknown, text: string) => text };
+    const [head, first] = linesOf(showBuckets(MINUTES, 'minute', NOW), page);
+    expect([head, first]).toEqual([
+      'MINUTE  ADDED  STARTED  COMPLETED  FAILED   DEAD  LATE  LATEST      MEAN',
+      '10:58Z      5        3          2       1      0     0  ≤ 10 ms',
+    ]);
+    const [, later] = linesOf(showBuckets(MINUTES, 'minute', NOW + 86_400_000), page);
+    expect(later).toMatch(/^01-01T10:58Z {6}5 /);
   });
 
   it('is summed up by the hour', () => {

@@ -1,4 +1,4 @@
-import { counted, type Line, span, table } from 'nest-handlers/cli';
+import { column, counted, type Cell, type Line, span, table } from 'nest-handlers/cli';
 import { type HistoryBucket, inSteps, sumOf } from '../operate/history-view.js';
 import { clusterCommand } from './cluster.js';
 import { warnedOfUnknown } from './unknown-tube.js';
@@ -39,7 +39,7 @@ export const history = clusterCommand({
     const buckets = by === 'hour' ? byHour(minutes) : minutes;
     const isUnknown =
       buckets.length === 0 && tube !== undefined && (await warnedOfUnknown(runtime.inspector, tube));
-    return { json: { by, buckets }, text: showBuckets(buckets, by), status: isUnknown ? 1 : 0 };
+    return { json: { by, buckets }, text: showBuckets(buckets, by, now), status: isUnknown ? 1 : 0 };
   },
 });
 
@@ -49,12 +49,16 @@ export function byHour(minutes: readonly HistoryBucket[]): HistoryBucket[] {
 }
 
 /** Formats the table, with the totals in its last row. */
-export function showBuckets(buckets: readonly HistoryBucket[], by: (typeof WORDS)[number]): Line[] {
+export function showBuckets(
+  buckets: readonly HistoryBucket[],
+  by: (typeof WORDS)[number],
+  now: number,
+): Line[] {
   if (buckets.length === 0) return ['no activity reported'];
   const sum = buckets.reduce(sumOf);
-  const lines = [...buckets.map((each) => rowOf(timeOf(each.at), each)), rowOf('all', sum)];
+  const lines = [...buckets.map((each) => rowOf(timeCell(each.at, now), each)), rowOf('all', sum)];
   const head = [
-    by.toUpperCase(),
+    column('time', by.toUpperCase()),
     'ADDED',
     'STARTED',
     'COMPLETED',
@@ -68,7 +72,7 @@ export function showBuckets(buckets: readonly HistoryBucket[], by: (typeof WORDS
   return [table(head, lines), '', `${counted(buckets.length, by)}; ${left}`];
 }
 
-function rowOf(name: string, bucket: HistoryBucket) {
+function rowOf(name: Cell, bucket: HistoryBucket) {
   const { scheduled, started, completed, failed, dead, timed, runTime, byLateness } = bucket;
   const late = byLateness.reduce((count, each) => count + (each.upTo > LATE_MS ? each.started : 0), 0);
   const mean = timed > 0 ? meanText(runTime / timed) : '';
@@ -86,6 +90,9 @@ function latestOf(byLateness: HistoryBucket['byLateness']): string {
   return upTo === Infinity ? `over ${span(byLateness[worst - 1]!.upTo)}` : `≤ ${span(upTo)}`;
 }
 
-function timeOf(at: Date): string {
-  return at.toISOString().replace(/:\d\d\.\d+Z$/, 'Z');
+/** On a narrow terminal, without the date if it is of today (UTC), or else without the year. */
+function timeCell(at: Date, now: number): Cell {
+  const text = at.toISOString().replace(/:\d\d\.\d+Z$/, 'Z');
+  const isToday = text.startsWith(new Date(now).toISOString().slice(0, 10));
+  return { text, shorter: [isToday ? text.slice('2026-11-23T'.length) : text.slice('2026-'.length)] };
 }

@@ -1,5 +1,6 @@
-import { Failure } from 'nest-handlers/cli';
+import { Failure, type Line, styled } from 'nest-handlers/cli';
 import { DqError, factOf } from '../errors.js';
+import type { LedgerView } from '../ledger/ledger-view.js';
 
 /** Advice for a Redis that can't be used. */
 export const LEDGER_ADVICE =
@@ -12,6 +13,11 @@ export const LEDGER_STATUS = 2;
 export function ledgerDown(cause: string): string {
   // A frozen server accepts a connection, and then says nothing.
   return `Redis unusable: ${cause.replace(/^no connection yet/, 'no answer')} → ${LEDGER_ADVICE}`;
+}
+
+/** The first line of an answer: the one cause of all that is unknown in it. */
+export function downLine({ up, reason }: Pick<LedgerView, 'up' | 'reason'>): Line[] {
+  return up ? [] : [styled('red', ledgerDown(reason ?? 'no answer'))];
 }
 
 /** Returns why Redis can't be used. */

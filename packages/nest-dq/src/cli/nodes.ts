@@ -1,8 +1,8 @@
-import { bytes, type Line, span, styled, type Table, table } from 'nest-handlers/cli';
+import { bytes, column, type Line, span, spanCell, styled, type Table, table } from 'nest-handlers/cli';
 import type { LedgerView, RedisView } from '../ledger/ledger-view.js';
 import type { NodeView } from '../operate/node-view.js';
 import { clusterCommand } from './cluster.js';
-import { LEDGER_STATUS, ledgerDown } from './ledger-down.js';
+import { downLine, LEDGER_STATUS } from './ledger-down.js';
 
 const NONE = '–';
 /** Max difference between the clocks, as in `doctor`. */
@@ -18,33 +18,48 @@ export const nodes = clusterCommand({
   async run(_args, { runtime }) {
     const [views, ledger] = await Promise.all([runtime.inspector.nodes(), runtime.inspector.ledger()]);
     const status = ledger.up ? (views.every(({ up }) => up) ? 0 : 1) : LEDGER_STATUS;
-    return { json: { nodes: views, ledger }, text: [showNodes(views), '', ...showLedger(ledger)], status };
+    return {
+      json: { nodes: views, ledger },
+      text: [...downLine(ledger), showNodes(views), '', ...showLedger(ledger)],
+      status,
+    };
   },
 });
 
-function showNodes(views: readonly NodeView[]): Table {
+/** Formats one row per node. */
+export function showNodes(views: readonly NodeView[]): Table {
+  const isDown = views.some(({ up }) => !up);
   const rows = views.map(
     ({ endpoint, up, reason, drained, draining, version, uptime, copies, connections, binlog }) => [
       endpoint,
       styled(
         up ? (drained || draining ? 'yellow' : 'green') : 'red',
-        [
-          up ? 'up' : `down: ${reason}`,
-          ...(drained ? ['drained'] : []),
-          ...(draining ? ['draining'] : []),
-        ].join(', '),
+        [up ? 'up' : 'down', ...(drained ? ['drained'] : []), ...(draining ? ['draining'] : [])].join(', '),
       ),
       version ?? NONE,
-      uptime === undefined ? NONE : span(uptime),
+      uptime === undefined ? NONE : spanCell(uptime),
       copies?.ready ?? NONE,
       copies?.delayed ?? NONE,
       copies?.reserved ?? NONE,
       copies?.buried ?? NONE,
       connections ?? NONE,
       binlog ?? NONE,
+      ...(isDown ? [up ? '' : styled('red', reason ?? 'no answer')] : []),
     ],
   );
-  const head = ['NODE', 'STATE', 'VERSION', 'UPTIME', 'DUE', 'DELAYED', 'TAKEN', 'BURIED', 'CONN', 'BINLOG'];
+  const head = [
+    'NODE',
+    'STATE',
+    column('optional', 'VERSION'),
+    column('time', 'UPTIME'),
+    'READY',
+    'DELAYED',
+    'RESERVED',
+    'BURIED',
+    'CONN',
+    'BINLOG',
+    ...(isDown ? [column('reason', 'REASON')] : []),
+  ];
   return table(head, rows);
 }
 
@@ -56,21 +71,32 @@ function memoryText(used: number, limit: number | undefined): string {
   return limit === undefined ? bytes(used) : `${bytes(used)} of ${bytes(limit)}`;
 }
 
-function showLedger({ servers, up, reason, problems, clockAhead }: LedgerView): Line[] {
+function showLedger({ servers, problems, clockAhead }: LedgerView): Line[] {
+  const isDown = servers.some((server) => !server.up);
   const rows = servers.map((server: RedisView) => [
     server.address,
-    server.up ? styled('green', 'up') : styled('red', `down: ${server.reason ?? 'no answer'}`),
+    server.up ? styled('green', 'up') : styled('red', 'down'),
     server.version ?? NONE,
     server.role ?? NONE,
     server.memory === undefined ? NONE : memoryText(server.memory, server.memoryLimit),
     server.policy ?? NONE,
     server.appendOnly === undefined ? NONE : server.appendOnly ? 'yes' : 'no',
     server.roundTrip === undefined ? NONE : `${Math.ceil(server.roundTrip)} ms`,
+    ...(isDown ? [server.up ? '' : styled('red', server.reason ?? 'no answer')] : []),
   ]);
-  const lines = table(['REDIS', 'STATE', 'VERSION', 'ROLE', 'MEMORY', 'POLICY', 'AOF', 'ROUND TRIP'], rows);
+  const head = [
+    'REDIS',
+    'STATE',
+    column('optional', 'VERSION'),
+    'ROLE',
+    'MEMORY',
+    'POLICY',
+    'AOF',
+    'ROUND TRIP',
+    ...(isDown ? [column('reason', 'REASON')] : []),
+  ];
   return [
-    lines,
-    ...(up ? [] : [styled('red', ledgerDown(reason ?? 'no answer'))]),
+    table(head, rows),
     ...(clockAhead !== undefined && Math.abs(clockAhead) > MAX_CLOCK_SKEW_MS ? [clockText(clockAhead)] : []),
     ...problems,
   ];

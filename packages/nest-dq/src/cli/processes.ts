@@ -1,8 +1,6 @@
-import { counted, type Line, span, table } from 'nest-handlers/cli';
+import { column, counted, type Line, spanCell, table } from 'nest-handlers/cli';
 import type { ProcessView } from '../operate/processes.js';
 import { clusterCommand } from './cluster.js';
-
-const MAX_TUBES = 4;
 
 export const processes = clusterCommand({
   name: 'processes',
@@ -14,20 +12,28 @@ export const processes = clusterCommand({
   async run(_args, { runtime }) {
     const found = await runtime.inspector.processes();
     const now = runtime.now();
-    return { json: found, text: found.length === 0 ? 'no processes running' : showAll(found, now) };
+    return { json: found, text: found.length === 0 ? 'no processes running' : showProcesses(found, now) };
   },
 });
 
-function showAll(found: readonly ProcessView[], now: number): Line[] {
+/** Formats one row per process, followed by what is unusual. */
+export function showProcesses(found: readonly ProcessView[], now: number): Line[] {
   const rows = found.map(({ host, pid, version, since, elected, consumes, tubes }) => [
     `${host}:${pid}${elected ? ' *' : ''}`,
     version,
-    span(Math.max(0, now - since.getTime())),
+    spanCell(Math.max(0, now - since.getTime())),
     tubes.reduce((sum, { running }) => sum + running, 0),
     tubes.reduce((sum, { longRuns }) => sum + longRuns.length, 0),
-    consumes ? namesOf(tubes.map(({ tube }) => tube)) : 'only produces',
+    consumes ? tubes.map(({ tube }) => tube).join(', ') : 'only produces',
   ]);
-  const lines = table(['PROCESS', 'VERSION', 'UP FOR', 'RUNNING', 'OVER 1 S', 'CONSUMES'], rows);
+  const head = [
+    'PROCESS',
+    column('optional', 'VERSION'),
+    column('time', 'UP FOR'),
+    'RUNNING',
+    'OVER 1 S',
+    column('reason', 'CONSUMES'),
+  ];
   const notes: string[] = found.flatMap(({ host, pid, lost, unlisted, toRepair }) => [
     ...(lost === undefined ? [] : [`${host}:${pid} found ${counted(lost, 'lost job')}`]),
     ...(unlisted === undefined
@@ -37,11 +43,5 @@ function showAll(found: readonly ProcessView[], now: number): Line[] {
       ? []
       : [`${host}:${pid} is repairing copies, and has yet to check about ${counted(toRepair, 'job')}`]),
   ]);
-  return [lines, '', '* the leader', ...notes];
-}
-
-function namesOf(tubes: readonly string[]): string {
-  const more = tubes.length - MAX_TUBES;
-  const names = tubes.slice(0, MAX_TUBES).join(', ');
-  return more > 0 ? `${names} and ${more} more` : names;
+  return [table(head, rows), '', '* the leader', ...notes];
 }

@@ -62,6 +62,7 @@ export class Screen {
     const page = stdoutPage();
     const width = page.width - 1;
     // Cut before it is painted: the codes for colours have no width.
+    // Without `wideFlag`: a screen is as wide as its terminal.
     const lines = linesOf(text, { width, paint: (style, each) => page.paint(style, each) }).slice(
       0,
       this.rows,

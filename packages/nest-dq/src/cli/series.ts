@@ -1,4 +1,13 @@
-import { distance, type Line, span, type Style, styled, table } from 'nest-handlers/cli';
+import {
+  column,
+  distance,
+  distanceCell,
+  type Line,
+  spanCell,
+  type Style,
+  styled,
+  table,
+} from 'nest-handlers/cli';
 import type { SeriesRunView, SeriesView } from '../operate/series-view.js';
 import { clusterCommand } from './cluster.js';
 
@@ -29,17 +38,27 @@ const STYLES: Readonly<Record<SeriesRunView['outcome'], Style>> = {
 export function showSeries(found: readonly SeriesView[], now: number): Line[] {
   if (found.length === 0) return ['no process has recurring jobs'];
   const fromNow = (at: Date) => distance(at.getTime() - now);
+  const cellFromNow = (at: Date) => distanceCell(at.getTime() - now);
   const rows = found.map(({ tube, plan, processes, state, next, last, unequal }) => [
     tube,
-    unequal ? `${plan} *` : plan,
     state === 'none' ? '' : state,
-    next ? fromNow(next) : '',
+    next ? cellFromNow(next) : '',
     last ? styled(STYLES[last.outcome], last.outcome) : '',
-    last ? fromNow(last.endedAt) : '',
-    last?.took === undefined ? '' : span(last.took),
+    last ? cellFromNow(last.endedAt) : '',
+    last?.took === undefined ? '' : spanCell(last.took),
     processes === 0 ? styled('yellow', 'NONE') : processes,
+    unequal ? `${plan} *` : plan,
   ]);
-  const head = ['SERIES', 'SCHEDULE', 'STATE', 'NEXT', 'LAST RUN', 'ENDED', 'TOOK', 'PROCESSES'];
+  const head = [
+    'SERIES',
+    'STATE',
+    column('time', 'NEXT'),
+    'LAST RUN',
+    column('time', 'ENDED'),
+    column('time', 'TOOK'),
+    'PROCESSES',
+    column('reason', 'SCHEDULE'),
+  ];
   const notes = found.flatMap(({ tube, missedSince, last }): Line[] => [
     ...(missedSince ? [styled('yellow', `${tube} should have run ${fromNow(missedSince)}`)] : []),
     ...(last?.error === undefined ? [] : [`${tube} failed in ${last.process}: ${last.error}`]),

@@ -70,6 +70,18 @@ it('keeps the lateness at 60 columns, whatever else there is', () => {
   };
   const shown = linesOf([tubesTable([tube])], { width: 60, paint: (_, text) => text });
   expect(shown[0]).toContain('LATE');
-  expect(shown[1]).toMatch(/^tena…xxx .* 1 min 30 s /);
+  expect(shown[1]).toMatch(/^tena.*…x+ .* 1 min /);
+  expect(shown.at(-1)).toBe('RETRYING, LIMITS left out');
   expect(Math.max(...shown.map(({ length }) => length))).toBeLessThanOrEqual(60);
+});
+
+it('shortens only the names that are too long', () => {
+  const long = `backfill.${'customer.'.repeat(8)}nightly`;
+  const tubes = [view(long, { concurrency: 5, running: 3 }), view('backfill.customer.daily')];
+  const shown = linesOf([tubesTable(tubes)], { width: 80, wideFlag: '--wide', paint: (_, text) => text });
+  expect(shown).toEqual([
+    'TUBE                      WAITING  DUE  RUNNING  DEAD  CONSUMERS  LIMITS',
+    'backfill.cus…mer.nightly        1    0        0     0  yes        3 of 5 running',
+    'backfill.customer.daily         1    0        0     0  yes',
+  ]);
 });

@@ -2,9 +2,10 @@ import {
   type Answer,
   type Arguments,
   type Cell,
+  column,
   grouped,
   type Line,
-  span,
+  spanCell,
   styled,
   type Table,
   table,
@@ -13,9 +14,8 @@ import type { TubeList, TubeView } from '../operate/tube-view.js';
 import type { DeadLetter } from '../api/dead-letter.js';
 import { DqError } from '../errors.js';
 import type { DqRuntime } from '../nest/runtime.js';
-import type { LedgerView } from '../ledger/ledger-view.js';
 import { clusterCommand } from './cluster.js';
-import { LEDGER_STATUS, ledgerDown } from './ledger-down.js';
+import { downLine, LEDGER_STATUS } from './ledger-down.js';
 import { note } from './process.js';
 import { WATCH_FLAG, watched } from './screen.js';
 import { limitsText, tubeFacts } from './tube-facts.js';
@@ -76,11 +76,6 @@ async function ofOne(args: Arguments, runtime: DqRuntime, tube: string, nodes: n
   };
 }
 
-/** The one cause of all that is unknown. */
-function downLine({ up, reason }: LedgerView): Line[] {
-  return up ? [] : [styled('red', ledgerDown(reason ?? 'no answer'))];
-}
-
 /** The tube's view already shows what is unreachable. */
 async function lastDeath({ deadLetters }: DqRuntime, tube: string): Promise<DeadLetter | undefined> {
   try {
@@ -100,14 +95,14 @@ function showList({ tubes, more, away }: TubeList): Line[] {
   ];
 }
 
-/** One line per tube, that of `marked` in bold. On a narrow terminal the last columns are left out. */
+/** One line per tube, that of `marked` in bold. */
 export function tubesTable(tubes: readonly TubeView[], marked?: string): Table {
   const isLimited = tubes.some(({ limits }) => limits);
   const isRetried = tubes.some(({ retrying = 0 }) => retrying > 0);
   const isLate = tubes.some(({ overdueFor = 0 }) => overdueFor >= LATE_MS);
   const rows = tubes.map((view): Cell[] => {
     const { tube, waiting, due, running, dead, limits, retrying = 0, overdueFor = 0 } = view;
-    const late = overdueFor >= LATE_MS ? styled('red', span(overdueFor)) : '';
+    const late = overdueFor >= LATE_MS ? styled('red', spanCell(overdueFor)) : '';
     return [
       tube === marked ? styled('bold', `▸ ${tube}`) : marked === undefined ? tube : `  ${tube}`,
       waiting ?? UNKNOWN,
@@ -124,12 +119,12 @@ export function tubesTable(tubes: readonly TubeView[], marked?: string): Table {
     'TUBE',
     'WAITING',
     'DUE',
-    ...(isLate ? ['LATE'] : []),
+    ...(isLate ? [column('time', 'LATE')] : []),
     'RUNNING',
     'DEAD',
     'CONSUMERS',
-    ...(isRetried ? ['RETRYING'] : []),
-    ...(isLimited ? ['LIMITS'] : []),
+    ...(isRetried ? [column('optional', 'RETRYING')] : []),
+    ...(isLimited ? [column('optional', 'LIMITS')] : []),
   ];
   return table(head, rows);
 }

@@ -37,9 +37,9 @@ describe('a frame of top', () => {
     expect(frame([node(1, { drained: true }), node(2, { up: false, reason: 'it is away' })], tubes)).toEqual([
       '18:00:00Z  1 of 2 nodes up  Redis answers in 2 ms  (q quits)',
       '',
-      'NODE            DUE  DELAYED  TAKEN  BURIED  CONN  STATE',
-      '10.0.0.1:11300    1   20,000      3       0    12  up, drained',
-      '10.0.0.2:11300    1   20,000      3       0    12  DOWN: it is away',
+      'NODE            READY  DELAYED  RESERVED  BURIED  CONN  STATE',
+      '10.0.0.1:11300      1   20,000         3       0    12  up, drained',
+      '10.0.0.2:11300      1   20,000         3       0    12  DOWN: it is away',
       '',
       'TUBE  WAITING  DUE  RUNNING  DEAD  CONSUMERS',
       'c           0    1        0     0  NONE',

@@ -1,4 +1,15 @@
-import { counted, instant, type Line, span, styled, type Table, table } from 'nest-handlers/cli';
+import {
+  column,
+  counted,
+  instantCell,
+  type Line,
+  linesOf,
+  PLAIN,
+  span,
+  styled,
+  type Table,
+  table,
+} from 'nest-handlers/cli';
 import type { LedgerView } from '../ledger/ledger-view.js';
 import type { NodeView } from '../operate/node-view.js';
 import type { ProcessView } from '../operate/processes.js';
@@ -6,7 +17,7 @@ import type { TubeList, TubeView } from '../operate/tube-view.js';
 import type { JobPage } from '../operate/waiting-view.js';
 import type { DqRuntime } from '../nest/runtime.js';
 import { clusterCommand } from './cluster.js';
-import { ledgerDown } from './ledger-down.js';
+import { downLine } from './ledger-down.js';
 import { type Key, Screen } from './screen.js';
 import { tubesTable } from './stats.js';
 import { tubeFacts } from './tube-facts.js';
@@ -89,10 +100,11 @@ export const top = clusterCommand({
         view = await lookAround(runtime);
         if (screen.left) return;
         const now = new Date(runtime.now());
+        const shownView = view;
         screen.show(
           choice.isOpen && choice.tube !== undefined
             ? await tubeFrame(runtime, choice.tube)
-            : frameOf(view, screen.rows, now, choice),
+            : (width) => frameOf(shownView, screen.rows, now, choice, width),
         );
         if (shown >= count) return;
         await screen.rest(interval);
@@ -137,13 +149,15 @@ function inOrder(tubes: readonly TubeView[], order: Order): TubeView[] {
   return tubes.toSorted((a, b) => of(b) - of(a) || (a.tube < b.tube ? -1 : 1));
 }
 
-/** Returns the lines of a screen with `rows` rows. */
+/** Returns the lines of a screen with `rows` rows of `width` columns. */
 export function frameOf(
   { nodes, ledger, tubes, processes }: TopView,
   rows: number,
   now: Date,
   { order, tube: marked, context }: TopChoice = { order: 'urgent' },
+  width = Infinity,
 ): Line[] {
+  const heightOf = (lines: readonly Line[]) => linesOf(lines, { ...PLAIN, width }).length;
   const up = nodes.filter((node) => node.up).length;
   const redis = ledger.servers.find(({ roundTrip }) => roundTrip !== undefined)?.roundTrip;
   const time = redis === undefined ? '' : ` in ${Math.ceil(redis)} ms`;
@@ -160,7 +174,7 @@ export function frameOf(
       order === 'urgent' ? '' : `  by ${order}`,
       '  (q quits)',
     ],
-    ...(ledger.up ? [] : [styled('red', ledgerDown(ledger.reason ?? 'no answer'))]),
+    ...downLine(ledger),
     ...(lost > 0 ? [styled('red', `at least ${counted(lost, 'job')} lost: see \`nest-dq doctor\``)] : []),
     '',
   ];
@@ -171,9 +185,10 @@ export function frameOf(
     ...(left > 0 ? [`… and ${counted(left, 'node')} more`] : []),
     '',
   ];
-  // Two rows for the heads of the tables, and one for the count of the tubes left out.
-  const room = Math.max(1, rows - head.length - middle.length - shownNodes - 2);
   const sorted = inOrder(tubes.tubes, order);
+  // The lines of the table that aren't tubes, and one for the count of those left out.
+  const more = heightOf([tubesTable(sorted, marked)]) - sorted.length + 1;
+  const room = Math.max(1, rows - head.length - heightOf(middle) - more);
   const at = sorted.findIndex(({ tube }) => tube === marked);
   const first = Math.max(0, Math.min(at - room + 1, sorted.length - room));
   const others = sorted.length - room;
@@ -204,7 +219,7 @@ async function tubeFrame(runtime: DqRuntime, tube: string): Promise<Line[]> {
       ? [
           '',
           table(
-            ['DEAD', 'WHY', 'ERROR'],
+            ['DEAD', 'WHY', column('reason', 'ERROR')],
             letters.map(({ id, key, why, error }) => [key ?? id, why, error?.message.split('\n')[0] ?? '']),
           ),
         ]
@@ -213,8 +228,8 @@ async function tubeFrame(runtime: DqRuntime, tube: string): Promise<Line[]> {
 }
 
 function jobsTable(jobs: JobPage['jobs'], now: number): Table {
-  const rows = jobs.map(({ id, key, state, dueAt }) => [key ?? id, state, instant(dueAt, now)]);
-  return table(['NEXT JOBS', 'STATE', 'DUE'], rows);
+  const rows = jobs.map(({ id, key, state, dueAt }) => [key ?? id, state, instantCell(dueAt, now)]);
+  return table(['NEXT JOBS', 'STATE', column('time', 'DUE')], rows);
 }
 
 function nodesTable(nodes: readonly NodeView[]): Table {
@@ -227,5 +242,5 @@ function nodesTable(nodes: readonly NodeView[]): Table {
     connections ?? UNKNOWN,
     up ? (drained ? styled('yellow', 'up, drained') : 'up') : styled('red', `DOWN: ${reason}`),
   ]);
-  return table(['NODE', 'DUE', 'DELAYED', 'TAKEN', 'BURIED', 'CONN', 'STATE'], rows);
+  return table(['NODE', 'READY', 'DELAYED', 'RESERVED', 'BURIED', 'CONN', column('reason', 'STATE')], rows);
 }

@@ -48,7 +48,7 @@ it('prints all that is known of a tube', () => {
     'overdue     4, the oldest by 2 min, due 2027-01-01T11:58:00Z (2 min ago)',
     'retrying    1,200',
     'consumers   1 process, 6 connections taking jobs',
-    'copies      3 due, 36,000 delayed, 2 taken, 9 buried, on 3 nodes',
+    'copies      3 ready, 36,000 delayed, 2 reserved, 9 buried, on 3 nodes',
   ]);
 });
 

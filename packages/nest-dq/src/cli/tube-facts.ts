@@ -51,7 +51,7 @@ function consumersText({ consumers, watching }: TubeView): string {
 }
 
 function copiesText({ ready, delayed, reserved, buried }: CopyCounts): string {
-  const parts = { due: ready, delayed, taken: reserved, buried };
+  const parts = { ready, delayed, reserved, buried };
   return Object.entries(parts)
     .map(([name, count]) => `${grouped(count)} ${name}`)
     .join(', ');

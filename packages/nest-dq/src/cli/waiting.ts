@@ -1,4 +1,12 @@
-import { type Answer, type Arguments, grouped, instant, type Line, table } from 'nest-handlers/cli';
+import {
+  type Answer,
+  type Arguments,
+  column,
+  grouped,
+  instantCell,
+  type Line,
+  table,
+} from 'nest-handlers/cli';
 import type { JobFilter, JobPage } from '../operate/waiting-view.js';
 import type { DqRuntime } from '../nest/runtime.js';
 import { clusterCommand } from './cluster.js';
@@ -57,10 +65,12 @@ function filterOf(args: Arguments, now: number): JobFilter {
 
 function showPage({ jobs: shown, cursor, listed, about }: JobPage, now: number): Line[] {
   const rows = shown.map(({ id, key, state, dueAt, attempt }) => {
-    return [key ?? id, state, instant(dueAt, now), attempt];
+    return [key ?? id, state, instantCell(dueAt, now), attempt];
   });
   return [
-    rows.length === 0 ? 'no matching jobs' : table(['KEY OR ID', 'STATE', 'DUE', 'RUNS'], rows),
+    rows.length === 0
+      ? 'no matching jobs'
+      : table(['KEY OR ID', 'STATE', column('time', 'DUE'), 'RUNS'], rows),
     '',
     `the tube has ${grouped(listed)} listed jobs of ${about === undefined ? 'an unknown number' : `about ${grouped(about)}`}`,
     ...(cursor === undefined ? [] : [`… and more: --cursor ${cursor}`]),

@@ -1,4 +1,5 @@
-import { grouped } from './text.js';
+import { span } from '../time.js';
+import { grouped, type Styled } from './text.js';
 
 /** Formats `name  value` lines, skipping undefined values. A value of several lines continues below its first one. */
 export function facts(entries: Readonly<Record<string, string | readonly string[] | undefined>>): string[] {
@@ -11,6 +12,8 @@ export function facts(entries: Readonly<Record<string, string | readonly string[
   );
 }
 
+export { span };
+
 /** `1 job`, `12,412 jobs` */
 export function counted(count: number, noun: string, nouns = `${noun}s`): string {
   return `${grouped(count)} ${count === 1 ? noun : nouns}`;
@@ -21,34 +24,43 @@ export function instant(at: Date, now: number): string {
   return `${at.toISOString().replace(/\.\d+Z$/, 'Z')} (${distance(at.getTime() - now)})`;
 }
 
+/** A time in a table: on a narrow terminal without its date if it is of today (UTC), or else without its distance from now. */
+export function instantCell(at: Date, now: number): Styled {
+  const text = instant(at, now);
+  const distances = [distance(at.getTime() - now), distance(at.getTime() - now, 1)];
+  if (dayOf(at) !== dayOf(new Date(now))) return { text, shorter: [text.replace(/ \(.*/, '')] };
+  return { text, shorter: [text.replace(/^.*T/, ''), ...distances] };
+}
+
+/** A time in a table as `recent` formats it, in shorter forms for a narrow terminal. */
+export function recentCell(at: Date, now: number): Styled {
+  return dayOf(at) === dayOf(new Date(now)) ? distanceCell(at.getTime() - now) : instantCell(at, now);
+}
+
+/** A distance from now in a table, in its largest unit on a narrow terminal. */
+export function distanceCell(ms: number): Styled {
+  return { text: distance(ms), shorter: [distance(ms, 1)] };
+}
+
+/** A duration in a table, in its largest unit on a narrow terminal. */
+export function spanCell(ms: number): Styled {
+  return { text: span(ms), shorter: [span(ms, 1)] };
+}
+
+function dayOf(time: Date): string {
+  return time.toISOString().slice(0, 10);
+}
+
 /** Formats a time of today (UTC) by its distance from now, and others with their date. */
 export function recent(at: Date, now: number): string {
-  const day = (time: Date) => time.toISOString().slice(0, 10);
-  return day(at) === day(new Date(now)) ? distance(at.getTime() - now) : instant(at, now);
+  return dayOf(at) === dayOf(new Date(now)) ? distance(at.getTime() - now) : instant(at, now);
 }
 
 /** `in 3 min`, `3 min ago`, `now` */
-export function distance(ms: number): string {
-  const text = span(Math.abs(ms));
+export function distance(ms: number, units: 1 | 2 = 2): string {
+  const text = span(Math.abs(ms), units);
   if (Math.abs(ms) < 1_000) return 'now';
   return ms > 0 ? `in ${text}` : `${text} ago`;
-}
-
-const UNITS: readonly (readonly [name: string, ms: number])[] = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['min', 60_000],
-  ['s', 1_000],
-];
-
-/** Formats a duration in its two largest units: `2 d 4 h`, `250 ms`. */
-export function span(ms: number): string {
-  const from = UNITS.findIndex(([, size]) => ms >= size);
-  if (from < 0) return `${Math.round(ms)} ms`;
-  const [unit, size] = UNITS[from]!;
-  const [smaller, smallerSize] = UNITS[from + 1] ?? ['', Infinity];
-  const rest = Math.floor((ms % size) / smallerSize);
-  return `${Math.floor(ms / size)} ${unit}${rest > 0 ? ` ${rest} ${smaller}` : ''}`;
 }
 
 /** `1.4 MB` */

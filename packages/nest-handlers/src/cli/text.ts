@@ -8,17 +8,33 @@ export type Style = 'bold' | 'dim' | 'red' | 'yellow' | 'green' | 'cyan';
 export interface Styled {
   /** The text or number, without escaping. */
   readonly text: string | number;
-  /** Style of the whole text. */
-  readonly style: Style;
+  /** Style of the whole text. @default none */
+  readonly style?: Style;
+  /** Shorter forms for a narrow terminal, longest first: of a time, that without its date. @default none */
+  readonly shorter?: readonly string[];
 }
 
 /** A value in a table, or a part of a line. */
 export type Cell = string | number | Styled;
 
+/**
+ * How a column gives way on a narrow terminal. By default its longest texts are shortened in the middle.
+ * - `time`: only by the shorter forms of its cells.
+ * - `reason`: texts that don't fit wrap onto lines of their own below their row. Only for the last column.
+ * - `optional`: is left out before names become illegible.
+ */
+export type Kind = 'time' | 'reason' | 'optional';
+
+/** A column of a table. */
+export interface Column {
+  readonly title: string;
+  readonly kind: Kind;
+}
+
 /** Rows in columns separated by a blank column. Numbers are right-aligned. */
 export interface Table {
-  /** Titles of the columns. */
-  readonly head: readonly string[];
+  /** The columns; a title alone is one of names or numbers. */
+  readonly head: readonly (string | Column)[];
   /** Cells of each row, one per column. */
   readonly rows: readonly (readonly Cell[])[];
 }
@@ -36,6 +52,8 @@ export type Text = string | readonly Line[] | ((width: number) => readonly Line[
 export interface Page {
   /** Number of columns; `Infinity` without a terminal. */
   readonly width: number;
+  /** Flag of the command that shows what a narrow table leaves out. @default none */
+  readonly wideFlag?: string;
   /** Returns the text with a style, as the terminal takes it. */
   paint(style: Style, text: string): string;
 }
@@ -44,12 +62,17 @@ export interface Page {
 export const PLAIN: Page = { width: Infinity, paint: (_style, text) => text };
 
 /** Gives a text or number a style. */
-export function styled(style: Style, text: string | number): Styled {
-  return { text, style };
+export function styled(style: Style, cell: Cell): Styled {
+  return typeof cell === 'object' ? { ...cell, style } : { text: cell, style };
 }
 
-/** Makes a table of titles and rows. */
-export function table(head: readonly string[], rows: readonly (readonly Cell[])[]): Table {
+/** A column that gives way in its own manner. */
+export function column(kind: Kind, title: string): Column {
+  return { title, kind };
+}
+
+/** Makes a table of columns and rows. */
+export function table(head: Table['head'], rows: Table['rows']): Table {
   return { head, rows };
 }
 
@@ -84,57 +107,173 @@ export function wrapped(text: string, width: number): string[] {
 }
 
 const GAP = 2;
-/** Shorter texts, such as times, stay whole. */
+/** Indentation of a reason below its row. */
+const INDENT = 4;
+/** Shorter texts, such as states, stay whole. */
 const SHORT = 16;
+/** Names keep this width as long as there are optional columns to leave out. */
+const LEGIBLE_WIDTH = 20;
 /** A column of longer texts isn't shortened below this width. */
 const LEAST_WIDTH = 8;
 
+/** A column as laid out. */
+interface Laid {
+  readonly title: string;
+  readonly kind: Kind | undefined;
+  readonly isNumber: boolean;
+  /** Each cell's text, whole first, then its shorter forms. */
+  readonly forms: readonly (readonly string[])[];
+  readonly index: number;
+}
+
 function tableLines({ head, rows }: Table, page: Page): string[] {
-  const texts = rows.map((row) => row.map(shown));
-  const isNumber = head.map(
-    (_, column) => rows.length > 0 && rows.every((row) => typeof valueOf(row[column]!) === 'number'),
-  );
-  const natural = head.map((title, column) =>
-    Math.max(title.length, ...texts.map((row) => row[column]!.length)),
-  );
-  const widths = fitted(natural, head, isNumber, page.width);
-  const line = (cells: readonly string[], paint: (column: number, text: string) => string) =>
+  const columns = head.map((each, index): Laid => {
+    const { title, kind } = typeof each === 'string' ? { title: each, kind: undefined } : each;
+    const cells = rows.map((row) => row[index]!);
+    return {
+      title,
+      kind,
+      isNumber: cells.length > 0 && cells.every((cell) => typeof valueOf(cell) === 'number'),
+      forms: cells.map((cell) => [shown(cell), ...shorterForms(cell)]),
+      index,
+    };
+  });
+  const { kept, widths, level } = fitted(columns, page.width);
+  const below = rows.map((): string[] => []);
+  const texts = kept.map((each, at) => {
+    const whole = each.forms.map((forms) => formAt(forms, level));
+    if (each.kind !== 'reason') return shortenedAll(whole, widths[at]!);
+    return whole.map((text, row) => {
+      if (text.length <= widths[at]!) return text;
+      const room = Math.max(LEGIBLE_WIDTH, page.width - INDENT);
+      below[row] = wrapped(text, room).map((part) => {
+        return ' '.repeat(INDENT) + painted(rows[row]![each.index]!, part, page);
+      });
+      return '';
+    });
+  });
+  const line = (cellOf: (at: number) => string, paint: (at: number, text: string) => string) =>
     widths
-      .map((width, column) => {
-        const text = shortened(cells[column]!, width);
-        const blank = ' '.repeat(width - text.length);
-        const isLast = column === widths.length - 1;
-        if (isNumber[column]) return blank + paint(column, text);
-        return paint(column, text) + (isLast ? '' : blank);
+      .map((width, at) => {
+        const text = cellOf(at);
+        const blank = ' '.repeat(Math.max(0, width - text.length));
+        if (kept[at]!.isNumber) return blank + paint(at, text);
+        return paint(at, text) + (at === widths.length - 1 ? '' : blank);
       })
       .join(' '.repeat(GAP))
       .trimEnd();
+  const title = (at: number) => (widths[at]! === 0 ? '' : kept[at]!.title);
+  const leftOut = columns.filter((each) => !kept.includes(each)).map((each) => each.title);
   return [
-    line(head, (_, text) => painted(styled('bold', text), text, page)),
-    ...rows.map((row, i) => line(texts[i]!, (column, text) => painted(row[column]!, text, page))),
+    line(title, (_, text) => painted(styled('bold', text), text, page)),
+    ...rows.flatMap((row, i) => [
+      line(
+        (at) => texts[at]![i]!,
+        (at, text) => painted(row[kept[at]!.index]!, text, page),
+      ),
+      ...below[i]!,
+    ]),
+    ...(leftOut.length > 0 ? [page.paint('dim', leftOutText(leftOut, page.wideFlag))] : []),
   ];
 }
 
-/** Shortens the widest texts, then leaves out the last columns, until the table fits. */
-function fitted(
-  natural: readonly number[],
-  head: readonly string[],
-  isNumber: readonly boolean[],
+function leftOutText(titles: readonly string[], wideFlag: string | undefined): string {
+  const remedy = wideFlag === undefined ? '' : `; ${wideFlag} shows ${titles.length > 1 ? 'them' : 'it'}`;
+  return `${titles.join(', ')} left out${remedy}`;
+}
+
+/** What fits a page: the columns that are kept, how wide they are, and how short the forms of their cells. */
+interface Fit {
+  readonly kept: readonly Laid[];
+  readonly widths: number[];
+  readonly level: number;
+}
+
+/**
+ * Makes room in this order: reasons go below their rows, times get shorter, names are shortened but stay legible, optional columns
+ * are left out from the last, names are shortened further, and at last any columns are left out.
+ */
+function fitted(columns: readonly Laid[], room: number): Fit {
+  const levels = Math.max(0, ...columns.flatMap(({ forms }) => forms.map(({ length }) => length - 1)));
+  for (let level = 0; level <= levels; level++) {
+    const widths = widthsIn(columns, level, Infinity, room);
+    if (widths) return { kept: columns, widths, level };
+  }
+  let kept = columns;
+  for (;;) {
+    const widths = widthsIn(kept, levels, LEGIBLE_WIDTH, room);
+    if (widths) return { kept, widths, level: levels };
+    const last = kept.findLast(({ kind }) => kind === 'optional');
+    if (!last) break;
+    kept = kept.filter((each) => each !== last);
+  }
+  for (;;) {
+    const widths = widthsIn(kept, levels, LEAST_WIDTH, room);
+    if (widths) return { kept, widths, level: levels };
+    const others = kept.filter(({ kind }) => kind !== 'reason');
+    if (others.length <= 1)
+      return { kept, widths: kept.map(({ kind }) => (kind === 'reason' ? 0 : room)), level: levels };
+    kept = kept.filter((each) => each !== others.at(-1));
+  }
+}
+
+/** Returns widths that fit, with the longest names shortened to no less than `least`; or undefined if that isn't enough. */
+function widthsIn(
+  columns: readonly Laid[],
+  level: number,
+  least: number,
   room: number,
-): number[] {
-  const widths = [...natural];
-  const total = () => widths.reduce((sum, width) => sum + width, (widths.length - 1) * GAP);
-  const least = (column: number) => Math.max(head[column]!.length, LEAST_WIDTH);
+): number[] | undefined {
+  const natural = columns.map(({ title, forms }) =>
+    Math.max(title.length, ...forms.map((each) => formAt(each, level).length)),
+  );
+  const widths = natural.map((width, at) => (columns[at]!.kind === 'reason' ? 0 : width));
+  const total = () => widths.reduce((sum, width) => sum + width + (width > 0 ? GAP : 0), -GAP);
+  const isName = ({ kind, isNumber }: Laid) => !isNumber && (kind === undefined || kind === 'optional');
   while (total() > room) {
-    const flexible = [...widths.keys()].filter(
-      (column) => !isNumber[column] && natural[column]! > SHORT && widths[column]! > least(column),
-    );
-    if (flexible.length === 0) break;
+    const flexible = [...widths.keys()].filter((at) => {
+      const limit = Math.max(columns[at]!.title.length, least);
+      return isName(columns[at]!) && natural[at]! > SHORT && widths[at]! > limit;
+    });
+    if (flexible.length === 0) return undefined;
     const widest = flexible.reduce((a, b) => (widths[b]! > widths[a]! ? b : a));
     widths[widest]!--;
   }
-  while (total() > room && widths.length > 1) widths.pop();
+  columns.forEach(({ kind, title }, at) => {
+    if (kind !== 'reason') return;
+    const left = room - total() - GAP;
+    // Without room for its title, all of its texts go below.
+    widths[at] = left >= title.length ? Math.min(left, natural[at]!) : 0;
+  });
   return widths;
+}
+
+function formAt(forms: readonly string[], level: number): string {
+  return forms[Math.min(level, forms.length - 1)]!;
+}
+
+/** Shortens the texts that are too long, and keeps what distinguishes those that would then look the same. */
+export function shortenedAll(texts: readonly string[], width: number): string[] {
+  const found = new Map(texts.map((text) => [text, shortened(text, width)]));
+  const same = new Map<string, string[]>();
+  for (const [text, short] of found) same.set(short, [...(same.get(short) ?? []), text]);
+  for (const group of same.values()) {
+    if (group.length < 2 || width < LEAST_WIDTH) continue;
+    for (const [text, short] of distinguished(group, width)) found.set(text, short);
+  }
+  return texts.map((text) => found.get(text)!);
+}
+
+/** Shows different texts from where they begin to differ. */
+function distinguished(group: readonly string[], width: number): [string, string][] {
+  const [first = ''] = group;
+  let common = 0;
+  while (group.every((text) => text[common] === first[common])) common++;
+  return group.map((text) => {
+    const from = Math.max(0, Math.min(common - 2, text.length - (width - 1)));
+    const rest = text.slice(from);
+    return [text, `…${rest.length < width ? rest : `${rest.slice(0, width - 2)}…`}`];
+  });
 }
 
 function valueOf(cell: Cell): string | number {
@@ -146,10 +285,14 @@ function shown(cell: Cell): string {
   return typeof value === 'number' ? grouped(value) : escaped(value);
 }
 
+function shorterForms(cell: Cell): string[] {
+  return typeof cell === 'object' ? (cell.shorter ?? []).map((text) => escaped(text)) : [];
+}
+
 /** A zero is quieter than a fact. */
 function painted(cell: Cell, text: string, page: Page): string {
   if (text === '') return text;
-  if (typeof cell === 'object') return page.paint(cell.style, text);
+  if (typeof cell === 'object' && cell.style !== undefined) return page.paint(cell.style, text);
   return cell === 0 ? page.paint('dim', text) : text;
 }
 

@@ -36,10 +36,10 @@ const STYLES: Readonly<Record<Level, Style>> = { ok: 'green', warning: 'yellow',
 const INDENT = 9;
 const LEAST_WIDTH = 16;
 
-/** Formats one line per check, followed by the advice, in `columns` columns. */
+/** Formats one line per check, followed by the advice, in `columns` columns. A long subject has a line of its own. */
 export function showChecks(checks: readonly Check[], columns: number): Line[] {
-  const longest = Math.max(...checks.map(({ about }) => about.length));
-  const width = Math.min(longest, Math.max(LEAST_WIDTH, Math.floor(columns / 3)));
+  const limit = Math.max(LEAST_WIDTH, Math.floor(columns / 4));
+  const width = Math.max(0, ...checks.map(({ about }) => (about.length <= limit ? about.length : 0)));
   const indent = INDENT + width + 2;
   const room = Math.max(LEAST_WIDTH, columns - indent);
   const below = (text: string, more = '') =>
@@ -48,10 +48,11 @@ export function showChecks(checks: readonly Check[], columns: number): Line[] {
     );
   const lines = checks.flatMap(({ level, about, fact, advice }): Line[] => {
     const [first = '', ...rest] = wrapped(fact, room);
-    const subject = shortened(about, width).padEnd(width);
+    const start = styled(STYLES[level], level.padEnd(INDENT));
     return [
-      [styled(STYLES[level], level.padEnd(INDENT)), `${subject}  ${first}`],
-      ...rest.map((line) => ' '.repeat(indent) + line),
+      ...(about.length > limit
+        ? [[start, shortened(about, columns - INDENT)], ...below(fact)]
+        : [[start, `${about.padEnd(width)}  ${first}`], ...rest.map((line) => ' '.repeat(indent) + line)]),
       ...(advice === undefined ? [] : below(advice, '→ ')),
     ];
   });
