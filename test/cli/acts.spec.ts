@@ -51,7 +51,7 @@ it('nest-dq acts shows what the application and the program did, to other proces
 
 it.each([
   [['--limit', '0'], 'expected a whole number from 1 to 1000'],
-  [['--cursor', 'x'], 'DQ_BAD_OPTION: `cursor` is "x"'],
+  [['--cursor', 'x'], '`cursor` is "x"'],
 ])('nest-dq acts %j is refused', async (args, message) => {
   const { code, stderr } = await suite.nestDq(['acts', ...args]);
   expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);

@@ -188,7 +188,9 @@ describe('nest-dq dashboard', () => {
     const { port } = (await start()).address;
     const second = new NestDqProcess(['dashboard', '--port', port], { env: suite.env, cwd: suite.folder });
     expect(await second.ended).toEqual({ code: 1, signal: null });
-    expect(second.stderr).toBe(`nest-dq: DQ_LISTEN: cannot listen on 127.0.0.1:${port}: the port is taken\n`);
+    expect(second.stderr).toBe(
+      `nest-dq: cannot listen on 127.0.0.1:${port}: the port is taken (DQ_LISTEN)\n`,
+    );
     expect(second.stdout).toBe('');
   });
 

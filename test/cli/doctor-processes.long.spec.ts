@@ -107,7 +107,7 @@ describe('nest-dq doctor of the processes', () => {
     await tells({ tubes: [{ tube: 'stuck', concurrency: 1, running: 0, held: 0, long: [] }] });
     expect(await examine()).toEqual([
       expect.stringMatching(/^ok processes: 2 processes/),
-      'warning stuck: 0 due and 3 other copies; web-9:9 has a handler but does not reserve',
+      'warning stuck: about 1 job, none due; web-9:9 has a handler but does not reserve',
     ]);
   });
 });

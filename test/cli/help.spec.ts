@@ -77,7 +77,9 @@ describe('what was meant', () => {
     expect([code, stdout]).toEqual([2, '']);
     const [first, ...rest] = stderr.split('\n');
     expect(first).toBe(message);
-    expect(rest.join('\n')).toMatch(/^Run `nest-dq help( [a-z ]+)?` for (the commands|its flags)\.\n$/);
+    expect(rest.join('\n')).toMatch(
+      /^Run `nest-dq help( [a-z ]+)?` for (the commands|its commands|its flags)\.\n$/,
+    );
   });
 });
 

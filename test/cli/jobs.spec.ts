@@ -153,7 +153,10 @@ describe('nest-dq pause and resume', () => {
 
   it('refuse an end in the past', async () => {
     const { code, stderr } = await suite.nestDq(['pause', TUBE, '--until', '-1h']);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('DQ_PAST_TIME')]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('expected a time in the future; `nest-dq resume` ends a pause'),
+    ]);
   });
 });
 
@@ -268,8 +271,10 @@ describe('the connection', () => {
     [['find', '--id', 'x'], 'find: no job given'],
     [['find', ...BY_KEY, '--id', 'x'], 'find: job given twice'],
     [['find', 'dq1.x', ...BY_KEY], 'find: job given twice'],
-    [['find', 'x'], 'DQ_BAD_REF: the reference is {"ref":"x"}'],
-    [['find', '--tube', 'a b', '--key', 'k'], 'DQ_BAD_TUBE: the tube is "a b"'],
+    [['find', 'dq1.x'], 'find: the reference dq1.x is cut off or altered.'],
+    [['revoke', 'x'], 'revoke: x is not a reference; for a key: --tube TUBE --key x.'],
+    [['move', ...BY_KEY, '--to', '2020-01-01T00:00:00Z'], 'move: --to is 2020-01-01T00:00:00Z ('],
+    [['find', '--tube', 'a b', '--key', 'k'], 'the tube is "a b"'],
     [['move', ...BY_KEY], 'move: missing --to'],
     [
       ['move', ...BY_KEY, '--to', '2026-12-24'],

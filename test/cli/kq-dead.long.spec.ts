@@ -189,10 +189,10 @@ it('finds the brokers by a file, which others may not write, and by a flag befor
 });
 
 it.each<[string, readonly string[], RegExp]>([
-  ['no command', [], /No command given\.\nRun `nest-kq help` for the commands\./],
+  ['no command', [], /^nest-kq COMMAND \[OPTIONS\]\n/],
   ['no topic', ['dead', 'list'], /dead list: missing TOPIC\./],
   ['a wrong topic', ['dead', 'list', 'a b'], /KQ_BAD_TOPIC/],
-  ['a wrong cursor', ['dead', 'list', DEAD, '--cursor', 'x'], /KQ_BAD_OPTION: `cursor` is 'x'/],
+  ['a wrong cursor', ['dead', 'list', DEAD, '--cursor', 'x'], /`cursor` is 'x'.* \(KQ_BAD_OPTION\)/],
   ['a wrong time', ['dead', 'list', DEAD, '--from', '-1 year'], /--from: invalid duration "1 year"/],
   ['half a place', ['dead', 'replay', DEAD, '--offset', '1'], /expected both --partition and --offset/],
   [
@@ -212,7 +212,7 @@ it.each<[string, readonly string[], RegExp]>([
 
 it('ends with 1 for a missing topic', async () => {
   const { code, stderr } = await nestKq(['dead', 'list', 'none']);
-  expect([code, stderr]).toEqual([1, expect.stringMatching(/^nest-kq: KQ_UNKNOWN_TOPIC: /)]);
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/^nest-kq: .* \(KQ_UNKNOWN_TOPIC\)$/m)]);
 });
 
 it.each(Object.keys(COMMANDS))('%s has a help with examples that work', async (name) => {

@@ -168,9 +168,7 @@ describe('nest-dq serve', () => {
       await new Peer(socket).says(PUT, 'INSERTED 1\r\n');
       const second = nestDq('serve', '--socket', path);
       expect(await second.ended).toEqual({ code: 1, signal: null });
-      expect(second.stderr).toContain(
-        `DQ_LISTEN: cannot listen on unix:${path}: another process is listening there`,
-      );
+      expect(second.stderr).toContain(`cannot listen on unix:${path}: another process is listening there`);
       server.kill('SIGTERM');
       expect(await server.ended).toEqual({ code: 0, signal: null });
       expect(await readdir(folder)).toEqual([]);
@@ -205,7 +203,9 @@ describe('nest-dq serve', () => {
     const port = await nestDq('serve', '--port', '0').port();
     const second = nestDq('serve', '--port', String(port));
     expect(await second.ended).toEqual({ code: 1, signal: null });
-    expect(second.stderr).toBe(`nest-dq: DQ_LISTEN: cannot listen on 127.0.0.1:${port}: the port is taken\n`);
+    expect(second.stderr).toBe(
+      `nest-dq: cannot listen on 127.0.0.1:${port}: the port is taken (DQ_LISTEN)\n`,
+    );
     expect(second.stdout).toBe('');
   });
 
@@ -292,7 +292,7 @@ describe('nest-dq serve --dir', () => {
     await nestDq('serve', '--port', '0', '--dir', folder).port();
     const second = nestDq('serve', '--port', '0', '--dir', folder, '--patience', '0');
     expect(await second.ended).toEqual({ code: 1, signal: null });
-    expect(second.stderr).toMatch(/^nest-dq: DQ_DISK: .* is in use/);
+    expect(second.stderr).toMatch(/^nest-dq: .* is in use.*\(DQ_DISK\)$/m);
     expect(second.stderr).toContain(folder);
   });
 
@@ -331,7 +331,7 @@ describe('nest-dq serve --dir', () => {
     client.send(PUT);
     await client.hearsEnd();
     expect(await server.ended).toEqual({ code: 1, signal: null });
-    expect(server.stderr).toMatch(/^nest-dq: DQ_DISK: .* could not be written/);
+    expect(server.stderr).toMatch(/^nest-dq: .* could not be written.*\(DQ_DISK\)$/m);
     const second = nestDq('serve', '--port', '0', '--dir', folder);
     await (await peer(await second.port())).says('delete 1\r\ndelete 2\r\n', 'DELETED\r\nNOT_FOUND\r\n');
   });
@@ -375,13 +375,23 @@ describe('nest-dq', () => {
     [['server'], 'Unknown command server. Did you mean serve or series?'],
     [['--port', '1'], 'No command before --port.'],
     [['dead'], 'Missing command after dead: expected one of groups, list, show, revive, discard, '],
-    [[], 'No command given.'],
   ])('%j is refused', async (args, message) => {
     const process = nestDq(...args);
     expect(await process.ended).toEqual({ code: 2, signal: null });
     expect(process.stderr).toContain(`nest-dq: ${message}`);
-    expect(process.stderr).toMatch(/\nRun `nest-dq help( serve)?` for (its flags|the commands)\.\n$/);
+    expect(process.stderr).toMatch(
+      /\nRun `nest-dq help( serve| dead)?` for (its flags|its commands|the commands)\.\n$/,
+    );
     expect(process.stdout).toBe('');
+  });
+
+  it('shows its commands, if none is given', async () => {
+    const process = nestDq();
+    expect(await process.ended).toEqual({ code: 2, signal: null });
+    expect([process.stdout, process.stderr]).toEqual([
+      '',
+      expect.stringMatching(/^nest-dq COMMAND \[OPTIONS\]\n/),
+    ]);
   });
 
   it('prints its version and its flags', async () => {

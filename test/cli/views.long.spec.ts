@@ -49,7 +49,7 @@ describe('nest-dq stats', () => {
 
   it('refuses an invalid tube', async () => {
     const { code, stderr } = await suite.nestDq(['stats', 'a b']);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('DQ_BAD_TUBE: the tube is "a b"')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('the tube is "a b"')]);
   });
 });
 

@@ -50,6 +50,6 @@ it('says what the dashboard of the command needs where there is neither', async 
   expect(await command.ended).toEqual({ code: 1, signal: null });
   expect(command.stdout).toBe('');
   expect(command.stderr).toMatch(
-    /^nest-dq: DQ_CONFIG: the dashboard requires @nestjs\/platform-express or @nestjs\/platform-fastify, but neither can be loaded \(Cannot find package '@nestjs\/platform-express' .*\): npx -p nest-dq -p @nestjs\/platform-express nest-dq dashboard …\n$/,
+    /^nest-dq: the dashboard requires @nestjs\/platform-express or @nestjs\/platform-fastify, but neither can be loaded \(Cannot find package '@nestjs\/platform-express' .*\): npx -p nest-dq -p @nestjs\/platform-express nest-dq dashboard … \(DQ_CONFIG\)\n$/,
   );
 }, 60_000);

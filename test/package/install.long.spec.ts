@@ -160,7 +160,7 @@ describe('the command', () => {
       code: 1,
       stdout: '',
       stderr: expect.stringMatching(
-        /^nest-dq: DQ_CONFIG: .* needs the package classic-level, which cannot be loaded \(.*\): npm install classic-level@3\n$/,
+        /^nest-dq: .* needs the package classic-level, which cannot be loaded \(.*\): npm install classic-level@3 \(DQ_CONFIG\)\n$/,
       ),
     });
     expect(existsSync(dir)).toBe(false);

@@ -2,6 +2,7 @@
 import { startProgram } from 'nest-handlers/cli';
 import { COMMANDS } from './cli/commands.js';
 import { CONNECTION } from './cli/connection-flags.js';
+import { plainError } from './cli/plain-error.js';
 import { DqError, type DqErrorCode } from './errors.js';
 import { VERSION } from './fleet/version.js';
 
@@ -21,5 +22,6 @@ await startProgram({
   version: VERSION,
   commands: COMMANDS,
   topics: { connection: CONNECTION },
+  messageOf: plainError,
   isAboutArguments: (error) => error instanceof DqError && ABOUT_ARGUMENTS.includes(error.code),
 });

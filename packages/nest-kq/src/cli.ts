@@ -18,5 +18,9 @@ await startProgram({
   version,
   commands: COMMANDS,
   topics: { connection: CONNECTION },
+  messageOf: (error) =>
+    error instanceof KqError
+      ? `${error.message.slice(`${error.code}: `.length)} (${error.code})`
+      : error.message,
   isAboutArguments: (error) => error instanceof KqError && ABOUT_ARGUMENTS.includes(error.code),
 });

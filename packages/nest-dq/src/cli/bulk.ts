@@ -10,6 +10,7 @@ import {
 } from 'nest-handlers/cli';
 import type { BulkOptions, BulkProgress } from '../operate/bulk.js';
 import type { Connected } from './cluster.js';
+import { plainError } from './plain-error.js';
 import { operator } from './operator.js';
 import { note } from './process.js';
 import { warnedOfUnknown } from './unknown-tube.js';
@@ -89,7 +90,7 @@ export async function actOnMany<Example>(
           if (isFirst) note(`if interrupted, resume with --cursor ${cursor}`);
           else note(`${grouped(done)} of ${grouped(found.done)}`);
         });
-  const lines = failures.map(({ id, error }) => styled('red', `  ${id}: ${error.message}`));
+  const lines = failures.map(({ id, error }) => styled('red', `  ${id}: ${plainError(error)}`));
   return {
     json: {
       done,

@@ -1,4 +1,4 @@
-import { facts, instant, recent, table } from 'nest-handlers/cli';
+import { column, facts, instant, recentCell, table } from 'nest-handlers/cli';
 import type { DeadLetter } from '../api/dead-letter.js';
 import type { DqDeadLetters } from '../producer/dead-letters.js';
 import { checkLetterFilter, type DeadLetterFilter } from '../operate/letter-filter.js';
@@ -6,11 +6,9 @@ import { clusterCommand } from './cluster.js';
 import { PAGE_FLAGS, pageOf } from './page-flags.js';
 import { actOnOne } from './jobs.js';
 import { GROUP_FLAGS, groupFilter } from './letter-flags.js';
-import { REFERENCE_FLAGS, referenceOf, showReference } from './references.js';
+import { foundReference, REFERENCE_FLAGS, showReference } from './references.js';
 import { warnedOfUnknown } from './unknown-tube.js';
 
-/** Max characters of a string in a column. */
-const SHORT = 48;
 const operands = ['[REF]'];
 
 export const deadList = clusterCommand({
@@ -41,14 +39,15 @@ export const deadList = clusterCommand({
     const isUnknown = page.letters.length === 0 && (await warnedOfUnknown(inspector, tube));
     const rows = page.letters.map(({ id, key, diedAt, attempt, why, error, missingKey }) => [
       key ?? id,
-      recent(diedAt, now),
+      recentCell(diedAt, now),
       attempt,
       why,
-      short(missingKey === undefined ? (error?.message ?? '') : `needs the key "${missingKey}"`),
+      firstLine(missingKey === undefined ? (error?.message ?? '') : `needs the key "${missingKey}"`),
     ]);
+    const head = ['KEY OR ID', column('time', 'DIED'), 'RUNS', 'WHY', column('reason', 'ERROR')];
     const none = page.cursor === undefined ? 'no dead letters' : 'no dead letters on this page';
     const lines = [
-      rows.length === 0 ? none : table(['KEY OR ID', 'DIED', 'RUNS', 'WHY', 'ERROR'], rows),
+      rows.length === 0 ? none : table(head, rows),
       ...(page.cursor === undefined ? [] : [`… and more: --cursor ${page.cursor}`]),
     ];
     return { json: page, text: lines, status: isUnknown ? 1 : 0 };
@@ -84,11 +83,13 @@ export const deadShow = clusterCommand({
   name: 'dead show',
   operands,
   summary: 'Show a dead letter, with its payload and its last error.',
+  about: 'Instead of a reference, REF may be the key or id of a job, which is looked for in all tubes.',
   flags: REFERENCE_FLAGS,
   status: '0 found; 1 not a dead letter; 2 Redis unusable',
   examples: ['nest-dq dead show --tube order.cancel --key order-13'],
   async run(args, { runtime }) {
-    const letter = await runtime.deadLetters.get(referenceOf(args));
+    const ref = await foundReference(args, runtime.inspector);
+    const letter = ref && (await runtime.deadLetters.get(ref));
     if (!letter) return { json: null, text: `${showReference(args)} is not a dead letter`, status: 1 };
     return { json: letter, text: showLetter(letter, runtime.now()) };
   },
@@ -147,7 +148,6 @@ export function whyNoPayload({ missingKey }: Pick<DeadLetter, 'missingKey'>): st
     : `sealed with the key "${missingKey}", which this command does not have`;
 }
 
-function short(text: string): string {
-  const [line = ''] = text.split('\n');
-  return line.length > SHORT ? `${line.slice(0, SHORT - 1)}…` : line;
+function firstLine(text: string): string {
+  return text.split('\n')[0]!;
 }

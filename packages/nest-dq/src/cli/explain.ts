@@ -1,10 +1,21 @@
-import { facts, instant, type Line, span, styled, type Table, table } from 'nest-handlers/cli';
+import {
+  column,
+  facts,
+  instant,
+  instantCell,
+  type Line,
+  span,
+  spanCell,
+  styled,
+  type Table,
+  table,
+} from 'nest-handlers/cli';
 import type { FailedAttempt } from '../api/dead-letter.js';
 import type { BackoffView, CopyView, Explanation } from '../operate/explanation.js';
 import { clusterCommand } from './cluster.js';
 import { finishedFacts } from './finished.js';
 import { LEDGER_STATUS, ledgerDown } from './ledger-down.js';
-import { REFERENCE_FLAGS, referenceOf } from './references.js';
+import { foundReference, REFERENCE_FLAGS, unfound } from './references.js';
 import { warnedOfUnknown } from './unknown-tube.js';
 
 export const explain = clusterCommand({
@@ -13,24 +24,27 @@ export const explain = clusterCommand({
   operands: ['[REF]'],
   summary: 'Explain why a job has not run, or what became of it, and where each copy is.',
   about:
-    'TAKEN, RELEASED, TIMED OUT: how many times processes took the copy, gave it back, or held it too long.',
+    'Instead of a reference, REF may be the key or id of a job, which is looked for in all tubes.\n' +
+    'RESERVES, RELEASES, TIMEOUTS: how many times processes took the copy, gave it back, or held it too long.',
   flags: REFERENCE_FLAGS,
   status: '0 explained; 1 job unknown; 2 Redis unusable',
   examples: ['nest-dq explain --tube order.cancel --key order-42'],
   async run(args, { runtime, redisCause }) {
-    const found = await runtime.inspector.explain(referenceOf(args));
+    const ref = await foundReference(args, runtime.inspector);
+    if (!ref) return unfound(args);
+    const found = await runtime.inspector.explain(ref);
     const tube = args.text('tube', 'the name of a tube');
     if (found.because === 'unknown' && tube !== undefined) await warnedOfUnknown(runtime.inspector, tube);
-    const down = redisCause === undefined ? [] : [styled('red', ledgerDown(redisCause)), ''];
     return {
       json: found,
-      text: [...down, ...show(found, runtime.now())],
+      text: showExplanation(found, runtime.now(), redisCause),
       status: found.because === 'ledger-away' ? LEDGER_STATUS : found.because === 'unknown' ? 1 : 0,
     };
   },
 });
 
-function show(found: Explanation, now: number): Line[] {
+/** `redisCause`: why Redis can't be used, if so. */
+export function showExplanation(found: Explanation, now: number, redisCause?: string): Line[] {
   const { why, tube, key, id, dueAt, firstDueAt, addedAt, movedAt, run, copies, finished, deadLetter } =
     found;
   const { failedAttempts = [], group, priority, backoff, headers } = found;
@@ -55,18 +69,49 @@ function show(found: Explanation, now: number): Line[] {
     'lease ends': run?.leaseEndsAt && instant(run.leaseEndsAt, now),
     died: deadLetter && `${instant(deadLetter.diedAt, now)}: ${deadLetter.why}`,
   });
+  const isAway = found.because === 'ledger-away';
+  const unreported = unreportedText(found);
   return [
-    why,
+    // Its sentence would give the reason once more, as another call met it.
+    ...(redisCause === undefined ? [] : [styled('red', ledgerDown(redisCause))]),
+    ...(redisCause !== undefined && isAway ? [] : [why]),
     '',
     ...known,
     ...(failedAttempts.length > 0 ? ['', showAttempts(failedAttempts, now)] : []),
+    ...(unreported === undefined ? [] : ['', unreported]),
     ...(copies.length > 0 ? ['', showCopies(copies)] : []),
+    ...(copies.length === 0 && isAway
+      ? ['', "due time and copies can't be looked up without Redis, unless you pass the job's reference"]
+      : []),
   ];
 }
 
 function attemptText({ attempt, maxAttempts }: Explanation): string | undefined {
   if (attempt === undefined) return undefined;
   return maxAttempts === undefined ? String(attempt) : `${attempt} of ${maxAttempts}`;
+}
+
+/** Attempts kept by the ledger: errors of earlier ones are gone. */
+const KEPT_ATTEMPTS = 3;
+
+/** Names the latest attempts that ended without a report; undefined if there are none. */
+function unreportedText({
+  state,
+  attempt = 0,
+  failedAttempts = [],
+  because,
+}: Explanation): string | undefined {
+  if ((state !== 'retrying' && state !== 'running') || because === 'left') return undefined;
+  const ended = state === 'running' ? attempt - 1 : attempt;
+  const first = Math.max(1, ended - KEPT_ATTEMPTS + 1);
+  const missing: number[] = [];
+  for (let each = first; each <= ended; each++) {
+    if (!failedAttempts.some((failed) => failed.attempt === each)) missing.push(each);
+  }
+  if (missing.length === 0) return undefined;
+  const who = `attempt${missing.length > 1 ? 's' : ''} ${missing.join(', ')}`;
+  const orElse = failedAttempts.length === 0 ? ', or errors are not kept (`keepErrors`)' : '';
+  return `${who} reported nothing: the lease expired, because the process ended or was cut off${orElse}`;
 }
 
 function backoffText({ type, delay, max, jitter }: BackoffView): string {
@@ -78,12 +123,15 @@ function backoffText({ type, delay, max, jitter }: BackoffView): string {
 function showAttempts(attempts: readonly FailedAttempt[], now: number): Table {
   const rows = attempts.map(({ attempt, startedAt, took, process, error }) => [
     attempt,
-    instant(startedAt, now),
-    span(took),
+    instantCell(startedAt, now),
+    spanCell(took),
     process,
     `${error.name}: ${error.message}`.replaceAll(/\s+/g, ' '),
   ]);
-  return table(['FAILED', 'STARTED', 'TOOK', 'PROCESS', 'ERROR'], rows);
+  return table(
+    ['FAILED', column('time', 'STARTED'), column('time', 'TOOK'), 'PROCESS', column('reason', 'ERROR')],
+    rows,
+  );
 }
 
 function showCopies(copies: readonly CopyView[]): Table {
@@ -91,12 +139,21 @@ function showCopies(copies: readonly CopyView[]): Table {
     index === 0 ? 'primary' : `backup ${index}`,
     node,
     state,
-    readyIn === undefined ? '' : span(readyIn),
-    age === undefined ? '' : span(age),
+    readyIn === undefined ? '' : spanCell(readyIn),
+    age === undefined ? '' : spanCell(age),
     reserves ?? '',
     releases ?? '',
     timeouts ?? '',
   ]);
-  const head = ['COPY', 'NODE', 'STATE', 'READY IN', 'AGE', 'TAKEN', 'RELEASED', 'TIMED OUT'];
+  const head = [
+    'COPY',
+    'NODE',
+    'STATE',
+    column('time', 'READY IN'),
+    column('time', 'AGE'),
+    'RESERVES',
+    'RELEASES',
+    'TIMEOUTS',
+  ];
   return table(head, rows);
 }

@@ -1,10 +1,11 @@
 import { type Answer, type Arguments, facts, instant } from 'nest-handlers/cli';
 import type { JobRef, JobView } from '../api/job.js';
 import type { DqRuntime } from '../nest/runtime.js';
+import { checkFuture } from './future.js';
 import { clusterCommand } from './cluster.js';
 import { showFinished } from './finished.js';
 import { operator } from './operator.js';
-import { REFERENCE_FLAGS, referenceOf, showReference } from './references.js';
+import { foundReference, REFERENCE_FLAGS, referenceOf, showReference, unfound } from './references.js';
 import { warnedOfUnknown } from './unknown-tube.js';
 
 const DONE_OR_NOT = "0 done; 1 not done (prints the job's state, or what is unreachable); 2 Redis unusable";
@@ -35,12 +36,14 @@ export const find = clusterCommand({
   name: 'find',
   operands,
   summary: 'Show the state of a job and when it runs. Changes nothing.',
+  about: 'Instead of a reference, REF may be the key or id of a job, which is looked for in all tubes.',
   flags: REFERENCE_FLAGS,
   status: '0 found; 1 job unknown, or a node is unreachable; 2 Redis unusable',
   examples: ['nest-dq find --tube order.cancel --key order-42'],
   async run(args, { runtime }) {
     const { inspector, producer } = runtime;
-    const ref = referenceOf(args);
+    const ref = await foundReference(args, inspector);
+    if (!ref) return unfound(args);
     const job = await producer.find(ref);
     if (job) {
       // The ledger has no keys, so that of a job named otherwise is read from one of its copies.
@@ -91,6 +94,7 @@ export const move = clusterCommand({
   async run(args, { runtime }) {
     const when = args.instant('to', runtime.now());
     if (!when) throw args.wrong('missing --to: expected a time, such as --to 15m.');
+    checkFuture(args, 'to', when, runtime.now(), '`nest-dq run` runs the job now');
     return actOnOne(args, runtime, 'reschedule', 'rescheduled', (ref) =>
       runtime.producer.reschedule(ref, when),
     );

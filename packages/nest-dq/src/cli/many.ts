@@ -4,6 +4,7 @@ import type { WaitingFilter } from '../operate/waiting-filter.js';
 import type { BulkOptions, BulkProgress, MoveExample } from '../operate/bulk.js';
 import { MOST_PER_MINUTE } from '../operate/spread.js';
 import { actOnMany, BULK_FLAGS, BULK_STATUS, limitOf } from './bulk.js';
+import { checkFuture } from './future.js';
 import { clusterCommand } from './cluster.js';
 
 const STATES = ['waiting', 'retrying'] as const;
@@ -91,6 +92,7 @@ export const moveMany = clusterCommand({
       throw args.wrong(
         `expected one of --at, --later, --earlier, --spread and --per-minute, got ${when ? more.length + 1 : 0}.`,
       );
+    if (at) checkFuture(args, 'at', at, now, '`--at 0s` moves them to now');
     let span: BulkProgress<MoveExample>['spread'];
     const start = async function* (options: BulkOptions) {
       for await (const progress of runtime.control.rescheduleMany(tube, filter, when, options)) {

@@ -3,6 +3,7 @@ import type { BulkOptions, MoveExample } from '../operate/bulk.js';
 import { MOST_PER_MINUTE } from '../operate/spread.js';
 import { ACT_FLAGS, actOnMany } from './bulk.js';
 import { moved } from './many.js';
+import { checkFuture } from './future.js';
 import { note } from './process.js';
 import { unknownTube, warnedOfUnknown } from './unknown-tube.js';
 import { clusterCommand, type Connected } from './cluster.js';
@@ -51,6 +52,7 @@ export const pause = clusterCommand({
   async run(args, { runtime }) {
     const tube = args.required('TUBE');
     const until = args.instant('until', runtime.now());
+    if (until) checkFuture(args, 'until', until, runtime.now(), '`nest-dq resume` ends a pause');
     const unknown = args.has('force') ? undefined : await unknownTube(runtime.inspector, tube);
     if (unknown) {
       note(`${unknown.text} To pause it in advance: --force`);

@@ -8,7 +8,7 @@ import { isCopyOf, ledgerGroup, type CopyHeader } from '../copies/header.js';
 import { formatRef, parseRef, type JobTarget } from '../copies/job-ref.js';
 import { isUnknown, parseLocation, type Place } from '../copies/location.js';
 import { failedAttempt } from '../copies/make-dead-letter.js';
-import { toError } from '../errors.js';
+import { DqError, factOf, toError } from '../errors.js';
 import { withinLimit } from '../time/call-limit.js';
 import type { TubeLimits } from '../ledger/limits/limits.js';
 import type { Presence, PresentProcess } from '../fleet/presence.js';
@@ -136,7 +136,7 @@ async function ask(
     ]);
     return { trace, letter, finished: entry && finishedView(entry, tube, settings.prefix) };
   } catch (thrown) {
-    return { ledgerAway: toError(thrown).message };
+    return { ledgerAway: thrown instanceof DqError ? factOf(thrown) : toError(thrown).message };
   }
 }
 

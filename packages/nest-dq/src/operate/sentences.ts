@@ -1,4 +1,4 @@
-import { spelled } from 'nest-handlers/time';
+import { span } from 'nest-handlers/time';
 import type { DeadLetter } from '../api/dead-letter.js';
 import { show } from '../errors.js';
 import type {
@@ -28,11 +28,11 @@ const SENTENCES: { readonly [Case in ExplanationCase]: (details: ExplanationDeta
   done({ startedAt, finished }) {
     if (!finished) return startedAt ? `Done; its last run started at ${at(startedAt)}.` : 'The job is done.';
     const { endedAt, took, process, attempt } = finished;
-    return `Completed at ${at(endedAt)} in process ${process}, attempt ${attempt}, took ${spelled(took)}.`;
+    return `Completed at ${at(endedAt)} in process ${process}, attempt ${attempt}, took ${span(took)}.`;
   },
   revoked: () => 'Revoked, so it no longer starts.',
   running({ attempt, startedAt, runningFor = 0, process }) {
-    const since = startedAt ? ` since ${at(startedAt)} (${spelled(runningFor)})` : '';
+    const since = startedAt ? ` since ${at(startedAt)} (${span(runningFor)})` : '';
     const where = process ? `, in process ${process.pid} on ${process.host}` : '';
     return `Running${since}: attempt ${attempt}${where}.`;
   },
@@ -45,9 +45,9 @@ const SENTENCES: { readonly [Case in ExplanationCase]: (details: ExplanationDeta
     awaited
       ? 'Lost: no node has a copy any more, but the ledger still expects it to run.'
       : 'No node has a copy any more, and the ledger has no record of it: it ended long ago, or is lost.',
-  'not-due': ({ dueAt, dueIn }) => `Not due until ${at(dueAt)} (in ${spelled(dueIn)}).`,
+  'not-due': ({ dueAt, dueIn }) => `Not due until ${at(dueAt)} (in ${span(dueIn)}).`,
   retrying: ({ dueAt, dueIn, attempt }) =>
-    `Waiting for a retry after attempt ${attempt}, due at ${at(dueAt)} (in ${spelled(dueIn)}).`,
+    `Waiting for a retry after attempt ${attempt}, due at ${at(dueAt)} (in ${span(dueIn)}).`,
   paused: ({ tube, since, until, ...due }) =>
     `${dueSince(due)}, but tube ${tube} is paused (since ${at(since)}, until ${until ? at(until) : 'it is resumed'}).`,
   left: ({ leaseEndedAt }) =>
@@ -61,7 +61,7 @@ const SENTENCES: { readonly [Case in ExplanationCase]: (details: ExplanationDeta
     const told = others ? `; about ${others.due} due and ${others.running} running in its tube` : '';
     return `${dueSince(due)}, waiting for a process to take it${told}.`;
   },
-  coming: ({ readyIn, ...due }) => `${dueSince(due)}; its next copy comes back in ${spelled(readyIn)}.`,
+  coming: ({ readyIn, ...due }) => `${dueSince(due)}; its next copy comes back in ${span(readyIn)}.`,
   buried: (due) => `${dueSince(due)}, but its copies are buried, and stay so until kicked.`,
 };
 
@@ -81,12 +81,12 @@ function limitText(limit: UsedLimit): string {
     case 'perGroup':
       return `${most} per group at a time (running in group ${show(limit.group)}: ${limit.running})`;
     case 'rate':
-      return `${most} in ${spelled(limit.per)}; the next may start at ${at(limit.nextAt)} (in ${spelled(limit.nextIn)})`;
+      return `${most} in ${span(limit.per)}; the next may start at ${at(limit.nextAt)} (in ${span(limit.nextIn)})`;
   }
 }
 
 function dueSince({ dueAt, overdueFor = 0 }: DueSince): string {
-  return dueAt ? `Overdue since ${at(dueAt)} (${spelled(overdueFor)})` : 'Due now';
+  return dueAt ? `Overdue since ${at(dueAt)} (${span(overdueFor)})` : 'Due now';
 }
 
 function at(time: Date): string {

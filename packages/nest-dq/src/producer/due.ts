@@ -1,4 +1,4 @@
-import { showInstant, type Clock, type Duration, type FromNow, type When } from 'nest-handlers/time';
+import { showInstant, span, type Clock, type Duration, type FromNow, type When } from 'nest-handlers/time';
 import type { StoredTube } from '../api/tube.js';
 import { LONGEST_DELAY_S } from '../copies/timing.js';
 import { DqError, wrongValue } from '../errors.js';
@@ -31,7 +31,7 @@ export function dueAt(when: When, allowPast: boolean, fromNow = BY_DELAY): Due {
     if (instant < now - PAST_TOLERANCE && !allowPast) {
       throw new DqError(
         'DQ_PAST_TIME',
-        `the time is ${showInstant(instant)}, ${Math.round(now - instant)} ms ago: ` +
+        `the time is ${showInstant(instant)}, ${span(now - instant)} ago: ` +
           'expected a time in the future; `allowPast: true` runs the job now',
       );
     }

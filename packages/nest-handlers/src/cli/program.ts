@@ -21,6 +21,8 @@ export interface Program {
   readonly topics?: Readonly<Record<string, Topic>>;
   /** Whether an error, other than a `WrongArguments`, is about an argument. */
   isAboutArguments(error: unknown): boolean;
+  /** Returns an error as one sentence for people. @default its message */
+  readonly messageOf?: (error: Error) => string;
 }
 
 /** Runs the program with the arguments of this process. */
@@ -50,6 +52,7 @@ export function stdoutPage(isWide = false): Page {
   const { stdout } = process;
   return {
     width: stdout.isTTY && !isWide ? stdout.columns : Infinity,
+    wideFlag: '--wide',
     paint: (style, text) => styleText(style, text, { stream: stdout }),
   };
 }
@@ -66,14 +69,17 @@ async function runProgram(program: Program, args: readonly string[]): Promise<nu
   try {
     return await runOne(program, args);
   } catch (error) {
-    printNote(name, error instanceof Error ? error.message : String(error));
+    const { messageOf = ({ message }: Error) => message } = program;
+    printNote(name, error instanceof Error ? messageOf(error) : String(error));
     if (error instanceof Failure) return error.status;
     if (!(error instanceof WrongArguments) && !program.isAboutArguments(error)) return 1;
-    const command = nameIn(commands, args);
+    const command = nameIn(commands, args) ?? groupIn(commands, args);
     const what =
       command === undefined
         ? `Run \`${name} help\` for the commands`
-        : `Run \`${name} help ${command}\` for its flags`;
+        : nameIn(commands, args) === undefined
+          ? `Run \`${name} help ${command}\` for its commands`
+          : `Run \`${name} help ${command}\` for its flags`;
     process.stderr.write(`${what}.\n`);
     return 2;
   }
@@ -107,12 +113,20 @@ function nameIn(
   return [`${first} ${second}`, first].find((name) => Object.hasOwn(commands, name));
 }
 
+/** Returns the first word of the arguments if commands of two words begin with it. */
+function groupIn(commands: Program['commands'], [first = '']: readonly string[]): string | undefined {
+  return groupOf(Object.keys(commands), first).length > 0 ? first : undefined;
+}
+
 async function withoutCommand(program: Program, [first, ...more]: readonly string[]): Promise<number> {
   const names = Object.keys(program.commands);
   if (first === '--version') return shown(`${program.version}\n`);
   if (first === '--help' || first === '-h') return shown(await overview(program, names));
   if (first === 'help') return help(program, more);
-  if (first === undefined) throw new WrongArguments('No command given.');
+  if (first === undefined) {
+    process.stderr.write(await overview(program, names));
+    return 2;
+  }
   if (first.startsWith('-')) throw new WrongArguments(`No command before ${first}.`);
   const group = groupOf(names, first);
   const [second] = more;

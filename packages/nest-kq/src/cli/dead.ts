@@ -1,4 +1,4 @@
-import { distance, facts, instant, table } from 'nest-handlers/cli';
+import { column, distanceCell, facts, instant, table } from 'nest-handlers/cli';
 import { systemClock } from 'nest-handlers/time';
 import type { KqDeadLetter, KqDeadLetterSummary } from '../dead-letters/kq-dead-letters.js';
 import { leaderlessFact } from '../driver/known-ends.js';
@@ -48,15 +48,23 @@ export const deadList = clusterCommand({
       ...(cursor !== undefined && { cursor }),
     });
     const now = systemClock.wall();
-    const head = ['PARTITION', 'OFFSET', 'DIED', 'ORIGIN', 'GROUP', 'KEY', 'ERROR'];
+    const head = [
+      'PARTITION',
+      'OFFSET',
+      column('time', 'DIED'),
+      'ORIGIN',
+      'GROUP',
+      'KEY',
+      column('reason', 'ERROR'),
+    ];
     const rows = page.letters.map(({ partition, offset, diedAt, origin, group, key, error }) => [
       String(partition),
       offset,
-      distance(diedAt.getTime() - now),
+      distanceCell(diedAt.getTime() - now),
       origin.topic,
       group ?? '',
-      short(key ?? ''),
-      short(`${error.name}: ${error.message}`),
+      key ?? '',
+      `${error.name}: ${error.message}`,
     ]);
     const none = page.cursor === undefined ? 'no dead letters' : 'no dead letters on this page';
     const lines = [

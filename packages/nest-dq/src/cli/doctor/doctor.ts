@@ -11,6 +11,7 @@ import { DqRuntime } from '../../nest/runtime.js';
 import type { Clock } from 'nest-handlers/time';
 import { CONNECTION_FLAGS } from '../connection-flags.js';
 import { WATCH_FLAG, watched } from '../screen.js';
+import { causeOf, LEDGER_ADVICE } from '../ledger-down.js';
 import { givenOptions, resolveSettings } from '../settings.js';
 import { failure, showChecks, statusOf, type Check } from './check.js';
 import { checkKeys } from './keys.js';
@@ -23,6 +24,8 @@ import { checkTubes, countTubes } from './tubes.js';
 
 /** Time limit for reading processes and nodes from the ledger. */
 const LIMIT_MS = 2_000;
+/** Redis's own errors, as opposed to those of a connection. */
+const REFUSAL = /\b(ERR|NOPERM|NOAUTH|NOSCRIPT|READONLY|OOM|MISCONF|LOADING|BUSY)\b/;
 const WORDS = ['ok', 'warning', 'failure'] as const;
 
 /** Unlike other commands, connects on its own, since it must report what is wrong with a server that refuses connections. */
@@ -70,7 +73,7 @@ async function examine(settings: ResolvedOptions): Promise<Check[]> {
     // Without Redis nobody reserves, and nothing is known of processes and letters: effects of the one failure above them.
     const now = () => ledger.tube(prefix as StoredTube).now();
     const tubes = known?.facts
-      ? await checkTubes(nodes, prefix, { now: now(), processes, ledger })
+      ? await checkTubes(nodes, prefix, { now: now(), processes, ledger, replicas: settings.replicas })
       : countTubes(nodes);
     const keys =
       seal && known?.facts ? await checkKeys(nodes, { seal, ledger, cluster, waiting, clock }) : [];
@@ -113,7 +116,10 @@ async function askLedger(
   }
 }
 
-function refusal({ message }: Error): Check {
+/** Redis answered a moment ago: it ended since, or refuses scripts. */
+export function refusal(error: Error): Check {
+  const message = causeOf(error);
+  if (!REFUSAL.test(message)) return failure('redis', `answers no more: ${message}`, LEDGER_ADVICE);
   const advice = 'check the permissions of its user: docs/clusters.md lists those that nest-dq needs';
   return failure('redis', `answers, but nest-dq's scripts fail: ${message}`, advice);
 }
