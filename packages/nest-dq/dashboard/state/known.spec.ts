@@ -52,6 +52,13 @@ describe('what is known', () => {
     expect([back.tubes!.tubes, back.asOf]).toEqual([[resumed], {}]);
   });
 
+  it('keeps how many listed jobs were due, as nodes also count copies of jobs that are over', () => {
+    const listed = { ...MAIL, due: 1, listed: 6, overdue: 1 };
+    const first = keepKnown(undefined, state(FIRST, { tubes: tubes([listed]) }));
+    const bare = { tube: 'mail', nodes: 3, waiting: 5, due: 6 };
+    expect(keepKnown(first, state(SECOND, { tubes: tubes([bare]) })).tubes!.tubes).toEqual([listed]);
+  });
+
   it('keeps tubes that only nodes have that are away', () => {
     const first = keepKnown(undefined, state(FIRST, { tubes: tubes([MAIL]) }));
     const away = keepKnown(first, state(SECOND, { tubes: tubes([], ['a:1']) }));

@@ -65,10 +65,21 @@ function tubesOf(
   return { list: { ...next, tubes: list }, areOld: missing.length > 0, lackFacts };
 }
 
-/** The ledger knows these, and it alone. */
+/** The ledger knows these, and it alone; nodes also count due copies of jobs that are over. */
 function withFacts(tube: TubeWire, before: TubeWire): TubeWire {
-  const { dead, paused, limits, listed, overdue, retrying, oldestDue, overdueFor, consumers } = before;
-  return { dead, paused, limits, listed, overdue, retrying, oldestDue, overdueFor, consumers, ...tube };
+  const { dead, paused, limits, listed = 0, overdue, retrying, oldestDue, overdueFor, consumers } = before;
+  const facts = {
+    dead,
+    paused,
+    limits,
+    listed: before.listed,
+    overdue,
+    retrying,
+    oldestDue,
+    overdueFor,
+    consumers,
+  };
+  return { ...facts, ...tube, ...(listed > 0 && before.due !== undefined && { due: before.due }) };
 }
 
 function nodesOf(

@@ -4,7 +4,7 @@ import { withDead } from '../../spec-support/dead-job.js';
 import type { StoredTube } from '../api/tube.js';
 import { joined } from '../../spec-support/other-process.js';
 import { StoredWaitingJobs } from '../embedded/stored-waiting-jobs.js';
-import { countsOf, unconsumedTubes, viewOfTube, viewOfTubes } from './tube-view.js';
+import { countsOf, isWhollyListed, unconsumedTubes, viewOfTube, viewOfTubes } from './tube-view.js';
 
 describe('the view of a tube', () => {
   it('counts jobs and not copies', async () => {
@@ -42,6 +42,15 @@ describe('the view of a tube', () => {
     const late = { listed: 3, overdue: 2, oldestDue: first.dueAt, overdueFor: 90_000 };
     expect(await inspector.tube('t')).toMatchObject(late);
     expect((await inspector.tubes()).tubes).toMatchObject([late]);
+  });
+
+  it('knows from the list what is due, unless nodes have more jobs than it and dead letters explain', () => {
+    const view = { tube: 't', nodes: 3, waiting: 260, due: 6, listed: 261, overdue: 1, dead: 5 };
+    expect(isWhollyListed(view)).toBe(true);
+    expect(isWhollyListed({ ...view, dead: 4 })).toBe(false);
+    expect(isWhollyListed({ ...view, waiting: 0, listed: 0, overdue: 0, due: 3 })).toBe(false);
+    const { overdue: _overdue, ...untold } = view;
+    expect(isWhollyListed(untold)).toBe(false);
   });
 
   it('finds the tubes that have due jobs and that nobody consumes', async () => {

@@ -23,7 +23,10 @@ export interface TubeView {
   readonly nodes: number;
   /** Approximate number of jobs waiting for their time, or for a retry. */
   readonly waiting?: number;
-  /** Approximate number of due jobs not reserved yet. */
+  /**
+   * Number of due jobs not reserved yet: `overdue`, since nodes also count copies of dead letters that nobody takes away while the
+   * tube is paused or not consumed. Approximate if jobs aren't listed, or the ledger didn't answer.
+   */
   readonly due?: number;
   /** Approximate number of jobs that run, or are reserved and about to run. */
   readonly running?: number;
@@ -166,14 +169,23 @@ async function viewsOf(
   return tubes.map((stored, i) => {
     const stats = [...byNode.values()].map((all) => all[i]).filter((each) => typeof each === 'object');
     const tube = withoutPrefix(stored, settings.prefix);
-    return {
+    const view = {
       tube,
       nodes: byNode.size,
       ...(byNode.size > 0 && countsOf(stats, perJob)),
       ...byLedger.get(stored),
+    };
+    return {
+      ...view,
+      ...(isWhollyListed(view) && { due: view.overdue! }),
       ...(loads && { consumers: loads.get(tube)?.length ?? 0 }),
     };
   });
+}
+
+/** Whether all waiting jobs seem to be listed: nodes have no more than these, besides copies of dead letters. */
+export function isWhollyListed({ waiting = 0, due = 0, listed = 0, overdue, dead = 0 }: TubeView): boolean {
+  return overdue !== undefined && listed > 0 && waiting + due <= listed + dead;
 }
 
 type LedgerFacts = Pick<
