@@ -42,9 +42,9 @@ it('says that a page opened while the ledger is away cannot be read, and reads i
   await page.locator('rect.tube').waitFor();
   await suite.servers.redis.kill();
   await page.reload();
-  await page.getByRole('alert').filter({ hasText: 'DQ_LEDGER_DOWN' }).waitFor();
+  await page.getByRole('alert').filter({ hasText: 'Redis is down' }).waitFor();
   await suite.servers.redis.restart();
-  await page.getByRole('alert').filter({ hasText: 'DQ_LEDGER_DOWN' }).waitFor({ state: 'detached' });
+  await page.getByRole('alert').filter({ hasText: 'Redis is down' }).waitFor({ state: 'detached' });
   await page.locator('rect.tube').waitFor();
 }, 60_000);
 

@@ -47,7 +47,7 @@ class Pages {
 
   async areCalm() {
     for (const [page, name] of this.named()) {
-      await page.getByRole('status').filter({ hasText: 'All well' }).waitFor({ timeout: 40_000 });
+      await page.getByRole('status').filter({ hasText: 'No alarms' }).waitFor({ timeout: 40_000 });
       await page.getByRole('region', { name: 'Status' }).waitFor({ state: 'detached' });
       await this.hasTab(page, `${name} · nest-dq`, 'well');
     }
@@ -107,6 +107,18 @@ it('two pages say what is wrong at each step of an outage, keep what they knew, 
   await paused.getByText(/since .* by ann/).waitFor();
   await paused.getByRole('button', { name: /^Resume/ }).waitFor();
 
+  // Pages that are visited before the outage.
+  const { page: third, problems } = await browser.open(app.at('job', { tube: ORDERS, key: 'order-42' }));
+  problems.expect(AWAY);
+  const lists = { 'Dead letters': 'no such mailbox', 'Operator actions': 'ann', History: 'Table view' };
+  const goTo = (name: string) => third.getByRole('navigation').getByRole('link', { name }).click();
+  for (const [name, fact] of Object.entries(lists)) {
+    await goTo(name);
+    await third.getByRole('main').getByText(fact).first().waitFor();
+  }
+  await third.goto(app.at('job', { tube: ORDERS, key: 'order-42' }));
+  await third.getByRole('heading', { name: 'Not due yet' }).waitFor();
+
   // A node is killed.
   await one!.kill();
   await pages.areAlarmed(
@@ -155,6 +167,43 @@ it('two pages say what is wrong at each step of an outage, keep what they knew, 
   expect(await accessibilityFindings(waiting)).toEqual([]);
   await pages.keepTheirFacts();
 
+  // A job keeps its facts, and every list and figure of the ledger has its age.
+  const asOf = /^As of \d\d:\d\d:\d\d\. Redis is down;/;
+  await third.getByText(asOf).waitFor();
+  await third.getByRole('heading', { name: 'Not due yet' }).waitFor();
+  expect(await third.getByRole('region', { name: 'Copies' }).getByRole('row').count()).toBe(4);
+  for (const [name, fact] of Object.entries(lists)) {
+    await goTo(name);
+    await third.getByText(asOf).first().waitFor();
+    await third.getByRole('main').getByText(fact).first().waitFor();
+  }
+  await goTo('Running now');
+  await third
+    .getByRole('main')
+    .getByText(/^as of /)
+    .waitFor();
+  await third.goto(app.at(`tubes/${GIVES_UP}`));
+  for (const name of ['Job counts', 'Consumption', 'Processes'])
+    await third
+      .getByRole('region', { name })
+      .getByText(/^as of /)
+      .waitFor();
+  expect(await accessibilityFindings(third)).toEqual([]);
+  const problem = first.getByRole('region', { name: 'Problems' });
+  await problem.getByText(/^as of /).waitFor();
+  await problem
+    .getByRole('row')
+    .filter({ hasText: GIVES_UP })
+    .getByText(/since .* by ann/)
+    .waitFor();
+
+  // A page that is opened now says what it can't know, without codes.
+  await third.goto(app.at('job', { tube: ORDERS, key: 'order-42' }));
+  await third.reload();
+  await third.getByText('Copies can’t be looked up without Redis.').waitFor();
+  await third.getByText(/^Redis doesn’t answer, so no job runs/).waitFor();
+  expect(await third.getByText(/DQ_|No known copies/).count()).toBe(0);
+
   // A paused tube stays paused.
   await first.getByRole('navigation').getByRole('link', { name: 'Tubes' }).click();
   const tube = first.getByRole('table', { name: 'Tubes' }).getByRole('row').filter({ hasText: GIVES_UP });
@@ -176,6 +225,8 @@ it('two pages say what is wrong at each step of an outage, keep what they knew, 
   await redis.restart();
   await pages.areAlarmed('failure', 'Only 1 of 3 nodes are up');
   await waiting.getByText(/^As of /).waitFor({ state: 'detached' });
+  await third.getByRole('heading', { name: 'Not due yet' }).waitFor();
+  await third.context().close();
   two!.thaw();
   await pages.areAlarmed('warning', `Node ${one!.endpoint} is down`);
   await one!.restart();

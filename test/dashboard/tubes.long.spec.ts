@@ -21,6 +21,13 @@ it('pauses a tube, and resumes it', async () => {
   await eventually('what waited ran', () => app.ran.length === 1);
 });
 
+it('shows the history of a tube for the range that is chosen', async () => {
+  const app = await start();
+  const { page } = await browser.open(app.at(`tubes/${ORDERS}`));
+  await page.getByRole('main').getByRole('button', { name: 'Hour', exact: true }).click();
+  await eventually('the address has the range', () => page.url().endsWith(`tubes/${ORDERS}?span=hour`));
+});
+
 it('pauses a tube for an hour, and shows until when', async () => {
   const app = await start();
   const { page } = await browser.open(app.at(`tubes/${ORDERS}`));
@@ -95,7 +102,14 @@ it('shows a tube from the live state, and does not ask for what it has', async (
 it('asks whether the name of an unknown tube to pause is right', async () => {
   const app = await start({ jobs: optionsOf(suite.servers) });
   const { page } = await browser.open(app.at('tubes/order.cancle'));
-  await page.getByRole('button', { name: /^Pause/ }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
-  await page.getByText('and it has no jobs. Check the name.').waitFor();
+  const [main, dialog] = [page.getByRole('main'), page.getByRole('dialog')];
+  const warning = /it has no jobs\. Check the name\./;
+  await main.getByText(warning).waitFor();
+  await main.getByRole('button', { name: /^Pause/ }).click();
+  await dialog.getByText(warning).waitFor();
+  await dialog.getByRole('button', { name: 'Pause' }).click();
+  await page.locator('.notices').getByText(warning).waitFor();
+  await page.goto(app.at('history', { tube: 'order.cancle' }));
+  const option = main.getByRole('option', { name: 'order.cancle (not known)' });
+  await option.waitFor({ state: 'attached' });
 }, 60_000);

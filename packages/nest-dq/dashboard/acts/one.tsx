@@ -4,6 +4,7 @@ import { showDialog } from '../state/dialog.js';
 import { tell } from '../state/notice.js';
 import { session } from '../state/session.js';
 import { Dialog } from '../parts/dialog.js';
+import { plainReason } from '../parts/failure.js';
 import { t } from '../words/language.js';
 import type { WordKey } from '../words/words.js';
 import { ConfirmForm, useConfirming } from './confirming.js';
@@ -52,7 +53,8 @@ export async function tryAct<Name extends keyof SingleActs>(
 
 export function errorText(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return error instanceof RequestError ? `${error.code}: ${text}` : text;
+  if (!(error instanceof RequestError)) return text;
+  return plainReason(error.code) ?? `${error.code}: ${text}`;
 }
 
 /**

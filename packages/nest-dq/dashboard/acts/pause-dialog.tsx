@@ -7,18 +7,30 @@ import { ConfirmForm, useConfirming } from './confirming.js';
 import { tryAct } from './one.js';
 import { PAUSE_ENDS, pauseUntil, type PauseEnd } from './pause-end.js';
 
-/** Asks for how long, and pauses the tube. */
-export function askPause(tube: string, after: () => void): void {
-  showDialog(<PauseDialog tube={tube} after={after} />);
+/**
+ * Asks for how long, and pauses the tube.
+ * @param isUnknown Whether its name may be wrong.
+ */
+export function askPause(tube: string, after: () => void, isUnknown = false): void {
+  showDialog(<PauseDialog tube={tube} after={after} isUnknown={isUnknown} />);
 }
 
-function PauseDialog({ tube, after }: { readonly tube: string; readonly after: () => void }) {
+function PauseDialog({
+  tube,
+  after,
+  isUnknown,
+}: {
+  readonly tube: string;
+  readonly after: () => void;
+  readonly isUnknown: boolean;
+}) {
   const [end, setEnd] = useState<PauseEnd>('resumed');
   const [field, setField] = useState('');
   const confirming = useConfirming('pause');
   const chosen = pauseUntil(end, field, now.peek());
   return (
     <Dialog title={t('pause.title', { tube })}>
+      {isUnknown && <p class="warning">{t('tube.unknown')}</p>}
       <p>{t('pause.text')}</p>
       <ConfirmForm
         confirming={confirming}

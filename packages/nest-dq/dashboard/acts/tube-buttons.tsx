@@ -1,4 +1,5 @@
 import type { TubeWire } from '../../src/dashboard/wire.js';
+import { isUnknownTube } from '../figures/unknown-tube.js';
 import { t } from '../words/language.js';
 import { ActButton } from './act-button.js';
 import { askPause } from './pause-dialog.js';
@@ -6,12 +7,13 @@ import { resume } from './resume.js';
 
 /** Pauses and resumes a tube. The next live state shows it. */
 export function TubeButtons({
-  tube: { tube, paused, dead, due = 0, overdue = due },
+  tube: view,
   after = () => undefined,
 }: {
-  readonly tube: Pick<TubeWire, 'tube' | 'paused' | 'dead' | 'due' | 'overdue'>;
+  readonly tube: TubeWire;
   readonly after?: () => void;
 }) {
+  const { tube, paused, dead, due = 0, overdue = due } = view;
   // Without the ledger's first answer it is unknown whether the tube is paused.
   if (!paused && dead === undefined) return null;
   return paused ? (
@@ -22,6 +24,11 @@ export function TubeButtons({
       onClick={() => resume(tube, overdue, after)}
     />
   ) : (
-    <ActButton act="pause" label={t('act.pause')} about={tube} onClick={() => askPause(tube, after)} />
+    <ActButton
+      act="pause"
+      label={t('act.pause')}
+      about={tube}
+      onClick={() => askPause(tube, after, isUnknownTube(view))}
+    />
   );
 }

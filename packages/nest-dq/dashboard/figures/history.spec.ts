@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { barsOf, shortHistoryFrom, tubeHistoryOf } from './history.js';
+import { barsOf, firstHourOf, shortHistoryFrom, tubeHistoryOf } from './history.js';
 import { addLateness, latenessAt, type Lateness } from './lateness.js';
 import { spanOf } from './scales.js';
 import { LATENESS_STEPS, stepMarks, stepOf } from './steps.js';
@@ -109,5 +109,20 @@ describe('tubeHistoryOf', () => {
     );
     expect([half, p50]).toEqual([1, [undefined, 1, undefined, 2]]);
     expect(shortHistoryFrom([{ ...histories[0]!, minutes: [] }])).toBeUndefined();
+  });
+
+  it('of a young cluster begins with its first hour, so that its line is no wider than what is known', () => {
+    const at = (hour: number) => ({ at: new Date(hour * 60 * MINUTE).toISOString(), started: [1] });
+    const tube = { tube: 't', perMinute: 1, minutes: [] };
+    const histories = [
+      { ...tube, hours: [at(5), at(7)] },
+      { ...tube, tube: 'u', hours: [at(4)] },
+    ];
+    const from = firstHourOf(histories)!;
+    expect(from).toBe(4 * 60 * MINUTE);
+    const end = 7.5 * 60 * MINUTE;
+    const span = spanOf(from, end, 5, () => 0);
+    expect(tubeHistoryOf(histories[0]!, span).p50).toEqual([undefined, 1, undefined, 1]);
+    expect(firstHourOf([])).toBeUndefined();
   });
 });

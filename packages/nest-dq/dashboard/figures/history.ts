@@ -67,6 +67,12 @@ export function shortHistoryFrom(histories: TubeHistoriesWire): number | undefin
   return starts.length === 0 ? undefined : Math.min(...starts);
 }
 
+/** The first hour in which anything ran. */
+export function firstHourOf(histories: TubeHistoriesWire): number | undefined {
+  const starts = histories.flatMap(({ hours }) => hours.map(({ at }) => Date.parse(at)));
+  return starts.length === 0 ? undefined : Math.min(...starts);
+}
+
 function classesOf(started: readonly number[]): Lateness {
   const upTo = (end: number) => (end === Infinity ? null : end);
   return LATENESS_STEPS.map((end, i) => ({ upTo: upTo(end), started: started[i] ?? 0 }));

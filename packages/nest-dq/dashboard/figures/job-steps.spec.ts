@@ -91,6 +91,23 @@ describe('the steps of a job', () => {
     ]);
   });
 
+  it('tell attempts that reported nothing from those whose errors are not kept', () => {
+    const untold = (job: Partial<ExplanationWire>) =>
+      jobSteps({ ...JOB, state: 'retrying', dueAt: 'retry', ...job } as ExplanationWire).filter(
+        ({ kind }) => kind === 'untold',
+      );
+    const left = (from: number, to = from) => ({ kind: 'untold', from, to, left: true });
+    expect(untold({ attempt: 3, failedAttempts: [failed(2)] })).toEqual([left(1), left(3)]);
+    const three = [failed(3), failed(5), failed(6)];
+    expect(untold({ attempt: 6, failedAttempts: three })).toEqual([
+      { kind: 'untold', from: 1, to: 2 },
+      left(4),
+    ]);
+    expect(untold({ attempt: 2 })).toEqual([{ kind: 'untold', from: 1, to: 2 }]);
+    const gone = { because: 'left', details: { leaseEndedAt: 'end' } } as const;
+    expect(untold({ attempt: 2, ...gone })).toEqual([{ kind: 'untold', from: 1, to: 1 }, left(2)]);
+  });
+
   it('that runs end with the run, and where it is', () => {
     const run = { startedAt: 'start', process: { id: 'p', host: 'web-1', pid: 7 } };
     expect(

@@ -16,8 +16,11 @@ export type JobStep =
       /** Time in ms, of an attempt whose end is kept. */
       readonly took?: number;
     }
-  /** Attempts that reported nothing, or whose errors weren't kept. `from` and `to` are the same for one. */
-  | { readonly kind: 'untold'; readonly from: number; readonly to: number }
+  /**
+   * Attempts that reported nothing, or whose errors weren't kept. `from` and `to` are the same for one. `left`: they reported
+   * nothing, so their process ended or was cut off.
+   */
+  | { readonly kind: 'untold'; readonly from: number; readonly to: number; readonly left?: true }
   | { readonly kind: 'next'; readonly attempt: number; readonly at: string }
   | { readonly kind: 'dead'; readonly at: string };
 
@@ -38,8 +41,16 @@ export function jobSteps(job: ExplanationWire): JobStep[] {
   return steps;
 }
 
-function attemptsOf({ failedAttempts = [], state, run, finished }: ExplanationWire, last: number): JobStep[] {
+/** The ledger keeps the last errors only. */
+const KEPT_ERRORS = 3;
+
+function attemptsOf(job: ExplanationWire, last: number): JobStep[] {
+  const { failedAttempts = [], state, run, finished, because } = job;
   const steps: JobStep[] = [];
+  const kept = failedAttempts.map((each) => each.attempt);
+  const isCut = kept.length >= KEPT_ERRORS; // earlier errors may have been dropped
+  const isLeft = (attempt: number) =>
+    (because === 'left' && attempt === last) || (kept.length > 0 && (!isCut || attempt > Math.min(...kept)));
   const isLastTold = state === 'running' || state === 'done';
   for (let attempt = 1; attempt <= last; attempt++) {
     const failed = failedAttempts.find((each) => each.attempt === attempt);
@@ -53,8 +64,9 @@ function attemptsOf({ failedAttempts = [], state, run, finished }: ExplanationWi
         ...(run && { at: run.startedAt }),
         ...(run?.process && { process: `${run.process.host}:${run.process.pid}` }),
       });
-    else if (before?.kind === 'untold') steps[steps.length - 1] = { ...before, to: attempt };
-    else steps.push({ kind: 'untold', from: attempt, to: attempt });
+    else if (before?.kind === 'untold' && (before.left ?? false) === isLeft(attempt))
+      steps[steps.length - 1] = { ...before, to: attempt };
+    else steps.push({ kind: 'untold', from: attempt, to: attempt, ...(isLeft(attempt) && { left: true }) });
   }
   return steps;
 }

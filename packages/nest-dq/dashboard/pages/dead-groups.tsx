@@ -38,6 +38,7 @@ export function DeadGroups({
   const { data, error, loading, again } = useLoad(
     (signal) => getData<DeadGroupsWire>('dead/groups', { tube, ...filter }, signal),
     [],
+    `dead groups ${JSON.stringify([tube, filter])}`,
   );
   const { groups, gone } = usePresent(data, tube, (signal) =>
     getData<DeadGroupsWire>('dead/groups', { tube, ...filter }, signal),

@@ -9,13 +9,15 @@ import { ErrorLine } from '../parts/error-line.js';
 import { Facts } from '../parts/facts.js';
 import { Failure } from '../parts/failure.js';
 import { JobState } from '../parts/job-state.js';
+import { jobSteps } from '../figures/job-steps.js';
 import { attemptText, JobTimeline } from '../parts/job-timeline.js';
 import { JsonView } from '../parts/json-view.js';
 import { useLoad } from '../parts/load.js';
 import { Payload } from '../parts/payload.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
-import { getData, inPath } from '../server/requests.js';
+import { lastRead } from '../parts/last-read.js';
+import { getData, inPath, RequestError } from '../server/requests.js';
 import { jobIn, refOf } from '../state/job-address.js';
 import { now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
@@ -25,6 +27,7 @@ import { count, duration, fromNow, fullTime } from '../words/say.js';
 import { whyText } from '../words/why.js';
 
 const FRESH = 5_000;
+const SHOWN_OF_REF = 16;
 const OVER: readonly (string | undefined)[] = ['done', 'revoked'];
 
 /** Everything that is known of one job. */
@@ -36,7 +39,8 @@ export function JobPage() {
 
 function Job({ job }: { readonly job: JobRefWire }) {
   const turn = Math.floor(now.value / FRESH);
-  const { data, error, again } = useLoad((signal) => getData<ExplanationWire>('job', job, signal), [turn]);
+  const about = `job ${JSON.stringify(job)}`;
+  const { data, error, again } = useLoad((signal) => explain(job, about, signal), [turn], about);
   if (!data) return error ? <Failure error={error} /> : <p class="faint">{t('loading')}</p>;
   const { state, deadLetter, attempt = 0, dueAt } = data;
   const isDead = deadLetter !== undefined;
@@ -52,6 +56,7 @@ function Job({ job }: { readonly job: JobRefWire }) {
         <h1 class="long">
           <bdi>{name}</bdi>
         </h1>
+        <span class="faint long">{data.tube}</span>
         {state && <JobState state={isDue ? 'due' : state} />}
         {attempt > 0 && <Badge tone="calm">{attemptText(attempt, data)}</Badge>}
         {canMove && <JobButtons job={named} tube={data.tube} name={name} after={again} />}
@@ -67,6 +72,15 @@ function Job({ job }: { readonly job: JobRefWire }) {
   );
 }
 
+/** Throws in an outage of the ledger if more was known before: that stays, with its age. */
+async function explain(job: JobRefWire, about: string, signal: AbortSignal): Promise<ExplanationWire> {
+  const told = await getData<ExplanationWire>('job', job, signal);
+  const last = lastRead(about)?.data as ExplanationWire | undefined;
+  if (told.because === 'ledger-away' && last && last.because !== 'ledger-away')
+    throw new RequestError('DQ_LEDGER_DOWN', told.details.error);
+  return told;
+}
+
 /** Facts about a job that is there, or was. For a key without one, even the id would be made up. */
 function Known({
   data,
@@ -79,13 +93,17 @@ function Known({
 }) {
   const { deadLetter, headers, priority, backoff, group, finished } = data;
   const hasCopy = data.copies.some(({ state }) => state !== 'missing');
+  const isOver = OVER.includes(data.state) || data.because === 'done' || data.because === 'dead';
+  const steps = jobSteps(data);
   return (
     <>
       <div class="columns">
-        <section class="card" aria-label={t('job.timeline')}>
-          <h2>{t('job.timeline')}</h2>
-          <JobTimeline job={data} />
-        </section>
+        {steps.length > 0 && (
+          <section class="card" aria-label={t('job.timeline')}>
+            <h2>{t('job.timeline')}</h2>
+            <JobTimeline job={data} steps={steps} />
+          </section>
+        )}
         <div class="rows">
           <section class="card" aria-label={t('job.record')}>
             <h2>{t('job.record')}</h2>
@@ -94,7 +112,10 @@ function Known({
                 [t('tube'), <a href={hashOf(['tubes', data.tube])}>{data.tube}</a>],
                 [t('job.key'), data.key && <Copied text={data.key} what={t('job.key')} />],
                 [t('job.id'), <Copied text={data.id} what={t('job.id')} />],
-                [t('job.ref'), data.ref && <CopyButton text={data.ref} what={t('job.ref')} />],
+                [
+                  t('job.ref'),
+                  data.ref && <Copied text={data.ref} what={t('job.ref')} shown={SHOWN_OF_REF} />,
+                ],
                 [t('job.due'), data.dueAt && <DueTime at={data.dueAt} />],
                 [t('finished.ended'), finished && <DueTime at={finished.endedAt} />],
                 [t('job.backoff'), backoff && backoffText(backoff)],
@@ -129,29 +150,35 @@ function Known({
           )}
         </section>
       )}
-      <section class="card" aria-label={t('job.copies')}>
-        <h2>{t('job.copies')}</h2>
-        <Table
-          label={t('job.copies')}
-          rows={data.copies}
-          keyOf={({ node, index }) => `${node} ${index}`}
-          empty={t('job.noCopies')}
-          columns={[
-            { head: t('node'), cell: ({ node }) => node },
-            { head: t('copy.index'), number: true, cell: ({ index }) => count(index) },
-            {
-              head: t('state'),
-              cell: ({ state: each }) => <Badge tone={toneOf(each)}>{t(`copy.${each}`)}</Badge>,
-            },
-            { head: t('copy.readyIn'), number: true, cell: ({ readyIn }) => duration(readyIn) },
-            { head: t('copy.age'), number: true, cell: ({ age }) => duration(age) },
-            { head: t('copy.reserves'), number: true, cell: ({ reserves }) => <Amount of={reserves} /> },
-            { head: t('copy.releases'), number: true, cell: ({ releases }) => <Amount of={releases} /> },
-            { head: t('copy.timeouts'), number: true, cell: ({ timeouts }) => <Amount of={timeouts} /> },
-          ]}
-        />
-      </section>
+      {(data.copies.length > 0 || !isOver) && <Copies data={data} />}
     </>
+  );
+}
+
+function Copies({ data }: { readonly data: ExplanationWire }) {
+  return (
+    <section class="card" aria-label={t('job.copies')}>
+      <h2>{t('job.copies')}</h2>
+      <Table
+        label={t('job.copies')}
+        rows={data.copies}
+        keyOf={({ node, index }) => `${node} ${index}`}
+        empty={t(data.because === 'ledger-away' ? 'job.copiesUnknown' : 'job.noCopies')}
+        columns={[
+          { head: t('node'), cell: ({ node }) => node },
+          { head: t('copy.index'), number: true, cell: ({ index }) => count(index) },
+          {
+            head: t('state'),
+            cell: ({ state: each }) => <Badge tone={toneOf(each)}>{t(`copy.${each}`)}</Badge>,
+          },
+          { head: t('copy.readyIn'), number: true, cell: ({ readyIn }) => duration(readyIn) },
+          { head: t('copy.age'), number: true, cell: ({ age }) => duration(age) },
+          { head: t('copy.reserves'), number: true, cell: ({ reserves }) => <Amount of={reserves} /> },
+          { head: t('copy.releases'), number: true, cell: ({ releases }) => <Amount of={releases} /> },
+          { head: t('copy.timeouts'), number: true, cell: ({ timeouts }) => <Amount of={timeouts} /> },
+        ]}
+      />
+    </section>
   );
 }
 
@@ -170,11 +197,20 @@ function Result({ finished }: { readonly finished: NonNullable<ExplanationWire['
   );
 }
 
-function Copied({ text, what }: { readonly text: string; readonly what: string }) {
+function Copied({
+  text,
+  what,
+  shown = text.length,
+}: {
+  readonly text: string;
+  readonly what: string;
+  /** Number of characters shown. @default all */
+  readonly shown?: number;
+}) {
   return (
     <span class="copied">
       <bdi>
-        <code class="long">{text}</code>
+        <code class="long">{text.length > shown ? `${text.slice(0, shown)}…` : text}</code>
       </bdi>
       <CopyButton text={text} what={what} />
     </span>

@@ -4,6 +4,7 @@ import { askFirst, doAct } from '../acts/one.js';
 import { isProbablyStuck } from '../figures/stuck.js';
 import { Badge } from '../parts/badge.js';
 import { useMeanRuns } from '../parts/mean-runs.js';
+import { AsOf } from '../parts/old.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { refOf } from '../state/job-address.js';
@@ -29,6 +30,8 @@ export function RunningPage() {
   const means = useMeanRuns();
   const processes = live.value?.processes;
   if (!processes) return <p class="faint">{t('loading')}</p>;
+  const asOf = live.value?.asOf.processes;
+  const reportedAt = asOf === undefined ? now.value : Date.parse(asOf);
   const running = processes.reduce(
     (sum, { tubes }) => sum + tubes.reduce((all, each) => all + each.running, 0),
     0,
@@ -42,8 +45,10 @@ export function RunningPage() {
           {t('running.total', { running: count(running), processes: count(processes.length) })}
         </span>
       </div>
-      <section class="card" aria-label={t('nav.running')}>
-        <p class="faint">{t('running.about')}</p>
+      <section class={asOf === undefined ? 'card' : 'card old'} aria-label={t('nav.running')}>
+        <p class="faint">
+          {t('running.about')} <AsOf at={asOf} />
+        </p>
         <Table
           label={t('nav.running')}
           rows={runs}
@@ -75,7 +80,7 @@ export function RunningPage() {
               place: 'end',
               number: true,
               cell: ({ since, tube }) => (
-                <RunFor ms={Math.max(0, now.value - Date.parse(since))} mean={means.get(tube)} />
+                <RunFor ms={Math.max(0, reportedAt - Date.parse(since))} mean={means.get(tube)} />
               ),
             },
             {

@@ -1,9 +1,13 @@
+import type { ComponentChildren } from 'preact';
 import type { TubeWire } from '../../src/dashboard/wire.js';
 import { TubeButtons } from '../acts/tube-buttons.js';
+import { isUnknownTube } from '../figures/unknown-tube.js';
 import { Amount } from '../parts/amount.js';
 import { Facts } from '../parts/facts.js';
 import { Failure } from '../parts/failure.js';
 import { useLoad, type Loaded } from '../parts/load.js';
+import { HistorySpan, historySpan } from '../parts/history-span.js';
+import { AsOf, Old } from '../parts/old.js';
 import { Paused } from '../parts/paused.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
@@ -11,6 +15,7 @@ import { getData, inPath } from '../server/requests.js';
 import { refOf } from '../state/job-address.js';
 import { live, now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
+import { go, route } from '../state/router.js';
 import { t } from '../words/language.js';
 import { limitsText } from '../words/limits.js';
 import { count, duration } from '../words/say.js';
@@ -20,7 +25,6 @@ import { HistoryCharts } from './history-charts.js';
 const FRESH_MS = 5_000;
 /** The same for what an embedded node counts only when it is asked, as it walks through all jobs. */
 const COUNTED = 15_000;
-const TWO_DAYS = 2 * 86_400_000;
 
 /** The tube as the live state tells it. Only what that lacks is asked for. */
 function useTube(tube: string): Loaded<TubeWire | undefined> {
@@ -37,9 +41,13 @@ function useTube(tube: string): Loaded<TubeWire | undefined> {
   return { ...asked, data: { ...told, listed, overdue, retrying, oldestDue, overdueFor } };
 }
 
-/** One tube, with its last two days. */
+/** One tube, with its history. */
 export function TubePage({ tube }: { readonly tube: string }) {
   const { data, error, again } = useTube(tube);
+  const { facts, processes: processesAsOf } = live.value?.asOf ?? {};
+  const old = (value: ComponentChildren) => <Old asOf={facts}>{value}</Old>;
+  const { name: spanName, length } = historySpan(route.value.query['span']);
+  const reportedAt = processesAsOf === undefined ? now.value : Date.parse(processesAsOf);
   const processes = (live.value?.processes ?? []).flatMap(({ id, host, pid, tubes }) =>
     tubes.filter((each) => each.tube === tube).map((each) => ({ id, host, pid, ...each })),
   );
@@ -47,7 +55,7 @@ export function TubePage({ tube }: { readonly tube: string }) {
     <>
       <div class="title">
         <h1 class="long">{tube}</h1>
-        {data && <Paused paused={data.paused} />}
+        {data && old(<Paused paused={data.paused} />)}
         {data && <TubeButtons tube={data} after={again} />}
         <a class="button" href={hashOf(['waiting'], { tube })}>
           {t('nav.waiting')}
@@ -62,51 +70,68 @@ export function TubePage({ tube }: { readonly tube: string }) {
           {t('nav.timeline')}
         </a>
       </div>
+      {data && facts === undefined && isUnknownTube(data) && <p class="card warn">{t('tube.unknown')}</p>}
       {error && <Failure error={error} />}
       {data && (
         <div class="columns">
           <section class="card" aria-label={t('tube.numbers')}>
-            <h2>{t('tube.numbers')}</h2>
+            <div class="card-head">
+              <h2>{t('tube.numbers')}</h2>
+              <AsOf at={facts} />
+            </div>
             <Facts
               facts={[
                 [t('tube.waiting'), <Amount of={data.waiting} />],
-                [t('tube.retrying'), <Amount of={data.retrying} />],
-                [t('tube.due'), <Amount of={data.due} />],
+                [t('tube.retrying'), old(<Amount of={data.retrying} />)],
+                [t('tube.due'), old(<Amount of={data.due} />)],
                 [t('tube.running'), <Amount of={data.running} />],
                 [
                   t('tube.dead'),
-                  <span class={data.dead ? 'bad' : ''}>
-                    <Amount of={data.dead} />
-                  </span>,
+                  old(
+                    <span class={data.dead ? 'bad' : ''}>
+                      <Amount of={data.dead} />
+                    </span>,
+                  ),
                 ],
-                [t('tube.listed'), <Amount of={data.listed} />],
-                [t('overdue'), data.overdue !== undefined && <Amount of={data.overdue} />],
-                [t('overdue.since'), data.oldestDue && <Time at={data.oldestDue} relative />],
+                [t('tube.listed'), old(<Amount of={data.listed} />)],
+                [t('overdue'), data.overdue !== undefined && old(<Amount of={data.overdue} />)],
+                [t('overdue.since'), data.oldestDue && old(<Time at={data.oldestDue} relative />)],
               ]}
             />
           </section>
           <section class="card" aria-label={t('tube.runs')}>
-            <h2>{t('tube.runs')}</h2>
+            <div class="card-head">
+              <h2>{t('tube.runs')}</h2>
+              <AsOf at={facts} />
+            </div>
             <Facts
               facts={[
-                [t('tube.consumers'), count(data.consumers)],
+                [t('tube.consumers'), old(count(data.consumers))],
                 [t('tube.watching'), count(data.watching)],
-                [t('tube.limits'), limitsText(data.limits)],
-                [t('limits.running'), data.limits?.running !== undefined && count(data.limits.running)],
-                [t('tube.pausedSince'), data.paused && <Time at={data.paused.since} relative />],
+                [t('tube.limits'), old(limitsText(data.limits))],
+                [t('limits.running'), data.limits?.running !== undefined && old(count(data.limits.running))],
+                [t('tube.pausedSince'), data.paused && old(<Time at={data.paused.since} relative />)],
                 [
                   t('tube.pausedUntil'),
                   data.paused &&
-                    (data.paused.until ? <Time at={data.paused.until} relative /> : t('pause.resumed')),
+                    old(data.paused.until ? <Time at={data.paused.until} relative /> : t('pause.resumed')),
                 ],
               ]}
             />
           </section>
         </div>
       )}
-      <HistoryCharts tube={tube} length={TWO_DAYS} />
-      <section class="card" aria-label={t('nav.processes')}>
-        <h2>{t('nav.processes')}</h2>
+      <section class="rows" aria-label={t('nav.history')}>
+        <div class="bar">
+          <HistorySpan value={spanName} onChange={(span) => go(['tubes', tube], { span })} />
+        </div>
+        <HistoryCharts tube={tube} length={length} />
+      </section>
+      <section class={processesAsOf === undefined ? 'card' : 'card old'} aria-label={t('nav.processes')}>
+        <div class="card-head">
+          <h2>{t('nav.processes')}</h2>
+          <AsOf at={processesAsOf} />
+        </div>
         <Table
           label={t('nav.processes')}
           rows={processes}
@@ -125,7 +150,7 @@ export function TubePage({ tube }: { readonly tube: string }) {
                     <a class="mono" href={hashOf(['job'], refOf({ tube, id, key }))}>
                       {key ?? id}
                     </a>{' '}
-                    {duration(now.value - Date.parse(since))}
+                    {duration(reportedAt - Date.parse(since))}
                   </div>
                 )),
             },

@@ -1,7 +1,7 @@
 import type { TubeHistoriesWire, TubeWire } from '../../src/dashboard/wire.js';
 import { TubeButtons } from '../acts/tube-buttons.js';
 import { LatenessChart } from '../charts/lateness-chart.js';
-import { shortHistoryFrom, tubeHistoryOf, type TubeHistory } from '../figures/history.js';
+import { firstHourOf, shortHistoryFrom, tubeHistoryOf, type TubeHistory } from '../figures/history.js';
 import { spanOf, type Span } from '../figures/scales.js';
 import { offsetAt } from '../figures/times.js';
 import { zone } from '../figures/zone.js';
@@ -23,8 +23,9 @@ import { count, fullTime, time } from '../words/say.js';
 import { TubePage } from './tube-page.js';
 
 const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 const TWO_DAYS = 2 * 86_400_000;
-/** An hour each, or minutes in the first two hours of a history. */
+/** An hour each, from the first in which anything ran, or minutes in the first two hours of a history. */
 const MAX_BARS = 50;
 /** Shorter histories leave room on the left, or their first minute would be as wide as the chart. */
 const SHORTEST = 20 * MINUTE;
@@ -93,7 +94,13 @@ function quietly(text: string) {
 /** The columns, with what only the ledger knows dimmed while it tells nothing. */
 function dimmed(asOf: string | undefined, columns: readonly Column<TubeWire>[]): readonly Column<TubeWire>[] {
   if (asOf === undefined) return columns;
-  const ofLedger: unknown[] = [t('tube.retrying'), t('tube.dead'), t('tube.consumers'), t('tube.limits')];
+  const ofLedger: unknown[] = [
+    t('tube.retrying'),
+    t('tube.due'),
+    t('tube.dead'),
+    t('tube.consumers'),
+    t('tube.limits'),
+  ];
   return columns.map((column) => {
     const { head, cell } = column;
     return ofLedger.includes(head)
@@ -153,8 +160,10 @@ function useHistories(): { readonly histories?: Histories | undefined; readonly 
     async (signal) => {
       const told = await getData<TubeHistoriesWire>('history/tubes', {}, signal);
       const end = now.peek();
-      const start = Math.min(shortHistoryFrom(told) ?? end - TWO_DAYS, end - SHORTEST);
-      const span = spanOf(start, end, Math.min(MAX_BARS, (end - start) / MINUTE + 1), offsetAt);
+      const first = shortHistoryFrom(told);
+      const start = Math.min(first ?? firstHourOf(told) ?? end - TWO_DAYS, end - SHORTEST);
+      const step = first === undefined ? HOUR : MINUTE;
+      const span = spanOf(start, end, Math.min(MAX_BARS, Math.ceil((end - start) / step) + 1), offsetAt);
       return { span, byTube: new Map(told.map((each) => [each.tube, tubeHistoryOf(each, span)])) };
     },
     [turn, zone.value],

@@ -3,7 +3,7 @@ import { t } from '../words/language.js';
 import { fullTime, time } from '../words/say.js';
 import { Stale } from './stale.js';
 
-/** An error with its code; quietly, if what it concerns is still shown. */
+/** An error, with its code unless it has plain words; quietly, if what it concerns is still shown. */
 export function Failure({ error }: { readonly error: Error }) {
   if (error instanceof Stale)
     return (
@@ -12,9 +12,14 @@ export function Failure({ error }: { readonly error: Error }) {
       </p>
     );
   const code = codeOf(error);
+  const reason = plainReason(code);
   return (
     <p class="failure" role="alert">
-      <b class="mono">{code}</b> {plainReason(code) ?? error.message}
+      {reason ?? (
+        <>
+          <b class="mono">{code}</b> {error.message}
+        </>
+      )}
     </p>
   );
 }
@@ -25,7 +30,8 @@ function reasonOf(error: Error): string {
   return plainReason(code) ?? `${code}: ${error.message}`;
 }
 
-function plainReason(code: string): string | undefined {
+/** Plain words for the codes of an outage. */
+export function plainReason(code: string): string | undefined {
   if (code === 'NO_ANSWER') return t('stale.connection');
   return code === 'DQ_LEDGER_DOWN' ? t('stale.ledger') : undefined;
 }

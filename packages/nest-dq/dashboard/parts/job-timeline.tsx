@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { ExplanationWire } from '../../src/dashboard/wire.js';
-import { jobSteps, type JobStep } from '../figures/job-steps.js';
+import type { JobStep } from '../figures/job-steps.js';
 import { now } from '../state/live.js';
 import { t } from '../words/language.js';
 import { count, duration } from '../words/say.js';
@@ -10,8 +10,13 @@ import { Time } from './time.js';
 type Tone = 'good' | 'bad' | 'warn' | 'calm' | 'accent';
 
 /** The past of a job and its next attempt, from top to bottom. */
-export function JobTimeline({ job }: { readonly job: ExplanationWire }) {
-  const steps = jobSteps(job);
+export function JobTimeline({
+  job,
+  steps,
+}: {
+  readonly job: ExplanationWire;
+  readonly steps: readonly JobStep[];
+}) {
   return (
     <ol class="steps">
       {steps.map((step) => (
@@ -70,7 +75,7 @@ function Step({ step, job }: { readonly step: JobStep; readonly job: Explanation
               ? attemptText(step.from, job)
               : t('step.attempts', { from: count(step.from), to: count(step.to) })
           }
-          facts={[t('step.untold')]}
+          facts={[t(step.left ? 'step.left' : 'step.untold')]}
         />
       );
     case 'next':

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { now, recovered } from '../state/live.js';
+import { fell, now, recovered } from '../state/live.js';
 import { lastRead, noteRead } from './last-read.js';
 import { Stale } from './stale.js';
 
@@ -20,8 +20,8 @@ interface State<T> extends Omit<Loaded<T>, 'again'> {
 }
 
 /**
- * Loads data now, when one of the values changes, and when the server or the ledger is back; a load that is no longer wanted is
- * aborted. `about` names the data: if a load fails, the last data of that name is shown, also after another page was visited.
+ * Loads data now, when one of the values changes, when the ledger goes away, and when it or the server is back; a load that is no
+ * longer wanted is aborted. `about` names the data: if a load fails, the last data of that name is shown, also after another page was visited.
  */
 export function useLoad<T>(
   load: (signal: AbortSignal) => Promise<T>,
@@ -52,7 +52,7 @@ export function useLoad<T>(
       },
     );
     return () => stop.abort();
-  }, [...on, turn, recovered.value]);
+  }, [...on, turn, recovered.value, fell.value]);
   const { data, error, loading } = state;
   return { data, error, loading, again: () => setTurn((last) => last + 1) };
 }

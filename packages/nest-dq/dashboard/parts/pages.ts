@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { now, recovered } from '../state/live.js';
+import { fell, now, recovered } from '../state/live.js';
 import { lastRead, noteRead } from './last-read.js';
 import { Stale } from './stale.js';
 
@@ -43,8 +43,8 @@ interface State<Item> extends Page<Item> {
 }
 
 /**
- * Reads the first page now, when one of the values changes, and when the server or the ledger is back, unless more pages were read. A
- * page without an item, though more follow, is read past. If a read fails, the last items are shown, also after another page was visited.
+ * Reads the first page now, when one of the values changes, and when the server or the ledger is back, unless more pages were read.
+ * When the ledger goes away, the first page is only tried, so that the items get their age if that fails. A page without an item, though more follow, is read past. If a read fails, the last items are shown, also after another page was visited.
  */
 export function usePages<Item>(
   read: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Item>>,
@@ -53,8 +53,8 @@ export function usePages<Item>(
   const [state, setState] = useState<State<Item>>({ items: [], cut: false, loading: true });
   const key = on.join('\n');
   const about = `${location.hash}\n${key}`; // a page has one list
-  const [turn, setTurn] = useState<{ readonly key: string; readonly cursor?: string }>({ key });
-  const begin = turn.key === key ? turn.cursor : undefined;
+  const [turn, setTurn] = useState<Turn>({ key });
+  const { cursor: begin, isTry } = turn.key === key ? turn : ({ key } as Turn);
   const control = useRef<AbortController>(undefined);
   useEffect(() => {
     const stop = new AbortController();
@@ -66,6 +66,7 @@ export function usePages<Item>(
       (page) =>
         isWanted() &&
         setState((last) => {
+          if (isTry && last.of === key) return { ...last, past: undefined, loading: false };
           const next = withPage(begin === undefined ? NOTHING : last, page, key);
           noteRead(about, { data: next, asOf: next.asOf });
           return next;
@@ -87,6 +88,13 @@ export function usePages<Item>(
     seen.current = back;
     if (begin === undefined || state.error) setTurn({ key });
   }, [back]);
+  const gone = fell.value;
+  const seenGone = useRef(gone);
+  useEffect(() => {
+    if (gone === seenGone.current) return;
+    seenGone.current = gone;
+    setTurn({ key, isTry: true });
+  }, [gone]);
   const { items, cut, cursor, error, loading, past } = state;
   const stop = () => {
     control.current?.abort();
@@ -103,6 +111,14 @@ export function usePages<Item>(
     again: () => setTurn({ key }),
     ...(cursor !== undefined && { more: () => setTurn({ key, cursor }) }),
   };
+}
+
+interface Turn {
+  readonly key: string;
+  /** Of the page to read. @default the first */
+  readonly cursor?: string;
+  /** Whether the page only shows that the list can be read. */
+  readonly isTry?: true;
 }
 
 const NOTHING = { items: [], cut: false, looked: undefined };

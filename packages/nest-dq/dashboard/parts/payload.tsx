@@ -47,12 +47,12 @@ function Focused({ children }: { readonly children: ComponentChildren }) {
 
 function Shown({ path, query = {}, edit }: PayloadProps) {
   const { data, error } = useLoad((signal) => getData<PayloadWire>(path, query, signal), [path]);
-  if (error) return <Failure error={error} />;
-  if (!data) return <p class="faint">{t('loading')}</p>;
+  if (!data) return error ? <Failure error={error} /> : <p class="faint">{t('loading')}</p>;
   const { payload, bytes } = data;
   if (payload === undefined && bytes === undefined) return <p class="faint">{t('payload.none')}</p>;
   return (
     <>
+      {error && <Failure error={error} />}
       {bytes === undefined ? (
         <JsonView value={payload} label={t('payload')} />
       ) : (

@@ -8,6 +8,7 @@ import { t } from '../words/language.js';
 import { count, duration, fromNow } from '../words/say.js';
 import { Amount } from './amount.js';
 import { Badge } from './badge.js';
+import { AsOf, Old } from './old.js';
 import { Table } from './table.js';
 import { Time } from './time.js';
 
@@ -22,9 +23,13 @@ export function Problems({ tube }: { readonly tube: string | undefined }) {
   const shown = tubes.filter((each) => tube === undefined || each.tube === tube);
   const worst = shown[0]?.level;
   if (worst === undefined) return null;
+  const asOf = shown.flatMap((each) => each.asOf ?? []).toSorted()[0];
   return (
     <section class={`card problems ${TONES[worst]}`} aria-label={t('problems')}>
-      <h2>{t('problems')}</h2>
+      <div class="card-head">
+        <h2>{t('problems')}</h2>
+        <AsOf at={asOf} />
+      </div>
       <Table
         label={t('problems')}
         rows={shown}
@@ -40,20 +45,29 @@ export function Problems({ tube }: { readonly tube: string | undefined }) {
               </a>
             ),
           },
-          { head: t('problems.cause'), cell: Cause },
+          {
+            head: t('problems.cause'),
+            cell: (each) => (
+              <Old asOf={each.asOf}>
+                <Cause {...each} />
+              </Old>
+            ),
+          },
           {
             head: t('timeline.jobs'),
             number: true,
-            cell: ({ tube: name, jobs, due }) => (
-              <a href={hashOf(['waiting'], { tube: name, ...(due > 0 && { state: 'due' }) })}>
-                <Amount of={jobs} />
-              </a>
+            cell: (each) => (
+              <Old asOf={each.asOf}>
+                <Jobs {...each} />
+              </Old>
             ),
           },
           {
             head: t('problems.oldest'),
             place: 'end',
-            cell: ({ oldestDue }) => oldestDue && <Time at={oldestDue} relative />,
+            cell: (each) => (
+              <Old asOf={each.asOf}>{each.oldestDue && <Time at={each.oldestDue} relative />}</Old>
+            ),
           },
           { head: t('problems.trend'), cell: Trend },
           { head: t('acts'), quiet: true, cell: Help },
@@ -71,6 +85,19 @@ function Cause(problem: TubeProblemWire) {
       <Badge tone={TONES[level]}>{causeText(code)}</Badge>{' '}
       <span class="faint small">{detailText(problem)}</span>
     </>
+  );
+}
+
+/** Runs of jobs that are dead by now fail, too. */
+function Jobs({ code, tube, jobs, due, dead = 0, failedRuns }: TubeProblemWire) {
+  if (code === 'failing' && jobs === 0) {
+    const text = t('problems.failedRuns', { runs: count(failedRuns) });
+    return dead > 0 ? <a href={hashOf(['dead'], { tube })}>{text}</a> : <>{text}</>;
+  }
+  return (
+    <a href={hashOf(['waiting'], { tube, ...(due > 0 && { state: 'due' }) })}>
+      <Amount of={jobs} />
+    </a>
   );
 }
 
@@ -112,6 +139,7 @@ function Help({ code, tube, due, dead = 0 }: TubeProblemWire) {
         ? link(t('help.letters'), hashOf(['dead'], { tube }))
         : link(t('help.retries'), hashOf(['waiting'], { tube, state: 'retrying' }));
     case 'no-consumer':
+    case 'settling':
     case 'not-reserving':
       return link(t('help.processes'), hashOf(['cluster']));
     case 'series-missed':

@@ -12,7 +12,10 @@ export function TubeSelect({
   readonly all?: boolean;
   readonly onChange: (tube: string | undefined) => void;
 }) {
-  const names = new Set((live.value?.tubes?.tubes ?? []).map(({ tube }) => tube));
+  const list = live.value?.tubes;
+  const names = new Set((list?.tubes ?? []).map(({ tube }) => tube));
+  const isWhole = list && !list.more && list.away.length === 0;
+  const isUnseen = isWhole && value !== undefined && !names.has(value);
   if (value !== undefined) names.add(value);
   return (
     <label class="field">
@@ -26,7 +29,7 @@ export function TubeSelect({
         {(all || value === undefined) && <option value="">{t(all ? 'tube.all' : 'tube.choose')}</option>}
         {[...names].map((name) => (
           <option key={name} value={name}>
-            {name}
+            {isUnseen && name === value ? t('tube.unseen', { tube: name }) : name}
           </option>
         ))}
       </select>

@@ -13,6 +13,8 @@ export const liveState = signal<LiveState>('connecting');
 export const cutSince = signal<number | undefined>(undefined);
 /** Counts how often something that was away came back: whoever failed meanwhile tries again. */
 export const recovered = signal(0);
+/** Counts how often the ledger went away: what is shown is read again, so that it gets its age where that fails. */
+export const fell = signal(0);
 
 /** Milliseconds by which the server's clock is ahead of the browser's. */
 const ahead = signal(0);
@@ -77,7 +79,8 @@ function connect(): void {
 }
 
 function heard(state: LiveWire): void {
-  const wasAway = cutSince.value !== undefined || isLedgerAway(live.value);
+  const wasLedgerAway = isLedgerAway(live.value);
+  const wasAway = cutSince.value !== undefined || wasLedgerAway;
   setNow(state.now);
   live.value = keepKnown(live.value, state);
   liveState.value = 'open';
@@ -85,6 +88,7 @@ function heard(state: LiveWire): void {
   uncut();
   openIn(LONGEST_SILENCE_MS, true);
   if (wasAway && !isLedgerAway(state)) recovered.value++;
+  if (!wasLedgerAway && isLedgerAway(state)) fell.value++;
 }
 
 /** Reconnects after `ms`, unless a message arrives first. */

@@ -45,4 +45,10 @@ describe('the entries of the status bar', () => {
     const names = found.map((each) => each.kind === 'tubes' && each.tubes.map((of) => of.tube));
     expect(names).toEqual([['a', 'b'], ['c']]);
   });
+
+  it('have no causes from before while Redis is down, but until these are confirmed', () => {
+    const tubes = [tube('a', { asOf: '2030-01-01T00:00:00.000Z' })];
+    expect(entriesOf({ cluster: [redis], tubes }, undefined).map(({ kind }) => kind)).toEqual(['cluster']);
+    expect(entriesOf({ cluster: [], tubes }, undefined).map(({ kind }) => kind)).toEqual(['tubes']);
+  });
 });

@@ -18,12 +18,16 @@ export type Entry =
 
 const LEVELS: readonly Level[] = ['failure', 'warning', 'note'];
 
-/** @param cutSince When the connection was lost, if it is. */
+/**
+ * While nothing runs, that is the cause, and not what was wrong with tubes before.
+ * @param cutSince When the connection was lost, if it is.
+ */
 export function entriesOf(problems: ProblemsWire | undefined, cutSince: number | undefined): Entry[] {
   const { cluster = [], tubes = [] } = problems ?? {};
+  const isDown = cluster.some(({ code }) => code === 'ledger-down' || code === 'ledger-unidentified');
   const entries: Entry[] = [
     ...cluster.map((problem) => ({ kind: 'cluster', level: problem.level, problem }) as const),
-    ...byCause(tubes),
+    ...byCause(tubes.filter(({ asOf }) => !isDown || asOf === undefined)),
   ];
   const sorted = LEVELS.flatMap((level) => entries.filter((each) => each.level === level));
   if (cutSince === undefined) return sorted;

@@ -1,3 +1,4 @@
+import { now } from '../state/live.js';
 import { t } from '../words/language.js';
 import { count, duration, percent, time } from '../words/say.js';
 import type { WordKey } from '../words/words.js';
@@ -31,6 +32,7 @@ const FIXES: readonly string[] = [
   'twin',
   'lanes',
 ];
+const MINUTE = 60_000;
 /** Names that a line has room for. */
 const MAX_NAMES = 3;
 
@@ -51,6 +53,7 @@ const TUBE_LINKS: Readonly<Record<TubeProblemWire['code'], string>> = {
   'ledger-down': 'runbook.md#dqledgerdown',
   paused: 'runbook.md#dqtubepaused',
   'no-consumer': 'runbook.md#dqnoconsumer',
+  settling: 'runbook.md#dqledgerdown',
   'not-reserving': 'runbook.md#dqjobsdonotstart',
   failing: 'runbook.md#dqjobsfail',
   limited: 'runbook.md#dqjobsstartlate',
@@ -172,9 +175,14 @@ export function causeText(code: TubeProblemWire['code']): string {
   return t(`cause.${code}`);
 }
 
+/** In ms, up to a minute: what is counted in minutes began with a quarter of an hour, and not with the first failure. */
+function minutesSince(at: number): number {
+  return Math.max(1, Math.ceil((now.value - at) / MINUTE)) * MINUTE;
+}
+
 /** Details of the cause: who paused the tube, how much of a limit is used. Undefined if there are none. */
 export function detailText(problem: TubeProblemWire): string | undefined {
-  const { code, since, until, by, running, most, per, failed, runsFrom, missedSince } = problem;
+  const { code, since, until, by, running, most, per, failed, runsFrom, runs, missedSince } = problem;
   const at = (text: string) => time(Date.parse(text));
   switch (code) {
     case 'paused':
@@ -193,7 +201,13 @@ export function detailText(problem: TubeProblemWire): string | undefined {
     case 'group-limited':
       return t('detail.group', { most: count(most) });
     case 'failing':
-      return t('detail.failed', { percent: percent(failed!), time: at(runsFrom!) });
+      return t('detail.failed', {
+        percent: percent(failed!),
+        runs: count(runs),
+        duration: duration(minutesSince(Date.parse(runsFrom!))),
+      });
+    case 'settling':
+      return t('detail.settling');
     case 'series-missed':
       return t('detail.missed', { time: at(missedSince!) });
     default:

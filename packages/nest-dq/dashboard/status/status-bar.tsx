@@ -21,15 +21,23 @@ const worst = computed(() => {
 export function StatusPill() {
   const isCut = cutSince.value !== undefined;
   const state = isCut ? 'lost' : liveState.value;
-  const isWell = live.value !== undefined && worst.value === undefined;
+  const isCalm = live.value !== undefined && worst.value === undefined;
+  const hasDead = live.value?.tubes?.tubes.some(({ dead = 0 }) => dead > 0) ?? false;
+  const isWell = isCalm && entries.value.length === 0 && !hasDead;
   // Each connection ends from time to time, and the next one follows at once.
   const isLive = !isCut && live.value !== undefined && state !== 'hidden';
   return (
     <div class="live" data-state={isLive ? (isWell ? 'well' : 'open') : state} role="status">
       <i aria-hidden="true" />
-      <span>{isLive ? t(isWell ? 'status.well' : 'app.live.open') : t(`app.live.${state}`)}</span>
+      <span>{isLive ? liveText(isWell, isCalm) : t(`app.live.${state}`)}</span>
     </div>
   );
+}
+
+/** A pause or a dead letter is no alarm, but then not all is well. */
+function liveText(isWell: boolean, isCalm: boolean): string {
+  if (isWell) return t('status.well');
+  return t(isCalm ? 'status.calm' : 'app.live.open');
 }
 
 /** The one problem that matters, on every page, and the others behind it. Nothing while all is well. */

@@ -1,6 +1,6 @@
 import type { ExplanationWire } from '../../src/dashboard/wire.js';
 import type { ExplanationCase } from '../../src/operate/explanation.js';
-import { language } from './language.js';
+import { language, t } from './language.js';
 import { time } from './say.js';
 import { zhReasons, type ReasonTexts } from './zh-reasons.js';
 
@@ -9,6 +9,7 @@ const INSTANT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g;
 
 /** Why a job has not run, in the language of the page, with times as the whole page has them. The server has it in English. */
 export function whyText({ why, ...reason }: ExplanationWire): string {
+  if (reason.because === 'ledger-away') return t('job.ledgerAway'); // the status bar says why
   if (language.value === 'zh') return inChinese(reason);
   return why.replaceAll(INSTANT, (instant) => time(Date.parse(instant)));
 }

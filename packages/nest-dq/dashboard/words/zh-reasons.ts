@@ -10,7 +10,7 @@ export type ReasonTexts = {
 
 /** Why a job has not run, in Chinese. The server tells it in English, and the page needs each of its cases here. */
 export const zhReasons: ReasonTexts = {
-  'ledger-away': ({ error }) => `账本不可用，所有任务均不会执行：${error}。`,
+  'ledger-away': () => t('job.ledgerAway'),
   dead({ death }) {
     if (!death) return '已成为死信，但死信已被清除。';
     const told = death.error === undefined ? '' : `：${death.error}`;

@@ -83,16 +83,28 @@ describe('a watch', () => {
     expect((await look({ due: 0 })).tubes).toEqual([]);
   });
 
-  it('blames nobody for taking no jobs right after Redis was away', async () => {
+  it('keeps the last causes while Redis is away, and blames nobody else right after that', async () => {
     const { clock, look } = watching();
     const alone = { waiting: 5, consumers: 0, watching: 0 };
-    expect((await look(alone)).tubes).toHaveLength(1);
-    const down = await look(alone, { health: { ...UP, status: 'down', redis: 'down' } });
-    expect(down).toMatchObject({ level: 'failure', tubes: [] });
+    const before = new Date(clock.wall());
+    expect((await look(alone)).tubes).toEqual([expect.not.objectContaining({ asOf: before })]);
+    await clock.advance(2_000);
+    const down = await look({ waiting: 5 }, { health: { ...UP, status: 'down', redis: 'down' } });
+    const kept = [{ code: 'no-consumer', jobs: 5, asOf: before }];
+    expect(down).toMatchObject({ level: 'failure', tubes: kept });
     await clock.advance(19_000);
-    expect((await look(alone)).tubes).toEqual([]);
+    expect((await look(alone)).tubes).toMatchObject(kept);
     await clock.advance(1_000);
-    expect((await look(alone)).tubes).toHaveLength(1);
+    expect((await look(alone)).tubes).toEqual([expect.not.objectContaining({ asOf: before })]);
+  });
+
+  it('does not call a tube late whose consumers are not known yet', async () => {
+    const { clock, look } = watching();
+    const late = { due: 5, overdue: 5, overdueFor: 60_000, consumers: 0, watching: 0 };
+    await look(late, { health: { ...UP, status: 'down', redis: 'down' } });
+    expect((await look(late)).tubes).toMatchObject([{ code: 'settling', level: 'note', jobs: 5 }]);
+    await clock.advance(20_000);
+    expect((await look(late)).tubes).toMatchObject([{ code: 'no-consumer' }]);
   });
 
   it('keeps what it knows if something cannot be read, and does not wait for long', async () => {

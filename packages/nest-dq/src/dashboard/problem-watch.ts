@@ -4,6 +4,7 @@ import type { UnequalFacts } from '../fleet/unequal-settings.js';
 import type { DqHealthState } from '../health/health.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
 import type { ActPage } from '../operate/act-view.js';
+import { LastCauses } from '../operate/last-causes.js';
 import { problemsOf, type Problems } from '../operate/problems.js';
 import type { ProcessView } from '../operate/processes.js';
 import type { RecentRuns } from '../operate/recent-runs.js';
@@ -53,6 +54,7 @@ export class ProblemWatch {
   private readonly pausedBy = new Map<string, string>();
   private asked: ReadonlyMap<string, TubeView> = new Map();
   private tubes: readonly TubeView[] = [];
+  private readonly causes = new LastCauses();
   private ledgerDownAt = -Infinity;
 
   constructor(private readonly parts: ProblemWatchParts) {
@@ -88,6 +90,7 @@ export class ProblemWatch {
     this.tubes = tubes?.tubes ?? this.tubes;
     await Promise.all(this.slow.map((each) => each.refresh()));
     const counted = tubes && { ...tubes, tubes: tubes.tubes.map((each) => this.whole(each)) };
+    const settling = clock.now() - this.ledgerDownAt < SETTLE_MS;
     const found = problemsOf({
       now: now(),
       wall: clock.wall(),
@@ -100,14 +103,15 @@ export class ProblemWatch {
       runs: this.runs,
       series: this.series,
       pausedBy: this.pausers(),
-      settling: clock.now() - this.ledgerDownAt < SETTLE_MS,
+      settling,
     });
     const jobs = new Map(found.tubes.map(({ tube, code, jobs: count }) => [`${code} ${tube}`, count]));
     const trends = this.trends.look(clock.now(), jobs);
-    return {
+    const told = {
       ...found,
       tubes: found.tubes.map((each) => ({ ...each, ...trends.get(`${each.code} ${each.tube}`) })),
     };
+    return this.causes.look(told, { tubes: counted, now: now(), settling });
   }
 
   private pausers(): Map<string, string> {

@@ -293,8 +293,9 @@ describe('the explanation', () => {
     const { inspector, producer, ledger } = await embedded();
     const receipt = await producer.delay('t', 1, '1m');
     ledger.down = true;
-    const { because, state, copies } = await inspector.explain(receipt);
+    const { because, why, state, copies } = await inspector.explain(receipt);
     expect([because, state, copies.length]).toEqual(['ledger-away', undefined, 3]);
+    expect(why).not.toMatch(/DQ_/);
   });
 
   it('waits a second, and no longer, for a ledger that is silent', async () => {

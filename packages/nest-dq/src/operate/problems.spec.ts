@@ -228,6 +228,8 @@ describe('the problem of a tube', () => {
     const { consumers: _consumers, ...unknown } = waiting;
     expect(tubeProblem(unknown)).toBeUndefined();
     expect(tubeProblem(waiting, { settling: true })).toBeUndefined();
+    const overdue = late({ consumers: 0, watching: 0 });
+    expect(tubeProblem(overdue, { settling: true })).toMatchObject({ code: 'settling', level: 'note' });
     expect(tubeProblem({ ...waiting, waiting: 0 })).toBeUndefined();
   });
 
@@ -267,7 +269,8 @@ describe('the problem of a tube', () => {
     const from = new Date(NOW - 900_000);
     const failing = (completed: number, failed: number) =>
       tubeProblem(tube({ retrying: 4 }), { runs: new Map([['mail', { from, completed, failed }]]) });
-    expect(failing(26, 14)).toMatchObject({ code: 'failing', failed: 0.35, runsFrom: from });
+    const figures = { failed: 0.35, runs: 40, failedRuns: 14 };
+    expect(failing(26, 14)).toMatchObject({ code: 'failing', ...figures, runsFrom: from });
     expect(failing(39, 10)).toMatchObject({ code: 'failing', jobs: 4 });
     expect(failing(40, 10)).toBeUndefined();
     expect(failing(0, 9)).toBeUndefined();

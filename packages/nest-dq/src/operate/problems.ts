@@ -20,7 +20,7 @@ const LONG_UNCONSUMED_MS = 300_000;
 const FAILING_SHARE = 0.2;
 const FAILING_LEAST = 10;
 /** The worst ones that are listed. */
-const MAX_TUBES = 50;
+export const MAX_TUBES = 50;
 
 /**
  * `failure`: jobs don't run, or can't be added. `warning`: needs a look within the day. `note`: deliberate, or an effect of another
@@ -78,6 +78,7 @@ export type TubeProblemCode =
   | 'ledger-down'
   | 'paused'
   | 'no-consumer'
+  | 'settling'
   | 'not-reserving'
   | 'failing'
   | 'limited'
@@ -111,15 +112,20 @@ export interface TubeProblem {
   readonly most?: number;
   /** Starts of a rate, at most `most` in this many ms. */
   readonly per?: number;
-  /** Failed share of the runs that ended since `runsFrom`: 0 to 1. */
+  /** Failed share of the runs that ended since `runsFrom`: 0 to 1. Runs are counted in quarters of an hour: the first may have failed later. */
   readonly failed?: number;
   readonly runsFrom?: Date;
+  /** The number of these runs, and how many of them failed. */
+  readonly runs?: number;
+  readonly failedRuns?: number;
   /** When its series should have run. Also if another cause explains that. */
   readonly missedSince?: Date;
   /** Whether `jobs` grows or shrinks. Absent before two looks some seconds apart. */
   readonly trend?: 'growing' | 'shrinking' | 'steady';
   /** Time until no job is overdue, at the present rate, in ms. Absent if it doesn't shrink. */
   readonly caughtUpIn?: number;
+  /** When this was found, if it can't be judged now, since the ledger doesn't answer. */
+  readonly asOf?: Date;
 }
 
 /** Problems, worst first. */
@@ -168,14 +174,18 @@ export function problemsOf(facts: ProblemFacts): Problems {
     .filter((problem) => problem !== undefined)
     .toSorted(byWeight);
   const tubes = all.slice(0, MAX_TUBES);
-  const levels = [...cluster, ...all].map(({ level }) => level);
-  const level = LEVELS.find((each) => levels.includes(each));
+  const level = worstOf([...cluster, ...all]);
   return {
     ...(level && { level }),
     cluster,
     tubes,
     ...(all.length > tubes.length && { moreTubes: all.length - tubes.length }),
   };
+}
+
+/** The worst level; undefined if there is no problem. */
+export function worstOf(problems: readonly { readonly level: ProblemLevel }[]): ProblemLevel | undefined {
+  return LEVELS.find((level) => problems.some((each) => each.level === level));
 }
 
 /** By tube. Just after an outage of the ledger, whatever is overdue is about to run. */
@@ -209,7 +219,7 @@ const RANKS: readonly ClusterProblem['code'][] = [
 ];
 
 /** Whether no job runs because of it. */
-function stopsAll(problem: ClusterProblem): boolean {
+export function stopsAll(problem: ClusterProblem): boolean {
   if (problem.code === 'other-ledger') return problem.refused;
   return problem.code === 'ledger-down' || problem.code === 'ledger-unidentified';
 }
@@ -316,13 +326,21 @@ function tubeProblem(
   const due = dueOf(tube);
   return {
     tube: tube.tube,
-    jobs: finding.code === 'no-consumer' ? waiting + due : finding.code === 'failing' ? due + retrying : due,
+    jobs: jobsOf(finding.code, { waiting, retrying, due }),
     due,
     ...(dead !== undefined && { dead }),
     ...(oldestDue && { oldestDue }),
     ...(missedSince && { missedSince }),
     ...finding,
   };
+}
+
+function jobsOf(
+  code: TubeProblemCode,
+  { waiting, retrying, due }: { readonly waiting: number; readonly retrying: number; readonly due: number },
+): number {
+  if (code === 'failing') return due + retrying;
+  return code === 'no-consumer' || code === 'settling' ? waiting + due : due;
 }
 
 /** The first cause that explains why jobs don't run. */
@@ -360,7 +378,8 @@ function pauseOf({ tube, paused }: TubeView, facts: ProblemFacts): Finding {
 function unconsumed(tube: TubeView, { settling }: ProblemFacts): Finding | undefined {
   const { waiting = 0, consumers, watching, overdueFor = 0 } = tube;
   const due = dueOf(tube);
-  if (settling || consumers === undefined || watching !== 0 || waiting + due === 0) return undefined;
+  if (consumers === undefined || watching !== 0 || waiting + due === 0) return undefined;
+  if (settling) return overdueFor > SOON_MS ? { code: 'settling', level: 'note' } : undefined;
   if (consumers === 0)
     return { code: 'no-consumer', level: overdueFor >= LONG_UNCONSUMED_MS ? 'failure' : 'warning' };
   return overdueFor > SOON_MS ? { code: 'not-reserving', level: 'warning' } : undefined;
@@ -369,10 +388,17 @@ function unconsumed(tube: TubeView, { settling }: ProblemFacts): Finding | undef
 function failing({ tube }: TubeView, { runs }: ProblemFacts): Finding | undefined {
   const recent = runs.get(tube);
   if (!recent || recent.failed < FAILING_LEAST) return undefined;
-  const failed = recent.failed / (recent.failed + recent.completed);
-  return failed > FAILING_SHARE
-    ? { code: 'failing', level: 'warning', failed, runsFrom: recent.from }
-    : undefined;
+  const ended = recent.failed + recent.completed;
+  const failed = recent.failed / ended;
+  if (failed <= FAILING_SHARE) return undefined;
+  return {
+    code: 'failing',
+    level: 'warning',
+    failed,
+    runsFrom: recent.from,
+    runs: ended,
+    failedRuns: recent.failed,
+  };
 }
 
 function late(tube: TubeView, { processes, tubes }: ProblemFacts): Finding | undefined {
@@ -396,7 +422,7 @@ function dueOf({ overdue, due = 0 }: TubeView): number {
 }
 
 /** The tubes with most at stake first. */
-function byWeight(a: TubeProblem, b: TubeProblem): number {
+export function byWeight(a: TubeProblem, b: TubeProblem): number {
   return (
     LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level) ||
     b.due - a.due ||
