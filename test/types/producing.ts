@@ -194,8 +194,8 @@ export const durations: Duration[] = [
   '15 M',
   // @ts-expect-error no fixed length
   '2 months',
-  // @ts-expect-error two numbers
-  '1h 30m',
+  // @ts-expect-error the smaller unit first
+  '30m1h',
   // @ts-expect-error not known to the compiler
   ofEnvironment,
 ];
