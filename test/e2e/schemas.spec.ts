@@ -102,7 +102,7 @@ describe.each([
   it('makes a dead letter at once of what no longer fits, without calling the handler', async () => {
     await start(Mails);
     await app.get(DqProducer).delay(tube.name, BAD, '1h', { attempts: 5 });
-    expect(await kit.advance('1d')).toEqual({ started: 1, completed: 0, failed: 1, dead: 1 });
+    expect(await kit.advance('1d')).toEqual({ started: 1, completed: 0, failed: 1, dead: 1, expired: 0 });
     expect(app.get(Mails).sent).toEqual([]);
     const { letters } = await app.get(DqDeadLetters).list(tube);
     expect(letters).toMatchObject([

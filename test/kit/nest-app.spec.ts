@@ -85,7 +85,7 @@ describe('an application under the kit', () => {
     expect(await orders.pay('43')).toBe(true);
     await kit.advance('14m');
     expect(orders.cancelled).toEqual([]);
-    expect(await kit.advance('1m')).toEqual({ started: 1, completed: 1, failed: 0, dead: 0 });
+    expect(await kit.advance('1m')).toEqual({ started: 1, completed: 1, failed: 0, dead: 0, expired: 0 });
     expect(orders.cancelled).toEqual(['42']);
     expect(await orders.pay('42')).toBe(false);
   });

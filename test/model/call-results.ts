@@ -19,7 +19,7 @@ export function hasEnded({ operation, answer, receipt }: Call): boolean {
 
 /** Whether the call may have ended the job, or replaced it. */
 export function mayHaveEnded({ operation, answer }: Call): boolean {
-  if (operation.kind === 'revoke') return answer !== 'done' && answer !== 'dead';
+  if (operation.kind === 'revoke') return answer !== 'done' && answer !== 'dead' && answer !== 'expired';
   return (
     operation.kind === 'discard' ||
     operation.kind === 'add' ||

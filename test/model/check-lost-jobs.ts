@@ -27,12 +27,12 @@ export function jobsEnded({ history }: Simulation): string[] {
 
 /** Every revived job runs. */
 export function revivedRan({ history }: Simulation): string[] {
-  const { starts, robberies, calls, died } = history;
+  const { starts, robberies, calls, died, expired } = history;
   return calls
     .filter(({ operation, answer }) => operation.kind === 'revive' && answer === 'revived')
     .filter((call) => {
       const { id, began } = call;
-      if ((died.get(id!) ?? 0) > began) return false;
+      if ((died.get(id!) ?? 0) > began || (expired.get(id!) ?? 0) > began) return false;
       if (starts.some((start) => start.id === id && start.at >= began)) return false;
       if (robberies.some((robbery) => robbery.id === id && robbery.at >= began)) return false;
       return !calls.some(
@@ -46,7 +46,7 @@ export function revivedRan({ history }: Simulation): string[] {
 function isOver(history: History, add: Call): boolean {
   const { id, born, operation } = add;
   if (operation.kind !== 'add' || id === undefined) return false;
-  const { starts, died, robberies, calls, losses } = history;
+  const { starts, died, expired, robberies, calls, losses } = history;
   if (
     starts.some(
       (start) =>
@@ -58,6 +58,7 @@ function isOver(history: History, add: Call): boolean {
     return true;
   if (
     (died.get(id) ?? 0) >= add.began ||
+    (expired.get(id) ?? 0) >= add.began ||
     robberies.some((robbery) => robbery.id === id && robbery.at >= add.began)
   )
     return true;
@@ -67,7 +68,7 @@ function isOver(history: History, add: Call): boolean {
       call.id === id &&
       (call.born === undefined || call.born === born) &&
       (call.ended ?? Infinity) >= add.began &&
-      ((call.answer !== 'done' && call.answer !== 'dead') ||
+      ((call.answer !== 'done' && call.answer !== 'dead' && call.answer !== 'expired') ||
         // A revoke by key also ends generations that Redis has lost, but its answer is about those that Redis has.
         (call.born === undefined && losses.some(({ at }) => at <= call.began))),
   );

@@ -11,6 +11,7 @@ import {
   oneAtATime,
   oneSuccess,
 } from './check-runs.js';
+import { expiredStayOver } from './check-expiry.js';
 import { endedStayOver, failedNeverStart, oneSchedule, startsInTime } from './check-starts.js';
 import type { Simulation } from './simulation.js';
 
@@ -20,6 +21,7 @@ const PROMISES: readonly ((simulation: Simulation) => string[])[] = [
   endedStayOver,
   oneSchedule,
   failedNeverStart,
+  expiredStayOver,
   fencesGrow,
   lateEndsRefused,
   doneOnce,

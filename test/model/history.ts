@@ -30,6 +30,8 @@ export interface Grant {
   readonly fence: number;
   readonly attempt: number;
   readonly due: number;
+  /** Undefined if the job never expires. */
+  readonly startBy: number | undefined;
 }
 
 /** A handler was called. */
@@ -86,6 +88,8 @@ export class History {
   readonly robberies: { readonly id: string; readonly at: number }[] = [];
   /** Jobs that were dead in the ledger, with the last time of that. */
   readonly died = new Map<string, number>();
+  /** Jobs that expired, with the last time of that. */
+  readonly expired = new Map<string, number>();
   /** Events that must not happen in any plan. */
   readonly faults: string[] = [];
   readonly lines: string[] = [];

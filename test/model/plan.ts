@@ -33,6 +33,8 @@ export type Operation =
       readonly key?: string;
       readonly onDuplicate?: OnDuplicate;
       readonly group?: string;
+      /** In ms. */
+      readonly expireAfter?: number;
     }
   | { readonly kind: 'revoke'; readonly target: Target; readonly abort: boolean }
   | {
@@ -83,6 +85,8 @@ export interface Plan {
   readonly concurrency: number;
   /** Limit of the handler, in all processes. */
   readonly limit?: LimitOptions;
+  /** Option of the handler. */
+  readonly onExpired: 'end' | 'letter';
   /** Largest delay of a message, ms; one in twenty takes up to ten times as long. */
   readonly latency: number;
   /** In the order of their times. */
@@ -153,6 +157,9 @@ export function drawPlan(seed: number): Plan {
   const random = new Random(seed);
   const ofLimits = new Random(seed ^ 0x11a1);
   const limit = ofLimits.chance(0.4) ? drawLimit(ofLimits) : undefined;
+  const ofExpiries = new Random(seed ^ 0x0e21);
+  const expiring = ofExpiries.chance(0.4) ? 0.5 : 0;
+  const onExpired = ofExpiries.pick(['end', 'end', 'letter'] as const);
   const processes = random.between(2, 3);
   const adds = random.between(3, 10);
   const actions: Action[] = [];
@@ -161,7 +168,8 @@ export function drawPlan(seed: number): Plan {
   for (let number = 0; number < adds; number++) {
     const at = random.between(0, BUSY);
     const group = limit?.perGroup && ofLimits.chance(0.8) ? { group: ofLimits.pick(['u', 'v']) } : {};
-    const add = { ...drawAdd(random, number), ...group };
+    const expiry = ofExpiries.chance(expiring) ? { expireAfter: ofExpiries.between(1, 5_000) } : {};
+    const add = { ...drawAdd(random, number), ...group, ...expiry };
     actions.push({ at, process: process(), operation: add });
     const due = at + (add.due.kind === 'now' ? 0 : add.due.ms);
     const follow = random.pick([0, 0, 1, 1, 2, 3]);
@@ -195,6 +203,7 @@ export function drawPlan(seed: number): Plan {
     processes,
     concurrency: random.between(1, 4),
     ...(limit && { limit }),
+    onExpired,
     latency: random.pick([0, 0, 2, 10, 60]),
     actions: actions.sort((a, b) => a.at - b.at),
   };

@@ -67,10 +67,10 @@ export class PlannedCalls {
 
   private beginAdd(process: SimulatedProcess, operation: OperationOf<'add'>): BegunCall {
     const { producer } = process;
-    const { due, attempts, key, onDuplicate, group } = operation;
+    const { due, attempts, key, onDuplicate, group, expireAfter } = operation;
     const payload = { number: operation.number };
     const named = key === undefined ? {} : { key, onDuplicate };
-    const options = { attempts, ...named, ...(group === undefined ? {} : { group }) };
+    const options = { attempts, ...named, ...(group === undefined ? {} : { group }), expireAfter };
     const call = this.newCall(process, operation, { due: this.dueOf(due) });
     this.adds.set(operation.number, call);
     if (key !== undefined) call.id = parseRef({ tube: TUBE, key }, '').id;

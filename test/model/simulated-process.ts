@@ -25,6 +25,7 @@ export interface Surroundings {
     readonly backupDelay: number;
     readonly concurrency: number;
     readonly limit?: LimitOptions | undefined;
+    readonly onExpired?: 'end' | 'letter';
     readonly patience: number;
   };
   /** Runs the handler. */
@@ -50,7 +51,7 @@ export class SimulatedProcess {
     this.ledger = ledger.connect(name, clock);
     const clusterNodes = nodes.map((node) => new ClusterNode(node.endpoint, () => node.dial(clock), clock));
     const cluster = new Cluster(clusterNodes, { replicas: 3, minWritten: 2 });
-    const { concurrency, limit, mostIndexed = 0, patience, ...advanced } = settings;
+    const { concurrency, limit, onExpired, mostIndexed = 0, patience, ...advanced } = settings;
     const backoff = { type: 'fixed', delay: 1_000, max: 1_000, jitter: 0.2 } as const;
     const say = (text: string) => surroundings.report(this, text);
     const logger = { log: say, warn: say, error: say };
@@ -74,7 +75,7 @@ export class SimulatedProcess {
     runtime.consumer.start();
     const handle = (payload: { readonly number: number }, job: DelayedJob) =>
       surroundings.handle(this, payload.number, job);
-    void runtime.consumer.consume(TUBE, handle, { limit });
+    void runtime.consumer.consume(TUBE, handle, { limit, onExpired });
   }
 
   /** Drains as after a SIGTERM. The caller has to kill it then. */

@@ -60,7 +60,7 @@ export class Simulation {
       world,
       nodes,
       ledger,
-      settings: { ...SETTINGS, concurrency: plan.concurrency, limit: plan.limit },
+      settings: { ...SETTINGS, concurrency: plan.concurrency, limit: plan.limit, onExpired: plan.onExpired },
       handle: handlers.handle.bind(handlers),
       report: (process: { name: string }, text: string) =>
         history.log(`${process.name} ${history.named(text)}`),

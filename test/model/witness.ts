@@ -46,11 +46,13 @@ export class Witness implements LedgerWitness {
       !grants.some((grant) => grant.request.id === id && grant.fence === answer.fence)
     ) {
       const { fence, attempt, due } = answer;
-      grants.push({ at, process, request, fence, attempt, due });
+      const { startBy = request.expiry?.startBy } = answer;
+      grants.push({ at, process, request, fence, attempt, due, startBy });
       if (at < Math.floor(history.pausedUntil))
         history.faults.push(`paused: ${process} was granted ${history.name(id)} at ${history.when(at)}`);
     }
     if (answer.kind === 'dead' || answer.kind === 'stale') history.died.set(id, at);
+    if (answer.kind === 'expired') (answer.letter ? history.died : history.expired).set(id, at);
     const outcome =
       answer.kind === 'wait' || answer.kind === 'busy' ? `${answer.kind} ${answer.ms}` : answer.kind;
     history.log(`${process} claims ${history.name(id)} ${history.generation(generation)}: ${outcome}`);

@@ -1,5 +1,6 @@
 import { CONSUMING } from './consuming.js';
 import { COPIES } from './copies.js';
+import { EXPIRING } from './expiring.js';
 import { FINISHED } from './finished.js';
 import { LETTERS } from './letters.js';
 import { LIMITS } from './limits.js';
@@ -18,6 +19,7 @@ export const RULES: readonly Rule[] = [
   ...CONSUMING,
   ...RUNS,
   ...PAUSES,
+  ...EXPIRING,
   ...LIMITS,
   ...SCHEDULES,
   ...REMEMBERING,

@@ -132,7 +132,9 @@ export async function move(dq: DqProducer, receipt: JobReceipt): Promise<Resched
 export async function look(dq: DqProducer): Promise<JobView | undefined> {
   const view = await dq.find({ tube: OrderCancel, key: '42' });
   if (view) {
-    holds<Equal<typeof view.state, 'waiting' | 'running' | 'retrying' | 'done' | 'revoked' | 'dead'>>();
+    holds<
+      Equal<typeof view.state, 'waiting' | 'running' | 'retrying' | 'done' | 'revoked' | 'dead' | 'expired'>
+    >();
     await dq.revoke(view);
     await dq.reschedule(view.ref, view.dueAt);
     // @ts-expect-error a view is not to be written

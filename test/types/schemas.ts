@@ -65,8 +65,8 @@ export async function travel(kit: DqTestKit, builder: TestingModuleBuilder): Pro
   await kit.advance(new Date());
   await kit.advanceTo(new Date());
   await kit.drain();
-  const { started, completed, failed, dead } = await kit.advance('15m');
-  return { started, completed, failed, dead };
+  const { started, completed, failed, dead, expired } = await kit.advance('15m');
+  return { started, completed, failed, dead, expired };
 }
 export const kits = [
   new DqTestKit(),

@@ -8,7 +8,7 @@ export const Orders = defineTube<{ id: string }>('orders');
 export const START = new Date('2030-01-01T00:00:00Z');
 export const MINUTE = 60_000;
 export const DAY = 24 * 60 * MINUTE;
-export const NONE = { started: 0, completed: 0, failed: 0, dead: 0 };
+export const NONE = { started: 0, completed: 0, failed: 0, dead: 0, expired: 0 };
 
 /** Waits in real time. */
 export const really = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -55,7 +55,7 @@ export { DqDeadLetters } from './producer/dead-letters.js';
 export type { DeadLetter, FailedAttempt } from './api/dead-letter.js';
 export type { DiscardResult, ReviveResult } from './api/job.js';
 
-export type { BadSeal, LostJob, OperatorAct, ActTarget } from './events/events.js';
+export type { BadSeal, ExpiredJob, LostJob, OperatorAct, ActTarget } from './events/events.js';
 export type { LostJobsState, OtherLedgerState, RedisDownState, UnreadableState } from './health/health.js';
 export type {
   DqClusterView,

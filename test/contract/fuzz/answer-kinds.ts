@@ -2,12 +2,12 @@ import type { RequestOf, Verb } from 'nest-dq/src/ledger/ledger.js';
 
 /** The kind of a request with its answer, as far as it makes a difference. */
 export function kindOf(verb: Verb, request: RequestOf<Verb>, answer: unknown): string {
-  const { kind, by, why, fresh, replaced, already, left, result, state } = (answer ?? {}) as Readonly<
+  const { kind, by, why, fresh, letter, replaced, already, left, result, state } = (answer ?? {}) as Readonly<
     Record<string, unknown>
   >;
   switch (verb) {
     case 'claim':
-      return `claim: ${kind as string}${fresh === true ? ', now' : ''}${by ? ` by ${by as string}` : ''}`;
+      return `claim: ${kind as string}${fresh === true ? ', now' : ''}${letter === true ? ', a letter' : ''}${by ? ` by ${by as string}` : ''}`;
     case 'complete':
       return `complete ${(request as RequestOf<'complete'>).outcome.kind}: ${answer as string}`;
     case 'open':
@@ -72,7 +72,10 @@ function kinds(what: string, answers: string): string[] {
 
 /** All that must be reached. */
 export const KINDS: readonly string[] = [
-  ...kinds('claim', 'run | wait | busy | gone | dead | dead, now | stale | paused'),
+  ...kinds(
+    'claim',
+    'run | wait | busy | gone | dead | dead, now | stale | paused | expired | expired, a letter',
+  ),
   ...kinds('claim', 'limited by concurrency | limited by group | limited by rate'),
   ...kinds('usage', 'none | some | in the group'),
   ...kinds('extend', 'ok | refused | abort'),
@@ -80,7 +83,7 @@ export const KINDS: readonly string[] = [
     kinds(`complete ${kind}`, 'ok | over | refused'),
   ),
   ...kinds('open add', 'opened | taken'),
-  ...kinds('open move', 'opened | unknown | changed | running | done | revoked | dead'),
+  ...kinds('open move', 'opened | unknown | changed | running | done | revoked | dead | expired'),
   ...kinds('open revive', 'opened | unknown | changed | running | done | revoked'),
   ...kinds('open again', 'opened | unknown | lost | revoked'),
   ...kinds(
@@ -89,12 +92,12 @@ export const KINDS: readonly string[] = [
   ),
   ...kinds(
     'commit move',
-    'committed, replaced | committed, already | changed | overtaken | revoked | running | done | dead',
+    'committed, replaced | committed, already | changed | overtaken | revoked | running | done | dead | expired',
   ),
   ...kinds('commit revive', 'committed, a letter | committed, already | changed | revoked'),
   ...kinds('abort', 'aborted | started | full'),
-  ...kinds('revoke', 'unknown | revoked | running | done | dead'),
-  ...kinds('find', 'none | waiting | running | done | revoked | dead'),
+  ...kinds('revoke', 'unknown | revoked | running | done | dead | expired'),
+  ...kinds('find', 'none | waiting | running | done | revoked | dead | expired'),
   ...kinds('trace', 'none | waiting | waiting, left | running | done | revoked | dead'),
   ...kinds('deaths', 'none | some'),
   ...['letters', 'surplus'].flatMap((verb) => kinds(verb, 'none | some | more')),

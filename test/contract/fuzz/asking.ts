@@ -57,14 +57,18 @@ export class Asking {
           born: 0,
           due,
         };
+        const permit = LIMITS[s.limits] && permitOf(LIMITS[s.limits]!, s.group);
         const request = {
           id,
           generation,
           born: last.born,
           due: last.due,
-          token: s.token,
+          token: `${s.token}${permit ?? '-'}`, // a delivery that claims again has the same permit
           attempts: s.attempts,
-          permit: LIMITS[s.limits] && permitOf(LIMITS[s.limits]!, s.group),
+          permit,
+          ...(s.expires !== undefined && {
+            expiry: { startBy: last.due + s.expires, letter: s.keepsExpired, owed },
+          }),
         };
         const settled = s.odd ? [this.settled(s)] : [];
         const sparedFrom = s.odd ? now - 1_000 : undefined;
@@ -203,7 +207,13 @@ export class Asking {
       }
       case 'again':
       case 'later':
-        return { kind, ...this.announced(s), ...(kind === 'later' && s.odd && NONE_OPENED) };
+        if (kind === 'again') return { kind, ...this.announced(s) };
+        return {
+          kind,
+          ...this.announced(s),
+          ...(s.odd && NONE_OPENED),
+          ...(s.expires !== undefined && { startBy: this.twins.now + s.expires }),
+        };
     }
   }
 

@@ -71,6 +71,9 @@ export const step = fc.record({
   limits: constantFrom(0, 0, 0, 0, 0, 0, 1, 2, 3, 4),
   group: constantFrom('x', 'x', ':y', undefined),
   attempts: constantFrom(1, 2, 5, 5),
+  /** Milliseconds from the due time. */
+  expires: constantFrom(undefined, undefined, undefined, undefined, undefined, undefined, 1, 1_000, 60_000),
+  keepsExpired: rarely,
   mask,
   announced: constantFrom(0b111, 0b111, 0b011),
   unknown: rarely,
@@ -106,6 +109,8 @@ const PLAIN: Step = {
   limits: 0,
   group: undefined,
   attempts: 5,
+  expires: undefined,
+  keepsExpired: false,
   mask: 7,
   announced: 7,
   unknown: false,
@@ -119,9 +124,20 @@ const PLAIN: Step = {
 /**
  * Sequences that are drawn too rarely: limits that two jobs reach; a move whose job begins to run; one of a job whose runner had
  * lost its lease, and comes back; one that comes late and after another, or of a job that is done; a revival that is revoked, or
- * committed twice; a retry that is counted.
+ * committed twice; a retry that is counted; a job that expires while it is moved, or becomes a dead letter.
  */
 export const RARE: readonly Step[][] = [
+  [
+    PLAIN,
+    {
+      ...PLAIN,
+      verbs: ['open', 'claim', 'commit', 'find', 'revoke', 'open'],
+      by: 'move',
+      flag: true,
+      expires: 1,
+    },
+  ],
+  [PLAIN, { ...PLAIN, verbs: ['claim', 'letters'], flag: true, expires: 1, keepsExpired: true }],
   ...([3, 4] as const).map((limits): Step[] => {
     const claim: Step = { ...PLAIN, verbs: ['claim'], limits, group: 'x', plain: true };
     return [

@@ -271,6 +271,7 @@ const ABSENT: Readonly<Record<string, unknown>> = {
   ),
   counted: 0,
   abort: 0,
+  expired: 0,
   floor: -1,
   opened: -1,
   first: -1,
@@ -317,5 +318,7 @@ function fieldsOf(record: JobRecord): Record<string, unknown> {
     places: formatPlaces(places),
     failures: record.failures?.map((failure) => JSON.stringify(failure)),
     abort: Number(record.abortAsked),
+    expired: Number(record.expired),
+    startBy: record.startBy,
   });
 }

@@ -14,6 +14,7 @@ const minute = (at: number, ...started: number[]) => ({
   completed: 2,
   failed: 3,
   dead: 4,
+  expired: 5,
   timed: 5,
   runTime: 60,
   byLateness: classes(...started),
@@ -62,6 +63,7 @@ describe('barsOf', () => {
       completed: [4, 0],
       failed: [6, 0],
       dead: [8, 0],
+      expired: [10, 0],
     });
     expect([p50, p99]).toEqual([
       [1, undefined],

@@ -4,7 +4,7 @@ import { barAt, type Span } from './scales.js';
 import { LATENESS_STEPS } from './steps.js';
 
 /** Names of the counts, which come in addition to lateness. */
-export const COUNTED = ['scheduled', 'started', 'completed', 'failed', 'dead'] as const;
+export const COUNTED = ['scheduled', 'started', 'completed', 'failed', 'dead', 'expired'] as const;
 export type Counted = (typeof COUNTED)[number];
 
 /** Milliseconds by bar: so late was half of the runs, and 99 in 100; undefined where nothing began. */

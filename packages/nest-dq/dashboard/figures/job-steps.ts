@@ -5,7 +5,7 @@ type FailedWire = NonNullable<ExplanationWire['failedAttempts']>[number];
 
 /** One entry of a job's timeline. Times are ISO strings. */
 export type JobStep =
-  | { readonly kind: 'added' | 'moved' | 'due' | 'revoked'; readonly at?: string }
+  | { readonly kind: 'added' | 'moved' | 'due' | 'revoked' | 'expired'; readonly at?: string }
   /** An attempt whose error the ledger kept. */
   | { readonly kind: 'failed'; readonly at: string; readonly failed: FailedWire }
   | {
@@ -37,7 +37,7 @@ export function jobSteps(job: ExplanationWire): JobStep[] {
   if (state === 'retrying' && dueAt !== undefined)
     steps.push({ kind: 'next', attempt: attempt + 1, at: dueAt });
   if (deadLetter) steps.push({ kind: 'dead', at: deadLetter.diedAt });
-  if (state === 'revoked') steps.push({ kind: 'revoked' });
+  if (state === 'revoked' || state === 'expired') steps.push({ kind: state });
   return steps;
 }
 

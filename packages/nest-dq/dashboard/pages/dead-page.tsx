@@ -9,7 +9,7 @@ import { t } from '../words/language.js';
 import { DeadGroups } from './dead-groups.js';
 import { Letters } from './letters.js';
 
-const WHYS = ['attempts', 'discarded', 'invalid', 'stale'] as const;
+const WHYS = ['attempts', 'discarded', 'invalid', 'stale', 'expired'] as const;
 const VIEWS = ['groups', 'letters'] as const;
 
 /** Jobs that do not run again unless somebody revives them: by error, or one by one. */

@@ -25,6 +25,7 @@ const COLOURS = {
   completed: 'series-0',
   failed: 'series-2',
   dead: 'series-5',
+  expired: 'series-3',
 } as const;
 
 /** Counts and lateness over time: charts, and the table behind them. */
@@ -59,6 +60,9 @@ export function HistoryCharts({
     { title: t('history.ends'), layers: layersOf(['completed', 'failed']), mean: bars.mean },
     { title: t('nav.dead'), layers: layersOf(['dead']) },
     { title: t('history.added'), layers: layersOf(['scheduled']) },
+    ...(bars.counts.expired.some((count) => count > 0)
+      ? [{ title: t('history.expiredJobs'), layers: layersOf(['expired']) }]
+      : []),
   ];
   const lines = [
     { colour: 'series-0', name: t('tube.p50'), values: bars.p50 },

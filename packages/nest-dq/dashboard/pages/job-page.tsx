@@ -28,7 +28,7 @@ import { whyText } from '../words/why.js';
 
 const FRESH = 5_000;
 const SHOWN_OF_REF = 16;
-const OVER: readonly (string | undefined)[] = ['done', 'revoked'];
+const OVER: readonly (string | undefined)[] = ['done', 'revoked', 'expired'];
 
 /** Everything that is known of one job. */
 export function JobPage() {
@@ -117,6 +117,7 @@ function Known({
                   data.ref && <Copied text={data.ref} what={t('job.ref')} shown={SHOWN_OF_REF} />,
                 ],
                 [t('job.due'), data.dueAt && <DueTime at={data.dueAt} />],
+                [t('job.expires'), data.expiresAt && <DueTime at={data.expiresAt} />],
                 [t('finished.ended'), finished && <DueTime at={finished.endedAt} />],
                 [t('job.backoff'), backoff && backoffText(backoff)],
                 [t('job.group'), group && <code class="long">{group}</code>],

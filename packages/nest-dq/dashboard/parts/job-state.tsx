@@ -10,6 +10,7 @@ const TONES = {
   done: 'good',
   revoked: 'calm',
   dead: 'bad',
+  expired: 'warn',
 } as const;
 
 /** The state of a job. */

@@ -109,8 +109,10 @@ function Step({ step, job }: { readonly step: JobStep; readonly job: Explanation
     default:
       return (
         <Entry
-          tone="calm"
-          title={t(step.kind === 'revoked' ? 'state.revoked' : `step.${step.kind}`)}
+          tone={step.kind === 'expired' ? 'warn' : 'calm'}
+          title={t(
+            step.kind === 'revoked' || step.kind === 'expired' ? `state.${step.kind}` : `step.${step.kind}`,
+          )}
           at={step.at}
         />
       );

@@ -49,6 +49,7 @@ export const enActs = {
   'result.retrying': 'The job is waiting for a retry.',
   'result.done': 'The job is already done.',
   'result.dead': 'The job is a dead letter.',
+  'result.expired': 'The job has already expired.',
   'result.replaced': 'A newer job has this key, so the dead letter stays.',
   'result.unknown': 'The job is no longer known.',
   'bulk.counting': 'Counting… {done} so far. Nothing changed yet.',

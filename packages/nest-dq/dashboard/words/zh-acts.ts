@@ -51,6 +51,7 @@ export const zhActs: Readonly<Record<keyof typeof enActs, string>> = {
   'result.retrying': '任务正在等待重试。',
   'result.done': '任务已完成。',
   'result.dead': '任务已成为死信。',
+  'result.expired': '任务已过期。',
   'result.replaced': '该 key 已有更新的任务，死信保留。',
   'result.unknown': '该任务已无记录。',
   'bulk.counting': '统计中……目前 {done} 项，尚未做任何更改。',

@@ -23,6 +23,7 @@ export const zhReasons: ReasonTexts = {
     return `于 ${at(endedAt)} 在进程 ${process} 中完成：第 ${count(attempt)} 次尝试，耗时 ${duration(took)}。`;
   },
   revoked: () => '已撤销，不会再执行。',
+  expired: () => '未在期限内开始执行，已过期，不会再执行。',
   running({ attempt, startedAt, runningFor, process }) {
     const since = startedAt ? `，始于 ${at(startedAt)}（${duration(runningFor)}）` : '';
     const where = process ? `，位于 ${process.host} 的进程 ${process.pid}` : '';

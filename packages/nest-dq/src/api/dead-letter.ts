@@ -23,9 +23,9 @@ export interface DeadLetter<P = unknown> {
   /**
    * `attempts`: none left. `discarded`: by its handler. `invalid`: the payload can't be read. `stale`: the ledger has no record
    * of the job, and it is overdue by more than `staleAfter`. Such a copy comes from a node that was away; the job was done long
-   * ago, or never ran.
+   * ago, or never ran. `expired`: it had not started by its expiry, and its handler has `onExpired: 'letter'`.
    */
-  readonly why: 'attempts' | 'discarded' | 'invalid' | 'stale';
+  readonly why: 'attempts' | 'discarded' | 'invalid' | 'stale' | 'expired';
   /** Error of the last run, with the first lines of its stack; absent if a crash used up the last attempt. */
   readonly error?: { readonly name: string; readonly message: string; readonly stack?: string };
   /** Its last attempts that failed, at most 3, oldest first. Absent if there are none, or `keepErrors` is off. */

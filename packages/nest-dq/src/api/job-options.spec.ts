@@ -33,6 +33,9 @@ describe('resolveJobOptions', () => {
       allowPast: true,
     });
     expect(resolveJobOptions({ priority: 'low' }).priority).toBe(2);
+    expect(resolveJobOptions({ expireAfter: '10m' }).expires).toBe(600_000);
+    const expireAt = new Date('2027-01-01T00:00:00Z');
+    expect(resolveJobOptions({ expireAt }).expires).toBe(expireAt.getTime());
   });
 
   it('keeps the headers as they were at the call', () => {
@@ -56,6 +59,9 @@ describe('resolveJobOptions', () => {
     [{ attempts: '3' }, '`attempts` is "3"'],
     [{ attempts: null }, '`attempts` is null'],
     [{ backoff: 'fixed' }, '`backoff` is "fixed"'],
+    [{ expireAfter: 0 }, '`expireAfter` is 0: expected a duration longer than 0'],
+    [{ expireAt: new Date(5) }, 'expected a time after the job is due'],
+    [{ expireAfter: '1m', expireAt: new Date() }, 'expected none, because `expireAfter` is given'],
     [{ allowPast: 'yes' }, '`allowPast` is "yes"'],
     [{ headers: 'x' }, '`headers` is "x"'],
     [{ headers: null }, '`headers` is null'],

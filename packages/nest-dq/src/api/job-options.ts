@@ -1,8 +1,10 @@
 import { hasFieldsOnly } from 'nest-handlers/schema';
+import { FIRST_TIMESTAMP, type Duration, type When } from 'nest-handlers/time';
 import { resolveBackoff, type ResolvedBackoff } from '../time/backoff.js';
 import { DqError, show, unknownName, wrongValue } from '../errors.js';
 import type { JobOptions, OnDuplicate, Priority } from './job.js';
 import { parseDuration } from '../time/duration.js';
+import { parseWhen } from '../time/instant.js';
 
 /** Checked job options. */
 export interface ResolvedJobOptions {
@@ -14,6 +16,8 @@ export interface ResolvedJobOptions {
   readonly backoff?: ResolvedBackoff;
   readonly headers?: Readonly<Record<string, string>>;
   readonly group?: string;
+  /** As in a copy's header: ms after the due time, or a time. */
+  readonly expires?: number;
   readonly allowPast: boolean;
   /** In ms. */
   readonly patience?: number;
@@ -34,6 +38,8 @@ const KNOWN = new Set([
   'backoff',
   'headers',
   'group',
+  'expireAfter',
+  'expireAt',
   'allowPast',
   'patience',
 ]);
@@ -53,6 +59,7 @@ export function resolveJobOptions(
     throw wrongValue('DQ_BAD_OPTION', 'the options of the job', options, 'an object');
   refuseUnknown(options, KNOWN, 'job', alongside);
   const { key, onDuplicate, priority, attempts, backoff, headers, group, allowPast, patience } = options;
+  const { expireAfter, expireAt } = options;
   // An undefined key is usually a forgotten id; the job could never be found by its key.
   if ('key' in options) checkKey(key, '`key`', 'DQ_BAD_OPTION');
   if (group !== undefined) checkName(group, '`group`', 'DQ_BAD_OPTION', LONGEST_GROUP);
@@ -76,9 +83,26 @@ export function resolveJobOptions(
     // Copied, because the caller may mutate its object later.
     headers: headers && { ...headers },
     group,
+    expires: expiryIn(expireAfter, expireAt),
     allowPast: allowPast ?? false,
     patience: patience === undefined ? undefined : parseDuration(patience, '`patience`'),
   };
+}
+
+function expiryIn(after: Duration | undefined, at: When | undefined): number | undefined {
+  if (after !== undefined && at !== undefined)
+    throw wrongValue('DQ_BAD_OPTION', '`expireAt`', at, 'none, because `expireAfter` is given');
+  if (at === undefined) return after === undefined ? undefined : checkExpireAfter(after);
+  const time = parseWhen(at, (given) => `{ expireAfter: ${given} }`);
+  if (time >= FIRST_TIMESTAMP) return Math.ceil(time);
+  throw wrongValue('DQ_BAD_OPTION', '`expireAt`', at, 'a time after the job is due');
+}
+
+/** Returns the time in ms. Throws `DQ_BAD_OPTION`, `DQ_BAD_DURATION`. */
+export function checkExpireAfter(after: Duration): number {
+  const ms = parseDuration(after, '`expireAfter`');
+  if (ms > 0) return Math.ceil(ms);
+  throw wrongValue('DQ_BAD_OPTION', '`expireAfter`', after, 'a duration longer than 0');
 }
 
 /** Returns the options with the headers a hook produced. `DQ_BAD_OPTION`. */

@@ -26,6 +26,13 @@ export interface JobOptions {
    * same group run at once. The order of jobs does not change. @default none
    */
   group?: string;
+  /**
+   * Latest start of the job's runs, retries included, counted from its due time. A job not started by then never starts: it ends as
+   * `expired`. Moves with the job when it is rescheduled. @default the handler's
+   */
+  expireAfter?: Duration;
+  /** The same as a fixed time, which must be later than the due time. Not with `expireAfter`. @default the handler's `expireAfter` */
+  expireAt?: When;
   /** Run a job whose time is in the past now, instead of rejecting it. @default false */
   allowPast?: boolean;
   /**
@@ -124,12 +131,19 @@ export type TubeJobRef =
 
 /**
  * Result of a revoke. `revoked`: the job won't start any more. `running`: its run continues, but nothing follows it. `done`,
- * `dead`: too late. `unknown`: it ended so long ago that the ledger has forgotten it.
+ * `dead`, `expired`: too late. `unknown`: it ended so long ago that the ledger has forgotten it.
  */
-export type RevokeResult = 'revoked' | 'running' | 'done' | 'dead' | 'unknown';
+export type RevokeResult = 'revoked' | 'running' | 'done' | 'dead' | 'expired' | 'unknown';
 
 /** `rescheduled`, or the state of the job that prevents it. `unknown`: the job has no copy left, or no job has that key. */
-export type RescheduleResult = 'rescheduled' | 'running' | 'done' | 'revoked' | 'dead' | 'unknown';
+export type RescheduleResult =
+  | 'rescheduled'
+  | 'running'
+  | 'done'
+  | 'revoked'
+  | 'dead'
+  | 'expired'
+  | 'unknown';
 
 /**
  * `revived`, or the reason it wasn't. `replaced`: its key has a newer job, so the letter stays. The others are the state of the
@@ -143,15 +157,24 @@ export type ReviveResult =
   | 'running'
   | 'done'
   | 'revoked'
+  | 'expired'
   | 'unknown';
 
 /** `discarded`, or the state of the job, as in `ReviveResult`. */
-export type DiscardResult = 'discarded' | 'waiting' | 'retrying' | 'running' | 'done' | 'revoked' | 'unknown';
+export type DiscardResult =
+  | 'discarded'
+  | 'waiting'
+  | 'retrying'
+  | 'running'
+  | 'done'
+  | 'revoked'
+  | 'expired'
+  | 'unknown';
 
 /** Current state of a job. */
 export interface JobView {
-  /** `retrying`: waiting after a run that failed or was cut short. */
-  readonly state: 'waiting' | 'running' | 'retrying' | 'done' | 'revoked' | 'dead';
+  /** `retrying`: waiting after a run that failed or was cut short. `expired`: it had not started by its expiry. */
+  readonly state: 'waiting' | 'running' | 'retrying' | 'done' | 'revoked' | 'dead' | 'expired';
   /** A ULID, or derived from tube and key. */
   readonly id: string;
   /** Finds this job, even if it was looked up by its key. */
@@ -226,6 +249,10 @@ export interface HandlerOptions {
   backoff?: Backoff;
   /** Max duration of a run. A longer one fails: its signal aborts, and a retry or a dead letter follows. @default none */
   timeout?: Duration;
+  /** Latest start of the runs of jobs that have no expiry of their own, counted from their due time. @default none */
+  expireAfter?: Duration;
+  /** Fate of an expired job: `end` ends it as `expired`, `letter` makes it a dead letter. @default 'end' */
+  onExpired?: 'end' | 'letter';
   /** Rate and concurrency limits of this tube across all processes. @default no limit */
   limit?: LimitOptions;
   /** Retention of this tube's dead letters. Missing fields fall back to the module setting. @default the module's `deadLetters` */

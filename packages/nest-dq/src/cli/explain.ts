@@ -47,7 +47,7 @@ export const explain = clusterCommand({
 export function showExplanation(found: Explanation, now: number, redisCause?: string): Line[] {
   const { why, tube, key, id, dueAt, firstDueAt, addedAt, movedAt, run, copies, finished, deadLetter } =
     found;
-  const { failedAttempts = [], group, priority, backoff, headers } = found;
+  const { failedAttempts = [], group, priority, backoff, headers, expiresAt } = found;
   const isThere = found.because !== 'unknown' || dueAt !== undefined;
   const known = facts({
     tube,
@@ -58,6 +58,7 @@ export function showExplanation(found: Explanation, now: number, redisCause?: st
     moved: movedAt && instant(movedAt, now),
     'first due': firstDueAt && instant(firstDueAt, now),
     due: dueAt && instant(dueAt, now),
+    expires: expiresAt && instant(expiresAt, now),
     attempt: attemptText(found),
     backoff: backoff && backoffText(backoff),
     group,

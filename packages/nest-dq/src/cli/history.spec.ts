@@ -13,6 +13,7 @@ function bucket(at: string, starts: readonly number[], more: Partial<HistoryBuck
     completed: 2,
     failed: 1,
     dead: 0,
+    expired: 0,
     timed: 0,
     runTime: 0,
     byLateness: CLASSES.map((upTo, i) => ({ upTo, started: starts[i] ?? 0 })),
@@ -31,11 +32,11 @@ const MINUTES = [
 describe('the history', () => {
   it('is a table of minutes with their sum', () => {
     expect(linesOf(showBuckets(MINUTES, 'minute', NOW))).toEqual([
-      'MINUTE             ADDED  STARTED  COMPLETED  FAILED   DEAD  LATE  LATEST      MEAN',
-      '2027-01-01T10:58Z      5        3          2       1      0     0  ≤ 10 ms',
-      '2027-01-01T10:59Z      5        3          2       1      0     2  ≤ 10 s      31 ms',
-      '2027-01-01T11:00Z      0        4          2       1  1,000     4  over 1 min  < 1 ms',
-      'all                   10       10          6       3  1,000     6  over 1 min  23 ms',
+      'MINUTE             ADDED  STARTED  COMPLETED  FAILED   DEAD  EXPIRED  LATE  LATEST      MEAN',
+      '2027-01-01T10:58Z      5        3          2       1      0        0     0  ≤ 10 ms',
+      '2027-01-01T10:59Z      5        3          2       1      0        0     2  ≤ 10 s      31 ms',
+      '2027-01-01T11:00Z      0        4          2       1  1,000        0     4  over 1 min  < 1 ms',
+      'all                   10       10          6       3  1,000        0     6  over 1 min  23 ms',
       '',
       '3 minutes; minutes without activity are left out',
     ]);

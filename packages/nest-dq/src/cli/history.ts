@@ -16,7 +16,7 @@ export const history = clusterCommand({
   operands: ['[TUBE]'],
   summary: 'Count adds, runs and dead letters over time, up to two days back, for one tube or all of them.',
   about:
-    'ADDED counts jobs; STARTED, COMPLETED and FAILED count runs; DEAD counts dead letters. LATE: runs started more\n' +
+    'ADDED counts jobs; STARTED, COMPLETED and FAILED count runs; DEAD counts dead letters, EXPIRED jobs that expired. LATE: runs started more\n' +
     'than a second late; LATEST: upper bound of their lateness; MEAN: average duration of ended runs. The last few\n' +
     'seconds may be missing. With --json, the last bucket of lateness has `upTo: null`.',
   flags: {
@@ -64,6 +64,7 @@ export function showBuckets(
     'COMPLETED',
     'FAILED',
     'DEAD',
+    'EXPIRED',
     'LATE',
     'LATEST',
     'MEAN',
@@ -73,10 +74,10 @@ export function showBuckets(
 }
 
 function rowOf(name: Cell, bucket: HistoryBucket) {
-  const { scheduled, started, completed, failed, dead, timed, runTime, byLateness } = bucket;
+  const { scheduled, started, completed, failed, dead, expired, timed, runTime, byLateness } = bucket;
   const late = byLateness.reduce((count, each) => count + (each.upTo > LATE_MS ? each.started : 0), 0);
   const mean = timed > 0 ? meanText(runTime / timed) : '';
-  return [name, scheduled, started, completed, failed, dead, late, latestOf(byLateness), mean];
+  return [name, scheduled, started, completed, failed, dead, expired, late, latestOf(byLateness), mean];
 }
 
 function meanText(ms: number): string {

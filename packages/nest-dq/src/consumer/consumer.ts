@@ -110,12 +110,22 @@ export class ClusterConsumer extends DqConsumer {
       ...resolveHandlerOptions(options, this.settings.handlers, ['deadLetters', 'keepDone']),
       schema: schemaOf(tube),
     };
+    if (tubes.length > 1 && options?.expireAfter !== undefined) {
+      const fact = `the \`expireAfter\` of ${show(name)}, which go-queue uses`;
+      throw wrongValue(
+        'DQ_BAD_OPTION',
+        fact,
+        options.expireAfter,
+        'none, because go-queue runs a job however late it is',
+      );
+    }
     const retention = resolveRetention(options?.deadLetters, this.settings.deadLetters);
     const keepDone = resolveKeepDone(options?.keepDone, this.settings.keepDone);
     const surrounded = around ? around(handler) : handler;
     const begun = tubes.map((each) => {
       // An adoption isn't a run: the limits apply to the adopted job.
-      const how = each.sharing.adopts ? { ...handling, limit: undefined, limits: undefined } : handling;
+      const unlimited = each.sharing.adopts && { limit: undefined, limits: undefined };
+      const how = tubes.length === 1 ? handling : { ...handling, expireAfter: undefined, ...unlimited };
       return this.begin(each.name, surrounded, how, { retention, keepDone }, each.sharing);
     });
     return { stop: async () => void (await Promise.all(begun.map((each) => each.stop()))) };

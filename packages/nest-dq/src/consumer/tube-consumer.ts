@@ -11,7 +11,7 @@ import { LimitedCopies } from './claim/limited-copies.js';
 import { AgainScheduler } from './finish/again-scheduler.js';
 import { CopyBurier } from './finish/copy-burier.js';
 import { CopyDeleter } from './finish/copy-deleter.js';
-import { reportDeath, reportRun, RunCompletion } from './finish/run-completion.js';
+import { reportDeath, reportExpired, reportRun, RunCompletion } from './finish/run-completion.js';
 import { Heartbeat } from './heartbeat.js';
 import { LedgerGate, type GateChange, type GateListener } from './ledger-gate.js';
 import type { Delivery, HeldUntil } from './reserve/delivery.js';
@@ -155,7 +155,9 @@ export class TubeConsumer implements TubeLife, GateListener {
     }
     // Another process may have the job by now ◆: handlers granted in the same batch may have blocked the event loop.
     const tooLate = context.clock.now() > run.usableUntil;
-    const handedBack = tooLate || this.reserver.stopped;
+    // It waited for a turn or the event loop ◆: its next claim finds it expired.
+    const expired = run.startBy !== undefined && context.ledger.now() >= run.startBy;
+    const handedBack = expired || tooLate || this.reserver.stopped;
     const outcome = handedBack ? BACK : await this.executor.run(run);
     const completion = outcome.kind === 'again' ? await this.storeNext(run, outcome) : outcome;
     const answer = completion.kind === 'lost' ? 'refused' : await this.completion.complete(run, completion);
@@ -197,9 +199,16 @@ export class TubeConsumer implements TubeLife, GateListener {
       case 'gone':
         this.deleter.delete(delivery, false); // the process that ended the job couldn't delete this copy
         return undefined;
+      case 'expired':
       case 'dead':
       case 'stale':
-        if (answer.kind === 'stale') reportDeath(context, delivery, { why: 'stale', due, attempt: 0 });
+        if (answer.kind === 'expired' && !answer.letter) {
+          reportExpired(context, delivery);
+          this.deleter.delete(delivery, true);
+          return undefined;
+        }
+        if (answer.kind === 'expired') reportDeath(context, delivery, { why: 'expired', due, attempt: 0 });
+        else if (answer.kind === 'stale') reportDeath(context, delivery, { why: 'stale', due, attempt: 0 });
         else if (answer.fresh) reportDeath(context, delivery, { why: 'attempts', due, attempt: attempts });
         this.burier.bury(delivery);
         return undefined;
@@ -355,12 +364,13 @@ export function loadOf(
     const { key } = delivery.header;
     long.push({ id, ...(key !== undefined && !isSecret && { key }), attempt: grant.attempt, runFor });
   }
-  const { limit, attempts, backoff } = handling;
+  const { limit, attempts, backoff, expireAfter } = handling;
   return {
     tube,
     concurrency: budget.concurrency,
     attempts,
     ...(typeof backoff === 'object' && { backoff }),
+    ...(expireAfter !== undefined && { expireAfter }),
     ...(limit && { limits: limit }),
     running: budget.handling,
     held,

@@ -17,6 +17,7 @@ const NAMES = Object.keys({
   completed: true,
   failed: true,
   dead: true,
+  expired: true,
   revoked: true,
   late: true,
   nodeDown: true,

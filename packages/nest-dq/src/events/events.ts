@@ -26,6 +26,11 @@ export interface DqEventMap {
   /** A job became a dead letter in this process. The letter is built from the copy it holds; no node is asked. */
   dead: { readonly letter: DeadLetter };
   /**
+   * A job expired: this process found that it had not started by then, so it never starts. Not emitted if it became a dead letter
+   * (see `onExpired`).
+   */
+  expired: ExpiredJob;
+  /**
    * A revoke by this process ended as `revoked`. `ref` is the reference it was given. For a revoke by key it comes from the
    * ledger, and is absent if the revoke only stopped an add in flight.
    */
@@ -49,6 +54,21 @@ export interface DqEventMap {
   lost: LostJob;
   /** An action of `DqControl` or of this process's dashboard ended, or an automatic repair. Not emitted for a dry run. */
   operated: OperatorAct;
+}
+
+/** A job that never starts, because it had not started by its expiry. */
+export interface ExpiredJob {
+  readonly id: string;
+  /** Finds the job, as a receipt's `ref`. */
+  readonly ref: JobRefText;
+  /** Tube name without the prefix. */
+  readonly tube: string;
+  /** Absent for a plain job. */
+  readonly key?: string;
+  /** When the job was due. */
+  readonly dueAt: Date;
+  /** Its latest start. */
+  readonly expiredAt: Date;
 }
 
 /** A copy that was not run because its seal is wrong. */

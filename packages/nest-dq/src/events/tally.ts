@@ -2,19 +2,22 @@ import { LATENESS_CLASSES } from './lateness-classes.js';
 
 /** Counters besides the starts. */
 const COUNTED = ['scheduled', 'completed', 'failed', 'dead'] as const;
-type Counted = (typeof COUNTED)[number];
+type Counted = (typeof COUNTED)[number] | 'expired';
 
-/** Index of each number in a tube's list: first those of COUNTED, then the starts per lateness class, then the two below. */
-export const PLACES = Object.fromEntries(COUNTED.map((name, i) => [name, i])) as Readonly<
-  Record<Counted, number>
->;
 export const FIRST_CLASS: number = COUNTED.length;
 const END_OF_CLASSES: number = FIRST_CLASS + LATENESS_CLASSES.length + 1;
 /** Indexes of the runs with a known duration, and of the sum of their durations in microseconds. Older versions don't count them. */
 export const TIMED: number = END_OF_CLASSES;
 export const RUN_TIME: number = END_OF_CLASSES + 1;
 /** Numbers per tube. */
-export const NUMBERS: number = END_OF_CLASSES + 2;
+/** Index of the expired jobs. Older versions don't count them. */
+const EXPIRED: number = END_OF_CLASSES + 2;
+/** Index of each number in a tube's list: first those of COUNTED, then the starts per lateness class, then the three above. */
+export const PLACES = {
+  ...(Object.fromEntries(COUNTED.map((name, i) => [name, i])) as Record<(typeof COUNTED)[number], number>),
+  expired: EXPIRED,
+} satisfies Readonly<Record<Counted, number>>;
+export const NUMBERS: number = END_OF_CLASSES + 3;
 
 /** Counts what happens in this process, by tube. Called for each job, so it does nothing else. */
 export class Tally {

@@ -84,6 +84,7 @@ describe('HistoryWriter', () => {
       completed: 0,
       failed: 0,
       dead: 0,
+      expired: 0,
       timed: 0,
       runTime: 0,
       byLateness: [

@@ -106,6 +106,8 @@ export interface TubeLoad {
   readonly concurrency: number;
   /** Maximum number of runs of a job without an option of its own. Absent from versions that don't announce it. */
   readonly attempts?: number;
+  /** Default expiry of its jobs, in ms after their due time. */
+  readonly expireAfter?: number;
   /** The backoff of such a job. Absent if it is a function. */
   readonly backoff?: ResolvedBackoff;
   /** Absent if its handler has no limits. */

@@ -145,6 +145,7 @@ const PROCESS: Shape = {
           plan: 'text?',
           ...NUMBERS('concurrency', 'running', 'held'),
           attempts: 'number?',
+          expireAfter: 'number?',
           backoff: { optional: { fields: { type: 'text', ...NUMBERS('delay', 'max', 'jitter') } } },
           limits: { optional: { values: 'number' } },
           long: { list: { fields: { id: 'text', key: 'text?', ...NUMBERS('attempt', 'runFor') } } },

@@ -35,6 +35,7 @@ const REFUSED: readonly [option: keyof ResolvedJobOptions, why: string][] = [
   ['backoff', 'go-queue runs a job once; set it on the handler'],
   ['headers', 'go-queue stores only the payload'],
   ['group', 'go-queue has no groups'],
+  ['expires', 'go-queue runs a job however late it is'],
 ];
 
 export class GoQueueJobs implements ForeignJobs, Adder {
@@ -205,7 +206,9 @@ function refuseForGoQueue(tube: string, options: ResolvedJobOptions, content: Co
     );
   };
   for (const [option, why] of REFUSED) {
-    if (options[option] !== undefined) refuse(`\`${option}\` (${show(options[option])})`, why);
+    if (options[option] === undefined) continue;
+    if (option === 'expires') refuse('`expireAfter` or `expireAt`', why);
+    refuse(`\`${option}\` (${show(options[option])})`, why);
   }
   if (options.priority !== 1) refuse('`priority`', 'go-queue runs jobs in order of their times');
   if (content.type !== 'text' || !isJson(content.bytes.toString())) return;

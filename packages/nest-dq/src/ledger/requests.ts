@@ -22,6 +22,17 @@ export interface ClaimRequest {
   readonly timeout?: number;
   /** See `permitOf`. @default the run isn't counted */
   readonly permit?: string | undefined;
+  /** @default it never expires */
+  readonly expiry?: Expiry | undefined;
+}
+
+/** When a job expires: no run of it is granted at that time or later. */
+export interface Expiry {
+  /** Ledger time in ms. The record of a job that continued as its old generation has its own time, which takes precedence. */
+  readonly startBy: number;
+  /** Whether it then becomes a dead letter. */
+  readonly letter: boolean;
+  readonly owed: OwedCopies;
 }
 
 export type ClaimAnswer =
@@ -35,6 +46,8 @@ export type ClaimAnswer =
       readonly attempt: number;
       readonly due: number;
       readonly notBefore?: number;
+      /** The record's own expiry, as ledger time in ms. @default that of the request */
+      readonly startBy?: number;
     }
   /** Not due for another `ms`. */
   | { readonly kind: 'wait'; readonly ms: number }
@@ -49,7 +62,9 @@ export type ClaimAnswer =
   /** A limit of the tube is reached. Ask again in `ms`; every job the rate refuses in a call gets its own time. */
   | { readonly kind: 'limited'; readonly by: LimitKind; readonly ms: number }
   /** No record, and overdue by more than `staleAfter`, not counting pauses: bury it; a person decides. */
-  | { readonly kind: 'stale' };
+  | { readonly kind: 'stale' }
+  /** This very call found it expired: delete its copies, or with `letter` bury the copy. */
+  | { readonly kind: 'expired'; readonly letter: boolean };
 
 /** Data that accompanies the claims of one call. */
 export interface ClaimContext {
@@ -121,7 +136,11 @@ export interface CompleteRequest extends RunRef {
      * As `again`, but too few copies of the opened generation are stored: it is aborted, and the current one waits until `due`
      * with its attempts reset. `generation` is -1 if none was opened.
      */
-    | ({ readonly kind: 'later' } & AnnouncedGeneration);
+    | ({
+        readonly kind: 'later';
+        /** Its expiry from now on, as ledger time in ms. */
+        readonly startBy?: number | undefined;
+      } & AnnouncedGeneration);
 }
 
 /** A run that failed: kept in the record of a job that waits for its retry, and then in its letter. Nothing depends on it. */
@@ -191,7 +210,7 @@ export interface AnnouncedGeneration extends StoredGeneration {
 /** The state of a job in the ledger: its committed generation. */
 export interface Schedule {
   /** `running` only while the lease lasts; a job whose runner lost its lease is waiting. */
-  readonly state: 'waiting' | 'running' | 'done' | 'revoked' | 'dead';
+  readonly state: 'waiting' | 'running' | 'done' | 'revoked' | 'dead' | 'expired';
   readonly born: number;
   readonly generation: number;
   /** Due time, or the time of the retry, as ledger time in ms. */
@@ -247,7 +266,16 @@ export interface OpenRequest {
  * one, or a newer one was committed. `lost`: the requesting run has lost its lease. `unknown`: no record. `revoked`: by a revoke
  * that came after the opening, or before a move. The others are the state of the job.
  */
-export type Refusal = 'taken' | 'changed' | 'lost' | 'unknown' | 'running' | 'done' | 'revoked' | 'dead';
+export type Refusal =
+  | 'taken'
+  | 'changed'
+  | 'lost'
+  | 'unknown'
+  | 'running'
+  | 'done'
+  | 'revoked'
+  | 'dead'
+  | 'expired';
 
 export type OpenAnswer =
   /** `present`: the job that waits or runs now, which the commit will replace. */
@@ -380,7 +408,7 @@ export interface FinishedList {
 
 /** Why a job became a dead letter. */
 export interface Death {
-  readonly why: 'attempts' | 'discarded' | 'invalid' | 'stale';
+  readonly why: 'attempts' | 'discarded' | 'invalid' | 'stale' | 'expired';
   /** Stored as it is: the caller cuts a long stack. */
   readonly error?: { readonly name: string; readonly message: string; readonly stack?: string };
 }

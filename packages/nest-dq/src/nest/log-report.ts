@@ -16,6 +16,7 @@ const WHY: Readonly<Record<Death['why'], string>> = {
   attempts: 'its attempts are exhausted',
   discarded: 'its handler discarded it',
   invalid: 'its payload cannot be read',
+  expired: 'it had not started by its expiry',
   stale: 'it is long overdue and has no record (see `staleAfter`)',
 };
 

@@ -10,6 +10,7 @@ const minute = (at: number, completed: number, [inTime, late]: readonly [number,
   completed,
   failed: 0,
   dead: 0,
+  expired: 0,
   timed: 0,
   runTime: 0,
   byLateness: [

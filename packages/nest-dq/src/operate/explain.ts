@@ -18,7 +18,7 @@ import type { DqDeadLetters } from '../producer/dead-letters.js';
 import type { Clock } from 'nest-handlers/time';
 import type { CopyView, Explanation, RunningProcess } from './explanation.js';
 import { type FinishedJob, finishedView } from './finished-view.js';
-import { handlingOf, optionsOf, timesOf } from './job-facts.js';
+import { expiryOf, handlingOf, optionsOf, timesOf } from './job-facts.js';
 import { viewOfTube, type TubeSources } from './tube-view.js';
 import { sentenceOf } from './sentences.js';
 import { reasonOf, type Facts, type LimitFacts } from './why.js';
@@ -97,6 +97,7 @@ export async function explain(sources: ExplanationSources, ref: JobRef): Promise
     ...((trace ?? finished) && { attempt: (trace ?? finished)!.attempt }),
     ...(header && trace && trace.attempt > 0 && firstDueOf(header, trace)),
     ...(reason.because !== 'unknown' && handlingOf(processes, name, header)),
+    ...(reason.because !== 'unknown' && expiryOf(processes, name, header)),
     ...(failedAttempts && { failedAttempts }),
     ...(header && optionsOf(header)),
     ...(trace && trace.fence > 0 && { run: { ...runOf(trace), ...(process && { process }) } }),

@@ -43,6 +43,8 @@ export interface ExplanationDetails {
   };
   /** Revoked by somebody. */
   revoked: Readonly<Record<string, never>>;
+  /** It had not started by its expiry. */
+  expired: Readonly<Record<string, never>>;
   /** `process`: the process that runs it, if known. */
   running: {
     readonly attempt: number;
@@ -144,6 +146,8 @@ export interface ExplainedJob {
   readonly failedAttempts?: readonly FailedAttempt[];
   /** Delays after failed runs: its own, or those of its tube's handlers. Absent if unknown, as `maxAttempts`, or a function. */
   readonly backoff?: BackoffView;
+  /** Latest start of its runs. Absent if it never expires, its tube's handlers differ, or no copy is reachable. */
+  readonly expiresAt?: Date;
   /** Absent if it's normal or unknown. */
   readonly priority?: Priority;
   /** Group whose concurrent runs a limit counts. Absent if it has none, or no copy is reachable. */

@@ -11,6 +11,7 @@ const bucket = (minute: number, n: number): HistoryBucket => ({
   completed: 3 * n,
   failed: 4 * n,
   dead: 5 * n,
+  expired: 9 * n,
   timed: 6 * n,
   runTime: 7 * n,
   byLateness: [

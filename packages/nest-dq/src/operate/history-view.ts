@@ -41,6 +41,8 @@ export interface HistoryBucket {
   readonly failed: number;
   /** Jobs that became dead letters. */
   readonly dead: number;
+  /** Jobs that expired and ended: not those of processes with an older version. */
+  readonly expired: number;
   /** Ended runs whose duration is known: not those of processes with an older version. */
   readonly timed: number;
   /** Sum of the durations of these runs, in ms. */
@@ -90,6 +92,7 @@ function bucketOf(minute: number, counts: readonly number[]): HistoryBucket {
     completed: count(PLACES.completed),
     failed: count(PLACES.failed),
     dead: count(PLACES.dead),
+    expired: count(PLACES.expired),
     timed: count(TIMED),
     runTime: count(RUN_TIME) / 1_000,
     byLateness,
@@ -125,6 +128,7 @@ export function sumOf(sum: HistoryBucket, more: HistoryBucket): HistoryBucket {
     completed: sum.completed + more.completed,
     failed: sum.failed + more.failed,
     dead: sum.dead + more.dead,
+    expired: sum.expired + more.expired,
     timed: sum.timed + more.timed,
     runTime: sum.runTime + more.runTime,
     byLateness: sum.byLateness.map(({ upTo, started }, i) => ({

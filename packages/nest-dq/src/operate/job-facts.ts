@@ -1,6 +1,7 @@
 // Facts about a job besides its state: from its id, its record, one of its copies, and what processes announce.
 import { decodeTime } from 'ulid';
 import { PRIORITIES } from '../api/job-options.js';
+import { startByOf } from '../copies/expiry.js';
 import type { CopyHeader } from '../copies/header.js';
 import type { PresentProcess, TubeLoad } from '../fleet/presence.js';
 import type { Trace } from '../ledger/requests.js';
@@ -30,12 +31,29 @@ export function handlingOf(
   tube: string,
   header: CopyHeader | undefined,
 ): Pick<ExplainedJob, 'maxAttempts' | 'backoff'> {
-  const loads = processes.flatMap(({ record }) => record.tubes.filter((load) => load.tube === tube));
-  const agreed = <Name extends 'attempts' | 'backoff'>(name: Name): TubeLoad[Name] | undefined =>
-    new Set(loads.map((load) => JSON.stringify(load[name]))).size === 1 ? loads[0]![name] : undefined;
-  const maxAttempts = header?.attempts ?? agreed('attempts');
-  const backoff = header?.backoff ?? agreed('backoff');
+  const maxAttempts = header?.attempts ?? agreedOn(processes, tube, 'attempts');
+  const backoff = header?.backoff ?? agreedOn(processes, tube, 'backoff');
   return { ...(maxAttempts !== undefined && { maxAttempts }), ...(backoff && { backoff }) };
+}
+
+/** When it expires, by its own option, or by that of all handlers of its tube if they agree. */
+export function expiryOf(
+  processes: readonly PresentProcess[],
+  tube: string,
+  header: CopyHeader | undefined,
+): Pick<ExplainedJob, 'expiresAt'> {
+  const startBy = header && startByOf(header, agreedOn(processes, tube, 'expireAfter'));
+  return startBy === undefined ? {} : { expiresAt: new Date(startBy) };
+}
+
+/** The option of the tube's handlers; undefined if they don't agree. */
+function agreedOn<Name extends 'attempts' | 'backoff' | 'expireAfter'>(
+  processes: readonly PresentProcess[],
+  tube: string,
+  name: Name,
+): TubeLoad[Name] | undefined {
+  const loads = processes.flatMap(({ record }) => record.tubes.filter((load) => load.tube === tube));
+  return new Set(loads.map((load) => JSON.stringify(load[name]))).size === 1 ? loads[0]![name] : undefined;
 }
 
 /** The options that a copy carries. */

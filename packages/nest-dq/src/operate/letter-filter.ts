@@ -38,6 +38,7 @@ const WHYS: Readonly<Record<DeadLetter['why'], true>> = {
   discarded: true,
   invalid: true,
   stale: true,
+  expired: true,
 };
 
 /** Throws `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */

@@ -13,6 +13,7 @@ const DEATHS: Readonly<Record<DeadLetter['why'], (attempt: number) => string>> =
   attempts: (attempt) => `attempts exhausted (${attempt})`,
   discarded: () => 'discarded by its handler',
   invalid: () => 'unreadable payload',
+  expired: () => 'expired before it started',
   stale: () => 'a copy came back too late to tell whether it ran',
 };
 
@@ -31,6 +32,7 @@ const SENTENCES: { readonly [Case in ExplanationCase]: (details: ExplanationDeta
     return `Completed at ${at(endedAt)} in process ${process}, attempt ${attempt}, took ${span(took)}.`;
   },
   revoked: () => 'Revoked, so it no longer starts.',
+  expired: () => 'Expired: it had not started in time, so it never starts.',
   running({ attempt, startedAt, runningFor = 0, process }) {
     const since = startedAt ? ` since ${at(startedAt)} (${span(runningFor)})` : '';
     const where = process ? `, in process ${process.pid} on ${process.host}` : '';

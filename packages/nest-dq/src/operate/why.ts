@@ -73,6 +73,8 @@ function byLedger({
       return { because: 'done', details: detailsOf(finished, startedAt) };
     case 'revoked':
       return { because: 'revoked', details: {} };
+    case 'expired':
+      return { because: 'expired', details: {} };
     case 'dead':
       return { because: 'dead', details: {} };
     case 'running': {

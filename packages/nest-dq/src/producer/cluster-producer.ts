@@ -23,6 +23,7 @@ import {
   type Tube,
 } from '../api/tube.js';
 import { foreignFormatOf, namedCopies } from '../copies/formats/unwrap.js';
+import { refuseExpired } from '../copies/expiry.js';
 import type { Envelope } from '../copies/header.js';
 import { encodePayload } from '../copies/payload.js';
 import { addAll, dueOfNew, listOf, receiptsOf } from './add-many.js';
@@ -231,6 +232,7 @@ export class ClusterProducer extends DqProducer {
       context.refuseIfClosed();
     }
     const due = context.dueTimes.of(storedAs, dueGiven, calledAt);
+    refuseExpired({ due, expires: options.expires });
     const { patience = settings.patience } = options;
     const { seal } = cluster.settings;
     const job = { tube: name, storedAs, seal, content, options, due, until: calledAt + patience };

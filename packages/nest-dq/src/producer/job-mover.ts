@@ -1,6 +1,7 @@
 import type { RescheduleResult } from '../api/job.js';
 import type { StoredTube } from '../api/tube.js';
 import { deleteCopies } from '../copies/deletion.js';
+import { isFixed, refuseExpired } from '../copies/expiry.js';
 import type { Envelope } from '../copies/header.js';
 import type { JobTarget } from '../copies/job-ref.js';
 import type { Place } from '../copies/location.js';
@@ -141,8 +142,13 @@ async function move(
   if (header.foreign) throw header.foreign.cannotMove(id); // the other program's consumers would delete our copies
   const { born } = known;
   const { cluster } = context.parts;
+  const { expires } = header;
+  // Whoever revives a job wants it to run: a fixed expiry has passed, or soon has.
+  const outlives = next.opening.by === 'revive' && expires !== undefined && isFixed(expires);
+  if (!outlives) refuseExpired({ due, expires });
   const job = {
     ...header,
+    expires: outlives ? undefined : expires,
     due,
     generation: due, // same number of digits as the real one
     born,

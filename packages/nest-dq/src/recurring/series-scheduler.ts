@@ -62,6 +62,7 @@ export class SeriesScheduler {
   private begin(): void {
     const { events } = this.parts;
     events.on('dead').subscribe(({ letter }) => this.ended(letter));
+    events.on('expired').subscribe((job) => this.ended(job));
     events.on('completed').subscribe(({ job, result }) => {
       if (!isOutcome(result)) this.ended(job);
     });

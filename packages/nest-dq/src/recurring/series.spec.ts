@@ -52,13 +52,16 @@ describe('a series whose job', () => {
     expect(await scheduled('2027-01-01T12:00:00Z')).toEqual([['at', '2027-01-02T03:00:00.000Z', keep]]);
   });
 
-  it.each(['dead', 'revoked', 'done'] as const)('is %s starts over, and never in the past', async (state) => {
-    const dueAt = '2027-01-02T03:00:00Z';
-    const next = [['at', '2027-01-03T03:00:00.000Z', keep]];
-    expect(await scheduled('2027-01-02T03:00:02Z', { state, dueAt })).toEqual(next);
-    // By a clock that is behind the others.
-    expect(await scheduled('2027-01-02T02:59:58Z', { state, dueAt })).toEqual(next);
-  });
+  it.each(['dead', 'revoked', 'done', 'expired'] as const)(
+    'is %s starts over, and never in the past',
+    async (state) => {
+      const dueAt = '2027-01-02T03:00:00Z';
+      const next = [['at', '2027-01-03T03:00:00.000Z', keep]];
+      expect(await scheduled('2027-01-02T03:00:02Z', { state, dueAt })).toEqual(next);
+      // By a clock that is behind the others.
+      expect(await scheduled('2027-01-02T02:59:58Z', { state, dueAt })).toEqual(next);
+    },
+  );
 
   it.each([
     ['next occurrence', '2027-01-02T03:00:00Z'],

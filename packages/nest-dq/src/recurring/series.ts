@@ -113,5 +113,5 @@ async function outcomeOf(handler: HandlerMethod, payload: unknown, job: DelayedJ
 }
 
 function isOver({ state }: JobView): boolean {
-  return state === 'done' || state === 'dead' || state === 'revoked';
+  return state === 'done' || state === 'dead' || state === 'revoked' || state === 'expired';
 }

@@ -31,6 +31,7 @@ export function recordMetrics(view: DqClusterView): () => void {
   const completed = counter('dq.job.completed', '{job}', 'Successful runs');
   const failed = counter('dq.job.failed', '{job}', 'Failed runs');
   const dead = counter('dq.job.dead', '{job}', 'Jobs that became dead letters');
+  const expired = counter('dq.job.expired', '{job}', 'Jobs that expired before they started, and ended');
   const removed = counter(
     'dq.letter.removed',
     '{letter}',
@@ -62,6 +63,7 @@ export function recordMetrics(view: DqClusterView): () => void {
       duration.record(took / 1_000, attributes);
     }),
     on('dead', ({ letter }) => dead.add(1, of(letter.tube, 'process', { 'dq.job.why': letter.why }))),
+    on('expired', ({ tube }) => expired.add(1, of(tube, 'process'))),
     on('lost', ({ tube }) => lost.add(1, { ...ofCluster, 'messaging.destination.name': tube })),
     on('badSeal', ({ tube, buried }) =>
       refused.add(1, { ...ofCluster, 'messaging.destination.name': tube, 'dq.seal.buried': buried }),

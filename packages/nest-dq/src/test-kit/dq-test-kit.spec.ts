@@ -33,7 +33,13 @@ describe('runs', () => {
     await test.kit.producer.now(Orders, { id: 'a' });
     expect(await test.kit.drain()).toEqual({ ...NONE, started: 1, failed: 1 });
     expect(test.kit.scheduled(Orders)).toMatchObject([{ dueAt: new Date(START.getTime() + MINUTE) }]);
-    expect(await test.kit.advance('1h')).toEqual({ started: 2, completed: 0, failed: 2, dead: 1 });
+    expect(await test.kit.advance('1h')).toEqual({
+      started: 2,
+      completed: 0,
+      failed: 2,
+      dead: 1,
+      expired: 0,
+    });
     expect(runs.map(([, at]) => at)).toEqual([0, MINUTE, 2 * MINUTE]);
     expect(test.kit.scheduled(Orders)).toEqual([]);
   });
@@ -57,7 +63,7 @@ describe('runs', () => {
     await test.noting(({ payload: { id } }) => (id === 'dead' ? Discard.because('gone') : Again.after('1h')));
     await test.kit.producer.now(Orders, { id: 'dead' });
     await test.kit.producer.now(Orders, { id: 'again' });
-    expect(await test.kit.drain()).toEqual({ started: 2, completed: 1, failed: 1, dead: 1 });
+    expect(await test.kit.drain()).toEqual({ started: 2, completed: 1, failed: 1, dead: 1, expired: 0 });
     expect(await test.kit.advance('10h')).toEqual({ ...NONE, started: 10, completed: 10 });
   });
 
@@ -98,7 +104,13 @@ describe('runs', () => {
       { timeout: '1m', attempts: 1 },
     );
     await test.kit.producer.now(Orders, { id: 'a' });
-    expect(await test.kit.advance('2m')).toEqual({ started: 1, completed: 0, failed: 1, dead: 1 });
+    expect(await test.kit.advance('2m')).toEqual({
+      started: 1,
+      completed: 0,
+      failed: 1,
+      dead: 1,
+      expired: 0,
+    });
     expect(reasons).toEqual([['DQ_TIMEOUT', MINUTE]]);
   });
 });

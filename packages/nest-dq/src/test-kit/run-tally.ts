@@ -11,10 +11,12 @@ export interface RunCounts {
   readonly failed: number;
   /** Jobs that became dead letters. */
   readonly dead: number;
+  /** Jobs that expired and ended. */
+  readonly expired: number;
 }
 
 const WENT_WELL: readonly CompleteRequest['outcome']['kind'][] = ['done', 'again', 'later'];
-const NONE: RunCounts = { started: 0, completed: 0, failed: 0, dead: 0 };
+const NONE: RunCounts = { started: 0, completed: 0, failed: 0, dead: 0, expired: 0 };
 
 interface Run {
   readonly isPoll: boolean;
@@ -54,6 +56,7 @@ export class RunTally implements Work {
 
   claimed(tube: string, id: string, answer: ClaimAnswer): void {
     if (answer.kind === 'stale' || (answer.kind === 'dead' && answer.fresh)) this.count('dead');
+    if (answer.kind === 'expired') this.count(answer.letter ? 'dead' : 'expired');
     if (answer.kind !== 'run') return;
     const name = nameOf(tube, id, answer.fence);
     if (this.running.has(name)) return; // the same claim, asked again

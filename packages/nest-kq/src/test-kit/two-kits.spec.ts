@@ -88,7 +88,7 @@ describe('the kits of nest-dq and nest-kq', () => {
     await app.get(KqPusher).push('orders', 'a', { key: 'a' });
     expect(await kq.run()).toEqual({ started: 1, handled: 0, failed: 1, dead: 0 });
     expect(dq.scheduled('kq/shop')).toMatchObject([{ key: expect.stringMatching(/^orders\/\d\/0@\d+$/) }]);
-    expect(await dq.advance('1h')).toEqual({ started: 2, completed: 1, failed: 1, dead: 0 });
+    expect(await dq.advance('1h')).toEqual({ started: 2, completed: 1, failed: 1, dead: 0, expired: 0 });
     expect(happened.map(([, at]) => at)).toEqual([0, 10 * MINUTE, 20 * MINUTE]);
   });
 

@@ -1,4 +1,5 @@
 // ◆ marks a rule of docs/internals/delivery.md.
+import { startByOf } from '../../copies/expiry.js';
 import { ledgerGroup } from '../../copies/header.js';
 import { type Clock, Heap, type Timer } from 'nest-handlers/time';
 import { stagger } from '../../copies/timing.js';
@@ -164,9 +165,11 @@ export class ClaimQueue {
     return batch;
   }
 
-  private requestOf({ header, token }: Delivery): ClaimRequest {
+  private requestOf(delivery: Delivery): ClaimRequest {
+    const { header, token } = delivery;
     const { id, generation, born, due, attempts, foreign } = header;
     const { handling } = this.context;
+    const startBy = foreign ? undefined : startByOf(header, handling.expireAfter);
     return {
       id,
       generation,
@@ -177,6 +180,10 @@ export class ClaimQueue {
       attempts: foreign ? MAX_ATTEMPTS : (attempts ?? handling.attempts),
       timeout: handling.timeout,
       permit: handling.limits && permitOf(handling.limits, ledgerGroup(header)),
+      expiry:
+        startBy === undefined
+          ? undefined
+          : { startBy, letter: handling.keepsExpired === true, owed: delivery.owed },
     };
   }
 

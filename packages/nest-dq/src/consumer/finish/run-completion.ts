@@ -1,6 +1,8 @@
 import { hostname } from 'node:os';
 import { RetryingBatcher } from '../../ledger/batcher.js';
 import type { CompleteAnswer, CompleteRequest, FailedRun, KeptDone, Letter } from '../../ledger/requests.js';
+import { startByOf } from '../../copies/expiry.js';
+import { formatRef } from '../../copies/job-ref.js';
 import { failureText, type Completion } from '../run/outcome.js';
 import type { Run } from '../run/run.js';
 import type { TubeContext } from '../tube-context.js';
@@ -29,7 +31,11 @@ export class RunCompletion extends RetryingBatcher<Run, CompleteAnswer> {
     run.completion = completion;
     if (completion.kind === 'later') run.nextDue = completion.next.due;
     else if (completion.kind === 'retry')
-      run.nextDue = Math.ceil(this.context.ledger.now() + completion.delay);
+      // A retry that would come too late never starts, so the job expires without waiting for it.
+      run.nextDue = Math.min(
+        Math.ceil(this.context.ledger.now() + completion.delay),
+        run.startBy ?? Infinity,
+      );
     return new Promise((resolve) => {
       run.taken = resolve;
       this.add(run);
@@ -73,7 +79,10 @@ function outcomeIn(context: TubeContext, run: Run): CompleteRequest['outcome'] {
     case 'again':
     case 'later': {
       const { generation, due, announced, owed, places } = completion!.next;
-      return { kind: completion!.kind, generation, due, announced, owed, places };
+      const next = { generation, due, announced, owed, places };
+      if (completion!.kind === 'again') return { kind: 'again', ...next };
+      const startBy = startByOf({ due, expires: delivery.header.expires }, context.handling.expireAfter);
+      return { kind: 'later', ...next, startBy };
     }
     default:
       return completion!;
@@ -127,6 +136,29 @@ export function reportRun(context: TubeContext, run: Run, answer: Exclude<Comple
   if (completion.kind !== 'dead' || answer === 'over') return;
   const { due, attempt } = run.grant;
   reportDeath(context, run.delivery, { ...completion.death, due, attempt });
+}
+
+/** Emits and counts a job that expired. */
+export function reportExpired(
+  { cluster, tube, storedAs, events, handling }: TubeContext,
+  { header, allPlaces }: Delivery,
+): void {
+  events.tally.count(tube, 'expired');
+  if (!events.heard('expired')) return;
+  const { id, key, born, due, copies } = header;
+  const ref = formatRef(
+    { tube: storedAs, id, key, born, due, copies, places: allPlaces },
+    cluster.settings.seal,
+  );
+  const expiredAt = new Date(startByOf(header, handling.expireAfter)!);
+  events.emit('expired', {
+    id,
+    ref,
+    tube,
+    ...(key !== undefined && { key }),
+    dueAt: new Date(due),
+    expiredAt,
+  });
 }
 
 /** Logs and emits a dead job. The letter is built from the held copy, without asking a server. */

@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Duration } from 'nest-handlers/time';
 import { DEFAULT_BACKOFF, resolveBackoff, type ResolvedBackoff } from '../../time/backoff.js';
 import { DqError, show, wrongValue } from '../../errors.js';
-import { checkCount, refuseUnknown } from '../../api/job-options.js';
+import { checkCount, checkExpireAfter, refuseUnknown } from '../../api/job-options.js';
 import type { HandlerOptions } from '../../api/job.js';
 import { parseDuration } from '../../time/duration.js';
 import { limitsOf, type Limits, type TubeLimits } from '../../ledger/limits/limits.js';
@@ -16,6 +16,10 @@ export interface HandlerSettings {
   readonly backoff: ResolvedBackoff | BackoffFunction;
   /** Time limit of a run, in ms. */
   readonly timeout?: number;
+  /** In ms after the due time. */
+  readonly expireAfter?: number;
+  /** Whether an expired job becomes a dead letter. */
+  readonly keepsExpired?: boolean;
   /** `limit` in the form the ledger takes. */
   readonly limits?: Limits;
   readonly limit?: TubeLimits;
@@ -23,7 +27,7 @@ export interface HandlerSettings {
   readonly schema?: StandardSchemaV1;
 }
 
-const KNOWN = ['concurrency', 'attempts', 'backoff', 'timeout', 'limit'];
+const KNOWN = ['concurrency', 'attempts', 'backoff', 'timeout', 'expireAfter', 'onExpired', 'limit'];
 export const DEFAULT_HANDLER_SETTINGS: HandlerSettings = {
   concurrency: 10,
   attempts: 10,
@@ -43,7 +47,7 @@ export function resolveHandlerOptions(
     throw new DqError('DQ_BAD_OPTION', `the handler options are ${show(options)}: expected an object`);
   }
   refuseUnknown(options, new Set([...KNOWN, ...others]), 'handler');
-  const { concurrency, attempts, backoff, timeout, limit: given } = options;
+  const { concurrency, attempts, backoff, timeout, expireAfter, onExpired, limit: given } = options;
   const limit = given === undefined ? undefined : resolveLimit(given);
   const own = concurrency === undefined ? defaults.concurrency : checkCount('concurrency', concurrency);
   return {
@@ -56,6 +60,8 @@ export function resolveHandlerOptions(
           ? backoff
           : resolveBackoff(backoff),
     timeout: timeout === undefined ? defaults.timeout : checkTimeout(timeout),
+    expireAfter: expireAfter === undefined ? defaults.expireAfter : checkExpireAfter(expireAfter),
+    keepsExpired: onExpired === undefined ? defaults.keepsExpired : checkOnExpired(onExpired) === 'letter',
     limit,
     limits: limit && limitsOf(limit),
   };
@@ -80,4 +86,9 @@ function checkTimeout(timeout: Duration): number {
   const limit = parseDuration(timeout, '`timeout`');
   if (limit > 0) return limit;
   throw wrongValue('DQ_BAD_OPTION', '`timeout`', timeout, 'a duration longer than 0');
+}
+
+function checkOnExpired(onExpired: 'end' | 'letter'): 'end' | 'letter' {
+  if (onExpired === 'end' || onExpired === 'letter') return onExpired;
+  throw wrongValue('DQ_BAD_OPTION', '`onExpired`', onExpired, "'end' or 'letter'");
 }

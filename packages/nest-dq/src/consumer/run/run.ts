@@ -1,4 +1,5 @@
 import { RunSignal } from 'nest-handlers/context';
+import { startByOf } from '../../copies/expiry.js';
 import { ledgerGroup } from '../../copies/header.js';
 import { formatRef } from '../../copies/job-ref.js';
 import { DelayedJob, type JobRefText } from '../../api/job.js';
@@ -29,6 +30,8 @@ export class Run extends RunSignal {
   readonly usableUntil: number;
   /** The permit that the run holds; see `permitOf`. */
   readonly permit: string | undefined;
+  /** Latest start, as ledger time in ms; undefined if the job never expires. */
+  readonly startBy: number | undefined;
   /** The job as its handler sees it; undefined if it couldn't be read. */
   job: DelayedJob | undefined;
   /** Ledger time of the ledger's last OK, in ms. */
@@ -69,7 +72,9 @@ export class Run extends RunSignal {
     super();
     this.lastOk = sent.ledgerTime;
     this.usableUntil = sent.at + lease - LEASE_RESERVE;
-    this.permit = handling.limits && permitOf(handling.limits, ledgerGroup(delivery.header));
+    const { header } = delivery;
+    this.startBy = grant.startBy ?? (header.foreign ? undefined : startByOf(header, handling.expireAfter));
+    this.permit = handling.limits && permitOf(handling.limits, ledgerGroup(header));
   }
 
   get id(): string {

@@ -66,7 +66,7 @@ export function isDq1(body: Buffer): boolean {
 
 /** The first header fields, as written by `JobEnvelope`, up to a field that comes after them. */
 const FIRST_FIELDS =
-  /^dq1 \{"id":"([\w-]{1,100})","due":(\d{1,15}),"n":\d+(?:,"g":(\d{1,15}))?(?:,"o":(\d{1,15}))?,"[kpabhuti]":/;
+  /^dq1 \{"id":"([\w-]{1,100})","due":(\d{1,15}),"n":\d+(?:,"g":(\d{1,15}))?(?:,"o":(\d{1,15}))?,"[kpabehuti]":/;
 
 /**
  * Returns which job a copy belongs to, without parsing the rest: much faster, for code that scans many. `body` in latin1.

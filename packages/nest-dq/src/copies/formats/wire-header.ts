@@ -29,6 +29,8 @@ interface WireHeader {
   a?: number;
   /** backoff: type (f or e), delay, max, jitter */
   b?: ['f' | 'e', number, number, number];
+  /** expiry: ms after the due time, or if it has 13 digits a time */
+  e?: number;
   /** headers */
   h?: Record<string, string>;
   /** group */
@@ -49,6 +51,7 @@ export function openFields({
   priority,
   attempts,
   backoff,
+  expires,
 }: JobHeader): string {
   // Formatted by hand: half the time JSON.stringify takes for the whole, and a tenth less than a loop over a table of fields.
   let fields = `{"id":"${id}","due":${due},"n":${copies}`;
@@ -57,6 +60,7 @@ export function openFields({
   if (priority !== 1) fields += `,"p":${priority}`;
   if (attempts !== undefined) fields += `,"a":${attempts}`;
   if (backoff) fields += `,"b":${asciiJson(wireBackoff(backoff))}`;
+  if (expires !== undefined) fields += `,"e":${expires}`;
   return fields;
 }
 
@@ -119,6 +123,7 @@ export function parseHeader(json: string): { header: CopyHeader; type: ContentTy
     backoff: wire.b && readBackoff(wire.b),
     headers: wire.h,
     group: wire.u,
+    expires: wire.e,
     index: wire.i,
     siblings: siblings!,
   } satisfies Record<Exclude<keyof CopyHeader, 'groupId' | 'foreign'>, unknown>;
@@ -133,7 +138,7 @@ function readBackoff([type, delay, max, jitter]: NonNullable<WireHeader['b']>): 
   return { type: type === 'f' ? 'fixed' : 'exponential', delay, max, jitter };
 }
 
-function badField({ id, due, n, i, g, o, k, p, a, b, h, u, t }: WireHeader): keyof WireHeader | undefined {
+function badField({ id, due, n, i, g, o, k, p, a, b, e, h, u, t }: WireHeader): keyof WireHeader | undefined {
   if (!isJobId(id)) return 'id';
   if (!isTime(due)) return 'due';
   if (!isCount(n, 1, 31)) return 'n';
@@ -144,6 +149,7 @@ function badField({ id, due, n, i, g, o, k, p, a, b, h, u, t }: WireHeader): key
   if (p !== undefined && !isCount(p, 0, 2)) return 'p';
   if (a !== undefined && !isCount(a, 1, Number.MAX_SAFE_INTEGER)) return 'a';
   if (b !== undefined && !isBackoff(b)) return 'b';
+  if (e !== undefined && (!isTime(e) || e === 0)) return 'e';
   if (h !== undefined && !isTexts(h)) return 'h';
   if (u !== undefined && !isGroup(u)) return 'u';
   if (t !== undefined && t !== 'bytes' && t !== 'text' && t !== 'void') return 't';

@@ -21,6 +21,8 @@ export interface JobRecord extends OwedRecord {
   noFurtherStart: boolean;
   abortAsked: boolean;
   unknownEnd: boolean;
+  expired: boolean;
+  startBy: number | undefined;
   counted: boolean;
   places: readonly Place[];
   failures: readonly FailedRun[] | undefined;
@@ -49,6 +51,8 @@ export function newRecord(generation: number, born: number, due: number): JobRec
     noFurtherStart: false,
     abortAsked: false,
     unknownEnd: false,
+    expired: false,
+    startBy: undefined,
     owed: undefined,
     sum: 0,
     sumDue: 0,
@@ -73,6 +77,7 @@ export function endRun(record: JobRecord, state: JobRecord['state']): void {
   record.token = undefined;
   record.noFurtherStart = false;
   record.abortAsked = false;
+  record.expired = false;
 }
 
 /** Keeps a failed run with the record, for people to see. */
@@ -95,6 +100,7 @@ export function swap(
   record.attempt = 0;
   record.failures = undefined;
   record.unknownEnd = false;
+  record.startBy = undefined;
   record.places = places;
   record.counted = generation <= record.opened;
 }
@@ -110,7 +116,7 @@ export function take(record: JobRecord, born: number, stored: AnnouncedGeneratio
 export function scheduleOf(record: JobRecord, now: number): Schedule | undefined {
   const { born, committed, due, attempt, places } = record;
   if (committed === NO_GENERATION) return undefined;
-  let { state } = record;
+  let state: Schedule['state'] = record.expired ? 'expired' : record.state;
   if (state === 'running' && record.leaseEnd <= now) state = record.noFurtherStart ? 'revoked' : 'waiting';
   return { state, born, generation: committed, due, attempt, places };
 }

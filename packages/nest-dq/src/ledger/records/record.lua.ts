@@ -33,6 +33,8 @@ import { OWED_COPIES } from './owed-copies.lua.js';
  * 20. `first`      the first opened generation this record knows of; -1 if that is `opened` [-1]
  * 21. `failures`   the last failed runs of a job that waits for a retry or runs again: a list of JSON strings, oldest first.
  *                  Only for people to see
+ * 22. `expired`    true if it expired. Its state is v, so that older versions never run it
+ * 23. `startBy`    its expiry, while it continues as its old generation: see `later` in ../requests.ts. Otherwise its copies have it
  *
  * A script reads and writes a record as a whole, because Redis calls take most of its time. To inspect one:
  * `redis-cli EVAL "return cjson.encode(cmsgpack.unpack(redis.call('GET', KEYS[1])))" 1 '{<tube>}:<id>'`.
@@ -153,7 +155,7 @@ end
 
 -- Ends the run, if any. The fence stays, because it may only grow. A letter takes over what failed; any other end forgets it.
 local function endRun(record, state)
-  record.state, record.leaseEnd, record.token, record.abort = state, nil, nil, nil
+  record.state, record.leaseEnd, record.token, record.abort, record.expired = state, nil, nil, nil, nil
   if state ~= 'w' and state ~= 'x' then record.failures = nil end
 end
 
@@ -235,7 +237,7 @@ local function swap(record, born, generation, due, places)
   countOwed(record)
   record.born, record.committed, record.due, record.attempt, record.places = born, generation, due, 0, places
   record.counted = generation <= record.opened or nil
-  record.failures = nil
+  record.failures, record.startBy = nil, nil
 end
 
 local function failuresOf(record)

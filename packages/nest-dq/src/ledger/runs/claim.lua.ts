@@ -3,6 +3,7 @@ import type { LimitKind } from '../limits/limits.js';
 import type { ClaimAnswer, ClaimRequest } from '../requests.js';
 import { CLAIM_LIMITS } from '../limits/limits.lua.js';
 import { PAUSES } from '../pauses/pauses.lua.js';
+import { OWED, tableOf } from '../records/fields.js';
 import { RECORD } from '../records/record.lua.js';
 import { RELISTING } from '../waiting/waiting.lua.js';
 import { codes, namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
@@ -15,10 +16,22 @@ const FIELDS: Fields<ClaimRequest> = {
   token: 'token',
   attempts: 'attempts',
   permit: 'permit',
+  expiry: ({ expiry }) => expiry && { by: expiry.startBy, letter: expiry.letter, ...tableOf(OWED, expiry) },
 };
 
 /** `first`: a first run. Its fence is the server's time in this reply, and it is due when the request says so. */
-const KINDS = ['gone', 'run', 'wait', 'busy', 'dead', 'stale', 'first', 'paused', 'limited'] as const;
+const KINDS = [
+  'gone',
+  'run',
+  'wait',
+  'busy',
+  'dead',
+  'stale',
+  'first',
+  'paused',
+  'limited',
+  'expired',
+] as const;
 const LIMIT_KINDS: readonly LimitKind[] = ['concurrency', 'group', 'rate'];
 
 /** Decides who runs jobs now. */
@@ -41,6 +54,19 @@ local function bury(key, why, record)
   record.fence, record.places = newFence(record), nil
   addLetter(key, record, why, '', places)
   writeRecord(key, record)
+end
+
+-- Ends a job that has not started in time. The new fence makes calls of its last run fail.
+local function expire(key, record, expiry)
+  owe(record, record.due, expiry.mask, expiry.unknown)
+  if expiry.letter then
+    bury(key, 'expired', record)
+    return EXPIRED, 1
+  end
+  endRun(record, 'v')
+  record.expired, record.fence, record.places = true, newFence(record), nil
+  writeRecord(key, record)
+  return EXPIRED, 0
 end
 
 -- Grants the first run of a plain job if it has no record, the case of nearly all claims. Returns false if it has one. Reads no
@@ -74,6 +100,7 @@ local isLimited = limits.interval or limits.concurrency or limits.perGroup
 local function claim(key, ${namesOf(FIELDS)})
   local plain = generation == 0 and born == 0
   local quick = plain and not pausedFor and not isLimited and due <= now + AHEAD and due + STALE_AFTER >= now
+    and (not expiry or now < expiry.by)
   if quick and claimFirst(key, due, token) then
     unlist(key)
     return FIRST
@@ -105,7 +132,7 @@ local function claim(key, ${namesOf(FIELDS)})
       record.leaseEnd = now + LEASE
       holdPermit(key, permit, record.leaseEnd)
       writeRecord(key, record)
-      return RUN, record.fence, record.attempt, record.due, 0
+      return RUN, record.fence, record.attempt, record.due, 0, record.startBy or 0
     end
     local spared = left <= 0 and leased > 0 and sparedFrom and leased >= sparedFrom
     if (left > 0 or spared) and not (moved and record.born ~= born) then
@@ -134,6 +161,16 @@ local function claim(key, ${namesOf(FIELDS)})
   end
   if runDue > now + AHEAD then return WAIT, runDue - now end
   if pausedFor then return PAUSED, pausedFor end
+  -- Before the limits, so that expired jobs use up no turn, and before its age, because an expired job needs nobody.
+  local startBy = expiry and (current and record.startBy or expiry.by)
+  if startBy and max(now, runDue) >= startBy and attempt < attempts then
+    record = record or newRecord(generation, born, due)
+    if record.committed ~= generation then
+      if record.state == 'x' and record.born == born then dropLetter(letterName(key, born)) end
+      swap(record, born, generation, due, nil)
+    end
+    return expire(key, record, expiry)
+  end
   -- An ended record may stem from an older copy, which created it after everything was forgotten, so it does not know this
   -- generation. Nor does one created by the opening of another.
   local knows = record and (committed ~= -1 or wasOpened(record, generation))
@@ -164,7 +201,7 @@ local function claim(key, ${namesOf(FIELDS)})
   holdPermit(key, permit, record.leaseEnd)
   record.abort = nil
   writeRecord(key, record)
-  return RUN, fence, attempt, runDue, takeTurn()
+  return RUN, fence, attempt, runDue, takeTurn(), record.startBy or 0
 end
 ${replyEach(FIELDS, 'claim')}
 writeIndex()
@@ -180,8 +217,8 @@ export const claim: RedisVerb<ClaimRequest, ClaimAnswer> = {
     switch (kind) {
       case 'run': {
         const run = { kind, fence: from.number(), attempt: from.number(), due: from.number() };
-        const notBefore = from.number();
-        return notBefore > run.due ? { ...run, notBefore } : run;
+        const [notBefore, startBy] = [from.number(), from.number()];
+        return { ...run, ...(notBefore > run.due && { notBefore }), ...(startBy > 0 && { startBy }) };
       }
       case 'wait':
       case 'paused':
@@ -192,6 +229,8 @@ export const claim: RedisVerb<ClaimRequest, ClaimAnswer> = {
         return { kind, ms: from.number(), ranFor: from.number() };
       case 'dead':
         return { kind, fresh: from.number() === 1 };
+      case 'expired':
+        return { kind, letter: from.number() === 1 };
       case 'first':
         return { kind: 'run', fence: from.time, attempt: 1, due: Math.ceil(due) };
       default:

@@ -31,8 +31,9 @@ const FIELDS: Fields<CompleteRequest> = {
         return { kind, why, error: error ? JSON.stringify(error) : '', places, ...failureOf(outcome) };
       }
       case 'again':
-      case 'later':
         return { kind, ...tableOf({ ...ANNOUNCED, ...PLACES }, outcome) };
+      case 'later':
+        return { kind, startBy: outcome.startBy, ...tableOf({ ...ANNOUNCED, ...PLACES }, outcome) };
     }
   },
 };
@@ -130,7 +131,7 @@ local function complete(key, ${namesOf(FIELDS)})
     end
     keepFailure(record, more.failure)
     if later then record.attempt = 0 end
-    if later then record.failures = nil end
+    if later then record.failures, record.startBy = nil, more.startBy end
     if where and record.places == '' then record.places = where end
   end
   owe(record, surfaces, mask, unknown)

@@ -22,6 +22,7 @@ import type {
   CompleteAnswer,
   CompleteRequest,
   Death,
+  Expiry,
   ExtendAnswer,
   Letter,
   RunRef,
@@ -78,7 +79,8 @@ export function claim(
       record.leaseEnd = now + lease;
       holdPermit(records, id, permit, record.leaseEnd, time);
       records.writeListed(id, record, time);
-      return { kind: 'run', fence: record.fence, attempt: record.attempt, due: record.due };
+      const { fence, attempt, due, startBy } = record;
+      return { kind: 'run', fence, attempt, due, ...(startBy !== undefined && { startBy }) };
     }
     const spared = left <= 0 && leased > 0 && leased >= sparedFrom;
     if ((left > 0 || spared) && !(moved && record.born !== born)) {
@@ -108,6 +110,17 @@ export function claim(
   const pausedMs = pausedFor(records, time);
   if (pausedMs !== undefined) return { kind: 'paused', ms: pausedMs };
   const next = record ?? newRecord(generation, born, due);
+  const { expiry } = request;
+  const startBy = expiry && ((current ? record?.startBy : undefined) ?? expiry.startBy);
+  // Before the limits, so that expired jobs use up no turn, and before its age, because an expired job needs nobody.
+  if (startBy !== undefined && Math.max(now, due) >= startBy && attempt < request.attempts) {
+    if (next.committed !== generation) {
+      if (next.state === 'dead' && next.born === born) records.dropLetter(id, born);
+      swap(next, born, { generation, due, places: [] });
+    }
+    expire(records, id, next, expiry!, time);
+    return { kind: 'expired', letter: expiry!.letter };
+  }
   // An ended record may stem from an older copy, which created it after everything was forgotten. So it doesn't know this
   // generation. Neither does a record created by the opening of another.
   const knows = record && (committed !== NO_GENERATION || wasOpened(record, generation));
@@ -145,6 +158,7 @@ export function claim(
     attempt: next.attempt,
     due,
     ...(turn > due && { notBefore: turn }),
+    ...(next.startBy !== undefined && { startBy: next.startBy }),
   };
 }
 
@@ -202,6 +216,7 @@ export function complete(records: Records, request: CompleteRequest, time: Momen
     if (outcome.kind === 'retry') keepFailure(record, outcome.failure);
     if (later) record.attempt = 0;
     if (later) record.failures = undefined;
+    if (outcome.kind === 'later') record.startBy = outcome.startBy;
     if (request.places && record.places.length === 0) record.places = request.places;
   }
   if (ends || isOver) record.places = [];
@@ -239,6 +254,23 @@ export function extend(records: Records, request: RunRef, time: Moment): ExtendA
   holdPermit(records, request.id, request.permit, leaseEnd, time);
   records.write(request.id, record, time);
   return record.abortAsked ? 'abort' : 'ok';
+}
+
+/** Ends a job that hasn't started in time. Its new fence refuses whatever the last runner may still send. */
+function expire(
+  records: Records,
+  id: string,
+  record: JobRecord,
+  { letter, owed }: Expiry,
+  time: Moment,
+): void {
+  owe(record, record.due, owed);
+  if (letter) return bury(records, id, record, 'expired', time);
+  endRun(record, 'revoked');
+  record.expired = true;
+  record.fence = newFence(record, time);
+  record.places = [];
+  records.writeListed(id, record, time);
 }
 
 /** Declares a job dead in a claim. Its new fence refuses whatever the last runner may still send. */

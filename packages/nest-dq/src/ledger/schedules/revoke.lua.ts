@@ -14,7 +14,7 @@ const FIELDS: Fields<RevokeRequest> = {
 };
 
 /** `first`: a plain job unknown to the ledger, which waits as the request says, and is revoked. */
-const RESULTS = ['unknown', 'revoked', 'running', 'done', 'dead', 'first'] as const;
+const RESULTS = ['unknown', 'revoked', 'running', 'done', 'dead', 'first', 'expired'] as const;
 
 /**
  * Forbids further runs. Replies for each with the result; and, unless it is `first`, 1 if a run was started, else 0; the revoked
@@ -44,9 +44,9 @@ local function revoke(key, ${namesOf(FIELDS)})
   -- A revoke by key voids every add that was opened before now. A revoke by reference voids only its own add; no other opening
   -- of that add can be committed once the job is revoked. The floor does not stop a run in progress.
   record.floor = born and max(record.floor, committed) or max(committed, opened, record.floor, now)
-  if state == 'd' or state == 'x' then
+  if state == 'd' or state == 'x' or record.expired then
     writeRecord(key, record)
-    return isPending and REVOKED or state == 'd' and DONE or DEAD, begun, ''
+    return isPending and REVOKED or state == 'd' and DONE or state == 'x' and DEAD or EXPIRED, begun, ''
   end
   -- The record of an ended job stays for at least DONE_TTL. So a job without a record was never claimed, unless it was due
   -- earlier than that: then it is done and forgotten, or waits in a backlog. Either way it does not run from now on.

@@ -17,13 +17,14 @@ local function scheduleOf(record)
   elseif state == 'u' then
     state = 'v'
   end
+  if record.expired then state = 'e' end
   return {
     state = state, born = record.born, committed = record.committed, due = record.due, attempt = record.attempt,
     places = record.places,
   }
 end
 
--- A schedule in a reply: state (w r d v x), born, generation, due, attempt, places; or an empty string if there is none.
+-- A schedule in a reply: state (w r d v x e), born, generation, due, attempt, places; or an empty string if there is none.
 local function valuesOf(schedule)
   if not schedule then return '' end
   return schedule.state, schedule.born, schedule.committed, schedule.due, schedule.attempt, schedule.places
@@ -43,7 +44,7 @@ local function refusal(record, opening)
   if present.committed ~= opening.expected then return 'changed' end
   local state = present.state
   if state == (by == 'move' and 'w' or 'x') then return nil end
-  return ({ w = 'changed', r = 'running', d = 'done', v = 'revoked', x = 'dead' })[state]
+  return ({ w = 'changed', r = 'running', d = 'done', v = 'revoked', x = 'dead', e = 'expired' })[state]
 end
 `;
 
@@ -53,6 +54,7 @@ const STATES: Readonly<Record<string, Schedule['state']>> = {
   d: 'done',
   v: 'revoked',
   x: 'dead',
+  e: 'expired',
 };
 
 /** Parses the values of `valuesOf`. */

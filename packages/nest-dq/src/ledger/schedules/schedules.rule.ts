@@ -125,9 +125,10 @@ export function revoke(records: Records, request: RevokeRequest, time: Moment): 
   // A revoke by key covers every add opened before now ◆; one by reference covers only its own add, none of whose opened
   // generations takes effect once the job is revoked. The floor doesn't stop an ongoing run.
   record.floor = byKey ? Math.max(committed, opened, floor, now) : Math.max(floor, committed);
-  if (state === 'done' || state === 'dead') {
+  const end = record.expired ? 'expired' : state;
+  if (end === 'done' || end === 'dead' || end === 'expired') {
     records.writeListed(id, record, time);
-    return { result: isPending ? 'revoked' : state, begun };
+    return { result: isPending ? 'revoked' : end, begun };
   }
   // An end is remembered for at least `doneTtl`, so a job without a record was never claimed, unless it was due before that: then
   // it may be done and forgotten, or waiting in a backlog. In any case it never starts from now on.
