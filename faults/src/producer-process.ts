@@ -6,6 +6,8 @@ import {
   DqError,
   type JobOptions,
   type JobReceipt,
+  type JobRef,
+  type JobView,
   type RescheduleResult,
   type RevokeOptions,
   type RevokeResult,
@@ -86,6 +88,10 @@ export class ProducerProcess implements TaskProducer {
 
   resume(): Promise<void> {
     return this.ask('resume');
+  }
+
+  stateOf(ref: JobRef): Promise<JobView['state'] | undefined> {
+    return this.ask('stateOf', ref);
   }
 
   deadLetters(): Promise<DeadLetter<Task>[]> {

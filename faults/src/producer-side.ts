@@ -1,4 +1,11 @@
-import { DqError, type JobOptions, type JobReceipt, type JobRef, type RevokeOptions } from 'nest-dq';
+import {
+  DqError,
+  type JobOptions,
+  type JobReceipt,
+  type JobRef,
+  type JobView,
+  type RevokeOptions,
+} from 'nest-dq';
 import type { DeadLetter, RepairOptions } from 'nest-dq/operate';
 import type { Line, Revocation, Schedule } from './log.js';
 import type { Act, Task } from './task.js';
@@ -143,6 +150,10 @@ export class ProducerSide {
 
   resume(): Promise<void> {
     return this.producer.resume();
+  }
+
+  statesOf(jobs: readonly number[]): Promise<(JobView['state'] | undefined)[]> {
+    return this.inParallel(jobs.length, (i) => this.producer.stateOf(this.receipt(jobs[i]!)));
   }
 
   deadLetters(): Promise<DeadLetter<Task>[]> {

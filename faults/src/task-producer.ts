@@ -8,6 +8,7 @@ import {
   type JobOptions,
   type JobReceipt,
   type JobRef,
+  type JobView,
   type RescheduleResult,
   type RevokeOptions,
   type RevokeResult,
@@ -30,6 +31,8 @@ export interface TaskProducer {
   drainNode(endpoint: string): Promise<boolean>;
   pause(): Promise<void>;
   resume(): Promise<void>;
+  /** The state of a job; undefined if it is forgotten. */
+  stateOf(ref: JobRef): Promise<JobView['state'] | undefined>;
   /** All dead letters. */
   deadLetters(): Promise<DeadLetter<Task>[]>;
   close(): Promise<void>;
@@ -100,6 +103,10 @@ export class TaskProducerApp implements TaskProducer {
 
   async resume(): Promise<void> {
     await this.control.resume(this.tube);
+  }
+
+  async stateOf(ref: JobRef): Promise<JobView['state'] | undefined> {
+    return (await this.producer.find(ref))?.state;
   }
 
   async deadLetters(): Promise<DeadLetter<Task>[]> {
