@@ -29,8 +29,15 @@ export class UsersService {
     return user;
   }
 
-  /** Decides by its return value: Retry, Discard, else done. Any other error is thrown, and retried with the backoff. */
-  @DelayedHandler(WelcomeMail, { attempts: 5, backoff: { type: 'exponential', delay: '1s' } })
+  /**
+   * Decides by its return value: Retry, Discard, else done. Any other error is thrown, and retried with the backoff. After an hour a
+   * welcome only confuses, so it expires, for example if nothing ran over a weekend.
+   */
+  @DelayedHandler(WelcomeMail, {
+    attempts: 5,
+    backoff: { type: 'exponential', delay: '1s' },
+    expireAfter: '1h',
+  })
   async welcome({ userId }: UserJob, job: DelayedJob): Promise<Retry | Discard | void> {
     const user = this.users.find(userId);
     if (!user) return; // gone, or never saved
