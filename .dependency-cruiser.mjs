@@ -69,7 +69,7 @@ const NEST_DQ = {
   operate: [...LOWER, 'health', 'producer', 'recurring'],
   // Background duties of a process.
   upkeep: [...LOWER, 'producer', 'consumer', 'operate'],
-  recurring: [...BASICS, 'api', 'events', 'producer', 'consumer'],
+  recurring: [...BASICS, 'api', 'events', 'copies', 'ledger', 'fleet', 'producer', 'consumer'],
   // Its own entry: only those who have OpenTelemetry load it.
   telemetry: ['errors', 'api', 'events', 'consumer'],
   nest: [
@@ -94,7 +94,7 @@ const NEST_DQ = {
   dashboard: [...LOWER, 'producer', 'health', 'operate', 'nest'],
   // Its own entry, for tests: an application whose servers and clock are replaced.
   'test-kit': [...LOWER, 'go-queue', 'ledger/memory', 'embedded', 'producer', 'consumer', 'operate', 'nest'],
-  index: [...LOWER, 'producer', 'consumer', 'health', 'recurring', 'nest'],
+  index: [...LOWER, 'producer', 'consumer', 'health', 'recurring', 'operate', 'nest'],
   'operate-entry': [...LOWER, 'producer', 'health', 'operate'],
   'go-queue-entry': ['api', 'nest'],
 };
@@ -197,7 +197,7 @@ const MAY_USE = {
     'nest-handlers/dist/crc32c.js': ['disk'],
     'nest-handlers/dist/events.js': ['events'],
     'nest-handlers/dist/log.js': ['errors', 'cli', 'nest'],
-    'nest-handlers/dist/schema.js': ['api', 'copies', 'producer', 'consumer'],
+    'nest-handlers/dist/schema.js': ['api', 'copies', 'producer', 'consumer', 'recurring'],
     'nest-handlers/dist/time.js': Object.keys(NEST_DQ),
     'nest-handlers/dist/testing.js': ['test-kit'],
     ulid: ['producer', 'operate'],

@@ -25,6 +25,7 @@ import { replacedMidway } from './experiments/replaced-midway.js';
 import { resurrection } from './experiments/resurrection.js';
 import { rollingRestarts } from './experiments/rolling-restarts.js';
 import { seriesClocks } from './experiments/series-clocks.js';
+import { seriesPlanned } from './experiments/series-planned.js';
 import { tubePaused } from './experiments/tube-paused.js';
 import { twoLedgers } from './experiments/two-ledgers.js';
 import { twoNodesDown } from './experiments/two-nodes-down.js';
@@ -61,4 +62,5 @@ export const EXPERIMENTS: readonly Experiment[] = [
   replacedMidway,
   seriesClocks,
   expiringBacklog,
+  seriesPlanned,
 ];

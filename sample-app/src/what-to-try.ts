@@ -35,6 +35,11 @@ Try these in another terminal and watch this one:
   # A welcome mail ${seconds(welcomeAfter)} after registration. busy.example is busy at first, so that mail is retried.
   curl ${at}/users -d name=Ann -d email=ann@example.com
   curl ${at}/users -d name=Bob -d email=bob@busy.example
+
+  # A newsletter every 5 s: a series made at run time, on the dashboard's cluster page. Unsubscribing removes it.
+  USER_ID=${idOf(`curl -s ${at}/users -d name=Cy -d email=cy@example.com`)}
+  curl ${at}/users/$USER_ID/newsletter -d every=5s
+  curl -X DELETE ${at}/users/$USER_ID/newsletter
   curl ${at}/mails
 
   # Deleted after 30 days (of ${seconds(day)} each), with mail notices on days 23, 28 and 29; undo it before then.

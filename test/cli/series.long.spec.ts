@@ -34,6 +34,29 @@ async function ranAgo(minutes: number): Promise<void> {
 }
 
 describe('nest-dq series', () => {
+  it('lists those made at run time, page by page, skips their next run, and removes them', async () => {
+    const { series, inspector } = suite.system;
+    for (const name of ['acme:a', 'acme:b', 'other'])
+      await series.upsert(name, { tube: 'sent', every: '1h' });
+    const list = await suite.nestDq(['series', '--name', 'acme:', '--limit', '1']);
+    expect(list.stdout).toMatch(/^acme:a +every 1h +waiting +in (59 min \d+ s|1 h) +NONE$/m);
+    const [, cursor] = /^1 of 3 made at run time; next page: --cursor (\S+)$/m.exec(list.stdout)!;
+    const next = await suite.nestDq(['series', '--name', 'acme:', '--cursor', cursor!, '--json']);
+    expect(JSON.parse(next.stdout)).toMatchObject([{ name: 'acme:b', tube: 'sent', key: 'series:acme:b' }]);
+    const skip = await suite.nestDq(['series', 'skip', 'other']);
+    expect([skip.code, skip.stdout]).toEqual([0, expect.stringMatching(/^other: skipped .*; runs next at /)]);
+    expect((await suite.nestDq(['series', 'remove', 'other'])).stdout).toBe('other: removed\n');
+    const again = await suite.nestDq(['series', 'remove', 'other']);
+    expect([again.code, again.stdout]).toEqual([1, 'other: unknown series\n']);
+    const { acts } = await inspector.acts({ limit: 3 });
+    expect(acts.map(({ act, on, count }) => [act, on.key, count])).toEqual([
+      ['removeSeries', 'series:other', 0],
+      ['removeSeries', 'series:other', 1],
+      ['skipSeries', 'series:other', 1],
+    ]);
+    for (const name of ['acme:a', 'acme:b']) await series.remove(name);
+  });
+
   it('lists what is missed, and exits with 1 then; the doctor warns of it', async () => {
     await ranAgo(20);
     const { code, stdout } = await suite.nestDq(['series']);

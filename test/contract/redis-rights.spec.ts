@@ -136,6 +136,17 @@ describe('with one Redis', () => {
       await expect(fleet.history.read('orders', minute, minute)).resolves.toMatchObject([{ counts: [1] }]);
       await fleet.acts.add(['an act']);
       await expect(fleet.acts.read(Number.MAX_SAFE_INTEGER, 1)).resolves.toMatchObject([{ text: 'an act' }]);
+      const { seriesPlans } = fleet;
+      const { entry } = await seriesPlans.upsert('a', { spec: '{}', payload: '' });
+      await expect(seriesPlans.checked('a', entry, { next: 1, missedSince: 1 })).resolves.toBeUndefined();
+      await seriesPlans.ran([{ name: 'a', text: '{}' }]);
+      await expect(seriesPlans.page({ limit: 1 })).resolves.toMatchObject({ series: [{ run: '{}' }] });
+      await expect(seriesPlans.take(1)).resolves.toMatchObject([{ name: 'a' }]);
+      await expect(seriesPlans.missed(1)).resolves.toMatchObject([{ name: 'a' }]);
+      await seriesPlans.remove('a');
+      await expect(seriesPlans.forget('a')).resolves.toBe(true);
+      await seriesPlans.restore('a', entry);
+      await expect(seriesPlans.get('a')).resolves.toMatchObject({ entry });
       await expect(tube.commit([stored])).resolves.toMatchObject([{ kind: 'committed' }]);
       await expect(tube.find(['key'])).resolves.toMatchObject([{ state: 'waiting' }]);
       const other = { id: 'other', generation: 1, due, announced: 1, owed };

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
-import { DelayedHandler, Recurring, type DelayedJob } from 'nest-dq';
+import { DelayedHandler, DqSeries, Recurring, type DelayedJob } from 'nest-dq';
 import type { SeriesView } from 'nest-dq/operate';
 import type { ClusterInspector } from 'nest-dq/src/operate/inspector.js';
 import { eventually } from 'test-servers';
@@ -57,6 +57,29 @@ it('shows when a series ran last, how that ended, how long it took, and where', 
   await row.getByRole('button', { name: /^Trigger now/ }).click();
   await row.getByText('failed, will be retried').waitFor();
   await row.getByText('TypeError: no such table').waitFor();
+}, 60_000);
+
+it('lists series made at run time, finds them by the beginning of a name, skips a run, and removes one', async () => {
+  const app = await start({ providers: [Reports] });
+  const plan = { tube: 'digest', cron: '0 8 * * *', payload: { secret: 'xyzzy' } };
+  for (const name of ['acme:digest', 'acme:other', 'beta:digest']) await app.get(DqSeries).upsert(name, plan);
+  const { page } = await browser.open(app.at('cluster'));
+  const series = page.getByRole('region', { name: 'Series made at run time' });
+  await series.getByText('3 in total').waitFor();
+  await series.getByRole('searchbox', { name: 'Name begins with' }).fill('acme:');
+  await page.keyboard.press('Enter');
+  await series.getByText('beta:digest').waitFor({ state: 'detached' });
+  const row = series.getByRole('row').filter({ hasText: 'acme:digest' });
+  const nextBefore = (await app.get(DqSeries).find('acme:digest'))!.next;
+  await row.getByRole('button', { name: /^Skip next run/ }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Skip next run' }).click();
+  await page.getByText('Next run skipped.').waitFor();
+  const nextAfter = (await app.get(DqSeries).find('acme:digest'))!.next;
+  expect(nextAfter!.getTime() - nextBefore!.getTime()).toBe(86_400_000);
+  await row.getByRole('button', { name: /^Remove/ }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+  await row.waitFor({ state: 'detached' });
+  expect(await page.content()).not.toContain('xyzzy');
 }, 60_000);
 
 it('says which series did not run, in the status bar, among the problems, and in its row', async () => {

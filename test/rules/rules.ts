@@ -11,6 +11,7 @@ import { REMEMBERING } from './remembering.js';
 import type { Rule } from './rule.js';
 import { RUNS } from './runs.js';
 import { SEALING } from './sealing.js';
+import { SERIES } from './series.js';
 import { SCHEDULES } from './schedules.js';
 
 /** All rules that the promises need. */
@@ -22,6 +23,7 @@ export const RULES: readonly Rule[] = [
   ...EXPIRING,
   ...LIMITS,
   ...SCHEDULES,
+  ...SERIES,
   ...REMEMBERING,
   ...PROCESSES,
   ...LISTING,

@@ -35,7 +35,8 @@ type Parts =
   | 'control'
   | 'health'
   | 'process'
-  | 'events';
+  | 'events'
+  | 'series';
 
 /** The library in one process, without Nest, so that a test can look into its parts. */
 export interface System extends Pick<DqRuntime, Parts> {
@@ -58,7 +59,7 @@ export function startSystem(servers: Servers, options: DqOptions = {}): System {
   const runtime = new DqRuntime(resolved, realEnvironment.clock, backend);
   runtime.start();
   runtime.consumer.start();
-  const { producer, consumer, deadLetters, inspector, control, health, process, events } = runtime;
+  const { producer, consumer, deadLetters, inspector, control, health, process, events, series } = runtime;
   const stop = async () => {
     await runtime.stop();
     await runtime.close();
@@ -72,6 +73,7 @@ export function startSystem(servers: Servers, options: DqOptions = {}): System {
     health,
     process,
     events,
+    series,
     nodes: backend.cluster.nodes,
     ledger: backend.ledger,
     fleet: backend.fleet,

@@ -1,6 +1,7 @@
 // Code that must compile and code that must not, checked by `tsc` alone: a line below `@ts-expect-error` that compiles is an error itself.
 import {
   DqProducer,
+  DqSeries,
   duration,
   type DqError,
   type Duration,
@@ -8,6 +9,8 @@ import {
   type JobView,
   type RescheduleResult,
   type RevokeResult,
+  type SeriesUpsert,
+  type SkippedOccurrence,
   type TubeProducer,
 } from 'nest-dq';
 import {
@@ -268,4 +271,20 @@ export async function bound(dq: DqProducer): Promise<void> {
   // @ts-expect-error the producer of another tube
   const uploads: TubeProducer<Uint8Array> = orders;
   return void uploads;
+}
+
+export async function plan(series: DqSeries): Promise<SeriesUpsert['status']> {
+  const order: Order = { id: '42', count: 1 };
+  await series.upsert('daily', { tube: OrderCancel, cron: '0 3 * * *', timeZone: 'UTC', payload: order });
+  await series.upsert('often', { tube: 'any', every: '5m', jitter: 1_000, startAt: new Date(), times: 3 });
+  // @ts-expect-error a payload of another type
+  await series.upsert('wrong', { tube: OrderCancel, every: '5m', payload: { id: 42 } });
+  // @ts-expect-error an interval is a duration
+  await series.upsert('wrong', { tube: 'any', every: new Date() });
+  const skipped = await series.skipNext('daily', { by: 'ann' });
+  holds<Equal<typeof skipped, SkippedOccurrence | undefined>>();
+  const { series: page, cursor } = await series.list({ prefix: 'd', limit: 10 });
+  if (cursor !== undefined) await series.list({ cursor });
+  for (const { name } of page) await series.remove(name);
+  return (await series.upsert('daily', { tube: 'any', every: '1h' })).status;
 }

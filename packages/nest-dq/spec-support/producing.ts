@@ -170,6 +170,7 @@ export class Producing<S extends Server> {
         history,
         acts,
         seriesRuns,
+        planned: { missed: async () => [] },
       }),
       control: new ClusterControl(context, { producer, presence }),
       history,

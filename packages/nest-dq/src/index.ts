@@ -50,6 +50,15 @@ export type {
 } from './api/job.js';
 export { Recurring, type RecurringOptions } from './nest/recurring.js';
 export type { RecurrenceCalendar, RecurrencePlan } from './recurring/occurrences.js';
+export {
+  DqSeries,
+  type SeriesListOptions,
+  type SeriesPage,
+  type SeriesUpsert,
+  type SkippedOccurrence,
+} from './operate/dq-series.js';
+export type { SeriesPlan } from './recurring/series-plan.js';
+export type { PlannedSeries } from './operate/series-view.js';
 export { DqConsumer, type Consumption } from './consumer/consumer.js';
 export { isDqContext } from './nest/job-handlers.js';
 export { InjectDq, getDqToken, type DqInjectable } from './nest/tokens.js';

@@ -34,6 +34,20 @@ describe('UsersService', () => {
     expect(subjectsTo('ann@once.example')).toEqual(['Welcome, Ann!']);
   });
 
+  it('sends a newsletter as often as a user likes, until they unsubscribe', async () => {
+    const { id } = await users.register({ name: 'Dee', email: 'dee@news.example' });
+    await kit.advance('1m');
+    await users.subscribe(id, { every: '1d' });
+    await kit.advance('2d');
+    expect(subjectsTo('dee@news.example')).toEqual(['Welcome, Dee!', 'News for Dee', 'News for Dee']);
+    await users.subscribe(id, { every: '7d' });
+    await kit.advance('7d');
+    await users.unsubscribe(id);
+    await kit.advance('30d');
+    expect(subjectsTo('dee@news.example')).toHaveLength(4);
+    await expect(users.subscribe('nobody', { every: '1d' })).rejects.toThrow('no user nobody');
+  });
+
   it('sends it later when the mail server is busy, and gives up when there is no mailbox', async () => {
     await users.register({ name: 'Cy', email: 'cy@gone.example' });
     await users.register({ name: 'Bob', email: 'bob@busy.example' });

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
-import { DelayedHandler, DelayedJob, Discard, DqProducer, Retry, defineTube } from 'nest-dq';
+import { Inject, Injectable, NotFoundException } from '@nestjs/common';
+import { DelayedHandler, DelayedJob, Discard, DqProducer, DqSeries, Retry, defineTube } from 'nest-dq';
 import { Mailer, MailRefused, MailServerBusy } from '../mail/mailer.js';
 import { settings, type Settings } from '../settings.js';
 import type { CreateUserDto } from './create-user.dto.js';
+import type { NewsletterDto } from './newsletter.dto.js';
 import { UsersRepository, type User } from './users.repository.js';
 
 interface UserJob {
@@ -11,14 +12,16 @@ interface UserJob {
 }
 
 const WelcomeMail = defineTube<UserJob>('mail.welcome');
+const Newsletter = defineTube<UserJob>('mail.newsletter');
 
-/** Registers users; each gets a welcome mail a little later. */
+/** Registers users; each gets a welcome mail a little later, and a newsletter as often as they like. */
 @Injectable()
 export class UsersService {
   constructor(
     private readonly users: UsersRepository,
     private readonly mailer: Mailer,
     private readonly dq: DqProducer,
+    private readonly series: DqSeries,
     @Inject(settings.KEY) private readonly settings: Settings,
   ) {}
 
@@ -48,5 +51,23 @@ export class UsersService {
       if (error instanceof MailRefused) return Discard.because(error.message);
       throw error;
     }
+  }
+
+  /** Subscribing again with another interval changes the plan; with the same one, nothing. */
+  async subscribe(userId: string, { every }: NewsletterDto): Promise<void> {
+    if (!this.users.find(userId)) throw new NotFoundException(`no user ${userId}`);
+    await this.series.upsert(`newsletter:${userId}`, { tube: Newsletter, every, payload: { userId } });
+  }
+
+  async unsubscribe(userId: string): Promise<void> {
+    await this.series.remove(`newsletter:${userId}`);
+  }
+
+  @DelayedHandler(Newsletter)
+  async newsletter({ userId }: UserJob, job: DelayedJob): Promise<void> {
+    const user = this.users.find(userId);
+    if (!user) return this.unsubscribe(userId);
+    const id = `${job.id} ${job.dueAt.toISOString()}`; // all of a series' occurrences are one job
+    await this.mailer.send({ id, to: user.email, subject: `News for ${user.name}` });
   }
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
-import { DelayedHandler, DqProducer } from 'nest-dq';
+import { DelayedHandler, DqProducer, DqSeries } from 'nest-dq';
 import { DqControl, DqInspector, type BulkProgress } from 'nest-dq/operate';
 import { eventually } from 'test-servers';
 import { PLATFORMS, ServedApp } from './served-app.js';
@@ -68,6 +68,15 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     expect(await act('abort', { tube: 'orders', id: retried })).toBe('revoked');
     expect(await act('drainNode', { node: 'embedded' })).toBe(true);
     expect(await act('undrainNode', { node: 'embedded' })).toBe(true);
+    await served.app.get(DqSeries).upsert('acme', { tube: 'orders', every: '1h', payload: { total: 1 } });
+    expect(await act('skipSeries', { series: 'acme' })).toBe('skipped');
+    const listed = await served.get('/dq/api/series/planned?prefix=a&limit=1');
+    expect(listed.json).toMatchObject({ total: 1, series: [{ name: 'acme', plan: 'every 1h' }] });
+    expect(listed.text).not.toContain('payload');
+    expect(await act('runNow', { tube: 'orders', key: 'series:acme' })).toBe('rescheduled');
+    expect(await act('removeSeries', { series: 'acme' })).toBe(true);
+    expect(await act('removeSeries', { series: 'acme' })).toBe(false);
+    expect(await act('skipSeries', { series: 'acme' })).toBe('unknown');
   });
 
   it('answers a wrong body with 400 and the value, and does nothing', async () => {
@@ -85,6 +94,8 @@ describe.each(PLATFORMS)('with %s', (platform) => {
       ['reschedule', { tube: 'orders', id: 'x', delay: 'a while' }, '"a while"'],
       ['revoke', { ref: 'nothing' }, '"nothing"'],
       ['drainNode', { node: 'elsewhere:1' }, '"elsewhere:1"'],
+      ['removeSeries', {}, '`series` in the body is undefined'],
+      ['skipSeries', { series: '' }, '`series` in the body is ""'],
       ['revokeMany', { tube: 'orders' }, '`filter` in the body is undefined'],
       ['revokeMany', { tube: 'orders', filter: { dueFrm: '2030-01-01T00:00:00Z' } }, '"dueFrm"'],
       ['revokeMany', { tube: 'orders', filter: { state: 'due' } }, '`state` is "due"'],

@@ -10,7 +10,7 @@ import { t } from '../words/language.js';
 import { bytes, duration } from '../words/say.js';
 import { Nodes } from './nodes.js';
 import { Processes } from './processes.js';
-import { SeriesList } from './series-list.js';
+import { PlannedSeriesList, SeriesList } from './series-list.js';
 
 /** Nodes, ledger, processes and series, and whether all is well. */
 export function ClusterPage() {
@@ -25,6 +25,7 @@ export function ClusterPage() {
       {state.ledger && <Ledger ledger={state.ledger} asOf={asOf.ledger} />}
       {state.processes && <Processes processes={state.processes} asOf={asOf.processes} />}
       <SeriesList />
+      <PlannedSeriesList />
     </>
   );
 }

@@ -20,6 +20,8 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   repair: async () => (await import('./repair.js')).repair,
   processes: async () => (await import('./processes.js')).processes,
   series: async () => (await import('./series.js')).series,
+  'series skip': async () => (await import('./series.js')).seriesSkip,
+  'series remove': async () => (await import('./series.js')).seriesRemove,
   explain: async () => (await import('./explain.js')).explain,
   'dead groups': async () => (await import('./dead-groups.js')).deadGroups,
   'dead list': async () => (await import('./dead.js')).deadList,

@@ -2,6 +2,7 @@ import {
   column,
   distance,
   distanceCell,
+  instant,
   type Line,
   spanCell,
   type Style,
@@ -9,23 +10,97 @@ import {
   table,
 } from 'nest-handlers/cli';
 import type { SeriesRunView, SeriesView } from '../operate/series-view.js';
+import type { SeriesPage } from '../operate/dq-series.js';
 import { clusterCommand } from './cluster.js';
+import { operator } from './operator.js';
+import { PAGE_FLAGS, pageOf } from './page-flags.js';
 
 export const series = clusterCommand({
   name: 'series',
   summary: "Show the application's recurring jobs: when each runs next, and how it ran last.",
   about:
     'Lists the series of all running processes, and those whose job still waits although no process has them. With a\n' +
-    'calendar of your own instead of a cron expression, only its processes know when it runs after NEXT.',
-  flags: {},
+    'calendar of your own instead of a cron expression, only its processes know when it runs after NEXT. Those made at\n' +
+    'run time follow, by name, page by page.',
+  flags: {
+    name: { value: 'TEXT', help: 'only series made at run time whose names begin with it' },
+    ...PAGE_FLAGS,
+  },
   status: '0 all on time; 1 one was missed; 2 Redis unusable',
-  examples: ['nest-dq series', 'nest-dq series --json'],
-  async run(_args, { runtime }) {
-    const found = await runtime.inspector.series();
+  examples: ['nest-dq series', 'nest-dq series --name acme: --json'],
+  async run(args, { runtime }) {
+    const prefix = args.text('name', 'the beginning of a name');
+    const { limit = DEFAULT_LIMIT, cursor } = pageOf(args);
+    const [all, page] = await Promise.all([
+      prefix === undefined && cursor === undefined ? runtime.inspector.series() : [],
+      runtime.series.list({
+        limit,
+        ...(prefix !== undefined && { prefix }),
+        ...(cursor !== undefined && { cursor }),
+      }),
+    ]);
+    const listed = new Set(page.series.map(({ name }) => name));
+    const found = [...all.filter(({ name }) => name === undefined || !listed.has(name)), ...page.series];
     const isMissed = found.some(({ missedSince }) => missedSince !== undefined);
-    return { json: found, text: showSeries(found, runtime.now()), status: isMissed ? 1 : 0 };
+    const text = [...showSeries(found, runtime.now()), ...morePages(page, found)];
+    return {
+      json: page.cursor === undefined ? found : { series: found, cursor: page.cursor },
+      text,
+      status: isMissed ? 1 : 0,
+    };
   },
 });
+
+const SERIES = 'NAME';
+
+export const seriesSkip = clusterCommand({
+  name: 'series skip',
+  acts: true,
+  writes: true,
+  operands: [SERIES],
+  summary: 'Skip the next run of a series made at run time.',
+  flags: {},
+  status: '0 skipped; 1 no such series, or no run is waiting; 2 Redis unusable',
+  examples: ['nest-dq series skip acme:digest'],
+  async run(args, { runtime }) {
+    const name = args.required(SERIES);
+    const skipped = await runtime.series.skipNext(name, { by: operator() });
+    if (!skipped) return { json: null, text: `${name}: nothing to skip`, status: 1 };
+    const now = runtime.now();
+    const next = skipped.next ? `runs next at ${instant(skipped.next, now)}` : 'was its last run';
+    return { json: skipped, text: `${name}: skipped ${instant(skipped.skipped, now)}; ${next}`, status: 0 };
+  },
+});
+
+export const seriesRemove = clusterCommand({
+  name: 'series remove',
+  acts: true,
+  writes: true,
+  operands: [SERIES],
+  summary: 'Remove a series made at run time, and revoke its next run.',
+  about: 'The application may add it again, as it may at its start.',
+  flags: {},
+  status: '0 removed; 1 no such series; 2 Redis unusable',
+  examples: ['nest-dq series remove acme:digest'],
+  async run(args, { runtime }) {
+    const name = args.required(SERIES);
+    const removed = await runtime.series.remove(name, { by: operator() });
+    return {
+      json: { removed },
+      text: `${name}: ${removed ? 'removed' : 'unknown series'}`,
+      status: removed ? 0 : 1,
+    };
+  },
+});
+
+/** Series made at run time in one page. */
+const DEFAULT_LIMIT = 50;
+
+function morePages({ total, cursor }: SeriesPage, found: readonly SeriesView[]): Line[] {
+  if (cursor === undefined) return [];
+  const shown = found.filter(({ name }) => name !== undefined).length;
+  return ['', `${shown} of ${total} made at run time; next page: --cursor ${cursor}`];
+}
 
 const STYLES: Readonly<Record<SeriesRunView['outcome'], Style>> = {
   completed: 'green',
@@ -39,8 +114,8 @@ export function showSeries(found: readonly SeriesView[], now: number): Line[] {
   if (found.length === 0) return ['no process has recurring jobs'];
   const fromNow = (at: Date) => distance(at.getTime() - now);
   const cellFromNow = (at: Date) => distanceCell(at.getTime() - now);
-  const rows = found.map(({ tube, plan, processes, state, next, last, unequal }) => [
-    tube,
+  const rows = found.map(({ name, tube, plan, processes, state, next, last, unequal }) => [
+    name ?? tube,
     state === 'none' ? '' : state,
     next ? cellFromNow(next) : '',
     last ? styled(STYLES[last.outcome], last.outcome) : '',
@@ -59,9 +134,9 @@ export function showSeries(found: readonly SeriesView[], now: number): Line[] {
     'PROCESSES',
     column('reason', 'SCHEDULE'),
   ];
-  const notes = found.flatMap(({ tube, missedSince, last }): Line[] => [
-    ...(missedSince ? [styled('yellow', `${tube} should have run ${fromNow(missedSince)}`)] : []),
-    ...(last?.error === undefined ? [] : [`${tube} failed in ${last.process}: ${last.error}`]),
+  const notes = found.flatMap(({ name, tube, missedSince, last }): Line[] => [
+    ...(missedSince ? [styled('yellow', `${name ?? tube} should have run ${fromNow(missedSince)}`)] : []),
+    ...(last?.error === undefined ? [] : [`${name ?? tube} failed in ${last.process}: ${last.error}`]),
   ]);
   const unequal = found.some((each) => each.unequal) ? ['* differs between processes'] : [];
   return [table(head, rows), ...(notes.length + unequal.length > 0 ? ['', ...unequal, ...notes] : [])];

@@ -64,6 +64,13 @@ export const DO_SINGLE: Readonly<Record<keyof SingleActs, DoAct>> = {
   async undrainNode({ control }, body, doer) {
     return control.undrainNode(new Input('the body', body, ['node']).must('node', text), doer);
   },
+  async skipSeries({ series }, body, doer) {
+    const skipped = await series.skipNext(new Input('the body', body, ['series']).must('series', text), doer);
+    return skipped ? 'skipped' : 'unknown';
+  },
+  async removeSeries({ series }, body, doer) {
+    return series.remove(new Input('the body', body, ['series']).must('series', text), doer);
+  },
   kafkaReplay: actOnLetter('kafkaReplay'),
   kafkaDiscard: actOnLetter('kafkaDiscard'),
 };

@@ -147,6 +147,17 @@ export const READS: Readonly<Record<string, Read>> = {
   ledger: { query: [], read: ({ inspector }) => inspector.ledger() },
   processes: { query: [], read: ({ inspector }) => inspector.processes() },
   series: { query: [], read: ({ inspector }) => inspector.series() },
+  'series/planned': {
+    query: ['prefix', 'cursor', 'limit'],
+    read: async ({ series }, query) => {
+      const page = await series.list({
+        ...query.part('prefix', text),
+        ...query.part('cursor', text),
+        ...query.part('limit', number),
+      });
+      return { ...page, series: page.series.map(({ payload: _payload, ...each }) => each) };
+    },
+  },
   health: { query: [], read: async ({ health }) => (await health.check()).dq },
   'kafka/topics': { query: ['cluster'], read: (_, query, __, kafka) => kafka.of(query).letters.topics() },
   'kafka/count': {

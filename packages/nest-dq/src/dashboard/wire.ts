@@ -18,7 +18,7 @@ import type { ProcessView } from '../operate/processes.js';
 import type { RepairExample } from '../operate/repair.js';
 import type { PrefixSearchResult } from '../operate/prefix-search.js';
 import type { SearchResult } from '../operate/search.js';
-import type { SeriesRunView, SeriesView } from '../operate/series-view.js';
+import type { PlannedSeries, SeriesRunView, SeriesView } from '../operate/series-view.js';
 import type { PausedTube, ResumedTube } from '../operate/tube-pauses.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
 import type { JobPage, JobSummary, TimelineBucket } from '../operate/waiting-view.js';
@@ -203,6 +203,16 @@ export type LedgerWire = AsJson<LedgerView>;
 export type ProcessesWire = readonly AsJson<ProcessView>[];
 /** `GET api/series`. "Trigger now" is the act `runNow` with its `tube` and `key`. */
 export type SeriesWire = readonly AsJson<SeriesView>[];
+/** `GET api/series/planned`: those made at run time, by name, without payloads. "Trigger now" as above. */
+export interface PlannedSeriesPageWire {
+  readonly series: readonly PlannedSeriesWire[];
+  /** Number of all of them, whatever the prefix. */
+  readonly total: number;
+  /** Cursor of the next page; absent on the last one. */
+  readonly cursor?: string;
+}
+/** One of them. */
+export type PlannedSeriesWire = AsJson<Omit<PlannedSeries, 'payload'>>;
 /** The last run of a series. */
 export type SeriesRunWire = AsJson<SeriesRunView>;
 /** `GET api/health`. */
@@ -287,6 +297,10 @@ export interface SingleActs {
   drainNode: { body: { node: string }; result: boolean };
   /** True if it was drained. */
   undrainNode: { body: { node: string }; result: boolean };
+  /** Skips the next run of a series made at run time. `unknown`: no occurrence waits. */
+  skipSeries: { body: { series: string }; result: 'skipped' | 'unknown' };
+  /** False if there is no such series. */
+  removeSeries: { body: { series: string }; result: boolean };
   /** `resolved`: it is no longer a letter, because somebody replayed or discarded it. */
   kafkaReplay: { body: KafkaPlaceWire & KafkaReplayWire; result: 'replayed' | 'resolved' };
   kafkaDiscard: { body: KafkaPlaceWire; result: 'discarded' | 'resolved' };
@@ -383,6 +397,8 @@ export type ActName =
   | 'discard'
   | 'drainNode'
   | 'undrainNode'
+  | 'skipSeries'
+  | 'removeSeries'
   | 'kafkaReplay'
   | 'kafkaDiscard'
   | 'revokeMany'

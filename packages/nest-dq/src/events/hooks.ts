@@ -46,7 +46,10 @@ export interface DqClusterView {
    * so that servers are queried once; undefined in the others, and until the first query. Querying starts with the first call.
    */
   readonly allTubes: () => readonly DqTubeCounts[] | undefined;
-  /** Returns the series of all processes, as `allTubes` does. While the ledger is away, they are as they were before. */
+  /**
+   * Returns the `@Recurring` series of all processes, and those made at run time that are overdue, as `allTubes` does. While the
+   * ledger is away, they are as they were before.
+   */
   readonly allSeries: () => readonly DqSeriesState[] | undefined;
   /** Returns the memory of each Redis, as `allTubes` does; empty for an embedded node. */
   readonly redisMemory: () => readonly DqRedisMemory[] | undefined;
@@ -54,6 +57,8 @@ export interface DqClusterView {
 
 /** Whether a series is on time. `DqInspector.series` has more detail. */
 export interface DqSeriesState {
+  /** Its name, if it was made at run time. */
+  readonly name?: string;
   /** Tube name without the prefix. */
   readonly tube: string;
   /** Time since it should have run, in ms; 0 if that is at most a minute. */

@@ -1,6 +1,7 @@
 import type { Acts } from './acts.js';
 import type { History } from './history.js';
 import type { Presence } from './presence.js';
+import type { SeriesPlans } from './series-plans.js';
 import type { SeriesRuns } from './series-runs.js';
 
 /** Shared knowledge of the processes of one prefix. Nothing here decides about a job. */
@@ -9,4 +10,5 @@ export interface Fleet {
   readonly history: History;
   readonly acts: Acts;
   readonly seriesRuns: SeriesRuns;
+  readonly seriesPlans: SeriesPlans;
 }

@@ -7,9 +7,16 @@ import type { Fleet } from './fleet.js';
 import { ACT_SCRIPTS, RedisActs } from './redis-acts.js';
 import { HISTORY_SCRIPTS, RedisHistory } from './redis-history.js';
 import { PRESENCE_SCRIPTS, RedisPresence } from './redis-presence.js';
+import { PLAN_SCRIPTS, RedisSeriesPlans } from './redis-series-plans.js';
 import { RedisSeriesRuns, SERIES_SCRIPTS } from './redis-series-runs.js';
 
-export const FLEET_SCRIPTS = { ...PRESENCE_SCRIPTS, ...HISTORY_SCRIPTS, ...ACT_SCRIPTS, ...SERIES_SCRIPTS };
+export const FLEET_SCRIPTS = {
+  ...PRESENCE_SCRIPTS,
+  ...HISTORY_SCRIPTS,
+  ...ACT_SCRIPTS,
+  ...SERIES_SCRIPTS,
+  ...PLAN_SCRIPTS,
+};
 
 /** The fleet of all processes of one prefix, in the Redis of their ledger. */
 export class RedisFleet implements Fleet {
@@ -17,6 +24,7 @@ export class RedisFleet implements Fleet {
   readonly history: RedisHistory;
   readonly acts: RedisActs;
   readonly seriesRuns: RedisSeriesRuns;
+  readonly seriesPlans: RedisSeriesPlans;
 
   constructor(ledger: RedisLedger, clock: Clock, warn: (message: string) => void) {
     const { sharedBase } = ledger;
@@ -36,5 +44,9 @@ export class RedisFleet implements Fleet {
     this.acts = new RedisActs(now, (script, json) => call(script, [`${sharedBase}:acts`], json));
     const seriesKeys = [`${sharedBase}:series`, `${sharedBase}:series-runs`];
     this.seriesRuns = new RedisSeriesRuns(now, (script, json) => call(script, seriesKeys, json));
+    const planKeys = ['plans', 'plan-names', 'plan-checks', 'plans-missed', 'plan-runs'].map(
+      (name) => `${sharedBase}:${name}`,
+    );
+    this.seriesPlans = new RedisSeriesPlans(now, (script, json) => call(script, planKeys, json));
   }
 }

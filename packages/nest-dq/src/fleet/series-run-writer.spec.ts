@@ -16,6 +16,7 @@ describe('SeriesRunWriter', () => {
   let warnings: string[];
   let calls: (readonly StoredSeriesRun[])[];
   let runs: LocalSeriesRuns;
+  const named: string[] = [];
 
   function writerOf(keepErrors = true): SeriesRunWriter {
     const writer = new SeriesRunWriter({
@@ -33,6 +34,8 @@ describe('SeriesRunWriter', () => {
       warn: (message) => warnings.push(message),
       keepErrors,
       planOf: ({ key }) => (key === 'recurring' ? '0 3 * * * UTC' : undefined),
+      plans: { ran: async (some) => void named.push(...some.map(({ name }) => name)) },
+      nameOf: ({ key }) => key?.match(/^series:(.*)/)?.[1],
     });
     writer.start();
     return writer;
@@ -69,6 +72,14 @@ describe('SeriesRunWriter', () => {
         process: `${hostname()}:${process.pid}`,
       },
     ]);
+  });
+
+  it('stores the last run of a series made at run time under its name', async () => {
+    writerOf();
+    events.emit('completed', { job: job('report', { key: 'series:a' }), took: 1, result: 1 });
+    events.emit('completed', { job: job('report', { key: 'series:b' }), took: 1, result: 1 });
+    await clock.advance(0);
+    expect([calls, named]).toEqual([[], ['a', 'b']]);
   });
 
   it('ignores jobs that are no occurrence', async () => {

@@ -3,6 +3,7 @@ import { DqError, factOf, toError } from '../errors.js';
 import type { DqEvents } from '../events/events.js';
 import { withinLimit } from '../time/call-limit.js';
 import type { Clock, Timer } from 'nest-handlers/time';
+import type { SeriesPlans } from './series-plans.js';
 import type { SeriesOutcome, SeriesRunRecord, SeriesRuns, StoredSeriesRun } from './series-runs.js';
 
 /** Pause before storing runs again that the ledger didn't take. */
@@ -22,6 +23,10 @@ interface SeriesRunWriterParts {
   readonly keepErrors: boolean;
   /** Returns the plan of the series in this process whose occurrence the job is; undefined if it's another job. */
   readonly planOf: (job: { readonly tube: string; readonly key?: string | undefined }) => string | undefined;
+  /** For series made at run time. */
+  readonly plans: Pick<SeriesPlans, 'ran'>;
+  /** Returns the name of the series made at run time whose occurrence the job is; undefined if it's another job. */
+  readonly nameOf: (job: { readonly key?: string | undefined }) => string | undefined;
 }
 
 interface Job {
@@ -32,10 +37,15 @@ interface Job {
   readonly attempt: number;
 }
 
+interface WaitingRun extends StoredSeriesRun {
+  /** Undefined for a `@Recurring`. */
+  readonly name: string | undefined;
+}
+
 /** Remembers how each series of this process ran last. No run waits for it, or depends on it. */
 export class SeriesRunWriter {
-  /** By tube: only the last run counts. */
-  private readonly waiting = new Map<string, StoredSeriesRun>();
+  /** By series: only the last run counts. */
+  private readonly waiting = new Map<string, WaitingRun>();
   private underWay: Promise<void> | undefined;
   private timer: Timer | undefined;
   /** The failed run of a job that may be dead now. */
@@ -77,8 +87,9 @@ export class SeriesRunWriter {
     took: number | undefined,
     error?: { readonly name: string; readonly message: string },
   ): void {
-    const { planOf, runs, keepErrors } = this.parts;
-    const plan = planOf(job);
+    const { planOf, nameOf, runs, keepErrors } = this.parts;
+    const name = nameOf(job);
+    const plan = name === undefined ? planOf(job) : ''; // its entry has the plan
     if (plan === undefined) return;
     const { tube } = job;
     const endedAt = Math.floor(runs.now());
@@ -93,7 +104,8 @@ export class SeriesRunWriter {
       process: `${hostname()}:${process.pid}`,
       ...(error && keepErrors && { error: lineOf(error) }),
     };
-    this.waiting.set(tube, { tube, endedAt, text: JSON.stringify(record) });
+    const id = name === undefined ? `tube ${tube}` : `name ${name}`;
+    this.waiting.set(id, { tube, endedAt, text: JSON.stringify(record), name });
     void this.store();
   }
 
@@ -104,14 +116,20 @@ export class SeriesRunWriter {
 
   /** Never rejects. */
   private async storeAll(): Promise<void> {
-    const { runs, clock, warn } = this.parts;
+    const { runs, plans, clock, warn } = this.parts;
     this.timer?.cancel();
     await Promise.resolve(); // a death follows its failure in the same turn
     try {
       while (this.waiting.size > 0) {
-        const some = [...this.waiting.values()].slice(0, TOGETHER);
-        await runs.put(some);
-        for (const run of some) if (this.waiting.get(run.tube) === run) this.waiting.delete(run.tube);
+        const some = [...this.waiting].slice(0, TOGETHER);
+        const [named, declared] = [[], []] as [{ name: string; text: string }[], StoredSeriesRun[]];
+        for (const [, { name, ...run }] of some) {
+          if (name === undefined) declared.push(run);
+          else named.push({ name, text: run.text });
+        }
+        if (declared.length > 0) await runs.put(declared);
+        if (named.length > 0) await plans.ran(named);
+        for (const [id, run] of some) if (this.waiting.get(id) === run) this.waiting.delete(id);
       }
       this.failed = false;
     } catch (thrown) {

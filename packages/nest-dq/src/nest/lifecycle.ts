@@ -6,7 +6,6 @@ import {
   type RunPhase,
 } from 'nest-handlers';
 import { toError } from '../errors.js';
-import type { HandlerMethod } from '../api/job.js';
 import { occurrencesOf } from '../recurring/occurrences.js';
 import { Series } from '../recurring/series.js';
 import type { Timer } from 'nest-handlers/time';
@@ -49,8 +48,8 @@ export class DqLifecycle extends ClusterLifecycle<DqRuntime, FoundHandler> {
     if (modules && consumer.stopped) return []; // the application drained manually, then loaded more modules
     const handlers = this.handlers.explore(clusters, modules);
     for (const found of handlers) {
-      const handler = await this.recurring(found);
-      if (options.consume) await consumer.consume(found.token, handler, found.options);
+      if (found.recurrence) await this.addSeries(found, found.recurrence);
+      if (options.consume) await consumer.consume(found.token, found.handler, found.options);
     }
     return handlers;
   }
@@ -70,10 +69,10 @@ export class DqLifecycle extends ClusterLifecycle<DqRuntime, FoundHandler> {
   }
 
   protected async run(handlers: readonly FoundHandler[]): Promise<void> {
-    const { clock, options, series } = this.runtime;
+    const { clock, options, declaredSeries } = this.runtime;
     this.logger.log(`consumes ${handlers.map(({ tube }) => tube).join(', ')}`);
     if (options.advise) this.hooksReminder ??= clock.after(HOOKS_WITHIN_MS, () => this.remindOfHooks());
-    await series.start();
+    await declaredSeries.start();
   }
 
   protected sourcesOf({ tube }: FoundHandler): [string] {
@@ -82,7 +81,7 @@ export class DqLifecycle extends ClusterLifecycle<DqRuntime, FoundHandler> {
 
   protected async stop(): Promise<void> {
     this.hooksReminder?.cancel();
-    const ends = await Promise.allSettled([this.runtime.series.stop(), this.runtime.stop()]);
+    const ends = await Promise.allSettled([this.runtime.declaredSeries.stop(), this.runtime.stop()]);
     for (const end of ends) {
       if (end.status === 'fulfilled') continue;
       const { message, stack } = toError(end.reason);
@@ -90,17 +89,18 @@ export class DqLifecycle extends ClusterLifecycle<DqRuntime, FoundHandler> {
     }
   }
 
-  /** Returns the handler itself, or for a `@Recurring` its series, which calls the handler. `DQ_CONFIG` if the plan is invalid. */
-  private async recurring({ name, token, handler, recurrence }: FoundHandler): Promise<HandlerMethod> {
-    if (!recurrence) return handler;
+  /** Adds the series of a `@Recurring`. `DQ_CONFIG` if its plan is invalid. */
+  private async addSeries(
+    { name, token }: FoundHandler,
+    recurrence: NonNullable<FoundHandler['recurrence']>,
+  ): Promise<void> {
     const { producer } = this.runtime;
     try {
       const occurrences = await occurrencesOf(recurrence.plan, recurrence.tz);
       occurrences.after(this.runtime.now()); // throws here if the plan is invalid
-      const series = new Series(token as string, { producer, occurrences, handler });
-      this.runtime.series.add(series);
+      const series = new Series(token as string, { producer, occurrences });
+      this.runtime.declaredSeries.add(series);
       this.runtime.seriesRunWriter.start();
-      return (payload, job) => series.run(payload, job);
     } catch (error) {
       throw configError(`${name}: `, error);
     }

@@ -1,4 +1,4 @@
-import type { JobRef } from '../api/job.js';
+import type { HandlerMethod, JobRef } from '../api/job.js';
 import { TubeWires } from '../api/tube.js';
 import { Admission, otherLedgerError } from '../cluster/admission.js';
 import type { NodeListener } from '../cluster/cluster-node.js';
@@ -23,6 +23,7 @@ import { ActWriter } from '../fleet/act-writer.js';
 import { ClusterControl } from '../operate/control.js';
 import { HistoryWriter } from '../fleet/history-writer.js';
 import { SeriesRunWriter } from '../fleet/series-run-writer.js';
+import { ClusterSeries } from '../operate/dq-series.js';
 import { ClusterInspector } from '../operate/inspector.js';
 import type { SeriesView } from '../operate/series-view.js';
 import { LetterSweeper } from '../upkeep/letter-sweeper.js';
@@ -35,6 +36,7 @@ import { UnconsumedTubes } from '../upkeep/unconsumed-tubes.js';
 import { ClusterDeadLetters } from '../producer/dead-letters.js';
 import { ClusterProducer } from '../producer/cluster-producer.js';
 import { ProducerContext, type Adopt } from '../producer/producer-context.js';
+import { isOccurrence, SeriesKeeper, nameInKey } from '../recurring/series-keeper.js';
 import { SeriesScheduler } from '../recurring/series-scheduler.js';
 import { KeyCheck } from '../seal/key-check.js';
 import { KeyFetcher } from '../seal/key-fetcher.js';
@@ -63,7 +65,9 @@ export class DqRuntime {
   readonly inspector: ClusterInspector;
   readonly control: ClusterControl;
   /** Series of the `@Recurring` methods. */
-  readonly series: SeriesScheduler;
+  readonly declaredSeries: SeriesScheduler;
+  /** Series made at run time. */
+  readonly series: ClusterSeries;
   readonly events: EventHub;
   readonly health: ClusterHealth;
 
@@ -128,15 +132,24 @@ export class DqRuntime {
     const foreignJobs = new GoQueueJobs(context, wires, goQueueLocks);
     const producer = (this.producer = new ClusterProducer(context, foreignJobs));
     const deadLetters = (this.deadLetters = new ClusterDeadLetters(context));
-    const series = (this.series = new SeriesScheduler({ events, clock, trouble: warn }));
+    const declared = (this.declaredSeries = new SeriesScheduler({ events, clock, trouble: warn }));
+    const { presence, history, acts, seriesRuns, seriesPlans } = fleet;
+    const { prefix } = options;
+    const used = () => this.seriesRunWriter.start();
+    const planning = { plans: seriesPlans, producer, events, clock, warn, prefix, used };
+    const keeper = new SeriesKeeper(planning);
+    this.series = new ClusterSeries({ ...planning, keeper, presence, settings: options });
     const { admission } = this;
-    const around = handlerHook(hooks);
+    const hook = handlerHook(hooks);
+    const around = (handler: HandlerMethod) => {
+      const recurring = runsSeries(handler, declared, keeper);
+      return hook ? hook(recurring) : recurring;
+    };
     const sharedTubes = new GoQueueTubes(wires, goQueueLocks, adopt);
     const consumer = { ...parts, sharedTubes, report, admission, around, stopped: backend.stopped };
     this.consumer = new ClusterConsumer(options, consumer);
 
     // ── the fleet ──
-    const { presence, history, acts, seriesRuns } = fleet;
     this.historyWriter = new HistoryWriter(events.tally, history, clock);
     this.actWriter = new ActWriter({ events, acts, clock, warn, hidesKeys: seal?.settings.encrypt === true });
     this.seriesRunWriter = new SeriesRunWriter({
@@ -145,7 +158,9 @@ export class DqRuntime {
       clock,
       warn,
       keepErrors: options.keepErrors,
-      planOf: (job) => series.of(job)?.plan,
+      planOf: (job) => declared.of(job)?.plan,
+      plans: seriesPlans,
+      nameOf: ({ key }) => nameInKey(key),
     });
     this.process = new ThisProcess({
       presence,
@@ -155,7 +170,7 @@ export class DqRuntime {
       name,
       load: () =>
         this.consumer.load().map((load) => {
-          const plan = series.planOf(load.tube);
+          const plan = declared.planOf(load.tube);
           return plan === undefined ? load : { ...load, plan };
         }),
       counts: () => ({
@@ -175,7 +190,8 @@ export class DqRuntime {
       viewLedger,
       producer,
       deadLetters,
-      series,
+      series: declared,
+      planned: this.series,
       presence,
       history,
       acts,
@@ -204,7 +220,15 @@ export class DqRuntime {
     this.selfRepair = repairs ? new SelfRepair(context, { elected, log, warn }) : undefined;
     const look = () => unconsumedTubes(looking);
     const unconsumed = advise ? new UnconsumedTubes({ clock, elected, look, warn }) : undefined;
-    const duties = [admission, unconsumed, this.selfRepair, letterSweeper, this.lostJobs, this.sealKeys];
+    const duties = [
+      admission,
+      unconsumed,
+      this.selfRepair,
+      letterSweeper,
+      this.lostJobs,
+      this.sealKeys,
+      keeper,
+    ];
     this.upkeep = duties.filter((duty) => duty !== undefined);
 
     this.health = new ClusterHealth(
@@ -398,8 +422,12 @@ export class DqRuntime {
     };
   }
 
-  private stateOf({ tube, missedSince }: SeriesView): DqSeriesState {
-    return { tube, overdueFor: missedSince ? Math.max(0, this.now() - missedSince.getTime()) : 0 };
+  private stateOf({ name, tube, missedSince }: SeriesView): DqSeriesState {
+    return {
+      ...(name !== undefined && { name }),
+      tube,
+      overdueFor: missedSince ? Math.max(0, this.now() - missedSince.getTime()) : 0,
+    };
   }
 
   /** Approximate number of jobs left for this process's automatic repair to examine. */
@@ -427,6 +455,15 @@ export class DqRuntime {
       }
     }
   }
+}
+
+/** Returns a handler whose jobs come again if they are of a series. */
+function runsSeries(handler: HandlerMethod, declared: SeriesScheduler, stored: SeriesKeeper): HandlerMethod {
+  return (payload, job) => {
+    const series = declared.of(job);
+    if (series) return series.run(handler, payload, job);
+    return isOccurrence(job) ? stored.run(handler, payload, job) : handler(payload, job);
+  };
 }
 
 function nodeEvents(events: EventHub): NodeListener {

@@ -4,6 +4,7 @@ import { DqConsumer } from '../consumer/consumer.js';
 import { DqEvents } from '../events/events.js';
 import { DqHealth } from '../health/health.js';
 import { DqControl } from '../operate/control.js';
+import { DqSeries } from '../operate/dq-series.js';
 import { DqInspector } from '../operate/inspector.js';
 import { DqDeadLetters } from '../producer/dead-letters.js';
 import { DqProducer } from '../producer/producer.js';
@@ -16,6 +17,7 @@ const INJECTABLES = {
   deadLetters: DqDeadLetters,
   inspector: DqInspector,
   control: DqControl,
+  series: DqSeries,
   events: DqEvents,
   health: DqHealth,
 } as const;

@@ -10,6 +10,7 @@ import type { DqDeadLetters } from '../producer/dead-letters.js';
 import type { ProducerParts } from '../producer/producer-context.js';
 import type { ClusterProducer } from '../producer/cluster-producer.js';
 import type { SeriesScheduler } from '../recurring/series-scheduler.js';
+import type { ClusterSeries } from './dq-series.js';
 import { deadGroups, type DeadGroups, type DeadGroupsFilter, deadPage, type DeadPage } from './dead-view.js';
 import { actPage, type ActPage, type ActPageOptions } from './act-view.js';
 import { explain } from './explain.js';
@@ -104,7 +105,8 @@ export abstract class DqInspector {
 
   /**
    * Resolves with the `@Recurring` methods of all processes, when each runs next, and how it ran last: those of this process
-   * first, at most 1,000. One that no process has any more is listed while its job still waits. Rejects with `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+   * first, at most 1,000. One that no process has any more is listed while its job still waits. Then those of `DqSeries` that were
+   * missed, at most 100; `DqSeries.list` has the others. Rejects with `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
    */
   abstract series(): Promise<SeriesView[]>;
 
@@ -128,6 +130,9 @@ export abstract class DqInspector {
   abstract acts(options?: ActPageOptions): Promise<ActPage>;
 }
 
+/** Max missed series of `DqSeries` in a list. */
+const MAX_MISSED = 100;
+
 /** Parts of a cluster that its inspector reads. */
 interface InspectorParts extends Pick<
   ProducerParts,
@@ -141,6 +146,8 @@ interface InspectorParts extends Pick<
   readonly history: History;
   readonly acts: Acts;
   readonly seriesRuns: SeriesRuns;
+  /** The series made at run time. */
+  readonly planned: Pick<ClusterSeries, 'missed'>;
 }
 
 /** The inspector of one cluster. */
@@ -230,12 +237,12 @@ export class ClusterInspector extends DqInspector {
   }
 
   override series(): Promise<SeriesView[]> {
-    return viewsOfSeries(this.parts);
+    return this.allSeries();
   }
 
   /** For metrics and problems, which look often: without the times after the next one. */
   seriesStates(): Promise<SeriesView[]> {
-    return viewsOfSeries(this.parts, 0);
+    return this.allSeries(0);
   }
 
   override history(range: HistoryRange): Promise<HistoryBucket[]> {
@@ -258,5 +265,14 @@ export class ClusterInspector extends DqInspector {
 
   override processes(): Promise<ProcessView[]> {
     return processesOf(this.parts.presence);
+  }
+
+  private async allSeries(times?: number): Promise<SeriesView[]> {
+    const { planned } = this.parts;
+    const [declared, missed] = await Promise.all([
+      viewsOfSeries(this.parts, times),
+      planned.missed(MAX_MISSED),
+    ]);
+    return [...declared, ...missed];
   }
 }

@@ -192,7 +192,8 @@ export function worstOf(problems: readonly { readonly level: ProblemLevel }[]): 
 function missedSeries({ series, settling }: ProblemFacts): Map<string, Date> {
   if (settling) return new Map();
   const missed = series.map(({ tube, missedSince }) => [tube, missedSince] as const);
-  return new Map(missed.filter((entry): entry is [string, Date] => entry[1] !== undefined));
+  const known = missed.filter((entry): entry is [string, Date] => entry[1] !== undefined);
+  return new Map(known.toSorted(([, a], [, b]) => b.getTime() - a.getTime())); // the longest of a tube
 }
 
 /** The tubes, with those whose series has no job: the nodes may not know them. */

@@ -50,7 +50,7 @@ async function views(
 
 function seriesOf(after: (instant: number) => number | undefined): Series {
   const occurrences = { plan: 'calendar hours', after };
-  return new Series('report', { producer: {} as ClusterProducer, occurrences, handler: () => undefined });
+  return new Series('report', { producer: {} as ClusterProducer, occurrences });
 }
 
 const AT = Date.parse('2027-01-01T12:00:00Z');
@@ -59,7 +59,7 @@ const AT = Date.parse('2027-01-01T12:00:00Z');
 async function viewed(job: Partial<JobView> | undefined, run?: SeriesRunRecord, isOurs = true) {
   const producer = { find: async () => job, ledgerTime: async () => AT } as unknown as ClusterProducer;
   const occurrences = await occurrencesOf('0 3 * * *', 'Europe/Berlin');
-  const series = new Series('report', { producer, occurrences, handler: () => 1 });
+  const series = new Series('report', { producer, occurrences });
   return viewOfSeries(series, producer, { run, isOurs });
 }
 

@@ -4,12 +4,15 @@ import type { SeriesOutcome, SeriesRunRecord, SeriesRuns } from '../fleet/series
 import { DqError } from '../errors.js';
 import { readShaped, type Shape } from '../ledger/foreign-json.js';
 import type { ClusterProducer } from '../producer/cluster-producer.js';
+import type { SeriesEntry } from '../recurring/series-plan.js';
 import { occurrencesOfPlan } from '../recurring/occurrences.js';
 import type { SeriesScheduler } from '../recurring/series-scheduler.js';
 import { SERIES_KEY, type Series } from '../recurring/series.js';
 
-/** A `@Recurring` of any process, and its one job. */
+/** A series, and its one job: a `@Recurring` of any process, or one made at run time. */
 export interface SeriesView {
+  /** Its name, if it was made at run time. */
+  readonly name?: string;
   /** Name of the tube without the prefix. */
   readonly tube: string;
   /** Key of its job. */
@@ -56,6 +59,21 @@ export interface SeriesRunView {
   readonly error?: string;
 }
 
+/** A series made at run time. */
+export interface PlannedSeries extends SeriesView {
+  readonly name: string;
+  /** When its plan was set, or the plan's `startAt` if that is later. */
+  readonly begunAt: Date;
+  /** No occurrence is later. Absent if it has no such end. */
+  readonly endAt?: Date;
+  /** Number of occurrences from `begunAt` on. Absent if any number. */
+  readonly times?: number;
+  /** Max time in ms by which its occurrences are late on purpose. Absent if they aren't. */
+  readonly jitter?: number;
+  /** Absent if it has none. */
+  readonly payload?: unknown;
+}
+
 interface SeriesSources {
   readonly series: SeriesScheduler;
   readonly presence: Pick<Presence, 'all'>;
@@ -64,7 +82,7 @@ interface SeriesSources {
 }
 
 /** A series of this process, or one that another announces. `after` is absent if only that one knows its occurrences. */
-export type KnownSeries = Pick<Series, 'tube' | 'plan'> & Partial<Pick<Series, 'after'>>;
+export type KnownSeries = Pick<Series, 'tube' | 'plan'> & Partial<Pick<Series, 'after' | 'key'>>;
 
 const MAX_SERIES = 1_000;
 const MAX_LATER = 4;
@@ -121,21 +139,52 @@ export async function viewOfSeries(
   producer: SeriesSources['producer'],
   { run, isOurs = true, times = MAX_LATER }: Surroundings = {},
 ): Promise<Omit<SeriesView, 'processes' | 'unequal'>> {
-  const { tube, plan } = series;
-  const job = await producer.find({ tube, key: SERIES_KEY }, { patience: 0 });
+  const { tube, plan, key = SERIES_KEY } = series;
+  const job = await producer.find({ tube, key }, { patience: 0 });
   const now = await producer.ledgerTime(tube);
   const next = nextOf(series, job, now);
   const due = next ?? (isOurs ? unscheduled(series, job, run) : undefined);
   const isMissed = job?.state !== 'running' && due !== undefined && now - due > MISSED_AFTER_MS;
   return {
     tube,
-    key: SERIES_KEY,
+    key,
     plan,
     state: job?.state ?? 'none',
     ...(next !== undefined && { next: new Date(next) }),
     later: next === undefined ? [] : laterThan(next, series, times),
     ...(run && { last: runView(run) }),
     ...(isMissed && { missedSince: new Date(due) }),
+  };
+}
+
+interface Planned {
+  readonly name: string;
+  readonly entry: SeriesEntry;
+  readonly series: Series;
+  /** Its last run, as stored. */
+  readonly run: string | undefined;
+  /** Number of processes that consume its tube. */
+  readonly processes: number;
+  readonly times: number | undefined;
+}
+
+/** Rejects with `DQ_LEDGER_DOWN`. */
+export async function plannedView(
+  { name, entry, series, run, processes, times }: Planned,
+  producer: SeriesSources['producer'],
+): Promise<PlannedSeries> {
+  const last = run === undefined ? undefined : readShaped<SeriesRunRecord>(run, RUN);
+  const view = await viewOfSeries(series, producer, { run: last, ...(times !== undefined && { times }) });
+  const { endAt, times: count, jitter } = entry.spec;
+  return {
+    name,
+    ...view,
+    processes,
+    begunAt: new Date(entry.begunAt ?? 0),
+    ...(endAt !== undefined && { endAt: new Date(endAt) }),
+    ...(count !== undefined && { times: count }),
+    ...(jitter !== undefined && { jitter }),
+    ...(entry.payload !== undefined && { payload: entry.payload }),
   };
 }
 

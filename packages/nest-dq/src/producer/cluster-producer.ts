@@ -22,10 +22,11 @@ import {
   type StoredTube,
   type Tube,
 } from '../api/tube.js';
+import { DqError, show } from '../errors.js';
 import { foreignFormatOf, namedCopies } from '../copies/formats/unwrap.js';
 import { refuseExpired } from '../copies/expiry.js';
 import type { Envelope } from '../copies/header.js';
-import { encodePayload } from '../copies/payload.js';
+import { encodePayload, type Content } from '../copies/payload.js';
 import { addAll, dueOfNew, listOf, receiptsOf } from './add-many.js';
 import { boundProducer } from './bound-producer.js';
 import { checkBoolean, checkObject } from './call-options.js';
@@ -171,13 +172,35 @@ export class ClusterProducer extends DqProducer {
     );
   }
 
-  /** Reschedules a job and overwrites the given headers. For series. */
+  /** Reschedules a job, and overwrites the given headers and, if given, the payload. For series. */
   async replan(
     ref: JobRef,
     when: number,
     headers: Readonly<Record<string, string>>,
+    content?: Content,
   ): Promise<RescheduleResult> {
-    return this.rescheduler.replan(ref, when, headers, { patience: this.context.patienceOf() });
+    return this.rescheduler.replan(ref, when, { headers, content }, { patience: this.context.patienceOf() });
+  }
+
+  /**
+   * Checks that plans of series may add such jobs. `DQ_BAD_PAYLOAD` if the tube's schema rejects the payload; `DQ_BAD_OPTION` if the
+   * tube's jobs are sealed, since anybody who can write to Redis could add one, or are in another program's format.
+   */
+  async checkForSeries(tube: string | Tube, payload: unknown): Promise<void> {
+    this.context.refuseIfClosed();
+    const { name, storedAs } = tubeNames(tube, this.parts.settings.prefix);
+    const fact = this.sealsJobsOf(storedAs)
+      ? "its jobs are sealed, and a plan in Redis isn't: expected a tube of `seal.unsealed`, or `@Recurring`"
+      : this.foreign.adderOf(tube, name) &&
+        'its jobs are in the format of another program: expected another tube';
+    if (fact) throw new DqError('DQ_BAD_OPTION', `the tube of the series is ${show(name)}, and ${fact}`);
+    const schema = schemaOf(tube);
+    if (schema) await refuseInvalid(schema, encodePayload(payload), name);
+  }
+
+  /** Whether the tube's jobs are sealed. */
+  sealsJobsOf(tube: StoredTube): boolean {
+    return this.parts.cluster.settings.seal?.settings.unsealed.has(tube) === false;
   }
 
   /** Turns a job in another program's format into one of ours. One that already exists is left as it is. For consumers. */

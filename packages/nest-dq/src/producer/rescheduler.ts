@@ -37,15 +37,15 @@ export class Rescheduler {
     return this.move(target, due, calledAt, { content }, { patience, bytes: content.bytes.length });
   }
 
-  /** Overwrites the given headers. `when` is in epoch ms and may be in the past. */
+  /** Overwrites what is given. `when` is in epoch ms and may be in the past. */
   async replan(
     ref: JobRef,
     when: number,
-    headers: Readonly<Record<string, string>>,
+    change: Pick<Change, 'content' | 'headers'>,
     call: PatientCall,
   ): Promise<RescheduleResult> {
     const calledAt = this.context.parts.clock.now();
-    return this.move(this.context.parse(ref), dueAt(when, true), calledAt, { headers }, call);
+    return this.move(this.context.parse(ref), dueAt(when, true), calledAt, change, call);
   }
 
   /** The first call of a tube waits briefly for ledger time. */

@@ -33,11 +33,7 @@ describe.each([
     });
     const { parts, ledger } = world.process();
     const producer = withGoQueue(clock).producer(new ProducerContext({ ...parts, clock }));
-    const series = new Series('report', {
-      producer,
-      occurrences: await occurrencesOf(plan),
-      handler: () => undefined,
-    });
+    const series = new Series('report', { producer, occurrences: await occurrencesOf(plan) });
     const events = new CollectingHub();
     const trouble = (message: string) => void troubles.push(message);
     const scheduler = new SeriesScheduler({ events, clock, trouble });

@@ -13,7 +13,9 @@ interface SeriesSchedulerParts {
   readonly trouble: (message: string) => void;
 }
 
-/** Ensures that each series of one cluster has a job: at bootstrap, when a series' job ended here, and every minute. */
+/**
+ * Ensures that each `@Recurring` series of one cluster has a job: at bootstrap, when a series' job ended here, and every minute.
+ */
 export class SeriesScheduler {
   private readonly series = new Map<string, Series>();
   /** Series that could not be scheduled the last time. */

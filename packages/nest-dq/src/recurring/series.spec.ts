@@ -23,26 +23,25 @@ async function scheduled(now: string, known?: Known, plan: RecurrencePlan = NIGH
     ledgerTime: async () => Date.parse(now),
     find: async () => view,
     headersOf: async () => known?.headers,
-    at: async (_tube, _payload, when, options) => calls.push(['at', iso(when), options]) as never,
+    at: async (_tube, _payload, when, options) => {
+      calls.push(['at', iso(when), options]);
+      return { status: 'added' } as never;
+    },
     replan: async (_ref, when, written) => calls.push(['replan', iso(when), written]) as never,
     revoke: async () => calls.push(['revoke']) as never,
   } as SeriesProducer;
   const occurrences = await occurrencesOf(plan);
-  await new Series('report', { producer, occurrences, handler: () => undefined }).schedule();
+  await new Series('report', { producer, occurrences }).schedule();
   return calls;
 }
 
 /** The return value of a run of the nightly series with these headers. */
 async function returned(given: Record<string, string>): Promise<unknown> {
   const occurrences = await occurrencesOf(NIGHTLY);
-  const series = new Series('report', {
-    producer: {} as SeriesProducer,
-    occurrences,
-    handler: () => 'went well',
-  });
+  const series = new Series('report', { producer: {} as SeriesProducer, occurrences });
   const dueAt = new Date('2027-01-01T03:00:00Z');
   const job = { key: 'recurring', dueAt, lateness: 0, headers: given } as unknown as DelayedJob;
-  return series.run(undefined, job);
+  return series.run(() => 'went well', undefined, job);
 }
 
 const keep = { key: 'recurring', onDuplicate: 'keep', allowPast: true, headers };

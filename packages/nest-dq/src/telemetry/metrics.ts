@@ -1,7 +1,7 @@
 import { type Attributes, type BatchObservableCallback, type Meter, metrics } from '@opentelemetry/api';
 import type { DqEventMap, DqEventName } from '../events/events.js';
 import { LATENESS_CLASSES } from '../events/lateness-classes.js';
-import type { DqClusterView, DqSeriesState, DqTubeCounts } from '../events/hooks.js';
+import type { DqClusterView, DqTubeCounts } from '../events/hooks.js';
 import { SCOPE, tubeAttributes } from './names.js';
 
 /** In seconds. */
@@ -206,11 +206,14 @@ export function recordSeries(meter: Meter, ofCluster: Attributes, { allSeries }:
   });
   const told = new Set<string>();
   const observe: BatchObservableCallback = (result) => {
-    const all = new Map<string, DqSeriesState>(allSeries()?.map((each) => [each.tube, each]));
+    const all = new Map<string, number>();
+    for (const { tube, overdueFor } of allSeries() ?? []) {
+      all.set(tube, Math.max(overdueFor, all.get(tube) ?? 0));
+    }
     for (const tube of all.keys()) if (told.size < MAX_TUBES) told.add(tube);
     for (const tube of told) {
       const attributes = { ...ofCluster, 'messaging.destination.name': tube };
-      result.observe(overdue, (all.get(tube)?.overdueFor ?? 0) / 1_000, attributes);
+      result.observe(overdue, (all.get(tube) ?? 0) / 1_000, attributes);
     }
   };
   meter.addBatchObservableCallback(observe, [overdue]);

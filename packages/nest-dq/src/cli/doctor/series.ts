@@ -26,13 +26,14 @@ export async function checkSeries(
   return missed.map((each) => checkMissed(each, now));
 }
 
-function checkMissed({ tube, key, processes, state, missedSince }: SeriesView, now: number): Check {
+function checkMissed({ name, tube, key, processes, state, missedSince }: SeriesView, now: number): Check {
+  const about = name ?? tube;
   const fact = `should have run at ${instant(missedSince!, now)}`;
   if (processes === 0)
-    return warning(tube, `${fact}; no process has this series`, 'start a process that has it');
+    return warning(about, `${fact}; no process has this series`, 'start a process that has it');
   if (state !== 'waiting' && state !== 'retrying') {
     const advice = 'check the logs of its processes: each of them tries to schedule it every minute';
-    return warning(tube, `${fact}, but has no job`, advice);
+    return warning(about, `${fact}, but has no job`, advice);
   }
-  return warning(tube, fact, `find out why: \`nest-dq explain --tube ${tube} --key ${key}\``);
+  return warning(about, fact, `find out why: \`nest-dq explain --tube ${tube} --key ${key}\``);
 }
