@@ -114,6 +114,34 @@ everyLedger((jobs) => {
       await isFree('last');
     });
 
+    it('is refused by `after` once a job was born after it, in whatever state, and not by an older one', async () => {
+      const after = await add();
+      const opening = { ...adding(), after };
+      const taken = { kind: 'refused', why: 'taken' };
+      await expect(open({ opening })).resolves.toMatchObject({ kind: 'opened' });
+      const first = { ...adding(), after: 0 };
+      await expect(open({ opening: first })).resolves.toMatchObject({ ...taken, present: { born: after } });
+      await expect(open({ id: 'new', opening: first })).resolves.toMatchObject({ kind: 'opened' });
+      await expect(open({ id: 'new', opening: first })).resolves.toMatchObject({ kind: 'opened' });
+      await pass(1);
+      const ref = await run({ generation: await add() });
+      await expect(open({ opening })).resolves.toMatchObject({ ...taken, present: { state: 'running' } });
+      await done(ref);
+      await expect(open({ opening })).resolves.toMatchObject({ ...taken, present: { state: 'done' } });
+      await revokeKey();
+      await expect(open({ opening })).resolves.toMatchObject(taken);
+    });
+
+    it('lets only one of two adds with the same `after` commit, even while the job of the first runs', async () => {
+      const opening = { ...adding(), after: 0 };
+      const [one, other] = [await opened({ opening }), await opened({ opening })];
+      await expect(commit(one, { opening })).resolves.toEqual({ kind: 'committed' });
+      await run({ generation: one });
+      await expect(commit(other, { opening })).resolves.toMatchObject({ kind: 'refused' });
+      await expect(open({ opening })).resolves.toMatchObject({ kind: 'refused', why: 'taken' });
+      await expect(find()).resolves.toMatchObject({ state: 'running', generation: one });
+    });
+
     it('keeps a record for as long as its copies may come due', async () => {
       await opened({ due: nowMs() + MINUTE });
       expectAbout(await forgottenIn(), MINUTE + KEPT);

@@ -474,4 +474,15 @@ export const SCHEDULES: readonly Rule[] = [
       ]),
     ],
   },
+  {
+    rule: 'An add whose outcome nobody knows is repeated without a second job: it is refused once a job born later is known under its key, even one that has ended.',
+    mutants: [
+      ...contract(
+        'ledger-schedules.spec.ts',
+        'is refused by `after` once a job was born after it, in whatever state, and not by an older one',
+        ['schedules/schedules.rule.ts', 'record.born > opening.after', 'isLive(record)'],
+        ['schedules/schedules.lua.ts', 'record.born > opening.after', 'isLive(record)'],
+      ),
+    ],
+  },
 ];

@@ -237,8 +237,11 @@ export interface Trace extends Schedule {
 
 /** The cause of a new generation. It determines when the generation is refused. */
 export type Opening =
-  /** A keyed add. `keep` and `reject` are refused while the job of that key waits or runs. */
-  | { readonly by: 'add'; readonly onDuplicate: OnDuplicate }
+  /**
+   * A keyed add. `keep` and `reject` are refused while the job of that key waits or runs. With `after`, any is refused if a job
+   * born after that generation is known under the key, in whatever state: so an add that may have been made can be repeated.
+   */
+  | { readonly by: 'add'; readonly onDuplicate: OnDuplicate; readonly after?: number | undefined }
   /** Moves a waiting job; `expected` is the generation of the copy that was read. */
   | { readonly by: 'move'; readonly expected: number }
   /** Brings a dead job back. */

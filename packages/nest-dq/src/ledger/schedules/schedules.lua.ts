@@ -33,6 +33,7 @@ end
 -- Why the record in its current state refuses a generation; nil if it does not.
 local function refusal(record, opening)
   local by = opening.by
+  if by == 'add' and opening.after and record.committed ~= -1 and record.born > opening.after then return 'taken' end
   if by == 'add' then return opening.onDuplicate ~= 'replace' and isLive(record) and 'taken' or nil end
   if by == 'again' then
     if record.fence ~= opening.fence or not isRunning(record) then return 'lost' end

@@ -168,6 +168,8 @@ export function trace(records: Records, id: string, time: Moment): Trace | undef
 function refusal(record: JobRecord, opening: Opening, now: number): Refusal | undefined {
   switch (opening.by) {
     case 'add':
+      if (opening.after !== undefined && record.committed !== NO_GENERATION && record.born > opening.after)
+        return 'taken';
       return opening.onDuplicate !== 'replace' && isLive(record) ? 'taken' : undefined;
     case 'again':
       if (record.fence !== opening.run.fence || record.state !== 'running') return 'lost';
