@@ -92,6 +92,8 @@ const NEST_DQ = {
   cli: [...LOWER, 'ledger/redis', 'embedded', 'producer', 'nest', 'operate', 'dashboard'],
   // Its own entry: the dashboard's server. The page in the browser is bundled, and lies outside.
   dashboard: [...LOWER, 'producer', 'health', 'operate', 'nest'],
+  // Its own entry: jobs in the user's own database. It knows no database's library.
+  outbox: [...BASICS, 'api', 'producer', 'nest'],
   // Its own entry, for tests: an application whose servers and clock are replaced.
   'test-kit': [...LOWER, 'go-queue', 'ledger/memory', 'embedded', 'producer', 'consumer', 'operate', 'nest'],
   index: [...LOWER, 'producer', 'consumer', 'health', 'recurring', 'operate', 'nest'],
@@ -202,7 +204,7 @@ const MAY_USE = {
     'nest-handlers/dist/testing.js': ['test-kit'],
     ulid: ['producer', 'operate'],
     ioredis: ['ledger/redis', 'ledger/lease-thread', 'go-queue'],
-    '@nestjs/common': ['nest', 'dashboard'],
+    '@nestjs/common': ['nest', 'dashboard', 'outbox'],
     '@nestjs/core': ['dashboard', 'cli'],
     '@nestjs/platform-express': ['cli'],
     '@nestjs/platform-fastify': ['cli'],

@@ -29,6 +29,7 @@ export default {
     '^nest-dq/dashboard$': `${workspace}/packages/nest-dq/src/dashboard/dashboard-module.ts`,
     '^nest-dq/testing$': `${workspace}/packages/nest-dq/src/test-kit/dq-test-kit.ts`,
     '^nest-dq/embedded$': `${workspace}/packages/nest-dq/src/embedded/embedded-node.ts`,
+    '^nest-dq/outbox$': `${workspace}/packages/nest-dq/src/outbox/outbox-module.ts`,
     '^nest-dq/opentelemetry$': `${workspace}/packages/nest-dq/src/telemetry/opentelemetry.ts`,
     '^nest-dq/(src|spec-support)/(.*)\\.js$': `${workspace}/packages/nest-dq/$1/$2.ts`,
     '^nest-kq$': `${workspace}/packages/nest-kq/src/index.ts`,

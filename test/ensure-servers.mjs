@@ -16,6 +16,7 @@ try {
   await ensurePackaged('openssl');
   await ensurePackaged('stunnel');
   await ensurePackaged('postgres');
+  await ensurePackaged('mariadbd');
   await ensureKafka();
   await ensureKafkaArchive().catch(({ message }) => {
     process.stderr.write(

@@ -14,6 +14,7 @@ export { FakeClock } from './faketime.js';
 export { ensureKafkaArchive, startKafka, startKafkaCluster, type KafkaServer } from './kafka.js';
 export { ensureKafka } from './kafka-program.js';
 export { unsignedToken, type KafkaOptions, type KafkaUser } from './kafka-properties.js';
+export { startMariadb, type MariadbServer } from './mariadb.js';
 export { startNestDqServer, type NestDqServer, type NestDqServerOptions } from './nest-dq-server.js';
 export { Proxy, type Carrier, type Link, type Target } from './proxy.js';
 export { startPostgres, type PostgresServer } from './postgres.js';

@@ -24,6 +24,8 @@ const PACKAGES = {
   stunnel: { debian: 'stunnel4', homebrew: 'stunnel' },
   /** The database of an example. Debian's package starts one as a service, but not while we install it. */
   postgres: { debian: 'postgresql', homebrew: 'postgresql' },
+  /** A database of the outbox's tests, without a service. */
+  mariadbd: { debian: 'mariadb-server-core', homebrew: 'mariadb' },
 } as const;
 
 export type PackagedName = keyof typeof PACKAGES;

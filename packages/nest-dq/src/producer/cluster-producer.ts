@@ -26,18 +26,27 @@ import { DqError, show } from '../errors.js';
 import { foreignFormatOf, namedCopies } from '../copies/formats/unwrap.js';
 import { refuseExpired } from '../copies/expiry.js';
 import type { Envelope } from '../copies/header.js';
-import { encodePayload, type Content } from '../copies/payload.js';
+import { keyedId, parseRef } from '../copies/job-ref.js';
+import { decodePayload, encodePayload, type Content } from '../copies/payload.js';
 import { addAll, dueOfNew, listOf, receiptsOf } from './add-many.js';
 import { boundProducer } from './bound-producer.js';
 import { checkBoolean, checkObject } from './call-options.js';
-import { dueAfter, dueAt, dueNow, type Due } from './due.js';
+import { dueAfter, dueAgain, dueAt, dueNow, type Due } from './due.js';
 import type { ForeignJobs } from './foreign-jobs.js';
 import { JobAdder } from './job-adder.js';
 import { findJob, headersOf } from './job-finder.js';
+import { look } from './generations.js';
 import { refuseInvalid } from './payload-check.js';
+import {
+  contentOf,
+  plannedContent,
+  type PlannedJob,
+  type PlannedMove,
+  type PlannedTarget,
+} from './planned-job.js';
 import type { AdoptedAs, ProducerContext, ProducerParts } from './producer-context.js';
 import { DqProducer } from './producer.js';
-import { Rescheduler } from './rescheduler.js';
+import { checkFor, Rescheduler } from './rescheduler.js';
 import type { SharedPatience } from './retries.js';
 import { Revoker } from './revoker.js';
 import type { TubeProducer } from './tube-producer.js';
@@ -218,6 +227,99 @@ export class ClusterProducer extends DqProducer {
     return receipt;
   }
 
+  /**
+   * Checks a keyed job as an add does, and resolves with what `addPlanned` adds. For outboxes. Needs no server: if Redis is away,
+   * the time is the one last heard from it, or the machine's.
+   */
+  async plan(
+    tube: string | Tube,
+    payload: unknown,
+    given: JobOptions & { key: string },
+    when: (options: ResolvedJobOptions) => Due,
+  ): Promise<PlannedJob> {
+    const { context } = this;
+    const { clock, cluster, settings } = this.parts;
+    const calledAt = clock.now();
+    const resolved = resolveJobOptions(given);
+    const dueGiven = when(resolved);
+    const { name, storedAs } = tubeNames(tube, settings.prefix);
+    if (this.foreign.adderOf(tube, name)) throw new DqError('DQ_BAD_OPTION', notInOutbox(name));
+    const content = encodePayload(payload);
+    const options = this.adder.prepare(name, resolved); // in the caller's context
+    const schema = schemaOf(tube);
+    await Promise.all([schema && refuseInvalid(schema, content, name), context.dueTimes.ready(storedAs)]);
+    const due = context.dueTimes.of(storedAs, dueGiven, calledAt);
+    const id = keyedId(storedAs, given.key);
+    const { seal } = cluster.settings;
+    this.adder.refuseTooLarge({ tube: name, storedAs, seal, content, options, due, until: 0 }, id);
+    return { tube: storedAs, key: given.key, id, due, content: plannedContent(content), options };
+  }
+
+  /** Checks a move as `reschedule` does, and resolves with what `movePlanned` does. For outboxes. */
+  async planMove(
+    ref: JobRef,
+    when: When | { readonly delay: Duration },
+    options?: { payload?: unknown; allowPast?: boolean },
+  ): Promise<PlannedMove & PlannedTarget> {
+    const { payload, allowPast = false } = checkObject('the reschedule options', options, [
+      'payload',
+      'allowPast',
+    ]);
+    checkBoolean('allowPast', allowPast);
+    const calledAt = this.parts.clock.now();
+    const target = this.planned(ref);
+    const dueGiven = dueAgain(when, allowPast);
+    const content = payload === undefined ? undefined : encodePayload(payload);
+    await Promise.all([content && checkFor(ref, content), this.context.dueTimes.ready(target.tube)]);
+    const due = this.context.dueTimes.of(target.tube, dueGiven, calledAt);
+    return { ...target, due, ...(content && { content: plannedContent(content) }) };
+  }
+
+  /** Checks a revoke as `revoke` does, and returns what it is about. For outboxes. */
+  planRevoke(ref: JobRef, options?: Omit<RevokeOptions, 'patience'>): PlannedTarget {
+    const { abort = false, confirmed = false } = checkObject('the revoke options', options, [
+      'abort',
+      'confirmed',
+    ]);
+    checkBoolean('abort', abort);
+    checkBoolean('confirmed', confirmed);
+    return this.planned(ref);
+  }
+
+  /** Resolves with the generation of the last add that is known under a job's key, in whatever state; 0 if there is none. `DQ_LEDGER_DOWN`. */
+  async bornLast(tube: StoredTube, id: string): Promise<number> {
+    const found = await look(this.context.batched.ask(tube, 'find', id));
+    return found?.born ?? 0;
+  }
+
+  /** Adds a planned job, in one try, unless the key has or had a job born after `after`. Then its receipt has the status `kept`. */
+  async addPlanned(planned: PlannedJob, after: number): Promise<JobReceipt> {
+    this.context.refuseIfClosed();
+    const { cluster, clock, events, settings } = this.parts;
+    const { tube: storedAs, due, options } = planned;
+    const tube = withoutPrefix(storedAs, settings.prefix);
+    const { seal } = cluster.settings;
+    const content = contentOf(planned.content);
+    const receipt = await this.adder.add({
+      tube,
+      storedAs,
+      seal,
+      content,
+      options,
+      due,
+      until: clock.now(),
+      after,
+    });
+    if (receipt.status !== 'kept') events.scheduled(receipt);
+    return receipt;
+  }
+
+  /** Makes a planned move, in one try, even if its time is over. */
+  movePlanned({ ref, due, content }: PlannedMove): Promise<RescheduleResult> {
+    const payload = content && decodePayload(contentOf(content));
+    return this.reschedule(ref, due, { allowPast: true, patience: 0, ...(content && { payload }) });
+  }
+
   override tube(tube: string | Tube): TubeProducer<any> {
     return boundProducer(this, tube, storedTube(tube, this.parts.settings.prefix));
   }
@@ -228,6 +330,18 @@ export class ClusterProducer extends DqProducer {
    */
   async close(): Promise<void> {
     await Promise.all([this.context.close(), this.revoker.close()]);
+  }
+
+  /** Throws `DQ_BAD_REF`, `DQ_BAD_TUBE`, and `DQ_BAD_OPTION` for a job in another program's format. */
+  private planned(ref: JobRef): PlannedTarget {
+    if (namedCopies(ref)) throw new DqError('DQ_BAD_OPTION', notInOutbox(ref));
+    const { prefix } = this.parts.settings;
+    const { tube, id, key } = parseRef(ref, prefix, this.parts.cluster.settings.seal);
+    if (foreignFormatOf(id)) throw new DqError('DQ_BAD_OPTION', notInOutbox(ref));
+    const text = typeof ref === 'object' && 'ref' in ref ? ref.ref : ref;
+    if (typeof text === 'string') return { tube, id, ref: { ref: text } };
+    const name = withoutPrefix(tube, prefix);
+    return { tube, id, ref: key === undefined ? { tube: name, id } : { tube: name, key } };
   }
 
   /** Adds a job, from start to finish. A caller's error rejects before anything is stored. */
@@ -269,4 +383,8 @@ export class ClusterProducer extends DqProducer {
     if (receipt.status !== 'kept') events.scheduled(receipt);
     return receipt;
   }
+}
+
+function notInOutbox(what: unknown): string {
+  return `${show(what)} is shared with go-queue, whose jobs have no key: add, revoke and move them without an outbox`;
 }

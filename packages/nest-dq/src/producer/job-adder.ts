@@ -36,6 +36,8 @@ export interface NewJob {
   readonly due: number;
   /** Clock time until which ledger calls are retried. */
   readonly until: number;
+  /** Keyed jobs only: kept out by any job of the key that was born after this generation, even one that has ended. */
+  readonly after?: number;
 }
 
 /** Adds jobs in one format. */
@@ -56,6 +58,11 @@ export class JobAdder implements Adder {
   prepare(tube: string, options: ResolvedJobOptions): ResolvedJobOptions {
     const { onSchedule } = this.context.parts;
     return onSchedule ? withHookHeaders(onSchedule, options, tube) : options;
+  }
+
+  /** Throws `DQ_BAD_PAYLOAD` if a keyed job is too large for a node. */
+  refuseTooLarge(job: NewJob, id: string): void {
+    refuseTooLarge(this.context.parts.cluster, this.envelopeOf(job, id, job.due));
   }
 
   add(job: NewJob): Promise<JobReceipt> {
@@ -79,13 +86,13 @@ export class JobAdder implements Adder {
   }
 
   private async addKeyed(job: NewJob, key: string, tries = 1): Promise<JobReceipt> {
-    const { storedAs, until } = job;
+    const { storedAs, until, after } = job;
     const { parts } = this.context;
     const id = keyedId(storedAs, key);
     const result = await storeGeneration(this.context, {
       tube: storedAs,
       id,
-      opening: { by: 'add', onDuplicate: job.options.onDuplicate },
+      opening: { by: 'add', onDuplicate: job.options.onDuplicate, ...(after !== undefined && { after }) },
       envelope: this.envelopeOf(job, id, job.due), // same number of digits as the real one
       until,
     });

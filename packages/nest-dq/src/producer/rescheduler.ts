@@ -66,7 +66,7 @@ export class Rescheduler {
 }
 
 /** Validates the payload if the reference has a tube, and so a schema. Any other payload is validated when the job runs. */
-async function checkFor(ref: JobRef, content: Content): Promise<void> {
+export async function checkFor(ref: JobRef, content: Content): Promise<void> {
   if (typeof ref !== 'object' || !('tube' in ref)) return;
   const schema = schemaOf(ref.tube);
   if (schema) await refuseInvalid(schema, content, tubeName(ref.tube, ''));

@@ -4,6 +4,7 @@
  */
 import type { DqHooks } from '../events/hooks.js';
 import { recordMetrics } from './metrics.js';
+export { recordOutbox, type RecordedOutbox } from './outbox-metrics.js';
 import { carryTrace, spanAround } from './tracing.js';
 
 /**
