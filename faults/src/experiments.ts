@@ -17,6 +17,7 @@ import { nodeKilled } from './experiments/node-killed.js';
 import { nodeRepaired } from './experiments/node-repaired.js';
 import { nodeSilent } from './experiments/node-silent.js';
 import { nodeWiped } from './experiments/node-wiped.js';
+import { outboxKilled } from './experiments/outbox-killed.js';
 import { poison } from './experiments/poison.js';
 import { redisAway } from './experiments/redis-away.js';
 import { redisFailover } from './experiments/redis-failover.js';
@@ -63,4 +64,5 @@ export const EXPERIMENTS: readonly Experiment[] = [
   seriesClocks,
   expiringBacklog,
   seriesPlanned,
+  outboxKilled,
 ];
