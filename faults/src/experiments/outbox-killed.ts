@@ -18,7 +18,7 @@ const LATER = 5_000;
  * at once, as if their lease was over.
  */
 export const outboxKilled: Experiment = {
-  number: 33,
+  number: 35,
   name: 'outbox-killed',
   what: 'writers and relays of an outbox killed at each step; a node, Redis and PostgreSQL killed, too',
   passes: 'each committed row is one job that runs once, and none of a rollback runs',

@@ -24,7 +24,7 @@ const FOUND_WITHIN = 150_000;
  * every series has run.
  */
 export const seriesPlanned: Experiment = {
-  number: 33,
+  number: 34,
   name: 'series-planned',
   what: 'series made at run time; processes killed (SIGKILL), a node and Redis killed and restarted, then nobody runs them',
   passes:
