@@ -76,7 +76,7 @@ export async function startProcess(
   return started;
 }
 
-/** What holds for the outbox in every database. */
+/** Facts about the outbox in every database. */
 export function outboxSuite(name: string, open: () => Promise<TestDatabase>): void {
   describe(`the outbox in ${name}`, () => {
     let kit: DqTestKit;
@@ -101,7 +101,7 @@ export function outboxSuite(name: string, open: () => Promise<TestDatabase>): vo
       return started;
     };
     const rows = async () => (await db.query('SELECT id FROM nest_dq_outbox')).length;
-    /** What the time does in life: leases and pauses are over. */
+    /** Ends leases and pauses, as time does. */
     const letPass = () => db.query('UPDATE nest_dq_outbox SET next_at = 0');
     /** A relay that is killed before it deletes its rows. */
     const dieAfterAdding = async () => {
@@ -280,7 +280,7 @@ export function outboxSuite(name: string, open: () => Promise<TestDatabase>): vo
       expect(told).toEqual([expect.stringMatching(/^row \d+ .* waits: DQ_TOO_FEW_COPIES/)]);
     });
 
-    it('sets a row aside that cannot become a job, shows it, and goes on with the others', async () => {
+    it('sets a row aside that cannot become a job, shows it, and continues with the others', async () => {
       const relay = await another({ attempts: 2, batch: 1 });
       await db.transaction(async (tx) => {
         await app.outbox.now(tx, Cancel, { id: 'bad' }, { key: 'bad' });

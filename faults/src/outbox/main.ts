@@ -27,7 +27,7 @@ export interface Writing {
   readonly due: number;
 }
 
-/** So many writing connections of a process. */
+/** Writing connections of a process. */
 const CONNECTIONS = 8;
 /** The batch in which a relay dies. */
 const DIES_IN = 3;
@@ -85,7 +85,7 @@ async function write({ from, count, due }: Writing): Promise<void> {
   await Promise.all(Array.from({ length: CONNECTIONS }, inTurn));
 }
 
-/** Of three jobs one is for now, one is due later, and one is due later and has a key. Every tenth is rolled back. */
+/** A third of the jobs are due now, a third later, and a third later with a key. Every tenth is rolled back. */
 async function place(job: number, due: number): Promise<void> {
   const tx = await pool.connect();
   try {

@@ -7,7 +7,7 @@ import { Server, startSomewhere } from './server.js';
 import type { Exit } from './server-process.js';
 
 const PORTS = { first: 20_000, last: 29_998 };
-/** Debian's and Alpine's `nobody`. MariaDB doesn't run as root unless told to. */
+/** Debian's and Alpine's `nobody`. MariaDB doesn't run as root unless `--user` says so. */
 const NOBODY = 65_534;
 const AS_NOBODY = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] as const;
 

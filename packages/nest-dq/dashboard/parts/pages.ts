@@ -115,7 +115,7 @@ export function usePages<Item>(
 
 interface Turn {
   readonly key: string;
-  /** Of the page to read. @default the first */
+  /** Cursor of the page to read. @default the first */
   readonly cursor?: string;
   /** Whether the page only shows that the list can be read. */
   readonly isTry?: true;

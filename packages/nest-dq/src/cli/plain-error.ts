@@ -2,7 +2,7 @@ import { DqError, factOf, type DqErrorCode } from '../errors.js';
 
 const NODES_ADVICE = '`nest-dq doctor` says what is wrong with the nodes';
 
-/** What to do about an error, where that isn't in its message. */
+/** Remedies for errors whose message has none. */
 const ADVICE: Partial<Readonly<Record<DqErrorCode, string>>> = {
   DQ_TOO_FEW_COPIES: NODES_ADVICE,
   DQ_NO_COPY: NODES_ADVICE,

@@ -58,6 +58,7 @@ export interface DqEventMap {
 
 /** A job that never starts, because it had not started by its expiry. */
 export interface ExpiredJob {
+  /** Id of the job. */
   readonly id: string;
   /** Finds the job, as a receipt's `ref`. */
   readonly ref: JobRefText;

@@ -29,6 +29,7 @@ export interface SeriesListOptions {
 
 /** A page of series, by name. */
 export interface SeriesPage {
+  /** In the order of their names. */
   readonly series: PlannedSeries[];
   /** Number of all series made at run time, whatever the prefix. */
   readonly total: number;

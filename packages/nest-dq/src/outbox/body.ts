@@ -1,9 +1,9 @@
-// What a row says, as JSON: one version, and what to do.
+// The body of a row, as JSON: a version, and the call to make.
 import type { JobRef, RevokeOptions } from '../api/job.js';
 import type { PlannedJob, PlannedMove } from '../producer/planned-job.js';
 import { DqError, show } from '../errors.js';
 
-/** What the relay does for a row. */
+/** The call that the relay makes for a row. */
 export type RowAct =
   | {
       readonly act: 'add';

@@ -22,7 +22,7 @@ export type OutboxRow = Readonly<Record<string, unknown>>;
 /** Runs one of our statements, whose placeholders are `?`. Resolves with its rows. */
 export type Run = (sql: string, ...values: readonly OutboxValue[]) => Promise<OutboxRow[]>;
 
-/** The methods by which clients are told apart. */
+/** The methods by which clients are recognised. */
 interface Shape {
   $queryRawUnsafe?(sql: string, ...values: readonly OutboxValue[]): unknown;
   raw?(sql: string, values: readonly OutboxValue[]): unknown;
@@ -34,7 +34,7 @@ interface Shape {
 }
 
 interface Statement {
-  /** Of better-sqlite3 and libsql: whether it returns rows. */
+  /** In better-sqlite3 and libsql: whether it returns rows. */
   readonly reader?: boolean;
   all(...values: readonly OutboxValue[]): unknown;
   run(...values: readonly OutboxValue[]): unknown;
@@ -88,7 +88,7 @@ function numbered(sql: string): string {
   return sql.replaceAll('?', () => `$${++number}`);
 }
 
-/** What Kysely's `CompiledQuery.raw` returns. */
+/** Result of Kysely's `CompiledQuery.raw`. */
 function compiled(sql: string, parameters: readonly OutboxValue[]): object {
   const query = { kind: 'RawNode', sqlFragments: [sql], parameters: [] };
   return { sql, parameters, query, queryId: { queryId: 'nest-dq' } };

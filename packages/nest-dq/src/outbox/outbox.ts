@@ -11,13 +11,13 @@ import type { OutboxDatabase } from './database.js';
 import type { ResolvedOutboxOptions } from './outbox-options.js';
 import { statementsOf, type Statements } from './sql.js';
 
-/** Options of a job in the outbox: those of a job, except that nobody is left to be told of a duplicate or to be patient. */
+/** Options of a job in the outbox: those of a job, without those for the caller: by then it has gone. */
 export interface OutboxJobOptions extends Omit<JobOptions, 'patience' | 'onDuplicate'> {
-  /** What the add does to a job that waits or runs under the key. @default 'replace' */
+  /** Effect on a job that waits or runs under the key. @default 'replace' */
   onDuplicate?: 'replace' | 'keep';
 }
 
-/** What an add to the outbox resolves with. A `JobRef`: finds the job once it's relayed, also through `outbox.revoke`. */
+/** Receipt of an add to the outbox. A `JobRef`: finds the job once it's relayed, also through `outbox.revoke`. */
 export interface OutboxReceipt {
   /** Tube name without the prefix. */
   readonly tube: string;
@@ -41,7 +41,7 @@ export interface OutboxState {
 export interface StuckRow {
   /** For `retry` and `discard`. */
   readonly id: number;
-  /** What the row asks for; undefined if it can't be read. */
+  /** The call in the row; undefined if it can't be read. */
   readonly act?: 'add' | 'revoke' | 'reschedule';
   /** Tube name, with the prefix. */
   readonly tube: string;
@@ -156,7 +156,7 @@ export class DqOutbox {
     if (ids.length > 0) await this.options.run(this.statements.retry(ids));
   }
 
-  /** Deletes rows that were set aside. Later rows about the same job go on. */
+  /** Deletes rows that were set aside. Later rows about the same job continue. */
   async discard(ids: readonly number[]): Promise<void> {
     if (ids.length > 0) await this.options.run(this.statements.discard(ids));
   }

@@ -43,11 +43,11 @@ interface ClaimedRow {
   readonly openTries: number;
   /** How long ago the first try began whose outcome may be unknown, in ms. */
   readonly triedFor: number;
-  /** What was under the key before that try; undefined if not looked up yet. */
+  /** The job under the key before that try; undefined if not looked up yet. */
   readonly bornBefore: number | undefined;
 }
 
-/** What a relay needs of its cluster. */
+/** The parts of a cluster that a relay uses. */
 export interface RelayCluster {
   readonly producer: ClusterProducer;
   readonly clock: Clock;

@@ -30,7 +30,7 @@ export interface PlannedMove {
   readonly content?: PlannedContent | undefined;
 }
 
-/** What a call about an existing job is about. */
+/** An existing job, as a call names it. */
 export interface PlannedTarget {
   readonly tube: StoredTube;
   readonly id: string;

@@ -1,7 +1,7 @@
 import { metrics, type BatchObservableCallback, type Meter } from '@opentelemetry/api';
 import { SCOPE } from './names.js';
 
-/** What `recordOutbox` reads: a `DqOutbox` of `nest-dq/outbox`. */
+/** The part of a `DqOutbox` that `recordOutbox` reads. */
 export interface RecordedOutbox {
   /** See `DqOutbox.state`. */
   state(): Promise<{ readonly waiting: number; readonly stuck: number; readonly oldestFor: number }>;

@@ -182,7 +182,7 @@ function leftOutText(titles: readonly string[], wideFlag: string | undefined): s
   return `${titles.join(', ')} left out${remedy}`;
 }
 
-/** What fits a page: the columns that are kept, how wide they are, and how short the forms of their cells. */
+/** A table that fits a page: the columns that are kept, how wide they are, and how short the forms of their cells. */
 interface Fit {
   readonly kept: readonly Laid[];
   readonly widths: number[];
