@@ -1,6 +1,8 @@
 import {
   column,
   facts,
+  Failure,
+  WrongArguments,
   instant,
   instantCell,
   type Line,
@@ -30,7 +32,12 @@ export const explain = clusterCommand({
   status: '0 explained; 1 job unknown; 2 Redis unusable',
   examples: ['nest-dq explain --tube order.cancel --key order-42'],
   async run(args, { runtime, redisCause }) {
-    const ref = await foundReference(args, runtime.inspector);
+    // Tubes are searched in Redis, so there it is the one cause.
+    const ref = await foundReference(args, runtime.inspector).catch((error: unknown) => {
+      throw redisCause === undefined || error instanceof WrongArguments
+        ? error
+        : new Failure(ledgerDown(redisCause), LEDGER_STATUS);
+    });
     if (!ref) return unfound(args);
     const found = await runtime.inspector.explain(ref);
     const tube = args.text('tube', 'the name of a tube');

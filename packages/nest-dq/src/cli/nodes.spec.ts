@@ -20,13 +20,13 @@ it('80 columns show all of the nodes but their version, and the whole reason why
     endpoint: '127.0.0.1:19512',
     up: false,
     drained: false,
-    reason: 'not connected yet: connect ECONNREFUSED 127.0.0.1:19512',
+    reason: 'CONNECTION_LOST: the connection failed: connect ECONNREFUSED 127.0.0.1:19512',
   };
   expect(linesOf([showNodes([well, down])], page)).toEqual([
     'NODE             STATE  UPTIME  READY  DELAYED  RESERVED  BURIED  CONN  BINLOG',
     '127.0.0.1:19511  up     24 min  0      807      1         5       6     working',
     '127.0.0.1:19512  down   –       –      –        –         –       –     –',
-    '    not connected yet: connect ECONNREFUSED 127.0.0.1:19512',
+    '    connect ECONNREFUSED 127.0.0.1:19512',
     'VERSION left out; --wide shows it',
   ]);
 });

@@ -2,6 +2,7 @@ import { bytes, column, type Line, span, spanCell, styled, type Table, table } f
 import type { LedgerView, RedisView } from '../ledger/ledger-view.js';
 import type { NodeView } from '../operate/node-view.js';
 import { clusterCommand } from './cluster.js';
+import { plainReason } from './plain-error.js';
 import { downLine, LEDGER_STATUS } from './ledger-down.js';
 
 const NONE = '–';
@@ -44,7 +45,7 @@ export function showNodes(views: readonly NodeView[]): Table {
       copies?.buried ?? NONE,
       connections ?? NONE,
       binlog ?? NONE,
-      ...(isDown ? [up ? '' : styled('red', reason ?? 'no answer')] : []),
+      ...(isDown ? [up ? '' : styled('red', plainReason(reason ?? 'no answer'))] : []),
     ],
   );
   const head = [

@@ -11,6 +11,11 @@ const ADVICE: Partial<Readonly<Record<DqErrorCode, string>>> = {
 /** Codes of beanstalkd's and our own errors, within a sentence. */
 const INNER_CODE = /\b(?:DQ|CONNECTION|DEADLINE|OUT_OF|BAD|INTERNAL)(?:_[A-Z]+)*: /g;
 
+/** Why a node is down, without the code of its connection. */
+export function plainReason(reason: string): string {
+  return reason.replace(/^CONNECTION_LOST: (the connection failed: )?/, '');
+}
+
 /** An error in one sentence for people, with what to do, and its code at the end; nodes are named without their reasons. */
 export function plainError(error: Error): string {
   if (!(error instanceof DqError)) return error.message;

@@ -21,6 +21,10 @@ describe('REF', () => {
       id: '01A',
     });
     expect(await foundReference(argsOf('order-3'), inspector())).toBeUndefined();
+    const partial = { search: async () => ({ ...(await inspector().search()), away: ['10.0.0.1:11300'] }) };
+    await expect(foundReference(argsOf('order-3'), partial)).rejects.toThrow(
+      /no answer from: 10\.0\.0\.1:11300$/,
+    );
   });
 
   it('that is a key in several tubes names the ways to tell them apart', async () => {

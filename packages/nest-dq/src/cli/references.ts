@@ -1,4 +1,4 @@
-import { type Arguments, counted, type Flags } from 'nest-handlers/cli';
+import { type Arguments, counted, Failure, type Flags } from 'nest-handlers/cli';
 import type { JobRef } from '../api/job.js';
 import { isRefText, parseRef } from '../copies/job-ref.js';
 import { DqError } from '../errors.js';
@@ -49,8 +49,13 @@ export async function foundReference(
   const text = args.operand('REF');
   const isAlone = ['tube', 'key', 'id'].every((flag) => args.text(flag, '') === undefined);
   if (text === undefined || !isAlone || isRefText(text)) return referenceOf(args);
-  const { jobs } = await inspector.search(text);
+  const { jobs, away } = await inspector.search(text);
   const [first, ...others] = jobs;
+  if (!first && away.length > 0)
+    throw new Failure(
+      `no job found for ${text}, but tubes may be missing, no answer from: ${away.join(', ')}`,
+      1,
+    );
   if (others.length > 0) {
     const ways = jobs.map(
       ({ tube, id, key }) => `--tube ${tube} ${key === undefined ? `--id ${id}` : `--key ${key}`}`,

@@ -17,6 +17,7 @@ import type { TubeList, TubeView } from '../operate/tube-view.js';
 import type { JobPage } from '../operate/waiting-view.js';
 import type { DqRuntime } from '../nest/runtime.js';
 import { clusterCommand } from './cluster.js';
+import { plainReason } from './plain-error.js';
 import { downLine } from './ledger-down.js';
 import { type Key, Screen } from './screen.js';
 import { tubesTable } from './stats.js';
@@ -240,7 +241,11 @@ function nodesTable(nodes: readonly NodeView[]): Table {
     copies?.reserved ?? UNKNOWN,
     copies?.buried ?? UNKNOWN,
     connections ?? UNKNOWN,
-    up ? (drained ? styled('yellow', 'up, drained') : 'up') : styled('red', `DOWN: ${reason}`),
+    up
+      ? drained
+        ? styled('yellow', 'up, drained')
+        : 'up'
+      : styled('red', `DOWN: ${plainReason(reason ?? 'no answer')}`),
   ]);
   return table(['NODE', 'READY', 'DELAYED', 'RESERVED', 'BURIED', 'CONN', column('reason', 'STATE')], rows);
 }

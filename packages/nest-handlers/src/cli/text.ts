@@ -27,7 +27,9 @@ export type Kind = 'time' | 'reason' | 'optional';
 
 /** A column of a table. */
 export interface Column {
+  /** Heading. */
   readonly title: string;
+  /** How its cells become shorter where the page is narrow. */
   readonly kind: Kind;
 }
 

@@ -8,24 +8,20 @@ type DurationUnit =
 /** `M` might mean months. */
 type DurationUnitAnyCase = DurationUnit | Exclude<Capitalize<DurationUnit> | Uppercase<DurationUnit>, 'M'>;
 
-/** The combinations that the compiler knows. At run time, any units in descending order make a duration. */
-type CombinedDuration =
+/**
+ * A duration: ms, or a number with a unit: '500ms', '30s', '15m', '12h', '2 days', '1w', or several, the largest unit first:
+ * '1h30m', '1d12h'. A day is 24 hours. To the compiler, a string built at run time isn't a Duration, and only the usual combinations are.
+ */
+export type Duration =
+  | number
+  | `${number}${DurationUnitAnyCase}`
+  | `${number} ${DurationUnitAnyCase}`
   | `${number}w${number}d`
   | `${number}d${number}h`
   | `${number}d${number}h${number}m`
   | `${number}h${number}m`
   | `${number}h${number}m${number}s`
   | `${number}m${number}s`;
-
-/**
- * A duration: ms, or a number with a unit: '500ms', '30s', '15m', '12h', '2 days', '1w', or several, the largest unit first:
- * '1h30m', '1d12h'. A day is 24 hours. To the compiler, a string built at run time isn't a Duration.
- */
-export type Duration =
-  | number
-  | `${number}${DurationUnitAnyCase}`
-  | `${number} ${DurationUnitAnyCase}`
-  | CombinedDuration;
 
 const PART =
   /(\d+(?:\.\d+)?) ?(ms|msecs?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)/gi;
