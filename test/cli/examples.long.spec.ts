@@ -43,13 +43,17 @@ describe('the help', () => {
 });
 
 describe('each example of the help works', () => {
-  beforeEach(() => suite.prepare());
+  const prepare = async () => {
+    await suite.prepare();
+    await suite.system.series.upsert('acme:digest', { tube: 'digest', every: '1h' });
+  };
+  beforeEach(prepare);
 
   it.each(Object.keys(COMMANDS).filter((name) => !(name in WITHOUT_END)))('%s', async (name) => {
     const { examples } = await COMMANDS[name]!();
     expect(examples.length).toBeGreaterThan(0);
     for (const example of examples) {
-      await suite.prepare();
+      await prepare();
       const { code, stdout, stderr } = await suite.shell(example, suite.folder);
       expect([example, code, stderr]).toEqual([example, 0, '']);
       if (example.includes('--json')) expect(() => JSON.parse(stdout) as unknown).not.toThrow();

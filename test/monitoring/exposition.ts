@@ -6,7 +6,8 @@ import { metrics } from '@opentelemetry/api';
 import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
 import { DelayedHandler, DqEvents, DqModule, DqProducer, Recurring } from 'nest-dq';
-import { openTelemetry } from 'nest-dq/opentelemetry';
+import { DqControl } from 'nest-dq/operate';
+import { openTelemetry, recordOutbox } from 'nest-dq/opentelemetry';
 import type { EventHub } from 'nest-dq/src/events/event-hub.js';
 import { eventually } from 'test-servers';
 import { optionsOf, startServers } from '../support/system.js';
@@ -25,7 +26,7 @@ class Mails {
 }
 
 /**
- * The metrics that Prometheus reads from an application on a real cluster, after a completed job, a dead one, and events of
+ * The metrics that Prometheus reads from an application on a real cluster, after a completed job, a dead one, an expired one, the state of an outbox, and events of
  * removed letters, a lost job and a refused copy.
  */
 export async function exposition(): Promise<string> {
@@ -42,7 +43,7 @@ export async function exposition(): Promise<string> {
   );
   try {
     let ended = 0;
-    for (const event of ['completed', 'dead'] as const) {
+    for (const event of ['completed', 'dead', 'expired'] as const) {
       app
         .get(DqEvents)
         .on(event)
@@ -50,6 +51,11 @@ export async function exposition(): Promise<string> {
     }
     for (const to of ['Ada', 'nobody']) await app.get(Mails).dq.now('mail', to);
     await eventually('both ended', () => ended === 2);
+    recordOutbox({ state: async () => ({ waiting: 2, stuck: 1, oldestFor: 3_000 }) });
+    await app.get(DqControl).pause('mail');
+    await app.get(Mails).dq.now('mail', 'Ada', { expireAfter: '1ms' });
+    await app.get(DqControl).resume('mail');
+    await eventually('it expired', () => ended === 3);
     const events = app.get<EventHub>(DqEvents);
     events.emit('lettersRemoved', { tube: 'mail', tooOld: 1, tooMany: 1 });
     events.emit('lost', { tube: 'mail', id: 'a', dueAt: new Date(), attempt: 0, copies: 3 });

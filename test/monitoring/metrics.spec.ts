@@ -57,9 +57,16 @@ describe('the dashboard', () => {
     for (const panel of panels) expect(panel).toMatchObject({ datasource, targets: expect.anything() });
   });
 
-  it('has rows for whether all is well, jobs, lateness, servers, and dead letters and processes', () => {
+  it('has rows for whether all is well, jobs, lateness, servers, dead letters and processes, and the outbox', () => {
     const rows = dashboard.panels.filter(({ type }) => type === 'row').map(({ title }) => title);
-    expect(rows).toEqual(['All well?', 'Jobs', 'Lateness', 'Nodes and ledger', 'Dead letters and processes']);
+    expect(rows).toEqual([
+      'All well?',
+      'Jobs',
+      'Lateness',
+      'Nodes and ledger',
+      'Dead letters and processes',
+      'Outbox',
+    ]);
   });
 
   it('chooses among all tubes, those without a consumer too', () => {

@@ -47,8 +47,8 @@ describe('the history', () => {
     const page = { width: 80, paint: (_: unknown, text: string) => text };
     const [head, first] = linesOf(showBuckets(MINUTES, 'minute', NOW), page);
     expect([head, first]).toEqual([
-      'MINUTE  ADDED  STARTED  COMPLETED  FAILED   DEAD  LATE  LATEST      MEAN',
-      '10:58Z      5        3          2       1      0     0  ≤ 10 ms',
+      'MINUTE  ADDED  STARTED  COMPLETED  FAILED   DEAD  EXPIRED  LATE  LATEST',
+      '10:58Z      5        3          2       1      0        0     0  ≤ 10 ms',
     ]);
     const [, later] = linesOf(showBuckets(MINUTES, 'minute', NOW + 86_400_000), page);
     expect(later).toMatch(/^01-01T10:58Z {6}5 /);

@@ -32,7 +32,7 @@ describe('EventHub', () => {
   it('refuses an unknown event', () => {
     const hub = new CollectingHub();
     expect(() => hub.on('finished' as DqEventName)).toThrow(
-      /DQ_BAD_OPTION: unknown event "finished": expected one of scheduled, started, completed, failed, dead, revoked, late, nodeDown, nodeUp, nodeTrouble/,
+      /DQ_BAD_OPTION: unknown event "finished": expected one of scheduled, started, completed, failed, dead, expired, revoked, late, nodeDown, nodeUp, nodeTrouble/,
     );
     expect(() => hub.on('constructor' as DqEventName)).toThrow(/DQ_BAD_OPTION/);
   });

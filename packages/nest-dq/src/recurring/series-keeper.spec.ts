@@ -154,6 +154,22 @@ describe('an occurrence', () => {
     expect(events.failures).toEqual([]);
   });
 
+  it.each(['completed', 'dead', 'expired'] as const)(
+    'gets the next job at once where it ended: %s',
+    async (end) => {
+      const { keeper, events } = keeperOf();
+      await keeper.ensure('a', await upsert());
+      keeper.use();
+      await world.producer.revoke(REF); // stands for the end
+      if (end === 'completed')
+        events.emit(end, { job: { ...REF } as unknown as DelayedJob, took: 1, result: 1 });
+      else if (end === 'dead') events.emit(end, { letter: { ...REF } } as never);
+      else events.emit(end, { ...REF } as never);
+      await world.clock.advance(0);
+      expect((await job())!.state).toBe('waiting');
+    },
+  );
+
   it('of a removed series, or in a tube that it has left, does not run', async () => {
     const { keeper } = keeperOf();
     const mark = markOf(await upsert());

@@ -132,6 +132,7 @@ export class SeriesKeeper {
     this.isUsed = true;
     const { events, used } = this.parts;
     events.on('dead').subscribe(({ letter }) => this.ended(letter));
+    events.on('expired').subscribe((job) => this.ended(job));
     events.on('completed').subscribe(({ job, result }) => {
       if (!isOutcome(result)) this.ended(job);
     });

@@ -21,7 +21,7 @@ export interface JobRecord extends OwedRecord {
   noFurtherStart: boolean;
   abortAsked: boolean;
   unknownEnd: boolean;
-  expired: boolean;
+  expired: true | undefined;
   startBy: number | undefined;
   counted: boolean;
   places: readonly Place[];
@@ -51,7 +51,7 @@ export function newRecord(generation: number, born: number, due: number): JobRec
     noFurtherStart: false,
     abortAsked: false,
     unknownEnd: false,
-    expired: false,
+    expired: undefined,
     startBy: undefined,
     owed: undefined,
     sum: 0,
@@ -77,7 +77,7 @@ export function endRun(record: JobRecord, state: JobRecord['state']): void {
   record.token = undefined;
   record.noFurtherStart = false;
   record.abortAsked = false;
-  record.expired = false;
+  record.expired = undefined;
 }
 
 /** Keeps a failed run with the record, for people to see. */

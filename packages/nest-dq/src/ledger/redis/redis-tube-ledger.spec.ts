@@ -49,12 +49,12 @@ describe('RedisTubeLedger with a lease thread', () => {
 
   /** Two jobs are granted. */
   async function grant(): Promise<void> {
-    answers = [1, 7, 2, 900, 0, 3, 50, 60, 1, 7, 2, 900, 0];
+    answers = [1, 7, 2, 900, 0, 0, 3, 50, 60, 1, 7, 2, 900, 0, 0];
     await claim(['a', 'busy', 'b']);
   }
 
   it('reports all runs that an answer grants to it, before anybody else hears of them', async () => {
-    answers = [1, 7, 2, 900, 0, 3, 50, 60, 1, 7, 2, 900, 0];
+    answers = [1, 7, 2, 900, 0, 0, 3, 50, 60, 1, 7, 2, 900, 0, 0];
     const claimed = claim(['a', 'busy', 'b']).then(() => told.length);
     await expect(claimed).resolves.toBe(1);
     expect(told).toEqual([
@@ -89,7 +89,7 @@ describe('RedisTubeLedger with a lease thread', () => {
     await grant();
     ledger.abandonRuns();
     expect(told.slice(1)).toEqual([leaseMessage({ over: ['a', 'b'] })]);
-    answers = [1, 8, 1, 900, 0];
+    answers = [1, 8, 1, 900, 0, 0];
     const claimed = claim(['late']);
     ledger.abandonRuns();
     await claimed;
