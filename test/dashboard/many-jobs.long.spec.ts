@@ -107,4 +107,4 @@ it('shows the last rows of a list that is read on and on', async () => {
   await page.getByRole('button', { name: 'Refresh' }).click();
   await cut.waitFor({ state: 'detached' });
   expect(await ids()).toEqual(all.slice(0, PAGE));
-});
+}, 180_000);
