@@ -83,7 +83,7 @@ it('refuses what is no duration, and a time in the past, before it is sent', asy
   const dialog = page.getByRole('dialog', { name: `Reschedule order-1 of ${ORDERS}` });
   const go = dialog.getByRole('button', { name: 'Reschedule' });
   await dialog.getByRole('textbox').fill('tomorrow 9am');
-  await dialog.getByText('Enter a duration such as 90s, 15m, 2h or 3d.').waitFor();
+  await dialog.getByText('Enter a duration such as 90s, 15m, 1h30m or 3d.').waitFor();
   expect(await go.isDisabled()).toBe(true);
   await dialog.getByRole('combobox').selectOption('at');
   await dialog.getByLabel('Time', { exact: true }).fill('2019-12-24T18:00');
