@@ -45,7 +45,7 @@ describe('the help', () => {
 describe('each example of the help works', () => {
   const prepare = async () => {
     await suite.prepare();
-    await suite.system.series.upsert('acme:digest', { tube: 'digest', every: '1h' });
+    await suite.system.series.upsert('acme:digest', { tube: TUBE, every: '1h' });
   };
   beforeEach(prepare);
 
