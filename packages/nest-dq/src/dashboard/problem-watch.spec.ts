@@ -69,6 +69,17 @@ describe('a watch', () => {
     expect((await late(50)).tubes).toMatchObject([{ trend: 'shrinking', caughtUpIn: 10_000 }]);
   });
 
+  it('has no time by which a tube without a consumer has caught up, even if its jobs become fewer', async () => {
+    const { clock, look } = watching();
+    const left = (overdue: number) =>
+      look({ due: overdue, overdue, overdueFor: 60_000, consumers: 0, watching: 0 });
+    await left(100);
+    await clock.advance(10_000);
+    const [problem] = (await left(50)).tubes;
+    expect(problem).toMatchObject({ code: 'no-consumer', trend: 'shrinking' });
+    expect(problem!.caughtUpIn).toBeUndefined();
+  });
+
   it('asks for what the list of an embedded node does not count, and not for more than once in ten seconds', async () => {
     const oldestDue = new Date(Date.UTC(2029, 0, 1));
     const { clock, asked, look } = watching({

@@ -5,12 +5,21 @@ import type { DqHealthState } from '../health/health.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
 import type { ActPage } from '../operate/act-view.js';
 import { LastCauses } from '../operate/last-causes.js';
-import { problemsOf, type Problems } from '../operate/problems.js';
+import { problemsOf, type Problems, type TubeProblemCode } from '../operate/problems.js';
 import type { ProcessView } from '../operate/processes.js';
 import type { RecentRuns } from '../operate/recent-runs.js';
 import type { SeriesView } from '../operate/series-view.js';
 import { Trends } from '../operate/trends.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
+
+/** Causes for which nothing runs: jobs only become fewer because people revoke or move them. */
+const STANDS_STILL: ReadonlySet<TubeProblemCode> = new Set([
+  'ledger-down',
+  'paused',
+  'no-consumer',
+  'settling',
+  'not-reserving',
+]);
 
 /** How old what costs a call of its own may be. */
 const REFRESH_MS = 10_000;
@@ -109,7 +118,14 @@ export class ProblemWatch {
     const trends = this.trends.look(clock.now(), jobs);
     const told = {
       ...found,
-      tubes: found.tubes.map((each) => ({ ...each, ...trends.get(`${each.code} ${each.tube}`) })),
+      tubes: found.tubes.map((each) => {
+        const { caughtUpIn, ...trend } = trends.get(`${each.code} ${each.tube}`) ?? {};
+        return {
+          ...each,
+          ...trend,
+          ...(caughtUpIn !== undefined && !STANDS_STILL.has(each.code) && { caughtUpIn }),
+        };
+      }),
     };
     return this.causes.look(told, { tubes: counted, now: now(), settling });
   }
