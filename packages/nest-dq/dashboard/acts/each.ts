@@ -10,12 +10,12 @@ export async function actOnEach<Row>(
   after: () => void,
 ): Promise<void> {
   let done = 0;
-  const told = () => t('rows.changed', { done: count(done), rows: count(rows.length) });
+  const result = () => t('rows.changed', { done: count(done), rows: count(rows.length) });
   try {
     for (const row of rows) if (DONE.includes(await work(row))) done++;
-    tell(told());
+    tell(result());
   } catch (error) {
-    tell(`${told()} ${errorText(error)}`, true);
+    tell(`${result()} ${errorText(error)}`, true);
   }
   after();
 }

@@ -80,25 +80,28 @@ function NewTimeForm({
 
 /** Asks for the new time of one job, and moves it. */
 export function moveOne(job: JobRefWire, title: string, after: () => void): void {
-  const work = async (when: NewTimeWire) =>
-    'at' in when || 'delay' in when ? tryAct('reschedule', { ...job, ...when }, after) : undefined;
-  showDialog(
-    <Dialog title={title}>
-      <NewTimeForm act="reschedule" kinds={['delay', 'at']} work={work} />
-    </Dialog>,
-  );
+  askForTime(title, (when) => tryAct('reschedule', { ...job, ...when }, after));
 }
 
 /** Asks for the new time of chosen jobs, and moves them one after the other. */
 export function moveChosen(jobs: readonly JobRefWire[], title: string, after: () => void): void {
-  const work = async (when: NewTimeWire) => {
-    if ('at' in when || 'delay' in when)
-      await actOnEach(jobs, (job) => act('reschedule', { ...job, ...when }), after);
+  askForTime(title, async (when) => {
+    await actOnEach(jobs, (job) => act('reschedule', { ...job, ...when }), after);
     return undefined;
-  };
+  });
+}
+
+/** A new time that needs no other jobs, and not the one before. */
+type OwnTime = Extract<NewTimeWire, { readonly at: string } | { readonly delay: string }>;
+
+function askForTime(title: string, work: (when: OwnTime) => Promise<Error | undefined>): void {
   showDialog(
     <Dialog title={title}>
-      <NewTimeForm act="reschedule" kinds={['delay', 'at']} work={work} />
+      <NewTimeForm
+        act="reschedule"
+        kinds={['delay', 'at']}
+        work={async (when) => ('at' in when || 'delay' in when ? work(when) : undefined)}
+      />
     </Dialog>,
   );
 }

@@ -116,7 +116,7 @@ export class ProblemWatch {
     });
     const jobs = new Map(found.tubes.map(({ tube, code, jobs: count }) => [`${code} ${tube}`, count]));
     const trends = this.trends.look(clock.now(), jobs);
-    const told = {
+    const moving = {
       ...found,
       tubes: found.tubes.map((each) => {
         const { caughtUpIn, ...trend } = trends.get(`${each.code} ${each.tube}`) ?? {};
@@ -127,7 +127,7 @@ export class ProblemWatch {
         };
       }),
     };
-    return this.causes.look(told, { tubes: counted, now: now(), settling });
+    return this.causes.look(moving, { tubes: counted, now: now(), settling });
   }
 
   private pausers(): Map<string, string> {
