@@ -318,7 +318,7 @@ function fieldsOf(record: JobRecord): Record<string, unknown> {
     places: formatPlaces(places),
     failures: record.failures?.map((failure) => JSON.stringify(failure)),
     abort: Number(record.abortAsked),
-    expired: Number(record.expired),
+    expired: Number(record.expired ?? false),
     startBy: record.startBy,
   });
 }
