@@ -65,7 +65,6 @@ export abstract class Accounts {
 }
 
 export const Reindex = defineTube<{ id: string }>('search.reindex');
-export const ReindexAnyway = defineTube<{ id: string }>('search.reindex-anyway');
 
 @Injectable()
 export class Search {
@@ -75,24 +74,16 @@ export class Search {
   ) {}
 
   async edited(id: string) {
-    await this.dq.delay(Reindex, { id }, '5s', { key: id }); // replaces the one that waits
-    await this.dq.delay(ReindexAnyway, { id }, '1m', { key: id, onDuplicate: 'keep' });
+    await this.dq.debounce(Reindex, { id }, { key: id, wait: '5s', max: '1m' });
   }
 
   @DelayedHandler(Reindex)
   async reindex({ id }: { id: string }) {
-    await this.dq.revoke({ tube: ReindexAnyway, key: id });
-    await this.index.update(id);
-  }
-
-  @DelayedHandler(ReindexAnyway)
-  async reindexAnyway({ id }: { id: string }) {
     await this.index.update(id);
   }
 }
 
 export const Sync = defineTube<{ id: string }>('crm.sync');
-const nextMinute = () => (Math.floor(Date.now() / 60_000) + 1) * 60_000;
 
 @Injectable()
 export class CrmSync {
@@ -102,7 +93,7 @@ export class CrmSync {
   ) {}
 
   async changed(id: string) {
-    await this.dq.at(Sync, { id }, nextMinute(), { key: id, allowPast: true });
+    await this.dq.throttle(Sync, { id }, { key: id, per: '1m' });
   }
 
   @DelayedHandler(Sync)

@@ -225,6 +225,8 @@ export const fake: DqProducer = {
   now: async () => ({}) as JobReceipt,
   delay: async () => ({}) as JobReceipt,
   at: async () => ({}) as JobReceipt,
+  debounce: async () => ({}) as JobReceipt,
+  throttle: async () => ({}) as JobReceipt,
   addMany: async () => [],
   revoke: async () => 'revoked',
   reschedule: async () => 'rescheduled',
@@ -237,6 +239,8 @@ export const fakeOrders: TubeProducer<any> = {
   now: async () => ({}) as JobReceipt,
   delay: async () => ({}) as JobReceipt,
   at: async () => ({}) as JobReceipt,
+  debounce: async () => ({}) as JobReceipt,
+  throttle: async () => ({}) as JobReceipt,
   addMany: async () => [],
   revoke: async () => 'revoked',
   reschedule: async () => 'rescheduled',
@@ -249,6 +253,12 @@ export async function bound(dq: DqProducer): Promise<void> {
   await orders.now(order);
   await orders.delay(order, '15m', { key: '42' });
   await orders.at(order, new Date());
+  await orders.debounce(order, { key: '42', wait: '5s', max: '1m', priority: 'low' });
+  // @ts-expect-error it needs a key
+  await orders.debounce(order, { wait: '5s' });
+  await orders.throttle(order, { key: '42', per: '1m' });
+  // @ts-expect-error throttle decides what happens to a duplicate
+  await orders.throttle(order, { key: '42', per: '1m', onDuplicate: 'keep' });
   await orders.addMany([{ payload: order, delay: '15m' }]);
   await orders.addMany([{ payload: order, at: new Date() }]);
   await orders.revoke({ key: '42' }, { abort: true });

@@ -163,7 +163,12 @@ export class ConsumingProcess {
     const waiting = new LedgerIndex(ledger);
     const { adopt, sharedTubes, producer } = withGoQueue(clock);
     this.parts = { cluster, ledger, waiting, settleQueue, clock, events: this.events, adopt, sharedTubes };
-    this.producer = producer(new ProducerContext({ ...this.parts, settings: { ...SETTINGS, patience: 0 } }));
+    this.producer = producer(
+      new ProducerContext({
+        ...this.parts,
+        settings: { ...SETTINGS, patience: 0, doneTtl: world.settings.doneTtl },
+      }),
+    );
     cluster.start();
   }
 

@@ -126,7 +126,8 @@ export class Producing<S extends Server> {
     const ledger = new ChangedLedger(this.memory, clock);
     const settleQueue = new SettleQueue(ledger, clock, cluster.nodes, this.ledgerSettings);
     const events = new CollectingHub();
-    const settings = { prefix, backupDelay: 2_000, patience, mostIndexed };
+    const { doneTtl } = this.ledgerSettings;
+    const settings = { prefix, backupDelay: 2_000, patience, doneTtl, mostIndexed };
     const waiting = new LedgerIndex(ledger);
     const goQueue = withGoQueue(clock, (...adopted) => producer.adopt(...adopted));
     const { adopt, sharedTubes } = goQueue;

@@ -26,6 +26,7 @@ export type {
   JobView,
   NewJob,
   OnDuplicate,
+  PacedOptions,
   PatienceOptions,
   Priority,
   RescheduleResult,

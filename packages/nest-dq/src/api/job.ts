@@ -48,6 +48,9 @@ export type NewJob<In = unknown> = JobOptions & { payload: In } & (
     | { delay?: undefined; at: When }
   );
 
+/** Options of a debounced or throttled job. */
+export type PacedOptions = Omit<JobOptions, 'key' | 'onDuplicate' | 'allowPast'> & { key: string };
+
 /** How long a call waits for servers that are away. */
 export interface PatienceOptions {
   /** How long to retry while servers are away; 0 fails at once. @default the module's `patience`, 5 s */

@@ -16,6 +16,8 @@ export function boundProducer(
     now: (...given) => producer.now(tube, ...given),
     delay: (...given) => producer.delay(tube, ...given),
     at: (...given) => producer.at(tube, ...given),
+    debounce: (...given) => producer.debounce(tube, ...given),
+    throttle: (...given) => producer.throttle(tube, ...given),
     addMany: (jobs: Iterable<NewJob>, options?: object): Promise<any> =>
       producer.addMany(tube, jobs, options as { results: true }),
     revoke: async (ref, options) => producer.revoke(within(tube, storedAs, ref), options),

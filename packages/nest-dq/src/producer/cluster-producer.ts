@@ -1,5 +1,5 @@
 import type { Duration, When } from 'nest-handlers/time';
-import { resolveJobOptions, type ResolvedJobOptions } from '../api/job-options.js';
+import { checkKey, resolveJobOptions, type ResolvedJobOptions } from '../api/job-options.js';
 import type {
   AddResult,
   JobOptions,
@@ -7,6 +7,7 @@ import type {
   JobRef,
   JobView,
   NewJob,
+  PacedOptions,
   PatienceOptions,
   RescheduleResult,
   RevokeOptions,
@@ -22,7 +23,7 @@ import {
   type StoredTube,
   type Tube,
 } from '../api/tube.js';
-import { DqError, show } from '../errors.js';
+import { DqError, show, wrongValue } from '../errors.js';
 import { foreignFormatOf, namedCopies } from '../copies/formats/unwrap.js';
 import { refuseExpired } from '../copies/expiry.js';
 import type { Envelope } from '../copies/header.js';
@@ -33,9 +34,10 @@ import { boundProducer } from './bound-producer.js';
 import { checkBoolean, checkObject } from './call-options.js';
 import { dueAfter, dueAgain, dueAt, dueNow, type Due } from './due.js';
 import type { ForeignJobs } from './foreign-jobs.js';
-import { JobAdder } from './job-adder.js';
+import { JobAdder, type Adder } from './job-adder.js';
 import { findJob, headersOf } from './job-finder.js';
 import { look } from './generations.js';
+import { debounced, PacedAdder, throttled } from './paced-adder.js';
 import { refuseInvalid } from './payload-check.js';
 import {
   contentOf,
@@ -57,6 +59,7 @@ interface AddCall {
   /** Options allowed in addition to those of a job. */
   readonly alongside: readonly string[];
   readonly together: SharedPatience;
+  readonly adder: Adder;
 }
 
 /** The producer of one cluster. */
@@ -92,6 +95,28 @@ export class ClusterProducer extends DqProducer {
 
   override at(tube: string | Tube, payload: unknown, when: When, options?: JobOptions): Promise<JobReceipt> {
     return this.add(tube, payload, options, ({ allowPast }) => dueAt(when, allowPast));
+  }
+
+  override async debounce(
+    tube: string | Tube,
+    payload: unknown,
+    options: PacedOptions & { wait: Duration; max?: Duration },
+  ): Promise<JobReceipt> {
+    checkPaced('debounce', options);
+    const { wait, max } = options;
+    const adder = new PacedAdder(this.context, this.adder, debounced(wait, max));
+    return this.add(tube, payload, options, () => dueAfter(wait), { alongside: ['wait', 'max'], adder });
+  }
+
+  override async throttle(
+    tube: string | Tube,
+    payload: unknown,
+    options: PacedOptions & { per: Duration },
+  ): Promise<JobReceipt> {
+    checkPaced('throttle', options);
+    const pace = throttled(options.per, this.parts.settings.doneTtl);
+    const adder = new PacedAdder(this.context, this.adder, pace);
+    return this.add(tube, payload, options, () => dueNow, { alongside: ['per'], adder });
   }
 
   override addMany(
@@ -350,7 +375,12 @@ export class ClusterProducer extends DqProducer {
     payload: unknown,
     given: JobOptions | undefined,
     when: (options: ResolvedJobOptions) => Due,
-    { calledAt = this.parts.clock.now(), alongside, together }: Partial<AddCall> = {},
+    {
+      calledAt = this.parts.clock.now(),
+      alongside,
+      together,
+      adder: ours = this.adder,
+    }: Partial<AddCall> = {},
   ): Promise<JobReceipt> {
     const { context } = this;
     context.refuseIfClosed();
@@ -359,7 +389,7 @@ export class ClusterProducer extends DqProducer {
     const dueGiven = when(resolved);
     const { name, storedAs } = tubeNames(tube, settings.prefix);
     const content = encodePayload(payload);
-    const adder = this.foreign.adderOf(tube, name) ?? this.adder;
+    const adder = this.foreign.adderOf(tube, name) ?? ours;
     const options = adder.prepare(name, resolved, content); // in the caller's context
     const learning = context.dueTimes.ready(storedAs);
     const schema = schemaOf(tube);
@@ -387,4 +417,15 @@ export class ClusterProducer extends DqProducer {
 
 function notInOutbox(what: unknown): string {
   return `${show(what)} is shared with go-queue, whose jobs have no key: add, revoke and move them without an outbox`;
+}
+
+/** `DQ_BAD_OPTION`. */
+function checkPaced(call: string, options: JobOptions): void {
+  if (typeof options !== 'object' || options === null)
+    throw wrongValue('DQ_BAD_OPTION', `the options of ${call}`, options, 'an object with a `key`');
+  checkKey(options.key, '`key`', 'DQ_BAD_OPTION');
+  for (const name of ['onDuplicate', 'allowPast'] as const) {
+    if (options[name] === undefined) continue;
+    throw wrongValue('DQ_BAD_OPTION', `\`${name}\``, options[name], `none, because ${call} decides it`);
+  }
 }

@@ -23,6 +23,8 @@ export interface ProducerSettings {
   readonly backupDelay: number;
   /** Default for how long a call that certainly had no effect is retried, in ms. */
   readonly patience: number;
+  /** How long the ledger knows of a job that ended, in ms. */
+  readonly doneTtl: number;
   /** Max waiting jobs per tube in the index. 0 indexes none. @default 0 */
   readonly mostIndexed?: number;
 }

@@ -6,6 +6,7 @@ import type {
   JobRef,
   JobView,
   NewJob,
+  PacedOptions,
   PatienceOptions,
   RescheduleResult,
   RevokeOptions,
@@ -52,6 +53,28 @@ export abstract class DqProducer {
     payload: NoInfer<In>,
     when: When,
     options?: JobOptions,
+  ): Promise<JobReceipt>;
+
+  /**
+   * Runs one job for a burst of calls with the same `key`: `wait` after the last call, and at most `max` after the first. The last
+   * call's payload and options apply. A call during a run starts a new burst, whose job waits for the end of the run. So does a call
+   * while the job waits for a retry. Rejects as an add with a key does; `DQ_BAD_DURATION` and `DQ_BAD_OPTION` for `wait` and `max`.
+   */
+  abstract debounce<In = unknown>(
+    tube: string | Tube<In>,
+    payload: NoInfer<In>,
+    options: PacedOptions & { wait: Duration; max?: Duration },
+  ): Promise<JobReceipt>;
+
+  /**
+   * Runs the first call with a `key` at once, and all later ones as one job, with the payload and options of the last call, `per` after the
+   * start of the previous run. Retries of a failed run don't wait for `per`. `per` is at most `advanced.doneTtl`, for as long as the
+   * end of a job is remembered. Rejects as an add with a key does; `DQ_BAD_DURATION` and `DQ_BAD_OPTION` for `per`.
+   */
+  abstract throttle<In = unknown>(
+    tube: string | Tube<In>,
+    payload: NoInfer<In>,
+    options: PacedOptions & { per: Duration },
   ): Promise<JobReceipt>;
 
   /**

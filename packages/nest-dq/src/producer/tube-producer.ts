@@ -5,6 +5,7 @@ import type {
   JobReceipt,
   JobView,
   NewJob,
+  PacedOptions,
   PatienceOptions,
   RescheduleResult,
   RevokeOptions,
@@ -26,6 +27,15 @@ export abstract class TubeProducer<In = unknown> {
 
   /** Adds a job that runs at a given time. */
   abstract at(payload: In, when: When, options?: JobOptions): Promise<JobReceipt>;
+
+  /** Runs one job for a burst of calls with the same `key`: `wait` after the last, at most `max` after the first. */
+  abstract debounce(
+    payload: In,
+    options: PacedOptions & { wait: Duration; max?: Duration },
+  ): Promise<JobReceipt>;
+
+  /** Runs the first call with a `key` at once, and all later ones as one job, `per` after the start of the previous run. */
+  abstract throttle(payload: In, options: PacedOptions & { per: Duration }): Promise<JobReceipt>;
 
   /** Adds many jobs. Resolves with their receipts, in the order of `jobs`; rejects with all `failures` if some fail. */
   abstract addMany(jobs: Iterable<NewJob<In>>, options?: { results?: false }): Promise<JobReceipt[]>;
