@@ -4,7 +4,7 @@
  */
 export { DqInspector } from './operate/inspector.js';
 export type { TubeLimitsView, TubeList, TubePause, TubeView } from './operate/tube-view.js';
-export type { TubeLimits } from './ledger/limits/limits.js';
+export type { TubeLimits } from './api/limit-options.js';
 export type {
   EdgedBuckets,
   EqualBuckets,
@@ -43,6 +43,7 @@ export type { ActPage, ActPageOptions, ActView } from './operate/act-view.js';
 
 export { DqControl } from './operate/control.js';
 export type { ActOptions } from './operate/act.js';
+export type { ChangedLimits, LimitSettings } from './operate/tube-limits.js';
 export type { PausedTube, ResumedTube } from './operate/tube-pauses.js';
 export type { BulkLimit, BulkOptions, BulkProgress, MoveExample } from './operate/bulk.js';
 export type { ActProgress } from './errors.js';

@@ -17,6 +17,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   export: async () => (await import('./export.js')).exportTube,
   pause: async () => (await import('./pauses.js')).pause,
   resume: async () => (await import('./pauses.js')).resume,
+  limit: async () => (await import('./limit.js')).limit,
   repair: async () => (await import('./repair.js')).repair,
   processes: async () => (await import('./processes.js')).processes,
   series: async () => (await import('./series.js')).series,

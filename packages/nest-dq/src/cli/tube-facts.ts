@@ -7,7 +7,7 @@ const UNKNOWN = 'unknown';
 
 /** Formats everything known about one tube. `newest`: the dead letter that died last. */
 export function tubeFacts(view: TubeView, newest: DeadLetter | undefined, now: number): string[] {
-  const { tube, nodes, waiting, due, running, dead, paused, limits, listed, copies } = view;
+  const { tube, nodes, waiting, due, running, dead, paused, limits, changedLimits, listed, copies } = view;
   const number = (count: number | undefined) => (count === undefined ? UNKNOWN : grouped(count));
   return facts({
     tube,
@@ -18,6 +18,7 @@ export function tubeFacts(view: TubeView, newest: DeadLetter | undefined, now: n
     'last death': newest && deathText(newest, now),
     paused: paused && pauseText(paused, now),
     limits: limits && limitsText(limits),
+    'limits changed': changedLimits && changedText(changedLimits.until, now),
     listed: number(listed),
     overdue: overdueText(view, now),
     retrying: number(view.retrying),
@@ -29,6 +30,10 @@ export function tubeFacts(view: TubeView, newest: DeadLetter | undefined, now: n
 function deathText({ key, id, diedAt, why, error }: DeadLetter, now: number): string {
   const [line = ''] = (error?.message ?? '').split('\n');
   return `${distance(diedAt.getTime() - now)}, ${key ?? id}: ${why}${line === '' ? '' : `: ${line}`}`;
+}
+
+function changedText(until: Date | undefined, now: number): string {
+  return `until ${until ? instant(until, now) : 'they are reset'}`;
 }
 
 function pauseText({ since, until }: TubePause, now: number): string {

@@ -2,6 +2,7 @@ import { detached } from 'nest-handlers/context';
 import { DqError, show, wrongValue } from '../errors.js';
 import type { HandlerMethod, HandlerOptions } from '../api/job.js';
 import { schemaOf, tubeName, type Tube } from '../api/tube.js';
+import type { LimitChanges } from '../fleet/limit-changes.js';
 import type { TubeLoad } from '../fleet/presence.js';
 import type { ConsumerParts, ConsumerSettings, TubeContext, TubeSharing } from './tube-context.js';
 import { beatsOf } from './heartbeat.js';
@@ -63,6 +64,8 @@ export class ClusterConsumer extends DqConsumer {
   /** Retention of dead letters by tube, without the prefix. */
   readonly retentions = new Map<string, Retention>();
   private readonly shared: Pick<TubeContext, 'sharedLanes' | 'beats'>;
+  /** Changes by operators, by tube without the prefix. */
+  private changes: LimitChanges = new Map();
   private started = false;
   private stopping: Promise<void> | undefined;
 
@@ -141,6 +144,7 @@ export class ClusterConsumer extends DqConsumer {
     const parts = { ...this.parts, ...this.shared, sharing };
     sharing.start();
     const consumer = new TubeConsumer(name, handler, handling, { ...this.settings, keepDone }, parts);
+    consumer.relimit(this.changes.get(name));
     this.tubes.set(name, consumer);
     this.retentions.set(name, retention);
     if (this.started) detached(() => consumer.start()); // it outlives the request that called `consume`
@@ -157,6 +161,12 @@ export class ClusterConsumer extends DqConsumer {
   /** Returns the held and running jobs of this process, by tube. */
   load(): TubeLoad[] {
     return Array.from(this.tubes.values(), ({ load }) => load);
+  }
+
+  /** Applies what operators changed. */
+  relimit(changes: LimitChanges): void {
+    this.changes = changes;
+    for (const [name, consumer] of this.tubes) consumer.relimit(changes.get(name));
   }
 
   /** Starts reserving for all handlers, present and future. Idempotent; does nothing after `stop`. */

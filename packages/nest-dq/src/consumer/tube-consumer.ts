@@ -4,6 +4,7 @@ import type { HandlerMethod } from '../api/job.js';
 import { storedTube } from '../api/tube.js';
 import { copyDelay } from '../copies/timing.js';
 import type { Sent } from '../ledger/batcher.js';
+import type { LimitChange } from '../fleet/limit-changes.js';
 import type { TubeLoad, LongRun } from '../fleet/presence.js';
 import type { ClaimAnswer, CompleteAnswer } from '../ledger/requests.js';
 import { busyPause, ClaimQueue, leasePause, LOOK_AGAIN, YOUNG_RUN } from './claim/claim-queue.js';
@@ -18,7 +19,7 @@ import type { Delivery, HeldUntil } from './reserve/delivery.js';
 import { ReserveBudget } from './reserve/reserve-budget.js';
 import { Reserver } from './reserve/reserver.js';
 import { Executor, StartScheduler } from './run/executor.js';
-import type { HandlerSettings } from './run/handler-settings.js';
+import { changedBy, slotsOf, type HandlerSettings } from './run/handler-settings.js';
 import type { Completion, RunOutcome } from './run/outcome.js';
 import { type Grant, loseLease, Run } from './run/run.js';
 import type { ConsumerParts, ConsumerSettings, TubeContext, TubeLife } from './tube-context.js';
@@ -40,8 +41,7 @@ export class TubeConsumer implements TubeLife, GateListener {
   private readonly context: TubeContext;
   private readonly reserver: Reserver;
   private readonly claims: ClaimQueue;
-  /** Undefined if the tube has no limits. */
-  private readonly limited: LimitedCopies | undefined;
+  private readonly limited: LimitedCopies;
   private readonly starts: StartScheduler;
   private readonly executor: Executor;
   private readonly again: AgainScheduler;
@@ -51,6 +51,7 @@ export class TubeConsumer implements TubeLife, GateListener {
   private readonly heartbeat: Heartbeat;
   /** Number of runs granted by the ledger whose completion it hasn't acknowledged yet. */
   private granted = 0;
+  private change: LimitChange | undefined;
   private started = false;
   private stopping: Promise<void> | undefined;
   /** Rechecks the condition that a drain is waiting for; undefined if there is none. */
@@ -59,7 +60,8 @@ export class TubeConsumer implements TubeLife, GateListener {
   constructor(
     readonly tube: string,
     handler: HandlerMethod,
-    handling: HandlerSettings,
+    /** As declared, without what an operator changed. */
+    private readonly declared: HandlerSettings,
     { prefix, backupDelay, lease, keepErrors = true, keepDone }: ConsumerSettings,
     parts: ConsumerParts & Pick<TubeContext, 'sharedLanes' | 'beats' | 'sharing'>,
   ) {
@@ -71,18 +73,18 @@ export class TubeConsumer implements TubeLife, GateListener {
       tube,
       storedAs,
       ledger,
-      handling,
+      handling: declared,
       backupDelay,
       lease,
       keepErrors,
       keepDone,
       gate: new LedgerGate(ledger, clock, parts.admission),
-      budget: new ReserveBudget(clock, handling.concurrency),
+      budget: new ReserveBudget(clock, slotsOf(declared)),
       life: this,
       runs: new Map(),
     });
     this.claims = new ClaimQueue(context);
-    this.limited = handling.limits && new LimitedCopies(context, this.claims);
+    this.limited = new LimitedCopies(context, this.claims);
     this.reserver = new Reserver(context, this.claims, this.limited);
     this.starts = new StartScheduler(context);
     this.executor = new Executor(context, handler);
@@ -93,9 +95,21 @@ export class TubeConsumer implements TubeLife, GateListener {
     this.heartbeat = new Heartbeat(context, this.reserver);
   }
 
+  /** Applies what an operator changed, or nothing. Granted runs continue. */
+  relimit(change: LimitChange | undefined): void {
+    // An adoption isn't a run: the limits apply to the adopted job.
+    if (change === this.change || this.context.sharing.adopts) return;
+    this.change = change;
+    const { context } = this;
+    context.handling = changedBy(this.declared, change);
+    context.budget.concurrency = slotsOf(context.handling);
+    this.changed();
+  }
+
   /** Held and running jobs of the tube in this process. */
   get load(): TubeLoad {
-    return loadOf(this.context, this.claims.size);
+    const { until = 0 } = this.change ?? {};
+    return { ...loadOf(this.context, this.claims.size), ...(this.change && { changedUntil: until }) };
   }
 
   /** Starts consuming once the ledger and a node answer. Idempotent; does nothing after `stop`. */
@@ -195,7 +209,7 @@ export class TubeConsumer implements TubeLife, GateListener {
         return release(delivery, 0);
       case 'limited':
         if (this.reserver.releasesAll) return release(delivery, 0);
-        return this.limited!.hold(delivery, answer);
+        return this.limited.hold(delivery, answer);
       case 'gone':
         this.deleter.delete(delivery, false); // the process that ended the job couldn't delete this copy
         return undefined;
@@ -224,7 +238,7 @@ export class TubeConsumer implements TubeLife, GateListener {
       this.deleter.deleteVoid({ id: run.id, generation }, places);
     }
     if (answer === 'refused') return this.lose(run);
-    this.limited?.returned(run.permit);
+    this.limited.returned(run.permit);
     reportRun(this.context, run, answer);
     switch (answer === 'over' ? 'over' : completion!.kind) {
       case 'done':
@@ -318,7 +332,7 @@ export class TubeConsumer implements TubeLife, GateListener {
     gate.close();
     this.heartbeat.stop();
     for (const part of [this.completion, this.again, this.burier, this.claims, this.limited, this.starts])
-      part?.close();
+      part.close();
     ledger.abandonRuns(); // if Redis was unreachable, some runs could not be completed
     await this.reserver.close();
   }

@@ -104,7 +104,8 @@ export interface TubeContext extends Omit<ConsumerParts, 'ledger' | 'around' | '
   readonly ledger: TubeLedger;
   readonly sharedLanes: SharedLanesByNode;
   readonly beats: Beats;
-  readonly handling: HandlerSettings;
+  /** Changed by `TubeConsumer.relimit` only. */
+  handling: HandlerSettings;
   /** How much later each further copy surfaces, in ms. */
   readonly backupDelay: number;
   /** How long a run keeps its job without a heartbeat, in ms. */

@@ -1,3 +1,4 @@
+import { changesAt, type LimitChange } from './limit-changes.js';
 import type { Member, Presence, PresentProcess } from './presence.js';
 
 /** The presence where there is no other process, or of the simulated processes of a test, which are one process. */
@@ -5,6 +6,7 @@ export class LocalPresence implements Presence {
   /** In the order in which they joined: the first is the leader. */
   private readonly members = new Set<Member>();
   private readonly drained = new Set<string>();
+  private readonly limits = new Map<string, LimitChange>();
 
   /** @param now Ledger time in ms. */
   constructor(private readonly now: () => number) {}
@@ -41,6 +43,14 @@ export class LocalPresence implements Presence {
     return Promise.resolve([...this.drained]);
   }
 
+  changeLimits(tube: string, change: LimitChange | undefined): Promise<LimitChange | undefined> {
+    const before = changesAt(this.limits, this.now()).get(tube);
+    if (change) this.limits.set(tube, change);
+    else this.limits.delete(tube);
+    this.notify();
+    return Promise.resolve(before);
+  }
+
   /** Nobody falls silent here, so nobody has to be asked again: an election lasts until its process leaves. */
   private notify(): void {
     const [elected] = this.members;
@@ -49,6 +59,8 @@ export class LocalPresence implements Presence {
       member.learn({
         electedUntil: member === elected ? Infinity : 0,
         drained: [...this.drained],
+        limits: new Map(this.limits),
+        now: this.now(),
         otherSettings: Array.from(new Set(settings.filter((each) => each !== member.settings))),
       });
     }

@@ -1,6 +1,7 @@
 // How the processes of one prefix know of each other. Nothing here decides about a job.
-import type { TubeLimits } from '../ledger/limits/limits.js';
+import type { TubeLimits } from '../api/limit-options.js';
 import type { ResolvedBackoff } from '../time/backoff.js';
+import type { LimitChange, LimitChanges } from './limit-changes.js';
 
 /** How often a process announces itself, and learns of the others, in ms. */
 export const ANNOUNCE_EVERY_MS = 5_000;
@@ -25,6 +26,12 @@ export interface Presence {
   markDrained(endpoint: string, drained: boolean): Promise<boolean>;
   /** Resolves with the endpoints of drained nodes, at most 100. Rejects with `DQ_LEDGER_DOWN`. */
   drainedNodes(): Promise<string[]>;
+  /**
+   * Replaces the change of a tube's limits; undefined removes it. This process learns it at once, and the others with their next
+   * news. Resolves with the previous change. Rejects with `DQ_LEDGER_DOWN`; `DQ_BAD_OPTION` if too many tubes are changed.
+   * @param tube Without the prefix.
+   */
+  changeLimits(tube: string, change: LimitChange | undefined): Promise<LimitChange | undefined>;
 }
 
 /** A process, as the presence sees it. */
@@ -49,6 +56,10 @@ export interface PresenceNews {
   readonly electedUntil: number;
   /** The endpoints of drained nodes. */
   readonly drained: readonly string[];
+  /** The changed limits of tubes, at `now`. */
+  readonly limits: LimitChanges;
+  /** Ledger time in ms. */
+  readonly now: number;
   /** The `settings` of other processes that differ from those of this one: some of them, if there are many. */
   readonly otherSettings: readonly string[];
 }
@@ -112,6 +123,8 @@ export interface TubeLoad {
   readonly backoff?: ResolvedBackoff;
   /** Absent if its handler has no limits. */
   readonly limits?: TubeLimits;
+  /** Present if an operator changed its concurrency or limits: ledger time, in ms, until when; 0 if without an end. */
+  readonly changedUntil?: number;
   /** Plan of its series, as `Occurrences` has it. Absent if it's no series. */
   readonly plan?: string;
   /** Number of handlers that haven't returned. */

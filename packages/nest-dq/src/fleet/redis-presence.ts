@@ -13,6 +13,14 @@ import {
 import type { ForeignJson, Shape } from '../ledger/foreign-json.js';
 import { RECORD } from '../ledger/records/record.lua.js';
 import { ScriptReply, type RawReply } from '../ledger/script.js';
+import { wrongValue } from '../errors.js';
+import {
+  changesAt,
+  MAX_LIMIT_CHANGES,
+  parseChanges,
+  type LimitChange,
+  type LimitChanges,
+} from './limit-changes.js';
 
 /** How long an ending process waits for its farewell; otherwise its record simply expires. */
 const FAREWELL_MS = 500;
@@ -28,8 +36,9 @@ const TOGETHER = 50;
  *  4. `drained`    a sorted set: the endpoints of drained nodes by the time of their mark. It never expires
  *  5. `elected`    a string: the id of the leader. It expires with the election
  *  6. `yielding`   a sorted set: the ids of processes that want another leader, by the time at which each is gone
+ *  7. `limits`     a string: the changed limits of tubes by their names, as one JSON object. It never expires
  */
-const NAMES = ['seen', 'processes', 'settings', 'drained', 'elected', 'yielding'] as const;
+const NAMES = ['seen', 'processes', 'settings', 'drained', 'elected', 'yielding', 'limits'] as const;
 
 const SHARED: string = `${RECORD}
 local ${NAMES.join(', ').toUpperCase()} = ${NAMES.map((_, i) => `KEYS[${i + 1}]`).join(', ')}
@@ -51,8 +60,8 @@ end
 export const PRESENCE_SCRIPTS = {
   /**
    * Arguments: the id of the process, its record as JSON, its settings as a string, and 1 if it wants another one to be elected.
-   * Reply: the id of the leader or an empty string, the number of drained nodes, their endpoints, and some of the differing
-   * settings of others. A process that yields is elected only if all others yield too.
+   * Reply: the id of the leader or an empty string, the changed limits or an empty string, the number of drained nodes, their
+   * endpoints, and some of the differing settings of others. A process that yields is elected only if all others yield too.
    */
   'dq:announce': `${SHARED}
 purge(SEEN, PROCESSES)
@@ -73,7 +82,7 @@ elseif not elected or elected == id then
   elected = id
 end
 local drained = call('ZREVRANGE', DRAINED, 0, MOST - 1)
-push(elected, #drained, unpack(drained))
+push(elected, short(call('GET', LIMITS) or ''), #drained, unpack(drained))
 for _, settings in ipairs(call('ZREVRANGE', SETTINGS, 0, 9)) do
   if settings ~= args[3] then push(settings) end
 end
@@ -113,6 +122,29 @@ push(args[2] == 1 and call('ZADD', DRAINED, 'NX', now, args[1]) or args[2] == 0 
 return reply
 `,
 
+  /**
+   * Arguments: a tube, and its changed limits as JSON or an empty string. Reply: the stored changes before, or an empty string; 1 if
+   * it was changed, 0 if too many tubes are. What another program wrote is replaced, and changes that are over are forgotten.
+   */
+  'dq:limits': `${SHARED}
+local before = call('GET', LIMITS) or ''
+local isRead, all = pcall(cjson.decode, before)
+if not isRead or type(all) ~= 'table' then all = {} end
+local count = 0
+for tube, change in pairs(all) do
+  local over = type(change) ~= 'table' or tonumber(change['until'] or now + 1) <= now
+  if over then all[tube] = nil elseif tube ~= args[1] then count = count + 1 end
+end
+if args[2] ~= '' and count >= ${MAX_LIMIT_CHANGES} then
+  push(short(before), 0)
+  return reply
+end
+all[args[1]] = args[2] ~= '' and cjson.decode(args[2]) or nil
+if next(all) then call('SET', LIMITS, cjson.encode(all)) else call('PEXPIRE', LIMITS, 0) end
+push(short(before), 1)
+return reply
+`,
+
   /** Reply: the endpoints of the drained nodes. */
   'dq:drained': `${SHARED}
 push(unpack(call('ZREVRANGE', DRAINED, 0, MOST - 1)))
@@ -148,6 +180,7 @@ const PROCESS: Shape = {
           expireAfter: 'number?',
           backoff: { optional: { fields: { type: 'text', ...NUMBERS('delay', 'max', 'jitter') } } },
           limits: { optional: { values: 'number' } },
+          changedUntil: 'number?',
           long: { list: { fields: { id: 'text', key: 'text?', ...NUMBERS('attempt', 'runFor') } } },
         },
       },
@@ -176,7 +209,8 @@ export class RedisPresence implements Presence {
 
   join(member: Member): () => Promise<void> {
     const call = (script: PresenceScript, args: readonly unknown[]) => this.call(script, args);
-    const announcer = new Announcer(member, this.clock, call);
+    const limits = (json: string, now: number) => this.changesIn(json, now);
+    const announcer = new Announcer(member, this.clock, { call, limits });
     this.announcers.add(announcer);
     announcer.announce();
     return () => {
@@ -213,6 +247,26 @@ export class RedisPresence implements Presence {
     return reply.number() === 1;
   }
 
+  async changeLimits(tube: string, change: LimitChange | undefined): Promise<LimitChange | undefined> {
+    const reply = await this.call('dq:limits', [tube, change ? JSON.stringify(change) : '']);
+    const before = this.changesIn(reply.text(), reply.time / 1_000).get(tube);
+    if (reply.number() === 0) {
+      const expected = `at most ${MAX_LIMIT_CHANGES} tubes with changed limits`;
+      throw wrongValue('DQ_BAD_OPTION', 'the tube', tube, expected);
+    }
+    for (const announcer of this.announcers) {
+      announcer.announce(); // to learn it
+      announcer.announce(); // to tell the others that it applies here
+    }
+    return before;
+  }
+
+  private changesIn(json: string, now: number): LimitChanges {
+    const { changes, foreign } = parseChanges(json);
+    if (foreign) this.foreign.warnOnce('changed limits', json);
+    return changesAt(changes, now);
+  }
+
   async drainedNodes(): Promise<string[]> {
     const reply = await this.call('dq:drained', []);
     const endpoints: string[] = [];
@@ -235,7 +289,10 @@ class Announcer {
   constructor(
     private readonly member: Member,
     private readonly clock: Clock,
-    private readonly call: (script: PresenceScript, args: readonly unknown[]) => Promise<ScriptReply>,
+    private readonly parts: {
+      readonly call: (script: PresenceScript, args: readonly unknown[]) => Promise<ScriptReply>;
+      readonly limits: (json: string, now: number) => LimitChanges;
+    },
   ) {}
 
   /** Announces now, and then repeatedly. One call at a time: the news of the last one count. */
@@ -249,7 +306,7 @@ class Announcer {
   async stop(): Promise<void> {
     this.stopped = true;
     this.timer?.cancel();
-    const farewell = this.underWay.then(() => this.call('dq:withdraw', [this.member.id]));
+    const farewell = this.underWay.then(() => this.parts.call('dq:withdraw', [this.member.id]));
     await withinLimit(this.clock, FAREWELL_MS, farewell).catch(() => undefined);
   }
 
@@ -259,14 +316,16 @@ class Announcer {
     const { id, settings } = member;
     const sent = clock.now();
     const told = [id, JSON.stringify(member.describe()), settings, Number(member.yields())];
-    const reply = await this.call('dq:announce', told);
+    const reply = await this.parts.call('dq:announce', told);
     if (this.stopped) return;
     // The election began after the call was sent, so it ends here before it ends in Redis.
     const electedUntil = reply.text() === id ? sent + GONE_AFTER_MS : 0;
+    const now = reply.time / 1_000;
+    const limits = this.parts.limits(reply.text(), now);
     const drained = Array.from({ length: reply.number() }, () => reply.text());
     const otherSettings: string[] = [];
     while (!reply.ended) otherSettings.push(reply.text());
-    const news: PresenceNews = { electedUntil, drained, otherSettings };
+    const news: PresenceNews = { electedUntil, drained, limits, now, otherSettings };
     member.learn(news);
   }
 }

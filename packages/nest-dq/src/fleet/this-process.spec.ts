@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { hostname } from 'node:os';
 import { embedded } from '../../spec-support/producing.js';
 import type { ClusterNode } from '../cluster/cluster-node.js';
+import type { LimitChanges } from './limit-changes.js';
 import { LocalPresence } from './local-presence.js';
 import type { Member, Presence, TubeLoad } from './presence.js';
 import { processesOf } from '../operate/processes.js';
@@ -16,7 +17,7 @@ const SETTINGS = {
   doneTtl: 600_000,
   staleAfter: 604_800_000,
 };
-const ELECTED = { electedUntil: 0, drained: [], otherSettings: [] };
+const ELECTED = { electedUntil: 0, drained: [], limits: new Map(), now: 0, otherSettings: [] };
 
 describe('ThisProcess', () => {
   let world: Awaited<ReturnType<typeof embedded>>;
@@ -166,6 +167,7 @@ describe('ThisProcess', () => {
     const answering: Presence = {
       join: (member: Member) => presence.join(member),
       markDrained: (...mark) => presence.markDrained(...mark),
+      changeLimits: (...change) => presence.changeLimits(...change),
       drainedNodes: () => (fails ? Promise.reject(new Error('away')) : presence.drainedNodes()),
       all: () => presence.all(),
     };
@@ -186,6 +188,27 @@ describe('ThisProcess', () => {
     await presence.markDrained('n1:1', true);
     await world.clock.advance(60_000);
     expect(drained()).toEqual([]);
+  });
+
+  it('learns the changed limits of tubes, and when they end', async () => {
+    const told: string[] = [];
+    const relimit = (changes: LimitChanges) => void told.push(JSON.stringify([...changes]));
+    await presence.changeLimits('a', { concurrency: 3 });
+    const process = started({ relimit });
+    const until = world.clock.wall() + 5_000_000; // longer than one timer
+    expect(await presence.changeLimits('b', { concurrency: 1, until })).toBeUndefined();
+    const both = `[["a",{"concurrency":3}],["b",{"concurrency":1,"until":${until}}]]`;
+    expect(told).toEqual(['[["a",{"concurrency":3}]]', both]);
+    await world.clock.advance(4_999_999);
+    expect(told.at(-1)).toBe(both);
+    await world.clock.advance(1);
+    expect(told.at(-1)).toBe('[["a",{"concurrency":3}]]');
+    expect(await presence.changeLimits('b', undefined)).toBeUndefined();
+    expect(await presence.changeLimits('a', undefined)).toEqual({ concurrency: 3 });
+    expect(told.at(-1)).toBe('[]');
+    await process.close();
+    await presence.changeLimits('a', { concurrency: 4 });
+    expect(told.at(-1)).toBe('[]');
   });
 
   it('warns once of each setting that differs elsewhere, and knows it until they are gone', async () => {
@@ -225,6 +248,7 @@ describe('ThisProcess', () => {
     const failing: Presence = {
       join: (member: Member) => presence.join(member),
       markDrained: (...mark) => presence.markDrained(...mark),
+      changeLimits: (...change) => presence.changeLimits(...change),
       drainedNodes: () => presence.drainedNodes(),
       all: async () => {
         if (fails) throw new Error('away');

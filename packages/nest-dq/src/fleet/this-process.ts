@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Cluster } from '../cluster/cluster.js';
+import { changesAt, type LimitChanges } from './limit-changes.js';
 import type {
   LongRun,
   Member,
@@ -24,6 +25,8 @@ const MAX_TUBES = 1_000;
 const MAX_LONG_RUNS = 1_000;
 /** Interval between reads of drained nodes while only watching. */
 const BETWEEN_LOOKS_MS = 2_000;
+/** Max delay of a timer, in ms. */
+const LONGEST_TIMER_MS = 3_600_000;
 /** How long a node may be unreachable before this process yields. */
 const MAX_DOWN_MS = 15_000;
 
@@ -38,6 +41,8 @@ export interface ThisProcessParts {
   readonly load: () => readonly TubeLoad[];
   /** Job counts: `lost` and `unlisted` since the start, `toRepair` now. */
   readonly counts: () => { readonly lost: number; readonly unlisted: number; readonly toRepair: number };
+  /** Called with the changed limits of tubes, when they may have changed. @default nothing to change */
+  readonly relimit?: (changes: LimitChanges) => void;
   /** Called once for each setting that differs in another process. */
   readonly warn: (message: string) => void;
   /** Called each time this process becomes the leader. */
@@ -53,6 +58,8 @@ export class ThisProcess implements Member {
   private readonly joinedAt: number;
   private leave: (() => Promise<void>) | undefined;
   private nextLook: Timer | undefined;
+  /** When the next change of limits ends. */
+  private limitsEnd: Timer | undefined;
   private electedUntil = 0;
   /** Time on the local clock when all nodes were last reachable. */
   private reachedAllAt: number;
@@ -102,6 +109,7 @@ export class ThisProcess implements Member {
     if (this.closed) return;
     this.closed = true;
     this.nextLook?.cancel();
+    this.limitsEnd?.cancel();
     await this.leave?.();
   }
 
@@ -140,16 +148,28 @@ export class ThisProcess implements Member {
     };
   }
 
-  learn({ electedUntil, drained, otherSettings }: PresenceNews): void {
+  learn({ electedUntil, drained, limits, now, otherSettings }: PresenceNews): void {
     const before = this.elected;
     this.electedUntil = electedUntil;
     this.mark(drained);
+    this.relimit(limits, now);
     if (this.elected && !before) this.parts.wasElected?.();
     const others = otherSettings.toSorted().join('\n');
     if (others === this.compared) return;
     this.compared = others;
     if (others === '') this.unequal = [];
     else this.compare(others).catch(() => (this.compared = '')); // retried with the next news
+  }
+
+  private relimit(changes: LimitChanges, now: number): void {
+    this.limitsEnd?.cancel();
+    if (this.closed) return;
+    const lasting = changesAt(changes, now);
+    this.parts.relimit?.(lasting);
+    const ends = Math.min(...Array.from(lasting.values(), ({ until = Infinity }) => until)) - now;
+    if (ends === Infinity) return;
+    const wait = Math.min(ends, LONGEST_TIMER_MS);
+    this.limitsEnd = this.parts.clock.after(wait, () => this.relimit(lasting, now + wait));
   }
 
   private mark(drained: readonly string[]): void {

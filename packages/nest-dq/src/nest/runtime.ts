@@ -178,6 +178,7 @@ export class DqRuntime {
         unlisted: context.index?.unlisted ?? 0,
         toRepair: this.toRepair,
       }),
+      relimit: (changes) => this.consumer.relimit(changes),
       warn,
       wasElected: () => this.selfRepair?.lookAtAll(),
       hasGivenUp: () => this.selfRepair?.hasGivenUp === true,

@@ -1,4 +1,4 @@
-import type { TubeLimits } from '../ledger/limits/limits.js';
+import type { TubeLimits } from '../api/limit-options.js';
 import type { HistoryBucket } from './history-view.js';
 
 /** How many jobs a tube can run per minute, and how that is known. */

@@ -13,6 +13,7 @@ import { LetterActs } from './letter-acts.js';
 import type { DeadLetterFilter } from './letter-filter.js';
 import { checkPerMinute } from './spread.js';
 import { checkNode, repair, type RepairExample, type RepairOptions } from './repair.js';
+import { type ChangedLimits, type LimitSettings, TubeLimitActs } from './tube-limits.js';
 import { TubePauses, type PausedTube, type ResumedTube } from './tube-pauses.js';
 import { WaitingActs } from './waiting-acts.js';
 import type { NewTime, WaitingFilter } from './waiting-filter.js';
@@ -115,6 +116,28 @@ export abstract class DqControl {
   abstract resume(tube: string | Tube, options?: PatienceOptions & ActOptions): Promise<ResumedTube>;
 
   /**
+   * Changes a tube's concurrency and limits in all processes, within 5 s, until `resetLimits` or a given time. What is absent is as
+   * the handlers have it; an earlier change is replaced as a whole. Granted runs continue, and those that weren't counted before
+   * aren't counted now. Resolves with the change, and with `unknown: true` as for `pause`. Lost with Redis' data; on an
+   * embedded node it ends with the process. Rejects with `DQ_PAST_TIME`, `DQ_BAD_TIME`, `DQ_BAD_TUBE`, `DQ_BAD_OPTION`,
+   * `DQ_BAD_DURATION`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+   */
+  abstract setLimits(
+    tube: string | Tube,
+    limits: LimitSettings,
+    options?: PatienceOptions & ActOptions & { until?: When },
+  ): Promise<ChangedLimits>;
+
+  /**
+   * Gives a tube the concurrency and limits of its handlers again, in all processes, within 5 s. Resolves with the change that it
+   * ended; undefined if there was none. Rejects as `setLimits` does.
+   */
+  abstract resetLimits(
+    tube: string | Tube,
+    options?: PatienceOptions & ActOptions,
+  ): Promise<ChangedLimits | undefined>;
+
+  /**
    * Ends the pause of a tube without a burst: spreads what is overdue from now on, `perMinute` jobs a minute, and then resumes
    * the tube. Jobs that come due meanwhile run at their own times, in addition. The overdue jobs are moved as by
    * `rescheduleMany`, with the same progress and errors; if the act ends early, the tube stays paused, and the same call with the
@@ -151,6 +174,7 @@ export class ClusterControl extends DqControl {
   private readonly letters: LetterActs;
   private readonly waiting: WaitingActs;
   private readonly pauses: TubePauses;
+  private readonly limits: TubeLimitActs;
 
   constructor(
     private readonly context: ProducerContext,
@@ -160,6 +184,7 @@ export class ClusterControl extends DqControl {
     this.letters = new LetterActs(context);
     this.waiting = new WaitingActs(context, parts.producer);
     this.pauses = new TubePauses(context, { ...context.parts, presence: parts.presence });
+    this.limits = new TubeLimitActs(context, parts.presence);
   }
 
   override async runNow(ref: JobRef, options?: PatienceOptions & ActOptions): Promise<RescheduleResult> {
@@ -213,6 +238,21 @@ export class ClusterControl extends DqControl {
 
   override resume(tube: string | Tube, options?: PatienceOptions & ActOptions): Promise<ResumedTube> {
     return this.pauses.resume(tube, options);
+  }
+
+  override setLimits(
+    tube: string | Tube,
+    limits: LimitSettings,
+    options?: PatienceOptions & ActOptions & { until?: When },
+  ): Promise<ChangedLimits> {
+    return this.limits.set(tube, limits, options);
+  }
+
+  override resetLimits(
+    tube: string | Tube,
+    options?: PatienceOptions & ActOptions,
+  ): Promise<ChangedLimits | undefined> {
+    return this.limits.reset(tube, options);
   }
 
   override resumeGradually(

@@ -10,7 +10,7 @@ import { isUnknown, parseLocation, type Place } from '../copies/location.js';
 import { failedAttempt } from '../copies/make-dead-letter.js';
 import { DqError, factOf, toError } from '../errors.js';
 import { withinLimit } from '../time/call-limit.js';
-import type { TubeLimits } from '../ledger/limits/limits.js';
+import type { TubeLimits } from '../api/limit-options.js';
 import type { Presence, PresentProcess } from '../fleet/presence.js';
 import type { Trace } from '../ledger/requests.js';
 import type { WaitingJobs } from '../ledger/waiting/waiting-jobs.js';

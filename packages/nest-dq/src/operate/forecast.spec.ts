@@ -3,7 +3,7 @@ import { joined } from '../../spec-support/other-process.js';
 import { embedded } from '../../spec-support/producing.js';
 import { LATENESS_CLASSES } from '../events/lateness-classes.js';
 import { FIRST_CLASS, PLACES } from '../events/tally.js';
-import type { TubeLimits } from '../ledger/limits/limits.js';
+import type { TubeLimits } from '../api/limit-options.js';
 import { timesOf, type ForecastSpread } from './forecast.js';
 import type { TimelineOptions } from './waiting-view.js';
 

@@ -1,4 +1,4 @@
-import type { TubeLimits } from '../ledger/limits/limits.js';
+import type { TubeLimits } from '../api/limit-options.js';
 import type { Presence, PresentProcess } from '../fleet/presence.js';
 import type { BackoffView } from './explanation.js';
 

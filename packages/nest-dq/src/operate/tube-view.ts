@@ -10,7 +10,7 @@ import type { Pause } from '../ledger/requests.js';
 import type { WaitingJobs } from '../ledger/waiting/waiting-jobs.js';
 import type { Clock } from 'nest-handlers/time';
 import { type CopyCounts, copyCounts } from './node-view.js';
-import type { TubeLimits } from '../ledger/limits/limits.js';
+import type { TubeLimits } from '../api/limit-options.js';
 
 /**
  * A tube. Nodes count copies, so the numbers of jobs are estimates: correct while each job has all of its copies, and slightly
@@ -36,6 +36,8 @@ export interface TubeView {
   readonly paused?: TubePause;
   /** Absent if its handlers have no limits, or they are unknown. */
   readonly limits?: TubeLimitsView;
+  /** Present if an operator changed its concurrency or limits, as a process announced within the last 15 s. */
+  readonly changedLimits?: { readonly until?: Date };
   /** Number of waiting jobs, including retries, that `DqInspector.jobs` can list. For embedded nodes only `tube` reports it. */
   readonly listed?: number;
   /** Number of listed jobs that are overdue. */
@@ -190,7 +192,15 @@ export function isWhollyListed({ waiting = 0, due = 0, listed = 0, overdue, dead
 
 type LedgerFacts = Pick<
   TubeView,
-  'dead' | 'paused' | 'limits' | 'listed' | 'overdue' | 'retrying' | 'oldestDue' | 'overdueFor'
+  | 'dead'
+  | 'paused'
+  | 'limits'
+  | 'changedLimits'
+  | 'listed'
+  | 'overdue'
+  | 'retrying'
+  | 'oldestDue'
+  | 'overdueFor'
 >;
 type Loads = ReadonlyMap<string, readonly TubeLoad[]>;
 
@@ -223,7 +233,10 @@ async function factsOf(
     );
     const [[dead], pause] = await Promise.all([of.ask('deaths', [{ since: 0 }]), of.paused()]);
     note(tube, { dead: dead!, ...(pause && { paused: tubePause(pause) }) });
-    const limits = limitsTold((await told)?.get(withoutPrefix(tube, settings.prefix)) ?? []);
+    const loads = (await told)?.get(withoutPrefix(tube, settings.prefix)) ?? [];
+    const changed = loads.find(({ changedUntil }) => changedUntil !== undefined)?.changedUntil;
+    if (changed !== undefined) note(tube, { changedLimits: changed > 0 ? { until: new Date(changed) } : {} });
+    const limits = limitsTold(loads);
     if (limits) {
       note(tube, { limits });
       const [use] = countsRuns(limits) ? await of.ask('usage', [{}]) : [];

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { DeadLetter } from '../api/dead-letter.js';
-import type { TubeLimits, Usage } from '../ledger/limits/limits.js';
+import type { Usage } from '../ledger/limits/limits.js';
+import type { TubeLimits } from '../api/limit-options.js';
 import type { Trace } from '../ledger/requests.js';
 import type { CopyView, ExplanationDetails } from './explanation.js';
 import { sentenceOf } from './sentences.js';

@@ -1,5 +1,6 @@
 import type { DeadLetter } from '../api/dead-letter.js';
-import { limitsOf, type TubeLimits, type Usage } from '../ledger/limits/limits.js';
+import { limitsOf, type Usage } from '../ledger/limits/limits.js';
+import type { TubeLimits } from '../api/limit-options.js';
 import type { Trace } from '../ledger/requests.js';
 import type {
   CopyView,

@@ -38,7 +38,7 @@ export class ClaimQueue {
   private surplusTimer: Timer | undefined;
 
   constructor(private readonly context: TubeContext) {
-    const { ledger, clock, budget, settleQueue, storedAs, gate, handling, life } = context;
+    const { ledger, clock, budget, settleQueue, storedAs, gate, life } = context;
     this.surfaced = new DueBuffer(clock, ledger, this);
     this.postponed = new DueBuffer(clock, ledger, this);
     this.batcher = new Batcher(ledger, clock, {
@@ -46,7 +46,8 @@ export class ClaimQueue {
       call: (batch, repeat) => {
         const settled = repeat ? NOTHING_SETTLED : settleQueue.take(storedAs);
         const requests = batch.map((delivery) => this.requestOf(delivery));
-        return ledger.claim(requests, { settled, sparedFrom: gate.sparedFrom, limits: handling.limits });
+        const { limits } = context.handling;
+        return ledger.claim(requests, { settled, sparedFrom: gate.sparedFrom, limits });
       },
       answered: (batch, answers, sent) => {
         for (let i = 0; i < batch.length; i++) endWait(batch[i]!, { answer: answers[i]!, sent });
@@ -179,7 +180,7 @@ export class ClaimQueue {
       // A job in another program's format is adopted, however many attempts that takes.
       attempts: foreign ? MAX_ATTEMPTS : (attempts ?? handling.attempts),
       timeout: handling.timeout,
-      permit: handling.limits && permitOf(handling.limits, ledgerGroup(header)),
+      permit: (delivery.permit = handling.limits && permitOf(handling.limits, ledgerGroup(header))),
       expiry:
         startBy === undefined
           ? undefined

@@ -26,16 +26,12 @@ export class LimitedCopies {
   private readonly waiting = new Map<string, Set<Delivery>>();
   /** Copies waiting for their turn under the rate limit. Some may no longer be held. */
   private readonly forTurn = new Set<Delivery>();
-  private readonly mostForTurn: number;
   private rest: { readonly by: LimitKind; readonly until: number; readonly timer: Timer } | undefined;
 
   constructor(
     private readonly context: TubeContext,
     private readonly claims: ClaimQueue,
-  ) {
-    const { interval } = context.handling.limits ?? {};
-    this.mostForTurn = interval === undefined ? Infinity : Math.ceil((RATE_WINDOW_MS * 1_000) / interval);
-  }
+  ) {}
 
   /** Number of copies that may be reserved now. */
   get room(): number {
@@ -77,6 +73,12 @@ export class LimitedCopies {
   close(): void {
     this.rest?.timer.cancel();
     this.rest = undefined;
+  }
+
+  /** Max copies held for their turn. */
+  private get mostForTurn(): number {
+    const { interval } = this.context.handling.limits ?? {};
+    return interval === undefined ? Infinity : Math.ceil((RATE_WINDOW_MS * 1_000) / interval);
   }
 
   private get hasRoom(): boolean {

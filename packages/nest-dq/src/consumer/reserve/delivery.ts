@@ -56,6 +56,8 @@ export class Delivery {
   waitingSince = 0;
   /** Whether it was claimed before. */
   wasClaimed = false;
+  /** The permit of its last claim; see `permitOf`. */
+  permit: string | undefined;
   /** Ends the wait for its claim; undefined while there is none. */
   endWait: ((claim: Claim | undefined) => void) | undefined;
   /** Index in the heap of the due buffer or of the waiting copies. */

@@ -42,7 +42,8 @@ export class ReserveBudget {
 
   constructor(
     private readonly clock: Clock,
-    readonly concurrency: number,
+    /** Number of slots. */
+    public concurrency: number,
   ) {
     this.movedAt = clock.now();
   }

@@ -16,7 +16,7 @@ export class Reserver implements Taker {
   constructor(
     private readonly context: TubeContext,
     private readonly claims: ClaimQueue,
-    private readonly limited: LimitedCopies | undefined,
+    private readonly limited: LimitedCopies,
   ) {
     this.nodes = context.cluster.nodes.map((node) => new ConsumerNode(context, node, this));
   }
@@ -72,7 +72,7 @@ export class Reserver implements Taker {
   // ── requests and events of the nodes ──
 
   room(): number {
-    const room = this.limited?.room ?? Infinity;
+    const room = this.limited.room;
     if (!this.open || room === 0) return 0;
     let asked = 0;
     for (const node of this.nodes) asked += node.asked;

@@ -5,6 +5,7 @@ import {
   DEFAULT_HANDLER_SETTINGS,
   resolveHandlerDefaults,
   resolveHandlerOptions,
+  slotsOf,
 } from './handler-settings.js';
 
 function refusal(options: unknown): string {
@@ -68,9 +69,9 @@ describe('resolveHandlerOptions', () => {
   });
 
   it('has no more runs in a process than the limit allows in all of them', () => {
-    expect(resolveHandlerOptions({ limit: { concurrency: 5 } }).concurrency).toBe(5);
-    expect(resolveHandlerOptions({ concurrency: 3, limit: { concurrency: 5 } }).concurrency).toBe(3);
-    expect(resolveHandlerOptions({ limit: { perGroup: 1 } }).concurrency).toBe(10);
+    expect(slotsOf(resolveHandlerOptions({ limit: { concurrency: 5 } }))).toBe(5);
+    expect(slotsOf(resolveHandlerOptions({ concurrency: 3, limit: { concurrency: 5 } }))).toBe(3);
+    expect(slotsOf(resolveHandlerOptions({ limit: { perGroup: 1 } }))).toBe(10);
   });
 
   it('refuses a limit as a default of all handlers', () => {

@@ -5,12 +5,15 @@ import { DqError, show, wrongValue } from '../../errors.js';
 import { checkCount, checkExpireAfter, refuseUnknown } from '../../api/job-options.js';
 import type { HandlerOptions } from '../../api/job.js';
 import { parseDuration } from '../../time/duration.js';
-import { limitsOf, type Limits, type TubeLimits } from '../../ledger/limits/limits.js';
-import { resolveLimit } from './limit-settings.js';
+import { limitsOf, type Limits } from '../../ledger/limits/limits.js';
+import type { TubeLimits } from '../../api/limit-options.js';
+import type { LimitChange } from '../../fleet/limit-changes.js';
+import { resolveLimit } from '../../api/limit-options.js';
 import type { BackoffFunction } from './outcome.js';
 
 /** Handler options, checked and completed with defaults. */
 export interface HandlerSettings {
+  /** Max concurrent runs in a process, unless `limit` has a lower one: see `slotsOf`. */
   readonly concurrency: number;
   readonly attempts: number;
   readonly backoff: ResolvedBackoff | BackoffFunction;
@@ -49,9 +52,8 @@ export function resolveHandlerOptions(
   refuseUnknown(options, new Set([...KNOWN, ...others]), 'handler');
   const { concurrency, attempts, backoff, timeout, expireAfter, onExpired, limit: given } = options;
   const limit = given === undefined ? undefined : resolveLimit(given);
-  const own = concurrency === undefined ? defaults.concurrency : checkCount('concurrency', concurrency);
   return {
-    concurrency: Math.min(own, limit?.concurrency ?? Infinity),
+    concurrency: concurrency === undefined ? defaults.concurrency : checkCount('concurrency', concurrency),
     attempts: attempts === undefined ? defaults.attempts : checkCount('attempts', attempts),
     backoff:
       backoff === undefined
@@ -65,6 +67,19 @@ export function resolveHandlerOptions(
     limit,
     limits: limit && limitsOf(limit),
   };
+}
+
+/** Returns how many runs a process runs at once. */
+export function slotsOf({ concurrency, limit }: HandlerSettings): number {
+  return Math.min(concurrency, limit?.concurrency ?? Infinity);
+}
+
+/** Returns the settings with what an operator changed. */
+export function changedBy(settings: HandlerSettings, change: LimitChange | undefined): HandlerSettings {
+  if (!change) return settings;
+  const { concurrency = settings.concurrency } = change;
+  const limit = change.limit ? { ...settings.limit, ...change.limit } : settings.limit;
+  return { ...settings, concurrency, limit, limits: limit && limitsOf(limit) };
 }
 
 /** Checks the defaults of all handlers in the same way. */

@@ -1,12 +1,10 @@
 import { RunSignal } from 'nest-handlers/context';
 import { startByOf } from '../../copies/expiry.js';
-import { ledgerGroup } from '../../copies/header.js';
 import { formatRef } from '../../copies/job-ref.js';
 import { DelayedJob, type JobRefText } from '../../api/job.js';
 import type { Seal } from '../../seal/seal.js';
 import type { StoredTube } from '../../api/tube.js';
 import type { Sent } from '../../ledger/batcher.js';
-import { permitOf } from '../../ledger/limits/limits.js';
 import type { ClaimAnswer, CompleteAnswer, RunRef } from '../../ledger/requests.js';
 import type { Delivery } from '../reserve/delivery.js';
 import type { HandlerSettings } from './handler-settings.js';
@@ -74,7 +72,7 @@ export class Run extends RunSignal {
     this.usableUntil = sent.at + lease - LEASE_RESERVE;
     const { header } = delivery;
     this.startBy = grant.startBy ?? (header.foreign ? undefined : startByOf(header, handling.expireAfter));
-    this.permit = handling.limits && permitOf(handling.limits, ledgerGroup(header));
+    this.permit = delivery.permit;
   }
 
   get id(): string {

@@ -1,4 +1,5 @@
 // The limits of a tube's runs: what claims request, and what the ledger reports.
+import type { TubeLimits } from '../../api/limit-options.js';
 
 /**
  * How many runs of a tube may start per time and run concurrently, over all processes. What is absent isn't limited. The limits
@@ -8,20 +9,6 @@ export interface Limits {
   /** Average time between the starts of two runs, in whole microseconds. */
   readonly interval?: number;
   /** Runs that may start at once after a quiet time. @default 1 */
-  readonly burst?: number;
-  /** Maximum concurrent runs. */
-  readonly concurrency?: number;
-  /** Maximum concurrent runs of jobs with the same group. */
-  readonly perGroup?: number;
-}
-
-/** The limits of a tube's runs, as in its handler's option `limit`. What is absent isn't limited. */
-export interface TubeLimits {
-  /** Maximum runs started per `per`. */
-  readonly rate?: number;
-  /** The period of `rate`, in ms. Present if `rate` is. */
-  readonly per?: number;
-  /** Runs that may start at once after a quiet time. Present if `rate` is. */
   readonly burst?: number;
   /** Maximum concurrent runs. */
   readonly concurrency?: number;

@@ -1,9 +1,22 @@
 import type { Duration } from 'nest-handlers/time';
-import { checkCount, refuseUnknown } from '../../api/job-options.js';
-import type { LimitOptions } from '../../api/job.js';
-import { wrongValue } from '../../errors.js';
-import type { TubeLimits } from '../../ledger/limits/limits.js';
-import { parseDuration } from '../../time/duration.js';
+import { checkCount, refuseUnknown } from './job-options.js';
+import type { LimitOptions } from './job.js';
+import { wrongValue } from '../errors.js';
+import { parseDuration } from '../time/duration.js';
+
+/** The limits of a tube's runs, as in its handler's option `limit`. What is absent isn't limited. */
+export interface TubeLimits {
+  /** Maximum runs started per `per`. */
+  readonly rate?: number;
+  /** The period of `rate`, in ms. Present if `rate` is. */
+  readonly per?: number;
+  /** Runs that may start at once after a quiet time. Present if `rate` is. */
+  readonly burst?: number;
+  /** Maximum concurrent runs. */
+  readonly concurrency?: number;
+  /** Maximum concurrent runs of jobs with the same group. */
+  readonly perGroup?: number;
+}
 
 const KNOWN = new Set(['rate', 'per', 'burst', 'concurrency', 'perGroup']);
 const DEFAULT_PER = 1_000;
