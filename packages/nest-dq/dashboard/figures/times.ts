@@ -15,8 +15,14 @@ function shownAt(at: number): Date {
 }
 
 /** The time of day if that is today, else with the date; with the year if that is another one. */
-export function timeText(at: number, now: number, language: string): string {
-  const clock = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' } as const;
+export function timeText(
+  at: number,
+  now: number,
+  language: string,
+  smallest: 'second' | 'minute' = 'second',
+): string {
+  const seconds = smallest === 'second' ? ({ second: '2-digit' } as const) : {};
+  const clock = { hour: '2-digit', minute: '2-digit', ...seconds, hourCycle: 'h23' } as const;
   const [shown, today] = [shownAt(at), shownAt(now)];
   if (Math.floor(shown.getTime() / DAY) === Math.floor(today.getTime() / DAY))
     return format(at, language, clock);

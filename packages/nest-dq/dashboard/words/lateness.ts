@@ -1,6 +1,6 @@
 import type { ForecastWire } from '../../src/dashboard/wire.js';
 import { t } from './language.js';
-import { count, duration, time } from './say.js';
+import { count, duration, minuteTime, time } from './say.js';
 
 type Capacity = NonNullable<ForecastWire['capacity']>;
 
@@ -15,21 +15,21 @@ export function capacityText(capacity: Capacity): string {
 export function latenessText({ capacity, late, stopped }: ForecastWire): string | undefined {
   if (!capacity || stopped) return undefined;
   if (late.length === 0) return t('late.none');
+  return spansText(late);
+}
+
+const MAX_SPANS = 3;
+
+/** The first times at which jobs start late, to a minute: a forecast isn't more exact. */
+export function spansText(late: ForecastWire['late']): string {
   const spans = late.slice(0, MAX_SPANS).map(({ from, to, upTo }) =>
     t('late.span', {
-      from: time(Date.parse(from)),
-      to: time(Date.parse(to)),
-      upTo: duration(roughly(upTo)),
+      from: minuteTime(Date.parse(from)),
+      to: minuteTime(Date.parse(to)),
+      upTo: duration(upTo),
     }),
   );
   const more = late.length - spans.length;
   if (more > 0) spans.push(t('late.more', { more: count(more) }));
   return spans.join(t('late.and'));
-}
-
-const MAX_SPANS = 3;
-
-/** To a minute: a forecast isn't more exact. */
-function roughly(ms: number): number {
-  return Math.max(1, Math.round(ms / 60_000)) * 60_000;
 }

@@ -33,6 +33,11 @@ export function time(at: number): string {
   return timeText(at, now.value, language.value);
 }
 
+/** To a minute, for what isn't known more exactly. */
+export function minuteTime(at: number): string {
+  return timeText(at, now.value, language.value, 'minute');
+}
+
 export function fullTime(at: number): string {
   return fullText(at, language.value);
 }

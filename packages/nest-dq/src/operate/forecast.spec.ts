@@ -4,7 +4,8 @@ import { embedded } from '../../spec-support/producing.js';
 import { LATENESS_CLASSES } from '../events/lateness-classes.js';
 import { FIRST_CLASS, PLACES } from '../events/tally.js';
 import type { TubeLimits } from '../api/limit-options.js';
-import { timesOf, type ForecastSpread } from './forecast.js';
+import type { StoredTube } from '../api/tube.js';
+import { DueCounts, partsOf, type ForecastSpread } from './forecast.js';
 import type { TimelineOptions } from './waiting-view.js';
 
 const MINUTE = 60_000;
@@ -58,7 +59,18 @@ describe('forecast', () => {
     const tenths = buckets.map(({ lateBy }) => Math.round((lateBy! / MINUTE) * 10) / 10);
     expect(tenths).toEqual([0, 0, 0, 2.8, 2, 1, 0, 0, 0.3, 0]);
     expect(late.map(({ from, to, upTo }) => [minute(from), minute(to), Math.round(upTo / MINUTE)])).toEqual([
-      [3, 5.17, 3],
+      [3, 5, 3],
+    ]);
+  });
+
+  it('has the same late times for all buckets, also after the last one', async () => {
+    const { forecast, at } = await withDue({ 3: 30, 70: 30 }, RATE);
+    const { late } = await forecast();
+    expect(late).toEqual([{ from: at(3), to: at(5), upTo: 3 * MINUTE }]);
+    expect((await forecast(undefined, { edges: [at(0.5), at(3.5)] })).late).toEqual(late);
+    expect((await forecast(undefined, { edges: [at(0), at(80)] })).late).toEqual([
+      ...late,
+      { from: at(70), to: at(72), upTo: 3 * MINUTE },
     ]);
   });
 
@@ -80,7 +92,8 @@ describe('forecast', () => {
     await clock.advance(2 * MINUTE);
     const { overdue, buckets } = await forecast(undefined, { edges: [at(0), at(1), at(4), at(5), at(9)] });
     expect(overdue).toBe(40);
-    expect(buckets.map(({ lateBy }) => lateBy)).toEqual([undefined, 4 * MINUTE, 2 * MINUTE, MINUTE]);
+    const lateBy = buckets.map((each) => each.lateBy && Math.round(each.lateBy / 10_000) * 10_000);
+    expect(lateBy).toEqual([undefined, 4 * MINUTE, 2 * MINUTE, MINUTE]);
   });
 
   it('tells how it would be if some jobs were spread', async () => {
@@ -126,15 +139,40 @@ describe('forecast', () => {
   });
 });
 
-describe('timesOf', () => {
-  it('has parts of at least ten seconds from now on, and none before', () => {
-    expect(timesOf([0, 60_000, 90_000], 60_000, [75_000, undefined])).toEqual([
-      0, 60_000, 70_000, 75_000, 80_000, 90_000,
-    ]);
+describe('partsOf', () => {
+  const HOUR = 60 * MINUTE;
+  const DAY = 24 * HOUR;
+  /** 600 jobs at once, and one each minute. */
+  const peak = 3 * HOUR + 30 * MINUTE;
+  const calls: number[] = [];
+  const due = () =>
+    new DueCounts(
+      {
+        dueBefore: async (_tube, times) => {
+          calls.push(times.length);
+          return times.map((at) => Math.floor(at / MINUTE) + (at > peak ? 600 : 0));
+        },
+      },
+      't' as StoredTube,
+    );
+
+  it('has the same parts whatever the last bucket is, with a peak to ten seconds', async () => {
+    const now = 61_234;
+    const parts = await partsOf(due(), now, now + HOUR, 20);
+    expect(parts).toEqual(await partsOf(due(), now, now + 2 * HOUR, 20));
+    expect(parts.find(({ from }) => from === peak)).toEqual({ from: peak, to: peak + 10_000, jobs: 600 });
+    expect(parts[0]!.from).toBe(now);
+    expect(parts.at(-1)!.to).toBeGreaterThanOrEqual(now + DAY);
   });
 
-  it('has at most some hundred, however long they are', () => {
-    const edges = Array.from({ length: 201 }, (_, i) => i * 86_400_000);
-    expect(timesOf(edges, 0, []).length).toBeLessThanOrEqual(601);
-  });
+  it.each([1, 30, 365])(
+    'asks some hundred times for %d days, with as many jobs as can run, too',
+    async (days) => {
+      calls.length = 0;
+      const parts = await partsOf(due(), 0, days * DAY, 1);
+      expect(parts.length).toBeLessThan(1_300);
+      expect(calls.length).toBeLessThanOrEqual(8);
+      expect(Math.max(...calls)).toBeLessThanOrEqual(201);
+    },
+  );
 });

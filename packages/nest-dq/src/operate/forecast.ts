@@ -6,7 +6,7 @@ import { checkObject } from '../producer/call-options.js';
 import { type Capacity, limitCapacity, lowerOf, measuredCapacity } from './capacity.js';
 import { bucketsOf } from './history-view.js';
 import { checkRange } from './letter-filter.js';
-import { type Arrivals, countSpread, lateSpans, latenessOf, type SpreadJobs } from './queue.js';
+import { type Arrivals, countSpread, lateSpans, latenessOf, longestIn, type SpreadJobs } from './queue.js';
 import { checkSpread } from './spread.js';
 import { type TubePause, type TubeSources, viewOfTube } from './tube-view.js';
 import { checkTimeline, type TimelineBucket, type TimelineOptions } from './waiting-view.js';
@@ -23,8 +23,9 @@ export interface Forecast {
   /** The buckets that were asked for. */
   readonly buckets: readonly ForecastBucket[];
   /**
-   * The times from now to the last bucket at which a job that comes due will start late by a minute or more, if nothing is added,
-   * fails or moves; `upTo`: the longest lateness, in ms. Empty if there are none, if `capacity` is absent, or if `stopped` is set.
+   * The times from now on at which a job that comes due will start late by a minute or more, if nothing is added, fails or moves;
+   * `upTo`: the longest lateness, in ms. All in whole minutes, and the same whatever the buckets are: those that begin before the
+   * end of the last one. Empty if there are none, if `capacity` is absent, or if `stopped` is set.
    */
   readonly late: readonly { readonly from: Date; readonly to: Date; readonly upTo: number }[];
   /** Set if nothing runs, with no end in sight: the tube is paused until somebody resumes it, or no process consumes it. */
@@ -56,9 +57,16 @@ export interface ForecastSources extends Omit<TubeSources, 'waiting'> {
 
 /** Lateness that is worth a warning, in ms. */
 const LATE_MS = 60_000;
-/** Each bucket is counted in parts, since jobs due at its start and at its end make a difference: not shorter than this, in ms. */
-const SHORTEST_PART_MS = 10_000;
-const MAX_PARTS = 600;
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+/** Looked ahead at least, in ms, so that a forecast for an hour tells when it ends. */
+const LEAST_AHEAD_MS = DAY;
+/**
+ * Jobs are counted in parts, which begin at multiples of their length: it makes a difference whether they are due at the start of
+ * one or at its end. In ms; each length is a multiple of the next one.
+ */
+const PARTS_MS = [DAY, 6 * 60 * MINUTE, 60 * MINUTE, 10 * MINUTE, MINUTE, 10_000] as const;
+const MAX_PARTS = 200;
 /** Times of one call. */
 const MAX_TIMES = 201;
 
@@ -77,15 +85,10 @@ export async function forecastOf(
     capacities.of(history, settings.prefix, tube),
   ]);
   const now = Math.ceil(ledger.tube(tube).now());
-  const times = timesOf(edges, now, [chosen?.from, chosen?.to]);
-  const before = await dueBefore(waiting, tube, times);
-  const spread = chosen && (await spreadOf(waiting, tube, chosen, now, before));
-  const dueAt = (at: number) => {
-    const counted = before.get(at)!;
-    return spread ? countSpread(counted, at, spread) : counted;
-  };
-  const spans = (list: readonly number[]): Arrivals[] =>
-    list.slice(1).map((to, i) => ({ from: list[i]!, to, jobs: dueAt(to) - dueAt(list[i]!) }));
+  const due = new DueCounts(waiting, tube);
+  const bounds = [chosen?.from, chosen?.to].filter((at) => at !== undefined && at >= 0) as number[];
+  await due.read([...edges, now, ...bounds]);
+  if (chosen) due.spread = await spreadOf(waiting, tube, chosen, now, due);
 
   const capacity = lowerOf(limitCapacity(view.limits), measured);
   const { paused } = view;
@@ -95,71 +98,129 @@ export async function forecastOf(
       : view.consumers === 0
         ? ('unconsumed' as const)
         : undefined;
-  const parts = spans(times.filter((at) => at >= now && at <= Math.max(now, edges.at(-1)!)));
-  const overdue = Math.round(dueAt(now));
+  const overdue = Math.round(due.at(now));
+  const end = edges.at(-1)!;
   const lateness =
     capacity && !stopped
-      ? latenessOf(parts, {
+      ? latenessOf(await partsOf(due, now, end, capacity.perMinute), {
           now,
           overdue,
           perMinute: capacity.perMinute,
           ...(paused?.until && { heldUntil: paused.until.getTime() }),
         })
-      : undefined;
-  const buckets = spans(edges).map(({ from, to, jobs }) => {
-    const lates = lateness?.filter((_, i) => parts[i]!.from < to && parts[i]!.to > from);
+      : [];
+  const buckets = due.between(edges).map(({ from, to, jobs }) => {
+    const lateBy = longestIn(lateness, from, to);
     return {
       from: new Date(from),
       to: new Date(to),
       jobs: Math.round(jobs),
-      ...(lates && lates.length > 0 && { lateBy: Math.round(Math.max(...lates)) }),
+      ...(lateBy !== undefined && { lateBy: Math.round(lateBy) }),
     };
   });
   return {
     ...(capacity && { capacity }),
     overdue,
     buckets,
-    late: (lateness ? lateSpans(parts, lateness, LATE_MS) : []).map(({ from, to, upTo }) => ({
-      from: new Date(from),
-      to: new Date(to),
-      upTo: Math.round(upTo),
-    })),
+    late: lateSpans(lateness, LATE_MS)
+      .filter(({ from }) => from < end)
+      .map(({ from, to, upTo }) => ({
+        from: new Date(inMinutes(from)),
+        to: new Date(Math.max(inMinutes(to), inMinutes(from) + MINUTE)),
+        upTo: inMinutes(upTo),
+      })),
     ...(stopped && { stopped }),
     ...(paused && { paused }),
   };
 }
 
-/** The edges, now, the given times, and from now on some within each bucket. In ascending order. */
-export function timesOf(
-  edges: readonly number[],
-  now: number,
-  more: readonly (number | undefined)[],
-): readonly number[] {
-  const times = new Set([...edges, now, ...more.filter((at) => at !== undefined && at >= 0)] as number[]);
-  const ahead = [now, ...edges.filter((edge) => edge > now)];
-  const most = Math.floor(MAX_PARTS / ahead.length);
-  for (const [i, to] of ahead.slice(1).entries()) {
-    const from = ahead[i]!;
-    const parts = Math.max(1, Math.min(most, Math.ceil((to - from) / SHORTEST_PART_MS)));
-    for (let part = 1; part < parts; part++) times.add(Math.round(from + ((to - from) * part) / parts));
-  }
-  return [...times].sort((a, b) => a - b);
+function inMinutes(ms: number): number {
+  return Math.round(ms / MINUTE) * MINUTE;
 }
 
-async function dueBefore(
-  waiting: WaitingJobs,
-  tube: StoredTube,
-  times: readonly number[],
-): Promise<ReadonlyMap<number, number>> {
-  const before = new Map<number, number>();
-  for (let first = 0; first < times.length; first += MAX_TIMES) {
-    const some = times.slice(first, first + MAX_TIMES);
-    const counts = await waiting.dueBefore(tube, some);
-    // Jobs move between two calls: a later time never has fewer.
-    for (const [i, at] of some.entries())
-      before.set(at, Math.max(counts[i]!, i + first > 0 ? before.get(times[i + first - 1]!)! : 0));
+/** The numbers of jobs that are due before some times: as they are, or once some are spread. */
+export class DueCounts {
+  /** Set once the counts that it depends on are read. */
+  spread: SpreadJobs | undefined;
+  private readonly before = new Map<number, number>();
+
+  constructor(
+    private readonly waiting: Pick<WaitingJobs, 'dueBefore'>,
+    private readonly tube: StoredTube,
+  ) {}
+
+  /** Rejects with `DQ_LEDGER_DOWN`. */
+  async read(times: readonly number[]): Promise<void> {
+    const unread = [...new Set(times)].filter((at) => !this.before.has(at)).toSorted((a, b) => a - b);
+    for (let first = 0; first < unread.length; first += MAX_TIMES) {
+      const some = unread.slice(first, first + MAX_TIMES);
+      const counts = await this.waiting.dueBefore(this.tube, some);
+      for (const [i, at] of some.entries()) this.before.set(at, counts[i]!);
+    }
   }
-  return before;
+
+  /** The number due before a time that was read. */
+  at(time: number): number {
+    const counted = this.counted(time);
+    return this.spread ? countSpread(counted, time, this.spread) : counted;
+  }
+
+  /** The same without the spread. */
+  counted(time: number): number {
+    return this.before.get(time)!;
+  }
+
+  /** The jobs between times that were read. Between two calls some may have moved, so no number is below 0. */
+  between(times: readonly number[]): Arrivals[] {
+    return times.slice(1).map((to, i) => {
+      const from = times[i]!;
+      return { from, to, jobs: Math.max(0, this.at(to) - this.at(from)) };
+    });
+  }
+}
+
+/**
+ * The jobs from now on, for a day at least, in parts that don't depend on what somebody looks at. Long parts are divided where the
+ * exact time of their jobs matters most.
+ */
+export async function partsOf(
+  due: DueCounts,
+  now: number,
+  end: number,
+  perMinute: number,
+): Promise<Arrivals[]> {
+  const least = Math.max(end, now + LEAST_AHEAD_MS) - now;
+  const longest = Math.ceil(least / MAX_PARTS / DAY) * DAY;
+  let length = PARTS_MS.findLast((each) => least / each < MAX_PARTS) ?? longest;
+  const last = Math.ceil((now + least) / length) * length;
+  let times = [now, ...multiples(length, now, last), last];
+  await due.read(times);
+  for (const shorter of PARTS_MS.filter((each) => each < length)) {
+    const error = ({ from, to, jobs }: Arrivals) => Math.min(to - from, (jobs * MINUTE) / perMinute);
+    const inexact = due
+      .between(times)
+      .filter((part) => error(part) > PARTS_MS.at(-1)! && isBetween(part.to - part.from, shorter, length))
+      .toSorted((a, b) => error(b) - error(a))
+      .slice(0, Math.floor((MAX_PARTS * shorter) / length));
+    if (inexact.length === 0) break;
+    times = [...times, ...inexact.flatMap(({ from, to }) => multiples(shorter, from, to))].toSorted(
+      (a, b) => a - b,
+    );
+    await due.read(times);
+    length = shorter;
+  }
+  return due.between(times);
+}
+
+function isBetween(each: number, above: number, atMost: number): boolean {
+  return each > above && each <= atMost;
+}
+
+/** The multiples of a length between two times. */
+function multiples(length: number, from: number, to: number): number[] {
+  const first = Math.floor(from / length) + 1;
+  const count = Math.max(0, Math.ceil(to / length) - first);
+  return Array.from({ length: count }, (_, i) => (first + i) * length);
 }
 
 interface Chosen {
@@ -189,10 +250,10 @@ async function spreadOf(
   tube: StoredTube,
   { from, to, stepOf }: Chosen,
   now: number,
-  dueBefore: ReadonlyMap<number, number>,
+  due: DueCounts,
 ): Promise<SpreadJobs | undefined> {
-  const before = from === undefined ? 0 : dueBefore.get(from)!;
-  const count = (to === undefined ? (await waiting.counts(tube)).listed : dueBefore.get(to)!) - before;
+  const before = from === undefined ? 0 : due.counted(from);
+  const count = (to === undefined ? (await waiting.counts(tube)).listed : due.counted(to)) - before;
   if (count <= 0) return undefined;
   const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
   const { jobs } = await waiting.page(tube, { ...range, limit: 1 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { countSpread, lateSpans, latenessOf } from './queue.js';
+import { countSpread, lateSpans, latenessOf, longestIn } from './queue.js';
 
 const MINUTE = 60_000;
 
@@ -17,22 +17,34 @@ describe('latenessOf', () => {
     ['a pause and what comes due in it', [10, 10, 10, 0], { heldUntil: 2 * MINUTE }, [2, 2, 2, 2]],
   ])('has %s', (_what, jobs, { overdue = 0, ...more }, late) => {
     const lateness = latenessOf(minutes(...jobs), { now: 0, overdue, perMinute: 10, ...more });
-    expect(lateness.map((each) => each / MINUTE)).toEqual(late);
+    const longest = lateness.map(({ from, to }) => longestIn(lateness, from, to)! / MINUTE);
+    expect(longest).toEqual(late);
   });
 });
 
 describe('lateSpans', () => {
-  it('joins spans that touch, with the longest lateness', () => {
-    const spans = minutes(0, 30, 0, 0, 0, 20, 0);
-    const lateness = latenessOf(spans, { now: 0, overdue: 0, perMinute: 10 });
-    expect(lateSpans(spans, lateness, MINUTE)).toEqual([
-      { from: 1 * MINUTE, to: 4 * MINUTE, upTo: 2 * MINUTE },
-      { from: 5 * MINUTE, to: 7 * MINUTE, upTo: 1 * MINUTE },
+  const late = (...jobs: readonly number[]) =>
+    lateSpans(latenessOf(minutes(...jobs), { now: 0, overdue: 0, perMinute: 10 }), MINUTE).map((span) =>
+      Object.values(span).map((each: number) => each / MINUTE),
+    );
+
+  it('begin and end where the lateness is that long, with the longest one', () => {
+    expect(late(0, 30, 0, 0, 0, 50, 0, 0, 0)).toEqual([
+      [1.5, 3, 2],
+      [5.25, 9, 4],
     ]);
   });
 
   it('are none where the lateness is small', () => {
-    expect(lateSpans(minutes(1, 1), [59_999, 0], MINUTE)).toEqual([]);
+    expect(late(19, 1)).toEqual([]);
+  });
+});
+
+describe('longestIn', () => {
+  it('is that of the time asked for, however long the spans are', () => {
+    const lateness = latenessOf(minutes(30, 0, 0), { now: 0, overdue: 0, perMinute: 10 });
+    const longest = (from: number, to: number) => longestIn(lateness, from * MINUTE, to * MINUTE);
+    expect([longest(0, 0.5), longest(1.5, 2.5), longest(3, 4)]).toEqual([MINUTE, 1.5 * MINUTE, undefined]);
   });
 });
 

@@ -18,6 +18,15 @@ export interface QueueState {
   readonly heldUntil?: number;
 }
 
+/** How late a job that is due in a span starts: at its start and at its end, and evenly in between. */
+export interface Lateness {
+  readonly from: number;
+  readonly to: number;
+  readonly atStart: number;
+  /** Below 0 if the tube has caught up before. */
+  readonly atEnd: number;
+}
+
 /** A span in which a job that comes due starts late. */
 export interface LateSpan {
   readonly from: number;
@@ -26,34 +35,49 @@ export interface LateSpan {
   readonly upTo: number;
 }
 
-/** For each span, how late a job that is due in it starts at most. */
 export function latenessOf(
   spans: readonly Arrivals[],
   { now, overdue, perMinute, heldUntil = now }: QueueState,
-): number[] {
+): Lateness[] {
   const each = 60_000 / perMinute;
   /** When the last of the jobs so far starts. */
   let free = Math.max(now, heldUntil) + overdue * each;
   return spans.map(({ from, to, jobs }) => {
     const atStart = Math.max(0, free - from);
-    free = Math.max(to, Math.max(free, from) + jobs * each);
-    return Math.max(atStart, free - to);
+    const end = Math.max(free, from) + jobs * each;
+    free = Math.max(to, end);
+    return { from, to, atStart, atEnd: end - to };
   });
 }
 
-/** The spans in which jobs start late by `least` or more, joined where they touch. */
-export function lateSpans(
-  spans: readonly Arrivals[],
-  lateness: readonly number[],
-  least: number,
-): LateSpan[] {
+/** The longest lateness of a job due from `from` to `to`; undefined if no span has such a time. */
+export function longestIn(lateness: readonly Lateness[], from: number, to: number): number | undefined {
+  const ends = lateness
+    .filter((each) => each.from < to && each.to > from)
+    .flatMap((each) => [
+      latenessAt(each, Math.max(from, each.from)),
+      latenessAt(each, Math.min(to, each.to)),
+    ]);
+  return ends.length === 0 ? undefined : Math.max(...ends);
+}
+
+function latenessAt({ from, to, atStart, atEnd }: Lateness, at: number): number {
+  return Math.max(0, atStart + ((atEnd - atStart) * (at - from)) / (to - from));
+}
+
+/** The times at which jobs start late by `least` or more, joined where they touch. */
+export function lateSpans(lateness: readonly Lateness[], least: number): LateSpan[] {
   const late: LateSpan[] = [];
-  for (const [i, { from, to }] of spans.entries()) {
-    const upTo = lateness[i]!;
+  for (const { from, to, atStart, atEnd } of lateness) {
+    const upTo = Math.max(atStart, atEnd);
     if (upTo < least) continue;
+    /** When the lateness is `least`, on its way up or down. */
+    const at = from + ((least - atStart) / (atEnd - atStart)) * (to - from);
+    const span = { from: atStart < least ? at : from, to: atEnd < least ? at : to, upTo };
     const last = late.at(-1);
-    if (last?.to === from) late[late.length - 1] = { from: last.from, to, upTo: Math.max(last.upTo, upTo) };
-    else late.push({ from, to, upTo });
+    if (last?.to === span.from)
+      late[late.length - 1] = { from: last.from, to: span.to, upTo: Math.max(last.upTo, upTo) };
+    else late.push(span);
   }
   return late;
 }
