@@ -1,12 +1,15 @@
 import { now } from '../state/live.js';
 import { t } from '../words/language.js';
 import { count, duration, percent, time } from '../words/say.js';
+import { shortened } from '../words/shortened.js';
 import type { WordKey } from '../words/words.js';
 import type { ClusterProblemWire, Entry, TubeProblemWire } from './entries.js';
 
 /** An entry in the language of the page. */
 export interface EntryWords {
   readonly what: string;
+  /** The same with all names in full, where `what` shortens or leaves out some. */
+  readonly whole?: string | undefined;
   /** The cause in a few words. */
   readonly detail?: string | undefined;
   readonly since?: number | undefined;
@@ -33,8 +36,9 @@ const FIXES: readonly string[] = [
   'lanes',
 ];
 const MINUTE = 60_000;
-/** Names that a line has room for. */
-const MAX_NAMES = 3;
+/** Names that a line has room for, and their characters. */
+const MAX_NAMES = 2;
+const MAX_LENGTH = 32;
 
 const CLUSTER_LINKS: Readonly<Record<ClusterProblemWire['code'], string>> = {
   'ledger-down': 'runbook.md#dqledgerdown',
@@ -144,18 +148,29 @@ function valueText(value: unknown): string {
 }
 
 function tubeWords(code: TubeProblemWire['code'], tubes: readonly TubeProblemWire[]): EntryWords {
-  const names = tubes.slice(0, MAX_NAMES).map(({ tube }) => tube);
-  const more = tubes.length - names.length;
-  if (more > 0) names.push(t('status.more', { more: count(more) }));
+  const names = tubes.map(({ tube }) => tube);
+  const shown = namesText(names);
+  const all = names.join(', ');
   const sum = (name: 'jobs' | 'due') => count(tubes.reduce((total, each) => total + each[name], 0));
   const jobs = { jobs: sum('jobs'), due: sum('due') };
   return {
-    what: `${causeText(code)}: ${names.join(', ')}`,
+    what: `${causeText(code)}: ${shown}`,
+    whole: shown === all ? undefined : `${causeText(code)}: ${all}`,
     detail: tubes.length === 1 ? detailText(tubes[0]!) : undefined,
     effect: effectOf(code, tubes, jobs),
     todo: code === 'ledger-down' ? '' : t(`todo.${code}`),
     link: DOCS + TUBE_LINKS[code],
   };
+}
+
+/** The first names, and how many there are besides. */
+function namesText(names: readonly string[]): string {
+  const tubes = names
+    .slice(0, MAX_NAMES)
+    .map((name) => shortened(name, MAX_LENGTH))
+    .join(', ');
+  const more = names.length - MAX_NAMES;
+  return more > 0 ? t('status.andMore', { tubes, more: count(more) }) : tubes;
 }
 
 function effectOf(

@@ -75,10 +75,10 @@ export function StatusBar() {
 
 /** A problem: since when, its effect, what to do. Screen readers don't hear the seconds pass. */
 export function Line({ entry, isFirst }: { readonly entry: Entry; readonly isFirst?: boolean }) {
-  const { what, detail, since, effect, todo, link } = wordsOf(entry);
+  const { what, whole, detail, since, effect, todo, link } = wordsOf(entry);
   return (
     <p class="problem" role={isFirst ? 'status' : undefined}>
-      <b>{what}</b>{' '}
+      <b title={whole}>{what}</b>{' '}
       {since !== undefined && (
         <span title={fullTime(since)}>
           {t('status.since', { time: time(since) })}{' '}

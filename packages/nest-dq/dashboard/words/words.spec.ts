@@ -13,6 +13,12 @@ describe('the catalogue', () => {
     for (const key of Object.keys(en) as (keyof typeof en)[])
       expect([key, places(zh[key])]).toEqual([key, places(en[key])]);
   });
+
+  it('says what to do for one tube and for several in the same words', () => {
+    const ofTubes = Object.entries(en).filter(([key]) => /^(todo|problem\.tube)\./.test(key));
+    expect(ofTubes.length).toBeGreaterThan(10);
+    for (const [, text] of ofTubes) expect(text).not.toMatch(/\b(its?|this tube|jobs wait)\b/i);
+  });
 });
 
 describe('fill', () => {
