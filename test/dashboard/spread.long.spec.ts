@@ -47,7 +47,9 @@ it('shows when jobs will start late, and spreads them', async () => {
   await page.getByText(/, up to 1[012]m/).waitFor();
   expect(await page.locator('rect.shade').count()).toBe(1);
   const dialog = await openSpread(page);
-  await dialog.getByText(/, up to 1[012]m/).waitFor();
+  const said = dialog.getByText(/, up to 1[012]m/);
+  await said.waitFor();
+  expect(await said.textContent()).toBe(await page.locator('main').getByText(/, up to 1[012]m/).textContent());
   await dialog.getByRole('textbox', { name: 'Over' }).fill('15m');
   await dialog.getByText('none by a minute or more').waitFor();
   expect(await accessibilityFindings(page)).toEqual([]);
@@ -66,6 +68,14 @@ it('shows when jobs will start late, and spreads them', async () => {
   await page.getByText('none by a minute or more').waitFor();
   const { acts } = await app.inspector.acts();
   expect(acts[0]).toMatchObject({ act: 'rescheduleMany', count: JOBS, on: { tube: MAILS } });
+});
+
+it('says on the timeline of all tubes which will be late', async () => {
+  const app = await withPeak();
+  const { page } = await browser.open(app.at('timeline', { span: 'day' }));
+  await page.getByText(/^mail.+ \d\d:\d\d to .*\d\d:\d\d, up to 1[012]m$/).waitFor();
+  await page.getByRole('definition').getByRole('link', { name: MAILS }).click();
+  await page.getByText('10 jobs a minute (rate limit)').waitFor();
 });
 
 it('says what is no duration, and spreads a range that was zoomed into', async () => {

@@ -18,6 +18,7 @@ export function Bars({
   span,
   layers,
   overlay = {},
+  nothing,
   chosen,
   tell,
   onChoose,
@@ -28,6 +29,8 @@ export function Bars({
   readonly span: Span;
   readonly layers: readonly Layer[];
   readonly overlay?: Overlay;
+  /** Said where all bars are empty; absent while that isn't known. */
+  readonly nothing?: string | undefined;
   readonly chosen: number | undefined;
   /** Returns a bar's description in words. */
   readonly tell: (bar: number) => string;
@@ -124,6 +127,7 @@ export function Bars({
           <LineAndMarks box={box} span={span} overlay={overlay} line={line} highest={marks.at(-1)!} />
         </svg>
       )}
+      {highest === 0 && nothing !== undefined && <p class="nothing">{nothing}</p>}
       {!drag && <Tooltip hover={hover} width={width} span={span} rows={(bar) => rowsOf(layers, bar)} />}
     </div>
   );

@@ -2,6 +2,7 @@ import { useRef } from 'preact/hooks';
 import { LATENESS_STEPS, stepMarks, stepOf } from '../figures/steps.js';
 import type { Span } from '../figures/scales.js';
 import { lateText } from '../words/late.js';
+import { t } from '../words/language.js';
 import { TimeAxis, ValueAxis, type Box } from './axes.js';
 import { Tooltip, useHover } from './tooltip.js';
 import { useWidth } from './width.js';
@@ -63,6 +64,7 @@ export function LatenessChart({
           ))}
         </svg>
       )}
+      {!small && known.length === 0 && <p class="nothing">{t('history.noRuns')}</p>}
       <Tooltip
         hover={hover}
         width={width}

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
-import type { ForecastWire, TimelinesWire } from '../../src/dashboard/wire.js';
+import type { ForecastWire, LateTubesWire, TimelinesWire } from '../../src/dashboard/wire.js';
 import { ActButton } from '../acts/act-button.js';
 import { askOnDemand } from './load-on-demand.js';
 import { Bars } from '../charts/bars.js';
@@ -22,7 +22,7 @@ import { live, now } from '../state/live.js';
 import { go, route } from '../state/router.js';
 import { hashOf } from '../state/route.js';
 import { t } from '../words/language.js';
-import { capacityText, latenessText } from '../words/lateness.js';
+import { capacityText, latenessText, spansText } from '../words/lateness.js';
 import { count, duration, time } from '../words/say.js';
 import { TimelineTable } from './timeline-table.js';
 
@@ -117,6 +117,7 @@ export function TimelinePage() {
           span={span}
           layers={layers}
           overlay={overlay}
+          nothing={data && t('timeline.nothing')}
           chosen={chosen}
           tell={tell}
           onChoose={setChosen}
@@ -125,6 +126,7 @@ export function TimelinePage() {
         />
         {layers.length + signs.length > 0 && <Legend entries={[...layers, ...signs]} />}
         {forecast && <Outlook forecast={forecast} />}
+        {tube === undefined && <LateTubes span={asked} query={{ span: name, from, to }} />}
         <p class="faint small">{t('timeline.keys')}</p>
         {(data?.others ?? 0) > 0 && (
           <p class="faint small">{t('timeline.others', { others: data!.others })}</p>
@@ -141,6 +143,7 @@ export function TimelinePage() {
               {t('timeline.zoom')}
             </button>
           </div>
+          {jobsAt(chosen) === 0 && <p class="empty">{t('timeline.nothing')}</p>}
           <ul class="links">
             {(data?.tubes ?? [])
               .filter(({ counts }) => (counts[chosen] ?? 0) > 0)
@@ -189,6 +192,54 @@ function Outlook({ forecast }: { readonly forecast: ForecastWire }) {
   );
 }
 
+/** Tubes named one by one. */
+const MAX_LATE = 3;
+/** Milliseconds between two forecasts for all tubes. */
+const FORECAST_MS = 60_000;
+
+/** The tubes whose jobs will start late, and when. Nothing if there are none. */
+function LateTubes({
+  span,
+  query,
+}: {
+  readonly span: Span;
+  readonly query: Readonly<Record<string, string | undefined>>;
+}) {
+  const turn = Math.floor(now.value / FORECAST_MS);
+  const about = JSON.stringify(query);
+  const { data } = useLoad(
+    (signal) => getData<LateTubesWire>('timeline/late', { edges: edgesText([span.from, span.to]) }, signal),
+    [turn, about],
+    `late ${about}`,
+  );
+  const tubes = (data ?? [])
+    .map(({ tube, late }) => ({ tube, late: late.filter(({ to }) => Date.parse(to) > span.from) }))
+    .filter(({ late }) => late.length > 0);
+  if (tubes.length === 0) return null;
+  const more = tubes.length - MAX_LATE;
+  return (
+    <Facts
+      facts={[
+        [
+          t('late'),
+          <>
+            {tubes.slice(0, MAX_LATE).map(({ tube, late }) => (
+              <div key={tube}>
+                <a href={hashOf(['timeline'], { ...query, tube })}>{tube}</a> {spansText(late)}
+              </div>
+            ))}
+            {more > 0 && <span class="faint">{t('late.tubes', { more: count(more) })}</span>}
+          </>,
+        ],
+      ]}
+    />
+  );
+}
+
+function edgesText(edges: readonly number[]): string {
+  return edges.map((at) => new Date(at).toISOString()).join(',');
+}
+
 interface Counts {
   readonly span: Span;
   /** Present if a tube is chosen. */
@@ -198,7 +249,7 @@ interface Counts {
 }
 
 async function loadCounts(tube: string | undefined, span: Span, signal: AbortSignal): Promise<Counts> {
-  const query = { edges: span.edges.map((at) => new Date(at).toISOString()).join(',') };
+  const query = { edges: edgesText(span.edges) };
   const countsOf = (buckets: readonly { readonly jobs: number }[]) => buckets.map(({ jobs }) => jobs);
   if (tube !== undefined) {
     const forecast = await getData<ForecastWire>(`tubes/${inPath(tube)}/forecast`, query, signal);

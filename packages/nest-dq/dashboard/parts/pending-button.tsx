@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { tell } from '../state/notice.js';
 
 /** A button that shows that what it began is not over yet. It keeps the focus, and does nothing meanwhile. */
 export function PendingButton({
@@ -17,7 +18,8 @@ export function PendingButton({
 }) {
   const [isPending, setPending] = useState(false);
   const press = async () => {
-    if (isPending || blocked !== undefined) return;
+    if (isPending) return;
+    if (blocked !== undefined) return tell(blocked); // a finger sees no title
     const work = onClick();
     if (!(work instanceof Promise)) return;
     setPending(true);

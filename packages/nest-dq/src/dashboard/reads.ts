@@ -22,6 +22,7 @@ import {
   kafkaFilter,
   kafkaLetter,
 } from './kafka.js';
+import { lateTubes } from './late-tubes.js';
 import { LETTER_PAGE, letterFilter, letterPage, withoutPayload } from './letters.js';
 import type { FinishedJob } from '../operate/finished-view.js';
 import type { ForecastSpread } from '../operate/forecast.js';
@@ -90,6 +91,10 @@ export const READS: Readonly<Record<string, Read>> = {
   timeline: {
     query: EDGES,
     read: ({ inspector }, query) => timelines(inspector, { edges: query.must('edges', times) }),
+  },
+  'timeline/late': {
+    query: EDGES,
+    read: ({ inspector }, query) => lateTubes(inspector, { edges: query.must('edges', times) }),
   },
   history: {
     query: ['tube', ...RANGE, 'minutes'],

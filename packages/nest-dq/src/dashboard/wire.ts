@@ -22,6 +22,7 @@ import type { PlannedSeries, SeriesRunView, SeriesView } from '../operate/series
 import type { PausedTube, ResumedTube } from '../operate/tube-pauses.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
 import type { JobPage, JobSummary, TimelineBucket } from '../operate/waiting-view.js';
+import type { LateTube } from './late-tubes.js';
 import type { KafkaActOptions, KafkaLetter, KafkaLetterSummary, KafkaPlace } from './kafka-cluster.js';
 
 /** `GET api/session`: the viewer and their permissions. */
@@ -80,6 +81,9 @@ export interface TimelinesWire {
   /** Number of other tubes. */
   readonly others: number;
 }
+
+/** `GET api/timeline/late?edges`: of the ten tubes with the most jobs, those that will be late, the first one first. */
+export type LateTubesWire = readonly AsJson<LateTube>[];
 
 /**
  * `GET api/history`: what happened, by minute or in steps of several. Lateness classes without
