@@ -67,6 +67,33 @@ it('acts on chosen jobs', async () => {
   await main.getByRole('link', { name: 'order-4' }).waitFor();
 }, 60_000);
 
+it('lists the jobs of all tubes, finds them by the start of their key, and acts on those of all tubes', async () => {
+  const app = await start();
+  await app.producer.delay(ORDERS, {}, '1h', { key: 'order-1' });
+  await app.producer.delay('bills', {}, '2h', { key: 'order-2' });
+  await app.producer.delay('bills', {}, '3h', { key: 'bill-3' });
+  const { page } = await browser.open(app.at('waiting'));
+  const main = page.getByRole('main');
+  const rows = main.getByRole('row');
+  await rows.filter({ hasText: 'bills' }).filter({ hasText: 'bill-3' }).waitFor();
+  await main.getByRole('button', { name: 'Revoke all matching' }).waitFor();
+  const field = main.getByRole('searchbox', { name: 'Key or ID begins with' });
+  await field.fill('order-');
+  await field.press('Enter');
+  await main.getByRole('link', { name: 'bill-3' }).waitFor({ state: 'detached' });
+  await main.getByRole('link', { name: 'order-2' }).waitFor();
+  expect(page.url()).toContain('key=order-');
+  expect(await main.getByRole('button', { name: 'Revoke all matching' }).count()).toBe(0);
+  await main.getByRole('checkbox', { name: 'Select all shown' }).check();
+  await main.getByRole('button', { name: 'Revoke', exact: true }).first().click();
+  const dialog = page.getByRole('dialog', { name: 'Revoke 2 selected jobs of 2 tubes?' });
+  await dialog.getByRole('button', { name: 'Revoke' }).click();
+  await page.getByText('2 of 2 changed').waitFor();
+  await field.fill('none');
+  await field.press('Enter');
+  await main.getByText('No waiting jobs match.').waitFor();
+}, 60_000);
+
 it('shows the new time of a job that was moved, in its row', async () => {
   const app = await start();
   await app.producer.delay(ORDERS, {}, '1h', { key: 'order-1' });

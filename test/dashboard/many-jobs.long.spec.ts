@@ -18,10 +18,11 @@ const A_LITTLE = 500;
 
 /** Each page that shows jobs, what it asks for, and a part that is there once it has read that. */
 const PAGES = [
-  { address: 'timeline', asks: ['timeline'], part: 'rect.tube' },
+  { address: 'timeline', asks: ['timeline', 'timeline/late'], part: 'rect.tube' },
   { address: 'tubes', asks: ['history/tubes'], part: 'main tbody a' },
   { address: `tubes/${ORDERS}`, asks: [`tubes/${ORDERS}`, 'history'], part: 'main dl' },
   { address: `waiting?tube=${ORDERS}`, asks: [`tubes/${ORDERS}/jobs`], part: 'main tbody a' },
+  { address: 'waiting?key=none', asks: ['jobs'], part: 'main .empty' },
   { address: 'dead', asks: ['dead/groups'], part: 'main tbody a' },
   { address: `dead?tube=${GIVES_UP}`, asks: [`tubes/${GIVES_UP}/dead`], part: 'main tbody a' },
 ];

@@ -110,6 +110,12 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     expect(
       (await data(`tubes/mails/jobs?limit=1&cursor=${encodeURIComponent(page.cursor)}`)).jobs,
     ).toHaveLength(1);
+    const first = await data('jobs?limit=1');
+    expect(first).toMatchObject({ jobs: [{ id, tube: 'mails' }], listed: 3, looked: 1 });
+    expect((await data(`jobs?cursor=${encodeURIComponent(first.cursor)}`)).jobs).toHaveLength(2);
+    const prefix = `prefix=${id.slice(0, 20)}`;
+    expect((await data(`tubes/mails/jobs?${prefix}`)).jobs).toMatchObject([{ id }]);
+    expect(await data(`timeline/late?${edgesAt(0, 4)}`)).toEqual([]);
     expect(await data(`tubes/mails/timeline?${edgesAt(0, 1, 2, 3, 4)}`)).toMatchObject([
       { jobs: 1 },
       { jobs: 1 },

@@ -106,15 +106,17 @@ function askForTime(title: string, work: (when: OwnTime) => Promise<Error | unde
   );
 }
 
-/** Asks for the new time of many, counts them, and moves them. */
-export function moveMany(tube: string, filter: WaitingFilterWire, after: () => void): void {
+/** Asks for the new time of many of one tube or of several, counts them, and moves them. */
+export function moveMany(tubes: readonly string[], filter: WaitingFilterWire, after: () => void): void {
+  const acts = (when: NewTimeWire) =>
+    tubes.map((tube) => ({ name: 'rescheduleMany' as const, body: { tube, filter, when } }));
   showDialog(
-    <Dialog title={titleOf([{ name: 'rescheduleMany', body: { tube, filter, when: { later: '' } } }])}>
+    <Dialog title={titleOf(acts({ later: '' }))}>
       <NewTimeForm
         act="rescheduleMany"
         kinds={['later', 'earlier', 'delay', 'at', 'spread']}
         work={async (when) => {
-          askBulk([{ name: 'rescheduleMany', body: { tube, filter, when } }], after);
+          askBulk(acts(when), after);
           return undefined;
         }}
       />

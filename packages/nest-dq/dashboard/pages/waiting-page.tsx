@@ -15,12 +15,13 @@ import { Failure } from '../parts/failure.js';
 import { JobState } from '../parts/job-state.js';
 import { Refresh, useLiveList } from '../parts/live-list.js';
 import { More } from '../parts/more.js';
+import type { Paged } from '../parts/pages.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { TimeFields } from '../parts/time-fields.js';
 import { TubeSelect } from '../parts/tube-select.js';
+import { useTypedText } from '../parts/typed-text.js';
 import { act, getData, inPath } from '../server/requests.js';
-import { useFirstTube } from '../state/first-tube.js';
 import { live, now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import { go, route } from '../state/router.js';
@@ -35,18 +36,18 @@ const BY_DUE = {
 const nameOf = ({ id, key }: JobSummaryWire) => key ?? id;
 const STATES = ['all', 'waiting', 'due', 'retrying'] as const;
 
-/** The jobs of a tube that wait, the first due first. */
+/** The jobs that wait, of one tube or of all, the first due first. */
 export function WaitingPage() {
   const { query } = route.value;
-  const tube = useFirstTube('waiting', ({ waiting }) => waiting);
-  const { state, from, to } = query;
+  const { tube, state, key, from, to } = query;
+  const keyInput = useTypedText(key ?? '');
   const show = (changed: Readonly<Record<string, string | undefined>>) =>
-    go(['waiting'], { tube, state, from, to, ...changed });
+    go(['waiting'], { tube, state, key, from, to, ...changed });
   return (
     <>
       <div class="title">
         <h1>{t('nav.waiting')}</h1>
-        <TubeSelect value={tube} onChange={(each) => show({ tube: each })} />
+        <TubeSelect all value={tube} onChange={(each) => show({ tube: each })} />
         <Choice
           label={t('state')}
           value={STATES.find((each) => each === state) ?? 'all'}
@@ -56,22 +57,33 @@ export function WaitingPage() {
           }))}
           onChange={(each) => show({ state: each === 'all' ? undefined : each })}
         />
+        <input
+          ref={keyInput}
+          type="search"
+          aria-label={t('waiting.key')}
+          placeholder={t('waiting.key')}
+          onChange={({ currentTarget }) => show({ key: currentTarget.value || undefined })}
+        />
         <TimeFields direction="next" from={from} to={to} onChange={show} />
       </div>
-      {tube === undefined ? (
-        <p class="empty">{t(live.value ? 'tubes.none' : 'loading')}</p>
-      ) : (
-        <Jobs key={JSON.stringify([tube, state, from, to])} tube={tube} shown={{ state, from, to }} />
-      )}
+      <Jobs
+        key={JSON.stringify([tube, state, key, from, to])}
+        tube={tube}
+        prefix={key}
+        shown={{ state, from, to }}
+      />
     </>
   );
 }
 
 function Jobs({
   tube,
+  prefix,
   shown,
 }: {
-  readonly tube: string;
+  readonly tube: string | undefined;
+  /** Start of the key or the id. */
+  readonly prefix: string | undefined;
   readonly shown: {
     readonly state?: string | undefined;
     readonly from?: string | undefined;
@@ -81,10 +93,10 @@ function Jobs({
   const [counted, setCounted] = useState<Pick<JobPageWire, 'listed' | 'about'>>();
   const list = useLiveList<JobSummaryWire>(
     async (query, signal) => {
-      const path = `tubes/${inPath(tube)}/jobs`;
-      const { jobs, ...rest } = await getData<JobPageWire>(path, { ...shown, ...query }, signal);
+      const path = tube === undefined ? 'jobs' : `tubes/${inPath(tube)}/jobs`;
+      const { jobs, ...rest } = await getData<JobPageWire>(path, { ...shown, prefix, ...query }, signal);
       if (!signal.aborted) setCounted(rest);
-      return { items: jobs, cursor: rest.cursor };
+      return { items: jobs, cursor: rest.cursor, looked: rest.looked };
     },
     [],
     BY_DUE,
@@ -95,7 +107,9 @@ function Jobs({
   const present = list.items.filter((job) => !list.isGone(job));
   const choosing = useChoosing(present, BY_DUE.idOf, nameOf);
   const chosen = choosing.chosen.map(({ ref }) => ({ ref }));
-  const what = { tube, jobs: count(chosen.length) };
+  const what = { tube: tubesText(choosing.chosen), jobs: count(chosen.length) };
+  const tubes = tube === undefined ? tubesWithJobs(list.items) : [tube];
+  const { looked = 0 } = list;
   const again = () => {
     choosing.clear();
     list.again();
@@ -133,17 +147,22 @@ function Jobs({
             />
           </>
         )}
-        {list.items.length > 0 && (
+        {list.items.length > 0 && prefix === undefined && (
           <>
             <ActButton
               act="rescheduleMany"
               label={t('act.rescheduleMany')}
-              onClick={() => moveMany(tube, filter(), list.again)}
+              onClick={() => moveMany(tubes, filter(), list.again)}
             />
             <ActButton
               act="revokeMany"
               label={t('act.revokeMany')}
-              onClick={() => askBulk([{ name: 'revokeMany', body: { tube, filter: filter() } }], list.again)}
+              onClick={() =>
+                askBulk(
+                  tubes.map((each) => ({ name: 'revokeMany', body: { tube: each, filter: filter() } })),
+                  list.again,
+                )
+              }
             />
           </>
         )}
@@ -153,10 +172,13 @@ function Jobs({
         rows={list.items}
         keyOf={({ id }) => id}
         classOf={(job) => (list.isGone(job) ? 'gone' : undefined)}
-        empty={list.error ? '' : t(list.loading ? 'loading' : 'waiting.none')}
+        empty={list.error ? '' : emptyText(list)}
         columns={[
           ...(canAct ? [choosing.column] : []),
           { head: t('job.due'), place: 'end', cell: ({ dueAt }) => <Time at={dueAt} relative /> },
+          ...(tube === undefined
+            ? [{ head: t('tube'), cell: (job: JobSummaryWire) => <span class="long">{job.tube}</span> }]
+            : []),
           {
             head: t('job.keyOrId'),
             place: 'lead',
@@ -183,14 +205,43 @@ function Jobs({
                   quiet: true,
                   cell: (job: JobSummaryWire) =>
                     !list.isGone(job) && (
-                      <JobButtons job={{ ref: job.ref }} tube={tube} name={nameOf(job)} after={list.again} />
+                      <JobButtons
+                        job={{ ref: job.ref }}
+                        tube={job.tube}
+                        name={nameOf(job)}
+                        after={list.again}
+                      />
                     ),
                 },
               ]
             : []),
         ]}
       />
+      {prefix !== undefined && list.more && !list.loading && counted && (
+        <p class="faint small">
+          {t('waiting.looked', { looked: count(looked), listed: count(counted.listed) })}
+        </p>
+      )}
       <More list={list} />
     </>
   );
+}
+
+function emptyText({ loading, more, looked }: Paged<unknown>): string {
+  if (loading) return t('loading');
+  return more ? t('waiting.noneYet', { looked: count(looked) }) : t('waiting.none');
+}
+
+/** The tube of chosen jobs, or how many there are. */
+function tubesText(jobs: readonly JobSummaryWire[]): string {
+  const tubes = [...new Set(jobs.map(({ tube }) => tube))];
+  return tubes.length === 1 ? tubes[0]! : t('palette.allTubes', { tubes: count(tubes.length) });
+}
+
+/** All tubes that have waiting jobs. */
+function tubesWithJobs(jobs: readonly JobSummaryWire[]): readonly string[] {
+  const known = (live.peek()?.tubes?.tubes ?? []).filter(
+    ({ waiting = 0, due = 0, listed = 0 }) => Math.max(waiting + due, listed) > 0,
+  );
+  return [...new Set([...known, ...jobs].map(({ tube }) => tube))];
 }

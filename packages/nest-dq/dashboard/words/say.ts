@@ -33,6 +33,11 @@ export function time(at: number): string {
   return timeText(at, now.value, language.value);
 }
 
+/** Without seconds where there are none, as in the edges of a chart. */
+export function roundTime(at: number): string {
+  return at % 60_000 === 0 ? minuteTime(at) : time(at);
+}
+
 /** To a minute, for what isn't known more exactly. */
 export function minuteTime(at: number): string {
   return timeText(at, now.value, language.value, 'minute');

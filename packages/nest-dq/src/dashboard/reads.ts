@@ -28,7 +28,12 @@ import type { FinishedJob } from '../operate/finished-view.js';
 import type { ForecastSpread } from '../operate/forecast.js';
 import type { DqInspector } from '../operate/inspector.js';
 import type { TubeView } from '../operate/tube-view.js';
-import { checkTimeline, type TimelineBucket, type TimelineOptions } from '../operate/waiting-view.js';
+import {
+  checkTimeline,
+  type JobFilter,
+  type TimelineBucket,
+  type TimelineOptions,
+} from '../operate/waiting-view.js';
 import { isRefText } from '../copies/job-ref.js';
 import type { SearchResult } from '../operate/search.js';
 
@@ -48,6 +53,7 @@ export interface Read {
 }
 
 const RANGE = ['from', 'to'] as const;
+const JOB_PAGE = ['state', ...RANGE, 'prefix', 'cursor', 'limit', 'brief'] as const;
 const EDGES = ['edges'] as const;
 const SPREAD = ['dueFrom', 'dueTo', 'spread', 'perMinute'] as const;
 
@@ -56,16 +62,16 @@ export const READS: Readonly<Record<string, Read>> = {
   tubes: { query: [], read: ({ inspector }) => inspector.tubes() },
   'tubes/:tube': { query: [], read: ({ inspector }, _, tube) => inspector.tube(tube) },
   'tubes/:tube/jobs': {
-    query: ['state', ...RANGE, 'cursor', 'limit', 'brief'],
+    query: JOB_PAGE,
     read: ({ inspector }, query, tube) =>
-      inspector.jobs(tube, {
-        ...query.part('state', anything<'due'>),
-        ...query.part('from', time),
-        ...query.part('to', time),
-        ...query.part('cursor', text),
-        ...query.part('limit', number),
-        keys: !query.part('brief', isSet).brief,
-      }),
+      query.has('prefix')
+        ? inspector.jobsPage({ tube, filter: jobFilter(query), ...query.part('prefix', text) })
+        : inspector.jobs(tube, jobFilter(query)),
+  },
+  jobs: {
+    query: JOB_PAGE,
+    read: ({ inspector }, query) =>
+      inspector.jobsPage({ filter: jobFilter(query), ...query.part('prefix', text) }),
   },
   'tubes/:tube/finished': {
     query: [...RANGE, 'cursor', 'limit'],
@@ -186,6 +192,17 @@ export const READS: Readonly<Record<string, Read>> = {
     },
   },
 };
+
+function jobFilter(query: Input): JobFilter {
+  return {
+    ...query.part('state', anything<'due'>),
+    ...query.part('from', time),
+    ...query.part('to', time),
+    ...query.part('cursor', text),
+    ...query.part('limit', number),
+    keys: !query.part('brief', isSet).brief,
+  };
+}
 
 /** The jobs of a forecast that are spread; undefined if none are. */
 function spreadIn(query: Input): ForecastSpread | undefined {

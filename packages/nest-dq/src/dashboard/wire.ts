@@ -12,6 +12,7 @@ import type { DeadGroup, DeadGroups } from '../operate/dead-view.js';
 import type { Forecast } from '../operate/forecast.js';
 import type { HistoryBucket, TubeHistory } from '../operate/history-view.js';
 import type { MoveExample } from '../operate/bulk.js';
+import type { JobsPage } from '../operate/jobs-page.js';
 import type { NodeView } from '../operate/node-view.js';
 import type { Problems } from '../operate/problems.js';
 import type { ProcessView } from '../operate/processes.js';
@@ -54,8 +55,8 @@ export interface EnvironmentWire {
 type TubeListWire = AsJson<TubeList>;
 /** `GET api/tubes/:tube`. */
 export type TubeWire = AsJson<TubeView>;
-/** `GET api/tubes/:tube/jobs`. */
-export type JobPageWire = AsJson<JobPage>;
+/** `GET api/tubes/:tube/jobs`, and `GET api/jobs` for all tubes. `looked` is absent for one tube without `prefix`. */
+export type JobPageWire = AsJson<JobPage> & Partial<Pick<JobsPage, 'looked'>>;
 /** One of its jobs. */
 export type JobSummaryWire = AsJson<JobSummary>;
 

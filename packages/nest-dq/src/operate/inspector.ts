@@ -26,6 +26,7 @@ import {
   waitingPage,
 } from './waiting-view.js';
 import { Capacities, type Forecast, forecastOf, type ForecastSpread } from './forecast.js';
+import { jobsPage, type JobsPage } from './jobs-page.js';
 import { payloadOf, type JobPayload } from './job-payload.js';
 import { type PrefixSearchResult, searchPrefix } from './prefix-search.js';
 import { searchJobs, type SearchResult } from './search.js';
@@ -206,6 +207,11 @@ export class ClusterInspector extends DqInspector {
     const page = await waitingPage({ ...source, keysOf: keys }, filter);
     const { waiting: toCome, due } = await viewOfTube({ ...this.parts, waiting: undefined }, storedAs);
     return { ...page, ...(toCome !== undefined && due !== undefined && { about: toCome + due }) };
+  }
+
+  /** For lists of the jobs of several tubes, or of those whose key begins so: see `jobsPage`. */
+  async jobsPage(query: Parameters<typeof jobsPage>[1]): Promise<JobsPage> {
+    return jobsPage(this.parts, query);
   }
 
   override async finished(tube: string | Tube, filter?: FinishedFilter): Promise<FinishedPage> {

@@ -114,19 +114,7 @@ export async function waitingPage(
   filter: JobFilter | undefined,
 ): Promise<Omit<JobPage, 'about'>> {
   const { waiting, tube, now, keysOf } = source;
-  const given = checkObject('the filter', filter, ['state', 'from', 'to', 'cursor', 'limit', 'keys']);
-  const { state, limit = 50, cursor, keys = false } = given;
-  if (typeof keys !== 'boolean') throw wrongValue('DQ_BAD_OPTION', '`keys`', keys, 'true or false');
-  checkBetween('limit', limit, 1, MAX_JOBS);
-  const states: readonly unknown[] = [undefined, 'waiting', 'due', 'retrying'];
-  if (!states.includes(state))
-    throw wrongValue('DQ_BAD_OPTION', '`state`', state, "'waiting', 'due' or 'retrying'");
-  const from = given.from === undefined ? -Infinity : parseWhen(given.from);
-  const to = given.to === undefined ? Infinity : parseWhen(given.to);
-  // Only this part of the list has to be looked at.
-  const least = state === 'waiting' ? Math.max(from, now) : from;
-  const most = state === 'due' ? Math.min(to, now) : to;
-  const bounds = { ...(least > -Infinity && { from: least }), ...(most < Infinity && { to: most }) };
+  const { state, limit, cursor, keys, bounds } = checkJobFilter(filter, now);
   let after = cursor === undefined ? undefined : readPosition(cursor);
   const found: WaitingJob[] = [];
   const { listed } = await waiting.counts(tube);
@@ -146,6 +134,23 @@ export async function waitingPage(
     return { ...summaryOf({ ...job, key }, source), ...(key !== undefined && { key }) };
   });
   return { jobs, ...(after && { cursor: formatCursor(after.due, after.id) }), listed };
+}
+
+/** A filter of jobs, and the part of the list that has to be looked at. Throws `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
+export function checkJobFilter(filter: JobFilter | undefined, now: number) {
+  const given = checkObject('the filter', filter, ['state', 'from', 'to', 'cursor', 'limit', 'keys']);
+  const { state, limit = 50, cursor, keys = false } = given;
+  if (typeof keys !== 'boolean') throw wrongValue('DQ_BAD_OPTION', '`keys`', keys, 'true or false');
+  checkBetween('limit', limit, 1, MAX_JOBS);
+  const states: readonly unknown[] = [undefined, 'waiting', 'due', 'retrying'];
+  if (!states.includes(state))
+    throw wrongValue('DQ_BAD_OPTION', '`state`', state, "'waiting', 'due' or 'retrying'");
+  const from = given.from === undefined ? -Infinity : parseWhen(given.from);
+  const to = given.to === undefined ? Infinity : parseWhen(given.to);
+  const least = state === 'waiting' ? Math.max(from, now) : from;
+  const most = state === 'due' ? Math.min(to, now) : to;
+  const bounds = { ...(least > -Infinity && { from: least }), ...(most < Infinity && { to: most }) };
+  return { state, limit, cursor, keys, bounds };
 }
 
 /** Returns the edges of the buckets, in ms since 1970. Throws `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
@@ -199,11 +204,11 @@ export function summaryOf(
   };
 }
 
-function stateOf({ attempt, due }: WaitingJob, now: number): WaitingState {
+export function stateOf({ attempt, due }: WaitingJob, now: number): WaitingState {
   return attempt > 0 ? 'retrying' : due < now ? 'due' : 'waiting';
 }
 
-function readPosition(cursor: string): WaitingPosition {
+export function readPosition(cursor: string): WaitingPosition {
   const [due, id] = parseCursor(cursor, 'the previous page', ['number', 'string']);
   return { due, id };
 }

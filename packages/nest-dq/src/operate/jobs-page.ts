@@ -1,0 +1,138 @@
+import { storedTube, type StoredTube, type Tube } from '../api/tube.js';
+import type { WaitingJobs } from '../ledger/waiting/waiting-jobs.js';
+import { formatCursor } from '../producer/cursor.js';
+import { someAtOnce } from './bulk.js';
+import { namesOfTubes, type TubeSources } from './tube-view.js';
+import {
+  checkJobFilter,
+  type JobFilter,
+  type JobPage,
+  keysOf,
+  readPosition,
+  stateOf,
+  summaryOf,
+} from './waiting-view.js';
+import { type TubeJob, WaitingWalk } from './waiting-walk.js';
+
+interface JobsSources extends TubeSources {
+  readonly waiting: WaitingJobs;
+}
+
+/** Query of a page of waiting jobs. */
+interface JobsPageQuery {
+  readonly filter: JobFilter;
+  /** @default all tubes, at most 1,000 */
+  readonly tube?: string | Tube | undefined;
+  /** Start of the key, or of the id. @default any */
+  readonly prefix?: string | undefined;
+}
+
+/** A page of the waiting jobs of several tubes. */
+export interface JobsPage extends Omit<JobPage, 'about'> {
+  /** Number of jobs looked at for this page. */
+  readonly looked: number;
+}
+
+/** Jobs looked at by one call, and how many of them at once. */
+const MAX_LOOKED = 1_000;
+const BATCH = 100;
+/** Time in ms after which no more keys are read. */
+const LIMIT_MS = 400;
+/** Max further pages of the tubes. */
+const MAX_PAGES = 100;
+const SMALLEST_PAGE = 10;
+/** Tubes asked concurrently. */
+const AT_ONCE = 50;
+
+/**
+ * Resolves with waiting jobs of one tube, or of all, by due time. Keys are only in the copies, so with a prefix it reads a copy of
+ * each job that has one: of up to 1,000 jobs, for less than half a second, after which `cursor` continues. Rejects with
+ * `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_BAD_TUBE`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+ */
+export async function jobsPage(
+  sources: JobsSources,
+  { filter, tube, prefix }: JobsPageQuery,
+): Promise<JobsPage> {
+  const { waiting, ledger, clock, settings, cluster } = sources;
+  const end = clock.now() + LIMIT_MS;
+  const now = ledger.now();
+  const { limit, keys, cursor, state, bounds } = checkJobFilter(filter, now);
+  const all = tube === undefined ? (await namesOfTubes(sources)).tubes : [storedTube(tube, settings.prefix)];
+  const { tubes, listed } = await tubesWithJobs(waiting, all);
+  const size = Math.max(SMALLEST_PAGE, Math.ceil((2 * limit) / Math.max(1, tubes.length)));
+  const walk = new WaitingWalk(
+    waiting,
+    { ...bounds, limit: prefix === undefined ? Math.min(BATCH, size) : BATCH },
+    MAX_PAGES,
+  );
+  await walk.begin(tubes, cursor === undefined ? undefined : readPosition(cursor));
+  const found: (TubeJob & { readonly key?: string | undefined })[] = [];
+  let [looked, rest] = [0, 0];
+  let position = walk.position;
+  do {
+    const most = prefix === undefined ? limit - found.length : BATCH;
+    const batch = await some(walk, Math.min(most, MAX_LOOKED - looked));
+    if (batch.length === 0) break;
+    rest = batch.length;
+    const keyOf = prefix === undefined && !keys ? undefined : await keysByTube(sources, batch);
+    for (const each of batch) {
+      if (found.length === limit) break;
+      [looked, rest] = [looked + 1, rest - 1];
+      position = { due: each.job.due, id: each.job.id };
+      const key = keyOf?.(each);
+      const isWanted = state === undefined || stateOf(each.job, now) === state;
+      const begins = prefix === undefined || key?.startsWith(prefix) || each.job.id.startsWith(prefix);
+      if (isWanted && begins) found.push({ ...each, key });
+    }
+  } while (found.length < limit && looked < MAX_LOOKED && clock.now() < end);
+  // A walk may end further than at its last job, as pages may have none.
+  if (rest === 0) position = walk.position;
+  const isOver = rest === 0 && !walk.goesOn;
+  const { seal } = cluster.settings;
+  return {
+    jobs: found.map(({ tube: of, job, key }) => ({
+      ...summaryOf({ ...job, key }, { tube: of, prefix: settings.prefix, seal, now }),
+      ...(key !== undefined && { key }),
+    })),
+    ...(!isOver && position && { cursor: formatCursor(position.due, position.id) }),
+    listed,
+    looked,
+  };
+}
+
+async function tubesWithJobs(
+  waiting: WaitingJobs,
+  all: readonly StoredTube[],
+): Promise<{ readonly tubes: StoredTube[]; readonly listed: number }> {
+  const tubes: StoredTube[] = [];
+  let listed = 0;
+  await someAtOnce(all, AT_ONCE, async (tube) => {
+    const counts = await waiting.counts(tube);
+    if (counts.listed > 0) tubes.push(tube);
+    listed += counts.listed;
+  });
+  return { tubes, listed };
+}
+
+async function some(walk: WaitingWalk, most: number): Promise<TubeJob[]> {
+  const jobs: TubeJob[] = [];
+  while (jobs.length < most) {
+    const next = await walk.next();
+    if (!next) break;
+    jobs.push(next);
+  }
+  return jobs;
+}
+
+async function keysByTube(
+  sources: JobsSources,
+  jobs: readonly TubeJob[],
+): Promise<(job: TubeJob) => string | undefined> {
+  const tubes = [...new Set(jobs.map(({ tube }) => tube))];
+  const keys = tubes.map(async (tube) => {
+    const ofTube = jobs.filter((each) => each.tube === tube).map(({ job }) => job);
+    return [tube, await keysOf(sources, tube, ofTube)] as const;
+  });
+  const byTube = new Map(await Promise.all(keys));
+  return ({ tube, job }) => byTube.get(tube)?.get(job.id);
+}
