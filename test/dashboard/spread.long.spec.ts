@@ -49,7 +49,12 @@ it('shows when jobs will start late, and spreads them', async () => {
   const dialog = await openSpread(page);
   const said = dialog.getByText(/, up to 1[012]m/);
   await said.waitFor();
-  expect(await said.textContent()).toBe(await page.locator('main').getByText(/, up to 1[012]m/).textContent());
+  expect(await said.textContent()).toBe(
+    await page
+      .locator('main')
+      .getByText(/, up to 1[012]m/)
+      .textContent(),
+  );
   await dialog.getByRole('textbox', { name: 'Over' }).fill('15m');
   await dialog.getByText('none by a minute or more').waitFor();
   expect(await accessibilityFindings(page)).toEqual([]);

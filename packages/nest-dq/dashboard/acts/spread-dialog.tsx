@@ -12,7 +12,7 @@ import { showDialog } from '../state/dialog.js';
 import { now } from '../state/live.js';
 import { t } from '../words/language.js';
 import { capacityText, latenessText } from '../words/lateness.js';
-import { count, time } from '../words/say.js';
+import { count, roundTime } from '../words/say.js';
 import { askBulk } from './bulk-dialog.js';
 import { ConfirmForm, useConfirming } from './confirming.js';
 import { durationMs, newTimeOf } from './new-time.js';
@@ -49,7 +49,7 @@ function SpreadDialog({ peak, after }: { readonly peak: Peak; readonly after: ()
   );
   return (
     <Dialog title={t('spread.title', { tube })}>
-      <p>{t('spread.what', { jobs: count(jobs), from: time(from), to: time(to) })}</p>
+      <p>{t('spread.what', { jobs: count(jobs), from: roundTime(from), to: roundTime(to) })}</p>
       <p class="faint">{t('spread.rule')}</p>
       <ConfirmForm
         confirming={confirming}

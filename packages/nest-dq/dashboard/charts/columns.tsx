@@ -4,7 +4,7 @@ import { t } from '../words/language.js';
 import { TimeAxis, ValueAxis, type Box } from './axes.js';
 import { drawnLine, LineAndMarks, type Overlay, Shades } from './overlay.js';
 import { highestOf, rowsOf, Stacked, type Layer } from './stacked.js';
-import { Tooltip, useHover } from './tooltip.js';
+import { Tooltip, useHover, type TooltipRow } from './tooltip.js';
 import { useWidth } from './width.js';
 
 const HEIGHT = 180;
@@ -15,11 +15,14 @@ export function Columns({
   span,
   layers,
   overlay = {},
+  notes = () => [],
 }: {
   readonly label: string;
   readonly span: Span;
   readonly layers: readonly Layer[];
   readonly overlay?: Overlay;
+  /** Further lines of a bar's tooltip. */
+  readonly notes?: ((bar: number) => readonly TooltipRow[]) | undefined;
 }) {
   const holder = useRef<HTMLDivElement>(null);
   const width = useWidth(holder);
@@ -40,7 +43,12 @@ export function Columns({
         </svg>
       )}
       {highest === 0 && <p class="nothing">{t('history.nothing')}</p>}
-      <Tooltip hover={hover} width={width} span={span} rows={(bar) => rowsOf(layers, bar)} />
+      <Tooltip
+        hover={hover}
+        width={width}
+        span={span}
+        rows={(bar) => [...rowsOf(layers, bar), ...notes(bar)]}
+      />
     </div>
   );
 }

@@ -4,7 +4,8 @@ import type { Span } from '../figures/scales.js';
 import { lateText } from '../words/late.js';
 import { t } from '../words/language.js';
 import { TimeAxis, ValueAxis, type Box } from './axes.js';
-import { Tooltip, useHover } from './tooltip.js';
+import { LineAndMarks, type Overlay } from './overlay.js';
+import { Tooltip, useHover, type TooltipRow } from './tooltip.js';
 import { useWidth } from './width.js';
 
 /** One line of the chart: milliseconds by bar. */
@@ -25,12 +26,17 @@ export function LatenessChart({
   span,
   lines,
   small,
+  overlay = {},
+  notes = () => [],
 }: {
   readonly label: string;
   readonly span: Span;
   readonly lines: readonly LatenessLine[];
   /** Without axes. */
   readonly small?: boolean;
+  readonly overlay?: Overlay;
+  /** Further lines of a bar's tooltip. */
+  readonly notes?: (bar: number) => readonly TooltipRow[];
 }) {
   const holder = useRef<HTMLDivElement>(null);
   const width = useWidth(holder);
@@ -62,6 +68,7 @@ export function LatenessChart({
           {lines.map(({ colour, values }) => (
             <path key={colour} class={`line ${colour}`} d={pathOf(values, box.left, pitch, yOf)} />
           ))}
+          <LineAndMarks box={box} span={span} overlay={overlay} line={undefined} highest={most} />
         </svg>
       )}
       {!small && known.length === 0 && <p class="nothing">{t('history.noRuns')}</p>}
@@ -69,12 +76,13 @@ export function LatenessChart({
         hover={hover}
         width={width}
         span={span}
-        rows={(bar) =>
-          lines.map(({ values, ...line }) => ({
+        rows={(bar) => [
+          ...lines.map(({ values, ...line }) => ({
             ...line,
             text: values[bar] === undefined ? '' : lateText(values[bar]),
-          }))
-        }
+          })),
+          ...notes(bar),
+        ]}
       />
     </div>
   );

@@ -15,7 +15,7 @@ export interface Mark {
   readonly at: number;
   readonly kind: MarkKind;
 }
-export type MarkKind = 'now' | 'clock';
+export type MarkKind = 'now' | 'clock' | 'start';
 
 /** Above this share of the highest bar a line would flatten the bars, so it isn't drawn. */
 const HIGHEST_LINE = 3;

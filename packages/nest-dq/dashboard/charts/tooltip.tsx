@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Span } from '../figures/scales.js';
-import { time } from '../words/say.js';
+import { roundTime } from '../words/say.js';
 import type { Box } from './axes.js';
 
 /** The bar under the pointer. */
@@ -67,7 +67,7 @@ export function Tooltip({
   return (
     <div class="tooltip" aria-hidden="true" style={right ? { right: width - x + 8 } : { left: x + 8 }}>
       <div class="faint">
-        {time(span.edges[bar]!)} – {time(span.edges[bar + 1]!)}
+        {roundTime(span.edges[bar]!)} – {roundTime(span.edges[bar + 1]!)}
       </div>
       {shown.slice(0, MAX_ROWS).map(({ name, colour, text }) => (
         <div key={name} class="row">

@@ -4,7 +4,7 @@ import { Columns } from '../charts/columns.js';
 import { LatenessChart } from '../charts/lateness-chart.js';
 import { Legend } from '../charts/legend.js';
 import { barsOf, COUNTED } from '../figures/history.js';
-import { spanOf } from '../figures/scales.js';
+import { barAt, spanOf, type Span } from '../figures/scales.js';
 import { offsetAt } from '../figures/times.js';
 import { zone } from '../figures/zone.js';
 import { Amount } from '../parts/amount.js';
@@ -12,9 +12,9 @@ import { Failure } from '../parts/failure.js';
 import { useLoad } from '../parts/load.js';
 import { Table } from '../parts/table.js';
 import { getData } from '../server/requests.js';
-import { now } from '../state/live.js';
+import { live, now } from '../state/live.js';
 import { t } from '../words/language.js';
-import { duration, time } from '../words/say.js';
+import { count, duration, roundTime } from '../words/say.js';
 import { lateText } from '../words/late.js';
 
 const MINUTE = 60_000;
@@ -57,10 +57,10 @@ export function HistoryCharts({
     names.map((name) => ({ name: t(`history.${name}`), colour: COLOURS[name], values: bars.counts[name] }));
   // A job that dies is no run of its own: its last run failed.
   const charts = [
-    { title: t('history.ends'), layers: layersOf(['completed', 'failed']), mean: bars.mean },
+    { title: t('history.ends'), layers: layersOf(['completed', 'failed']), mean: bars.mean, isOfRuns: true },
     { title: t('nav.dead'), layers: layersOf(['dead']) },
     { title: t('history.added'), layers: layersOf(['scheduled']) },
-    ...(bars.counts.expired.some((count) => count > 0)
+    ...(bars.counts.expired.some((jobs) => jobs > 0)
       ? [{ title: t('history.expiredJobs'), layers: layersOf(['expired']) }]
       : []),
   ];
@@ -68,6 +68,13 @@ export function HistoryCharts({
     { colour: 'series-0', name: t('tube.p50'), values: bars.p50 },
     { colour: 'series-2', name: t('tube.p99'), values: bars.p99 },
   ];
+  const starts = startsOf(span, tube);
+  const overlay = { marks: starts.map(({ bar }) => ({ at: span.edges[bar]!, kind: 'start' as const })) };
+  const signs = starts.length > 0 ? [{ colour: 'sign-start', name: t('sign.starts') }] : [];
+  const notes = (bar: number) =>
+    starts
+      .filter((each) => each.bar === bar)
+      .map(({ processes }) => ({ colour: 'sign-start', name: t('sign.start'), text: count(processes) }));
   const rows = Array.from({ length: span.bars }, (_, bar) => bar).filter((bar) =>
     COUNTED.some((name) => bars.counts[name][bar]! > 0),
   );
@@ -76,11 +83,11 @@ export function HistoryCharts({
     <>
       {error && <Failure error={error} />}
       <div class="columns wide">
-        {charts.map(({ title, layers, mean }) => (
+        {charts.map(({ title, layers, mean, isOfRuns }) => (
           <section class="card" aria-label={title} key={title}>
             <h2>{title}</h2>
-            <Columns label={title} span={span} layers={layers} />
-            <Legend entries={layers} />
+            <Columns label={title} span={span} layers={layers} {...(isOfRuns && { overlay, notes })} />
+            <Legend entries={isOfRuns ? [...layers, ...signs] : layers} />
             {mean !== undefined && (
               <p class="faint small">{t('history.mean', { duration: duration(mean) })}</p>
             )}
@@ -88,8 +95,14 @@ export function HistoryCharts({
         ))}
         <section class="card" aria-label={t('history.lateness')}>
           <h2>{t('history.lateness')}</h2>
-          <LatenessChart label={t('history.lateness')} span={span} lines={lines} />
-          <Legend entries={lines} />
+          <LatenessChart
+            label={t('history.lateness')}
+            span={span}
+            lines={lines}
+            overlay={overlay}
+            notes={notes}
+          />
+          <Legend entries={[...lines, ...signs]} />
         </section>
       </div>
       <details>
@@ -100,7 +113,7 @@ export function HistoryCharts({
           keyOf={String}
           empty={t('history.none')}
           columns={[
-            { head: t('timeline.from'), cell: (bar) => time(span.edges[bar]!) },
+            { head: t('timeline.from'), place: 'lead', cell: (bar) => roundTime(span.edges[bar]!) },
             ...COUNTED.map((name) => ({
               head: t(`history.${name}`),
               number: true,
@@ -114,6 +127,22 @@ export function HistoryCharts({
       </details>
     </>
   );
+}
+
+/** The bars in which processes started that run now: a deploy is seen next to what it led to. */
+function startsOf(
+  span: Span,
+  tube: string | undefined,
+): { readonly bar: number; readonly processes: number }[] {
+  const ofTube = (live.value?.processes ?? []).filter(
+    ({ tubes }) => tube === undefined || tubes.some((each) => each.tube === tube),
+  );
+  const byBar = new Map<number, number>();
+  for (const { since } of ofTube) {
+    const bar = barAt(span, Date.parse(since));
+    if (bar >= 0) byBar.set(bar, (byBar.get(bar) ?? 0) + 1);
+  }
+  return Array.from(byBar, ([bar, processes]) => ({ bar, processes }));
 }
 
 function isoOf(at: number): string {

@@ -166,10 +166,11 @@ function Copies({ data }: { readonly data: ExplanationWire }) {
         keyOf={({ node, index }) => `${node} ${index}`}
         empty={t(data.because === 'ledger-away' ? 'job.copiesUnknown' : 'job.noCopies')}
         columns={[
-          { head: t('node'), cell: ({ node }) => node },
-          { head: t('copy.index'), number: true, cell: ({ index }) => count(index) },
+          { head: t('node'), place: 'lead', cell: ({ node }) => <span class="long">{node}</span> },
+          { head: t('copy.index'), number: true, cell: ({ index }) => <>{count(index)}</> },
           {
             head: t('state'),
+            place: 'end',
             cell: ({ state: each }) => <Badge tone={toneOf(each)}>{t(`copy.${each}`)}</Badge>,
           },
           { head: t('copy.readyIn'), number: true, cell: ({ readyIn }) => duration(readyIn) },

@@ -132,8 +132,12 @@ export function KafkaLetters({
         below={(letter) => (idOf(letter) === open ? <Letter place={placeOf(letter)} /> : undefined)}
         columns={[
           ...(may('kafkaReplay') || may('kafkaDiscard') ? [choosing.column] : []),
-          { head: t('dead.diedAt'), cell: ({ diedAt }) => <Time at={diedAt} /> },
-          { head: t('kafka.message'), cell: ({ origin }) => <span class="long">{originOf(origin)}</span> },
+          { head: t('dead.diedAt'), place: 'end', cell: ({ diedAt }) => <Time at={diedAt} /> },
+          {
+            head: t('kafka.message'),
+            place: 'lead',
+            cell: ({ origin }) => <span class="long">{originOf(origin)}</span>,
+          },
           { head: t('job.key'), cell: ({ key }) => key !== null && <span class="mono long">{key}</span> },
           { head: t('job.attempt'), number: true, cell: ({ attempts }) => count(attempts) },
           {

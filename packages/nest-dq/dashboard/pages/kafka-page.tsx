@@ -132,6 +132,7 @@ function Topics({
           columns={[
             {
               head: t('kafka.topic'),
+              place: 'lead',
               cell: (topic) => (
                 <a class="long" href={hashOf(['kafka'], { cluster: named, topic })}>
                   {topic}
@@ -140,11 +141,13 @@ function Topics({
             },
             {
               head: t('kafka.letters'),
+              place: 'end',
               number: true,
               cell: (topic) => <Letters counted={counts.get(topic)} />,
             },
             {
               head: t('kafka.newest'),
+              place: 'named',
               cell: (topic) => {
                 const { data } = counts.get(topic) ?? {};
                 return data?.newest !== undefined && <Time at={data.newest} relative />;

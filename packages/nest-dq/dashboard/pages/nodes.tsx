@@ -38,7 +38,7 @@ export function Nodes({
         empty={t('nodes.none')}
         columns={[
           { head: t('node'), place: 'lead', cell: ({ endpoint }) => <span class="long">{endpoint}</span> },
-          { head: t('state'), place: 'end', cell: State },
+          { head: t('state'), cell: State },
           { head: t('node.ready'), number: true, cell: old(({ copies }) => <Amount of={copies?.ready} />) },
           {
             head: t('node.delayed'),

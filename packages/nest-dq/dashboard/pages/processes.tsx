@@ -66,21 +66,21 @@ export function Processes({
           {
             head: t('process.tubes'),
             cell: ({ tubes }) => (
-              <>
+              <span class="apart">
                 {tubes.slice(0, MAX_TUBES).map(({ tube, running, concurrency }) => (
-                  <div key={tube}>
+                  <span key={tube}>
                     <a href={hashOf(['tubes', tube])}>{tube}</a>{' '}
                     <span class="faint">
                       {count(running)} / {count(concurrency)}
                     </span>
-                  </div>
+                  </span>
                 ))}
                 {tubes.length > MAX_TUBES && (
                   <span class="faint">
                     {t('process.moreTubes', { tubes: count(tubes.length - MAX_TUBES) })}
                   </span>
                 )}
-              </>
+              </span>
             ),
           },
         ]}

@@ -65,15 +65,20 @@ function Found({
           { head: t('tube'), cell: ({ tube }) => <span class="long">{tube}</span> },
           {
             head: t('job.id'),
+            place: 'lead',
             cell: ({ tube, id, key }) => (
               <a class="long" href={hashOf(['job'], refOf({ tube, id, key }))}>
                 {key ?? id}
               </a>
             ),
           },
-          { head: t('state'), cell: ({ state }) => <JobState state={state} /> },
-          { head: t('job.due'), cell: ({ dueAt }) => dueAt && <Time at={dueAt} relative /> },
-          { head: t('finished.ended'), cell: ({ endedAt }) => endedAt && <Time at={endedAt} relative /> },
+          { head: t('state'), place: 'end', cell: ({ state }) => <JobState state={state} /> },
+          { head: t('job.due'), place: 'named', cell: ({ dueAt }) => dueAt && <Time at={dueAt} relative /> },
+          {
+            head: t('finished.ended'),
+            place: 'named',
+            cell: ({ endedAt }) => endedAt && <Time at={endedAt} relative />,
+          },
         ]}
       />
       <p class="faint small">{t('search.about')}</p>

@@ -15,7 +15,7 @@ import { getData } from '../server/requests.js';
 import { now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import { language, t } from '../words/language.js';
-import { count, duration, fromNow, fullTime, time } from '../words/say.js';
+import { count, duration, fromNow, fullTime, roundTime } from '../words/say.js';
 
 const FRESH = 10_000;
 /** Series in the first page. */
@@ -109,6 +109,7 @@ function SeriesTable({
   readonly again: () => void;
 }) {
   const { data: cron } = useLoad(() => import('../figures/cron-words.js'), []);
+  const isNamed = rows.some(({ name }) => name !== undefined);
   const inWords = (plan: string) => cron?.cronInWords(plan, language.value);
   return (
     <Table
@@ -117,7 +118,7 @@ function SeriesTable({
       keyOf={({ tube, key }) => `${tube} ${key}`}
       empty={empty}
       columns={[
-        ...(rows.some(({ name }) => name !== undefined)
+        ...(isNamed
           ? [
               {
                 head: t('series.name'),
@@ -128,6 +129,7 @@ function SeriesTable({
           : []),
         {
           head: t('tube'),
+          ...(!isNamed && { place: 'lead' as const }),
           cell: ({ tube, key }) => (
             <a class="long" href={hashOf(['job'], { tube, key })}>
               {tube}
@@ -144,10 +146,15 @@ function SeriesTable({
             </>
           ),
         },
-        { head: t('state'), cell: ({ state }) => (state === 'none' ? '–' : <JobState state={state} />) },
-        { head: t('series.last'), cell: ({ last }) => (last ? <LastRun run={last} /> : '–') },
+        {
+          head: t('state'),
+          place: 'end',
+          cell: ({ state }) => (state === 'none' ? '–' : <JobState state={state} />),
+        },
+        { head: t('series.last'), place: 'named', cell: ({ last }) => (last ? <LastRun run={last} /> : '–') },
         {
           head: t('series.next'),
+          place: 'named',
           cell: ({ next, missedSince }) => (
             <>
               {missedSince !== undefined && (
@@ -165,11 +172,16 @@ function SeriesTable({
         },
         {
           head: t('series.later'),
+          place: 'named',
           cell: ({ later }) =>
             later.length === 0 ? (
               '–'
             ) : (
-              <span class="faint">{later.map((at) => time(Date.parse(at))).join(' · ')}</span>
+              <span class="faint apart">
+                {later.map((at) => (
+                  <span key={at}>{roundTime(Date.parse(at))}</span>
+                ))}
+              </span>
             ),
         },
         {
@@ -195,7 +207,7 @@ function SeriesActs({ series, again }: { readonly series: Row; readonly again: (
   const [following] = later;
   const isWaiting = state === 'waiting' || state === 'retrying';
   return (
-    <>
+    <span class="acts">
       {isWaiting && (
         <ActButton
           act="runNow"
@@ -242,7 +254,7 @@ function SeriesActs({ series, again }: { readonly series: Row; readonly again: (
           }
         />
       )}
-    </>
+    </span>
   );
 }
 

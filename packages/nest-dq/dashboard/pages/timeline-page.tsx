@@ -23,7 +23,7 @@ import { go, route } from '../state/router.js';
 import { hashOf } from '../state/route.js';
 import { t } from '../words/language.js';
 import { capacityText, latenessText, spansText } from '../words/lateness.js';
-import { count, duration, time } from '../words/say.js';
+import { count, duration, roundTime } from '../words/say.js';
 import { TimelineTable } from './timeline-table.js';
 
 /** Milliseconds, and bars: minutes, half hours and days, one more each, as a span begins within one. */
@@ -78,7 +78,11 @@ export function TimelinePage() {
   const { overlay, signs } = overlayOf(span, forecast, layers);
   const total = layers.reduce((sum, { values }) => sum + values.reduce((a, b) => a + b, 0), 0);
   const tell = (bar: number) =>
-    t('timeline.bar', { from: time(startOf(bar)), to: time(startOf(bar + 1)), jobs: count(jobsAt(bar)) });
+    t('timeline.bar', {
+      from: roundTime(startOf(bar)),
+      to: roundTime(startOf(bar + 1)),
+      jobs: count(jobsAt(bar)),
+    });
   return (
     <>
       <div class="title">
@@ -102,7 +106,7 @@ export function TimelinePage() {
         <div class="card-head">
           <h2>{t('timeline.total', { jobs: count(data && total) })}</h2>
           <span class="faint">
-            {time(span.from)} – {time(span.to)}
+            {roundTime(span.from)} – {roundTime(span.to)}
           </span>
           {isZoomed && tube !== undefined && total > 1 && (
             <ActButton

@@ -3,7 +3,7 @@ import type { TubeCounts } from '../figures/stack.js';
 import { Table } from '../parts/table.js';
 import { hashOf } from '../state/route.js';
 import { t } from '../words/language.js';
-import { count, time } from '../words/say.js';
+import { count, roundTime } from '../words/say.js';
 
 const MAX_ROWS = 500;
 
@@ -34,11 +34,12 @@ export function TimelineTable({
         keyOf={({ tube, from }) => `${from} ${tube}`}
         empty={t('timeline.none')}
         columns={[
-          { head: t('timeline.from'), cell: ({ from }) => time(from) },
-          { head: t('timeline.to'), cell: ({ to }) => time(to) },
+          { head: t('timeline.from'), place: 'lead', cell: ({ from }) => roundTime(from) },
+          { head: t('timeline.to'), place: 'named', cell: ({ to }) => roundTime(to) },
           { head: t('tube'), cell: ({ tube }) => tube },
           {
             head: t('timeline.jobs'),
+            place: 'end',
             number: true,
             cell: ({ tube, from, to, jobs }) => (
               <a

@@ -138,12 +138,13 @@ export function TubePage({ tube }: { readonly tube: string }) {
           keyOf={({ id }) => id}
           empty={t('tube.notConsumed')}
           columns={[
-            { head: t('process'), cell: ({ host, pid }) => `${host}:${pid}` },
+            { head: t('process'), place: 'lead', cell: ({ host, pid }) => `${host}:${pid}` },
             { head: t('process.concurrency'), number: true, cell: ({ concurrency }) => count(concurrency) },
             { head: t('tube.running'), number: true, cell: ({ running }) => count(running) },
             { head: t('process.held'), number: true, cell: ({ held }) => count(held) },
             {
               head: t('process.longRuns'),
+              place: 'named',
               cell: ({ longRuns }) =>
                 longRuns.slice(0, 10).map(({ id, key, since }) => (
                   <div key={id}>

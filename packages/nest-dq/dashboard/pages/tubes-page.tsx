@@ -11,6 +11,7 @@ import { useLoad } from '../parts/load.js';
 import { Old } from '../parts/old.js';
 import { Paused } from '../parts/paused.js';
 import { Problems } from '../parts/problems.js';
+import { quietly } from '../parts/quietly.js';
 import { type Column, Table } from '../parts/table.js';
 import { getData } from '../server/requests.js';
 import { live, now } from '../state/live.js';
@@ -44,7 +45,7 @@ function AllTubes() {
   const inHistory = (cell: (told: TubeHistory) => string) => {
     return ({ tube }: TubeWire) => {
       const told = histories?.byTube.get(tube);
-      return quietly(told ? cell(told) : '–');
+      return told ? cell(told) : '–';
     };
   };
   return (
@@ -76,7 +77,7 @@ function AllTubes() {
           { head: t('tube.p99'), number: true, cell: inHistory(({ most }) => lateText(most)) },
           { head: t('tube.lateness'), cell: ({ tube }) => histories && <Spark {...histories} tube={tube} /> },
           { head: t('tube.consumers'), number: true, cell: Consumers },
-          { head: t('tube.limits'), cell: ({ limits }) => quietly(limitsText(limits)) },
+          { head: t('tube.limits'), place: 'named', cell: ({ limits }) => limitsText(limits) },
           { head: t('acts'), quiet: true, cell: (tube) => <TubeButtons tube={tube} /> },
         ])}
       />
@@ -85,10 +86,6 @@ function AllTubes() {
       <p class="faint small">{t('tubes.about')}</p>
     </>
   );
-}
-
-function quietly(text: string) {
-  return text === '0' || text === '–' ? <span class="zero">{text}</span> : text;
 }
 
 /** The columns, with what only the ledger knows dimmed while it tells nothing. */
@@ -104,7 +101,7 @@ function dimmed(asOf: string | undefined, columns: readonly Column<TubeWire>[]):
   return columns.map((column) => {
     const { head, cell } = column;
     return ofLedger.includes(head)
-      ? { ...column, cell: (row) => <Old asOf={asOf}>{cell(row)}</Old> }
+      ? { ...column, cell: (row) => <Old asOf={asOf}>{quietly(cell(row))}</Old> }
       : column;
   });
 }

@@ -1,4 +1,5 @@
 import { Fragment, type ComponentChildren } from 'preact';
+import { quietly } from './quietly.js';
 
 /** Names and values. Those without a value are left out. */
 export function Facts({
@@ -13,7 +14,7 @@ export function Facts({
         .map(([name, value]) => (
           <Fragment key={name}>
             <dt>{name}</dt>
-            <dd>{value}</dd>
+            <dd>{quietly(value)}</dd>
           </Fragment>
         ))}
     </dl>

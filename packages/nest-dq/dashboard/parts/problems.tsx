@@ -64,7 +64,7 @@ export function Problems({ tube }: { readonly tube: string | undefined }) {
           },
           {
             head: t('problems.oldest'),
-            place: 'end',
+            place: 'named',
             cell: (each) => (
               <Old asOf={each.asOf}>{each.oldestDue && <Time at={each.oldestDue} relative />}</Old>
             ),

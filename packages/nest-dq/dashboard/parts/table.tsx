@@ -1,6 +1,7 @@
 import { Fragment, type ComponentChildren, type RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useWidth } from '../charts/width.js';
+import { quietly } from './quietly.js';
 
 /** The widest window in pixels in which each row is a card, though broken words might let the table fit. */
 const NARROW = 900;
@@ -75,7 +76,7 @@ function Rows<Row>({ label, columns, rows, keyOf, classOf, below }: TableProps<R
                         {head}
                       </span>
                     )}
-                    <span class="value">{cell(row)}</span>
+                    <span class="value">{quietly(cell(row))}</span>
                   </td>
                 ))}
               </tr>
