@@ -46,7 +46,7 @@ const AT_ONCE = 50;
 
 /**
  * Resolves with waiting jobs of one tube, or of all, by due time. Keys are only in the copies, so with a prefix it reads a copy of
- * each job that has one: of up to 1,000 jobs, for less than half a second, after which `cursor` continues. Rejects with
+ * each job that has one: of up to 1,000 jobs, and of no other hundred after 400 ms; `cursor` continues. Rejects with
  * `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_BAD_TUBE`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
  */
 export async function jobsPage(
