@@ -59,6 +59,26 @@ it('pauses a tube until a time', async () => {
   expect((await app.inspector.tube(ORDERS)).paused!.until).toEqual(new Date('2031-05-05T12:00:00Z'));
 });
 
+it('changes the limits of a tube for an hour, shows until when, and resets them', async () => {
+  const app = await start();
+  const { page } = await browser.open(app.at(`tubes/${ORDERS}`));
+  await page.getByRole('button', { name: /^Change limits/ }).click();
+  const dialog = page.getByRole('dialog');
+  const change = dialog.getByRole('button', { name: 'Change limits' });
+  expect(await change.isDisabled()).toBe(true);
+  await dialog.getByLabel('Runs per second, all processes').fill('7');
+  await dialog.getByLabel('Concurrent runs, each process').fill('2');
+  await change.click();
+  await page.getByText('7 per 1s').waitFor();
+  const { limits, changedLimits } = await app.inspector.tube(ORDERS);
+  expect(limits).toMatchObject({ rate: 7 });
+  expect(Math.round((changedLimits!.until!.getTime() - Date.now()) / 600_000)).toBe(6);
+  await page.getByText('Limits changed until').waitFor();
+  await page.getByRole('button', { name: /^Reset limits/ }).click();
+  await page.getByText('7 per 1s').waitFor({ state: 'detached' });
+  expect((await app.inspector.tube(ORDERS)).limits).toBeUndefined();
+});
+
 it('shows the rate of each tube, and how late its runs began within two days', async () => {
   const app = await start();
   for (let i = 0; i < 3; i++) await app.producer.now(ORDERS, i);

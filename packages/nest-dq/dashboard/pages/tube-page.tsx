@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { TubeWire } from '../../src/dashboard/wire.js';
+import { LimitButtons } from '../acts/limits-dialog.js';
 import { TubeButtons } from '../acts/tube-buttons.js';
 import { isUnknownTube } from '../figures/unknown-tube.js';
 import { Amount } from '../parts/amount.js';
@@ -57,6 +58,7 @@ export function TubePage({ tube }: { readonly tube: string }) {
         <h1 class="long">{tube}</h1>
         {data && old(<Paused paused={data.paused} />)}
         {data && <TubeButtons tube={data} after={again} />}
+        {data && <LimitButtons tube={data} after={again} />}
         <a class="button" href={hashOf(['waiting'], { tube })}>
           {t('nav.waiting')}
         </a>
@@ -109,6 +111,17 @@ export function TubePage({ tube }: { readonly tube: string }) {
                 [t('tube.consumers'), old(count(data.consumers))],
                 [t('tube.watching'), count(data.watching)],
                 [t('tube.limits'), old(limitsText(data.limits))],
+                [
+                  t('limits.changedUntil'),
+                  data.changedLimits &&
+                    old(
+                      data.changedLimits.until ? (
+                        <Time at={data.changedLimits.until} relative />
+                      ) : (
+                        t('setLimits.reset')
+                      ),
+                    ),
+                ],
                 [t('limits.running'), data.limits?.running !== undefined && old(count(data.limits.running))],
                 [t('tube.pausedSince'), data.paused && old(<Time at={data.paused.since} relative />)],
                 [

@@ -162,6 +162,7 @@ export const enPages = {
   'limits.concurrency': '{runs} concurrent',
   'limits.perGroup': '{runs} per group',
   'limits.unequal': 'differs between processes',
+  'limits.changedUntil': 'Limits changed until',
   'limits.running': 'Runs counted toward limits',
   'waiting.listed': 'Listed: {listed}',
   'waiting.listedOf': 'Listed: {listed} of about {about}',

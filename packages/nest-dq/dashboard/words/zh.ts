@@ -162,6 +162,7 @@ export const zhPages: Readonly<Record<keyof typeof enPages, string>> = {
   'limits.concurrency': '最多 {runs} 个并发',
   'limits.perGroup': '每组最多 {runs} 个并发',
   'limits.unequal': '各进程配置不一致',
+  'limits.changedUntil': '限流调整至',
   'limits.running': '计入限流的执行数',
   'waiting.listed': '已索引 {listed} 个',
   'waiting.listedOf': '已索引 {listed} 个，共约 {about} 个',

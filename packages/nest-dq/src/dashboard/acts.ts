@@ -1,4 +1,4 @@
-import type { JobRef, RevokeResult } from '../api/job.js';
+import type { JobRef, LimitOptions, RevokeResult } from '../api/job.js';
 import { DqError } from '../errors.js';
 import type { DqRuntime } from '../nest/runtime.js';
 import { anything, flag, Input, JOB_FIELDS, jobRef, number, span, text, time } from './input.js';
@@ -26,6 +26,18 @@ export const DO_SINGLE: Readonly<Record<keyof SingleActs, DoAct>> = {
   },
   async resume({ control }, body, doer) {
     return control.resume(new Input('the body', body, ['tube']).must('tube', text), doer);
+  },
+  async setLimits({ control }, body, doer) {
+    const input = new Input('the body', body, ['tube', 'concurrency', 'limit', 'until']);
+    const limits = {
+      ...input.part('concurrency', number),
+      ...input.part('limit', anything<LimitOptions>),
+    };
+    return control.setLimits(input.must('tube', text), limits, { ...doer, ...input.part('until', time) });
+  },
+  async resetLimits({ control }, body, doer) {
+    const ended = await control.resetLimits(new Input('the body', body, ['tube']).must('tube', text), doer);
+    return ended !== undefined;
   },
   async runNow({ control, options }, body, doer) {
     return control.runNow(jobRef(new Input('the body', body, JOB_FIELDS), options.prefix), doer);

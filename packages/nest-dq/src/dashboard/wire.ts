@@ -2,7 +2,14 @@
 // string here, and no list contains payloads.
 import type { AsJson } from '../api/tube.js';
 import type { DeadLetter } from '../api/dead-letter.js';
-import type { DiscardResult, JobView, RescheduleResult, ReviveResult, RevokeResult } from '../api/job.js';
+import type {
+  DiscardResult,
+  JobView,
+  LimitOptions,
+  RescheduleResult,
+  ReviveResult,
+  RevokeResult,
+} from '../api/job.js';
 import type { DqHealthState } from '../health/health.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
 import type { ActPage, ActView } from '../operate/act-view.js';
@@ -20,6 +27,7 @@ import type { RepairExample } from '../operate/repair.js';
 import type { PrefixSearchResult } from '../operate/prefix-search.js';
 import type { SearchResult } from '../operate/search.js';
 import type { PlannedSeries, SeriesRunView, SeriesView } from '../operate/series-view.js';
+import type { ChangedLimits } from '../operate/tube-limits.js';
 import type { PausedTube, ResumedTube } from '../operate/tube-pauses.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
 import type { JobPage, JobSummary, TimelineBucket } from '../operate/waiting-view.js';
@@ -288,6 +296,13 @@ export interface SingleActs {
   /** `until` is an ISO time. */
   pause: { body: { tube: string; until?: string }; result: AsJson<PausedTube> };
   resume: { body: { tube: string }; result: AsJson<ResumedTube> };
+  /** As the options of a handler, until an ISO time. */
+  setLimits: {
+    body: { tube: string; concurrency?: number; limit?: LimitOptions; until?: string };
+    result: AsJson<ChangedLimits>;
+  };
+  /** True if they were changed. */
+  resetLimits: { body: { tube: string }; result: boolean };
   runNow: { body: JobRefWire; result: RescheduleResult };
   /** Runs a waiting job now, or revives a dead one, with another payload. For viewers who may see it as it is. */
   runEdited: { body: JobRefWire & { payload: unknown }; result: RescheduleResult | ReviveResult };
@@ -393,6 +408,8 @@ export type BulkLine<Example = unknown> =
 export type ActName =
   | 'pause'
   | 'resume'
+  | 'setLimits'
+  | 'resetLimits'
   | 'runNow'
   | 'runEdited'
   | 'reschedule'
