@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { InterruptedBar } from './acts/interrupted-bar.js';
 import { listenForShortcuts } from './keys/listen.js';
 import { NavigationBar } from './navigation.js';
@@ -6,6 +6,7 @@ import { PAGES, preloadPages } from './pages/pages.js';
 import { Failure } from './parts/failure.js';
 import { useLoad } from './parts/load.js';
 import { closeDialog, shownDialog } from './state/dialog.js';
+import { keepPlaces } from './state/kept.js';
 import { cutSince, listen } from './state/live.js';
 import { notice } from './state/notice.js';
 import { route } from './state/router.js';
@@ -26,7 +27,7 @@ export function App() {
   const main = useRef<HTMLElement>(null);
   const name = route.value.path[0] ?? 'timeline';
   const page = PAGES.find((each) => each.path === name);
-  useEffect(() => scrollTo(0, 0), [name]);
+  useLayoutEffect(() => keepPlaces(main.current!), []);
   useEffect(closeDialog, [route.value]);
   const Page = page?.Page;
   return (

@@ -11,7 +11,7 @@ import { Payload } from '../parts/payload.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { getData, inPath } from '../server/requests.js';
-import { useKept, useKeptPlace } from '../state/kept.js';
+import { useKept } from '../state/kept.js';
 import { live, now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import { t } from '../words/language.js';
@@ -45,7 +45,6 @@ export function DeadGroups({
   );
   const fresh = useFresh(data, tube, isAny(filter));
   const [open, setOpen] = useKept<string | undefined>('open', undefined);
-  useKeptPlace(data !== undefined);
   if (!data) return error ? <Failure error={error} /> : <p class="faint">{t('loading')}</p>;
   const { others, letters, more, away } = data;
   const actOn = (name: 'reviveMany' | 'discardMany', { group, tubes }: DeadGroupWire) =>
@@ -252,7 +251,8 @@ function useFresh(data: DeadGroupsWire | undefined, tube: string | undefined, is
   const state = live.value;
   if (!data || !state?.tubes || Date.parse(state.now) < Date.parse(data.to)) return 0;
   const tubes = state.tubes.tubes.filter((each) => tube === undefined || each.tube === tube);
-  const dead = tubes.reduce((sum, each) => sum + (each.dead ?? 0), 0);
+  if (tubes.some((each) => each.dead === undefined)) return 0; // unknown, so not to compare
+  const dead = tubes.reduce((sum, each) => sum + each.dead!, 0);
   const isAll = !isFiltered && !data.more && data.away.length === 0;
   if (base.current?.of !== data) base.current = { of: data, dead: isAll ? data.letters : dead };
   return Math.max(0, dead - base.current.dead);

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { now } from '../state/live.js';
-import { useEntry, useKeptPlace } from '../state/kept.js';
+import { useEntry } from '../state/kept.js';
 import { t } from '../words/language.js';
 import { count } from '../words/say.js';
 import { changesOf, type Changes, type Ordered } from './changes.js';
@@ -43,7 +43,6 @@ export function useLiveList<Item>(
     return read({ cursor, ...(limit !== undefined && { limit }) }, signal);
   }, on);
   const { items, cut, loading, more } = list;
-  useKeptPlace(!loading);
   useEffect(() => {
     if (!loading) kept.set('rows', items.length);
   }, [items, loading]);

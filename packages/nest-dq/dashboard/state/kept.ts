@@ -1,6 +1,6 @@
 // State that a viewer leaves on a page when they follow a link, such as chosen rows: kept for the way back, while the page is open.
 import type { StateUpdater } from 'preact/hooks';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 
 type Kept = Map<string, unknown>;
 
@@ -35,35 +35,100 @@ export function useKept<T>(name: string, initial: T): [T, (value: StateUpdater<T
   return [value, setValue];
 }
 
-/** Leads back to where the viewer left, and to the link they followed, once there is as much to see. */
-export function useKeptPlace(isReady: boolean): void {
-  const kept = useEntry();
-  const left = useRef(
-    kept.has('scroll') || kept.has('link') ? { top: kept.get('scroll'), link: kept.get('link') } : undefined,
-  );
-  useLayoutEffect(() => {
-    if (!isReady || left.current === undefined) return;
-    const { top, link } = left.current as { readonly top?: number; readonly link?: string };
-    left.current = undefined;
-    if (top !== undefined) scrollTo(0, top);
-    if (link === undefined) return;
-    document.querySelector<HTMLElement>(`main a[href="${CSS.escape(link)}"]`)?.focus({ preventScroll: true });
-  }, [isReady]);
-  useEffect(() => {
-    const { hash } = location;
-    // The next page is shorter, which scrolls as well.
-    const save = () => {
-      if (left.current === undefined && location.hash === hash) kept.set('scroll', scrollY);
+/** Events by which the viewer does something else, which ends the way back. */
+const INPUTS = ['keydown', 'pointerdown', 'wheel', 'touchstart'] as const;
+
+/**
+ * Leads back to where the viewer left a page, and to the link they followed, as soon as both are there: pages load, and rows come, in
+ * steps. A page that is new begins at its top. Returns what ends this.
+ */
+export function keepPlaces(main: HTMLElement): () => void {
+  history.scrollRestoration = 'manual'; // the browser's would come at a time of its own
+  let { hash } = location;
+  let place = current();
+  let way: Way | undefined;
+  const end = () => {
+    way?.observer.disconnect();
+    way = undefined;
+  };
+  const go = () => {
+    if (!way) return;
+    const { top, link, at } = way;
+    if (top !== undefined && hasRoomFor(top)) {
+      scrollTo(0, top);
+      delete way.top;
+    }
+    const target =
+      link === undefined ? null : main.querySelector<HTMLElement>(`a[href="${CSS.escape(link)}"]`);
+    if (target) {
+      // Where it was on the screen: what is still to come above it moves both.
+      if (at !== undefined) scrollBy(0, target.getBoundingClientRect().top - at);
+      target.focus({ preventScroll: true });
+      delete way.link;
+      delete way.top;
+    }
+    if (way.top === undefined && way.link === undefined) end();
+  };
+  const leave = () => {
+    end();
+    const pageOf = (each: string) => each.split('?')[0];
+    const isOther = pageOf(location.hash) !== pageOf(hash);
+    ({ hash } = location);
+    place = current();
+    const [top, link, at] = [place.get('scroll'), place.get('link'), place.get('at')] as [
+      number?,
+      string?,
+      number?,
+    ];
+    if (top === undefined && link === undefined) {
+      if (isOther) scrollTo(0, 0);
+      return;
+    }
+    const observer = new MutationObserver(go);
+    observer.observe(main, { childList: true, subtree: true, attributeFilter: ['href'] });
+    way = {
+      observer,
+      ...(top !== undefined && { top }),
+      ...(link !== undefined && { link }),
+      ...(at !== undefined && { at }),
     };
-    const follow = ({ target }: Event) => {
-      const link = target instanceof Element && target.closest('main tbody a[href]');
-      if (link) kept.set('link', link.getAttribute('href'));
-    };
-    addEventListener('scroll', save, { passive: true });
-    addEventListener('click', follow, { capture: true });
-    return () => {
-      removeEventListener('scroll', save);
-      removeEventListener('click', follow, { capture: true });
-    };
-  }, []);
+    queueMicrotask(go); // the router's event came first, so by then the page is another
+  };
+  // The next page may be shorter, which scrolls as well. An event of this comes later than the scrolling itself.
+  const save = () => {
+    if (way || location.hash !== hash) return;
+    place.set('scroll', scrollY);
+    place.delete('at'); // the link is elsewhere now
+  };
+  const follow = ({ target }: Event) => {
+    const link = target instanceof Element && target.closest('a[href]');
+    if (!link) return;
+    save();
+    place.set('link', link.getAttribute('href'));
+    place.set('at', link.getBoundingClientRect().top);
+  };
+  addEventListener('hashchange', leave);
+  addEventListener('scroll', save, { passive: true });
+  main.addEventListener('click', follow, { capture: true });
+  for (const name of INPUTS) addEventListener(name, end, { capture: true, passive: true });
+  return () => {
+    end();
+    removeEventListener('hashchange', leave);
+    removeEventListener('scroll', save);
+    main.removeEventListener('click', follow, { capture: true });
+    for (const name of INPUTS) removeEventListener(name, end, { capture: true });
+  };
+}
+
+/** The rest of the way back. */
+interface Way {
+  readonly observer: MutationObserver;
+  top?: number;
+  link?: string;
+  /** Place of the link on the screen. */
+  readonly at?: number;
+}
+
+function hasRoomFor(top: number): boolean {
+  return document.documentElement.scrollHeight - innerHeight >= top;
 }
