@@ -56,6 +56,22 @@ describe('the palette', () => {
     await page.getByRole('heading', { level: 1, name: ORDERS }).waitFor();
   });
 
+  it('waits some seconds for the jobs, and then says why there are none, not that it is loading', async () => {
+    const app = await withOrders();
+    const { page } = await browser.open(app.at('timeline'));
+    await page.route('**/api/search/prefix*', () => undefined); // it hangs
+    await openOn(page);
+    await field(page).fill('order-4');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Loading…').waitFor();
+    await dialog.getByText(/^No connection to the application/).waitFor();
+    expect(await dialog.getByText('Loading…').count()).toBe(0);
+    await field(page).fill('tub');
+    await dialog.getByRole('option', { name: 'Tubes', selected: true }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Tubes' }).waitFor();
+  });
+
   it('suggests jobs by the beginning of their key, and says where it looked', async () => {
     const app = await withOrders();
     await app.addDead('no such mailbox', 'order-7');

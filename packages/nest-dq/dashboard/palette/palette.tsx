@@ -6,10 +6,11 @@ import { Dialog } from '../parts/dialog.js';
 import { Failure } from '../parts/failure.js';
 import { JobState } from '../parts/job-state.js';
 import { useLoad } from '../parts/load.js';
-import { getData } from '../server/requests.js';
+import { Stale } from '../parts/stale.js';
+import { getData, within } from '../server/requests.js';
 import { closeDialog } from '../state/dialog.js';
 import { refOf } from '../state/job-address.js';
-import { live } from '../state/live.js';
+import { blockedBy, live } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import { route } from '../state/router.js';
 import { session } from '../state/session.js';
@@ -37,7 +38,9 @@ export function Palette() {
   const typed = text.trim();
   const id = useId();
   const tubes = useTubes();
-  const { data, error, loading } = usePrefixed(typed, tubes.searched);
+  const blocked = blockedBy();
+  const asks = blocked === undefined && canSearch(typed, tubes.searched);
+  const { data, error, loading } = usePrefixed(typed, tubes.searched, asks);
   const jobs = (data?.jobs ?? []).filter(({ key, id: of }) => key?.startsWith(typed) || of.startsWith(typed));
   const options = optionsOf(typed, tubes.all, jobs);
   const active = options.find((each) => each.id === chosen) ?? firstChoice(options, typed);
@@ -112,9 +115,10 @@ export function Palette() {
           );
         })}
       </div>
-      {error && <Failure error={error} />}
+      {asks && !loading && error && <Failure error={error instanceof Stale ? error.reason : error} />}
       <p class="faint small" role="status">
-        {canSearch(typed, tubes.searched) && (loading || !data ? t('loading') : lookedText(data, tubes))}
+        {isPart(typed) && blocked && t(`palette.blocked.${blocked}`)}
+        {asks && (loading ? t('loading') : !error && data && lookedText(data, tubes))}
       </p>
     </Dialog>
   );
@@ -150,21 +154,31 @@ function useTubes(): Tubes {
   return { all: views.map(({ tube }) => tube), searched: searched.current };
 }
 
-function usePrefixed(typed: string, tubes: readonly string[]) {
+/** Whoever types waits no longer for the jobs: an application that hangs doesn't say so. */
+const LIMIT_MS = 5_000;
+
+function usePrefixed(typed: string, tubes: readonly string[], asks: boolean) {
   return useLoad(
     async (signal) => {
-      if (!canSearch(typed, tubes)) return undefined;
+      if (!asks) return undefined;
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       if (signal.aborted) return undefined;
       const query = { prefix: typed, tubes: tubes.join(',') };
-      return getData<PrefixSearchWire>('search/prefix', query, signal);
+      return within(LIMIT_MS, signal, (limited) =>
+        getData<PrefixSearchWire>('search/prefix', query, limited),
+      );
     },
-    [typed, tubes.join()],
+    [typed, tubes.join(), asks],
   );
 }
 
 function canSearch(typed: string, tubes: readonly string[]): boolean {
-  return typed.length >= SHORTEST && !REF.test(typed) && tubes.length > 0;
+  return isPart(typed) && tubes.length > 0;
+}
+
+/** Whether it may be the beginning of a key or an id. */
+function isPart(typed: string): boolean {
+  return typed.length >= SHORTEST && !REF.test(typed);
 }
 
 function optionsOf(typed: string, tubes: readonly string[], jobs: readonly Job[]): Option[] {

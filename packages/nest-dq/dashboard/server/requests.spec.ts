@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { act, actOnMany, getData, inPath, RequestError } from './requests.js';
+import { act, actOnMany, getData, inPath, RequestError, within } from './requests.js';
 
 const fetched: { address: string; options: RequestInit }[] = [];
 const realFetch = globalThis.fetch;
@@ -42,6 +42,19 @@ describe('getData', () => {
     await expect(getData('x')).rejects.toMatchObject({ code: 'HTTP 502', message: '<h1>Bad Gateway</h1>' });
     answer('{"statusCode":403,"message":"Forbidden resource"}', 403);
     await expect(getData('x')).rejects.toMatchObject({ code: 'HTTP 403', message: 'Forbidden resource' });
+  });
+
+  it('does not wait for an answer beyond its limit', async () => {
+    globalThis.fetch = (_address, { signal } = {}) =>
+      new Promise((_, reject) =>
+        signal!.addEventListener('abort', () => reject(signal!.reason as Error), { once: true }),
+      );
+    const ask = (signal: AbortSignal) => getData('x', {}, signal);
+    await expect(within(1, new AbortController().signal, ask)).rejects.toMatchObject({ code: 'NO_ANSWER' });
+    const left = new AbortController();
+    const asked = within(60_000, left.signal, ask);
+    left.abort(new Error('left'));
+    await expect(asked).rejects.toThrow('left');
   });
 
   it('says that there was no answer', async () => {

@@ -27,6 +27,30 @@ export async function getData<T>(path: string, query: object = {}, signal?: Abor
   return (await answer.json()) as T;
 }
 
+/** Asks with a time limit; without an answer by then, that is the error. */
+export async function within<T>(
+  ms: number,
+  signal: AbortSignal,
+  ask: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const control = new AbortController();
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    control.abort();
+  }, ms);
+  const leave = () => control.abort(signal.reason);
+  signal.addEventListener('abort', leave);
+  try {
+    return await ask(control.signal);
+  } catch (error) {
+    throw isLate ? new RequestError('NO_ANSWER', `no answer within ${ms / 1_000}s`) : error;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', leave);
+  }
+}
+
 /** Does an act on one thing, and tells its result. */
 export async function act<Name extends keyof SingleActs>(
   name: Name,

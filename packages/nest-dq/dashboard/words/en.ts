@@ -21,6 +21,8 @@ export const enPages = {
   'palette.search': 'All tubes',
   'palette.exactly': 'Find exactly “{text}” in all tubes',
   'palette.more': 'More than {jobs} jobs begin like this.',
+  'palette.blocked.connection': 'No job search: no connection to the application.',
+  'palette.blocked.ledger': 'No job search: Redis is down.',
   'palette.looked':
     'Looked in {where}: jobs due next {waiting} of {listed}, latest dead letters {dead}, long runs {running}.',
   'palette.largest': 'the {tubes} largest of {all} tubes',
@@ -155,6 +157,7 @@ export const enPages = {
   'tube.unknown': 'No process consumes this tube and it has no jobs. Check the name.',
   'tubes.none': 'No jobs yet. A tube appears once a job is added to it.',
   'tubes.more': 'There are more tubes.',
+  'tubes.unknown': 'Unknown: the nodes do not answer in time.',
   'tubes.away': 'These nodes are down, so their copies are not counted: {nodes}',
   'tubes.about':
     'Nodes count copies, so job counts are estimates. Runs/min covers the last 15 minutes, lateness up to 2 days.',

@@ -23,6 +23,8 @@ export const zhPages: Readonly<Record<keyof typeof enPages, string>> = {
   'palette.search': '所有队列',
   'palette.exactly': '在所有队列中精确查找“{text}”',
   'palette.more': '以此开头的任务超过 {jobs} 个。',
+  'palette.blocked.connection': '无法搜索任务：与应用的连接已断开。',
+  'palette.blocked.ledger': '无法搜索任务：Redis 不可用。',
   'palette.looked':
     '已查看 {where}：最先到期的任务 {waiting} / {listed}，最新死信 {dead}，长时间执行 {running}。',
   'palette.largest': '最大的 {tubes} 个队列（共 {all} 个）',
@@ -156,6 +158,7 @@ export const zhPages: Readonly<Record<keyof typeof enPages, string>> = {
   'tube.unknown': '没有进程消费该队列，其中也没有任务，请检查名称。',
   'tubes.none': '暂无任务。添加任务后，其队列会显示在这里。',
   'tubes.more': '还有更多队列。',
+  'tubes.unknown': '未知：节点未及时响应。',
   'tubes.away': '以下节点不可用，其副本未计入：{nodes}',
   'tubes.about': '节点按副本计数，任务数为估计值。次/分钟取最近 15 分钟，延迟最多取最近 2 天。',
   'limits.rate': '每 {per} 最多 {rate} 次',
