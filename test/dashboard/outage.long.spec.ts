@@ -82,6 +82,22 @@ async function isBlocked(page: Page, name: RegExp, why: string) {
   expect(await button.getAttribute('title')).toBe(why);
 }
 
+/** Types the beginning of a key and then the name of a page, and is on the timeline again. */
+async function jobsAreNotSearched(page: Page, why: string): Promise<void> {
+  await page.keyboard.press('Control+k');
+  const palette = page.getByRole('dialog');
+  const field = palette.getByRole('combobox');
+  await field.fill('order-4');
+  await palette.getByRole('status').getByText(why, { exact: true }).waitFor();
+  expect(await palette.getByText('Loading…').count()).toBe(0);
+  for (const name of ['Tubes', 'Timeline']) {
+    await field.fill(name);
+    await palette.getByRole('option', { name, selected: true }).click();
+    await page.getByRole('heading', { level: 1, name }).waitFor();
+    if (name === 'Tubes') await page.keyboard.press('Control+k');
+  }
+}
+
 it('two pages say what is wrong at each step of an outage, keep what they knew, and are calm again', async () => {
   const { beanstalkds, redis } = suite.servers;
   const [one, two] = beanstalkds;
@@ -221,6 +237,9 @@ it('two pages say what is wrong at each step of an outage, keep what they knew, 
   await first.getByText(/^As of \d\d:\d\d:\d\d\. Redis is down;/).waitFor();
   await pages.keepTheirFacts();
 
+  // The palette says why it finds no jobs, and still leads to pages.
+  await jobsAreNotSearched(first, 'No job search: Redis is down.');
+
   // Redis is back, then the nodes.
   await redis.restart();
   await pages.areAlarmed('failure', 'Only 1 of 3 nodes are up');
@@ -251,6 +270,7 @@ it('two pages say what is wrong at each step of an outage, keep what they knew, 
   expect(await accessibilityFindings(waiting)).toEqual([]);
   await waiting.getByRole('button', { name: 'Refresh' }).click();
   await waiting.getByText(/^As of \d\d:\d\d:\d\d\. No connection to the application/).waitFor();
+  await jobsAreNotSearched(first, 'No job search: no connection to the application.');
   const next = await start({ jobs });
   proxy.lead({ host, port: Number(new URL(next.url).port) });
   await pages.areCalm();

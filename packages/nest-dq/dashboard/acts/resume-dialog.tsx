@@ -10,7 +10,7 @@ import { readMost } from './most.js';
 import { tryAct } from './one.js';
 
 /** Asks whether the overdue jobs are to run at once or gradually, and resumes the tube. */
-export function askResume(tube: string, overdue: number, after: () => void): void {
+export function askResume(tube: string, overdue: number | undefined, after: () => void): void {
   showDialog(<ResumeDialog tube={tube} overdue={overdue} after={after} />);
 }
 
@@ -23,16 +23,19 @@ function ResumeDialog({
   after,
 }: {
   readonly tube: string;
-  readonly overdue: number;
+  /** Undefined if unknown. */
+  readonly overdue: number | undefined;
   readonly after: () => void;
 }) {
   const [how, setHow] = useState<'atOnce' | 'gradually'>('gradually');
-  const [text, setText] = useState(String(Math.max(1, Math.ceil(overdue / MINUTES))));
+  const [text, setText] = useState(
+    overdue === undefined ? '' : String(Math.max(1, Math.ceil(overdue / MINUTES))),
+  );
   const isGradual = how === 'gradually';
   const confirming = useConfirming(isGradual ? 'resumeGradually' : 'resume');
   const perMinute = readMost(text);
   const isKnown = perMinute !== undefined && !Number.isNaN(perMinute);
-  const end = isKnown ? now.value + (overdue / perMinute) * 60_000 : undefined;
+  const end = isKnown && overdue !== undefined ? now.value + (overdue / perMinute) * 60_000 : undefined;
   return (
     <Dialog title={t('resume.title', { tube })}>
       <p>{t('resume.text', { overdue: count(overdue) })}</p>

@@ -5,8 +5,11 @@ import { doAct } from './one.js';
 /** Fewer overdue jobs are no burst. */
 const MANY_OVERDUE = 100;
 
-/** Resumes a tube; where many jobs are overdue, asks whether they are to run gradually. Never rejects. */
-export function resume(tube: string, overdue: number, after: () => void): Promise<void> {
-  if (overdue < MANY_OVERDUE || !may('resumeGradually')) return doAct('resume', { tube }, after);
+/**
+ * Resumes a tube; where many jobs are overdue, or it is unknown how many are, asks whether they are to run gradually. Never rejects.
+ */
+export function resume(tube: string, overdue: number | undefined, after: () => void): Promise<void> {
+  if ((overdue !== undefined && overdue < MANY_OVERDUE) || !may('resumeGradually'))
+    return doAct('resume', { tube }, after);
   return askOnDemand(({ askResume }) => askResume(tube, overdue, after));
 }

@@ -13,7 +13,7 @@ export function TubeButtons({
   readonly tube: TubeWire;
   readonly after?: () => void;
 }) {
-  const { tube, paused, dead, due = 0, overdue = due } = view;
+  const { tube, paused, dead, due, overdue = due } = view;
   // Without the ledger's first answer it is unknown whether the tube is paused.
   if (!paused && dead === undefined) return null;
   return paused ? (

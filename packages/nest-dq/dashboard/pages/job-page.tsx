@@ -19,9 +19,10 @@ import { Time } from '../parts/time.js';
 import { lastRead } from '../parts/last-read.js';
 import { getData, inPath, RequestError } from '../server/requests.js';
 import { jobIn, refOf } from '../state/job-address.js';
-import { now } from '../state/live.js';
+import { knownAt, now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import { route } from '../state/router.js';
+import { Stale } from '../parts/stale.js';
 import { t } from '../words/language.js';
 import { count, duration, fromNow, fullTime } from '../words/say.js';
 import { whyText } from '../words/why.js';
@@ -49,7 +50,9 @@ function Job({ job }: { readonly job: JobRefWire }) {
   const name = data.key ?? data.id;
   const named = 'id' in job ? refOf(data) : job;
   const edit = (payload: unknown) => editPayload(named, payload, again);
-  const isDue = state === 'waiting' && dueAt !== undefined && Date.parse(dueAt) < now.value;
+  // The job may be as it was before an outage.
+  const readAt = error instanceof Stale ? error.asOf : knownAt.value;
+  const isDue = state === 'waiting' && dueAt !== undefined && Date.parse(dueAt) < readAt;
   return (
     <>
       <div class="title">
@@ -67,7 +70,7 @@ function Job({ job }: { readonly job: JobRefWire }) {
         <h2>{t(`because.${data.because}`)}</h2>
         <p>{whyText(data)}</p>
       </section>
-      {isThere && <Known data={data} job={job} edit={canMove || isDead ? edit : undefined} />}
+      {isThere && <Known data={data} readAt={readAt} job={job} edit={canMove || isDead ? edit : undefined} />}
     </>
   );
 }
@@ -84,10 +87,13 @@ async function explain(job: JobRefWire, about: string, signal: AbortSignal): Pro
 /** Facts about a job that is there, or was. For a key without one, even the id would be made up. */
 function Known({
   data,
+  readAt,
   job,
   edit,
 }: {
   readonly data: ExplanationWire;
+  /** In ms. */
+  readonly readAt: number;
   readonly job: JobRefWire;
   readonly edit: ((payload: unknown) => void) | undefined;
 }) {
@@ -101,7 +107,7 @@ function Known({
         {steps.length > 0 && (
           <section class="card" aria-label={t('job.timeline')}>
             <h2>{t('job.timeline')}</h2>
-            <JobTimeline job={data} steps={steps} />
+            <JobTimeline job={data} at={readAt} steps={steps} />
           </section>
         )}
         <div class="rows">

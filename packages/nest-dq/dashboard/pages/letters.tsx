@@ -159,7 +159,7 @@ function emptyText({ loading, more, looked }: Paged<unknown>): string {
 /** One tube, or all that have dead letters. */
 function tubesOf(tube: string | undefined, letters: readonly DeadLetterWire[]): readonly string[] {
   if (tube !== undefined) return [tube];
-  const known = (live.peek()?.tubes?.tubes ?? []).filter(({ dead = 0 }) => dead > 0);
+  const known = (live.peek()?.tubes?.tubes ?? []).filter(({ dead }) => dead !== 0);
   return [...new Set([...known, ...letters].map((each) => each.tube))];
 }
 

@@ -1,14 +1,14 @@
 import type { ProcessesWire } from '../../src/dashboard/wire.js';
 import { ActButton } from '../acts/act-button.js';
 import { askFirst, doAct } from '../acts/one.js';
-import { isProbablyStuck } from '../figures/stuck.js';
+import { isProbablyStuck } from '../../src/operate/stuck.js';
 import { Badge } from '../parts/badge.js';
 import { useMeanRuns } from '../parts/mean-runs.js';
 import { AsOf } from '../parts/old.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { refOf } from '../state/job-address.js';
-import { live, now } from '../state/live.js';
+import { knownAt, live } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import { t } from '../words/language.js';
 import { count, duration } from '../words/say.js';
@@ -31,7 +31,7 @@ export function RunningPage() {
   const processes = live.value?.processes;
   if (!processes) return <p class="faint">{t('loading')}</p>;
   const asOf = live.value?.asOf.processes;
-  const reportedAt = asOf === undefined ? now.value : Date.parse(asOf);
+  const reportedAt = asOf === undefined ? knownAt.value : Date.parse(asOf);
   const running = processes.reduce(
     (sum, { tubes }) => sum + tubes.reduce((all, each) => all + each.running, 0),
     0,

@@ -102,6 +102,9 @@ export function TimelinePage() {
       </div>
       <Problems tube={tube} />
       {error && <Failure error={error} />}
+      {data && data.away.length > 0 && (
+        <p class="card warn">{t('tubes.away', { nodes: data.away.join(', ') })}</p>
+      )}
       <section class="card" aria-label={t('nav.timeline')}>
         <div class="card-head">
           <h2>{t('timeline.total', { jobs: count(data && total) })}</h2>
@@ -250,6 +253,7 @@ interface Counts {
   readonly forecast?: ForecastWire;
   readonly tubes: readonly TubeCounts[];
   readonly others: number;
+  readonly away: readonly string[];
 }
 
 async function loadCounts(tube: string | undefined, span: Span, signal: AbortSignal): Promise<Counts> {
@@ -257,10 +261,10 @@ async function loadCounts(tube: string | undefined, span: Span, signal: AbortSig
   const countsOf = (buckets: readonly { readonly jobs: number }[]) => buckets.map(({ jobs }) => jobs);
   if (tube !== undefined) {
     const forecast = await getData<ForecastWire>(`tubes/${inPath(tube)}/forecast`, query, signal);
-    return { span, forecast, tubes: [{ tube, counts: countsOf(forecast.buckets) }], others: 0 };
+    return { span, forecast, tubes: [{ tube, counts: countsOf(forecast.buckets) }], others: 0, away: [] };
   }
-  const { tubes, others } = await getData<TimelinesWire>('timeline', query, signal);
-  return { span, tubes: tubes.map((each) => ({ tube: each.tube, counts: countsOf(each.buckets) })), others };
+  const { tubes, ...rest } = await getData<TimelinesWire>('timeline', query, signal);
+  return { span, tubes: tubes.map((each) => ({ tube: each.tube, counts: countsOf(each.buckets) })), ...rest };
 }
 
 function layersOf({ tubes, rest }: Stack): Layer[] {

@@ -14,7 +14,7 @@ import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { getData, inPath } from '../server/requests.js';
 import { refOf } from '../state/job-address.js';
-import { live, now } from '../state/live.js';
+import { knownAt, live, now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import { go, route } from '../state/router.js';
 import { t } from '../words/language.js';
@@ -45,10 +45,11 @@ function useTube(tube: string): Loaded<TubeWire | undefined> {
 /** One tube, with its history. */
 export function TubePage({ tube }: { readonly tube: string }) {
   const { data, error, again } = useTube(tube);
-  const { facts, processes: processesAsOf } = live.value?.asOf ?? {};
+  const { facts, processes: processesAsOf, tubes: counted } = live.value?.asOf ?? {};
+  const counts = counted?.[tube];
   const old = (value: ComponentChildren) => <Old asOf={facts}>{value}</Old>;
   const { name: spanName, length } = historySpan(route.value.query['span']);
-  const reportedAt = processesAsOf === undefined ? now.value : Date.parse(processesAsOf);
+  const reportedAt = processesAsOf === undefined ? knownAt.value : Date.parse(processesAsOf);
   const processes = (live.value?.processes ?? []).flatMap(({ id, host, pid, tubes }) =>
     tubes.filter((each) => each.tube === tube).map((each) => ({ id, host, pid, ...each })),
   );
@@ -79,14 +80,24 @@ export function TubePage({ tube }: { readonly tube: string }) {
           <section class="card" aria-label={t('tube.numbers')}>
             <div class="card-head">
               <h2>{t('tube.numbers')}</h2>
-              <AsOf at={facts} />
+              <AsOf at={facts ?? counts} />
             </div>
             <Facts
               facts={[
-                [t('tube.waiting'), <Amount of={data.waiting} />],
+                [
+                  t('tube.waiting'),
+                  <Old asOf={counts}>
+                    <Amount of={data.waiting} />
+                  </Old>,
+                ],
                 [t('tube.retrying'), old(<Amount of={data.retrying} />)],
                 [t('tube.due'), old(<Amount of={data.due} />)],
-                [t('tube.running'), <Amount of={data.running} />],
+                [
+                  t('tube.running'),
+                  <Old asOf={counts}>
+                    <Amount of={data.running} />
+                  </Old>,
+                ],
                 [
                   t('tube.dead'),
                   old(
@@ -109,7 +120,7 @@ export function TubePage({ tube }: { readonly tube: string }) {
             <Facts
               facts={[
                 [t('tube.consumers'), old(count(data.consumers))],
-                [t('tube.watching'), count(data.watching)],
+                [t('tube.watching'), <Old asOf={counts}>{count(data.watching)}</Old>],
                 [t('tube.limits'), old(limitsText(data.limits))],
                 [
                   t('limits.changedUntil'),

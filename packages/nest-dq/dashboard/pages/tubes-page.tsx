@@ -1,4 +1,4 @@
-import type { TubeHistoriesWire, TubeWire } from '../../src/dashboard/wire.js';
+import type { LiveWire, TubeHistoriesWire, TubeWire } from '../../src/dashboard/wire.js';
 import { TubeButtons } from '../acts/tube-buttons.js';
 import { LatenessChart } from '../charts/lateness-chart.js';
 import { firstHourOf, shortHistoryFrom, tubeHistoryOf, type TubeHistory } from '../figures/history.js';
@@ -41,7 +41,8 @@ function AllTubes() {
   const list = live.value?.tubes;
   const tubes = list?.tubes ?? [];
   const { histories, error } = useHistories();
-  const { facts } = live.value?.asOf ?? {};
+  const { facts, tubes: counts = {} } = live.value?.asOf ?? {};
+  const counted = Object.values(counts).toSorted()[0];
   const inHistory = (cell: (told: TubeHistory) => string) => {
     return ({ tube }: TubeWire) => {
       const told = histories?.byTube.get(tube);
@@ -56,6 +57,11 @@ function AllTubes() {
           {t('stale.facts', { time: time(Date.parse(facts)) })}
         </p>
       )}
+      {counted !== undefined && (
+        <p class="note" title={fullTime(Date.parse(counted))}>
+          {t('stale.counts', { time: time(Date.parse(counted)) })}
+        </p>
+      )}
       {list && list.away.length > 0 && (
         <p class="card warn">{t('tubes.away', { nodes: list.away.join(', ') })}</p>
       )}
@@ -64,8 +70,8 @@ function AllTubes() {
         label={t('nav.tubes')}
         rows={tubes}
         keyOf={({ tube }) => tube}
-        empty={live.value ? t('tubes.none') : t('loading')}
-        columns={dimmed(facts, [
+        empty={emptyText(list)}
+        columns={dimmed(facts, counts, [
           { head: t('tube'), place: 'lead', cell: Name },
           { head: t('tube.waiting'), number: true, cell: ({ waiting }) => <Amount of={waiting} /> },
           { head: t('tube.retrying'), number: true, cell: ({ retrying }) => <Amount of={retrying} /> },
@@ -88,9 +94,18 @@ function AllTubes() {
   );
 }
 
-/** The columns, with what only the ledger knows dimmed while it tells nothing. */
-function dimmed(asOf: string | undefined, columns: readonly Column<TubeWire>[]): readonly Column<TubeWire>[] {
-  if (asOf === undefined) return columns;
+/** No tubes isn't nothing to run while nodes that may have some don't answer. */
+function emptyText(list: LiveWire['tubes'] | undefined): string {
+  if (list === undefined) return t('loading');
+  return list === null || list.away.length > 0 ? t('tubes.unknown') : t('tubes.none');
+}
+
+/** The columns, with what the ledger or the nodes know dimmed while they tell nothing. */
+function dimmed(
+  asOf: string | undefined,
+  counts: Readonly<Record<string, string>>,
+  columns: readonly Column<TubeWire>[],
+): readonly Column<TubeWire>[] {
   const ofLedger: unknown[] = [
     t('tube.retrying'),
     t('tube.due'),
@@ -98,11 +113,12 @@ function dimmed(asOf: string | undefined, columns: readonly Column<TubeWire>[]):
     t('tube.consumers'),
     t('tube.limits'),
   ];
+  const ofNodes: unknown[] = [t('tube.waiting'), t('tube.due'), t('tube.running')];
   return columns.map((column) => {
     const { head, cell } = column;
-    return ofLedger.includes(head)
-      ? { ...column, cell: (row) => <Old asOf={asOf}>{quietly(cell(row))}</Old> }
-      : column;
+    const ageOf = ({ tube }: TubeWire) =>
+      (ofNodes.includes(head) ? counts[tube] : undefined) ?? (ofLedger.includes(head) ? asOf : undefined);
+    return { ...column, cell: (row) => <Old asOf={ageOf(row)}>{quietly(cell(row))}</Old> };
   });
 }
 

@@ -33,6 +33,7 @@ function reasonOf(error: Error): string {
 /** Plain words for the codes of an outage. */
 export function plainReason(code: string): string | undefined {
   if (code === 'NO_ANSWER') return t('stale.connection');
+  if (code === 'NODES_AWAY') return t('stale.nodes');
   return code === 'DQ_LEDGER_DOWN' ? t('stale.ledger') : undefined;
 }
 

@@ -12,21 +12,32 @@ type Tone = 'good' | 'bad' | 'warn' | 'calm' | 'accent';
 /** The past of a job and its next attempt, from top to bottom. */
 export function JobTimeline({
   job,
+  at,
   steps,
 }: {
   readonly job: ExplanationWire;
+  /** When the job was read, in ms. */
+  readonly at: number;
   readonly steps: readonly JobStep[];
 }) {
   return (
     <ol class="steps">
       {steps.map((step) => (
-        <Step key={`${step.kind} ${numberOf(step)}`} step={step} job={job} />
+        <Step key={`${step.kind} ${numberOf(step)}`} step={step} job={job} at={at} />
       ))}
     </ol>
   );
 }
 
-function Step({ step, job }: { readonly step: JobStep; readonly job: ExplanationWire }) {
+function Step({
+  step,
+  job,
+  at,
+}: {
+  readonly step: JobStep;
+  readonly job: ExplanationWire;
+  readonly at: number;
+}) {
   switch (step.kind) {
     case 'failed': {
       const { attempt, startedAt, took, process, error } = step.failed;
@@ -42,7 +53,7 @@ function Step({ step, job }: { readonly step: JobStep; readonly job: Explanation
       );
     }
     case 'running': {
-      const ranFor = step.at === undefined ? undefined : Math.max(0, now.value - Date.parse(step.at));
+      const ranFor = step.at === undefined ? undefined : Math.max(0, at - Date.parse(step.at));
       const said =
         ranFor === undefined ? t('state.running') : t('step.running', { duration: duration(ranFor) });
       return (

@@ -1,6 +1,6 @@
 import { ActButton } from '../acts/act-button.js';
 import { resume } from '../acts/resume.js';
-import { live, now } from '../state/live.js';
+import { knownAt, live, now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import type { TubeProblemWire } from '../status/entries.js';
 import { causeText, detailText } from '../status/entry-words.js';
@@ -95,7 +95,7 @@ function Jobs({ code, tube, jobs, due, dead = 0, failedRuns }: TubeProblemWire) 
     return dead > 0 ? <a href={hashOf(['dead'], { tube })}>{text}</a> : <>{text}</>;
   }
   return (
-    <a href={hashOf(['waiting'], { tube, ...(due > 0 && { state: 'due' }) })}>
+    <a href={hashOf(['waiting'], { tube, ...(due !== undefined && due > 0 && { state: 'due' }) })}>
       <Amount of={jobs} />
     </a>
   );
@@ -110,7 +110,8 @@ function Trend({ trend, caughtUpIn }: TubeProblemWire) {
       {caughtUpIn !== undefined && caughtUpIn < MAX_AHEAD_MS && (
         <span class="faint small" title={duration(caughtUpIn)}>
           {' '}
-          · {t('problems.caughtUp')} {fromNow(now.value + Math.ceil(caughtUpIn / 1_000) * 1_000)}
+          · {t('problems.caughtUp')}{' '}
+          {fromNow(Math.max(now.value, knownAt.value + Math.ceil(caughtUpIn / 1_000) * 1_000))}
         </span>
       )}
     </span>

@@ -59,10 +59,23 @@ describe('what is known', () => {
     expect(keepKnown(first, state(SECOND, { tubes: tubes([bare]) })).tubes!.tubes).toEqual([listed]);
   });
 
+  it('keeps the counts of the nodes of a tube that they counted too slowly, with their age, and what the ledger says', () => {
+    const counted = { ...MAIL, running: 1, watching: 3, copies: NODE.copies! };
+    const first = keepKnown(undefined, state(FIRST, { tubes: tubes([counted]) }));
+    const { paused: _paused, ...resumed } = MAIL;
+    const slow = { tube: 'mail', nodes: 0, dead: 3, due: 4, consumers: 2 };
+    const second = keepKnown(first, state(SECOND, { tubes: tubes([slow]) }));
+    const third = keepKnown(second, state(THIRD, { tubes: tubes([slow]) }));
+    const { nodes: _nodes, dead: _dead, due: _due, consumers: _consumers, paused: _, ...kept } = counted;
+    expect(third.tubes!.tubes).toEqual([{ ...kept, ...slow }]);
+    expect([second.asOf, third.asOf]).toEqual([{ tubes: { mail: FIRST } }, { tubes: { mail: FIRST } }]);
+    expect(keepKnown(third, state(THIRD, { tubes: tubes([resumed]) })).asOf).toEqual({});
+  });
+
   it('keeps tubes that only nodes have that are away', () => {
     const first = keepKnown(undefined, state(FIRST, { tubes: tubes([MAIL]) }));
     const away = keepKnown(first, state(SECOND, { tubes: tubes([], ['a:1']) }));
-    expect([away.tubes!.tubes, away.asOf.tubes]).toEqual([[MAIL], FIRST]);
+    expect([away.tubes!.tubes, away.asOf.tubes]).toEqual([[MAIL], { mail: FIRST }]);
     const gone = keepKnown(away, state(THIRD, { tubes: tubes([]) }));
     expect([gone.tubes!.tubes, gone.asOf]).toEqual([[], {}]);
   });

@@ -7,7 +7,8 @@ type Tubes = NonNullable<LiveWire['tubes']>;
 export interface Known extends LiveWire {
   /** When the values that stand in were read, by the server's time. What is absent is fresh. */
   readonly asOf: {
-    readonly tubes?: string;
+    /** Counts of the nodes, by tube. */
+    readonly tubes?: Readonly<Record<string, string>>;
     /** Facts of the ledger about tubes: dead letters, pauses, limits, listed jobs, consumers. */
     readonly facts?: string;
     /** By endpoint. */
@@ -34,7 +35,9 @@ export function keepKnown(last: Known | undefined, next: LiveWire): Known {
     health: next.health ?? last.health,
     acts: next.acts ?? last.acts,
     asOf: {
-      ...(tubes.areOld && { tubes: asOf.tubes ?? now }),
+      ...(tubes.old.length > 0 && {
+        tubes: Object.fromEntries(tubes.old.map((tube) => [tube, asOf.tubes?.[tube] ?? now])),
+      }),
       ...(tubes.lackFacts && { facts: asOf.facts ?? now }),
       ...(nodes.old.length > 0 && {
         nodes: Object.fromEntries(nodes.old.map((node) => [node, asOf.nodes?.[node] ?? now])),
@@ -48,21 +51,37 @@ export function keepKnown(last: Known | undefined, next: LiveWire): Known {
 function tubesOf(
   { tubes: last }: Known,
   { tubes: next }: LiveWire,
-): { readonly list: Tubes | null; readonly areOld: boolean; readonly lackFacts: boolean } {
-  if (!next || !last) return { list: next ?? last, areOld: !next && last !== null, lackFacts: false };
+): { readonly list: Tubes | null; readonly old: readonly string[]; readonly lackFacts: boolean } {
+  if (!next || !last)
+    return {
+      list: next ?? last,
+      old: next ? [] : (last?.tubes ?? []).map(({ tube }) => tube),
+      lackFacts: false,
+    };
+  const old: string[] = [];
   const byName = new Map(last.tubes.map((tube) => [tube.tube, tube]));
   let lackFacts = false;
   const tubes = next.tubes.map((tube) => {
     const before = byName.get(tube.tube);
     byName.delete(tube.tube);
-    if (tube.dead !== undefined || before?.dead === undefined) return tube;
+    if (!before) return tube;
+    if (tube.waiting === undefined && before.waiting !== undefined) old.push(tube.tube);
+    const counted = tube.waiting === undefined ? withCounts(tube, before) : tube;
+    if (tube.dead !== undefined || before.dead === undefined) return counted;
     lackFacts = true;
-    return withFacts(tube, before);
+    return withFacts(counted, before);
   });
   // Only nodes that are away may have the others.
   const missing = next.away.length > 0 ? [...byName.values()] : [];
   const list = [...tubes, ...missing].toSorted((a, b) => (a.tube < b.tube ? -1 : 1));
-  return { list: { ...next, tubes: list }, areOld: missing.length > 0, lackFacts };
+  return { list: { ...next, tubes: list }, old: [...old, ...missing.map(({ tube }) => tube)], lackFacts };
+}
+
+/** The nodes count these, and they alone. What is due the ledger may know as well. */
+function withCounts(tube: TubeWire, { waiting, due, running, watching, copies }: TubeWire): TubeWire {
+  const counts = { waiting, due, running, watching, copies };
+  const known = Object.fromEntries(Object.entries(counts).filter(([, value]) => value !== undefined));
+  return { ...known, ...tube };
 }
 
 /** The ledger knows these, and it alone; nodes also count due copies of jobs that are over. */

@@ -23,6 +23,9 @@ const tick = signal(Date.now());
 /** The time of the server, to a second. */
 export const now = computed(() => tick.value + ahead.value);
 
+/** The time of what is known: the present, or when the connection was lost. */
+export const knownAt = computed(() => cutSince.value ?? now.value);
+
 /** Milliseconds. EventSource itself gives up after an answer that is no stream, such as a proxy's 502. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;

@@ -1,4 +1,3 @@
-import { now } from '../state/live.js';
 import { t } from '../words/language.js';
 import { count, duration, percent, time } from '../words/say.js';
 import { shortened } from '../words/shortened.js';
@@ -151,7 +150,9 @@ function tubeWords(code: TubeProblemWire['code'], tubes: readonly TubeProblemWir
   const names = tubes.map(({ tube }) => tube);
   const shown = namesText(names);
   const all = names.join(', ');
-  const sum = (name: 'jobs' | 'due') => count(tubes.reduce((total, each) => total + each[name], 0));
+  // Unknown if that of one is.
+  const sum = (name: 'jobs' | 'due') =>
+    count(tubes.reduce<number | undefined>((total, { [name]: more }) => sumOf(total, more), 0));
   const jobs = { jobs: sum('jobs'), due: sum('due') };
   return {
     what: `${causeText(code)}: ${shown}`,
@@ -173,6 +174,10 @@ function namesText(names: readonly string[]): string {
   return more > 0 ? t('status.andMore', { tubes, more: count(more) }) : tubes;
 }
 
+function sumOf(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? undefined : a + b;
+}
+
 function effectOf(
   code: TubeProblemWire['code'],
   tubes: readonly TubeProblemWire[],
@@ -191,13 +196,13 @@ export function causeText(code: TubeProblemWire['code']): string {
 }
 
 /** In ms, up to a minute: what is counted in minutes began with a quarter of an hour, and not with the first failure. */
-function minutesSince(at: number): number {
-  return Math.max(1, Math.ceil((now.value - at) / MINUTE)) * MINUTE;
+function minutesBetween(from: string, to: string): number {
+  return Math.max(1, Math.ceil((Date.parse(to) - Date.parse(from)) / MINUTE)) * MINUTE;
 }
 
 /** Details of the cause: who paused the tube, how much of a limit is used. Undefined if there are none. */
 export function detailText(problem: TubeProblemWire): string | undefined {
-  const { code, since, until, by, running, most, per, failed, runsFrom, runs, missedSince } = problem;
+  const { code, since, until, by, running, most, per, failed, runsFrom, runsTo, runs, missedSince } = problem;
   const at = (text: string) => time(Date.parse(text));
   switch (code) {
     case 'paused':
@@ -219,7 +224,7 @@ export function detailText(problem: TubeProblemWire): string | undefined {
       return t('detail.failed', {
         percent: percent(failed!),
         runs: count(runs),
-        duration: duration(minutesSince(Date.parse(runsFrom!))),
+        duration: duration(minutesBetween(runsFrom!, runsTo!)),
       });
     case 'settling':
       return t('detail.settling');

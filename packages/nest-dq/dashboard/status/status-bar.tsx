@@ -22,8 +22,9 @@ export function StatusPill() {
   const isCut = cutSince.value !== undefined;
   const state = isCut ? 'lost' : liveState.value;
   const isCalm = live.value !== undefined && worst.value === undefined;
-  const hasDead = live.value?.tubes?.tubes.some(({ dead = 0 }) => dead > 0) ?? false;
-  const isWell = isCalm && entries.value.length === 0 && !hasDead;
+  // The unknown isn't well.
+  const noneDied = live.value?.tubes?.tubes.every(({ dead }) => dead === 0) ?? false;
+  const isWell = isCalm && entries.value.length === 0 && noneDied;
   // Each connection ends from time to time, and the next one follows at once.
   const isLive = !isCut && live.value !== undefined && state !== 'hidden';
   return (

@@ -13,6 +13,7 @@ export class Refusal extends Error {
       | 'NOT_BUILT'
       | 'NO_BODY'
       | 'TOO_LARGE'
+      | 'NODES_AWAY'
       | 'INTERNAL',
     message: string,
   ) {

@@ -5,6 +5,16 @@ import type { TubeView } from '../operate/tube-view.js';
 import { ProblemWatch, type ProblemWatchParts, type WatchedParts } from './problem-watch.js';
 
 const UP: DqHealthState = { status: 'up', nodes: { 'a:1': 'up' }, redis: 'up' };
+/** A tube with a consumer, and nothing to do. */
+const IDLE: TubeView = {
+  tube: 'mail',
+  nodes: 1,
+  waiting: 0,
+  due: 0,
+  dead: 0,
+  consumers: 1,
+  watching: 1,
+};
 
 function watching(more: Partial<ProblemWatchParts> = {}) {
   const clock = new VirtualClock();
@@ -34,7 +44,7 @@ function watching(more: Partial<ProblemWatchParts> = {}) {
       health: UP,
       ledger: null,
       processes: null,
-      tubes: { tubes: [{ tube: 'mail', nodes: 1, dead: 0, ...tube }], more: false, away: [] },
+      tubes: { tubes: [{ ...IDLE, ...tube }], more: false, away: [] },
       ...parts,
     });
   return { clock, asked, look };
@@ -109,6 +119,20 @@ describe('a watch', () => {
     expect((await look(alone)).tubes).toEqual([expect.not.objectContaining({ asOf: before })]);
   });
 
+  it('takes what could not be read in time for unknown, not for well', async () => {
+    const { look } = watching();
+    const health = { ...UP, nodes: { 'a:1': 'silent', 'b:1': 'up' } };
+    const [lost] = (await look({ waiting: 5, consumers: 0, watching: 0 }, { health })).tubes;
+    const { waiting: _waiting, due: _due, watching: _watching, ...uncounted } = IDLE;
+    for (const slow of [{ tubes: null }, { tubes: { tubes: [], more: false, away: ['a:1'] } }])
+      expect((await look({}, { ...slow, health })).tubes).toEqual([{ ...lost, asOf: expect.any(Date) }]);
+    const tubes = { tubes: [{ ...uncounted, nodes: 0, consumers: 0 }], more: false, away: [] };
+    const { tubes: kept, cluster } = await look({}, { tubes, health: null });
+    expect(kept).toEqual([{ ...lost, asOf: expect.any(Date) }]);
+    expect(cluster).toMatchObject([{ code: 'node-down', node: 'a:1' }]);
+    expect(await look({})).toEqual({ cluster: [], tubes: [] });
+  });
+
   it('does not call a tube late whose consumers are not known yet', async () => {
     const { clock, look } = watching();
     const late = { due: 5, overdue: 5, overdueFor: 60_000, consumers: 0, watching: 0 };
@@ -120,7 +144,7 @@ describe('a watch', () => {
 
   it('keeps what it knows if something cannot be read, and does not wait for long', async () => {
     let isAway = false;
-    const runs = new Map([['mail', { from: new Date(0), completed: 0, failed: 12 }]]);
+    const runs = new Map([['mail', { from: new Date(0), to: new Date(0), completed: 0, failed: 12 }]]);
     const recentRuns = () => (isAway ? new Promise<never>(() => undefined) : Promise.resolve(runs));
     const { clock, look } = watching({ recentRuns });
     expect((await look({})).tubes).toMatchObject([{ code: 'failing' }]);

@@ -64,6 +64,8 @@ export class ProblemWatch {
   private asked: ReadonlyMap<string, TubeView> = new Map();
   private tubes: readonly TubeView[] = [];
   private readonly causes = new LastCauses();
+  /** The last parts that could be read. */
+  private known: Omit<WatchedParts, 'tubes'> = { health: null, ledger: null, processes: null };
   private ledgerDownAt = -Infinity;
 
   constructor(private readonly parts: ProblemWatchParts) {
@@ -93,9 +95,16 @@ export class ProblemWatch {
   }
 
   /** Never rejects. */
-  async judge({ health, tubes, ledger, processes }: WatchedParts): Promise<Problems> {
+  async judge({ tubes, ...read }: WatchedParts): Promise<Problems> {
     const { clock, now, minWritten, unequal } = this.parts;
-    if (health?.redis === 'down') this.ledgerDownAt = clock.now();
+    // An unreadable part is not well: the last known one counts.
+    this.known = {
+      health: read.health ?? this.known.health,
+      ledger: read.ledger ?? this.known.ledger,
+      processes: read.processes ?? this.known.processes,
+    };
+    const { health, ledger, processes } = this.known;
+    if (read.health?.redis === 'down') this.ledgerDownAt = clock.now();
     this.tubes = tubes?.tubes ?? this.tubes;
     await Promise.all(this.slow.map((each) => each.refresh()));
     const counted = tubes && { ...tubes, tubes: tubes.tubes.map((each) => this.whole(each)) };
@@ -114,7 +123,10 @@ export class ProblemWatch {
       pausedBy: this.pausers(),
       settling,
     });
-    const jobs = new Map(found.tubes.map(({ tube, code, jobs: count }) => [`${code} ${tube}`, count]));
+    const counts = found.tubes.flatMap(({ tube, code, jobs }) =>
+      jobs === undefined ? [] : [[`${code} ${tube}`, jobs] as const],
+    );
+    const jobs = new Map(counts);
     const trends = this.trends.look(clock.now(), jobs);
     const moving = {
       ...found,

@@ -1,6 +1,7 @@
 import type { DqRuntime } from '../nest/runtime.js';
 import type { Explanation } from '../operate/explanation.js';
 import { inSteps } from '../operate/history-view.js';
+import { Refusal } from './failures.js';
 import {
   anything,
   Input,
@@ -219,22 +220,32 @@ function withoutLetterPayload({ deadLetter, ...rest }: Pick<Explanation, 'deadLe
 /** Maximum number of tubes in a chart. */
 const MAX_TUBES = 20;
 
-/** The timelines of the tubes with the most waiting jobs. Rejects as `DqInspector.timeline` does. */
-async function timelines(
-  inspector: DqInspector,
+/**
+ * The timelines of the tubes with the most waiting jobs; one that couldn't be counted may be among them. Rejects as
+ * `DqInspector.timeline` does, and if no node named its tubes in time: no tubes isn't no jobs.
+ */
+export async function timelines(
+  inspector: Pick<DqInspector, 'tubes' | 'timeline'>,
   options: TimelineOptions,
-): Promise<{ tubes: { tube: string; buckets: TimelineBucket[] }[]; others: number }> {
+): Promise<{
+  tubes: { tube: string; buckets: TimelineBucket[] }[];
+  others: number;
+  away: readonly string[];
+}> {
   checkTimeline(options); // even if no tube has jobs
-  const { tubes } = await inspector.tubes();
+  const { tubes, away } = await inspector.tubes();
+  if (tubes.length === 0 && away.length > 0)
+    throw new Refusal(503, 'NODES_AWAY', `no node named its tubes in time: ${away.join(', ')}`);
   const used = tubes.filter((tube) => jobsOf(tube) > 0).toSorted((a, b) => jobsOf(b) - jobsOf(a));
   const shown = used.slice(0, MAX_TUBES);
   const lines = shown.map(async ({ tube }) => ({ tube, buckets: await inspector.timeline(tube, options) }));
-  return { tubes: await Promise.all(lines), others: used.length - shown.length };
+  return { tubes: await Promise.all(lines), others: used.length - shown.length, away };
 }
 
-/** Approximate number of waiting and due jobs. */
-function jobsOf({ waiting = 0, due = 0, listed = 0 }: TubeView): number {
-  return Math.max(waiting + due, listed);
+/** Approximate number of waiting and due jobs. One that nobody counted in time may have the most. */
+function jobsOf({ waiting, due = 0, listed }: TubeView): number {
+  if (waiting === undefined && listed === undefined) return Number.MAX_SAFE_INTEGER;
+  return Math.max((waiting ?? 0) + due, listed ?? 0);
 }
 
 /** Leads a person from what they have to the job, or, since an id and a key need their tube, to the jobs of that name. */

@@ -89,6 +89,8 @@ export interface TimelinesWire {
   readonly tubes: readonly { readonly tube: string; readonly buckets: TimelineWire }[];
   /** Number of other tubes. */
   readonly others: number;
+  /** Nodes that didn't answer: tubes that only they have are missing. */
+  readonly away: readonly string[];
 }
 
 /** `GET api/timeline/late?edges`: of the ten tubes with the most jobs, those that will be late, the first one first. */

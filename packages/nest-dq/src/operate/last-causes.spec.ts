@@ -14,13 +14,25 @@ function looking() {
   return (
     now: number,
     tubes: readonly TubeProblem[],
-    more: { cluster?: Problems['cluster']; blind?: string[]; gone?: string[]; settling?: boolean } = {},
+    more: {
+      cluster?: Problems['cluster'];
+      blind?: string[];
+      uncounted?: string[];
+      gone?: string[];
+      away?: string[];
+      settling?: boolean;
+    } = {},
   ) => {
-    const { cluster = [], blind = [], gone = [], settling = false } = more;
+    const { cluster = [], blind = [], uncounted = [], gone = [], away = [], settling = false } = more;
     const views: TubeView[] = ['a', 'b', 'c']
       .filter((tube) => !gone.includes(tube))
-      .map((tube) => ({ tube, nodes: 1, ...(cluster.length === 0 && !blind.includes(tube) && { dead: 0 }) }));
-    const list = { tubes: views, more: false, away: [] };
+      .map((tube) => ({
+        tube,
+        nodes: 1,
+        ...(!uncounted.includes(tube) && { waiting: 3, due: 0 }),
+        ...(cluster.length === 0 && !blind.includes(tube) && { dead: 0, consumers: 0 }),
+      }));
+    const list = { tubes: views, more: false, away };
     return causes.look({ cluster, tubes }, { tubes: list, now, settling }).tubes;
   };
 }
@@ -46,6 +58,15 @@ describe('the last causes', () => {
     const paused = problem('a', 'paused', { level: 'note' });
     look(1, [paused, problem('b', 'behind')]);
     expect(look(2, [], { blind: ['a'] })).toEqual([{ ...paused, asOf: new Date(1) }]);
+  });
+
+  it('stay for a tube whose jobs the nodes counted too slowly, and for one that only nodes have that are away', () => {
+    const look = looking();
+    const lost = [problem('a', 'no-consumer'), problem('b', 'no-consumer')];
+    expect(look(1, lost)).toEqual(lost);
+    const kept = lost.map((each) => ({ ...each, asOf: new Date(1) }));
+    expect(look(2, [], { uncounted: ['a'], gone: ['b'], away: ['n:1'] })).toEqual(kept);
+    expect(look(3, [lost[0]!])).toEqual([lost[0]]);
   });
 
   it('go with their tube', () => {

@@ -7,12 +7,15 @@ import {
   type TubeProblemCode,
   worstOf,
 } from './problems.js';
-import type { TubeList } from './tube-view.js';
+import type { TubeList, TubeView } from './tube-view.js';
 
 /** Causes that can't be judged again before processes have announced themselves. */
 const OF_CONSUMERS: ReadonlySet<TubeProblemCode> = new Set(['no-consumer', 'not-reserving', 'series-missed']);
 
-/** Keeps the last known cause of a tube's problem while the ledger, which knows the causes, doesn't answer. */
+/**
+ * Keeps the last known cause of a tube's problem while it can't be judged: the ledger knows the causes, the nodes what is at stake, and
+ * either may not answer for a moment.
+ */
 export class LastCauses {
   private readonly last = new Map<string, TubeProblem & { readonly asOf: Date }>();
 
@@ -27,8 +30,11 @@ export class LastCauses {
   ): Problems {
     const isDown = found.cluster.some(stopsAll);
     const views = new Map((tubes?.tubes ?? []).map((view) => [view.tube, view]));
-    const isBlind = (tube: string) =>
-      isDown || !tubes || (views.has(tube) && views.get(tube)!.dead === undefined);
+    const isBlind = (tube: string) => {
+      const view = views.get(tube);
+      // A tube that no node names may be one of those that are away.
+      return isDown || !tubes || (view ? isUncounted(view) : tubes.away.length > 0);
+    };
     const present = new Map(found.tubes.map((problem) => [problem.tube, problem]));
     const kept: TubeProblem[] = [];
     for (const problem of this.last.values()) {
@@ -58,4 +64,9 @@ export class LastCauses {
       ...(more > 0 && { moreTubes: more }),
     };
   }
+}
+
+/** Whether a part of what a tube is judged by is unknown. */
+function isUncounted({ dead, waiting, consumers }: TubeView): boolean {
+  return dead === undefined || waiting === undefined || consumers === undefined;
 }

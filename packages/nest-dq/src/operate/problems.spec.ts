@@ -79,6 +79,15 @@ describe('problems of a cluster', () => {
     expect(problemsOf(facts(nothing))).toEqual({ cluster: [], tubes: [] });
   });
 
+  it('have no counts that nobody knows, instead of zeros', () => {
+    const paused = { since: new Date(NOW - LONG_PAUSE_MS) };
+    const { waiting: _waiting, due: _due, ...uncounted } = tube({ nodes: 0, paused });
+    const [found] = problemsOf(facts({ tubes: { tubes: [uncounted], more: false, away: ['a:1'] } })).tubes;
+    expect(found).toMatchObject({ code: 'paused' });
+    expect(found).not.toHaveProperty('jobs');
+    expect(found).not.toHaveProperty('due');
+  });
+
   it('Redis is down, with its plain cause, its address, and since when by the clock of the ledger', () => {
     const redisDown = { reason: 'connect ECONNREFUSED r:6379', since: new Date(NOW - 32_000) };
     const down = { status: 'down', redis: 'down', redisDown } as const;
@@ -266,11 +275,11 @@ describe('the problem of a tube', () => {
   });
 
   it('runs fail: more than a fifth, and ten of them', () => {
-    const from = new Date(NOW - 900_000);
+    const [from, to] = [new Date(NOW - 900_000), new Date(NOW - 5_000)];
     const failing = (completed: number, failed: number) =>
-      tubeProblem(tube({ retrying: 4 }), { runs: new Map([['mail', { from, completed, failed }]]) });
+      tubeProblem(tube({ retrying: 4 }), { runs: new Map([['mail', { from, to, completed, failed }]]) });
     const figures = { failed: 0.35, runs: 40, failedRuns: 14 };
-    expect(failing(26, 14)).toMatchObject({ code: 'failing', ...figures, runsFrom: from });
+    expect(failing(26, 14)).toMatchObject({ code: 'failing', ...figures, runsFrom: from, runsTo: to });
     expect(failing(39, 10)).toMatchObject({ code: 'failing', jobs: 4 });
     expect(failing(40, 10)).toBeUndefined();
     expect(failing(0, 9)).toBeUndefined();

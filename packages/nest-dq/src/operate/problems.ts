@@ -94,10 +94,10 @@ export interface TubeProblem {
   readonly code: TubeProblemCode;
   readonly level: ProblemLevel;
   readonly tube: string;
-  /** Jobs that the problem is about: overdue ones; with retries if runs fail; all that wait if the tube has no consumer. */
-  readonly jobs: number;
-  /** How many of them are due. */
-  readonly due: number;
+  /** Jobs that the problem is about: overdue ones; with retries if runs fail; all that wait if the tube has no consumer. Absent if unknown. */
+  readonly jobs?: number;
+  /** How many of them are due. Absent if unknown. */
+  readonly due?: number;
   /** Number of dead letters. Absent if unknown. */
   readonly dead?: number;
   /** Due time of the first overdue job. Absent if none is, or it is unknown. */
@@ -115,6 +115,8 @@ export interface TubeProblem {
   /** Failed share of the runs that ended since `runsFrom`: 0 to 1. Runs are counted in quarters of an hour: the first may have failed later. */
   readonly failed?: number;
   readonly runsFrom?: Date;
+  /** When these runs were counted. */
+  readonly runsTo?: Date;
   /** The number of these runs, and how many of them failed. */
   readonly runs?: number;
   readonly failedRuns?: number;
@@ -124,7 +126,7 @@ export interface TubeProblem {
   readonly trend?: 'growing' | 'shrinking' | 'steady';
   /** Time until no job is overdue, at the present rate, in ms. Absent if it doesn't shrink. */
   readonly caughtUpIn?: number;
-  /** When this was found, if it can't be judged now, since the ledger doesn't answer. */
+  /** When this was found, if it can't be judged now, since the ledger or the nodes don't answer. */
   readonly asOf?: Date;
 }
 
@@ -201,7 +203,8 @@ function tubesOf({ tubes }: ProblemFacts, missed: ReadonlyMap<string, Date>): Tu
   if (!tubes) return [];
   const known = tubes.tubes;
   const others = [...missed.keys()].filter((name) => !known.some(({ tube }) => tube === name));
-  return [...known, ...others.map((tube) => ({ tube, nodes: 0 }))];
+  const none = tubes.away.length === 0 && { waiting: 0, due: 0 };
+  return [...known, ...others.map((tube) => ({ tube, nodes: 0, ...none }))];
 }
 
 const LEVELS: readonly ProblemLevel[] = ['failure', 'warning', 'note'];
@@ -323,12 +326,12 @@ function tubeProblem(
 ): TubeProblem | undefined {
   const finding = findingOf(tube, facts, missedSince, nothingRuns);
   if (!finding) return undefined;
-  const { waiting = 0, retrying = 0, dead, oldestDue } = tube;
-  const due = dueOf(tube);
+  const { dead, oldestDue } = tube;
+  const [jobs, due] = [jobsOf(finding.code, tube), dueOf(tube)];
   return {
     tube: tube.tube,
-    jobs: jobsOf(finding.code, { waiting, retrying, due }),
-    due,
+    ...(jobs !== undefined && { jobs }),
+    ...(due !== undefined && { due }),
     ...(dead !== undefined && { dead }),
     ...(oldestDue && { oldestDue }),
     ...(missedSince && { missedSince }),
@@ -336,12 +339,13 @@ function tubeProblem(
   };
 }
 
-function jobsOf(
-  code: TubeProblemCode,
-  { waiting, retrying, due }: { readonly waiting: number; readonly retrying: number; readonly due: number },
-): number {
+function jobsOf(code: TubeProblemCode, tube: TubeView): number | undefined {
+  const { waiting, retrying = 0 } = tube;
+  const due = dueOf(tube);
+  if (due === undefined) return undefined;
   if (code === 'failing') return due + retrying;
-  return code === 'no-consumer' || code === 'settling' ? waiting + due : due;
+  if (code !== 'no-consumer' && code !== 'settling') return due;
+  return waiting === undefined ? undefined : waiting + due;
 }
 
 /** The first cause that explains why jobs don't run. */
@@ -351,7 +355,7 @@ function findingOf(
   missedSince: Date | undefined,
   nothingRuns: boolean,
 ): Finding | undefined {
-  const due = dueOf(tube);
+  const due = dueOf(tube) ?? 0; // an unknown count is no finding of its own: `LastCauses` keeps the one before
   if (nothingRuns) return due > 0 ? { code: 'ledger-down', level: 'note' } : undefined;
   if (tube.paused) return due > 0 || isLong(tube.paused, facts) ? pauseOf(tube, facts) : undefined;
   const finding = unconsumed(tube, facts) ?? failing(tube, facts) ?? late(tube, facts);
@@ -378,7 +382,7 @@ function pauseOf({ tube, paused }: TubeView, facts: ProblemFacts): Finding {
 /** Jobs without a consumer wait forever, so they are a problem even before they're due. Without the ledger, consumers are unknown. */
 function unconsumed(tube: TubeView, { settling }: ProblemFacts): Finding | undefined {
   const { waiting = 0, consumers, watching, overdueFor = 0 } = tube;
-  const due = dueOf(tube);
+  const due = dueOf(tube) ?? 0;
   if (consumers === undefined || watching !== 0 || waiting + due === 0) return undefined;
   if (settling) return overdueFor > SOON_MS ? { code: 'settling', level: 'note' } : undefined;
   if (consumers === 0)
@@ -397,6 +401,7 @@ function failing({ tube }: TubeView, { runs }: ProblemFacts): Finding | undefine
     level: 'warning',
     failed,
     runsFrom: recent.from,
+    runsTo: recent.to,
     runs: ended,
     failedRuns: recent.failed,
   };
@@ -417,17 +422,17 @@ function late(tube: TubeView, { processes, tubes }: ProblemFacts): Finding | und
   return { code: (tubes?.away.length ?? 0) > 0 ? 'nodes-away' : 'behind', level };
 }
 
-/** The list of what waits counts jobs; nodes count copies. */
-function dueOf({ overdue, due = 0 }: TubeView): number {
-  return overdue !== undefined && overdue > 0 ? overdue : due;
+/** The list of what waits counts jobs; nodes count copies. Undefined if neither answered. */
+function dueOf({ overdue, due }: TubeView): number | undefined {
+  return overdue !== undefined && overdue > 0 ? overdue : (due ?? overdue);
 }
 
 /** The tubes with most at stake first. */
 export function byWeight(a: TubeProblem, b: TubeProblem): number {
   return (
     LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level) ||
-    b.due - a.due ||
-    b.jobs - a.jobs ||
+    (b.due ?? 0) - (a.due ?? 0) ||
+    (b.jobs ?? 0) - (a.jobs ?? 0) ||
     (a.tube < b.tube ? -1 : 1)
   );
 }
