@@ -153,7 +153,7 @@ describe('nest-dq doctor', () => {
         level: 'ok',
         about: 'report',
         fact: expect.stringMatching(
-          /^paused since \S+ \(.+\) until \S+ \(in 59 min .+\), with about 1 job, none due$/,
+          /^paused since \S+ \(.+\) until \S+ \(in 59m .+\), with about 1 job, none due$/,
         ),
       },
     ]);

@@ -63,6 +63,7 @@ describe('what was meant', () => {
     [['statz'], 'nest-dq: Unknown command statz. Did you mean stats?'],
     [['dead', 'lsit'], 'nest-dq: Unknown command dead lsit. Did you mean dead list?'],
     [['proc'], 'nest-dq: Unknown command proc. Did you mean processes?'],
+    [['runing'], 'nest-dq: Unknown command runing. Did you mean running?'],
     [['hepl'], 'nest-dq: Unknown command hepl. Did you mean help?'],
     [['help', 'conection'], 'nest-dq: Unknown command conection. Did you mean connection?'],
     [['xyzzy'], 'nest-dq: Unknown command xyzzy.'],
@@ -104,6 +105,7 @@ describe('the completion', () => {
 
   it.each([
     ['nest-dq sta', ['stats']],
+    ['nest-dq run', ['running', 'run']],
     ['nest-dq dead rev', ['revive', 'revive-many']],
     ['nest-dq dead list mail --er', ['--error']],
     ['nest-dq dead list --why ', ['attempts', 'discarded', 'invalid', 'stale']],

@@ -93,7 +93,7 @@ describe('nest-kq dead', () => {
     expect(stdout).toMatch(
       new RegExp(
         `^PARTITION  OFFSET +DIED +ORIGIN +GROUP +KEY +ERROR\n` +
-          `0 +${second} +(now|\\d+ s ago) +orders +shop +key of no user +TypeError: no user\n` +
+          `0 +${second} +(now|\\d+s ago) +orders +shop +key of no user +TypeError: no user\n` +
           `0 +${first} .+ TypeError: no stock\n$`,
       ),
     );

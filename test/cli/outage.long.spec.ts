@@ -82,6 +82,7 @@ describe('while Redis is down', () => {
     [['history']],
     [['acts']],
     [['processes']],
+    [['running']],
     [['export', TUBE]],
     [['pause', TUBE]],
     [['revoke', '--tube', TUBE, '--key', 'order-42']],

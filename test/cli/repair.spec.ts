@@ -57,7 +57,7 @@ describe('nest-dq repair', () => {
       const shown = await suite.nestDq(['repair', '--dry-run'], env);
       expect(shown.stdout).toMatch(
         new RegExp(
-          `^would restore missing copies of ${JOBS} jobs\n  ${TUBE} \\w{26}  1 copy missing, due \\S+Z \\(in 59 min`,
+          `^would restore missing copies of ${JOBS} jobs\n  ${TUBE} \\w{26}  1 copy missing, due \\S+Z \\(in 59m`,
         ),
       );
       const refused = await suite.nestDq(['repair'], env);

@@ -81,7 +81,7 @@ describe('nest-dq doctor', () => {
   it('warns of certificates that end soon', async () => {
     // Test certificates are valid for two days.
     expect(await troubles({})).toEqual(
-      Array(3).fill(expect.stringMatching(/^warning: certificate expires in 1 d 23 h .*→ renew it/)),
+      Array(3).fill(expect.stringMatching(/^warning: certificate expires in 1d 23h .*→ renew it/)),
     );
   });
 

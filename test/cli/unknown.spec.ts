@@ -14,30 +14,52 @@ describe('a tube that nobody knows', () => {
     [['jobs', WRONG]],
     [['due', WRONG]],
     [['history', WRONG]],
+    [['finished', WRONG]],
+    [['running', WRONG]],
+    [['export', WRONG]],
+    [['repair', '--tube', WRONG, '--dry-run']],
+    [['dead', 'groups', WRONG]],
     [['dead', 'list', WRONG]],
     [['dead', 'discard-many', WRONG, '--dry-run']],
     [['dead', 'revive-many', WRONG, '--yes']],
     [['revoke-many', WRONG, '--dry-run']],
     [['move-many', WRONG, '--later', '1h', '--yes']],
-    [['find', '--tube', WRONG, '--key', 'order-42']],
-    [['explain', '--tube', WRONG, '--key', 'order-42']],
-  ])('is a warning and status 1 of %j', async (args) => {
-    expect(await suite.nestDq(args)).toMatchObject({ code: 1, stderr: WARNING });
+  ])('is a warning and status 1 of %j, and no list of zeros', async (args) => {
+    expect(await suite.nestDq(args)).toEqual({ code: 1, stdout: '', stderr: WARNING });
   });
 
-  it('shows no zeros in stats, and says so in JSON', async () => {
-    expect((await suite.nestDq(['stats', WRONG])).stdout).toBe('');
-    const { code, stdout } = await suite.nestDq(['stats', WRONG, '--json']);
-    expect([code, JSON.parse(stdout)]).toEqual([
+  it.each([
+    ['find'],
+    ['explain'],
+    ['revoke'],
+    ['run'],
+    ['dead', 'show'],
+    ['dead', 'revive'],
+    ['dead', 'discard'],
+  ])('is the reason why %s %s knows no job there', async (...name) => {
+    const { code, stderr } = await suite.nestDq([...name, '--tube', WRONG, '--key', 'order-42']);
+    expect([code, stderr]).toEqual([1, WARNING]);
+  });
+
+  it('is not paused, as its name may be wrong', async () => {
+    const { code, stdout, stderr } = await suite.nestDq(['pause', WRONG]);
+    expect([code, stdout, stderr]).toEqual([
       1,
-      expect.objectContaining({ unknown: true, similar: [TUBE] }),
+      `${WRONG}: not paused\n`,
+      WARNING.replace('\n', ' To pause it in advance: --force\n'),
     ]);
   });
 
-  it('is a warning of export', async () => {
-    const { code, stderr } = await suite.nestDq(['export', WRONG]);
-    expect([code, stderr]).toEqual([1, expect.stringContaining(WARNING)]);
-  });
+  it.each([['stats'], ['jobs'], ['finished'], ['due'], ['history'], ['running'], ['pause'], ['resume']])(
+    'is one in the JSON of %s',
+    async (name) => {
+      const { code, stdout } = await suite.nestDq([name, WRONG, '--json']);
+      expect([code, JSON.parse(stdout)]).toEqual([
+        1,
+        expect.objectContaining({ unknown: true, similar: [TUBE] }),
+      ]);
+    },
+  );
 
   it('is known once it has a job, and nothing similar is suggested for another name', async () => {
     await suite.system.producer.delay('mail.welcome', 1, '1h');

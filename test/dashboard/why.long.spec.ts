@@ -20,7 +20,7 @@ it('says why a job has not run in the language of the page', async () => {
   const reason = async (key: string, locale: string) =>
     (await openReason(app, key, locale)).locator('.why p').innerText();
   expect(await reason('waits', 'en-US')).toMatch(
-    /^Not due until [A-Z][a-z]+ \d+,? [\d:]+( [AP]M)? \(in 1 d 23 h\)\.$/,
+    /^Not due until [A-Z][a-z]+ \d+,? [\d:]+( [AP]M)? \(in 1d 23h\)\.$/,
   );
   expect(await reason('waits', 'zh-CN')).toMatch(/^将于 \d+月\d+日 [\d:]+ 到期，还有 1天 23小时。$/);
   expect(await reason('held-up', 'zh-CN')).toMatch(

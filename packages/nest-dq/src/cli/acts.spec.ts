@@ -33,7 +33,7 @@ it('acts name what they changed in words, not in JSON', () => {
   expect(lines.map((line) => /ann {2}\S+ +(.*\S) +1$/.exec(line)?.[1])).toEqual([
     'mail: all',
     'mail: retrying, at most 3,000',
-    'mail: due before 2026-12-24T18:00:00Z, to later 1 h',
+    'mail: due before 2026-12-24T18:00:00Z, to later 1h',
     'mail: all, to 2026-12-24T18:00:00Z',
     'mail: dead by attempts, error contains "ETIMEDOUT"',
     'mail order-1',
@@ -49,8 +49,8 @@ it('acts have whole errors and times at 80 columns', () => {
     { error: { code: 'DQ_NO_COPY', message } },
   );
   expect(linesOf(showActs({ acts: [failed] }, NOW), page(80))).toEqual([
-    'WHEN     WHO  ACT     ON                                       CHANGED  ERROR',
-    '2 s ago  ann  revive  order.cancel 01M833HM1PREDVC0BTGCQG0EAR        1',
+    'WHEN    WHO  ACT     ON                                       CHANGED  ERROR',
+    '2s ago  ann  revive  order.cancel 01M833HM1PREDVC0BTGCQG0EAR        1',
     '    no reachable copy of job 01M833HM1PREDVC0BTGCQG0EAR: expected one at',
     '    10.0.0.1:11300',
   ]);

@@ -13,7 +13,7 @@ import type { Connected } from './cluster.js';
 import { plainError } from './plain-error.js';
 import { operator } from './operator.js';
 import { note } from './process.js';
-import { warnedOfUnknown } from './unknown-tube.js';
+import { unknownAnswer } from './unknown-tube.js';
 
 /** Flags of all bulk commands. Each adds those of its filter. */
 export const ACT_FLAGS: Flags = {
@@ -30,6 +30,8 @@ export const BULK_STATUS =
   '0 done; 1 not done, partly failed, unknown tube, or a node is unreachable; 2 Redis unusable';
 
 const MAX = 1_000_000_000;
+/** The document of an act that changed nothing. */
+const NOTHING = { done: 0, failed: 0, skipped: 0, failures: [] };
 
 /** A bulk action of `DqControl`. */
 interface BulkAct<Example> {
@@ -65,22 +67,25 @@ export async function actOnMany<Example>(
   const options = { by: operator(), cursor: args.text('cursor', 'the cursor printed by the same command') };
   const found = await last(act.start({ ...options, dryRun: true }));
   const what = `${verb} ${counted(found.done, one, many)}${act.more?.() ?? ''}`;
-  const isUnknown =
-    found.done === 0 && tube !== undefined && (await warnedOfUnknown(runtime.inspector, tube));
-  if (args.has('dry-run')) {
+  const isDry = args.has('dry-run');
+  if (found.done === 0 && tube !== undefined) {
+    const json = isDry ? { dryRun: true, count: 0, examples: [] } : NOTHING;
+    const unknown = await unknownAnswer(runtime.inspector, tube, json);
+    if (unknown) return unknown;
+  }
+  if (isDry) {
     const lines = found.examples.map((example) => `  ${act.show(example)}`);
     const more = found.done > lines.length && lines.length > 0 ? ['  …'] : [];
     return {
       json: { dryRun: true, count: found.done, examples: found.examples },
       text: [`would ${what}`, ...lines, ...more],
-      status: isUnknown ? 1 : 0,
     };
   }
   if (
     found.done > 0 &&
     !(await confirmed(args, context === undefined ? what : `${what} in context ${context}`))
   ) {
-    return { json: { done: 0, failed: 0, skipped: 0, failures: [] }, text: 'nothing was done', status: 1 };
+    return { json: NOTHING, text: 'nothing was done', status: 1 };
   }
   const { done, failed, skipped, failures } =
     found.done === 0 && !evenIfNone
@@ -99,7 +104,7 @@ export async function actOnMany<Example>(
       failures: failures.map(({ id, error }) => ({ id, error: error.message })),
     },
     text: [`${grouped(done)} done, ${grouped(failed)} failed, ${grouped(skipped)} skipped`, ...lines],
-    status: failed > 0 || isUnknown ? 1 : 0,
+    status: failed > 0 ? 1 : 0,
   };
 }
 

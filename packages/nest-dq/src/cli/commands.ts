@@ -20,6 +20,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   limit: async () => (await import('./limit.js')).limit,
   repair: async () => (await import('./repair.js')).repair,
   processes: async () => (await import('./processes.js')).processes,
+  running: async () => (await import('./running.js')).running,
   series: async () => (await import('./series.js')).series,
   'series skip': async () => (await import('./series.js')).seriesSkip,
   'series remove': async () => (await import('./series.js')).seriesRemove,

@@ -1,7 +1,8 @@
-import { type Cell, column, counted, distanceCell, grouped, table } from 'nest-handlers/cli';
+import { type Cell, column, counted, distance, grouped, table } from 'nest-handlers/cli';
 import type { DeadGroup } from '../operate/dead-view.js';
 import { clusterCommand } from './cluster.js';
 import { LETTER_FLAGS, letterFilter } from './letter-flags.js';
+import { unknownAnswer } from './unknown-tube.js';
 
 /** Tubes named in a row of a narrow terminal. */
 const NAMED = 2;
@@ -19,16 +20,20 @@ export const deadGroups = clusterCommand({
       help: 'max number of letters looked at, the newest (default 10000, at most 100000)',
     },
   },
-  status: '0 grouped; 1 a server is unreachable',
+  status: '0 grouped; 1 unknown tube, or a server is unreachable',
   examples: ['nest-dq dead groups', 'nest-dq dead groups order.cancel --from -1d --json'],
   async run(args, { runtime }) {
     const now = runtime.now();
+    const tube = args.operand('TUBE');
     const found = await runtime.inspector.deadGroups({
-      tube: args.operand('TUBE'),
+      tube,
       ...letterFilter(args, now),
       limit: args.count('limit', 1, 100_000),
     });
-    const ago = (time: Date) => distanceCell(time.getTime() - now);
+    const isEmpty = found.letters === 0 && tube !== undefined;
+    const unknown = isEmpty ? await unknownAnswer(runtime.inspector, tube, found) : undefined;
+    if (unknown) return unknown;
+    const ago = (time: Date) => distance(time.getTime() - now);
     const rows = found.groups.map(({ letters, tubes, first, last, group }) => [
       letters,
       tubesCell(tubes),

@@ -7,7 +7,7 @@ import { PAGE_FLAGS, pageOf } from './page-flags.js';
 import { actOnOne } from './jobs.js';
 import { GROUP_FLAGS, groupFilter } from './letter-flags.js';
 import { foundReference, REFERENCE_FLAGS, showReference } from './references.js';
-import { warnedOfUnknown } from './unknown-tube.js';
+import { unknownAnswer, warnedOfUnknown } from './unknown-tube.js';
 
 const operands = ['[REF]'];
 
@@ -36,7 +36,8 @@ export const deadList = clusterCommand({
       limit,
       cursor,
     });
-    const isUnknown = page.letters.length === 0 && (await warnedOfUnknown(inspector, tube));
+    const unknown = page.letters.length === 0 ? await unknownAnswer(inspector, tube, page) : undefined;
+    if (unknown) return unknown;
     const rows = page.letters.map(({ id, key, diedAt, attempt, why, error, missingKey }) => [
       key ?? id,
       recentCell(diedAt, now),
@@ -50,7 +51,7 @@ export const deadList = clusterCommand({
       rows.length === 0 ? none : table(head, rows),
       ...(page.cursor === undefined ? [] : [`… and more: --cursor ${page.cursor}`]),
     ];
-    return { json: page, text: lines, status: isUnknown ? 1 : 0 };
+    return { json: page, text: lines };
   },
 });
 
@@ -90,7 +91,11 @@ export const deadShow = clusterCommand({
   async run(args, { runtime }) {
     const ref = await foundReference(args, runtime.inspector);
     const letter = ref && (await runtime.deadLetters.get(ref));
-    if (!letter) return { json: null, text: `${showReference(args)} is not a dead letter`, status: 1 };
+    if (!letter) {
+      const tube = args.text('tube', 'the name of a tube');
+      if (tube !== undefined) await warnedOfUnknown(runtime.inspector, tube);
+      return { json: null, text: `${showReference(args)} is not a dead letter`, status: 1 };
+    }
     return { json: letter, text: showLetter(letter, runtime.now()) };
   },
 });

@@ -3,7 +3,7 @@ import type { DqInspector } from '../operate/inspector.js';
 import type { EqualBuckets, TimelineBucket } from '../operate/waiting-view.js';
 import { clusterCommand } from './cluster.js';
 import { latenessLines } from './lateness.js';
-import { warnedOfUnknown } from './unknown-tube.js';
+import { unknownAnswer } from './unknown-tube.js';
 
 /** An hour, in ms. */
 const HOUR = 3_600_000;
@@ -40,18 +40,25 @@ export const due = clusterCommand({
     const tube = args.operand('TUBE');
     if (tube !== undefined) {
       const { buckets, ...forecast } = await inspector.forecast(tube, options);
-      const isUnknown = buckets.every(({ jobs }) => jobs === 0) && (await warnedOfUnknown(inspector, tube));
-      return {
-        json: { buckets, away: [], ...forecast },
-        text: (width) => [...showBars(buckets, now, width), ...latenessLines({ buckets, ...forecast })],
-        status: isUnknown ? 1 : 0,
-      };
+      const json = { buckets, away: [], ...forecast };
+      const isEmpty = buckets.every(({ jobs }) => jobs === 0);
+      const unknown = isEmpty ? await unknownAnswer(inspector, tube, json) : undefined;
+      return (
+        unknown ?? {
+          json,
+          text: (width) => [...showBars(buckets, now, width), ...latenessLines({ buckets, ...forecast })],
+        }
+      );
     }
     const { buckets, away } = await ofAllTubes(inspector, options);
     const gap = away.length > 0 ? [`tubes may be missing, no answer from: ${away.join(', ')}`] : [];
     return {
       json: { buckets, away },
-      text: (width) => [...showBars(buckets, now, width), ...gap],
+      // Tubes that nobody named aren't none.
+      text: (width) => [
+        ...(buckets.length === 0 && gap.length > 0 ? [] : showBars(buckets, now, width)),
+        ...gap,
+      ],
       status: away.length > 0 ? 1 : 0,
     };
   },

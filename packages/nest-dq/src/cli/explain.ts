@@ -2,15 +2,14 @@ import {
   column,
   facts,
   Failure,
-  WrongArguments,
   instant,
   instantCell,
   type Line,
   span,
-  spanCell,
   styled,
   type Table,
   table,
+  WrongArguments,
 } from 'nest-handlers/cli';
 import type { FailedAttempt } from '../api/dead-letter.js';
 import type { BackoffView, CopyView, Explanation } from '../operate/explanation.js';
@@ -132,7 +131,7 @@ function showAttempts(attempts: readonly FailedAttempt[], now: number): Table {
   const rows = attempts.map(({ attempt, startedAt, took, process, error }) => [
     attempt,
     instantCell(startedAt, now),
-    spanCell(took),
+    span(took),
     process,
     `${error.name}: ${error.message}`.replaceAll(/\s+/g, ' '),
   ]);
@@ -147,8 +146,8 @@ function showCopies(copies: readonly CopyView[]): Table {
     index === 0 ? 'primary' : `backup ${index}`,
     node,
     state,
-    readyIn === undefined ? '' : spanCell(readyIn),
-    age === undefined ? '' : spanCell(age),
+    readyIn === undefined ? '' : span(readyIn),
+    age === undefined ? '' : span(age),
     reserves ?? '',
     releases ?? '',
     timeouts ?? '',

@@ -36,7 +36,9 @@ export const exportTube = clusterCommand({
   examples: ['nest-dq export order.cancel --dead > jobs.jsonl 2> export.log'],
   async run(args, connected) {
     const tube = args.required('TUBE');
-    const { listed, about } = await connected.runtime.inspector.jobs(tube, { limit: 1 });
+    const { inspector } = connected.runtime;
+    const { listed, about } = await inspector.jobs(tube, { limit: 1 });
+    if (listed === 0 && (await warnedOfUnknown(inspector, tube))) return { json: null, text: '', status: 1 };
     const jobs = await printAll(waitingJobs(tube, connected));
     note(`${counted(jobs.printed, 'job')}; the tube had ${grouped(listed)} listed of ${aboutText(about)}`);
     const letters = args.has('dead') ? await printAll(deadLetters(tube, connected)) : undefined;
@@ -44,9 +46,7 @@ export const exportTube = clusterCommand({
     const gaps = jobs.gaps.concat(letters?.gaps ?? []);
     for (const [why, count] of countBy(gaps)) note(`${grouped(count)} without a payload: ${why}`);
     const isWhole = gaps.length === 0 && jobs.isWhole && letters?.isWhole !== false;
-    const isEmpty = jobs.printed === 0 && !letters?.printed;
-    const isUnknown = isEmpty && (await warnedOfUnknown(connected.runtime.inspector, tube));
-    return { json: null, text: '', status: isWhole && !isUnknown ? 0 : 1 };
+    return { json: null, text: '', status: isWhole ? 0 : 1 };
   },
 });
 

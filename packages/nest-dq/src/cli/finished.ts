@@ -7,7 +7,6 @@ import {
   type Line,
   recentCell,
   span,
-  spanCell,
   table,
 } from 'nest-handlers/cli';
 import type { FinishedFilter, FinishedJob, FinishedPage } from '../operate/finished-view.js';
@@ -15,7 +14,7 @@ import type { DqRuntime } from '../nest/runtime.js';
 import { clusterCommand } from './cluster.js';
 import { PAGE_FLAGS, pageOf } from './page-flags.js';
 import { WATCH_FLAG, watched } from './screen.js';
-import { warnedOfUnknown } from './unknown-tube.js';
+import { unknownAnswer } from './unknown-tube.js';
 
 export const finished = clusterCommand({
   name: 'finished',
@@ -54,9 +53,9 @@ async function list(args: Arguments, runtime: DqRuntime): Promise<Answer> {
   const page = await inspector.finished(tube, filter);
   const isEmpty = page.jobs.length === 0;
   // A watched tube may be empty for a moment, and nobody looks at standard error then.
-  const isUnknown = isEmpty && !args.has('watch') && (await warnedOfUnknown(inspector, tube));
+  const unknown = isEmpty && !args.has('watch') ? await unknownAnswer(inspector, tube, page) : undefined;
   const isNamed = filter.key !== undefined || filter.id !== undefined;
-  return { json: page, text: showPage(page, now), status: isUnknown || (isEmpty && isNamed) ? 1 : 0 };
+  return unknown ?? { json: page, text: showPage(page, now), status: isEmpty && isNamed ? 1 : 0 };
 }
 
 function filterOf(args: Arguments, now: number): FinishedFilter {
@@ -75,7 +74,7 @@ function showPage({ jobs, cursor }: FinishedPage, now: number): Line[] {
   const rows = jobs.map(({ id, key, endedAt, took, attempt, process }) => [
     key ?? id,
     recentCell(endedAt, now),
-    spanCell(took),
+    span(took),
     attempt,
     process,
   ]);

@@ -1,7 +1,7 @@
 import { column, counted, type Cell, type Line, span, table } from 'nest-handlers/cli';
 import { type HistoryBucket, inSteps, sumOf } from '../operate/history-view.js';
 import { clusterCommand } from './cluster.js';
-import { warnedOfUnknown } from './unknown-tube.js';
+import { unknownAnswer } from './unknown-tube.js';
 
 /** An hour, in ms. */
 const HOUR = 3_600_000;
@@ -37,9 +37,12 @@ export const history = clusterCommand({
     const tube = args.operand('TUBE');
     const minutes = await runtime.inspector.history({ from, to, tube });
     const buckets = by === 'hour' ? byHour(minutes) : minutes;
-    const isUnknown =
-      buckets.length === 0 && tube !== undefined && (await warnedOfUnknown(runtime.inspector, tube));
-    return { json: { by, buckets }, text: showBuckets(buckets, by, now), status: isUnknown ? 1 : 0 };
+    const json = { by, buckets };
+    const unknown =
+      buckets.length === 0 && tube !== undefined
+        ? await unknownAnswer(runtime.inspector, tube, json)
+        : undefined;
+    return unknown ?? { json, text: showBuckets(buckets, by, now) };
   },
 });
 
@@ -81,7 +84,7 @@ function rowOf(name: Cell, bucket: HistoryBucket) {
 }
 
 function meanText(ms: number): string {
-  return ms < 1 ? '< 1 ms' : span(ms);
+  return ms < 1 ? '< 1ms' : span(ms);
 }
 
 function latestOf(byLateness: HistoryBucket['byLateness']): string {

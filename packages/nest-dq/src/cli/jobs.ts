@@ -24,10 +24,17 @@ export async function actOnOne<Result extends string>(
 ): Promise<Answer> {
   const ref = referenceOf(args);
   const result = await runtime.actOnJob(name, ref, operator(), expected, () => work(ref));
-  return resultOf(args, result, expected);
+  return resultOf(args, runtime, result, expected);
 }
 
-function resultOf(args: Arguments, result: string, expected: string): Answer {
+async function resultOf(
+  args: Arguments,
+  { inspector }: DqRuntime,
+  result: string,
+  expected: string,
+): Promise<Answer> {
+  const tube = args.text('tube', 'the name of a tube');
+  if (result === 'unknown' && tube !== undefined) await warnedOfUnknown(inspector, tube);
   const text = `${showReference(args)}: ${result}`;
   return { json: { result }, text, status: result === expected ? 0 : 1 };
 }
@@ -111,7 +118,7 @@ export const run = clusterCommand({
   examples: ['nest-dq run --tube order.cancel --key order-42'],
   async run(args, { runtime }) {
     const result = await runtime.control.runNow(referenceOf(args), { by: operator() });
-    return resultOf(args, result, 'rescheduled');
+    return resultOf(args, runtime, result, 'rescheduled');
   },
 });
 

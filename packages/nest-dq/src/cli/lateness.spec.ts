@@ -15,7 +15,7 @@ it.each<[Partial<Forecast>, string[]]>([
     [
       'capacity 640 jobs a minute (measured at 2030-01-01T18:04:00Z)',
       'overdue now: 12',
-      'late: 2030-01-01T18:40:00Z to 2030-01-01T19:20:00Z, up to 12 min',
+      'late: 2030-01-01T18:40:00Z to 2030-01-01T19:20:00Z, up to 12m',
     ],
   ],
   [

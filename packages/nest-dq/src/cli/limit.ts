@@ -17,7 +17,7 @@ export const limit = clusterCommand({
   operands: ['TUBE'],
   summary: 'Change the limits of a tube while it runs.',
   about:
-    'All processes apply them within 5 s, until --until or --reset; a deploy does not end them. What is not given stays as the\n' +
+    'All processes apply them within 5s, until --until or --reset; a deploy does not end them. What is not given stays as the\n' +
     'handlers have it, and an earlier change is replaced as a whole. Started runs continue.',
   flags: {
     rate: { value: 'N', help: 'start at most N runs in each --per, across all processes' },

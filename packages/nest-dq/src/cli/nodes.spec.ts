@@ -23,9 +23,9 @@ it('80 columns show all of the nodes but their version, and the whole reason why
     reason: 'CONNECTION_LOST: the connection failed: connect ECONNREFUSED 127.0.0.1:19512',
   };
   expect(linesOf([showNodes([well, down])], page)).toEqual([
-    'NODE             STATE  UPTIME  READY  DELAYED  RESERVED  BURIED  CONN  BINLOG',
-    '127.0.0.1:19511  up     24 min  0      807      1         5       6     working',
-    '127.0.0.1:19512  down   –       –      –        –         –       –     –',
+    'NODE             STATE  UPTIME   READY  DELAYED  RESERVED  BURIED  CONN  BINLOG',
+    '127.0.0.1:19511  up     24m 29s  0      807      1         5       6     working',
+    '127.0.0.1:19512  down   –        –      –        –         –       –     –',
     '    connect ECONNREFUSED 127.0.0.1:19512',
     'VERSION left out; --wide shows it',
   ]);

@@ -1,4 +1,4 @@
-import { bytes, column, type Line, span, spanCell, styled, type Table, table } from 'nest-handlers/cli';
+import { bytes, column, type Line, span, styled, type Table, table } from 'nest-handlers/cli';
 import type { LedgerView, RedisView } from '../ledger/ledger-view.js';
 import type { NodeView } from '../operate/node-view.js';
 import { clusterCommand } from './cluster.js';
@@ -38,7 +38,7 @@ export function showNodes(views: readonly NodeView[]): Table {
         [up ? 'up' : 'down', ...(drained ? ['drained'] : []), ...(draining ? ['draining'] : [])].join(', '),
       ),
       version ?? NONE,
-      uptime === undefined ? NONE : spanCell(uptime),
+      uptime === undefined ? NONE : span(uptime),
       copies?.ready ?? NONE,
       copies?.delayed ?? NONE,
       copies?.reserved ?? NONE,
@@ -82,7 +82,7 @@ function showLedger({ servers, problems, clockAhead }: LedgerView): Line[] {
     server.memory === undefined ? NONE : memoryText(server.memory, server.memoryLimit),
     server.policy ?? NONE,
     server.appendOnly === undefined ? NONE : server.appendOnly ? 'yes' : 'no',
-    server.roundTrip === undefined ? NONE : `${Math.ceil(server.roundTrip)} ms`,
+    server.roundTrip === undefined ? NONE : `${Math.ceil(server.roundTrip)}ms`,
     ...(isDown ? [server.up ? '' : styled('red', server.reason ?? 'no answer')] : []),
   ]);
   const head = [

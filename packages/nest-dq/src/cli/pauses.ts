@@ -5,7 +5,7 @@ import { ACT_FLAGS, actOnMany } from './bulk.js';
 import { moved } from './many.js';
 import { checkFuture } from './future.js';
 import { note } from './process.js';
-import { unknownTube, warnedOfUnknown } from './unknown-tube.js';
+import { unknownAnswer, unknownTube } from './unknown-tube.js';
 import { clusterCommand, type Connected } from './cluster.js';
 import { operator } from './operator.js';
 
@@ -93,9 +93,10 @@ export const resume = clusterCommand({
     const unused = Object.keys(ACT_FLAGS).find((flag) => flag !== 'yes' && args.has(flag));
     if (unused !== undefined) throw args.wrong(`--${unused} needs --per-minute.`);
     const { ended, unknown } = await runtime.control.resume(tube, { by: operator() });
+    const json = { tube, ended: ended ?? null, unknown };
+    const wrong = unknown && (await unknownAnswer(runtime.inspector, tube, json));
     const since = ended && distance(ended.since.getTime() - runtime.now());
-    if (unknown) await warnedOfUnknown(runtime.inspector, tube);
     const text = `${tube}: ${ended ? `resumed; it was paused ${since}` : 'was not paused'}`;
-    return { json: { tube, ended: ended ?? null, unknown }, text, status: unknown ? 1 : 0 };
+    return { json, ...wrong, text, status: unknown ? 1 : 0 };
   },
 });

@@ -17,10 +17,10 @@ const view = {
 
 it('a process has all of its tubes: in its row in a pipe, and below it on a terminal', () => {
   expect(linesOf(showProcesses([view], NOW))[1]).toBe(
-    `vm:17 *  0.1.0    1 min 30 s        9         0  ${names.join(', ')}`,
+    `vm:17 *  0.1.0    1m 30s        9        0  ${names.join(', ')}`,
   );
   const [, row, ...below] = linesOf(showProcesses([view], NOW), { width: 80, paint: (_, text) => text });
-  expect(row).toBe('vm:17 *  0.1.0    1 min 30 s        9         0');
+  expect(row).toBe('vm:17 *  0.1.0    1m 30s        9        0');
   const listed = below.filter((line) => line.startsWith('    ')).map((line) => line.trim());
   expect(listed.join(' ')).toBe(names.join(', '));
 });

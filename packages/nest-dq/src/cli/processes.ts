@@ -1,11 +1,11 @@
-import { column, counted, type Line, spanCell, table } from 'nest-handlers/cli';
+import { column, counted, type Line, span, table } from 'nest-handlers/cli';
 import type { ProcessView } from '../operate/processes.js';
 import { clusterCommand } from './cluster.js';
 
 export const processes = clusterCommand({
   name: 'processes',
   summary: "Show the application's processes, and what each consumes and runs.",
-  about: 'Each process reports every 5 s. After it ends, it is listed for up to 15 s.',
+  about: 'Each process reports every 5s. After it ends, it is listed for up to 15s.',
   flags: {},
   status: '0 shown; 2 Redis unusable',
   examples: ['nest-dq processes', 'nest-dq processes --json'],
@@ -21,7 +21,7 @@ export function showProcesses(found: readonly ProcessView[], now: number): Line[
   const rows = found.map(({ host, pid, version, since, elected, consumes, tubes }) => [
     `${host}:${pid}${elected ? ' *' : ''}`,
     version,
-    spanCell(Math.max(0, now - since.getTime())),
+    span(Math.max(0, now - since.getTime())),
     tubes.reduce((sum, { running }) => sum + running, 0),
     tubes.reduce((sum, { longRuns }) => sum + longRuns.length, 0),
     consumes ? tubes.map(({ tube }) => tube).join(', ') : 'only produces',
@@ -31,7 +31,7 @@ export function showProcesses(found: readonly ProcessView[], now: number): Line[
     column('optional', 'VERSION'),
     column('time', 'UP FOR'),
     'RUNNING',
-    'OVER 1 S',
+    'OVER 1S',
     column('reason', 'CONSUMES'),
   ];
   const notes: string[] = found.flatMap(({ host, pid, lost, unlisted, toRepair }) => [

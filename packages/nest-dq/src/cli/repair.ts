@@ -31,15 +31,20 @@ export const repair = clusterCommand({
         `some nodes do not answer, so their copies count, and tubes that only they have are left out: ${names}`,
       );
     }
-    const answer = await actOnMany<RepairExample>(args, connected, {
-      verb: 'restore missing copies of',
-      one: 'job',
-      many: 'jobs',
-      start: (options) =>
-        runtime.control.repair({ ...options, tube, node, dueAfter: args.duration('due-after') }),
-      show: ({ id, tube, dueAt, missing }) =>
-        `${tube} ${id}  ${counted(missing, 'copy', 'copies')} missing, due ${instant(dueAt, now)}`,
-    });
+    const answer = await actOnMany<RepairExample>(
+      args,
+      connected,
+      {
+        verb: 'restore missing copies of',
+        one: 'job',
+        many: 'jobs',
+        start: (options) =>
+          runtime.control.repair({ ...options, tube, node, dueAfter: args.duration('due-after') }),
+        show: ({ id, tube, dueAt, missing }) =>
+          `${tube} ${id}  ${counted(missing, 'copy', 'copies')} missing, due ${instant(dueAt, now)}`,
+      },
+      tube,
+    );
     return away.length > 0 ? { ...answer, status: 1 } : answer;
   },
 });

@@ -54,19 +54,19 @@ it('shows when each series runs next, how it ran last, and what was missed', () 
     later: [],
   };
   expect(linesOf(showSeries([NIGHTLY, CLEANUP, fresh], NOW))).toEqual([
-    'SERIES          STATE     NEXT        LAST RUN   ENDED           TOOK       PROCESSES  SCHEDULE',
-    'report.nightly  waiting   in 14 h     completed  9 h 59 min ago  1 min 3 s  2          0 3 * * * Europe/Berlin',
-    'cleanup         retrying  12 min ago  retrying   59 min ago      31 ms      NONE       calendar first workday *',
-    'fresh                                                                       1          0 0 1 1 * UTC',
+    'SERIES          STATE     NEXT     LAST RUN   ENDED       TOOK   PROCESSES  SCHEDULE',
+    'report.nightly  waiting   in 14h   completed  9h 59m ago  1m 3s  2          0 3 * * * Europe/Berlin',
+    'cleanup         retrying  12m ago  retrying   59m ago     31ms   NONE       calendar first workday *',
+    'fresh                                                            1          0 0 1 1 * UTC',
     '',
     '* differs between processes',
-    'cleanup should have run 12 min ago',
+    'cleanup should have run 12m ago',
     'cleanup failed in shop-2:9: TypeError: x is undefined',
   ]);
   const narrow = linesOf(showSeries([NIGHTLY], NOW), { width: 80, paint: (_, text) => text });
   expect(narrow).toEqual([
-    'SERIES          STATE    NEXT     LAST RUN   ENDED    TOOK   PROCESSES  SCHEDULE',
-    'report.nightly  waiting  in 14 h  completed  9 h ago  1 min          2',
+    'SERIES          STATE    NEXT    LAST RUN   ENDED       TOOK   PROCESSES',
+    'report.nightly  waiting  in 14h  completed  9h 59m ago  1m 3s          2',
     '    0 3 * * * Europe/Berlin',
   ]);
   expect(linesOf(showSeries([], NOW))).toEqual(['no process has recurring jobs']);

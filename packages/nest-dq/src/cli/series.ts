@@ -1,14 +1,4 @@
-import {
-  column,
-  distance,
-  distanceCell,
-  instant,
-  type Line,
-  spanCell,
-  type Style,
-  styled,
-  table,
-} from 'nest-handlers/cli';
+import { column, distance, instant, type Line, span, type Style, styled, table } from 'nest-handlers/cli';
 import type { SeriesRunView, SeriesView } from '../operate/series-view.js';
 import type { SeriesPage } from '../operate/dq-series.js';
 import { clusterCommand } from './cluster.js';
@@ -21,7 +11,8 @@ export const series = clusterCommand({
   about:
     'Lists the series of all running processes, and those whose job still waits although no process has them. With a\n' +
     'calendar of your own instead of a cron expression, only its processes know when it runs after NEXT. Those made at\n' +
-    'run time follow, by name, page by page.',
+    'run time follow, by name, page by page. --json: { series, total, cursor }, where `total` counts those made at run time,\n' +
+    'and `cursor` is absent on the last page.',
   flags: {
     name: { value: 'TEXT', help: 'only series made at run time whose names begin with it' },
     ...PAGE_FLAGS,
@@ -43,11 +34,12 @@ export const series = clusterCommand({
     const found = [...all.filter(({ name }) => name === undefined || !listed.has(name)), ...page.series];
     const isMissed = found.some(({ missedSince }) => missedSince !== undefined);
     const text = [...showSeries(found, runtime.now()), ...morePages(page, found)];
-    return {
-      json: page.cursor === undefined ? found : { series: found, cursor: page.cursor },
-      text,
-      status: isMissed ? 1 : 0,
+    const json = {
+      series: found,
+      total: page.total,
+      ...(page.cursor !== undefined && { cursor: page.cursor }),
     };
+    return { json, text, status: isMissed ? 1 : 0 };
   },
 });
 
@@ -113,14 +105,13 @@ const STYLES: Readonly<Record<SeriesRunView['outcome'], Style>> = {
 export function showSeries(found: readonly SeriesView[], now: number): Line[] {
   if (found.length === 0) return ['no process has recurring jobs'];
   const fromNow = (at: Date) => distance(at.getTime() - now);
-  const cellFromNow = (at: Date) => distanceCell(at.getTime() - now);
   const rows = found.map(({ name, tube, plan, processes, state, next, last, unequal }) => [
     name ?? tube,
     state === 'none' ? '' : state,
-    next ? cellFromNow(next) : '',
+    next ? fromNow(next) : '',
     last ? styled(STYLES[last.outcome], last.outcome) : '',
-    last ? cellFromNow(last.endedAt) : '',
-    last?.took === undefined ? '' : spanCell(last.took),
+    last ? fromNow(last.endedAt) : '',
+    last?.took === undefined ? '' : span(last.took),
     processes === 0 ? styled('yellow', 'NONE') : processes,
     unequal ? `${plan} *` : plan,
   ]);

@@ -56,9 +56,7 @@ describe('the settings of a command', () => {
       processOf(),
     ]);
     expect(settings).toMatchObject({ lease: 60_000, replicas: 3 });
-    expect(doubts).toEqual([
-      'processes differ in lease (20 s, 1 min) and replicas (2, 3); using the largest',
-    ]);
+    expect(doubts).toEqual(['processes differ in lease (20s, 1m) and replicas (2, 3); using the largest']);
   });
 
   it('are the defaults where there is no process, and a line says so', () => {

@@ -19,9 +19,9 @@ const view = (tube: string, limits?: TubeView['limits']): TubeView => ({
 it('has a column of late jobs if a tube has some', () => {
   const late = { ...view('a'), overdueFor: 90_000 };
   expect(lines([late, { ...view('b'), overdueFor: 0 }])).toEqual([
-    'TUBE  WAITING  DUE  LATE        RUNNING  DEAD  CONSUMERS',
-    'a           1    0  1 min 30 s        0     0  yes',
-    'b           1    0                    0     0  yes',
+    'TUBE  WAITING  DUE  LATE    RUNNING  DEAD  CONSUMERS',
+    'a           1    0  1m 30s        0     0  yes',
+    'b           1    0                0     0  yes',
   ]);
 });
 
@@ -46,9 +46,9 @@ it('has a column of limits if a tube has some', () => {
     ]),
   ).toEqual([
     'TUBE  WAITING  DUE  RUNNING  DEAD  CONSUMERS  LIMITS',
-    'a           1    0        0     0  yes        1,000 in 1 s, 3 of 5 running, 1 per group',
+    'a           1    0        0     0  yes        1,000 in 1s, 3 of 5 running, 1 per group',
     'b           1    0        0     0  yes',
-    'c           1    0        0     0  yes        5 in 1 h, UNEQUAL',
+    'c           1    0        0     0  yes        5 in 1h, UNEQUAL',
     'd           1    0        0     0  yes        ? of 2 running',
   ]);
 });
@@ -70,7 +70,7 @@ it('keeps the lateness at 60 columns, whatever else there is', () => {
   };
   const shown = linesOf([tubesTable([tube])], { width: 60, paint: (_, text) => text });
   expect(shown[0]).toContain('LATE');
-  expect(shown[1]).toMatch(/^tena.*…x+ .* 1 min /);
+  expect(shown[1]).toMatch(/^tena.*…x+ .* 1m /);
   expect(shown.at(-1)).toBe('RETRYING, LIMITS left out');
   expect(Math.max(...shown.map(({ length }) => length))).toBeLessThanOrEqual(60);
 });

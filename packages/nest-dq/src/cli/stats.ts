@@ -5,7 +5,7 @@ import {
   column,
   grouped,
   type Line,
-  spanCell,
+  span,
   styled,
   type Table,
   table,
@@ -89,7 +89,7 @@ async function lastDeath({ deadLetters }: DqRuntime, tube: string): Promise<Dead
 
 function showList({ tubes, more, away }: TubeList): Line[] {
   return [
-    tubes.length === 0 ? 'no tubes with jobs or consumers' : tubesTable(tubes),
+    ...(tubes.length > 0 ? [tubesTable(tubes)] : away.length > 0 ? [] : ['no tubes with jobs or consumers']),
     ...(more ? ['… and more tubes: name one to see it'] : []),
     ...(away.length > 0 ? [styled('red', `not counted, no answer from: ${away.join(', ')}`)] : []),
   ];
@@ -101,17 +101,16 @@ export function tubesTable(tubes: readonly TubeView[], marked?: string): Table {
   const isRetried = tubes.some(({ retrying = 0 }) => retrying > 0);
   const isLate = tubes.some(({ overdueFor = 0 }) => overdueFor >= LATE_MS);
   const rows = tubes.map((view): Cell[] => {
-    const { tube, waiting, due, running, dead, limits, retrying = 0, overdueFor = 0 } = view;
-    const late = overdueFor >= LATE_MS ? styled('red', spanCell(overdueFor)) : '';
+    const { tube, waiting, due, running, dead, limits, retrying, overdueFor } = view;
     return [
       tube === marked ? styled('bold', `▸ ${tube}`) : marked === undefined ? tube : `  ${tube}`,
       waiting ?? UNKNOWN,
       due ?? UNKNOWN,
-      ...(isLate ? [late] : []),
+      ...(isLate ? [lateCell(overdueFor)] : []),
       running ?? UNKNOWN,
       dead === undefined ? UNKNOWN : dead > 0 ? styled('yellow', dead) : dead,
       consumersOf(view),
-      ...(isRetried ? [grouped(retrying)] : []),
+      ...(isRetried ? [retrying === undefined ? UNKNOWN : grouped(retrying)] : []),
       ...(isLimited ? [limits ? limitsText(limits) : ''] : []),
     ];
   });
@@ -127,6 +126,11 @@ export function tubesTable(tubes: readonly TubeView[], marked?: string): Table {
     ...(isLimited ? [column('optional', 'LIMITS')] : []),
   ];
   return table(head, rows);
+}
+
+function lateCell(overdueFor: number | undefined): Cell {
+  if (overdueFor === undefined) return UNKNOWN;
+  return overdueFor >= LATE_MS ? styled('red', span(overdueFor)) : '';
 }
 
 /** Nobody reserves while Redis is away, so that alone doesn't mean that nobody consumes the tube. */

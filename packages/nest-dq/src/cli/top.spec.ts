@@ -35,7 +35,7 @@ describe('a frame of top', () => {
       tube('c', { due: 1, watching: 0, consumers: 0 }),
     ];
     expect(frame([node(1, { drained: true }), node(2, { up: false, reason: 'it is away' })], tubes)).toEqual([
-      '18:00:00Z  1 of 2 nodes up  Redis answers in 2 ms  (q quits)',
+      '18:00:00Z  1 of 2 nodes up  Redis answers in 2ms  (q quits)',
       '',
       'NODE            READY  DELAYED  RESERVED  BURIED  CONN  STATE',
       '10.0.0.1:11300      1   20,000         3       0    12  up, drained',
@@ -62,7 +62,7 @@ describe('a frame of top', () => {
     const processes = [{ lost: 2 }, { lost: 3 }, {}] as unknown as ProcessView[];
     const tubes = { tubes: [tube('a')], more: false, away: [] };
     const [head, loss, rest] = linesOf(frameOf({ nodes: [node(1)], ledger, tubes, processes }, 24, AT));
-    expect(head).toBe('18:00:00Z  1 of 1 node up  Redis answers in 2 ms  3 processes  (q quits)');
+    expect(head).toBe('18:00:00Z  1 of 1 node up  Redis answers in 2ms  3 processes  (q quits)');
     expect([loss, rest]).toEqual(['at least 3 jobs lost: see `nest-dq doctor`', '']);
   });
 

@@ -89,7 +89,7 @@ export const top = clusterCommand({
   async run(args, { runtime, context }) {
     const interval = args.duration('interval') ?? INTERVAL_MS;
     if (interval < SHORTEST_MS || interval > LONGEST_MS)
-      throw args.wrong(`--interval is ${span(interval)}: expected 500 ms to 1 h.`);
+      throw args.wrong(`--interval is ${span(interval)}: expected 500ms to 1h.`);
     const count = args.count('count', 1, 1_000_000_000) ?? Infinity;
     if (count === Infinity && !process.stdout.isTTY)
       throw args.wrong('no terminal: expected --count, or `nest-dq stats` instead.');
@@ -161,7 +161,7 @@ export function frameOf(
   const heightOf = (lines: readonly Line[]) => linesOf(lines, { ...PLAIN, width }).length;
   const up = nodes.filter((node) => node.up).length;
   const redis = ledger.servers.find(({ roundTrip }) => roundTrip !== undefined)?.roundTrip;
-  const time = redis === undefined ? '' : ` in ${Math.ceil(redis)} ms`;
+  const time = redis === undefined ? '' : ` in ${Math.ceil(redis)}ms`;
   const nodesText = `${up} of ${counted(nodes.length, 'node')} up`;
   // All processes that looked have found the same jobs.
   const lost = Math.max(0, ...(processes ?? []).map((each) => each.lost ?? 0));

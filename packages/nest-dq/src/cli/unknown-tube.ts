@@ -1,4 +1,4 @@
-import { didYouMean, nearest } from 'nest-handlers/cli';
+import { type Answer, didYouMean, nearest } from 'nest-handlers/cli';
 import type { DqInspector } from '../operate/inspector.js';
 import { isUnknown, type TubeView } from '../operate/tube-view.js';
 import { note } from './process.js';
@@ -38,4 +38,19 @@ export async function warnedOfUnknown(inspector: DqInspector, tube: string): Pro
   const unknown = await unknownTube(inspector, tube);
   if (unknown) note(unknown.text);
   return unknown !== undefined;
+}
+
+/**
+ * Resolves with the answer about a tube that nobody knows, or undefined if anybody does: the warning on standard error, and no list
+ * of zeros. `json`: the empty document of the command.
+ */
+export async function unknownAnswer(
+  inspector: DqInspector,
+  tube: string,
+  json: object,
+): Promise<Answer | undefined> {
+  const unknown = await unknownTube(inspector, tube);
+  if (!unknown) return undefined;
+  note(unknown.text);
+  return { json: { ...json, unknown: true, similar: unknown.similar }, text: [], status: 1 };
 }

@@ -12,7 +12,7 @@ import type { DqRuntime } from '../nest/runtime.js';
 import { clusterCommand } from './cluster.js';
 import { PAGE_FLAGS, pageOf } from './page-flags.js';
 import { WATCH_FLAG, watched } from './screen.js';
-import { warnedOfUnknown } from './unknown-tube.js';
+import { unknownAnswer } from './unknown-tube.js';
 
 const STATES = ['waiting', 'due', 'retrying'] as const;
 
@@ -49,8 +49,9 @@ async function list(args: Arguments, runtime: DqRuntime): Promise<Answer> {
   const now = runtime.now();
   const page = await inspector.jobs(tube, filterOf(args, now));
   // A watched tube may be empty for a moment, and nobody looks at standard error then.
-  const isUnknown = page.listed === 0 && !args.has('watch') && (await warnedOfUnknown(inspector, tube));
-  return { json: page, text: showPage(page, now), status: isUnknown ? 1 : 0 };
+  const unknown =
+    page.listed === 0 && !args.has('watch') ? await unknownAnswer(inspector, tube, page) : undefined;
+  return unknown ?? { json: page, text: showPage(page, now) };
 }
 
 function filterOf(args: Arguments, now: number): JobFilter {

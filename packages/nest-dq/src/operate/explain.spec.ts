@@ -16,7 +16,7 @@ describe('the explanation', () => {
     const explanation = await inspector.explain(receipt);
     expect(explanation).toMatchObject({
       because: 'not-due',
-      why: expect.stringMatching(/^Not due until .* \(in 14 min\)\.$/),
+      why: expect.stringMatching(/^Not due until .* \(in 14m\)\.$/),
       id: receipt.id,
       tube: 't',
       state: 'waiting',

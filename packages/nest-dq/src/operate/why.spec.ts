@@ -35,7 +35,7 @@ const letter = (over: Partial<DeadLetter> = {}) =>
 const fence = (NOW - 3 * MINUTE) * 1_000;
 const WAITS = { due: NOW + 14 * MINUTE, copies: [copy('delayed', { readyIn: 14 * MINUTE })] };
 const DUE = { due: NOW - 3 * MINUTE };
-const SINCE = 'Overdue since 2027-01-01T11:57:00.000Z (3 min)';
+const SINCE = 'Overdue since 2027-01-01T11:57:00.000Z (3m)';
 
 const PAUSED = { tube: 't', watching: 0, paused: { since: new Date(NOW - MINUTE) } };
 
@@ -80,7 +80,7 @@ const CASES: [string, Partial<Facts>, string][] = [
   [
     'running',
     { trace: trace({ state: 'running', fence, attempt: 2 }) },
-    'Running since 2027-01-01T11:57:00.000Z (3 min): attempt 2.',
+    'Running since 2027-01-01T11:57:00.000Z (3m): attempt 2.',
   ],
   [
     'running',
@@ -89,7 +89,7 @@ const CASES: [string, Partial<Facts>, string][] = [
       process: { id: 'p', host: 'shop-1', pid: 4711 },
       tube: PAUSED,
     },
-    'Running since 2027-01-01T11:57:00.000Z (3 min): attempt 2, in process 4711 on shop-1.',
+    'Running since 2027-01-01T11:57:00.000Z (3m): attempt 2, in process 4711 on shop-1.',
   ],
   ['unknown', { copies: [] }, 'Unknown: there is no such job, or it ended long ago.'],
   [
@@ -107,14 +107,14 @@ const CASES: [string, Partial<Facts>, string][] = [
     { ...DUE, trace: trace(), copies: [copy('missing')] },
     'Lost: no node has a copy any more, but the ledger still expects it to run.',
   ],
-  ['not-due', WAITS, 'Not due until 2027-01-01T12:14:00.000Z (in 14 min).'],
-  ['not-due', { ...WAITS, trace: trace() }, 'Not due until 2027-01-01T12:14:00.000Z (in 14 min).'],
+  ['not-due', WAITS, 'Not due until 2027-01-01T12:14:00.000Z (in 14m).'],
+  ['not-due', { ...WAITS, trace: trace() }, 'Not due until 2027-01-01T12:14:00.000Z (in 14m).'],
   [
     'retrying',
     { ...WAITS, trace: trace({ attempt: 2 }) },
-    'Waiting for a retry after attempt 2, due at 2027-01-01T12:14:00.000Z (in 14 min).',
+    'Waiting for a retry after attempt 2, due at 2027-01-01T12:14:00.000Z (in 14m).',
   ],
-  ['not-due', { ...WAITS, tube: PAUSED }, 'Not due until 2027-01-01T12:14:00.000Z (in 14 min).'],
+  ['not-due', { ...WAITS, tube: PAUSED }, 'Not due until 2027-01-01T12:14:00.000Z (in 14m).'],
   [
     'paused',
     { ...DUE, copies: [copy('delayed')], trace: trace({ left: true, attempt: 1 }), tube: PAUSED },
@@ -157,7 +157,7 @@ const CASES: [string, Partial<Facts>, string][] = [
   [
     'limited',
     limits({ ...RATE, perGroup: 2 }, { running: 4, inGroup: 1, turn: (NOW + 3_200) * 1_000 }, 'user-17'),
-    `${SINCE}, but tube t is limited to 100 runs in 1 min; the next may start at 2027-01-01T12:00:02.000Z (in 2 s).`,
+    `${SINCE}, but tube t is limited to 100 runs in 1m; the next may start at 2027-01-01T12:00:02.000Z (in 2s).`,
   ],
   [
     'queued',
@@ -196,7 +196,7 @@ const CASES: [string, Partial<Facts>, string][] = [
   [
     'coming',
     { ...DUE, copies: [copy('delayed', { readyIn: 9_000 }), copy('delayed', { readyIn: 4_000 })] },
-    `${SINCE}; its next copy comes back in 4 s.`,
+    `${SINCE}; its next copy comes back in 4s.`,
   ],
   [
     'buried',

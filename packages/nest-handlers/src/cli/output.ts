@@ -1,5 +1,5 @@
 import { span } from '../time.js';
-import { grouped, type Styled } from './text.js';
+import { type Cell, grouped, type Styled } from './text.js';
 
 /** Formats `name  value` lines, skipping undefined values. A value of several lines continues below its first one. */
 export function facts(entries: Readonly<Record<string, string | readonly string[] | undefined>>): string[] {
@@ -19,7 +19,7 @@ export function counted(count: number, noun: string, nouns = `${noun}s`): string
   return `${grouped(count)} ${count === 1 ? noun : nouns}`;
 }
 
-/** Formats a time with its distance from now: `2026-12-24T18:00:00Z (in 3 min)`. */
+/** Formats a time with its distance from now: `2026-12-24T18:00:00Z (in 3m)`. */
 export function instant(at: Date, now: number): string {
   return `${at.toISOString().replace(/\.\d+Z$/, 'Z')} (${distance(at.getTime() - now)})`;
 }
@@ -27,24 +27,13 @@ export function instant(at: Date, now: number): string {
 /** A time in a table: on a narrow terminal without its date if it is of today (UTC), or else without its distance from now. */
 export function instantCell(at: Date, now: number): Styled {
   const text = instant(at, now);
-  const distances = [distance(at.getTime() - now), distance(at.getTime() - now, 1)];
   if (dayOf(at) !== dayOf(new Date(now))) return { text, shorter: [text.replace(/ \(.*/, '')] };
-  return { text, shorter: [text.replace(/^.*T/, ''), ...distances] };
+  return { text, shorter: [text.replace(/^.*T/, ''), distance(at.getTime() - now)] };
 }
 
 /** A time in a table as `recent` formats it, in shorter forms for a narrow terminal. */
-export function recentCell(at: Date, now: number): Styled {
-  return dayOf(at) === dayOf(new Date(now)) ? distanceCell(at.getTime() - now) : instantCell(at, now);
-}
-
-/** A distance from now in a table, in its largest unit on a narrow terminal. */
-export function distanceCell(ms: number): Styled {
-  return { text: distance(ms), shorter: [distance(ms, 1)] };
-}
-
-/** A duration in a table, in its largest unit on a narrow terminal. */
-export function spanCell(ms: number): Styled {
-  return { text: span(ms), shorter: [span(ms, 1)] };
+export function recentCell(at: Date, now: number): Cell {
+  return dayOf(at) === dayOf(new Date(now)) ? distance(at.getTime() - now) : instantCell(at, now);
 }
 
 function dayOf(time: Date): string {
@@ -56,9 +45,9 @@ export function recent(at: Date, now: number): string {
   return dayOf(at) === dayOf(new Date(now)) ? distance(at.getTime() - now) : instant(at, now);
 }
 
-/** `in 3 min`, `3 min ago`, `now` */
-export function distance(ms: number, units: 1 | 2 = 2): string {
-  const text = span(Math.abs(ms), units);
+/** `in 3m`, `3m ago`, `now` */
+export function distance(ms: number): string {
+  const text = span(Math.abs(ms));
   if (Math.abs(ms) < 1_000) return 'now';
   return ms > 0 ? `in ${text}` : `${text} ago`;
 }

@@ -52,18 +52,18 @@ export function spelled(milliseconds: number): string {
 const UNITS: readonly (readonly [name: string, ms: number])[] = [
   ['d', 86_400_000],
   ['h', 3_600_000],
-  ['min', 60_000],
+  ['m', 60_000],
   ['s', 1_000],
 ];
 
-/** Formats a duration in its two largest units, or its largest: `2 d 4 h`, `250 ms`. */
-export function span(ms: number, units: 1 | 2 = 2): string {
+/** Formats a duration in its two largest units, as the dashboard does: `2d 4h`, `250ms`. */
+export function span(ms: number): string {
   const from = UNITS.findIndex(([, size]) => ms >= size);
-  if (from < 0) return `${Math.round(ms)} ms`;
+  if (from < 0) return `${Math.round(ms)}ms`;
   const [unit, size] = UNITS[from]!;
   const [smaller, smallerSize] = UNITS[from + 1] ?? ['', Infinity];
   const rest = Math.floor((ms % size) / smallerSize);
-  return `${Math.floor(ms / size)} ${unit}${rest > 0 && units > 1 ? ` ${rest} ${smaller}` : ''}`;
+  return `${Math.floor(ms / size)}${unit}${rest > 0 ? ` ${rest}${smaller}` : ''}`;
 }
 
 /** Returns NaN if it isn't a duration, or a part of it is longer than 100 characters. */

@@ -1,4 +1,4 @@
-import { column, distanceCell, facts, instant, table } from 'nest-handlers/cli';
+import { column, distance, facts, instant, table } from 'nest-handlers/cli';
 import { systemClock } from 'nest-handlers/time';
 import type { KqDeadLetter, KqDeadLetterSummary } from '../dead-letters/kq-dead-letters.js';
 import { leaderlessFact } from '../driver/known-ends.js';
@@ -60,7 +60,7 @@ export const deadList = clusterCommand({
     const rows = page.letters.map(({ partition, offset, diedAt, origin, group, key, error }) => [
       String(partition),
       offset,
-      distanceCell(diedAt.getTime() - now),
+      distance(diedAt.getTime() - now),
       origin.topic,
       group ?? '',
       key ?? '',

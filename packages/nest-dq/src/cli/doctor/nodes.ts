@@ -130,7 +130,7 @@ function checkNode({ endpoint, error, took, stats, later, validUntil }: NodeFact
     return [failure(endpoint, `no answer: ${error}`, advice)];
   }
   const { version = '(unknown version)', uptime = '0', draining } = stats;
-  const up = `beanstalkd ${version}, up for ${span(Number(uptime) * 1_000)}, answered in ${Math.ceil(took)} ms`;
+  const up = `beanstalkd ${version}, up for ${span(Number(uptime) * 1_000)}, answered in ${Math.ceil(took)}ms`;
   const checks = [
     isOlder(version)
       ? failure(endpoint, up, `upgrade it: ${OLDEST.join('.')} is the oldest version that works`)

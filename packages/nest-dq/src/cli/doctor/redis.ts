@@ -66,7 +66,7 @@ export function checkRedis(facts: RedisFacts): Check[] {
   }
   const value = (name: string) => infoValue(info, name) ?? '';
   const version = value('redis_version');
-  const up = `Redis ${version}, database ${database}, up for ${span(Number(value('uptime_in_seconds')) * 1_000)}, answered in ${Math.ceil(took)} ms`;
+  const up = `Redis ${version}, database ${database}, up for ${span(Number(value('uptime_in_seconds')) * 1_000)}, answered in ${Math.ceil(took)}ms`;
   return [
     isOlder(version)
       ? warning(ABOUT, up, `upgrade it: ${OLDEST.join('.')} is the oldest version nest-dq is tested with`)
@@ -125,7 +125,7 @@ function checkMemory(value: Value): Check {
 
 function checkClocks(ahead: number): Check {
   const away = Math.abs(ahead);
-  if (away <= MAX_CLOCK_SKEW_MS) return ok(ABOUT, `clock is within ${Math.round(away)} ms of this machine`);
+  if (away <= MAX_CLOCK_SKEW_MS) return ok(ABOUT, `clock is within ${Math.round(away)}ms of this machine`);
   const fact = `the clock of this machine is ${span(away)} ${ahead > 0 ? 'ahead of' : 'behind'} Redis`;
   const advice =
     'synchronize both by NTP: jobs run by the clock of Redis, while the times you pass come from your machines';
