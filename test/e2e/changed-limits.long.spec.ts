@@ -6,7 +6,7 @@ import { clusterSuite } from '../support/suite.js';
 const suite = clusterSuite();
 const TUBE = 'mail.send';
 
-/** Two processes with a handler that runs until it is told to end. */
+/** Two processes with a handler whose runs end when `endAll` is called. */
 async function twoProcesses() {
   const systems = [suite.start(), suite.start()] as const;
   const running = new Set<() => void>();

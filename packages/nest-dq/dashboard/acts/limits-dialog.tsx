@@ -47,7 +47,7 @@ function LimitsDialog({
   const typed = typedLimits(fields);
   return (
     <Dialog title={t('setLimits.title', { tube })}>
-      <p>{t('setLimits.text', { limits: limitsText(limits) })}</p>
+      <p>{t('setLimits.text', { limits: limits ? limitsText(limits) : t('setLimits.none') })}</p>
       <ConfirmForm
         confirming={confirming}
         label={t('act.setLimits')}

@@ -192,6 +192,7 @@ export const enActs = {
   'setLimits.rate': 'Runs per second, all processes',
   'setLimits.concurrency': 'Concurrent runs, all processes',
   'setLimits.perProcess': 'Concurrent runs, each process',
+  'setLimits.none': 'no limits',
   'setLimits.same': 'as in the code',
   'setLimits.reset': 'reset manually',
   'pause.title': 'Pause {tube}?',

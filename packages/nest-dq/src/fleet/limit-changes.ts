@@ -1,7 +1,7 @@
 import { readShaped, type Shape } from '../ledger/foreign-json.js';
 import type { TubeLimits } from '../api/limit-options.js';
 
-/** What an operator changed about a tube's handlers at run time. What is absent is as the handler has it. */
+/** A change of the limits of a tube at run time, by an operator. Anything absent is as its handlers have it. */
 export interface LimitChange {
   /** Max concurrent runs in each process. */
   readonly concurrency?: number;
@@ -16,10 +16,10 @@ export type LimitChanges = ReadonlyMap<string, LimitChange>;
 /** Max changed tubes of a prefix. */
 export const MAX_LIMIT_CHANGES = 1_000;
 
-/** What is stored under each tube is checked by `isChange`. */
+/** The value of each tube is checked by `isChange`. */
 const STORED: Shape = { values: { fields: {} } };
 
-/** Parses what the ledger stores. What another program wrote is left out, and `foreign`. */
+/** Parses what the ledger stores. `foreign`: whether another program wrote some of it, which is left out. */
 export function parseChanges(json: string): { readonly changes: LimitChanges; readonly foreign: boolean } {
   const stored = json === '' ? {} : readShaped<Readonly<Record<string, LimitChange>>>(json, STORED);
   const all = Object.entries(stored ?? {});

@@ -13,7 +13,7 @@ import { parseWhen } from '../time/instant.js';
 import { Act, type ActOptions } from './act.js';
 import { isUnknown, viewOfTube } from './tube-view.js';
 
-/** What to change about a tube's handlers, as in their options. What is absent stays as the handlers have it. */
+/** New concurrency and limits of a tube, as in its handler's options. An absent field stays as the handler has it. */
 export interface LimitSettings {
   /** Max concurrent runs in each process. */
   concurrency?: number;
