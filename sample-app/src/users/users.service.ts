@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, NotFoundException } from '@nestjs/common';
-import { DelayedHandler, DelayedJob, Discard, DqProducer, DqSeries, Retry, defineTube } from 'nest-dq';
+import { DelayedHandler, DelayedJob, Discard, DqSeries, Retry, defineTube } from 'nest-dq';
+import { DqOutbox } from 'nest-dq/outbox';
+import { Database } from '../common/database.module.js';
 import { Mailer, MailRefused, MailServerBusy } from '../mail/mailer.js';
 import { settings, type Settings } from '../settings.js';
 import type { CreateUserDto } from './create-user.dto.js';
@@ -20,15 +22,19 @@ export class UsersService {
   constructor(
     private readonly users: UsersRepository,
     private readonly mailer: Mailer,
-    private readonly dq: DqProducer,
+    private readonly database: Database,
+    private readonly outbox: DqOutbox,
     private readonly series: DqSeries,
     @Inject(settings.KEY) private readonly settings: Settings,
   ) {}
 
+  /** Commits the user and their mail together: both exist, or neither. It works while the queue is down, too. */
   async register({ name, email }: CreateUserDto): Promise<User> {
     const user = { id: randomUUID(), name, email };
-    await this.dq.delay(WelcomeMail, { userId: user.id }, this.settings.welcomeAfter);
-    this.users.save(user.id, user);
+    await this.database.transaction(async (tx) => {
+      this.users.save(tx, user);
+      await this.outbox.delay(tx, WelcomeMail, { userId: user.id }, this.settings.welcomeAfter);
+    });
     return user;
   }
 
@@ -43,7 +49,7 @@ export class UsersService {
   })
   async welcome({ userId }: UserJob, job: DelayedJob): Promise<Retry | Discard | void> {
     const user = this.users.find(userId);
-    if (!user) return; // gone, or never saved
+    if (!user) return; // gone
     try {
       await this.mailer.send({ id: job.id, to: user.email, subject: `Welcome, ${user.name}!` });
     } catch (error) {
