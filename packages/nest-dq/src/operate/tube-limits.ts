@@ -23,7 +23,9 @@ export interface LimitSettings {
 
 /** A change of a tube's concurrency and limits. */
 export interface ChangedLimits {
+  /** Max concurrent runs in each process. Absent if unchanged. */
   readonly concurrency?: number;
+  /** Limits across all processes. Absent if unchanged. */
   readonly limit?: TubeLimits;
   /** When it ends by itself. Absent if it lasts until `resetLimits`. */
   readonly until?: Date;
