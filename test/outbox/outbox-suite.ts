@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { decode, encode } from '@msgpack/msgpack';
 import { Injectable } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { DelayedHandler, DelayedJob, DqModule, defineTube } from 'nest-dq';
@@ -9,6 +10,12 @@ import type { TestDatabase } from './databases.js';
 
 export const Cancel = defineTube<{ id: string }>('order.cancel');
 export const Mail = defineTube<{ to: string }>('mail');
+const Packed = defineTube<{ at: Date; bytes: Uint8Array }>('packed', {
+  codec: { name: 'msgpack', encode: (payload) => encode(payload), decode: (stored) => decode(stored) },
+});
+const Shouted = defineTube<string>('shouted', {
+  codec: { name: 'shout', encode: (text: string) => text.toUpperCase(), decode: String },
+});
 const Checked = defineTube('checked', { schema: z.object({ id: z.string() }) });
 
 @Injectable()
@@ -142,6 +149,34 @@ export function outboxSuite(name: string, open: () => Promise<TestDatabase>): vo
       });
       await expect(placing).rejects.toThrow('rolled back');
       expect([await rows(), await app.outbox.relayNow()]).toEqual([0, 0]);
+    });
+
+    it('stores what a codec wrote, text or bytes, and moves a job with another payload', async () => {
+      const payload = { at: new Date(5), bytes: new Uint8Array([0, 255, 10]) };
+      await db.transaction(async (tx) => {
+        await app.outbox.delay(tx, Packed, payload, '1h', { key: 'a' });
+        await app.outbox.delay(tx, Shouted, 'ähm', '1h');
+      });
+      expect(await app.outbox.relayNow()).toBe(2);
+      expect(kit.scheduled(Packed).map((job) => job.payload)).toEqual([payload]);
+      expect(kit.scheduled(Shouted).map((job) => job.payload)).toEqual(['ÄHM']);
+      const moved = { ...payload, at: new Date(6) };
+      await db.transaction(async (tx) => {
+        await app.outbox.reschedule(tx, { tube: Packed, key: 'a' }, { delay: '2h' }, { payload: moved });
+      });
+      expect(await app.outbox.relayNow()).toBe(1);
+      expect(kit.scheduled(Packed).map((job) => job.payload)).toEqual([moved]);
+      await db.transaction(async (tx) => {
+        await app.outbox.reschedule(
+          tx,
+          { tube: 'packed', key: 'a' },
+          { delay: '2h' },
+          { payload: { at: 7 } },
+        );
+      });
+      expect(await app.outbox.relayNow()).toBe(0);
+      expect(app.lines.join()).toContain('is encoded with the codec "msgpack"');
+      expect(kit.scheduled(Packed).map((job) => job.payload)).toEqual([moved]);
     });
 
     it('stores every kind of payload as an add does', async () => {

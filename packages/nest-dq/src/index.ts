@@ -15,6 +15,7 @@ export type { FetchedSealKeys, SealOptions } from './nest/seal-option.js';
 export type { DqLogLevel, DqLogLevels } from './nest/log-levels.js';
 
 export { defineTube, type AsJson, type PayloadOf, type Tube } from './api/tube.js';
+export type { PayloadCodec } from './api/payload-codec.js';
 export { DqProducer } from './producer/producer.js';
 export { TubeProducer } from './producer/tube-producer.js';
 export type {

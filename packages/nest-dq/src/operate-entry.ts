@@ -54,6 +54,7 @@ export type { RepairExample, RepairOptions } from './operate/repair.js';
 
 export { DqDeadLetters } from './producer/dead-letters.js';
 export type { DeadLetter, FailedAttempt } from './api/dead-letter.js';
+export { EncodedPayload } from './api/payload-codec.js';
 export type { DiscardResult, ReviveResult } from './api/job.js';
 
 export type { BadSeal, ExpiredJob, LostJob, OperatorAct, ActTarget } from './events/events.js';

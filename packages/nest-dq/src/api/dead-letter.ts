@@ -1,4 +1,5 @@
 import type { JobRefText } from './job.js';
+import type { EncodedPayload } from './payload-codec.js';
 
 /** A job that won't run again unless it is revived. */
 export interface DeadLetter<P = unknown> {
@@ -12,6 +13,8 @@ export interface DeadLetter<P = unknown> {
   readonly key?: string;
   /** Absent while no copy is reachable, and if it can't be read. */
   readonly payload?: P;
+  /** Instead of `payload`: what a codec wrote that isn't among those of the tube as the call has it, or that can't decode it. */
+  readonly encoded?: EncodedPayload;
   /** Name of the `seal` key that its copies are sealed with but this process doesn't have, so payload and key are absent. */
   readonly missingKey?: string;
   /** When its last run was due. */

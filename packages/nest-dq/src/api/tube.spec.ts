@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { dated, schemaBy } from '../../spec-support/schemas.js';
+import type { PayloadCodec } from './payload-codec.js';
 import {
+  codecsOf,
   TubeWires,
   wireOf,
   defineTube,
@@ -10,6 +12,8 @@ import {
   type PayloadOf,
   type Tube,
 } from './tube.js';
+
+const CODEC: PayloadCodec = { name: 'own', encode: String, decode: Number };
 
 describe('tubeName', () => {
   it('takes a name, or a token', () => {
@@ -68,6 +72,56 @@ describe('defineTube', () => {
     expect(schemaOf(defineTube('plain'))).toBeUndefined();
     expect(schemaOf('dated')).toBeUndefined();
   });
+
+  it('carries its codecs, unlike a plain name', () => {
+    const tube = defineTube('encoded', { codec: CODEC, alsoReads: [{ ...CODEC, name: 'v1' }] });
+    expect(tube).toEqual({ name: 'encoded', codec: CODEC, alsoReads: [{ ...CODEC, name: 'v1' }] });
+    expect(codecsOf(tube)).toBe(tube);
+    expect(codecsOf(defineTube('encoded', { alsoReads: [CODEC] }))).toEqual({
+      name: 'encoded',
+      alsoReads: [CODEC],
+    });
+    expect(codecsOf(defineTube('plain'))).toBeUndefined();
+    expect(codecsOf('encoded')).toBeUndefined();
+  });
+
+  it.each<[unknown, RegExp]>([
+    ['superjson', /the codec of "t" is "superjson": expected \{ name, encode, decode \}/],
+    [null, /is null/],
+    [{ encode: String, decode: String }, /expected \{ name, encode, decode \}/],
+    [{ ...CODEC, name: '' }, /expected/],
+    [{ ...CODEC, name: 'a b' }, /with a name of 1 to 40 of A-Z a-z 0-9 _ \. -/],
+    [{ ...CODEC, name: 'x'.repeat(41) }, /expected/],
+    [{ ...CODEC, encode: 5 }, /two functions/],
+    [{ name: 'a', encode: String }, /two functions/],
+  ])('refuses the codec %p, with what was expected', (codec, message) => {
+    for (const options of [{ codec }, { codec: CODEC, alsoReads: [codec] }]) {
+      const define = () => defineTube('t', options as { codec: PayloadCodec });
+      expect(define).toThrow(expect.objectContaining({ code: 'DQ_BAD_OPTION' }));
+      if ('alsoReads' in options) expect(define).toThrow(/a codec in `alsoReads` of "t" is/);
+      else expect(define).toThrow(message);
+    }
+  });
+
+  it('refuses `alsoReads` that is no array, and two codecs of one name', () => {
+    expect(() => defineTube('t', { alsoReads: CODEC as never })).toThrow(
+      /^DQ_BAD_OPTION: `alsoReads` of "t" is .*: expected an array of codecs$/,
+    );
+    expect(() => defineTube('t', { codec: CODEC, alsoReads: [{ ...CODEC }] })).toThrow(
+      /^DQ_BAD_OPTION: "t" has two codecs named "own": expected a name for each/,
+    );
+  });
+
+  it.each<[object]>([[{ codec: CODEC }], [{ alsoReads: [CODEC] }]])(
+    'refuses a wire next to codecs, whose payloads go-queue could not read: %p',
+    (codecs) => {
+      for (const wire of ['go-queue', { read: 'go-queue' }]) {
+        expect(() => defineTube('t', { ...codecs, wire } as never)).toThrow(
+          /^DQ_BAD_OPTION: the wire of "t" is .*: expected none next to a codec, because go-queue stores JSON$/,
+        );
+      }
+    },
+  );
 
   it.each<unknown>(['', ' ', 'a b', 'ä', '- ', 'x'.repeat(201), `-${'x'.repeat(200)}`, undefined, 5, {}])(
     'refuses the name %p where it stands',

@@ -1,20 +1,30 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { isTubeName } from '../beanstalk/codec/commands.js';
 import { DqError, show, wrongValue } from '../errors.js';
+import { checkCodecs, type PayloadCodec, type TubeCodecs } from './payload-codec.js';
 import { checkSchema } from './schema.js';
 
-/** A tube name with a payload type: `In` is what a producer passes, `Out` what a handler receives. Created by `defineTube`. */
-export interface Tube<In = any, Out = any> {
+/**
+ * A tube name with a payload type: `In` is what a producer passes, `Out` what a handler receives, and `Kept` what a dead letter
+ * shows. Created by `defineTube`.
+ */
+export interface Tube<In = any, Out = any, Kept = any> {
   /** Name without the prefix. */
   readonly name: string;
   /** Validates a payload on add and before each run. */
   readonly schema?: StandardSchemaV1<unknown, Out>;
   /** Storage format, for tubes shared with another program. @default nest-dq's own format */
   readonly wire?: TubeWire;
+  /** Writes and reads payloads. @default JSON */
+  readonly codec?: PayloadCodec;
+  /** Codecs that are only read, next to `codec` and JSON. */
+  readonly alsoReads?: readonly PayloadCodec[];
   /** Type-level only; absent at run time. */
   readonly '~in'?: (payload: In) => void;
   /** Type-level only; absent at run time. */
   readonly '~out'?: () => Out;
+  /** Type-level only; absent at run time. */
+  readonly '~kept'?: () => Kept;
 }
 
 /**
@@ -26,15 +36,49 @@ export type TubeWire = 'go-queue' | { readonly read: 'go-queue' };
 
 /**
  * Defines a tube whose payloads are validated by a schema: any Standard Schema, such as Zod, Valibot or ArkType, sync or async.
- * The schema sees the payload as the handler will, after JSON. On add, an invalid payload fails with `DQ_BAD_PAYLOAD` and the
- * issues; the schema's output is not stored. Before a run, the schema's output becomes the payload, and an invalid payload
- * becomes a dead letter at once. A handler registered under the plain tube name gets the stored payload, unvalidated. Throws
- * `DQ_BAD_OPTION` if `schema` is not a Standard Schema, `DQ_BAD_TUBE` for an invalid name (see the other overload).
+ * The schema sees the payload as the handler will, after JSON or the tube's `codec`. On add, an invalid payload fails with
+ * `DQ_BAD_PAYLOAD` and the issues; the schema's output is not stored. Before a run, the schema's output becomes the payload, and an
+ * invalid payload becomes a dead letter at once. A handler registered under the plain tube name gets the stored payload,
+ * unvalidated. Throws `DQ_BAD_OPTION` if `schema` is not a Standard Schema, `DQ_BAD_TUBE` for an invalid name (see the last
+ * overload).
  */
 export function defineTube<S extends StandardSchemaV1>(
   name: string,
+  options: { schema: S; codec: PayloadCodec; alsoReads?: readonly PayloadCodec[] },
+): Tube<StandardSchemaV1.InferInput<S>, StandardSchemaV1.InferOutput<S>, StandardSchemaV1.InferInput<S>>;
+export function defineTube<S extends StandardSchemaV1>(
+  name: string,
+  options: { schema: S; alsoReads: readonly PayloadCodec[] },
+): Tube<
+  StandardSchemaV1.InferInput<S>,
+  StandardSchemaV1.InferOutput<S>,
+  StandardSchemaV1.InferInput<S> | AsJson<StandardSchemaV1.InferInput<S>>
+>;
+export function defineTube<S extends StandardSchemaV1>(
+  name: string,
   options: { schema: S; wire?: TubeWire },
-): Tube<StandardSchemaV1.InferInput<S>, StandardSchemaV1.InferOutput<S>>;
+): Tube<
+  StandardSchemaV1.InferInput<S>,
+  StandardSchemaV1.InferOutput<S>,
+  AsJson<StandardSchemaV1.InferInput<S>>
+>;
+/**
+ * Defines a tube whose payloads are written by a codec, such as superjson or MessagePack, so that a handler gets a Date as a Date:
+ * `defineTube<{ at: Date }>('reminder', { codec })`. See docs/codecs.md. Payloads without a codec are read as JSON, and those of
+ * `alsoReads` too. Throws `DQ_BAD_OPTION` if a codec isn't `{ name, encode, decode }`, `DQ_BAD_TUBE` for an invalid name.
+ */
+export function defineTube<In = unknown, Out = In>(
+  name: string,
+  options: { codec: PayloadCodec; alsoReads?: readonly PayloadCodec[] },
+): Tube<In, Out, In>;
+/**
+ * Defines a tube whose payloads are stored as JSON, and that also reads those of other codecs: before a deploy that writes them, or
+ * after one.
+ */
+export function defineTube<In = unknown, Out = In | AsJson<In>>(
+  name: string,
+  options: { alsoReads: readonly PayloadCodec[] },
+): Tube<In, Out, In | AsJson<In>>;
 /**
  * Defines a tube and its payload type, for producers and handlers alike:
  * `const OrderCancel = defineTube<{ id: string }>('order.cancel')`.
@@ -45,30 +89,37 @@ export function defineTube<S extends StandardSchemaV1>(
 export function defineTube<In = unknown, Out = AsJson<In>>(
   name: string,
   options?: { wire?: TubeWire },
-): Tube<In, Out>;
-export function defineTube(name: string, options?: { schema?: StandardSchemaV1; wire?: TubeWire }): Tube {
+): Tube<In, Out, AsJson<In>>;
+export function defineTube(name: string, options?: Omit<Tube, 'name'>): Tube {
   // A leading - is fine after a prefix, and the prefix isn't known yet.
   if (typeof name !== 'string' || !isTubeName(name.replace(/^-/, 'x'))) throw badTube(show(name));
   if (options === undefined) return { name };
-  const isKnown = (field: string) => field === 'schema' || field === 'wire';
   if (
     typeof options !== 'object' ||
     options === null ||
-    !Object.keys(options).every(isKnown) ||
+    !Object.keys(options).every((field) => KNOWN.has(field)) ||
     Object.keys(options).length === 0
   ) {
     throw new DqError(
       'DQ_BAD_OPTION',
-      `defineTube(${show(name)}) got ${show(options)}: expected { schema }, { wire } or both`,
+      `defineTube(${show(name)}) got ${show(options)}: expected some of { ${[...KNOWN].join(', ')} }`,
     );
   }
   const { schema, wire } = options;
+  const codecs = checkCodecs(options, name);
+  if (wire !== undefined && Object.keys(codecs).length > 0) {
+    const expected = 'none next to a codec, because go-queue stores JSON';
+    throw wrongValue('DQ_BAD_OPTION', `the wire of ${show(name)}`, wire, expected);
+  }
   return {
     name,
     ...('schema' in options ? { schema: checkSchema(schema, name) } : {}),
     ...(wire === undefined ? {} : { wire: checkWire(wire, name) }),
+    ...codecs,
   };
 }
+
+const KNOWN: ReadonlySet<string> = new Set(['schema', 'wire', 'codec', 'alsoReads']);
 
 function checkWire(wire: unknown, name: string): TubeWire {
   if (wire === 'go-queue') return wire;
@@ -116,6 +167,11 @@ function badTube(given: string): DqError {
 /** Returns the schema of a tube; undefined for a plain name. */
 export function schemaOf(tube: string | Tube): StandardSchemaV1 | undefined {
   return typeof tube === 'object' ? tube.schema : undefined;
+}
+
+/** Returns the codecs of a tube; undefined if it has none, and for a plain name. */
+export function codecsOf(tube: string | Tube): TubeCodecs | undefined {
+  return typeof tube === 'object' && (tube.codec ?? tube.alsoReads) ? tube : undefined;
 }
 
 /**

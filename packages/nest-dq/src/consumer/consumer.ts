@@ -1,7 +1,7 @@
 import { detached } from 'nest-handlers/context';
 import { DqError, show, wrongValue } from '../errors.js';
 import type { HandlerMethod, HandlerOptions } from '../api/job.js';
-import { schemaOf, tubeName, type Tube } from '../api/tube.js';
+import { codecsOf, schemaOf, tubeName, type Tube } from '../api/tube.js';
 import type { LimitChanges } from '../fleet/limit-changes.js';
 import type { TubeLoad } from '../fleet/presence.js';
 import type { ConsumerParts, ConsumerSettings, TubeContext, TubeSharing } from './tube-context.js';
@@ -112,6 +112,7 @@ export class ClusterConsumer extends DqConsumer {
     const handling = {
       ...resolveHandlerOptions(options, this.settings.handlers, ['deadLetters', 'keepDone']),
       schema: schemaOf(tube),
+      codecs: codecsOf(tube),
     };
     if (tubes.length > 1 && options?.expireAfter !== undefined) {
       const fact = `the \`expireAfter\` of ${show(name)}, which go-queue uses`;

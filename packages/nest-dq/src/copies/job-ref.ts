@@ -5,7 +5,8 @@ import { isJobId } from './header.js';
 import { DqError, show, wrongValue } from '../errors.js';
 import { checkKey, isKey } from '../api/job-options.js';
 import type { JobRef, JobRefText } from '../api/job.js';
-import { storedTube, type StoredTube } from '../api/tube.js';
+import type { TubeCodecs } from '../api/payload-codec.js';
+import { codecsOf, storedTube, type StoredTube } from '../api/tube.js';
 import type { Seal } from '../seal/seal.js';
 
 /** Content of a receipt's `ref`, which finds the job again. */
@@ -107,6 +108,11 @@ export function parseRef(ref: JobRef, prefix: string, seal?: Seal): JobTarget {
     'DQ_BAD_REF',
     `the reference is ${show(ref)}${slip}: expected a receipt, its \`ref\` (the \`id\` alone finds nothing), { tube, key } or { tube, id }`,
   );
+}
+
+/** Returns the codecs of the tube in a reference; undefined if it names none, or has none. */
+export function codecsOfRef(ref: JobRef): TubeCodecs | undefined {
+  return typeof ref === 'object' && 'tube' in ref ? codecsOf(ref.tube) : undefined;
 }
 
 /** Returns whether `text` looks like a reference. */

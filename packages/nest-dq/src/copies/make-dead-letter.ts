@@ -1,9 +1,10 @@
 import type { StoredTube } from '../api/tube.js';
 import type { Envelope } from './header.js';
-import { decodePayload } from './payload.js';
+import { decodePayload, encodedIn } from './payload.js';
 import { DqError } from '../errors.js';
 import { formatRef } from './job-ref.js';
 import type { DeadLetter, FailedAttempt } from '../api/dead-letter.js';
+import type { TubeCodecs } from '../api/payload-codec.js';
 import type { Seal } from '../seal/seal.js';
 import type { FailedRun, Letter } from '../ledger/requests.js';
 
@@ -19,10 +20,20 @@ interface LetterParts {
   readonly missingKey?: string | undefined;
   /** The cluster's seal, if any. */
   readonly seal: Seal | undefined;
+  /** Those of the tube, if known. */
+  readonly codecs?: TubeCodecs | undefined;
 }
 
 /** Builds a letter as users see it. */
-export function makeDeadLetter({ tube, storedAs, letter, copy, missingKey, seal }: LetterParts): DeadLetter {
+export function makeDeadLetter({
+  tube,
+  storedAs,
+  letter,
+  copy,
+  missingKey,
+  seal,
+  codecs,
+}: LetterParts): DeadLetter {
   const { id, born, due, attempt, died, why, error, places, failures } = letter;
   const key = copy?.header.key;
   const copies = copy?.header.copies ?? places.length;
@@ -31,7 +42,7 @@ export function makeDeadLetter({ tube, storedAs, letter, copy, missingKey, seal 
     ref: formatRef({ tube: storedAs, id, key, born, due, copies, places }, seal),
     tube,
     ...(key === undefined ? {} : { key }),
-    ...(copy ? payloadOf(copy) : {}),
+    ...(copy ? payloadOf(copy, codecs) : {}),
     ...(missingKey === undefined ? {} : { missingKey }),
     dueAt: new Date(due),
     diedAt: new Date(died),
@@ -54,11 +65,15 @@ export function failedAttempt({
   return { attempt, startedAt: new Date(startedAt), took, process, error: { name, message } };
 }
 
-function payloadOf({ content }: Envelope): { payload?: unknown } {
+function payloadOf(
+  { content }: Envelope,
+  codecs: TubeCodecs | undefined,
+): Pick<DeadLetter, 'payload' | 'encoded'> {
   try {
-    return { payload: decodePayload(content) };
+    return { payload: decodePayload(content, codecs) };
   } catch (error) {
-    if (error instanceof DqError) return {}; // that is why it is dead
-    throw error;
+    if (!(error instanceof DqError)) throw error;
+    const encoded = encodedIn(content);
+    return encoded ? { encoded } : {}; // that is why it is dead
   }
 }

@@ -1,7 +1,9 @@
 import { writeJson } from 'nest-handlers/schema';
+import { EncodedPayload, type PayloadCodec, type TubeCodecs } from '../api/payload-codec.js';
 import { DqError, show, wrongValue } from '../errors.js';
+import { decodeWith, encodeWith, readEncoded, written, writtenAsText } from './encoded.js';
 
-/** json; bytes (a Buffer); text (a string); void (undefined). */
+/** json, or what a codec wrote: see encoded.ts; bytes (a Buffer); text (a string); void (undefined). */
 export type ContentType = 'json' | 'bytes' | 'text' | 'void';
 
 /** Max nesting of arrays and objects, the same as when writing. Deeper ones overflow the stack of whatever walks them. */
@@ -15,20 +17,26 @@ export interface Content {
 }
 
 /**
- * Encodes a payload: a Uint8Array and a string as is, undefined as nothing, everything else as JSON. `DQ_BAD_PAYLOAD` if JSON
- * can't represent it, or would silently drop a part of it.
+ * Encodes a payload: undefined as nothing, everything else with the codec; without one a Uint8Array and a string as is, everything
+ * else as JSON. `DQ_BAD_PAYLOAD` if that can't represent it, or would silently drop a part of it.
  */
-export function encodePayload(payload: unknown): Content {
+export function encodePayload(payload: unknown, codec?: PayloadCodec): Content {
   if (payload === undefined) return { type: 'void', bytes: '' };
+  if (codec) return encoded(encodeWith(codec, payload));
   if (typeof payload === 'string') return { type: 'text', bytes: textOf(payload) };
   if (payload instanceof Uint8Array) {
     // Copied, because the caller may keep writing into its own.
     return { type: 'bytes', bytes: Buffer.from(payload) };
   }
+  if (payload instanceof EncodedPayload) return encoded(written(payload.codec, payload.stored));
   const json = writeJson(payload);
   if (typeof json === 'string') return { type: 'json', bytes: bytesOf(json) };
   const { at, fact, cause } = json;
   throw new DqError('DQ_BAD_PAYLOAD', `the payload${at} ${fact}`, { cause });
+}
+
+function encoded(bytes: Buffer | string): Content {
+  return { type: 'json', bytes: typeof bytes === 'string' ? textOf(bytes) : bytes };
 }
 
 function textOf(text: string): Buffer | string {
@@ -48,8 +56,22 @@ function bytesOf(text: string): Buffer | string {
   return Buffer.byteLength(text) === text.length ? text : Buffer.from(text);
 }
 
-/** Decodes a payload. `DQ_BAD_PAYLOAD` if it should be JSON but isn't. */
-export function decodePayload({ type, bytes }: Content): unknown {
+/** Returns the payload as a codec wrote it; undefined if none did. */
+export function encodedIn({ type, bytes }: Content): EncodedPayload | undefined {
+  return type === 'json' ? readEncoded(bytes) : undefined;
+}
+
+/** Returns the same content without bytes that aren't text, if a codec wrote it. */
+export function asText(content: Content): Content {
+  const found = encodedIn(content);
+  return found ? encoded(writtenAsText(found)) : content;
+}
+
+/**
+ * Decodes a payload. `DQ_BAD_PAYLOAD` if it should be JSON but isn't, or if a codec wrote it that isn't among these.
+ * @param codecs Those of its tube.
+ */
+export function decodePayload({ type, bytes }: Content, codecs?: TubeCodecs): unknown {
   switch (type) {
     case 'void':
       return undefined;
@@ -57,8 +79,10 @@ export function decodePayload({ type, bytes }: Content): unknown {
       return bytes.toString();
     case 'bytes':
       return bytes;
-    case 'json':
-      return parsed(bytes.toString());
+    case 'json': {
+      const found = readEncoded(bytes);
+      return found ? decodeWith(codecs, found) : parsed(bytes.toString());
+    }
   }
 }
 

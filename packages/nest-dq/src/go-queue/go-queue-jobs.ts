@@ -5,7 +5,7 @@ import type { Stats } from '../beanstalk/codec/yaml.js';
 import { deleteCopies } from '../copies/deletion.js';
 import { formatRef, keyedId, type JobTarget } from '../copies/job-ref.js';
 import { formatLocation, parseLocation, type Place } from '../copies/location.js';
-import { isJson, type Content } from '../copies/payload.js';
+import { encodedIn, isJson, type Content } from '../copies/payload.js';
 import { refuseTooLarge, storeCopies, tooFewCopies } from '../copies/storing.js';
 import { openHeaderOf } from '../copies/formats/unwrap.js';
 import type { NamedCopy } from '../copies/header.js';
@@ -211,6 +211,7 @@ function refuseForGoQueue(tube: string, options: ResolvedJobOptions, content: Co
     refuse(`\`${option}\` (${show(options[option])})`, why);
   }
   if (options.priority !== 1) refuse('`priority`', 'go-queue runs jobs in order of their times');
+  if (encodedIn(content)) refuse('the codec', 'go-queue stores JSON');
   if (content.type !== 'text' || !isJson(content.bytes.toString())) return;
   throw new DqError(
     'DQ_BAD_PAYLOAD',

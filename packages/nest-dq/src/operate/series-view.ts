@@ -70,7 +70,7 @@ export interface PlannedSeries extends SeriesView {
   readonly times?: number;
   /** Max time in ms by which its occurrences are late on purpose. Absent if they aren't. */
   readonly jitter?: number;
-  /** Absent if it has none. */
+  /** Absent if it has none. An `EncodedPayload` if a codec wrote it. */
   readonly payload?: unknown;
 }
 

@@ -14,6 +14,7 @@ import type {
   RevokeResult,
 } from '../api/job.js';
 import {
+  codecsOf,
   nestTube,
   schemaOf,
   storedTube,
@@ -27,8 +28,9 @@ import { DqError, show, wrongValue } from '../errors.js';
 import { foreignFormatOf, namedCopies } from '../copies/formats/unwrap.js';
 import { refuseExpired } from '../copies/expiry.js';
 import type { Envelope } from '../copies/header.js';
-import { keyedId, parseRef } from '../copies/job-ref.js';
-import { decodePayload, encodePayload, type Content } from '../copies/payload.js';
+import { namesOf } from '../copies/encoded.js';
+import { codecsOfRef, keyedId, parseRef } from '../copies/job-ref.js';
+import { asText, encodePayload, type Content } from '../copies/payload.js';
 import { addAll, dueOfNew, listOf, receiptsOf } from './add-many.js';
 import { boundProducer } from './bound-producer.js';
 import { checkBoolean, checkObject } from './call-options.js';
@@ -229,7 +231,8 @@ export class ClusterProducer extends DqProducer {
         'its jobs are in the format of another program: expected another tube';
     if (fact) throw new DqError('DQ_BAD_OPTION', `the tube of the series is ${show(name)}, and ${fact}`);
     const schema = schemaOf(tube);
-    if (schema) await refuseInvalid(schema, encodePayload(payload), name);
+    const codecs = codecsOf(tube);
+    if (schema) await refuseInvalid(schema, encodePayload(payload, codecs?.codec), name, codecs);
   }
 
   /** Whether the tube's jobs are sealed. */
@@ -269,10 +272,14 @@ export class ClusterProducer extends DqProducer {
     const dueGiven = when(resolved);
     const { name, storedAs } = tubeNames(tube, settings.prefix);
     if (this.foreign.adderOf(tube, name)) throw new DqError('DQ_BAD_OPTION', notInOutbox(name));
-    const content = encodePayload(payload);
+    const codecs = codecsOf(tube);
+    const content = asText(encodePayload(payload, codecs?.codec));
     const options = this.adder.prepare(name, resolved); // in the caller's context
     const schema = schemaOf(tube);
-    await Promise.all([schema && refuseInvalid(schema, content, name), context.dueTimes.ready(storedAs)]);
+    await Promise.all([
+      schema && refuseInvalid(schema, content, name, codecs),
+      context.dueTimes.ready(storedAs),
+    ]);
     const due = context.dueTimes.of(storedAs, dueGiven, calledAt);
     const id = keyedId(storedAs, given.key);
     const { seal } = cluster.settings;
@@ -294,10 +301,12 @@ export class ClusterProducer extends DqProducer {
     const calledAt = this.parts.clock.now();
     const target = this.planned(ref);
     const dueGiven = dueAgain(when, allowPast);
-    const content = payload === undefined ? undefined : encodePayload(payload);
+    const codecs = codecsOfRef(ref);
+    const content = payload === undefined ? undefined : asText(encodePayload(payload, codecs?.codec));
     await Promise.all([content && checkFor(ref, content), this.context.dueTimes.ready(target.tube)]);
     const due = this.context.dueTimes.of(target.tube, dueGiven, calledAt);
-    return { ...target, due, ...(content && { content: plannedContent(content) }) };
+    const change = content && { content: plannedContent(content), readable: namesOf(codecs) };
+    return { ...target, due, ...change };
   }
 
   /** Checks a revoke as `revoke` does, and returns what it is about. For outboxes. */
@@ -340,9 +349,9 @@ export class ClusterProducer extends DqProducer {
   }
 
   /** Makes a planned move, in one try, even if its time is over. */
-  movePlanned({ ref, due, content }: PlannedMove): Promise<RescheduleResult> {
-    const payload = content && decodePayload(contentOf(content));
-    return this.reschedule(ref, due, { allowPast: true, patience: 0, ...(content && { payload }) });
+  movePlanned({ ref, due, content, readable }: PlannedMove): Promise<RescheduleResult> {
+    const change = content && { content: contentOf(content), readable };
+    return this.rescheduler.replan(ref, due, { ...change }, { patience: 0 });
   }
 
   override tube(tube: string | Tube): TubeProducer<any> {
@@ -388,12 +397,13 @@ export class ClusterProducer extends DqProducer {
     const resolved = resolveJobOptions(given, alongside);
     const dueGiven = when(resolved);
     const { name, storedAs } = tubeNames(tube, settings.prefix);
-    const content = encodePayload(payload);
+    const codecs = codecsOf(tube);
+    const content = encodePayload(payload, codecs?.codec);
     const adder = this.foreign.adderOf(tube, name) ?? ours;
     const options = adder.prepare(name, resolved, content); // in the caller's context
     const learning = context.dueTimes.ready(storedAs);
     const schema = schemaOf(tube);
-    const checking = schema && refuseInvalid(schema, content, name);
+    const checking = schema && refuseInvalid(schema, content, name, codecs);
     if (checking || learning) {
       await Promise.all([checking, learning]);
       context.refuseIfClosed();

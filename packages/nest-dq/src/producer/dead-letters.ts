@@ -4,8 +4,10 @@ import type { DeadLetter } from '../api/dead-letter.js';
 import type { JobTarget } from '../copies/job-ref.js';
 import type { DiscardResult, JobRef, PatienceOptions, ReviveResult } from '../api/job.js';
 import type { Letter } from '../ledger/requests.js';
-import { storedTube, type AsJson, type Tube } from '../api/tube.js';
+import { codecsOf, storedTube, type AsJson, type Tube } from '../api/tube.js';
 import { checkBetween, checkObject } from './call-options.js';
+import { namesOf } from '../copies/encoded.js';
+import { codecsOfRef } from '../copies/job-ref.js';
 import { encodePayload } from '../copies/payload.js';
 import { dueAfter, dueNow } from './due.js';
 import { look } from './generations.js';
@@ -25,16 +27,17 @@ export abstract class DqDeadLetters {
    * Resolves with a page of a tube's dead letters, newest first. A page has at most `limit` letters: 50 by default, max 1000. If
    * there are more, it has a `cursor`: pass it to get the next page. `DQ_BAD_OPTION`.
    */
-  abstract list<In = unknown>(
-    tube: string | Tube<In>,
+  abstract list<In = unknown, Kept = AsJson<In>>(
+    tube: string | Tube<In, any, Kept>,
     page?: PatienceOptions & { limit?: number; cursor?: string },
-  ): Promise<{ letters: DeadLetter<AsJson<In>>[]; cursor?: string }>;
+  ): Promise<{ letters: DeadLetter<Kept>[]; cursor?: string }>;
 
   /** Resolves with a dead letter, or undefined if the job isn't one. A key refers to the job currently scheduled under it. */
   abstract get(ref: JobRef, options?: PatienceOptions): Promise<DeadLetter | undefined>;
 
   /**
-   * Runs the job again, now or after a delay, with a fresh set of attempts, and with another payload if one is given. If it isn't, or is no longer, a dead letter, the
+   * Runs the job again, now or after a delay, with a fresh set of attempts, and with another payload if one is given. Pass
+   * `{ tube, key }` or `{ tube, id }` with a tube that has a codec, if it has one. If it isn't, or is no longer, a dead letter, the
    * result is the state of the job. `DQ_NO_COPY`: every node that has a copy is unreachable, and the job stays dead.
    * `DQ_TOO_FEW_COPIES`; `DQ_BAD_PAYLOAD` for the payload.
    */
@@ -54,10 +57,10 @@ export class ClusterDeadLetters extends DqDeadLetters {
     super();
   }
 
-  override async list<In>(
-    tube: string | Tube<In>,
+  override async list<In, Kept>(
+    tube: string | Tube<In, any, Kept>,
     page?: PatienceOptions & { limit?: number; cursor?: string },
-  ): Promise<{ letters: DeadLetter<AsJson<In>>[]; cursor?: string }> {
+  ): Promise<{ letters: DeadLetter<Kept>[]; cursor?: string }> {
     this.context.refuseIfClosed();
     const { limit = 50, cursor, patience } = checkObject('the page', page, ['limit', 'cursor', 'patience']);
     checkBetween('limit', limit, 1, LARGEST_PAGE);
@@ -67,10 +70,11 @@ export class ClusterDeadLetters extends DqDeadLetters {
     const after = cursor === undefined ? undefined : readLetterCursor(cursor, 'the previous page');
     const ledger = parts.ledger.tube(storedAs);
     const found = await this.context.retries.run(call, () => look(ledger.letters({ limit, after })));
-    const letters = await Promise.all(found.letters.map((letter) => openLetter(parts, storedAs, letter)));
+    const open = (letter: Letter) => openLetter(parts, storedAs, letter, codecsOf(tube));
+    const letters = await Promise.all(found.letters.map(open));
     const last = found.letters.at(-1);
     return {
-      letters: letters as DeadLetter<AsJson<In>>[],
+      letters: letters as DeadLetter<Kept>[],
       ...(found.more && last ? { cursor: letterCursor(last) } : {}),
     };
   }
@@ -79,7 +83,7 @@ export class ClusterDeadLetters extends DqDeadLetters {
     const call = this.callOf('the get options', options);
     const target = this.context.parse(ref);
     const letter = await this.context.retries.run(call, () => this.letter(target));
-    return letter && openLetter(this.context.parts, target.tube, letter);
+    return letter && openLetter(this.context.parts, target.tube, letter, codecsOfRef(ref));
   }
 
   override async revive(
@@ -92,12 +96,15 @@ export class ClusterDeadLetters extends DqDeadLetters {
       'patience',
     ]);
     const dueIn = delay === undefined ? dueNow : dueAfter(delay);
-    const content = payload === undefined ? undefined : encodePayload(payload);
-    const call = { patience: this.context.patienceOf(patience), bytes: content?.bytes.length };
     const target = this.context.parse(ref);
+    const codecs = codecsOfRef(ref);
+    const content = payload === undefined ? undefined : encodePayload(payload, codecs?.codec);
+    const call = { patience: this.context.patienceOf(patience), bytes: content?.bytes.length };
     const due = dueIn(this.context.now(target.tube));
     const until = this.context.parts.clock.now() + call.patience;
-    return this.context.retries.run(call, () => this.tryRevive(target, { due, content, until }));
+    return this.context.retries.run(call, () =>
+      this.tryRevive(target, { due, content, readable: namesOf(codecs), until }),
+    );
   }
 
   private async tryRevive(target: JobTarget, change: Change): Promise<ReviveResult> {

@@ -5,7 +5,7 @@ import { isFixed, refuseExpired } from '../copies/expiry.js';
 import type { Envelope } from '../copies/header.js';
 import type { JobTarget } from '../copies/job-ref.js';
 import type { Place } from '../copies/location.js';
-import type { Content } from '../copies/payload.js';
+import { encodedIn, type Content } from '../copies/payload.js';
 import { isUnreadable, lookForCopy, unreadable } from '../copies/reading.js';
 import { envelopeFor, owedAt } from '../copies/storing.js';
 import { DqError, show } from '../errors.js';
@@ -20,6 +20,8 @@ export interface Change {
   readonly due: number;
   /** New payload. @default unchanged */
   readonly content?: Content | undefined;
+  /** Codecs whose payloads the new one may replace although no codec wrote it. @default any */
+  readonly readable?: readonly string[] | undefined;
   /** Headers to add or overwrite. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Clock time until which the move is retried if it loses to concurrent changes, and ledger calls are retried. */
@@ -136,10 +138,11 @@ async function move(
   context: ProducerContext,
   next: Move,
   { header, content: present }: Envelope,
-  { due, content = present, headers, until, thorough = false }: Change,
+  { due, content = present, readable, headers, until, thorough = false }: Change,
 ): Promise<{ readonly why: Refusal; readonly present?: Schedule | undefined } | undefined> {
   const { tube, id, known } = next;
   if (header.foreign) throw header.foreign.cannotMove(id); // the other program's consumers would delete our copies
+  if (readable && content !== present) refuseWithoutCodec(id, { present, content, readable });
   const { born } = known;
   const { cluster } = context.parts;
   const { expires } = header;
@@ -166,6 +169,22 @@ async function move(
   // case, this move counts as having happened right before.
   if (answer.kind === 'committed' || answer.why === 'overtaken') return undefined;
   return { why: answer.why, present: answer.present };
+}
+
+interface Replacing {
+  readonly present: Content;
+  readonly content: Content;
+  readonly readable: readonly string[];
+}
+
+/** A caller without the tube's codec doesn't know what its handler expects. */
+function refuseWithoutCodec(id: string, { present, content, readable }: Replacing): void {
+  const codec = encodedIn(present)?.codec;
+  if (codec === undefined || readable.includes(codec) || encodedIn(content)) return;
+  throw new DqError(
+    'DQ_BAD_PAYLOAD',
+    `the payload of job ${id} is encoded with the codec ${show(codec)}, and the new one isn't: expected a reference with the tube that defineTube returns for that codec, such as { tube, key }`,
+  );
 }
 
 function noCopy(id: string, places: readonly Place[]): DqError {

@@ -1,5 +1,6 @@
 // Shared by lists of dead letters: cursors, and letters as users see them.
 import type { DeadLetter } from '../api/dead-letter.js';
+import type { TubeCodecs } from '../api/payload-codec.js';
 import { withoutPrefix, type StoredTube } from '../api/tube.js';
 import { makeDeadLetter } from '../copies/make-dead-letter.js';
 import { isUnreadable, lookForCopy } from '../copies/reading.js';
@@ -33,9 +34,10 @@ export async function openLetter(
   { cluster, settings }: Pick<ProducerParts, 'cluster'> & { readonly settings: { readonly prefix: string } },
   storedAs: StoredTube,
   letter: Letter,
+  codecs?: TubeCodecs,
 ): Promise<DeadLetter> {
   const found = await lookForCopy(cluster, storedAs, letter, letter.places);
   const tube = withoutPrefix(storedAs, settings.prefix);
   const content = isUnreadable(found) ? { copy: undefined, missingKey: found.missingKey } : { copy: found };
-  return makeDeadLetter({ tube, storedAs, letter, ...content, seal: cluster.settings.seal });
+  return makeDeadLetter({ tube, storedAs, letter, ...content, seal: cluster.settings.seal, codecs });
 }

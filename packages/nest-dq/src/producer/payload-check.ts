@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { checkPayload, type Checked } from 'nest-handlers/schema';
+import type { TubeCodecs } from '../api/payload-codec.js';
 import { decodePayload, type Content } from '../copies/payload.js';
 import { DqError, show, toError } from '../errors.js';
 import { refusalOf } from '../api/schema.js';
@@ -13,10 +14,11 @@ export function refuseInvalid(
   schema: StandardSchemaV1,
   content: Content,
   tube: string,
+  codecs?: TubeCodecs,
 ): PromiseLike<void> | undefined {
   let checked: Checked<DqError> | PromiseLike<Checked<DqError>>;
   try {
-    checked = checkPayload(schema, decodePayload(content), refusalOf(tube));
+    checked = checkPayload(schema, decodePayload(content, codecs), refusalOf(tube));
   } catch (thrown) {
     throw failed(tube, thrown);
   }

@@ -28,6 +28,8 @@ export interface PlannedMove {
   readonly due: number;
   /** Absent if the payload stays. */
   readonly content?: PlannedContent | undefined;
+  /** See `Change`. */
+  readonly readable?: readonly string[] | undefined;
 }
 
 /** An existing job, as a call names it. */

@@ -1,7 +1,8 @@
 import type { JobRef, RescheduleResult } from '../api/job.js';
 import { schemaOf, tubeName } from '../api/tube.js';
+import { namesOf } from '../copies/encoded.js';
 import { foreignFormatOf } from '../copies/formats/unwrap.js';
-import type { JobTarget } from '../copies/job-ref.js';
+import { codecsOfRef, type JobTarget } from '../copies/job-ref.js';
 import { encodePayload, type Content } from '../copies/payload.js';
 import type { Duration, When } from 'nest-handlers/time';
 import { dueAgain, dueAt, type Due } from './due.js';
@@ -32,16 +33,18 @@ export class Rescheduler {
     if (foreign) throw foreign.cannotMove(target.id);
     const due = dueAgain(when, allowPast);
     if (payload === undefined) return this.move(target, due, calledAt, {}, { patience });
-    const content = encodePayload(payload);
+    const codecs = codecsOfRef(ref);
+    const content = encodePayload(payload, codecs?.codec);
     await checkFor(ref, content);
-    return this.move(target, due, calledAt, { content }, { patience, bytes: content.bytes.length });
+    const change = { content, readable: namesOf(codecs) };
+    return this.move(target, due, calledAt, change, { patience, bytes: content.bytes.length });
   }
 
   /** Overwrites what is given. `when` is in epoch ms and may be in the past. */
   async replan(
     ref: JobRef,
     when: number,
-    change: Pick<Change, 'content' | 'headers'>,
+    change: Pick<Change, 'content' | 'headers' | 'readable'>,
     call: PatientCall,
   ): Promise<RescheduleResult> {
     const calledAt = this.context.parts.clock.now();
@@ -53,7 +56,7 @@ export class Rescheduler {
     target: JobTarget,
     dueGiven: Due,
     calledAt: number,
-    change: Pick<Change, 'content' | 'headers'>,
+    change: Pick<Change, 'content' | 'headers' | 'readable'>,
     call: PatientCall,
   ): Promise<RescheduleResult> {
     const { context } = this;
@@ -69,5 +72,5 @@ export class Rescheduler {
 export async function checkFor(ref: JobRef, content: Content): Promise<void> {
   if (typeof ref !== 'object' || !('tube' in ref)) return;
   const schema = schemaOf(ref.tube);
-  if (schema) await refuseInvalid(schema, content, tubeName(ref.tube, ''));
+  if (schema) await refuseInvalid(schema, content, tubeName(ref.tube, ''), codecsOfRef(ref));
 }

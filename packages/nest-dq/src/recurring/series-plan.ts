@@ -2,7 +2,10 @@ import { hash } from 'node:crypto';
 import { writeJson } from 'nest-handlers/schema';
 import type { Duration, When } from 'nest-handlers/time';
 import { checkCount, refuseUnknown } from '../api/job-options.js';
-import { tubeName, type Tube } from '../api/tube.js';
+import type { PayloadCodec } from '../api/payload-codec.js';
+import { codecsOf, tubeName, type Tube } from '../api/tube.js';
+import { readEncoded } from '../copies/encoded.js';
+import { asText, encodePayload } from '../copies/payload.js';
 import { DqError, show, wrongValue } from '../errors.js';
 import { REMOVED, type PlanTexts } from '../fleet/series-plans.js';
 import { readShaped, type Shape } from '../ledger/foreign-json.js';
@@ -34,7 +37,7 @@ export interface SeriesPlan<In = unknown> {
   times?: number;
   /** Whether it also runs right at its start. @default false */
   runAtStart?: boolean;
-  /** Payload of each of its jobs: anything that JSON can represent, in at most 16,384 characters. @default undefined */
+  /** Payload of each of its jobs: what JSON can represent, or the tube's codec, in at most 16,384 characters. @default undefined */
   payload?: NoInfer<In>;
 }
 
@@ -59,6 +62,7 @@ export interface SeriesEntry {
   /** Undefined if the series was removed. */
   readonly begunAt: number | undefined;
   readonly spec: SeriesSpec;
+  /** An `EncodedPayload` if a codec wrote it. */
   readonly payload: unknown;
   /** Header of its jobs, by which a process knows the plan they were scheduled by. */
   readonly mark: string;
@@ -130,7 +134,7 @@ export async function checkSeriesPlan(
   if (times !== undefined && checkCount('times', times) > MAX_TIMES)
     throw wrongValue('DQ_BAD_OPTION', '`times`', times, `1 to ${MAX_TIMES}`);
   checkBoolean('runAtStart', runAtStart);
-  const payload = payloadText(plan.payload);
+  const payload = payloadText(plan.payload, codecsOf(plan.tube)?.codec);
   const spec: SeriesSpec = {
     tube,
     ...(cron !== undefined && { cron: cron.trim().replace(/\s+/g, ' '), tz: timeZone ?? 'UTC' }),
@@ -163,15 +167,20 @@ async function asOption(checking: Promise<unknown>): Promise<void> {
 }
 
 /** '' for none. */
-function payloadText(payload: unknown): string {
+function payloadText(payload: unknown, codec: PayloadCodec | undefined): string {
   if (payload === undefined) return '';
+  if (codec) return checkedLength(asText(encodePayload(payload, codec)).bytes.toString(), codec.name);
   if (payload instanceof Uint8Array) {
     throw new DqError('DQ_BAD_PAYLOAD', 'the payload of a series is bytes: expected what JSON can represent');
   }
   const json = writeJson(payload);
   if (typeof json !== 'string') throw new DqError('DQ_BAD_PAYLOAD', `the payload${json.at} ${json.fact}`);
-  if (json.length <= LONGEST_PAYLOAD) return json;
-  const fact = `the payload of the series has ${json.length} characters in JSON: expected at most ${LONGEST_PAYLOAD}`;
+  return checkedLength(json, 'JSON');
+}
+
+function checkedLength(text: string, format: string): string {
+  if (text.length <= LONGEST_PAYLOAD) return text;
+  const fact = `the payload of the series has ${text.length} characters in ${format}: expected at most ${LONGEST_PAYLOAD}`;
   throw new DqError('DQ_BAD_PAYLOAD', fact);
 }
 
@@ -219,7 +228,7 @@ function digestOf(json: string): string {
 
 function parsed(json: string): unknown {
   try {
-    return json === '' ? undefined : JSON.parse(json);
+    return json === '' ? undefined : (readEncoded(json) ?? JSON.parse(json));
   } catch {
     return undefined; // another program wrote it
   }

@@ -16,7 +16,7 @@ import type { DqProducer } from '../producer/producer.js';
 import { refuseUnknown } from '../api/job-options.js';
 import { parseDuration } from '../time/duration.js';
 import { parseWhen } from '../time/instant.js';
-import { tubeName, type AsJson, type Tube } from '../api/tube.js';
+import { codecsOf, tubeName, type AsJson, type Tube } from '../api/tube.js';
 import { KitCluster, type ScheduledJob } from './kit-cluster.js';
 import { KitLedger } from './kit-ledger.js';
 import { RunTally, type RunCounts } from './run-tally.js';
@@ -141,10 +141,13 @@ export class DqTestKit {
 
   /**
    * Returns the jobs of a tube that wait for their time, for a retry, or for `drain`, soonest first. `DQ_CONFIG` if no such
-   * cluster uses this kit.
+   * cluster uses this kit; `DQ_BAD_PAYLOAD` if a codec wrote a payload that the tube, as given, doesn't have.
    * @param cluster Name of the cluster. Default: the unnamed one.
    */
-  scheduled<In = unknown>(tube: string | Tube<In>, cluster?: string): ScheduledJob<AsJson<In>>[] {
+  scheduled<In = unknown, Kept = AsJson<In>>(
+    tube: string | Tube<In, any, Kept>,
+    cluster?: string,
+  ): ScheduledJob<Kept>[] {
     this.checkUsed();
     const known = this.clusters.get(cluster);
     if (!known) {
@@ -154,7 +157,8 @@ export class DqTestKit {
         `the cluster is ${dqTokens.showCluster(cluster)}: this kit has ${names}`,
       );
     }
-    return known.scheduled(tubeName(tube, known.settings.prefix)) as ScheduledJob<AsJson<In>>[];
+    const jobs = known.scheduled(tubeName(tube, known.settings.prefix), codecsOf(tube));
+    return jobs as ScheduledJob<Kept>[];
   }
 
   /** Makes a node unreachable in every cluster; it keeps its data. Indexes start at 0. Idempotent. */

@@ -6,6 +6,7 @@ import type { CopyHeader } from '../copies/header.js';
 import { decodePayload } from '../copies/payload.js';
 import type { JobOptions } from '../api/job.js';
 import { PRIORITIES } from '../api/job-options.js';
+import type { TubeCodecs } from '../api/payload-codec.js';
 import { storedTube } from '../api/tube.js';
 import type { LedgerSettings } from '../ledger/ledger.js';
 import { LocalFleet } from '../fleet/local-fleet.js';
@@ -24,7 +25,7 @@ export interface ScheduledJob<P = unknown> {
   readonly tube: string;
   /** Absent for a plain job. */
   readonly key?: string;
-  /** Payload as stored: after JSON, before the tube's schema transforms it. */
+  /** Payload as stored: after JSON or the tube's codec, before its schema transforms it. */
   readonly payload: P;
   /** When the job runs (next), by the kit's clock. */
   readonly dueAt: Date;
@@ -73,8 +74,8 @@ export class KitCluster {
     return Math.min(pauseEnd, ...this.nodes.map(({ node }) => node.nextChange(ofTube)));
   }
 
-  /** Returns the waiting jobs of a tube, soonest first. */
-  scheduled(tube: string): ScheduledJob[] {
+  /** Returns the waiting jobs of a tube, soonest first. `DQ_BAD_PAYLOAD` if one was written by a codec that isn't among these. */
+  scheduled(tube: string, codecs: TubeCodecs | undefined): ScheduledJob[] {
     const storedAs = storedTube(tube, this.settings.prefix);
     const ledger = this.ledger.tube(storedAs);
     const waiting = new Map<string, ScheduledJob>();
@@ -89,7 +90,7 @@ export class KitCluster {
         id,
         tube,
         ...(key === undefined ? {} : { key }),
-        payload: decodePayload(content),
+        payload: decodePayload(content, codecs),
         dueAt: new Date(known?.due ?? due),
         options: optionsOf(header),
       });

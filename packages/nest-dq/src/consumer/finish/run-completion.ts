@@ -163,7 +163,7 @@ export function reportExpired(
 
 /** Logs and emits a dead job. The letter is built from the held copy, without asking a server. */
 export function reportDeath(
-  { cluster, tube, storedAs, report, events, ledger }: TubeContext,
+  { cluster, tube, storedAs, report, events, ledger, handling }: TubeContext,
   { header, content, places }: Delivery,
   end: Pick<Letter, 'why' | 'error' | 'due' | 'attempt'>,
 ): void {
@@ -174,7 +174,8 @@ export function reportDeath(
   const letter = { ...end, died: ledger.now(), id, born, generation, places };
   const copy = { header, content };
   const { seal } = cluster.settings;
-  events.emit('dead', { letter: makeDeadLetter({ tube, storedAs, letter, copy, seal }) });
+  const { codecs } = handling;
+  events.emit('dead', { letter: makeDeadLetter({ tube, storedAs, letter, copy, seal, codecs }) });
 }
 
 function reportFailure({ report, events }: TubeContext, run: Run, error: Error, next: AfterFailure): void {

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { DqError } from '../../errors.js';
 import type { DelayedJob, HandlerMethod } from '../../api/job.js';
 import { Again, Discard, Retry } from '../../api/outcome.js';
+import type { PayloadCodec } from '../../api/payload-codec.js';
 import { encodePayload } from '../../copies/payload.js';
 import { parseRef } from '../../copies/job-ref.js';
 import { Executing } from '../../../spec-support/executing.js';
@@ -129,6 +130,67 @@ describe('Executor', () => {
     expect(started).toBe(false);
     expect(world.ended[0]![1]).toMatchObject({ kind: 'dead', death: { why: 'invalid' } });
     expect(world.handling()).toBe(0);
+  });
+
+  describe('with a payload that a codec wrote', () => {
+    const codec: PayloadCodec = { name: 'own', encode: JSON.stringify, decode: (text: string) => ({ text }) };
+    const content = encodePayload([1], codec);
+    const attempts = { attempts: 2 };
+    let seen: unknown[];
+    beforeEach(() => {
+      seen = [];
+      world.handler = (payload, job) => void seen.push(payload, job.payload);
+    });
+
+    it('gives the handler what the codec reads', () => {
+      world.executor = world.make({ codecs: { codec } });
+      world.start({}, 1, content);
+      expect(seen).toEqual([{ text: '[1]' }, { text: '[1]' }]);
+      expect(world.kinds()).toEqual(['done']);
+    });
+
+    it('gives the schema what the codec reads', () => {
+      const schema = schemaBy((payload) => ({ value: ['checked', payload] }));
+      world.executor = world.make({ codecs: { codec }, schema });
+      world.start({}, 1, content);
+      expect(seen[0]).toEqual(['checked', { text: '[1]' }]);
+    });
+
+    it.each([
+      ['none', undefined],
+      ['another codec', { codec: { ...codec, name: 'other' } }],
+    ])(
+      'leaves it to other processes if it has %s: a failed attempt, a retry elsewhere, dead as invalid after the last',
+      (_what, codecs) => {
+        world.executor = world.make({ codecs });
+        world.start(attempts, 1, content);
+        world.start({ id: 'b', ...attempts }, 2, content);
+        expect(seen).toEqual([]);
+        const message = expect.stringContaining('codec "own"');
+        expect(world.ended[0]![0].job).toMatchObject({ payload: undefined, attempt: 1 });
+        expect(world.ended.map(([, outcome]) => outcome)).toEqual([
+          {
+            kind: 'retry',
+            delay: 2_000,
+            error: expect.objectContaining({ code: 'DQ_BAD_PAYLOAD', message }),
+          },
+          expect.objectContaining({
+            kind: 'dead',
+            death: { why: 'invalid', error: expect.objectContaining({ message }) },
+          }),
+        ]);
+        expect(world.handling()).toBe(0);
+      },
+    );
+
+    it('is dead as invalid at once if the codec cannot read it, as another process could not either', () => {
+      const failing = { ...codec, decode: () => JSON.parse('{') as unknown };
+      world.executor = world.make({ codecs: { codec: failing } });
+      world.start({}, 1, content);
+      expect(seen).toEqual([]);
+      expect(world.ended[0]![1]).toMatchObject({ kind: 'dead', death: { why: 'invalid' } });
+      expect(world.ended[0]![0].job).toBeUndefined();
+    });
   });
 
   describe.each([

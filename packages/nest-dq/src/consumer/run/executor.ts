@@ -1,7 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { detached, isThenable, wrongResult } from 'nest-handlers/context';
 import { checkPayload, type Checked } from 'nest-handlers/schema';
-import { decodePayload } from '../../copies/payload.js';
+import { namesOf } from '../../copies/encoded.js';
+import { decodePayload, encodedIn } from '../../copies/payload.js';
 import { DqError, toError } from '../../errors.js';
 import type { HandlerMethod } from '../../api/job.js';
 import { refusalOf } from '../../api/schema.js';
@@ -13,6 +14,8 @@ import { WakeTimer } from '../../time/wake-timer.js';
 
 /** How long a handler keeps its slot after its run has ended. */
 const GRACE_MS = 5_000;
+/** Min delay of a retry meant for another process. After a shorter one the copy wouldn't go back to its node. */
+const LEAVE_MS = 2_000;
 const OUTCOMES = ['Retry', 'Again', 'Discard'];
 const DONE: RunOutcome = { kind: 'done' };
 const BACK: RunOutcome = { kind: 'back' };
@@ -43,8 +46,9 @@ export class Executor {
     if (run.delivery.header.foreign) return this.adopt(run);
     let payload: unknown;
     try {
-      payload = decodePayload(run.delivery.content); // first: an unreadable job never starts
+      payload = decodePayload(run.delivery.content, context.handling.codecs); // first: an unreadable job never starts
     } catch (unreadable) {
+      if (this.lacksCodec(run)) return this.leave(run, toError(unreadable));
       return this.refuse(run, toError(unreadable));
     }
     run.startedAt = context.clock.now();
@@ -107,6 +111,22 @@ export class Executor {
   private refuse(run: Run, error: Error): void {
     run.job = undefined;
     if (run.handling) this.end(run, { kind: 'dead', death: deathOf('invalid', error), error });
+    this.free(run);
+  }
+
+  private lacksCodec({ delivery }: Run): boolean {
+    const encoded = encodedIn(delivery.content);
+    return encoded !== undefined && !namesOf(this.context.handling.codecs).includes(encoded.codec);
+  }
+
+  /** Ends an attempt that this process can't make: another one may have the codec, as during a deploy. */
+  private leave(run: Run, error: Error): void {
+    run.startedAt = this.context.clock.now();
+    run.job = this.jobOf(run, undefined); // for the report of the failure
+    const outcome = this.outcomeOf(run, error);
+    if (outcome.kind === 'dead') this.end(run, { ...outcome, death: deathOf('invalid', error) });
+    else if (outcome.kind !== 'retry') this.end(run, outcome);
+    else this.end(run, { ...outcome, delay: Math.max(outcome.delay, LEAVE_MS) });
     this.free(run);
   }
 

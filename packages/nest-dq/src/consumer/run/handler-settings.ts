@@ -5,6 +5,7 @@ import { DqError, show, wrongValue } from '../../errors.js';
 import { checkCount, checkExpireAfter, refuseUnknown } from '../../api/job-options.js';
 import type { HandlerOptions } from '../../api/job.js';
 import { parseDuration } from '../../time/duration.js';
+import type { TubeCodecs } from '../../api/payload-codec.js';
 import { limitsOf, type Limits } from '../../ledger/limits/limits.js';
 import type { TubeLimits } from '../../api/limit-options.js';
 import type { LimitChange } from '../../fleet/limit-changes.js';
@@ -28,6 +29,8 @@ export interface HandlerSettings {
   readonly limit?: TubeLimits;
   /** The tube's schema, which checks payloads before the handler gets them. */
   readonly schema?: StandardSchemaV1;
+  /** The tube's codecs. @default only JSON is read */
+  readonly codecs?: TubeCodecs | undefined;
 }
 
 const KNOWN = ['concurrency', 'attempts', 'backoff', 'timeout', 'expireAfter', 'onExpired', 'limit'];
