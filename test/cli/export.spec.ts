@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { defineTube } from 'nest-dq';
 import { eventually } from 'test-servers';
 import { PROGRAM } from './nest-dq-process.js';
 import { cliSuite, TUBE } from './cluster-suite.js';
@@ -36,7 +37,11 @@ describe('nest-dq export', () => {
     });
     const bytes = await producer.delay('all.kinds', Buffer.from([0, 255]), '3h');
     const empty = await producer.delay('all.kinds', undefined, '4h');
-    await listed('all.kinds', 4);
+    const codec = { name: 'own', encode: (given: unknown) => given as string, decode: String };
+    const own = defineTube<string | Buffer>('all.kinds', { codec });
+    const encoded = await producer.delay(own, 'ä', '5h');
+    const packed = await producer.delay(own, Buffer.from([0, 255]), '6h');
+    await listed('all.kinds', 6);
     const { code, jobs, stderr } = await exported(['all.kinds']);
     const common = { tube: 'all.kinds', state: 'waiting', attempt: 0, priority: 'normal' };
     const at = ({ dueAt }: { dueAt: Date }) => dueAt.toISOString();
@@ -55,8 +60,22 @@ describe('nest-dq export', () => {
       },
       { ...common, id: bytes.id, ref: bytes.ref, dueAt: at(bytes), payload: { base64: 'AP8=' } },
       { ...common, id: empty.id, ref: empty.ref, dueAt: at(empty) },
+      {
+        ...common,
+        id: encoded.id,
+        ref: encoded.ref,
+        dueAt: at(encoded),
+        payload: { codec: 'own', text: 'ä' },
+      },
+      {
+        ...common,
+        id: packed.id,
+        ref: packed.ref,
+        dueAt: at(packed),
+        payload: { codec: 'own', base64: 'AP8=' },
+      },
     ]);
-    expect([code, stderr]).toEqual([0, 'nest-dq: 4 jobs; the tube had 4 listed of about 4 waiting\n']);
+    expect([code, stderr]).toEqual([0, 'nest-dq: 6 jobs; the tube had 6 listed of about 6 waiting\n']);
   });
 
   it('prints the dead letters if they are asked for', async () => {

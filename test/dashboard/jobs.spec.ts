@@ -1,4 +1,5 @@
 import { expect, it } from '@jest/globals';
+import { defineTube } from 'nest-dq';
 import { eventually } from 'test-servers';
 import { browserSuite, type Viewer } from './browser.js';
 import { dashboardApps, GIVES_UP, ORDERS, type DashboardApp } from './dashboard-app.js';
@@ -55,6 +56,25 @@ it('shows the payload of a job when it is asked for', async () => {
   expect(await page.content()).not.toContain('"order"');
   await page.getByRole('button', { name: 'Show payload' }).click();
   await page.getByText('"order": 42').waitFor();
+});
+
+it('shows what a codec wrote, text and bytes, and says why it can not be edited', async () => {
+  const app = await start();
+  const codec = { name: 'own', encode: (given: unknown) => given as string, decode: String };
+  const tube = defineTube<string | Buffer>(ORDERS, { codec });
+  for (const [payload, size, text] of [
+    ['{"order":42}', '12\u00a0B', '"order": 42'],
+    [Buffer.from([1, 2, 255]), '3\u00a0B', undefined],
+  ] as const) {
+    await app.producer.delay(tube, payload, '1h', { key: job.key });
+    const { page } = await browser.open(app.at(`job?tube=${ORDERS}&key=${job.key}`));
+    await page.getByRole('button', { name: 'Show payload' }).click();
+    await page.getByText(`Encoded with own, ${size}.`).waitFor();
+    expect(await page.getByText('"order": 42').count()).toBe(text === undefined ? 0 : 1);
+    const edit = page.getByRole('button', { name: 'Edit and run' });
+    expect(await edit.getAttribute('title')).toMatch(/^Only the application can write own/);
+    expect(await edit.getAttribute('aria-disabled')).toBe('true');
+  }
 });
 
 it('finds a job by its key, by its id and by its receipt', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { DqProducer } from 'nest-dq';
+import { DqProducer, defineTube, type PayloadCodec } from 'nest-dq';
 import type { DqDashboardJob, DqDashboardMessage, DqDashboardOptions } from 'nest-dq/dashboard';
 import { ServedApp } from './served-app.js';
 
@@ -33,6 +33,26 @@ it.each([
   const answer = await payloadOf(undefined, payload);
   expect([answer.status, answer.json]).toEqual([200, shown]);
 });
+
+const TEXT: PayloadCodec = { name: 'own', encode: JSON.stringify, decode: JSON.parse };
+const BYTES: PayloadCodec = { name: 'packed', encode: () => Buffer.from([1, 2, 255]), decode: String };
+it.each<[string, PayloadCodec, DqDashboardOptions, object]>([
+  ['a text', TEXT, {}, { codec: 'own', size: 22, text: '{"card":"4711","id":7}' }],
+  ['bytes', BYTES, {}, { codec: 'packed', size: 3 }],
+  ['a text, with `redact`', TEXT, { redact: () => 'not called' }, { codec: 'own', size: 22 }],
+])(
+  'shows a payload that a codec wrote as %s, and lets nobody edit it',
+  async (_, codec, dashboard, encoded) => {
+    const served = await ServedApp.start({ dashboard });
+    const tube = defineTube<typeof ORDER>('orders', { codec });
+    const { ref } = await served.app.get(DqProducer).delay(tube, ORDER, '1h');
+    expect((await served.get(`/dq/api/job/payload?ref=${ref}`)).json).toEqual({ encoded });
+    if (dashboard.redact) return;
+    const { status, json } = await served.post('/dq/api/acts/runEdited', { ref, payload: { id: 8 } });
+    expect([status, json.code]).toEqual([400, 'DQ_BAD_PAYLOAD']);
+    expect(json.message).toContain(`encoded with the codec "${codec.name}"`);
+  },
+);
 
 it('shows none of a job that has none', async () => {
   expect((await payloadOf(() => undefined)).json).toEqual({});

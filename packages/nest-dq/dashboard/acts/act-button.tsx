@@ -11,14 +11,19 @@ export function ActButton({
   act,
   label,
   about,
+  blocked,
   onClick,
 }: {
   readonly act: ActName;
   readonly label: string;
   readonly about?: string;
+  /** Why it can't work, whatever the state of the servers. */
+  readonly blocked?: string | undefined;
   /** May return a promise, which never rejects: the button is pending until then. */
   readonly onClick: () => unknown;
 }) {
   if (!may(act)) return null;
-  return <PendingButton label={label} about={about} blocked={blockedText(act)} onClick={onClick} />;
+  return (
+    <PendingButton label={label} about={about} blocked={blocked ?? blockedText(act)} onClick={onClick} />
+  );
 }

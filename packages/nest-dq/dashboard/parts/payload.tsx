@@ -4,7 +4,8 @@ import type { PayloadWire } from '../../src/dashboard/wire.js';
 import { ActButton } from '../acts/act-button.js';
 import { getData } from '../server/requests.js';
 import { session } from '../state/session.js';
-import { t } from '../words/language.js';
+import { bytesText } from '../figures/numbers.js';
+import { language, t } from '../words/language.js';
 import { CopyButton } from './copy-button.js';
 import { Failure } from './failure.js';
 import { JsonView } from './json-view.js';
@@ -48,7 +49,14 @@ function Focused({ children }: { readonly children: ComponentChildren }) {
 function Shown({ path, query = {}, edit }: PayloadProps) {
   const { data, error } = useLoad((signal) => getData<PayloadWire>(path, query, signal), [path]);
   if (!data) return error ? <Failure error={error} /> : <p class="faint">{t('loading')}</p>;
-  const { payload, bytes } = data;
+  const { payload, bytes, encoded } = data;
+  if (encoded)
+    return (
+      <>
+        {error && <Failure error={error} />}
+        <Encoded {...encoded} isEditable={edit !== undefined} />
+      </>
+    );
   if (payload === undefined && bytes === undefined) return <p class="faint">{t('payload.none')}</p>;
   return (
     <>
@@ -68,4 +76,45 @@ function Shown({ path, query = {}, edit }: PayloadProps) {
       </div>
     </>
   );
+}
+
+/** What a codec wrote: only the application can read and write it. */
+function Encoded({
+  codec,
+  size,
+  text,
+  isEditable,
+}: NonNullable<PayloadWire['encoded']> & { readonly isEditable: boolean }) {
+  return (
+    <>
+      <p class="faint">{t('payload.encoded', { codec, size: bytesText(size, language.value) })}</p>
+      {text !== undefined && <EncodedText text={text} />}
+      <div class="bar">
+        {text !== undefined && <CopyButton text={text} what={t('payload')} />}
+        {isEditable && (
+          <ActButton
+            act="runEdited"
+            label={t('act.runEdited')}
+            blocked={t('payload.noEdit', { codec })}
+            onClick={() => undefined}
+          />
+        )}
+      </div>
+    </>
+  );
+}
+
+function EncodedText({ text }: { readonly text: string }) {
+  const label = t('payload');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return (
+      <pre class="code" tabIndex={0} aria-label={label}>
+        {text}
+      </pre>
+    );
+  }
+  return <JsonView value={value} label={label} />;
 }

@@ -77,6 +77,8 @@ export const enPages = {
   'payload.show': 'Show payload',
   'payload.bytes': 'Payload (base64)',
   'payload.none': 'No payload.',
+  'payload.encoded': 'Encoded with {codec}, {size}.',
+  'payload.noEdit': 'Only the application can write {codec}: edit this payload in code.',
   'time.now': 'now',
   'time.in': 'in {duration}',
   'time.ago': '{duration} ago',

@@ -78,6 +78,8 @@ export const zhPages: Readonly<Record<keyof typeof enPages, string>> = {
   'payload.show': '显示载荷',
   'payload.bytes': '载荷（base64）',
   'payload.none': '没有载荷。',
+  'payload.encoded': '由 {codec} 编码，{size}。',
+  'payload.noEdit': '只有应用程序能写入 {codec} 格式：请在代码中修改此载荷。',
   'time.now': '现在',
   'time.in': '{duration}后',
   'time.ago': '{duration}前',

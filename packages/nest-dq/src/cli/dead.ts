@@ -131,7 +131,7 @@ export const deadDiscard = clusterCommand({
 });
 
 function showLetter(letter: DeadLetter, now: number): string[] {
-  const { tube, key, id, why, attempt, dueAt, diedAt, payload, error, ref } = letter;
+  const { tube, key, id, why, attempt, dueAt, diedAt, payload, encoded, error, ref } = letter;
   return facts({
     tube,
     key,
@@ -140,7 +140,7 @@ function showLetter(letter: DeadLetter, now: number): string[] {
     died: instant(diedAt, now),
     due: instant(dueAt, now),
     runs: String(attempt),
-    payload: payload === undefined ? whyNoPayload(letter) : JSON.stringify(payload),
+    payload: payload === undefined && !encoded ? whyNoPayload(letter) : JSON.stringify(encoded ?? payload),
     // The stack of a `Discard` only shows where it was created.
     error: (why === 'discarded' ? error?.message : (error?.stack ?? error?.message))?.split('\n'),
     ref,

@@ -3,7 +3,7 @@ import { counted, grouped, print } from 'nest-handlers/cli';
 import type { DeadLetter } from '../api/dead-letter.js';
 import { storedTube } from '../api/tube.js';
 import type { CopyHeader, Envelope } from '../copies/header.js';
-import { decodePayload, type Content } from '../copies/payload.js';
+import { decodePayload, encodedIn, type Content } from '../copies/payload.js';
 import { isUnreadable, lookForCopy, type UnreadableCopy } from '../copies/reading.js';
 import { DqError } from '../errors.js';
 import type { WaitingPosition } from '../ledger/waiting/waiting-jobs.js';
@@ -24,7 +24,7 @@ export const exportTube = clusterCommand({
   summary: 'Print the waiting jobs of a tube, one JSON document per line, in order of due time.',
   about:
     'Fields: tube, id, key, state, dueAt, attempt, payload, headers, priority and ref, and attempts and backoff if the job\n' +
-    'has its own. Bytes are printed as {"base64": …}. Fields such as key and payload are read from a copy; if none can be\n' +
+    'has its own. Bytes are printed as {"base64": …}, and what a codec wrote as {"codec": …, "text" or "base64": …}. Fields such as key and payload are read from a copy; if none can be\n' +
     'read, the line has `"copy": false`. Omits running jobs and jobs missing from the index. Prints the counts to standard\n' +
     'error.',
   flags: {
@@ -109,6 +109,8 @@ function withoutCopy(copy: UnreadableCopy | undefined) {
 
 /** A letter whose payload is `undefined` still has the field; without a readable copy, there is none. */
 function letterOf(letter: DeadLetter): Exported {
+  const { encoded, ...rest } = letter;
+  if (encoded) return { state: 'dead', ...rest, payload: encoded };
   if (!('payload' in letter)) return { state: 'dead', ...letter, copy: false };
   const { payload } = letter;
   return { state: 'dead', ...letter, payload: payload instanceof Uint8Array ? base64(payload) : payload };
@@ -120,6 +122,8 @@ function headerOf({ key, priority, attempts, backoff, headers }: CopyHeader) {
 
 /** Anything but JSON is shown as bytes. */
 function shown(content: Content): unknown {
+  const encoded = encodedIn(content);
+  if (encoded) return encoded;
   try {
     const payload = decodePayload(content);
     return payload instanceof Uint8Array ? base64(payload) : payload;

@@ -20,8 +20,8 @@ export function letterFilter(input: Input): DeadLetterFilter {
 }
 
 /** For a list, or an example. */
-export function withoutPayload(letter: DeadLetter): Omit<DeadLetter, 'payload'> {
-  const { payload: _, ...rest } = letter;
+export function withoutPayload(letter: DeadLetter): Omit<DeadLetter, 'payload' | 'encoded'> {
+  const { payload: _payload, encoded: _encoded, ...rest } = letter;
   return rest;
 }
 
@@ -33,7 +33,7 @@ export async function letterPage(
   inspector: ClusterInspector,
   tube: string | undefined,
   query: Input,
-): Promise<Omit<DeadPage, 'letters'> & { letters: Omit<DeadLetter, 'payload'>[] }> {
+): Promise<Omit<DeadPage, 'letters'> & { letters: Omit<DeadLetter, 'payload' | 'encoded'>[] }> {
   const { letters, ...rest } = await inspector.deadPage({
     filter: letterFilter(query),
     tube,

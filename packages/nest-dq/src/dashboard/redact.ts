@@ -9,10 +9,18 @@ import type { PayloadWire } from './wire.js';
 const MAX_SHOWN_BYTES = 1_048_576;
 
 /**
- * Resolves with what a viewer sees of a payload. Rejects with `DQ_BAD_PAYLOAD` if JSON can't represent what `redact` returned, or
+ * Resolves with what a viewer sees of a payload. `redact` can't read what a codec wrote, so then only its size is shown. Rejects with `DQ_BAD_PAYLOAD` if JSON can't represent what `redact` returned, or
  * as `redact` does.
  */
-export function redacted(options: DqDashboardOptions, { payload, ...job }: JobPayload): Promise<PayloadWire> {
+export async function redacted(
+  options: DqDashboardOptions,
+  { payload, encoded, ...job }: JobPayload,
+): Promise<PayloadWire> {
+  if (encoded) {
+    const { codec, stored } = encoded;
+    const text = typeof stored === 'string' && !options.redact ? { text: stored } : {};
+    return { encoded: { codec, size: Buffer.byteLength(stored), ...text } };
+  }
   return shown(options, payload, job, `job ${job.id}`);
 }
 

@@ -130,19 +130,21 @@ export type SearchWire = { readonly ref: string } | AsJson<SearchResult>;
 export type PrefixSearchWire = AsJson<PrefixSearchResult>;
 
 /** A dead letter without its payload. */
-export type DeadLetterWire = AsJson<Omit<DeadLetter, 'payload'>>;
+export type DeadLetterWire = AsJson<Omit<DeadLetter, 'payload' | 'encoded'>>;
 
 /** `GET api/job?…` with a `JobRefWire`. Headers and the result only for viewers who may see payloads, and not with `redact`. */
 export type ExplanationWire = AsJson<Omit<ExplainedJob, 'deadLetter'>> &
   AsJson<ExplanationReason> & { readonly deadLetter?: DeadLetterWire };
 /**
- * `GET api/job/payload?…` with a `JobRefWire`, and `GET api/tubes/:tube/dead/:id/payload`: what `redact` returned. Both fields
+ * `GET api/job/payload?…` with a `JobRefWire`, and `GET api/tubes/:tube/dead/:id/payload`: what `redact` returned. All fields
  * are absent for a job without a payload.
  */
 export interface PayloadWire {
   readonly payload?: unknown;
   /** A payload of bytes, in base64. */
   readonly bytes?: string;
+  /** A payload that a codec wrote: its size in bytes, and the text if it is one and there's no `redact`. */
+  readonly encoded?: { readonly codec: string; readonly size: number; readonly text?: string };
 }
 
 /** `GET api/dead/groups?tube&diedFrom&diedTo&why&error&limit`. */

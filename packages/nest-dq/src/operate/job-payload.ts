@@ -1,7 +1,8 @@
 import type { JobRef } from '../api/job.js';
 import type { Cluster } from '../cluster/cluster.js';
 import { parseRef } from '../copies/job-ref.js';
-import { decodePayload } from '../copies/payload.js';
+import type { EncodedPayload } from '../api/payload-codec.js';
+import { decodePayload, encodedIn } from '../copies/payload.js';
 import { isUnreadable, lookForCopy, unreadable } from '../copies/reading.js';
 import { DqError } from '../errors.js';
 import type { Ledger } from '../ledger/ledger.js';
@@ -26,6 +27,8 @@ export interface JobPayload {
   /** Absent for a plain job. */
   readonly key?: string;
   readonly payload: unknown;
+  /** Instead of `payload`: what a codec wrote. */
+  readonly encoded?: EncodedPayload;
 }
 
 /**
@@ -37,13 +40,14 @@ export async function payloadOf(sources: PayloadSources, ref: JobRef): Promise<J
   const { cluster, ledger, waiting, deadLetters, settings } = sources;
   const letter = await deadLetters.get(ref, { patience: 0 });
   if (letter) {
-    const { tube, id, key, payload, missingKey } = letter;
+    const { tube, id, key, payload, encoded, missingKey } = letter;
     if (missingKey !== undefined)
       throw new DqError(
         'DQ_BAD_SEAL',
         `the copies of job ${id} are sealed with the key "${missingKey}", which this process does not have: expected that key in \`seal.keys\``,
       );
-    return 'payload' in letter ? { tube, id, ...(key !== undefined && { key }), payload } : undefined;
+    if (!('payload' in letter) && !encoded) return undefined;
+    return { tube, id, ...(key !== undefined && { key }), payload, ...(encoded && { encoded }) };
   }
   const given = parseRef(ref, settings.prefix, cluster.settings.seal);
   const { tube, id } = given;
@@ -57,5 +61,7 @@ export async function payloadOf(sources: PayloadSources, ref: JobRef): Promise<J
   if (isUnreadable(copy)) throw unreadable(id, copy);
   const { key } = copy.header;
   const name = withoutPrefix(tube, settings.prefix);
-  return { tube: name, id, ...(key !== undefined && { key }), payload: decodePayload(copy.content) };
+  const encoded = encodedIn(copy.content);
+  const content = encoded ? { payload: undefined, encoded } : { payload: decodePayload(copy.content) };
+  return { tube: name, id, ...(key !== undefined && { key }), ...content };
 }
