@@ -220,6 +220,15 @@ export async function delays(dq: DqProducer, orders: readonly Order[], minutes: 
   await dq.delay(OrderCancel, orders[0]!, new Date());
 }
 
+export async function ends(dq: DqProducer, receipt: JobReceipt): Promise<string | undefined> {
+  const end = await dq.finished<{ url: string }>(receipt, { timeout: '30s' });
+  // @ts-expect-error a result is unknown unless its type is given
+  const url: string = (await dq.tube(OrderCancel).finished({ key: 'a' })).result;
+  // @ts-expect-error an end has no other outcome
+  if (end.outcome === 'failed') return undefined;
+  return end.result?.url ?? url;
+}
+
 /** A plain object is a valid fake, for unit tests of those who inject a producer. */
 export const fake: DqProducer = {
   now: async () => ({}) as JobReceipt,
@@ -231,6 +240,7 @@ export const fake: DqProducer = {
   revoke: async () => 'revoked',
   reschedule: async () => 'rescheduled',
   find: async () => undefined,
+  finished: async () => ({ outcome: 'done', id: '', tube: '' }),
   tube: () => fakeOrders,
 };
 
@@ -245,6 +255,7 @@ export const fakeOrders: TubeProducer<any> = {
   revoke: async () => 'revoked',
   reschedule: async () => 'rescheduled',
   find: async () => undefined,
+  finished: async () => ({ outcome: 'done', id: '', tube: '' }),
 };
 
 export async function bound(dq: DqProducer): Promise<void> {

@@ -14,7 +14,7 @@ import { LocalSeriesRuns } from '../src/fleet/local-series-runs.js';
 import { LocalPresence } from '../src/fleet/local-presence.js';
 import type { LedgerSettings } from '../src/ledger/ledger.js';
 import { MemoryLedger } from '../src/ledger/memory/memory-ledger.js';
-import type { ClaimAnswer, Death, FailedRun } from '../src/ledger/requests.js';
+import type { ClaimAnswer, Death, FailedRun, KeptDone } from '../src/ledger/requests.js';
 import type { WaitingJobs } from '../src/ledger/waiting/waiting-jobs.js';
 import { SettleQueue } from '../src/ledger/settle-queue.js';
 import { ClusterControl } from '../src/operate/control.js';
@@ -62,6 +62,8 @@ interface EndDetails {
   readonly death?: Death;
   /** @default none is kept */
   readonly failure?: FailedRun;
+  /** @default nothing is kept */
+  readonly kept?: KeptDone;
 }
 
 const DEATH: Death = { why: 'attempts' };
@@ -241,14 +243,16 @@ export class Producing<S extends Server> {
       attempt,
       finish: async (
         kind: RunEnd,
-        { due: at = this.clock.wall(), death = DEATH, failure }: EndDetails = {},
+        { due: at = this.clock.wall(), death = DEATH, failure, kept }: EndDetails = {},
       ) => {
         const outcome =
           kind === 'retry'
             ? { kind, due: at, failure }
             : kind === 'dead'
               ? { kind, death, places: [], failure }
-              : { kind };
+              : kind === 'done'
+                ? { kind, kept }
+                : { kind };
         const [finished] = await this.memory.tube(tube).complete([{ ...ref, owed, outcome }]);
         return finished!;
       },

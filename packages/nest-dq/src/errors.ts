@@ -19,6 +19,8 @@ const CODES = {
   DQ_NO_COPY: 'no copy of the job is reachable, so it cannot be moved',
   DQ_TOO_FEW_COPIES: 'fewer nodes than `minWritten` stored the job',
   DQ_OUTBOX_UNSURE: 'a relay cannot know whether a job of the outbox was added and ran',
+  DQ_NOT_FINISHED: 'the job had not ended when `finished` stopped waiting',
+  DQ_UNKNOWN_JOB: 'nobody knows the job whose end is awaited',
   DQ_CONFLICT: 'the job was moved, replaced or run on every try',
   DQ_OVERLOADED: 'too many calls are waiting for unreachable servers',
   DQ_LEDGER_DOWN: 'Redis did not answer',

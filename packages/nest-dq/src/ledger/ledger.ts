@@ -24,6 +24,11 @@ export interface Ledger {
   readonly keyPrints?: KeyPrints;
   /** Connects in the background and checks the server. Idempotent. */
   start(): void;
+  /**
+   * Reports that something was decided about jobs. Returns a function that stops listening. Absent where other processes decide,
+   * too.
+   */
+  onDecision?(listener: () => void): () => void;
   /** Reports when any server stops answering, and when all answer again. Returns a function that stops listening. */
   listen(listener: LedgerListener): () => void;
   /** Ends everything that was started; later calls fail. A client provided by the user stays open. Idempotent. */

@@ -175,6 +175,8 @@ export interface FinishedRun {
   readonly process: string;
   /** The job's key. Absent if it has none, or the cluster seals its jobs. */
   readonly key?: string;
+  /** Generation of its add. Absent for a plain job. Older versions don't keep it. */
+  readonly born?: number;
   /** Return value of its handler, as JSON. Absent if there was none, or it isn't kept. */
   readonly result?: string;
   /** Why a result isn't kept. */

@@ -23,6 +23,7 @@ export function boundProducer(
     revoke: async (ref, options) => producer.revoke(within(tube, storedAs, ref), options),
     reschedule: async (ref, ...given) => producer.reschedule(within(tube, storedAs, ref), ...given),
     find: async (ref, options) => producer.find(within(tube, storedAs, ref), options),
+    finished: async (ref, options) => producer.finished(within(tube, storedAs, ref), options),
   };
 }
 

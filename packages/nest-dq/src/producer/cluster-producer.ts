@@ -13,6 +13,7 @@ import type {
   RevokeOptions,
   RevokeResult,
 } from '../api/job.js';
+import type { JobEnd } from '../api/job-end.js';
 import {
   codecsOf,
   nestTube,
@@ -37,6 +38,7 @@ import { checkBoolean, checkObject } from './call-options.js';
 import { dueAfter, dueAgain, dueAt, dueNow, type Due } from './due.js';
 import type { ForeignJobs } from './foreign-jobs.js';
 import { JobAdder, type Adder } from './job-adder.js';
+import { JobEnds } from './job-ends.js';
 import { findJob, headersOf } from './job-finder.js';
 import { look } from './generations.js';
 import { debounced, PacedAdder, throttled } from './paced-adder.js';
@@ -70,6 +72,7 @@ export class ClusterProducer extends DqProducer {
   private readonly adder: JobAdder;
   private readonly revoker: Revoker;
   private readonly rescheduler: Rescheduler;
+  private readonly ends: JobEnds;
 
   constructor(
     private readonly context: ProducerContext,
@@ -80,6 +83,7 @@ export class ClusterProducer extends DqProducer {
     this.adder = new JobAdder(context);
     this.revoker = new Revoker(context, foreign);
     this.rescheduler = new Rescheduler(context);
+    this.ends = new JobEnds(context);
   }
 
   override now(tube: string | Tube, payload: unknown, options?: JobOptions): Promise<JobReceipt> {
@@ -186,6 +190,14 @@ export class ClusterProducer extends DqProducer {
     const find = () =>
       foreignFormatOf(target.id) ? this.foreign.view(target) : findJob(this.context, target);
     return this.context.retries.run(call, find);
+  }
+
+  override async finished<Result>(
+    ref: JobRef,
+    options?: { timeout?: Duration; signal?: AbortSignal },
+  ): Promise<JobEnd<Result>> {
+    const end = await this.ends.finished(ref, options);
+    return end as JobEnd<Result>;
   }
 
   /** Resolves with a reference to the job where it is now: a different one if it was adopted. `DQ_BAD_REF`. */
@@ -359,10 +371,11 @@ export class ClusterProducer extends DqProducer {
   }
 
   /**
-   * Closes its context, so that from now on everything fails, also for others that use the context. Resolves once stored jobs are
+   * Ends the calls of `finished`, and closes its context, so that from now on everything fails, also for others that use it. Resolves once stored jobs are
    * indexed and copies of revoked jobs are deleted, within half a second. Idempotent.
    */
   async close(): Promise<void> {
+    this.ends.close();
     await Promise.all([this.context.close(), this.revoker.close()]);
   }
 

@@ -12,6 +12,7 @@ import type {
   RevokeOptions,
   RevokeResult,
 } from '../api/job.js';
+import type { JobEnd } from '../api/job-end.js';
 import type { Tube } from '../api/tube.js';
 import type { TubeProducer } from './tube-producer.js';
 
@@ -120,6 +121,18 @@ export abstract class DqProducer {
    * `DQ_CLOSED`.
    */
   abstract find(ref: JobRef, options?: PatienceOptions): Promise<JobView | undefined>;
+
+  /**
+   * Waits for the end of a job, wherever it runs, and resolves with it, also if it ended before. A run that returns `Again` is no
+   * end. The `result` is there if the job's handler has `keepDone`. Rejects with the reason of `signal`, such as `job.signal`, once
+   * that aborts. `DQ_NOT_FINISHED`: the job had not ended after `timeout`, a minute by default. `DQ_UNKNOWN_JOB`: nothing is known of such a job, any more or at all. `DQ_CLOSED`: the module was closed.
+   * `DQ_OVERLOADED`: 10,000 calls are waiting. `DQ_BAD_OPTION`: also for a job in go-queue's format. Also `DQ_BAD_REF`,
+   * `DQ_BAD_TUBE` and `DQ_BAD_DURATION`.
+   */
+  abstract finished<Result = unknown>(
+    ref: JobRef,
+    options?: { timeout?: Duration; signal?: AbortSignal },
+  ): Promise<JobEnd<Result>>;
 
   /** Returns the same calls bound to one tube. `DQ_BAD_TUBE`. */
   abstract tube<In = unknown>(tube: string | Tube<In>): TubeProducer<In>;

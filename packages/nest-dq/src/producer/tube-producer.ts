@@ -12,6 +12,7 @@ import type {
   RevokeResult,
   TubeJobRef,
 } from '../api/job.js';
+import type { JobEnd } from '../api/job-end.js';
 
 /**
  * A producer bound to one tube, from `producer.tube(OrderCancel)`. Has the calls of `DqProducer` without the parameter `tube`,
@@ -54,4 +55,10 @@ export abstract class TubeProducer<In = unknown> {
 
   /** Resolves with the state of a job. Undefined if no job has that key, or the job is forgotten. */
   abstract find(ref: TubeJobRef, options?: PatienceOptions): Promise<JobView | undefined>;
+
+  /** Waits for the end of a job, wherever it runs, and resolves with it. See `DqProducer.finished`. */
+  abstract finished<Result = unknown>(
+    ref: TubeJobRef,
+    options?: { timeout?: Duration; signal?: AbortSignal },
+  ): Promise<JobEnd<Result>>;
 }

@@ -256,3 +256,46 @@ describe('a wrong use', () => {
     );
   });
 });
+
+describe('finished', () => {
+  it('resolves in the advance in which the job ends, also after weeks', async () => {
+    await test.kit.consumer.consume(
+      Orders,
+      (_order, { attempt }) => {
+        if (attempt === 1) throw new Error('no');
+        return { attempt };
+      },
+      { keepDone: {}, backoff: { type: 'fixed', delay: '1h', jitter: 0 } },
+    );
+    const { producer } = test.kit;
+    const receipt = await producer.delay(Orders, { id: 'a' }, '30d');
+    const call = producer.finished(receipt, { timeout: '60d' });
+    await test.kit.advance('31d');
+    const { id } = receipt;
+    const end = {
+      outcome: 'done',
+      id,
+      tube: 'orders',
+      attempt: 2,
+      endedAt: expect.any(Date),
+      result: { attempt: 2 },
+    };
+    expect(await call).toEqual(end);
+    expect(await producer.finished({ tube: Orders, id })).toEqual(end);
+  });
+
+  it('resolves with a revoke at once, and rejects at its timeout in the time of the kit', async () => {
+    await test.noting();
+    const { producer } = test.kit;
+    const [one, other] = await Promise.all(['a', 'b'].map((id) => producer.delay(Orders, { id }, '1d')));
+    const revoked = producer.finished(one!);
+    const late = expect(producer.finished(other!)).rejects.toMatchObject({ code: 'DQ_NOT_FINISHED' });
+    await producer.revoke(one!);
+    expect(await revoked).toMatchObject({ outcome: 'revoked' });
+    await test.kit.advance('1m');
+    await late;
+    await expect(producer.finished({ tube: Orders, key: 'nobody' })).rejects.toMatchObject({
+      code: 'DQ_UNKNOWN_JOB',
+    });
+  });
+});

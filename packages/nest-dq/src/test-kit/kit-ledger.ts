@@ -50,6 +50,10 @@ export class KitLedger implements Ledger {
     this.ledger.start();
   }
 
+  onDecision(listener: () => void): () => void {
+    return this.ledger.onDecision(listener);
+  }
+
   listen(_listener: LedgerListener): () => void {
     return this.ledger.listen();
   }

@@ -106,13 +106,14 @@ function failureOf(
 /** Returns a job that is done for people to see. A cluster that encrypts its jobs shows neither its key nor its result in Redis. */
 function keptOf({ cluster }: TubeContext, run: Run, { period, max, result }: KeepDone): KeptDone {
   const isSecret = cluster.settings.seal?.settings.encrypt === true;
-  const { key } = run.delivery.header;
+  const { key, born } = run.delivery.header;
   return {
     run: {
       took: Math.max(0, Math.round(tookOf(run))),
       attempt: run.grant.attempt,
       process: THIS_PROCESS,
       ...(key !== undefined && !isSecret && { key }),
+      ...(born > 0 && { born }),
       ...(result && !isSecret && resultText(run.result)),
     },
     period,

@@ -6,18 +6,21 @@ const LEFT_OUT = ['too long', 'not JSON'] as const;
 export const LONGEST_ENTRY = 20_000;
 
 /**
- * Packs a finished run as it is stored in Redis: a JSON list of took, attempt, process, key or null, and then the result, in a
- * list of its own, or why there is none. It has no names, since there may be millions.
+ * Packs a finished run as it is stored in Redis: a JSON list of took, attempt, process, key or null, then the result, in a list of
+ * its own, or why there is none, or null, and of a job with a key the generation of its add. It has no names, since there may be
+ * millions.
  */
-export function packEntry({ took, attempt, process, key, result, leftOut }: FinishedRun): string {
+export function packEntry({ took, attempt, process, key, born, result, leftOut }: FinishedRun): string {
   const head = JSON.stringify([took, attempt, process, key ?? null]).slice(0, -1);
-  if (leftOut !== undefined) return `${head},${JSON.stringify(leftOut)}]`;
-  return result === undefined ? `${head}]` : `${head},[${result}]]`;
+  const more =
+    leftOut !== undefined ? JSON.stringify(leftOut) : result !== undefined ? `[${result}]` : 'null';
+  if (born !== undefined) return `${head},${more},${born}]`;
+  return more === 'null' ? `${head}]` : `${head},${more}]`;
 }
 
 /** Parses an entry; undefined if nest-dq hasn't written it. */
 export function readEntry(text: string): FinishedRun | undefined {
-  const [took, attempt, process, key, more] = listIn(text);
+  const [took, attempt, process, key, more, born] = listIn(text);
   if (!isCount(took) || !isCount(attempt) || typeof process !== 'string') return undefined;
   if (key !== null && typeof key !== 'string') return undefined;
   const leftOut = LEFT_OUT.find((each) => each === more);
@@ -26,6 +29,7 @@ export function readEntry(text: string): FinishedRun | undefined {
     attempt,
     process,
     ...(key !== null && { key }),
+    ...(isCount(born) && { born }),
     ...(leftOut !== undefined && { leftOut }),
     ...(Array.isArray(more) && more.length === 1 && { result: JSON.stringify(more[0]) }),
   };

@@ -35,6 +35,7 @@ export class MemoryLedger implements Ledger {
   readonly now: () => number;
   readonly records: RecordsByTube;
   private readonly clock: Clock;
+  private readonly deciding = new Set<() => void>();
   private closed = false;
 
   constructor(
@@ -66,6 +67,16 @@ export class MemoryLedger implements Ledger {
   /** It is never away, unless its disk fails: then for good. */
   listen(listener?: LedgerListener): () => void {
     return this.disk?.onFailure((failure) => listener?.away(failure, this.now())) ?? (() => undefined);
+  }
+
+  onDecision(listener: () => void): () => void {
+    this.deciding.add(listener);
+    return () => void this.deciding.delete(listener);
+  }
+
+  /** Reports a decision. */
+  decided(): void {
+    for (const listener of this.deciding) listener();
   }
 
   async view(): Promise<LedgerView> {
@@ -159,7 +170,9 @@ export class MemoryTubeLedger extends TubeLedger {
     const before = disk?.lastChange;
     const answers = this.decide(verb, requests, context);
     if (context?.settled?.length) this.decide('settle', context.settled);
-    if (disk && disk.lastChange !== before && !AT_ONCE.has(verb)) await stored(disk);
+    if (AT_ONCE.has(verb)) return answers;
+    if (disk && disk.lastChange !== before) await stored(disk);
+    this.ledger.decided();
     return answers;
   }
 
