@@ -15,6 +15,8 @@ export type {
   TimelineOptions,
   WaitingState,
 } from './operate/waiting-view.js';
+export type { JobEnd } from './api/job-end.js';
+export type { ClusterEvent, DqClusterEventMap, DqClusterEventName } from './events/events.js';
 export type { FinishedFilter, FinishedJob, FinishedPage } from './operate/finished-view.js';
 export type { Forecast, ForecastBucket, ForecastSpread } from './operate/forecast.js';
 export type { Capacity } from './operate/capacity.js';

@@ -2,7 +2,7 @@ import type { Observable } from 'rxjs';
 import type { DeadLetter } from '../api/dead-letter.js';
 import type { DelayedJob, JobReceipt, JobRefText } from '../api/job.js';
 
-/** Payload of each event. All events come from this process: the jobs it scheduled, revoked and ran, and its nodes. */
+/** Payload of each event of this process: the jobs it scheduled, revoked and ran, and its nodes. */
 export interface DqEventMap {
   /** An add stored or replaced a job. Not emitted for an add with status `kept`. */
   scheduled: { readonly receipt: JobReceipt };
@@ -141,14 +141,61 @@ export interface ActTarget {
 export type DqEventName = keyof DqEventMap;
 
 /**
- * Events of jobs and nodes, of this process only. Inject it, or decorate methods with `@OnDq`. Listeners are called
- * synchronously, between the steps of a job, so they should be quick. If one throws or rejects, the error is logged and nothing
- * else changes.
+ * Payload of each event with `scope: 'cluster'`: of all processes of the cluster that have the option `clusterEvents`, this one
+ * included.
+ */
+export interface DqClusterEventMap {
+  /** A run succeeded. `took`: duration of the handler in ms. `again`: true if it returned `Again`, so that its job goes on. */
+  completed: ClusterEvent & { readonly attempt: number; readonly took: number; readonly again?: true };
+  /** A job became a dead letter. `error`: cut after 300 characters; absent if there was none, or `keepErrors` is off. */
+  dead: ClusterEvent & {
+    readonly attempt: number;
+    readonly why: DeadLetter['why'];
+    readonly error?: { readonly name: string; readonly message: string };
+  };
+  /** A job expired, and didn't become a dead letter. `expiredAt`: its latest start. */
+  expired: ClusterEvent & { readonly expiredAt: Date };
+}
+
+/** Fields of all events with `scope: 'cluster'`. */
+export interface ClusterEvent {
+  /** Id of the job. With the tube, it finds the job. */
+  readonly id: string;
+  /** Tube name without the prefix. */
+  readonly tube: string;
+  /** Absent for a plain job, and if the cluster encrypts its jobs. */
+  readonly key?: string;
+  /** When the job, or its retry, was due. */
+  readonly dueAt: Date;
+  /** When it happened, in ledger time. */
+  readonly at: Date;
+  /** The process in which it happened, as `host:pid`. */
+  readonly process: string;
+}
+
+/** Name of an event that other processes emit, too. */
+export type DqClusterEventName = keyof DqClusterEventMap;
+
+export const CLUSTER_EVENT_NAMES: readonly DqClusterEventName[] = ['completed', 'dead', 'expired'];
+
+/**
+ * Events of jobs and nodes, of this process, or of all with `scope: 'cluster'`. Inject it, or decorate methods with `@OnDq`.
+ * Listeners are called synchronously, between the steps of a job, so they should be quick. If one throws or rejects, the error is
+ * logged and nothing else changes.
  */
 export abstract class DqEvents {
   /**
    * Returns a hot observable that emits events from the time of subscription and completes when the module is closed.
    * `DQ_BAD_OPTION` if there is no such event.
    */
-  abstract on<N extends DqEventName>(name: N): Observable<DqEventMap[N]>;
+  abstract on<N extends DqEventName>(name: N, options?: { scope?: 'process' }): Observable<DqEventMap[N]>;
+  /**
+   * Returns the same for an event of all processes that have the option `clusterEvents`, as this one needs it, too. Each arrives
+   * at most once, some 100 ms later; what is lost is counted and logged. `DQ_BAD_OPTION`: the option is off, or there is no such
+   * event of other processes.
+   */
+  abstract on<N extends DqClusterEventName>(
+    name: N,
+    options: { scope: 'cluster' },
+  ): Observable<DqClusterEventMap[N]>;
 }

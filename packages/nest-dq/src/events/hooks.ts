@@ -120,6 +120,8 @@ export interface DqLoad {
   }[];
   /** Number of jobs whose copies this process deleted so recently that the ledger must still remember them. */
   readonly owed: number;
+  /** Number of events with `scope: 'cluster'` that this process couldn't pass on, or missed. 0 if `clusterEvents` is off. */
+  readonly eventsDropped: number;
   /** Approximate number of jobs left for the repair running in this process. 0 if none is running. */
   readonly toRepair: number;
 }

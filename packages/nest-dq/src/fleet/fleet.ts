@@ -1,4 +1,5 @@
 import type { Acts } from './acts.js';
+import type { EventLog } from './event-log.js';
 import type { History } from './history.js';
 import type { Presence } from './presence.js';
 import type { SeriesPlans } from './series-plans.js';
@@ -9,6 +10,7 @@ export interface Fleet {
   readonly presence: Presence;
   readonly history: History;
   readonly acts: Acts;
+  readonly eventLog: EventLog;
   readonly seriesRuns: SeriesRuns;
   readonly seriesPlans: SeriesPlans;
 }

@@ -1,6 +1,7 @@
 import type { MemoryLedger } from '../ledger/memory/memory-ledger.js';
 import type { Fleet } from './fleet.js';
 import { LocalActs } from './local-acts.js';
+import { LocalEventLog } from './local-event-log.js';
 import { LocalHistory } from './local-history.js';
 import { LocalPresence } from './local-presence.js';
 import { LocalSeriesPlans } from './local-series-plans.js';
@@ -11,6 +12,7 @@ export class LocalFleet implements Fleet {
   readonly presence: LocalPresence;
   readonly history: LocalHistory;
   readonly acts: LocalActs;
+  readonly eventLog: LocalEventLog;
   readonly seriesRuns: LocalSeriesRuns;
   readonly seriesPlans: LocalSeriesPlans;
 
@@ -18,6 +20,7 @@ export class LocalFleet implements Fleet {
     this.presence = new LocalPresence(now);
     this.history = new LocalHistory(now);
     this.acts = new LocalActs(now, disk);
+    this.eventLog = new LocalEventLog(now);
     this.seriesRuns = new LocalSeriesRuns(now, disk);
     this.seriesPlans = new LocalSeriesPlans(now, disk);
   }

@@ -5,6 +5,7 @@ import { isAboutData } from '../ledger/redis/connection.js';
 import type { RedisLedger } from '../ledger/redis/redis-ledger.js';
 import type { Fleet } from './fleet.js';
 import { ACT_SCRIPTS, RedisActs } from './redis-acts.js';
+import { EVENT_SCRIPTS, RedisEventLog } from './redis-event-log.js';
 import { HISTORY_SCRIPTS, RedisHistory } from './redis-history.js';
 import { PRESENCE_SCRIPTS, RedisPresence } from './redis-presence.js';
 import { PLAN_SCRIPTS, RedisSeriesPlans } from './redis-series-plans.js';
@@ -14,6 +15,7 @@ export const FLEET_SCRIPTS = {
   ...PRESENCE_SCRIPTS,
   ...HISTORY_SCRIPTS,
   ...ACT_SCRIPTS,
+  ...EVENT_SCRIPTS,
   ...SERIES_SCRIPTS,
   ...PLAN_SCRIPTS,
 };
@@ -23,6 +25,7 @@ export class RedisFleet implements Fleet {
   readonly presence: RedisPresence;
   readonly history: RedisHistory;
   readonly acts: RedisActs;
+  readonly eventLog: RedisEventLog;
   readonly seriesRuns: RedisSeriesRuns;
   readonly seriesPlans: RedisSeriesPlans;
 
@@ -42,6 +45,8 @@ export class RedisFleet implements Fleet {
     );
     this.history = new RedisHistory(sharedBase, now, foreign, call);
     this.acts = new RedisActs(now, (script, json) => call(script, [`${sharedBase}:acts`], json));
+    const eventKeys = [`${sharedBase}:events`, `${sharedBase}:event-count`];
+    this.eventLog = new RedisEventLog(now, clock, (script, json) => call(script, eventKeys, json));
     const seriesKeys = [`${sharedBase}:series`, `${sharedBase}:series-runs`];
     this.seriesRuns = new RedisSeriesRuns(now, (script, json) => call(script, seriesKeys, json));
     const planKeys = ['plans', 'plan-names', 'plan-checks', 'plans-missed', 'plan-runs'].map(

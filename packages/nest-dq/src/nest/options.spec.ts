@@ -49,6 +49,7 @@ describe('the options', () => {
       mostIndexed: 0,
       repair: true,
       keepErrors: true,
+      clusterEvents: false,
       keepDone: undefined,
       lateAfter: 1_000,
       hooks: [],

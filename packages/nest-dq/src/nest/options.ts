@@ -156,6 +156,11 @@ export interface DqOptions {
    */
   keepDone?: KeepDoneOptions | false;
   /**
+   * Whether this process passes its events `completed`, `dead` and `expired` on to the other processes, and may listen to theirs
+   * with `scope: 'cluster'`. Costs a call to Redis for up to 100 of them. Set it the same in all processes. @default false
+   */
+  clusterEvents?: boolean;
+  /**
    * A run that starts this much later than due emits the event `late`. An idle cluster takes a few milliseconds, or two seconds
    * and more if the primary's node is away, so the default shows both a backlog and a missing node.
    * @default '1s'
@@ -178,7 +183,9 @@ export interface DqOptions {
 
 /** Options after validation, with defaults applied. */
 export interface ResolvedOptions
-  extends Milliseconds, Required<Pick<DqOptions, 'prefix' | 'consume' | 'repair' | 'keepErrors'>> {
+  extends
+    Milliseconds,
+    Required<Pick<DqOptions, 'prefix' | 'consume' | 'repair' | 'keepErrors' | 'clusterEvents'>> {
   /** Undefined for an embedded node and ledger. */
   readonly servers?: Servers;
   /** Storage folder of the embedded node and ledger. Undefined if in memory. */
@@ -220,6 +227,7 @@ const DEFAULTS = {
   repair: true,
   keepErrors: true,
   keepDone: false,
+  clusterEvents: false,
   lateAfter: '1s',
   hooks: [],
   advanced: {},
@@ -307,6 +315,7 @@ export function resolveOptions(
     repair: checkBoolean('repair', given.repair),
     keepErrors: checkBoolean('keepErrors', given.keepErrors),
     keepDone: asConfigError('', () => resolveKeepDone(given.keepDone, undefined)),
+    clusterEvents: checkBoolean('clusterEvents', given.clusterEvents),
     lateAfter: duration('lateAfter', 0),
     hooks: checkHooks(given.hooks),
     advise: true,

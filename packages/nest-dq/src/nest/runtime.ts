@@ -20,6 +20,7 @@ import {
 import type { RedisView } from '../ledger/ledger-view.js';
 import { actOnJob } from '../operate/act.js';
 import { ActWriter } from '../fleet/act-writer.js';
+import { ClusterEvents } from '../fleet/cluster-events.js';
 import { ClusterControl } from '../operate/control.js';
 import { HistoryWriter } from '../fleet/history-writer.js';
 import { SeriesRunWriter } from '../fleet/series-run-writer.js';
@@ -84,6 +85,8 @@ export class DqRuntime {
   private readonly upkeep: readonly Duty[];
   private readonly historyWriter: HistoryWriter;
   readonly actWriter: ActWriter;
+  /** Undefined if they are off. */
+  private readonly clusterEvents: ClusterEvents | undefined;
   /** Started once the process has series. */
   readonly seriesRunWriter: SeriesRunWriter;
   private readonly settleQueue: SettleQueue;
@@ -110,7 +113,8 @@ export class DqRuntime {
     const log = (message: string) => void logger.log(message);
     const report = new LogReport(logger, options.logLevels, clock, servers !== undefined && advise);
     const listenerFailed = (who: string, error: Error) => report.listenerFailed(who, error);
-    const events = (this.events = new EventHub({ lateAfter: options.lateAfter, listenerFailed }));
+    const { lateAfter, clusterEvents } = options;
+    const events = (this.events = new EventHub({ lateAfter, listenerFailed, clusterEvents }));
     this.hooksToStart = [...hooks];
 
     // ── which servers and keys the processes share ──
@@ -151,7 +155,11 @@ export class DqRuntime {
 
     // ── the fleet ──
     this.historyWriter = new HistoryWriter(events.tally, history, clock);
-    this.actWriter = new ActWriter({ events, acts, clock, warn, hidesKeys: seal?.settings.encrypt === true });
+    const isSecret = seal?.settings.encrypt === true;
+    this.actWriter = new ActWriter({ events, acts, clock, warn, hidesKeys: isSecret });
+    const { keepErrors } = options;
+    const telling = { events, log: fleet.eventLog, clock, warn, keepErrors, isSecret };
+    this.clusterEvents = clusterEvents ? new ClusterEvents(telling) : undefined;
     this.seriesRunWriter = new SeriesRunWriter({
       events,
       runs: seriesRuns,
@@ -338,6 +346,7 @@ export class DqRuntime {
     for (const duty of this.upkeep) void duty.start();
     this.process.start();
     this.historyWriter.start();
+    this.clusterEvents?.start();
   }
 
   /**
@@ -419,6 +428,7 @@ export class DqRuntime {
       elected: this.process.elected,
       tubes: this.consumer.load().map(({ tube, running, held }) => ({ tube, running, held })),
       owed: this.settleQueue.size,
+      eventsDropped: this.clusterEvents?.dropped ?? 0,
       toRepair: this.toRepair,
     };
   }
@@ -439,8 +449,15 @@ export class DqRuntime {
   private async end(): Promise<void> {
     const { tubeWatch, process, producer, historyWriter, actWriter, seriesRunWriter, settleQueue } = this;
     const { ledger, cluster } = this.backend;
+    const { clusterEvents } = this;
     const acting = [tubeWatch, producer, ...this.upkeep, process];
-    const writing = [historyWriter, actWriter, seriesRunWriter, settleQueue];
+    const writing = [
+      historyWriter,
+      actWriter,
+      seriesRunWriter,
+      ...(clusterEvents ? [clusterEvents] : []),
+      settleQueue,
+    ];
     const { goQueueLocks } = this.backend;
     const parts = [...acting, ...writing, goQueueLocks, ledger, cluster, this.backend, this.events];
     const steps: (() => void | Promise<void>)[] = [

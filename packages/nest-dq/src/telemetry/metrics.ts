@@ -96,9 +96,22 @@ export function recordMetrics(view: DqClusterView): () => void {
     '{job}',
     'Approximate number of jobs the running repair has yet to check',
   );
-  const observed = [running, held, owed, up, well, needed, ledger, elected, left];
+  const dropped = meter.createObservableCounter('dq.cluster_events.dropped', {
+    unit: '{event}',
+    description: 'Events of other processes that were missed, and events that could not be passed on',
+  });
+  const observed = [running, held, owed, up, well, needed, ledger, elected, left, dropped];
   const observe: BatchObservableCallback = (result) => {
-    const { nodes, nodesNeeded, ledgerUp, tubes, owed: jobs, elected: isElected, toRepair } = load();
+    const {
+      nodes,
+      nodesNeeded,
+      ledgerUp,
+      tubes,
+      owed: jobs,
+      elected: isElected,
+      toRepair,
+      eventsDropped,
+    } = load();
     for (const each of tubes) {
       const attributes = { ...ofCluster, 'messaging.destination.name': each.tube };
       result.observe(running, each.running, attributes);
@@ -114,6 +127,7 @@ export function recordMetrics(view: DqClusterView): () => void {
     result.observe(ledger, ledgerUp ? 1 : 0, ofCluster);
     result.observe(elected, isElected ? 1 : 0, ofCluster);
     result.observe(left, toRepair, ofCluster);
+    result.observe(dropped, eventsDropped, ofCluster);
   };
   meter.addBatchObservableCallback(observe, observed);
   const stopTubes = recordTubes(meter, ofCluster, view);
