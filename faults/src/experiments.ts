@@ -5,6 +5,7 @@ import { consumerCutOff } from './experiments/consumer-cut-off.js';
 import { consumerFrozen } from './experiments/consumer-frozen.js';
 import { consumersKilled } from './experiments/consumers-killed.js';
 import { diskFull } from './experiments/disk-full.js';
+import { endsAwaited } from './experiments/ends-awaited.js';
 import { expiringBacklog } from './experiments/expiring-backlog.js';
 import { flushall } from './experiments/flushall.js';
 import { withGoQueue, goQueue } from './experiments/go-queue.js';
@@ -65,4 +66,5 @@ export const EXPERIMENTS: readonly Experiment[] = [
   expiringBacklog,
   seriesPlanned,
   outboxKilled,
+  endsAwaited,
 ];

@@ -12,7 +12,7 @@ import {
   type RevokeOptions,
   type RevokeResult,
 } from 'nest-dq';
-import type { DeadLetter, RepairOptions } from 'nest-dq/operate';
+import type { DeadLetter, JobEnd, RepairOptions } from 'nest-dq/operate';
 import type { Answer, ProducerArguments, Question } from './producer/main.js';
 import type { Task } from './task.js';
 import type { TaskProducer } from './task-producer.js';
@@ -92,6 +92,10 @@ export class ProducerProcess implements TaskProducer {
 
   stateOf(ref: JobRef): Promise<JobView['state'] | undefined> {
     return this.ask('stateOf', ref);
+  }
+
+  endOf(ref: JobRef, timeout: number): Promise<JobEnd> {
+    return this.ask('endOf', ref, timeout);
   }
 
   deadLetters(): Promise<DeadLetter<Task>[]> {

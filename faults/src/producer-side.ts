@@ -6,13 +6,22 @@ import {
   type JobView,
   type RevokeOptions,
 } from 'nest-dq';
-import type { DeadLetter, RepairOptions } from 'nest-dq/operate';
+import type { DeadLetter, JobEnd, RepairOptions } from 'nest-dq/operate';
 import type { Line, Revocation, Schedule } from './log.js';
 import type { Act, Task } from './task.js';
 import type { TaskProducer } from './task-producer.js';
 
 /** Calls in flight. More would only wait in a queue of this process. */
 const IN_FLIGHT = 64;
+
+/** How a call that waited for the end of a job was answered: with the end, or the code of an error. */
+export interface AwaitedEnd {
+  readonly job: number;
+  readonly askedAt: number;
+  readonly at: number;
+  readonly end?: JobEnd;
+  readonly code?: string;
+}
 
 export interface NewTask {
   /** An instant in ms. A job whose instant is in the past runs now. */
@@ -154,6 +163,18 @@ export class ProducerSide {
 
   statesOf(jobs: readonly number[]): Promise<(JobView['state'] | undefined)[]> {
     return this.inParallel(jobs.length, (i) => this.producer.stateOf(this.receipt(jobs[i]!)));
+  }
+
+  /** Waits for the end of a stored job, for at most `timeout` ms. */
+  async endOf(job: number, timeout: number): Promise<AwaitedEnd> {
+    const askedAt = Date.now();
+    try {
+      const end = await this.producer.endOf(this.receipt(job), timeout);
+      return { job, askedAt, at: Date.now(), end };
+    } catch (error) {
+      if (!(error instanceof DqError)) throw error;
+      return { job, askedAt, at: Date.now(), code: error.code };
+    }
   }
 
   deadLetters(): Promise<DeadLetter<Task>[]> {

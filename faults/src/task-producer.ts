@@ -13,7 +13,7 @@ import {
   type RevokeOptions,
   type RevokeResult,
 } from 'nest-dq';
-import { DqControl, DqDeadLetters, type DeadLetter, type RepairOptions } from 'nest-dq/operate';
+import { DqControl, DqDeadLetters, type DeadLetter, type JobEnd, type RepairOptions } from 'nest-dq/operate';
 import { TASKS, type Task } from './task.js';
 
 const LETTERS_AT_ONCE = 1_000;
@@ -33,6 +33,8 @@ export interface TaskProducer {
   resume(): Promise<void>;
   /** The state of a job; undefined if it is forgotten. */
   stateOf(ref: JobRef): Promise<JobView['state'] | undefined>;
+  /** Waits for the end of a job, for at most `timeout` ms. */
+  endOf(ref: JobRef, timeout: number): Promise<JobEnd>;
   /** All dead letters. */
   deadLetters(): Promise<DeadLetter<Task>[]>;
   close(): Promise<void>;
@@ -107,6 +109,10 @@ export class TaskProducerApp implements TaskProducer {
 
   async stateOf(ref: JobRef): Promise<JobView['state'] | undefined> {
     return (await this.producer.find(ref))?.state;
+  }
+
+  endOf(ref: JobRef, timeout: number): Promise<JobEnd> {
+    return this.producer.finished(ref, { timeout });
   }
 
   async deadLetters(): Promise<DeadLetter<Task>[]> {

@@ -18,6 +18,7 @@ const NAMES = [
   'leader-without-key',
   'replaced-midway',
   'series-clocks',
+  'ends-awaited',
 ];
 
 /** Every second experiment with jobs, in a spec file of its own, as Jest runs several files at a time. */
