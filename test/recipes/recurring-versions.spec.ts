@@ -153,7 +153,7 @@ describe('an application does not start', () => {
       'name of an option',
       '0 3 * * *',
       { timezone: 'UTC' } as RecurringOptions,
-      /Reports\.nightly .*unknown handler option `timezone`.*concurrency, attempts, backoff, timeout, expireAfter, onExpired, limit, cluster, deadLetters, tz$/,
+      /Reports\.nightly .*unknown handler option `timezone`.*concurrency, attempts, backoff, timeout, expireAfter, onExpired, limit, batch, cluster, deadLetters, tz$/,
     ],
   ])('with a wrong %s', async (_what, plan, options, message) => {
     const error = await refusal(version(plan, options));

@@ -214,6 +214,47 @@ export class Handlers {
     return undefined;
   }
 
+  @DelayedHandler(OrderCancel, { batch: { size: 100, wait: '200ms' }, concurrency: 2 })
+  batch(orders: Order[], jobs: readonly DelayedJob<Order>[]): (Error | undefined)[] {
+    return orders.map(({ id }, i) => (jobs[i]!.attempt > 1 ? new Error(id) : undefined));
+  }
+
+  @DelayedHandler([OrderCancel], { batch: { size: 100 } })
+  batchOfSeveral(orders: readonly { id: string }[], [job]: readonly DelayedJob[]) {
+    return Promise.allSettled(orders.map(async ({ id }) => job!.id + id));
+  }
+
+  @DelayedHandler('any.tube', { batch: { size: 100 } })
+  batchOfAny(
+    @DelayedPayload() _payloads: number[],
+    @CurrentJob() _jobs: readonly DelayedJob[],
+    @User() _user: string,
+  ) {}
+
+  // @ts-expect-error a batch comes as a list
+  @DelayedHandler(OrderCancel, { batch: { size: 100 } })
+  notAList(_order: Order): void {}
+
+  // @ts-expect-error the same of a tube without a type
+  @DelayedHandler('any.tube', { batch: { size: 100 } })
+  noList(_payload: { id: string }): void {}
+
+  // @ts-expect-error the jobs come as a list, too
+  @DelayedHandler(OrderCancel, { batch: { size: 100 } })
+  notAListOfJobs(_orders: Order[], _job: DelayedJob<Order>): void {}
+
+  // @ts-expect-error without `batch` one job comes
+  @DelayedHandler(OrderCancel)
+  noBatch(_orders: Order[]): void {}
+
+  // @ts-expect-error a batch has a size
+  @DelayedHandler(OrderCancel, { batch: { wait: '200ms' } })
+  noSize(_orders: Order[]): void {}
+
+  // @ts-expect-error a series has one job
+  @Recurring('nightly', '0 3 * * *', { batch: { size: 100 } })
+  seriesInBatches(): void {}
+
   @DelayedHandler(OrderCancel, { timeout: '1s', backoff: (attempt) => attempt * 1_000 })
   timeout(): void {}
 
@@ -245,6 +286,9 @@ export async function consume(consumer: DqConsumer): Promise<void> {
     attempts: 1,
   });
   await consumer.consume('any.tube', () => Retry.after(1_000));
+  await consumer.consume(OrderCancel, (orders, [job]) => orders.map(({ count }) => count + job!.attempt), {
+    batch: { size: 10 },
+  });
   // @ts-expect-error a wrong payload
   await consumer.consume(OrderCancel, (_order: { id: number }) => undefined);
   // @ts-expect-error a consumer is of one cluster already

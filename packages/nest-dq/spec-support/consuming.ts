@@ -2,13 +2,19 @@ import { afterEach, beforeEach } from '@jest/globals';
 import { Connection, type Stats } from '../src/beanstalk/connection.js';
 import { ClusterNode } from '../src/cluster/cluster-node.js';
 import { Cluster } from '../src/cluster/cluster.js';
-import { resolveHandlerOptions } from '../src/consumer/run/handler-settings.js';
+import { resolveHandlerOptions, type GivenOptions } from '../src/consumer/run/handler-settings.js';
 import { sharedLanesTo } from '../src/consumer/reserve/shared-lanes.js';
 import { beatsOf } from '../src/consumer/heartbeat.js';
 import { NOT_SHARED } from '../src/consumer/tube-context.js';
 import { TubeConsumer } from '../src/consumer/tube-consumer.js';
 import { InProcessNode } from '../src/embedded/in-process-node.js';
-import type { HandlerMethod, HandlerOptions, JobOptions, JobReceipt } from '../src/api/job.js';
+import type {
+  BatchHandlerMethod,
+  BatchHandlerOptions,
+  HandlerMethod,
+  JobOptions,
+  JobReceipt,
+} from '../src/api/job.js';
 import type { LedgerSettings } from '../src/ledger/ledger.js';
 import { MemoryLedger } from '../src/ledger/memory/memory-ledger.js';
 import { LedgerIndex } from '../src/ledger/ledger-index.js';
@@ -173,7 +179,7 @@ export class ConsumingProcess {
   }
 
   /** Returns a consumer that is not started. */
-  prepare(handler: HandlerMethod, options: HandlerOptions = {}): TubeConsumer {
+  prepare(handler: HandlerMethod | BatchHandlerMethod, options: GivenOptions = {}): TubeConsumer {
     const { clock, lease } = this.world;
     const report = textReport(this.reports);
     const sharedLanes = sharedLanesTo(this.cluster.nodes, clock, report);
@@ -184,8 +190,19 @@ export class ConsumingProcess {
     return this.consumer;
   }
 
-  async consume(handler: HandlerMethod, options?: HandlerOptions): Promise<TubeConsumer> {
+  async consume(handler: HandlerMethod, options?: Omit<GivenOptions, 'batch'>): Promise<TubeConsumer> {
     const consumer = this.prepare(handler, options);
+    consumer.start();
+    await this.world.settle();
+    return consumer;
+  }
+
+  async consumeBatches(
+    batch: BatchHandlerOptions['batch'],
+    handler: BatchHandlerMethod,
+    options?: Omit<GivenOptions, 'batch'>,
+  ): Promise<TubeConsumer> {
+    const consumer = this.prepare(handler, { ...options, batch });
     consumer.start();
     await this.world.settle();
     return consumer;

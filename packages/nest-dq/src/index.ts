@@ -44,6 +44,8 @@ export { CurrentJob, DelayedPayload } from './nest/parameters.js';
 export { DelayedJob } from './api/job.js';
 export { Again, Discard, Outcome, Retry } from './api/outcome.js';
 export type {
+  BatchHandlerMethod,
+  BatchHandlerOptions,
   HandlerMethod,
   HandlerOptions,
   KeepDoneOptions,

@@ -1,10 +1,12 @@
 /**
- * The environment of a run of user code: its AsyncLocalStorage context and its signal. Doesn't load Nest.
+ * The environment of a run of user code: its AsyncLocalStorage context, its signal, and what its result means. Doesn't load Nest.
  * @module nest-handlers/context
  */
 import { AsyncResource } from 'node:async_hooks';
 import { setMaxListeners } from 'node:events';
 import { types } from 'node:util';
+
+export { batchResults, type BatchKind, type ItemResult } from './batch-results.js';
 
 /** The context in which this module was loaded. No user code ever runs in it, so no store can be entered into it. */
 const root = new AsyncResource('nest-handlers');
@@ -62,6 +64,11 @@ export class RunSignal {
   abort(reason?: unknown): void {
     const { made } = this;
     detached(() => made.abort(reason));
+  }
+
+  /** Whether it has been aborted. Cheaper than the signal, which this doesn't create. */
+  get aborted(): boolean {
+    return this.controller?.signal.aborted === true;
   }
 
   private get made(): AbortController {

@@ -237,11 +237,23 @@ export abstract class DelayedJob<P = unknown> {
  */
 export type HandlerMethod<Out = any> = (payload: Out, job: DelayedJob<Out>) => unknown;
 
+/**
+ * The function that runs the jobs of a tube in batches: a payload and its job have the same index in both lists. An `Outcome` it
+ * returns or throws applies to all jobs, and so does any other error it throws. If it returns an array, an `Outcome` or an Error
+ * in it applies to the job at its index; results of `Promise.allSettled` are understood, too. Anything else means that all are
+ * done. Further parameters of a decorated method need a parameter decorator.
+ */
+export type BatchHandlerMethod<Out = any> = (
+  payloads: Out[],
+  jobs: readonly DelayedJob<Out>[],
+  ...decorated: any[]
+) => unknown;
+
 /** How this process runs the jobs of one handler. */
 export interface HandlerOptions {
   /** Cluster whose jobs it runs, by its name in `DqModule.forRoot`. @default the unnamed cluster */
   cluster?: string;
-  /** Max concurrent runs in this process. @default 10 */
+  /** Max concurrent runs in this process; with `batch`, max concurrent batches. @default 10 */
   concurrency?: number;
   /**
    * Max runs, including the first and any that crashed; then the job becomes a dead letter. A run ended by a shutdown does not
@@ -265,6 +277,15 @@ export interface HandlerOptions {
    * `false` keeps none. @default the module's `keepDone`
    */
   keepDone?: KeepDoneOptions | false;
+}
+
+/** Options of a handler that takes batches: see docs/batches.md. */
+export interface BatchHandlerOptions extends HandlerOptions {
+  /**
+   * Makes the method a `BatchHandlerMethod`. `size`: max jobs of a batch, 1 to 1,000. `wait`: how long an incomplete batch waits to
+   * fill up, counted from when its first job came due here, 0 to a second; 200 ms by default.
+   */
+  batch: { size: number; wait?: Duration };
 }
 
 /**

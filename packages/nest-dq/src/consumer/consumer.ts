@@ -1,12 +1,12 @@
 import { detached } from 'nest-handlers/context';
 import { DqError, show, wrongValue } from '../errors.js';
-import type { HandlerMethod, HandlerOptions } from '../api/job.js';
+import type { BatchHandlerMethod, BatchHandlerOptions, HandlerMethod, HandlerOptions } from '../api/job.js';
 import { codecsOf, schemaOf, tubeName, type Tube } from '../api/tube.js';
 import type { LimitChanges } from '../fleet/limit-changes.js';
 import type { TubeLoad } from '../fleet/presence.js';
 import type { ConsumerParts, ConsumerSettings, TubeContext, TubeSharing } from './tube-context.js';
 import { beatsOf } from './heartbeat.js';
-import { resolveHandlerOptions, type HandlerSettings } from './run/handler-settings.js';
+import { resolveHandlerOptions, type GivenOptions, type HandlerSettings } from './run/handler-settings.js';
 import { sharedLanesTo } from './reserve/shared-lanes.js';
 import { resolveKeepDone, type KeepDone } from './keep-done.js';
 import { resolveRetention, type Retention } from './retention.js';
@@ -20,6 +20,12 @@ export interface Consumption {
 
 /** Registers handlers at run time. Inject it. */
 export abstract class DqConsumer {
+  /** Runs the tube's jobs in batches: see docs/batches.md. Otherwise as below. */
+  abstract consume<Out = unknown>(
+    tube: string | Tube<any, Out>,
+    handler: BatchHandlerMethod<Out>,
+    options: Omit<BatchHandlerOptions, 'cluster'>,
+  ): Promise<Consumption>;
   /**
    * Runs the tube's jobs in this process, starting now or at the application's bootstrap. Rejects with `DQ_CONFIG` if the tube
    * already has a handler in this process, or `consume` is false; `DQ_BAD_TUBE`, `DQ_BAD_OPTION`, `DQ_CLOSED`.
@@ -81,10 +87,20 @@ export class ClusterConsumer extends DqConsumer {
     };
   }
 
+  override consume<Out = unknown>(
+    tube: string | Tube<any, Out>,
+    handler: BatchHandlerMethod<Out>,
+    options: Omit<BatchHandlerOptions, 'cluster'>,
+  ): Promise<Consumption>;
+  override consume<Out = unknown>(
+    tube: string | Tube<any, Out>,
+    handler: HandlerMethod<Out>,
+    options?: Omit<HandlerOptions, 'cluster'>,
+  ): Promise<Consumption>;
   override async consume(
     tube: string | Tube,
-    handler: HandlerMethod,
-    options?: Omit<HandlerOptions, 'cluster'>,
+    handler: HandlerMethod | BatchHandlerMethod,
+    options?: GivenOptions,
   ): Promise<Consumption> {
     const name = tubeName(tube, this.settings.prefix);
     if (this.stopping)
@@ -98,8 +114,7 @@ export class ClusterConsumer extends DqConsumer {
     if (typeof handler !== 'function') {
       throw wrongValue('DQ_BAD_OPTION', `the handler of ${show(name)}`, handler, 'a function');
     }
-    const { around, sharedTubes } = this.parts;
-    const tubes = sharedTubes.tubesOf(tube, name);
+    const tubes = this.parts.sharedTubes.tubesOf(tube, name);
     const taken = tubes
       .map((each) => tubeName(each.name, this.settings.prefix))
       .find((each) => this.tubes.has(each));
@@ -114,6 +129,15 @@ export class ClusterConsumer extends DqConsumer {
       schema: schemaOf(tube),
       codecs: codecsOf(tube),
     };
+    if (tubes.length > 1 && options?.batch !== undefined) {
+      const expected = 'none, because jobs of go-queue are locked and adopted one by one';
+      throw wrongValue(
+        'DQ_BAD_OPTION',
+        `the \`batch\` of ${show(name)}, which go-queue uses,`,
+        options.batch,
+        expected,
+      );
+    }
     if (tubes.length > 1 && options?.expireAfter !== undefined) {
       const fact = `the \`expireAfter\` of ${show(name)}, which go-queue uses`;
       throw wrongValue(
@@ -125,19 +149,18 @@ export class ClusterConsumer extends DqConsumer {
     }
     const retention = resolveRetention(options?.deadLetters, this.settings.deadLetters);
     const keepDone = resolveKeepDone(options?.keepDone, this.settings.keepDone);
-    const surrounded = around ? around(handler) : handler;
     const begun = tubes.map((each) => {
       // An adoption isn't a run: the limits apply to the adopted job.
       const unlimited = each.sharing.adopts && { limit: undefined, limits: undefined };
       const how = tubes.length === 1 ? handling : { ...handling, expireAfter: undefined, ...unlimited };
-      return this.begin(each.name, surrounded, how, { retention, keepDone }, each.sharing);
+      return this.begin(each.name, handler, how, { retention, keepDone }, each.sharing);
     });
     return { stop: async () => void (await Promise.all(begun.map((each) => each.stop()))) };
   }
 
   private begin(
     name: string,
-    handler: HandlerMethod,
+    handler: HandlerMethod | BatchHandlerMethod,
     handling: HandlerSettings,
     { retention, keepDone }: { readonly retention: Retention; readonly keepDone: KeepDone | undefined },
     sharing: TubeSharing,

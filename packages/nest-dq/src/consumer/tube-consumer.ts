@@ -1,12 +1,15 @@
 // ◆ marks a rule of docs/internals/delivery.md.
 import { DqError } from '../errors.js';
-import type { HandlerMethod } from '../api/job.js';
+import type { BatchHandlerMethod, HandlerMethod } from '../api/job.js';
 import { storedTube } from '../api/tube.js';
 import { copyDelay } from '../copies/timing.js';
 import type { Sent } from '../ledger/batcher.js';
 import type { LimitChange } from '../fleet/limit-changes.js';
 import type { TubeLoad, LongRun } from '../fleet/presence.js';
 import type { ClaimAnswer, CompleteAnswer } from '../ledger/requests.js';
+import { BatchBudget } from './batch/batch-budget.js';
+import { BatchQueue } from './batch/batch-queue.js';
+import { Batches } from './batch/batches.js';
 import { busyPause, ClaimQueue, leasePause, LOOK_AGAIN, YOUNG_RUN } from './claim/claim-queue.js';
 import { LimitedCopies } from './claim/limited-copies.js';
 import { AgainScheduler } from './finish/again-scheduler.js';
@@ -41,6 +44,8 @@ export class TubeConsumer implements TubeLife, GateListener {
   private readonly context: TubeContext;
   private readonly reserver: Reserver;
   private readonly claims: ClaimQueue;
+  /** Undefined if the handler takes single jobs. */
+  private readonly batches: Batches | undefined;
   private readonly limited: LimitedCopies;
   private readonly starts: StartScheduler;
   private readonly executor: Executor;
@@ -59,13 +64,16 @@ export class TubeConsumer implements TubeLife, GateListener {
 
   constructor(
     readonly tube: string,
-    handler: HandlerMethod,
+    handler: HandlerMethod | BatchHandlerMethod,
     /** As declared, without what an operator changed. */
     private readonly declared: HandlerSettings,
     { prefix, backupDelay, lease, keepErrors = true, keepDone }: ConsumerSettings,
     parts: ConsumerParts & Pick<TubeContext, 'sharedLanes' | 'beats' | 'sharing'>,
   ) {
-    const { clock } = parts;
+    const { clock, around } = parts;
+    const batches = (this.batches =
+      declared.batch && new Batches(declared.batch, declared.concurrency, handler as BatchHandlerMethod));
+    const single = batches ? batches.run : (handler as HandlerMethod);
     const storedAs = storedTube(tube, prefix);
     const ledger = parts.ledger.tube(storedAs);
     const context: TubeContext = (this.context = {
@@ -79,15 +87,17 @@ export class TubeConsumer implements TubeLife, GateListener {
       keepErrors,
       keepDone,
       gate: new LedgerGate(ledger, clock, parts.admission),
-      budget: new ReserveBudget(clock, slotsOf(declared)),
+      budget: batches
+        ? new BatchBudget(clock, slotsOf(declared), batches)
+        : new ReserveBudget(clock, slotsOf(declared)),
       life: this,
       runs: new Map(),
     });
-    this.claims = new ClaimQueue(context);
+    this.claims = batches ? new BatchQueue(context, batches) : new ClaimQueue(context);
     this.limited = new LimitedCopies(context, this.claims);
     this.reserver = new Reserver(context, this.claims, this.limited);
     this.starts = new StartScheduler(context);
-    this.executor = new Executor(context, handler);
+    this.executor = new Executor(context, around ? around(single) : single);
     this.completion = new RunCompletion(context);
     this.deleter = new CopyDeleter(context);
     this.again = new AgainScheduler(context, this.deleter);
@@ -103,6 +113,7 @@ export class TubeConsumer implements TubeLife, GateListener {
     const { context } = this;
     context.handling = changedBy(this.declared, change);
     context.budget.concurrency = slotsOf(context.handling);
+    if (this.batches) this.batches.concurrency = context.handling.concurrency;
     this.changed();
   }
 
@@ -173,6 +184,7 @@ export class TubeConsumer implements TubeLife, GateListener {
     const expired = run.startBy !== undefined && context.ledger.now() >= run.startBy;
     const handedBack = expired || tooLate || this.reserver.stopped;
     const outcome = handedBack ? BACK : await this.executor.run(run);
+    this.batches?.left(delivery); // unless its handler has got it
     const completion = outcome.kind === 'again' ? await this.storeNext(run, outcome) : outcome;
     const answer = completion.kind === 'lost' ? 'refused' : await this.completion.complete(run, completion);
     this.granted--;

@@ -10,10 +10,10 @@ import { resolveKeepDone } from '../consumer/keep-done.js';
 import { resolveRetention } from '../consumer/retention.js';
 import { resolveHandlerOptions } from '../consumer/run/handler-settings.js';
 import { DqError, show, wrongValue } from '../errors.js';
-import type { DelayedJob, HandlerMethod, HandlerOptions } from '../api/job.js';
+import type { BatchHandlerOptions, HandlerMethod, HandlerOptions } from '../api/job.js';
 import { tubeName, type Tube } from '../api/tube.js';
 import { handlerMarks, type HandlerMark } from './delayed-handler.js';
-import { JOB_HANDLERS } from './job-handlers.js';
+import { JOB_HANDLERS, type JobItem } from './job-handlers.js';
 import { asConfigError } from './option-checks.js';
 import type { ResolvedOptions } from './options.js';
 
@@ -31,7 +31,7 @@ export interface FoundHandler {
 /** Finds and validates the `@DelayedHandler` and `@Recurring` methods of a cluster. */
 export class HandlerExplorer {
   private readonly methods: MarkedMethods<HandlerMark>;
-  private readonly invoker: HandlerInvoker<DelayedJob>;
+  private readonly invoker: HandlerInvoker<JobItem>;
   /** By tube. */
   private readonly found = new Map<string, FoundHandler>();
 
@@ -65,8 +65,10 @@ export class HandlerExplorer {
 
   private check(tube: string | Tube, { options, recurrence }: HandlerMark, found: FoundMethod): FoundHandler {
     const { name } = found;
-    const { cluster: _, ...own } = options ?? {};
+    const { cluster: _, ...own }: Partial<BatchHandlerOptions> = options ?? {};
     const checked = asConfigError(`${name}: `, () => {
+      if (recurrence && own.batch !== undefined)
+        throw wrongValue('DQ_BAD_OPTION', '`batch`', own.batch, 'none, because a series has one job');
       const others = recurrence ? ['cluster', 'deadLetters', 'tz'] : ['cluster', 'deadLetters', 'keepDone'];
       resolveHandlerOptions(options && own, this.options.handlers, others);
       resolveRetention(own.deadLetters, this.options.deadLetters);

@@ -20,6 +20,11 @@ export class Heap<T extends HeapItem> {
     return this.items[0];
   }
 
+  /** Iterates over the items, in no particular order. */
+  [Symbol.iterator](): Iterator<T> {
+    return this.items.values();
+  }
+
   /** Adds an item that is in no heap. */
   add(item: T): void {
     this.items.push(item);

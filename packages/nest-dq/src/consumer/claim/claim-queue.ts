@@ -24,20 +24,20 @@ const NOTHING_SETTLED: readonly SettledCopies[] = [];
  * Max claims per call. With several calls in flight, the ledger works on one while this process runs the jobs granted by another,
  * and no call blocks the ledger for long.
  */
-const MAX_CLAIMED = 128;
+export const MAX_CLAIMED = 128;
 
 /** Holds the copies that aren't claimed yet: early ones, and due ones that wait for a slot. Claims due copies while slots are free. */
 export class ClaimQueue {
-  private readonly waiting = new Heap<Delivery>((a, b) => a.priority < b.priority);
+  protected readonly waiting = new Heap<Delivery>((a, b) => a.priority < b.priority);
   /** Copies that surfaced before they were due. */
   private readonly surfaced: DueBuffer;
   /** Copies that have been claimed before and will be claimed again. */
   private readonly postponed: DueBuffer;
-  private readonly batcher: Batcher<Delivery, ClaimAnswer>;
-  private pause: Timer | undefined;
+  protected readonly batcher: Batcher<Delivery, ClaimAnswer>;
+  protected pause: Timer | undefined;
   private surplusTimer: Timer | undefined;
 
-  constructor(private readonly context: TubeContext) {
+  constructor(protected readonly context: TubeContext) {
     const { ledger, clock, budget, settleQueue, storedAs, gate, life } = context;
     this.surfaced = new DueBuffer(clock, ledger, this);
     this.postponed = new DueBuffer(clock, ledger, this);
@@ -145,7 +145,7 @@ export class ClaimQueue {
   }
 
   /** Takes the first copies, skipping those whose job is running in this process. */
-  private next(most: number): Delivery[] {
+  protected next(most: number): Delivery[] {
     const { clock, runs } = this.context;
     const batch: Delivery[] = [];
     for (let next = this.waiting.peek(); next && batch.length < most; next = this.waiting.peek()) {
@@ -189,7 +189,7 @@ export class ClaimQueue {
   }
 
   /** Called when the outcome of claims is unknown: unless they are released first, the copies are claimed again with the same token. */
-  private askLater(batch: readonly Delivery[]): void {
+  protected askLater(batch: readonly Delivery[]): void {
     for (const delivery of batch) {
       if (delivery.held) this.waiting.add(delivery);
       else endWait(delivery, undefined);

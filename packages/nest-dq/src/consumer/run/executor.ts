@@ -8,7 +8,7 @@ import type { HandlerMethod } from '../../api/job.js';
 import { refusalOf } from '../../api/schema.js';
 import { type Timer, Heap } from 'nest-handlers/time';
 import type { TubeContext } from '../tube-context.js';
-import { deathOf, isOutcome, outcomeOf, type RunOutcome } from './outcome.js';
+import { deathOf, isOutcome, outcomeOf, OUTCOMES, type RunOutcome } from './outcome.js';
 import { RunningJob, type Run } from './run.js';
 import { WakeTimer } from '../../time/wake-timer.js';
 
@@ -16,7 +16,6 @@ import { WakeTimer } from '../../time/wake-timer.js';
 const GRACE_MS = 5_000;
 /** Min delay of a retry meant for another process. After a shorter one the copy wouldn't go back to its node. */
 const LEAVE_MS = 2_000;
-const OUTCOMES = ['Retry', 'Again', 'Discard'];
 const DONE: RunOutcome = { kind: 'done' };
 const BACK: RunOutcome = { kind: 'back' };
 

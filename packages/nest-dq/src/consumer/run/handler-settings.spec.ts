@@ -137,7 +137,7 @@ describe('resolveHandlerOptions', () => {
   it('lists the options of the caller along with its own', () => {
     const refused = () => resolveHandlerOptions({ tz: 'UTC' } as HandlerOptions, undefined, ['cluster']);
     expect(refused).toThrow(
-      /unknown handler option `tz`.*: expected one of concurrency, attempts, backoff, timeout, expireAfter, onExpired, limit, cluster$/,
+      /unknown handler option `tz`.*: expected one of concurrency, attempts, backoff, timeout, expireAfter, onExpired, limit, batch, cluster$/,
     );
   });
 });

@@ -3,19 +3,22 @@ import type { Duration } from 'nest-handlers/time';
 import { DEFAULT_BACKOFF, resolveBackoff, type ResolvedBackoff } from '../../time/backoff.js';
 import { DqError, show, wrongValue } from '../../errors.js';
 import { checkCount, checkExpireAfter, refuseUnknown } from '../../api/job-options.js';
-import type { HandlerOptions } from '../../api/job.js';
+import type { BatchHandlerOptions, HandlerOptions } from '../../api/job.js';
 import { parseDuration } from '../../time/duration.js';
 import type { TubeCodecs } from '../../api/payload-codec.js';
 import { limitsOf, type Limits } from '../../ledger/limits/limits.js';
 import type { TubeLimits } from '../../api/limit-options.js';
 import type { LimitChange } from '../../fleet/limit-changes.js';
 import { resolveLimit } from '../../api/limit-options.js';
+import { resolveBatch, type BatchSettings } from '../batch/batch-settings.js';
 import type { BackoffFunction } from './outcome.js';
 
 /** Handler options, checked and completed with defaults. */
 export interface HandlerSettings {
-  /** Max concurrent runs in a process, unless `limit` has a lower one: see `slotsOf`. */
+  /** Max concurrent runs in a process, or batches, unless `limit` has fewer runs: see `slotsOf`. */
   readonly concurrency: number;
+  /** Undefined for a handler of single jobs. */
+  readonly batch?: BatchSettings;
   readonly attempts: number;
   readonly backoff: ResolvedBackoff | BackoffFunction;
   /** Time limit of a run, in ms. */
@@ -33,19 +36,22 @@ export interface HandlerSettings {
   readonly codecs?: TubeCodecs | undefined;
 }
 
-const KNOWN = ['concurrency', 'attempts', 'backoff', 'timeout', 'expireAfter', 'onExpired', 'limit'];
+const KNOWN = ['concurrency', 'attempts', 'backoff', 'timeout', 'expireAfter', 'onExpired', 'limit', 'batch'];
 export const DEFAULT_HANDLER_SETTINGS: HandlerSettings = {
   concurrency: 10,
   attempts: 10,
   backoff: DEFAULT_BACKOFF,
 };
 
+/** Options of any handler: of single jobs, or of batches. */
+export type GivenOptions = Omit<HandlerOptions, 'cluster'> & Partial<Pick<BatchHandlerOptions, 'batch'>>;
+
 /**
  * Checks the options of a handler. Throws `DQ_BAD_OPTION`, or `DQ_BAD_DURATION` for a duration.
  * @param others Options that the caller handles itself. The error for an unknown option also lists them.
  */
 export function resolveHandlerOptions(
-  options: Omit<HandlerOptions, 'cluster'> = {},
+  options: GivenOptions = {},
   defaults: HandlerSettings = DEFAULT_HANDLER_SETTINGS,
   others: readonly string[] = [],
 ): HandlerSettings {
@@ -57,6 +63,7 @@ export function resolveHandlerOptions(
   const limit = given === undefined ? undefined : resolveLimit(given);
   return {
     concurrency: concurrency === undefined ? defaults.concurrency : checkCount('concurrency', concurrency),
+    batch: options.batch === undefined ? undefined : resolveBatch(options.batch, limit),
     attempts: attempts === undefined ? defaults.attempts : checkCount('attempts', attempts),
     backoff:
       backoff === undefined
@@ -73,8 +80,8 @@ export function resolveHandlerOptions(
 }
 
 /** Returns how many runs a process runs at once. */
-export function slotsOf({ concurrency, limit }: HandlerSettings): number {
-  return Math.min(concurrency, limit?.concurrency ?? Infinity);
+export function slotsOf({ concurrency, batch, limit }: HandlerSettings): number {
+  return Math.min(concurrency * (batch?.size ?? 1), limit?.concurrency ?? Infinity);
 }
 
 /** Returns the settings with what an operator changed. */
@@ -89,7 +96,14 @@ export function changedBy(settings: HandlerSettings, change: LimitChange | undef
 export function resolveHandlerDefaults(
   options?: Omit<HandlerOptions, 'cluster' | 'deadLetters' | 'keepDone' | 'limit'>,
 ): HandlerSettings {
-  const { limit }: HandlerOptions = options ?? {};
+  const { limit, batch }: GivenOptions = options ?? {};
+  if (batch !== undefined)
+    throw wrongValue(
+      'DQ_BAD_OPTION',
+      '`batch`',
+      batch,
+      'it on a handler, because its method must take batches',
+    );
   if (limit !== undefined)
     throw wrongValue(
       'DQ_BAD_OPTION',

@@ -6,6 +6,9 @@ import type { AnnouncedGeneration, Death, FailedRun } from '../../ledger/request
 import { parseDuration } from '../../time/duration.js';
 import { parseWhen } from '../../time/instant.js';
 
+/** Names of the outcome classes. */
+export const OUTCOMES = ['Retry', 'Again', 'Discard'];
+
 /** The outcome of a run: what its handler returned, or what its failure means. */
 export type RunOutcome =
   | { readonly kind: 'done' }

@@ -106,7 +106,7 @@ export class RunningJob extends DelayedJob {
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
-    private readonly run: Run,
+    readonly run: Run,
     private readonly names: TubeNames,
     private readonly seal: Seal | undefined,
     readonly attempts: number,
