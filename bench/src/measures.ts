@@ -1,5 +1,6 @@
 import type { Measure } from './measure.js';
 import { backlog } from './measures/backlog.js';
+import { batches } from './measures/batches.js';
 import { bulk } from './measures/bulk.js';
 import { clients } from './measures/clients.js';
 import { cpu } from './measures/cpu.js';
@@ -35,6 +36,7 @@ export const MEASURES: readonly Measure[] = [
   bulk,
   revoke,
   drain,
+  batches,
   nodes,
   processes,
   tubes,

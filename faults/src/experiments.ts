@@ -1,4 +1,5 @@
 import type { Experiment } from './experiment.js';
+import { batchesKilled } from './experiments/batches-killed.js';
 import { clocks } from './experiments/clocks.js';
 import { confirmedRevokes } from './experiments/confirmed-revokes.js';
 import { consumerCutOff } from './experiments/consumer-cut-off.js';
@@ -67,4 +68,5 @@ export const EXPERIMENTS: readonly Experiment[] = [
   seriesPlanned,
   outboxKilled,
   endsAwaited,
+  batchesKilled,
 ];

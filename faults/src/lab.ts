@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoggerService } from '@nestjs/common';
 import { Redis } from 'ioredis';
-import type { DqOptions, LimitOptions } from 'nest-dq';
+import type { BatchHandlerOptions, DqOptions, LimitOptions } from 'nest-dq';
 import type { TubeWire } from 'nest-dq/go-queue';
 import {
   nodeCopies,
@@ -53,6 +53,8 @@ export class Lab extends Workplace {
   redisUrl = '';
   /** Limit of the consumers that are started from now on. */
   limit: LimitOptions | undefined;
+  /** Batches of the consumers that are started from now on. */
+  batch: BatchHandlerOptions['batch'] | undefined;
   /** Wire format of the tube, for all that is started from now on. */
   wire: TubeWire | undefined;
   private servers:
@@ -151,9 +153,9 @@ export class Lab extends Workplace {
   async startConsumer(options: DqOptions = {}, ahead = 0): Promise<LoggedProcess> {
     this.signal.throwIfAborted();
     const name = `consumer-${++this.startedConsumers}`;
-    const { folder, limit, wire } = this;
+    const { folder, limit, wire, batch } = this;
     const given = this.with(options);
-    const how: Omit<ConsumerArguments, 'log'> = { name, options: given, ahead, limit, wire };
+    const how: Omit<ConsumerArguments, 'log'> = { name, options: given, ahead, limit, wire, batch };
     const consumer = await LoggedProcess.start('consumer/main.js', folder, how);
     this.closing.push(() => consumer.stop());
     this.consumers.push(consumer);

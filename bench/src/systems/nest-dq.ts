@@ -13,18 +13,28 @@ type TubeOf = (queue: string) => string | Tube<Payload, Payload>;
 /** A Nest application like that of a user, with the defaults of the library. */
 export const nestDq = nestDqWith();
 
-/** The same with these options. `tubeOf`: defines the tube of a queue. @default by its name alone */
-export function nestDqWith(more: DqOptions = {}, tubeOf?: TubeOf): Product {
+/** How a client uses the library where it differs from a plain use. */
+interface Use {
+  /** Defines the tube of a queue. @default by its name alone */
+  readonly tubeOf?: TubeOf;
+  /** Max jobs of a batch. @default no batches */
+  readonly batch?: number;
+}
+
+/** The same with these options. */
+export function nestDqWith(more: DqOptions = {}, use?: Use): Product {
   return {
     nodes: 3,
     connect: ({ beanstalks, redis }, options) =>
-      connectNestDq({ beanstalks: [...beanstalks], redis, ...more, ...options }, tubeOf),
+      connectNestDq({ beanstalks: [...beanstalks], redis, ...more, ...options }, use),
   };
 }
 
-/** `tubeOf`: defines the tube of a queue. @default by its name alone */
-export async function connectNestDq(options: DqOptions, tubeOf: TubeOf = (queue) => queue): Promise<Client> {
-  return new NestDqClient(await contextOf(options), tubeOf);
+export async function connectNestDq(
+  options: DqOptions,
+  { tubeOf = (queue) => queue, batch }: Use = {},
+): Promise<Client> {
+  return new NestDqClient(await contextOf(options), tubeOf, batch);
 }
 
 /** Calls `use` with an application of its own, of somebody who looks and steers. It repairs nothing by itself. */
@@ -50,6 +60,7 @@ class NestDqClient implements Client {
   constructor(
     private readonly app: INestApplicationContext,
     private readonly tubeOf: TubeOf,
+    private readonly batch: number | undefined,
   ) {
     this.producer = app.get(DqProducer);
   }
@@ -76,11 +87,19 @@ class NestDqClient implements Client {
   }
 
   async consume(queue: string, handle: Handle, concurrency: number): Promise<() => Promise<void>> {
-    const consumption = await this.app.get(DqConsumer).consume(this.tubeOf(queue), handle, { concurrency });
+    const consumption = await this.consuming(this.tubeOf(queue), handle, concurrency);
     return () => consumption.stop();
   }
 
   async close(): Promise<void> {
     await this.app.close();
+  }
+
+  private consuming(tube: string | Tube<Payload, Payload>, handle: Handle, concurrency: number) {
+    const consumer = this.app.get(DqConsumer);
+    if (this.batch === undefined) return consumer.consume(tube, handle, { concurrency });
+    const all = (payloads: Payload[]) => payloads.forEach(handle);
+    const batches = Math.ceil(concurrency / this.batch);
+    return consumer.consume(tube, all, { concurrency: batches, batch: { size: this.batch } });
   }
 }

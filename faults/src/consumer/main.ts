@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { DqModule, type DqOptions, type LimitOptions } from 'nest-dq';
+import { DqModule, type BatchHandlerOptions, type DqOptions, type LimitOptions } from 'nest-dq';
 import type { TubeWire } from 'nest-dq/go-queue';
 import { setClockAhead } from '../clock.js';
 import { LogWriter } from '../log.js';
@@ -18,10 +18,12 @@ export interface ConsumerArguments {
   readonly limit?: LimitOptions;
   /** How its tube is stored. @default as nest-dq stores jobs */
   readonly wire?: TubeWire;
+  /** @default one job at a time */
+  readonly batch?: BatchHandlerOptions['batch'];
 }
 
-const { name, log, options, ahead, limit, wire } = JSON.parse(process.argv[2]!) as ConsumerArguments;
-handles(limit, wire);
+const { name, log, options, ahead, limit, wire, batch } = JSON.parse(process.argv[2]!) as ConsumerArguments;
+handles(limit, wire, batch);
 
 @Module({
   imports: [DqModule.forRoot(options)],

@@ -1,5 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { DelayedHandler, Discard, type DelayedJob, type LimitOptions } from 'nest-dq';
+import {
+  DelayedHandler,
+  Discard,
+  type BatchHandlerOptions,
+  type DelayedJob,
+  type LimitOptions,
+} from 'nest-dq';
 import type { TubeWire } from 'nest-dq/go-queue';
 import { machineTime } from '../clock.js';
 import type { End, LogWriter } from '../log.js';
@@ -13,6 +19,11 @@ export class Worker {
     private readonly name: string,
     private readonly log: LogWriter,
   ) {}
+
+  /** Runs the jobs of a batch at once. */
+  runAll(all: readonly Task[], jobs: readonly DelayedJob<Task>[]): Promise<unknown> {
+    return Promise.allSettled(all.map((task, i) => this.run(task, jobs[i]!)));
+  }
 
   async run(task: Task, job: DelayedJob<Task>): Promise<unknown> {
     const run = `${this.name}/${++this.runs}`;
@@ -55,10 +66,16 @@ export class Worker {
   }
 }
 
-/** Lets the worker run the tasks, with these limits. */
-export function handles(limit: LimitOptions | undefined, wire: TubeWire | undefined): void {
-  const method = Object.getOwnPropertyDescriptor(Worker.prototype, 'run')!;
-  DelayedHandler(tasks(wire), { limit })(Worker.prototype, 'run', method);
+/** Lets the worker run the tasks, with these limits, and in batches if there are some. */
+export function handles(
+  limit: LimitOptions | undefined,
+  wire: TubeWire | undefined,
+  batch: BatchHandlerOptions['batch'] | undefined,
+): void {
+  const { prototype } = Worker;
+  const methodOf = (name: keyof Worker) => Object.getOwnPropertyDescriptor(prototype, name)!;
+  if (batch) DelayedHandler(tasks(wire), { limit, batch })(prototype, 'runAll', methodOf('runAll'));
+  else DelayedHandler(tasks(wire), { limit })(prototype, 'run', methodOf('run'));
 }
 
 /** Ends early if the signal aborts, unless the act is deaf. The caller checks the signal. */

@@ -19,6 +19,7 @@ const NAMES = [
   'replaced-midway',
   'series-clocks',
   'ends-awaited',
+  'batches-killed',
 ];
 
 /** Every second experiment with jobs, in a spec file of its own, as Jest runs several files at a time. */
