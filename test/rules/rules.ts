@@ -1,3 +1,4 @@
+import { BATCHES } from './batches.js';
 import { CONSUMING } from './consuming.js';
 import { COPIES } from './copies.js';
 import { EXPIRING } from './expiring.js';
@@ -18,6 +19,7 @@ import { SCHEDULES } from './schedules.js';
 export const RULES: readonly Rule[] = [
   ...COPIES,
   ...CONSUMING,
+  ...BATCHES,
   ...RUNS,
   ...PAUSES,
   ...EXPIRING,
