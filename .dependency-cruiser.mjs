@@ -160,6 +160,8 @@ const NEST_KQ = {
   ],
 };
 
+/** Modules of the entry `nest-handlers/context`. */
+const OF_CONTEXT = '(?:batch-results|context)';
 /** Modules of the entry `nest-handlers/events`. */
 const OF_EVENTS = '(?:events|event-hub|guarded-observable|hooks)';
 /** Modules of the entry `nest-handlers/log`. */
@@ -167,12 +169,12 @@ const OF_LOG = '(?:escaped|log|log-levels|log-lines|secrets)';
 /** Modules of the entry `nest-handlers/schema`. */
 const OF_SCHEMA = '(?:json|schema)';
 /** All files of nest-handlers but those of its other entries. */
-const OF_NEST = `(?!cli|context|crc32c|${OF_SCHEMA}|time|testing|${OF_EVENTS}|${OF_LOG})[a-z-]+`;
+const OF_NEST = `(?!cli|${OF_CONTEXT}|crc32c|${OF_SCHEMA}|time|testing|${OF_EVENTS}|${OF_LOG})[a-z-]+`;
 
 /** The same for nest-handlers. Most of the libraries loads its other entries, and so nothing of Nest with them. */
 const NEST_HANDLERS = {
   cli: ['time', OF_LOG],
-  context: [],
+  [OF_CONTEXT]: [],
   crc32c: [],
   [OF_SCHEMA]: [],
   time: ['context'],
