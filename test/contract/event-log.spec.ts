@@ -103,7 +103,7 @@ describe.each(EACH_REDIS)('the event log in %s', (_name, cluster) => {
     expect(new Set(heard.entries).size).toBe(heard.entries.length);
   });
 
-  it('tells its followers when Redis has lost its data, and goes on', async () => {
+  it('tells its followers when Redis has lost its data, and continues', async () => {
     const { eventLog: log } = openFleet(at.client);
     const heard = await following(log);
     await at.inspect.flushall();
@@ -112,7 +112,7 @@ describe.each(EACH_REDIS)('the event log in %s', (_name, cluster) => {
     expect(heard).toEqual({ entries: ['new'], missed: [0] });
   });
 
-  it('goes on after a lost connection without missing anything', async () => {
+  it('continues after a lost connection without missing anything', async () => {
     const ledger = open(at.server.url);
     const { eventLog: log } = openFleet(at.client);
     const heard = await following(log);

@@ -1,4 +1,4 @@
-// What `finished` says of each end, as each ledger knows it.
+// The end that `finished` reports, as each ledger knows it.
 import { describe, expect, it } from '@jest/globals';
 import type { JobEnd } from 'nest-dq/src/api/job-end.js';
 import { formatRef } from 'nest-dq/src/copies/job-ref.js';

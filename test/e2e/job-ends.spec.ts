@@ -72,7 +72,7 @@ it('is an event in other processes, if they want it', async () => {
   });
   heard.length = 0;
   const receipt = await listens.producer.now('told', 'no', { key: 'order-7' });
-  await eventually('the death is told', () => heard.length > 0);
+  await eventually('the death is reported', () => heard.length > 0);
   const { id, dueAt } = receipt;
   const event = { name: 'dead', id, tube: 'told', key: 'order-7', attempt: 1, dueAt, why: 'attempts' };
   const error = { name: 'Error', message: 'no' };

@@ -12,7 +12,7 @@ const SHORT = 1_500;
 const REJECTED_WITHIN = 2_000;
 /** Options of all processes. */
 const KEPT = { keepDone: { max: 1_000_000 } };
-/** Every so many jobs are discarded by their handler, revoked, or awaited for a short time. */
+/** One in this many jobs is discarded by its handler; as many are revoked, and awaited for a short time. */
 const EVERY = 10;
 
 /**
@@ -41,7 +41,7 @@ export const endsAwaited: Experiment = {
     }));
     const jobs = added.map(({ job }) => job);
     const revoked = jobs.filter((_, i) => i % EVERY === 2);
-    // Of those that are due late, so that the short calls end before.
+    // Only jobs that are due late, so that the short calls end before.
     const impatient = jobs.filter(
       (_, i) => i % EVERY === 3 && times.at(i / lab.jobs) > Date.now() + 2 * SHORT,
     );

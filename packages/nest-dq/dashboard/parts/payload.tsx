@@ -78,7 +78,7 @@ function Shown({ path, query = {}, edit }: PayloadProps) {
   );
 }
 
-/** What a codec wrote: only the application can read and write it. */
+/** A payload that a codec wrote: only the application can read and write it. */
 function Encoded({
   codec,
   size,

@@ -18,7 +18,7 @@ export interface JobEnd<Result = unknown> {
   /** Number of its last run. Absent if it isn't known. */
   readonly attempt?: number;
   /**
-   * What its handler returned, after JSON. Only of a job that is `done`, if its handler has `keepDone`, as long as that keeps it.
+   * The return value of its handler, after JSON. Only of a job that is `done`, if its handler has `keepDone`, as long as that keeps it.
    * Undefined if the handler returned nothing, too.
    */
   readonly result?: Result;

@@ -27,7 +27,7 @@ export class EncodedPayload {
   constructor(
     /** Name of the codec. */
     readonly codec: string,
-    /** What the codec's `encode` returned. */
+    /** The return value of the codec's `encode`. */
     readonly stored: string | Buffer,
   ) {}
 

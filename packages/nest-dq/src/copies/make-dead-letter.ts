@@ -20,7 +20,7 @@ interface LetterParts {
   readonly missingKey?: string | undefined;
   /** The cluster's seal, if any. */
   readonly seal: Seal | undefined;
-  /** Those of the tube, if known. */
+  /** The codecs of the tube, if known. */
   readonly codecs?: TubeCodecs | undefined;
 }
 

@@ -145,7 +145,7 @@ export type DqEventName = keyof DqEventMap;
  * included.
  */
 export interface DqClusterEventMap {
-  /** A run succeeded. `took`: duration of the handler in ms. `again`: true if it returned `Again`, so that its job goes on. */
+  /** A run succeeded. `took`: duration of the handler in ms. `again`: true if it returned `Again`, so that its job continues. */
   completed: ClusterEvent & { readonly attempt: number; readonly took: number; readonly again?: true };
   /** A job became a dead letter. `error`: cut after 300 characters; absent if there was none, or `keepErrors` is off. */
   dead: ClusterEvent & {

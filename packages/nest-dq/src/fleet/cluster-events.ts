@@ -37,7 +37,7 @@ interface Entry {
   readonly event: object;
 }
 
-/** What this process tells of a job. */
+/** An event of a job, as this process reports it. */
 interface Told {
   readonly key?: string | undefined;
   readonly [name: string]: unknown;

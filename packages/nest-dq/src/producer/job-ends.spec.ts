@@ -9,7 +9,7 @@ const KEPT = {
   max: 10,
 };
 
-/** What a call has settled with so far. */
+/** The result of a call so far. */
 function watched(call: Promise<JobEnd>) {
   const state: { end?: JobEnd; error?: DqError } = {};
   call.then(
@@ -137,7 +137,7 @@ describe('finished', () => {
     expect(unheard.error?.message).toMatch(/^DQ_NOT_FINISHED: .* within 60000 ms: Redis did not answer/);
   });
 
-  it('goes on when the ledger is away for a while', async () => {
+  it('continues when the ledger is away for a while', async () => {
     const { producer, receipt, primary, run, due, clock, ledger } = await withJob();
     const call = watched(producer.finished(receipt, { timeout: '1h' }));
     await due();

@@ -59,7 +59,7 @@ interface Waiting {
 
 type Outcome = JobEnd['outcome'];
 
-/** What a look found: the end of the job, or how long to wait before the next one, in ms. */
+/** The result of a look: the end of the job, or how long to wait before the next one, in ms. */
 type Look = { readonly end: JobEnd } | { readonly rest: number };
 
 /**
@@ -210,7 +210,7 @@ export class JobEnds {
     return this.goesOn(waiting, { state: 'waiting', due: waiting.dueOfCopy });
   }
 
-  /** What is left of a job without a record and copies is what `keepDone` keeps. */
+  /** Without a record and copies, only what `keepDone` keeps of a job is left. */
   private async lookForTraces(waiting: Waiting): Promise<Look> {
     const { target } = waiting;
     const kept = await this.context.batched.ask(target.tube, 'ended', target.id);
