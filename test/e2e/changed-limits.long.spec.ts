@@ -32,8 +32,8 @@ describe('limits changed at run time', () => {
     expect(await control.setLimits(TUBE, changed, { by: 'ana' })).toEqual(changed);
     const view = () => inspector.tube(TUBE);
     await eventually('both processes apply them', async () => {
-      const { limits, changedLimits } = await view();
-      return limits?.concurrency === 3 && limits.unequal !== true && changedLimits !== undefined;
+      const { limits, changedLimits, consumers } = await view();
+      return limits?.concurrency === 3 && !limits.unequal && changedLimits !== undefined && consumers === 2;
     });
     await producer.addMany(
       TUBE,

@@ -9,6 +9,7 @@ const DONE: ItemResult = { value: undefined };
 export interface BatchKind {
   /** Name of the items, for messages: `'jobs'`. */
   readonly items: string;
+  /** Whether a returned or thrown value is an outcome of an item. */
   isOutcome(value: unknown): boolean;
   /** Returns the error for an array with too few or too many results. */
   mismatch(fact: string): Error;

@@ -36,7 +36,7 @@ export const limit = clusterCommand({
   status: '0 changed, or nothing to reset; 1 unknown tube, not changed; 2 Redis unusable',
   examples: [
     'nest-dq limit mail.welcome --rate 10 --until 2h',
-    'nest-dq limit report.nightly --concurrency 2 --per-process 1',
+    'nest-dq limit mail.welcome --concurrency 2 --per-process 1',
     'nest-dq limit mail.welcome --reset',
   ],
   async run(args, { runtime }) {
