@@ -35,6 +35,9 @@ export function useKept<T>(name: string, initial: T): [T, (value: StateUpdater<T
   return [value, setValue];
 }
 
+/** How long what is around a link may still move it, in ms. */
+const SETTLES_MS = 3_000;
+
 /** Events by which the viewer does something else, which ends the way back. */
 const INPUTS = ['keydown', 'pointerdown', 'wheel', 'touchstart'] as const;
 
@@ -49,6 +52,7 @@ export function keepPlaces(main: HTMLElement): () => void {
   let way: Way | undefined;
   const end = () => {
     way?.observer.disconnect();
+    clearTimeout(way?.settling);
     way = undefined;
   };
   const go = () => {
@@ -61,13 +65,14 @@ export function keepPlaces(main: HTMLElement): () => void {
     const target =
       link === undefined ? null : main.querySelector<HTMLElement>(`a[href="${CSS.escape(link)}"]`);
     if (target) {
-      // Where it was on the screen: what is still to come above it moves both.
+      // Where it was on the screen. What still comes around it may move it, or was needed to scroll this far.
       if (at !== undefined) scrollBy(0, target.getBoundingClientRect().top - at);
-      target.focus({ preventScroll: true });
-      delete way.link;
       delete way.top;
+      if (way.settling !== undefined) return;
+      target.focus({ preventScroll: true });
+      way.settling = setTimeout(end, SETTLES_MS);
     }
-    if (way.top === undefined && way.link === undefined) end();
+    if (way.top === undefined && link === undefined) end();
   };
   const leave = () => {
     end();
@@ -124,9 +129,11 @@ export function keepPlaces(main: HTMLElement): () => void {
 interface Way {
   readonly observer: MutationObserver;
   top?: number;
-  link?: string;
+  readonly link?: string;
   /** Place of the link on the screen. */
   readonly at?: number;
+  /** Set once the link is there, until the page around it is complete. */
+  settling?: ReturnType<typeof setTimeout>;
 }
 
 function hasRoomFor(top: number): boolean {
