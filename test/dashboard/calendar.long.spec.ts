@@ -29,7 +29,7 @@ it.each([
   const rows = page.getByRole('table', { name: 'Table view' }).getByRole('row');
   await rows.nth(2).waitFor();
   const date = { timeZone: timezoneId, month: 'short', day: 'numeric', year: 'numeric' } as const;
-  const day = (at: number) => `${new Intl.DateTimeFormat('en', date).format(at)}, 00:00:00`;
+  const day = (at: number) => `${new Intl.DateTimeFormat('en', date).format(at)}, 00:00`;
   const cells = (await rows.allInnerTexts())
     .slice(1)
     .map((text) => text.split('\t').map((cell) => cell.trim()));
