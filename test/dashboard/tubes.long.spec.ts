@@ -39,7 +39,13 @@ it('pauses a tube for an hour, and shows until when', async () => {
   const { since, until } = (await app.inspector.tube(ORDERS)).paused!;
   expect(Math.round((until!.getTime() - since.getTime()) / 60_000)).toBe(60);
   const clock = { timeZone: 'UTC', hourCycle: 'h23', timeStyle: 'medium' } as const;
-  const shown = new Intl.DateTimeFormat('en', clock).format(until);
+  const date = { timeZone: 'UTC', month: 'short', day: 'numeric' } as const;
+  // With its date if that is tomorrow.
+  const day =
+    until!.getUTCDate() === since.getUTCDate()
+      ? ''
+      : `${new Intl.DateTimeFormat('en', date).format(until)}, `;
+  const shown = `${day}${new Intl.DateTimeFormat('en', clock).format(until)}`;
   await page.getByText(`paused until ${shown}`).waitFor();
   await page.getByRole('link', { name: 'Tubes' }).click();
   await page.getByText(`paused until ${shown}`).waitFor();
