@@ -92,6 +92,7 @@ describe('limits changed at run time', () => {
       '`concurrency` is 0: expected a positive integer',
     );
     expect(await refused(TUBE, { limit: { per: '1s' } as never })).toContain('`limit`');
+    expect(await refused(TUBE, { concurrency: 1 }, { until: 9e15 })).toContain('or sooner');
     expect(await refused(TUBE, { concurrency: 1 }, { until: new Date(0) })).toContain(
       'expected a later time',
     );

@@ -2,14 +2,14 @@ import { useState } from 'preact/hooks';
 import type { TubeWire } from '../../src/dashboard/wire.js';
 import { Dialog } from '../parts/dialog.js';
 import { showDialog } from '../state/dialog.js';
-import { now } from '../state/live.js';
 import { t } from '../words/language.js';
 import { limitsText } from '../words/limits.js';
 import { ActButton } from './act-button.js';
 import { ConfirmForm, useConfirming } from './confirming.js';
 import { LIMIT_NAMES, NO_LIMITS, typedLimits } from './limit-fields.js';
 import { doAct, tryAct } from './one.js';
-import { pauseUntil, type PauseEnd } from './pause-end.js';
+import type { PauseEnd } from './pause-end.js';
+import { UntilFields, useUntil } from './until-fields.js';
 
 const ENDS = ['hour', 'resumed', 'at'] as const satisfies readonly PauseEnd[];
 
@@ -40,10 +40,8 @@ function LimitsDialog({
   readonly after: () => void;
 }) {
   const [fields, setFields] = useState(NO_LIMITS);
-  const [end, setEnd] = useState<(typeof ENDS)[number]>('hour');
-  const [field, setField] = useState('');
+  const choice = useUntil('hour');
   const confirming = useConfirming('setLimits');
-  const until = () => pauseUntil(end, field, now.peek());
   const typed = typedLimits(fields);
   return (
     <Dialog title={t('setLimits.title', { tube })}>
@@ -52,8 +50,8 @@ function LimitsDialog({
         confirming={confirming}
         label={t('act.setLimits')}
         tone="main"
-        disabled={!typed || !until()}
-        work={() => tryAct('setLimits', { tube, ...typed, ...until() }, after)}
+        disabled={!typed || !choice.until()}
+        work={() => tryAct('setLimits', { tube, ...typed, ...choice.until() }, after)}
       >
         {LIMIT_NAMES.map((name) => (
           <label key={name}>
@@ -69,27 +67,7 @@ function LimitsDialog({
             />
           </label>
         ))}
-        <label>
-          <span>{t('pause.end')}</span>
-          <select value={end} onChange={({ currentTarget }) => setEnd(ENDS[currentTarget.selectedIndex]!)}>
-            {ENDS.map((each) => (
-              <option key={each} value={each}>
-                {t(each === 'resumed' ? 'setLimits.reset' : `pause.${each}`)}
-              </option>
-            ))}
-          </select>
-        </label>
-        {end === 'at' && (
-          <label>
-            <span>{t('move.time')}</span>
-            <input
-              type="datetime-local"
-              step={1}
-              value={field}
-              onInput={({ currentTarget }) => setField(currentTarget.value)}
-            />
-          </label>
-        )}
+        <UntilFields choice={choice} ends={ENDS} resumed={t('setLimits.reset')} />
       </ConfirmForm>
     </Dialog>
   );

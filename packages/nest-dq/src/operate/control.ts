@@ -119,7 +119,7 @@ export abstract class DqControl {
    * Changes a tube's concurrency and limits in all processes, within 5 s, until `resetLimits` or a given time. What is absent is as
    * the handlers have it; an earlier change is replaced as a whole. Granted runs continue, and those that weren't counted before
    * aren't counted now. Resolves with the change, and with `unknown: true` as for `pause`. Lost with Redis' data; on an
-   * embedded node it ends with the process. Rejects with `DQ_PAST_TIME`, `DQ_BAD_TIME`, `DQ_BAD_TUBE`, `DQ_BAD_OPTION`,
+   * embedded node it ends with the process. Rejects with `DQ_PAST_TIME`, `DQ_BAD_TIME`, `DQ_TOO_FAR`, `DQ_BAD_TUBE`, `DQ_BAD_OPTION`,
    * `DQ_BAD_DURATION`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
    */
   abstract setLimits(

@@ -1,12 +1,10 @@
-import { showInstant, type When } from 'nest-handlers/time';
+import type { When } from 'nest-handlers/time';
 import type { PatienceOptions } from '../api/job.js';
-import { type StoredTube, storedTube, type Tube, withoutPrefix } from '../api/tube.js';
-import { DqError } from '../errors.js';
-import type { TubeLedger } from '../ledger/ledger.js';
+import type { StoredTube, Tube } from '../api/tube.js';
 import { checkObject } from '../producer/call-options.js';
 import type { ProducerContext } from '../producer/producer-context.js';
-import { parseWhen } from '../time/instant.js';
-import { Act, type ActOptions } from './act.js';
+import type { ActOptions } from './act.js';
+import { alreadyPast, parseEnd, tubeAct } from './tube-act.js';
 import { isUnknown, type TubePause, tubePause, type TubeSources, viewOfTube } from './tube-view.js';
 
 /** A pause that was set. */
@@ -23,9 +21,6 @@ export interface ResumedTube {
   readonly unknown?: true;
 }
 
-/** The last time a Date can have. */
-const LAST_TIME = 8.64e15;
-
 /** Pauses and resumes tubes, for `DqControl`. */
 export class TubePauses {
   constructor(
@@ -39,22 +34,20 @@ export class TubePauses {
   ): Promise<PausedTube> {
     const { until: when, ...rest } = checkObject('the pause options', options, ['until', 'by', 'patience']);
     const until = when === undefined ? undefined : parseEnd(when);
-    const call = this.call('pause', tube, rest);
-    const pause = await call.ask((ledger) => ledger.pause(until));
-    if (!pause || (until !== undefined && pause.until !== until)) {
-      const now = showInstant(Math.floor(call.ledger.now()));
-      const fact = `\`until\` is ${showInstant(until!)}, but it is already ${now}: expected a later time`;
-      throw new DqError('DQ_PAST_TIME', fact);
-    }
+    const call = tubeAct(this.context, 'pause', tube, rest);
+    const pause = await call.retried(() => call.ledger.pause(until));
+    if (!pause || (until !== undefined && pause.until !== until))
+      throw alreadyPast(until!, call.ledger.now());
     call.act.ended(1);
-    return { ...tubePause(pause), ...(await this.doubt(call.tube)) };
+    return { ...tubePause(pause), ...(await this.doubt(call.storedAs)) };
   }
 
   async resume(tube: string | Tube, options?: PatienceOptions & ActOptions): Promise<ResumedTube> {
-    const call = this.call('resume', tube, checkObject('the options', options, ['by', 'patience']));
-    const pause = await call.ask((ledger) => ledger.resume());
+    const rest = checkObject('the options', options, ['by', 'patience']);
+    const call = tubeAct(this.context, 'resume', tube, rest);
+    const pause = await call.retried(() => call.ledger.resume());
     call.act.ended(pause ? 1 : 0);
-    return pause ? { ended: tubePause(pause) } : this.doubt(call.tube);
+    return pause ? { ended: tubePause(pause) } : this.doubt(call.storedAs);
   }
 
   /** Resolves with `unknown` if the name may be wrong. Never rejects. */
@@ -63,28 +56,4 @@ export class TubePauses {
       ? { unknown: true }
       : {};
   }
-
-  /** Prepares a pause or a resume. Throws `DQ_CLOSED`, `DQ_BAD_TUBE`, `DQ_BAD_OPTION`, `DQ_BAD_DURATION`. */
-  private call(name: string, tube: string | Tube, { by, patience }: PatienceOptions & ActOptions) {
-    const { context } = this;
-    const { events, ledger: ledgers, settings } = context.parts;
-    context.refuseIfClosed();
-    const stored = storedTube(tube, settings.prefix);
-    const ledger = ledgers.tube(stored);
-    const patient = { patience: context.patienceOf(patience), repeatable: true };
-    return {
-      tube: stored,
-      ledger,
-      act: new Act(events, name, { tube: withoutPrefix(stored, settings.prefix) }, by),
-      ask: <T>(ask: (ledger: TubeLedger) => Promise<T>) => context.retries.run(patient, () => ask(ledger)),
-    };
-  }
-}
-
-/** Throws `DQ_BAD_TIME`, `DQ_TOO_FAR`. */
-function parseEnd(when: When): number {
-  const until = parseWhen(when);
-  if (until <= LAST_TIME) return until;
-  const last = new Date(LAST_TIME).toISOString();
-  throw new DqError('DQ_TOO_FAR', `\`until\` is ${until} ms since 1970: expected ${last} or sooner`);
 }
