@@ -295,7 +295,7 @@ it('a tube without a consumer is a problem before its jobs are due, also on an e
   await row.getByRole('link', { name: '200', exact: true }).waitFor();
   const bar = page.getByRole('region', { name: 'Status' });
   await bar.getByText('No consumer: mail.later').waitFor();
-  await bar.getByText('200 waiting, 0 due.').waitFor();
+  await bar.getByText('Jobs: 200, of which due: 0.').waitFor();
   const chinese = await browser.open(app.at('timeline'), { locale: 'zh-CN' });
   await chinese.page.getByText('无人消费: mail.later').waitFor();
   await row.getByRole('link', { name: /^Processes/ }).click();

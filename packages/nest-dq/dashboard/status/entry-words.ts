@@ -1,5 +1,5 @@
 import { t } from '../words/language.js';
-import { count, duration, percent, time } from '../words/say.js';
+import { count, duration, minuteTime, percent, time } from '../words/say.js';
 import { shortened } from '../words/shortened.js';
 import type { WordKey } from '../words/words.js';
 import type { ClusterProblemWire, Entry, TubeProblemWire } from './entries.js';
@@ -34,7 +34,6 @@ const FIXES: readonly string[] = [
   'twin',
   'lanes',
 ];
-const MINUTE = 60_000;
 /** Names that a line has room for, and their characters. */
 const MAX_NAMES = 2;
 const MAX_LENGTH = 32;
@@ -186,23 +185,19 @@ function effectOf(
   if (code === 'failing') return t('problem.tube.failing');
   if (code === 'series-missed') return t('problem.tube.missed');
   const times = tubes.flatMap(({ oldestDue }) => (oldestDue === undefined ? [] : [Date.parse(oldestDue)]));
-  return times.length > 0
-    ? t('problem.tube.late', { ...jobs, time: time(Math.min(...times)) })
-    : t('problem.tube.effect', jobs);
+  const areDue = jobs.jobs === jobs.due;
+  if (times.length === 0) return t(areDue ? 'problem.tube.due' : 'problem.tube.effect', jobs);
+  const oldest = { ...jobs, time: time(Math.min(...times)) };
+  return t(areDue ? 'problem.tube.allLate' : 'problem.tube.late', oldest);
 }
 
 export function causeText(code: TubeProblemWire['code']): string {
   return t(`cause.${code}`);
 }
 
-/** In ms, up to a minute: what is counted in minutes began with a quarter of an hour, and not with the first failure. */
-function minutesBetween(from: string, to: string): number {
-  return Math.max(1, Math.ceil((Date.parse(to) - Date.parse(from)) / MINUTE)) * MINUTE;
-}
-
 /** Details of the cause: who paused the tube, how much of a limit is used. Undefined if there are none. */
 export function detailText(problem: TubeProblemWire): string | undefined {
-  const { code, since, until, by, running, most, per, failed, runsFrom, runsTo, runs, missedSince } = problem;
+  const { code, since, until, by, running, most, per, failed, runsFrom, runs, missedSince } = problem;
   const at = (text: string) => time(Date.parse(text));
   switch (code) {
     case 'paused':
@@ -224,7 +219,7 @@ export function detailText(problem: TubeProblemWire): string | undefined {
       return t('detail.failed', {
         percent: percent(failed!),
         runs: count(runs),
-        duration: duration(minutesBetween(runsFrom!, runsTo!)),
+        time: minuteTime(Date.parse(runsFrom!)),
       });
     case 'settling':
       return t('detail.settling');

@@ -180,9 +180,10 @@ export async function historyOfTubes(history: History): Promise<TubeHistory[]> {
   const short = isShort ? [...new Set(quarters.map(({ minute }) => hourOf(minute)))] : [];
   const minutes = (await Promise.all(short.map((hour) => history.minutes(hour)))).flat();
   const minutesOf = byTube(minutes);
+  const began = isShort ? minutes.reduce((least, { minute }) => Math.min(least, minute), now) : 0;
   return Array.from(byTube(quarters), ([tube, ofTube]) => ({
     tube,
-    perMinute: paceOf(ofTube, now),
+    perMinute: paceOf(ofTube, now, began),
     ...meanOf(ofTube),
     hours: startsIn(ofTube, HOUR),
     minutes: startsIn(minutesOf.get(tube) ?? [], 1),
@@ -199,10 +200,12 @@ function byTube(parts: readonly MinuteOfTube[]): Map<string, MinuteOfTube[]> {
   return tubes;
 }
 
-function paceOf(quarters: readonly MinuteOfTube[], now: number): number {
+/** @param began The minute in which a short history begins. */
+function paceOf(quarters: readonly MinuteOfTube[], now: number, began: number): number {
   const from = (Math.floor(now / QUARTER) - 1) * QUARTER;
   const started = quarters.filter(({ minute }) => minute >= from).flatMap(startedIn);
-  return started.reduce((sum, runs) => sum + runs, 0) / (now - from);
+  const observed = now - Math.max(from, began);
+  return started.reduce((sum, runs) => sum + runs, 0) / Math.max(1, observed);
 }
 
 function meanOf(quarters: readonly MinuteOfTube[]): Pick<TubeHistory, 'meanRun'> {

@@ -275,11 +275,11 @@ describe('the problem of a tube', () => {
   });
 
   it('runs fail: more than a fifth, and ten of them', () => {
-    const [from, to] = [new Date(NOW - 900_000), new Date(NOW - 5_000)];
+    const from = new Date(NOW - 900_000);
     const failing = (completed: number, failed: number) =>
-      tubeProblem(tube({ retrying: 4 }), { runs: new Map([['mail', { from, to, completed, failed }]]) });
+      tubeProblem(tube({ retrying: 4 }), { runs: new Map([['mail', { from, completed, failed }]]) });
     const figures = { failed: 0.35, runs: 40, failedRuns: 14 };
-    expect(failing(26, 14)).toMatchObject({ code: 'failing', ...figures, runsFrom: from, runsTo: to });
+    expect(failing(26, 14)).toMatchObject({ code: 'failing', ...figures, runsFrom: from });
     expect(failing(39, 10)).toMatchObject({ code: 'failing', jobs: 4 });
     expect(failing(40, 10)).toBeUndefined();
     expect(failing(0, 9)).toBeUndefined();
@@ -319,6 +319,13 @@ describe('the problem of a tube', () => {
     const paused = { since: new Date(NOW - 60_000) };
     expect(tubeProblem(tube({ paused }), { series })).toBeUndefined();
     expect(tubeProblem(tube(), { series, settling: true })).toBeUndefined();
+  });
+
+  it('what people have set comes after what nobody wanted, however many jobs it holds back', () => {
+    const rate = late({ tube: 'held', overdue: 900, limits: { rate: 2, per: 1_000, burst: 1 } });
+    const left = tube({ tube: 'left', waiting: 1, consumers: 0, watching: 0 });
+    const { tubes } = problemsOf(facts({ tubes: { tubes: [rate, left], more: false, away: [] } }));
+    expect(tubes.map(({ code }) => code)).toEqual(['no-consumer', 'rate-limited']);
   });
 
   it('the worst come first, then those with most at stake; the rest is counted', () => {

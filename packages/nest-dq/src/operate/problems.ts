@@ -115,8 +115,6 @@ export interface TubeProblem {
   /** Failed share of the runs that ended since `runsFrom`: 0 to 1. Runs are counted in quarters of an hour: the first may have failed later. */
   readonly failed?: number;
   readonly runsFrom?: Date;
-  /** When these runs were counted. */
-  readonly runsTo?: Date;
   /** The number of these runs, and how many of them failed. */
   readonly runs?: number;
   readonly failedRuns?: number;
@@ -401,7 +399,6 @@ function failing({ tube }: TubeView, { runs }: ProblemFacts): Finding | undefine
     level: 'warning',
     failed,
     runsFrom: recent.from,
-    runsTo: recent.to,
     runs: ended,
     failedRuns: recent.failed,
   };
@@ -427,10 +424,28 @@ function dueOf({ overdue, due }: TubeView): number | undefined {
   return overdue !== undefined && overdue > 0 ? overdue : (due ?? overdue);
 }
 
-/** The tubes with most at stake first. */
+/** By harm: first what never ends by itself, last what people have set so. */
+const HARM: readonly TubeProblemCode[] = [
+  'ledger-down',
+  'no-consumer',
+  'not-reserving',
+  'failing',
+  'nodes-away',
+  'series-missed',
+  'slots-full',
+  'behind',
+  'limited',
+  'group-limited',
+  'rate-limited',
+  'paused',
+  'settling',
+];
+
+/** The worst first, then those with most at stake. */
 export function byWeight(a: TubeProblem, b: TubeProblem): number {
   return (
     LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level) ||
+    HARM.indexOf(a.code) - HARM.indexOf(b.code) ||
     (b.due ?? 0) - (a.due ?? 0) ||
     (b.jobs ?? 0) - (a.jobs ?? 0) ||
     (a.tube < b.tube ? -1 : 1)

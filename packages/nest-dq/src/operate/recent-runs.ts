@@ -5,8 +5,6 @@ import { ALL_TUBES, type History, QUARTER, quartersBetween } from '../fleet/hist
 export interface RecentRuns {
   /** Start of the first quarter. */
   readonly from: Date;
-  /** When they were read. */
-  readonly to: Date;
   readonly completed: number;
   readonly failed: number;
 }
@@ -18,14 +16,13 @@ export async function recentRuns(history: History): Promise<Map<string, RecentRu
   const now = history.now() / MINUTE;
   const first = (Math.floor(now / QUARTER) - 1) * QUARTER;
   const quarters = await quartersBetween(history, first, now);
-  const [from, to] = [new Date(first * MINUTE), new Date(now * MINUTE)];
+  const from = new Date(first * MINUTE);
   const runs = new Map<string, RecentRuns>();
   for (const { tube, minute, counts } of quarters) {
     if (tube === ALL_TUBES || minute < first) continue;
     const { completed = 0, failed = 0 } = runs.get(tube) ?? {};
     const sum = {
       from,
-      to,
       completed: completed + (counts[PLACES.completed] ?? 0),
       failed: failed + (counts[PLACES.failed] ?? 0),
     };

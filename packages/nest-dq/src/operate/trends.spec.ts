@@ -21,7 +21,9 @@ describe('the trend of a number', () => {
   });
 
   it('grows, or is steady, without an end', () => {
-    expect(seen([0, 5], [4_000, 6])).toEqual({ trend: 'growing' });
+    expect(seen([0, 5], [4_000, 7])).toEqual({ trend: 'growing' });
+    expect(seen([0, 5], [4_000, 6])).toEqual({ trend: 'steady' });
+    expect(seen([0, 251], [4_000, 250])).toEqual({ trend: 'steady' });
     expect(seen([0, 5], [2_000, 9], [4_000, 5])).toEqual({ trend: 'steady' });
   });
 

@@ -1,7 +1,9 @@
 /** Looks older than this say nothing about the present rate. */
 const WINDOW_MS = 60_000;
-/** Between the first and the last look, so that one job more or less is no trend. */
+/** Between the first and the last look. */
 const LEAST_MS = 4_000;
+/** A change up to this is none: counts of copies may be off by one while a job moves. */
+const TOLERANCE = 1;
 
 /** How a number moves. */
 export interface Trend {
@@ -36,7 +38,7 @@ function trendOf(looks: readonly Look[]): Trend {
   const span = last.at - first.at;
   if (span < LEAST_MS) return {};
   const change = last.value - first.value;
-  if (change === 0) return { trend: 'steady' };
+  if (Math.abs(change) <= TOLERANCE) return { trend: 'steady' };
   if (change > 0) return { trend: 'growing' };
   return { trend: 'shrinking', caughtUpIn: Math.round((last.value * span) / -change) };
 }

@@ -90,3 +90,12 @@ it('shows a history of less than two hours by the minute, too', async () => {
     { tube: 'seldom', minutes: [{ at: at(0), started: runs(7) }] },
   ]);
 });
+
+it('divides by the minutes that a new history has', async () => {
+  const { history, started } = await historyAt40();
+  await started('others', 4, 1);
+  await started('often', 2, 240);
+  expect(await historyOfTubes(history)).toContainEqual(
+    expect.objectContaining({ tube: 'often', perMinute: 60 }),
+  );
+});
