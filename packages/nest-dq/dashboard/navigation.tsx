@@ -1,9 +1,11 @@
-import { useEffect, useId, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { browserZoneText } from './figures/times.js';
 import { zone } from './figures/zone.js';
 import { PAGES } from './pages/pages.js';
+import { Environment } from './parts/environment.js';
 import { Setting } from './parts/setting.js';
-import { live, now } from './state/live.js';
+import { deadLetters, now } from './state/live.js';
+import { isMenuOpen, MENU_ID } from './state/menu.js';
 import { hashOf } from './state/route.js';
 import { may, session } from './state/session.js';
 import { theme, THEMES } from './state/settings.js';
@@ -13,29 +15,21 @@ import { count } from './words/say.js';
 
 /** The names of the pages, with what needs a look. On a phone they are behind a button. */
 export function NavigationBar({ current }: { readonly current: string }) {
-  const tubes = live.value?.tubes?.tubes ?? [];
-  const dead = tubes.reduce((sum, tube) => sum + (tube.dead ?? 0), 0);
+  const dead = deadLetters.value;
   const hasKafka = (session.value?.kafka.length ?? 0) > 0;
   const pages = PAGES.filter(({ hidden, kafka }) => !hidden && (!kafka || hasKafka));
-  const [isOpen, setOpen] = useState(false);
-  useEffect(() => setOpen(false), [current]);
-  const id = useId();
+  const tone = session.value?.environment?.tone ?? '';
+  useEffect(() => void (isMenuOpen.value = false), [current]);
+  useEffect(() => {
+    document.documentElement.dataset['tone'] = tone;
+  }, [tone]);
   return (
-    <nav class={isOpen ? 'side open' : 'side'} aria-label={t('app.nav')}>
+    <nav id={MENU_ID} class={isMenuOpen.value ? 'side open' : 'side'} aria-label={t('app.nav')}>
       <div class="brand">
         {t('app.name')}
         <Environment />
-        <button
-          class="button menu"
-          aria-expanded={isOpen}
-          aria-controls={id}
-          onClick={() => setOpen(!isOpen)}
-        >
-          {t('app.menu')}
-          {dead > 0 && <span class="count bad">{count(dead)}</span>}
-        </button>
       </div>
-      <div id={id} class="pages">
+      <div class="pages">
         {pages.map(({ path, title }) => (
           <a key={path} href={hashOf([path])} aria-current={path === current ? 'page' : undefined}>
             {t(title)}
@@ -65,15 +59,6 @@ export function NavigationBar({ current }: { readonly current: string }) {
       </div>
     </nav>
   );
-}
-
-/** Name of the environment; its tone colours the whole page. */
-function Environment() {
-  const { name, tone } = session.value?.environment ?? {};
-  useEffect(() => {
-    document.documentElement.dataset['tone'] = tone ?? '';
-  }, [tone]);
-  return name === undefined ? null : <span class={`environment ${tone}`}>{name}</span>;
 }
 
 const HOUR = 3_600_000;

@@ -23,14 +23,19 @@ const tick = signal(Date.now());
 /** The time of the server, to a second. */
 export const now = computed(() => tick.value + ahead.value);
 
+/** Number of dead letters in all tubes. */
+export const deadLetters = computed(() =>
+  (live.value?.tubes?.tubes ?? []).reduce((sum, { dead = 0 }) => sum + dead, 0),
+);
+
 /** The time of what is known: the present, or when the connection was lost. */
 export const knownAt = computed(() => cutSince.value ?? now.value);
 
 /** Milliseconds. EventSource itself gives up after an answer that is no stream, such as a proxy's 502. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
-/** Milliseconds. The server tells a state every six seconds at the latest, so what is silent for longer is no connection. */
-const LONGEST_SILENCE_MS = 15_000;
+/** Milliseconds. The server sends a state every six seconds at the latest, so a longer silence means that it stands still. */
+const LONGEST_SILENCE_MS = 8_000;
 /** Milliseconds in which a connection may come back without a word: the server ends each one from time to time. */
 const GRACE_MS = 4_000;
 
