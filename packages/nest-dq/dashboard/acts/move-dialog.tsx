@@ -5,10 +5,11 @@ import { act } from '../server/requests.js';
 import { showDialog } from '../state/dialog.js';
 import { now } from '../state/live.js';
 import { t } from '../words/language.js';
+import { fromNow, time } from '../words/say.js';
 import { askBulk } from './bulk-dialog.js';
 import { ConfirmForm, useConfirming } from './confirming.js';
 import { actOnEach } from './each.js';
-import { newTimeOf, type NewTimeKind } from './new-time.js';
+import { durationMs, newTimeOf, type NewTimeKind } from './new-time.js';
 import { tryAct } from './one.js';
 import { titleOf } from './titles.js';
 
@@ -72,10 +73,17 @@ function NewTimeForm({
         )}
       </label>
       <p id={id} class="hint" role="status">
-        {problem && t(problem)}
+        {problem ? t(problem) : when && dueText(when, text)}
       </p>
     </ConfirmForm>
   );
+}
+
+/** When one job is due, or all of many; undefined if each has its own time. */
+function dueText(when: NewTimeWire, text: string): string | undefined {
+  if (!('delay' in when || 'at' in when)) return undefined;
+  const at = 'at' in when ? Date.parse(when.at) : now.value + durationMs(text);
+  return t('move.due', { time: time(at), fromNow: fromNow(at) });
 }
 
 /** Asks for the new time of one job, and moves it. */

@@ -67,7 +67,7 @@ function Job({ job }: { readonly job: JobRefWire }) {
       </div>
       {error && <Failure error={error} />}
       <section class="card why" aria-label={t('job.why')}>
-        <h2>{t(`because.${data.because}`)}</h2>
+        <h2>{t(isThere ? `because.${data.because}` : 'because.nothing')}</h2>
         <p>{whyText(data)}</p>
       </section>
       {isThere && <Known data={data} readAt={readAt} job={job} edit={canMove || isDead ? edit : undefined} />}

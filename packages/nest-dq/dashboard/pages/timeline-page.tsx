@@ -108,6 +108,7 @@ export function TimelinePage() {
       <section class="card" aria-label={t('nav.timeline')}>
         <div class="card-head">
           <h2>{t('timeline.total', { jobs: count(data && total) })}</h2>
+          <DueNow tube={tube} />
           <span class="faint">
             {roundTime(span.from)} – {roundTime(span.to)}
           </span>
@@ -181,6 +182,20 @@ export function TimelinePage() {
       )}
       <TimelineTable span={span} tubes={data?.tubes ?? []} />
     </>
+  );
+}
+
+/** Jobs whose time has come: no bar has them. Nothing if there are none. */
+function DueNow({ tube }: { readonly tube: string | undefined }) {
+  const tubes = live.value?.tubes?.tubes ?? [];
+  const due = tubes
+    .filter((each) => tube === undefined || each.tube === tube)
+    .reduce((sum, each) => sum + (each.due ?? 0), 0);
+  if (due === 0) return null;
+  return (
+    <a href={hashOf(['waiting'], { ...(tube !== undefined && { tube }), state: 'due' })}>
+      {t('timeline.dueNow', { jobs: count(due) })}
+    </a>
   );
 }
 

@@ -1,5 +1,6 @@
 import { computed } from '@preact/signals';
 import { useEffect, useId, useState } from 'preact/hooks';
+import { Coded } from '../parts/coded.js';
 import { cutSince, live, liveState, now } from '../state/live.js';
 import { inEnvironment } from '../state/session.js';
 import { t } from '../words/language.js';
@@ -88,10 +89,10 @@ export function Line({ entry, isFirst }: { readonly entry: Entry; readonly isFir
           </span>{' '}
         </span>
       )}
-      {detail && <span class="detail">{detail}</span>} <span>{effect}</span>{' '}
+      {detail && <span class="detail">{detail}</span>} <span class="effect">{effect}</span>{' '}
       <span class="todo">
         <span aria-hidden="true">→ </span>
-        {todo}
+        <Coded text={todo} />
       </span>{' '}
       <a href={link} target="_blank" rel="noreferrer">
         {t('status.runbook')}

@@ -145,6 +145,7 @@ export const enActs = {
   'move.some': 'Reschedule {jobs} selected jobs of {tube}',
   'move.one': 'Reschedule {job} of {tube}',
   'move.noDuration': 'Enter a duration such as 90s, 15m, 1h30m or 3d.',
+  'move.due': 'Due {time} ({fromNow})',
   'move.past': 'This time is in the past. Choose a later one.',
   'move.how': 'When',
   'move.time': 'Time',

@@ -146,6 +146,7 @@ export const zhActs: Readonly<Record<keyof typeof enActs, string>> = {
   'move.some': '将 {tube} 中选定的 {jobs} 个任务改期',
   'move.one': '将 {tube} 的 {job} 改期',
   'move.noDuration': '请输入时长，例如 90s、15m、1h30m 或 3d。',
+  'move.due': '将于 {time} 到期（{fromNow}）',
   'move.past': '该时间已过，请选择更晚的时间。',
   'move.how': '改期方式',
   'move.time': '时间',
