@@ -97,6 +97,8 @@ it('each page fits into each window with figures of any length, and rows are car
   const link = page.getByRole('navigation').getByRole('link', { name: 'Tubes' });
   expect(await link.isVisible()).toBe(false);
   const menu = page.getByRole('button', { name: 'Menu' });
+  const head = await page.getByRole('banner').boundingBox();
+  expect(head!.height).toBeLessThan(60);
   await menu.click();
   await link.click();
   await page.getByRole('heading', { level: 1, name: 'Tubes' }).waitFor();

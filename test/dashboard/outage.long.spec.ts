@@ -237,6 +237,13 @@ it('two pages say what is wrong at each step of an outage, keep what they knew, 
   await first.getByText(/^As of \d\d:\d\d:\d\d\. Redis is down;/).waitFor();
   await pages.keepTheirFacts();
 
+  // Whoever opens the page only now sees what the application has known.
+  const fresh = await browser.open(`http://${proxy.endpoint}/dq/#/tubes`);
+  await fresh.page.getByText(/^Dead letters, pauses, limits and consumers as of/).waitFor();
+  const freshRow = fresh.page.getByRole('table', { name: 'Tubes' }).getByRole('row');
+  await freshRow.filter({ hasText: GIVES_UP }).getByText('paused', { exact: true }).waitFor();
+  await fresh.page.context().close();
+
   // The palette says why it finds no jobs, and still leads to pages.
   await jobsAreNotSearched(first, 'No job search: Redis is down.');
 
@@ -256,6 +263,12 @@ it('two pages say what is wrong at each step of an outage, keep what they knew, 
   redis.freeze();
   await pages.areAlarmed('failure', 'Redis is down', /no answer/, 'No job runs. Nothing is lost.');
   redis.thaw();
+  await pages.areCalm();
+
+  // The application is frozen: its connections stay open.
+  proxy.swallow();
+  await pages.areAlarmed('failure', 'Connection to the application lost');
+  proxy.restore();
   await pages.areCalm();
 
   // The application is restarted.

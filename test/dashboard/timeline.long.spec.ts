@@ -42,6 +42,15 @@ it('shows what comes due in a day and in a month where its hour has nothing', as
   await bars.nth(1).waitFor();
 });
 
+it('shows how many jobs are due already, which no bar has, and leads to them', async () => {
+  const app = await start();
+  await app.control.pause(ORDERS);
+  const { id } = await app.producer.now(ORDERS, {});
+  const { page } = await browser.open(app.at('timeline'));
+  await page.getByRole('link', { name: 'Due already, not started: 1' }).click();
+  await page.getByRole('link', { name: id }).waitFor();
+});
+
 it('shows which tube has a problem, and leads to its jobs', async () => {
   const app = await start();
   await app.control.pause(ORDERS);

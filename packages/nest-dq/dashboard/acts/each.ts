@@ -25,5 +25,10 @@ export function discardTitle(letters: number): string {
   return letters === 1 ? t('discard.one') : t('discard.some', { letters: count(letters) });
 }
 
+/** Title of the question whether to revive them. */
+export function reviveTitle(letters: number): string {
+  return letters === 1 ? t('revive.one') : t('revive.some', { letters: count(letters) });
+}
+
 /** Results by which a row was changed. */
 const DONE: readonly string[] = ['rescheduled', 'revoked', 'revived', 'discarded', 'replayed'];

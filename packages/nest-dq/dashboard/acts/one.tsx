@@ -9,21 +9,27 @@ import { t } from '../words/language.js';
 import type { WordKey } from '../words/words.js';
 import { ConfirmForm, useConfirming } from './confirming.js';
 
-/** Does an act, and tells what it led to. */
+/** Does an act, and tells what it led to. Resolves with whether it succeeded. */
 export async function doAct<Name extends keyof SingleActs>(
   name: Name,
   body: SingleActs[Name]['body'],
   after: () => void,
-): Promise<void> {
+): Promise<boolean> {
   const failure = await tryAct(name, body, after);
   if (failure) tell(errorText(failure), true);
+  return failure === undefined;
 }
 
-/** Runs a job now. Asks first where the environment is dangerous, such as production. */
-export function runNow(job: JobRefWire, name: string, after: () => void): Promise<void> | void {
+/** Runs a job now. */
+export function runNow(job: JobRefWire, name: string, after: () => void): Promise<unknown> | void {
   const run = () => doAct('runNow', job, after);
-  if (session.peek()?.environment?.tone !== 'danger') return run();
-  askFirst('runNow', t('runNow.title', { job: name }), t('runNow.text'), t('act.runNow'), run);
+  return askInProduction('runNow', t('runNow.title', { job: name }), t('runNow.text'), t('act.runNow'), run);
+}
+
+/** Asks first where the environment is dangerous, such as production. */
+export function askInProduction(...question: Parameters<typeof askFirst>): Promise<unknown> | void {
+  if (session.peek()?.environment?.tone === 'danger') return askFirst(...question);
+  return question[4]();
 }
 
 /** Does an act, and tells what it led to, but not a failure: that is returned. */
@@ -66,7 +72,7 @@ export function askFirst(
   title: string,
   text: string,
   label: string,
-  go: () => Promise<void>,
+  go: () => Promise<unknown>,
 ): void {
   showDialog(<AskDialog act={act} title={title} text={text} label={label} go={go} />);
 }
@@ -82,7 +88,7 @@ function AskDialog({
   readonly title: string;
   readonly text: string;
   readonly label: string;
-  readonly go: () => Promise<void>;
+  readonly go: () => Promise<unknown>;
 }) {
   const confirming = useConfirming(act);
   const work = async () => {

@@ -8,7 +8,7 @@ const MANY_OVERDUE = 100;
 /**
  * Resumes a tube; where many jobs are overdue, or it is unknown how many are, asks whether they are to run gradually. Never rejects.
  */
-export function resume(tube: string, overdue: number | undefined, after: () => void): Promise<void> {
+export function resume(tube: string, overdue: number | undefined, after: () => void): Promise<unknown> {
   if ((overdue !== undefined && overdue < MANY_OVERDUE) || !may('resumeGradually'))
     return doAct('resume', { tube }, after);
   return askOnDemand(({ askResume }) => askResume(tube, overdue, after));

@@ -5,7 +5,7 @@ import { t } from '../words/language.js';
 import { count, time } from '../words/say.js';
 import type { WordKey } from '../words/words.js';
 
-/** Nobody sees the difference. */
+/** What came due within this time is due now. */
 const NOW_MS = 60_000;
 
 type Filter = WaitingFilterWire & LetterFilterWire & { readonly from?: string; readonly to?: string };
@@ -63,5 +63,6 @@ function rangeOf(name: BulkAct['name'], filter: Filter, { earliest, latest }: Fo
 function momentOf(iso: string | undefined, isDue: boolean): string | undefined {
   if (iso === undefined) return undefined;
   const at = Date.parse(iso);
-  return isDue && Math.abs(at - now.peek()) < NOW_MS ? t('time.now') : time(at);
+  const overdueFor = now.peek() - at;
+  return isDue && overdueFor >= 0 && overdueFor < NOW_MS ? t('time.now') : time(at);
 }

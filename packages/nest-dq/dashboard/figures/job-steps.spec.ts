@@ -128,6 +128,13 @@ describe('the steps of a job', () => {
       'done 1 ?',
     ]);
     expect(told({ state: 'revoked', dueAt: 'due', attempt: 0 })).toEqual(['due due', 'revoked ?']);
+    const revokedBy = { act: 'abort', by: 'ann', at: 'then' };
+    expect(
+      jobSteps({ ...JOB, state: 'revoked', attempt: 2, revokedBy } as ExplanationWire).slice(-2),
+    ).toEqual([
+      { kind: 'untold', from: 2, to: 2, revoked: true },
+      { kind: 'revoked', at: 'then', by: 'ann', aborted: true },
+    ]);
     const deadLetter = { diedAt: 'death', attempt: 2 } as NonNullable<ExplanationWire['deadLetter']>;
     expect(
       told({

@@ -5,7 +5,8 @@ type FailedWire = NonNullable<ExplanationWire['failedAttempts']>[number];
 
 /** One entry of a job's timeline. Times are ISO strings. */
 export type JobStep =
-  | { readonly kind: 'added' | 'moved' | 'due' | 'revoked' | 'expired'; readonly at?: string }
+  | { readonly kind: 'added' | 'moved' | 'due' | 'expired'; readonly at?: string }
+  | { readonly kind: 'revoked'; readonly at?: string; readonly by?: string; readonly aborted?: boolean }
   /** An attempt whose error the ledger kept. */
   | { readonly kind: 'failed'; readonly at: string; readonly failed: FailedWire }
   | {
@@ -18,9 +19,15 @@ export type JobStep =
     }
   /**
    * Attempts that reported nothing, or whose errors weren't kept. `from` and `to` are the same for one. `left`: they reported
-   * nothing, so their process ended or was cut off.
+   * nothing, so their process ended or was cut off. `revoked`: the job was revoked while it ran, or errors aren't kept.
    */
-  | { readonly kind: 'untold'; readonly from: number; readonly to: number; readonly left?: true }
+  | {
+      readonly kind: 'untold';
+      readonly from: number;
+      readonly to: number;
+      readonly left?: true;
+      readonly revoked?: true;
+    }
   | { readonly kind: 'next'; readonly attempt: number; readonly at: string }
   | { readonly kind: 'dead'; readonly at: string };
 
@@ -37,7 +44,11 @@ export function jobSteps(job: ExplanationWire): JobStep[] {
   if (state === 'retrying' && dueAt !== undefined)
     steps.push({ kind: 'next', attempt: attempt + 1, at: dueAt });
   if (deadLetter) steps.push({ kind: 'dead', at: deadLetter.diedAt });
-  if (state === 'revoked' || state === 'expired') steps.push({ kind: state });
+  if (state === 'expired') steps.push({ kind: 'expired' });
+  if (state === 'revoked') {
+    const { revokedBy: act } = job;
+    steps.push({ kind: 'revoked', ...(act && { at: act.at, by: act.by, aborted: act.act === 'abort' }) });
+  }
   return steps;
 }
 
@@ -64,6 +75,8 @@ function attemptsOf(job: ExplanationWire, last: number): JobStep[] {
         ...(run && { at: run.startedAt }),
         ...(run?.process && { process: `${run.process.host}:${run.process.pid}` }),
       });
+    else if (attempt === last && state === 'revoked')
+      steps.push({ kind: 'untold', from: attempt, to: attempt, revoked: true });
     else if (before?.kind === 'untold' && (before.left ?? false) === isLeft(attempt))
       steps[steps.length - 1] = { ...before, to: attempt };
     else steps.push({ kind: 'untold', from: attempt, to: attempt, ...(isLeft(attempt) && { left: true }) });

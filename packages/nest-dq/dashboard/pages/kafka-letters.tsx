@@ -64,7 +64,7 @@ export function KafkaLetters({
     partition,
     offset,
   });
-  const discardAfterAsking = (title: string, go: () => Promise<void>) =>
+  const discardAfterAsking = (title: string, go: () => Promise<unknown>) =>
     askFirst('kafkaDiscard', title, t('kafka.discardText'), t('act.kafkaDiscard'), go);
   const many = { ...where, filter };
   return (

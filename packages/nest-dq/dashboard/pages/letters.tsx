@@ -2,9 +2,9 @@ import { useState } from 'preact/hooks';
 import type { DeadLettersWire, DeadLetterWire, LetterFilterWire } from '../../src/dashboard/wire.js';
 import { ActButton } from '../acts/act-button.js';
 import { askBulk } from '../acts/bulk-dialog.js';
-import { actOnEach, discardTitle } from '../acts/each.js';
+import { actOnEach, discardTitle, reviveTitle } from '../acts/each.js';
 import { LetterButtons } from '../acts/letter-buttons.js';
-import { askFirst } from '../acts/one.js';
+import { askFirst, askInProduction } from '../acts/one.js';
 import { Badge } from '../parts/badge.js';
 import { useChoosing } from '../parts/choosing.js';
 import { ErrorButton } from '../parts/error-button.js';
@@ -79,7 +79,19 @@ export function Letters({
         {letters.length > 0 && <span>{t('rows.chosen', { rows: count(letters.length) })}</span>}
         {letters.length > 0 && (
           <>
-            <ActButton act="revive" label={t('act.revive')} onClick={() => each('revive')} />
+            <ActButton
+              act="revive"
+              label={t('act.revive')}
+              onClick={() =>
+                askInProduction(
+                  'revive',
+                  reviveTitle(letters.length),
+                  t('revive.text'),
+                  t('act.revive'),
+                  () => each('revive'),
+                )
+              }
+            />
             <ActButton
               act="discard"
               label={t('act.discard')}

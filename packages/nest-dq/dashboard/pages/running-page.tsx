@@ -1,3 +1,4 @@
+import { signal } from '@preact/signals';
 import type { ProcessesWire } from '../../src/dashboard/wire.js';
 import { ActButton } from '../acts/act-button.js';
 import { askFirst, doAct } from '../acts/one.js';
@@ -24,6 +25,10 @@ interface LongRun {
   /** Whether its tube has a series. */
   readonly recurs: boolean;
 }
+
+/** Runs that this page has asked to stop. */
+const stopping = signal<ReadonlySet<string>>(new Set());
+const idOf = ({ process, id, attempt }: LongRun) => `${process} ${id} ${attempt}`;
 
 /** Runs that have taken longer than a second, longest first. */
 export function RunningPage() {
@@ -52,7 +57,7 @@ export function RunningPage() {
         <Table
           label={t('nav.running')}
           rows={runs}
-          keyOf={({ process, id, attempt }) => `${process} ${id} ${attempt}`}
+          keyOf={idOf}
           empty={t('running.none')}
           columns={[
             {
@@ -86,14 +91,17 @@ export function RunningPage() {
             {
               head: t('acts'),
               quiet: true,
-              cell: (run) => (
-                <ActButton
-                  act="abort"
-                  label={t('act.abort')}
-                  about={run.key ?? run.id}
-                  onClick={() => askToAbort(run)}
-                />
-              ),
+              cell: (run) =>
+                stopping.value.has(idOf(run)) ? (
+                  <Badge tone="warn">{t('running.stopping')}</Badge>
+                ) : (
+                  <ActButton
+                    act="abort"
+                    label={t('act.abort')}
+                    about={run.key ?? run.id}
+                    onClick={() => askToAbort(run)}
+                  />
+                ),
             },
           ]}
         />
@@ -112,11 +120,13 @@ function RunFor({ ms, mean }: { readonly ms: number; readonly mean: number | und
   );
 }
 
-function askToAbort({ tube, id, key, recurs }: LongRun): void {
+function askToAbort(run: LongRun): void {
+  const { tube, id, key, recurs } = run;
   const text = recurs ? `${t('abort.text')} ${t('abort.series')}` : t('abort.text');
-  askFirst('abort', t('abort.title', { job: key ?? id, tube }), text, t('act.abort'), () =>
-    doAct('abort', refOf({ tube, id, key }), () => undefined),
-  );
+  askFirst('abort', t('abort.title', { job: key ?? id, tube }), text, t('act.abort'), async () => {
+    const isAsked = await doAct('abort', refOf({ tube, id, key }), () => undefined);
+    if (isAsked) stopping.value = new Set([...stopping.value, idOf(run)]);
+  });
 }
 
 function longRuns(processes: ProcessesWire): LongRun[] {

@@ -7,6 +7,7 @@ import { Legend } from '../charts/legend.js';
 import { drawnLine, type Overlay } from '../charts/overlay.js';
 import { highestOf, type Layer } from '../charts/stacked.js';
 import { Colours } from '../figures/colours.js';
+import { dueOf } from '../figures/due.js';
 import { capacityLine, clockChanges, spanOf, type Span } from '../figures/scales.js';
 import { offsetAt } from '../figures/times.js';
 import { stackOf, type Stack, type TubeCounts } from '../figures/stack.js';
@@ -190,7 +191,7 @@ function DueNow({ tube }: { readonly tube: string | undefined }) {
   const tubes = live.value?.tubes?.tubes ?? [];
   const due = tubes
     .filter((each) => tube === undefined || each.tube === tube)
-    .reduce((sum, each) => sum + (each.due ?? 0), 0);
+    .reduce((sum, each) => sum + (dueOf(each) ?? 0), 0);
   if (due === 0) return null;
   return (
     <a href={hashOf(['waiting'], { ...(tube !== undefined && { tube }), state: 'due' })}>

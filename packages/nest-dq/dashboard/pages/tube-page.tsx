@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import type { TubeWire } from '../../src/dashboard/wire.js';
 import { LimitButtons } from '../acts/limits-dialog.js';
 import { TubeButtons } from '../acts/tube-buttons.js';
+import { dueOf } from '../figures/due.js';
 import { isUnknownTube } from '../figures/unknown-tube.js';
 import { Amount } from '../parts/amount.js';
 import { Facts } from '../parts/facts.js';
@@ -91,7 +92,7 @@ export function TubePage({ tube }: { readonly tube: string }) {
                   </Old>,
                 ],
                 [t('tube.retrying'), old(<Amount of={data.retrying} />)],
-                [t('tube.due'), old(<Amount of={data.due} />)],
+                [t('tube.due'), old(<Amount of={dueOf(data)} />)],
                 [
                   t('tube.running'),
                   <Old asOf={counts}>

@@ -1,6 +1,7 @@
 import type { LiveWire, TubeHistoriesWire, TubeWire } from '../../src/dashboard/wire.js';
 import { TubeButtons } from '../acts/tube-buttons.js';
 import { LatenessChart } from '../charts/lateness-chart.js';
+import { dueOf } from '../figures/due.js';
 import { firstHourOf, shortHistoryFrom, tubeHistoryOf, type TubeHistory } from '../figures/history.js';
 import { spanOf, type Span } from '../figures/scales.js';
 import { offsetAt } from '../figures/times.js';
@@ -75,7 +76,7 @@ function AllTubes() {
           { head: t('tube'), place: 'lead', cell: Name },
           { head: t('tube.waiting'), number: true, cell: ({ waiting }) => <Amount of={waiting} /> },
           { head: t('tube.retrying'), number: true, cell: ({ retrying }) => <Amount of={retrying} /> },
-          { head: t('tube.due'), number: true, cell: ({ due }) => <Amount of={due} /> },
+          { head: t('tube.due'), number: true, cell: (each) => <Amount of={dueOf(each)} /> },
           { head: t('tube.running'), number: true, cell: ({ running }) => <Amount of={running} /> },
           { head: t('tube.dead'), number: true, cell: Dead },
           { head: t('tube.rate'), number: true, cell: inHistory(({ perMinute }) => rateText(perMinute)) },

@@ -86,7 +86,7 @@ function Step({
               ? attemptText(step.from, job)
               : t('step.attempts', { from: count(step.from), to: count(step.to) })
           }
-          facts={[t(step.left ? 'step.left' : 'step.untold')]}
+          facts={[t(step.revoked ? 'step.cut' : step.left ? 'step.left' : 'step.untold')]}
         />
       );
     case 'next':
@@ -108,6 +108,15 @@ function Step({
           facts={[job.deadLetter && t(`died.${job.deadLetter.why}`)]}
         />
       );
+    case 'revoked':
+      return (
+        <Entry
+          tone="calm"
+          title={t(step.aborted ? 'step.aborted' : 'state.revoked')}
+          at={step.at}
+          facts={[step.by === undefined ? undefined : t('detail.by', { by: step.by })]}
+        />
+      );
     case 'due':
       return (
         <Entry
@@ -121,9 +130,7 @@ function Step({
       return (
         <Entry
           tone={step.kind === 'expired' ? 'warn' : 'calm'}
-          title={t(
-            step.kind === 'revoked' || step.kind === 'expired' ? `state.${step.kind}` : `step.${step.kind}`,
-          )}
+          title={t(step.kind === 'expired' ? 'state.expired' : `step.${step.kind}`)}
           at={step.at}
         />
       );

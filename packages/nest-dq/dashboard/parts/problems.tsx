@@ -1,6 +1,6 @@
 import { ActButton } from '../acts/act-button.js';
 import { resume } from '../acts/resume.js';
-import { knownAt, live, now } from '../state/live.js';
+import { cutSince, live, now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import type { TubeProblemWire } from '../status/entries.js';
 import { causeText, detailText } from '../status/entry-words.js';
@@ -23,7 +23,9 @@ export function Problems({ tube }: { readonly tube: string | undefined }) {
   const shown = tubes.filter((each) => tube === undefined || each.tube === tube);
   const worst = shown[0]?.level;
   if (worst === undefined) return null;
-  const asOf = shown.flatMap((each) => each.asOf ?? []).toSorted()[0];
+  // Each old row is dimmed; where all are, the panel says since when.
+  const ages = shown.flatMap((each) => each.asOf ?? []).toSorted();
+  const asOf = ages.length === shown.length ? ages[0] : undefined;
   return (
     <section class={`card problems ${TONES[worst]}`} aria-label={t('problems')}>
       <div class="card-head">
@@ -107,11 +109,10 @@ function Trend({ trend, caughtUpIn }: TubeProblemWire) {
     <span class={trend === 'growing' ? 'grows' : undefined}>
       <span aria-hidden="true">{ARROWS[trend]} </span>
       {t(`trend.${trend}`)}
-      {caughtUpIn !== undefined && caughtUpIn < MAX_AHEAD_MS && (
+      {caughtUpIn !== undefined && caughtUpIn < MAX_AHEAD_MS && cutSince.value === undefined && (
         <span class="faint small" title={duration(caughtUpIn)}>
           {' '}
-          · {t('problems.caughtUp')}{' '}
-          {fromNow(Math.max(now.value, knownAt.value + Math.ceil(caughtUpIn / 1_000) * 1_000))}
+          · {t('problems.caughtUp')} {fromNow(now.value + Math.ceil(caughtUpIn / 1_000) * 1_000)}
         </span>
       )}
     </span>

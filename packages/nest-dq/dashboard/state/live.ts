@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals';
+import { keepKnown, type Known } from '../../src/dashboard/last-known.js';
 import type { LiveWire } from '../../src/dashboard/wire.js';
 import { urlOf } from '../server/address.js';
-import { keepKnown, type Known } from './known.js';
 
 /** `hidden`: nobody looks at this tab, so it listens to nothing. */
 export type LiveState = 'connecting' | 'open' | 'lost' | 'hidden';

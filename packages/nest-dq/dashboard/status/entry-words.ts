@@ -72,6 +72,7 @@ export function wordsOf(entry: Entry): EntryWords {
   if (entry.kind === 'tubes') return tubeWords(entry.code, entry.tubes);
   return {
     what: t('problem.connection.what'),
+    since: entry.since,
     effect: t('problem.connection.effect', { time: time(entry.since) }),
     todo: t('problem.connection.todo'),
     link: `${DOCS}dashboard.md#when-something-is-wrong`,

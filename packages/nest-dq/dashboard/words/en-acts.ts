@@ -183,6 +183,10 @@ export const enActs = {
     'The job is revoked: there will be no retry and no dead letter. Its handler is asked to stop within 5 seconds; one that ignores its signal keeps running to the end. What it has already done stays done. This can’t be undone.',
   'abort.series':
     'If this is a run of the series, the series continues: its next run is scheduled within a minute.',
+  'revive.title': 'Revive {job} of {tube}?',
+  'revive.one': 'Revive 1 dead letter?',
+  'revive.some': 'Revive {letters} dead letters?',
+  'revive.text': 'Its handler runs again, with all attempts left.',
   'discard.title': 'Discard {job} of {tube}?',
   'discard.one': 'Discard 1 dead letter?',
   'discard.some': 'Discard {letters} dead letters?',

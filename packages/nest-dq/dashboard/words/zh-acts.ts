@@ -183,6 +183,10 @@ export const zhActs: Readonly<Record<keyof typeof enActs, string>> = {
   'abort.text':
     '任务会被撤销：不再重试，也不会成为死信。处理器会在 5 秒内收到停止请求；若处理器忽略该信号，则会一直执行到结束。已产生的影响不会撤回。此操作无法恢复。',
   'abort.series': '如果这是周期任务的一次执行，周期任务会继续：一分钟内会安排下一次执行。',
+  'revive.title': '重新投递 {tube} 的 {job}？',
+  'revive.one': '重新投递 1 条死信？',
+  'revive.some': '重新投递 {letters} 条死信？',
+  'revive.text': '处理器将重新执行，尝试次数重新计算。',
   'discard.title': '丢弃 {tube} 的 {job}？',
   'discard.one': '丢弃 1 条死信？',
   'discard.some': '丢弃 {letters} 条死信？',

@@ -7,9 +7,9 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
 const ANSWERS: AskParts = {
-  tubes: async () => [],
+  tubes: async () => ({ tubes: [], more: false, away: [] }),
   nodes: async () => [],
-  ledger: async () => ({}),
+  ledger: async () => ({ kind: 'redis', up: true, servers: [], problems: [] }),
   processes: async () => [],
   acts: async () => ({ acts: [] }),
   health: async () => ({ status: 'up' }),
@@ -143,6 +143,25 @@ describe('without a viewer', () => {
     const listener = join(feed);
     await clock.advance(0);
     expect(listener.states).toEqual([60]);
+  });
+});
+
+it('a viewer who comes in an outage gets what an earlier one has seen, with its age', async () => {
+  let isAway = false;
+  const mail = { tube: 'mail', nodes: 1, waiting: 1, due: 0 };
+  const { clock, feed } = feedWith({
+    tubes: async () => ({ tubes: [isAway ? mail : { ...mail, dead: 7 }], more: false, away: [] }),
+  });
+  const first = join(feed);
+  await clock.advance(SECOND);
+  first.end();
+  isAway = true;
+  await clock.advance(MINUTE);
+  const late = join(feed);
+  await clock.advance(0);
+  expect(JSON.parse(late.texts[1]!.split('data: ')[1]!)).toMatchObject({
+    tubes: { tubes: [{ tube: 'mail', dead: 7 }] },
+    asOf: { facts: '2030-01-01T00:00:00.000Z' },
   });
 });
 

@@ -3,7 +3,8 @@ import { toError } from '../errors.js';
 import { withinLimit } from '../time/call-limit.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 import type { StreamedAnswer } from './http.js';
-import type { LivePart } from './wire.js';
+import { keepKnown, type Known } from './last-known.js';
+import type { LivePart, LiveWire } from './wire.js';
 
 /** Pause between two looks. */
 const BETWEEN_LOOKS_MS = 2_000;
@@ -46,6 +47,8 @@ export class LiveFeed {
   private looking = false;
   /** The last message sent; undefined while nobody watches. */
   private latest: string | undefined;
+  /** Outlives the viewers. */
+  private known: Known | undefined;
   private closed = false;
 
   constructor(
@@ -127,7 +130,10 @@ export class LiveFeed {
     const problems = await this.judge(parts);
     const now = new Date(this.now()).toISOString();
     const failed = Object.keys(errors).length > 0;
-    return JSON.stringify({ now, ...parts, problems, ...(failed && { errors }) });
+    // As it is sent, but for Dates, of which it reads none.
+    const state = { now, ...parts, problems, ...(failed && { errors }) } as unknown as LiveWire;
+    this.known = keepKnown(this.known, state);
+    return JSON.stringify(this.known);
   }
 
   /** Each state is complete, so a slow viewer may skip some. */

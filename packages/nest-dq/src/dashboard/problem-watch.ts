@@ -123,9 +123,9 @@ export class ProblemWatch {
       pausedBy: this.pausers(),
       settling,
     });
-    // Of failed runs without a job left there is no trend.
+    // Failing jobs become fewer when they are dead, which is no recovery.
     const counts = found.tubes.flatMap(({ tube, code, jobs }) =>
-      jobs === undefined || (code === 'failing' && jobs === 0) ? [] : [[`${code} ${tube}`, jobs] as const],
+      jobs === undefined || code === 'failing' ? [] : [[`${code} ${tube}`, jobs] as const],
     );
     const jobs = new Map(counts);
     const trends = this.trends.look(clock.now(), jobs);

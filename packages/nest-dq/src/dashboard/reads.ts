@@ -124,8 +124,10 @@ export const READS: Readonly<Record<string, Read>> = {
     query: JOB_FIELDS,
     read: async ({ inspector, options }, query, _, __, showsHeaders) => {
       const { headers, finished, ...rest } = await inspector.explain(jobRef(query, options.prefix));
+      const revokedBy = rest.state === 'revoked' ? await revokeOf(inspector, rest) : undefined;
       return {
         ...withoutLetterPayload(rest),
+        ...(revokedBy && { revokedBy }),
         ...(showsHeaders && headers && { headers }),
         ...(finished && { finished: showsHeaders ? finished : withoutResult(finished) }),
       };
@@ -215,6 +217,19 @@ function spreadIn(query: Input): ForecastSpread | undefined {
 
 function withoutLetterPayload({ deadLetter, ...rest }: Pick<Explanation, 'deadLetter'>): object {
   return { ...rest, ...(deadLetter && { deadLetter: withoutPayload(deadLetter) }) };
+}
+
+/** Acts among which that of a revoked job is looked for. */
+const LATEST_ACTS = 200;
+
+/** The operator's act that revoked a job; undefined if it was older, or not an operator's. */
+async function revokeOf(inspector: DqInspector, { tube, id }: Pick<Explanation, 'tube' | 'id'>) {
+  const { acts } = await inspector.acts({ limit: LATEST_ACTS });
+  const found = acts.find(
+    ({ act, on, count }) =>
+      (act === 'revoke' || act === 'abort') && count > 0 && on.tube === tube && on.id === id,
+  );
+  return found && { act: found.act, by: found.by, at: found.at };
 }
 
 /** Maximum number of tubes in a chart. */

@@ -134,7 +134,11 @@ export type DeadLetterWire = AsJson<Omit<DeadLetter, 'payload' | 'encoded'>>;
 
 /** `GET api/job?…` with a `JobRefWire`. Headers and the result only for viewers who may see payloads, and not with `redact`. */
 export type ExplanationWire = AsJson<Omit<ExplainedJob, 'deadLetter'>> &
-  AsJson<ExplanationReason> & { readonly deadLetter?: DeadLetterWire };
+  AsJson<ExplanationReason> & {
+    readonly deadLetter?: DeadLetterWire;
+    /** The operator's act that revoked it, if it is among the latest ones. */
+    readonly revokedBy?: Pick<ActWire, 'act' | 'by' | 'at'>;
+  };
 /**
  * `GET api/job/payload?…` with a `JobRefWire`, and `GET api/tubes/:tube/dead/:id/payload`: what `redact` returned. All fields
  * are absent for a job without a payload.
@@ -243,7 +247,7 @@ export type ActPageWire = AsJson<ActPage>;
 /** One of these acts. */
 export type ActWire = AsJson<ActView>;
 
-/** `GET api/live`: the data of each event `state`. A part that couldn't be read is null, and `errors` says why. */
+/** `GET api/live`: the data of each event `state`. A part that was never read is null; `errors` says why one couldn't be read now. */
 export interface LiveWire {
   /** The server's time. */
   readonly now: string;
@@ -257,6 +261,20 @@ export interface LiveWire {
   /** Problems, worst first. */
   readonly problems: ProblemsWire;
   readonly errors?: { readonly [Part in LivePart]?: string };
+  /**
+   * When the values were read that stand in for what couldn't be, by the server's time. What is absent is fresh. The server
+   * remembers what it read while somebody watched.
+   */
+  readonly asOf?: {
+    /** Counts of the nodes, by tube. */
+    readonly tubes?: Readonly<Record<string, string>>;
+    /** Facts of the ledger about tubes: dead letters, pauses, limits, listed jobs, consumers. */
+    readonly facts?: string;
+    /** By endpoint. */
+    readonly nodes?: Readonly<Record<string, string>>;
+    readonly ledger?: string;
+    readonly processes?: string;
+  };
 }
 /** The parts of the state that may be missing. */
 export type LivePart = 'tubes' | 'nodes' | 'ledger' | 'processes' | 'health' | 'acts';

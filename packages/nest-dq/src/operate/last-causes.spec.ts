@@ -82,7 +82,9 @@ describe('the last causes', () => {
     look(2, [], { cluster: DOWN });
     const settling = problem('c', 'settling', { level: 'note' });
     const unsure = [problem('a', 'settling', { level: 'note' }), settling];
-    expect(look(3, unsure, { settling: true })).toEqual([{ ...lost, asOf: new Date(1) }, settling]);
+    expect(look(3, unsure, { settling: true })).toEqual([lost, settling]);
+    const more = problem('a', 'settling', { level: 'note', jobs: 400, due: 7 });
+    expect(look(3, [more], { settling: true })).toEqual([{ ...lost, jobs: 400, due: 7 }]);
     expect(look(4, [], { settling: true })).toEqual([{ ...lost, asOf: new Date(1) }]);
     expect(look(5, [lost])).toEqual([lost]);
   });

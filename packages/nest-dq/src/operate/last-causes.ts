@@ -43,7 +43,7 @@ export class LastCauses {
       const isSettling = settling && OF_CONSUMERS.has(problem.code) && (!code || code === 'settling');
       if (!isBlind(tube) && !isSettling) this.last.delete(tube);
       else {
-        kept.push(problem);
+        kept.push(isBlind(tube) ? problem : withPresent(problem, present.get(tube)));
         present.delete(tube);
       }
     }
@@ -64,6 +64,15 @@ export class LastCauses {
       ...(more > 0 && { moreTubes: more }),
     };
   }
+}
+
+/** Its last known cause with present counts: only the consumers aren't known again yet. */
+function withPresent(problem: TubeProblem, present: TubeProblem | undefined): TubeProblem {
+  if (!present) return problem;
+  const { asOf: _asOf, ...cause } = problem;
+  const { jobs, due, dead, oldestDue } = present;
+  const counts = { jobs, due, dead, oldestDue };
+  return { ...cause, ...Object.fromEntries(Object.entries(counts).filter(([, each]) => each !== undefined)) };
 }
 
 /** Whether a part of what a tube is judged by is unknown. */

@@ -292,6 +292,7 @@ describe('the problem of a tube', () => {
       [{ tubes: [{ tube: 'mail', running, concurrency: 5 }] }] as unknown as readonly ProcessView[];
     const busy = { processes: [...load(5), ...load(5)] };
     expect(tubeProblem(late(), busy)).toMatchObject({ code: 'slots-full', running: 10, most: 10 });
+    expect(tubeProblem(late({ watching: 0 }), busy)).toMatchObject({ code: 'slots-full' });
     expect(tubeProblem(late(), { processes: load(4) })).toMatchObject({ code: 'behind' });
     const rate = { rate: 10, per: 1_000, burst: 1 };
     expect(tubeProblem(late({ limits: rate }))).toMatchObject({ code: 'rate-limited', most: 10, per: 1_000 });

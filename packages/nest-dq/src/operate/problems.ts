@@ -378,13 +378,16 @@ function pauseOf({ tube, paused }: TubeView, facts: ProblemFacts): Finding {
 }
 
 /** Jobs without a consumer wait forever, so they are a problem even before they're due. Without the ledger, consumers are unknown. */
-function unconsumed(tube: TubeView, { settling }: ProblemFacts): Finding | undefined {
+function unconsumed(tube: TubeView, facts: ProblemFacts): Finding | undefined {
+  const { settling } = facts;
   const { waiting = 0, consumers, watching, overdueFor = 0 } = tube;
   const due = dueOf(tube) ?? 0;
   if (consumers === undefined || watching !== 0 || waiting + due === 0) return undefined;
   if (settling) return overdueFor > SOON_MS ? { code: 'settling', level: 'note' } : undefined;
   if (consumers === 0)
     return { code: 'no-consumer', level: overdueFor >= LONG_UNCONSUMED_MS ? 'failure' : 'warning' };
+  const { running, most } = slotsOf(tube, facts);
+  if (most > 0 && running >= most) return undefined; // full processes watch no node
   return overdueFor > SOON_MS ? { code: 'not-reserving', level: 'warning' } : undefined;
 }
 
@@ -404,19 +407,24 @@ function failing({ tube }: TubeView, { runs }: ProblemFacts): Finding | undefine
   };
 }
 
-function late(tube: TubeView, { processes, tubes }: ProblemFacts): Finding | undefined {
+function late(tube: TubeView, facts: ProblemFacts): Finding | undefined {
   if ((tube.overdueFor ?? 0) <= SOON_MS) return undefined;
   const { limits } = tube;
   const level = 'warning';
   if (limits?.concurrency !== undefined && (limits.running ?? 0) >= limits.concurrency)
     return { code: 'limited', level, running: limits.running!, most: limits.concurrency };
-  const loads = (processes ?? []).flatMap((each) => each.tubes.filter((load) => load.tube === tube.tube));
-  const sum = (name: 'running' | 'concurrency') => loads.reduce((total, load) => total + load[name], 0);
-  const [running, most] = [sum('running'), sum('concurrency')];
+  const { running, most } = slotsOf(tube, facts);
   if (most > 0 && running >= most) return { code: 'slots-full', level, running, most };
   if (limits?.rate !== undefined) return { code: 'rate-limited', level, most: limits.rate, per: limits.per! };
   if (limits?.perGroup !== undefined) return { code: 'group-limited', level, most: limits.perGroup };
-  return { code: (tubes?.away.length ?? 0) > 0 ? 'nodes-away' : 'behind', level };
+  return { code: (facts.tubes?.away.length ?? 0) > 0 ? 'nodes-away' : 'behind', level };
+}
+
+/** The slots of a tube in all processes, and how many of them are in use. */
+function slotsOf({ tube }: TubeView, { processes }: ProblemFacts): { running: number; most: number } {
+  const loads = (processes ?? []).flatMap((each) => each.tubes.filter((load) => load.tube === tube));
+  const sum = (name: 'running' | 'concurrency') => loads.reduce((total, load) => total + load[name], 0);
+  return { running: sum('running'), most: sum('concurrency') };
 }
 
 /** The list of what waits counts jobs; nodes count copies. Undefined if neither answered. */

@@ -1,31 +1,30 @@
-// The last known facts about the cluster: they stay until newer ones replace them.
-import type { LiveWire, NodesWire, TubeWire } from '../../src/dashboard/wire.js';
+// The last known facts about the cluster: they stay until newer ones replace them. The server keeps them for whoever opens a page
+// in an outage, and the page for as long as it is open, whichever process it hears from.
+import type { LiveWire, NodesWire, TubeWire } from './wire.js';
 
 type Tubes = NonNullable<LiveWire['tubes']>;
 
 /** A live state in which the last known values stand in for what couldn't be read. */
-export interface Known extends LiveWire {
-  /** When the values that stand in were read, by the server's time. What is absent is fresh. */
-  readonly asOf: {
-    /** Counts of the nodes, by tube. */
-    readonly tubes?: Readonly<Record<string, string>>;
-    /** Facts of the ledger about tubes: dead letters, pauses, limits, listed jobs, consumers. */
-    readonly facts?: string;
-    /** By endpoint. */
-    readonly nodes?: Readonly<Record<string, string>>;
-    readonly ledger?: string;
-    readonly processes?: string;
-  };
-}
+export type Known = LiveWire & Required<Pick<LiveWire, 'asOf'>>;
 
 /** Adds a new state to what is known. */
 export function keepKnown(last: Known | undefined, next: LiveWire): Known {
-  if (!last) return { ...next, asOf: {} };
+  const { asOf: given = {} } = next;
+  if (!last) return { ...next, asOf: given };
   const { now, asOf } = last;
   const tubes = tubesOf(last, next);
   const nodes = nodesOf(last, next);
   const lacksProcesses = next.processes === null && last.processes !== null;
   const isDown = next.ledger?.up !== true && last.ledger !== null;
+  const agesOf = (names: readonly string[], before: Readonly<Record<string, string>> | undefined) =>
+    Object.fromEntries(names.map((name) => [name, before?.[name] ?? now]));
+  const ages = {
+    tubes: { ...agesOf(tubes.old, asOf.tubes), ...given.tubes },
+    facts: given.facts ?? (tubes.lackFacts ? (asOf.facts ?? now) : undefined),
+    nodes: { ...agesOf(nodes.old, asOf.nodes), ...given.nodes },
+    ledger: given.ledger ?? (isDown ? (asOf.ledger ?? now) : undefined),
+    processes: given.processes ?? (lacksProcesses ? (asOf.processes ?? now) : undefined),
+  };
   return {
     ...next,
     tubes: tubes.list,
@@ -34,17 +33,9 @@ export function keepKnown(last: Known | undefined, next: LiveWire): Known {
     processes: next.processes ?? last.processes,
     health: next.health ?? last.health,
     acts: next.acts ?? last.acts,
-    asOf: {
-      ...(tubes.old.length > 0 && {
-        tubes: Object.fromEntries(tubes.old.map((tube) => [tube, asOf.tubes?.[tube] ?? now])),
-      }),
-      ...(tubes.lackFacts && { facts: asOf.facts ?? now }),
-      ...(nodes.old.length > 0 && {
-        nodes: Object.fromEntries(nodes.old.map((node) => [node, asOf.nodes?.[node] ?? now])),
-      }),
-      ...(isDown && { ledger: asOf.ledger ?? now }),
-      ...(lacksProcesses && { processes: asOf.processes ?? now }),
-    },
+    asOf: Object.fromEntries(
+      Object.entries(ages).filter(([, age]) => age !== undefined && Object.keys(age).length > 0),
+    ),
   };
 }
 
@@ -84,7 +75,10 @@ function withCounts(tube: TubeWire, { waiting, due, running, watching, copies }:
   return { ...known, ...tube };
 }
 
-/** The ledger knows these, and it alone; nodes also count due copies of jobs that are over. */
+/**
+ * The ledger knows these, and it alone. Nodes also count due copies of jobs that are over, so what is due is what was, and what has
+ * left the waiting jobs since.
+ */
 function withFacts(tube: TubeWire, before: TubeWire): TubeWire {
   const { dead, paused, limits, listed = 0, overdue, retrying, oldestDue, overdueFor, consumers } = before;
   const facts = {
@@ -98,7 +92,9 @@ function withFacts(tube: TubeWire, before: TubeWire): TubeWire {
     overdueFor,
     consumers,
   };
-  return { ...facts, ...tube, ...(listed > 0 && before.due !== undefined && { due: before.due }) };
+  if (listed === 0 || before.due === undefined) return { ...facts, ...tube };
+  const cameDue = Math.max(0, (before.waiting ?? 0) - (tube.waiting ?? before.waiting ?? 0));
+  return { ...facts, ...tube, due: before.due + cameDue };
 }
 
 function nodesOf(

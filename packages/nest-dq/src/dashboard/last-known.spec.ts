@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { LiveWire, NodesWire, TubeWire } from '../../src/dashboard/wire.js';
-import { keepKnown } from './known.js';
+import { keepKnown } from './last-known.js';
+import type { LiveWire, NodesWire, TubeWire } from './wire.js';
 
 const FIRST = '2030-01-01T00:00:00.000Z';
 const SECOND = '2030-01-01T00:00:02.000Z';
@@ -52,11 +52,15 @@ describe('what is known', () => {
     expect([back.tubes!.tubes, back.asOf]).toEqual([[resumed], {}]);
   });
 
-  it('keeps how many listed jobs were due, as nodes also count copies of jobs that are over', () => {
+  it('counts listed jobs as due that were, or have left the waiting ones, as nodes also count copies of jobs that are over', () => {
     const listed = { ...MAIL, due: 1, listed: 6, overdue: 1 };
     const first = keepKnown(undefined, state(FIRST, { tubes: tubes([listed]) }));
     const bare = { tube: 'mail', nodes: 3, waiting: 5, due: 6 };
-    expect(keepKnown(first, state(SECOND, { tubes: tubes([bare]) })).tubes!.tubes).toEqual([listed]);
+    const second = keepKnown(first, state(SECOND, { tubes: tubes([bare]) }));
+    expect(second.tubes!.tubes).toEqual([listed]);
+    const later = { ...bare, waiting: 2, due: 9 };
+    const third = keepKnown(second, state(THIRD, { tubes: tubes([later]) }));
+    expect(third.tubes!.tubes).toEqual([{ ...listed, waiting: 2, due: 4 }]);
   });
 
   it('keeps the counts of the nodes of a tube that they counted too slowly, with their age, and what the ledger says', () => {
@@ -70,6 +74,17 @@ describe('what is known', () => {
     expect(third.tubes!.tubes).toEqual([{ ...kept, ...slow }]);
     expect([second.asOf, third.asOf]).toEqual([{ tubes: { mail: FIRST } }, { tubes: { mail: FIRST } }]);
     expect(keepKnown(third, state(THIRD, { tubes: tubes([resumed]) })).asOf).toEqual({});
+  });
+
+  it('takes over what another process remembers, with its age, and keeps what that one does not know', () => {
+    const bare = tubes([{ tube: 'mail', nodes: 3, waiting: 4, due: 1 }]);
+    const whole = state(FIRST, { tubes: tubes([MAIL]) });
+    const server = keepKnown(keepKnown(undefined, whole), state(SECOND, { tubes: bare }));
+    const fresh = keepKnown(undefined, server);
+    expect([fresh.tubes!.tubes[0]!.dead, fresh.asOf]).toEqual([2, { facts: FIRST }]);
+    expect(keepKnown(fresh, { ...server, now: THIRD }).asOf).toEqual({ facts: FIRST });
+    const restarted = keepKnown(fresh, state(THIRD, { tubes: bare }));
+    expect([restarted.tubes!.tubes[0]!.dead, restarted.asOf]).toEqual([2, { facts: FIRST }]);
   });
 
   it('keeps tubes that only nodes have that are away', () => {
