@@ -188,7 +188,26 @@ describe.each(EACH_REDIS)('the presence in %s', (_name, cluster) => {
     await at.inspect.pexpire('{:}::elected', 1);
     await eventually('the other is elected', () => other.elected);
     expect(await idsOf(presence)).toEqual(['other elected']);
-    expect(await at.inspect.hkeys('{:}::processes')).toEqual(['other']);
+    expect((await presence.gone()).map(({ record }) => record.id)).toEqual(['dead']);
+  });
+
+  it('remembers the last twenty that fell silent, but none that said goodbye', async () => {
+    const presence = presenceOfProcess();
+    const ended = new Known('ended');
+    await (
+      await joined(presence, ended)
+    )();
+    const record = (n: number) => JSON.stringify({ id: `dead-${n}`, ...RECORD });
+    for (let n = 0; n < 25; n++) {
+      await at.inspect.zadd('{:}::seen', 1_000 + n, `dead-${n}`);
+      await at.inspect.hset('{:}::processes', `dead-${n}`, record(n));
+    }
+    const gone = await presence.gone();
+    expect(gone.map((each) => each.record.id)).toEqual(
+      Array.from({ length: 20 }, (_, i) => `dead-${24 - i}`),
+    );
+    expect(gone[0]).toMatchObject({ at: 1_024 - 15_000, elected: false });
+    expect(await at.inspect.hlen('{:}::processes')).toBe(20);
   });
 
   it('elects another in the place of one that yields, and one of those that yield if all do', async () => {
@@ -216,10 +235,11 @@ describe.each(EACH_REDIS)('the presence in %s', (_name, cluster) => {
     const presence = presenceOfProcess();
     await joined(presence, new Known('a'));
     await presence.markDrained('n1:1', true);
-    for (const name of ['seen', 'processes', 'settings', 'elected']) {
+    const [SOON, DAY] = [15_000, 86_400_000];
+    for (const [name, most] of Object.entries({ seen: DAY, processes: DAY, settings: SOON, elected: SOON })) {
       const left = await at.inspect.pttl(`{:}::${name}`);
       expect(left).toBeGreaterThan(0);
-      expect(left).toBeLessThanOrEqual(15_000);
+      expect(left).toBeLessThanOrEqual(most);
     }
     expect(await at.inspect.pttl('{:}::drained')).toBe(-1);
   });

@@ -3,11 +3,14 @@ import { Badge } from '../parts/badge.js';
 import { AsOf } from '../parts/old.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
+import { knownAt } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import { t } from '../words/language.js';
-import { count } from '../words/say.js';
+import { count, time } from '../words/say.js';
 
 const MAX_TUBES = 20;
+/** A process reports every 5 s. */
+const SILENT_MS = 9_000;
 
 /** The processes of the cluster, and what they run. */
 export function Processes({
@@ -32,13 +35,16 @@ export function Processes({
           {
             head: t('process'),
             place: 'lead',
-            cell: ({ host, pid, elected, consumes, cluster, toRepair }) => (
+            cell: ({ host, pid, elected, consumes, cluster, toRepair, toldAt }) => (
               <>
                 <span class="long">
                   {host}:{pid}
                 </span>{' '}
                 {cluster} {elected && <Badge tone="accent">{t('process.elected')}</Badge>}{' '}
                 {!consumes && <Badge tone="calm">{t('process.produces')}</Badge>}{' '}
+                {knownAt.value - Date.parse(toldAt) > SILENT_MS && asOf === undefined && (
+                  <Badge tone="warn">{t('process.silent', { time: time(Date.parse(toldAt)) })}</Badge>
+                )}{' '}
                 {toRepair !== undefined && (
                   <Badge tone="warn">{t('process.repairs', { jobs: count(toRepair) })}</Badge>
                 )}

@@ -45,6 +45,7 @@ const CLUSTER_LINKS: Readonly<Record<ClusterProblemWire['code'], string>> = {
   'too-few-nodes': 'runbook.md#dqtoofewnodes',
   'refused-keys': 'security.md#to-change-keys',
   'lost-jobs': 'runbook.md#dqjobslost',
+  'silent-processes': 'processes.md',
   'node-down': 'runbook.md#dqnodedown',
   'ledger-unfit': 'production.md',
   'unreadable-jobs': 'repair.md',

@@ -406,6 +406,7 @@ export const enPages = {
   'binlog.none': 'none',
   'processes.none': 'No process has reported yet.',
   'process.elected': 'leader',
+  'process.silent': 'silent since {time}',
   'process.produces': 'producer only',
   'process.repairs': 'repairing copies, about {jobs} left',
   'process.since': 'Started',

@@ -402,6 +402,7 @@ export const zhPages: Readonly<Record<keyof typeof enPages, string>> = {
   'binlog.none': '无',
   'processes.none': '没有进程上报状态。',
   'process.elected': '领导者',
+  'process.silent': '自 {time} 起失联',
   'process.produces': '仅生产',
   'process.repairs': '正在修复副本，约剩 {jobs} 个任务',
   'process.since': '启动时间',

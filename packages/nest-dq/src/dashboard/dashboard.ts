@@ -99,6 +99,7 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
       recentRuns: () => inspector.recentRuns(),
       unequal: () => this.runtime.process.unequalFacts,
       series: () => inspector.seriesStates(),
+      gone: () => inspector.goneProcesses(),
     });
     this.feed = new LiveFeed(ask, now, systemClock, (parts) => watch.judge(parts as WatchedParts));
     if (this.open) {

@@ -34,6 +34,7 @@ function watching(more: Partial<ProblemWatchParts> = {}) {
       return more.acts ? more.acts(limit) : { acts: [] };
     },
     series: async () => (more.series ? more.series() : []),
+    gone: async () => [],
     recentRuns: async () => {
       asked.recentRuns++;
       return more.recentRuns ? more.recentRuns() : new Map();

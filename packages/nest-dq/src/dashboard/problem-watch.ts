@@ -51,6 +51,7 @@ export interface ProblemWatchParts {
   /** Settings that differ in other processes. */
   readonly unequal: () => readonly UnequalFacts[];
   readonly series: () => Promise<readonly SeriesView[]>;
+  readonly gone: () => Promise<readonly ProcessView[]>;
 }
 
 /** Finds what is wrong in successive looks at a cluster, and remembers what one look can't show. */
@@ -59,6 +60,7 @@ export class ProblemWatch {
   private readonly slow: readonly Slow[];
   private runs: ReadonlyMap<string, RecentRuns> = new Map();
   private series: readonly SeriesView[] = [];
+  private gone: readonly ProcessView[] = [];
   /** By tube and start of the pause. */
   private readonly pausedBy = new Map<string, string>();
   private asked: ReadonlyMap<string, TubeView> = new Map();
@@ -80,6 +82,11 @@ export class ProblemWatch {
         clock,
         () => true,
         async () => void (this.series = await parts.series()),
+      ),
+      new Slow(
+        clock,
+        () => true,
+        async () => void (this.gone = await parts.gone()),
       ),
       new Slow(
         clock,
@@ -117,6 +124,7 @@ export class ProblemWatch {
       tubes: counted,
       ledger,
       processes,
+      gone: this.gone,
       unequal: unequal(),
       runs: this.runs,
       series: this.series,

@@ -31,6 +31,11 @@ export class LocalPresence implements Presence {
     return Promise.resolve(all);
   }
 
+  /** All members share one process. */
+  gone(): Promise<PresentProcess[]> {
+    return Promise.resolve([]);
+  }
+
   markDrained(endpoint: string, drained: boolean): Promise<boolean> {
     const changes = this.drained.has(endpoint) !== drained;
     if (drained) this.drained.add(endpoint);

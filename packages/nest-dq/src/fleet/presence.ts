@@ -7,6 +7,8 @@ import type { LimitChange, LimitChanges } from './limit-changes.js';
 export const ANNOUNCE_EVERY_MS = 5_000;
 /** A process silent for this long is gone. Ledger time. */
 export const GONE_AFTER_MS = 15_000;
+/** The latest processes that ended without a goodbye are remembered: this many, while any process announces itself once a day. */
+export const MAX_GONE = 20;
 /** Maximum number of processes shown. */
 export const MAX_PROCESSES = 1_000;
 
@@ -19,6 +21,11 @@ export interface Presence {
   join(member: Member): () => Promise<void>;
   /** Resolves with the current processes: at most `MOST_PROCESSES`, latest announcement first. Rejects with `DQ_LEDGER_DOWN`. */
   all(): Promise<PresentProcess[]>;
+  /**
+   * Resolves with the latest processes that fell silent without a goodbye: killed, frozen, or cut off. At most `MAX_GONE`, the last
+   * one first. One that announces itself again is present. Rejects with `DQ_LEDGER_DOWN`.
+   */
+  gone(): Promise<PresentProcess[]>;
   /**
    * Marks a node as drained, or removes the mark. This process learns it at once, and the others with their next news. Resolves
    * with true if that changed something. Rejects with `DQ_LEDGER_DOWN`.

@@ -3,6 +3,7 @@ import { withinLimit } from '../time/call-limit.js';
 import {
   ANNOUNCE_EVERY_MS,
   GONE_AFTER_MS,
+  MAX_GONE,
   MAX_PROCESSES,
   type Member,
   type Presence,
@@ -30,7 +31,7 @@ const TOGETHER = 50;
 /**
  * The keys, in the order of KEYS. All of them are in one slot.
  *
- *  1. `seen`       a sorted set: the ids of processes by the time at which each is gone
+ *  1. `seen`       a sorted set: the ids of processes by the time at which each is gone; the latest that are gone stay
  *  2. `processes`  a hash: the JSON of each process's record by its id
  *  3. `settings`   a sorted set: the strings of settings by the time at which nobody has had each for long enough
  *  4. `drained`    a sorted set: the endpoints of drained nodes by the time of their mark. It never expires
@@ -42,17 +43,24 @@ const NAMES = ['seen', 'processes', 'settings', 'drained', 'elected', 'yielding'
 
 const SHARED: string = `${RECORD}
 local ${NAMES.join(', ').toUpperCase()} = ${NAMES.map((_, i) => `KEYS[${i + 1}]`).join(', ')}
-local GONE_AFTER, MOST = ${GONE_AFTER_MS}, 100
+local GONE_AFTER, MOST, DAY = ${GONE_AFTER_MS}, 100, 86400000
 local id = args[1]
 
 -- Removes some expired entries. The last ranks of the reversed order have the earliest times.
-local function purge(key, hash)
+local function purge(key)
   local found = call('ZREVRANGE', key, -MOST, -1, 'WITHSCORES')
   for i = 1, #found, 2 do
-    if tonumber(found[i + 1]) <= now then
-      call('ZREM', key, found[i])
-      if hash then call('HDEL', hash, found[i]) end
-    end
+    if tonumber(found[i + 1]) <= now then call('ZREM', key, found[i]) end
+  end
+end
+
+-- Forgets some processes that are gone, all but the latest.
+local function forget()
+  local gone = call('ZCOUNT', SEEN, '-inf', now)
+  if gone <= ${MAX_GONE} then return end
+  for _, each in ipairs(call('ZREVRANGE', SEEN, -math.min(gone - ${MAX_GONE}, MOST), -1)) do
+    call('ZREM', SEEN, each)
+    call('HDEL', PROCESSES, each)
   end
 end
 `;
@@ -64,16 +72,17 @@ export const PRESENCE_SCRIPTS = {
    * endpoints, and some of the differing settings of others. A process that yields is elected only if all others yield too.
    */
   'dq:announce': `${SHARED}
-purge(SEEN, PROCESSES)
+forget()
 purge(SETTINGS)
 purge(YIELDING)
 call('ZADD', SEEN, now + GONE_AFTER, id)
 call('HSET', PROCESSES, id, args[2])
 call('ZADD', SETTINGS, now + GONE_AFTER, args[3])
 if args[4] == 1 then call('ZADD', YIELDING, now + GONE_AFTER, id) else call('ZREM', YIELDING, id) end
-for _, key in ipairs({ SEEN, PROCESSES, SETTINGS, YIELDING }) do call('PEXPIRE', key, GONE_AFTER) end
+for _, key in ipairs({ SETTINGS, YIELDING }) do call('PEXPIRE', key, GONE_AFTER) end
+for _, key in ipairs({ SEEN, PROCESSES }) do call('PEXPIRE', key, DAY) end
 local elected = call('GET', ELECTED)
-local gives_way = args[4] == 1 and call('ZCOUNT', SEEN, '-inf', '+inf') > call('ZCOUNT', YIELDING, '-inf', '+inf')
+local gives_way = args[4] == 1 and call('ZCOUNT', SEEN, now, '+inf') > call('ZCOUNT', YIELDING, '-inf', '+inf')
 if gives_way and (not elected or elected == id) then
   call('PEXPIRE', ELECTED, 0)
   elected = ''
@@ -100,13 +109,21 @@ return reply
 
   /** Reply: the id of the leader or an empty string; then the id of each process, and when it will be gone. */
   'dq:processes': `${SHARED}
-purge(SEEN, PROCESSES)
 push(call('GET', ELECTED) or '')
 local found = call('ZREVRANGE', SEEN, 0, ${MAX_PROCESSES - 1}, 'WITHSCORES')
 for i = 1, #found, 2 do
   -- A time later than any announcement sets was written by another program.
   if tonumber(found[i + 1]) > now then push(found[i], math.min(tonumber(found[i + 1]), now + GONE_AFTER)) end
 end
+return reply
+`,
+
+  /** Reply: the id of each process that is gone without having withdrawn, the last one first, and when it was. */
+  'dq:gone': `${SHARED}
+forget()
+local gone = call('ZCOUNT', SEEN, '-inf', now)
+local found = gone == 0 and {} or call('ZREVRANGE', SEEN, -gone, ${MAX_GONE - 1} - gone, 'WITHSCORES')
+for i = 1, #found, 2 do push(found[i], tonumber(found[i + 1])) end
 return reply
 `,
 
@@ -221,7 +238,15 @@ export class RedisPresence implements Presence {
 
   async all(): Promise<PresentProcess[]> {
     const reply = await this.call('dq:processes', []);
-    const elected = reply.text();
+    return this.read(reply, reply.text());
+  }
+
+  async gone(): Promise<PresentProcess[]> {
+    return this.read(await this.call('dq:gone', []), '');
+  }
+
+  /** Reads the records of processes from the rest of a reply: their ids, and when each is gone. */
+  private async read(reply: ScriptReply, elected: string): Promise<PresentProcess[]> {
     const found: { readonly id: string; readonly at: number }[] = [];
     while (!reply.ended) found.push({ id: reply.text(), at: reply.number() - GONE_AFTER_MS });
     const present: PresentProcess[] = [];

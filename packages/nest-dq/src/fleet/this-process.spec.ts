@@ -169,6 +169,7 @@ describe('ThisProcess', () => {
       markDrained: (...mark) => presence.markDrained(...mark),
       changeLimits: (...change) => presence.changeLimits(...change),
       drainedNodes: () => (fails ? Promise.reject(new Error('away')) : presence.drainedNodes()),
+      gone: () => presence.gone(),
       all: () => presence.all(),
     };
     const drained = () => world.cluster.nodes.filter((node) => node.drained).map((node) => node.endpoint);
@@ -250,6 +251,7 @@ describe('ThisProcess', () => {
       markDrained: (...mark) => presence.markDrained(...mark),
       changeLimits: (...change) => presence.changeLimits(...change),
       drainedNodes: () => presence.drainedNodes(),
+      gone: () => presence.gone(),
       all: async () => {
         if (fails) throw new Error('away');
         return presence.all();

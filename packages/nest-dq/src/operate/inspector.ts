@@ -38,7 +38,7 @@ import {
   type TubeHistory,
 } from './history-view.js';
 import { viewOfNode, type NodeView } from './node-view.js';
-import { processesOf, type ProcessView } from './processes.js';
+import { goneProcesses, processesOf, type ProcessView } from './processes.js';
 import { recentRuns, type RecentRuns } from './recent-runs.js';
 import { viewsOfSeries, type SeriesView } from './series-view.js';
 import { viewOfTube, viewOfTubes, type TubeList, type TubeView } from './tube-view.js';
@@ -116,6 +116,12 @@ export abstract class DqInspector {
    * died is shown for 15 s. Rejects with `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
    */
   abstract processes(): Promise<ProcessView[]>;
+
+  /**
+   * Resolves with the processes that fell silent without a goodbye within the last day: killed, frozen, or cut off from Redis. At
+   * most 20, the last one first; `toldAt` is when each was last heard of. Rejects with `DQ_LEDGER_DOWN`.
+   */
+  abstract goneProcesses(): Promise<ProcessView[]>;
 
   /**
    * Resolves with what happened by minute, in all processes, within the last two days; empty minutes are left out. The counts are
@@ -271,6 +277,10 @@ export class ClusterInspector extends DqInspector {
 
   override processes(): Promise<ProcessView[]> {
     return processesOf(this.parts.presence);
+  }
+
+  override goneProcesses(): Promise<ProcessView[]> {
+    return goneProcesses(this.parts.presence);
   }
 
   private async allSeries(times?: number): Promise<SeriesView[]> {

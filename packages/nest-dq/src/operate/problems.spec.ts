@@ -23,6 +23,7 @@ function facts(more: Partial<ProblemFacts> = {}): ProblemFacts {
     tubes: null,
     ledger: LEDGER,
     processes: [],
+    gone: [],
     unequal: [],
     runs: new Map(),
     series: [],
@@ -171,6 +172,17 @@ describe('problems of a cluster', () => {
     expect(ofHealth({ nodes, nodesSince })[0]).toMatchObject({ since: new Date(2) });
   });
 
+  it('are processes that fell silent, for ten minutes, unless Redis was away', () => {
+    const process = (pid: number, silentFor: number) =>
+      ({ host: 'web', pid, toldAt: new Date(NOW - silentFor), tubes: [] }) as unknown as ProcessView;
+    const processes = [process(1, 5_000), process(2, 9_500)];
+    const gone = [process(3, 60_000), process(4, 600_000)];
+    const found = (more: Partial<ProblemFacts>) => problemsOf(facts({ processes, gone, ...more })).cluster;
+    const silent = { code: 'silent-processes', level: 'warning', processes: ['web:2', 'web:3'] };
+    expect(found({})).toEqual([{ ...silent, since: new Date(NOW - 60_000) }]);
+    expect(found({ settling: true })).toEqual([]);
+  });
+
   it('come in the order of their severity', () => {
     const found = ofHealth(
       {
@@ -201,7 +213,12 @@ describe('problems of a cluster', () => {
   });
 
   it('lost jobs are those of the process that found most, as all find the same', () => {
-    const processes = [{ lost: 2 }, { lost: 5 }, {}] as unknown as readonly ProcessView[];
+    const toldAt = new Date(NOW);
+    const processes = [
+      { lost: 2, toldAt },
+      { lost: 5, toldAt },
+      { toldAt },
+    ] as unknown as readonly ProcessView[];
     expect(ofHealth({}, { processes })).toEqual([{ code: 'lost-jobs', level: 'warning', count: 5 }]);
   });
 
@@ -289,7 +306,9 @@ describe('the problem of a tube', () => {
     const limits = { concurrency: 2, running: 2 };
     expect(tubeProblem(late({ limits }))).toMatchObject({ code: 'limited', running: 2, most: 2 });
     const load = (running: number) =>
-      [{ tubes: [{ tube: 'mail', running, concurrency: 5 }] }] as unknown as readonly ProcessView[];
+      [
+        { toldAt: new Date(NOW), tubes: [{ tube: 'mail', running, concurrency: 5 }] },
+      ] as unknown as readonly ProcessView[];
     const busy = { processes: [...load(5), ...load(5)] };
     expect(tubeProblem(late(), busy)).toMatchObject({ code: 'slots-full', running: 10, most: 10 });
     expect(tubeProblem(late({ watching: 0 }), busy)).toMatchObject({ code: 'slots-full' });

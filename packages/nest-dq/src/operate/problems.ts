@@ -19,6 +19,10 @@ const LONG_UNCONSUMED_MS = 300_000;
 /** A tube fails if more than this share of its runs does, and at least this number. The alert uses the same limits. */
 const FAILING_SHARE = 0.2;
 const FAILING_LEAST = 10;
+/** A process announces itself every 5 s. */
+const SILENT_MS = 9_000;
+/** A process that is gone is a problem for this long: then its jobs have run elsewhere. */
+const LONG_GONE_MS = 600_000;
 /** The worst ones that are listed. */
 export const MAX_TUBES = 50;
 
@@ -57,6 +61,8 @@ export type ClusterProblem = {
   /** Names of keys that mean other bytes in other processes. */
   | { readonly code: 'refused-keys'; readonly keys: readonly string[] }
   | { readonly code: 'lost-jobs'; readonly count: number; readonly tube?: string; readonly id?: string }
+  /** Processes that fell silent without a goodbye, as `host:pid`: killed, frozen, or cut off. */
+  | { readonly code: 'silent-processes'; readonly processes: readonly string[] }
   /** Its jobs run from their copies on other nodes. */
   | ({ readonly code: 'node-down'; readonly up: number; readonly total: number } & AwayNode)
   /** Settings of the servers because of which jobs may run twice, each once. */
@@ -149,6 +155,8 @@ export interface ProblemFacts {
   readonly tubes: TubeList | null;
   readonly ledger: LedgerView | null;
   readonly processes: readonly ProcessView[] | null;
+  /** Processes that are gone without a goodbye. */
+  readonly gone: readonly ProcessView[];
   /** Settings that differ in other processes. */
   readonly unequal: readonly UnequalFacts[];
   /** Recent runs, by tube. */
@@ -214,6 +222,7 @@ const RANKS: readonly ClusterProblem['code'][] = [
   'other-ledger',
   'refused-keys',
   'lost-jobs',
+  'silent-processes',
   'node-down',
   'ledger-unfit',
   'unreadable-jobs',
@@ -297,8 +306,22 @@ function awayNode([node, reason]: readonly [endpoint: string, reason: string]): 
   return { node, cause, ...(cause === 'other' && { reason }) };
 }
 
-function otherProblems({ health, processes, unequal }: ProblemFacts): ClusterProblem[] {
-  const problems: ClusterProblem[] = [];
+/** Just after an outage of the ledger, processes haven't announced themselves again. */
+function silentProcesses({ processes, gone, now, settling }: ProblemFacts): ClusterProblem[] {
+  if (settling) return [];
+  const silent = [...(processes ?? []), ...gone].filter(({ toldAt }) => {
+    const silentFor = now - toldAt.getTime();
+    return silentFor > SILENT_MS && silentFor < LONG_GONE_MS;
+  });
+  if (silent.length === 0) return [];
+  const since = new Date(Math.min(...silent.map(({ toldAt }) => toldAt.getTime())));
+  const names = silent.map(({ host, pid }) => `${host}:${pid}`);
+  return [{ code: 'silent-processes', level: 'warning', processes: names, since }];
+}
+
+function otherProblems(facts: ProblemFacts): ClusterProblem[] {
+  const { health, processes, unequal } = facts;
+  const problems: ClusterProblem[] = silentProcesses(facts);
   const { refusedKeys = [], unreadable, lost } = health ?? {};
   if (refusedKeys.length > 0) problems.push({ code: 'refused-keys', level: 'failure', keys: refusedKeys });
   // All processes find the same jobs.

@@ -18,7 +18,7 @@ export interface ProcessView {
   readonly cluster?: string;
   /** Start time. */
   readonly since: Date;
-  /** Time of the announcement: at most 15 s ago, or the process isn't shown. */
+  /** Time of the announcement: at most 15 s ago, or the process is gone. */
   readonly toldAt: Date;
   /** Whether it is the leader, which does the work that one process does for all. */
   readonly elected: boolean;
@@ -83,6 +83,14 @@ export interface LongRunView {
 export async function processesOf(presence: Presence): Promise<ProcessView[]> {
   const views = (await presence.all()).map(viewOf);
   return views.sort((a, b) => a.since.getTime() - b.since.getTime());
+}
+
+/**
+ * Resolves with the processes that fell silent without a goodbye within the last day: killed, frozen, or cut off. At most 20, the
+ * last one first. Rejects with `DQ_LEDGER_DOWN`.
+ */
+export async function goneProcesses(presence: Presence): Promise<ProcessView[]> {
+  return (await presence.gone()).map(viewOf);
 }
 
 function viewOf({ record, at, elected }: PresentProcess): ProcessView {
