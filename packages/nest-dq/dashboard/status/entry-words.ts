@@ -106,6 +106,11 @@ function clusterWords(problem: ClusterProblemWire): EntryWords {
       const link = isUnfit ? `${DOCS}runbook.md#dqnodenotwell` : words.link;
       return { ...words, what: isUnfit ? say('unfit') : words.what, detail: reason, todo, link };
     }
+    case 'too-few-nodes': {
+      const causes = [...new Set(problem.nodes.map(({ cause, reason = t(`away.${cause}`) }) => reason))];
+      const told = { ...words, detail: causes.join(', ') };
+      return problem.up > 0 ? told : { ...told, what: say('none'), effect: say('nothing') };
+    }
     case 'other-ledger':
       return problem.refused ? { ...words, effect: say('refused') } : words;
     default:

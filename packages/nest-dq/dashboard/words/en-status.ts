@@ -33,6 +33,8 @@ export const enStatus = {
   'problem.other-ledger.todo': 'Use the same `redis` in all processes of {node}.',
   'problem.too-few-nodes.what': 'Only {up} of {total} nodes are up',
   'problem.too-few-nodes.effect': 'Adding jobs fails: {needed} nodes are needed.',
+  'problem.too-few-nodes.none': 'No node is up',
+  'problem.too-few-nodes.nothing': 'No job runs, and adding jobs fails.',
   'problem.too-few-nodes.todo': 'Bring back {nodes}.',
   'problem.refused-keys.what': 'Seal keys differ between processes: {keys}',
   'problem.refused-keys.effect': 'This process neither seals nor reads with them.',

@@ -35,6 +35,8 @@ export const zhStatus: Readonly<Record<keyof typeof enStatus, string>> = {
   'problem.other-ledger.todo': '使用 {node} 的所有进程应配置相同的 `redis`。',
   'problem.too-few-nodes.what': '{total} 个节点中仅 {up} 个可用',
   'problem.too-few-nodes.effect': '无法添加任务：至少需要 {needed} 个节点。',
+  'problem.too-few-nodes.none': '没有可用节点',
+  'problem.too-few-nodes.nothing': '任务不会执行，也无法添加任务。',
   'problem.too-few-nodes.todo': '请恢复 {nodes}。',
   'problem.refused-keys.what': '各进程的密钥不一致：{keys}',
   'problem.refused-keys.effect': '本进程不使用这些密钥。',

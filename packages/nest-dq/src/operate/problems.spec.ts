@@ -305,14 +305,19 @@ describe('the problem of a tube', () => {
   it('a limit, full slots, a rate or a limit per group hold late jobs back', () => {
     const limits = { concurrency: 2, running: 2 };
     expect(tubeProblem(late({ limits }))).toMatchObject({ code: 'limited', running: 2, most: 2 });
-    const load = (running: number) =>
-      [
-        { toldAt: new Date(NOW), tubes: [{ tube: 'mail', running, concurrency: 5 }] },
-      ] as unknown as readonly ProcessView[];
+    const load = (running: number, ...longRuns: readonly { readonly since: Date }[]) => {
+      const tubes = [{ tube: 'mail', running, concurrency: 5, longRuns }];
+      return [{ toldAt: new Date(NOW), tubes }] as unknown as readonly ProcessView[];
+    };
     const busy = { processes: [...load(5), ...load(5)] };
     expect(tubeProblem(late(), busy)).toMatchObject({ code: 'slots-full', running: 10, most: 10 });
     expect(tubeProblem(late({ watching: 0 }), busy)).toMatchObject({ code: 'slots-full' });
     expect(tubeProblem(late(), { processes: load(4) })).toMatchObject({ code: 'behind' });
+    const runs = (since: number) => Array.from({ length: 5 }, () => ({ since: new Date(since) }));
+    const unlisted = tube({ due: 2, overdue: 0, overdueFor: 0 });
+    const stuck = { processes: load(5, ...runs(NOW - 61_000)) };
+    expect(tubeProblem(unlisted, stuck)).toMatchObject({ code: 'slots-full', jobs: 2, running: 5, most: 5 });
+    expect(tubeProblem(unlisted, { processes: load(5, ...runs(NOW - 5_000)) })).toBeUndefined();
     const rate = { rate: 10, per: 1_000, burst: 1 };
     expect(tubeProblem(late({ limits: rate }))).toMatchObject({ code: 'rate-limited', most: 10, per: 1_000 });
     expect(tubeProblem(late({ limits: { perGroup: 1 } }))).toMatchObject({ code: 'group-limited', most: 1 });

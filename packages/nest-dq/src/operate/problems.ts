@@ -19,6 +19,8 @@ const LONG_UNCONSUMED_MS = 300_000;
 /** A tube fails if more than this share of its runs does, and at least this number. The alert uses the same limits. */
 const FAILING_SHARE = 0.2;
 const FAILING_LEAST = 10;
+/** A slot that one run has had for this long keeps due jobs waiting. */
+const STUCK_MS = 60_000;
 /** A process announces itself every 5 s. */
 const SILENT_MS = 9_000;
 /** A process that is gone is a problem for this long: then its jobs have run elsewhere. */
@@ -50,7 +52,7 @@ export type ClusterProblem = {
   | { readonly code: 'ledger-unidentified'; readonly reason: string }
   /** Other processes use another ledger. If `refused`, this process runs nothing; otherwise jobs may run twice. */
   | { readonly code: 'other-ledger'; readonly node: string; readonly refused: boolean }
-  /** Fewer nodes than `minWritten` store: adds fail. */
+  /** Fewer nodes than `minWritten` store: adds fail. If `up` is 0, no job runs either. */
   | {
       readonly code: 'too-few-nodes';
       readonly up: number;
@@ -409,8 +411,7 @@ function unconsumed(tube: TubeView, facts: ProblemFacts): Finding | undefined {
   if (settling) return overdueFor > SOON_MS ? { code: 'settling', level: 'note' } : undefined;
   if (consumers === 0)
     return { code: 'no-consumer', level: overdueFor >= LONG_UNCONSUMED_MS ? 'failure' : 'warning' };
-  const { running, most } = slotsOf(tube, facts);
-  if (most > 0 && running >= most) return undefined; // full processes watch no node
+  if (slotsOf(tube, facts).areFull) return undefined; // full processes watch no node
   return overdueFor > SOON_MS ? { code: 'not-reserving', level: 'warning' } : undefined;
 }
 
@@ -431,23 +432,31 @@ function failing({ tube }: TubeView, { runs }: ProblemFacts): Finding | undefine
 }
 
 function late(tube: TubeView, facts: ProblemFacts): Finding | undefined {
+  const slots = slotsOf(tube, facts);
+  const level = 'warning';
+  // Jobs whose process died aren't listed any more, so nothing says since when they are due.
+  if (slots.areStuck && (dueOf(tube) ?? 0) > 0)
+    return { code: 'slots-full', level, running: slots.running, most: slots.most };
   if ((tube.overdueFor ?? 0) <= SOON_MS) return undefined;
   const { limits } = tube;
-  const level = 'warning';
   if (limits?.concurrency !== undefined && (limits.running ?? 0) >= limits.concurrency)
     return { code: 'limited', level, running: limits.running!, most: limits.concurrency };
-  const { running, most } = slotsOf(tube, facts);
-  if (most > 0 && running >= most) return { code: 'slots-full', level, running, most };
+  const { running, most } = slots;
+  if (slots.areFull) return { code: 'slots-full', level, running, most };
   if (limits?.rate !== undefined) return { code: 'rate-limited', level, most: limits.rate, per: limits.per! };
   if (limits?.perGroup !== undefined) return { code: 'group-limited', level, most: limits.perGroup };
   return { code: (facts.tubes?.away.length ?? 0) > 0 ? 'nodes-away' : 'behind', level };
 }
 
-/** The slots of a tube in all processes, and how many of them are in use. */
-function slotsOf({ tube }: TubeView, { processes }: ProblemFacts): { running: number; most: number } {
+/** The slots of a tube in all processes, and how many of them are in use. `areStuck`: each has been for a while. */
+function slotsOf({ tube }: TubeView, { processes, now }: ProblemFacts) {
   const loads = (processes ?? []).flatMap((each) => each.tubes.filter((load) => load.tube === tube));
   const sum = (name: 'running' | 'concurrency') => loads.reduce((total, load) => total + load[name], 0);
-  return { running: sum('running'), most: sum('concurrency') };
+  const [running, most] = [sum('running'), sum('concurrency')];
+  const long = loads.flatMap(({ longRuns }) =>
+    longRuns.filter(({ since }) => now - since.getTime() > STUCK_MS),
+  );
+  return { running, most, areFull: most > 0 && running >= most, areStuck: most > 0 && long.length >= most };
 }
 
 /** The list of what waits counts jobs; nodes count copies. Undefined if neither answered. */

@@ -272,4 +272,8 @@ describe('the estimate of jobs', () => {
   ])('of %s', (_what, stats, expected) => {
     expect(countsOf(stats, 3)).toMatchObject(expected);
   });
+
+  it('has what processes run as running after a restart of the nodes, which hand it out again', () => {
+    expect(countsOf(told(18, 0, 0), 3, 4)).toMatchObject({ waiting: 0, due: 2, running: 4 });
+  });
 });

@@ -174,7 +174,7 @@ async function viewsOf(
     const view = {
       tube,
       nodes: byNode.size,
-      ...(byNode.size > 0 && countsOf(stats, perJob)),
+      ...(byNode.size > 0 && countsOf(stats, perJob, runningIn(loads?.get(tube)))),
       ...byLedger.get(stored),
     };
     return {
@@ -263,10 +263,18 @@ async function loadsOf({ presence, clock }: TubeSources): Promise<Loads | undefi
   return loads;
 }
 
-/** @param perJob Average number of copies per job on these nodes. */
+function runningIn(loads: readonly TubeLoad[] = []): number {
+  return loads.reduce((sum, { running }) => sum + running, 0);
+}
+
+/**
+ * @param perJob Average number of copies per job on these nodes.
+ * @param announced Number of runs that processes announced: a node that restarts hands out again what they hold.
+ */
 export function countsOf(
   told: readonly Stats[],
   perJob: number,
+  announced = 0,
 ): Pick<TubeView, 'waiting' | 'due' | 'running' | 'watching' | 'copies'> {
   const copies = { ready: 0, delayed: 0, reserved: 0, buried: 0 };
   let watching = 0;
@@ -281,7 +289,7 @@ export function countsOf(
   const { ready, delayed, reserved } = copies;
   // A running job has one held copy, and the others are delayed. In a backlog all copies of a job are ready.
   const jobs = Math.ceil((ready + delayed + reserved) / perJob);
-  const running = Math.min(jobs, reserved);
+  const running = Math.min(jobs, Math.max(reserved, announced));
   const due = Math.min(jobs - running, Math.ceil(ready / perJob));
   return { waiting: jobs - running - due, due, running, watching, copies };
 }
