@@ -50,7 +50,7 @@ it('discards all letters that match, and counts them first', async () => {
   await eventually('two are gone', async () => (await deadIn(app)) === 1);
 });
 
-it('keeps the typed error filter while more jobs die, until it is entered', async () => {
+it('filters by the typed error, and keeps it while more jobs die', async () => {
   const app = await start();
   await app.addDead('no such mailbox');
   await app.addDead('refused');

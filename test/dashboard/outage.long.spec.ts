@@ -239,6 +239,7 @@ it('two pages say what is wrong at each step of an outage, keep what they knew, 
 
   // Whoever opens the page only now sees what the application has known.
   const fresh = await browser.open(`http://${proxy.endpoint}/dq/#/tubes`);
+  fresh.problems.expect(AWAY);
   await fresh.page.getByText(/^Dead letters, pauses, limits and consumers as of/).waitFor();
   const freshRow = fresh.page.getByRole('table', { name: 'Tubes' }).getByRole('row');
   await freshRow.filter({ hasText: GIVES_UP }).getByText('paused', { exact: true }).waitFor();

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { NO_LIMITS, typedLimits } from './limit-fields.js';
+import { areWrong, NO_LIMITS, typedLimits } from './limit-fields.js';
 
 it.each([
   [{}, undefined],
@@ -16,4 +16,9 @@ it.each([
   [{ rate: '-1' }, undefined],
 ])('%j is %j', (fields, expected) => {
   expect(typedLimits({ ...NO_LIMITS, ...fields })).toEqual(expected);
+});
+
+it.each(['0', '-3', '1.5', 'bad'])('%j is wrong, and an empty field is not', (rate) => {
+  expect(areWrong({ ...NO_LIMITS, rate })).toBe(true);
+  expect(areWrong({ ...NO_LIMITS, concurrency: '2' })).toBe(false);
 });

@@ -10,16 +10,22 @@ export interface LimitFields {
   readonly perProcess: string;
 }
 
+const POSITIVE = /^[1-9]\d{0,6}$/;
+
 export const NO_LIMITS: LimitFields = { rate: '', concurrency: '', perProcess: '' };
 export const LIMIT_NAMES = ['rate', 'concurrency', 'perProcess'] as const;
+
+/** Whether something was typed that isn't a positive whole number. */
+export function areWrong(fields: LimitFields): boolean {
+  return LIMIT_NAMES.some((name) => fields[name].trim() !== '' && !POSITIVE.test(fields[name].trim()));
+}
 
 /** Returns what the act takes; undefined if nothing was typed, or something that isn't a positive whole number. */
 export function typedLimits(
   fields: LimitFields,
 ): Pick<SingleActs['setLimits']['body'], 'concurrency' | 'limit'> | undefined {
   const typed = LIMIT_NAMES.filter((name) => fields[name].trim() !== '');
-  if (typed.length === 0 || !typed.every((name) => /^[1-9]\d{0,6}$/.test(fields[name].trim())))
-    return undefined;
+  if (typed.length === 0 || areWrong(fields)) return undefined;
   const value = (name: (typeof LIMIT_NAMES)[number]) =>
     typed.includes(name) ? Number(fields[name]) : undefined;
   const [rate, concurrency, perProcess] = LIMIT_NAMES.map(value);

@@ -6,7 +6,7 @@ import { t } from '../words/language.js';
 import { limitsText } from '../words/limits.js';
 import { ActButton } from './act-button.js';
 import { ConfirmForm, useConfirming } from './confirming.js';
-import { LIMIT_NAMES, NO_LIMITS, typedLimits } from './limit-fields.js';
+import { areWrong, LIMIT_NAMES, NO_LIMITS, typedLimits } from './limit-fields.js';
 import { doAct, tryAct } from './one.js';
 import type { PauseEnd } from './pause-end.js';
 import { UntilFields, useUntil } from './until-fields.js';
@@ -67,6 +67,9 @@ function LimitsDialog({
             />
           </label>
         ))}
+        <p class="hint" role="status">
+          {areWrong(fields) && t('setLimits.wrong')}
+        </p>
         <UntilFields choice={choice} ends={ENDS} resumed={t('setLimits.reset')} />
       </ConfirmForm>
     </Dialog>

@@ -5,7 +5,7 @@ import { t } from '../words/language.js';
 import { count, time } from '../words/say.js';
 import type { WordKey } from '../words/words.js';
 
-/** What came due within this time is due now. */
+/** A job overdue for less is due now. */
 const NOW_MS = 60_000;
 
 type Filter = WaitingFilterWire & LetterFilterWire & { readonly from?: string; readonly to?: string };

@@ -2,9 +2,9 @@ import type { LetterFilterWire } from '../../src/dashboard/wire.js';
 import { Choice } from '../parts/choice.js';
 import { TimeFields } from '../parts/time-fields.js';
 import { TubeSelect } from '../parts/tube-select.js';
-import { useTypedText } from '../parts/typed-text.js';
+import { TypedFilter } from '../parts/typed-filter.js';
 import { hashOf } from '../state/route.js';
-import { go, route } from '../state/router.js';
+import { go, goOnFrom, route } from '../state/router.js';
 import { t } from '../words/language.js';
 import { DeadGroups } from './dead-groups.js';
 import { Letters } from './letters.js';
@@ -16,7 +16,6 @@ const VIEWS = ['groups', 'letters'] as const;
 export function DeadPage() {
   const { query } = route.value;
   const { tube, error, group, from, to } = query;
-  const errorInput = useTypedText(error ?? '');
   const why = WHYS.find((each) => each === query['why']);
   // A link to the letters of a tube, or to some of them, leads to these.
   const first = Object.keys(query).length > 0 ? 'letters' : 'groups';
@@ -56,12 +55,10 @@ export function DeadPage() {
             ))}
           </select>
         </label>
-        <input
-          ref={errorInput}
-          type="search"
-          aria-label={t('dead.errorText')}
-          placeholder={t('dead.errorText')}
-          onChange={({ currentTarget }) => show({ error: currentTarget.value || undefined })}
+        <TypedFilter
+          label={t('dead.errorText')}
+          value={error}
+          onChange={(typed) => goOnFrom('dead', ['dead'], { view, tube, why, error: typed, group, from, to })}
         />
         <TimeFields direction="last" from={from} to={to} onChange={show} />
       </div>

@@ -20,11 +20,11 @@ import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { TimeFields } from '../parts/time-fields.js';
 import { TubeSelect } from '../parts/tube-select.js';
-import { useTypedText } from '../parts/typed-text.js';
+import { TypedFilter } from '../parts/typed-filter.js';
 import { act, getData, inPath } from '../server/requests.js';
 import { live, now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
-import { go, route } from '../state/router.js';
+import { go, goOnFrom, route } from '../state/router.js';
 import { may } from '../state/session.js';
 import { t } from '../words/language.js';
 import { count } from '../words/say.js';
@@ -40,7 +40,6 @@ const STATES = ['all', 'waiting', 'due', 'retrying'] as const;
 export function WaitingPage() {
   const { query } = route.value;
   const { tube, state, key, from, to } = query;
-  const keyInput = useTypedText(key ?? '');
   const show = (changed: Readonly<Record<string, string | undefined>>) =>
     go(['waiting'], { tube, state, key, from, to, ...changed });
   return (
@@ -57,12 +56,10 @@ export function WaitingPage() {
           }))}
           onChange={(each) => show({ state: each === 'all' ? undefined : each })}
         />
-        <input
-          ref={keyInput}
-          type="search"
-          aria-label={t('waiting.key')}
-          placeholder={t('waiting.key')}
-          onChange={({ currentTarget }) => show({ key: currentTarget.value || undefined })}
+        <TypedFilter
+          label={t('waiting.key')}
+          value={key}
+          onChange={(typed) => goOnFrom('waiting', ['waiting'], { tube, state, key: typed, from, to })}
         />
         <TimeFields direction="next" from={from} to={to} onChange={show} />
       </div>
@@ -146,6 +143,9 @@ function Jobs({
               }
             />
           </>
+        )}
+        {list.items.length > 0 && prefix !== undefined && (
+          <span class="faint small">{t('waiting.selectOnly')}</span>
         )}
         {list.items.length > 0 && prefix === undefined && (
           <>

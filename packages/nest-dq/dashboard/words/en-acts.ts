@@ -197,6 +197,7 @@ export const enActs = {
   'setLimits.rate': 'Runs per second, all processes',
   'setLimits.concurrency': 'Concurrent runs, all processes',
   'setLimits.perProcess': 'Concurrent runs, each process',
+  'setLimits.wrong': 'Enter a whole number from 1 to 9,999,999, or nothing.',
   'setLimits.none': 'no limits',
   'setLimits.same': 'as in the code',
   'setLimits.reset': 'reset manually',

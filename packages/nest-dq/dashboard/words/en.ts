@@ -174,6 +174,7 @@ export const enPages = {
   'waiting.listedOf': 'Listed: {listed} of about {about}',
   'waiting.left': 'ran or changed',
   'waiting.key': 'Key or ID begins with',
+  'waiting.selectOnly': 'Select rows to act on them: actions on all matching jobs don’t filter by key.',
   'waiting.looked': 'Looked at the next {looked} of {listed}.',
   'waiting.noneYet': 'None of the next {looked} jobs match.',
   'waiting.none': 'No waiting jobs match. Try another filter or tube.',

@@ -196,6 +196,7 @@ export const zhActs: Readonly<Record<keyof typeof enActs, string>> = {
   'setLimits.rate': '每秒执行数（所有进程）',
   'setLimits.concurrency': '并发数（所有进程）',
   'setLimits.perProcess': '并发数（每个进程）',
+  'setLimits.wrong': '请输入 1 到 9,999,999 的整数，或留空。',
   'setLimits.none': '无限制',
   'setLimits.same': '与代码一致',
   'setLimits.reset': '手动恢复',

@@ -174,6 +174,7 @@ export const zhPages: Readonly<Record<keyof typeof enPages, string>> = {
   'waiting.listedOf': '已索引 {listed} 个，共约 {about} 个',
   'waiting.left': '已执行或已变更',
   'waiting.key': '键或 ID 开头',
+  'waiting.selectOnly': '请勾选任务进行操作：批量操作不支持按键筛选。',
   'waiting.looked': '已查看最先到期的 {looked} 个，共 {listed} 个。',
   'waiting.noneYet': '最先到期的 {looked} 个任务中没有匹配项。',
   'waiting.none': '没有符合条件的等待中任务，可调整筛选条件或更换队列。',
