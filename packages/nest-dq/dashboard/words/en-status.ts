@@ -16,6 +16,7 @@ export const enStatus = {
   'stale.ledger': 'Redis is down; the page reloads this by itself.',
   'blocked.connection': 'Not possible without a connection to the application',
   'blocked.ledger': 'Not possible while Redis is down',
+  'blocked.due': 'No effect: the job is already due ({reason})',
   'health.degraded': 'up, degraded',
   'problem.connection.what': 'Connection to the application lost',
   'problem.connection.effect': 'The page shows what it last knew, as of {time}.',

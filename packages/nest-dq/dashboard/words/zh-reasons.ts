@@ -45,6 +45,14 @@ export const zhReasons: ReasonTexts = {
   held: () => '正在等待被其替换的任务执行结束。',
   limited: ({ tube, limit, ...due }) => `${dueSince(due)}，但队列 ${tube} 被限流：${limitText(limit)}。`,
   'not-consumed': ({ tube, ...due }) => `${dueSince(due)}，但没有进程消费队列 ${tube}。`,
+  'not-reserving': ({ tube, consumers, ...due }) =>
+    `${dueSince(due)}，但消费队列 ${tube} 的 ${count(consumers)} 个进程未取任务，原因见其日志。`,
+  'slots-full'({ tube, slots, oldestRun, ...due }) {
+    const since = oldestRun
+      ? `，最早的执行始于 ${at(oldestRun.startedAt)}（${duration(oldestRun.runningFor)}）`
+      : '';
+    return `${dueSince(due)}，但队列 ${tube} 的 ${count(slots)} 个处理槽全忙${since}。`;
+  },
   taken: (due) => `${dueSince(due)}，已被进程持有，正在等待空闲槽位。`,
   queued({ others, ...due }) {
     const told = others

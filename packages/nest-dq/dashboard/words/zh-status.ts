@@ -18,6 +18,7 @@ export const zhStatus: Readonly<Record<keyof typeof enStatus, string>> = {
   'stale.ledger': 'Redis 不可用，恢复后自动重新加载。',
   'blocked.connection': '与应用的连接已断开，无法操作',
   'blocked.ledger': 'Redis 不可用，无法操作',
+  'blocked.due': '无效：任务已到期（{reason}）',
   'health.degraded': '可用，有异常',
   'problem.connection.what': '与应用的连接已断开',
   'problem.connection.effect': '页面显示截至 {time} 的数据。',

@@ -87,7 +87,23 @@ describe('the explanation', () => {
     const other = await producer.now('t', 3, { group: 'user-18' });
     const ungrouped = await producer.now('t', 4);
     for (const each of [other, ungrouped])
-      expect(await inspector.explain(each)).toMatchObject({ because: 'not-consumed' });
+      expect(await inspector.explain(each)).toMatchObject({ because: 'not-reserving' });
+  });
+
+  it('says that all slots are busy, as processes announced, and since when the oldest run is', async () => {
+    const world = await embedded();
+    const { inspector, producer, clock, presence, servers } = world;
+    const long = (runFor: number) => [{ id: 'x', attempt: 1, runFor }];
+    joined(world, { tube: 't', concurrency: 2, running: 2, long: long(9_000) });
+    joined(world, { tube: 't', concurrency: 1, running: 1, long: long(4_000) });
+    joined(world, { tube: 'u', concurrency: 1, running: 0, long: long(60_000) });
+    servers[0]!.dial().write('watch t\r\n');
+    const receipt = await producer.now('t', 1);
+    await clock.advance(10);
+    const { because, details } = await inspector.explain(receipt);
+    const { at } = (await presence.all())[0]!;
+    expect(because).toBe('slots-full');
+    expect(details).toMatchObject({ tube: 't', slots: 3, oldestRun: { startedAt: new Date(at - 9_000) } });
   });
 
   it('omits the limits while the ledger does not report usage', async () => {
@@ -95,7 +111,7 @@ describe('the explanation', () => {
     joined(world, { tube: 't', limits: { concurrency: 1 } });
     const receipt = await world.producer.now('t', 1);
     world.ledger.fail('usage', 'lost', 'lost');
-    expect(await world.inspector.explain(receipt)).toMatchObject({ because: 'not-consumed' });
+    expect(await world.inspector.explain(receipt)).toMatchObject({ because: 'not-reserving' });
   });
 
   it('says that its tube is paused, once it is due', async () => {

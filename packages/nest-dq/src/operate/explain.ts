@@ -18,7 +18,7 @@ import type { DqDeadLetters } from '../producer/dead-letters.js';
 import type { Clock } from 'nest-handlers/time';
 import type { CopyView, Explanation, RunningProcess } from './explanation.js';
 import { type FinishedJob, finishedView } from './finished-view.js';
-import { expiryOf, handlingOf, optionsOf, timesOf } from './job-facts.js';
+import { expiryOf, handlingOf, optionsOf, slotsOf, timesOf } from './job-facts.js';
 import { viewOfTube, type TubeSources } from './tube-view.js';
 import { sentenceOf } from './sentences.js';
 import { reasonOf, type Facts, type LimitFacts } from './why.js';
@@ -70,6 +70,7 @@ export async function explain(sources: ExplanationSources, ref: JobRef): Promise
     copies,
     process,
     limits,
+    slots: slotsOf(processes, name),
     tube: tubeView,
   };
   const isThere = copies.some(

@@ -72,6 +72,14 @@ export interface ExplanationDetails {
   limited: DueSince & { readonly tube: string; readonly limit: UsedLimit };
   /** No process consumes its tube. */
   'not-consumed': DueSince & { readonly tube: string };
+  /** `consumers`: number of processes that consume its tube, but take no jobs from the nodes. */
+  'not-reserving': DueSince & { readonly tube: string; readonly consumers: number };
+  /** All slots of its tube are busy, as processes announced within the last seconds. `oldestRun`: of runs longer than a second. */
+  'slots-full': DueSince & {
+    readonly tube: string;
+    readonly slots: number;
+    readonly oldestRun?: { readonly startedAt: Date; readonly runningFor: number };
+  };
   /** A process holds it. */
   taken: DueSince;
   /** `others`: about how many jobs of its tube are due, and how many are running, according to the nodes. */

@@ -6,6 +6,7 @@ import type { CopyHeader } from '../copies/header.js';
 import type { PresentProcess, TubeLoad } from '../fleet/presence.js';
 import type { Trace } from '../ledger/requests.js';
 import type { ExplainedJob } from './explanation.js';
+import type { SlotFacts } from './why.js';
 
 /** The id of a job without a key, which contains the time. */
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
@@ -34,6 +35,20 @@ export function handlingOf(
   const maxAttempts = header?.attempts ?? agreedOn(processes, tube, 'attempts');
   const backoff = header?.backoff ?? agreedOn(processes, tube, 'backoff');
   return { ...(maxAttempts !== undefined && { maxAttempts }), ...(backoff && { backoff }) };
+}
+
+/** The slots of the tube in all processes, and how many of them are busy; undefined if none announced that it consumes the tube. */
+export function slotsOf(processes: readonly PresentProcess[], tube: string): SlotFacts | undefined {
+  const loads = processes.flatMap(({ record, at }) =>
+    record.tubes.filter((load) => load.tube === tube).map((load) => ({ ...load, at })),
+  );
+  if (loads.length === 0) return undefined;
+  const starts = loads.flatMap(({ at, long }) => long.map(({ runFor }) => at - runFor));
+  return {
+    slots: loads.reduce((sum, { concurrency }) => sum + concurrency, 0),
+    running: loads.reduce((sum, { running }) => sum + running, 0),
+    ...(starts.length > 0 && { oldestSince: Math.min(...starts) }),
+  };
 }
 
 /** When it expires, by its own option, or by that of all handlers of its tube if they agree. */

@@ -58,6 +58,16 @@ const SENTENCES: { readonly [Case in ExplanationCase]: (details: ExplanationDeta
   limited: ({ tube, limit, ...due }) =>
     `${dueSince(due)}, but tube ${tube} is limited to ${limitText(limit)}.`,
   'not-consumed': ({ tube, ...due }) => `${dueSince(due)}, but no process consumes tube ${tube}.`,
+  'not-reserving': ({ tube, consumers, ...due }) =>
+    `${dueSince(due)}, but ${consumers === 1 ? 'the process that consumes' : `the ${consumers} processes that consume`} tube ${tube} ${consumers === 1 ? 'takes' : 'take'} no jobs; the log says why.`,
+  'slots-full'({ tube, slots, oldestRun, ...due }) {
+    const busy = slots === 1 ? `the only slot of tube ${tube} is` : `all ${slots} slots of tube ${tube} are`;
+    const run = slots === 1 ? 'its run' : 'the oldest run';
+    const since = oldestRun
+      ? `, ${run} since ${at(oldestRun.startedAt)} (${span(oldestRun.runningFor)})`
+      : '';
+    return `${dueSince(due)}, but ${busy} busy${since}.`;
+  },
   taken: (due) => `${dueSince(due)}; a process holds it until it has a free slot.`,
   queued({ others, ...due }) {
     const told = others ? `; about ${others.due} due and ${others.running} running in its tube` : '';

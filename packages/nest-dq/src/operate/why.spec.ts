@@ -175,6 +175,55 @@ const CASES: [string, Partial<Facts>, string][] = [
     `${SINCE}, but no process consumes tube t.`,
   ],
   [
+    'not-reserving',
+    { ...DUE, copies: [copy('ready')], tube: { tube: 't', watching: 0, consumers: 1 } },
+    `${SINCE}, but the process that consumes tube t takes no jobs; the log says why.`,
+  ],
+  [
+    'not-reserving',
+    { ...DUE, copies: [copy('ready')], tube: { tube: 't', watching: 0, consumers: 2 } },
+    `${SINCE}, but the 2 processes that consume tube t take no jobs; the log says why.`,
+  ],
+  [
+    'slots-full',
+    {
+      ...DUE,
+      copies: [copy('ready')],
+      slots: { slots: 4, running: 4, oldestSince: NOW - 2 * MINUTE },
+    },
+    `${SINCE}, but all 4 slots of tube t are busy, the oldest run since 2027-01-01T11:58:00.000Z (2m).`,
+  ],
+  [
+    'slots-full',
+    { ...DUE, copies: [copy('reserved')], slots: { slots: 1, running: 1 } },
+    `${SINCE}, but the only slot of tube t is busy.`,
+  ],
+  [
+    'slots-full',
+    {
+      ...DUE,
+      copies: [copy('ready')],
+      tube: { tube: 't', watching: 0, consumers: 1 },
+      slots: { slots: 4, running: 4 },
+    },
+    `${SINCE}, but all 4 slots of tube t are busy.`,
+  ],
+  [
+    'limited',
+    { ...limits({ concurrency: 4 }, { running: 4 }), slots: { slots: 4, running: 4 } },
+    `${SINCE}, but tube t is limited to 4 runs at a time (running: 4).`,
+  ],
+  [
+    'queued',
+    { ...DUE, copies: [copy('ready')], slots: { slots: 4, running: 3, oldestSince: NOW - MINUTE } },
+    `${SINCE}, waiting for a process to take it; about 1 due and 0 running in its tube.`,
+  ],
+  [
+    'coming',
+    { ...DUE, copies: [copy('delayed', { readyIn: 4_000 })], slots: { slots: 1, running: 1 } },
+    `${SINCE}; its next copy comes back in 4s.`,
+  ],
+  [
     'taken',
     { ...DUE, copies: [copy('ready'), copy('reserved')] },
     `${SINCE}; a process holds it until it has a free slot.`,
@@ -235,6 +284,15 @@ const DETAILS: { [Case in keyof ExplanationDetails]?: [Partial<Facts>, Explanati
       ...DUE_SINCE,
       tube: 't',
       limit: { kind: 'rate', most: 100, per: MINUTE, nextAt: new Date(NOW + 2_000), nextIn: 2_000 },
+    },
+  ],
+  'slots-full': [
+    { ...DUE, copies: [copy('ready')], slots: { slots: 4, running: 4, oldestSince: NOW - 2 * MINUTE } },
+    {
+      ...DUE_SINCE,
+      tube: 't',
+      slots: 4,
+      oldestRun: { startedAt: new Date(NOW - 2 * MINUTE), runningFor: 2 * MINUTE },
     },
   ],
   queued: [

@@ -33,7 +33,17 @@ export interface Facts {
   readonly process?: RunningProcess | undefined;
   /** Absent if the tube has no limits, or the ledger didn't answer. */
   readonly limits?: LimitFacts | undefined;
-  readonly tube: Pick<TubeView, 'tube' | 'watching' | 'due' | 'running' | 'paused'>;
+  /** Absent if no process announced that it consumes the tube. */
+  readonly slots?: SlotFacts | undefined;
+  readonly tube: Pick<TubeView, 'tube' | 'watching' | 'consumers' | 'due' | 'running' | 'paused'>;
+}
+
+/** The slots of the job's tube in all processes. */
+export interface SlotFacts {
+  readonly slots: number;
+  readonly running: number;
+  /** Start of the oldest run that has taken longer than a second, as ledger time in ms. */
+  readonly oldestSince?: number | undefined;
 }
 
 /** The limits of the job's tube, and what counts against them. */
@@ -148,7 +158,14 @@ function byTube(facts: Facts): ExplanationReason {
   const { copies, tube } = facts;
   const since = dueSince(facts);
   const has = (state: CopyView['state']) => copies.some((copy) => copy.state === state);
-  if (tube.watching === 0) return { because: 'not-consumed', details: { ...since, tube: tube.tube } };
+  const { watching, consumers = 0 } = tube;
+  if (watching === 0 && consumers === 0)
+    return { because: 'not-consumed', details: { ...since, tube: tube.tube } };
+  const full = bySlots(facts);
+  if (full && (has('reserved') || has('ready'))) return full;
+  // Full processes watch no node.
+  if (watching === 0 && !full)
+    return { because: 'not-reserving', details: { ...since, tube: tube.tube, consumers } };
   if (has('reserved')) return { because: 'taken', details: since };
   if (has('ready')) {
     const { due, running } = tube;
@@ -158,6 +175,21 @@ function byTube(facts: Facts): ExplanationReason {
   const readyIn = Math.min(...copies.map((copy) => copy.readyIn ?? Infinity));
   if (has('delayed')) return { because: 'coming', details: { ...since, readyIn } };
   return { because: has('buried') ? 'buried' : 'unknown', details: since };
+}
+
+function bySlots(facts: Facts): ExplanationReason | undefined {
+  const { slots = 0, running = 0, oldestSince } = facts.slots ?? {};
+  if (slots === 0 || running < slots) return undefined;
+  const oldestRun = oldestSince !== undefined && {
+    oldestRun: {
+      startedAt: new Date(oldestSince),
+      runningFor: Math.max(0, Math.floor(facts.now - oldestSince)),
+    },
+  };
+  return {
+    because: 'slots-full',
+    details: { ...dueSince(facts), tube: facts.tube.tube, slots, ...oldestRun },
+  };
 }
 
 function dueSince({ now, due }: Facts): DueSince {
