@@ -125,17 +125,64 @@ it('shows a tube from the live state, and does not ask for what it has', async (
   expect(asked.filter((path) => path.endsWith('api/history'))).not.toEqual([]);
 }, 60_000);
 
-it('asks whether the name of an unknown tube to pause is right', async () => {
+it('says what is wrong with a tube on its page', async () => {
+  const app = await start();
+  await app.control.pause(ORDERS, { by: 'ann@example.com' });
+  await app.producer.now(ORDERS, {});
+  const { page } = await browser.open(app.at(`tubes/${ORDERS}`));
+  const problems = page.getByRole('region', { name: 'Problems' });
+  await problems.getByText(/^since [\d:]+ by ann@example\.com$/).waitFor();
+  expect(await problems.getByRole('columnheader').allTextContents()).toEqual([
+    'Cause',
+    'Jobs',
+    'Oldest due',
+    'Trend',
+    'Actions',
+  ]);
+  await app.producer.now('nobody.runs', {});
+  await page.goto(app.at('tubes/nobody.runs'));
+  await problems.getByText('No consumer', { exact: true }).waitFor();
+  await problems.getByRole('link', { name: 'Processes nobody.runs' }).waitFor();
+});
+
+it('says that nobody knows a tube, and which one may have been meant', async () => {
   const app = await start({ jobs: optionsOf(suite.servers) });
   const { page } = await browser.open(app.at('tubes/order.cancle'));
-  const [main, dialog] = [page.getByRole('main'), page.getByRole('dialog')];
+  const main = page.getByRole('main');
   const warning = /it has no jobs\. Check the name\./;
   await main.getByText(warning).waitFor();
-  await main.getByRole('button', { name: /^Pause/ }).click();
-  await dialog.getByText(warning).waitFor();
-  await dialog.getByRole('button', { name: 'Pause' }).click();
-  await page.locator('.notices').getByText(warning).waitFor();
+  expect(await main.getByRole('button').count()).toBe(0);
+  expect(await main.locator('svg').count()).toBe(0);
+  await main.getByRole('link', { name: ORDERS }).click();
+  await main.getByRole('button', { name: /^Change limits/ }).waitFor();
+  await page.goto(app.at('waiting', { tube: 'order.cancle' }));
+  await main.getByText(warning).waitFor();
+  await main.getByRole('link', { name: ORDERS }).click();
+  await main.getByText(warning).waitFor({ state: 'detached' });
+  expect(page.url()).toMatch(/#\/waiting\?tube=order\.cancel$/);
+  for (const list of ['finished', 'dead']) {
+    await page.goto(app.at(list, { tube: 'order.cancle' }));
+    await main.getByText(warning).waitFor();
+  }
+  const { page: zh } = await browser.open(app.at('tubes/order.cancle'), { locale: 'zh-CN' });
+  await zh.getByText('是否指：').waitFor();
   await page.goto(app.at('history', { tube: 'order.cancle' }));
   const option = main.getByRole('option', { name: 'order.cancle (not known)' });
   await option.waitFor({ state: 'attached' });
+  await app.control.pause('order.cancle');
+  await page.goto(app.at('tubes/order.cancle'));
+  await main.getByRole('button', { name: /^Resume/ }).click();
+  await main.getByRole('button', { name: /^Resume/ }).waitFor({ state: 'detached' });
+}, 60_000);
+
+it('asks whether the name of a tube to pause is right that has no jobs any more', async () => {
+  const app = await start({ jobs: optionsOf(suite.servers) });
+  await app.producer.revoke(await app.producer.delay('order.cancle', {}, '1h'));
+  const { page } = await browser.open(app.at('tubes'));
+  const [main, dialog] = [page.getByRole('main'), page.getByRole('dialog')];
+  const warning = /it has no jobs\. Check the name\./;
+  await main.getByRole('button', { name: 'Pause order.cancle' }).click();
+  await dialog.getByText(warning).waitFor();
+  await dialog.getByRole('button', { name: 'Pause' }).click();
+  await page.locator('.notices').getByText(warning).waitFor();
 }, 60_000);

@@ -27,6 +27,7 @@ const { metafile } = await build({
   jsx: 'automatic',
   jsxImportSource: 'preact',
   legalComments: 'none', // all licences are in one file, below
+  external: ['node:*'], // in modules of which nothing is used, and so nothing is bundled
   metafile: true,
   logLevel: 'warning',
 });

@@ -9,12 +9,15 @@ export function JobButtons({
   job,
   tube,
   name,
+  held,
   after,
 }: {
   readonly job: JobRefWire;
   readonly tube: string;
   /** Its key, or its id. */
   readonly name: string;
+  /** Why it doesn't run although it's due, if so. */
+  readonly held?: string | undefined;
   readonly after: () => void;
 }) {
   const revoke = () =>
@@ -23,7 +26,13 @@ export function JobButtons({
     );
   return (
     <span class="acts">
-      <ActButton act="runNow" label={t('act.runNow')} about={name} onClick={() => runNow(job, name, after)} />
+      <ActButton
+        act="runNow"
+        label={t('act.runNow')}
+        about={name}
+        blocked={held}
+        onClick={() => runNow(job, name, after)}
+      />
       <ActButton
         act="reschedule"
         label={t('act.move')}

@@ -6,6 +6,7 @@ import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { TimeFields } from '../parts/time-fields.js';
 import { TubeSelect } from '../parts/tube-select.js';
+import { UnseenTube } from '../parts/unknown-tube.js';
 import { getData, inPath } from '../server/requests.js';
 import { useFirstTube } from '../state/first-tube.js';
 import { refOf } from '../state/job-address.js';
@@ -62,6 +63,7 @@ function Jobs({
   return (
     <>
       {list.error && <Failure error={list.error} />}
+      {list.items.length === 0 && <UnseenTube tube={tube} page="finished" />}
       <div class="bar">
         <Refresh list={list} />
       </div>

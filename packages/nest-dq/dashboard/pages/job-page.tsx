@@ -1,7 +1,9 @@
 import type { ExplanationWire, JobRefWire } from '../../src/dashboard/wire.js';
 import { editPayload } from '../acts/edit-dialog.js';
+import { HELD_CASES } from '../acts/held.js';
 import { JobButtons } from '../acts/job-buttons.js';
 import { LetterButtons } from '../acts/letter-buttons.js';
+import { dueOf } from '../figures/due.js';
 import { Amount } from '../parts/amount.js';
 import { Badge } from '../parts/badge.js';
 import { CopyButton } from '../parts/copy-button.js';
@@ -14,12 +16,13 @@ import { attemptText, JobTimeline } from '../parts/job-timeline.js';
 import { JsonView } from '../parts/json-view.js';
 import { useLoad } from '../parts/load.js';
 import { Payload } from '../parts/payload.js';
+import { Help } from '../parts/problems.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { lastRead } from '../parts/last-read.js';
 import { getData, inPath, RequestError } from '../server/requests.js';
 import { jobIn, refOf } from '../state/job-address.js';
-import { knownAt, now } from '../state/live.js';
+import { knownAt, live, now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import { route } from '../state/router.js';
 import { Stale } from '../parts/stale.js';
@@ -62,16 +65,51 @@ function Job({ job }: { readonly job: JobRefWire }) {
         <span class="faint long">{data.tube}</span>
         {state && <JobState state={isDue ? 'due' : state} />}
         {attempt > 0 && <Badge tone="calm">{attemptText(attempt, data)}</Badge>}
-        {canMove && <JobButtons job={named} tube={data.tube} name={name} after={again} />}
+        {canMove && (
+          <JobButtons job={named} tube={data.tube} name={name} held={heldReason(data)} after={again} />
+        )}
         {isDead && <LetterButtons tube={data.tube} id={data.id} jobKey={data.key} after={again} />}
       </div>
       {error && <Failure error={error} />}
       <section class="card why" aria-label={t('job.why')}>
         <h2>{t(isThere ? `because.${data.because}` : 'because.nothing')}</h2>
         <p>{whyText(data)}</p>
+        <NextStep data={data} after={again} />
       </section>
       {isThere && <Known data={data} readAt={readAt} job={job} edit={canMove || isDead ? edit : undefined} />}
     </>
+  );
+}
+
+function heldReason({ because }: ExplanationWire): string | undefined {
+  return HELD_CASES[because] && t('blocked.due', { reason: t(`because.${because}`) });
+}
+
+/** The act or page that helps a job that doesn't run. */
+function NextStep({
+  data: { because, tube },
+  after,
+}: {
+  readonly data: ExplanationWire;
+  readonly after: () => void;
+}) {
+  if (because === 'dead')
+    return (
+      <div class="bar">
+        <a class="button" href={hashOf(['dead'], { tube })}>
+          {t('help.letters')}
+        </a>
+      </div>
+    );
+  const code = because === 'nodes-away' ? because : HELD_CASES[because];
+  if (code === undefined) return null;
+  const view = live.value?.tubes?.tubes.find((each) => each.tube === tube);
+  const { by } = live.value?.problems.tubes.find((each) => each.tube === tube && each.code === code) ?? {};
+  return (
+    <div class="bar">
+      <Help code={code} tube={tube} due={view && dueOf(view)} after={after} />
+      {by !== undefined && <span class="faint">{t('job.pausedBy', { by })}</span>}
+    </div>
   );
 }
 

@@ -15,6 +15,7 @@ import type { Paged } from '../parts/pages.js';
 import { Payload } from '../parts/payload.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
+import { UnseenTube } from '../parts/unknown-tube.js';
 import { act, getData, inPath } from '../server/requests.js';
 import { useKept } from '../state/kept.js';
 import { refOf } from '../state/job-address.js';
@@ -69,6 +70,7 @@ export function Letters({
   return (
     <>
       {list.error && <Failure error={list.error} />}
+      {list.items.length === 0 && <UnseenTube tube={tube} page="dead" />}
       <div class="bar">
         <Refresh list={{ ...list, again }} />
         {matching && matching.letters > 0 && (

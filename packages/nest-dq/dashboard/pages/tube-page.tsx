@@ -11,8 +11,10 @@ import { useLoad, type Loaded } from '../parts/load.js';
 import { HistorySpan, historySpan } from '../parts/history-span.js';
 import { AsOf, Old } from '../parts/old.js';
 import { Paused } from '../parts/paused.js';
+import { Problems } from '../parts/problems.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
+import { UnknownTube } from '../parts/unknown-tube.js';
 import { getData, inPath } from '../server/requests.js';
 import { refOf } from '../state/job-address.js';
 import { knownAt, live, now } from '../state/live.js';
@@ -43,6 +45,24 @@ function useTube(tube: string): Loaded<TubeWire | undefined> {
   return { ...asked, data: { ...told, listed, overdue, retrying, oldestDue, overdueFor } };
 }
 
+/** A number of jobs, with a link to them if there are any. */
+function Linked({
+  of,
+  to,
+  isBad = false,
+}: {
+  readonly of: number | undefined;
+  readonly to: string;
+  readonly isBad?: boolean;
+}) {
+  if (!of) return <Amount of={of} />;
+  return (
+    <a class={isBad ? 'bad' : undefined} href={to}>
+      {count(of)}
+    </a>
+  );
+}
+
 /** One tube, with its history. */
 export function TubePage({ tube }: { readonly tube: string }) {
   const { data, error, again } = useTube(tube);
@@ -54,6 +74,18 @@ export function TubePage({ tube }: { readonly tube: string }) {
   const processes = (live.value?.processes ?? []).flatMap(({ id, host, pid, tubes }) =>
     tubes.filter((each) => each.tube === tube).map((each) => ({ id, host, pid, ...each })),
   );
+  if (data && facts === undefined && isUnknownTube(data))
+    return (
+      <>
+        <div class="title">
+          <h1 class="long">{tube}</h1>
+          <Paused paused={data.paused} />
+          {data.paused && <TubeButtons tube={data} after={again} />}
+        </div>
+        <UnknownTube tube={tube} linkTo={(name) => hashOf(['tubes', name])} />
+        {error && <Failure error={error} />}
+      </>
+    );
   return (
     <>
       <div class="title">
@@ -74,8 +106,8 @@ export function TubePage({ tube }: { readonly tube: string }) {
           {t('nav.timeline')}
         </a>
       </div>
-      {data && facts === undefined && isUnknownTube(data) && <p class="card warn">{t('tube.unknown')}</p>}
       {error && <Failure error={error} />}
+      <Problems tube={tube} isOwnPage />
       {data && (
         <div class="columns">
           <section class="card" aria-label={t('tube.numbers')}>
@@ -91,22 +123,21 @@ export function TubePage({ tube }: { readonly tube: string }) {
                     <Amount of={data.waiting} />
                   </Old>,
                 ],
-                [t('tube.retrying'), old(<Amount of={data.retrying} />)],
-                [t('tube.due'), old(<Amount of={dueOf(data)} />)],
+                [
+                  t('tube.retrying'),
+                  old(<Linked of={data.retrying} to={hashOf(['waiting'], { tube, state: 'retrying' })} />),
+                ],
+                [
+                  t('tube.due'),
+                  old(<Linked of={dueOf(data)} to={hashOf(['waiting'], { tube, state: 'due' })} />),
+                ],
                 [
                   t('tube.running'),
                   <Old asOf={counts}>
                     <Amount of={data.running} />
                   </Old>,
                 ],
-                [
-                  t('tube.dead'),
-                  old(
-                    <span class={data.dead ? 'bad' : ''}>
-                      <Amount of={data.dead} />
-                    </span>,
-                  ),
-                ],
+                [t('tube.dead'), old(<Linked of={data.dead} to={hashOf(['dead'], { tube })} isBad />)],
                 [t('tube.listed'), old(<Amount of={data.listed} />)],
                 [t('overdue'), data.overdue !== undefined && old(<Amount of={data.overdue} />)],
                 [t('overdue.since'), data.oldestDue && old(<Time at={data.oldestDue} relative />)],

@@ -9,7 +9,7 @@ import { count, duration, fromNow } from '../words/say.js';
 import { Amount } from './amount.js';
 import { Badge } from './badge.js';
 import { AsOf, Old } from './old.js';
-import { Table } from './table.js';
+import { type Column, Table } from './table.js';
 import { Time } from './time.js';
 
 const TONES = { failure: 'bad', warning: 'warn', note: 'calm' } as const;
@@ -18,7 +18,14 @@ const ARROWS = { growing: '↗', shrinking: '↘', steady: '→' } as const;
 const MAX_AHEAD_MS = 7 * 86_400_000;
 
 /** The tubes whose jobs don't run or not in time: why, how many, and the one act that helps. Nothing if there are none. */
-export function Problems({ tube }: { readonly tube: string | undefined }) {
+export function Problems({
+  tube,
+  isOwnPage = false,
+}: {
+  readonly tube: string | undefined;
+  /** Whether it's on the page of the tube, which needs no name and no link to itself. */
+  readonly isOwnPage?: boolean;
+}) {
   const { tubes = [], moreTubes = 0 } = live.value?.problems ?? {};
   const shown = tubes.filter((each) => tube === undefined || each.tube === tube);
   const worst = shown[0]?.level;
@@ -38,17 +45,10 @@ export function Problems({ tube }: { readonly tube: string | undefined }) {
         keyOf={(each) => each.tube}
         empty=""
         columns={[
-          {
-            head: t('tube'),
-            place: 'lead',
-            cell: (each) => (
-              <a class="long" href={hashOf(['tubes', each.tube])}>
-                {each.tube}
-              </a>
-            ),
-          },
+          ...(isOwnPage ? [] : [nameColumn()]),
           {
             head: t('problems.cause'),
+            ...(isOwnPage && { place: 'lead' }),
             cell: (each) => (
               <Old asOf={each.asOf}>
                 <Cause {...each} />
@@ -72,12 +72,30 @@ export function Problems({ tube }: { readonly tube: string | undefined }) {
             ),
           },
           { head: t('problems.trend'), cell: Trend },
-          { head: t('acts'), quiet: true, cell: Help },
+          {
+            head: t('acts'),
+            quiet: true,
+            cell: (each) => <Help {...each} isOwnPage={isOwnPage} />,
+          },
         ]}
       />
-      {moreTubes > 0 && <p class="faint small">{t('problems.moreTubes', { tubes: count(moreTubes) })}</p>}
+      {tube === undefined && moreTubes > 0 && (
+        <p class="faint small">{t('problems.moreTubes', { tubes: count(moreTubes) })}</p>
+      )}
     </section>
   );
+}
+
+function nameColumn(): Column<TubeProblemWire> {
+  return {
+    head: t('tube'),
+    place: 'lead',
+    cell: ({ tube }) => (
+      <a class="long" href={hashOf(['tubes', tube])}>
+        {tube}
+      </a>
+    ),
+  };
 }
 
 function Cause(problem: TubeProblemWire) {
@@ -120,7 +138,19 @@ function Trend({ trend, caughtUpIn }: TubeProblemWire) {
 }
 
 /** The one act that helps, or the page that says more. */
-function Help({ code, tube, due, dead = 0 }: TubeProblemWire) {
+export function Help({
+  code,
+  tube,
+  due,
+  dead = 0,
+  isOwnPage = false,
+  after = () => undefined,
+}: Pick<TubeProblemWire, 'code' | 'tube' | 'due' | 'dead'> & {
+  /** Whether it's on the page of the tube. */
+  readonly isOwnPage?: boolean;
+  /** Called once the act is over. */
+  readonly after?: () => void;
+}) {
   const link = (text: string, hash: string) => (
     <a class="button" href={hash} aria-label={`${text} ${tube}`}>
       {text}
@@ -128,12 +158,13 @@ function Help({ code, tube, due, dead = 0 }: TubeProblemWire) {
   );
   switch (code) {
     case 'paused':
+      if (isOwnPage) return null; // its title has the button
       return (
         <ActButton
           act="resume"
           label={t('act.resume')}
           about={tube}
-          onClick={() => resume(tube, due, () => undefined)}
+          onClick={() => resume(tube, due, after)}
         />
       );
     case 'failing':
@@ -149,7 +180,9 @@ function Help({ code, tube, due, dead = 0 }: TubeProblemWire) {
     case 'nodes-away':
     case 'ledger-down':
       return link(t('nav.cluster'), hashOf(['cluster']));
+    case 'slots-full':
+      return link(t('nav.running'), hashOf(['running']));
     default:
-      return link(t('help.tube'), hashOf(['tubes', tube]));
+      return isOwnPage ? null : link(t('help.tube'), hashOf(['tubes', tube]));
   }
 }

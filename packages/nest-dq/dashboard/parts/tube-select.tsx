@@ -1,5 +1,6 @@
 import { live } from '../state/live.js';
 import { t } from '../words/language.js';
+import { isUnseen } from './unknown-tube.js';
 
 /** One of the tubes that are known now. */
 export function TubeSelect({
@@ -12,10 +13,7 @@ export function TubeSelect({
   readonly all?: boolean;
   readonly onChange: (tube: string | undefined) => void;
 }) {
-  const list = live.value?.tubes;
-  const names = new Set((list?.tubes ?? []).map(({ tube }) => tube));
-  const isWhole = list && !list.more && list.away.length === 0;
-  const isUnseen = isWhole && value !== undefined && !names.has(value);
+  const names = new Set((live.value?.tubes?.tubes ?? []).map(({ tube }) => tube));
   if (value !== undefined) names.add(value);
   return (
     <label class="field">
@@ -29,7 +27,7 @@ export function TubeSelect({
         {(all || value === undefined) && <option value="">{t(all ? 'tube.all' : 'tube.choose')}</option>}
         {[...names].map((name) => (
           <option key={name} value={name}>
-            {isUnseen && name === value ? t('tube.unseen', { tube: name }) : name}
+            {name === value && isUnseen(name) ? t('tube.unseen', { tube: name }) : name}
           </option>
         ))}
       </select>
