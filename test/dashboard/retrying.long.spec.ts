@@ -72,6 +72,26 @@ it('shows each attempt with its error, process and duration, and when the next o
   }
 });
 
+it('lists a job that is retried with its last error, which opens, and its tube leads there', async () => {
+  const { app } = await startRetrying();
+  const { page } = await browser.open(app.at(`tubes/${TUBE}`));
+  await page
+    .getByRole('region', { name: 'Job counts' })
+    .getByRole('link', { name: '1', exact: true })
+    .click();
+  await page.waitForURL(/#\/waiting\?tube=payment\.collect&state=retrying$/);
+  const error = page.getByRole('button', { name: /^RangeError: no answer from the provider/ });
+  expect((await error.boundingBox())!.height).toBeLessThan(30);
+  await error.click();
+  const whole = page.getByLabel('Last error');
+  expect(await whole.innerText()).toBe(`RangeError: ${MESSAGE}`);
+  expect(await accessibilityFindings(page)).toEqual([]);
+  await page.goto(app.at('waiting'));
+  await error.waitFor();
+  const { page: zh } = await browser.open(app.at('waiting', { tube: TUBE }), { locale: 'zh-CN' });
+  await zh.getByRole('columnheader', { name: '最近错误' }).waitFor();
+});
+
 it('copies key, id, reference and payload, whose branches close', async () => {
   const { app, id } = await startRetrying();
   const permissions = ['clipboard-read', 'clipboard-write'];
@@ -127,7 +147,7 @@ it('runs a job with an edited payload', async () => {
 it('says that a job is not there, and makes nothing up', async () => {
   const app = await start();
   const { page } = await browser.open(app.at('job', { tube: ORDERS, key: 'order-7' }));
-  await page.getByRole('heading', { level: 2, name: 'Unknown' }).waitFor();
+  await page.getByRole('heading', { level: 2, name: 'No such job' }).waitFor();
   expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('order-7');
   expect(await page.getByRole('button', { name: /payload/i }).count()).toBe(0);
   expect(await page.getByText('ID', { exact: true }).count()).toBe(0);

@@ -3,6 +3,7 @@ import type { JobPageWire, JobSummaryWire } from '../../src/dashboard/wire.js';
 import { ActButton } from '../acts/act-button.js';
 import { askBulk } from '../acts/bulk-dialog.js';
 import { bulkFilterOf } from '../acts/filters.js';
+import { heldText } from '../acts/held.js';
 import { JobButtons } from '../acts/job-buttons.js';
 import { actOnEach } from '../acts/each.js';
 import { moveChosen, moveMany } from '../acts/move-dialog.js';
@@ -11,6 +12,8 @@ import { Amount } from '../parts/amount.js';
 import { Badge } from '../parts/badge.js';
 import { Choice } from '../parts/choice.js';
 import { useChoosing } from '../parts/choosing.js';
+import { CopyButton } from '../parts/copy-button.js';
+import { ErrorButton } from '../parts/error-button.js';
 import { Failure } from '../parts/failure.js';
 import { JobState } from '../parts/job-state.js';
 import { Refresh, useLiveList } from '../parts/live-list.js';
@@ -21,7 +24,9 @@ import { Time } from '../parts/time.js';
 import { TimeFields } from '../parts/time-fields.js';
 import { TubeSelect } from '../parts/tube-select.js';
 import { TypedFilter } from '../parts/typed-filter.js';
+import { UnseenTube } from '../parts/unknown-tube.js';
 import { act, getData, inPath } from '../server/requests.js';
+import { useKept } from '../state/kept.js';
 import { live, now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import { go, goOnFrom, route } from '../state/router.js';
@@ -97,11 +102,12 @@ function Jobs({
     },
     [],
     BY_DUE,
-    (job, present) => ({ ...job, ...present }),
+    (job, present) => ({ ...job, error: undefined, ...present }),
   );
   const filter = () => bulkFilterOf(shown, new Date(now.peek()).toISOString());
   const canAct = may('runNow') || may('reschedule') || may('revoke');
   const present = list.items.filter((job) => !list.isGone(job));
+  const [open, setOpen] = useKept<string | undefined>('open', undefined);
   const choosing = useChoosing(present, BY_DUE.idOf, nameOf);
   const chosen = choosing.chosen.map(({ ref }) => ({ ref }));
   const what = { tube: tubesText(choosing.chosen), jobs: count(chosen.length) };
@@ -115,6 +121,7 @@ function Jobs({
   return (
     <>
       {list.error && <Failure error={list.error} />}
+      {list.items.length === 0 && <UnseenTube tube={tube} page="waiting" />}
       <div class="bar">
         <Refresh list={list} />
         {counted && (
@@ -173,6 +180,7 @@ function Jobs({
         keyOf={({ id }) => id}
         classOf={(job) => (list.isGone(job) ? 'gone' : undefined)}
         empty={list.error ? '' : emptyText(list)}
+        below={({ id, error }) => (error && id === open ? <ErrorText error={error} /> : undefined)}
         columns={[
           ...(canAct ? [choosing.column] : []),
           { head: t('job.due'), place: 'end', cell: ({ dueAt }) => <Time at={dueAt} relative /> },
@@ -198,6 +206,21 @@ function Jobs({
               ),
           },
           { head: t('job.attempt'), number: true, cell: ({ attempt }) => <Amount of={attempt} /> },
+          ...(list.items.some(({ error }) => error)
+            ? [
+                {
+                  head: t('waiting.error'),
+                  cell: ({ id, error }: JobSummaryWire) =>
+                    error && (
+                      <ErrorButton
+                        error={error}
+                        isOpen={id === open}
+                        onClick={() => setOpen(id === open ? undefined : id)}
+                      />
+                    ),
+                },
+              ]
+            : []),
           ...(canAct
             ? [
                 {
@@ -209,6 +232,7 @@ function Jobs({
                         job={{ ref: job.ref }}
                         tube={job.tube}
                         name={nameOf(job)}
+                        held={Date.parse(job.dueAt) < now.value ? heldText(job.tube) : undefined}
                         after={list.again}
                       />
                     ),
@@ -224,6 +248,18 @@ function Jobs({
       )}
       <More list={list} />
     </>
+  );
+}
+
+function ErrorText({ error: { name, message } }: { readonly error: NonNullable<JobSummaryWire['error']> }) {
+  const text = `${name}: ${message}`;
+  return (
+    <div class="stack">
+      <pre class="code" tabIndex={0} aria-label={t('waiting.error')}>
+        {text}
+      </pre>
+      <CopyButton text={text} what={t('dead.error')} />
+    </div>
   );
 }
 

@@ -204,6 +204,7 @@ function jobFilter(query: Input): JobFilter {
     ...query.part('cursor', text),
     ...query.part('limit', number),
     keys: !query.part('brief', isSet).brief,
+    errors: true,
   };
 }
 

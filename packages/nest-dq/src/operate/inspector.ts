@@ -17,6 +17,7 @@ import { explain } from './explain.js';
 import type { Explanation } from './explanation.js';
 import { type FinishedFilter, type FinishedPage, finishedPage } from './finished-view.js';
 import {
+  errorsOf,
   type JobFilter,
   type JobPage,
   keysOf,
@@ -210,7 +211,8 @@ export class ClusterInspector extends DqInspector {
     const now = ledger.tube(storedAs).now();
     const source = { waiting, tube: storedAs, prefix, seal, now };
     const keys = (jobs: readonly WaitingJob[]) => keysOf(this.parts, storedAs, jobs);
-    const page = await waitingPage({ ...source, keysOf: keys }, filter);
+    const errors = (jobs: readonly WaitingJob[]) => errorsOf(ledger, storedAs, jobs);
+    const page = await waitingPage({ ...source, keysOf: keys, errorsOf: errors }, filter);
     const { waiting: toCome, due } = await viewOfTube({ ...this.parts, waiting: undefined }, storedAs);
     return { ...page, ...(toCome !== undefined && due !== undefined && { about: toCome + due }) };
   }

@@ -1,10 +1,11 @@
 import { storedTube, type StoredTube, type Tube } from '../api/tube.js';
-import type { WaitingJobs } from '../ledger/waiting/waiting-jobs.js';
+import type { WaitingJob, WaitingJobs } from '../ledger/waiting/waiting-jobs.js';
 import { formatCursor } from '../producer/cursor.js';
 import { someAtOnce } from './bulk.js';
 import { namesOfTubes, type TubeSources } from './tube-view.js';
 import {
   checkJobFilter,
+  errorsOf,
   type JobFilter,
   type JobPage,
   keysOf,
@@ -56,7 +57,7 @@ export async function jobsPage(
   const { waiting, ledger, clock, settings, cluster } = sources;
   const end = clock.now() + LIMIT_MS;
   const now = ledger.now();
-  const { limit, keys, cursor, state, bounds } = checkJobFilter(filter, now);
+  const { limit, keys, errors, cursor, state, bounds } = checkJobFilter(filter, now);
   const all = tube === undefined ? (await namesOfTubes(sources)).tubes : [storedTube(tube, settings.prefix)];
   const { tubes, listed } = await tubesWithJobs(waiting, all);
   const size = Math.max(SMALLEST_PAGE, Math.ceil((2 * limit) / Math.max(1, tubes.length)));
@@ -74,7 +75,10 @@ export async function jobsPage(
     const batch = await some(walk, Math.min(most, MAX_LOOKED - looked));
     if (batch.length === 0) break;
     rest = batch.length;
-    const keyOf = prefix === undefined && !keys ? undefined : await keysByTube(sources, batch);
+    const keyOf =
+      prefix === undefined && !keys
+        ? undefined
+        : await byTube(batch, (of, jobs) => keysOf(sources, of, jobs));
     for (const each of batch) {
       if (found.length === limit) break;
       [looked, rest] = [looked + 1, rest - 1];
@@ -89,11 +93,17 @@ export async function jobsPage(
   if (rest === 0) position = walk.position;
   const isOver = rest === 0 && !walk.goesOn;
   const { seal } = cluster.settings;
+  const errorOf = errors ? await byTube(found, (of, jobs) => errorsOf(ledger, of, jobs)) : undefined;
   return {
-    jobs: found.map(({ tube: of, job, key }) => ({
-      ...summaryOf({ ...job, key }, { tube: of, prefix: settings.prefix, seal, now }),
-      ...(key !== undefined && { key }),
-    })),
+    jobs: found.map(({ key, ...each }) => {
+      const { tube: of, job } = each;
+      const error = errorOf?.(each);
+      return {
+        ...summaryOf({ ...job, key }, { tube: of, prefix: settings.prefix, seal, now }),
+        ...(key !== undefined && { key }),
+        ...(error && { error }),
+      };
+    }),
     ...(!isOver && position && { cursor: formatCursor(position.due, position.id) }),
     listed,
     looked,
@@ -124,15 +134,16 @@ async function some(walk: WaitingWalk, most: number): Promise<TubeJob[]> {
   return jobs;
 }
 
-async function keysByTube(
-  sources: JobsSources,
+/** Asks about the jobs of each tube, and returns what was answered about a job. */
+async function byTube<T>(
   jobs: readonly TubeJob[],
-): Promise<(job: TubeJob) => string | undefined> {
+  ask: (tube: StoredTube, jobs: readonly WaitingJob[]) => Promise<ReadonlyMap<string, T>>,
+): Promise<(job: TubeJob) => T | undefined> {
   const tubes = [...new Set(jobs.map(({ tube }) => tube))];
-  const keys = tubes.map(async (tube) => {
+  const asked = tubes.map(async (tube) => {
     const ofTube = jobs.filter((each) => each.tube === tube).map(({ job }) => job);
-    return [tube, await keysOf(sources, tube, ofTube)] as const;
+    return [tube, await ask(tube, ofTube)] as const;
   });
-  const byTube = new Map(await Promise.all(keys));
-  return ({ tube, job }) => byTube.get(tube)?.get(job.id);
+  const answers = new Map(await Promise.all(asked));
+  return ({ tube, job }) => answers.get(tube)?.get(job.id);
 }

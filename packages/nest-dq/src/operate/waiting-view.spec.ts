@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { embedded, failure } from '../../spec-support/producing.js';
+import type { JobSummary } from './waiting-view.js';
 
 /** Three nodes, and a process whose plain jobs are indexed. */
 async function indexing() {
@@ -43,6 +44,35 @@ describe('the jobs that an inspector shows', () => {
     expect(await producer.revoke(page.jobs[0]!)).toBe('revoked');
   });
 
+  it('have their last errors if asked, read in one call for those that wait for a retry', async () => {
+    const { producer, inspector, copies, run, clock } = await indexing();
+    await producer.delay('t', 1, '2m');
+    const tried = await producer.now('t', 1);
+    const primary = (await copies()).find(({ header }) => header.id === tried.id)!;
+    const told = { startedAt: clock.wall(), took: 40, process: 'host:7', name: 'PaymentError' };
+    for (const attempt of [1, 2]) {
+      const due = clock.wall() + (attempt === 2 ? 60_000 : 0);
+      const failure = { ...told, attempt, message: `no ${attempt}` };
+      await (await run(primary)).finish('retry', { due, failure });
+    }
+    await clock.advance(100);
+    const errorsIn = (jobs: readonly JobSummary[]) => jobs.map(({ id, error }) => [id === tried.id, error]);
+    const error = { name: 'PaymentError', message: 'no 2' };
+    expect(errorsIn((await inspector.jobs('t', { errors: true })).jobs)).toEqual([
+      [true, error],
+      [false, undefined],
+    ]);
+    const { jobs } = await inspector.jobsPage({ filter: { errors: true } });
+    expect(errorsIn(jobs)).toEqual([
+      [true, error],
+      [false, undefined],
+    ]);
+    expect(errorsIn((await inspector.jobs('t')).jobs)).toEqual([
+      [true, undefined],
+      [false, undefined],
+    ]);
+  });
+
   it('come page by page', async () => {
     const { producer, inspector, clock } = await indexing();
     const at = new Date(clock.wall() + 60_000);
@@ -78,6 +108,7 @@ describe('the jobs that an inspector shows', () => {
       [{ limit: 1_001 }, '`limit` is 1001'],
       [{ state: 'dead' }, "`state` is \"dead\": expected 'waiting', 'due' or 'retrying'"],
       [{ keys: 'yes' }, '`keys` is "yes": expected true or false'],
+      [{ errors: 1 }, '`errors` is 1: expected true or false'],
       [{ cursor: 'x' }, '`cursor` is "x"'],
       [{ form: 1 }, '"form" in the filter'],
     ] as const) {

@@ -4,6 +4,7 @@ import type { JobRefText } from '../api/job.js';
 import { type StoredTube, withoutPrefix } from '../api/tube.js';
 import { formatRef } from '../copies/job-ref.js';
 import { wrongValue } from '../errors.js';
+import type { Ledger } from '../ledger/ledger.js';
 import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting/waiting-jobs.js';
 import { checkBetween, checkObject } from '../producer/call-options.js';
 import { formatCursor, parseCursor } from '../producer/cursor.js';
@@ -32,6 +33,11 @@ export interface JobSummary {
   readonly dueAt: Date;
   /** Number of started runs. */
   readonly attempt: number;
+  /**
+   * The last error it reported. Only of a job that waits for a retry, if the page was requested with `errors` and the option
+   * `keepErrors` is on.
+   */
+  readonly error?: { readonly name: string; readonly message: string };
 }
 
 /** Selects a page of jobs. */
@@ -48,6 +54,8 @@ export interface JobFilter {
   readonly limit?: number;
   /** Whether to read the keys of the jobs, from a copy of each that has one, for at most a second. @default false */
   readonly keys?: boolean;
+  /** Whether to read the last errors of jobs that wait for a retry, from the ledger. @default false */
+  readonly errors?: boolean;
 }
 
 /** A page of jobs, by due time. */
@@ -106,6 +114,8 @@ interface WaitingSource {
   readonly now: number;
   /** Resolves with the keys of jobs by id. Never rejects. */
   readonly keysOf: (jobs: readonly WaitingJob[]) => Promise<ReadonlyMap<string, string>>;
+  /** Resolves with the last errors of those that wait for a retry, by id. */
+  readonly errorsOf: (jobs: readonly WaitingJob[]) => Promise<ReadonlyMap<string, JobError>>;
 }
 
 /** Rejects with `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_LEDGER_DOWN`. */
@@ -113,8 +123,8 @@ export async function waitingPage(
   source: WaitingSource,
   filter: JobFilter | undefined,
 ): Promise<Omit<JobPage, 'about'>> {
-  const { waiting, tube, now, keysOf } = source;
-  const { state, limit, cursor, keys, bounds } = checkJobFilter(filter, now);
+  const { waiting, tube, now } = source;
+  const { state, limit, cursor, keys, errors, bounds } = checkJobFilter(filter, now);
   let after = cursor === undefined ? undefined : readPosition(cursor);
   const found: WaitingJob[] = [];
   const { listed } = await waiting.counts(tube);
@@ -128,19 +138,36 @@ export async function waitingPage(
     looked += size;
     after = page.next;
   } while (after && found.length < limit && looked < MAX_JOBS);
-  const known = keys ? await keysOf(found) : undefined;
+  const [keyOf, errorOf] = await Promise.all([
+    keys ? source.keysOf(found) : undefined,
+    errors ? source.errorsOf(found) : undefined,
+  ]);
   const jobs = found.map((job) => {
-    const key = known?.get(job.id);
-    return { ...summaryOf({ ...job, key }, source), ...(key !== undefined && { key }) };
+    const [key, error] = [keyOf?.get(job.id), errorOf?.get(job.id)];
+    return {
+      ...summaryOf({ ...job, key }, source),
+      ...(key !== undefined && { key }),
+      ...(error && { error }),
+    };
   });
   return { jobs, ...(after && { cursor: formatCursor(after.due, after.id) }), listed };
 }
 
 /** A filter of jobs, and the part of the list that has to be looked at. Throws `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
 export function checkJobFilter(filter: JobFilter | undefined, now: number) {
-  const given = checkObject('the filter', filter, ['state', 'from', 'to', 'cursor', 'limit', 'keys']);
-  const { state, limit = 50, cursor, keys = false } = given;
-  if (typeof keys !== 'boolean') throw wrongValue('DQ_BAD_OPTION', '`keys`', keys, 'true or false');
+  const given = checkObject('the filter', filter, [
+    'state',
+    'from',
+    'to',
+    'cursor',
+    'limit',
+    'keys',
+    'errors',
+  ]);
+  const { state, limit = 50, cursor, keys = false, errors = false } = given;
+  for (const [name, value] of Object.entries({ keys, errors })) {
+    if (typeof value !== 'boolean') throw wrongValue('DQ_BAD_OPTION', `\`${name}\``, value, 'true or false');
+  }
   checkBetween('limit', limit, 1, MAX_JOBS);
   const states: readonly unknown[] = [undefined, 'waiting', 'due', 'retrying'];
   if (!states.includes(state))
@@ -150,7 +177,7 @@ export function checkJobFilter(filter: JobFilter | undefined, now: number) {
   const least = state === 'waiting' ? Math.max(from, now) : from;
   const most = state === 'due' ? Math.min(to, now) : to;
   const bounds = { ...(least > -Infinity && { from: least }), ...(most < Infinity && { to: most }) };
-  return { state, limit, cursor, keys, bounds };
+  return { state, limit, cursor, keys, errors, bounds };
 }
 
 /** Returns the edges of the buckets, in ms since 1970. Throws `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
@@ -191,7 +218,7 @@ export async function timelineOf(
 
 export function summaryOf(
   job: WaitingJob & { readonly key?: string | undefined },
-  { tube, prefix, seal, now }: Omit<WaitingSource, 'waiting' | 'keysOf'>,
+  { tube, prefix, seal, now }: Omit<WaitingSource, 'waiting' | 'keysOf' | 'errorsOf'>,
 ): JobSummary {
   const { id, key, born, due, places, attempt } = job;
   return {
@@ -241,6 +268,31 @@ export async function keysOf(
   await withinLimit(clock, LIMIT_MS, all).catch(() => undefined); // the rest is left out
   isOver = true;
   return keys;
+}
+
+type JobError = NonNullable<JobSummary['error']>;
+
+/**
+ * Resolves with the last errors of the jobs that wait for a retry, by id: one call per hundred of them, all at once. Rejects with `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+ */
+export async function errorsOf(
+  ledger: Ledger,
+  tube: StoredTube,
+  jobs: readonly WaitingJob[],
+): Promise<ReadonlyMap<string, JobError>> {
+  const ids = jobs.filter(({ attempt }) => attempt > 0).map(({ id }) => id);
+  const errors = new Map<string, JobError>();
+  const ask = async (some: readonly string[]) => {
+    for (const [i, trace] of (await ledger.tube(tube).ask('trace', some)).entries()) {
+      const last = trace?.failures?.at(-1);
+      if (last) errors.set(some[i]!, { name: last.name, message: last.message });
+    }
+  };
+  const calls = Array.from({ length: Math.ceil(ids.length / LARGEST_PAGE) }, (_, i) =>
+    ask(ids.slice(i * LARGEST_PAGE, (i + 1) * LARGEST_PAGE)),
+  );
+  await Promise.all(calls);
+  return errors;
 }
 
 /** The key, from the first of its copies that has it. */
