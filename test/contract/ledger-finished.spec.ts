@@ -54,6 +54,12 @@ everyLedger((jobs) => {
     expect(await one()).not.toHaveProperty('result');
   });
 
+  it.each([undefined, 1_764_000_000_000])('have the last progress of their run (born %s)', async (born) => {
+    const all = ended({ ...(born && { born }), progress: { fraction: 0.3, note: '“ü”', at: 5 } });
+    await complete(await run(), keeping({ run: all }));
+    expect(await one()).toEqual({ id: 'job', ended: expect.any(Number), ...all });
+  });
+
   it('are only those that the ledger accepted as done', async () => {
     const ref = await run();
     await expect(complete({ ...ref, fence: ref.fence - 1 }, keeping())).resolves.toBe('refused');

@@ -39,6 +39,7 @@ export class ScriptedLedger extends TubeLedger {
   readonly claims = this.callsOf('claim');
   readonly completions = this.callsOf('complete');
   readonly extends = this.callsOf('extend');
+  readonly reported = this.callsOf('progress');
   readonly opens = this.callsOf('open');
   readonly finds = this.callsOf('find');
   readonly reads = this.callsOf('letter');

@@ -12,7 +12,7 @@ import type { ClaimContext, RunRef } from '../src/ledger/requests.js';
 
 /** A ledger as one process has it. A spec can cut it off and restore it. It notes the calls. */
 export class SwitchableLedger implements Ledger {
-  /** The calls that reached the ledger: `claim job-1`, `complete job-1 done`, `extend job-1`. */
+  /** The calls that reached the ledger: `claim job-1`, `complete job-1 done`, `progress job-1 0.5`, `extend job-1`. */
   readonly asked: string[] = [];
   away = false;
   /** How often a tube's runs were abandoned. */
@@ -60,6 +60,7 @@ export class SwitchableLedger implements Ledger {
 const MORE: { readonly [V in Verb]?: (request: RequestOf<V>) => string } = {
   claim: () => '',
   extend: () => '',
+  progress: ({ progress }) => ` ${progress.fraction}`,
   abort: () => '',
   complete: ({ outcome }) => ` ${outcome.kind}`,
   open: ({ opening }) => ` ${opening.by}`,

@@ -5,6 +5,7 @@ import type { ConsumerReport } from '../src/consumer/report.js';
 import { ReserveBudget } from '../src/consumer/reserve/reserve-budget.js';
 import type { Delivery } from '../src/consumer/reserve/delivery.js';
 import { DEFAULT_HANDLER_SETTINGS } from '../src/consumer/run/handler-settings.js';
+import { ProgressWriter } from '../src/consumer/run/progress.js';
 import { Run, type Grant } from '../src/consumer/run/run.js';
 import { NOT_SHARED, type TubeContext } from '../src/consumer/tube-context.js';
 import type { SettleQueue } from '../src/ledger/settle-queue.js';
@@ -45,10 +46,11 @@ export function tubeContext(
   const ledger = new ScriptedLedger(clock);
   const reports: string[] = [];
   const { handling = DEFAULT_HANDLER_SETTINGS } = given;
+  const { cluster = { settings: { replicas: 3, minWritten: 2 } } as Cluster } = given;
   return {
     tube: 'tube',
     storedAs: stored('app.tube'),
-    cluster: { settings: { replicas: 3, minWritten: 2 } } as Cluster,
+    cluster,
     settleQueue: { take: () => [] } as unknown as SettleQueue,
     sharedLanes: new Map(),
     clock,
@@ -63,6 +65,7 @@ export function tubeContext(
     gate: new LedgerGate(ledger, clock),
     budget: new ReserveBudget(clock, handling.concurrency),
     life: { arrived: () => false, changed: () => undefined, copyGone: () => undefined },
+    progress: new ProgressWriter({ tube: 'tube', ledger, clock, cluster }),
     runs: new Map(),
     ...given,
     ledger,

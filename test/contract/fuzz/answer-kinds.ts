@@ -110,5 +110,6 @@ export const KINDS: readonly string[] = [
   ...kinds('tally', 'none | some | retrying'),
   ...['pause', 'resume', 'paused'].flatMap((verb) => kinds(verb, 'nothing | for good | until')),
   ...kinds('settle', 'nothing'),
+  ...kinds('progress', 'nothing'),
   ...kinds('buried', 'dead | gone | unknown'),
 ];

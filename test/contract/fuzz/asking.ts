@@ -76,6 +76,10 @@ export class Asking {
       }
       case 'extend':
         return { request: this.runOf(s) };
+      case 'progress': {
+        const { fence } = this.runOf(s);
+        return { request: { id, fence, progress: { fraction: s.odd ? 0.5 : 1 / 3, at: now } } };
+      }
       case 'complete':
         return {
           request: {

@@ -14,12 +14,12 @@ const mask = constantFrom(0b111, 0b111, 0b011, 0b001, 0b100, 0);
 
 /** Sequences of calls for the same job, each often enough for all that it leads to. */
 const CALLS: readonly (readonly Verb[])[] = [
-  'claim | complete | open | commit | extend | abort | revoke | settle | find trace',
+  'claim | complete | open | commit | extend | abort | revoke | settle | progress find trace',
   'letters | letter | buried | discard | surplus deaths',
   'index | waiting | locate | tally | index claim waiting | index revoke locate | index claim complete locate',
   'index open commit locate | open commit waiting | open commit locate | index tally',
-  'claim complete | claim complete find | claim find trace | claim usage | claim claim usage',
-  'revoke find letter | claim revoke extend | claim revoke complete | claim extend',
+  'claim complete | claim progress complete find | claim progress find trace | claim usage | claim claim usage',
+  'revoke find letter | claim revoke extend | claim revoke complete | claim progress extend',
   'open commit | open commit claim | open commit claim complete',
   'open revoke commit | open abort commit | open claim commit | open claim complete commit',
   'open open commit commit | open claim complete commit | open claim complete commit',

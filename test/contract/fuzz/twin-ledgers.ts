@@ -317,6 +317,7 @@ function fieldsOf(record: JobRecord): Record<string, unknown> {
     aborted: aborted.length > 0 ? aborted.flatMap(({ from, to }) => [from, to]) : undefined,
     places: formatPlaces(places),
     failures: record.failures?.map((failure) => JSON.stringify(failure)),
+    progress: record.progress && [record.fence, JSON.stringify(record.progress)],
     abort: Number(record.abortAsked),
     expired: Number(record.expired ?? false),
     startBy: record.startBy,

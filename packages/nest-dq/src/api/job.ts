@@ -190,6 +190,11 @@ export interface JobView {
   readonly dueAt: Date;
   /** Number of runs started. */
   readonly attempt: number;
+  /**
+   * Last progress its handler reported, at most a second old: only while it runs, and only of this attempt. `fraction`: 0 to 1.
+   * `note`: absent if none was given, or the cluster encrypts its jobs. `at`: time of the report, by the ledger's clock.
+   */
+  readonly progress?: { readonly fraction: number; readonly note?: string; readonly at: Date };
 }
 
 /**
@@ -229,6 +234,15 @@ export abstract class DelayedJob<P = unknown> {
   abstract readonly fence: number;
   /** Aborts with a DqError as its reason: `DQ_TIMEOUT`, `DQ_SHUTDOWN`, `DQ_REVOKED` or `DQ_LEASE_LOST`. */
   abstract readonly signal: AbortSignal;
+
+  /**
+   * Reports how far this run is, for people to see: on the dashboard, in `DqProducer.find`, and with a finished job that is kept.
+   * The latest report counts, and it's written in the background, at most once a second. Nothing depends on it: while Redis is
+   * away, reports are lost.
+   * @param fraction 0 to 1. Anything else throws `DQ_BAD_OPTION`, including the NaN of `0 / 0`.
+   * @param note Cut after 200 characters.
+   */
+  abstract progress(fraction: number, note?: string): void;
 }
 
 /**

@@ -22,6 +22,14 @@ const RETRYING = {
   attempt: 2,
   copies: [],
 } as const satisfies Explanation;
+const FINISHED = {
+  id: '01A',
+  tube: 'mail',
+  endedAt: new Date(NOW),
+  took: 5,
+  process: 'web-1:42',
+  attempt: 2,
+};
 const failed = (attempt: number, message = 'no answer') => ({
   attempt,
   startedAt: new Date(NOW - 244_000),
@@ -47,6 +55,17 @@ describe('while Redis is away', () => {
     expect(lines.at(-1)).toMatch(/^primary +10\.0\.0\.1:11300 +delayed +1m 1s$/);
     expect(lines).toContain('due   2026-11-28T18:00:00Z (now)');
   });
+});
+
+it('the progress of a running job, and of one that is done, is a fact', () => {
+  const progress = { fraction: 0.4, note: 'page 12 of 30', at: new Date(NOW - 1_500) };
+  const running = { ...RETRYING, because: 'running', details: { attempt: 2 }, state: 'running' } as const;
+  const factIn = (found: Explanation) =>
+    linesOf(showExplanation(found, NOW)).find((line) => line.startsWith('progress'));
+  expect(factIn({ ...running, progress })).toMatch(/^progress +40 % page 12 of 30 \(1s ago\)$/);
+  expect(factIn(running)).toBeUndefined();
+  const finished = { ...FINISHED, progress: { fraction: 1, at: new Date(NOW) } };
+  expect(factIn({ ...running, state: 'done', finished })).toMatch(/^progress +100 %$/);
 });
 
 describe('the attempts', () => {

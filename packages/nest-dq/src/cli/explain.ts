@@ -15,6 +15,7 @@ import type { FailedAttempt } from '../api/dead-letter.js';
 import type { BackoffView, CopyView, Explanation } from '../operate/explanation.js';
 import { clusterCommand } from './cluster.js';
 import { finishedFacts } from './finished.js';
+import { reportedText } from './jobs.js';
 import { LEDGER_STATUS, ledgerDown } from './ledger-down.js';
 import { foundReference, REFERENCE_FLAGS, unfound } from './references.js';
 import { warnedOfUnknown } from './unknown-tube.js';
@@ -51,8 +52,8 @@ export const explain = clusterCommand({
 
 /** `redisCause`: why Redis can't be used, if so. */
 export function showExplanation(found: Explanation, now: number, redisCause?: string): Line[] {
-  const { why, tube, key, id, dueAt, firstDueAt, addedAt, movedAt, run, copies, finished, deadLetter } =
-    found;
+  const { why, tube, key, id, dueAt, firstDueAt, addedAt, movedAt, run, progress, copies } = found;
+  const { finished, deadLetter } = found;
   const { failedAttempts = [], group, priority, backoff, headers, expiresAt } = found;
   const isThere = found.because !== 'unknown' || dueAt !== undefined;
   const known = facts({
@@ -72,6 +73,7 @@ export function showExplanation(found: Explanation, now: number, redisCause?: st
     headers: headers && JSON.stringify(headers),
     started: run && instant(run.startedAt, now),
     process: run?.process && `${run.process.pid} on ${run.process.host}`,
+    progress: progress && reportedText(progress, now),
     ...(finished && finishedFacts(finished, now)),
     'lease ends': run?.leaseEndsAt && instant(run.leaseEndsAt, now),
     died: deadLetter && `${instant(deadLetter.diedAt, now)}: ${deadLetter.why}`,

@@ -10,6 +10,7 @@ import {
   table,
 } from 'nest-handlers/cli';
 import type { FinishedFilter, FinishedJob, FinishedPage } from '../operate/finished-view.js';
+import { progressText } from '../operate/progress-text.js';
 import type { DqRuntime } from '../nest/runtime.js';
 import { clusterCommand } from './cluster.js';
 import { PAGE_FLAGS, pageOf } from './page-flags.js';
@@ -87,12 +88,13 @@ function showPage({ jobs, cursor }: FinishedPage, now: number): Line[] {
 
 /** How a completed job ended, as facts with names. */
 export function finishedFacts(
-  { endedAt, took, process, result, resultLeftOut }: FinishedJob,
+  { endedAt, took, process, result, resultLeftOut, progress }: FinishedJob,
   now: number,
 ): Readonly<Record<string, string | undefined>> {
   return {
     ended: `${instant(endedAt, now)}, took ${span(took)}`,
     process,
+    progress: progress && progressText(progress),
     result: resultLeftOut === undefined ? JSON.stringify(result) : `not kept: ${resultLeftOut}`,
   };
 }

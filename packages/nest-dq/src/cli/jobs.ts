@@ -1,5 +1,6 @@
-import { type Answer, type Arguments, facts, instant } from 'nest-handlers/cli';
+import { type Answer, type Arguments, facts, instant, span } from 'nest-handlers/cli';
 import type { JobRef, JobView } from '../api/job.js';
+import { progressText } from '../operate/progress-text.js';
 import type { DqRuntime } from '../nest/runtime.js';
 import { checkFuture } from './future.js';
 import { clusterCommand } from './cluster.js';
@@ -122,6 +123,20 @@ export const run = clusterCommand({
   },
 });
 
-function showJob({ state, id, ref, tube, key, dueAt, attempt }: JobView, now: number): string[] {
-  return facts({ tube, key, id, state, due: instant(dueAt, now), runs: String(attempt), ref });
+function showJob({ state, id, ref, tube, key, dueAt, attempt, progress }: JobView, now: number): string[] {
+  return facts({
+    tube,
+    key,
+    id,
+    state,
+    due: instant(dueAt, now),
+    runs: String(attempt),
+    progress: progress && reportedText(progress, now),
+    ref,
+  });
+}
+
+/** The progress of a run, and how old the report is. */
+export function reportedText(progress: NonNullable<JobView['progress']>, now: number): string {
+  return `${progressText(progress)} (${span(Math.max(0, now - progress.at.getTime()))} ago)`;
 }

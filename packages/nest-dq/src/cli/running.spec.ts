@@ -32,6 +32,31 @@ it('what runs now is listed longest first, with its process and how long such a 
   ]);
 });
 
+it('the progress of a run is shown if its handler reports some', () => {
+  const [run] = mail.longRuns;
+  const progress = { fraction: 0.4, note: 'page 12 of 30', at: ago(1) };
+  const reporting = view(17, [{ ...mail, longRuns: [{ ...run!, progress }] }]);
+  const found = runningIn([reporting, view(18, [report])], MEANS, NOW);
+  expect(linesOf(showRunning(found)).slice(0, 3)).toEqual([
+    'KEY OR ID  TUBE    PROCESS  RUN  STARTED               FOR     USUALLY  PROGRESS',
+    '7          report  vm:18      1  2027-01-01T10:57:55Z  1h 2m',
+    'ann        mail    vm:17      2  2027-01-01T11:58:30Z  1m 30s  31ms     40 % page 12 of 30',
+  ]);
+  expect(found.runs[1]).toMatchObject({ progress });
+});
+
+it.each([
+  [0, '0 %'],
+  [0.29, '29 %'],
+  [0.999, '99 %'],
+  [1, '100 %'],
+])('a fraction of %d is %s', (fraction, text) => {
+  const progress = { fraction, at: ago(1) };
+  const longRuns = [{ ...report.longRuns[0]!, progress }];
+  const [, row] = linesOf(showRunning(runningIn([view(18, [{ ...report, longRuns }])], MEANS, NOW)));
+  expect(row).toMatch(new RegExp(` ${text}$`));
+});
+
 it('a run that has taken far longer than usual is red, and probably stuck in JSON', () => {
   const { runs } = runningIn(PROCESSES, MEANS, NOW);
   expect(runs).toEqual([

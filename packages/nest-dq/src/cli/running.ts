@@ -10,6 +10,7 @@ import {
   table,
 } from 'nest-handlers/cli';
 import type { LongRunView, ProcessView } from '../operate/processes.js';
+import { progressText } from '../operate/progress-text.js';
 import { isProbablyStuck } from '../operate/stuck.js';
 import type { DqRuntime } from '../nest/runtime.js';
 import { clusterCommand } from './cluster.js';
@@ -22,7 +23,8 @@ export const running = clusterCommand({
   summary: 'Show what runs now and has taken longer than a second, longest first.',
   about:
     'Each process reports every 5s, at most 100 such runs per tube. USUALLY: average duration of the runs of the tube, if known;\n' +
-    'a run that has taken ten times as long, and over 10s, is probably stuck, and red on a terminal. A shorter run is only counted.',
+    'a run that has taken ten times as long, and over 10s, is probably stuck, and red on a terminal. A shorter run is only counted.\n' +
+    'PROGRESS: as handlers report it, if any does.',
   flags: { ...WATCH_FLAG },
   status: '0 shown; 1 unknown tube; 2 Redis unusable',
   examples: ['nest-dq running', 'nest-dq running order.cancel --json'],
@@ -96,16 +98,29 @@ export function runningIn(
 
 /** Formats one row per run, followed by the number of all of them. */
 export function showRunning({ running: all, processes, runs }: Running): Line[] {
-  const rows = runs.map(({ id, key, tube, process, attempt, since, runningFor, meanRun, probablyStuck }) => [
-    key ?? id,
-    tube,
-    process,
-    attempt,
-    since.toISOString().replace(/\.\d+Z$/, 'Z'),
-    probablyStuck ? styled('red', span(runningFor)) : span(runningFor),
-    meanRun === undefined ? '' : span(meanRun),
-  ]);
-  const head = ['KEY OR ID', 'TUBE', 'PROCESS', 'RUN', column('optional', 'STARTED'), 'FOR', 'USUALLY'];
+  const hasProgress = runs.some(({ progress }) => progress !== undefined);
+  const rows = runs.map(
+    ({ id, key, tube, process, attempt, since, runningFor, meanRun, probablyStuck, progress }) => [
+      key ?? id,
+      tube,
+      process,
+      attempt,
+      since.toISOString().replace(/\.\d+Z$/, 'Z'),
+      probablyStuck ? styled('red', span(runningFor)) : span(runningFor),
+      meanRun === undefined ? '' : span(meanRun),
+      ...(hasProgress ? [progress ? progressText(progress) : ''] : []),
+    ],
+  );
+  const head = [
+    'KEY OR ID',
+    'TUBE',
+    'PROCESS',
+    'RUN',
+    column('optional', 'STARTED'),
+    'FOR',
+    'USUALLY',
+    ...(hasProgress ? ['PROGRESS'] : []),
+  ];
   const total =
     all === 0
       ? 'nothing is running'

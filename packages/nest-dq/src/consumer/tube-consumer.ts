@@ -24,6 +24,7 @@ import { Reserver } from './reserve/reserver.js';
 import { Executor, StartScheduler } from './run/executor.js';
 import { changedBy, slotsOf, type HandlerSettings } from './run/handler-settings.js';
 import type { Completion, RunOutcome } from './run/outcome.js';
+import { ProgressWriter } from './run/progress.js';
 import { type Grant, loseLease, Run } from './run/run.js';
 import type { ConsumerParts, ConsumerSettings, TubeContext, TubeLife } from './tube-context.js';
 
@@ -91,6 +92,7 @@ export class TubeConsumer implements TubeLife, GateListener {
         ? new BatchBudget(clock, slotsOf(declared), batches)
         : new ReserveBudget(clock, slotsOf(declared)),
       life: this,
+      progress: new ProgressWriter({ tube, ledger, clock, cluster: parts.cluster }),
       runs: new Map(),
     });
     this.claims = batches ? new BatchQueue(context, batches) : new ClaimQueue(context);
@@ -343,7 +345,15 @@ export class TubeConsumer implements TubeLife, GateListener {
     await this.until(answered, LAST_ANSWERS_MS);
     gate.close();
     this.heartbeat.stop();
-    for (const part of [this.completion, this.again, this.burier, this.claims, this.limited, this.starts])
+    for (const part of [
+      this.completion,
+      this.again,
+      this.burier,
+      this.claims,
+      this.limited,
+      this.starts,
+      this.context.progress,
+    ])
       part.close();
     ledger.abandonRuns(); // if Redis was unreachable, some runs could not be completed
     await this.reserver.close();
@@ -384,11 +394,17 @@ export function loadOf(
   const now = clock.now();
   const isSecret = cluster.settings.seal?.settings.encrypt === true;
   const long: LongRun[] = [];
-  for (const { id, grant, hasSlot, startedAt, delivery } of runs.values()) {
+  for (const { id, grant, hasSlot, startedAt, delivery, progress } of runs.values()) {
     const runFor = now - startedAt;
     if (!hasSlot || runFor < LONG_RUN_MS || long.length === MAX_LONG_RUNS) continue;
     const { key } = delivery.header;
-    long.push({ id, ...(key !== undefined && !isSecret && { key }), attempt: grant.attempt, runFor });
+    long.push({
+      id,
+      ...(key !== undefined && !isSecret && { key }),
+      attempt: grant.attempt,
+      runFor,
+      ...(progress && { hasProgress: true }),
+    });
   }
   const { limit, attempts, backoff, expireAfter } = handling;
   return {

@@ -24,6 +24,8 @@ it('has the first hundred runs that take longer than a second, and none that hav
   expect(load).toMatchObject({ tube: 'tube', concurrency: 10, running: 102, held: 7 });
   expect(load.long.map(({ id }) => id)).toEqual(Array.from({ length: 100 }, (_, i) => `${i}`));
   expect(load.long[0]).toEqual({ id: '0', attempt: 2, runFor: 1_000 });
+  context.runs.get('0')!.progress = { fraction: 0.5, at: 0 };
+  expect(loadOf(context, 7).long[0]).toEqual({ id: '0', attempt: 2, runFor: 1_000, hasProgress: true });
 });
 
 it.each([

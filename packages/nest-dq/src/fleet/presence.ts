@@ -150,4 +150,6 @@ export interface LongRun {
   readonly attempt: number;
   /** Time since its handler was called, in ms. */
   readonly runFor: number;
+  /** Whether its handler reported progress, which is in the ledger. */
+  readonly hasProgress?: boolean;
 }

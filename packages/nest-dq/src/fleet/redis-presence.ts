@@ -198,7 +198,16 @@ const PROCESS: Shape = {
           backoff: { optional: { fields: { type: 'text', ...NUMBERS('delay', 'max', 'jitter') } } },
           limits: { optional: { values: 'number' } },
           changedUntil: 'number?',
-          long: { list: { fields: { id: 'text', key: 'text?', ...NUMBERS('attempt', 'runFor') } } },
+          long: {
+            list: {
+              fields: {
+                id: 'text',
+                key: 'text?',
+                ...NUMBERS('attempt', 'runFor'),
+                hasProgress: { optional: 'boolean' },
+              },
+            },
+          },
         },
       },
     },

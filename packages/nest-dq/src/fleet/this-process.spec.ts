@@ -55,7 +55,9 @@ describe('ThisProcess', () => {
     await world.clock.advance(2_000);
     await world.cut(1);
     const { consume: consumes, ...settings } = SETTINGS;
-    expect(await processesOf(presence)).toEqual([
+    expect(
+      await processesOf({ presence, ledger: world.memory, clock: world.clock, settings: SETTINGS }),
+    ).toEqual([
       {
         id: process.id,
         host: hostname(),
@@ -177,7 +179,9 @@ describe('ThisProcess', () => {
     const process = make({ presence: answering });
     await process.watch();
     expect(drained()).toEqual(['n1:1']);
-    expect(await processesOf(presence)).toEqual([]);
+    expect(
+      await processesOf({ presence, ledger: world.memory, clock: world.clock, settings: SETTINGS }),
+    ).toEqual([]);
     fails = true;
     await world.clock.advance(2_000);
     expect(drained()).toEqual(['n1:1']);

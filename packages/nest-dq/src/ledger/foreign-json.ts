@@ -63,7 +63,8 @@ function parsed(text: string): unknown {
   }
 }
 
-function isShaped(value: unknown, shape: Shape): boolean {
+/** Whether a value that was parsed from JSON is of this shape. */
+export function isShaped(value: unknown, shape: Shape): boolean {
   if (typeof shape === 'string') {
     if (value === undefined) return shape.endsWith('?');
     if (typeof value === 'number') return shape.startsWith('number') && Math.abs(value) <= GREATEST;

@@ -105,6 +105,7 @@ export interface Verbs {
   // runs
   claim: [Asked.ClaimRequest, Asked.ClaimAnswer];
   extend: [Asked.RunRef, Asked.ExtendAnswer];
+  progress: [Asked.ProgressRequest, void];
   complete: [Asked.CompleteRequest, Asked.CompleteAnswer];
   // schedules
   open: [Asked.OpenRequest, Asked.OpenAnswer];
@@ -172,6 +173,10 @@ export abstract class TubeLedger {
 
   extend(runs: readonly Asked.RunRef[]): Promise<Asked.ExtendAnswer[]> {
     return this.ask('extend', runs);
+  }
+
+  progress(requests: readonly Asked.ProgressRequest[]): Promise<void[]> {
+    return this.ask('progress', requests);
   }
 
   complete(requests: readonly Asked.CompleteRequest[]): Promise<Asked.CompleteAnswer[]> {

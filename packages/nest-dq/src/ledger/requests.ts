@@ -112,6 +112,23 @@ export interface RunRef {
 /** `refused`: the lease is lost, and the run must stop. `abort`: renewed, but a revoke asks the handler to stop. */
 export type ExtendAnswer = 'ok' | 'refused' | 'abort';
 
+/** How far a run is, as its handler reported it last. For people to see: nothing depends on it. */
+export interface RunProgress {
+  /** 0 to 1. */
+  readonly fraction: number;
+  /** Absent if there is none, or the cluster encrypts its jobs. */
+  readonly note?: string;
+  /** Ledger time of the report, in ms. */
+  readonly at: number;
+}
+
+/** Replaces the progress of a run. Ignored if the job isn't being run with this fence. */
+export interface ProgressRequest {
+  readonly id: string;
+  readonly fence: number;
+  readonly progress: RunProgress;
+}
+
 export interface CompleteRequest extends RunRef {
   readonly owed: OwedCopies;
   /** Places of a plain job's copies. The record of a job that waits again remembers them. @default not known */
@@ -181,6 +198,8 @@ export interface FinishedRun {
   readonly result?: string;
   /** Why a result isn't kept. */
   readonly leftOut?: 'too long' | 'not JSON';
+  /** The last one its handler reported. Absent if it reported none. */
+  readonly progress?: RunProgress;
 }
 
 /**
@@ -221,6 +240,8 @@ export interface Schedule {
   readonly attempt: number;
   /** Known for keyed jobs, moved jobs, and jobs waiting for a retry. Otherwise they are in the header and the receipt. */
   readonly places: readonly Place[];
+  /** Of the present run, and only in the answers of `find` and `trace`. Absent if its handler reported none. */
+  readonly progress?: RunProgress;
 }
 
 /** A schedule with details about its last run, for people to inspect. */

@@ -62,6 +62,33 @@ describe('the explanation', () => {
     expect(Object.keys((await inspector.explain(receipt)).run!)).not.toContain('process');
   });
 
+  it('has the progress that the handler reported, and so has the run in the list of processes', async () => {
+    const world = await embedded(3, 'app.');
+    const { inspector, producer, copies, run, memory } = world;
+    const receipt = await producer.now('t', 1);
+    const { finish } = await run((await copies('app.t'))[0]!, 10, 'app.t');
+    const { id } = receipt;
+    joined(world, {
+      long: [
+        { id, attempt: 1, runFor: 2_000, hasProgress: true },
+        { id: 'none', attempt: 1, runFor: 2_000, hasProgress: true },
+      ],
+    });
+    joined(world, { long: [{ id, attempt: 2, runFor: 1_000, hasProgress: true }] });
+    const tube = memory.tube('app.t');
+    const [trace] = await tube.ask('trace', [id]);
+    await tube.progress([{ id, fence: trace!.fence, progress: { fraction: 0.4, note: 'page 12', at: 5 } }]);
+    const progress = { fraction: 0.4, note: 'page 12', at: new Date(5) };
+    expect(await inspector.explain(receipt)).toMatchObject({ because: 'running', progress });
+    const processes = await inspector.processes();
+    expect(processes.map(({ tubes }) => tubes[0]!.longRuns.map((each) => each.progress))).toEqual([
+      [progress, undefined],
+      [undefined],
+    ]);
+    await finish('retry');
+    expect(await inspector.explain(receipt)).not.toHaveProperty('progress');
+  });
+
   it('says that a job runs even if nobody knows the processes', async () => {
     const { inspector, producer, copies, run, presence } = await embedded();
     const receipt = await producer.now('t', 1);

@@ -15,6 +15,7 @@ import type { Presence, PresentProcess } from '../fleet/presence.js';
 import type { Trace } from '../ledger/requests.js';
 import type { WaitingJobs } from '../ledger/waiting/waiting-jobs.js';
 import type { DqDeadLetters } from '../producer/dead-letters.js';
+import { progressView } from '../producer/job-finder.js';
 import type { Clock } from 'nest-handlers/time';
 import type { CopyView, Explanation, RunningProcess } from './explanation.js';
 import { type FinishedJob, finishedView } from './finished-view.js';
@@ -101,6 +102,7 @@ export async function explain(sources: ExplanationSources, ref: JobRef): Promise
     ...(reason.because !== 'unknown' && expiryOf(processes, name, header)),
     ...(failedAttempts && { failedAttempts }),
     ...(header && optionsOf(header)),
+    ...(trace && progressView(trace)),
     ...(trace && trace.fence > 0 && { run: { ...runOf(trace), ...(process && { process }) } }),
     copies,
     ...(finished && { finished }),

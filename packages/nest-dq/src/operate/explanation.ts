@@ -162,6 +162,8 @@ export interface ExplainedJob {
   readonly group?: string;
   /** The job's own headers. Absent if it has none, or no copy is reachable. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Last progress that the handler running it reported, as in `JobView`. */
+  readonly progress?: NonNullable<JobView['progress']>;
   /** Its last run, which may be ongoing; absent if none started. */
   readonly run?: RunView;
   /** Its copies, as far as their places are known, including missing ones. */

@@ -1,4 +1,5 @@
 import type { When } from 'nest-handlers/time';
+import type { JobView } from '../api/job.js';
 import { checkKey } from '../api/job-options.js';
 import { storedTube, withoutPrefix, type StoredTube, type Tube } from '../api/tube.js';
 import { isJobId } from '../copies/header.js';
@@ -7,6 +8,7 @@ import { DqError, wrongValue } from '../errors.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { FinishedEntry, FinishedPosition } from '../ledger/requests.js';
 import { checkBetween, checkObject } from '../producer/call-options.js';
+import { progressView } from '../producer/job-finder.js';
 import { formatCursor, parseCursor } from '../producer/cursor.js';
 import { parseWhen } from '../time/instant.js';
 
@@ -30,6 +32,8 @@ export interface FinishedJob {
   readonly result?: unknown;
   /** Why its result isn't kept: its JSON has more than 1,000 characters, or it has none. */
   readonly resultLeftOut?: 'too long' | 'not JSON';
+  /** The last progress its handler reported, as in `JobView`. Absent if it reported none. */
+  readonly progress?: NonNullable<JobView['progress']>;
 }
 
 /** Selects a page of finished jobs. */
@@ -99,7 +103,7 @@ export async function finishedPage(
 }
 
 export function finishedView(
-  { id, ended, key, took, process, attempt, result, leftOut }: FinishedEntry,
+  { id, ended, key, took, process, attempt, result, leftOut, progress }: FinishedEntry,
   tube: StoredTube,
   prefix: string,
 ): FinishedJob {
@@ -113,6 +117,7 @@ export function finishedView(
     attempt,
     ...(result !== undefined && { result: JSON.parse(result) as unknown }),
     ...(leftOut !== undefined && { resultLeftOut: leftOut }),
+    ...progressView({ progress }),
   };
 }
 

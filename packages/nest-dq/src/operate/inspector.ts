@@ -278,7 +278,7 @@ export class ClusterInspector extends DqInspector {
   }
 
   override processes(): Promise<ProcessView[]> {
-    return processesOf(this.parts.presence);
+    return processesOf(this.parts);
   }
 
   override goneProcesses(): Promise<ProcessView[]> {

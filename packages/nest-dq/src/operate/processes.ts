@@ -1,5 +1,11 @@
 import type { TubeLimits } from '../api/limit-options.js';
-import type { Presence, PresentProcess } from '../fleet/presence.js';
+import type { JobView } from '../api/job.js';
+import { storedTube } from '../api/tube.js';
+import type { LongRun, Presence, PresentProcess } from '../fleet/presence.js';
+import type { Ledger } from '../ledger/ledger.js';
+import { progressView } from '../producer/job-finder.js';
+import { withinLimit } from '../time/call-limit.js';
+import type { Clock } from 'nest-handlers/time';
 import type { BackoffView } from './explanation.js';
 
 /** A process that uses this cluster, as announced some seconds ago. */
@@ -77,11 +83,22 @@ export interface LongRunView {
   readonly attempt: number;
   /** When its handler was called. */
   readonly since: Date;
+  /** Last progress its handler reported, as in `JobView`: of at most 1,000 runs. */
+  readonly progress?: NonNullable<JobView['progress']>;
+}
+
+interface ProcessSources {
+  readonly presence: Presence;
+  readonly ledger: Pick<Ledger, 'tube'>;
+  readonly clock: Clock;
+  readonly settings: { readonly prefix: string };
 }
 
 /** Resolves with all current processes by start time. Rejects with `DQ_LEDGER_DOWN`. */
-export async function processesOf(presence: Presence): Promise<ProcessView[]> {
-  const views = (await presence.all()).map(viewOf);
+export async function processesOf(sources: ProcessSources): Promise<ProcessView[]> {
+  const present = await sources.presence.all();
+  const progress = await progressOfRuns(sources, present);
+  const views = present.map((each) => viewOf(each, progress));
   return views.sort((a, b) => a.since.getTime() - b.since.getTime());
 }
 
@@ -90,10 +107,54 @@ export async function processesOf(presence: Presence): Promise<ProcessView[]> {
  * last one first. Rejects with `DQ_LEDGER_DOWN`.
  */
 export async function goneProcesses(presence: Presence): Promise<ProcessView[]> {
-  return (await presence.gone()).map(viewOf);
+  return (await presence.gone()).map((each) => viewOf(each, NO_PROGRESS));
 }
 
-function viewOf({ record, at, elected }: PresentProcess): ProcessView {
+/** Runs whose progress is read. */
+const MAX_READ = 1_000;
+/** Time limit for an answer of the ledger. */
+const LIMIT_MS = 1_000;
+
+/** The progress of runs, by `nameOf`. */
+type ProgressOfRuns = ReadonlyMap<string, Pick<LongRunView, 'progress'>>;
+const NO_PROGRESS: ProgressOfRuns = new Map();
+
+function nameOf(tube: string, { id, attempt }: Pick<LongRun, 'id' | 'attempt'>): string {
+  return JSON.stringify([tube, id, attempt]);
+}
+
+/** Reads the progress of the runs that have some. Never rejects. */
+async function progressOfRuns(
+  sources: ProcessSources,
+  present: readonly PresentProcess[],
+): Promise<ProgressOfRuns> {
+  const runs = present.flatMap(({ record }) =>
+    record.tubes.flatMap(({ tube, long }) =>
+      long.filter(({ hasProgress }) => hasProgress).map(({ id }) => ({ tube, id })),
+    ),
+  );
+  const byTube = new Map<string, string[]>();
+  for (const { tube, id } of runs.slice(0, MAX_READ)) byTube.set(tube, [...(byTube.get(tube) ?? []), id]);
+  const read = Array.from(
+    byTube,
+    ([tube, ids]) => progressOfTube(sources, tube, ids).catch(() => []), // no more than an addition
+  );
+  return new Map((await Promise.all(read)).flat());
+}
+
+async function progressOfTube(
+  { ledger, clock, settings }: ProcessSources,
+  tube: string,
+  ids: readonly string[],
+): Promise<[name: string, Pick<LongRunView, 'progress'>][]> {
+  const asked = ledger.tube(storedTube(tube, settings.prefix)).find(ids);
+  const found = await withinLimit(clock, LIMIT_MS, asked);
+  return found.flatMap((schedule, i) =>
+    schedule ? [[nameOf(tube, { id: ids[i]!, attempt: schedule.attempt }), progressView(schedule)]] : [],
+  );
+}
+
+function viewOf({ record, at, elected }: PresentProcess, progress: ProgressOfRuns): ProcessView {
   const { upFor, tubes, ...told } = record;
   return {
     ...told,
@@ -102,7 +163,11 @@ function viewOf({ record, at, elected }: PresentProcess): ProcessView {
     elected,
     tubes: tubes.map(({ long, ...load }) => ({
       ...load,
-      longRuns: long.map(({ runFor, ...run }) => ({ ...run, since: new Date(at - runFor) })),
+      longRuns: long.map(({ runFor, hasProgress: _read, ...run }) => ({
+        ...run,
+        since: new Date(at - runFor),
+        ...progress.get(nameOf(load.tube, run)),
+      })),
     })),
   };
 }

@@ -3,7 +3,7 @@ import { withoutPrefix } from '../api/tube.js';
 import type { Envelope } from '../copies/header.js';
 import { formatRef, type JobTarget } from '../copies/job-ref.js';
 import { readCopy } from '../copies/reading.js';
-import type { Schedule } from '../ledger/requests.js';
+import type { RunProgress, Schedule } from '../ledger/requests.js';
 import { look } from './generations.js';
 import { locate } from './job-locator.js';
 import type { ProducerContext } from './producer-context.js';
@@ -76,5 +76,15 @@ export function view(context: ProducerContext, target: JobTarget, found: Schedul
     ...(key === undefined ? {} : { key }),
     dueAt: new Date(due),
     attempt,
+    ...progressView(found),
   };
+}
+
+/** Returns the progress of a run as a user sees it. */
+export function progressView({
+  progress,
+}: {
+  readonly progress?: RunProgress | undefined;
+}): Pick<JobView, 'progress'> {
+  return progress ? { progress: { ...progress, at: new Date(progress.at) } } : {};
 }

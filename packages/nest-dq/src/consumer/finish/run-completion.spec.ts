@@ -91,9 +91,9 @@ describe('RunCompletion', () => {
 
   it('reports a job that is done for people only with `keepDone`, and if its handler saw it', async () => {
     const clock = new VirtualClock();
-    const outcomeOf = async (given: Partial<TubeContext>, seen = true) => {
+    const outcomeOf = async (given: Partial<TubeContext>, seen = true, more: Partial<Run> = {}) => {
       const context = tubeContext(clock, given);
-      const done = run('a');
+      const done = Object.assign(run('a'), more);
       done.startedAt = clock.now() - 31.4;
       done.endedAt = clock.now();
       done.result = { paid: true };
@@ -110,6 +110,9 @@ describe('RunCompletion', () => {
       kind: 'done',
       kept: { run: { took: 31, attempt: 2, process, result: '{"paid":true}' }, period: 60_000, max: 5 },
     });
+    const progress = { fraction: 1, note: '30 pages', at: 5 };
+    expect(await outcomeOf({}, true, { progress })).toEqual({ kind: 'done' });
+    expect(await outcomeOf({ keepDone }, true, { progress })).toMatchObject({ kept: { run: { progress } } });
     expect(await outcomeOf({ keepDone: { ...keepDone, result: false } })).toMatchObject({
       kept: { run: { took: 31, attempt: 2, process } },
     });

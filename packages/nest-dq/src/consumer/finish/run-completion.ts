@@ -115,6 +115,7 @@ function keptOf({ cluster }: TubeContext, run: Run, { period, max, result }: Kee
       ...(key !== undefined && !isSecret && { key }),
       ...(born > 0 && { born }),
       ...(result && !isSecret && resultText(run.result)),
+      ...(run.progress && { progress: run.progress }),
     },
     period,
     max,

@@ -67,7 +67,7 @@ export function failureText(error: Error): Pick<FailedRun, 'name' | 'message'> {
 }
 
 /** Half a surrogate pair, at the cut or in the text, would make the ledger's JSON invalid in Lua. */
-function cut(text: string, limit: number): string {
+export function cut(text: string, limit: number): string {
   return text.slice(0, limit).replace(/\p{Surrogate}/gu, '\uFFFD');
 }
 

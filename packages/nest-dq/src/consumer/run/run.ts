@@ -5,10 +5,11 @@ import { DelayedJob, type JobRefText } from '../../api/job.js';
 import type { Seal } from '../../seal/seal.js';
 import type { StoredTube } from '../../api/tube.js';
 import type { Sent } from '../../ledger/batcher.js';
-import type { ClaimAnswer, CompleteAnswer, RunRef } from '../../ledger/requests.js';
+import type { ClaimAnswer, CompleteAnswer, RunProgress, RunRef } from '../../ledger/requests.js';
 import type { Delivery } from '../reserve/delivery.js';
 import type { HandlerSettings } from './handler-settings.js';
 import type { Completion, RunOutcome } from './outcome.js';
+import type { ProgressWriter } from './progress.js';
 import { DqError } from '../../errors.js';
 import type { ConsumerReport } from '../report.js';
 
@@ -45,6 +46,8 @@ export class Run extends RunSignal {
   /** Times on the local clock, in ms: when it started, and when its outcome became known. */
   startedAt = 0;
   endedAt = 0;
+  /** The last one its handler reported. */
+  progress: RunProgress | undefined;
   /** Return value of its handler. */
   result: unknown;
   /** Resolves when the handler returns, if an interceptor around it ended earlier; never rejects. */
@@ -107,7 +110,7 @@ export class RunningJob extends DelayedJob {
 
   constructor(
     readonly run: Run,
-    private readonly names: TubeNames,
+    private readonly context: TubeNames & { readonly progress: Pick<ProgressWriter, 'report'> },
     private readonly seal: Seal | undefined,
     readonly attempts: number,
     readonly lateness: number,
@@ -122,7 +125,7 @@ export class RunningJob extends DelayedJob {
   }
 
   get tube(): string {
-    return this.names.tube;
+    return this.context.tube;
   }
 
   get key(): string | undefined {
@@ -136,7 +139,7 @@ export class RunningJob extends DelayedJob {
   get ref(): JobRefText {
     const { id, key, born, due, copies, index, siblings } = this.run.delivery.header;
     const own = { index, location: this.run.delivery.location };
-    const content = { tube: this.names.storedAs, id, key, born, due, copies, places: [own, ...siblings] };
+    const content = { tube: this.context.storedAs, id, key, born, due, copies, places: [own, ...siblings] };
     return formatRef(content, this.seal);
   }
 
@@ -154,6 +157,10 @@ export class RunningJob extends DelayedJob {
 
   get signal(): AbortSignal {
     return this.run.signal;
+  }
+
+  progress(fraction: number, note?: string): void {
+    this.context.progress.report(this.run, fraction, note);
   }
 
   /**

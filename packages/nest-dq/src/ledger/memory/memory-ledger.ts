@@ -103,9 +103,10 @@ export class MemoryLedger implements Ledger {
   }
 }
 
-/** A lease doesn't outlive its process, and a read changes nothing: these answers don't wait for the disk. */
+/** A lease and a run's progress don't outlive their process, and a read changes nothing: these answers don't wait for the disk. */
 const AT_ONCE: ReadonlySet<Verb> = new Set<Verb>([
   'extend',
+  'progress',
   'find',
   'trace',
   'index',

@@ -5,7 +5,7 @@ import { usage, type Claiming } from '../limits/limits.rule.js';
 import { settle } from '../records/owed-copies.rule.js';
 import { pause, paused, resume } from '../pauses/pauses.rule.js';
 import type { Moment, Records } from '../records/records.js';
-import { claim, complete, extend } from '../runs/runs.rule.js';
+import { claim, complete, extend, progress } from '../runs/runs.rule.js';
 import { abort, commit, find, open, revoke, trace } from '../schedules/schedules.rule.js';
 import { index, locate, tally, waiting } from '../waiting/waiting.rule.js';
 
@@ -22,6 +22,7 @@ type Rule<V extends Verb> = (
 export const RULES: { readonly [V in Verb]: Rule<V> } = {
   claim,
   extend,
+  progress,
   complete,
   open,
   commit,

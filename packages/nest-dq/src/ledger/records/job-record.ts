@@ -1,6 +1,13 @@
 import type { Place } from '../../copies/location.js';
 import { keptAfter, MAX_FAILURES, YOUNG_MS, type LedgerSettings } from '../ledger.js';
-import type { AnnouncedGeneration, FailedRun, Refusal, Schedule, StoredGeneration } from '../requests.js';
+import type {
+  AnnouncedGeneration,
+  FailedRun,
+  Refusal,
+  RunProgress,
+  Schedule,
+  StoredGeneration,
+} from '../requests.js';
 import { addAborted, dropAborted, isAborted } from '../schedules/aborted.rule.js';
 import { countOwed, lose, narrow, owe, type OwedRecord } from './owed-copies.rule.js';
 
@@ -26,6 +33,7 @@ export interface JobRecord extends OwedRecord {
   counted: boolean;
   places: readonly Place[];
   failures: readonly FailedRun[] | undefined;
+  progress: RunProgress | undefined;
   /** Infinity if it never expires. */
   expiresAt: number;
 }
@@ -60,6 +68,7 @@ export function newRecord(generation: number, born: number, due: number): JobRec
     lostDue: 0,
     places: [],
     failures: undefined,
+    progress: undefined,
     expiresAt: Infinity,
   };
 }
@@ -73,6 +82,7 @@ export function emptyRecord(): JobRecord {
 export function endRun(record: JobRecord, state: JobRecord['state']): void {
   record.state = state;
   if (state === 'done' || state === 'revoked') record.failures = undefined;
+  record.progress = undefined;
   record.leaseEnd = 0;
   record.token = undefined;
   record.noFurtherStart = false;
@@ -119,6 +129,14 @@ export function scheduleOf(record: JobRecord, now: number): Schedule | undefined
   let state: Schedule['state'] = record.expired ? 'expired' : record.state;
   if (state === 'running' && record.leaseEnd <= now) state = record.noFurtherStart ? 'revoked' : 'waiting';
   return { state, born, generation: committed, due, attempt, places };
+}
+
+/** The progress of the run in progress. */
+export function progressOf(
+  { state, leaseEnd, progress }: JobRecord,
+  now: number,
+): Pick<Schedule, 'progress'> {
+  return progress && state === 'running' && leaseEnd > now ? { progress } : {};
 }
 
 /** Whether the job waits or runs, so that its key is taken. */

@@ -35,6 +35,7 @@ import { OWED_COPIES } from './owed-copies.lua.js';
  *                  Only for people to see
  * 22. `expired`    true if it expired. Its state is v, so that older versions never run it
  * 23. `startBy`    its expiry, while it continues as its old generation: see `later` in ../requests.ts. Otherwise its copies have it
+ * 24. `progress`   how far a run is: a list of its fence and a JSON string. Only while it runs, and only for people to see
  *
  * A script reads and writes a record as a whole, because Redis calls take most of its time. To inspect one:
  * `redis-cli EVAL "return cjson.encode(cmsgpack.unpack(redis.call('GET', KEYS[1])))" 1 '{<tube>}:<id>'`.
@@ -156,6 +157,7 @@ end
 -- Ends the run, if any. The fence stays, because it may only grow. A letter takes over what failed; any other end forgets it.
 local function endRun(record, state)
   record.state, record.leaseEnd, record.token, record.abort, record.expired = state, nil, nil, nil, nil
+  record.progress = nil
   if state ~= 'w' and state ~= 'x' then record.failures = nil end
 end
 
@@ -243,6 +245,12 @@ end
 local function failuresOf(record)
   local failures = record and record.failures
   return failures and '[' .. table.concat(failures, ',') .. ']' or ''
+end
+
+-- Empty unless the present run reported some: a process of an older version may have left that of an earlier run.
+local function progressOf(record)
+  local progress = record and isRunning(record) and record.leaseEnd > now and record.progress
+  return progress and progress[1] == record.fence and short(progress[2]) or ''
 end
 
 local function newFence(record)

@@ -24,8 +24,16 @@ import { FINISHED_KEYS, ScriptReply, SharedTexts, TUBE_KEYS, valueOf, type Field
 import { REDIS_VERBS } from './scripts.js';
 import { SETTLED } from '../records/settle.lua.js';
 
-/** Verbs that end what was started. They are allowed even where nothing more may start. */
-const ENDING: ReadonlySet<Verb> = new Set(['extend', 'complete', 'commit', 'abort', 'settle', 'buried']);
+/** Verbs about what was started, which goes on to its end. They are allowed even where nothing more may start. */
+const ENDING: ReadonlySet<Verb> = new Set([
+  'extend',
+  'progress',
+  'complete',
+  'commit',
+  'abort',
+  'settle',
+  'buried',
+]);
 
 /** One tube in the Redis ledger: turns requests into script arguments, and replies into answers. It decides nothing. */
 export class RedisTubeLedger extends TubeLedger {

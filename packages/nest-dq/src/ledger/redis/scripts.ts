@@ -8,6 +8,7 @@ import { extend } from '../runs/extend.lua.js';
 import { ended, finished } from '../finished/finished.lua.js';
 import { find } from '../schedules/find.lua.js';
 import { buried, deaths, discard, letter, letters, surplus } from '../letters/letters.lua.js';
+import { progress } from '../runs/progress.lua.js';
 import { open } from '../schedules/open.lua.js';
 import { pause, paused, resume } from '../pauses/pause.lua.js';
 import { revoke } from '../schedules/revoke.lua.js';
@@ -20,6 +21,7 @@ import { index, locate, tally, waiting } from '../waiting/listing.lua.js';
 export const REDIS_VERBS: { readonly [V in Verb]: RedisVerb<RequestOf<V>, AnswerOf<V>> } = {
   claim,
   extend,
+  progress,
   complete,
   open,
   commit,

@@ -199,7 +199,7 @@ local function claim(key, ${namesOf(FIELDS)})
   attempt = attempt + 1
   record.state, record.attempt, record.fence, record.leaseEnd, record.token = 'r', attempt, fence, now + LEASE, token
   holdPermit(key, permit, record.leaseEnd)
-  record.abort = nil
+  record.abort, record.progress = nil, nil
   writeRecord(key, record)
   return RUN, fence, attempt, runDue, takeTurn(), record.startBy or 0
 end

@@ -25,6 +25,7 @@ import type {
   Expiry,
   ExtendAnswer,
   Letter,
+  ProgressRequest,
   RunRef,
 } from '../requests.js';
 import {
@@ -254,6 +255,17 @@ export function extend(records: Records, request: RunRef, time: Moment): ExtendA
   holdPermit(records, request.id, request.permit, leaseEnd, time);
   records.write(request.id, record, time);
   return record.abortAsked ? 'abort' : 'ok';
+}
+
+export function progress(
+  records: Records,
+  { id, fence, progress: reported }: ProgressRequest,
+  time: Moment,
+): void {
+  const record = records.read(id, time);
+  if (record?.fence !== fence || record.state !== 'running') return;
+  record.progress = reported;
+  records.noteChange('records', id);
 }
 
 /** Ends a job that hasn't started in time. Its new fence refuses whatever the last runner may still send. */

@@ -1,4 +1,5 @@
 import type { Schedule } from '../requests.js';
+import { readProgress } from '../records/progress.js';
 import { readSchedule, SCHEDULES } from './schedules.lua.js';
 import { replyEach, type RedisVerb } from '../script.js';
 
@@ -6,11 +7,17 @@ import { replyEach, type RedisVerb } from '../script.js';
 export const find: RedisVerb<string, Schedule | undefined> = {
   fields: {},
   script: `${SCHEDULES}
+-- Progress, and the schedule.
 local function find(key)
-  return valuesOf(scheduleOf(readRecord(key)))
+  local record = readRecord(key)
+  return progressOf(record), valuesOf(scheduleOf(record))
 end
 ${replyEach({}, 'find')}
 return reply
 `,
-  read: readSchedule,
+  read(from) {
+    const progress = readProgress(from.text());
+    const schedule = readSchedule(from);
+    return schedule && { ...schedule, ...progress };
+  },
 };

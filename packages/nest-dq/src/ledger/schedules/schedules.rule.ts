@@ -10,6 +10,7 @@ import {
   mayHaveCounted,
   newRecord,
   NO_GENERATION,
+  progressOf,
   scheduleOf,
   take,
   voided,
@@ -152,7 +153,8 @@ export function revoke(records: Records, request: RevokeRequest, time: Moment): 
 
 export function find(records: Records, id: string, time: Moment): Schedule | undefined {
   const record = records.read(id, time);
-  return record && scheduleOf(record, time.now);
+  const schedule = record && scheduleOf(record, time.now);
+  return schedule && { ...schedule, ...progressOf(record, time.now) };
 }
 
 export function trace(records: Records, id: string, time: Moment): Trace | undefined {
@@ -161,7 +163,15 @@ export function trace(records: Records, id: string, time: Moment): Trace | undef
   if (!schedule) return undefined;
   const { state, fence, leaseEnd, holdEnd, failures } = record;
   const left = state === 'running' && leaseEnd <= time.now;
-  return { ...schedule, fence, leaseEnd, left, holdEnd, ...(failures && { failures }) };
+  return {
+    ...schedule,
+    fence,
+    leaseEnd,
+    left,
+    holdEnd,
+    ...(failures && { failures }),
+    ...progressOf(record, time.now),
+  };
 }
 
 /** Why a generation may not take effect, given the current record. */
