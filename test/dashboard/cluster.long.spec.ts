@@ -5,7 +5,7 @@ import type { CopyView } from 'nest-dq/operate';
 import { eventually, Proxy } from 'test-servers';
 import { clusterSuite } from '../support/suite.js';
 import { optionsOf } from '../support/system.js';
-import { browserSuite } from './browser.js';
+import { accessibilityFindings, browserSuite } from './browser.js';
 import { dashboardApps, GIVES_UP, ORDERS, type DashboardApp } from './dashboard-app.js';
 
 const suite = clusterSuite();
@@ -28,9 +28,16 @@ class Reports {
 
 @Injectable()
 class Slow {
+  job: DelayedJob | undefined;
+  finish: () => void = () => undefined;
+
   @DelayedHandler('slow')
-  run(_payload: unknown, { signal }: DelayedJob): Promise<void> {
-    return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+  run(_payload: unknown, job: DelayedJob): Promise<void> {
+    this.job = job;
+    return new Promise((resolve) => {
+      this.finish = resolve;
+      job.signal.addEventListener('abort', () => resolve());
+    });
   }
 }
 
@@ -227,16 +234,31 @@ it('skips the next run of a series, after saying when it will run instead', asyn
   await eventually('a day later', async () => (await dueAt()) === before + 86_400_000);
 });
 
-it('shows what has run for longer than a second, where, and since when', async () => {
-  const app = await start({ providers: [Slow] });
+it('shows what has run for longer than a second, where, since when, and how far it is', async () => {
+  const app = await start({ providers: [Slow], jobs: { embedded: 'memory', keepDone: {} } });
+  const slow = app.get(Slow);
   const { page } = await browser.open(app.at('running'));
   await page.getByText('No run has taken longer than a second.').waitFor();
   const key = 'report-2026-10';
   await app.producer.now('slow', {}, { key });
   const row = page.getByRole('main').getByRole('row').filter({ hasText: key });
   await row.getByText(`:${process.pid}`).waitFor();
+  const bar = page.getByRole('main').getByRole('progressbar', { name: 'Progress' });
+  expect(await bar.count()).toBe(0);
+  slow.job!.progress(0.4, 'page 12 of 30');
+  await page.getByText('40% page 12 of 30').waitFor();
+  expect(await bar.getAttribute('aria-valuetext')).toBe('40% page 12 of 30');
+  expect(await accessibilityFindings(page)).toEqual([]);
   await row.getByRole('link', { name: key }).click();
   await page.getByRole('heading', { level: 1, name: key }).waitFor();
+  await page.getByText('40% page 12 of 30').waitFor();
+  slow.job!.progress(0.5);
+  await page.getByText('50%').waitFor();
+  expect(await accessibilityFindings(page)).toEqual([]);
+  slow.job!.progress(1, '30 pages');
+  slow.finish();
+  await page.getByText('100% 30 pages').waitFor();
+  expect(await bar.getAttribute('value')).toBe('1');
 });
 
 /** The copies that are on their nodes. */

@@ -30,7 +30,9 @@ import { t } from '../words/language.js';
 import { count, duration, fromNow, fullTime } from '../words/say.js';
 import { whyText } from '../words/why.js';
 
+/** How often the job is read, in ms: more often while its handler reports progress. */
 const FRESH = 5_000;
+const REPORTING = 2_000;
 const SHOWN_OF_REF = 16;
 const OVER: readonly (string | undefined)[] = ['done', 'revoked', 'expired'];
 
@@ -42,8 +44,9 @@ export function JobPage() {
 }
 
 function Job({ job }: { readonly job: JobRefWire }) {
-  const turn = Math.floor(now.value / FRESH);
   const about = `job ${JSON.stringify(job)}`;
+  const last = lastRead(about)?.data as ExplanationWire | undefined;
+  const turn = Math.floor(now.value / (last?.progress ? REPORTING : FRESH));
   const { data, error, again } = useLoad((signal) => explain(job, about, signal), [turn], about);
   if (!data) return error ? <Failure error={error} /> : <p class="faint">{t('loading')}</p>;
   const { state, deadLetter, attempt = 0, dueAt } = data;

@@ -1,11 +1,12 @@
 import { signal } from '@preact/signals';
-import type { ProcessesWire } from '../../src/dashboard/wire.js';
+import type { ExplanationWire, ProcessesWire } from '../../src/dashboard/wire.js';
 import { ActButton } from '../acts/act-button.js';
 import { askFirst, doAct } from '../acts/one.js';
 import { isProbablyStuck } from '../../src/operate/stuck.js';
 import { Badge } from '../parts/badge.js';
 import { useMeanRuns } from '../parts/mean-runs.js';
 import { AsOf } from '../parts/old.js';
+import { Progress } from '../parts/progress.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { refOf } from '../state/job-address.js';
@@ -20,6 +21,7 @@ interface LongRun {
   readonly key?: string;
   readonly attempt: number;
   readonly since: string;
+  readonly progress?: ExplanationWire['progress'];
   /** Machine and process id. */
   readonly process: string;
   /** Whether its tube has a series. */
@@ -59,6 +61,7 @@ export function RunningPage() {
           rows={runs}
           keyOf={idOf}
           empty={t('running.none')}
+          below={({ progress }) => progress && <Progress {...progress} />}
           columns={[
             {
               head: t('nav.job'),

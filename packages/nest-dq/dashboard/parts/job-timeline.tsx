@@ -5,6 +5,7 @@ import { now } from '../state/live.js';
 import { t } from '../words/language.js';
 import { count, duration } from '../words/say.js';
 import { ErrorLine } from './error-line.js';
+import { Progress } from './progress.js';
 import { Time } from './time.js';
 
 type Tone = 'good' | 'bad' | 'warn' | 'calm' | 'accent';
@@ -57,12 +58,9 @@ function Step({
       const said =
         ranFor === undefined ? t('state.running') : t('step.running', { duration: duration(ranFor) });
       return (
-        <Entry
-          tone="accent"
-          title={attemptText(step.attempt, job)}
-          at={step.at}
-          facts={[said, step.process]}
-        />
+        <Entry tone="accent" title={attemptText(step.attempt, job)} at={step.at} facts={[said, step.process]}>
+          {job.progress && <Progress {...job.progress} />}
+        </Entry>
       );
     }
     case 'done':
@@ -75,7 +73,9 @@ function Step({
             step.took === undefined ? t('state.done') : t('step.done', { took: duration(step.took) }),
             step.process,
           ]}
-        />
+        >
+          {job.finished?.progress && <Progress {...job.finished.progress} />}
+        </Entry>
       );
     case 'untold':
       return (

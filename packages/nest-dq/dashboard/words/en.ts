@@ -246,6 +246,7 @@ export const enPages = {
   'run.startedAt': 'Started',
   'run.leaseEndsAt': 'Lease expires',
   'run.process': 'Process',
+  'run.progress': 'Progress',
   'copy.index': 'Index',
   'copy.readyIn': 'Ready in',
   'copy.age': 'Age',

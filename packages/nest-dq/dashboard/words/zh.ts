@@ -246,6 +246,7 @@ export const zhPages: Readonly<Record<keyof typeof enPages, string>> = {
   'run.startedAt': '开始时间',
   'run.leaseEndsAt': '租约到期',
   'run.process': '执行进程',
+  'run.progress': '进度',
   'copy.index': '序号',
   'copy.readyIn': '距就绪',
   'copy.age': '已存时长',

@@ -78,6 +78,26 @@ describe('runs', () => {
     ]);
   });
 
+  it('that have not ended are found with the progress they reported, a second later', async () => {
+    await test.kit.close();
+    test.kit = new DqTestKit({ now: START, patience: 20 });
+    let finish!: () => void;
+    const mayEnd = new Promise<void>((resolve) => (finish = resolve));
+    await test.noting((job) => {
+      job.progress(0.1);
+      job.progress(0.4, 'page 12 of 30');
+      return mayEnd;
+    });
+    const receipt = await test.kit.producer.now(Orders, { id: 'a' });
+    await test.kit.advance('1s');
+    expect(await test.kit.producer.find(receipt)).toMatchObject({
+      state: 'running',
+      progress: { fraction: 0.4, note: 'page 12 of 30', at: START },
+    });
+    finish();
+    expect(await test.kit.drain()).toMatchObject({ completed: 1 });
+  });
+
   it('that take longer than the patience are not awaited, and counted when they end', async () => {
     await test.kit.close();
     test.kit = new DqTestKit({ now: START, patience: 20 });
