@@ -1,4 +1,4 @@
-// What handlers report of their runs, as other processes see it.
+// The progress that handlers report, as other processes see it.
 import { expect, it } from '@jest/globals';
 import { hostname } from 'node:os';
 import type { DelayedJob } from 'nest-dq';

@@ -55,6 +55,7 @@ export class TubeConsumer implements TubeLife, GateListener {
   private readonly deleter: CopyDeleter;
   private readonly burier: CopyBurier;
   private readonly heartbeat: Heartbeat;
+  private readonly progress: ProgressWriter;
   /** Number of runs granted by the ledger whose completion it hasn't acknowledged yet. */
   private granted = 0;
   private change: LimitChange | undefined;
@@ -92,7 +93,7 @@ export class TubeConsumer implements TubeLife, GateListener {
         ? new BatchBudget(clock, slotsOf(declared), batches)
         : new ReserveBudget(clock, slotsOf(declared)),
       life: this,
-      progress: new ProgressWriter({ tube, ledger, clock, cluster: parts.cluster }),
+      progress: (this.progress = new ProgressWriter({ ...parts, tube, ledger })),
       runs: new Map(),
     });
     this.claims = batches ? new BatchQueue(context, batches) : new ClaimQueue(context);
@@ -352,7 +353,7 @@ export class TubeConsumer implements TubeLife, GateListener {
       this.claims,
       this.limited,
       this.starts,
-      this.context.progress,
+      this.progress,
     ])
       part.close();
     ledger.abandonRuns(); // if Redis was unreachable, some runs could not be completed

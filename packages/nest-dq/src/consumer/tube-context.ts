@@ -12,8 +12,7 @@ import type { ReserveBudget } from './reserve/reserve-budget.js';
 import type { SharedLanesByNode } from './reserve/shared-lanes.js';
 import type { HandlerSettings } from './run/handler-settings.js';
 import type { RunOutcome } from './run/outcome.js';
-import type { ProgressWriter } from './run/progress.js';
-import type { Run, TubeNames } from './run/run.js';
+import type { ProgressReports, Run, TubeNames } from './run/run.js';
 import type { Delivery } from './reserve/delivery.js';
 import type { SharedInterval } from './shared-interval.js';
 
@@ -118,8 +117,7 @@ export interface TubeContext extends Omit<ConsumerParts, 'ledger' | 'around' | '
   readonly gate: LedgerGate;
   readonly budget: ReserveBudget;
   readonly life: TubeLife;
-  /** Takes what handlers report of their runs. */
-  readonly progress: ProgressWriter;
+  readonly progress: ProgressReports;
   /** Runs of this process whose completion the ledger hasn't acknowledged, by job id. */
   readonly runs: Map<string, Run>;
 }

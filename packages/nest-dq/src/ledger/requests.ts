@@ -240,7 +240,7 @@ export interface Schedule {
   readonly attempt: number;
   /** Known for keyed jobs, moved jobs, and jobs waiting for a retry. Otherwise they are in the header and the receipt. */
   readonly places: readonly Place[];
-  /** Of the present run, and only in the answers of `find` and `trace`. Absent if its handler reported none. */
+  /** Last report of the handler that runs it; only in the answers of `find` and `trace`. Absent if it reported none. */
   readonly progress?: RunProgress;
 }
 

@@ -3,7 +3,7 @@ import { Batcher } from '../../ledger/batcher.js';
 import type { Timer } from 'nest-handlers/time';
 import type { TubeContext } from '../tube-context.js';
 import { cut } from './outcome.js';
-import type { Run } from './run.js';
+import type { ProgressReports, Run } from './run.js';
 
 /** Interval between two writes of a tube. */
 const WRITE_EVERY_MS = 1_000;
@@ -11,8 +11,8 @@ const LARGEST_BATCH = 1_000;
 /** In characters. */
 const NOTE_LIMIT = 200;
 
-/** Writes what handlers report of their runs to the ledger, some of it never: nothing depends on it. */
-export class ProgressWriter {
+/** Writes the progress that handlers report to the ledger. A report may be lost: nothing depends on it. */
+export class ProgressWriter implements ProgressReports {
   private readonly changed = new Set<Run>();
   private readonly batcher: Batcher<Run, void>;
   private timer: Timer | undefined;
@@ -31,7 +31,6 @@ export class ProgressWriter {
     });
   }
 
-  /** Replaces the progress of a run, unless its end is known. Throws `DQ_BAD_OPTION`. */
   report(run: Run, fraction: number, note: string | undefined): void {
     const { ledger, clock, cluster, tube } = this.context;
     const checked = checkProgress(fraction, note, tube);

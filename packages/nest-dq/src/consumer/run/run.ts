@@ -9,7 +9,6 @@ import type { ClaimAnswer, CompleteAnswer, RunProgress, RunRef } from '../../led
 import type { Delivery } from '../reserve/delivery.js';
 import type { HandlerSettings } from './handler-settings.js';
 import type { Completion, RunOutcome } from './outcome.js';
-import type { ProgressWriter } from './progress.js';
 import { DqError } from '../../errors.js';
 import type { ConsumerReport } from '../report.js';
 
@@ -104,13 +103,19 @@ export interface TubeNames {
   readonly storedAs: StoredTube;
 }
 
+/** Takes the progress that handlers report. */
+export interface ProgressReports {
+  /** Replaces the progress of a run, unless its end is known. Throws `DQ_BAD_OPTION`. */
+  report(run: Run, fraction: number, note: string | undefined): void;
+}
+
 /** A run as its handler sees it. */
 export class RunningJob extends DelayedJob {
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
     readonly run: Run,
-    private readonly context: TubeNames & { readonly progress: Pick<ProgressWriter, 'report'> },
+    private readonly context: TubeNames & { readonly progress: ProgressReports },
     private readonly seal: Seal | undefined,
     readonly attempts: number,
     readonly lateness: number,

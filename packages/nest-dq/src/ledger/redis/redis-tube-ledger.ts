@@ -24,7 +24,7 @@ import { FINISHED_KEYS, ScriptReply, SharedTexts, TUBE_KEYS, valueOf, type Field
 import { REDIS_VERBS } from './scripts.js';
 import { SETTLED } from '../records/settle.lua.js';
 
-/** Verbs about what was started, which goes on to its end. They are allowed even where nothing more may start. */
+/** Verbs about something that was started, until its end. They are allowed even where nothing more may start. */
 const ENDING: ReadonlySet<Verb> = new Set([
   'extend',
   'progress',
