@@ -41,6 +41,33 @@ describe('nest-dq find', () => {
     expect(await suite.system.producer.find(ref)).toMatchObject({ state: 'revoked' });
   });
 
+  it('shows how far the run of a job is, and so do explain and running', async () => {
+    const tube = 'report.build';
+    const { consumer, producer, inspector } = suite.system;
+    let finish!: () => void;
+    const mayEnd = new Promise<void>((resolve) => (finish = resolve));
+    const consumption = await consumer.consume(tube, (_payload, job) => {
+      job.progress(0.4, 'page 12 of 30');
+      return mayEnd;
+    });
+    const { ref } = await producer.now(tube, {}, { key: 'report-7' });
+    await eventually('it is listed with its progress', async () => {
+      const loads = (await inspector.processes()).flatMap(({ tubes }) => tubes);
+      return loads.some(({ longRuns }) => longRuns[0]?.progress !== undefined);
+    });
+    const progress = { fraction: 0.4, note: 'page 12 of 30', at: expect.any(String) };
+    expect(await json('find', ref)).toMatchObject({ state: 'running', progress });
+    expect(await json('explain', ref)).toMatchObject({ because: 'running', progress });
+    expect(await json('running', tube)).toMatchObject({ runs: [{ key: 'report-7', progress }] });
+    for (const command of ['find', 'explain'])
+      expect((await suite.nestDq([command, ref])).stdout).toMatch(
+        /^progress +40 % page 12 of 30 \(.+ ago\)$/m,
+      );
+    expect((await suite.nestDq(['running', tube])).stdout).toMatch(/ 40 % page 12 of 30$/m);
+    finish();
+    await consumption.stop();
+  });
+
   it('ends with status 1 if nothing is known', async () => {
     expect(await suite.nestDq(['find', '--tube', TUBE, '--key', 'none'])).toEqual({
       code: 1,

@@ -62,10 +62,13 @@ export class ProgressWriter implements ProgressReports {
 
 /** Returns the note as it is kept. Throws `DQ_BAD_OPTION`. */
 function checkProgress(fraction: unknown, note: unknown, tube: string): string {
-  const where = `of a job of ${show(tube)}`;
-  if (typeof fraction !== 'number' || !(fraction >= 0 && fraction <= 1))
-    throw wrongValue('DQ_BAD_OPTION', `the progress ${where}`, fraction, 'a number from 0 to 1');
-  if (note !== undefined && typeof note !== 'string')
-    throw wrongValue('DQ_BAD_OPTION', `the note on the progress ${where}`, note, 'a string');
+  if (typeof fraction !== 'number' || !(fraction >= 0 && fraction <= 1)) {
+    const what = `the progress of a job of ${show(tube)}`;
+    throw wrongValue('DQ_BAD_OPTION', what, fraction, 'a number from 0 to 1');
+  }
+  if (note !== undefined && typeof note !== 'string') {
+    const what = `the note on the progress of a job of ${show(tube)}`;
+    throw wrongValue('DQ_BAD_OPTION', what, note, 'a string');
+  }
   return cut(note ?? '', NOTE_LIMIT);
 }
