@@ -7,6 +7,8 @@ const RIGHT = {
     'health says since when a node is down, also without the ledger',
   'packages/nest-dq/src/cluster/store-health.ts':
     "health says since when a node can't be used, also without the ledger",
+  'packages/nest-dq/src/fleet/this-process.ts':
+    'announces for how long a node is down: a difference of such times',
   'packages/nest-dq/src/dashboard/problem-watch.ts': 'converts such times into those of the ledger',
   'packages/nest-dq/src/ledger/redis/master.ts':
     'health tells people since when Redis is away, while no other time can be asked for',

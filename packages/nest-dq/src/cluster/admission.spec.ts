@@ -1,7 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { VirtualClock } from 'nest-handlers/testing';
 import { InProcessNode } from '../embedded/in-process-node.js';
-import { Admission, announcedIn, announcementsOf, isAnnouncement, type OtherLedger } from './admission.js';
+import {
+  Admission,
+  announcedIn,
+  announcementsOf,
+  awaySinceIn,
+  isAnnouncement,
+  type OtherLedger,
+} from './admission.js';
 import { ClusterNode } from './cluster-node.js';
 import { Cluster } from './cluster.js';
 
@@ -65,13 +72,17 @@ describe('Admission', () => {
   });
 
   async function shown(): Promise<string[]> {
+    return announcedIn(await tubesThere(), '');
+  }
+
+  async function tubesThere(): Promise<string[]> {
     const watcher = new ClusterNode('watcher:1', () => servers[0]!.dial(), clock);
     watcher.start();
     await clock.advance(0);
     const asked = watcher.ask<string[]>((connection, done) => connection.listTubes(done));
     await clock.advance(0);
     watcher.close();
-    return announcedIn((await asked)!, '');
+    return (await asked)!;
   }
 
   it('admits a process that finds no other ledger, and its nodes show its ledger until it ends', async () => {
@@ -287,6 +298,39 @@ describe('Admission', () => {
     expect(one.told).toEqual(['admitted']);
   });
 
+  it('shows since when its ledger is away, also on a node that is restarted meanwhile, until it answers', async () => {
+    const [one, other] = [open(LOW), open(LOW)];
+    await clock.advance(10);
+    expect(awaySinceIn(await tubesThere(), '')).toBeUndefined();
+    const since = clock.wall();
+    one.admission.ledgerAway(since + 2_000);
+    other.admission.ledgerAway(since);
+    await clock.advance(10);
+    const shownSince = new Date(Math.floor(since / 1_000) * 1_000);
+    expect(awaySinceIn(await tubesThere(), '')).toEqual(shownSince);
+    expect(awaySinceIn(await tubesThere(), 'other.')).toBeUndefined();
+    expect(await shown()).toEqual([LOW]);
+    servers[0]!.close();
+    servers[0] = new InProcessNode(clock);
+    await clock.advance(3_000);
+    expect(awaySinceIn(await tubesThere(), '')).toEqual(shownSince);
+    for (const { admission } of [one, other]) admission.ledgerAway(undefined);
+    await clock.advance(10);
+    expect(await tubesThere()).toEqual(['default', announcementsOf('') + LOW]);
+  });
+
+  it('says nothing of an outage if it was never admitted, since it only began with the process', async () => {
+    const one = open(LOW);
+    Object.defineProperty(one, 'ledger', {
+      get() {
+        throw new Error('Redis is away');
+      },
+    });
+    one.admission.ledgerAway(clock.wall());
+    await clock.advance(10_000);
+    expect(awaySinceIn(await tubesThere(), '')).toBeUndefined();
+  });
+
   it('waits for the ledger, and says why its identity is unknown', async () => {
     const one = open(LOW);
     one.admission.close();
@@ -318,7 +362,14 @@ describe('isAnnouncement', () => {
   it('knows the tubes of all prefixes, and no others', () => {
     expect(isAnnouncement(announcementsOf('') + LOW)).toBe(true);
     expect(isAnnouncement(announcementsOf('a.') + HIGH)).toBe(true);
-    for (const tube of ['dq-ledger', 'dq-ledger.x', `a.${announcementsOf('')}${LOW}`, announcementsOf('')])
+    expect(isAnnouncement(`dq-away.${LOW}.1795910930`)).toBe(true);
+    for (const tube of [
+      'dq-ledger',
+      'dq-ledger.x',
+      `dq-away.${LOW}.x`,
+      `a.${announcementsOf('')}${LOW}`,
+      announcementsOf(''),
+    ])
       expect(isAnnouncement(tube)).toBe(false);
   });
 });

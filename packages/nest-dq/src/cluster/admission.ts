@@ -63,12 +63,30 @@ export function otherLedgerError({ id, node, ours }: OtherLedger): DqError {
 
 /** Returns the prefix of all tubes that announce ledgers of a prefix. It contains a hash of the prefix, which may be too long. */
 export function announcementsOf(prefix: string): string {
-  return `dq-ledger.${createHash('sha256').update(prefix).digest('hex').slice(0, 16)}.`;
+  return `dq-ledger.${hashOf(prefix)}.`;
 }
 
-/** Returns whether a tube only announces a ledger, of any prefix. */
+/** As `announcementsOf`, for tubes that announce that the ledger is away, by the second in which that began. */
+function awayOf(prefix: string): string {
+  return `dq-away.${hashOf(prefix)}.`;
+}
+
+function hashOf(prefix: string): string {
+  return createHash('sha256').update(prefix).digest('hex').slice(0, 16);
+}
+
+/** Returns whether a tube only announces a ledger, or that it is away, of any prefix. */
 export function isAnnouncement(tube: string): boolean {
-  return /^dq-ledger\.[0-9a-f]{16}\.[0-9a-f]{16}$/.test(tube);
+  return /^dq-(ledger\.[0-9a-f]{16}\.[0-9a-f]{16}|away\.[0-9a-f]{16}\.\d{1,11})$/.test(tube);
+}
+
+/** Returns since when the ledger is away for processes of a prefix, as these tubes of a node show it. Undefined if for none. */
+export function awaySinceIn(tubes: readonly string[], prefix: string): Date | undefined {
+  const beginning = awayOf(prefix);
+  const times = tubes
+    .filter((tube) => isAnnouncement(tube) && tube.startsWith(beginning))
+    .map((tube) => Number(tube.slice(beginning.length)) * 1_000);
+  return times.length === 0 ? undefined : new Date(Math.min(...times));
 }
 
 /** Returns the identities of the ledgers announced by these tubes of a node. */
@@ -87,6 +105,8 @@ export function announcedIn(tubes: readonly string[], prefix: string): string[] 
  * long as somebody watches it, so it shows which ledgers are in use now, without a clock and without leaving anything behind. A
  * process looks for tubes of other ledgers before it watches its own and once more afterwards: of two that start at the same
  * time, at least one sees the other. The newcomer is refused until no other ledger is left.
+ *
+ * While its ledger is away, an admitted process watches a second tube, which says since when: nobody can read that from the ledger.
  */
 export class Admission {
   /** Whether this process may reserve and claim. False until its first look. */
@@ -98,8 +118,10 @@ export class Admission {
   private refused = false;
   /** Clock time in ms since when no look of a refused process has found another ledger. */
   private clearSince: number | undefined;
-  /** Nodes where the own ledger is announced. An announcement ends with its connection. */
-  private readonly announced = new Map<ClusterNode, Connection>();
+  /** By announced tube: the nodes where it is. An announcement ends with its connection. */
+  private readonly announced = new Map<string, Map<ClusterNode, Connection>>();
+  /** Ledger time in ms since when the ledger is away. */
+  private awaySince: number | undefined;
   /** Nodes that reject a command, which costs the connection: they are not asked again. */
   private readonly denying = new Set<ClusterNode>();
   private readonly listeners = new Set<AdmissionListener>();
@@ -139,6 +161,12 @@ export class Admission {
     if (this.unlisten.length > 0) void this.round();
   }
 
+  /** Announces that the ledger is away since this ledger time in ms, or, if undefined, that it answers again. */
+  ledgerAway(since: number | undefined): void {
+    this.awaySince = since;
+    this.lookNow();
+  }
+
   /** Stops looking. Announcements end with the connections. Idempotent. */
   close(): void {
     this.closed = true;
@@ -168,6 +196,10 @@ export class Admission {
 
   private async look(): Promise<void> {
     const { clock, consume } = this.parts;
+    const over = [...this.announced.keys()].filter((tube) => !this.shownTubes.includes(tube));
+    await Promise.all(over.map((tube) => this.withdraw(tube)));
+    // Before the ledger is asked, which takes seconds if it is frozen.
+    if (this.awaySince !== undefined && this.admitted && consume) await this.announce();
     const id = await this.identity().catch((error: unknown) => this.unidentified(toError(error)));
     if (this.closed || this.leavesIdentity) return;
     if (id === undefined) {
@@ -199,7 +231,7 @@ export class Admission {
     }
     if (this.closed) return;
     if (tied === undefined) return this.admit();
-    await this.withdraw();
+    await this.withdraw(this.tube);
     if (tied !== 'not known') this.refuse(tied);
   }
 
@@ -214,7 +246,7 @@ export class Admission {
 
   /** The ledger has another identity: either it is another ledger, or it lost its data when a new process came. */
   private async become(id: string): Promise<void> {
-    await this.withdraw();
+    await this.withdraw(this.tube);
     this.id = id;
     this.admitted = false;
   }
@@ -274,30 +306,40 @@ export class Admission {
   /** A node that doesn't answer reconnects, which triggers another look. */
   private async announce(): Promise<void> {
     const nodes = this.parts.cluster.nodes.filter((node) => node.up && !this.denying.has(node));
-    await Promise.all(
-      nodes.map((node) => node.ask<number>((connection, done) => this.watch(node, connection, done))),
+    const asked = this.shownTubes.flatMap((tube) =>
+      nodes.map((node) => node.ask<number>((connection, done) => this.watch(tube, node, connection, done))),
     );
+    await Promise.all(asked);
   }
 
-  private watch(node: ClusterNode, connection: Connection, done: Done<number>): void {
-    if (this.announced.get(node) === connection) return done(undefined, 0);
-    connection.watch(this.tube, (error, count) => {
+  private watch(tube: string, node: ClusterNode, connection: Connection, done: Done<number>): void {
+    const shown = this.announced.get(tube) ?? new Map<ClusterNode, Connection>();
+    this.announced.set(tube, shown);
+    if (shown.get(node) === connection) return done(undefined, 0);
+    connection.watch(tube, (error, count) => {
       if (error?.code === 'UNKNOWN_COMMAND') this.denying.add(node);
-      if (!error) this.announced.set(node, connection);
+      if (!error) shown.set(node, connection);
       done(error, count);
     });
   }
 
-  private async withdraw(): Promise<void> {
-    const connections = [...this.announced.values()].filter(({ closed }) => !closed);
-    this.announced.clear();
+  private async withdraw(tube: string): Promise<void> {
+    const connections = [...(this.announced.get(tube)?.values() ?? [])].filter(({ closed }) => !closed);
+    this.announced.delete(tube);
     const ends = connections.map((connection) =>
-      connection.ask<number>((done) => connection.ignore(this.tube, done)),
+      connection.ask<number>((done) => connection.ignore(tube, done)),
     );
     await Promise.allSettled(ends); // without an answer, the announcement ends with the connection
   }
 
   private get tube(): string {
     return announcementsOf(this.parts.prefix) + this.id;
+  }
+
+  /** The tubes that this process announces, if it is admitted. */
+  private get shownTubes(): string[] {
+    const { awaySince, tube } = this;
+    if (awaySince === undefined) return [tube];
+    return [tube, awayOf(this.parts.prefix) + Math.floor(awaySince / 1_000)];
   }
 }

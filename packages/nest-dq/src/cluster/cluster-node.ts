@@ -141,7 +141,7 @@ export class ClusterNode {
   /** `up`, or why it is down or unfit for storing or reserving; for people. */
   get reason(): string {
     if (this.up) return this.health.problem ?? this.lanes.problem ?? 'up';
-    return this.link.lastError?.message ?? 'not connected yet';
+    return this.link.lastError?.message ?? (this.link.silent ? 'no answer yet' : 'not connected yet');
   }
 
   /** Wall clock time in ms since when the `reason` isn't `up`. Undefined if it is, or that is unknown. */

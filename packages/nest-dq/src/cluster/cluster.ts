@@ -5,6 +5,9 @@ import type { Seal } from '../seal/seal.js';
 import type { Clock } from 'nest-handlers/time';
 import type { ClusterNode, CopyToPut, DeleteResult, PutFailure } from './cluster-node.js';
 
+/** The reason of a node that is well. */
+export const NOT_TRIED = 'not tried, because too few other nodes stored it';
+
 export interface ClusterSettings {
   /** Number of copies of a job. */
   readonly replicas: number;
@@ -202,7 +205,7 @@ class JobPut implements StoreResult {
   private putPrimary(): void {
     const [node] = this.placement.nodes as [ClusterNode];
     if (this.stored.length + 1 >= this.minWritten) return this.put(0, node);
-    this.reasons[node.endpoint] ??= 'not tried, because too few other nodes stored it';
+    this.reasons[node.endpoint] ??= NOT_TRIED;
     this.done(this);
   }
 

@@ -51,6 +51,8 @@ export class NodeLink {
   lastError: Error | undefined;
   /** Largest body that both the server and we accept, in bytes. Infinity until known. */
   maxJobSize = Infinity;
+  /** It accepted the connection but didn't answer in time, like a server replaying its binlog. */
+  silent = false;
 
   /** Set as soon as we dial. */
   private connection: Connection | undefined;
@@ -60,8 +62,6 @@ export class NodeLink {
   /** Consecutive connections that ended within `LONGEST_RETRY` of their first answer. */
   private shortLived = 0;
   private greetedAt = Infinity;
-  /** It accepted the connection but didn't answer in time, like a server replaying its binlog. */
-  private silent = false;
   private dialledAt = -Infinity;
   private timer: Timer | undefined;
   private readonly waiting = new Set<(store: Store | undefined) => void>();

@@ -96,6 +96,8 @@ export interface ProcessRecord {
   readonly consumes: boolean;
   /** Whether each node, by endpoint, stores jobs and lets the process reserve them. */
   readonly nodes: Readonly<Record<string, boolean>>;
+  /** For how long each node, by endpoint, hasn't, in ms. Absent if all do. */
+  readonly awayFor?: Readonly<Record<string, number>>;
   readonly settings: ProcessSettings;
   /** Lost jobs found since it joined. Absent if none. */
   readonly lost?: number;

@@ -184,6 +184,7 @@ const PROCESS: Shape = {
     cluster: 'text?',
     consumes: 'boolean',
     nodes: { values: 'boolean' },
+    awayFor: { optional: { values: 'number' } },
     settings: {
       fields: { prefix: 'text', ...NUMBERS('replicas', 'minWritten', 'lease', 'doneTtl', 'staleAfter') },
     },

@@ -70,6 +70,7 @@ describe('ThisProcess', () => {
         elected: true,
         consumes,
         nodes: { 'n0:1': true, 'n1:1': false, 'n2:1': true },
+        awaySince: { 'n1:1': new Date(begun + 2_000) },
         settings,
         tubes: [{ ...tube, longRuns: [{ id: 'a', attempt: 2, since: new Date(begun + 500) }] }],
       },

@@ -130,6 +130,9 @@ export class ThisProcess implements Member {
     const { cluster, clock, settings, name, load, counts } = this.parts;
     const { lost, unlisted, toRepair } = counts();
     const { prefix, replicas, minWritten, lease, doneTtl, staleAfter, consume } = settings;
+    const away = cluster.nodes.flatMap(({ endpoint, since }) =>
+      since === undefined ? [] : [[endpoint, Math.max(0, Math.round(clock.wall() - since))] as const],
+    );
     return {
       id: this.id,
       host: hostname(),
@@ -140,6 +143,7 @@ export class ThisProcess implements Member {
       upFor: Math.round(clock.now() - this.joinedAt),
       consumes: consume,
       nodes: Object.fromEntries(cluster.nodes.map(({ endpoint, reason }) => [endpoint, reason === 'up'])),
+      ...(away.length > 0 && { awayFor: Object.fromEntries(away) }),
       settings: { prefix, replicas, minWritten, lease, doneTtl, staleAfter },
       ...(lost > 0 && { lost }),
       ...(unlisted > 0 && { unlisted }),

@@ -307,10 +307,13 @@ export class DqRuntime {
     }
     ledger.listen(report);
     ledger.listen({
-      away: () => (this.ledgerUp = false),
+      away: () => {
+        this.ledgerUp = false;
+        this.admission?.ledgerAway(this.now());
+      },
       back: () => {
         this.ledgerUp = true;
-        this.admission?.lookNow();
+        this.admission?.ledgerAway(undefined);
       },
     });
   }

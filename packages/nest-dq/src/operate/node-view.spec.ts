@@ -83,6 +83,6 @@ describe('the view of a node', () => {
   it('is there after half a second, if the node was never reached', async () => {
     const { clock, server, node } = setup();
     server.freeze();
-    expect(await viewed(clock, node, 500)).toMatchObject({ up: false, reason: 'not connected yet' });
+    expect(await viewed(clock, node, 500)).toMatchObject({ up: false, reason: 'no answer yet' });
   });
 });

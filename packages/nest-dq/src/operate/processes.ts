@@ -32,6 +32,8 @@ export interface ProcessView {
   readonly consumes: boolean;
   /** Whether each node, by endpoint, stores jobs and lets the process reserve them. */
   readonly nodes: Readonly<Record<string, boolean>>;
+  /** Since when each node, by endpoint, doesn't. Absent if all do. */
+  readonly awaySince?: Readonly<Record<string, Date>>;
   /** The settings that all processes should share. Durations in ms. */
   readonly settings: {
     readonly prefix: string;
@@ -107,7 +109,7 @@ export async function processesOf(sources: ProcessSources): Promise<ProcessView[
  * last one first. Rejects with `DQ_LEDGER_DOWN`.
  */
 export async function goneProcesses(presence: Presence): Promise<ProcessView[]> {
-  return (await presence.gone()).map((each) => viewOf(each, NO_PROGRESS));
+  return (await presence.gone()).map((each) => viewOf(each));
 }
 
 /** Runs whose progress is read. */
@@ -154,10 +156,22 @@ async function progressOfTube(
   );
 }
 
-function viewOf({ record, at, elected }: PresentProcess, progress: ProgressOfRuns): ProcessView {
-  const { upFor, tubes, ...told } = record;
+/** Since when some process can't use a node: the earliest time. Undefined if all can, or none says so. */
+export function awaySince(processes: readonly ProcessView[], endpoint: string): Date | undefined {
+  const times = processes.flatMap((each) => each.awaySince?.[endpoint]?.getTime() ?? []);
+  return times.length === 0 ? undefined : new Date(Math.min(...times));
+}
+
+/** Returns the view of one announcement. */
+export function viewOf(
+  { record, at, elected }: PresentProcess,
+  progress: ProgressOfRuns = NO_PROGRESS,
+): ProcessView {
+  const { upFor, tubes, awayFor, ...told } = record;
+  const away = awayFor && Object.entries(awayFor).map(([node, ms]) => [node, new Date(at - ms)] as const);
   return {
     ...told,
+    ...(away && { awaySince: Object.fromEntries(away) }),
     since: new Date(at - upFor),
     toldAt: new Date(at),
     elected,
