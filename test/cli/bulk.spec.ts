@@ -66,7 +66,7 @@ describe('nest-dq dead discard-many', () => {
     [['--why', 'old'], '--why: invalid value "old": expected one of attempts, discarded, invalid, stale.'],
     [['--from', 'monday'], '--from: invalid value "monday": expected a time with a zone'],
     [['--limit', '0'], '--limit: invalid value "0": expected a whole number from 1'],
-    [['--from', '1h', '--to', '-1h'], 'expected `diedTo` to be later'],
+    [['--from', '1h', '--to', '-1h'], 'expected --to to be later'],
   ])('%j is refused', async (args, message) => {
     const { code, stderr } = await suite.nestDq([...DISCARD, '--yes', ...args]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);

@@ -72,7 +72,7 @@ describe('what was meant', () => {
       'nest-dq: dead list: unknown option --eror. Did you mean --error?',
     ],
     [['stats', '-x'], 'nest-dq: stats: unknown option -x.'],
-    [['dead', 'list', 'mail', '--error'], "nest-dq: Option '--error <value>' argument missing"],
+    [['dead', 'list', 'mail', '--error'], "nest-dq: dead list: Option '--error <value>' argument missing"],
   ])('is suggested for %j, with status 2 and no list of all', async (args, message) => {
     const { code, stdout, stderr } = await nestDq(...args);
     expect([code, stdout]).toEqual([2, '']);

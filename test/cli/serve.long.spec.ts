@@ -369,7 +369,7 @@ describe('nest-dq', () => {
     [['serve', '--socket', '/x', '--port', '1'], 'serve: --socket replaces --port and --host'],
     [['serve', '--idle', '0'], '--idle: invalid value "0": expected a whole number from 1'],
     [['serve', '--deny', 'pause'], 'serve: unknown command `pause` in `deny`: expected one of put,'],
-    [['serve', '--read-only=yes'], "Option '--read-only' does not take an argument"],
+    [['serve', '--read-only=yes'], "serve: Option '--read-only' does not take an argument"],
     [['serve', '--prot', '1'], 'serve: unknown option --prot. Did you mean --port?'],
     [['serve', '11300'], 'serve: unexpected argument 11300.'],
     [['server'], 'Unknown command server. Did you mean serve or series?'],

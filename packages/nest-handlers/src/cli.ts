@@ -9,4 +9,5 @@ export * from './cli/confirm.js';
 export * from './cli/nearest.js';
 export * from './cli/output.js';
 export * from './cli/program.js';
+export * from './cli/range.js';
 export * from './cli/text.js';

@@ -1,4 +1,4 @@
-import { type Cell, column, counted, type Line, table } from 'nest-handlers/cli';
+import { type Cell, column, counted, type Line, rangeOf, table } from 'nest-handlers/cli';
 import type { DqInspector } from '../operate/inspector.js';
 import type { EqualBuckets, TimelineBucket } from '../operate/waiting-view.js';
 import { clusterCommand } from './cluster.js';
@@ -34,8 +34,9 @@ export const due = clusterCommand({
   async run(args, { runtime }) {
     const { inspector } = runtime;
     const now = runtime.now();
-    const from = args.instant('from', now) ?? new Date(now);
-    const to = args.instant('to', now) ?? new Date(from.getTime() + HOUR);
+    const range = rangeOf(args, now);
+    const from = range.from ?? new Date(now);
+    const to = range.to ?? new Date(from.getTime() + HOUR);
     const options = { from, to, buckets: args.count('buckets', 1, 200) ?? BUCKETS };
     const tube = args.operand('TUBE');
     if (tube !== undefined) {

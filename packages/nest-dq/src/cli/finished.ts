@@ -5,6 +5,7 @@ import {
   facts,
   instant,
   type Line,
+  pastRangeOf,
   recentCell,
   span,
   table,
@@ -65,8 +66,7 @@ function filterOf(args: Arguments, now: number): FinishedFilter {
   return {
     ...(key !== undefined && { key }),
     ...(id !== undefined && { id }),
-    from: args.instant('from', now),
-    to: args.instant('to', now),
+    ...pastRangeOf(args, now),
     ...pageOf(args),
   };
 }

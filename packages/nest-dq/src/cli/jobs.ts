@@ -6,7 +6,14 @@ import { checkFuture } from './future.js';
 import { clusterCommand } from './cluster.js';
 import { showFinished } from './finished.js';
 import { operator } from './operator.js';
-import { foundReference, REFERENCE_FLAGS, referenceOf, showReference, unfound } from './references.js';
+import {
+  foundReference,
+  REFERENCE_FLAGS,
+  referenceOf,
+  showJobOf,
+  showReference,
+  unfound,
+} from './references.js';
 import { warnedOfUnknown } from './unknown-tube.js';
 
 const DONE_OR_NOT = "0 done; 1 not done (prints the job's state, or what is unreachable); 2 Redis unusable";
@@ -22,21 +29,24 @@ export async function actOnOne<Result extends string>(
   name: string,
   expected: Result,
   work: (ref: JobRef) => Promise<Result>,
+  more?: Partial<Record<string, string>>,
 ): Promise<Answer> {
   const ref = referenceOf(args);
   const result = await runtime.actOnJob(name, ref, operator(), expected, () => work(ref));
-  return resultOf(args, runtime, result, expected);
+  return resultOf(args, runtime, result, expected, more);
 }
 
+/** `more`: what a person should know besides the result. */
 async function resultOf(
   args: Arguments,
-  { inspector }: DqRuntime,
+  { inspector, options }: DqRuntime,
   result: string,
   expected: string,
+  more: Partial<Record<string, string>> = {},
 ): Promise<Answer> {
   const tube = args.text('tube', 'the name of a tube');
   if (result === 'unknown' && tube !== undefined) await warnedOfUnknown(inspector, tube);
-  const text = `${showReference(args)}: ${result}`;
+  const text = `${showJobOf(args, options.prefix)}: ${result}${more[result] ?? ''}`;
   return { json: { result }, text, status: result === expected ? 0 : 1 };
 }
 
@@ -81,7 +91,8 @@ export const revoke = clusterCommand({
   examples: ['nest-dq revoke --tube order.cancel --key order-42'],
   run(args, { runtime }) {
     const options = { abort: args.has('abort'), confirmed: true };
-    return actOnOne(args, runtime, 'revoke', 'revoked', (ref) => runtime.producer.revoke(ref, options));
+    const more = { running: args.has('abort') ? '; its signal aborts' : '; --abort aborts its signal' };
+    return actOnOne(args, runtime, 'revoke', 'revoked', (ref) => runtime.producer.revoke(ref, options), more);
   },
 });
 
@@ -103,8 +114,14 @@ export const move = clusterCommand({
     const when = args.instant('to', runtime.now());
     if (!when) throw args.wrong('missing --to: expected a time, such as --to 15m.');
     checkFuture(args, 'to', when, runtime.now(), '`nest-dq run` runs the job now');
-    return actOnOne(args, runtime, 'reschedule', 'rescheduled', (ref) =>
-      runtime.producer.reschedule(ref, when),
+    const more = { rescheduled: ` to ${instant(when, runtime.now())}` };
+    return actOnOne(
+      args,
+      runtime,
+      'reschedule',
+      'rescheduled',
+      (ref) => runtime.producer.reschedule(ref, when),
+      more,
     );
   },
 });
@@ -119,7 +136,7 @@ export const run = clusterCommand({
   examples: ['nest-dq run --tube order.cancel --key order-42'],
   async run(args, { runtime }) {
     const result = await runtime.control.runNow(referenceOf(args), { by: operator() });
-    return resultOf(args, runtime, result, 'rescheduled');
+    return resultOf(args, runtime, result, 'rescheduled', { rescheduled: ' to now' });
   },
 });
 

@@ -1,4 +1,4 @@
-import type { Arguments, Flags } from 'nest-handlers/cli';
+import { type Arguments, type Flags, pastRangeOf } from 'nest-handlers/cli';
 import type { DeadLetterFilter } from '../operate/letter-filter.js';
 
 const WHYS = ['attempts', 'discarded', 'invalid', 'stale'] as const;
@@ -27,9 +27,10 @@ export function groupFilter(args: Arguments, now: number): Omit<DeadLetterFilter
 
 /** Returns the filter that LETTER_FLAGS describe. */
 export function letterFilter(args: Arguments, now: number): Omit<DeadLetterFilter, 'limit' | 'group'> {
+  const { from: diedFrom, to: diedTo } = pastRangeOf(args, now);
   return {
-    diedFrom: args.instant('from', now),
-    diedTo: args.instant('to', now),
+    diedFrom,
+    diedTo,
     why: args.oneOf('why', WHYS),
     error: args.text('error', 'a substring of the error'),
   };

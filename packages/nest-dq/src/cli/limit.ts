@@ -4,9 +4,8 @@ import type { ChangedLimits, LimitSettings } from '../operate/tube-limits.js';
 import { clusterCommand } from './cluster.js';
 import { checkFuture } from './future.js';
 import { operator } from './operator.js';
-import { note } from './process.js';
 import { limitsText } from './tube-facts.js';
-import { unknownTube } from './unknown-tube.js';
+import { refusedUnknown } from './unknown-tube.js';
 
 /** Greatest accepted number. */
 const MOST = 1_000_000;
@@ -53,16 +52,9 @@ export const limit = clusterCommand({
       throw args.wrong('expected --rate, --concurrency, --per-group or --per-process; or --reset.');
     const until = args.instant('until', now);
     if (until) checkFuture(args, 'until', until, now, '--reset ends a change');
-    const unknown = args.has('force') ? undefined : await unknownTube(runtime.inspector, tube);
-    if (unknown) {
-      note(`${unknown.text} To limit it in advance: --force`);
-      const { similar } = unknown;
-      return {
-        json: { tube, changed: false, unknown: true, similar },
-        text: `${tube}: not changed`,
-        status: 1,
-      };
-    }
+    const left = { text: 'not changed', json: { changed: false } };
+    const refused = await refusedUnknown(args, runtime.inspector, tube, 'limit', left);
+    if (refused) return refused;
     const changed = await runtime.control.setLimits(tube, limits, { by: operator(), until });
     return { json: { tube, ...changed }, text: `${tube}: ${changeText(changed, now)}` };
   },

@@ -1,4 +1,4 @@
-import { type Arguments, type Flags, instant } from 'nest-handlers/cli';
+import { type Arguments, type Flags, instant, rangeOf } from 'nest-handlers/cli';
 import type { JobView } from '../api/job.js';
 import type { WaitingFilter } from '../operate/waiting-filter.js';
 import type { BulkOptions, BulkProgress, MoveExample } from '../operate/bulk.js';
@@ -114,9 +114,10 @@ export const moveMany = clusterCommand({
 });
 
 function filterOf(args: Arguments, now: number): WaitingFilter {
+  const { from: dueFrom, to: dueTo } = rangeOf(args, now);
   return {
-    dueFrom: args.instant('from', now),
-    dueTo: args.instant('to', now),
+    dueFrom,
+    dueTo,
     state: args.oneOf('state', STATES),
     limit: limitOf(args),
   };

@@ -4,8 +4,7 @@ import { MOST_PER_MINUTE } from '../operate/spread.js';
 import { ACT_FLAGS, actOnMany } from './bulk.js';
 import { moved } from './many.js';
 import { checkFuture } from './future.js';
-import { note } from './process.js';
-import { unknownAnswer, unknownTube } from './unknown-tube.js';
+import { refusedUnknown, unknownAnswer } from './unknown-tube.js';
 import { clusterCommand, type Connected } from './cluster.js';
 import { operator } from './operator.js';
 
@@ -53,16 +52,9 @@ export const pause = clusterCommand({
     const tube = args.required('TUBE');
     const until = args.instant('until', runtime.now());
     if (until) checkFuture(args, 'until', until, runtime.now(), '`nest-dq resume` ends a pause');
-    const unknown = args.has('force') ? undefined : await unknownTube(runtime.inspector, tube);
-    if (unknown) {
-      note(`${unknown.text} To pause it in advance: --force`);
-      const { similar } = unknown;
-      return {
-        json: { tube, paused: false, unknown: true, similar },
-        text: `${tube}: not paused`,
-        status: 1,
-      };
-    }
+    const left = { text: 'not paused', json: { paused: false } };
+    const refused = await refusedUnknown(args, runtime.inspector, tube, 'pause', left);
+    if (refused) return refused;
     const found = await runtime.control.pause(tube, { by: operator(), until });
     const end = found.until === undefined ? 'it is resumed' : instant(found.until, runtime.now());
     return { json: { tube, ...found }, text: `${tube}: paused until ${end}` };

@@ -1,5 +1,6 @@
 import { type Arguments, counted, Failure, type Flags } from 'nest-handlers/cli';
 import type { JobRef } from '../api/job.js';
+import { withoutPrefix } from '../api/tube.js';
 import { isRefText, parseRef } from '../copies/job-ref.js';
 import { DqError } from '../errors.js';
 import type { ClusterInspector } from '../operate/inspector.js';
@@ -58,13 +59,18 @@ export async function foundReference(
     );
   if (others.length > 0) {
     const ways = jobs.map(
-      ({ tube, id, key }) => `--tube ${tube} ${key === undefined ? `--id ${id}` : `--key ${key}`}`,
+      ({ tube, id, key }) => `--tube ${tube} ${key === undefined ? `--id ${id}` : `--key ${shellWord(key)}`}`,
     );
     const shown = ways.slice(0, MAX_WAYS).join(', or ');
     const more = ways.length > MAX_WAYS ? `, or one of ${ways.length - MAX_WAYS} more` : '';
     throw args.wrong(`${counted(jobs.length, 'job')} found for ${text}: expected ${shown}${more}.`);
   }
   return first && { tube: first.tube, ...(first.key === undefined ? { id: first.id } : { key: first.key }) };
+}
+
+/** Quotes a word for a shell, if it has to be. */
+function shellWord(word: string): string {
+  return /^[\w.:@%+=,/-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 /** The answer of a command whose REF is neither a reference nor the key or id of a job. */
@@ -86,6 +92,14 @@ function checkedRef(args: Arguments, ref: string): JobRef {
         : `${shown} is not a reference; for a key: --tube TUBE --key ${shown}.`,
     );
   }
+}
+
+/** Names the job of an act: by its tube and its key or id, as lists do. */
+export function showJobOf(args: Arguments, prefix: string): string {
+  const ref = args.operand('REF');
+  if (ref === undefined) return showReference(args);
+  const { tube, key, id } = parseRef({ ref }, prefix);
+  return `${withoutPrefix(tube, prefix)} ${key ?? id}`;
 }
 
 /** Formats the reference for a message. */

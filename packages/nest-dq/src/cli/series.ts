@@ -1,6 +1,18 @@
-import { column, distance, instant, type Line, span, type Style, styled, table } from 'nest-handlers/cli';
+import {
+  column,
+  didYouMean,
+  distance,
+  instant,
+  type Line,
+  nearest,
+  span,
+  type Style,
+  styled,
+  table,
+} from 'nest-handlers/cli';
 import type { SeriesRunView, SeriesView } from '../operate/series-view.js';
 import type { SeriesPage } from '../operate/dq-series.js';
+import type { DqRuntime } from '../nest/runtime.js';
 import { clusterCommand } from './cluster.js';
 import { operator } from './operator.js';
 import { PAGE_FLAGS, pageOf } from './page-flags.js';
@@ -57,7 +69,10 @@ export const seriesSkip = clusterCommand({
   async run(args, { runtime }) {
     const name = args.required(SERIES);
     const skipped = await runtime.series.skipNext(name, { by: operator() });
-    if (!skipped) return { json: null, text: `${name}: nothing to skip`, status: 1 };
+    if (!skipped) {
+      const unknown = await unknownSeries(runtime, name);
+      return { json: null, text: unknown ?? `${name}: nothing to skip`, status: 1 };
+    }
     const now = runtime.now();
     const next = skipped.next ? `runs next at ${instant(skipped.next, now)}` : 'was its last run';
     return { json: skipped, text: `${name}: skipped ${instant(skipped.skipped, now)}; ${next}`, status: 0 };
@@ -77,13 +92,24 @@ export const seriesRemove = clusterCommand({
   async run(args, { runtime }) {
     const name = args.required(SERIES);
     const removed = await runtime.series.remove(name, { by: operator() });
-    return {
-      json: { removed },
-      text: `${name}: ${removed ? 'removed' : 'unknown series'}`,
-      status: removed ? 0 : 1,
-    };
+    const text = removed ? `${name}: removed` : await unknownSeries(runtime, name);
+    return { json: { removed }, text: text ?? `${name}: not removed`, status: removed ? 0 : 1 };
   },
 });
+
+/** Series among which a similar name is looked for. */
+const MAX_COMPARED = 1_000;
+
+/** Resolves with the answer about a name that no series made at run time has; undefined if one has it. */
+async function unknownSeries({ series }: DqRuntime, name: string): Promise<string | undefined> {
+  if (await series.find(name)) return undefined;
+  const { series: known } = await series.list({ limit: MAX_COMPARED });
+  const similar = nearest(
+    name,
+    known.map((each) => each.name),
+  );
+  return `${name}: unknown series${similar.length > 0 ? `.${didYouMean(similar)}` : ''}`;
+}
 
 /** Series made at run time in one page. */
 const DEFAULT_LIMIT = 50;

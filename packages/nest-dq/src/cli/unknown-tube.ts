@@ -1,4 +1,4 @@
-import { type Answer, didYouMean, nearest } from 'nest-handlers/cli';
+import { type Answer, type Arguments, didYouMean, nearest } from 'nest-handlers/cli';
 import type { DqInspector } from '../operate/inspector.js';
 import { isUnknown, type TubeView } from '../operate/tube-view.js';
 import { note } from './process.js';
@@ -31,6 +31,27 @@ export async function unknownTube(
   const similar = nearest(tube, known);
   const fact = `nobody knows the tube ${tube}: no process consumes it, and it has no jobs and no dead letters.`;
   return { text: `${fact}${didYouMean(similar)}`, similar };
+}
+
+/**
+ * Resolves with the answer of a command that changes nothing about a tube that nobody knows, unless `--force` is given; undefined
+ * if somebody does. `verb`: what it would do. `left`: the tube's state, as a sentence's end and in the document.
+ */
+export async function refusedUnknown(
+  args: Arguments,
+  inspector: DqInspector,
+  tube: string,
+  verb: string,
+  left: { readonly text: string; readonly json: object },
+): Promise<Answer | undefined> {
+  const unknown = args.has('force') ? undefined : await unknownTube(inspector, tube);
+  if (!unknown) return undefined;
+  note(`${unknown.text} To ${verb} it in advance: --force`);
+  return {
+    json: { tube, ...left.json, unknown: true, similar: unknown.similar },
+    text: `${tube}: ${left.text}`,
+    status: 1,
+  };
 }
 
 /** Warns on standard error of a tube that nobody knows, as the reason why a command found nothing. Resolves with whether it did. */

@@ -5,6 +5,7 @@ import {
   grouped,
   instantCell,
   type Line,
+  rangeOf,
   table,
 } from 'nest-handlers/cli';
 import type { JobFilter, JobPage } from '../operate/waiting-view.js';
@@ -57,8 +58,7 @@ async function list(args: Arguments, runtime: DqRuntime): Promise<Answer> {
 function filterOf(args: Arguments, now: number): JobFilter {
   return {
     state: args.oneOf('state', STATES),
-    from: args.instant('from', now),
-    to: args.instant('to', now),
+    ...rangeOf(args, now),
     ...pageOf(args),
     keys: true,
   };

@@ -141,7 +141,7 @@ function parse(name: string, flags: Flags, args: readonly string[]) {
   try {
     return parseArgs(config);
   } catch (error) {
-    throw new WrongArguments((error as Error).message, { cause: error });
+    throw new WrongArguments(`${name}: ${(error as Error).message}`, { cause: error });
   }
 }
 

@@ -141,7 +141,9 @@ async function withoutCommand(program: Program, [first, ...more]: readonly strin
 }
 
 function unknownCommand(given: string, names: readonly string[]): WrongArguments {
-  return new WrongArguments(`Unknown command ${given}.${didYouMean(nearest(given, ['help', ...names]))}`);
+  return new WrongArguments(
+    `Unknown command ${given}.${didYouMean(nearest(given, ['help', '--version', ...names]))}`,
+  );
 }
 
 /** `help`, `help COMMAND`, `help GROUP`, `help TOPIC`. */

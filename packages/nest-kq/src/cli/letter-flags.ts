@@ -1,4 +1,4 @@
-import type { Arguments, Flags } from 'nest-handlers/cli';
+import { type Arguments, type Flags, pastRangeOf } from 'nest-handlers/cli';
 import { systemClock } from 'nest-handlers/time';
 import type { KqDeadLetterFilter, KqDeadLetterRef } from '../dead-letters/kq-dead-letters.js';
 
@@ -21,8 +21,7 @@ export const PLACE_FLAGS: Flags = {
 
 export function filterOf(args: Arguments): KqDeadLetterFilter {
   const now = systemClock.wall();
-  const from = args.instant('from', now);
-  const to = args.instant('to', now);
+  const { from, to } = pastRangeOf(args, now);
   const text = (flag: 'error' | 'topic' | 'group' | 'key') => {
     const value = args.text(flag, 'a non-empty string');
     return value === undefined ? {} : { [flag]: value };
