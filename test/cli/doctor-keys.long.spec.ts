@@ -66,8 +66,8 @@ it('warns of a key that jobs name and that the command does not have', async () 
   expect(await keysFor({ keys: { new: KEYS.new }, current: 'new' })).toMatchObject({
     code: 1,
     keys: [
-      'ok "new": used by 1 waiting job and 0 dead letters',
       'warning "old", which this command does not have: used by 3 waiting jobs and 1 dead letter',
+      'ok "new": used by 1 waiting job and 0 dead letters',
     ],
   });
 });

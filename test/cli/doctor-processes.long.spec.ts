@@ -50,8 +50,8 @@ describe('nest-dq doctor of the processes', () => {
   it('says how many are there, and that there is none', async () => {
     expect(await examine()).toEqual(['ok processes: 1 process with the same settings, 1 of them consuming']);
     expect(await examine({ DQ_PREFIX: 'nobody.' })).toEqual([
-      'ok processes: no process of the application is running',
       'warning prefix: no tube begins with "nobody.", but 1 other: order. (1)',
+      'ok processes: no process of the application is running',
     ]);
   });
 
@@ -106,8 +106,10 @@ describe('nest-dq doctor of the processes', () => {
     await suite.system.producer.delay('stuck', 1, '1h');
     await tells({ tubes: [{ tube: 'stuck', concurrency: 1, running: 0, held: 0, long: [] }] });
     expect(await examine()).toEqual([
+      expect.stringMatching(
+        /^warning stuck: about 1 job, none due; web-9:9 has a handler but does not reserve, heard of (now|\ds ago)$/,
+      ),
       expect.stringMatching(/^ok processes: 2 processes/),
-      'warning stuck: about 1 job, none due; web-9:9 has a handler but does not reserve',
     ]);
   });
 });

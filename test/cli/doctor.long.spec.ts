@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ask, eventually, putRaw, startBeanstalkd, startRedis, type Address } from 'test-servers';
+import { startSystem } from '../support/system.js';
 import { cliSuite, TUBE } from './cluster-suite.js';
 
 interface Found {
@@ -42,6 +43,18 @@ describe('nest-dq doctor', () => {
     expect(bad).toEqual([
       'failure 127.0.0.1:1: no answer: connect ECONNREFUSED 127.0.0.1:1',
       'warning nodes: 3 of 4 store jobs',
+    ]);
+  });
+
+  it('finds a node that accepts connections and does not answer, and does not say to start it', async () => {
+    const node = also(await startBeanstalkd());
+    node.freeze();
+    const { stdout } = await suite.nestDq(['doctor'], {
+      DQ_BEANSTALKS: `${suite.env['DQ_BEANSTALKS']},${node.endpoint}`,
+    });
+    expect(stdout.split('\n').slice(0, 2)).toEqual([
+      `failure  ${node.endpoint}  no answer within 2000 ms`,
+      expect.stringMatching(/^ +→ it accepts connections, so it hangs, or replays its binlog: /),
     ]);
   });
 
@@ -122,15 +135,18 @@ describe('nest-dq doctor', () => {
       `failure redis: is a replica of ${host}:${port}`,
     );
     expect((await examine({ DQ_REDIS: `${suite.servers.redis.url}/99` })).bad).toEqual([
-      expect.stringMatching(/^failure redis: unusable: .*DB index is out of range/),
+      expect.stringMatching(/^failure redis: unusable from here: .*DB index is out of range/),
     ]);
     expect(await examine({ DQ_REDIS: 'redis://127.0.0.1:1' })).toMatchObject({
       code: 2,
-      bad: [expect.stringMatching(/^failure redis: unusable: .*ECONNREFUSED/)],
+      bad: [expect.stringMatching(/^failure redis: unusable from here: .*ECONNREFUSED/)],
     });
   });
 
   it('warns of a tube with jobs and no consumer, without the prefix', async () => {
+    const app = also(startSystem(suite.servers, { prefix: 'shop.' }));
+    const isThere = async () => (await app.inspector.processes()).length === 1;
+    await eventually('the application is there', isThere);
     await suite.system.producer.delay('shop.orphan', 1, '1h');
     const expected = 'warning orphan: about 1 job, none due, but no consumer';
     expect(await examine({ DQ_PREFIX: 'shop.' })).toMatchObject({ code: 1, bad: [expected] });
@@ -159,7 +175,7 @@ describe('nest-dq doctor', () => {
     ]);
     await control.resume('night.report');
     expect((await examine({ DQ_PREFIX: 'night.' })).bad).toEqual([
-      'warning report: about 1 job, none due, but no consumer',
+      'warning processes: none of the application is running, and about 1 job in 1 tube, none due',
     ]);
     await producer.revoke(ref);
   });

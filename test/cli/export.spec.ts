@@ -141,7 +141,7 @@ describe('nest-dq export', () => {
     expect(await suite.nestDq(['export', TUBE], { DQ_REDIS: 'redis://127.0.0.1:1' })).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: expect.stringContaining('Redis unusable: connect ECONNREFUSED'),
+      stderr: expect.stringContaining('Redis unusable from here: connect ECONNREFUSED'),
     });
   });
 });

@@ -94,13 +94,19 @@ describe('nest-dq revoke, move, run', () => {
   it('move moves to an instant, and to a time from now', async () => {
     expect(await json('move', ...BY_KEY, '--to', '2030-01-01T00:00:00Z')).toEqual({ result: 'rescheduled' });
     expect((await suite.system.producer.find(KEY))?.dueAt).toEqual(new Date('2030-01-01T00:00:00Z'));
-    await suite.nestDq(['move', ...BY_KEY, '--to', '2d']);
+    const ref = (await suite.system.producer.find(KEY))!.ref;
+    expect((await suite.nestDq(['move', ref, '--to', '2d'])).stdout).toMatch(
+      /^order\.cancel order-42: rescheduled to \S+Z \(in (1d 23h|2d)\)\n$/,
+    );
     const dueAt = (await suite.system.producer.find(KEY))!.dueAt.getTime();
     expect(Math.abs(dueAt - Date.now() - 2 * 86_400_000)).toBeLessThan(60_000);
   });
 
   it('run has the job run now', async () => {
-    expect((await suite.nestDq(['run', ...BY_KEY])).code).toBe(0);
+    expect(await suite.nestDq(['run', ...BY_KEY])).toMatchObject({
+      code: 0,
+      stdout: `${TUBE} order-42: rescheduled to now\n`,
+    });
     const isDone = async () => (await suite.system.producer.find(KEY))?.state === 'done';
     await eventually('it ran', isDone);
   });
@@ -287,7 +293,7 @@ describe('the connection', () => {
         code: 2,
         stdout: '',
         stderr: expect.stringMatching(
-          /^(nest-dq: no process .*\n)?nest-dq: Redis unusable: connect ECONNREFUSED 127\.0\.0\.1:1(; tried \d+ times in \d\.\d s)? → start it, or check its address, password and permissions; no job runs without it\n$/,
+          /^(nest-dq: no process .*\n)?nest-dq: Redis unusable from here: connect ECONNREFUSED 127\.0\.0\.1:1(; tried \d+ times in \d\.\d s)? → check the address, password and permissions that this command was given: the application reports no outage\n$/,
         ),
       });
     }

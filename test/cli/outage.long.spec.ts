@@ -4,13 +4,65 @@ import { eventually } from 'test-servers';
 import { cliSuite, TUBE } from './cluster-suite.js';
 
 const suite = cliSuite();
-const CAUSE = /Redis unusable: connect ECONNREFUSED 127\.0\.0\.1:\d+ → start it, or check its address/;
+const CAUSE =
+  /Redis unusable since \S+ \((now|\d+s ago)\): connect ECONNREFUSED 127\.0\.0\.1:\d+ → start it, or check its address/;
 
 const isUp = async () => (await suite.system.inspector.ledger()).up;
 
 beforeAll(async () => {
   await suite.prepare();
   await suite.system.producer.delay('orphan', 1, '1h');
+});
+
+describe('while two of three nodes are down', () => {
+  const down = () => suite.servers.beanstalkds.slice(1);
+  /** The nodes that a process has announced as away. */
+  const announced = async () => Object.keys((await suite.system.inspector.processes())[0]?.awaySince ?? {});
+
+  beforeAll(async () => {
+    await Promise.all(down().map((node) => node.kill()));
+    await eventually('the process has said so', async () => (await announced()).length === 2);
+  });
+  afterAll(async () => {
+    await Promise.all(down().map((node) => node.restart()));
+    await eventually('the process has said so', async () => (await announced()).length === 0);
+  });
+
+  it.each([[['stats']], [['stats', TUBE]], [['nodes']], [['top', '--count', '1']]])(
+    '%j says which, since when, and that adds fail',
+    async (args) => {
+      const { stdout } = await suite.nestDq(args);
+      const each = down().map(({ endpoint }) => `${endpoint} since \\S+ \\((now|\\d+s ago)\\)`);
+      expect(stdout).toMatch(
+        new RegExp(
+          `^2 of 3 nodes down: ${each.join(', ')} → bring them back: adds fail until 2 are up; jobs run late$`,
+          'm',
+        ),
+      );
+    },
+  );
+
+  it('doctor says since when each is', async () => {
+    const { code, stdout } = await suite.nestDq(['doctor']);
+    expect(code).toBe(2);
+    for (const { endpoint } of down())
+      expect(stdout).toMatch(
+        new RegExp(
+          `^failure +${endpoint} +no answer: connect ECONNREFUSED ${endpoint}, for the application since \\S+ \\(`,
+          'm',
+        ),
+      );
+    expect(stdout).toMatch(
+      /^failure +nodes +1 of 3 store jobs\n +→ bring back the others: adds fail until 2 do$/m,
+    );
+  });
+
+  it('an act does not blame the node that is well', async () => {
+    const { code, stderr } = await suite.nestDq(['run', '--tube', TUBE, '--key', 'order-42']);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/stored on 0 of 3 nodes, need 2: no copy stored on /);
+    expect(stderr).not.toContain(suite.servers.beanstalkds[0]!.endpoint);
+  });
 });
 
 describe('while Redis is frozen', () => {
@@ -28,7 +80,9 @@ describe('while Redis is frozen', () => {
     async (args) => {
       const { code, stdout, stderr } = await suite.nestDq(args);
       expect(code).toBe(2);
-      expect(stdout + stderr).toMatch(/unusable: .*no answer/i);
+      expect(stdout + stderr).toMatch(
+        /unusable since \S+ \((now|\d+s ago)\): no answer[^→]*→ restart it if it hangs /i,
+      );
       expect(stdout).not.toMatch(/NONE|^warning/m);
     },
   );
@@ -44,7 +98,9 @@ describe('while Redis is down', () => {
     const { code, stdout } = await suite.nestDq(['doctor']);
     expect(code).toBe(2);
     const lines = stdout.split('\n');
-    expect(lines[0]).toMatch(/^failure +redis +unusable: connect ECONNREFUSED 127\.0\.0\.1:\d+$/);
+    expect(lines[0]).toMatch(
+      /^failure +redis +unusable since \S+ \((now|\d+s ago)\): connect ECONNREFUSED 127\.0\.0\.1:\d+$/,
+    );
     expect(lines[1]).toMatch(
       /^ +→ start it, or check its address, password and permissions; no job runs without it$/,
     );
@@ -63,6 +119,10 @@ describe('while Redis is down', () => {
     const one = await suite.nestDq(['stats', TUBE]);
     expect([one.code, one.stdout]).toEqual([2, expect.stringMatching(CAUSE)]);
     expect(one.stdout).toMatch(/^dead +unknown$/m);
+    const json = await suite.nestDq(['stats', '--json']);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      redisDown: { reason: expect.stringContaining('ECONNREFUSED'), since: expect.any(String) },
+    });
   });
 
   it('top and nodes show the cause', async () => {
@@ -90,7 +150,9 @@ describe('while Redis is down', () => {
   ])('%j says only that, and ends with 2', async (args) => {
     const { code, stdout, stderr } = await suite.nestDq(args);
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(/^nest-dq: Redis unusable: .*connect ECONNREFUSED [^\n]* → start it, [^\n]*\n$/);
+    expect(stderr).toMatch(
+      /^nest-dq: Redis unusable since .*connect ECONNREFUSED [^\n]* → start it, [^\n]*\n$/,
+    );
   });
 
   it('explain still shows where the copies are', async () => {

@@ -78,6 +78,38 @@ it('an empty but known tube is no failure', async () => {
   });
 });
 
+it('stats warns of a prefix that no tube has, with status 1', async () => {
+  await suite.system.producer.delay('shop.mail', 1, '1h');
+  const { code, stdout, stderr } = await suite.nestDq(['stats', '--prefix', 'shpo.']);
+  expect([code, stdout]).toEqual([1, 'no tubes with jobs or consumers\n']);
+  expect(stderr).toMatch(
+    /^nest-dq: no tube begins with "shpo\.", but \d others: shop\. \(1\), .* → check --prefix: /,
+  );
+});
+
+it.each([['skip'], ['remove']])('series %s suggests a series that was meant', async (act) => {
+  const { series } = suite.system;
+  await series.upsert('acme:digest', { tube: TUBE, every: '1h' });
+  expect(await suite.nestDq(['series', act, 'acme:digset'])).toMatchObject({
+    code: 1,
+    stdout: 'acme:digset: unknown series. Did you mean acme:digest?\n',
+  });
+  await series.remove('acme:digest');
+});
+
+it.each([
+  [['dead', 'list', TUBE]],
+  [['dead', 'groups']],
+  [['dead', 'revive-many', TUBE, '--dry-run']],
+  [['finished', TUBE]],
+])('%j refuses a start in the future, which would select nothing', async (args) => {
+  const { code, stdout, stderr } = await suite.nestDq([...args, '--from', '5m']);
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toMatch(
+    /: --from is \S+ \(in .+\): expected a time in the past, such as -1h for an hour ago\.\n/,
+  );
+});
+
 it('doctor warns of a prefix that no tube has, and names those that exist', async () => {
   await suite.system.producer.delay('shop.mail', 1, '1h');
   const { code, stdout } = await suite.nestDq(['doctor', '--prefix', 'shpo.']);

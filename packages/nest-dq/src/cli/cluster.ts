@@ -1,12 +1,4 @@
-import {
-  ANSWER_FLAGS,
-  type Answer,
-  type Arguments,
-  type Command,
-  counted,
-  Failure,
-  span,
-} from 'nest-handlers/cli';
+import { ANSWER_FLAGS, type Answer, type Arguments, type Command, counted, span } from 'nest-handlers/cli';
 import type { StoredTube } from '../api/tube.js';
 import type { Cluster } from '../cluster/cluster.js';
 import type { WaitingJobs } from '../ledger/waiting/waiting-jobs.js';
@@ -16,7 +8,8 @@ import { DqRuntime } from '../nest/runtime.js';
 import { note } from './process.js';
 import { CONNECTION_FLAGS } from './connection-flags.js';
 import { contextOf } from './contexts.js';
-import { asFailure, causeOf, ledgerDown, LEDGER_STATUS } from './ledger-down.js';
+import { causeOf, isLedgerDown, ledgerFailure } from './ledger-down.js';
+import { outageOf } from './outage.js';
 import { givenOptions, resolveSettings } from './settings.js';
 import { show, toError } from '../errors.js';
 import { withinLimit } from '../time/call-limit.js';
@@ -66,6 +59,8 @@ export function clusterCommand(command: ClusterCommand): Command {
       const backend = realEnvironment.backend(settings, undefined);
       const runtime = new DqRuntime(settings, clock, backend);
       const { cluster, waiting } = backend;
+      const failed = async (cause: string) =>
+        ledgerFailure(cause, await outageOf({ up: false }, cluster, settings.prefix), runtime.now());
       try {
         // Not `runtime.start()`, which starts an application's background work.
         await runtime.open();
@@ -83,11 +78,10 @@ export function clusterCommand(command: ClusterCommand): Command {
           runtime.process.watch(),
         ]);
         runtime.refuseOtherKeys();
-        if (redisCause !== undefined && !isAct && !command.withoutRedis)
-          throw new Failure(ledgerDown(redisCause), LEDGER_STATUS);
+        if (redisCause !== undefined && !isAct && !command.withoutRedis) throw await failed(redisCause);
         return await command.run(args, { runtime, cluster, waiting, settings, context, redisCause });
       } catch (error) {
-        throw asFailure(error);
+        throw isLedgerDown(error) ? await failed(causeOf(error)) : error;
       } finally {
         await runtime.close();
         const { unstored } = runtime.actWriter;

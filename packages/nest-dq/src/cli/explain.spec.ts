@@ -41,7 +41,7 @@ const page = { width: 80, paint: (_: unknown, text: string) => text };
 
 describe('while Redis is away', () => {
   it('has one reason, and says why there are no copies', () => {
-    const lines = linesOf(showExplanation(AWAY, NOW, 'no answer in 1 s'));
+    const lines = linesOf(showExplanation(AWAY, NOW, ['Redis unusable: no answer in 1 s → start it']));
     expect(lines[0]).toMatch(/^Redis unusable: no answer in 1 s → start it/);
     expect(lines.join('\n')).not.toContain('no connection yet');
     expect(lines.at(-1)).toBe(
@@ -51,7 +51,9 @@ describe('while Redis is away', () => {
 
   it('shows the copies of a reference', () => {
     const copies = [{ node: '10.0.0.1:11300', index: 0, state: 'delayed', readyIn: 61_000 }] as const;
-    const lines = linesOf(showExplanation({ ...AWAY, copies, dueAt: new Date(NOW) }, NOW, 'no answer'));
+    const lines = linesOf(
+      showExplanation({ ...AWAY, copies, dueAt: new Date(NOW) }, NOW, ['Redis unusable: no answer']),
+    );
     expect(lines.at(-1)).toMatch(/^primary +10\.0\.0\.1:11300 +delayed +1m 1s$/);
     expect(lines).toContain('due   2026-11-28T18:00:00Z (now)');
   });

@@ -1,12 +1,10 @@
 import {
   column,
   facts,
-  Failure,
   instant,
   instantCell,
   type Line,
   span,
-  styled,
   type Table,
   table,
   WrongArguments,
@@ -16,7 +14,8 @@ import type { BackoffView, CopyView, Explanation } from '../operate/explanation.
 import { clusterCommand } from './cluster.js';
 import { finishedFacts } from './finished.js';
 import { reportedText } from './jobs.js';
-import { LEDGER_STATUS, ledgerDown } from './ledger-down.js';
+import { downLine, ledgerFailure, LEDGER_STATUS } from './ledger-down.js';
+import { outageOf } from './outage.js';
 import { foundReference, REFERENCE_FLAGS, unfound } from './references.js';
 import { warnedOfUnknown } from './unknown-tube.js';
 
@@ -31,12 +30,14 @@ export const explain = clusterCommand({
   flags: REFERENCE_FLAGS,
   status: '0 explained; 1 job unknown; 2 Redis unusable',
   examples: ['nest-dq explain --tube order.cancel --key order-42'],
-  async run(args, { runtime, redisCause }) {
+  async run(args, { runtime, cluster, settings, redisCause }) {
+    const outage = await outageOf({ up: redisCause === undefined }, cluster, settings.prefix);
+    const now = runtime.now();
     // Tubes are searched in Redis, so there it is the one cause.
     const ref = await foundReference(args, runtime.inspector).catch((error: unknown) => {
       throw redisCause === undefined || error instanceof WrongArguments
         ? error
-        : new Failure(ledgerDown(redisCause), LEDGER_STATUS);
+        : ledgerFailure(redisCause, outage, now);
     });
     if (!ref) return unfound(args);
     const found = await runtime.inspector.explain(ref);
@@ -44,14 +45,18 @@ export const explain = clusterCommand({
     if (found.because === 'unknown' && tube !== undefined) await warnedOfUnknown(runtime.inspector, tube);
     return {
       json: found,
-      text: showExplanation(found, runtime.now(), redisCause),
+      text: showExplanation(
+        found,
+        now,
+        redisCause === undefined ? [] : downLine({ up: false, reason: redisCause }, outage, now),
+      ),
       status: found.because === 'ledger-away' ? LEDGER_STATUS : found.because === 'unknown' ? 1 : 0,
     };
   },
 });
 
-/** `redisCause`: why Redis can't be used, if so. */
-export function showExplanation(found: Explanation, now: number, redisCause?: string): Line[] {
+/** `redisDown`: the line that says why Redis can't be used, if so. */
+export function showExplanation(found: Explanation, now: number, redisDown: readonly Line[] = []): Line[] {
   const { why, tube, key, id, dueAt, firstDueAt, addedAt, movedAt, run, progress, copies } = found;
   const { finished, deadLetter } = found;
   const { failedAttempts = [], group, priority, backoff, headers, expiresAt } = found;
@@ -82,8 +87,8 @@ export function showExplanation(found: Explanation, now: number, redisCause?: st
   const unreported = unreportedText(found);
   return [
     // Its sentence would give the reason once more, as another call met it.
-    ...(redisCause === undefined ? [] : [styled('red', ledgerDown(redisCause))]),
-    ...(redisCause !== undefined && isAway ? [] : [why]),
+    ...redisDown,
+    ...(redisDown.length > 0 && isAway ? [] : [why]),
     '',
     ...known,
     ...(failedAttempts.length > 0 ? ['', showAttempts(failedAttempts, now)] : []),

@@ -4,6 +4,8 @@ import type { NodeView } from '../operate/node-view.js';
 import { clusterCommand } from './cluster.js';
 import { plainReason } from './plain-error.js';
 import { downLine, LEDGER_STATUS } from './ledger-down.js';
+import { nodesDownLine, viewsOfNodes } from './nodes-down.js';
+import { outageOf } from './outage.js';
 
 const NONE = '–';
 /** Max difference between the clocks, as in `doctor`. */
@@ -16,12 +18,22 @@ export const nodes = clusterCommand({
   flags: {},
   status: '0 all up; 1 a node is down; 2 Redis unusable',
   examples: ['nest-dq nodes', 'nest-dq nodes --json'],
-  async run(_args, { runtime }) {
-    const [views, ledger] = await Promise.all([runtime.inspector.nodes(), runtime.inspector.ledger()]);
+  async run(_args, { runtime, cluster, settings }) {
+    const { inspector } = runtime;
+    const processes = inspector.processes().catch(() => undefined); // the view of the ledger says why
+    const [views, ledger] = await Promise.all([viewsOfNodes(inspector, processes), inspector.ledger()]);
+    const outage = await outageOf(ledger, cluster, settings.prefix);
+    const now = runtime.now();
     const status = ledger.up ? (views.every(({ up }) => up) ? 0 : 1) : LEDGER_STATUS;
     return {
-      json: { nodes: views, ledger },
-      text: [...downLine(ledger), showNodes(views), '', ...showLedger(ledger)],
+      json: { nodes: views, ledger: { ...ledger, ...(outage?.since && { since: outage.since }) } },
+      text: [
+        ...downLine(ledger, outage, now),
+        ...nodesDownLine(views, settings.minWritten, now),
+        showNodes(views),
+        '',
+        ...showLedger(ledger),
+      ],
       status,
     };
   },

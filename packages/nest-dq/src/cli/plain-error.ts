@@ -1,3 +1,4 @@
+import { NOT_TRIED } from '../cluster/cluster.js';
 import { DqError, factOf, type DqErrorCode } from '../errors.js';
 
 const NODES_ADVICE = '`nest-dq doctor` says what is wrong with the nodes';
@@ -11,9 +12,11 @@ const ADVICE: Partial<Readonly<Record<DqErrorCode, string>>> = {
 /** Codes of beanstalkd's and our own errors, within a sentence. */
 const INNER_CODE = /\b(?:DQ|CONNECTION|DEADLINE|OUT_OF|BAD|INTERNAL)(?:_[A-Z]+)*: /g;
 
-/** Why a node is down, without the code of its connection. */
+/** Why a node is down, without the code and the command of its connection. */
 export function plainReason(reason: string): string {
-  return reason.replace(/^CONNECTION_LOST: (the connection failed: )?/, '');
+  return reason
+    .replace(/^CONNECTION_LOST: (the connection failed: )?/, '')
+    .replace(/^DEADLINE: no reply to `[^`]+` within /, 'no answer within ');
 }
 
 /** An error in one sentence for people, with what to do, and its code at the end; nodes are named without their reasons. */
@@ -22,7 +25,8 @@ export function plainError(error: Error): string {
   const { code, nodes = {} } = error;
   const reasons = Object.entries(nodes).map(([node, reason]) => `${node}: ${reason}`);
   const withReasons = factOf(error);
-  const without = `no copy stored on ${Object.keys(nodes).join(', ')}`;
+  const failed = Object.keys(nodes).filter((node) => nodes[node] !== NOT_TRIED);
+  const without = `no copy stored on ${failed.join(', ')}`;
   const fact = reasons.length > 0 ? withReasons.replace(reasons.join('; '), without) : withReasons;
   const advice = ADVICE[code];
   return `${fact.replaceAll(INNER_CODE, '')}${advice === undefined ? '' : ` → ${advice}`} (${code})`;

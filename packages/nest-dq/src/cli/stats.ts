@@ -10,18 +10,24 @@ import {
   type Table,
   table,
 } from 'nest-handlers/cli';
+import { isAnnouncement } from '../cluster/admission.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
 import type { DeadLetter } from '../api/dead-letter.js';
 import { DqError } from '../errors.js';
 import type { DqRuntime } from '../nest/runtime.js';
-import { clusterCommand } from './cluster.js';
+import { clusterCommand, type Connected } from './cluster.js';
 import { downLine, LEDGER_STATUS } from './ledger-down.js';
+import { nodesDownLine, viewsOfNodes } from './nodes-down.js';
+import { outageOf } from './outage.js';
 import { note } from './process.js';
 import { WATCH_FLAG, watched } from './screen.js';
 import { limitsText, tubeFacts } from './tube-facts.js';
+import { PREFIX_ADVICE, unknownPrefix } from './unknown-prefix.js';
 import { unknownTube } from './unknown-tube.js';
 
 const UNKNOWN = '?';
+/** Every connection watches it at first. */
+const DEFAULT = 'default';
 /** Lateness above which the oldest job is shown. */
 const LATE_MS = 1_000;
 
@@ -39,39 +45,83 @@ export const stats = clusterCommand({
   status:
     '0 shown; 1 unknown tube, or a node is unreachable, so its copies are not counted; 2 Redis unusable',
   examples: ['nest-dq stats', 'nest-dq stats order.cancel --json'],
-  run(args, { runtime, cluster }) {
+  run(args, connected) {
     const tube = args.operand('TUBE');
-    const nodes = cluster.nodes.length;
-    return watched(args, runtime.clock, () =>
-      tube === undefined ? ofAll(runtime) : ofOne(args, runtime, tube, nodes),
+    return watched(args, connected.runtime.clock, () =>
+      tube === undefined ? ofAll(connected) : ofOne(args, connected, tube),
     );
   },
 });
 
-async function ofAll({ inspector }: DqRuntime): Promise<Answer> {
-  const [list, ledger] = await Promise.all([inspector.tubes(), inspector.ledger()]);
-  const status = ledger.up ? (list.away.length > 0 ? 1 : 0) : LEDGER_STATUS;
-  return { json: list, text: [...downLine(ledger), ...showList(list)], status };
+/** The servers that are down: the cause of whatever is unknown or late in an answer. */
+interface Servers {
+  readonly isLedgerUp: boolean;
+  /** The lines above the answer. */
+  readonly lines: readonly Line[];
+  /** For the JSON document; empty if Redis can be used. */
+  readonly json: { readonly redisDown?: { readonly reason: string; readonly since?: Date } };
 }
 
-async function ofOne(args: Arguments, runtime: DqRuntime, tube: string, nodes: number): Promise<Answer> {
+async function lookAtServers({ runtime, cluster, settings }: Connected): Promise<Servers> {
   const { inspector } = runtime;
-  const [view, newest, ledger] = await Promise.all([
+  const processes = inspector.processes().catch(() => undefined); // the view of the ledger says why
+  const [nodes, ledger] = await Promise.all([viewsOfNodes(inspector, processes), inspector.ledger()]);
+  const outage = await outageOf(ledger, cluster, settings.prefix);
+  const now = runtime.now();
+  const { up, reason = 'no answer' } = ledger;
+  return {
+    isLedgerUp: up,
+    lines: [...downLine(ledger, outage, now), ...nodesDownLine(nodes, settings.minWritten, now)],
+    json: up ? {} : { redisDown: { reason, ...(outage?.since && { since: outage.since }) } },
+  };
+}
+
+async function ofAll(connected: Connected): Promise<Answer> {
+  const [list, { isLedgerUp, lines, json }] = await Promise.all([
+    connected.runtime.inspector.tubes(),
+    lookAtServers(connected),
+  ]);
+  const { tubes, away } = list;
+  const isUnknown = tubes.length === 0 && (await warnedOfPrefix(connected));
+  const status = isLedgerUp ? (isUnknown || away.length > 0 ? 1 : 0) : LEDGER_STATUS;
+  return { json: { ...list, ...json }, text: [...lines, ...showList(list)], status };
+}
+
+/** Warns on standard error of a prefix that no tube has, although there are others. Resolves with whether it did. */
+async function warnedOfPrefix({ cluster, settings }: Connected): Promise<boolean> {
+  const asked = cluster.nodes.map((node) =>
+    node.ask<string[]>((connection, done) => connection.listTubes(done)),
+  );
+  const names = (await Promise.all(asked)).flatMap((tubes) => tubes ?? []);
+  const fact = unknownPrefix(
+    settings.prefix,
+    new Set(names.filter((name) => name !== DEFAULT && !isAnnouncement(name))),
+  );
+  if (fact !== undefined) note(`${fact} → ${PREFIX_ADVICE}`);
+  return fact !== undefined;
+}
+
+async function ofOne(args: Arguments, connected: Connected, tube: string): Promise<Answer> {
+  const { runtime, cluster } = connected;
+  const { inspector } = runtime;
+  const [view, newest, { isLedgerUp, lines, json }] = await Promise.all([
     inspector.tube(tube),
     lastDeath(runtime, tube),
-    inspector.ledger(),
+    lookAtServers(connected),
   ]);
-  const unknown = ledger.up ? await unknownTube(inspector, tube, view) : undefined;
+  const unknown = isLedgerUp ? await unknownTube(inspector, tube, view) : undefined;
   const isWatched = args.has('watch');
   if (unknown && !isWatched) note(unknown.text);
-  const status = ledger.up ? (unknown || view.nodes < nodes ? 1 : 0) : LEDGER_STATUS;
+  const isPartial = view.nodes < cluster.nodes.length;
+  const status = isLedgerUp ? (unknown || isPartial ? 1 : 0) : LEDGER_STATUS;
   return {
-    json: { ...view, lastDeath: newest, ...(unknown && { unknown: true, similar: unknown.similar }) },
-    text: unknown
-      ? isWatched
-        ? [unknown.text]
-        : []
-      : [...downLine(ledger), ...tubeFacts(view, newest, runtime.now())],
+    json: {
+      ...view,
+      lastDeath: newest,
+      ...json,
+      ...(unknown && { unknown: true, similar: unknown.similar }),
+    },
+    text: unknown ? (isWatched ? [unknown.text] : []) : [...lines, ...tubeFacts(view, newest, runtime.now())],
     status,
   };
 }

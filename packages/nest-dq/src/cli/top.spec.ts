@@ -24,7 +24,7 @@ function tube(name: string, more: Partial<TubeView> = {}): TubeView {
 }
 
 function frame(nodes: readonly NodeView[], tubes: readonly TubeView[]): string[] {
-  return linesOf(frameOf({ nodes, ledger, tubes: { tubes, more: false, away: [] } }, 24, AT));
+  return linesOf(frameOf({ nodes, ledger, minWritten: 1, tubes: { tubes, more: false, away: [] } }, 24, AT));
 }
 
 describe('a frame of top', () => {
@@ -36,6 +36,7 @@ describe('a frame of top', () => {
     ];
     expect(frame([node(1, { drained: true }), node(2, { up: false, reason: 'it is away' })], tubes)).toEqual([
       '18:00:00Z  1 of 2 nodes up  Redis answers in 2ms  (q quits)',
+      '1 of 2 nodes down: 10.0.0.2:11300 → bring it back: its jobs run late, from other nodes',
       '',
       'NODE            READY  DELAYED  RESERVED  BURIED  CONN  STATE',
       '10.0.0.1:11300      1   20,000         3       0    12  up, drained',
@@ -61,7 +62,9 @@ describe('a frame of top', () => {
   it('shows the number of processes, and that jobs are lost', () => {
     const processes = [{ lost: 2 }, { lost: 3 }, {}] as unknown as ProcessView[];
     const tubes = { tubes: [tube('a')], more: false, away: [] };
-    const [head, loss, rest] = linesOf(frameOf({ nodes: [node(1)], ledger, tubes, processes }, 24, AT));
+    const [head, loss, rest] = linesOf(
+      frameOf({ nodes: [node(1)], ledger, minWritten: 1, tubes, processes }, 24, AT),
+    );
     expect(head).toBe('18:00:00Z  1 of 1 node up  Redis answers in 2ms  3 processes  (q quits)');
     expect([loss, rest]).toEqual(['at least 3 jobs lost: see `nest-dq doctor`', '']);
   });
@@ -70,15 +73,21 @@ describe('a frame of top', () => {
     const away = { ...ledger, up: false, reason: 'ECONNREFUSED' };
     const unknown = { tube: 'a', nodes: 0 };
     const list = { tubes: [unknown], more: false, away: [] };
-    const lines = linesOf(frameOf({ nodes: [node(1)], ledger: away, tubes: list }, 24, AT));
+    const lines = linesOf(frameOf({ nodes: [node(1)], ledger: away, minWritten: 1, tubes: list }, 24, AT));
     expect(lines[1]).toMatch(/^Redis unusable: ECONNREFUSED → start it, /);
     expect(lines.at(-1)).toBe('a     ?        ?    ?        ?     ?');
+  });
+
+  it('says that no process is there', () => {
+    const tubes = { tubes: [tube('a')], more: false, away: [] };
+    const view = { nodes: [node(1)], ledger, minWritten: 1, tubes, processes: [] };
+    expect(linesOf(frameOf(view, 24, AT))[0]).toMatch(/Redis answers in 2ms {2}no process {2}\(q quits\)$/);
   });
 
   it('has the order and the mark that were chosen, and the context', () => {
     const tubes = [tube('a', { waiting: 5 }), tube('b', { overdueFor: 60_000 }), tube('c', { dead: 2 })];
     const choice: TopChoice = { order: 'urgent', context: 'prod' };
-    const view = { nodes: [node(1)], ledger, tubes: { tubes, more: false, away: [] } };
+    const view = { nodes: [node(1)], ledger, minWritten: 1, tubes: { tubes, more: false, away: [] } };
     const shown = () => linesOf(frameOf(view, 24, AT, choice));
     const names = () =>
       shown().flatMap((line) => /^(▸ | {2})([abc]) /.exec(line)?.slice(1, 3).join('') ?? []);
@@ -101,7 +110,7 @@ describe('a frame of top', () => {
 
   it('scrolls to the marked tube', () => {
     const tubes = Array.from({ length: 100 }, (_, i) => tube(`t${String(i).padStart(2, '0')}`));
-    const view = { nodes: [node(1)], ledger, tubes: { tubes, more: false, away: [] } };
+    const view = { nodes: [node(1)], ledger, minWritten: 1, tubes: { tubes, more: false, away: [] } };
     const lines = linesOf(frameOf(view, 24, AT, { order: 'name', tube: 't99' }));
     expect(lines).toHaveLength(24);
     expect(lines.at(-2)).toMatch(/^▸ t99 /);

@@ -16,9 +16,11 @@ import type { ProcessView } from '../operate/processes.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
 import type { JobPage } from '../operate/waiting-view.js';
 import type { DqRuntime } from '../nest/runtime.js';
-import { clusterCommand } from './cluster.js';
+import { clusterCommand, type Connected } from './cluster.js';
 import { plainReason } from './plain-error.js';
 import { downLine } from './ledger-down.js';
+import { nodesDownLine, viewsOfNodes } from './nodes-down.js';
+import { type Outage, outageOf } from './outage.js';
 import { type Key, Screen } from './screen.js';
 import { tubesTable } from './stats.js';
 import { tubeFacts } from './tube-facts.js';
@@ -52,6 +54,10 @@ const ORDER_NAMES = Object.keys(ORDERS) as Order[];
 export interface TopView {
   readonly nodes: readonly NodeView[];
   readonly ledger: LedgerView;
+  /** The outage of Redis, if it can't be used, as the nodes show it. */
+  readonly outage?: Outage | undefined;
+  /** Copies that a job needs. */
+  readonly minWritten: number;
   readonly tubes: TubeList;
   /** Absent if Redis doesn't answer. */
   readonly processes?: readonly ProcessView[] | undefined;
@@ -86,7 +92,8 @@ export const top = clusterCommand({
   json: false,
   status: '0 quit, or --count reached; 1 could not continue',
   examples: ['nest-dq top --interval 1s --count 2', 'nest-dq top --sort late --count 1'],
-  async run(args, { runtime, context }) {
+  async run(args, connected) {
+    const { runtime, context } = connected;
     const interval = args.duration('interval') ?? INTERVAL_MS;
     if (interval < SHORTEST_MS || interval > LONGEST_MS)
       throw args.wrong(`--interval is ${span(interval)}: expected 500ms to 1h.`);
@@ -98,13 +105,13 @@ export const top = clusterCommand({
     const screen = new Screen(runtime.clock, (key) => choose(choice, key, view?.tubes.tubes ?? []));
     try {
       for (let shown = 1; ; shown++) {
-        view = await lookAround(runtime);
+        view = await lookAround(connected);
         if (screen.left) return;
         const now = new Date(runtime.now());
         const shownView = view;
         screen.show(
           choice.isOpen && choice.tube !== undefined
-            ? await tubeFrame(runtime, choice.tube)
+            ? await tubeFrame(runtime, choice.tube, causesIn(shownView, now.getTime()))
             : (width) => frameOf(shownView, screen.rows, now, choice, width),
         );
         if (shown >= count) return;
@@ -117,14 +124,17 @@ export const top = clusterCommand({
   },
 });
 
-async function lookAround({ inspector }: DqRuntime): Promise<TopView> {
+async function lookAround({ runtime, cluster, settings }: Connected): Promise<TopView> {
+  const { inspector } = runtime;
+  const told = inspector.processes().catch(() => undefined); // the view of the ledger says why
   const [nodes, ledger, tubes, processes] = await Promise.all([
-    inspector.nodes(),
+    viewsOfNodes(inspector, told),
     inspector.ledger(),
     inspector.tubes(),
-    inspector.processes().catch(() => undefined), // the view of the ledger says why
+    told,
   ]);
-  return { nodes, ledger, tubes, processes };
+  const outage = await outageOf(ledger, cluster, settings.prefix);
+  return { nodes, ledger, outage, minWritten: settings.minWritten, tubes, processes };
 }
 
 /** Changes what the user sees by a key. */
@@ -150,9 +160,17 @@ function inOrder(tubes: readonly TubeView[], order: Order): TubeView[] {
   return tubes.toSorted((a, b) => of(b) - of(a) || (a.tube < b.tube ? -1 : 1));
 }
 
+/** The servers that are down: the cause of whatever else is wrong. */
+function causesIn(
+  { nodes, ledger, outage, minWritten }: Pick<TopView, 'nodes' | 'ledger' | 'outage' | 'minWritten'>,
+  now: number,
+): Line[] {
+  return [...downLine(ledger, outage, now), ...nodesDownLine(nodes, minWritten, now)];
+}
+
 /** Returns the lines of a screen with `rows` rows of `width` columns. */
 export function frameOf(
-  { nodes, ledger, tubes, processes }: TopView,
+  { nodes, ledger, outage, minWritten, tubes, processes }: TopView,
   rows: number,
   now: Date,
   { order, tube: marked, context }: TopChoice = { order: 'urgent' },
@@ -171,11 +189,13 @@ export function frameOf(
       `${now.toISOString().slice(11, 19)}Z  `,
       up < nodes.length ? styled('red', nodesText) : nodesText,
       ledger.up ? `  Redis answers${time}` : '',
-      processes ? `  ${counted(processes.length, 'process', 'processes')}` : '',
+      processes ? '  ' : '',
+      processes?.length === 0 ? styled('red', 'no process') : '',
+      processes?.length ? counted(processes.length, 'process', 'processes') : '',
       order === 'urgent' ? '' : `  by ${order}`,
       '  (q quits)',
     ],
-    ...downLine(ledger),
+    ...causesIn({ nodes, ledger, outage, minWritten }, now.getTime()),
     ...(lost > 0 ? [styled('red', `at least ${counted(lost, 'job')} lost: see \`nest-dq doctor\``)] : []),
     '',
   ];
@@ -202,7 +222,7 @@ export function frameOf(
 }
 
 /** Shows one tube alone: its facts, the jobs due first, and the last dead letters. Redis may be away. */
-async function tubeFrame(runtime: DqRuntime, tube: string): Promise<Line[]> {
+async function tubeFrame(runtime: DqRuntime, tube: string, causes: readonly Line[]): Promise<Line[]> {
   const { inspector, deadLetters } = runtime;
   const now = runtime.now();
   const [view, page, dead] = await Promise.all([
@@ -213,6 +233,7 @@ async function tubeFrame(runtime: DqRuntime, tube: string): Promise<Line[]> {
   const letters = dead?.letters ?? [];
   return [
     [styled('bold', tube), '  (Esc: back, q quits)'],
+    ...causes,
     '',
     ...tubeFacts(view, letters[0], now),
     ...(page && page.jobs.length > 0 ? ['', jobsTable(page.jobs, now)] : []),

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { linesOf } from 'nest-handlers/cli';
-import { ok, showChecks, warning } from './check.js';
+import { failure, ok, showChecks, warning, worstFirst } from './check.js';
 
 it('a long subject has a line of its own, and indents no other', () => {
   const name = `backfill.${'customer.'.repeat(6)}nightly`;
@@ -21,4 +21,19 @@ it('a long subject has a line of its own, and indents no other', () => {
     '',
     '2 checks: 1 with a warning, 1 ok',
   ]);
+});
+
+it('a long subject does not widen the lines of a pipe', () => {
+  const checks = [ok('redis', 'is a master'), warning('x'.repeat(180), 'about 1 job', 'start a process')];
+  expect(linesOf((width) => showChecks(checks, width)).slice(0, 4)).toEqual([
+    'ok       redis  is a master',
+    `warning  ${'x'.repeat(180)}`,
+    '                about 1 job',
+    '                → start a process',
+  ]);
+});
+
+it('the worst come first, and otherwise keep their order', () => {
+  const checks = [ok('a', ''), warning('b', '', ''), failure('c', '', ''), ok('d', ''), warning('e', '', '')];
+  expect(worstFirst(checks).map(({ about }) => about)).toEqual(['c', 'b', 'e', 'a', 'd']);
 });

@@ -31,14 +31,22 @@ export function statusOf(checks: readonly Check[]): number {
   return has('failure') ? 2 : has('warning') ? 1 : 0;
 }
 
+/** The worst checks first, as a screen may be too short for all. */
+export function worstFirst(checks: readonly Check[]): Check[] {
+  const levels: readonly Level[] = ['failure', 'warning', 'ok'];
+  return levels.flatMap((level) => checks.filter((check) => check.level === level));
+}
+
 const STYLES: Readonly<Record<Level, Style>> = { ok: 'green', warning: 'yellow', failure: 'red' };
 /** Columns before the subject of a check. */
 const INDENT = 9;
 const LEAST_WIDTH = 16;
+/** Longest subject that shares a line with its finding, on a page of any width. */
+const LONGEST_SUBJECT = 40;
 
 /** Formats one line per check, followed by the advice, in `columns` columns. A long subject has a line of its own. */
 export function showChecks(checks: readonly Check[], columns: number): Line[] {
-  const limit = Math.max(LEAST_WIDTH, Math.floor(columns / 4));
+  const limit = Math.min(LONGEST_SUBJECT, Math.max(LEAST_WIDTH, Math.floor(columns / 4)));
   const width = Math.max(0, ...checks.map(({ about }) => (about.length <= limit ? about.length : 0)));
   const indent = INDENT + width + 2;
   const room = Math.max(LEAST_WIDTH, columns - indent);

@@ -1,14 +1,15 @@
 import { TLSSocket } from 'node:tls';
-import { grouped, span } from 'nest-handlers/cli';
+import { grouped, instant, span } from 'nest-handlers/cli';
 import { BeanstalkError } from '../../beanstalk/codec/beanstalk-error.js';
 import { Connection, type Stats } from '../../beanstalk/connection.js';
-import { announcedIn, isAnnouncement } from '../../cluster/admission.js';
+import { announcedIn, awaySinceIn, isAnnouncement } from '../../cluster/admission.js';
 import { StoreHealth } from '../../cluster/store-health.js';
 import { toError } from '../../errors.js';
 import { dialTo } from '../../nest/dial.js';
 import type { Endpoint } from '../../nest/endpoint.js';
 import type { NodeTls } from '../../nest/tls-option.js';
 import type { Clock } from 'nest-handlers/time';
+import { plainReason } from '../plain-error.js';
 import { type Check, failure, ok, warning } from './check.js';
 
 /** Time limit for a node's answer. A node that is replaying its binlog takes longer. */
@@ -39,6 +40,10 @@ export interface NodeFacts {
   readonly more: boolean;
   /** Identities of the ledgers used there by processes with this prefix. */
   readonly ledgers: readonly string[];
+  /** Since when these can't use their ledger. Absent if they can. */
+  readonly ledgerAwaySince?: Date | undefined;
+  /** Whether it accepted the connection, if it didn't answer. */
+  readonly isOpen?: boolean;
   /** Expiry of its certificate, as wall clock time in ms. Absent if it has shown none. */
   readonly validUntil?: number;
 }
@@ -53,6 +58,8 @@ export async function askNode(
   const began = clock.now();
   const { text } = endpoint;
   const stream = dialTo(endpoint, tls)();
+  let isOpen = false;
+  stream.once('connect', () => (isOpen = true));
   const connection = new Connection(stream, { clock, deadline: DEADLINE_MS });
   try {
     const stats = await connection.ask<Stats>((done) => connection.stats(done));
@@ -77,6 +84,7 @@ export async function askNode(
       otherTubes,
       more,
       ledgers: announcedIn(all, prefix),
+      ledgerAwaySince: awaySinceIn(all, prefix),
       ...(validUntil !== undefined && { validUntil }),
     };
   } catch (thrown) {
@@ -89,7 +97,7 @@ export async function askNode(
       more: false,
       ledgers: [],
     };
-    return { endpoint: text, error: reasonOf(toError(thrown)), ...none };
+    return { endpoint: text, error: reasonOf(toError(thrown)), isOpen, ...none };
   } finally {
     connection.close();
   }
@@ -105,14 +113,30 @@ async function askTubes(connection: Connection, names: readonly string[]): Promi
   return new Map((await Promise.all(asked)).filter(exists));
 }
 
-/** Returns all checks of the nodes. `drained`: endpoints drained by an operator. */
-export function checkNodes(nodes: readonly NodeFacts[], drained: readonly string[], clock: Clock): Check[] {
+/** Facts about the nodes that others report. */
+interface NodesElsewhere {
+  /** Endpoints drained by an operator. */
+  readonly drained: readonly string[];
+  /** Ledger time in ms. */
+  readonly now: number;
+  /** Returns since when processes can't use a node. */
+  readonly awaySince: (endpoint: string) => Date | undefined;
+  /** Copies of a job that have to be stored. */
+  readonly minWritten: number;
+}
+
+/** Returns all checks of the nodes. */
+export function checkNodes(
+  nodes: readonly NodeFacts[],
+  { drained, now, awaySince, minWritten }: NodesElsewhere,
+  clock: Clock,
+): Check[] {
   return [
     ...nodes.flatMap((node) => [
-      ...checkNode(node, clock),
+      ...checkNode(node, sinceText(awaySince(node.endpoint), now), clock),
       ...(drained.includes(node.endpoint) ? [isDrained(node.endpoint)] : []),
     ]),
-    ...checkTogether(nodes),
+    ...checkTogether(nodes, minWritten),
   ];
 }
 
@@ -121,13 +145,17 @@ function isDrained(endpoint: string): Check {
   return warning(endpoint, 'drained, so it gets no new copies', advice);
 }
 
-function checkNode({ endpoint, error, took, stats, later, validUntil }: NodeFacts, clock: Clock): Check[] {
+function sinceText(since: Date | undefined, now: number): string {
+  return since ? `, for the application since ${instant(since, now)}` : '';
+}
+
+/** `since`: for how long processes have missed it, as the end of a sentence. */
+function checkNode(facts: NodeFacts, since: string, clock: Clock): Check[] {
+  const { endpoint, error, took, stats, later, validUntil } = facts;
   if (error !== undefined) {
-    const todo = /certificate/.test(error)
-      ? 'replace the certificate, or fix the option `tls`'
-      : 'start it, or check the network';
-    const advice = `${todo}; jobs whose primary copy is there run late, from another node`;
-    return [failure(endpoint, `no answer: ${error}`, advice)];
+    const advice = `${adviceOn(facts)}; jobs whose primary copy is there run late, from another node`;
+    const fact = error.startsWith('no answer') ? error : `no answer: ${error}`;
+    return [failure(endpoint, fact + since, advice)];
   }
   const { version = '(unknown version)', uptime = '0', draining } = stats;
   const up = `beanstalkd ${version}, up for ${span(Number(uptime) * 1_000)}, answered in ${Math.ceil(took)}ms`;
@@ -148,6 +176,13 @@ function checkNode({ endpoint, error, took, stats, later, validUntil }: NodeFact
   checks.push(checkBinlog(endpoint, stats, later, clock));
   if (validUntil !== undefined) checks.push(checkCertificate(endpoint, validUntil, clock));
   return checks;
+}
+
+function adviceOn({ error = '', isOpen = false }: NodeFacts): string {
+  if (/certificate/.test(error)) return 'replace the certificate, or fix the option `tls`';
+  if (isOpen && error.startsWith('no answer'))
+    return 'it accepts connections, so it hangs, or replays its binlog: check its disk and the limits of its container, or restart it';
+  return 'start it, or check the network';
 }
 
 function checkCertificate(endpoint: string, validUntil: number, clock: Clock): Check {
@@ -179,7 +214,7 @@ function checkBinlog(endpoint: string, stats: Stats, later: Stats, clock: Clock)
 /** The initial stats of a server with a binlog. */
 const NOTHING: Stats = { 'binlog-current-index': '1' };
 
-function checkTogether(nodes: readonly NodeFacts[]): Check[] {
+function checkTogether(nodes: readonly NodeFacts[], minWritten: number): Check[] {
   const checks: Check[] = [];
   const answering = nodes.filter(({ error }) => error === undefined);
   for (const [index, { endpoint, stats }] of answering.entries()) {
@@ -198,8 +233,8 @@ function checkTogether(nodes: readonly NodeFacts[]): Check[] {
         'run three, on machines that do not fail together',
       ),
     );
-  } else if (servers < 2) {
-    checks.push(failure('nodes', fact, 'bring back the others: adds fail unless `minWritten` is 1'));
+  } else if (servers < minWritten) {
+    checks.push(failure('nodes', fact, `bring back the others: adds fail until ${minWritten} do`));
   } else if (servers < nodes.length) {
     checks.push(warning('nodes', fact, 'bring back the others: until then jobs may have fewer copies'));
   } else {
@@ -215,9 +250,7 @@ function checkTogether(nodes: readonly NodeFacts[]): Check[] {
 
 /** The underlying reason: a command's own error only says that the connection was lost. */
 function reasonOf(error: Error): string {
-  return error.cause instanceof BeanstalkError
-    ? reasonOf(error.cause)
-    : error.message.replace(/^CONNECTION_LOST: (the connection failed: )?/, '');
+  return error.cause instanceof BeanstalkError ? reasonOf(error.cause) : plainReason(error.message);
 }
 
 function isOlder(version: string): boolean {

@@ -3,8 +3,9 @@ import { ANNOUNCE_EVERY_MS, type ProcessRecord } from '../../fleet/presence.js';
 import { namesOf, settingsThatDiffer, whoHas } from '../../fleet/unequal-settings.js';
 import { VERSION } from '../../fleet/version.js';
 import { ok, warning, type Check } from './check.js';
+import { PROCESSES } from './unwatched.js';
 
-const ABOUT = 'processes';
+const ABOUT = PROCESSES;
 /** Grace period: a process that has just started may have announced itself before its nodes were connected. */
 const CONNECTING_MS = 2 * ANNOUNCE_EVERY_MS;
 

@@ -7,7 +7,8 @@ import { infoValue } from '../../ledger/redis/server-check.js';
 import { isOlder, OLDEST } from '../../ledger/unfit-settings.js';
 import { withinLimit } from '../../time/call-limit.js';
 import type { Clock } from 'nest-handlers/time';
-import { LEDGER_ADVICE } from '../ledger-down.js';
+import { ledgerDown } from '../ledger-down.js';
+import type { Outage } from '../outage.js';
 import { failure, ok, warning, type Check } from './check.js';
 
 /** Time limit for an answer. */
@@ -58,11 +59,12 @@ export async function askRedis(source: RedisSource, clock: Clock): Promise<Redis
   }
 }
 
-/** Returns all checks of Redis. */
-export function checkRedis(facts: RedisFacts): Check[] {
+/** Returns all checks of Redis. `outage`: what the nodes show. `now`: ledger time in ms. */
+export function checkRedis(facts: RedisFacts, outage: Outage, now: number): Check[] {
   const { error, took, info, ahead, database } = facts;
   if (error !== undefined) {
-    return [failure(ABOUT, `unusable: ${error}`, LEDGER_ADVICE)];
+    const down = ledgerDown(error, outage, now);
+    return [failure(ABOUT, down.fact, down.advice)];
   }
   const value = (name: string) => infoValue(info, name) ?? '';
   const version = value('redis_version');

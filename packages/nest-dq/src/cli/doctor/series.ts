@@ -11,11 +11,13 @@ const LIMIT_MS = 2_000;
 /**
  * Returns all checks of the series; none if there are no series.
  * @param now Ledger time in ms.
+ * @param explained Tubes of which another check says why no job of theirs runs.
  */
 export async function checkSeries(
   inspector: Pick<DqInspector, 'series'>,
   clock: Clock,
   now: number,
+  explained: ReadonlySet<string>,
 ): Promise<Check[]> {
   const series = await withinLimit(clock, LIMIT_MS, inspector.series()).catch(() => undefined);
   if (!series) return [warning('series', 'could not be read', 'run this command again')];
@@ -23,7 +25,7 @@ export async function checkSeries(
   if (series.length === 0) return [];
   if (missed.length === 0)
     return [ok('series', `${counted(series.length, 'series', 'series')}, all on time`)];
-  return missed.map((each) => checkMissed(each, now));
+  return missed.filter(({ tube }) => !explained.has(tube)).map((each) => checkMissed(each, now));
 }
 
 function checkMissed({ name, tube, key, processes, state, missedSince }: SeriesView, now: number): Check {

@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import type { Ledger } from '../../ledger/ledger.js';
 import type { NodeFacts } from './nodes.js';
+import type { ProcessRecord } from '../../fleet/presence.js';
 import { checkTubes } from './tubes.js';
 
 const node = (i: number): NodeFacts => ({
@@ -16,7 +17,15 @@ const node = (i: number): NodeFacts => ({
 
 it('a tube without a consumer has its jobs counted, not their copies', async () => {
   const ledger = { tube: () => ({ paused: async () => undefined }) } as unknown as Ledger;
-  const around = { now: 0, processes: [], ledger, replicas: 3 };
+  const around = {
+    now: 0,
+    processes: [{ id: 'a', settings: { replicas: 3 }, tubes: [] } as unknown as ProcessRecord],
+    ledger,
+    replicas: 3,
+    viewOf: () => undefined,
+    heardAt: () => 0,
+    lastRun: async () => undefined,
+  };
   expect(await checkTubes([node(1), node(2), node(3)], '', around)).toEqual([
     {
       level: 'warning',
@@ -24,5 +33,14 @@ it('a tube without a consumer has its jobs counted, not their copies', async () 
       fact: 'about 2,400 jobs, 900 due, but no consumer',
       advice: 'start a process with a handler for this tube',
     },
+  ]);
+});
+
+it('what may be copies of dead letters is not late', async () => {
+  const ledger = { tube: () => ({ paused: async () => undefined }) } as unknown as Ledger;
+  const view = { tube: 'legacy.import', nodes: 3, waiting: 5, due: 2, dead: 3, running: 0 };
+  const around = { now: 0, processes: [], ledger, replicas: 3, viewOf: () => view, heardAt: () => 0 };
+  expect(await checkTubes([node(1)], '', { ...around, lastRun: async () => undefined })).toMatchObject([
+    { level: 'warning', fact: 'none of the application is running, and about 7 jobs in 1 tube, none due' },
   ]);
 });

@@ -1,14 +1,14 @@
-import { counted, grouped, instant } from 'nest-handlers/cli';
+import { counted, instant } from 'nest-handlers/cli';
 import type { Stats } from '../../beanstalk/connection.js';
 import type { StoredTube } from '../../api/tube.js';
 import type { Ledger } from '../../ledger/ledger.js';
 import type { Pause } from '../../ledger/requests.js';
 import type { ProcessRecord } from '../../fleet/presence.js';
-import { namesOf } from '../../fleet/unequal-settings.js';
-import { countsOf } from '../../operate/tube-view.js';
+import { countsOf, type TubeView } from '../../operate/tube-view.js';
 import { LONG_PAUSE_MS } from '../../operate/problems.js';
 import { ok, warning, type Check } from './check.js';
 import type { NodeFacts } from './nodes.js';
+import { checkUnwatched, jobsText, type UnwatchedTube } from './unwatched.js';
 
 /** Every connection watches this tube by default, so its watchers mean nothing. */
 const WATCHED_BY_ALL = 'default';
@@ -38,14 +38,21 @@ interface Surroundings {
   readonly ledger: Ledger;
   /** Copies of a job, unless the processes announce another number. */
   readonly replicas: number;
+  /** Returns what is known of a tube besides: nodes also count copies of dead letters that nobody takes away. */
+  readonly viewOf: (tube: string) => TubeView | undefined;
+  /** When a process announced itself last, in ms of ledger time. */
+  readonly heardAt: (process: ProcessRecord) => number;
+  /** Resolves with the minute in which a run last started in any tube, if that is known. */
+  readonly lastRun: () => Promise<Date | undefined>;
 }
 
 /** Returns all checks of the tubes. */
 export async function checkTubes(
   nodes: readonly NodeFacts[],
   prefix: string,
-  { now, processes, ledger, replicas }: Surroundings,
+  around: Surroundings,
 ): Promise<Check[]> {
+  const { now, processes, ledger, replicas, viewOf } = around;
   // Each of them is already reported as a failure, and nothing is known about the tubes.
   if (nodes.every(({ error }) => error !== undefined)) return [];
   const ofProcesses = processes.map(({ settings }) => settings.replicas);
@@ -53,13 +60,23 @@ export async function checkTubes(
   const answering = nodes.filter(({ error }) => error === undefined).length;
   const tubes = totalsOfAll(nodes, (copies * answering) / nodes.length);
   const checks: Check[] = [];
+  const unwatched: UnwatchedTube[] = [];
+  let isNobodyThere = processes.length === 0;
   for (const tube of tubes) {
     const about = tube.name.slice(prefix.length);
     const of = ledger.tube(tube.name as StoredTube);
     const pause = await of.paused();
-    const handling = processes.filter(({ tubes }) => tubes.some((load) => load.tube === about));
-    const consumers = pause ? checkPause(about, tube, pause, now) : checkConsumers(about, tube, handling);
-    if (consumers) checks.push(consumers);
+    const { holding } = tube;
+    const without = tube.name === WATCHED_BY_ALL ? [] : tube.unwatched;
+    const facts = { about, ...countsIn(viewOf(about), tube) };
+    // Another program, such as a go-queue service, consumes it and announces nothing.
+    if (without.length < holding.length) isNobodyThere = false;
+    if (pause) checks.push(checkPause(facts, pause, now));
+    else if (without.length > 0 && without.length < holding.length) checks.push(checkPartly(about, without));
+    else if (without.length > 0) {
+      const handling = processes.filter(({ tubes }) => tubes.some((load) => load.tube === about));
+      unwatched.push({ ...facts, handling });
+    }
     const letters = tube.buried > 0 ? await of.letters({ limit: 1, after: undefined }) : undefined;
     if (letters?.letters.length === 0) {
       const fact = `${counted(tube.buried, 'buried copy', 'buried copies')}, but no dead letter in the ledger`;
@@ -68,6 +85,7 @@ export async function checkTubes(
       checks.push(warning(about, fact, advice));
     }
   }
+  checks.push(...(await checkUnwatched(unwatched, { ...around, isNobodyThere })));
   const more = nodes.find((node) => node.more);
   if (more) {
     const advice = 'beanstalkd slows down with the number of tubes: keep it below a few hundred';
@@ -98,37 +116,27 @@ function totalsOfAll(nodes: readonly NodeFacts[], perJob: number): TubeFacts[] {
   return [...names].toSorted().map((name) => totalsOf(nodes, name, perJob));
 }
 
+type Counts = Pick<UnwatchedTube, 'jobs' | 'due' | 'oldestDue'>;
+
+function countsIn(view: TubeView | undefined, { jobs, due }: TubeFacts): Counts {
+  const { oldestDue, dead = 0, overdue = 0 } = view ?? {};
+  if (view?.waiting === undefined || view.due === undefined) return { jobs, due, oldestDue };
+  // Copies of dead letters may be among them.
+  const certain = Math.max(overdue, view.due - dead);
+  return { jobs: view.waiting + view.due + (view.running ?? 0), due: certain, oldestDue };
+}
+
 /** A pause is deliberate, so it is no problem until it looks forgotten. */
-function checkPause(about: string, tube: TubeFacts, { since, until }: Pause, now: number): Check {
+function checkPause(tube: Omit<UnwatchedTube, 'handling'>, { since, until }: Pause, now: number): Check {
   const end = until === undefined ? 'it is resumed' : instant(new Date(until), now);
-  const fact = `paused since ${instant(new Date(since), now)} until ${end}, with ${jobsOf(tube)}`;
-  if (now - since < LONG_PAUSE_MS) return ok(about, fact);
-  return warning(about, fact, `if it was forgotten: \`nest-dq resume ${about}\``);
+  const fact = `paused since ${instant(new Date(since), now)} until ${end}, with ${jobsText(tube, now)}`;
+  if (now - since < LONG_PAUSE_MS) return ok(tube.about, fact);
+  return warning(tube.about, fact, `if it was forgotten: \`nest-dq resume ${tube.about}\``);
 }
 
-/** @param handling Processes that announce a handler for the tube. */
-function checkConsumers(
-  about: string,
-  tube: TubeFacts,
-  handling: readonly ProcessRecord[],
-): Check | undefined {
-  const { name, holding, unwatched } = tube;
-  if (name === WATCHED_BY_ALL || unwatched.length === 0) return undefined;
-  if (unwatched.length < holding.length) {
-    const advice = 'check the network between the consumers and the node, and its open file limit';
-    return warning(about, `has consumers, but none reserves from ${unwatched.join(', ')}`, advice);
-  }
-  const jobs = jobsOf(tube);
-  if (handling.length > 0) {
-    const advice = 'check its log: it says what it waits for, such as Redis or a node';
-    return warning(about, `${jobs}; ${namesOf(handling)} has a handler but does not reserve`, advice);
-  }
-  return warning(about, `${jobs}, but no consumer`, 'start a process with a handler for this tube');
-}
-
-/** `about 300 jobs, 12 due` */
-function jobsOf({ jobs, due }: TubeFacts): string {
-  return `about ${counted(jobs, 'job')}, ${due > 0 ? grouped(due) : 'none'} due`;
+function checkPartly(about: string, nodes: readonly string[]): Check {
+  const advice = 'check the network between the consumers and the node, and its open file limit';
+  return warning(about, `has consumers, but none reserves from ${nodes.join(', ')}`, advice);
 }
 
 function totalsOf(nodes: readonly NodeFacts[], name: string, perJob: number): TubeFacts {
