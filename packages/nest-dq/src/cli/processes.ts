@@ -1,20 +1,41 @@
-import { column, counted, type Line, span, table } from 'nest-handlers/cli';
+import { column, counted, type Line, recent, span, styled, table } from 'nest-handlers/cli';
+import { ANNOUNCE_EVERY_MS } from '../fleet/presence.js';
 import type { ProcessView } from '../operate/processes.js';
 import { clusterCommand } from './cluster.js';
+
+/** Two announcements are missing. */
+const SILENT_MS = 2 * ANNOUNCE_EVERY_MS;
+/** How long a process that fell silent is named. */
+const SHOWN_FOR_MS = 3_600_000;
 
 export const processes = clusterCommand({
   name: 'processes',
   summary: "Show the application's processes, and what each consumes and runs.",
-  about: 'Each process reports every 5s. After it ends, it is listed for up to 15s.',
+  about:
+    'Each process reports every 5s. One that was killed or hangs is listed for 15s, and named below the list for an hour.',
   flags: {},
   status: '0 shown; 2 Redis unusable',
   examples: ['nest-dq processes', 'nest-dq processes --json'],
   async run(_args, { runtime }) {
-    const found = await runtime.inspector.processes();
+    const { inspector } = runtime;
+    const [found, gone] = await Promise.all([inspector.processes(), inspector.goneProcesses()]);
     const now = runtime.now();
-    return { json: found, text: found.length === 0 ? 'no processes running' : showProcesses(found, now) };
+    const list = found.length === 0 ? ['no processes running'] : showProcesses(found, now);
+    return { json: found, text: [...list, ...showSilent([...found, ...gone], now)] };
   },
 });
+
+/** One line for each process that ended within the last hour without a goodbye, or doesn't report any more. */
+export function showSilent(known: readonly ProcessView[], now: number): Line[] {
+  const silentFor = ({ toldAt }: ProcessView) => now - toldAt.getTime();
+  const silent = known.filter((each) => silentFor(each) > SILENT_MS && silentFor(each) < SHOWN_FOR_MS);
+  return silent.map((each) =>
+    styled(
+      'yellow',
+      `${each.host}:${each.pid} fell silent without a goodbye, last heard of ${recent(each.toldAt, now)}`,
+    ),
+  );
+}
 
 /** Formats one row per process, followed by what is unusual. */
 export function showProcesses(found: readonly ProcessView[], now: number): Line[] {

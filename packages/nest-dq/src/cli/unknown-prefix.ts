@@ -3,7 +3,7 @@ import { counted, grouped, nearest } from 'nest-handlers/cli';
 /** Max number of other prefixes shown. */
 const MAX_SHOWN = 5;
 
-/** What to do about a prefix that no tube has. */
+/** Advice for a prefix that no tube has. */
 export const PREFIX_ADVICE = 'check --prefix: it must be the option `prefix` of the application';
 
 /** Names the prefixes that tubes have, if none has the given one. Undefined if there are no tubes at all. */

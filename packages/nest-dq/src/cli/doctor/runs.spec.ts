@@ -14,10 +14,12 @@ interface Given {
   readonly load?: Partial<ProcessTubeView>;
   readonly runs?: Partial<RecentRuns>;
   readonly meanRun?: number;
+  /** Processes that fell silent two minutes ago. */
+  readonly gone?: readonly number[];
 }
 
 /** The checks of one tube, `mail`. */
-function checksOf({ tube = {}, load = {}, runs, meanRun }: Given) {
+function checksOf({ tube = {}, load = {}, runs, meanRun, gone = [] }: Given) {
   const view = {
     tube: 'mail',
     nodes: 3,
@@ -31,13 +33,13 @@ function checksOf({ tube = {}, load = {}, runs, meanRun }: Given) {
   };
   const loads = [{ tube: 'mail', concurrency: 2, running: 0, held: 0, longRuns: [], ...load }];
   const inspector = {
-    processes: async () => [{ host: 'web', pid: 1, tubes: loads } as unknown as ProcessView],
+    processes: async () => [
+      { host: 'web', pid: 1, toldAt: new Date(NOW), tubes: loads } as unknown as ProcessView,
+    ],
+    goneProcesses: async () =>
+      gone.map((pid) => ({ host: 'web', pid, toldAt: new Date(NOW - 120_000) }) as ProcessView),
     recentRuns: async () =>
-      new Map(
-        runs
-          ? [['mail', { from: new Date(NOW - 120_000), to: new Date(NOW), completed: 0, failed: 0, ...runs }]]
-          : [],
-      ),
+      new Map(runs ? [['mail', { from: new Date(NOW - 120_000), completed: 0, failed: 0, ...runs }]] : []),
     historyOfTubes: async () => [{ tube: 'mail', ...(meanRun !== undefined && { meanRun }) }] as never,
   };
   return checkRuns(inspector, { tubes: [view], more: false, away: [] }, new VirtualClock(), NOW);
@@ -99,5 +101,15 @@ it('runs that are probably stuck are named, the longest first', async () => {
   ];
   expect(await checksOf({ load: { running: 3, longRuns }, meanRun: 31 })).toMatchObject([
     { about: 'mail', fact: 'A has run for 1m 30s in web:1, usually 31ms: probably stuck, and 1 other' },
+  ]);
+});
+
+it('processes that fell silent are one check', async () => {
+  expect(await checksOf({ gone: [2, 3, 4, 5] })).toMatchObject([
+    {
+      level: 'warning',
+      about: 'processes',
+      fact: `4 processes have been silent since ${SINCE}, without a goodbye: web:2, web:3, web:4, and 1 more`,
+    },
   ]);
 });

@@ -1,19 +1,23 @@
 import { counted, grouped, instant, span } from 'nest-handlers/cli';
 import type { ClusterInspector } from '../../operate/inspector.js';
-import { problemsOf, type TubeProblem } from '../../operate/problems.js';
+import { type ClusterProblem, problemsOf, type TubeProblem } from '../../operate/problems.js';
 import type { TubeList } from '../../operate/tube-view.js';
 import { withinLimit } from '../../time/call-limit.js';
 import type { Clock } from 'nest-handlers/time';
 import { runningIn } from '../running.js';
 import { type Check, warning } from './check.js';
+import { PROCESSES } from './unwatched.js';
 
 /** Time limit for reading processes and history. */
 const LIMIT_MS = 2_000;
 
-type Facts = Pick<ClusterInspector, 'processes' | 'recentRuns' | 'historyOfTubes'>;
+type Facts = Pick<ClusterInspector, 'processes' | 'goneProcesses' | 'recentRuns' | 'historyOfTubes'>;
+/** Processes named in one check. */
+const MAX_NAMED = 3;
 
 /**
- * Warns of tubes whose runs fail, start late, or don't end, by the same limits as the dashboard and the alerts.
+ * Warns of tubes whose runs fail, start late, or don't end, and of processes that fell silent, by the same limits as the dashboard
+ * and the alerts.
  * @param now Ledger time in ms.
  */
 export async function checkRuns(
@@ -22,11 +26,16 @@ export async function checkRuns(
   clock: Clock,
   now: number,
 ): Promise<Check[]> {
-  const asked = Promise.all([inspector.processes(), inspector.recentRuns(), inspector.historyOfTubes()]);
+  const asked = Promise.all([
+    inspector.processes(),
+    inspector.goneProcesses(),
+    inspector.recentRuns(),
+    inspector.historyOfTubes(),
+  ]);
   const known = await withinLimit(clock, LIMIT_MS, asked).catch(() => undefined);
   if (!known) return [warning('runs', 'could not be read', 'run this command again')];
-  const [processes, runs, histories] = known;
-  const { tubes: problems } = problemsOf({
+  const [processes, gone, runs, histories] = known;
+  const { cluster, tubes: problems } = problemsOf({
     now,
     wall: now,
     minWritten: 0,
@@ -34,6 +43,7 @@ export async function checkRuns(
     tubes,
     ledger: null,
     processes,
+    gone,
     unequal: [],
     runs,
     series: [],
@@ -44,6 +54,7 @@ export async function checkRuns(
   const stuck = runningIn(processes, means, now).runs.filter(({ probablyStuck }) => probablyStuck);
   const longest = new Map(stuck.toReversed().map((run) => [run.tube, run])); // they are listed longest first
   return [
+    ...cluster.flatMap((problem) => checkSilent(problem, now)),
     ...problems.flatMap((problem) => checkProblem(problem, now)),
     ...Array.from(longest, ([tube, { key, id, process, runningFor, meanRun = 0 }]) => {
       const more = stuck.filter((run) => run.tube === tube).length - 1;
@@ -53,6 +64,18 @@ export async function checkRuns(
       return warning(tube, fact, advice);
     }),
   ];
+}
+
+function checkSilent(problem: ClusterProblem, now: number): Check[] {
+  if (problem.code !== 'silent-processes') return [];
+  const { processes, since } = problem;
+  const names = processes.slice(0, MAX_NAMED).join(', ');
+  const more = processes.length > MAX_NAMED ? `, and ${processes.length - MAX_NAMED} more` : '';
+  const [who, have] = processes.length > 1 ? ['processes', 'have'] : ['process', 'has'];
+  const from = since ? ` since ${instant(since, now)}` : '';
+  const fact = `${processes.length} ${who} ${have} been silent${from}, without a goodbye: ${names}${more}`;
+  const advice = 'killed, frozen, or cut off from Redis: check their machines and logs';
+  return [warning(PROCESSES, fact, advice)];
 }
 
 /** The other problems have checks of their own. */

@@ -3,7 +3,7 @@ import type { ProcessRecord } from '../../fleet/presence.js';
 import { namesOf } from '../../fleet/unequal-settings.js';
 import { type Check, failure, warning } from './check.js';
 
-/** What all checks of processes are about. */
+/** Subject of all checks of processes. */
 export const PROCESSES = 'processes';
 /** Tubes named in one check. */
 const MAX_NAMED = 3;
