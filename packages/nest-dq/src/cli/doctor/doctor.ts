@@ -76,7 +76,7 @@ async function examine(settings: ResolvedOptions): Promise<Check[]> {
     if (known?.error !== undefined && statusOf(redisChecks) < 2) redisChecks.push(refusal(known.error));
     const { present, drained, identity } = known?.facts ?? { present: [], drained: [] };
     const processes = present.map(({ record }) => record);
-    const views = present.map(viewOf);
+    const views = present.map((each) => viewOf(each));
     const written = processes.map((each) => each.settings.minWritten);
     const elsewhere = {
       drained,
