@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { eventually } from 'test-servers';
 import { browserSuite } from './browser.js';
 import { dashboardApps, ORDERS, type DashboardApp } from './dashboard-app.js';
@@ -39,13 +39,34 @@ it('the timeline shows the values of the bar under the pointer, by tube', async 
   const app = await start();
   for (let job = 0; job < 3; job++) await app.producer.delay('mail.later', {}, '30m');
   const { page } = await browser.open(app.at('timeline', { span: 'month' }));
-  await page.locator('rect.tube').first().hover();
+  const bar = page.locator('rect.tube').first();
+  await bar.hover();
   const tooltip = page.locator('.tooltip');
   await tooltip.waitFor();
+  const [at, shown, ground] = await Promise.all([bar, tooltip, page.locator('rect.hovered')].map(boxOf));
+  const middle = at!.left + at!.width / 2;
+  // Next to the bar, whose ground is another one.
+  expect(shown!.left - middle).toBeCloseTo(8, -1);
+  expect([ground!.left < middle, ground!.right > middle]).toEqual([true, true]);
   expect(await tooltip.locator('.row').allTextContents()).toEqual(['mail.later3']);
   await page.mouse.move(5, 5);
   await tooltip.waitFor({ state: 'detached' });
+  await app.producer.delay('mail.later', {}, '29d');
+  const last = page.locator('rect.tube').nth(1);
+  await last.hover();
+  const [edge, left] = await Promise.all([boxOf(last), boxOf(tooltip)]);
+  expect(edge.left + edge.width / 2 - left.right).toBeCloseTo(8, -1); // where there is no room on the right
 });
+
+interface Rect {
+  readonly left: number;
+  readonly right: number;
+  readonly width: number;
+}
+
+function boxOf(element: Locator): Promise<Rect> {
+  return element.evaluate((each: any) => each.getBoundingClientRect().toJSON() as Rect);
+}
 
 async function runSome(app: DashboardApp): Promise<void> {
   for (let job = 0; job < 5; job++) await app.producer.now(ORDERS, job);
@@ -62,9 +83,9 @@ it('the lateness of prompt runs is shown in milliseconds, and a line is seen in 
   const { page } = await browser.open(app.at('tubes'));
   const row = page.getByRole('row', { name: new RegExp(ORDERS) });
   const spark = row.getByRole('img', { name: 'Run lateness' });
-  await spark.locator('path').first().waitFor({ state: 'attached' }); // a level line has no height
+  await spark.locator('.line').first().waitFor({ state: 'attached' }); // a level line has no height
   const drawn = await spark
-    .locator('path')
+    .locator('.line')
     .first()
     .evaluate((path: any) => path.getBBox().width as number);
   expect(drawn).toBeGreaterThan(3);

@@ -3,7 +3,7 @@ import { valueMarks, type Span } from '../figures/scales.js';
 import { TimeAxis, ValueAxis, type Box } from './axes.js';
 import { drawnLine, LineAndMarks, type Overlay, Shades } from './overlay.js';
 import { highestOf, rowsOf, Stacked, type Layer } from './stacked.js';
-import { Tooltip, useHover } from './tooltip.js';
+import { Hovered, Tooltip, useHover } from './tooltip.js';
 import { useWidth } from './width.js';
 
 const HEIGHT = 220;
@@ -105,6 +105,7 @@ export function Bars({
           <Shades box={box} span={span} overlay={overlay} />
           <ValueAxis box={box} marks={marks} />
           <TimeAxis box={box} span={span} />
+          {!drag && <Hovered hover={hover} box={box} />}
           {ends && (
             <rect
               class="dragged"

@@ -4,7 +4,7 @@ import { t } from '../words/language.js';
 import { TimeAxis, ValueAxis, type Box } from './axes.js';
 import { drawnLine, LineAndMarks, type Overlay, Shades } from './overlay.js';
 import { highestOf, rowsOf, Stacked, type Layer } from './stacked.js';
-import { Tooltip, useHover, type TooltipRow } from './tooltip.js';
+import { Hovered, Tooltip, useHover, type TooltipRow } from './tooltip.js';
 import { useWidth } from './width.js';
 
 const HEIGHT = 180;
@@ -38,6 +38,7 @@ export function Columns({
           <Shades box={box} span={span} overlay={overlay} />
           <ValueAxis box={box} marks={marks} />
           <TimeAxis box={box} span={span} />
+          <Hovered hover={hover} box={box} />
           <Stacked box={box} bars={span.bars} layers={layers} highest={marks.at(-1)!} />
           <LineAndMarks box={box} span={span} overlay={overlay} line={line} highest={marks.at(-1)!} />
         </svg>

@@ -5,7 +5,7 @@ import { lateText } from '../words/late.js';
 import { t } from '../words/language.js';
 import { TimeAxis, ValueAxis, type Box } from './axes.js';
 import { LineAndMarks, type Overlay } from './overlay.js';
-import { Tooltip, useHover, type TooltipRow } from './tooltip.js';
+import { Hovered, Tooltip, useHover, type TooltipRow } from './tooltip.js';
 import { useWidth } from './width.js';
 
 /** One line of the chart: milliseconds by bar. */
@@ -65,6 +65,12 @@ export function LatenessChart({
         <svg width={width} height={height} aria-hidden="true">
           {!small && <ValueAxis box={box} marks={stepMarks(most, MOST_MARKS)} name={name} />}
           {!small && <TimeAxis box={box} span={span} />}
+          <Hovered hover={hover} box={box} />
+          {small && <line class="base" x1={0} x2={width} y1={box.bottom + 1} y2={box.bottom + 1} />}
+          {small &&
+            lines.map(({ colour, values }) => (
+              <path key={colour} class={`area ${colour}`} d={areaOf(values, box, pitch, yOf)} />
+            ))}
           {lines.map(({ colour, values }) => (
             <path key={colour} class={`line ${colour}`} d={pathOf(values, box.left, pitch, yOf)} />
           ))}
@@ -86,6 +92,21 @@ export function LatenessChart({
       />
     </div>
   );
+}
+
+/** From each level down to the base. */
+function areaOf(
+  values: readonly (number | undefined)[],
+  { left, bottom }: Box,
+  pitch: number,
+  yOf: (value: number) => number,
+): string {
+  return values
+    .map((value, bar) => {
+      if (value === undefined) return '';
+      return `M${(left + bar * pitch).toFixed(1)} ${bottom}V${yOf(value).toFixed(1)}h${pitch.toFixed(1)}V${bottom}`;
+    })
+    .join('');
 }
 
 /** Level through each bar, with a gap where nothing is known. */

@@ -9,6 +9,8 @@ export interface Hover {
   readonly bar: number | undefined;
   /** Middle of the bar in pixels, from the left of the chart. */
   readonly x: number;
+  /** Width of a bar, in pixels. */
+  readonly pitch: number;
   /** Whether the pointer is in the right half of the window, where there is no room next to it. */
   readonly right: boolean;
   readonly handlers: {
@@ -25,6 +27,7 @@ export function useHover(holder: RefObject<HTMLElement | null>, box: Box, bars: 
   return {
     bar: bar !== undefined && bar < bars ? bar : undefined,
     x: box.left + ((bar ?? 0) + 0.5) * pitch,
+    pitch,
     right,
     handlers: {
       onPointerMove: (event) => {
@@ -37,6 +40,12 @@ export function useHover(holder: RefObject<HTMLElement | null>, box: Box, bars: 
       onPointerLeave: () => setBar(undefined),
     },
   };
+}
+
+/** The ground of the bar under the pointer. */
+export function Hovered({ hover: { bar, x, pitch }, box }: { readonly hover: Hover; readonly box: Box }) {
+  if (bar === undefined) return null;
+  return <rect class="hovered" x={x - pitch / 2} width={pitch} y={box.top} height={box.bottom - box.top} />;
 }
 
 /** One line of a tooltip; one without text is left out. */
@@ -65,7 +74,11 @@ export function Tooltip({
   const shown = rows(bar).filter(({ text }) => text !== '');
   if (shown.length === 0) return null;
   return (
-    <div class="tooltip" aria-hidden="true" style={right ? { right: width - x + 8 } : { left: x + 8 }}>
+    <div
+      class="tooltip"
+      aria-hidden="true"
+      style={right ? { right: `${width - x + 8}px` } : { left: `${x + 8}px` }}
+    >
       <div class="faint">
         {roundTime(span.edges[bar]!)} – {roundTime(span.edges[bar + 1]!)}
       </div>
