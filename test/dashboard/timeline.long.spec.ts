@@ -60,3 +60,25 @@ it('shows which tube has a problem, and leads to its jobs', async () => {
   await problems.getByRole('row').filter({ hasText: ORDERS }).getByRole('link', { name: '1' }).click();
   await page.getByRole('link', { name: id }).waitFor();
 });
+
+it('keeps the chosen bar in the address, so that Back and a link lead to it', async () => {
+  const app = await start();
+  await app.producer.delay(ORDERS, {}, '10d', { key: 'order-42' });
+  const { page } = await browser.open(app.at('timeline', { span: 'month' }));
+  await page.locator('rect.tube').click();
+  const list = page
+    .getByRole('main')
+    .locator('.links')
+    .getByRole('link', { name: new RegExp(ORDERS) });
+  await list.click();
+  await page.getByRole('table').getByRole('link', { name: 'order-42' }).waitFor();
+  await page.goBack();
+  await list.waitFor();
+  const { page: other } = await browser.open(page.url());
+  await other
+    .locator('.links')
+    .getByRole('link', { name: new RegExp(ORDERS) })
+    .waitFor();
+  await other.getByRole('slider').press('Escape');
+  await other.locator('.links').waitFor({ state: 'detached' });
+});

@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { ForecastWire, LateTubesWire, TimelinesWire } from '../../src/dashboard/wire.js';
 import { ActButton } from '../acts/act-button.js';
 import { askOnDemand } from './load-on-demand.js';
@@ -8,7 +8,7 @@ import { drawnLine, type Overlay } from '../charts/overlay.js';
 import { highestOf, type Layer } from '../charts/stacked.js';
 import { Colours } from '../figures/colours.js';
 import { dueOf } from '../figures/due.js';
-import { capacityLine, clockChanges, spanOf, type Span } from '../figures/scales.js';
+import { barAt, capacityLine, clockChanges, spanOf, type Span } from '../figures/scales.js';
 import { offsetAt } from '../figures/times.js';
 import { stackOf, type Stack, type TubeCounts } from '../figures/stack.js';
 import { zone } from '../figures/zone.js';
@@ -20,7 +20,7 @@ import { Choice } from '../parts/choice.js';
 import { TubeSelect } from '../parts/tube-select.js';
 import { getData, inPath } from '../server/requests.js';
 import { live, now } from '../state/live.js';
-import { go, route } from '../state/router.js';
+import { go, goOnFrom, route } from '../state/router.js';
 import { hashOf } from '../state/route.js';
 import { t } from '../words/language.js';
 import { capacityText, latenessText, spansText } from '../words/lateness.js';
@@ -45,7 +45,7 @@ const FRESH_MS = 10_000;
 export function TimelinePage() {
   const { query } = route.value;
   const name = NAMES.find((each) => each === query['span']) ?? 'hour';
-  const { tube, from, to } = query;
+  const { tube, from, to, bar } = query;
   const isZoomed = from !== undefined && to !== undefined && Date.parse(from) < Date.parse(to);
   const turn = Math.floor(now.value / FRESH_MS);
   const asked = useMemo(() => {
@@ -58,11 +58,9 @@ export function TimelinePage() {
     [tube, asked.from, asked.to, turn, zone.value],
     `timeline ${tube ?? ''}`,
   );
-  const [chosen, setChosen] = useState<number>();
-  const show = (changed: Readonly<Record<string, string | undefined>>) => {
-    setChosen(undefined);
-    go(['timeline'], { span: name, tube, from, to, ...changed });
-  };
+  const view = { span: name, tube, from, to };
+  const show = (changed: Readonly<Record<string, string | undefined>>) =>
+    go(['timeline'], { ...view, ...changed });
 
   // The bars that are known, until those of a new span are.
   const span = data?.span ?? asked;
@@ -70,6 +68,8 @@ export function TimelinePage() {
   const layers = layersOf(stack);
   const jobsAt = (bar: number) => layers.reduce((sum, { values }) => sum + (values[bar] ?? 0), 0);
   const startOf = (bar: number) => span.edges[bar]!;
+  const chosenBar = bar === undefined ? -1 : barAt(span, Date.parse(bar));
+  const chosen = chosenBar < 0 ? undefined : chosenBar;
   const iso = (at: number) => new Date(at).toISOString();
   const spread = (each: string, first: number, last: number, jobs: number) =>
     askOnDemand(({ askSpread }) =>
@@ -129,7 +129,7 @@ export function TimelinePage() {
           nothing={data && t('timeline.nothing')}
           chosen={chosen}
           tell={tell}
-          onChoose={setChosen}
+          onChoose={(each) => goOnFrom('timeline', ['timeline'], { ...view, bar: iso(startOf(each)) })}
           onZoom={(first, last) => show({ from: iso(startOf(first)), to: iso(startOf(last + 1)) })}
           onBack={() => show({ from: undefined, to: undefined })}
         />
@@ -141,7 +141,7 @@ export function TimelinePage() {
           <p class="faint small">{t('timeline.others', { others: data!.others })}</p>
         )}
       </section>
-      {chosen !== undefined && chosen < span.bars && (
+      {chosen !== undefined && (
         <section class="card" aria-label={tell(chosen)}>
           <div class="card-head">
             <h2>{tell(chosen)}</h2>
