@@ -51,7 +51,8 @@ it('says what it revokes, how many, where, and when they are due', async () => {
   const { page } = await browser.open(app.at('waiting', { tube: ORDERS }));
   await page.getByRole('button', { name: 'Revoke all matching' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('button', { name: 'Revoke 3 jobs' }).waitFor();
+  const revoke = dialog.getByRole('button', { name: 'Revoke 3 jobs' });
+  expect(await revoke.getAttribute('class')).toBe('button bad'); // it can't be taken back
   expect(await dialog.getByRole('heading').textContent()).toBe(
     `Revoke 3 waiting jobs of ${ORDERS}, due May 5, 2031, 12:00:00 to May 5, 2031, 12:00:02`,
   );

@@ -60,7 +60,10 @@ it('shows when jobs will start late, and spreads them', async () => {
   expect(await accessibilityFindings(page)).toEqual([]);
   await dialog.getByRole('button', { name: 'Count jobs' }).click();
   await dialog.getByText(/^New times: .+ to .+\.$/).waitFor();
-  await dialog.getByRole('button', { name: `Spread ${JOBS} jobs` }).click();
+  await dialog.locator('.move').filter({ hasText: 'stays' }).first().waitFor();
+  const spread = dialog.getByRole('button', { name: `Spread ${JOBS} jobs` });
+  expect(await spread.getAttribute('class')).toBe('button main');
+  await spread.click();
   await dialog
     .getByRole('status')
     .filter({ hasText: `Done. Changed: ${JOBS}.` })

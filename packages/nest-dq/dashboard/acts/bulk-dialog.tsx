@@ -13,6 +13,7 @@ import { Examples } from './examples.js';
 import { readMost, withMost } from './most.js';
 import { joined, pace } from './progress.js';
 import { titleOf, wordOf } from './titles.js';
+import { toneOf } from './tone.js';
 
 /**
  * `counting` what the act would change, `asking` whether to, `acting`, and `over`. `stopped`: it can continue. `uncounted`:
@@ -125,6 +126,8 @@ function BulkDialog({
   const placeName = 'topic' in body ? body.topic : body.tube;
   const toType = meant <= MANY ? undefined : acts.length > 1 ? String(meant) : placeName;
   const isConfirmed = toType === undefined || typed.trim() === toType;
+  /** The title says how many. */
+  const isTitled = step === 'asking' && meant === found && found > 0;
   /** Changed by earlier runs of this dialog. */
   const earlier = before - (begun?.done ?? 0);
   return (
@@ -132,7 +135,7 @@ function BulkDialog({
       title={titleOf(acts, step === 'counting' || step === 'uncounted' ? undefined : meant, counted)}
       onClose={() => hasActed && after()}
     >
-      <p role="status">
+      <p role="status" class={isTitled ? 'unseen' : undefined}>
         {step === 'asking' && meant < found
           ? t('bulk.askingSome', { meant: count(meant), found: count(found) })
           : t(`bulk.${step}`, { done: count(hasActed ? before + done : done) })}
@@ -215,7 +218,7 @@ function BulkDialog({
         )}
         {(step === 'counting' || step === 'asking') && (
           <Act
-            bad
+            tone={toneOf(name)}
             blocked={blocked}
             disabled={step === 'counting' || found === 0 || Number.isNaN(most) || !isConfirmed}
             label={t(`bulk.${meant === 1 ? 'one' : 'go'}.${word}`, { done: count(meant) })}
@@ -223,7 +226,12 @@ function BulkDialog({
           />
         )}
         {step === 'stopped' && most === undefined && (
-          <Act bad label={t('bulk.goOn')} blocked={blocked} onClick={() => void run(false, before + done)} />
+          <Act
+            tone={toneOf(name)}
+            label={t('bulk.goOn')}
+            blocked={blocked}
+            onClick={() => void run(false, before + done)}
+          />
         )}
       </div>
     </Dialog>
@@ -233,20 +241,20 @@ function BulkDialog({
 /** A button that does nothing while it is blocked, and keeps its place. */
 function Act({
   label,
-  bad,
+  tone = '',
   disabled,
   blocked,
   onClick,
 }: {
   readonly label: string;
-  readonly bad?: boolean;
+  readonly tone?: 'main' | 'bad' | '';
   readonly disabled?: boolean;
   readonly blocked: string | undefined;
   readonly onClick: () => void;
 }) {
   return (
     <button
-      class={bad ? 'button bad' : 'button'}
+      class={`button ${tone}`}
       disabled={disabled}
       aria-disabled={blocked !== undefined}
       title={blocked}

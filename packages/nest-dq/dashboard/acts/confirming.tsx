@@ -5,9 +5,12 @@ import { Failure } from '../parts/failure.js';
 import { closeDialog, shownDialog } from '../state/dialog.js';
 import { t } from '../words/language.js';
 import { blockedText } from './blocked.js';
+import { toneOf } from './tone.js';
 
 /** The confirmation of an act in a dialog. */
 export interface Confirming {
+  /** Look of the button that confirms. */
+  readonly tone: 'main' | 'bad';
   /** Why it can't work now; undefined if it can. */
   readonly blocked: string | undefined;
   readonly isPending: boolean;
@@ -34,14 +37,13 @@ export function useConfirming(act: ActName): Confirming {
     setError(failure);
     if (!failure && shownDialog.peek() === own.current) closeDialog();
   };
-  return { blocked, isPending, error, confirm };
+  return { tone: toneOf(act), blocked, isPending, error, confirm };
 }
 
 /** A form in a dialog: its end has what stands in the way, and the buttons to leave and to confirm. */
 export function ConfirmForm({
-  confirming: { blocked, isPending, error, confirm },
+  confirming: { tone, blocked, isPending, error, confirm },
   label,
-  tone,
   disabled,
   work,
   children,
@@ -49,7 +51,6 @@ export function ConfirmForm({
   readonly confirming: Confirming;
   /** Label of the button that confirms. */
   readonly label: string;
-  readonly tone: 'main' | 'bad';
   readonly disabled?: boolean;
   /** See `Confirming.confirm`. */
   readonly work: () => Promise<Error | undefined>;

@@ -29,7 +29,6 @@ function EditDialog({
       <ConfirmForm
         confirming={confirming}
         label={t('act.runEdited')}
-        tone="main"
         disabled={!edited}
         work={() => tryAct('runEdited', { ...job, payload: edited!.value }, after)}
       >

@@ -1,7 +1,7 @@
 import type { BulkExampleWire } from '../../src/dashboard/wire.js';
 import { Time } from '../parts/time.js';
 import { t } from '../words/language.js';
-import { count } from '../words/say.js';
+import { count, time } from '../words/say.js';
 
 /**
  * Some of what an act on many would change: the key of each, or its id if it has none; when it is, or was, due, and when it will be;
@@ -32,9 +32,7 @@ export function Examples({
               {'error' in example && example.error && <small class="faint">{example.error.message}</small>}
             </span>
             {'movesTo' in example ? (
-              <span class="move">
-                <Time at={example.dueAt} /> → <Time at={example.movesTo} />
-              </span>
+              <Move from={example.dueAt} to={example.movesTo} />
             ) : (
               <Time at={'diedAt' in example ? example.diedAt : example.dueAt} />
             )}
@@ -43,5 +41,22 @@ export function Examples({
       </ul>
       {more > 0 && <p class="faint small">{t('bulk.more', { more: count(more) })}</p>}
     </section>
+  );
+}
+
+/** The old and the new time; the one if they look the same. */
+function Move({ from, to }: { readonly from: string; readonly to: string }) {
+  const stays = time(Date.parse(from)) === time(Date.parse(to));
+  return (
+    <span class="move">
+      <Time at={from} />{' '}
+      {stays ? (
+        t('bulk.stays')
+      ) : (
+        <>
+          → <Time at={to} />
+        </>
+      )}
+    </span>
   );
 }

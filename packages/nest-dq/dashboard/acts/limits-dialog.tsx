@@ -49,7 +49,6 @@ function LimitsDialog({
       <ConfirmForm
         confirming={confirming}
         label={t('act.setLimits')}
-        tone="main"
         disabled={!typed || !choice.until()}
         work={() => tryAct('setLimits', { tube, ...typed, ...choice.until() }, after)}
       >

@@ -30,13 +30,7 @@ function NewTimeForm({
   const id = useId();
   const aria = { 'aria-invalid': problem !== undefined, 'aria-describedby': id };
   return (
-    <ConfirmForm
-      confirming={confirming}
-      label={t('act.move')}
-      tone="main"
-      disabled={!when}
-      work={() => work(when!)}
-    >
+    <ConfirmForm confirming={confirming} label={t('act.move')} disabled={!when} work={() => work(when!)}>
       <label>
         <span>{t('move.how')}</span>
         <select

@@ -97,7 +97,7 @@ function AskDialog({
   };
   return (
     <Dialog title={title}>
-      <ConfirmForm confirming={confirming} label={label} tone="bad" work={work}>
+      <ConfirmForm confirming={confirming} label={label} work={work}>
         <p>{text}</p>
       </ConfirmForm>
     </Dialog>

@@ -32,7 +32,6 @@ function PauseDialog({
       <ConfirmForm
         confirming={confirming}
         label={t('act.pause')}
-        tone="bad"
         disabled={!choice.until()}
         work={() => tryAct('pause', { tube, ...choice.until() }, after)}
       >

@@ -25,7 +25,6 @@ function RepairDialog() {
       <ConfirmForm
         confirming={confirming}
         label={t('repair.count')}
-        tone="main"
         work={async () => {
           askBulk([{ name: 'repair', body }], () => undefined);
           return undefined;

@@ -42,7 +42,6 @@ function ResumeDialog({
       <ConfirmForm
         confirming={confirming}
         label={t(isGradual ? 'resume.go' : 'act.resume')}
-        tone="main"
         disabled={isGradual && !isKnown}
         work={async () => {
           if (!isGradual) return tryAct('resume', { tube }, after);

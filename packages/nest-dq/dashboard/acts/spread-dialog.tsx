@@ -54,7 +54,6 @@ function SpreadDialog({ peak, after }: { readonly peak: Peak; readonly after: ()
       <ConfirmForm
         confirming={confirming}
         label={t('spread.go')}
-        tone="main"
         disabled={!when}
         work={async () => {
           askBulk([{ name: 'rescheduleMany', body: { tube, filter, when: when! } }], after);

@@ -74,6 +74,7 @@ export const enActs = {
   'bulk.interrupted': 'Interrupted action',
   'bulk.interruptedAt': '{act}: interrupted. Changed at least: {done}.',
   'bulk.examples': 'Examples:',
+  'bulk.stays': 'stays',
   'bulk.more': 'and {more} more',
   'bulk.progress': 'Progress',
   'bulk.of': '{done} of {total}',

@@ -76,6 +76,7 @@ export const zhActs: Readonly<Record<keyof typeof enActs, string>> = {
   'bulk.interrupted': '中断的操作',
   'bulk.interruptedAt': '{act}：已中断，至少已更改 {done} 项。',
   'bulk.examples': '例如：',
+  'bulk.stays': '不变',
   'bulk.more': '以及另外 {more} 项',
   'bulk.progress': '进度',
   'bulk.of': '{done} / {total}',
